@@ -1,0 +1,178 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Envelope flags of the Connect protocol; the other six bits are reserved.
+const (
+	FlagCompressed byte = 0x01
+	FlagEndStream  byte = 0x02
+)
+
+// HeaderSize is the length of an envelope's header: one flag byte and a
+// big-endian 32-bit length.
+const HeaderSize = 5
+
+// DefaultLimit is the largest payload a decoder accepts when not told otherwise: 64 MiB.
+const DefaultLimit = 64 << 20
+
+// Frame is one complete envelope. Payload is only valid until the decoder is
+// fed again.
+type Frame struct {
+	Flags   byte
+	Off     int64 // of the header's first byte
+	Payload []byte
+}
+
+// AppendEnvelope appends an envelope to dst.
+func AppendEnvelope(dst []byte, flags byte, payload []byte) []byte {
+	n := len(payload)
+	dst = append(dst, flags, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return append(dst, payload...)
+}
+
+// EnvelopeDecoder is an incremental, strict decoder of Connect envelopes
+// (Connect specification, "Streaming-Request" and "Streaming-Response"). The
+// zero value is ready; Limit 0 means DefaultLimit. After a breach that loses
+// the framing (a length over the limit, bytes after the end of stream) the rest is
+// counted and not decoded. An envelope with reserved flags is reported and
+// delivered. Whether a compressed payload was allowed, and what an
+// end-of-stream payload says, is for the caller to find out.
+//
+// Memory follows the bytes that really came, never a declared length.
+type EnvelopeDecoder struct {
+	// Limit is the largest payload that is accepted, in bytes.
+	Limit uint32
+	// OnFrame is called for every complete envelope.
+	OnFrame func(Frame)
+	// OnViolation is called for every breach, in the order of offsets. An
+	// envelope's breaches have the offset of its header.
+	OnViolation func(Violation)
+
+	off     int64 // of the next byte to be fed
+	start   int64 // of the present envelope's header
+	header  [HeaderSize]byte
+	have    int  // header bytes so far
+	lost    bool // the framing is lost
+	ended   bool
+	skipped int64
+	payload cutBuffer
+}
+
+// Feed decodes p, which continues what was fed before. Payloads that are whole
+// in p are delivered as parts of it.
+func (d *EnvelopeDecoder) Feed(p []byte) {
+	d.payload.swap()
+	for len(p) > 0 {
+		if d.lost || d.ended {
+			d.skip(p)
+			return
+		}
+		if d.have < HeaderSize {
+			p = d.feedHeader(p)
+			continue
+		}
+		p = d.feedPayload(p)
+	}
+}
+
+// feedHeader takes header bytes and returns the rest of p. An empty payload is
+// delivered at once.
+func (d *EnvelopeDecoder) feedHeader(p []byte) []byte {
+	if d.have == 0 {
+		d.start = d.off
+	}
+	n := copy(d.header[d.have:], p)
+	d.have += n
+	d.off += int64(n)
+	p = p[n:]
+	if d.have < HeaderSize {
+		return p
+	}
+	flags, length := d.header[0], d.length()
+	if flags&^(FlagCompressed|FlagEndStream) != 0 {
+		d.violate(ReservedFlags, d.start, fmt.Sprintf("flags 0x%02x have bits other than 0x01 and 0x02", flags))
+	}
+	if length > d.limit() {
+		d.lost = true
+		d.violate(PayloadOverLimit, d.start, fmt.Sprintf("declared length %d is over the limit of %d bytes", length, d.limit()))
+		return p
+	}
+	if length == 0 {
+		d.deliver(p[:0])
+	}
+	return p
+}
+
+// feedPayload takes payload bytes and returns the rest of p.
+func (d *EnvelopeDecoder) feedPayload(p []byte) []byte {
+	missing := int64(d.length()) - int64(len(d.payload.bytes()))
+	if int64(len(p)) < missing {
+		d.payload.append(p)
+		d.off += int64(len(p))
+		return nil
+	}
+	last, rest := p[:missing], p[missing:]
+	d.off += missing
+	if len(d.payload.bytes()) > 0 {
+		d.payload.append(last)
+		last = d.payload.take()
+	}
+	d.deliver(last)
+	return rest
+}
+
+func (d *EnvelopeDecoder) deliver(payload []byte) {
+	d.have = 0
+	d.ended = d.header[0]&FlagEndStream != 0
+	if d.OnFrame != nil {
+		d.OnFrame(Frame{Flags: d.header[0], Off: d.start, Payload: payload})
+	}
+}
+
+// skip counts bytes that are not decoded.
+func (d *EnvelopeDecoder) skip(p []byte) {
+	if !d.lost {
+		d.lost = true
+		d.violate(BytesAfterEnd, d.off, "bytes follow the end-of-stream envelope")
+	}
+	d.skipped += int64(len(p))
+	d.off += int64(len(p))
+}
+
+// Close says that the input has ended and reports what was cut. The decoder
+// must not be fed again.
+func (d *EnvelopeDecoder) Close() {
+	if d.lost || d.have == 0 {
+		return
+	}
+	d.lost = true
+	if d.have < HeaderSize {
+		d.violate(TruncatedHeader, d.start, fmt.Sprintf("the input ends after %d of 5 header bytes", d.have))
+		return
+	}
+	d.violate(TruncatedPayload, d.start, fmt.Sprintf("the input ends after %d of %d payload bytes", len(d.payload.bytes()), d.length()))
+}
+
+// Ended reports whether the end-of-stream envelope was decoded.
+func (d *EnvelopeDecoder) Ended() bool { return d.ended }
+
+// Skipped is how many bytes were counted without being decoded.
+func (d *EnvelopeDecoder) Skipped() int64 { return d.skipped }
+
+func (d *EnvelopeDecoder) length() uint32 { return binary.BigEndian.Uint32(d.header[1:]) }
+
+func (d *EnvelopeDecoder) limit() uint32 {
+	if d.Limit == 0 {
+		return DefaultLimit
+	}
+	return d.Limit
+}
+
+func (d *EnvelopeDecoder) violate(k Kind, off int64, detail string) {
+	if d.OnViolation != nil {
+		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
+	}
+}

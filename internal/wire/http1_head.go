@@ -1,0 +1,192 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+)
+
+const protoPrefix = "HTTP/1."
+
+// foreign is the length of the shortest beginning of line that no status line
+// has, 0 when it may become one.
+func foreign(line []byte) int {
+	for i := range min(len(line), len(protoPrefix)) {
+		if line[i] != protoPrefix[i] {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// statusLine reads: HTTP-version SP 3DIGIT SP [ reason-phrase ] (RFC 9112, section 4).
+func (d *ResponseDecoder) statusLine(line []byte) {
+	const proto = len("HTTP/1.1")
+	const status = proto + len(" 200")
+	ok := len(line) >= status && (line[proto-1] == '0' || line[proto-1] == '1') && line[proto] == ' '
+	code := 0
+	for i := proto + 1; ok && i < status; i++ {
+		ok = line[i] >= '0' && line[i] <= '9'
+		code = code*10 + int(line[i]) - '0'
+	}
+	rest := line[min(status, len(line)):]
+	if !ok || code < 100 || len(rest) > 0 && rest[0] != ' ' {
+		d.lose(HTTPStatusLine, d.lineOff, "the line does not read HTTP/1.x, a space, and three digits")
+		return
+	}
+	if len(rest) == 0 {
+		d.violate(HTTPStatusLine, d.lineOff, "the space after the status code is missing")
+	} else {
+		rest = rest[1:]
+	}
+	if !isFieldValue(rest) {
+		d.violate(HTTPStatusLine, d.lineOff, "the reason phrase has control characters")
+	}
+	d.head.Proto, d.head.Status, d.head.Reason = string(line[:proto]), code, string(rest)
+	d.state = stateFields
+}
+
+// fieldLine reads one line of a head or trailer section (RFC 9112, section 5)
+// into fields; the empty line calls done.
+func (d *ResponseDecoder) fieldLine(line []byte, fields *[]Field, done func()) {
+	if len(line) == 0 {
+		done()
+		return
+	}
+	if line[0] == ' ' || line[0] == '\t' {
+		d.violate(HTTPHeader, d.lineOff, "a field line is folded")
+		if n := len(*fields); n > 0 {
+			(*fields)[n-1].Value += " " + string(trimOWS(line))
+		}
+		return
+	}
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok {
+		d.violatef(HTTPHeader, d.lineOff, "the field line %.64q has no colon", line)
+		return
+	}
+	value = trimOWS(value)
+	if !isToken(string(name)) {
+		d.violatef(HTTPHeader, d.lineOff, "%.64q is no field name", name)
+	}
+	if !isFieldValue(value) {
+		d.violatef(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)
+	}
+	*fields = append(*fields, Field{Name: string(trimOWS(name)), Value: string(value)})
+}
+
+// endHead is called at the empty line after the fields.
+func (d *ResponseDecoder) endHead() {
+	d.frame()
+	if d.OnHead != nil {
+		d.OnHead(d.head)
+	}
+	if d.head.Status < 200 {
+		d.state, d.interim = stateIdle, true
+		return
+	}
+	switch d.head.Framing {
+	case FramingChunked:
+		d.state, d.used = stateChunkSize, 0
+	case FramingLength:
+		d.state, d.remain = stateLength, d.head.Length
+		if d.remain == 0 {
+			d.end()
+		}
+	case FramingClose:
+		d.state = stateUntilClose
+	case FramingNone:
+		d.end()
+	}
+}
+
+// frame finds out how the body is delimited (RFC 9112, section 6.3). Breaches
+// are reported at the empty line that ends the head, where this is decided.
+func (d *ResponseDecoder) frame() {
+	h := &d.head
+	coding, hasCoding := combined(h.Fields, "Transfer-Encoding")
+	length, hasLength := combined(h.Fields, "Content-Length")
+	bodiless := h.Status < 200 || h.Status == 204
+	switch {
+	case bodiless && (hasCoding || hasLength):
+		h.Framing = FramingNone
+		d.violatef(HTTPFraming, d.lineOff, "a %d response has Content-Length or Transfer-Encoding", h.Status)
+	case bodiless || h.Status == 304 || d.method == "HEAD":
+		h.Framing = FramingNone
+	case hasCoding:
+		h.Framing = d.codingFraming(coding, hasLength)
+	case hasLength:
+		h.Framing = d.lengthFraming(length)
+	default:
+		h.Framing = FramingClose
+	}
+}
+
+// codingFraming: only chunked may be used towards a client that has sent no TE
+// field (RFC 9112, section 7), and never together with a length (section 6.2).
+func (d *ResponseDecoder) codingFraming(coding string, hasLength bool) string {
+	h := &d.head
+	if hasLength {
+		d.violate(HTTPFraming, d.lineOff, "both Transfer-Encoding and Content-Length")
+	}
+	if h.Proto == "HTTP/1.0" {
+		d.violate(HTTPFraming, d.lineOff, "Transfer-Encoding in an HTTP/1.0 response")
+	}
+	if strings.EqualFold(coding, "chunked") {
+		return FramingChunked
+	}
+	d.violatef(HTTPFraming, d.lineOff, "Transfer-Encoding %.64q is not chunked", coding)
+	last := coding[strings.LastIndexByte(coding, ',')+1:]
+	if strings.EqualFold(strings.Trim(last, " \t"), "chunked") {
+		return FramingChunked
+	}
+	return FramingClose
+}
+
+// lengthFraming: a length that is given twice is read if both agree.
+func (d *ResponseDecoder) lengthFraming(value string) string {
+	h := &d.head
+	first, rest, repeated := strings.Cut(value, ",")
+	length, ok := parseLength(strings.Trim(first, " \t"))
+	for more := repeated; ok && more; {
+		first, rest, more = strings.Cut(rest, ",")
+		n, valid := parseLength(strings.Trim(first, " \t"))
+		ok = valid && n == length
+	}
+	if !ok {
+		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is not one number", value)
+		return FramingClose
+	}
+	if repeated {
+		d.violatef(HTTPFraming, d.lineOff, "Content-Length %.64q is given more than once", value)
+	}
+	h.Length = length
+	return FramingLength
+}
+
+// parseLength reads 1*DIGIT that fits into 63 bits.
+func parseLength(s string) (int64, bool) {
+	const maxInt64 = 1<<63 - 1
+	var n int64
+	for i := range len(s) {
+		c := s[i]
+		if c < '0' || c > '9' || n > (maxInt64-int64(c-'0'))/10 {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, s != ""
+}
+
+// combined joins the values of all fields of that name with commas (RFC 9110, section 5.3).
+func combined(fields []Field, name string) (value string, ok bool) {
+	for _, f := range fields {
+		if !strings.EqualFold(f.Name, name) {
+			continue
+		}
+		if ok {
+			value += ", "
+		}
+		value, ok = value+f.Value, true
+	}
+	return value, ok
+}

@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+
+	"assay/internal/strictjson"
+)
+
+// Line is one NDJSON line without its newline; Data is valid until the next Feed.
+type Line struct {
+	Off  int64
+	Data []byte
+}
+
+// AppendLine appends one NDJSON line, which must not hold a newline, to dst.
+func AppendLine(dst, line []byte) []byte {
+	return append(append(dst, line...), '\n')
+}
+
+// LineDecoder is an incremental, strict decoder of NDJSON: one JSON object per
+// line, each line ended by a newline (a carriage return before it is white
+// space, and legal). The zero value is ready. A line that is not one JSON
+// object is reported and delivered; an empty line is reported only; of a line
+// over the limit nothing is kept.
+type LineDecoder struct {
+	// Limit is the longest line that is accepted, in bytes without the newline; 0 means DefaultLimit.
+	Limit int
+	// OnLine is called for every line that is not empty, after its violations.
+	OnLine func(Line)
+	// OnViolation is called for every breach, in the order of offsets; at most
+	// once per line for its JSON and once for its UTF-8.
+	OnViolation func(Violation)
+
+	off     int64 // of the next byte to be fed
+	start   int64 // of the present line
+	over    bool  // the present line is over the limit
+	cut     cutBuffer
+	scanner strictjson.Scanner
+}
+
+// Feed decodes p, which continues what was fed before. Lines that are whole in
+// p are delivered as parts of it.
+func (d *LineDecoder) Feed(p []byte) {
+	d.cut.swap()
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			d.keep(p)
+			d.off += int64(len(p))
+			return
+		}
+		d.keepWithin(p[:end])
+		d.off += int64(end) + 1
+		p = p[end+1:]
+		d.start = d.off
+	}
+}
+
+// keepWithin finishes the present line with its last bytes.
+func (d *LineDecoder) keepWithin(last []byte) {
+	if len(d.cut.bytes()) == 0 && !d.over && len(last) <= d.limit() {
+		d.line(last)
+		return
+	}
+	d.keep(last)
+	if !d.over {
+		d.line(d.cut.take())
+	}
+	d.over = false
+}
+
+// keep collects a part of a line unless it has grown over the limit.
+func (d *LineDecoder) keep(p []byte) {
+	if d.over {
+		return
+	}
+	if len(d.cut.bytes())+len(p) > d.limit() {
+		d.over = true
+		d.cut.drop()
+		d.violate(LineOverLimit, d.start, fmt.Sprintf("the line is over the limit of %d bytes", d.limit()))
+		return
+	}
+	d.cut.append(p)
+}
+
+func (d *LineDecoder) line(data []byte) {
+	if len(bytes.TrimLeft(data, " \t\r")) == 0 {
+		d.violate(LineEmpty, d.start, "an empty line is no event")
+		return
+	}
+	d.check(data)
+	if d.OnLine != nil {
+		d.OnLine(Line{Off: d.start, Data: data})
+	}
+}
+
+func (d *LineDecoder) check(data []byte) {
+	v, problems := d.scanner.Scan(data)
+	if len(problems) == 0 && v.Kind() != strictjson.Object {
+		d.violate(LineJSON, d.start+int64(v.Off), "the line is "+v.Kind().String()+", not an object")
+		return
+	}
+	var said [2]bool
+	for _, p := range problems {
+		kind, i := LineJSON, 0
+		if p.Reason == strictjson.UTF8 {
+			kind, i = LineUTF8, 1
+		}
+		if !said[i] {
+			said[i] = true
+			d.violate(kind, d.start+int64(p.Off), p.Detail)
+		}
+	}
+}
+
+// Close says that the input has ended; an unterminated last line is delivered
+// and reported. The decoder must not be fed again.
+func (d *LineDecoder) Close() {
+	if d.off == d.start {
+		return
+	}
+	if !d.over {
+		d.line(d.cut.take())
+	}
+	d.violate(LineUnterminated, d.off, "the input ends without a newline")
+	d.start = d.off
+}
+
+func (d *LineDecoder) limit() int {
+	if d.Limit <= 0 {
+		return DefaultLimit
+	}
+	return d.Limit
+}
+
+func (d *LineDecoder) violate(k Kind, off int64, detail string) {
+	if d.OnViolation != nil {
+		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
+	}
+}
