@@ -1,0 +1,98 @@
+package bundle
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// The bounds of a Blob: what is longer is kept as head, tail and digest.
+const (
+	BlobWhole  = 16 << 10 // kept whole up to here
+	BlobEdge   = 4 << 10  // head and tail of what is longer
+	blobWindow = 256      // around the first difference, on each side
+	maxChunks  = 2048
+)
+
+// Blob is a byte string as an observation keeps it: whole when it is at most
+// BlobWhole long, else its length, digest, head, tail and chunk table.
+type Blob struct {
+	Len    int64  `json:"len"`
+	SHA256 string `json:"sha256,omitempty"`
+	// Data is the whole; nil when it was cut (and when Len is 0).
+	Data []byte `json:"data,omitempty"`
+	Head []byte `json:"head,omitempty"`
+	Tail []byte `json:"tail,omitempty"`
+	// Chunks says how it came, at most 2,048 entries.
+	Chunks []Chunk `json:"chunks,omitempty"`
+	// Diff is the window around the first difference from what the script expected.
+	Diff *Window `json:"diff,omitempty"`
+}
+
+// Window is what stands around the first difference of two byte strings.
+type Window struct {
+	Off  int64  `json:"off"` // of the first byte that differs
+	From int64  `json:"from"`
+	Got  []byte `json:"got"`
+	Want []byte `json:"want"`
+}
+
+// Whole reports whether every byte is still there.
+func (b *Blob) Whole() bool { return b != nil && int64(len(b.Data)) == b.Len }
+
+// NewBlob keeps p within the bounds. want, when not nil, is what the script
+// expected: the window around the first difference is kept as well.
+func NewBlob(p []byte, chunks []Chunk, want []byte) Blob {
+	b := Blob{Len: int64(len(p)), Chunks: chunks}
+	if len(chunks) > maxChunks {
+		b.Chunks = chunks[:maxChunks:maxChunks]
+	}
+	switch {
+	case len(p) == 0:
+		// Nothing: neither digest nor bytes, as when it is read back.
+	case len(p) <= BlobWhole:
+		b.SHA256 = digest(p)
+		b.Data = bytes.Clone(p)
+	default:
+		b.SHA256 = digest(p)
+		b.Head = bytes.Clone(p[:BlobEdge])
+		b.Tail = bytes.Clone(p[len(p)-BlobEdge:])
+	}
+	if want != nil {
+		b.Diff = firstDifference(p, want)
+	}
+	return b
+}
+
+func digest(p []byte) string {
+	sum := sha256.Sum256(p)
+	return hex.EncodeToString(sum[:])
+}
+
+func firstDifference(got, want []byte) *Window {
+	n := min(len(got), len(want))
+	i := 0
+	for i < n && got[i] == want[i] {
+		i++
+	}
+	if i == len(got) && i == len(want) {
+		return nil
+	}
+	from := max(0, i-blobWindow)
+	return &Window{
+		Off: int64(i), From: int64(from),
+		Got:  bytes.Clone(got[from:min(len(got), i+blobWindow)]),
+		Want: bytes.Clone(want[from:min(len(want), i+blobWindow)]),
+	}
+}
+
+func headerValues(hs []Header, name string) []string {
+	var vs []string
+	for _, h := range hs {
+		if strings.EqualFold(h.Name, name) {
+			vs = append(vs, h.Value)
+		}
+	}
+	return vs
+}

@@ -1,0 +1,364 @@
+package bundle
+
+// ObservationSchema names the version of the observation's JSON form.
+const ObservationSchema = "assay.observation/v1"
+
+// Stamp is an instant of a run: T nanoseconds after its start, and N, the
+// number of the step in the run's one sequence. Two steps with equal T are
+// ordered by N.
+type Stamp struct {
+	T int64 `json:"t"`
+	N int64 `json:"n"`
+}
+
+// Before reports whether s was recorded before o.
+func (s Stamp) Before(o Stamp) bool { return s.N < o.N }
+
+// Axes is the permutation that a scenario ran on.
+type Axes struct {
+	Protocol    string `json:"protocol"`    // connect
+	Codec       string `json:"codec"`       // json, proto
+	HTTP        string `json:"http"`        // 1.1
+	Compression string `json:"compression"` // identity, gzip
+}
+
+// String is the axes as they are written on the command line:
+// "connect/json/1.1/identity".
+func (a Axes) String() string {
+	return a.Protocol + "/" + a.Codec + "/" + a.HTTP + "/" + a.Compression
+}
+
+// Observation is all that was seen while one scenario ran on one set of axes.
+// It is recorded and never judged while running.
+type Observation struct {
+	Schema   string `json:"schema"`
+	Run      string `json:"run"`
+	Scenario string `json:"scenario"`
+	Axes     Axes   `json:"axes"`
+	// Script is the SHA-256 (hex) of the script's text; the bundle holds the text.
+	Script string `json:"script"`
+	Seed   uint64 `json:"seed"`
+
+	Started Stamp `json:"started"`
+	Ended   Stamp `json:"ended"`
+	// Beside lists the scenarios that ran at any time while this one did.
+	Beside []string `json:"beside,omitempty"`
+
+	// Skip is set when the scenario was not run at all; everything below is empty then.
+	Skip *Skip `json:"skip,omitempty"`
+	// Interrupted is set when the run was cut short (Ctrl-C, run budget); what is here is partial.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Defect is an error of Assay's own (never the target's).
+	Defect string `json:"defect,omitempty"`
+
+	Iterations []Iteration `json:"iterations,omitempty"`
+	// Scrapes are the metric expositions read before, during and after.
+	Scrapes []Scrape `json:"scrapes,omitempty"`
+	// BudgetSpent is set when a race ended because its time budget did.
+	BudgetSpent bool `json:"budget_spent,omitempty"`
+	// Dropped says in words what was left out to keep the observation bounded.
+	Dropped []string `json:"dropped,omitempty"`
+}
+
+// SkipReason is why a scenario was not run.
+type SkipReason string
+
+// The reasons. SkipFeature gives the verdict unsupported, the others not-run.
+const (
+	SkipFeature     SkipReason = "feature"
+	SkipDestructive SkipReason = "destructive"
+	SkipSlow        SkipReason = "slow"
+	SkipInterrupted SkipReason = "interrupted"
+	SkipTargetGone  SkipReason = "target-gone"
+)
+
+// Skip says why a scenario did not run.
+type Skip struct {
+	Reason SkipReason `json:"reason"`
+	// Detail names the missing features, or the flag that would run it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Iteration is one run of the scenario's steps; most scenarios have one.
+type Iteration struct {
+	Index int `json:"index"`
+	// Vars are the resolved variables: sweep values in nanoseconds, captured
+	// pids, generated tags.
+	Vars      map[string]string `json:"vars,omitempty"`
+	Started   Stamp             `json:"started"`
+	Ended     Stamp             `json:"ended"`
+	Conns     []Conn            `json:"conns,omitempty"`
+	Exchanges []Exchange        `json:"exchanges,omitempty"`
+	Awaits    []Await           `json:"awaits,omitempty"`
+	Processes []Process         `json:"processes,omitempty"`
+	// Defect is an error of Assay's own in this iteration.
+	Defect string `json:"defect,omitempty"`
+}
+
+// Exchange returns the first exchange recorded under that name, or nil.
+func (it *Iteration) Exchange(name string) *Exchange {
+	for i := range it.Exchanges {
+		if it.Exchanges[i].Name == name {
+			return &it.Exchanges[i]
+		}
+	}
+	return nil
+}
+
+// Conn is one connection: what was written and read on it, and how it ended.
+type Conn struct {
+	ID     int    `json:"id"` // unique in the iteration, from 0
+	Name   string `json:"name,omitempty"`
+	Local  string `json:"local,omitempty"`
+	Remote string `json:"remote,omitempty"`
+
+	Dialed    Stamp  `json:"dialed"`
+	Connected *Stamp `json:"connected,omitempty"`
+	DialError string `json:"dial_error,omitempty"`
+
+	// Writes and Reads are the chunk tables of Sent and Received.
+	Writes   []Chunk `json:"writes,omitempty"`
+	Reads    []Chunk `json:"reads,omitempty"`
+	Sent     Blob    `json:"sent"`
+	Received Blob    `json:"received"`
+
+	// Ended is nil while it was still open when the iteration ended.
+	Ended *ConnEnd `json:"ended,omitempty"`
+}
+
+// ConnEnd is how a connection ended and who ended it.
+type ConnEnd struct {
+	At  Stamp  `json:"at"`
+	By  string `json:"by"`  // peer, us
+	How string `json:"how"` // fin, rst, half, silent, error
+	Err string `json:"err,omitempty"`
+}
+
+// Chunk is one piece of a byte stream as it was written or read.
+type Chunk struct {
+	Off int64 `json:"off"`
+	Len int   `json:"len"`
+	At  Stamp `json:"at"`
+}
+
+// Exchange is one request and everything that came back for it. A call made by
+// a step (start, signal, send …) and an answer on a raw connection are both
+// recorded as one.
+type Exchange struct {
+	ID   int    `json:"id"`   // index in the iteration
+	Name string `json:"name"` // the script's `as`, else the step's kind, or a race's a/b
+	Step string `json:"step"` // "steps[1].race.a"
+	Op   string `json:"op"`   // send, start, connect, signal, input, close-stdin, update, list, raw, probe, cleanup
+	Conn int    `json:"conn"` // Conn.ID, -1 when none could be opened
+
+	RPC     string `json:"rpc,omitempty"`     // "process.Process/Start"
+	Surface string `json:"surface,omitempty"` // process, commands, metrics, health, or "" for a bare path
+	Shape   Shape  `json:"shape"`             // how the answer was to be decoded
+	Codec   string `json:"codec,omitempty"`   // json, proto
+
+	Invoked  Stamp  `json:"invoked"`            // before the first byte of the request
+	Sent     *Stamp `json:"sent,omitempty"`     // after its last byte was written
+	Returned *Stamp `json:"returned,omitempty"` // when the answer was complete, or it was given up
+
+	Request  Request   `json:"request"`
+	Response *Response `json:"response,omitempty"`
+
+	// Frames are envelopes, or NDJSON lines (Flags 0), in order.
+	Frames []Frame `json:"frames,omitempty"`
+	Events []Event `json:"events,omitempty"`
+	// EndStream is the decoded end-of-stream message of a Connect stream.
+	EndStream *EndStream `json:"end_stream,omitempty"`
+	// Error is the RPC error that the answer carried: of a unary error body, or of the end of stream.
+	Error *RPCError `json:"error,omitempty"`
+	// Body is the entity body of an answer that is not enveloped (unary message, text), after Content-Encoding.
+	Body *Blob `json:"body,omitempty"`
+	// Outputs are the concatenated bytes per stream: stdout, stderr, pty.
+	Outputs map[string]*Blob `json:"outputs,omitempty"`
+
+	Violations []Violation `json:"violations,omitempty"`
+	Outcome    Outcome     `json:"outcome"`
+	// Detail is the error text behind an outcome other than complete.
+	Detail string `json:"detail,omitempty"`
+	// Aborted is set when a step of the script ended the exchange on purpose.
+	Aborted bool `json:"aborted,omitempty"`
+}
+
+// Shape is how an answer is decoded.
+type Shape string
+
+// The shapes.
+const (
+	ShapeStream Shape = "stream" // Connect envelopes
+	ShapeUnary  Shape = "unary"  // one message or one error
+	ShapeNDJSON Shape = "ndjson" // one JSON event per line
+	ShapePlain  Shape = "plain"  // a body that is kept as it is
+)
+
+// Outcome is how an exchange ended on the transport, whatever it said.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeComplete  Outcome = "complete"   // the answer ended as HTTP says it should
+	OutcomeNoConnect Outcome = "no-connect" // the connection was refused or could not be opened
+	OutcomeNoAnswer  Outcome = "no-answer"  // nothing before the deadline
+	OutcomeStalled   Outcome = "stalled"    // an answer began and had not ended by the deadline
+	OutcomeClosed    Outcome = "closed"     // FIN before the answer was complete
+	OutcomeReset     Outcome = "reset"      // RST before the answer was complete
+	OutcomeGarbage   Outcome = "garbage"    // not HTTP; see Violations
+	OutcomeAborted   Outcome = "aborted"    // we ended it: by script, clean-up or Ctrl-C
+)
+
+// Header is one field line as it stood on the wire.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Request is the head of a request as it was sent, and its body.
+type Request struct {
+	Method  string   `json:"method,omitempty"`
+	Path    string   `json:"path,omitempty"`
+	Headers []Header `json:"headers,omitempty"`
+	Body    Blob     `json:"body"`
+}
+
+// Response is the head of an answer and when its parts came.
+type Response struct {
+	Proto   string   `json:"proto"` // HTTP/1.1
+	Status  int      `json:"status"`
+	Reason  string   `json:"reason,omitempty"`
+	Headers []Header `json:"headers,omitempty"`
+	// Trailers are HTTP trailers (chunked).
+	Trailers []Header `json:"trailers,omitempty"`
+	// Informational lists 1xx statuses that came before.
+	Informational []int `json:"informational,omitempty"`
+	// Framing is chunked, length, close or none.
+	Framing string `json:"framing"`
+
+	Head Stamp `json:"head"` // the head was complete
+	// Ended is when the body was complete by its framing.
+	Ended *Stamp `json:"ended,omitempty"`
+	// Body is how many entity bytes came (before any decoding).
+	Body int64 `json:"body"`
+}
+
+// Get returns the values of a header field, compared without case.
+func (r *Response) Get(name string) []string {
+	if r == nil {
+		return nil
+	}
+	return headerValues(r.Headers, name)
+}
+
+// Frame is one envelope or one NDJSON line of an answer.
+type Frame struct {
+	Flags byte  `json:"flags"`
+	Off   int64 `json:"off"` // of its first byte in the body
+	Len   int64 `json:"len"` // of its payload
+	At    Stamp `json:"at"`  // its last byte was read
+	// Head is its payload, decompressed where that was possible, cut at 1 KiB.
+	Head []byte `json:"head,omitempty"`
+	// Event is the index in Events, or -1.
+	Event int `json:"event"`
+}
+
+// EventKind is the kind of a process event.
+type EventKind string
+
+// The kinds. EventData covers stdout, stderr and pty.
+const (
+	EventStart     EventKind = "start"
+	EventData      EventKind = "data"
+	EventEnd       EventKind = "end"
+	EventKeepAlive EventKind = "keepalive"
+	EventUnknown   EventKind = "unknown" // an event whose kind we do not know, or an empty one
+)
+
+// Event is one decoded process event.
+type Event struct {
+	Kind  EventKind `json:"kind"`
+	At    Stamp     `json:"at"`
+	Frame int       `json:"frame"`
+	PID   uint32    `json:"pid,omitempty"` // start
+	// Stream, Off and Len place a data event in its Outputs entry.
+	Stream string `json:"stream,omitempty"`
+	Off    int64  `json:"off,omitempty"`
+	Len    int    `json:"len,omitempty"`
+	Exit   *Exit  `json:"exit,omitempty"` // end
+}
+
+// Exit is what an end event said.
+type Exit struct {
+	Code   int32   `json:"code"`
+	Exited bool    `json:"exited"`
+	Status string  `json:"status"`
+	Error  *string `json:"error,omitempty"`
+	// Signal is the signal that Status names ("signal: killed" is SIGKILL), or "".
+	Signal string `json:"signal,omitempty"`
+}
+
+// EndStream is the last message of a Connect stream.
+type EndStream struct {
+	At       Stamp               `json:"at"`
+	Frame    int                 `json:"frame"`
+	Metadata map[string][]string `json:"metadata,omitempty"`
+}
+
+// RPCError is an error as the target wrote it.
+type RPCError struct {
+	Code    string        `json:"code"`
+	Message string        `json:"message,omitempty"`
+	Details []ErrorDetail `json:"details,omitempty"`
+}
+
+// ErrorDetail is one entry of an error's details.
+type ErrorDetail struct {
+	Type  string `json:"type"`
+	Value string `json:"value"` // base64 as it was sent
+}
+
+// Violation is a breach that a decoder found, with its place. Kinds are the
+// constants of internal/wire and internal/envd; the judge maps them to rules.
+type Violation struct {
+	Kind   string `json:"kind"`
+	In     string `json:"in"`  // http, body, frame, event
+	Off    int64  `json:"off"` // byte offset: of the connection for http, else of the body
+	Detail string `json:"detail"`
+	At     Stamp  `json:"at"`
+}
+
+// Await is one await step, its deadline, and whether it was met.
+type Await struct {
+	Step     string `json:"step"`
+	On       string `json:"on"`
+	What     string `json:"what"`
+	Began    Stamp  `json:"began"`
+	Ended    Stamp  `json:"ended"`
+	Deadline int64  `json:"deadline_ns"`
+	Met      bool   `json:"met"`
+}
+
+// Process is a process that the scenario started, and how it was cleaned up.
+type Process struct {
+	Name    string `json:"name"`
+	PID     uint32 `json:"pid"`
+	Started Stamp  `json:"started"`
+	// Ended is when its end event came on any stream.
+	Ended *Stamp `json:"ended,omitempty"`
+	// Cleanup is "" when it had ended by itself or by a step, else what the clean-up found:
+	// killed, gone, failed: …
+	Cleanup string `json:"cleanup,omitempty"`
+}
+
+// Scrape is one read of a metric exposition, raw.
+type Scrape struct {
+	Name      string `json:"name"`      // before, after, or the script's `as`
+	Iteration int    `json:"iteration"` // -1 around all of them
+	Sent      Stamp  `json:"sent"`
+	Received  Stamp  `json:"received"`
+	Status    int    `json:"status"`
+	Type      string `json:"type"` // Content-Type
+	Body      []byte `json:"body"`
+	Err       string `json:"err,omitempty"`
+}

@@ -1,0 +1,77 @@
+package bundle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// clearOlder takes the files of an older bundle away, and refuses a directory
+// that holds something else. run.json stays until it is replaced, so that the
+// directory is known as a bundle at any moment. Files that a bundle does not
+// have (reports that somebody put there) stay.
+func clearOlder(root *os.Root, dir string) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("bundle directory %s: %w", dir, err)
+	}
+	foreign := ""
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempPrefix) {
+			foreign = e.Name()
+			break
+		}
+	}
+	if foreign == "" {
+		return nil
+	}
+	if why := notABundle(root); why != "" {
+		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it holds %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
+	}
+	for _, name := range []string{resultFile, verdictsFile, observationsFile} {
+		if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("older bundle in %s: %w", dir, err)
+		}
+	}
+	return clearScripts(root, dir)
+}
+
+func clearScripts(root *os.Root, dir string) error {
+	entries, err := fs.ReadDir(root.FS(), scriptsDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("older bundle in %s: %w", dir, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), scriptExt) {
+			continue
+		}
+		if err := root.Remove(scriptsDir + "/" + e.Name()); err != nil {
+			return fmt.Errorf("older bundle in %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// notABundle says why run.json does not make the directory a bundle, "" when it does.
+func notABundle(root *os.Root) string {
+	f, err := root.Open(runFile)
+	if err != nil {
+		return "it has no " + runFile
+	}
+	defer func() { _ = f.Close() }()
+	var run struct {
+		Schema string `json:"schema"`
+	}
+	name, _, _ := strings.Cut(RunSchema, "/")
+	if err := json.NewDecoder(io.LimitReader(f, maxDocument)).Decode(&run); err != nil || !strings.HasPrefix(run.Schema, name+"/") {
+		return "its " + runFile + " is not ours"
+	}
+	return ""
+}

@@ -1,0 +1,63 @@
+package bundle
+
+// ReportSchema names the version of the report's JSON form.
+const ReportSchema = "assay.report/v1"
+
+// The verdicts of a whole run.
+const (
+	Conformant      = "conformant"
+	Nonconformant   = "nonconformant"
+	RunInconclusive = "inconclusive"
+)
+
+// Report is the result of a run: the model of `--format json`. Renderers draw
+// from it and decide nothing.
+type Report struct {
+	Schema  string `json:"schema"`
+	Tool    Tool   `json:"tool"`
+	Run     string `json:"run"`
+	Target  Target `json:"target"`
+	Profile string `json:"profile"`
+	Verdict string `json:"verdict"`
+	// Exit is the exit code that the run deserves.
+	Exit        int                `json:"exit"`
+	Interrupted bool               `json:"interrupted,omitempty"`
+	DurationMS  int64              `json:"duration_ms"`
+	Counts      map[Conclusion]int `json:"counts"` // over (scenario, axes), each counted once by its worst rule; every conclusion is a key
+	Rules       []RuleResult       `json:"rules"`
+	Scenarios   []ScenarioResult   `json:"scenarios"`
+	// RunRules are the verdicts that belong to no scenario.
+	RunRules []RuleVerdict `json:"run_rules,omitempty"`
+}
+
+// RuleResult is a rule over all scenarios.
+type RuleResult struct {
+	ID        string     `json:"id"`
+	Level     string     `json:"level"`
+	Verdict   Conclusion `json:"verdict"` // the worst
+	Scenarios []string   `json:"scenarios"`
+}
+
+// ScenarioResult is a scenario on one set of axes.
+type ScenarioResult struct {
+	ID         string        `json:"id"`
+	Title      string        `json:"title"`
+	Axes       Axes          `json:"axes"`
+	Verdict    Conclusion    `json:"verdict"` // the worst of its rules
+	Rules      []RuleVerdict `json:"rules"`
+	DurationMS int64         `json:"duration_ms"`
+	// Replay is the command that shows it again.
+	Replay string `json:"replay"`
+}
+
+// RuleVerdict is a rule on one scenario.
+type RuleVerdict struct {
+	ID      string         `json:"id"`
+	Level   string         `json:"level"`
+	Text    string         `json:"text,omitempty"` // the rule's sentence
+	Source  string         `json:"source,omitempty"`
+	Verdict Conclusion     `json:"verdict"`
+	Message string         `json:"message"`
+	Seen    string         `json:"seen"` // the legal answer that was seen, where there are several
+	Counts  map[string]int `json:"counts,omitempty"`
+}
