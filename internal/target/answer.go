@@ -1,0 +1,52 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// succeeded reports whether a call was answered with success.
+func succeeded(s bundle.Exchange) bool {
+	if s.Outcome != bundle.OutcomeComplete || s.Error != nil || s.Response.Status != 200 {
+		return false
+	}
+	return s.Shape != bundle.ShapeStream || s.EndStream != nil
+}
+
+// refused reports whether the target clearly says that it has no such thing: an
+// error unimplemented, or 404, 405, 415, 501 without another RPC error.
+func refused(s bundle.Exchange) bool {
+	if s.Error != nil && s.Error.Code != "" {
+		return s.Error.Code == "unimplemented"
+	}
+	if s.Response == nil {
+		return false
+	}
+	switch s.Response.Status {
+	case 404, 405, 415, 501:
+		return true
+	}
+	return false
+}
+
+// handled reports whether the method is there, whatever it made of the call.
+func handled(s bundle.Exchange) bool {
+	return succeeded(s) || s.Error != nil && s.Error.Code != "" && s.Error.Code != "unimplemented"
+}
+
+// describe says in a few words what a call came to.
+func describe(s bundle.Exchange) string {
+	switch {
+	case s.Error != nil && s.Error.Code != "":
+		return fmt.Sprintf("error %s: %.100s", s.Error.Code, s.Error.Message)
+	case s.Response == nil:
+		return strings.TrimSpace(string(s.Outcome) + " " + s.Detail)
+	}
+	text := fmt.Sprintf("%d %s", s.Response.Status, contentType(s))
+	if s.Outcome != bundle.OutcomeComplete && s.Outcome != "" {
+		text += ", " + string(s.Outcome)
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,67 @@
+package target
+
+import (
+	"slices"
+
+	"assay/internal/bundle"
+)
+
+// The features that are known.
+const (
+	featStart       = "process.start"
+	featConnect     = "process.connect"
+	featList        = "process.list"
+	featSignal      = "process.signal"
+	featInput       = "process.input"
+	featCloseStdin  = "process.close-stdin"
+	featStreamInput = "process.stream-input"
+	featUpdate      = "process.update"
+	featTag         = "process.tag"
+	featUser        = "process.user"
+	featKeepalive   = "process.keepalive"
+	featPTY         = "process.pty"
+	featJSON        = "codec.json"
+	featProto       = "codec.proto"
+	featHTTP1       = "http.1"
+	featProtocol    = "protocol.connect"
+	featGzip        = "compress.gzip"
+	featCommands    = "ndjson.commands"
+	featMetrics     = "metrics.prometheus"
+	featHealth      = "health"
+)
+
+// Features lists the ids of all known features, sorted.
+func Features() []string {
+	var ids []string
+	for _, g := range probes() {
+		ids = append(ids, g.features...)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// present, absent and unknown make a probe's result with what it saw.
+func present(detail string) bundle.Feature {
+	return bundle.Feature{State: bundle.FeaturePresent, Detail: detail}
+}
+
+func absent(detail string) bundle.Feature {
+	return bundle.Feature{State: bundle.FeatureAbsent, Detail: detail}
+}
+
+func unknown(detail string) bundle.Feature {
+	return bundle.Feature{State: bundle.FeatureUnknown, Detail: detail}
+}
+
+// decide is the common rule of probes: present when the answer is what the
+// feature looks like, absent when the target clearly refuses, else unknown.
+func decide(s bundle.Exchange, ok bool) bundle.Feature {
+	switch {
+	case ok:
+		return present(describe(s))
+	case refused(s):
+		return absent(describe(s))
+	default:
+		return unknown(describe(s))
+	}
+}

@@ -1,0 +1,251 @@
+package target_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
+
+	"connectrpc.com/connect"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// gateway is a small gateway: it knows the handful of commands that calibration
+// and probing run, and nothing else.
+type gateway struct {
+	processconnect.UnimplementedProcessHandler
+	noPTY, plainPTY, deniedPTY bool // what becomes of a Start with pty
+	ghosts                     bool // users that do not exist are accepted
+	noTags, noList, keepalive  bool
+
+	mu      sync.Mutex
+	next    uint32
+	running map[uint32]*proc
+	started int
+}
+
+type proc struct {
+	config *process.ProcessConfig
+	tag    *string
+	wake   chan string // a line of input, "EOF" or "KILL"
+	done   chan struct{}
+}
+
+func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartRequest], out *connect.ServerStream[process.StartResponse]) error {
+	if user, _, ok := basicAuth(req.Header()); ok && user == "assay-no-such-user" && !g.ghosts {
+		return connect.NewError(connect.CodeUnauthenticated, errors.New("invalid username"))
+	}
+	if req.Msg.Pty != nil && g.noPTY {
+		return connect.NewError(connect.CodeUnimplemented, errors.New("no pty"))
+	}
+	if req.Msg.Pty != nil && g.deniedPTY {
+		return connect.NewError(connect.CodePermissionDenied, errors.New("not for you"))
+	}
+	if req.Msg.GetProcess().GetEnvs()["ASSAY_RUN"] == "" {
+		return connect.NewError(connect.CodeInvalidArgument, errors.New("not marked"))
+	}
+	p := &proc{config: req.Msg.GetProcess(), tag: req.Msg.Tag, wake: make(chan string, 4), done: make(chan struct{})}
+	if g.noTags {
+		p.tag = nil
+	}
+	pid := g.add(p)
+	ended := true
+	defer func() {
+		if ended {
+			g.remove(pid)
+		}
+	}()
+	send := func(e *process.ProcessEvent) error { return out.Send(&process.StartResponse{Event: e}) }
+	if err := send(startOf(pid)); err != nil {
+		return err
+	}
+	args := p.config.GetArgs()
+	switch args[len(args)-1] {
+	case "read x", "cat", "sleep 30":
+		if g.keepalive && req.Header().Get("Keepalive-Ping-Interval") == "1" {
+			if err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Keepalive{}}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			ended = false // as in the real daemon, who hangs up leaves the process behind
+			return ctx.Err()
+		}
+	case "echo x":
+		data := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte("x\n")}}
+		if req.Msg.Pty != nil && !g.plainPTY {
+			data.Output = &process.ProcessEvent_DataEvent_Pty{Pty: []byte("x\r\n")}
+		}
+		if err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: data}}); err != nil {
+			return err
+		}
+	}
+	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: &process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}}})
+}
+
+func startOf(pid uint32) *process.ProcessEvent {
+	return &process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: pid}}}
+}
+
+func basicAuth(h http.Header) (string, string, bool) {
+	return (&http.Request{Header: h}).BasicAuth()
+}
+
+func (g *gateway) add(p *proc) uint32 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running == nil {
+		g.running = map[uint32]*proc{}
+	}
+	g.next++
+	g.started++
+	g.running[g.next] = p
+	return g.next
+}
+
+func (g *gateway) remove(pid uint32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.running[pid].done)
+	delete(g.running, pid)
+}
+
+// idle waits for the handlers whose process has sent its end, and returns how
+// many processes were started and how many still run.
+func (g *gateway) idle() (started, running int) {
+	g.mu.Lock()
+	procs := slices.Collect(maps.Values(g.running))
+	g.mu.Unlock()
+	for _, p := range procs {
+		select {
+		case <-p.done:
+		case <-time.After(time.Second):
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.started, len(g.running)
+}
+
+func (g *gateway) find(s *process.ProcessSelector) (*proc, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.running[s.GetPid()]; p != nil {
+		return p, nil
+	}
+	for _, p := range g.running {
+		if p.tag != nil && *p.tag == s.GetTag() {
+			return p, nil
+		}
+	}
+	return nil, connect.NewError(connect.CodeNotFound, errors.New("no such process"))
+}
+
+func (g *gateway) wake(s *process.ProcessSelector, with string) error {
+	p, err := g.find(s)
+	if err == nil {
+		p.wake <- with
+	}
+	return err
+}
+
+func (g *gateway) List(context.Context, *connect.Request[process.ListRequest]) (*connect.Response[process.ListResponse], error) {
+	if g.noList {
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("no list"))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var r process.ListResponse
+	for pid, p := range g.running {
+		r.Processes = append(r.Processes, &process.ProcessInfo{Config: p.config, Pid: pid, Tag: p.tag})
+	}
+	return connect.NewResponse(&r), nil
+}
+
+func (g *gateway) Connect(ctx context.Context, req *connect.Request[process.ConnectRequest], out *connect.ServerStream[process.ConnectResponse]) error {
+	p, err := g.find(req.Msg.GetProcess())
+	if err != nil {
+		return err
+	}
+	if err := out.Send(&process.ConnectResponse{Event: startOf(req.Msg.GetProcess().GetPid())}); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (g *gateway) SendInput(_ context.Context, req *connect.Request[process.SendInputRequest]) (*connect.Response[process.SendInputResponse], error) {
+	return connect.NewResponse(&process.SendInputResponse{}), g.wake(req.Msg.GetProcess(), "line")
+}
+
+func (g *gateway) SendSignal(_ context.Context, req *connect.Request[process.SendSignalRequest]) (*connect.Response[process.SendSignalResponse], error) {
+	return connect.NewResponse(&process.SendSignalResponse{}), g.wake(req.Msg.GetProcess(), "KILL")
+}
+
+func (g *gateway) CloseStdin(_ context.Context, req *connect.Request[process.CloseStdinRequest]) (*connect.Response[process.CloseStdinResponse], error) {
+	return connect.NewResponse(&process.CloseStdinResponse{}), g.wake(req.Msg.GetProcess(), "EOF")
+}
+
+func (g *gateway) Update(context.Context, *connect.Request[process.UpdateRequest]) (*connect.Response[process.UpdateResponse], error) {
+	return nil, connect.NewError(connect.CodeInternal, errors.New("not a pty"))
+}
+
+func (g *gateway) StreamInput(_ context.Context, in *connect.ClientStream[process.StreamInputRequest]) (*connect.Response[process.StreamInputResponse], error) {
+	var to *process.ProcessSelector
+	for in.Receive() {
+		switch e := in.Msg().GetEvent().(type) {
+		case *process.StreamInputRequest_Start:
+			to = e.Start.GetProcess()
+		case *process.StreamInputRequest_Data:
+			if err := g.wake(to, "line"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return connect.NewResponse(&process.StreamInputResponse{}), in.Err()
+}
+
+// serve starts the gateway with every other surface at its usual path.
+func (g *gateway) serve(t *testing.T) string {
+	t.Helper()
+	return serveHTTP(t, g.handler())
+}
+
+func (g *gateway) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(processconnect.NewProcessHandler(g))
+	mux.HandleFunc("POST /commands", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"type":"start","pid":1}`+"\n"+`{"type":"end","exit_code":0}`+"\n")
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "# TYPE a counter\na{b=\"c d\"} 1\n")
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	return mux
+}
+
+func serveHTTP(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ReadHeaderTimeout = time.Minute
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL
+}

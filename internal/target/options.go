@@ -1,0 +1,125 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Options say what is tested and how to reach it.
+type Options struct {
+	// URL is the base URL, http only; its path is a prefix of every surface.
+	URL string
+	// Paths maps surfaces (process, commands, metrics, health) to their paths
+	// below the base; what is absent has its default.
+	Paths map[string]string
+	// Shell is the words before a command; default /bin/sh -c.
+	Shell []string
+	// Token is sent as X-Access-Token when it is set.
+	Token string
+	// User is sent as Basic user, with an empty password, when it is set.
+	User string
+	// Headers are added to every request.
+	Headers []bundle.Header
+	// TimeScale stretches every deadline; 0 means 1.
+	TimeScale float64
+	// UserAgent is assay/VERSION; scenario and run are added to it.
+	UserAgent string
+	// Embedded is set when the target is the reference gateway of this process.
+	Embedded bool
+}
+
+// defaultPaths are the surfaces and where they are unless told otherwise.
+func defaultPaths() map[string]string {
+	return map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health"}
+}
+
+// parseURL reads the base URL. Every error says what to write instead.
+func parseURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, errors.New("no URL: write http://HOST:PORT")
+	}
+	if !strings.Contains(text, "://") {
+		return nil, fmt.Errorf("URL %q has no scheme: write http://%s", text, strings.TrimLeft(text, "/"))
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err // without the text, which may hold a password
+		}
+		return nil, fmt.Errorf("the URL cannot be read: %w; write http://HOST:PORT", err)
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("the URL holds a user name or password: leave it out; --user names the user, --token-file holds the token")
+	case u.Scheme == "https":
+		return nil, fmt.Errorf("URL %q: TLS is not supported yet by this version: use http, or a local proxy that ends TLS", text)
+	case u.Scheme != "http":
+		return nil, fmt.Errorf("URL %q has the scheme %q: only http can be tested", text, u.Scheme)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("URL %q has no host: write http://HOST:PORT", text)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("URL %q has a query or fragment: only a path prefix may follow the host", text)
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("URL %q has the port %s: ports are 1 to 65535", text, p)
+		}
+	}
+	return u, nil
+}
+
+// dialAddr is host:port of the URL.
+func dialAddr(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// resolvePaths lays the given paths over the defaults.
+func resolvePaths(given map[string]string) (map[string]string, error) {
+	paths := defaultPaths()
+	for _, surface := range slices.Sorted(maps.Keys(given)) {
+		if _, ok := paths[surface]; !ok {
+			return nil, fmt.Errorf("no surface %q: there are %s", surface, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
+		}
+		p := given[surface]
+		if strings.ContainsAny(p, " \t\r\n?#") {
+			return nil, fmt.Errorf("path %q of surface %s holds a space, a query or a fragment", p, surface)
+		}
+		paths[surface] = cleanPath(p)
+	}
+	return paths, nil
+}
+
+// cleanPath has a slash at its beginning and none at its end; the root is "".
+func cleanPath(p string) string {
+	p = strings.Trim(p, "/")
+	if p == "" {
+		return ""
+	}
+	return "/" + p
+}
+
+// checkHeaders refuses what would break the request's head.
+func checkHeaders(hs []bundle.Header) error {
+	for _, h := range hs {
+		if h.Name == "" || strings.ContainsFunc(h.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ':' }) {
+			return fmt.Errorf("%q is no header name", h.Name)
+		}
+		if strings.ContainsAny(h.Value, "\r\n\x00") {
+			return fmt.Errorf("the value of header %s holds a line break or NUL", h.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+)
+
+// keepaliveWait is how long a probe waits for the first keepalive at an
+// interval of one second: half an interval of slack for a timer that ticks late.
+const keepaliveWait = 1500 * time.Millisecond
+
+// probe finds out about some features with a few calls of its own.
+type probe struct {
+	features []string
+	// slow probes wait by design: the embedded gateway is only put through them
+	// when one of their features is asked for by name.
+	slow bool
+	run  func(ctx context.Context, c *client) (findings, error)
+}
+
+// findings are features that were looked at, by id.
+type findings map[string]bundle.Feature
+
+// probes lists all probes; they do not depend on each other.
+func probes() []probe {
+	return []probe{
+		{features: []string{featStart, featHTTP1, featProtocol, featJSON, featConnect, featList, featInput, featUpdate}, run: probeLife},
+		{features: []string{featSignal}, run: probeSignal},
+		{features: []string{featCloseStdin}, run: probeCloseStdin},
+		{features: []string{featStreamInput}, run: probeStreamInput},
+		{features: []string{featTag}, run: probeTag},
+		{features: []string{featUser}, run: probeUser},
+		{features: []string{featPTY}, run: probePTY},
+		{features: []string{featKeepalive}, slow: true, run: probeKeepalive},
+		{features: []string{featProto}, run: probeProto},
+		{features: []string{featGzip}, run: probeGzip},
+		{features: []string{featCommands}, run: probeCommands},
+		{features: []string{featMetrics}, run: probeMetrics},
+		{features: []string{featHealth}, run: probeHealth},
+	}
+}
+
+// Probe looks for features: those that want names, or all. Every probe makes
+// one or two calls, all at the same time; what it starts it ends. The state is
+// present, absent (the target clearly refuses) or unknown, with what was seen.
+//
+// process.keepalive takes up to a second and a half of silence, beside the
+// others. The embedded gateway, which is part of this program, is trusted to have it
+// unless want names it. An id in want that is not known is an error; other
+// errors are those of ctx.
+func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.Calibration, want ...string) (map[string]bundle.Feature, error) {
+	known := Features()
+	for _, id := range want {
+		if !slices.Contains(known, id) {
+			return nil, fmt.Errorf("no feature %q: there are %s", id, strings.Join(known, ", "))
+		}
+	}
+	c := t.newClient(clock, "probe")
+	defer c.close()
+	limit := t.scaled(callTimeout) + 20*time.Duration(cal.RTT+cal.Spawn)
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	found := findings{}
+	for _, p := range probes() {
+		if !p.wanted(want) {
+			continue
+		}
+		all.Go(func() {
+			got := p.look(bounded, c, want)
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(found, got)
+		})
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if want != nil {
+		maps.DeleteFunc(found, func(id string, _ bundle.Feature) bool { return !slices.Contains(want, id) })
+	}
+	return found, nil
+}
+
+func (p probe) wanted(want []string) bool {
+	return want == nil || slices.ContainsFunc(p.features, func(id string) bool { return slices.Contains(want, id) })
+}
+
+// look runs the probe; a feature that it says nothing of is unknown.
+func (p probe) look(ctx context.Context, c *client, want []string) findings {
+	got := findings{}
+	if p.slow && want == nil && c.target.options.Embedded {
+		for _, id := range p.features {
+			got[id] = present("the reference gateway of this program has it; not probed, which would take a second")
+		}
+		return got
+	}
+	f, err := p.run(ctx, c)
+	detail := "the probe had nothing to look at"
+	if err != nil {
+		detail = err.Error()
+	}
+	maps.Copy(got, f)
+	for _, id := range p.features {
+		if _, ok := got[id]; !ok {
+			got[id] = unknown(detail)
+		}
+	}
+	return got
+}

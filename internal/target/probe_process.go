@@ -1,0 +1,266 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// probeLife follows one process: Start, then Connect, List and Update while it
+// waits on stdin, then the line that lets it end.
+func probeLife(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.start(ctx, process{command: "read x", stdin: true})
+	if err != nil {
+		return nil, err
+	}
+	defer run.reap(ctx)
+	f := findings{featStart: decide(s, run.pid != 0)}
+	if s.Response != nil && s.Response.Proto == "HTTP/1.1" {
+		f[featHTTP1] = present(describe(s))
+	}
+	if run.pid == 0 {
+		f[featList] = decideList(c.list(ctx), nil)
+		protocolFeatures(f, s, f[featList])
+		return f, nil
+	}
+	protocolFeatures(f, s, f[featStart])
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	set := func(id string, feature bundle.Feature) {
+		mu.Lock()
+		defer mu.Unlock()
+		f[id] = feature
+	}
+	calls.Go(func() { set(featConnect, run.connect(ctx)) })
+	calls.Go(func() { set(featList, decideList(c.list(ctx), run)) })
+	calls.Go(func() {
+		answer := run.call(ctx, rpcUpdate, `,"pty":{"size":{"cols":80,"rows":24}}`)
+		set(featUpdate, decide(answer, handled(answer)))
+	})
+	calls.Wait()
+	input := run.call(ctx, rpcSendInput, `,"input":{"stdin":"Cg=="}`)
+	f[featInput] = decide(input, succeeded(input))
+	if succeeded(input) {
+		run.ended(ctx)
+	}
+	return f, nil
+}
+
+// protocolFeatures follow from an answer that speaks the protocol at all.
+func protocolFeatures(f findings, s bundle.Exchange, by bundle.Feature) {
+	f[featProtocol], f[featJSON] = by, by
+	if by.State != bundle.FeaturePresent && speaksRPC(s) {
+		f[featProtocol], f[featJSON] = present(describe(s)), present(describe(s))
+	}
+}
+
+// connect attaches to the process and waits for the start event.
+func (r *running) connect(ctx context.Context) bundle.Feature {
+	req, err := rpcRequest(rpcConnect, "json", `{"process":`+r.selector()+`}`)
+	if err != nil {
+		return unknown(err.Error())
+	}
+	conn, err := r.client.open(ctx)
+	if err != nil {
+		return unknown(err.Error())
+	}
+	s := r.client.await(ctx, r.client.begin(ctx, conn, req), func(s bundle.Exchange) bool {
+		return hasEvent(s, bundle.EventStart)
+	})
+	return decide(s, hasEvent(s, bundle.EventStart))
+}
+
+// listing is the answer to List.
+type listing struct {
+	answer    bundle.Exchange
+	valid     bool
+	Processes []struct {
+		PID uint32  `json:"pid"`
+		Tag *string `json:"tag"`
+	} `json:"processes"`
+}
+
+func (c *client) list(ctx context.Context) listing {
+	x, err := c.unary(ctx, rpcList, "{}")
+	if err != nil {
+		return listing{answer: bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}}
+	}
+	l := listing{answer: x.Snapshot()}
+	l.valid = succeeded(l.answer) && json.Unmarshal(x.BodyBytes(), &l) == nil
+	return l
+}
+
+// has reports whether the process is listed; tag is "" when it has none.
+func (l listing) has(pid uint32) (tag string, ok bool) {
+	for _, p := range l.Processes {
+		if p.PID != pid {
+			continue
+		}
+		if p.Tag != nil {
+			tag = *p.Tag
+		}
+		return tag, true
+	}
+	return "", false
+}
+
+func decideList(l listing, run *running) bundle.Feature {
+	f := decide(l.answer, l.valid)
+	if run == nil || f.State != bundle.FeaturePresent {
+		return f
+	}
+	if _, ok := l.has(run.pid); !ok {
+		f.Detail += "; a process that had just started was not listed"
+	}
+	return f
+}
+
+// probeSignal kills a process.
+func probeSignal(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.start(ctx, process{command: "sleep 30"})
+	if err != nil || run.pid == 0 {
+		return without(featSignal, s, err)
+	}
+	kill := run.kill(ctx)
+	f := decide(kill, succeeded(kill))
+	if succeeded(kill) && !run.ended(ctx) {
+		f.Detail += "; the process did not end"
+	}
+	run.reap(ctx)
+	return findings{featSignal: f}, nil
+}
+
+// probeCloseStdin ends the input of a process that reads until then.
+func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.start(ctx, process{command: "cat", stdin: true})
+	if err != nil || run.pid == 0 {
+		return without(featCloseStdin, s, err)
+	}
+	defer run.reap(ctx)
+	closed := run.call(ctx, rpcCloseStdin, "")
+	if succeeded(closed) {
+		run.ended(ctx)
+	}
+	return findings{featCloseStdin: decide(closed, succeeded(closed))}, nil
+}
+
+// probeStreamInput sends a line through StreamInput.
+func probeStreamInput(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.start(ctx, process{command: "read x", stdin: true})
+	if err != nil || run.pid == 0 {
+		return without(featStreamInput, s, err)
+	}
+	defer run.reap(ctx)
+	req, err := rpcRequest(rpcStreamInput, "json", `{"start":{"process":`+run.selector()+`}}`)
+	if err != nil {
+		return nil, err
+	}
+	req.body = wire.AppendEnvelope(req.body, 0, []byte(`{"data":{"input":{"stdin":"Cg=="}}}`))
+	answer := c.do(ctx, req).Snapshot()
+	if succeeded(answer) {
+		run.ended(ctx)
+	}
+	return findings{featStreamInput: decide(answer, succeeded(answer))}, nil
+}
+
+// probeTag starts a process with a tag and finds it again: in List, or by Connect.
+func probeTag(ctx context.Context, c *client) (findings, error) {
+	const tag = "assay-probe"
+	run, s, err := c.start(ctx, process{command: "read x", stdin: true, tag: tag})
+	if err != nil || run.pid == 0 {
+		return without(featTag, s, err)
+	}
+	defer run.reap(ctx)
+	l := c.list(ctx)
+	listed, ok := l.has(run.pid)
+	switch {
+	case ok && listed == tag:
+		return findings{featTag: present("List shows it")}, nil
+	case ok:
+		return findings{featTag: absent("List shows the process without its tag")}, nil
+	}
+	x, err := c.unary(ctx, rpcSendInput, `{"process":{"tag":"`+tag+`"},"input":{"stdin":"Cg=="}}`)
+	if err != nil {
+		return nil, err
+	}
+	answer := x.Snapshot()
+	return findings{featTag: decide(answer, succeeded(answer))}, nil
+}
+
+// probeUser asks for a user that cannot exist: a target that knows users refuses it.
+func probeUser(ctx context.Context, c *client) (findings, error) {
+	ghost := bundle.Header{Name: "authorization", Value: basicUser("assay-no-such-user")}
+	run, s, err := c.start(ctx, process{command: "true", headers: []bundle.Header{ghost}})
+	if err != nil {
+		return nil, err
+	}
+	defer run.reap(ctx)
+	refusals := []string{"unauthenticated", "permission_denied", "invalid_argument", "not_found"}
+	switch {
+	case s.Error != nil && slices.Contains(refusals, s.Error.Code), isAuth(s):
+		return findings{featUser: present("a user that does not exist is refused: " + describe(s))}, nil
+	case run.pid != 0:
+		return findings{featUser: unknown("a user that does not exist is accepted")}, nil
+	}
+	return findings{featUser: unknown(describe(s))}, nil
+}
+
+// probePTY starts a command on a PTY; its output must come as pty.
+func probePTY(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.start(ctx, process{command: "echo x", pty: true})
+	if err != nil || run.pid == 0 {
+		return without(featPTY, s, err)
+	}
+	defer run.reap(ctx)
+	run.ended(ctx)
+	s = run.x.Snapshot()
+	for _, e := range s.Events {
+		if e.Kind == bundle.EventData && e.Stream != "pty" {
+			return findings{featPTY: absent("the field pty is ignored: output came as " + e.Stream)}, nil
+		}
+	}
+	return findings{featPTY: present(describe(s))}, nil
+}
+
+// probeKeepalive waits on a silent process for a keepalive.
+func probeKeepalive(ctx context.Context, c *client) (findings, error) {
+	interval := bundle.Header{Name: "keepalive-ping-interval", Value: "1"}
+	run, s, err := c.start(ctx, process{command: "read x", stdin: true, headers: []bundle.Header{interval}})
+	if err != nil || run.pid == 0 {
+		return without(featKeepalive, s, err)
+	}
+	defer run.reap(ctx)
+	wait, cancel := context.WithTimeout(ctx, c.target.scaled(keepaliveWait))
+	defer cancel()
+	for {
+		changed := run.x.Changed()
+		s = run.x.Snapshot()
+		if hasEvent(s, bundle.EventKeepAlive) {
+			return findings{featKeepalive: present("a keepalive came at an interval of 1 s")}, nil
+		}
+		if s.Returned != nil {
+			return findings{featKeepalive: unknown("the stream ended first: " + describe(s))}, nil
+		}
+		select {
+		case <-changed:
+		case <-wait.Done():
+			return findings{featKeepalive: absent("no keepalive within 1.5 s at an interval of 1 s")}, nil
+		}
+	}
+}
+
+// without is the result of a probe whose process did not start. The feature is
+// absent when the very Start that asks for it is refused, unknown otherwise.
+func without(id string, s bundle.Exchange, err error) (findings, error) {
+	if err != nil {
+		return nil, err
+	}
+	if id == featPTY || id == featTag {
+		return findings{id: decide(s, false)}, nil
+	}
+	return findings{id: unknown("no process could be started for it: " + describe(s))}, nil
+}

@@ -1,0 +1,167 @@
+package target_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/internal/transport"
+)
+
+func newTarget(t *testing.T, o target.Options) *target.Target {
+	t.Helper()
+	tg, err := target.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tg
+}
+
+func probe(t *testing.T, o target.Options, want ...string) map[string]bundle.Feature {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	f, err := newTarget(t, o).Probe(ctx, transport.NewClock(), bundle.Calibration{}, want...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func in(f map[string]bundle.Feature, state bundle.FeatureState) []string {
+	var ids []string
+	for id, feature := range f {
+		if feature.State == state {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
+	g := &gateway{keepalive: true}
+	f := probe(t, target.Options{URL: g.serve(t)})
+	for _, id := range target.Features() {
+		if f[id].State != bundle.FeaturePresent || f[id].Detail == "" {
+			t.Errorf("%s = %+v, want it present with a detail", id, f[id])
+		}
+	}
+	if started, running := g.idle(); started < 5 || running != 0 {
+		t.Errorf("%d processes were started, %d still run", started, running)
+	}
+}
+
+func TestProbeFindsWhatIsMissing(t *testing.T) {
+	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t), TimeScale: 0.3})
+	if got, want := in(f, bundle.FeatureAbsent), []string{"process.keepalive", "process.pty", "process.tag"}; !slices.Equal(got, want) {
+		t.Errorf("absent: %q, want %q", got, want)
+	}
+	if got, want := in(f, bundle.FeatureUnknown), []string{"process.user"}; !slices.Equal(got, want) {
+		t.Errorf("unknown: %q, want %q", got, want)
+	}
+}
+
+func TestProbeWithoutListStillFindsTheRest(t *testing.T) {
+	f := probe(t, target.Options{URL: (&gateway{noList: true, keepalive: true}).serve(t)})
+	if got, want := in(f, bundle.FeatureAbsent), []string{"process.list"}; !slices.Equal(got, want) {
+		t.Errorf("absent: %q, want %q", got, want)
+	}
+	for _, id := range []string{"process.start", "codec.proto", "process.tag", "process.input"} {
+		if f[id].State != bundle.FeaturePresent {
+			t.Errorf("%s = %+v", id, f[id])
+		}
+	}
+}
+
+func TestProbeOfAServerWithoutAnything(t *testing.T) {
+	f := probe(t, target.Options{URL: serveHTTP(t, http.NotFoundHandler())})
+	for _, id := range []string{"process.start", "process.list", "codec.json", "codec.proto", "protocol.connect", "ndjson.commands", "metrics.prometheus", "health"} {
+		if f[id].State != bundle.FeatureAbsent {
+			t.Errorf("%s = %+v, want absent", id, f[id])
+		}
+	}
+	if f["http.1"].State != bundle.FeaturePresent {
+		t.Errorf("http.1 = %+v", f["http.1"])
+	}
+	if f["process.signal"].State != bundle.FeatureUnknown {
+		t.Errorf("process.signal = %+v, want unknown: it could not be tried", f["process.signal"])
+	}
+}
+
+func TestProbeTellsRefusedFromIgnoredFromDenied(t *testing.T) {
+	for want, g := range map[bundle.FeatureState]*gateway{
+		bundle.FeaturePresent: {}, bundle.FeatureAbsent: {plainPTY: true}, bundle.FeatureUnknown: {deniedPTY: true},
+	} {
+		if f := probe(t, target.Options{URL: g.serve(t)}, "process.pty"); f["process.pty"].State != want {
+			t.Errorf("process.pty = %+v, want %s", f["process.pty"], want)
+		}
+	}
+}
+
+func TestEmbeddedGatewayIsTrustedWithWhatIsSlowToProbe(t *testing.T) {
+	g := &gateway{}
+	f := probe(t, target.Options{URL: g.serve(t), Embedded: true})
+	if f["process.keepalive"].State != bundle.FeaturePresent {
+		t.Errorf("process.keepalive = %+v", f["process.keepalive"])
+	}
+	f = probe(t, target.Options{URL: g.serve(t), Embedded: true, TimeScale: 0.3}, "process.keepalive")
+	if f["process.keepalive"].State != bundle.FeatureAbsent {
+		t.Errorf("asked for by name: %+v", f["process.keepalive"])
+	}
+}
+
+func TestMetricsThatAreNoExpositionAreAbsent(t *testing.T) {
+	f := probe(t, target.Options{URL: serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"ts":1}`)
+	}))}, "metrics.prometheus")
+	if f["metrics.prometheus"].State != bundle.FeatureAbsent || len(f) != 1 {
+		t.Errorf("features = %+v", f)
+	}
+}
+
+func TestProbeOfAWantedSlowFeature(t *testing.T) {
+	g := &gateway{keepalive: true}
+	url := g.serve(t)
+	if f := probe(t, target.Options{URL: url}, "process.keepalive"); f["process.keepalive"].State != bundle.FeaturePresent || len(f) != 1 {
+		t.Errorf("features = %+v", f)
+	}
+	if started, running := g.idle(); started != 1 || running != 0 {
+		t.Errorf("%d processes were started, %d still run", started, running)
+	}
+}
+
+func TestProbeOfAnUnknownFeatureIsAnError(t *testing.T) {
+	tg := newTarget(t, target.Options{URL: "http://127.0.0.1:1"})
+	_, err := tg.Probe(context.Background(), transport.NewClock(), bundle.Calibration{}, "process.fly")
+	if err == nil || !strings.Contains(err.Error(), "process.fly") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestProbeOfASilentServerEnds(t *testing.T) {
+	began := time.Now()
+	f := probe(t, target.Options{URL: rawServer(t, nil), TimeScale: 0.05})
+	if got := in(f, bundle.FeatureUnknown); len(got) != len(target.Features()) {
+		t.Errorf("unknown: %q, want all", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
+	want := strings.Fields(`codec.json codec.proto compress.gzip health http.1 metrics.prometheus ndjson.commands process.close-stdin
+		process.connect process.input process.keepalive process.list process.pty process.signal process.start process.stream-input
+		process.tag process.update process.user protocol.connect`)
+	if got := target.Features(); !slices.Equal(got, want) {
+		t.Errorf("features = %q", got)
+	}
+}

@@ -1,0 +1,153 @@
+package target
+
+import (
+	"encoding/base64"
+	"errors"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+// callTimeout bounds each call of calibration and probing, before the time scale.
+const callTimeout = 5 * time.Second
+
+// Target is the gateway under test. It is immutable and safe for concurrent use.
+type Target struct {
+	options Options
+	url     *url.URL
+	base    string // path prefix, "" or "/x"
+	paths   map[string]string
+}
+
+// New checks the options without touching the network. Its errors are mistakes
+// in the options, and say what to write instead; https is refused.
+func New(o Options) (*Target, error) {
+	u, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := resolvePaths(o.Paths)
+	if err != nil {
+		return nil, err
+	}
+	headers := append(slices.Clone(o.Headers), bundle.Header{Name: "x-access-token", Value: o.Token},
+		bundle.Header{Name: "user-agent", Value: o.UserAgent})
+	if err := checkHeaders(headers); err != nil {
+		return nil, err
+	}
+	if o.TimeScale < 0 || math.IsNaN(o.TimeScale) || math.IsInf(o.TimeScale, 0) {
+		return nil, errors.New("the time scale must be a number above 0")
+	}
+	if o.TimeScale == 0 {
+		o.TimeScale = 1
+	}
+	if len(o.Shell) == 0 {
+		o.Shell = []string{"/bin/sh", "-c"}
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "assay"
+	}
+	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
+	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths}, nil
+}
+
+// Addr is the host:port to dial.
+func (t *Target) Addr() string { return dialAddr(t.url) }
+
+// Path is base path, surface path and rest, joined by single slashes:
+// Path("process", "process.Process/Start") = "/process.Process/Start". A surface
+// that is not known ("") has the base path alone; the shortest path is "/".
+func (t *Target) Path(surface, rest string) string {
+	p := t.base + t.paths[surface]
+	if rest = strings.TrimPrefix(rest, "/"); rest != "" {
+		p += "/" + rest
+	}
+	if p == "" {
+		return "/"
+	}
+	return p
+}
+
+// Headers are the headers of every well-formed request, in the order and
+// spelling of the E2B JavaScript SDK: host, connection, authorization when a
+// user is set, user-agent (which names scenario and run), what its fetch adds,
+// x-access-token when a token is set, and the extra ones. What depends on the
+// call (content-type, content-length, connect-…, accept-encoding) is not among
+// them. An extra header replaces the one of the same name.
+func (t *Target) Headers(scenario, run string) []bundle.Header {
+	hs := []bundle.Header{
+		{Name: "host", Value: t.url.Host},
+		{Name: "connection", Value: "keep-alive"},
+	}
+	if t.options.User != "" {
+		hs = append(hs, bundle.Header{Name: "authorization", Value: basicUser(t.options.User)})
+	}
+	hs = append(hs,
+		bundle.Header{Name: "user-agent", Value: t.options.UserAgent + " (" + scenario + "; " + run + ")"},
+		bundle.Header{Name: "accept", Value: "*/*"},
+		bundle.Header{Name: "accept-language", Value: "*"},
+		bundle.Header{Name: "sec-fetch-mode", Value: "cors"},
+	)
+	if t.options.Token != "" {
+		hs = append(hs, bundle.Header{Name: "x-access-token", Value: t.options.Token})
+	}
+	for _, h := range t.options.Headers {
+		hs = slices.DeleteFunc(hs, func(o bundle.Header) bool { return strings.EqualFold(o.Name, h.Name) })
+	}
+	return append(hs, t.options.Headers...)
+}
+
+func basicUser(user string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"))
+}
+
+// Shell is the words before a command.
+func (t *Target) Shell() []string { return slices.Clone(t.options.Shell) }
+
+// Secrets are the strings that must not be recorded: the token, and the values
+// of extra headers whose name speaks of a credential, also without their scheme
+// ("Bearer …").
+func (t *Target) Secrets() []string {
+	var secrets []string
+	if t.options.Token != "" {
+		secrets = append(secrets, t.options.Token)
+	}
+	for _, h := range t.options.Headers {
+		if !isCredential(h.Name) || h.Value == "" {
+			continue
+		}
+		secrets = append(secrets, h.Value)
+		if _, credential, ok := strings.Cut(h.Value, " "); ok && credential != "" {
+			secrets = append(secrets, credential)
+		}
+	}
+	return secrets
+}
+
+func isCredential(header string) bool {
+	header = strings.ToLower(header)
+	for _, word := range []string{"auth", "cookie", "token", "key", "secret", "password", "credential", "signature"} {
+		if strings.Contains(header, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Identity is what a bundle says of the target; it holds no secret.
+func (t *Target) Identity() bundle.Target {
+	return bundle.Target{
+		URL: t.url.String(), Embedded: t.options.Embedded,
+		Paths: maps.Clone(t.paths), Shell: t.Shell(),
+	}
+}
+
+// scaled is d stretched by the time scale.
+func (t *Target) scaled(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * t.options.TimeScale)
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"assay/internal/bundle"
+	"assay/internal/envd"
+	"assay/internal/wire"
+)
+
+// bodyAnswer keeps a body that is not enveloped, and reads an RPC error from
+// it where one may stand.
+type bodyAnswer struct {
+	x        *Exchange
+	kind     string // media type
+	encoding string
+}
+
+func newBodyAnswer(x *Exchange, kind, encoding string) *bodyAnswer {
+	x.body = newStore(dataLimit, x.recorder.redact)
+	return &bodyAnswer{x: x, kind: kind, encoding: encoding}
+}
+
+func (a *bodyAnswer) feed(p []byte, at bundle.Stamp) { a.x.body.add(p, at) }
+
+func (a *bodyAnswer) close() {
+	x := a.x
+	if a.encoding == "gzip" && x.body.n > 0 {
+		plain, err := gunzip(x.body)
+		if err != nil {
+			x.violate(inBody, wire.Violation{Kind: wire.BadCompression, Detail: err.Error()})
+			return
+		}
+		x.plain, x.decoded = plain, true
+	}
+	a.readError()
+}
+
+// readError decodes the error of an answer that is none of success. Whether it
+// keeps the rules is only asked of a unary RPC: a client reads the body of a
+// stream's or an alias's non-200 answer from its status alone.
+func (a *bodyAnswer) readError() {
+	x := a.x
+	if x.rec.Shape == bundle.ShapePlain || x.rec.Response.Status == 200 || a.kind != "application/json" {
+		return
+	}
+	body := x.body.kept
+	if x.decoded {
+		body = x.plain
+	}
+	e, violations := wire.DecodeError(body)
+	if x.rec.Shape == bundle.ShapeUnary && x.rec.RPC != "" {
+		for _, v := range violations {
+			x.violate(inBody, v)
+		}
+	} else if e != nil {
+		if _, ok := wire.CodeByName(e.Code); !ok {
+			return
+		}
+	}
+	x.rec.Error = x.recorder.redact.rpcError(e)
+}
+
+// gunzip decompresses a whole stored body, within the limit.
+func gunzip(s *store) ([]byte, error) {
+	if s.digest != nil {
+		return nil, errTooLarge
+	}
+	var g gunzipper
+	return g.decode(s.kept, dataLimit)
+}
+
+// lineAnswer decodes NDJSON. A compressed answer is decoded when it is complete.
+type lineAnswer struct {
+	x      *Exchange
+	packed *store // the compressed body, nil without Content-Encoding
+	dec    wire.LineDecoder
+}
+
+func newLineAnswer(x *Exchange, encoding string) *lineAnswer {
+	a := &lineAnswer{x: x}
+	if encoding == "gzip" {
+		a.packed = newStore(dataLimit, x.recorder.redact)
+	}
+	a.dec.OnLine = a.line
+	a.dec.OnViolation = func(v wire.Violation) { x.violate(inFrame, v) }
+	return a
+}
+
+func (a *lineAnswer) feed(p []byte, at bundle.Stamp) {
+	if a.packed != nil {
+		a.packed.add(p, at)
+		return
+	}
+	a.dec.Feed(p)
+}
+
+func (a *lineAnswer) close() {
+	if a.packed != nil {
+		plain, err := gunzip(a.packed)
+		if err != nil {
+			a.x.violate(inBody, wire.Violation{Kind: wire.BadCompression, Detail: err.Error()})
+			return
+		}
+		a.dec.Feed(plain)
+	}
+	a.dec.Close()
+}
+
+func (a *lineAnswer) line(l wire.Line) {
+	at := a.x.recorder.clock.Stamp()
+	event, problems := envd.DecodeLine(l.Data)
+	special := isSpecial(bundle.EventKind(event.Kind)) || len(problems) > 0
+	frame := a.x.addFrame(bundle.Frame{Off: l.Off, Len: int64(len(l.Data)), At: at}, l.Data, special)
+	a.x.linkEvent(event, frame, at)
+	for _, p := range problems {
+		a.x.violate(inEvent, wire.Violation{Kind: wire.Kind(p.Kind), Off: l.Off + max(0, p.Off), Detail: p.Detail})
+	}
+}

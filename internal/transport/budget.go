@@ -1,0 +1,143 @@
+package transport
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/envd"
+	"assay/internal/wire"
+)
+
+// The bounds of what is kept of one exchange.
+const (
+	maxFrames        = 20_000
+	maxEvents        = 20_000
+	maxExtra         = 1_000 // frames with flags, and events other than data and keepalive, beyond those
+	maxViolations    = 256
+	maxInformational = 64
+	frameHead        = 1 << 10
+	maxHeads         = 1 << 20 // frame heads, all together
+)
+
+// budget counts what was kept of an exchange and what was left out.
+type budget struct {
+	heads                                int
+	framesLeft, eventsLeft, breachesLeft int
+}
+
+// left says in words what was left out, "" when nothing was.
+func (b *budget) left() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{b.framesLeft, "frames"}, {b.eventsLeft, "events"}, {b.breachesLeft, "violations"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// room reports whether one more may be kept after n: special ones have some
+// room of their own, so that the end of a long stream is always seen.
+func room(n, limit int, special bool) bool {
+	return n < limit || special && n < limit+maxExtra
+}
+
+// addFrame records a frame and returns its index, or -1 when it was left out.
+// payload is what it holds, decompressed where that was possible.
+func (x *Exchange) addFrame(f bundle.Frame, payload []byte, special bool) int {
+	if !room(len(x.rec.Frames), maxFrames, special) {
+		x.kept.framesLeft++
+		return -1
+	}
+	f.Event = -1
+	if x.kept.heads < maxHeads || special {
+		f.Head = x.frameHead(payload)
+		x.kept.heads += len(f.Head)
+	}
+	x.rec.Frames = append(x.rec.Frames, f)
+	return len(x.rec.Frames) - 1
+}
+
+// frameHead is the beginning of a payload, copied and without secrets.
+func (x *Exchange) frameHead(payload []byte) []byte {
+	if len(payload) == 0 {
+		return nil
+	}
+	redact := x.recorder.redact
+	p := redact.bytes(payload[:min(len(payload), frameHead+redact.margin())])
+	return append([]byte(nil), p[:min(len(p), frameHead)]...)
+}
+
+// addEvent records a decoded event and appends its data to its output. frame is
+// the index of the frame that carried it, or -1.
+func (x *Exchange) addEvent(e envd.Event, frame int, at bundle.Stamp) {
+	ev := bundle.Event{Kind: bundle.EventKind(e.Kind), At: at, Frame: frame, PID: e.PID}
+	switch ev.Kind {
+	case bundle.EventData:
+		s := x.output(e.Stream)
+		ev.Stream, ev.Off, ev.Len = e.Stream, s.n, len(e.Data)
+		s.add(e.Data, at)
+	case bundle.EventEnd:
+		redact := x.recorder.redact
+		exit := bundle.Exit(e.Exit)
+		exit.Status = redact.text(exit.Status)
+		if exit.Error != nil {
+			text := redact.text(*exit.Error)
+			exit.Error = &text
+		}
+		ev.Exit = &exit
+	case bundle.EventStart, bundle.EventKeepAlive, bundle.EventUnknown:
+	}
+	if !room(len(x.rec.Events), maxEvents, isSpecial(ev.Kind)) {
+		x.kept.eventsLeft++
+		return
+	}
+	x.rec.Events = append(x.rec.Events, ev)
+}
+
+func isSpecial(k bundle.EventKind) bool {
+	return k != bundle.EventData && k != bundle.EventKeepAlive
+}
+
+func (x *Exchange) output(stream string) *store {
+	s := x.outputs[stream]
+	if s == nil {
+		if x.outputs == nil {
+			x.outputs = map[string]*store{}
+		}
+		s = newStore(dataLimit, x.recorder.redact)
+		x.outputs[stream] = s
+	}
+	return s
+}
+
+// Where a violation was found.
+const (
+	inHTTP  = "http"
+	inBody  = "body"
+	inFrame = "frame"
+	inEvent = "event"
+)
+
+// violate records a breach at its offset: of the connection's bytes for http, else of the body.
+func (x *Exchange) violate(in string, v wire.Violation) {
+	if len(x.rec.Violations) >= maxViolations {
+		x.kept.breachesLeft++
+		return
+	}
+	x.rec.Violations = append(x.rec.Violations, bundle.Violation{
+		Kind: string(v.Kind), In: in, Off: v.Off,
+		Detail: x.recorder.redact.text(v.Detail), At: x.recorder.clock.Stamp(),
+	})
+}
+
+func (x *Exchange) lastViolation() string {
+	if n := len(x.rec.Violations); n > 0 {
+		return x.rec.Violations[n-1].Detail
+	}
+	return "its framing is lost"
+}

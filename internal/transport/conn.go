@@ -1,0 +1,212 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// dialTimeout bounds a dial whose context has no deadline of its own.
+const dialTimeout = 10 * time.Second
+
+// ErrEnded is wrapped by Write on a connection that we have closed or silenced.
+var ErrEnded = errors.New("the connection was ended by us")
+
+// DialError says that a connection could not be opened. It unwraps to the cause.
+type DialError struct {
+	Conn int // the id under which the attempt is recorded
+	Addr string
+	Err  error
+}
+
+// Error names the address and the cause.
+func (e *DialError) Error() string { return fmt.Sprintf("no connection to %s: %v", e.Addr, e.Err) }
+
+// Unwrap returns the cause.
+func (e *DialError) Unwrap() error { return e.Err }
+
+// Conn is an HTTP/1.1 connection on which exactly the given bytes are sent, and
+// whose read side is always decoded. One goroutine reads; every method is safe
+// for concurrent use.
+type Conn struct {
+	id       int
+	recorder *Recorder
+	nc       *net.TCPConn
+
+	writing sync.Mutex // held during one write
+
+	mu       sync.Mutex
+	meta     bundle.Conn
+	sent     *store
+	received *store
+	lastRead bundle.Stamp
+	changed  broadcast
+
+	dec     wire.ResponseDecoder
+	queue   []*Exchange // waiting for, or receiving, their answers, in order
+	last    *Exchange   // the last that was announced or begun by an answer
+	unsent  int         // announced exchanges whose request is still being written
+	raw     rawAnswers
+	oneShot bool  // an answer said that no other will follow on this connection
+	lostAt  int64 // received bytes when the framing was lost, -1 while it is not
+
+	pace       pace
+	closed     bool // closed by us; the reader ends
+	half       bool // we have sent FIN
+	silent     bool // we neither read nor write any more
+	peerClosed bool
+}
+
+// newConn makes the record and the decoder of a connection that is not open yet.
+func newConn(rec *Recorder, name, addr string) *Conn {
+	c := &Conn{
+		id: rec.newID(), recorder: rec, lostAt: -1,
+		sent: newStore(rawLimit, rec.redact), received: newStore(rawLimit, rec.redact),
+		raw: rawAnswers{shape: bundle.ShapePlain, expected: true},
+	}
+	c.meta = bundle.Conn{ID: c.id, Name: name, Remote: addr, Dialed: rec.clock.Stamp()}
+	c.dec = wire.ResponseDecoder{
+		Method: c.requestMethod, OnHead: c.onHead, OnBody: c.onBody, OnEnd: c.onEnd, OnViolation: c.onViolation,
+	}
+	return c
+}
+
+// Dial opens a connection to addr (host:port) with TCP_NODELAY, within ctx and
+// at most 10 s. The failure is a *DialError and is recorded as a Conn with DialError too.
+func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) {
+	c := newConn(rec, name, addr)
+	d := net.Dialer{Timeout: dialTimeout}
+	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		c.meta.DialError = err.Error()
+		rec.addFailed(c.meta)
+		return nil, &DialError{Conn: c.id, Addr: addr, Err: err}
+	}
+	now := rec.clock.Stamp()
+	c.meta.Connected = &now
+	c.meta.Local, c.meta.Remote = nc.LocalAddr().String(), nc.RemoteAddr().String()
+	var ok bool
+	if c.nc, ok = nc.(*net.TCPConn); !ok || !rec.addConn(c) {
+		_ = nc.Close()
+		return nil, &DialError{Conn: c.id, Addr: addr, Err: errFinished}
+	}
+	go c.read()
+	return c, nil
+}
+
+// ID is the id under which the connection is recorded.
+func (c *Conn) ID() int { return c.id }
+
+// Write sends p as one write and records it. It returns when the kernel has
+// taken all of p, when ctx ends, or when the connection is gone; what was
+// written of p is recorded in any case, stamped with the time before the write.
+// A write that belongs to no announced exchange makes the next answer a raw one.
+func (c *Conn) Write(ctx context.Context, p []byte) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("write to %s: %w", c.meta.Remote, err)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	if c.closed || c.silent || c.half {
+		c.mu.Unlock()
+		return fmt.Errorf("write to %s: %w", c.meta.Remote, ErrEnded)
+	}
+	at := c.recorder.clock.Stamp()
+	c.noteUnannounced()
+	c.mu.Unlock()
+
+	release := c.boundWrite(ctx)
+	n, err := c.nc.Write(p)
+	release()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent.add(p[:n], at)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w (%w)", ctx.Err(), err)
+	}
+	return fmt.Errorf("write to %s, %d of %d bytes written: %w", c.meta.Remote, n, len(p), err)
+}
+
+// boundWrite makes the end of ctx end a write; release waits until that can no longer happen.
+func (c *Conn) boundWrite(ctx context.Context) (release func()) {
+	// An error here means that the socket is closed; the write will say so.
+	_ = c.nc.SetWriteDeadline(time.Time{})
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(fired)
+		_ = c.nc.SetWriteDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !stop() {
+			<-fired
+		}
+	}
+}
+
+// Received is how many bytes came, and when the last of them came.
+func (c *Conn) Received() (n int64, last bundle.Stamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.received.n, c.lastRead
+}
+
+// PeerClosed reports whether the peer has ended the connection, by FIN or RST.
+func (c *Conn) PeerClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peerClosed
+}
+
+// Idle reports whether the connection could carry another request: it is open
+// on both sides, every exchange on it is answered completely, the last answer
+// did not announce a close, and nothing is left over.
+func (c *Conn) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.oneShot &&
+		c.lostAt < 0 && len(c.queue) == 0 && c.dec.Idle()
+}
+
+// Changed returns a channel that is closed at the next thing that happens on
+// the connection (bytes, end). Take it before looking at the state.
+func (c *Conn) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed.wait()
+}
+
+// record is the connection as it is kept, without secrets; see Finish.
+func (c *Conn) record() bundle.Conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rec := c.meta
+	rec.Writes, rec.Reads = c.sent.chunks, c.received.chunks
+	rec.Sent = c.sent.blob(c.recorder.redact, nil)
+	rec.Received = c.received.blob(c.recorder.redact, nil)
+	// The tables stand beside the blobs already.
+	rec.Sent.Chunks, rec.Received.Chunks = nil, nil
+	return rec
+}
+
+// FirstBytes is a copy of the first n bytes that came, or fewer, without secrets.
+func (c *Conn) FirstBytes(n int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	redact := c.recorder.redact
+	p := redact.bytes(c.received.kept[:min(len(c.received.kept), n+redact.margin())])
+	return append([]byte(nil), p[:min(len(p), n)]...)
+}

@@ -1,0 +1,53 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// errTooLarge says that a compressed message grew beyond the limit.
+var errTooLarge = errors.New("larger than the limit once decompressed")
+
+// Gzip compresses p as one gzip member, as a compressed message or body is sent.
+func Gzip(p []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	// Writes to a bytes.Buffer do not fail.
+	_, _ = w.Write(p)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// gunzipper decompresses messages one by one, each with a fresh context, and
+// reuses its buffers. The zero value is ready.
+type gunzipper struct {
+	zr  *gzip.Reader
+	out bytes.Buffer
+}
+
+// decode decompresses p, at most limit bytes of it. The result is valid until
+// the next call. Anything that follows the last gzip member is an error.
+func (g *gunzipper) decode(p []byte, limit int64) ([]byte, error) {
+	in := bytes.NewReader(p)
+	if g.zr == nil {
+		zr, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+		g.zr = zr
+	} else if err := g.zr.Reset(in); err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	g.out.Reset()
+	n, err := io.Copy(&g.out, io.LimitReader(g.zr, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("gzip: %w", err)
+	case n > limit:
+		return nil, fmt.Errorf("gzip: %w of %d bytes", errTooLarge, limit)
+	}
+	return g.out.Bytes(), nil
+}

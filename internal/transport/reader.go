@@ -1,0 +1,168 @@
+package transport
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+const (
+	readSize = 32 << 10
+	// afterLoss is how much is read on a connection whose framing is lost, to
+	// see how it ends, before reading stops.
+	afterLoss = 256 << 10
+	// paceTick is the shortest wait between two reads at a limited rate.
+	paceTick = 10 * time.Millisecond
+)
+
+// pace is how the reader is steered; the connection's mutex guards it.
+type pace struct {
+	paused      bool
+	perSec      int
+	next        time.Time // not before, at a limited rate
+	interrupted bool      // the read deadline is in the past
+	steered     broadcast
+}
+
+// Pause stops reading; the peer feels it once the kernel's buffers are full.
+func (c *Conn) Pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pace.paused = true
+	c.interruptRead()
+}
+
+// Resume goes on reading after Pause.
+func (c *Conn) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pace.paused = false
+	c.pace.steered.fire()
+}
+
+// Rate limits reading to perSec bytes a second; 0 is unlimited.
+func (c *Conn) Rate(perSec int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pace.perSec = max(0, perSec)
+	c.pace.next = time.Time{}
+	c.interruptRead()
+	c.pace.steered.fire()
+}
+
+// interruptRead wakes a reader that is inside Read.
+func (c *Conn) interruptRead() {
+	c.pace.interrupted = true
+	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+}
+
+// read is the connection's one reader. It ends when the connection does.
+func (c *Conn) read() {
+	defer c.recorder.readers.Done()
+	buf := make([]byte, readSize)
+	for {
+		limit, ok := c.turn()
+		if !ok {
+			return
+		}
+		n, err := c.nc.Read(buf[:limit])
+		if n > 0 {
+			c.feed(buf[:n])
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			c.endedByPeer(err)
+			return
+		}
+	}
+}
+
+// turn waits until the next read may happen and says how long it may be.
+func (c *Conn) turn() (limit int, ok bool) {
+	for {
+		wait, limit, ok := c.look()
+		if !ok || limit > 0 {
+			return limit, ok
+		}
+		wait()
+	}
+}
+
+// look takes one look at the state: either limit is set, or wait waits for a change of it.
+func (c *Conn) look() (wait func(), limit int, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, 0, false
+	}
+	overrun := c.lostAt >= 0 && c.received.n > c.lostAt+afterLoss
+	steered := c.pace.steered.wait()
+	if c.pace.paused || c.silent || overrun {
+		return func() { <-steered }, 0, true
+	}
+	if d := time.Until(c.pace.next); c.pace.perSec > 0 && d > 0 {
+		return func() {
+			t := time.NewTimer(d)
+			defer t.Stop()
+			select {
+			case <-steered:
+			case <-t.C:
+			}
+		}, 0, true
+	}
+	if c.pace.interrupted {
+		c.pace.interrupted = false
+		_ = c.nc.SetReadDeadline(time.Time{})
+	}
+	if c.pace.perSec > 0 {
+		perTick := int(int64(c.pace.perSec) * int64(paceTick) / int64(time.Second))
+		return nil, min(readSize, max(1, perTick)), true
+	}
+	return nil, readSize, true
+}
+
+// feed records and decodes what was read.
+func (c *Conn) feed(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.silent {
+		return
+	}
+	at := c.recorder.clock.Stamp()
+	c.lastRead = at
+	c.received.add(p, at)
+	if c.pace.perSec > 0 {
+		c.pace.next = time.Now().Add(time.Duration(len(p)) * time.Second / time.Duration(c.pace.perSec))
+	}
+	if c.lostAt < 0 {
+		c.dec.Feed(p)
+		c.settle()
+	}
+	c.changed.fire()
+}
+
+// Begin announces an exchange: the next answer on the connection that no
+// earlier exchange waits for is its. Call it before the first byte of the
+// request is written. On a connection that has ended it returns at once.
+func (c *Conn) Begin(call Call) *Exchange {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x := c.recorder.newExchange(call, c, &c.mu)
+	c.last = x
+	c.raw.expected = false
+	switch {
+	case c.peerClosed:
+		x.end(bundle.OutcomeClosed, "the peer had closed the connection before the request")
+	case c.closed || c.silent:
+		x.rec.Aborted = true
+		x.end(bundle.OutcomeAborted, "we had ended the connection before the request")
+	case c.lostAt >= 0:
+		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
+	default:
+		c.unsent++
+		x.counted = true
+		c.queue = append(c.queue, x)
+	}
+	return x
+}

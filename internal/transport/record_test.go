@@ -1,0 +1,127 @@
+package transport_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+)
+
+func TestSecretsNeverReachTheRecord(t *testing.T) {
+	const secret = "s3cr3t-token"
+	answer := respond(200, streamJSON+"X-Echo: "+secret+"\r\n",
+		envelope(0, startEvent)+envelope(0, `{"event":{"data":{"stdout":"czNjcjN0LXRva2Vu"}}}`)+
+			envelope(2, `{"error":{"code":"internal","message":"bad `+secret+`"},"metadata":{"k":["`+secret+`"]}}`))
+	c := newClient(t, secret, "")
+	conn := c.dial(answering(t, false, answer))
+	call := startCall()
+	call.Headers = []bundle.Header{{Name: "x-access-token", Value: secret}}
+	call.Body = []byte("{" + secret + "}")
+	x := conn.Begin(call)
+	// One byte per write: the secret must be seen across writes.
+	for _, b := range append(transport.RequestHead("POST", "/x", append(call.Headers, bundle.Header{Name: "content-length", Value: "0"})), "\r\n"...) {
+		if err := conn.Write(c.ctx, []byte{b}); err != nil {
+			break // the server may have answered and closed
+		}
+	}
+	x.MarkSent()
+	s := c.done(x)
+	if got := string(x.Output("stdout")); got != secret {
+		t.Errorf("live output = %q, want it as it came", got)
+	}
+	if s.Error == nil || s.Error.Message != "bad "+strings.Repeat("*", len(secret)) {
+		t.Errorf("error = %+v", s.Error)
+	}
+	conns, xs := c.rec.Finish(map[string]map[string][]byte{"p": {"stdout": []byte(secret + "!")}})
+	var all bytes.Buffer
+	for _, v := range []any{conns, xs} {
+		if err := json.NewEncoder(&all).Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record := decodeBlobs(t, all.String())
+	if strings.Contains(record, secret) {
+		t.Errorf("the record holds the secret: %s", record)
+	}
+	if d := xs[0].Outputs["stdout"].Diff; d == nil || d.Off != int64(len(secret)) {
+		t.Errorf("difference = %+v, want it after the redacted text", d)
+	}
+	if xs[0].Request.Headers[0].Value != strings.Repeat("*", len(secret)) {
+		t.Errorf("request header = %q", xs[0].Request.Headers[0].Value)
+	}
+}
+
+// decodeBlobs appends every base64 string of a JSON text in plain, so that what
+// it hides can be searched.
+func decodeBlobs(t *testing.T, text string) string {
+	t.Helper()
+	var out strings.Builder
+	out.WriteString(text)
+	for _, word := range strings.Split(text, `"`) {
+		var p []byte
+		if json.Unmarshal([]byte(`"`+word+`"`), &p) == nil {
+			out.Write(p)
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
+}
+
+func TestSnapshotsDoNotChangeAfterwards(t *testing.T) {
+	c := newClient(t)
+	body := envelope(0, startEvent) + strings.Repeat(envelope(0, dataEvent), 200) + envelope(2, "{}")
+	conn := c.dial(answering(t, false, respond(200, streamJSON, body)))
+	conn.Rate(200_000)
+	x := c.request(conn, startCall())
+	type seen struct {
+		snapshot bundle.Exchange
+		text     string
+	}
+	var all []seen
+	render := func(s bundle.Exchange) string {
+		p, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(p)
+	}
+	c.until(x, "end", func(s bundle.Exchange) bool {
+		all = append(all, seen{s, render(s)})
+		return s.Returned != nil
+	})
+	if len(all) < 3 {
+		t.Fatalf("only %d snapshots", len(all))
+	}
+	for _, s := range all {
+		if render(s.snapshot) != s.text {
+			t.Fatal("a snapshot changed after it was taken")
+		}
+	}
+}
+
+func TestExpectedBytesGiveTheFirstDifference(t *testing.T) {
+	c := newClient(t)
+	c.done(c.request(c.dial(answering(t, false, respond(200, "", "abcX"))), plainCall()))
+	_, xs := c.rec.Finish(map[string]map[string][]byte{"get": {"body": []byte("abcd")}})
+	if d := xs[0].Body.Diff; d == nil || d.Off != 3 || string(d.Want) != "abcd" {
+		t.Errorf("difference = %+v", d)
+	}
+}
+
+func TestNumbersOfTheClockRiseWithItsTime(t *testing.T) {
+	clock := transport.NewClock()
+	last := clock.Stamp()
+	if last.N != 1 {
+		t.Errorf("first number = %d, want 1", last.N)
+	}
+	for range 1000 {
+		s := clock.Stamp()
+		if !last.Before(s) || s.T < last.T {
+			t.Fatalf("%+v after %+v", s, last)
+		}
+		last = s
+	}
+}

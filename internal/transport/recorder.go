@@ -1,0 +1,153 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"assay/internal/bundle"
+)
+
+// Recorder collects what happened in one iteration: connections and exchanges.
+// It is safe for concurrent use.
+type Recorder struct {
+	clock  *Clock
+	redact *redactor
+
+	mu        sync.Mutex
+	finished  bool
+	conns     []*Conn
+	failed    []bundle.Conn // connections that could not be opened
+	exchanges []*Exchange
+	dropped   []string
+	nextConn  int
+
+	readers sync.WaitGroup
+}
+
+// errFinished is returned by Dial after Finish.
+var errFinished = errors.New("the recorder has finished")
+
+// NewRecorder makes a recorder. redact lists secrets that must not be recorded;
+// see the package comment.
+func NewRecorder(clock *Clock, redact []string) *Recorder {
+	return &Recorder{clock: clock, redact: newRedactor(redact)}
+}
+
+// Finish closes every open connection (recorded as ended by us), waits for
+// their readers, and returns all that was recorded, in the order it began. What
+// was still under way is recorded as aborted. expected maps exchange name to
+// stream (stdout, stderr, pty, or body) to the bytes that the script expects
+// there, so that the first difference can be kept. Nothing is recorded after it;
+// it is to be called once.
+func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn, []bundle.Exchange) {
+	r.mu.Lock()
+	r.finished = true
+	open := slices.Clone(r.conns)
+	r.mu.Unlock()
+	for _, c := range open {
+		c.finish()
+	}
+	r.readers.Wait()
+
+	r.mu.Lock()
+	conns := slices.Clone(r.failed)
+	began := slices.Clone(r.exchanges)
+	r.mu.Unlock()
+	for _, c := range open {
+		conns = append(conns, c.record())
+	}
+	slices.SortFunc(conns, func(a, b bundle.Conn) int { return a.ID - b.ID })
+	exchanges := make([]bundle.Exchange, 0, len(began))
+	var dropped []string
+	for _, x := range began {
+		rec, left := x.record(expected[x.name])
+		exchanges = append(exchanges, rec)
+		if left != "" {
+			dropped = append(dropped, fmt.Sprintf("exchange %d (%s): %s", rec.ID, rec.Name, left))
+		}
+	}
+	r.mu.Lock()
+	r.dropped = dropped
+	r.mu.Unlock()
+	return conns, exchanges
+}
+
+// Dropped says in words what was left out of the record to keep it bounded; it
+// is complete after Finish.
+func (r *Recorder) Dropped() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.dropped)
+}
+
+// Failed records an exchange that could not even be begun: its outcome is
+// no-connect and its detail err. conn is the id of the connection that failed
+// (see DialError), or -1.
+func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
+	x := r.newExchange(call, nil, &sync.Mutex{})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rec.Conn = conn
+	detail := ""
+	if err != nil {
+		detail = err.Error()
+	}
+	x.end(bundle.OutcomeNoConnect, detail)
+	return x
+}
+
+// newExchange makes the record of a call and takes its place in the order.
+func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
+	x := &Exchange{
+		mu: mu, conn: c, recorder: r, name: call.Name, method: call.Method, done: make(chan struct{}),
+		rec: bundle.Exchange{
+			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
+			RPC: call.RPC, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,
+			Request: bundle.Request{
+				Method: call.Method, Path: r.redact.text(call.Path), Headers: r.redact.headers(call.Headers),
+				Body: bundle.NewBlob(r.redact.bytes(call.Body), nil, nil),
+			},
+		},
+	}
+	if c != nil {
+		x.rec.Conn = c.id
+	}
+	if x.rec.Shape == "" {
+		x.rec.Shape = bundle.ShapePlain
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.rec.ID = len(r.exchanges)
+	x.rec.Invoked = r.clock.Stamp()
+	r.exchanges = append(r.exchanges, x)
+	return x
+}
+
+// newID takes the next connection id.
+func (r *Recorder) newID() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nextConn++
+	return r.nextConn - 1
+}
+
+// addFailed records a connection that could not be opened.
+func (r *Recorder) addFailed(c bundle.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = append(r.failed, c)
+}
+
+// addConn takes over a new connection and counts its reader; it is refused after Finish.
+func (r *Recorder) addConn(c *Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.finished {
+		return false
+	}
+	r.conns = append(r.conns, c)
+	r.readers.Add(1)
+	return true
+}

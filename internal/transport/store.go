@@ -1,0 +1,112 @@
+package transport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+
+	"assay/internal/bundle"
+)
+
+const (
+	maxChunks = 2048      // entries of a chunk table
+	rawLimit  = 256 << 10 // raw bytes kept per direction of a connection
+	dataLimit = 64 << 20  // bytes kept per output or body while the run goes on
+)
+
+// store keeps a byte stream of any length in bounded memory: whole up to limit,
+// beyond that its first limit bytes, its tail, its length and its digest.
+// Contents are append-only, so that a prefix may be shared while it grows.
+type store struct {
+	limit  int
+	kept   []byte
+	n      int64
+	chunks []bundle.Chunk
+
+	// Set once more than limit bytes have come.
+	digest hash.Hash
+	tail   []byte
+	edge   int // length of tail that is maintained
+}
+
+func newStore(limit int, r *redactor) *store {
+	return &store{limit: limit, edge: bundle.BlobEdge + r.margin()}
+}
+
+// add appends p, which came at that time.
+func (s *store) add(p []byte, at bundle.Stamp) {
+	if len(p) == 0 {
+		return
+	}
+	s.chunk(bundle.Chunk{Off: s.n, Len: len(p), At: at})
+	s.n += int64(len(p))
+	if s.digest == nil && len(s.kept)+len(p) <= s.limit {
+		s.kept = append(s.kept, p...)
+		return
+	}
+	s.overflow(p)
+}
+
+// chunk notes one piece. When the table is full its last entry grows, so that
+// the table always covers the whole stream.
+func (s *store) chunk(c bundle.Chunk) {
+	if len(s.chunks) < maxChunks {
+		s.chunks = append(s.chunks, c)
+		return
+	}
+	last := &s.chunks[maxChunks-1]
+	last.Len += c.Len
+	last.At = c.At
+}
+
+func (s *store) overflow(p []byte) {
+	if s.digest == nil {
+		s.digest = sha256.New()
+		s.digest.Write(s.kept)
+		s.tail = bytes.Clone(s.kept[max(0, len(s.kept)-s.edge):])
+		room := s.limit - len(s.kept)
+		s.kept = append(s.kept, p[:room]...)
+	}
+	s.digest.Write(p)
+	if len(p) >= s.edge {
+		s.tail = append(s.tail[:0], p[len(p)-s.edge:]...)
+		return
+	}
+	s.tail = append(s.tail, p...)
+	if extra := len(s.tail) - s.edge; extra > 0 {
+		s.tail = append(s.tail[:0], s.tail[extra:]...)
+	}
+}
+
+// blob is the record of the stream without secrets. want, when not nil, is what
+// was expected. The digest of a stream over the limit is of the bytes as they came.
+func (s *store) blob(r *redactor, want []byte) bundle.Blob {
+	if want != nil {
+		want = r.bytes(want)
+	}
+	kept := r.bytes(s.kept)
+	if s.digest == nil {
+		return bundle.NewBlob(kept, s.chunks, want)
+	}
+	tail := r.bytes(s.tail)
+	b := bundle.Blob{
+		Len:    s.n,
+		SHA256: hex.EncodeToString(s.digest.Sum(nil)),
+		Head:   bytes.Clone(kept[:min(len(kept), bundle.BlobEdge)]),
+		Tail:   bytes.Clone(tail[max(0, len(tail)-bundle.BlobEdge):]),
+		Chunks: s.chunks,
+	}
+	if want != nil {
+		b.Diff = s.difference(kept, want)
+	}
+	return b
+}
+
+// difference compares what was kept; nothing is claimed of what was not.
+func (s *store) difference(kept, want []byte) *bundle.Window {
+	if int64(len(want)) > int64(len(kept)) {
+		want = want[:len(kept)]
+	}
+	return bundle.NewBlob(kept, nil, want).Diff
+}

@@ -1,0 +1,138 @@
+package transport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+)
+
+// A stream is recorded the same however it came, below and above the limit.
+func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
+	for _, n := range []int{0, 1, 4 << 10, 16 << 10, 30_000, 30_001, 34_000, 90_000} {
+		all := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
+		for _, step := range []int{1, 7, 4096, 65_536} {
+			s := newStore(30_000, nil)
+			for p := all; len(p) > 0; {
+				k := min(step, len(p))
+				s.add(p[:k], bundle.Stamp{})
+				p = p[k:]
+			}
+			got, want := s.blob(nil, nil), bundle.NewBlob(all, nil, nil)
+			if got.Len != want.Len || got.SHA256 != want.SHA256 || !bytes.Equal(got.Data, want.Data) ||
+				!bytes.Equal(got.Head, want.Head) || !bytes.Equal(got.Tail, want.Tail) {
+				t.Errorf("%d bytes in steps of %d: %d bytes, digest %.8s; want digest %.8s", n, step, got.Len, got.SHA256, want.SHA256)
+			}
+			if len(s.chunks) > maxChunks || covered(s.chunks) != int64(n) {
+				t.Errorf("%d bytes in steps of %d: %d chunks cover %d", n, step, len(s.chunks), covered(s.chunks))
+			}
+		}
+	}
+}
+
+func covered(chunks []bundle.Chunk) int64 {
+	var n int64
+	for _, c := range chunks {
+		if c.Off != n {
+			return -1
+		}
+		n += int64(c.Len)
+	}
+	return n
+}
+
+func TestStoreOverTheLimitComparesWhatItKept(t *testing.T) {
+	s := newStore(8, nil)
+	s.add([]byte("abcdefghijkl"), bundle.Stamp{})
+	if d := s.blob(nil, []byte("abcdefghijkl")).Diff; d != nil {
+		t.Errorf("equal bytes differ: %+v", d)
+	}
+	if d := s.blob(nil, []byte("abXdefghijkl")).Diff; d == nil || d.Off != 2 {
+		t.Errorf("difference = %+v, want it at 2", d)
+	}
+}
+
+func TestRedactorKeepsLengths(t *testing.T) {
+	r := newRedactor([]string{"token", "token-longer", "ab", ""})
+	for in, want := range map[string]string{
+		"":                     "",
+		"x token y token":      "x ***** y *****",
+		"token-longer":         "************",
+		"tokentoken":           "**********",
+		"ab is too short":      "ab is too short",
+		"tok" + "en at border": "***** at border",
+	} {
+		if got := string(r.bytes([]byte(in))); got != want {
+			t.Errorf("bytes(%q) = %q, want %q", in, got, want)
+		}
+		if got := r.text(in); got != want {
+			t.Errorf("text(%q) = %q, want %q", in, got, want)
+		}
+	}
+	hs := r.headers([]bundle.Header{{Name: "a", Value: "ab"}, {Name: "b", Value: "abc"}})
+	if hs[0].Value != "**" || hs[1].Value != "abc" {
+		t.Errorf("headers = %+v", hs)
+	}
+	in := []byte("token")
+	if r.bytes(in); string(in) != "token" {
+		t.Error("the input was changed")
+	}
+	if newRedactor(nil) != nil || newRedactor([]string{""}) != nil {
+		t.Error("no secrets must make no redactor")
+	}
+}
+
+func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
+	const secret = "s3cr3t-token"
+	r := newRedactor([]string{secret})
+	s := newStore(rawLimit, r)
+	fill := []byte(strings.Repeat("x", rawLimit))
+	s.add(fill, bundle.Stamp{})
+	// The secret straddles the first byte of the tail.
+	s.add(append([]byte(secret), fill[:bundle.BlobEdge-5]...), bundle.Stamp{})
+	b := s.blob(r, nil)
+	if bytes.Contains(b.Tail, []byte("token")) || !bytes.HasPrefix(b.Tail, []byte("*****")) {
+		t.Errorf("tail begins %q", b.Tail[:20])
+	}
+	sum := sha256.Sum256(append(bytes.Clone(fill), append([]byte(secret), fill[:bundle.BlobEdge-5]...)...))
+	if b.SHA256 != hex.EncodeToString(sum[:]) {
+		t.Error("the digest is not of the bytes as they came")
+	}
+}
+
+func TestGunzipBoundsABomb(t *testing.T) {
+	var g gunzipper
+	const limit = 4 << 10
+	_, err := g.decode(Gzip(make([]byte, 32<<20)), limit)
+	if !errors.Is(err, errTooLarge) {
+		t.Errorf("err = %v", err)
+	}
+	if g.out.Cap() > 16*limit {
+		t.Errorf("%d bytes were allocated for a limit of %d", g.out.Cap(), limit)
+	}
+	if p, err := g.decode(Gzip(make([]byte, limit)), limit); err != nil || len(p) != limit {
+		t.Errorf("exactly the limit: %d bytes, %v", len(p), err)
+	}
+}
+
+func FuzzGunzip(f *testing.F) {
+	f.Add(Gzip([]byte("hello")))
+	f.Add(Gzip(bytes.Repeat([]byte{0}, 5000)))
+	f.Add([]byte{0x1f, 0x8b})
+	f.Fuzz(func(t *testing.T, p []byte) {
+		var g gunzipper
+		const limit = 4096
+		out, err := g.decode(p, limit)
+		if len(out) > limit {
+			t.Fatalf("%d bytes over a limit of %d", len(out), limit)
+		}
+		again, err2 := g.decode(p, limit)
+		if (err == nil) != (err2 == nil) || len(out) != len(again) {
+			t.Fatalf("a second read differs: %v, %v", err, err2)
+		}
+	})
+}
