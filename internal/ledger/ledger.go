@@ -1,0 +1,213 @@
+package ledger
+
+import (
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// The RPCs that the ledger knows.
+const (
+	rpcStart  = "process.Process/Start"
+	rpcSignal = "process.Process/SendSignal"
+)
+
+// Ledger is what the driver itself did: Started = OK + Error + Killed + Open.
+type Ledger struct {
+	// Started counts the processes whose start event came.
+	Started int
+	// OK ended with code 0, Error with another, or by a signal that nobody sent through the gateway.
+	OK, Error int
+	// Killed were ended by a SIGKILL that was answered with success (at once), by a SIGTERM of
+	// which they died, by a deadline, or by the clean-up.
+	Killed int
+	// Open are those whose end was not seen.
+	Open int
+}
+
+// Finished is OK + Error + Killed.
+func (l Ledger) Finished() int { return l.OK + l.Error + l.Killed }
+
+// Get returns the count of a key of Counters ("active" is Open).
+func (l Ledger) Get(key string) (n int, ok bool) {
+	switch key {
+	case KeyStarted:
+		return l.Started, true
+	case KeyFinished:
+		return l.Finished(), true
+	case KeyOK:
+		return l.OK, true
+	case KeyError:
+		return l.Error, true
+	case KeyKilled:
+		return l.Killed, true
+	case KeyActive:
+		return l.Open, true
+	}
+	return 0, false
+}
+
+// Of counts the ledger of an observation, from its start events, end events and
+// the kills that were answered with success.
+func Of(o *bundle.Observation) Ledger {
+	var l Ledger
+	for i := range o.Iterations {
+		for _, p := range accounts(&o.Iterations[i]) {
+			l.Started++
+			switch p.fate() {
+			case fateOK:
+				l.OK++
+			case fateError:
+				l.Error++
+			case fateKilled:
+				l.Killed++
+			case fateOpen:
+				l.Open++
+			}
+		}
+	}
+	return l
+}
+
+// Uncertain counts the Starts that were sent and whose answer never said whether
+// a process was started: the answer was cut, given up or aborted before a start event and an error.
+func Uncertain(o *bundle.Observation) int {
+	n := 0
+	for i := range o.Iterations {
+		for k := range o.Iterations[i].Exchanges {
+			x := &o.Iterations[i].Exchanges[k]
+			if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
+				continue
+			}
+			if _, started := startPID(x); !started && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// IsStart reports whether an exchange asks for a new process.
+func IsStart(x *bundle.Exchange) bool {
+	return x.RPC == rpcStart || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
+		(x.Op == "start" || x.Request.Method == "POST")
+}
+
+type fate int
+
+const (
+	fateOpen fate = iota
+	fateOK
+	fateError
+	fateKilled
+)
+
+// account is one process that the driver started.
+type account struct {
+	pid     uint32
+	tag     string
+	started bundle.Stamp
+	exit    *bundle.Exit
+	killed  bool // at once
+	term    bool // SIGTERM was answered with success
+	cleaned bool
+}
+
+func (p *account) fate() fate {
+	switch {
+	case p.killed:
+		return fateKilled
+	case p.exit == nil && p.cleaned:
+		return fateKilled
+	case p.exit == nil:
+		return fateOpen
+	case p.exit.Code == 0 && p.exit.Signal == "":
+		return fateOK
+	case p.term && (p.exit.Signal != "" || p.exit.Code < 0):
+		return fateKilled
+	}
+	return fateError
+}
+
+// accounts opens one account for each start event of an iteration, and books
+// every end, kill and deadline that was seen on it.
+func accounts(it *bundle.Iteration) []*account {
+	var all []*account
+	for i := range it.Exchanges {
+		x := &it.Exchanges[i]
+		pid, ok := startPID(x)
+		if !ok || !IsStart(x) {
+			continue
+		}
+		p := &account{pid: pid, tag: startTag(x), started: x.Invoked, killed: deadlineHit(x)}
+		all = append(all, p)
+	}
+	for i := range it.Exchanges {
+		bookEnd(all, &it.Exchanges[i])
+		bookSignal(all, &it.Exchanges[i])
+	}
+	for _, proc := range it.Processes {
+		if p := find(all, proc.PID, ""); p != nil && strings.HasPrefix(proc.Cleanup, "killed") {
+			p.cleaned = true
+		}
+	}
+	return all
+}
+
+func bookEnd(all []*account, x *bundle.Exchange) {
+	pid, ok := startPID(x)
+	if !ok {
+		return
+	}
+	for i := range x.Events {
+		if x.Events[i].Exit == nil {
+			continue
+		}
+		if p := find(all, pid, ""); p != nil && p.exit == nil {
+			p.exit = x.Events[i].Exit
+		}
+		return
+	}
+}
+
+func bookSignal(all []*account, x *bundle.Exchange) {
+	if !succeeded(x) {
+		return
+	}
+	pid, tag, sig, ok := signalOf(x)
+	if !ok {
+		return
+	}
+	p := find(all, pid, tag)
+	switch {
+	case p == nil:
+	case sig == sigKill:
+		p.killed = true
+	case sig == sigTerm:
+		p.term = true
+	}
+}
+
+// find returns the latest account of a pid, or of a tag when pid is 0.
+func find(all []*account, pid uint32, tag string) *account {
+	for i := len(all) - 1; i >= 0; i-- {
+		if p := all[i]; pid != 0 && p.pid == pid || pid == 0 && tag != "" && p.tag == tag {
+			return p
+		}
+	}
+	return nil
+}
+
+func startPID(x *bundle.Exchange) (uint32, bool) {
+	for i := range x.Events {
+		if x.Events[i].Kind == bundle.EventStart {
+			return x.Events[i].PID, true
+		}
+	}
+	return 0, false
+}
+
+// succeeded reports whether an exchange was answered, completely, with success.
+func succeeded(x *bundle.Exchange) bool {
+	return x.Response != nil && x.Response.Status/100 == 2 && x.Error == nil && x.Outcome == bundle.OutcomeComplete
+}

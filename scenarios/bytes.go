@@ -1,0 +1,131 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// maxResolved bounds what a form of Bytes may stand for: 64 MiB.
+const maxResolved = 64 << 20
+
+// IsZero reports whether no form is set.
+func (b Bytes) IsZero() bool {
+	return b.Text == nil && b.Hex == nil && b.JSON == nil && b.Seq == nil && b.Repeat == nil && b.Gen == nil
+}
+
+// Resolve is the byte string that b stands for; set is false when b has none of
+// the forms. vars, when not nil, is applied to each string inside a JSON value (an
+// expansion of ${...}); text, hex and the generated forms are taken as they stand,
+// since a shell has its own use for ${...}. Forms that Parse refuses resolve to nothing.
+func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
+	switch {
+	case b.Text != nil:
+		return []byte(*b.Text), true
+	case b.Hex != nil:
+		p, err := hexBytes(*b.Hex)
+		return p, err == nil
+	case b.JSON != nil:
+		v := b.JSON
+		if vars != nil {
+			v = mapStrings(v, vars)
+		}
+		p, err := CompactJSON(v)
+		return p, err == nil
+	case b.Seq != nil:
+		return b.Seq.bytes(), true
+	case b.Repeat != nil:
+		return []byte(strings.Repeat(b.Repeat.Text, max(0, b.Repeat.Times))), true
+	case b.Gen != nil:
+		return b.Gen.bytes(), true
+	default:
+		return nil, false
+	}
+}
+
+// check reports what is wrong with b, for the parser.
+func (b Bytes) check() error {
+	switch {
+	case b.Hex != nil:
+		_, err := hexBytes(*b.Hex)
+		return err
+	case b.Seq != nil && b.Seq.To < b.Seq.From:
+		return fmt.Errorf("seq goes from %d up to %d", b.Seq.From, b.Seq.To)
+	case b.Seq != nil && b.Seq.To-b.Seq.From > maxResolved/8,
+		b.Repeat != nil && len(b.Repeat.Text)*b.Repeat.Times > maxResolved,
+		b.Gen != nil && b.Gen.Bytes > maxResolved:
+		return fmt.Errorf("this stands for more than %d bytes", maxResolved)
+	}
+	return nil
+}
+
+// hexBytes reads hexadecimal digits; white space between bytes is for the reader.
+func hexBytes(s string) ([]byte, error) {
+	p, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not pairs of hexadecimal digits", s)
+	}
+	return p, nil
+}
+
+// CompactJSON is v as JSON without white space, keys sorted, and <, > and & left as they are.
+func CompactJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// mapStrings is v with f applied to every string in it, keys excepted.
+func mapStrings(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = mapStrings(e, f)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = mapStrings(e, f)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+func (s Seq) bytes() []byte {
+	var p []byte
+	for i := s.From; i <= s.To; i++ {
+		p = append(strconv.AppendInt(p, int64(i), 10), '\n')
+	}
+	return p
+}
+
+// bytes draws from a PCG seeded with (Seed, Seed), eight bits or one of 26 letters at a time.
+func (g Gen) bytes() []byte {
+	r := rand.New(rand.NewPCG(g.Seed, g.Seed))
+	p := make([]byte, max(0, g.Bytes))
+	for i := range p {
+		switch {
+		case !g.Lines:
+			p[i] = byte(r.Uint32())
+		case i%64 == 63:
+			p[i] = '\n'
+		default:
+			p[i] = byte('a' + r.IntN(26))
+		}
+	}
+	return p
+}

@@ -1,0 +1,252 @@
+package scenarios
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func load(t *testing.T) *Catalogue {
+	t.Helper()
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestEveryScriptKeepsTheCustomsOfTheCatalogue(t *testing.T) {
+	for _, s := range load(t).Scenarios {
+		for _, err := range Lint(s.File, s.Text) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryRuleIsProvenByAScriptOrJudgedOnEverything(t *testing.T) {
+	c := load(t)
+	for _, r := range c.Rules {
+		proven := slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return slices.Contains(s.Rules, r.ID) })
+		if !proven && len(r.Standing) == 0 && r.Untestable == "" {
+			t.Errorf("rule %s is neither proven by a script nor standing", r.ID)
+		}
+	}
+}
+
+// checks are the checks of the judge that rules can be tied to.
+var checks = []string{
+	"check:http-trailers", "check:stream-status", "check:stream-content-type", "check:end-stream-once",
+	"check:unary-status-by-code", "check:unary-error-content-type", "check:unary-content-type",
+	"check:content-encoding", "check:reserved-headers", "check:method-allow", "check:start-first",
+	"check:end-last", "check:ndjson-type-and-end", "check:conn-reusable-after-error",
+}
+
+func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
+	want := map[string]int{}
+	for _, kind := range append(kindsOf(t, "../internal/wire/violation.go"), kindsOf(t, "../internal/envd/event.go")...) {
+		want[kind] = 1
+	}
+	for _, check := range checks {
+		want[check] = 1
+	}
+	got := map[string]int{}
+	for _, r := range load(t).Rules {
+		for _, s := range r.Standing {
+			got[s]++
+		}
+	}
+	if !maps.Equal(got, want) {
+		for kind := range want {
+			if got[kind] != 1 {
+				t.Errorf("%s stands in %d rules, want 1", kind, got[kind])
+			}
+		}
+		for kind := range got {
+			if want[kind] == 0 {
+				t.Errorf("%s stands in a rule, and nothing reports it", kind)
+			}
+		}
+	}
+}
+
+// kindsOf reads the constants of type Kind of a Go file.
+func kindsOf(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Kind" {
+			for _, v := range spec.Values {
+				text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kinds = append(kinds, text)
+			}
+		}
+		return true
+	})
+	if len(kinds) == 0 {
+		t.Fatalf("no kinds in %s", file)
+	}
+	return kinds
+}
+
+// The four faults of the zoo break these rules, which must be proven by scripts
+// that bring the faults out, and not by standing checks alone.
+func TestTheRulesThatFaultsBreakAreProvenByScripts(t *testing.T) {
+	c := load(t)
+	for _, id := range []string{
+		"connect.stream.end-stream-once", "process.output.complete", "process.end.exit-code",
+		"coppice.finalize.once", "coppice.metrics.partition",
+	} {
+		if r := c.Rule(id); r == nil || r.Level != "must" {
+			t.Errorf("rule %s is %+v, want a must", id, r)
+		}
+		if !slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return slices.Contains(s.Rules, id) }) {
+			t.Errorf("no script proves %s", id)
+		}
+	}
+}
+
+func TestStatisticalScriptsSayTheirProbability(t *testing.T) {
+	s := load(t).Scenario("process.output.tail")
+	if s.Repeat.Times < 62 {
+		t.Errorf("process.output.tail runs %d times; a tail lost in one of five runs needs 62", s.Repeat.Times)
+	}
+	want, _ := s.Expect[0].Subjects["p"].Stdout.Resolve(nil)
+	if len(want) <= 64<<10 {
+		t.Errorf("its output is %d bytes long, want more than 64 KiB", len(want))
+	}
+}
+
+func TestWhatMayKillATargetIsNotRunUnasked(t *testing.T) {
+	for _, s := range load(t).Scenarios {
+		text := string(s.Text)
+		if m := regexp.MustCompile(`length: (\d+)`).FindAllStringSubmatch(text, -1); m != nil {
+			for _, n := range m {
+				if v, _ := strconv.Atoi(n[1]); v >= 1<<30 && !s.Destructive {
+					t.Errorf("%s sends a length of %d and is not destructive", s.ID, v)
+				}
+			}
+		}
+		if regexp.MustCompile(`(?i)keepalive-ping-interval: "?(0|-)`).MatchString(text) && !s.Destructive {
+			t.Errorf("%s sends a keepalive interval that kills the real daemon, and is not destructive", s.ID)
+		}
+	}
+}
+
+// Commands must run in any sandbox: in the shell's own words and these programs.
+func TestCommandsUseNothingButTheUtilitiesOfEverySandbox(t *testing.T) {
+	allowed := strings.Fields("sh echo printf cat sleep seq head tail tr wc yes true false env pwd kill trap test read exit wait" +
+		" for while do done in if then fi no-such-command-assay /")
+	word := regexp.MustCompile(`(?m)(?:^|[;|&]|\bdo |\$\()\s*([A-Za-z/][\w./-]*)(=?)`)
+	quoted := regexp.MustCompile(`'[^']*'|"[^"]*"`)
+	for _, s := range load(t).Scenarios {
+		s.walk(func(step *Step, _ string) {
+			if step.Start == nil || step.Start.Sh == "" {
+				return
+			}
+			for _, m := range word.FindAllStringSubmatch(quoted.ReplaceAllString(step.Start.Sh, "Q"), -1) {
+				if m[2] == "" && !slices.Contains(allowed, m[1]) {
+					t.Errorf("%s runs %q", s.ID, m[1])
+				}
+			}
+		})
+	}
+}
+
+func TestOnlyScriptsThatNeedItLeaveTheDefaultCodec(t *testing.T) {
+	for _, s := range load(t).Scenarios {
+		for _, a := range s.Permutations() {
+			if a.Protocol != "connect" || a.HTTP != "1.1" {
+				t.Errorf("%s runs on %s", s.ID, a)
+			}
+			if a.Compression == "gzip" && !slices.Contains(s.Needs, "compress.gzip") {
+				t.Errorf("%s runs with gzip and does not need compress.gzip", s.ID)
+			}
+		}
+	}
+}
+
+// raised are the numbers of the rules that the profiles raise, by the design.
+var raised = []string{"C6", "C20", "C23", "C38", "C48", "C57", "C122", "C124", "C125", "C128", "C131", "C132"}
+
+func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
+	c := load(t)
+	for _, name := range ProfileNames() {
+		p, err := LoadProfile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.ID != name {
+			t.Errorf("profile %s calls itself %s", name, p.ID)
+		}
+		var got []string
+		for id, change := range p.Levels {
+			got = append(got, c.Rule(id).Ref)
+			if change.Level != "must" || len(change.Reason) < 20 {
+				t.Errorf("%s changes %s to %+v", name, id, change)
+			}
+		}
+		slices.Sort(got)
+		want := slices.Sorted(slices.Values(raised))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s raises %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestRulesKeepTheLevelsOfTheTable(t *testing.T) {
+	// Numbers whose level in the table is SHOULD, IMPL or MAY.
+	should := strings.Fields("C22 C26 C37 C49 C73-C88")
+	may := strings.Fields("C2 C6 C11 C15 C19 C20 C21 C23 C42 C48 C54 C57 C95 C97 C98 C122 C124 C125 C126 C128 C129 C130 C131 C132 C133")
+	for _, r := range load(t).Rules {
+		want := "must"
+		switch {
+		case r.Ref == "" || r.ID == "connect.timeout.plus-sign":
+			continue
+		case slices.Contains(should, r.Ref):
+			want = "should"
+		case slices.Contains(may, r.Ref):
+			want = "may"
+		}
+		if r.Level != want {
+			t.Errorf("%s (%s) is a %s, want %s", r.ID, r.Ref, r.Level, want)
+		}
+	}
+}
+
+func ExampleCatalogue_Select() {
+	c, err := Load()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	instances, err := c.Select("process.exit.*,axis:json")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, i := range instances {
+		fmt.Println(i.Scenario.ID, i.Axes)
+	}
+	// Output:
+	// process.exit.at-once connect/json/1.1/identity
+	// process.exit.background-child connect/json/1.1/identity
+	// process.exit.codes connect/json/1.1/identity
+}

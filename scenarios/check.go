@@ -1,0 +1,142 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checker holds what the checks of one script share.
+type checker struct {
+	*document
+	s     *Scenario
+	names []string // of exchanges
+	conns []string
+	procs []string
+	twice []string // names that were reported as given twice
+}
+
+// checkScenario reports what the schema cannot know.
+func checkScenario(s *Scenario, d *document) {
+	c := &checker{document: d, s: s, conns: s.connections()}
+	if len(s.Steps) == 0 {
+		c.errorf(c.at("/id"), "add send, or steps", "the script does nothing")
+	}
+	c.checkNames()
+	s.walk(func(step *Step, _ string) { c.checkStep(step) })
+	c.checkSweep()
+	c.checkLists()
+	for i := range s.Expect {
+		c.checkClause(i)
+	}
+}
+
+func (c *checker) checkNames() {
+	first := map[string]*Step{}
+	for _, e := range c.s.Exchanges() {
+		place := c.stepSource(e.Step)
+		if e.Name == "stream" {
+			c.errorf(c.at(place), "", "no exchange can be called stream: in an expectation that is the exchange of a send")
+		}
+		if other := first[e.Name]; other != nil && (e.Explicit || c.explicit(other)) {
+			c.errorf(c.at(place), fmt.Sprintf("the first is on line %d", other.Line), "a second exchange is called %q", e.Name)
+			c.twice = append(c.twice, e.Name)
+		}
+		if first[e.Name] == nil {
+			first[e.Name] = e.Step
+		}
+		c.names = append(c.names, e.Name)
+		if e.Process {
+			c.procs = append(c.procs, e.Name)
+		}
+	}
+	for _, name := range c.conns {
+		if first[name] != nil {
+			c.errorf(c.at("/steps"), "", "a connection and an exchange are both called %q", name)
+		}
+	}
+}
+
+func (c *checker) explicit(s *Step) bool {
+	e, _ := s.exchange(raceName(s.At))
+	return e.Explicit
+}
+
+// stepSource is the place of the step's kind in the file.
+func (c *checker) stepSource(s *Step) string {
+	if c.nodes["/steps"] == nil && c.nodes["/send"] != nil {
+		return "/send"
+	}
+	base := s.source()
+	for place := range c.nodes {
+		if rest, ok := strings.CutPrefix(place, base+"/"); ok && !strings.Contains(rest, "/") {
+			return place
+		}
+	}
+	return base
+}
+
+// unique reports a name that several exchanges bear, for whoever refers to it.
+func (c *checker) unique(place, name string) {
+	n := 0
+	for _, other := range c.names {
+		if other == name {
+			n++
+		}
+	}
+	if n > 1 && !slices.Contains(c.twice, name) {
+		c.errorf(c.key(place), "give each of them an `as`", "%d exchanges are called %q", n, name)
+	}
+}
+
+// refer checks that a step names something that is there.
+func (c *checker) refer(place, name, what string, known ...[]string) {
+	all := slices.Concat(known...)
+	if name != "" && !slices.Contains(all, name) {
+		hint := didYouMean(name, all)
+		if hint == "" && len(all) > 0 {
+			hint = "there are: " + strings.Join(all, ", ")
+		}
+		c.errorf(c.at(place), hint, "no step makes %s %q", what, name)
+		return
+	}
+	c.unique(place, name)
+}
+
+// checkSweep checks that offsets use what the sweep defines, and that it is used.
+func (c *checker) checkSweep() {
+	used := map[string]bool{}
+	c.s.walk(func(step *Step, _ string) {
+		if step.Race == nil {
+			return
+		}
+		name, variable := strings.CutPrefix(step.Race.Offset, "$")
+		if !variable {
+			return
+		}
+		used[name] = true
+		if _, ok := c.s.Sweep[name]; !ok {
+			c.errorf(c.at(step.source()+"/race/offset"), "add sweep: {"+name+": -2rtt..+2rtt}", "the sweep has no variable $%s", name)
+		}
+	})
+	for name := range c.s.Sweep {
+		if !used[name] {
+			c.errorf(c.key("/sweep/"+name), "", "no race uses $%s", name)
+		}
+	}
+}
+
+func (c *checker) checkLists() {
+	for i, f := range c.s.Needs {
+		place := c.listed("/needs", i)
+		if slices.Contains(c.s.Needs[:i], f) {
+			c.errorf(place, "", "the feature %q stands here a second time", f)
+		}
+		checkFeature(c.document, place, f)
+	}
+	for i, r := range c.s.Rules {
+		if slices.Contains(c.s.Rules[:i], r) {
+			c.errorf(c.listed("/rules", i), "", "the rule %q stands here a second time", r)
+		}
+	}
+}

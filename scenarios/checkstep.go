@@ -1,0 +1,226 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkStep checks one step by itself: its references and what excludes what.
+func (c *checker) checkStep(s *Step) {
+	at := s.source()
+	if len(c.nodes) > 0 && c.nodes["/steps"] == nil {
+		at = ""
+	}
+	switch {
+	case s.Send != nil:
+		c.checkSend(at+"/send", s.Send)
+	case s.Write != nil:
+		c.refer(at+"/write/to", s.Write.To, "a connection", c.conns)
+		c.checkSegments(at+"/write/of", s.Write.Of)
+		c.checkSplit(at+"/write/split", s.Write.Split)
+	case s.Await != nil:
+		c.checkAwait(at+"/await", s.Await)
+	case s.Close != nil:
+		c.refer(at+"/close/on", s.Close.On, "an exchange or connection", c.names, c.conns)
+	case s.Read != nil:
+		c.refer(at+"/read/on", s.Read.On, "an exchange or connection", c.names, c.conns)
+		if (s.Read.Mode == "") == (s.Read.Rate == 0) {
+			c.errorf(c.at(at+"/read"), "", "read takes either mode or rate")
+		}
+	case s.Start != nil:
+		c.checkStart(at+"/start", s.Start)
+	case s.Race != nil:
+		c.checkRace(at+"/race", s.Race)
+	default:
+		c.checkTargets(at, s)
+	}
+}
+
+func (c *checker) checkSend(at string, s *Send) {
+	if (s.RPC == "") == (s.Surface == "" && s.Path == "") {
+		c.errorf(c.at(at), "surface: process with a path goes where no rpc does", "a send has either rpc, or surface and path")
+	}
+	bodies := 0
+	for _, field := range []string{"message", "json", "body"} {
+		if _, ok := c.nodes[at+"/"+field]; ok {
+			bodies++
+		}
+	}
+	if bodies > 1 {
+		c.errorf(c.at(at), "", "a send has at most one of message, json and body")
+	}
+	if s.Message != nil && s.RPC == "" {
+		c.errorf(c.key(at+"/message"), "write json for a plain JSON body", "a message needs an rpc, which gives it its type")
+	}
+	if s.ContentLength != nil && (s.Framing == "chunked" || s.Framing == "none") {
+		c.errorf(c.key(at+"/content-length"), "", "content-length does not go with framing %s", s.Framing)
+	}
+	c.refer(at+"/on", s.On, "an exchange or connection", c.names, c.conns)
+	c.checkSegments(at+"/body", s.Body)
+	c.checkSplit(at+"/split", s.Split)
+	c.checkVars(at+"/path", s.Path)
+	c.checkVars(at+"/message", s.Message)
+	c.checkVars(at+"/json", s.JSON)
+	for name, value := range s.Headers {
+		if value != nil {
+			c.checkVars(at+"/headers/"+name, *value)
+		}
+	}
+}
+
+func (c *checker) checkSplit(at string, s *Split) {
+	if s == nil {
+		return
+	}
+	if s.EveryByte && len(s.At) > 0 {
+		c.errorf(c.at(at), "", "a split is either every-byte or at some offsets")
+	}
+	if !slices.IsSorted(s.At) {
+		c.errorf(c.at(at), "", "the offsets of a split rise")
+	}
+}
+
+func (c *checker) checkSegments(at string, list []Segment) {
+	for i, s := range list {
+		place := fmt.Sprintf("%s/%d", at, i)
+		if _, ok := c.nodes[place]; !ok {
+			place = at // a single segment
+		}
+		if err := s.check(); err != nil {
+			c.errorf(c.at(place), "", "%v", err)
+		}
+		c.checkVars(place+"/json", s.JSON)
+		if s.Chunk != nil {
+			c.checkSegments(place+"/chunk/of", s.Chunk.Of)
+			if e := s.Chunk.Extension; e != "" && e[0] != ';' {
+				c.errorf(c.at(place+"/chunk/extension"), "", "a chunk extension begins with a semicolon")
+			}
+		}
+		if s.Envelope != nil {
+			c.checkEnvelope(place+"/envelope", s.Envelope)
+		}
+	}
+}
+
+func (c *checker) checkEnvelope(at string, e *Envelope) {
+	payloads := 0
+	for _, field := range []string{"message", "json", "text", "hex"} {
+		if _, ok := c.nodes[at+"/"+field]; ok {
+			payloads++
+		}
+	}
+	if payloads > 1 {
+		c.errorf(c.at(at), "", "an envelope has at most one of message, json, text and hex")
+	}
+	if _, err := hexBytes(e.Hex); err != nil {
+		c.errorf(c.at(at+"/hex"), "", "%v", err)
+	}
+	c.checkVars(at+"/message", e.Message)
+	c.checkVars(at+"/json", e.JSON)
+}
+
+func (c *checker) checkAwait(at string, a *Await) {
+	c.refer(at+"/on", a.On, "an exchange or connection", c.names, c.conns)
+	set := 0
+	for _, on := range []bool{a.Event != "", a.Output != "", a.Status, a.Frames > 0, a.Bytes > 0, a.Done, a.Closed, !a.Silence.IsZero()} {
+		if on {
+			set++
+		}
+	}
+	if set != 1 {
+		c.errorf(c.at(at), "one of event, output, status, frames, bytes, done, closed, silence", "an await has exactly one condition, not %d", set)
+	}
+}
+
+func (c *checker) checkStart(at string, s *Start) {
+	if (s.Sh == "") == (s.Cmd == "") {
+		c.errorf(c.at(at), "", "a start has either sh or cmd")
+	}
+	if s.Sh != "" && len(s.Args) > 0 {
+		c.errorf(c.key(at+"/args"), "", "args go with cmd, not with sh")
+	}
+	if s.Via == "commands" && (s.Cmd != "" || len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.PTY != nil) {
+		c.errorf(c.at(at), "", "over the commands surface a start has only sh and timeout-ms")
+	}
+	if s.Tag != nil {
+		c.checkVars(at+"/tag", *s.Tag)
+	}
+}
+
+func (c *checker) checkRace(at string, r *Race) {
+	if r.A.Race != nil || r.B.Race != nil {
+		c.errorf(c.at(at), "", "a race cannot stand in a race")
+	}
+	if name, _, ok := strings.Cut(r.At, "."); ok {
+		c.refer(at+"/at", name, "an exchange", c.names)
+	}
+	if r.Offset == "" || strings.HasPrefix(r.Offset, "$") {
+		return
+	}
+	if _, err := ParseSpan(r.Offset); err != nil {
+		c.errorf(c.at(at+"/offset"), "", "%v", err)
+	}
+}
+
+// checkTargets checks the steps that name a process.
+func (c *checker) checkTargets(at string, s *Step) {
+	check := func(kind string, t *Target) {
+		at := at + "/" + kind
+		named := 0
+		for _, set := range []bool{t.To != "", t.PID != nil, t.Tag != nil} {
+			if set {
+				named++
+			}
+		}
+		if named > 1 {
+			c.errorf(c.at(at), "", "%s names its process by one of to, pid and tag", kind)
+		}
+		c.refer(at+"/to", t.To, "a process", c.procs)
+		if t.Tag != nil {
+			c.checkVars(at+"/tag", *t.Tag)
+		}
+	}
+	switch {
+	case s.Connect != nil:
+		check("connect", &s.Connect.Target)
+	case s.Signal != nil:
+		check("signal", &s.Signal.Target)
+		if s.Signal.Name == "" && s.Signal.Via != "commands" {
+			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
+		}
+	case s.Input != nil:
+		check("input", &s.Input.Target)
+		if err := s.Input.Data.check(); err != nil {
+			c.errorf(c.at(at+"/input/data"), "", "%v", err)
+		}
+	case s.CloseStdin != nil:
+		check("close-stdin", s.CloseStdin)
+	case s.Update != nil:
+		check("update", &s.Update.Target)
+	}
+}
+
+// checkVars checks that every ${name} in the strings of v is one that a run knows.
+func (c *checker) checkVars(at string, v any) {
+	known := []string{"run", "iteration"}
+	for _, p := range c.procs {
+		known = append(known, p+".pid", p+".tag")
+	}
+	var unknown string
+	_, err := ExpandValue(v, func(name string) (string, bool) {
+		if !slices.Contains(known, name) {
+			unknown = name
+			return "", false
+		}
+		return "", true
+	})
+	if err == nil {
+		return
+	}
+	hint := didYouMean(unknown, known)
+	if hint == "" {
+		hint = "known are " + strings.Join(known, ", ") + "; $${ stands for a literal ${"
+	}
+	c.errorf(c.at(at), hint, "%v", err)
+}

@@ -1,0 +1,322 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// The methods here read the shorthands of the language. They run after the
+// schema has accepted the file, so the kinds of the nodes are certain.
+
+// listOf is n with the values of the named keys made lists of one where they are not lists.
+func listOf(n *yaml.Node, keys ...string) *yaml.Node {
+	out := *n
+	out.Content = slices.Clone(n.Content)
+	for i := 0; i+1 < len(out.Content); i += 2 {
+		if v := out.Content[i+1]; slices.Contains(keys, out.Content[i].Value) && v.Kind != yaml.SequenceNode {
+			out.Content[i+1] = inList(v)
+		}
+	}
+	return &out
+}
+
+func inList(n *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column, Content: []*yaml.Node{n}}
+}
+
+// UnmarshalYAML notes the line; the fields are read as they are.
+func (s *Step) UnmarshalYAML(n *yaml.Node) error {
+	type plain Step
+	if err := n.Decode((*plain)(s)); err != nil {
+		return err
+	}
+	s.Line = n.Line
+	return nil
+}
+
+// UnmarshalYAML reads axes; a single value stands for a list of one.
+func (a *AxesSpec) UnmarshalYAML(n *yaml.Node) error {
+	type plain AxesSpec
+	return listOf(n, "protocol", "codec", "http", "compression").Decode((*plain)(a))
+}
+
+// UnmarshalYAML reads a send; a body may be one segment, or a text.
+func (s *Send) UnmarshalYAML(n *yaml.Node) error {
+	type plain Send
+	return listOf(n, "body").Decode((*plain)(s))
+}
+
+// UnmarshalYAML reads a write; of may be one segment, or a text.
+func (w *Write) UnmarshalYAML(n *yaml.Node) error {
+	type plain Write
+	return listOf(n, "of").Decode((*plain)(w))
+}
+
+// UnmarshalYAML reads a chunk; of may be one segment, or a text.
+func (c *Chunk) UnmarshalYAML(n *yaml.Node) error {
+	type plain Chunk
+	return listOf(n, "of").Decode((*plain)(c))
+}
+
+// UnmarshalYAML reads a split; the scalar "every-byte" sets EveryByte.
+func (s *Split) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		s.EveryByte = n.Value == "every-byte"
+		return nil
+	}
+	type plain Split
+	return n.Decode((*plain)(s))
+}
+
+// UnmarshalYAML reads bytes; a scalar is a text.
+func (b *Bytes) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		text := n.Value
+		b.Text = &text
+		return nil
+	}
+	type plain Bytes
+	return n.Decode((*plain)(b))
+}
+
+// UnmarshalYAML reads a segment; a scalar is a text.
+func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
+	if err := s.Bytes.UnmarshalYAML(n); err != nil || n.Kind == yaml.ScalarNode {
+		return err
+	}
+	var rest struct {
+		Envelope *Envelope `yaml:"envelope"`
+		Chunk    *Chunk    `yaml:"chunk"`
+	}
+	if err := n.Decode(&rest); err != nil {
+		return err
+	}
+	s.Envelope, s.Chunk = rest.Envelope, rest.Chunk
+	return nil
+}
+
+// UnmarshalYAML reads a connect; its `as` names both the step and its target's exchange.
+func (c *Connect) UnmarshalYAML(n *yaml.Node) error {
+	var rest struct {
+		Wait string `yaml:"wait"`
+	}
+	if err := n.Decode(&rest); err != nil {
+		return err
+	}
+	if err := n.Decode(&c.Target); err != nil {
+		return err
+	}
+	c.As, c.Wait = c.Target.As, rest.Wait
+	return nil
+}
+
+// UnmarshalYAML reads a match; a scalar is "ok" or an error code, and what is a
+// set, or a list, may be a single value.
+func (m *Match) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		if n.Value == "ok" {
+			ok := true
+			m.OK = &ok
+		} else {
+			m.Error = &ErrorMatch{Code: []string{n.Value}}
+		}
+		return nil
+	}
+	type plain Match
+	return listOf(n, "outcome", "status", "never", "lists", "not-lists").Decode((*plain)(m))
+}
+
+// UnmarshalYAML reads a match with its name.
+func (m *NamedMatch) UnmarshalYAML(n *yaml.Node) error {
+	var rest struct {
+		Name string `yaml:"name"`
+	}
+	if err := n.Decode(&rest); err != nil {
+		return err
+	}
+	m.Name = rest.Name
+	return m.Match.UnmarshalYAML(n)
+}
+
+// UnmarshalYAML reads an error; a scalar or a list is the set of its codes.
+func (m *ErrorMatch) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		if n.Kind != yaml.SequenceNode {
+			n = inList(n)
+		}
+		return n.Decode(&m.Code)
+	}
+	type plain ErrorMatch
+	return listOf(n, "code").Decode((*plain)(m))
+}
+
+// UnmarshalYAML reads an end; codes and signals may be single values.
+func (m *EndMatch) UnmarshalYAML(n *yaml.Node) error {
+	type plain EndMatch
+	return listOf(n, "code", "signal").Decode((*plain)(m))
+}
+
+// UnmarshalYAML reads an event; a scalar is its kind.
+func (m *EventMatch) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		m.Event = n.Value
+		return nil
+	}
+	type plain EventMatch
+	return n.Decode((*plain)(m))
+}
+
+// UnmarshalYAML reads an output; a scalar is its exact text.
+func (m *OutputMatch) UnmarshalYAML(n *yaml.Node) error {
+	if err := m.Bytes.UnmarshalYAML(n); err != nil || n.Kind == yaml.ScalarNode {
+		return err
+	}
+	var rest struct {
+		PrefixOf *Bytes  `yaml:"prefix-of"`
+		SuffixOf *Bytes  `yaml:"suffix-of"`
+		Contains *string `yaml:"contains"`
+		Digest   string  `yaml:"digest"`
+		Length   *int64  `yaml:"length"`
+		Matches  string  `yaml:"matches"`
+	}
+	if err := n.Decode(&rest); err != nil {
+		return err
+	}
+	m.PrefixOf, m.SuffixOf, m.Contains = rest.PrefixOf, rest.SuffixOf, rest.Contains
+	m.Digest, m.Length, m.Matches = rest.Digest, rest.Length, rest.Matches
+	return nil
+}
+
+// UnmarshalYAML reads a body; a scalar is its exact text.
+func (m *BodyMatch) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		text := n.Value
+		m.Text = &text
+		return nil
+	}
+	type plain BodyMatch
+	return n.Decode((*plain)(m))
+}
+
+// clauseFields are the keys of a clause that are not the names of exchanges.
+var clauseFields = []string{"rule", "orders", "metrics", "parity", "sequence", "never"}
+
+// UnmarshalYAML reads a clause: whatever key is not one of its own is a subject.
+func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
+	var fixed struct {
+		Rule     string            `yaml:"rule"`
+		Orders   orders            `yaml:"orders"`
+		Metrics  map[string]string `yaml:"metrics"`
+		Parity   []string          `yaml:"parity"`
+		Sequence []string          `yaml:"sequence"`
+		Never    eventList         `yaml:"never"`
+	}
+	if err := n.Decode(&fixed); err != nil {
+		return err
+	}
+	*c = Clause{Rule: fixed.Rule, Orders: fixed.Orders, Metrics: fixed.Metrics,
+		Parity: fixed.Parity, Sequence: fixed.Sequence, Line: n.Line}
+	var err error
+	if c.Subjects, err = subjects(n, clauseFields); err != nil {
+		return err
+	}
+	if len(fixed.Never) == 0 {
+		return nil
+	}
+	if len(c.Subjects) != 1 {
+		return fmt.Errorf("never beside %d exchanges: put it inside the one that it is about", len(c.Subjects))
+	}
+	for _, m := range c.Subjects {
+		m.Never = append(m.Never, fixed.Never...)
+	}
+	return nil
+}
+
+// subjects reads the matchers among the keys of n.
+func subjects(n *yaml.Node, except []string) (map[string]*Match, error) {
+	var out map[string]*Match
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		if slices.Contains(except, key) {
+			continue
+		}
+		m := new(Match)
+		if err := n.Content[i+1].Decode(m); err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = map[string]*Match{}
+		}
+		out[subjectName(key)] = m
+	}
+	return out, nil
+}
+
+// subjectName is the exchange that a key of a clause stands for.
+func subjectName(key string) string {
+	key = strings.TrimPrefix(key, "each ")
+	if key == "stream" {
+		return "send"
+	}
+	return key
+}
+
+// orders is read from a mapping whose order counts.
+type orders []Order
+
+// UnmarshalYAML keeps the orders in the order in which they stand.
+func (o *orders) UnmarshalYAML(n *yaml.Node) error {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		order := Order{Name: n.Content[i].Value}
+		body := n.Content[i+1]
+		for j := 0; j+1 < len(body.Content); j += 2 {
+			if body.Content[j].Value == "min" {
+				least, err := strconv.Atoi(body.Content[j+1].Value)
+				if err != nil {
+					return err
+				}
+				order.Min = least
+			}
+		}
+		var err error
+		if order.Subjects, err = subjects(body, []string{"min"}); err != nil {
+			return err
+		}
+		*o = append(*o, order)
+	}
+	return nil
+}
+
+type eventList []EventMatch
+
+// UnmarshalYAML reads one event or a list of them.
+func (l *eventList) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		n = inList(n)
+	}
+	return n.Decode((*[]EventMatch)(l))
+}
+
+// desugar rewrites the shorthands of a script's top level: `send` is a single
+// step, and a mapping under `expect` a single clause.
+func desugar(root *yaml.Node) *yaml.Node {
+	out := *root
+	out.Content = slices.Clone(root.Content)
+	for i := 0; i+1 < len(out.Content); i += 2 {
+		key, value := out.Content[i], out.Content[i+1]
+		switch {
+		case key.Value == "send":
+			step := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: key.Line, Column: key.Column, Content: []*yaml.Node{key, value}}
+			steps := *key
+			steps.Value = "steps"
+			out.Content[i], out.Content[i+1] = &steps, inList(step)
+		case key.Value == "expect" && value.Kind == yaml.MappingNode:
+			out.Content[i+1] = inList(value)
+		}
+	}
+	return listOf(&out, "rules", "needs")
+}

@@ -1,0 +1,254 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// The bounds of a file of the catalogue.
+const (
+	maxFile  = 1 << 20 // bytes
+	maxDepth = 64      // nested mappings and sequences
+)
+
+// document is one YAML file on its way to typed values: its lines, for
+// messages, and the node at each place.
+type document struct {
+	file  string
+	lines []string
+	root  *yaml.Node
+	// nodes and keys hold the value node and the key node of each place, named
+	// as a JSON pointer without escapes ("/steps/1/race/a").
+	nodes map[string]*yaml.Node
+	keys  map[string]*yaml.Node
+	errs  []*ScriptError
+}
+
+// parseDocument reads exactly one YAML document and converts it to the values
+// that a JSON Schema is checked against. value is nil when it could not be read at all.
+func parseDocument(file string, text []byte) (d *document, value any) {
+	d = &document{file: file, nodes: map[string]*yaml.Node{}, keys: map[string]*yaml.Node{}}
+	switch {
+	case len(text) > maxFile:
+		d.errorf(nil, "", "the file is %d bytes long; at most %d are read", len(text), maxFile)
+		return d, nil
+	case !utf8.Valid(text):
+		d.errorf(nil, "save the file as UTF-8", "the file is not UTF-8 text")
+		return d, nil
+	}
+	d.lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		d.syntaxError(err)
+		return d, nil
+	}
+	var more yaml.Node
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		d.errorf(&more, "write one file for each", "a second YAML document begins here; a file holds exactly one")
+		return d, nil
+	case !errors.Is(err, io.EOF):
+		d.syntaxError(err)
+		return d, nil
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		d.errorf(nil, "", "the file is empty")
+		return d, nil
+	}
+	d.root = doc.Content[0]
+	value = d.convert(d.root, "", 0)
+	if len(d.errs) > 0 {
+		return d, nil
+	}
+	return d, value
+}
+
+// syntaxError reports what the YAML reader could not read.
+func (d *document) syntaxError(err error) {
+	if errors.Is(err, io.EOF) {
+		d.errorf(nil, "", "the file is empty")
+		return
+	}
+	var load *yaml.LoadError
+	if !errors.As(err, &load) {
+		d.errorf(nil, "", "not YAML: %v", err)
+		return
+	}
+	line, column := max(1, load.Mark.Line), max(1, load.Mark.Column)
+	for line > 1 && d.line(line) == "" { // the end of the file: what is missing belongs behind the last words
+		line--
+		column = len([]rune(d.line(line))) + 1
+	}
+	message := load.Message
+	if load.ContextMsg != "" {
+		message = load.ContextMsg + ": " + message
+	}
+	e := &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: "not YAML: " + message}
+	if strings.HasPrefix(strings.TrimLeft(e.Text, " "), "\t") {
+		e.Hint = "YAML is indented with spaces, not with tabs"
+	}
+	d.errs = append(d.errs, e)
+}
+
+// decodeError reports what the typed values could not take.
+func (d *document) decodeError(err error) {
+	var many *yaml.LoadErrors
+	if !errors.As(err, &many) {
+		d.errorf(nil, "", "%v", err)
+		return
+	}
+	for _, e := range many.Errors {
+		line, column := max(1, e.Mark.Line), max(1, e.Mark.Column)
+		d.errs = append(d.errs, &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: e.Message})
+	}
+}
+
+// convert turns a node into a JSON value and notes where everything stands.
+func (d *document) convert(n *yaml.Node, at string, depth int) any {
+	d.nodes[at] = n
+	if depth > maxDepth {
+		d.errorf(n, "", "nested deeper than %d levels", maxDepth)
+		return nil
+	}
+	if n.Anchor != "" || n.Kind == yaml.AliasNode {
+		d.errorf(n, "write the value out where it is needed", "anchors and aliases are not part of the language")
+		return nil
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return d.convertMapping(n, at, depth)
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, c := range n.Content {
+			list[i] = d.convert(c, at+"/"+strconv.Itoa(i), depth+1)
+		}
+		return list
+	default:
+		return d.convertScalar(n)
+	}
+}
+
+func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
+	object := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Anchor != "" {
+			d.errorf(key, "", "a key must be a plain word")
+			continue
+		}
+		if key.ShortTag() == "!!merge" {
+			d.errorf(key, "write the fields out where they are needed", "merge keys are not part of the language")
+			continue
+		}
+		place := at + "/" + key.Value
+		if _, twice := object[key.Value]; twice {
+			d.errorf(key, fmt.Sprintf("it stands first on line %d", d.keys[place].Line), "the key %q stands here a second time", key.Value)
+			continue
+		}
+		d.keys[place] = key
+		object[key.Value] = d.convert(value, place, depth+1)
+	}
+	return object
+}
+
+// convertScalar resolves a scalar by YAML's core rules. A time and the words
+// yes, no, on, off are strings; a number with a leading zero is refused, since
+// readers of YAML do not agree on what it is.
+func (d *document) convertScalar(n *yaml.Node) any {
+	switch tag := n.ShortTag(); tag {
+	case "!!str":
+		return n.Value
+	case "!!timestamp":
+		n.Tag = "!!str"
+		return n.Value
+	case "!!null":
+		return nil
+	case "!!bool":
+		return strings.EqualFold(n.Value, "true")
+	case "!!int":
+		return d.convertInt(n)
+	case "!!float":
+		f, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			d.errorf(n, "put it in quotes if it is a text", "%q is not a number that JSON knows", n.Value)
+			return nil
+		}
+		return f
+	default:
+		d.errorf(n, "", "the tag %q is not part of the language", tag)
+		return nil
+	}
+}
+
+func (d *document) convertInt(n *yaml.Node) any {
+	digits := strings.TrimLeft(n.Value, "+-")
+	if len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
+		d.errorf(n, "put it in quotes if it is a text, or write it without the zero", "%q has a leading zero", n.Value)
+		return nil
+	}
+	i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64)
+	if err != nil {
+		d.errorf(n, "put it in quotes if it is a text", "%q is out of the range of 64-bit integers", n.Value)
+		return nil
+	}
+	return i
+}
+
+// errorf notes a mistake at a node; nil means the file as a whole.
+func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
+	e := &ScriptError{File: d.file, Message: fmt.Sprintf(format, args...), Hint: hint}
+	if n != nil {
+		e.Line, e.Column = max(1, n.Line), max(1, n.Column)
+		e.Text = d.line(e.Line)
+	}
+	d.errs = append(d.errs, e)
+}
+
+// at is the node of a place, or of the nearest place around it that exists.
+func (d *document) at(place string) *yaml.Node {
+	for {
+		if n, ok := d.nodes[place]; ok {
+			return n
+		}
+		i := strings.LastIndexByte(place, '/')
+		if i < 0 {
+			return d.root
+		}
+		place = place[:i]
+	}
+}
+
+// key is the key of a place, or the place itself where it has none (in a list).
+func (d *document) key(place string) *yaml.Node {
+	if n, ok := d.keys[place]; ok {
+		return n
+	}
+	return d.at(place)
+}
+
+// clause is the node of the i-th clause, also where the script has a mapping under `expect`.
+func (d *document) clause(i int) *yaml.Node { return d.listed("/expect", i) }
+
+// listed is the i-th entry of a list that may also be written as a single value.
+func (d *document) listed(place string, i int) *yaml.Node {
+	if n, ok := d.nodes[fmt.Sprintf("%s/%d", place, i)]; ok {
+		return n
+	}
+	return d.at(place)
+}
+
+func (d *document) line(n int) string {
+	if n < 1 || n > len(d.lines) {
+		return ""
+	}
+	return d.lines[n-1]
+}

@@ -1,0 +1,101 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxErrors bounds how many errors of one file are reported: what follows the
+// first few is mostly their consequence.
+const maxErrors = 20
+
+// ScriptError is one mistake in a script, in the rules or in a profile, with its place.
+type ScriptError struct {
+	File    string
+	Line    int    // from 1; 0 when the file as a whole is meant
+	Column  int    // from 1, in characters
+	Text    string // the source line
+	Message string
+	Hint    string // what to do, or "" when there is nothing to add
+}
+
+// Error is "file:line:column: message", then the source line with a caret
+// under the place, then the hint.
+func (e *ScriptError) Error() string {
+	var b strings.Builder
+	if e.Line == 0 {
+		fmt.Fprintf(&b, "%s: %s", e.File, e.Message)
+	} else {
+		fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+		if strings.TrimSpace(e.Text) != "" {
+			fmt.Fprintf(&b, "\n%5d | %s\n      | %s^", e.Line, e.Text, indentTo(e.Text, e.Column))
+		}
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "\n        %s", e.Hint)
+	}
+	return b.String()
+}
+
+// indentTo is blank space as wide as line's characters before column; tabs stay tabs, so
+// that the caret stands right whatever a terminal makes of them.
+func indentTo(line string, column int) string {
+	var b strings.Builder
+	n := 1
+	for _, r := range line {
+		if n >= column {
+			break
+		}
+		if r == '\t' {
+			b.WriteByte('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+		n++
+	}
+	for ; n < column; n++ {
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// joinErrors sorts by place, drops repetitions, and joins; nil when there are none.
+func joinErrors(errs []*ScriptError) error {
+	slices.SortStableFunc(errs, func(a, b *ScriptError) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+	})
+	errs = slices.CompactFunc(errs, func(a, b *ScriptError) bool { return *a == *b })
+	joined := make([]error, 0, len(errs))
+	for i, e := range errs {
+		if i == maxErrors {
+			joined = append(joined, &ScriptError{File: e.File, Message: fmt.Sprintf("%d more mistakes are not shown", len(errs)-i)})
+			break
+		}
+		joined = append(joined, e)
+	}
+	return errors.Join(joined...)
+}
+
+// scriptErrors unpacks what joinErrors made; an error of another kind is reported for the file as a whole.
+func scriptErrors(file string, err error) []*ScriptError {
+	if err == nil {
+		return nil
+	}
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
+		var out []*ScriptError
+		for _, e := range many.Unwrap() {
+			out = append(out, scriptErrors(file, e)...)
+		}
+		return out
+	}
+	var one *ScriptError
+	if errors.As(err, &one) {
+		return []*ScriptError{one}
+	}
+	return []*ScriptError{{File: file, Message: err.Error()}}
+}

@@ -1,0 +1,69 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Expand replaces each ${name} in s by what lookup says of name. A name that
+// lookup does not know, and a "${" without its "}", are errors. "$${" stands for a literal "${".
+func Expand(s string, lookup func(name string) (string, bool)) (string, error) {
+	if !strings.Contains(s, "${") {
+		return s, nil
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "${")
+		if i < 0 {
+			b.WriteString(s)
+			return b.String(), nil
+		}
+		if i > 0 && s[i-1] == '$' {
+			b.WriteString(s[:i-1])
+			b.WriteString("${")
+			s = s[i+2:]
+			continue
+		}
+		b.WriteString(s[:i])
+		name, rest, ok := strings.Cut(s[i+2:], "}")
+		if !ok {
+			return "", fmt.Errorf("%q has no closing brace", s[i:])
+		}
+		value, known := lookup(name)
+		if !known {
+			return "", fmt.Errorf("nothing is known by the name ${%s}", name)
+		}
+		b.WriteString(value)
+		s = rest
+	}
+}
+
+// ExpandValue is Expand over every string of a JSON value, keys excepted; the value given is not changed.
+func ExpandValue(v any, lookup func(name string) (string, bool)) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return Expand(v, lookup)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			x, err := ExpandValue(e, lookup)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = x
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			x, err := ExpandValue(e, lookup)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = x
+		}
+		return out, nil
+	default:
+		return v, nil
+	}
+}

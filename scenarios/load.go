@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed rules.yaml */*.yaml
+var embedded embed.FS
+
+// folders that hold no scripts.
+var otherFolders = []string{"profiles", "schema", "testdata"}
+
+// Load returns the embedded catalogue.
+func Load() (*Catalogue, error) {
+	return loadCatalogue(embedded, nil)
+}
+
+// LoadFS reads rules.yaml and AREA/*.yaml of fsys. Its rules are added to the
+// built-in ones, and take the place of those with the same id; without a
+// rules.yaml the built-in rules stand alone. Errors are *ScriptError, joined.
+func LoadFS(fsys fs.FS) (*Catalogue, error) {
+	text, err := embedded.ReadFile("rules.yaml")
+	if err != nil {
+		return nil, err
+	}
+	rules, d := parseRules("rules.yaml", text)
+	if len(d.errs) > 0 {
+		return nil, joinErrors(d.errs)
+	}
+	return loadCatalogue(fsys, rules)
+}
+
+func loadCatalogue(fsys fs.FS, base []*Rule) (*Catalogue, error) {
+	c := &Catalogue{Rules: base}
+	var errs []*ScriptError
+	switch text, err := fs.ReadFile(fsys, "rules.yaml"); {
+	case err == nil:
+		rules, d := parseRules("rules.yaml", text)
+		errs = append(errs, d.errs...)
+		c.addRules(rules)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read the rules: %w", err)
+	}
+	files, err := fs.Glob(fsys, "*/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(files)
+	byID := map[string]string{}
+	for _, file := range files {
+		if slices.Contains(otherFolders, path.Dir(file)) {
+			continue
+		}
+		text, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil, fmt.Errorf("read a script: %w", err)
+		}
+		s, d := parseScript(file, text)
+		if s != nil {
+			checkRules(s, d, c)
+			if first, twice := byID[s.ID]; twice {
+				d.errorf(d.at("/id"), "", "the id %q is that of %s already", s.ID, first)
+			}
+			byID[s.ID] = file
+			c.Scenarios = append(c.Scenarios, s)
+		}
+		errs = append(errs, d.errs...)
+	}
+	if len(errs) > 0 {
+		return nil, joinErrors(errs)
+	}
+	slices.SortFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
+	return c, nil
+}
+
+// addRules adds rules, in place of those with the same id, and sorts.
+func (c *Catalogue) addRules(rules []*Rule) {
+	all := slices.Clone(rules)
+	for _, old := range c.Rules {
+		if !slices.ContainsFunc(rules, func(r *Rule) bool { return r.ID == old.ID }) {
+			all = append(all, old)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	c.Rules = all
+}
+
+// checkRules checks that the rules of s exist, and that those without a clause are standing ones.
+func checkRules(s *Scenario, d *document, c *Catalogue) {
+	var ids []string
+	for _, r := range c.Rules {
+		ids = append(ids, r.ID)
+	}
+	for i, id := range s.Rules {
+		rule := c.Rule(id)
+		place := d.listed("/rules", i)
+		if rule == nil {
+			d.errorf(place, didYouMean(id, ids), "there is no rule %q", id)
+			continue
+		}
+		proven := len(rule.Standing) > 0 || slices.ContainsFunc(s.Expect, func(cl Clause) bool {
+			return cl.Rule == id || cl.Rule == "" && len(s.Rules) == 1
+		})
+		if !proven {
+			d.errorf(place, "", "no clause proves the rule %q", id)
+		}
+	}
+}
+
+// parseRules reads a rules.yaml.
+func parseRules(file string, text []byte) ([]*Rule, *document) {
+	d, value := parseDocument(file, text)
+	if len(d.errs) > 0 {
+		return nil, d
+	}
+	d.validate("rules", value)
+	if len(d.errs) > 0 {
+		return nil, d
+	}
+	var rules []*Rule
+	if err := d.root.Decode(&rules); err != nil {
+		d.decodeError(err)
+		return nil, d
+	}
+	ids, kinds := map[string]bool{}, map[string]string{}
+	for i, r := range rules {
+		place := fmt.Sprintf("/%d", i)
+		if ids[r.ID] {
+			d.errorf(d.at(place+"/id"), "", "the rule %q stands here a second time", r.ID)
+		}
+		ids[r.ID] = true
+		for j, k := range r.Standing {
+			if other, twice := kinds[k]; twice {
+				d.errorf(d.at(fmt.Sprintf("%s/standing/%d", place, j)), "", "%q is the business of %s already", k, other)
+			}
+			kinds[k] = r.ID
+		}
+	}
+	return rules, d
+}
+
+// Scenario finds a scenario by id, or nil.
+func (c *Catalogue) Scenario(id string) *Scenario {
+	for _, s := range c.Scenarios {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Rule finds a rule by id, or nil.
+func (c *Catalogue) Rule(id string) *Rule {
+	for _, r := range c.Rules {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package scenarios
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v4"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden error messages")
+
+// testdata/errors holds a script for each kind of mistake, and beside it what is said about it.
+func TestMistakesAreReportedWithTheirPlace(t *testing.T) {
+	files, err := filepath.Glob("testdata/errors/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Parse(name+".yaml", text)
+			if err == nil {
+				t.Fatal("the script parses")
+			}
+			for _, e := range scriptErrors(name, err) {
+				if e.File != name+".yaml" {
+					t.Errorf("%v does not name its file", e)
+				}
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			got := err.Error() + "\n"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheCaretStandsUnderThePlaceBehindTabsAndWideLetters(t *testing.T) {
+	e := &ScriptError{File: "f.yaml", Line: 3, Column: 5, Text: "é\tßx!", Message: "no"}
+	want := "f.yaml:3:5: no\n    3 | é\tßx!\n      |  \t  ^"
+	if got := e.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWhatIsTooLargeIsNotRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"a file over the limit":       "id: a.b\n#" + strings.Repeat("x", maxFile),
+		"a flow nested without end":   "id: " + strings.Repeat("[", 5000),
+		"a mapping nested too deeply": "json: " + strings.Repeat("{a: ", 200) + "1" + strings.Repeat("}", 200),
+		"a bomb of aliases":           "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
+		"bytes that are not UTF-8":    "id: \xff\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse("f.yaml", []byte(text)); err == nil {
+				t.Error("it parses")
+			}
+		})
+	}
+}
+
+// Written again in the other style of YAML, a script says the same.
+func TestEveryScriptSurvivesBeingWrittenAgain(t *testing.T) {
+	for _, s := range load(t).Scenarios {
+		var doc yaml.Node
+		if err := yaml.Unmarshal(s.Text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		restyle(&doc)
+		text, err := yaml.Marshal(&doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(s.File, text)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", s.ID, err, text)
+		}
+		if diff := cmp.Diff(s, again,
+			cmpopts.IgnoreFields(Scenario{}, "Text", "Digest"), cmpopts.IgnoreFields(Step{}, "Line"),
+			cmpopts.IgnoreFields(Clause{}, "Line"), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", s.ID, diff)
+		}
+	}
+}
+
+// restyle turns block style into flow style and the reverse.
+func restyle(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
+		n.Style ^= yaml.FlowStyle
+	}
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, c := range n.Content {
+		restyle(c)
+		if n.Style&yaml.FlowStyle != 0 {
+			flow(c)
+		}
+	}
+}
+
+// flow makes everything below a flow collection flow too: YAML has no other way.
+func flow(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
+		n.Style |= yaml.FlowStyle
+	}
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		flow(c)
+	}
+}
+
+func TestLintAsksForTheCustomsOfTheCatalogue(t *testing.T) {
+	text := []byte("id: some.area.name\ntitle: " + strings.Repeat("long ", 21) + "end.\nrules: [r.one]\nsend: {rpc: x.Y/Z}\nexpect: {rule: r.one}\n")
+	var got []string
+	for _, err := range Lint("other-area/file.yaml", text) {
+		var e *ScriptError
+		if !errors.As(err, &e) {
+			t.Fatalf("%T", err)
+		}
+		got = append(got, e.Message)
+	}
+	want := []string{
+		`the id "some.area.name" does not say the area: its folder would be "some-area"`,
+		`the id ends in "name" and the file is called "file.yaml"`,
+		"the title ends with a full stop; titles stand in lists",
+		"the title is 109 characters long; at most 100 fit a line of a report",
+		"the clause expects nothing",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoadFSAddsRulesAndChecksThatTheyExist(t *testing.T) {
+	rules := "- {id: my.own.rule, level: must, source: envd, section: s, text: t}\n"
+	script := "id: my.script\ntitle: T\nrules: [RULE]\nsend: {rpc: x.Y/Z}\nexpect: {stream: ok}\n"
+	write := func(rule string) fstest.MapFS {
+		return fstest.MapFS{
+			"rules.yaml":     {Data: []byte(rules)},
+			"my/script.yaml": {Data: []byte(strings.ReplaceAll(script, "RULE", rule))},
+		}
+	}
+	for _, rule := range []string{"my.own.rule", "process.end.exit-code"} {
+		c, err := LoadFS(write(rule))
+		if err != nil || c.Scenario("my.script") == nil || c.Rule(rule) == nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	_, err := LoadFS(write("my.own.rul"))
+	if err == nil || !strings.Contains(err.Error(), `did you mean "my.own.rule"?`) {
+		t.Errorf("got %v, want a hint", err)
+	}
+	twice := write("my.own.rule")
+	twice["your/script.yaml"] = twice["my/script.yaml"]
+	if _, err := LoadFS(twice); err == nil || !strings.Contains(err.Error(), "is that of my/script.yaml already") {
+		t.Errorf("got %v, want the id to be refused", err)
+	}
+	unproven := fstest.MapFS{"my/script.yaml": {Data: []byte(strings.ReplaceAll(strings.ReplaceAll(script, "RULE", "process.end.exit-code, process.end.once"),
+		"expect: {", "expect: {rule: process.end.once, "))}}
+	if _, err := LoadFS(unproven); err == nil || !strings.Contains(err.Error(), `no clause proves the rule "process.end.exit-code"`) {
+		t.Errorf("got %v, want the unproven rule", err)
+	}
+}
+
+func TestARaceCountsOnePerIteration(t *testing.T) {
+	text := "id: a.b\ntitle: T\nrules: [r.one]\nneeds: [metrics.prometheus]\nexclusive: true\nrepeat: {times: 200}\n" +
+		"steps: [{start: {as: p, sh: x}}]\nexpect: {orders: {x: {p: ok, min: 5}}, metrics: {started: +200, active: +0}}\n"
+	s, err := Parse("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"started": "+n", "active": "+0"}, s.Expect[0].Metrics); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	c, err := Load()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range c.Scenarios {
+		f.Add(s.Text)
+	}
+	files, _ := filepath.Glob("testdata/errors/*.yaml")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := Parse("fuzz.yaml", text)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("scenario %v, error %v", s, err)
+		}
+		for _, e := range scriptErrors("fuzz.yaml", err) {
+			if e.File != "fuzz.yaml" || e.Message == "" {
+				t.Fatalf("an error without place or words: %+v", e)
+			}
+		}
+		Lint("fuzz.yaml", text)
+	})
+}

@@ -1,0 +1,225 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Instance is one scenario on one set of axes: what is selected, run and judged.
+type Instance struct {
+	Scenario *Scenario
+	Axes     bundle.Axes
+}
+
+// NothingSelectedError says that a term of a selection matches nothing, or that
+// terms which match something each select nothing together.
+type NothingSelectedError struct {
+	Term string   // as it was given; all of them when they fail together
+	Near []string // what may have been meant, the nearest first
+}
+
+// Error names the term and what may have been meant.
+func (e *NothingSelectedError) Error() string {
+	message := fmt.Sprintf("select %q matches no scenario", e.Term)
+	if len(e.Near) > 0 {
+		message += "; near to it: " + strings.Join(e.Near, ", ")
+	}
+	return message
+}
+
+// Of is the catalogue with nothing but the scenarios of those instances, and the
+// rules that they prove.
+func (c *Catalogue) Of(instances []Instance) *Catalogue {
+	out := &Catalogue{}
+	for _, s := range c.Scenarios {
+		if slices.ContainsFunc(instances, func(i Instance) bool { return i.Scenario == s }) {
+			out.Scenarios = append(out.Scenarios, s)
+		}
+	}
+	for _, r := range c.Rules {
+		if slices.ContainsFunc(out.Scenarios, func(s *Scenario) bool { return slices.Contains(s.Rules, r.ID) }) {
+			out.Rules = append(out.Rules, r)
+		}
+	}
+	return out
+}
+
+// Permutations are the axes that s runs on: protocol by codec by HTTP version by
+// compression, each in the order in which the script lists it.
+func (s *Scenario) Permutations() []bundle.Axes {
+	var all []bundle.Axes
+	for _, protocol := range orDefault(s.Axes.Protocol, "connect") {
+		for _, codec := range orDefault(s.Axes.Codec, "json") {
+			for _, http := range orDefault(s.Axes.HTTP, "1.1") {
+				for _, compression := range orDefault(s.Axes.Compression, "identity") {
+					all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: http, Compression: compression})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func orDefault(values []string, fallback string) []string {
+	if len(values) == 0 {
+		return []string{fallback}
+	}
+	return values
+}
+
+// term is one word of a selection: !kind:pattern.
+type term struct {
+	text, kind, pattern string
+	not                 bool
+}
+
+// termKinds are the words before the colon; a term without one is a glob over ids.
+var termKinds = []string{"rule", "level", "feature", "area", "axis"}
+
+// Select returns the instances that the terms name, sorted by id, permutations
+// in their own order; "" selects all.
+//
+// Terms are joined by commas. A term is a glob over ids (connect.*), or rule:,
+// level:, feature:, area: and axis: with a glob behind it. An axis is a value
+// (axis:proto) or all four (axis:connect/proto/1.1/identity). Terms of one kind
+// are alternatives, terms of several kinds must all hold, and ! before a term
+// takes away what it names. A standing rule that no script names is judged on
+// everything, so rule: with its id selects everything. A term that matches
+// nothing at all is a *NothingSelectedError that suggests near ids, and so are
+// terms that select nothing together.
+func (c *Catalogue) Select(terms string) ([]Instance, error) {
+	parsed, err := parseTerms(terms)
+	if err != nil {
+		return nil, err
+	}
+	used := make([]bool, len(parsed))
+	var out []Instance
+	for _, s := range c.Scenarios {
+		for _, axes := range s.Permutations() {
+			if c.chosen(Instance{s, axes}, parsed, used) {
+				out = append(out, Instance{s, axes})
+			}
+		}
+	}
+	for i, t := range parsed {
+		if !used[i] {
+			return nil, c.noMatch(t)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &NothingSelectedError{Term: terms}
+	}
+	return out, nil
+}
+
+func parseTerms(terms string) ([]term, error) {
+	var out []term
+	for _, text := range strings.Split(terms, ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		t := term{text: text, kind: "id"}
+		t.pattern, t.not = strings.CutPrefix(text, "!")
+		if kind, pattern, ok := strings.Cut(t.pattern, ":"); ok {
+			if !slices.Contains(termKinds, kind) {
+				return nil, fmt.Errorf("select %q: there is no kind of term %q; there are %s, and globs over ids. %s",
+					text, kind, strings.Join(termKinds, ", "), didYouMean(kind, termKinds))
+			}
+			t.kind, t.pattern = kind, pattern
+		}
+		if _, err := path.Match(t.pattern, ""); err != nil || t.pattern == "" {
+			return nil, fmt.Errorf("select %q: %q is not a pattern; write one such as connect.*", text, t.pattern)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// chosen reports whether the terms choose i, and notes which of them match it.
+func (c *Catalogue) chosen(i Instance, terms []term, used []bool) bool {
+	asked, met := map[string]bool{}, map[string]bool{}
+	out := false
+	for n, t := range terms {
+		hit := c.matches(i, t)
+		used[n] = used[n] || hit
+		if t.not {
+			out = out || hit
+			continue
+		}
+		asked[t.kind] = true
+		met[t.kind] = met[t.kind] || hit
+	}
+	return !out && len(met) == len(asked) && allTrue(met)
+}
+
+func allTrue(m map[string]bool) bool {
+	for _, v := range m {
+		if !v {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Catalogue) matches(i Instance, t term) bool {
+	s := i.Scenario
+	switch t.kind {
+	case "rule":
+		return slices.ContainsFunc(s.Rules, t.glob) || c.standsAlone(t)
+	case "level":
+		return slices.ContainsFunc(s.Rules, func(id string) bool {
+			r := c.Rule(id)
+			return r != nil && t.glob(r.Level)
+		})
+	case "feature":
+		return slices.ContainsFunc(s.Needs, t.glob)
+	case "area":
+		return t.glob(s.Area)
+	case "axis":
+		a := i.Axes
+		return a.String() == t.pattern || slices.ContainsFunc([]string{a.Protocol, a.Codec, a.HTTP, a.Compression}, t.glob)
+	default:
+		return t.glob(s.ID)
+	}
+}
+
+// standsAlone reports whether the term names a standing rule, and none that a script names.
+func (c *Catalogue) standsAlone(t term) bool {
+	named := slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return slices.ContainsFunc(s.Rules, t.glob) })
+	return !named && slices.ContainsFunc(c.Rules, func(r *Rule) bool { return len(r.Standing) > 0 && t.glob(r.ID) })
+}
+
+func (t term) glob(text string) bool {
+	ok, err := path.Match(t.pattern, text)
+	return err == nil && ok
+}
+
+func (c *Catalogue) noMatch(t term) error {
+	var known []string
+	switch t.kind {
+	case "rule":
+		for _, r := range c.Rules {
+			known = append(known, r.ID)
+		}
+	case "level":
+		known = []string{"must", "should", "may"}
+	case "feature":
+		known = Features()
+	case "axis":
+		known = []string{"connect", "json", "proto", "1.1", "identity", "gzip"}
+	case "area":
+		for _, s := range c.Scenarios {
+			known = append(known, s.Area)
+		}
+	default:
+		for _, s := range c.Scenarios {
+			known = append(known, s.ID)
+		}
+	}
+	return &NothingSelectedError{Term: t.text, Near: nearest(t.pattern, known, 3)}
+}

@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// didYouMean is a question with the nearest of the candidates, or "" when none is near.
+func didYouMean(word string, candidates []string) string {
+	near := nearest(word, candidates, 1)
+	if len(near) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", near[0])
+}
+
+// nearest returns up to n candidates within an edit distance of a third of the
+// word's length (at least 2, and less than the word is long), the closest first, equals in the order of the alphabet.
+func nearest(word string, candidates []string, n int) []string {
+	type scored struct {
+		text string
+		dist int
+	}
+	limit := min(max(2, len(word)/3), len(word)-1)
+	var found []scored
+	for _, c := range candidates {
+		d := editDistance(strings.ToLower(word), strings.ToLower(c), limit)
+		if strings.HasPrefix(c, word) && len(word) >= 3 {
+			d = min(d, limit)
+		}
+		if d <= limit {
+			found = append(found, scored{c, d})
+		}
+	}
+	slices.SortFunc(found, func(a, b scored) int {
+		if a.dist != b.dist {
+			return a.dist - b.dist
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	found = slices.CompactFunc(found, func(a, b scored) bool { return a.text == b.text })
+	var out []string
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.text)
+	}
+	return out
+}
+
+// editDistance is Levenshtein's, over bytes, with a swap of neighbours counted once;
+// words whose lengths differ by more than limit are not compared.
+func editDistance(a, b string, limit int) int {
+	if abs(len(a)-len(b)) > limit {
+		return limit + 1
+	}
+	var before []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
