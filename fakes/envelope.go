@@ -1,0 +1,135 @@
+package fakes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"assay/internal/wire"
+)
+
+// envelopeReader reads the request messages of a stream, and refuses every
+// envelope that a client may not send.
+type envelopeReader struct {
+	body     io.Reader
+	json     bool
+	encoding string // gzip or ""
+}
+
+func newEnvelopeReader(body io.Reader, codec, encoding string) *envelopeReader {
+	return &envelopeReader{body: body, json: codec == "json", encoding: encoding}
+}
+
+// next returns the next message, decompressed; io.EOF after the last one.
+func (e *envelopeReader) next() ([]byte, error) {
+	var head [wire.HeaderSize]byte
+	n, err := io.ReadFull(e.body, head[:])
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, invalid("protocol error: incomplete envelope: %d of %d bytes of a header", n, wire.HeaderSize)
+	case err != nil:
+		return nil, readError(err)
+	}
+	flags, size := head[0], binary.BigEndian.Uint32(head[1:])
+	if err := e.checkFlags(flags); err != nil {
+		return nil, err
+	}
+	if size > maxMessage {
+		return nil, tooLarge()
+	}
+	payload, err := e.payload(int64(size))
+	if err != nil {
+		return nil, err
+	}
+	if flags&wire.FlagCompressed != 0 {
+		if payload, err = gunzip(payload); err != nil {
+			return nil, err
+		}
+	}
+	if e.json && len(payload) == 0 {
+		return nil, invalid("unmarshal message: zero-length payload is not a valid JSON object")
+	}
+	return payload, nil
+}
+
+// checkFlags refuses the end-of-stream bit, which only a server sends,
+// reserved bits, and compression that was not declared.
+func (e *envelopeReader) checkFlags(flags byte) error {
+	switch {
+	case flags&wire.FlagEndStream != 0:
+		return invalid("protocol error: the end-of-stream bit is set in a request envelope (flags 0x%02x)", flags)
+	case flags&^(wire.FlagCompressed|wire.FlagEndStream) != 0:
+		return invalid("protocol error: reserved bits are set in an envelope (flags 0x%02x)", flags)
+	case flags&wire.FlagCompressed != 0 && e.encoding == "":
+		return connect.NewError(connect.CodeInternal,
+			errors.New("protocol error: compressed message without Connect-Content-Encoding"))
+	default:
+		return nil
+	}
+}
+
+// payload reads size bytes; it allocates only for what comes.
+func (e *envelopeReader) payload(size int64) ([]byte, error) {
+	var buf bytes.Buffer
+	n, err := io.CopyN(&buf, e.body, size)
+	switch {
+	case err == nil:
+		return buf.Bytes(), nil
+	case errors.Is(err, io.EOF):
+		return nil, invalid("protocol error: promised %d bytes in enveloped message, got %d bytes", size, n)
+	default:
+		return nil, readError(err)
+	}
+}
+
+// single reads a body that must hold exactly one message, and returns it as
+// one plain envelope.
+func (e *envelopeReader) single() ([]byte, error) {
+	msg, err := e.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("unary request has zero messages"))
+	case err != nil:
+		return nil, err
+	}
+	switch _, err := e.next(); {
+	case err == nil:
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("unary request has multiple messages"))
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	return wire.AppendEnvelope(nil, 0, msg), nil
+}
+
+// envelopePipe is the body of a client stream as connect-go reads it: plain
+// envelopes, one at a time as they arrive. The first refused envelope ends it
+// with its error.
+type envelopePipe struct {
+	frames *envelopeReader
+	buf    []byte
+	err    error
+}
+
+func (p *envelopePipe) Read(b []byte) (int, error) {
+	for len(p.buf) == 0 {
+		if p.err != nil {
+			return 0, p.err
+		}
+		var msg []byte
+		if msg, p.err = p.frames.next(); p.err == nil {
+			p.buf = wire.AppendEnvelope(nil, 0, msg)
+		}
+	}
+	n := copy(b, p.buf)
+	p.buf = p.buf[n:]
+	return n, nil
+}
+
+// Close does nothing. The server closes the body after the answer; closing it
+// here would hold the answer back until the client has sent everything.
+func (*envelopePipe) Close() error { return nil }

@@ -1,0 +1,63 @@
+package fakes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"connectrpc.com/connect"
+
+	"assay/internal/wire"
+)
+
+func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
+	body := envelope(0, string(bytes.Repeat([]byte("x"), maxMessage)))
+	msg, err := newEnvelopeReader(bytes.NewReader(body), "proto", "").next()
+	if err != nil || len(msg) != maxMessage {
+		t.Errorf("C135: exactly the limit: %d bytes, %v", len(msg), err)
+	}
+	head := binary.BigEndian.AppendUint32([]byte{0}, maxMessage+1)
+	_, err = newEnvelopeReader(io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("it was read"))), "proto", "").next()
+	if connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("C129: one byte more: %v", err)
+	}
+}
+
+func TestAZeroLengthProtoMessageIsEmptyAndNeverDecompressed(t *testing.T) {
+	for _, flags := range []byte{0, wire.FlagCompressed} {
+		msg, err := newEnvelopeReader(bytes.NewReader(envelope(flags, "")), "proto", gzipName).next()
+		if err != nil || len(msg) != 0 {
+			t.Errorf("C41: flags %#x: %q, %v", flags, msg, err)
+		}
+	}
+}
+
+func FuzzEnvelopeReader(f *testing.F) {
+	f.Add(envelope(0, "{}"), true, false)
+	f.Add(envelope(1, string(gzipped([]byte("{}")))), true, true)
+	f.Add([]byte{2, 0, 0, 0, 2, '{', '}'}, false, false)
+	f.Fuzz(func(t *testing.T, body []byte, json, compressed bool) {
+		codec, encoding := "proto", ""
+		if json {
+			codec = "json"
+		}
+		if compressed {
+			encoding = gzipName
+		}
+		plain, err := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(bytes.NewReader(body), codec, encoding)})
+		slow, slowErr := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(iotest.OneByteReader(bytes.NewReader(body)), codec, encoding)})
+		if !bytes.Equal(plain, slow) || (err == nil) != (slowErr == nil) {
+			t.Fatalf("the split matters: %q, %v and %q, %v", plain, err, slow, slowErr)
+		}
+		for rest := plain; len(rest) > 0; { // what connect-go gets is always well formed
+			size := wire.HeaderSize + int(binary.BigEndian.Uint32(rest[1:]))
+			if rest[0] != 0 || len(rest) < size {
+				t.Fatalf("handed on: %q", plain)
+			}
+			rest = rest[size:]
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package fakes
+
+import (
+	"sync"
+	"time"
+
+	"assay/fakes/virtual"
+)
+
+// The bounds of the fan-out.
+const (
+	// highWater is the backlog at which a subscriber counts as behind. A
+	// process waits while all of its subscribers are behind: it runs at the
+	// pace of the fastest reader, so a single slow reader gets every byte.
+	highWater = 1 << 20
+	// maxBacklog is the backlog at which a subscriber that is slower than
+	// others is given up: it gets what it has so far, and then an explicit
+	// error. Nothing is ever dropped in silence.
+	maxBacklog = 8 << 20
+	// stallGrace is how long a process waits for readers of which none takes
+	// anything at all. After it, the process runs on without them: a client
+	// that is gone without a trace must not stop the work.
+	stallGrace = 5 * time.Second
+	// restDelay is how long an unterminated rest of a line waits for more.
+	// It is short against what people notice and long against the time
+	// between two writes of one printf.
+	restDelay = 20 * time.Millisecond
+)
+
+// output takes what a process writes, in the order of its writes per stream.
+type output interface {
+	// write may block, and then the process does.
+	write(s virtual.Stream, p []byte)
+	// finish delivers what is still held back. Writes after it are dropped.
+	finish()
+}
+
+// chunk is one piece of output: what becomes one data event.
+type chunk struct {
+	stream virtual.Stream
+	data   []byte
+}
+
+// hub hands the output of one process to its subscribers, line by line, and
+// keeps the log. Output with no subscriber is only logged.
+type hub struct {
+	clock clock
+	grace time.Duration
+
+	mu       sync.Mutex
+	cutters  [virtual.Stderr + 1]lineCutter
+	stopRest [virtual.Stderr + 1]func() bool
+	subs     map[*subscriber]struct{}
+	log      logBuffer
+	finished bool          // no more output
+	ended    bool          // the end event is known
+	stalled  bool          // no subscriber takes anything; do not wait for them
+	free     bool          // do not wait for subscribers any more (the process was killed)
+	progress chan struct{} // closed when something was taken; nil while no writer waits
+}
+
+var _ output = (*hub)(nil)
+
+func newHub(c clock) *hub {
+	return &hub{clock: c, grace: stallGrace, subs: map[*subscriber]struct{}{}}
+}
+
+// subscriber is one reader of a hub. Its methods are for one goroutine.
+type subscriber struct {
+	hub     *hub
+	ready   chan struct{} // holds one token when there may be something to take
+	queue   []chunk
+	backlog int // bytes queued or taken and not yet sent
+	lost    bool
+}
+
+// subscribe adds a reader of all that is written from now on. On a hub that
+// has ended, it is at its end at once.
+func (h *hub) subscribe() *subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.cutters {
+		h.flushRest(virtual.Stream(s)) // it belongs to those who were here before
+	}
+	s := &subscriber{hub: h, ready: make(chan struct{}, 1)}
+	if !h.ended {
+		h.subs[s] = struct{}{}
+	}
+	s.wake()
+	return s
+}
+
+func (s *subscriber) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is queued. ended says that nothing follows, lost that the
+// subscriber was given up after these chunks. The caller reports each chunk as
+// sent when it is.
+func (s *subscriber) take() (batch []chunk, ended, lost bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	batch, s.queue = s.queue, nil
+	return batch, s.hub.ended && !s.lost, s.lost
+}
+
+// sent says that a chunk of n bytes has left.
+func (s *subscriber) sent(n int) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.backlog -= n
+	s.hub.moved()
+}
+
+// close removes the subscriber; what it had queued is dropped.
+func (s *subscriber) close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	delete(s.hub.subs, s)
+	s.queue = nil
+	s.hub.moved()
+}
+
+// moved wakes the writers that wait for room. Called with mu held.
+func (h *hub) moved() {
+	h.stalled = false
+	if h.progress != nil {
+		close(h.progress)
+		h.progress = nil
+	}
+}
+
+// write cuts p into chunks, queues them, and waits while every reader is
+// behind.
+func (h *hub) write(s virtual.Stream, p []byte) {
+	h.mu.Lock()
+	if h.finished {
+		h.mu.Unlock()
+		return
+	}
+	if stop := h.stopRest[s]; stop != nil {
+		stop()
+		h.stopRest[s] = nil
+	}
+	h.cutters[s].cut(p, func(line []byte) { h.publish(chunk{s, line}) })
+	if len(h.cutters[s].rest) > 0 {
+		h.stopRest[s] = h.clock.AfterFunc(restDelay, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.flushRest(s)
+		})
+	}
+	h.mu.Unlock()
+	h.waitForRoom()
+}
+
+// flushRest publishes the unterminated rest of a stream. Called with mu held.
+func (h *hub) flushRest(s virtual.Stream) {
+	if rest := h.cutters[s].take(); rest != nil {
+		h.publish(chunk{s, rest})
+	}
+}
+
+// publish queues c for every subscriber; it never blocks. Called with mu held.
+func (h *hub) publish(c chunk) {
+	h.log.add(c.data)
+	for s := range h.subs {
+		if s.backlog+len(c.data) > maxBacklog {
+			s.lost = true
+			delete(h.subs, s)
+			s.wake()
+			continue
+		}
+		s.queue = append(s.queue, c)
+		s.backlog += len(c.data)
+		s.wake()
+	}
+}
+
+// crowded reports whether a writer has to wait: there are subscribers, and all
+// of them are behind. Called with mu held.
+func (h *hub) crowded() bool {
+	if h.stalled || h.free || h.finished || len(h.subs) == 0 {
+		return false
+	}
+	for s := range h.subs {
+		if s.backlog < highWater {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hub) waitForRoom() {
+	for {
+		h.mu.Lock()
+		if !h.crowded() {
+			h.mu.Unlock()
+			return
+		}
+		if h.progress == nil {
+			h.progress = make(chan struct{})
+		}
+		progress := h.progress
+		h.mu.Unlock()
+
+		gaveUp := make(chan struct{})
+		stop := h.clock.AfterFunc(h.grace, func() { close(gaveUp) })
+		select {
+		case <-progress:
+			stop()
+		case <-gaveUp:
+			h.mu.Lock()
+			h.stalled = h.progress == progress
+			h.mu.Unlock()
+		}
+	}
+}
+
+// release lets writers go on without waiting for readers: a killed process
+// must be able to die.
+func (h *hub) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.free = true
+	h.moved()
+}
+
+// finish publishes what is unterminated and ignores all output that follows.
+func (h *hub) finish() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s, stop := range h.stopRest {
+		if stop != nil {
+			stop()
+		}
+		h.flushRest(virtual.Stream(s))
+	}
+	h.finished = true
+	h.moved()
+}
+
+// end tells every subscriber that the process's end is known.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for s := range h.subs {
+		s.wake()
+	}
+	clear(h.subs)
+}
+
+// logged is the log so far.
+func (h *hub) logged() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.cutters {
+		h.flushRest(virtual.Stream(s))
+	}
+	return h.log.bytes()
+}

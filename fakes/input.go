@@ -1,0 +1,110 @@
+package fakes
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	envd "assay/internal/envd/process"
+)
+
+// SendInput writes to stdin. It blocks while the pipe is full, and nothing
+// else does.
+func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendInputRequest]) (*connect.Response[envd.SendInputResponse], error) {
+	sel, err := selectorOf(req.Msg.GetProcess())
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.table.find(sel)
+	if err != nil {
+		return nil, processError(sel, err)
+	}
+	if err := feed(ctx, p, req.Msg.GetInput()); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&envd.SendInputResponse{}), nil
+}
+
+// CloseStdin ends stdin. It may be called again, and for a process that never
+// had one.
+func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
+	sel, err := selectorOf(req.Msg.GetProcess())
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.table.find(sel)
+	if err != nil {
+		return nil, processError(sel, err)
+	}
+	p.stdin.CloseStdin()
+	return connect.NewResponse(&envd.CloseStdinResponse{}), nil
+}
+
+// StreamInput applies its messages as they arrive. A start message says whose
+// stdin it is and comes before the first data.
+func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd.StreamInputRequest]) (*connect.Response[envd.StreamInputResponse], error) {
+	var p *process
+	for in.Receive() {
+		switch m := in.Msg().GetEvent().(type) {
+		case *envd.StreamInputRequest_Start:
+			sel, err := selectorOf(m.Start.GetProcess())
+			if err != nil {
+				return nil, err
+			}
+			if p, err = s.table.find(sel); err != nil {
+				return nil, processError(sel, err)
+			}
+		case *envd.StreamInputRequest_Data:
+			if p == nil {
+				return nil, invalid("data before start: the first message must say which process is meant")
+			}
+			if err := feed(ctx, p, m.Data.GetInput()); err != nil {
+				return nil, err
+			}
+		case *envd.StreamInputRequest_Keepalive:
+		default:
+			return nil, invalid("a message without event: start, data or keepalive is needed")
+		}
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&envd.StreamInputResponse{}), nil
+}
+
+// feed writes input to p.
+func feed(ctx context.Context, p *process, in *envd.ProcessInput) error {
+	switch m := in.GetInput().(type) {
+	case *envd.ProcessInput_Stdin:
+		return inputError(p, p.stdin.Write(ctx, m.Stdin))
+	case *envd.ProcessInput_Pty:
+		return connect.NewError(connect.CodeFailedPrecondition, errors.New("the process has no PTY: send stdin"))
+	default:
+		return invalid("no input: stdin is needed")
+	}
+}
+
+// inputError says why input did not get to p: because it is gone, because the
+// call ended first, or because nobody reads.
+func inputError(p *process, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return rpcError(err)
+	case hasExited(p):
+		return processError(selector{pid: p.pid}, errNotFound)
+	default:
+		return connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+}
+
+func hasExited(p *process) bool {
+	select {
+	case <-p.run.Exited():
+		return true
+	default:
+		return !p.isLive()
+	}
+}

@@ -1,0 +1,57 @@
+package fakes
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"assay/fakes/virtual"
+)
+
+// sandbox is where commands run. The gateway uses a *virtual.System; tests put
+// processes of their own behind it.
+type sandbox interface {
+	Start(spec virtual.Spec) (sandboxProcess, error)
+	KillAll()
+}
+
+// sandboxProcess is one process of a sandbox; see virtual.Process for the
+// meaning of its methods.
+type sandboxProcess interface {
+	stdinPump
+	PID() uint32
+	Exited() <-chan struct{}
+	Drained() <-chan struct{}
+	Status() virtual.Status
+	Signal(sig syscall.Signal) error
+}
+
+// stdinPump carries input to a process. Write blocks while the pipe is full,
+// until ctx is done.
+type stdinPump interface {
+	Write(ctx context.Context, b []byte) error
+	CloseStdin()
+}
+
+// virtualSandbox adapts a *virtual.System to sandbox.
+type virtualSandbox struct{ *virtual.System }
+
+var _ sandbox = virtualSandbox{}
+
+func (s virtualSandbox) Start(spec virtual.Spec) (sandboxProcess, error) {
+	p, err := s.System.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// spawnReason is the text of a failure before there was a process; ok is false
+// for any other error.
+func spawnReason(err error) (reason string, ok bool) {
+	var spawn *virtual.SpawnError
+	if !errors.As(err, &spawn) {
+		return "", false
+	}
+	return spawn.Reason, true
+}

@@ -1,0 +1,43 @@
+package fakes
+
+import "net"
+
+// seams are the places where a decorator changes what the gateway does, for
+// every request that passes. The zero value changes nothing. Each adder puts a
+// decorator around those that are there already, so several can be composed.
+type seams struct {
+	conn   func(net.Conn) net.Conn           // bytes of a connection
+	frames func(frameSink) frameSink         // envelopes of an answer
+	events func(eventSink) eventSink         // events of a process on their way to one Connect stream
+	output func(output) output               // what a process writes, before it is handed out
+	stdin  func(stdinPump) stdinPump         // input on its way to a process
+	exit   func(exitPath, counters) exitPath // how an end is told
+	table  func(processTable) processTable   // the processes as the surfaces see them
+	count  func(counters) counters           // the books
+	clock  func(clock) clock                 // the gateway's own timers
+	json   func(jsonStyle) jsonStyle         // how JSON messages are written
+}
+
+// around composes two decorators of one seam: outer sees what inner does.
+func around[T any](inner, outer func(T) T) func(T) T {
+	if inner == nil {
+		return outer
+	}
+	return func(t T) T { return outer(inner(t)) }
+}
+
+// apply runs a decorator that may be nil.
+func apply[T any](decorate func(T) T, t T) T {
+	if decorate == nil {
+		return t
+	}
+	return decorate(t)
+}
+
+// aroundExit composes two decorators of the exit path.
+func aroundExit(inner, outer func(exitPath, counters) exitPath) func(exitPath, counters) exitPath {
+	if inner == nil {
+		return outer
+	}
+	return func(e exitPath, c counters) exitPath { return outer(inner(e, c), c) }
+}

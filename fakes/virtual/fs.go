@@ -1,0 +1,282 @@
+package virtual
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// maxFiles bounds the bytes of all files together; past it a write says "No space left on device".
+const maxFiles = 256 << 20
+
+// maxPath is Linux's PATH_MAX.
+const maxPath = 4096
+
+// fileSystem is a tree in memory. It has no links; the only permission that counts is the executable bit.
+type fileSystem struct {
+	mu   sync.RWMutex // guards the tree and the contents of all nodes
+	root *node
+	used int
+}
+
+// node is a file, a directory (entries is not nil), a device (device is not nil) or a program (program is its name).
+type node struct {
+	mode     fs.FileMode
+	modified time.Time
+	data     []byte
+	entries  map[string]*node
+	device   description
+	program  string
+}
+
+// newFileSystem makes the tree that a fresh sandbox has, with the programs in /bin and /usr/bin.
+func newFileSystem(programs []string) *fileSystem {
+	f := &fileSystem{root: newDir()}
+	for _, dir := range []string{
+		"/bin", "/dev", "/etc", "/home/user", "/root", "/sbin", "/tmp", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
+	} {
+		f.mkdirAll(dir)
+	}
+	for _, name := range programs {
+		n := &node{mode: 0o755, program: name, data: []byte("virtual program " + name + "\n"), modified: time.Now()}
+		f.root.entries["bin"].entries[name] = n
+		f.root.entries["usr"].entries["bin"].entries[name] = n
+	}
+	dev := f.root.entries["dev"]
+	dev.entries["null"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}}
+	dev.entries["zero"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: zero{}}
+	etc := f.root.entries["etc"]
+	etc.entries["hostname"] = newText("sandbox\n")
+	etc.entries["passwd"] = newText("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")
+	return f
+}
+
+func newDir() *node {
+	return &node{mode: fs.ModeDir | 0o755, entries: make(map[string]*node), modified: time.Now()}
+}
+
+func newText(s string) *node { return &node{mode: 0o644, data: []byte(s), modified: time.Now()} }
+
+func (f *fileSystem) mkdirAll(name string) {
+	at := f.root
+	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
+		next := at.entries[part]
+		if next == nil {
+			next = newDir()
+			at.entries[part] = next
+		}
+		at = next
+	}
+}
+
+// find walks to an absolute path. The caller holds mu.
+func (f *fileSystem) find(name string) (*node, error) {
+	if len(name) > maxPath {
+		return nil, syscall.ENAMETOOLONG
+	}
+	if name == "" {
+		return nil, syscall.ENOENT
+	}
+	if strings.Contains(name, "..") {
+		name = path.Clean(name) // exact in a tree without links
+	}
+	at := f.root
+	for part := range strings.SplitSeq(name, "/") {
+		if at.entries == nil {
+			return nil, syscall.ENOTDIR // also for "file/" and "file/."
+		}
+		if part == "" || part == "." {
+			continue
+		}
+		next := at.entries[part]
+		if next == nil {
+			return nil, syscall.ENOENT
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// parent finds the directory that holds, or will hold, name.
+func (f *fileSystem) parent(name string) (dir *node, base string, err error) {
+	name = path.Clean(name)
+	dir, err = f.find(path.Dir(name))
+	if err != nil {
+		return nil, "", err
+	}
+	if dir.entries == nil {
+		return nil, "", syscall.ENOTDIR
+	}
+	base = path.Base(name)
+	if base == "/" || base == "." {
+		return nil, "", syscall.EISDIR
+	}
+	if len(base) > 255 {
+		return nil, "", syscall.ENAMETOOLONG
+	}
+	return dir, base, nil
+}
+
+func (f *fileSystem) stat(name string) (fs.FileInfo, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return n.info(path.Base(name)), nil
+}
+
+// readDir lists a directory, sorted by name.
+func (f *fileSystem) readDir(name string) ([]fs.DirEntry, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if n.entries == nil {
+		return nil, syscall.ENOTDIR
+	}
+	list := make([]fs.DirEntry, 0, len(n.entries))
+	for base, child := range n.entries {
+		list = append(list, fs.FileInfoToDirEntry(child.info(base)))
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}
+
+func (f *fileSystem) mkdir(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dir, base, err := f.parent(name)
+	if errors.Is(err, syscall.EISDIR) {
+		return syscall.EEXIST
+	}
+	if err != nil {
+		return err
+	}
+	if dir.entries[base] != nil {
+		return syscall.EEXIST
+	}
+	dir.entries[base] = newDir()
+	return nil
+}
+
+// remove removes a file, or a directory that is empty or whose content may go too.
+func (f *fileSystem) remove(name string, recursive bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dir, base, err := f.parent(name)
+	if err != nil {
+		return err
+	}
+	n := dir.entries[base]
+	if n == nil {
+		return syscall.ENOENT
+	}
+	if n.entries != nil && !recursive {
+		return syscall.EISDIR
+	}
+	f.used -= n.size()
+	delete(dir.entries, base)
+	return nil
+}
+
+func (f *fileSystem) rename(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dir, base, err := f.parent(from)
+	if err != nil {
+		return err
+	}
+	n := dir.entries[base]
+	if n == nil {
+		return syscall.ENOENT
+	}
+	if target, err := f.find(to); err == nil && target.entries != nil {
+		to = path.Join(to, base)
+	}
+	from, to = path.Clean(from), path.Clean(to)
+	if from == to {
+		return nil
+	}
+	if strings.HasPrefix(to, from+"/") {
+		return syscall.EINVAL
+	}
+	toDir, toBase, err := f.parent(to)
+	if err != nil {
+		return err
+	}
+	if old := toDir.entries[toBase]; old != nil {
+		if old.entries != nil {
+			return syscall.EISDIR
+		}
+		f.used -= old.size()
+	}
+	delete(dir.entries, base)
+	toDir.entries[toBase] = n
+	return nil
+}
+
+// touch makes an empty file, or marks an existing one as modified now.
+func (f *fileSystem) touch(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, err := f.create(name)
+	if err == nil {
+		n.modified = time.Now()
+	}
+	return err
+}
+
+// create finds a node or makes an empty file. The caller holds mu.
+func (f *fileSystem) create(name string) (*node, error) {
+	if n, err := f.find(name); err == nil {
+		return n, nil
+	}
+	if strings.HasSuffix(name, "/") {
+		return nil, syscall.EISDIR
+	}
+	dir, base, err := f.parent(name)
+	if err != nil {
+		return nil, err
+	}
+	n := newText("")
+	dir.entries[base] = n
+	return n, nil
+}
+
+// size is what a node and all below it count against maxFiles. Nodes of programs and devices were never counted; their few bytes do not matter.
+func (n *node) size() int {
+	total := len(n.data)
+	for _, child := range n.entries {
+		total += child.size()
+	}
+	return total
+}
+
+func (n *node) info(base string) fs.FileInfo {
+	return fileInfo{name: base, size: int64(len(n.data)), mode: n.mode, modified: n.modified, program: n.program}
+}
+
+// fileInfo is what stat knows of a node.
+type fileInfo struct {
+	name     string
+	size     int64
+	mode     fs.FileMode
+	modified time.Time
+	program  string
+}
+
+func (i fileInfo) Name() string       { return i.name }
+func (i fileInfo) Size() int64        { return i.size }
+func (i fileInfo) Mode() fs.FileMode  { return i.mode }
+func (i fileInfo) ModTime() time.Time { return i.modified }
+func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
+func (i fileInfo) Sys() any           { return nil }

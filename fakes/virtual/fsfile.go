@@ -1,0 +1,112 @@
+package virtual
+
+import (
+	"io"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// The ways to open a file.
+type openMode int
+
+const (
+	openRead openMode = iota
+	openWrite
+	openAppend
+	openBoth // <>
+)
+
+// open opens an absolute path. All modes but openRead make a missing file; openWrite empties it.
+func (f *fileSystem) open(name string, mode openMode) (*file, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var n *node
+	var err error
+	if mode == openRead {
+		n, err = f.find(name)
+	} else {
+		n, err = f.create(name)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case n.device != nil:
+		return newFile(n.device), nil
+	case n.entries != nil && mode != openRead:
+		return nil, syscall.EISDIR
+	case n.program != "" && mode != openRead:
+		return nil, syscall.ETXTBSY
+	}
+	if mode == openWrite {
+		f.used -= len(n.data)
+		n.data = nil
+		n.modified = time.Now()
+	}
+	return newFile(&regular{fs: f, node: n, mode: mode}), nil
+}
+
+// regular is an open file of the tree; its offset is shared by all who inherit it.
+type regular struct {
+	fs   *fileSystem
+	node *node
+	mode openMode
+	mu   sync.Mutex
+	off  int
+}
+
+func (r *regular) read(s stop, limit, delim int) ([]byte, error) {
+	if r.mode == openWrite || r.mode == openAppend {
+		return nil, syscall.EBADF
+	}
+	if r.node.entries != nil {
+		return nil, syscall.EISDIR
+	}
+	select {
+	case <-s.dead:
+		return nil, errDead
+	default:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fs.mu.RLock()
+	defer r.fs.mu.RUnlock()
+	if r.off >= len(r.node.data) {
+		return nil, io.EOF
+	}
+	got := append([]byte(nil), take(r.node.data[r.off:], min(limit, pipeSize), delim)...)
+	r.off += len(got)
+	return got, nil
+}
+
+func (r *regular) write(s stop, b []byte) error {
+	if r.mode == openRead {
+		return syscall.EBADF
+	}
+	select {
+	case <-s.dead:
+		return errDead
+	default:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fs.mu.Lock()
+	defer r.fs.mu.Unlock()
+	if r.mode == openAppend {
+		r.off = len(r.node.data)
+	}
+	end := r.off + len(b)
+	if grow := end - len(r.node.data); grow > 0 {
+		if r.fs.used+grow > maxFiles {
+			return syscall.ENOSPC
+		}
+		r.fs.used += grow
+		r.node.data = append(r.node.data, make([]byte, grow)...)
+	}
+	copy(r.node.data[r.off:end], b)
+	r.off = end
+	r.node.modified = time.Now()
+	return nil
+}
+
+func (r *regular) close() {}

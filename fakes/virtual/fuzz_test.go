@@ -1,0 +1,99 @@
+package virtual
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func TestPlainWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"sleep 5":         {"sleep", "5"},
+		" cat\t-u \n":     {"cat", "-u"},
+		`echo 'a b' "c"d`: {"echo", "a b", "cd"},
+		"a '' b":          {"a", "", "b"},
+		"":                nil, "  ": nil, "a;b": nil, "a $x": nil, "a *": nil, "a\nb": nil, "a # b": nil, `a "$x"`: nil, "a 'b": nil, `a\ b`: nil, "a > b": nil, "~/x": nil, "! a": nil,
+	} {
+		got, ok := plainWords(text)
+		if ok != (want != nil) || !slices.Equal(got, want) {
+			t.Errorf("plainWords(%q) = %q, %v, want %q", text, got, ok, want)
+		}
+	}
+}
+
+// FuzzPlainWords holds the bypass against the parser: what it takes for plain must be one command of exactly these words.
+// The parser refuses invalid UTF-8 and drops a carriage return before a newline; dash and the bypass keep both.
+func FuzzPlainWords(f *testing.F) {
+	for _, text := range []string{"sleep 5", "a 'b c' d", "echo \"x\"y", "a=b c", "if x", "a{b,c}", "a # b", "x 2>y", "a ''", "time x", "a%b @c"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		words, ok := plainWords(text)
+		if !ok || strings.Contains(words[0], "=") || isReserved(words[0]) || !utf8.ValidString(text) || strings.Contains(text, "\r") {
+			return
+		}
+		for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
+			file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+			if err != nil {
+				t.Fatalf("%q is plain to us: %v", text, err)
+			}
+			if len(file.Stmts) != 1 || len(file.Stmts[0].Redirs) > 0 || file.Stmts[0].Background || file.Stmts[0].Negated {
+				t.Fatalf("%q is more than one plain command", text)
+			}
+			call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
+			if !ok || len(call.Assigns) > 0 {
+				t.Fatalf("%q is a %T", text, file.Stmts[0].Cmd)
+			}
+			fields, err := expand.Fields(nil, call.Args...)
+			if err != nil || !slices.Equal(fields, words) {
+				t.Fatalf("%q is %q to the parser, %q to us (%v)", text, fields, words, err)
+			}
+		}
+	})
+}
+
+// FuzzShell runs any text. It must end by itself or by SIGKILL, and never take the test down.
+func FuzzShell(f *testing.F) {
+	for _, row := range allScripts() {
+		f.Add(row.text, false)
+	}
+	for _, text := range []string{
+		"while :; do :; done", "x=$(cat)", "[[ a =~ ( ]]", "echo ${x:1:2} ${x/a/b} ${!x}", "a=(1 2)", "echo $((x[1]))", "f(){ f|f& };f", "cat <(x)", "select x in a; do :; done",
+		"coproc x", "echo ${x@Q}", "case x in *[) :;; esac", "$((", "${", "echo $[1+1]", "printf %*d 99999999999 1", "exec 9>&1 8<&9", "trap : 99; kill -99 $$", "let", "declare -A x; x[a]=1",
+	} {
+		f.Add(text, true)
+	}
+	s := New(Options{})
+	f.Fuzz(func(t *testing.T, text string, bash bool) {
+		if len(text) > 2048 || strings.IndexByte(text, 0) >= 0 {
+			return
+		}
+		name := "sh"
+		if bash {
+			name = "bash"
+		}
+		p, err := s.Start(Spec{Argv: []string{name, "-c", text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-p.Drained():
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		s.KillAll()
+		select {
+		case <-p.Drained():
+		case <-time.After(patience):
+			t.Fatalf("%q cannot be killed", text)
+		}
+	})
+}

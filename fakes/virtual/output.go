@@ -1,0 +1,56 @@
+package virtual
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// output leads what a process tree writes to the callback. It is drained when stdout, stderr and the process itself have let go.
+type output struct {
+	deliver func(s Stream, p []byte)
+	mu      [2]sync.Mutex // one per stream: order within a stream, none between them
+	holders atomic.Int32
+	drained chan struct{}
+}
+
+func newOutput(deliver func(s Stream, p []byte)) *output {
+	if deliver == nil {
+		deliver = func(Stream, []byte) {}
+	}
+	o := &output{deliver: deliver, drained: make(chan struct{})}
+	o.holders.Store(3)
+	return o
+}
+
+func (o *output) release() {
+	if o.holders.Add(-1) == 0 {
+		close(o.drained)
+	}
+}
+
+// sink is stdout or stderr as an open file. Who writes holds a reference, so the stream cannot drain during a delivery.
+type sink struct {
+	out    *output
+	stream Stream
+}
+
+func (k sink) read(stop, int, int) ([]byte, error) { return nil, syscall.EBADF }
+
+func (k sink) write(s stop, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	mu := &k.out.mu[k.stream-Stdout]
+	mu.Lock()
+	defer mu.Unlock()
+	select {
+	case <-s.dead: // killed while it waited for its turn
+		return errDead
+	default:
+	}
+	k.out.deliver(k.stream, b)
+	return nil
+}
+
+func (k sink) close() { k.out.release() }

@@ -1,0 +1,462 @@
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	const n = 10_000
+	descriptors := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skipf("SKIPPED: descriptors cannot be counted here: %v", err)
+		}
+		return len(entries)
+	}
+	memory := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse
+	}
+	s := New(Options{})
+	fdsBefore, memBefore := descriptors(), memory()
+	kinds := [][]string{{"sleep", "100"}, {"cat"}, sh("sleep 100"), sh("read x")}
+	procs := make([]*Process, n)
+	for i := range procs {
+		p, err := s.Start(Spec{Argv: kinds[i%len(kinds)], Stdin: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		procs[i] = p
+	}
+	waitIdle(t, s, procs, func(i int) bool { return i%2 == 1 })
+	fds, mem := descriptors(), memory()
+	t.Logf("%d idle processes: %d descriptors more, %d bytes each", n, fds-fdsBefore, (mem-memBefore)/n)
+	if fds-fdsBefore >= 64 {
+		t.Errorf("%d idle processes took %d descriptors, want fewer than 64", n, fds-fdsBefore)
+	}
+	if each := (mem - memBefore) / n; each > 24<<10 {
+		t.Errorf("an idle process takes %d bytes, want at most 24 KiB", each)
+	}
+	s.KillAll()
+	for _, p := range procs {
+		arrives(t, "drain", p.Drained())
+		if got := p.Status(); got.Signal != sigKILL {
+			t.Fatalf("ended with %+v", got)
+		}
+	}
+}
+
+// waitIdle waits until n processes live and each that reads stdin waits for it.
+func waitIdle(t *testing.T, s *System, procs []*Process, reads func(i int) bool) {
+	t.Helper()
+	s.mu.Lock()
+	live := len(s.table)
+	s.mu.Unlock()
+	if live != len(procs) {
+		t.Fatalf("%d processes live, want %d", live, len(procs))
+	}
+	limit := time.Now().Add(patience)
+	for i, p := range procs {
+		for reads(i) {
+			p.stdin.mu.Lock()
+			waits := p.stdin.changed != nil
+			p.stdin.mu.Unlock()
+			if waits {
+				break
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("process %d does not read stdin", i)
+			}
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestASignalReachesOnlyTheProcess(t *testing.T) {
+	s := system(t)
+	p, rec := start(t, s, Spec{Argv: sh("(sleep 0.3; echo late) & echo $!; sleep 100; echo no")})
+	for {
+		if out, _ := rec.texts(); strings.HasSuffix(out, "\n") {
+			break
+		}
+		runtime.Gosched()
+	}
+	signalOf(t, p, syscall.SIGTERM)
+	arrives(t, "exit", p.Exited())
+	if got := p.Status(); got != (Status{Signal: syscall.SIGTERM}) {
+		t.Errorf("status %+v", got)
+	}
+	select {
+	case <-p.Drained():
+		t.Error("drained although a child holds the output")
+	default:
+	}
+	if err := p.Signal(syscall.SIGKILL); !errors.Is(err, ErrEnded) {
+		t.Errorf("signal after the end: %v, want ErrEnded", err)
+	}
+	out, _ := rec.texts()
+	rec.await(t, out+"late\n")
+	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the sleep that was in the foreground lives on
+		if time.Now().After(limit) {
+			t.Fatalf("%d processes live on, want 1", len(s.group(p.PID())))
+		}
+	}
+	s.KillAll()
+	arrives(t, "drain", p.Drained())
+}
+
+func TestALoopWithoutCommandsCanBeKilled(t *testing.T) {
+	for name, text := range map[string]string{
+		"while":        "while :; do :; done",
+		"assignments":  "while x=1; do x=2; done",
+		"functions":    "f() { :; }; while f; do f; done",
+		"for ever":     "for ((;;)); do :; done",
+		"writes":       "while echo x; do :; done >/dev/null",
+		"substitution": "while :; do x=$(echo y); done",
+		"pipelines":    "while :; do echo x | cat >/dev/null; done",
+		"background":   "while :; do : & wait; done",
+		"yes":          "yes >/dev/null",
+		"trap loop":    "trap 'kill $$' TERM; kill $$; while :; do :; done",
+		"seq":          "seq 1 1000000000000 >/dev/null",
+		"braces":       "echo {1..1000000000}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := start(t, system(t), Spec{Argv: []string{"bash", "-c", text}})
+			time.AfterFunc(20*time.Millisecond, func() { _ = p.Signal(sigKILL) })
+			arrives(t, "exit", p.Exited())
+			if got := p.Status().Signal; got != sigKILL && name != "braces" {
+				t.Errorf("status %+v", p.Status())
+			}
+			arrives(t, "drain", p.Drained())
+		})
+	}
+}
+
+func TestSignalsEndUntrappedProcesses(t *testing.T) {
+	for _, argv := range [][]string{{"sleep", "100"}, {"cat"}, sh("sleep 100"), sh("read x"), sh("sleep 100 & wait"), sh("x=$(sleep 100)"), sh("sleep 100 | cat")} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL} {
+			s := system(t)
+			p, _ := start(t, s, Spec{Argv: argv, Stdin: true})
+			signalOf(t, p, syscall.SIGSTOP)
+			signalOf(t, p, syscall.SIGCONT)
+			signalOf(t, p, 0)
+			signalOf(t, p, sig)
+			arrives(t, "exit", p.Exited())
+			if got := p.Status(); got != (Status{Signal: sig}) {
+				t.Errorf("%q by %v ended with %+v", argv, sig, got)
+			}
+			s.KillAll()
+			arrives(t, "drain", p.Drained())
+		}
+	}
+	p, _ := start(t, system(t), Spec{Argv: []string{"sleep", "100"}})
+	if err := p.Signal(99); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("signal 99: %v", err)
+	}
+}
+
+func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
+	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo trapped; exit 5' TERM; echo ready; cat; echo no`), Stdin: true})
+	rec.await(t, "ready\n")
+	signalOf(t, p, syscall.SIGTERM)
+	if err := p.Write(context.Background(), []byte("still cat\n")); err != nil {
+		t.Fatal(err)
+	}
+	rec.await(t, "ready\nstill cat\n")
+	p.CloseStdin()
+	arrives(t, "drain", p.Drained())
+	out, _ := rec.texts()
+	if want := "ready\nstill cat\ntrapped\n"; out != want || p.Status() != (Status{Code: 5}) {
+		t.Errorf("out %q, status %+v", out, p.Status())
+	}
+}
+
+func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
+	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo t' USR1; echo ready; read x; echo $?`), Stdin: true})
+	rec.await(t, "ready\n")
+	signalOf(t, p, syscall.SIGUSR1)
+	rec.await(t, "ready\nt\n1\n")
+	arrives(t, "drain", p.Drained())
+}
+
+func TestABlockedOutputHoldsTheWriterAndNotASignal(t *testing.T) {
+	release, entered := make(chan struct{}), make(chan struct{}, 100)
+	p, err := system(t).Start(Spec{Argv: []string{"yes"}, Output: func(Stream, []byte) {
+		entered <- struct{}{}
+		<-release
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	signalOf(t, p, sigKILL)
+	arrives(t, "exit", p.Exited())
+	select {
+	case <-p.Drained():
+		t.Error("drained during a delivery")
+	default:
+	}
+	close(release)
+	arrives(t, "drain", p.Drained())
+	if len(entered) != 0 {
+		t.Errorf("%d deliveries after the kill", len(entered))
+	}
+}
+
+func TestStdin(t *testing.T) {
+	ctx := context.Background()
+	s := system(t)
+	t.Run("not asked for", func(t *testing.T) {
+		p, rec := start(t, s, Spec{Argv: sh("cat; read x; echo $?; sleep 100")})
+		rec.await(t, "1\n")
+		if err := p.Write(ctx, []byte("x")); !errors.Is(err, ErrStdinClosed) {
+			t.Errorf("write: %v", err)
+		}
+		p.CloseStdin()
+	})
+	t.Run("closed", func(t *testing.T) {
+		p, _ := start(t, s, Spec{Argv: sh("cat >/dev/null; sleep 100"), Stdin: true})
+		p.CloseStdin()
+		p.CloseStdin()
+		if err := p.Write(ctx, []byte("x")); !errors.Is(err, ErrStdinClosed) {
+			t.Errorf("write: %v", err)
+		}
+	})
+	t.Run("process ended", func(t *testing.T) {
+		p, _ := start(t, s, Spec{Argv: sh("read x"), Stdin: true})
+		if err := p.Write(ctx, []byte("x\n")); err != nil {
+			t.Fatal(err)
+		}
+		arrives(t, "exit", p.Exited())
+		if err := p.Write(ctx, []byte("x")); !errors.Is(err, ErrBrokenPipe) {
+			t.Errorf("write: %v", err)
+		}
+	})
+	t.Run("closed by the reader", func(t *testing.T) {
+		p, rec := start(t, s, Spec{Argv: sh("exec <&-; echo ready; sleep 100"), Stdin: true})
+		rec.await(t, "ready\n")
+		if err := p.Write(ctx, []byte("x")); !errors.Is(err, ErrBrokenPipe) {
+			t.Errorf("write: %v", err)
+		}
+	})
+	t.Run("full until the context ends", func(t *testing.T) {
+		p, _ := start(t, s, Spec{Argv: sh("sleep 100"), Stdin: true})
+		if err := p.Write(ctx, make([]byte, pipeSize)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		if err := p.Write(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("write: %v", err)
+		}
+		time.AfterFunc(10*time.Millisecond, func() { _ = p.Signal(sigKILL) })
+		if err := p.Write(context.Background(), []byte("x")); !errors.Is(err, ErrBrokenPipe) {
+			t.Errorf("write to a killed process: %v", err)
+		}
+	})
+	t.Run("four megabytes pass", func(t *testing.T) {
+		p, rec := start(t, s, Spec{Argv: []string{"cat"}, Stdin: true})
+		data := bytes.Repeat([]byte("0123456789abcdef"), 4<<20/16)
+		if err := p.Write(ctx, data); err != nil {
+			t.Fatal(err)
+		}
+		p.CloseStdin()
+		arrives(t, "drain", p.Drained())
+		if out, _ := rec.texts(); out != string(data) {
+			t.Errorf("got %d bytes back", len(out))
+		}
+	})
+	t.Run("a shell runs each line as it comes", func(t *testing.T) {
+		p, rec := start(t, s, Spec{Argv: []string{"/bin/bash", "-i", "-l"}, Stdin: true})
+		for _, step := range [][2]string{
+			{"echo one\n", "one\n"}, {"if true\n", "one\n"}, {"then echo two; fi\n", "one\ntwo\n"},
+			{"cat <<E\nx\n", "one\ntwo\n"}, {"E\n", "one\ntwo\nx\n"}, {"read v; echo $v\nmine\n", "one\ntwo\nx\nmine\n"},
+			{"echo a\\\n", "one\ntwo\nx\nmine\n"}, {"b\n", "one\ntwo\nx\nmine\nab\n"},
+		} {
+			if err := p.Write(ctx, []byte(step[0])); err != nil {
+				t.Fatal(err)
+			}
+			rec.await(t, step[1])
+		}
+		if err := p.Write(ctx, []byte("exit 4\n")); err != nil {
+			t.Fatal(err)
+		}
+		arrives(t, "drain", p.Drained())
+		if p.Status().Code != 4 {
+			t.Errorf("status %+v", p.Status())
+		}
+	})
+}
+
+func TestSpawnErrors(t *testing.T) {
+	s := system(t)
+	for name, row := range map[string]struct {
+		spec Spec
+		want string
+	}{
+		"missing directory":   {Spec{Argv: []string{"true"}, Dir: "/x"}, "cwd '/x' does not exist"},
+		"relative directory":  {Spec{Argv: []string{"true"}, Dir: "x", User: "user"}, "cwd '/home/user/x' does not exist"},
+		"a file as directory": {Spec{Argv: []string{"true"}, Dir: "/etc/passwd"}, "not a directory"},
+		"NUL in an argument":  {Spec{Argv: []string{"echo", "a\x00b"}}, "invalid argument"},
+		"NUL in the env":      {Spec{Argv: []string{"env"}, Env: map[string]string{"A": "\x00"}}, "invalid argument"},
+		"a long argument":     {Spec{Argv: []string{"echo", strings.Repeat("x", 128<<10)}}, "argument list too long"},
+		"a long environment":  {Spec{Argv: []string{"env"}, Env: map[string]string{"A": strings.Repeat("x", 128<<10)}}, "argument list too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Start(row.spec)
+			var spawn *SpawnError
+			if !errors.As(err, &spawn) || spawn.Reason != row.want || err.Error() != row.want {
+				t.Errorf("error %v, want %q", err, row.want)
+			}
+		})
+	}
+	if got := run(t, s, Spec{Argv: []string{"echo", strings.Repeat("x", 128<<10-1)}}, ""); len(got.stdout) != 128<<10 {
+		t.Errorf("the longest argument gave %d bytes", len(got.stdout))
+	}
+}
+
+func TestCommandsRunWithoutAShell(t *testing.T) {
+	for _, row := range []struct {
+		argv   []string
+		stdout string
+		stderr string
+		code   int
+	}{
+		{[]string{"seq", "1", "5"}, "1\n2\n3\n4\n5\n", "", 0},
+		{[]string{"/bin/echo", "hi"}, "hi\n", "", 0},
+		{[]string{"/usr/bin/env", "-i", "A=1"}, "", "", 0},
+		{[]string{"printf", `%s\n`, "a", "b"}, "a\nb\n", "", 0},
+		{[]string{"test", "1", "-gt", "2"}, "", "", 1},
+		{[]string{"[", "a", "=", "a", "]"}, "", "", 0},
+		{[]string{"pwd"}, "/root\n", "", 0},
+		{[]string{"nope"}, "", "sh: 1: nope: not found\n", 127},
+		{[]string{"cd"}, "", "sh: 1: cd: not found\n", 127},
+		{[]string{""}, "", "sh: 1: : not found\n", 127},
+		{[]string{}, "", "sh: 1: : not found\n", 127},
+		{[]string{"/tmp"}, "", "sh: 1: /tmp: Permission denied\n", 126},
+		{[]string{"/etc/passwd"}, "", "sh: 1: /etc/passwd: Permission denied\n", 126},
+		{[]string{"bash", "-l", "-c", `echo $0 'a\tb' {1..3}; [[ ab == a* ]] && echo yes; (( 1 + 1 )) && echo two; set -o pipefail; false | true; echo $?`}, "bash a\\tb 1 2 3\nyes\ntwo\n1\n", "", 0},
+		{[]string{"/bin/bash", "-lc", `cat <<< word; for ((i=0;i<2;i++)); do printf $i; done; echo $'\n.'; x=a; x+=b; echo $x >&2 2>/dev/null; echo $(</etc/hostname)`}, "word\n01\n.\nsandbox\n", "ab\n", 0},
+		{[]string{"sh", "-l", "-i", "-c", "--", "echo $1", "zero", "one"}, "one\n", "", 0},
+		{[]string{"sh", "-c"}, "", "sh: 1: -c requires an argument\n", 2},
+		{[]string{"sh", "/nope"}, "", "sh: 0: cannot open /nope: No such file\n", 2},
+	} {
+		if len(row.argv) > 1 && row.argv[0] == "/usr/bin/env" {
+			row.stdout = "A=1\n"
+		}
+		t.Run(strings.Join(row.argv, " "), func(t *testing.T) {
+			p, rec := start(t, system(t), Spec{Argv: row.argv})
+			arrives(t, "drain", p.Drained())
+			out, errText := rec.texts()
+			if out != row.stdout || errText != row.stderr || p.Status() != (Status{Code: row.code}) {
+				t.Errorf("stdout %q stderr %q status %+v\nwant %q %q %d", out, errText, p.Status(), row.stdout, row.stderr, row.code)
+			}
+		})
+	}
+}
+
+func TestTheEnvironmentIsTheSandboxs(t *testing.T) {
+	t.Setenv("VIRTUAL_HOST_SECRET", "leaked")
+	s := system(t)
+	want := "A=b\nE2B_SANDBOX=true\nHOME=/home/user\nLOGNAME=user\nPATH=" + defaultPath + "\nUSER=user\n"
+	got := run(t, s, Spec{Argv: []string{"env"}, User: "user", Env: map[string]string{"A": "b"}}, "")
+	if got.stdout != want {
+		t.Errorf("env is\n%s\nwant\n%s", got.stdout, want)
+	}
+	got = run(t, s, Spec{Argv: sh("echo $HOME $USER $PWD; cd; pwd"), Dir: "/tmp", Env: map[string]string{"HOME": "/etc"}}, "")
+	if got.stdout != "/etc root /tmp\n/etc\n" {
+		t.Errorf("got %q", got.stdout)
+	}
+}
+
+func TestNothingOfTheHostIsSeen(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/secret", []byte("host file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := system(t)
+	for _, text := range []string{
+		"cat " + dir + "/secret", "cat <" + dir + "/secret", "echo " + dir + "/*", "cd " + dir, "test -e " + dir, ". " + dir + "/secret",
+		"ls " + dir, "sh " + dir + "/secret", "ls /proc", "cat /proc/self/environ", "echo $(<" + dir + "/secret)", "cat " + strings.Repeat("../", 20) + dir + "/secret",
+		"[[ -e " + dir + " ]]", "head " + dir + "/secret", "echo ~nobody ~daemon", "cat <(echo host file)", "command -v ls | cat; type go",
+		"kill -0 " + itoa(os.Getpid()), "echo x > " + dir + "/made", "mkdir " + dir + "/made",
+	} {
+		got := run(t, s, Spec{Argv: []string{"bash", "-c", text}}, "")
+		if all := got.stdout + got.stderr; strings.Contains(all, "host file") || strings.Contains(all, "/nonexistent") || strings.Contains(got.stdout, "secret") {
+			t.Errorf("%q reached the host: %+v", text, got)
+		}
+	}
+	if _, err := os.Stat(dir + "/made"); err == nil {
+		t.Error("a file was made on the host")
+	}
+	got := run(t, s, Spec{Argv: sh("cat /etc/hostname; echo x > /etc/hostname; cat /etc/hostname")}, "")
+	if got.stdout != "sandbox\nx\n" {
+		t.Errorf("got %q", got.stdout)
+	}
+}
+
+func TestPidsCountUpAndWrap(t *testing.T) {
+	s := New(Options{FirstPID: maxPID - 2})
+	t.Cleanup(s.KillAll)
+	var pids []uint32
+	for range 4 {
+		p, _ := start(t, s, Spec{Argv: []string{"sleep", "100"}})
+		pids = append(pids, p.PID())
+	}
+	if pids[0] != maxPID-2 || pids[1] != maxPID-1 || pids[2] != 2 || pids[3] != 3 {
+		t.Errorf("pids %v", pids)
+	}
+	if p, _ := start(t, New(Options{}), Spec{Argv: []string{"true"}}); p.PID() != defaultFirstPID {
+		t.Errorf("first pid %d", p.PID())
+	}
+}
+
+func TestAForkBombEnds(t *testing.T) {
+	s := system(t)
+	p, rec := start(t, s, Spec{Argv: sh("f() { f | f & }; f; wait; sleep 100")})
+	limit := time.After(patience)
+	for {
+		if _, errText := rec.texts(); strings.Contains(errText, "Cannot fork") || strings.Contains(errText, "recursion") {
+			break
+		}
+		select {
+		case <-limit:
+			t.Fatal("no limit was met")
+		default:
+			runtime.Gosched()
+		}
+	}
+	s.KillAll()
+	arrives(t, "drain", p.Drained())
+}
+
+func TestScriptsInFilesRun(t *testing.T) {
+	s := system(t)
+	for name, text := range map[string]string{"plain": "echo ran $1; exit 3\n", "sh": "#!/bin/sh\necho ran $1; exit 3\n", "env": "#!/usr/bin/env sh\necho ran $1; exit 3\n"} {
+		f := "/tmp/" + name
+		s.fs.mu.Lock()
+		n, err := s.fs.create(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.data, n.mode = []byte(text), 0o755
+		s.fs.mu.Unlock()
+		got := run(t, s, Spec{Argv: []string{f, "x"}}, "")
+		if got.stdout != "ran x\n" || got.status.Code != 3 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package virtual
+
+import (
+	"errors"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// readBuiltin is read [-r] [-p prompt] name…: one line of stdin, split by IFS; 1 at the end of stdin or when a trapped signal interrupts it.
+func readBuiltin(sh *shell, args []string) int {
+	args = args[1:]
+	raw := false
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && len(args[0]) > 1 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+		case arg == "-r":
+			raw = true
+			continue
+		case arg == "-p" && len(args) > 0:
+			_ = sh.p.write(2, []byte(args[0]))
+			args = args[1:]
+			continue
+		default:
+			return sh.usage("read", "Illegal option %s", arg)
+		}
+		break
+	}
+	if len(args) == 0 && sh.bash {
+		args = []string{"REPLY"}
+	}
+	if len(args) == 0 {
+		return sh.usage("read", "arg count")
+	}
+	for _, name := range args {
+		if !syntax.ValidName(name) {
+			return sh.usage("read", "%s: bad variable name", name)
+		}
+	}
+	line, complete := sh.readLine(raw)
+	values := expand.ReadFields(sh.config(), line, len(args), raw)
+	for i, name := range args {
+		value := ""
+		if i < len(values) {
+			value = values[i]
+		}
+		if err := sh.assign(name, value); err != nil {
+			return sh.assignError(name, err)
+		}
+	}
+	return truth(complete)
+}
+
+// readLine reads up to a newline, never a byte more, as others may read on. Unless raw, an escaped newline continues the line.
+func (sh *shell) readLine(raw bool) (line string, complete bool) {
+	var b strings.Builder
+	for b.Len() < maxValue {
+		got, err := sh.p.readUntil(stop{dead: sh.p.done, intr: sh.p.wake}, 0, pipeSize, '\n')
+		if errors.Is(err, errInterrupted) && sh.firstPending() == 0 {
+			continue // a signal whose trap has run already
+		}
+		if err != nil {
+			return b.String(), false
+		}
+		b.Write(got)
+		if got[len(got)-1] != '\n' {
+			continue
+		}
+		text := b.String()
+		if raw || !continues(text) {
+			return strings.ReplaceAll(text[:len(text)-1], "\x00", ""), true
+		}
+		b.Reset()
+		b.WriteString(text[:len(text)-2])
+	}
+	return b.String(), true
+}

@@ -1,0 +1,224 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// runText runs a whole script line by line: what stands before a syntax error has run, as in any shell.
+// tail says that nothing comes after it in this process.
+func (sh *shell) runText(text string, tail bool) {
+	lines, err := sh.parse(text)
+	for i, line := range lines {
+		sh.stmts(line, tail && err == nil && i == len(lines)-1)
+		if sh.stopped() {
+			return
+		}
+	}
+	if err != nil {
+		sh.syntaxError(err)
+	}
+}
+
+// parse cuts a script into the statements of each line, as far as it is one.
+func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the parser is not ours; no script may end this process
+			err = fmt.Errorf("cannot be parsed: %v", r)
+		}
+	}()
+	if nesting(text) > maxNested {
+		return nil, complaint("nested too deeply")
+	}
+	var line []*syntax.Stmt
+	for stmt, err := range sh.parser().StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			return sh.before(err, text, lines, line), err
+		}
+		if len(line) > 0 && line[len(line)-1].End().Line() < stmt.Pos().Line() {
+			lines = append(lines, line)
+			line = nil
+		}
+		line = append(line, stmt)
+		sh.protectBraces(stmt, text)
+	}
+	if line != nil {
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// maxNested bounds how deep a script may nest, as parsing recurses: some 10 KB of stack a level in the worst build, and Go ends the program at 1 GB.
+const maxNested = 5000
+
+// nesting bounds the depth of a script from above by counting what opens and closes, quoted or not.
+// Words that open count wherever they stand alone; only text made for it gets near maxNested.
+func nesting(text string) int {
+	deepest, depth := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '(' || c == '{' || c == '[':
+			depth++
+		case c == ')' || c == '}' || c == ']':
+			depth = max(0, depth-1)
+		case c >= 'a' && c <= 'z':
+			end := i
+			for end < len(text) && text[end] >= 'a' && text[end] <= 'z' {
+				end++
+			}
+			switch text[i:end] {
+			case "if", "while", "until", "for", "case", "elif":
+				depth++
+			case "fi", "done", "esac":
+				depth = max(0, depth-1)
+			}
+			i = end - 1
+		}
+		deepest = max(deepest, depth)
+	}
+	return deepest + strings.Count(text, "`")
+}
+
+// before is what a script with a syntax error runs: the complete lines in front of it.
+func (sh *shell) before(err error, text string, lines [][]*syntax.Stmt, pending []*syntax.Stmt) [][]*syntax.Stmt {
+	pe, ok := errors.AsType[syntax.ParseError](err)
+	if !ok || pe.Pos.Line() < 2 {
+		return lines
+	}
+	end := 0
+	for range pe.Pos.Line() - 1 {
+		end += strings.IndexByte(text[end:], '\n') + 1
+	}
+	if whole, err := sh.parse(text[:end]); err == nil {
+		return whole // the parser reads one token ahead, into the error
+	}
+	if n := len(pending); n > 0 && pending[n-1].End().Line() < pe.Pos.Line() {
+		lines = append(lines, pending)
+	}
+	return lines
+}
+
+func (sh *shell) parser() *syntax.Parser {
+	if sh.bash {
+		return syntax.NewParser(syntax.Variant(syntax.LangBash))
+	}
+	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
+}
+
+// protectBraces keeps the expansion, which knows only bash's rules, from expanding {a,b} in sh.
+func (sh *shell) protectBraces(stmt *syntax.Stmt, text string) {
+	if sh.bash || !strings.Contains(text, "{") {
+		return
+	}
+	protect := func(words []*syntax.Word) {
+		for _, w := range words {
+			for _, part := range w.Parts {
+				if lit, ok := part.(*syntax.Lit); ok {
+					lit.Value = escapeBraces(lit.Value)
+				}
+			}
+		}
+	}
+	syntax.Walk(stmt, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			protect(n.Args)
+		case *syntax.WordIter:
+			protect(n.Items)
+		}
+		return true
+	})
+}
+
+func escapeBraces(s string) string {
+	if !strings.Contains(s, "{") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			b.WriteByte(s[i])
+			i++
+		} else if s[i] == '{' {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// runStdin runs a script as it arrives on stdin, each line when it is complete, and leaves the rest to what the script runs.
+func (sh *shell) runStdin() {
+	var text strings.Builder
+	for !sh.stopped() {
+		line, readErr := sh.p.read(0, maxScript, '\n')
+		text.Write(line)
+		if readErr != nil && !isEOF(readErr) {
+			return
+		}
+		lines, err := sh.parse(text.String())
+		if readErr == nil && text.Len() < maxScript && (syntax.IsIncomplete(err) || continues(text.String())) {
+			continue
+		}
+		for _, l := range lines {
+			sh.stmts(l, false)
+		}
+		if err != nil && !sh.stopped() {
+			sh.syntaxError(err)
+		}
+		if readErr != nil {
+			return
+		}
+		sh.above += uint(strings.Count(text.String(), "\n"))
+		text.Reset()
+	}
+}
+
+// continues holds for a line whose newline is escaped.
+func continues(text string) bool {
+	body, ok := strings.CutSuffix(text, "\n")
+	return ok && (len(body)-len(strings.TrimRight(body, `\`)))%2 == 1
+}
+
+// syntaxError ends the shell, as in any that is not interactive.
+func (sh *shell) syntaxError(err error) {
+	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
+		sh.line = pe.Pos.Line()
+		sh.errorf("Syntax error: %s", pe.Text)
+	} else {
+		sh.errorf("Syntax error: %v", err)
+	}
+	sh.exit(2)
+}
+
+// errorf prints a message as dash does: name of the shell, line, text.
+func (sh *shell) errorf(format string, args ...any) {
+	_ = sh.p.write(2, fmt.Appendf(nil, "%s: %d: %s\n", sh.name, sh.above+sh.line, fmt.Sprintf(format, args...)))
+}
+
+// openReason is dash's short text for a file that cannot be opened for reading.
+func openReason(err error) string {
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
+		return "No such file"
+	}
+	return reason(err)
+}
+
+// createReason is the same for writing.
+func createReason(err error) string {
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
+		return "Directory nonexistent"
+	}
+	return reason(err)
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// cleanPath resolves . and .. by their letters, which is exact in a tree without links.
+func cleanPath(dir, name string) string { return path.Clean(absPath(dir, name)) }

@@ -1,0 +1,246 @@
+package virtual
+
+import (
+	"path"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxCalls is how deep functions may call, dash's own limit.
+const maxCalls = 1000
+
+// maxDepth is how deep statements may stand in one another, so that no script can exhaust the stack of this process.
+const maxDepth = 4000
+
+// shell is one shell, or one subshell of it. It belongs to one goroutine.
+type shell struct {
+	p    *Process // what it runs as; a subshell has its own
+	pid  uint32   // $$: the main shell's, also in subshells
+	ppid uint32
+	name string // $0
+	bash bool
+	opts options
+
+	env    map[string]string // the environment it was started with, until vars are made of it
+	vars   map[string]variable
+	funcs  map[string]*syntax.Stmt
+	params []string
+	dir    string
+	cfg    *expand.Config
+
+	last     int // $?
+	substRan bool
+	subst    int // status of the last command substitution
+	line     uint
+	above    uint // lines of a script on stdin that have been read and run
+	flow     flow
+	onStdin  bool // sh -s
+	execed   bool // another program has taken the process over
+	calls    int
+	loops    int
+	sourced  int
+	depth    int
+	quiet    int // >0: inside a condition, where errexit does not count
+	locals   []map[string]variable
+	inTrap   bool
+	trapLast int // $? when the trap began
+
+	traps     map[syscall.Signal]string
+	inherited sigset // ignored when the shell began: cannot be trapped
+	jobs      []*job
+	lastJob   uint32 // $!
+	umask     string
+}
+
+// options are what set can switch.
+type options struct{ errexit, nounset, xtrace, noglob, noexec, allexport, pipefail bool }
+
+// flow is a jump on its way up: what jumps, and how many loops it still leaves.
+type flow struct {
+	kind  flowKind
+	loops int
+}
+
+type flowKind int
+
+const (
+	flowNone flowKind = iota
+	flowBreak
+	flowContinue
+	flowReturn
+	flowExit
+)
+
+// shellMain is the program sh, and bash.
+func shellMain(t *task) int {
+	sh := &shell{p: t.p, pid: t.p.pid, ppid: t.p.ppid, name: t.args[0], line: 1, env: t.env, dir: t.dir, umask: "0022"}
+	sh.bash = path.Base(t.args[0]) == "bash"
+	t.p.mu.Lock()
+	sh.inherited = t.p.ignored
+	t.p.mu.Unlock()
+	script, fromText, code := sh.parseArgs(t.args[1:])
+	if code != 0 {
+		return code
+	}
+	if fromText && sh.opts == (options{}) {
+		if code, done := sh.bypass(script); done {
+			return code
+		}
+	}
+	sh.loadVars()
+	if fromText {
+		sh.runText(script, true)
+	} else {
+		sh.runStdin()
+	}
+	return sh.finish()
+}
+
+// parseArgs reads the options. text is the script, unless it comes from stdin.
+func (sh *shell) parseArgs(args []string) (text string, fromText bool, code int) {
+	command := false
+	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+		case strings.HasPrefix(arg, "--"): // --login, --norc and the like
+			continue
+		default:
+			rest, ok := sh.setFlags(arg, args, &command)
+			if !ok {
+				return "", false, 2
+			}
+			args = rest
+			continue
+		}
+		break
+	}
+	switch {
+	case command && len(args) == 0:
+		sh.errorf("-c requires an argument")
+		return "", false, 2
+	case command:
+		text = args[0]
+		if args = args[1:]; len(args) > 0 {
+			sh.name, args = args[0], args[1:]
+		}
+		sh.params = args
+		return text, true, 0
+	case len(args) == 0 || sh.onStdin || args[0] == "-":
+		sh.params = args
+		return "", false, 0
+	}
+	text, err := sh.readScript(args[0])
+	if err != nil {
+		sh.line = 0
+		sh.errorf("cannot open %s: %s", args[0], openReason(err))
+		return "", false, 2
+	}
+	sh.name, sh.params = args[0], args[1:]
+	return text, true, 0
+}
+
+// setFlags takes one argument such as -lc. command is where -c is noted.
+func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, bool) {
+	on := arg[0] == '-'
+	for _, c := range arg[1:] {
+		switch c {
+		case 'c':
+			*command = true
+		case 's':
+			sh.onStdin = true
+		case 'l', 'i', 'm', 'b', 'h', 'v', 'B': // login, interactive and the like change nothing here
+		case 'o':
+			if len(rest) == 0 || !sh.setOption(rest[0], on) {
+				sh.errorf("Illegal option -o")
+				return rest, false
+			}
+			rest = rest[1:]
+		default:
+			if !sh.setLetter(c, on) {
+				sh.errorf("Illegal option %c%c", arg[0], c)
+				return rest, false
+			}
+		}
+	}
+	return rest, true
+}
+
+// maxScript bounds a script file, as the parser's stack grows with its nesting.
+const maxScript = 256 << 10
+
+func (sh *shell) readScript(name string) (string, error) {
+	f, err := sh.p.sys.fs.open(absPath(sh.dir, name), openRead)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	var b strings.Builder
+	for {
+		chunk, err := f.desc.read(stop{dead: sh.p.done}, pipeSize, noDelim)
+		b.Write(chunk)
+		if err != nil && isEOF(err) {
+			return b.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if b.Len() > maxScript {
+			return "", syscall.EFBIG
+		}
+	}
+}
+
+// finish runs the EXIT trap and says how the shell ends.
+func (sh *shell) finish() int {
+	sh.runTraps()
+	action, ok := sh.traps[0]
+	if !ok || sh.execed || sh.p.dead.Load() {
+		return sh.last
+	}
+	delete(sh.traps, 0)
+	status := sh.last
+	sh.flow = flow{}
+	sh.inTrap, sh.trapLast = true, status
+	sh.runText(action, false)
+	if sh.flow.kind == flowExit {
+		return sh.last
+	}
+	return status
+}
+
+// subshell is a copy that runs as p. Traps other than ignored signals are not inherited; loops and functions around it are no longer its own.
+func (sh *shell) subshell(p *Process) *shell {
+	sub := &shell{
+		p: p, pid: sh.pid, ppid: sh.ppid, name: sh.name, bash: sh.bash, opts: sh.opts,
+		vars: make(map[string]variable, len(sh.vars)), params: sh.params, dir: sh.dir,
+		last: sh.last, line: sh.line, above: sh.above, depth: sh.depth, calls: sh.calls, quiet: sh.quiet,
+		inherited: sh.inherited, lastJob: sh.lastJob, umask: sh.umask,
+	}
+	for k, v := range sh.vars {
+		sub.vars[k] = v
+	}
+	if len(sh.funcs) > 0 {
+		sub.funcs = make(map[string]*syntax.Stmt, len(sh.funcs))
+		for k, v := range sh.funcs {
+			sub.funcs[k] = v
+		}
+	}
+	return sub
+}
+
+// stopped holds when the next statement shall not run: something jumps, or the process has ended.
+func (sh *shell) stopped() bool {
+	return sh.flow.kind != flowNone || sh.execed || sh.p.dead.Load()
+}
+
+// exit makes the shell end with a status.
+func (sh *shell) exit(status int) int {
+	sh.last = status & 0xff
+	sh.flow = flow{kind: flowExit}
+	return sh.last
+}

@@ -1,0 +1,120 @@
+package virtual
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// maxPID is where pids wrap (Linux's highest pid_max).
+const maxPID = 4194304
+
+// defaultFirstPID is the first pid when [Options] name none.
+const defaultFirstPID = 1000
+
+// maxTree is how many processes one started process may have alive at a time, so that a fork bomb ends in "Cannot fork".
+const maxTree = 1024
+
+// maxNesting is how deep processes may nest: foreground children share one goroutine's stack.
+const maxNesting = 200
+
+// complaint is an error that the shell prints, in dash's words.
+type complaint string
+
+func (c complaint) Error() string { return string(c) }
+
+// errCannotFork says that a limit on processes is reached.
+const errCannotFork = complaint("Cannot fork")
+
+// System is one sandbox: a file system, a pid space, the utilities. Make it with [New]. It is safe for concurrent use.
+type System struct {
+	fs       *fileSystem
+	programs map[string]program
+	killing  atomic.Int32 // KillAlls at work: nobody forks meanwhile
+
+	mu    sync.Mutex
+	next  uint32
+	table map[uint32]*Process
+}
+
+// Options configure a system. The zero value is the default.
+type Options struct {
+	// FirstPID is the first pid handed out (default 1000); pids count up and wrap below 4194304.
+	FirstPID uint32
+}
+
+// New makes a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. It starts nothing and needs no closing while it has no processes.
+func New(o Options) *System {
+	first := o.FirstPID
+	if first == 0 || first >= maxPID {
+		first = defaultFirstPID
+	}
+	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process)}
+	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
+	return s
+}
+
+// KillAll ends every process of the system by SIGKILL, whoever started it, and returns when the table is empty.
+// It does not wait for an Output callback that is blocked; Drained tells when the last one has returned.
+// Nothing prevents a Start afterwards, so the caller stops starting first.
+func (s *System) KillAll() {
+	s.killing.Add(1)
+	defer s.killing.Add(-1)
+	for {
+		s.mu.Lock()
+		all := slices.Collect(maps.Values(s.table))
+		s.mu.Unlock()
+		if len(all) == 0 {
+			return
+		}
+		for _, p := range all {
+			p.end(Status{Signal: sigKILL})
+		}
+	}
+}
+
+// register gives p a pid and puts it into the table. The caller holds the parent's lock, so that KillAll cannot miss a child.
+func (s *System) register(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.table[s.next] != nil {
+		s.advance()
+	}
+	p.pid = s.next
+	s.table[p.pid] = p
+	s.advance()
+}
+
+func (s *System) advance() {
+	s.next++
+	if s.next >= maxPID {
+		s.next = 2 // 1 is init, which is nobody here
+	}
+}
+
+func (s *System) forget(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.table, p.pid)
+}
+
+// lookup finds a live process.
+func (s *System) lookup(pid uint32) *Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table[pid]
+}
+
+// group lists the live processes of one started process.
+func (s *System) group(leader uint32) []*Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*Process
+	for _, p := range s.table {
+		if p.tree.leader == leader {
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -1,0 +1,236 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// tester evaluates the expressions of test and [.
+type tester struct {
+	stat func(name string) (fs.FileInfo, error)
+	fd   func(n int) bool
+	args []string
+	err  error
+}
+
+func testBuiltin(sh *shell, args []string) int {
+	status, complaint := testCommand(sh.p, sh.dir, args)
+	if complaint != "" {
+		sh.errorf("%s: %s", args[0], complaint)
+	}
+	return status
+}
+
+// testCommand is test and [ for the shell and the program.
+func testCommand(p *Process, dir string, args []string) (status int, complaint string) {
+	name, args := args[0], args[1:]
+	if strings.HasSuffix(name, "[") {
+		if len(args) == 0 || args[len(args)-1] != "]" {
+			return 2, "missing ]"
+		}
+		args = args[:len(args)-1]
+	}
+	t := newTester(p, dir)
+	t.args = args
+	if len(args) == 0 {
+		return 1, ""
+	}
+	ok := t.whole()
+	if t.err == nil && len(t.args) > 0 {
+		t.err = fmt.Errorf("%s: unexpected operator", t.args[0])
+	}
+	if t.err != nil {
+		return 2, t.err.Error()
+	}
+	return truth(ok), ""
+}
+
+func newTester(p *Process, dir string) *tester {
+	return &tester{
+		stat: func(name string) (fs.FileInfo, error) {
+			if name == "" {
+				return nil, fs.ErrNotExist
+			}
+			return p.sys.fs.stat(absPath(dir, name))
+		},
+		fd: func(n int) bool {
+			f := p.get(n)
+			f.close()
+			return f != nil
+		},
+	}
+}
+
+// whole applies the rules that POSIX gives by the number of arguments, and the grammar otherwise.
+func (t *tester) whole() bool {
+	a := t.args
+	switch {
+	case len(a) == 3 && isBinary(a[1]):
+		t.args = nil
+		return t.binary(a[0], a[1], a[2])
+	case len(a) == 4 && a[0] == "!" && isBinary(a[2]):
+		t.args = nil
+		return !t.binary(a[1], a[2], a[3])
+	case len(a) == 1:
+		t.args = nil
+		return a[0] != ""
+	case len(a) == 2 && a[0] == "!":
+		t.args = nil
+		return a[1] == ""
+	}
+	return t.or()
+}
+
+func (t *tester) accept(word string) bool {
+	if len(t.args) > 0 && t.args[0] == word {
+		t.args = t.args[1:]
+		return true
+	}
+	return false
+}
+
+func (t *tester) or() bool {
+	ok := t.and()
+	for t.err == nil && t.accept("-o") {
+		right := t.and()
+		ok = ok || right
+	}
+	return ok
+}
+
+func (t *tester) and() bool {
+	ok := t.not()
+	for t.err == nil && t.accept("-a") {
+		right := t.not()
+		ok = ok && right
+	}
+	return ok
+}
+
+func (t *tester) not() bool {
+	negate := false
+	for len(t.args) > 1 && t.accept("!") {
+		negate = !negate
+	}
+	return t.primary() != negate
+}
+
+func (t *tester) primary() bool {
+	if len(t.args) == 0 {
+		t.err = errors.New("argument expected")
+		return false
+	}
+	a := t.args
+	if len(a) >= 3 && isBinary(a[1]) {
+		t.args = a[3:]
+		return t.binary(a[0], a[1], a[2])
+	}
+	if a[0] == "(" {
+		t.args = a[1:]
+		ok := t.or()
+		if t.err == nil && !t.accept(")") {
+			t.err = errors.New("closing paren expected")
+		}
+		return ok
+	}
+	if len(a) >= 2 && isUnary(a[0]) {
+		t.args = a[2:]
+		return t.unary(a[0], a[1])
+	}
+	t.args = a[1:]
+	return a[0] != ""
+}
+
+func isUnary(op string) bool {
+	return len(op) == 2 && op[0] == '-' && strings.IndexByte("nzdefgkprstuwxhLbcSGO", op[1]) >= 0
+}
+
+func isBinary(op string) bool {
+	switch op {
+	case "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef":
+		return true
+	}
+	return false
+}
+
+func (t *tester) unary(op, arg string) bool {
+	switch op {
+	case "-n":
+		return arg != ""
+	case "-z":
+		return arg == ""
+	case "-t":
+		return false // nothing here is a terminal
+	}
+	info, err := t.stat(arg)
+	if err != nil {
+		return false
+	}
+	switch op {
+	case "-d":
+		return info.IsDir()
+	case "-f":
+		return info.Mode().IsRegular()
+	case "-s":
+		return info.Size() > 0 || info.IsDir()
+	case "-x":
+		return info.Mode()&0o111 != 0
+	case "-c":
+		return info.Mode()&fs.ModeCharDevice != 0
+	case "-e", "-r", "-w", "-O", "-G":
+		return true
+	}
+	return false // no links, sockets, pipes or set-id bits
+}
+
+func (t *tester) binary(x, op, y string) bool {
+	switch op {
+	case "=", "==":
+		return x == y
+	case "!=":
+		return x != y
+	case "<":
+		return x < y
+	case ">":
+		return x > y
+	case "-nt", "-ot", "-ef":
+		return t.files(x, op, y)
+	}
+	a, b := t.integer(x), t.integer(y)
+	switch op {
+	case "-eq":
+		return a == b
+	case "-ne":
+		return a != b
+	case "-lt":
+		return a < b
+	case "-le":
+		return a <= b
+	case "-gt":
+		return a > b
+	}
+	return a >= b // -ge
+}
+
+func (t *tester) files(x, op, y string) bool {
+	a, errA := t.stat(x)
+	b, errB := t.stat(y)
+	switch op {
+	case "-ef":
+		return errA == nil && errB == nil && x == y
+	case "-ot":
+		a, errA, b, errB = b, errB, a, errA
+	}
+	return errA == nil && (errB != nil || a.ModTime().After(b.ModTime()))
+}
+
+func (t *tester) integer(s string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if err != nil && t.err == nil {
+		t.err = complaint("Illegal number: " + s)
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package virtual
+
+import (
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// runTraps runs the actions of the signals that have come. A signal that comes during an action waits for its end.
+func (sh *shell) runTraps() {
+	for !sh.inTrap && sh.p.pending.Load() != 0 && !sh.p.dead.Load() && !sh.execed && sh.flow.kind != flowExit {
+		sig := sh.firstPending()
+		sh.p.pending.And(^uint64(sigset(0).with(sig)))
+		action := sh.traps[sig]
+		if action == "" {
+			continue
+		}
+		saved, jump := sh.last, sh.flow
+		sh.flow = flow{}
+		sh.inTrap, sh.trapLast = true, saved
+		sh.runText(action, false)
+		sh.inTrap = false
+		if sh.flow.kind != flowExit {
+			sh.last = saved
+			if sh.flow.kind == flowNone {
+				sh.flow = jump
+			}
+		}
+	}
+}
+
+// firstPending is the lowest trapped signal that waits, 0 without one.
+func (sh *shell) firstPending() syscall.Signal {
+	set := sh.p.pending.Load()
+	if set == 0 {
+		return 0
+	}
+	return syscall.Signal(bits.TrailingZeros64(set) + 1)
+}
+
+// trapBuiltin is trap: lists, sets, ignores (”) or resets (-).
+func trapBuiltin(sh *shell, args []string) int {
+	args = args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		sh.listTraps()
+		return 0
+	}
+	action, reset := args[0], args[0] == "-"
+	if sig, ok := parseSignal(action); len(args) == 1 || ok && action == sigNumber(sig) {
+		reset = true // trap SIGNAL
+	} else {
+		args = args[1:]
+	}
+	for _, name := range args {
+		sig, ok := parseSignal(name)
+		if !ok {
+			_ = sh.p.write(2, []byte("trap: "+name+": bad trap\n"))
+			return 1
+		}
+		if reset {
+			sh.setTrap(sig, nil)
+		} else {
+			sh.setTrap(sig, &action)
+		}
+	}
+	return 0
+}
+
+// sigNumber is the number as text: dash takes a first word that is one as a signal to reset.
+func sigNumber(sig syscall.Signal) string {
+	return strconv.Itoa(int(sig))
+}
+
+// setTrap sets, ignores (an empty action) or resets (nil). What was ignored when the shell began stays ignored.
+func (sh *shell) setTrap(sig syscall.Signal, action *string) {
+	if sig != 0 && sh.inherited.has(sig) {
+		return
+	}
+	if sh.traps == nil {
+		sh.traps = make(map[syscall.Signal]string)
+	}
+	delete(sh.traps, sig)
+	if action != nil {
+		sh.traps[sig] = *action
+	}
+	if sig == 0 {
+		return
+	}
+	p := sh.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ignored = p.ignored.without(sig)
+	p.trapped = p.trapped.without(sig)
+	switch {
+	case action == nil || sig == sigKILL:
+	case *action == "":
+		p.ignored = p.ignored.with(sig)
+	default:
+		p.trapped = p.trapped.with(sig)
+		if p.wake == nil {
+			p.wake = make(chan struct{}, 1)
+		}
+	}
+}
+
+func (sh *shell) listTraps() {
+	var sigs []syscall.Signal
+	for sig := range sh.traps {
+		sigs = append(sigs, sig)
+	}
+	slices.Sort(sigs)
+	var b strings.Builder
+	for _, sig := range sigs {
+		b.WriteString("trap -- " + shellQuote(sh.traps[sig]) + " " + signalName(sig) + "\n")
+	}
+	_ = sh.p.write(1, []byte(b.String()))
+}
+
+// shellQuote writes a string so that a shell reads it back.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
+}

@@ -1,0 +1,168 @@
+package fakes
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	envd "assay/internal/envd/process"
+)
+
+func TestTheZooIsSortedAndComplete(t *testing.T) {
+	var ids []string
+	for _, f := range Faults() {
+		ids = append(ids, f.ID)
+		if f.Title == "" || len(f.Breaks) == 0 || f.Source == "" {
+			t.Errorf("fault %+v is not described", f)
+		}
+	}
+	if want := []string{"eos-dropped", "exit-code-zeroed", "kill-counted-twice", "tail-lost"}; !slices.Equal(ids, want) {
+		t.Errorf("faults %v, want %v", ids, want)
+	}
+	ids = nil
+	for _, v := range Variants() {
+		ids = append(ids, v.ID)
+		if v.Title == "" || v.Source == "" {
+			t.Errorf("variant %+v is not described", v)
+		}
+	}
+	if want := []string{"explicit-zero-values", "indented-json", "keepalive-between-events", "one-byte-chunks"}; !slices.Equal(ids, want) {
+		t.Errorf("variants %v, want %v", ids, want)
+	}
+}
+
+func TestUnknownIDsAreRefusedWithAListOfTheKnown(t *testing.T) {
+	_, err := Start(context.Background(), Options{Faults: []string{"nonsense"}})
+	if err == nil || !strings.Contains(err.Error(), "nonsense") || !strings.Contains(err.Error(), "tail-lost") {
+		t.Errorf("fault: %v", err)
+	}
+	_, err = Start(context.Background(), Options{Variants: []string{"tail-lost"}})
+	if err == nil || !strings.Contains(err.Error(), "one-byte-chunks") {
+		t.Errorf("variant: %v", err)
+	}
+}
+
+func TestFaultEndOfStreamDropped(t *testing.T) {
+	g := startGateway(t, Options{Faults: []string{"eos-dropped"}})
+	for _, body := range []string{shell("echo x"), "{"} {
+		a := roundTrip(t, g, "POST", startPath, envelope(0, body), streaming)
+		for _, f := range a.frames {
+			if f.flags&2 != 0 {
+				t.Errorf("%s: an end of stream came: %q", body, f.payload)
+			}
+		}
+	}
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("echo x")), streaming)
+	if ev := a.events(t); len(ev) != 3 || ev[2]["end"] == nil {
+		t.Errorf("events %v, want start, data, end", ev)
+	}
+}
+
+func TestFaultTailLost(t *testing.T) {
+	g := startGateway(t, Options{Faults: []string{"tail-lost"}})
+	for script, want := range map[string]int{
+		`head -c 200000 /dev/zero`: 200_000 / lossyBlock * lossyBlock,
+		`head -c 65536 /dev/zero`:  65_536,
+		`head -c 65537 /dev/zero`:  65_536,
+		`head -c 1000 /dev/zero`:   1000,
+	} {
+		out, _, end, err := begin(t, client(t, g), sh(script)).rest()
+		if len(out) != want || err != nil || end.GetStatus() != "exit status 0" {
+			t.Errorf("%s: %d bytes, %v, %v; want %d", script, len(out), end, err, want)
+		}
+	}
+}
+
+func TestFaultExitCodeZeroed(t *testing.T) {
+	g := startGateway(t, Options{Faults: []string{"exit-code-zeroed"}})
+	_, _, end, err := begin(t, client(t, g), sh("exit 7")).rest()
+	if err != nil || end.GetExitCode() != 0 || end.GetStatus() != "exit status 0" || end.Error != nil {
+		t.Errorf("end %v, %v", end, err)
+	}
+	if got := ndjson(t, g, `{"cmd":"exit 7"}`); got[len(got)-1] != `{"type":"end","exit_code":0}` {
+		t.Errorf("lines %q", got)
+	}
+	wantBooks(t, g, 2, 0, 2, 0, 0)
+}
+
+func TestFaultKillCountedTwice(t *testing.T) {
+	g := startGateway(t, Options{Faults: []string{"kill-counted-twice"}})
+	c := client(t, g)
+	s := begin(t, c, sh("sleep 100; true"))
+	if _, err := c.SendSignal(deadline(t), signal(s.pid, envd.Signal_SIGNAL_SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, end, err := s.rest(); err != nil || end.GetStatus() != "signal: killed" {
+		t.Errorf("end %v, %v", end, err)
+	}
+	wantBooks(t, g, 1, 0, 0, 2, 0)
+}
+
+func TestVariantKeepaliveBetweenEvents(t *testing.T) {
+	g := startGateway(t, Options{Variants: []string{"keepalive-between-events"}})
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("echo x")), streaming)
+	var kinds []string
+	for _, e := range a.events(t) {
+		for k := range e {
+			kinds = append(kinds, k)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "start keepalive data keepalive end" {
+		t.Errorf("events %s", got)
+	}
+}
+
+func TestVariantExplicitZeroValues(t *testing.T) {
+	g := startGateway(t, Options{Variants: []string{"explicit-zero-values"}})
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("true")), streaming)
+	if !strings.Contains(string(a.body), `"exitCode":0`) {
+		t.Errorf("%q, want exitCode 0", a.body)
+	}
+	plain := startGateway(t, Options{})
+	if a := roundTrip(t, plain, "POST", startPath, envelope(0, shell("true")), streaming); strings.Contains(string(a.body), "exitCode") {
+		t.Errorf("%q: the reference writes a zero", a.body)
+	}
+}
+
+func TestVariantIndentedJSON(t *testing.T) {
+	g := startGateway(t, Options{Variants: []string{"indented-json"}})
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("true")), streaming)
+	if !strings.Contains(string(a.frames[0].payload), "\n  ") || len(a.events(t)) != 2 {
+		t.Errorf("%q", a.body)
+	}
+	if got := ndjson(t, g, `{"cmd":"true"}`); len(got) != 2 {
+		t.Errorf("the alias writes %q", got)
+	}
+}
+
+func TestVariantOneByteChunks(t *testing.T) {
+	g := startGateway(t, Options{Variants: []string{"one-byte-chunks"}})
+	c := dial(t, g)
+	c.request("POST", startPath, envelope(0, shell("echo x")), streaming)
+	head, _ := c.r.Peek(1 << 10)
+	_, body, _ := strings.Cut(string(head), "\r\n\r\n")
+	if !strings.HasPrefix(body, "1\r\n\x00\r\n1\r\n") {
+		t.Errorf("body %q", body)
+	}
+	if a := c.answer("POST"); len(a.events(t)) != 3 || a.code != "" {
+		t.Errorf("%q", a.body)
+	}
+	out, _, _, err := begin(t, client(t, g), sh("head -c 100000 /dev/zero")).rest()
+	if len(out) != 100_000 || err != nil {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+}
+
+func TestFaultsAndVariantsCanBeCombined(t *testing.T) {
+	g := startGateway(t, Options{
+		Faults:   []string{"exit-code-zeroed", "eos-dropped", "tail-lost"},
+		Variants: []string{"indented-json", "one-byte-chunks", "keepalive-between-events", "explicit-zero-values"},
+	})
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("exit 3")), streaming)
+	ev := a.events(t)
+	last := a.frames[len(a.frames)-1]
+	if len(ev) != 3 || ev[2]["end"].(map[string]any)["exitCode"] != 0.0 || last.flags&2 != 0 || !strings.Contains(string(last.payload), "\n") {
+		t.Errorf("%q", a.body)
+	}
+}
