@@ -1,0 +1,92 @@
+package judge
+
+import (
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// eventStream reports whether an answer carries process events: Start, Connect, or the NDJSON alias.
+func (e *exam) eventStream() bool {
+	switch e.x.RPC {
+	case "process.Process/Start", "process.Process/Connect":
+		return e.connectStream() && status(e.x) == 200
+	}
+	return e.x.Shape == bundle.ShapeNDJSON && status(e.x) == 200
+}
+
+// checkStartFirst: the first event of a stream that has events is start; clients
+// give up on anything else, a keepalive included.
+func checkStartFirst(e *exam) applied {
+	if !e.eventStream() || len(e.x.Events) == 0 {
+		return notApplied()
+	}
+	if first := &e.x.Events[0]; first.Kind != bundle.EventStart {
+		return breaks(frameOff(e.x, first.Frame), "want start as the first event, saw %s (%s)", first.Kind, place(e.x, first.Frame))
+	}
+	return holds()
+}
+
+// checkEndLast: no start and no data after an end, at most one end; exactly one in
+// a stream that ends without an error.
+func checkEndLast(e *exam) applied {
+	if !e.eventStream() {
+		return notApplied()
+	}
+	_, end := endEvent(e.x)
+	if end >= 0 {
+		for i := end + 1; i < len(e.x.Events); i++ {
+			ev := &e.x.Events[i]
+			switch ev.Kind {
+			case bundle.EventStart, bundle.EventData:
+				return breaks(frameOff(e.x, ev.Frame), "want end as the last event, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame))
+			case bundle.EventEnd:
+				return breaks(frameOff(e.x, ev.Frame), "want at most one end event, saw a second (%s)", place(e.x, ev.Frame))
+			case bundle.EventKeepAlive, bundle.EventUnknown:
+			}
+		}
+		return holds()
+	}
+	success := e.x.Shape == bundle.ShapeStream && e.x.EndStream != nil && e.x.Error == nil ||
+		e.x.Shape == bundle.ShapeNDJSON && e.x.Outcome == bundle.OutcomeComplete
+	switch {
+	case success && !e.x.Aborted:
+		return breaks(e.x.Response.Body, "want one end event in a stream that ends without an error, saw none (%s)", answer(e.x))
+	case len(e.x.Events) == 0 || e.x.Outcome != bundle.OutcomeComplete:
+		return notApplied()
+	}
+	return holds()
+}
+
+// checkNDJSONTypeAndEnd: the alias declares a type of lines of JSON (or plain JSON
+// or text, as curl rigs have it), every line has a type, and a complete answer's last line is end.
+func checkNDJSONTypeAndEnd(e *exam) applied {
+	x := e.x
+	if x.Shape != bundle.ShapeNDJSON || status(x) != 200 {
+		return notApplied()
+	}
+	if t := responseType(x); !ndjsonType(t) {
+		return breaks(-1, "content type: want one of NDJSON, saw %s", orNone(t))
+	}
+	for i := range x.Events {
+		if ev := &x.Events[i]; ev.Kind == bundle.EventUnknown {
+			return breaks(frameOff(x, ev.Frame), "want a known type in each line, saw another or none (%s)", place(x, ev.Frame))
+		}
+	}
+	if x.Outcome != bundle.OutcomeComplete || x.Aborted {
+		return holds()
+	}
+	if n := len(x.Events); n == 0 || x.Events[n-1].Kind != bundle.EventEnd {
+		return breaks(x.Response.Body, "want end as the last line, saw %s", answer(x))
+	}
+	return holds()
+}
+
+func ndjsonType(t string) bool {
+	switch t {
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+		"application/jsonlines", "application/json-lines", "application/json", "text/plain":
+		return true
+	}
+	return strings.HasSuffix(t, "+ndjson") || strings.HasSuffix(t, "+json-seq")
+}

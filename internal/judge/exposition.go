@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/ledger"
+	"assay/scenarios"
+)
+
+// checkExposition is the standing check that every scrape is a Prometheus text
+// exposition without a breach of the format.
+const checkExposition = "metrics-exposition"
+
+// standingScrapes holds the scrapes of an observation against a rule that lists checkExposition.
+func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observation) {
+	listed := false
+	for _, entry := range r.Standing {
+		listed = listed || entry == "check:"+checkExposition
+	}
+	if !listed {
+		return
+	}
+	for i := range o.Scrapes {
+		s := &o.Scrapes[i]
+		if s.Err != "" || s.Status != 200 {
+			continue
+		}
+		_, problems := ledger.ReadCounters(s.Body, j.metricNames())
+		if p := firstBreach(problems); p != "" {
+			at := nowhere()
+			at.Iteration = s.Iteration
+			t.add(finding{grade: broken, message: fmt.Sprintf("scrape %s: %s", s.Name, clip(p)), at: at})
+			continue
+		}
+		t.add(finding{})
+	}
+}
+
+// firstBreach is the first problem that breaks the format and not only its recommendations.
+func firstBreach(problems []string) string {
+	for _, p := range problems {
+		if !strings.Contains(p, ": "+ledger.ShouldPrefix) {
+			return p
+		}
+	}
+	return ""
+}

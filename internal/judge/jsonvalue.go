@@ -1,0 +1,199 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/scenarios"
+)
+
+// decodeJSON decodes exactly one JSON value; numbers keep their digits.
+func decodeJSON(p []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(p))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one value")
+	}
+	return v, nil
+}
+
+// comparison compares JSON values of a script with decoded ones, as values: the
+// order of keys, white space and the spelling of numbers do not matter. Both of its methods
+// return "" or a sentence that names the place of the first difference.
+type comparison struct {
+	expand func(string) string
+}
+
+// equal: got is the value want.
+func (c comparison) equal(path string, want, got any) string {
+	switch want := c.plain(want).(type) {
+	case map[string]any:
+		obj, ok := got.(map[string]any)
+		if !ok {
+			return differ(path, want, got)
+		}
+		if why := c.keys(path, want, obj, c.equal); why != "" {
+			return why
+		}
+		for _, k := range slices.Sorted(maps.Keys(obj)) {
+			if _, known := want[k]; !known {
+				return fmt.Sprintf("at %s: unexpected, saw %s", child(path, k), jsonText(obj[k]))
+			}
+		}
+		return ""
+	case []any:
+		list, ok := got.([]any)
+		if !ok || len(list) != len(want) {
+			return differ(path, want, got)
+		}
+		for i := range want {
+			if why := c.equal(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
+				return why
+			}
+		}
+		return ""
+	default:
+		return c.scalar(path, want, got)
+	}
+}
+
+// has: got holds want. An object holds its keys, an array has for each wanted element one that holds it.
+func (c comparison) has(path string, want, got any) string {
+	switch want := c.plain(want).(type) {
+	case map[string]any:
+		obj, ok := got.(map[string]any)
+		if !ok {
+			return differ(path, want, got)
+		}
+		return c.keys(path, want, obj, c.has)
+	case []any:
+		list, ok := got.([]any)
+		if !ok {
+			return differ(path, want, got)
+		}
+		for _, w := range want {
+			if !slices.ContainsFunc(list, func(g any) bool { return c.has(path, w, g) == "" }) {
+				return fmt.Sprintf("at %s: want an element %s, saw %s", pathName(path), jsonText(w), jsonText(got))
+			}
+		}
+		return ""
+	default:
+		return c.scalar(path, want, got)
+	}
+}
+
+func (c comparison) keys(path string, want, got map[string]any, compare func(string, any, any) string) string {
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		g, ok := got[k]
+		if !ok {
+			return fmt.Sprintf("at %s: want %s, saw no such key", child(path, k), jsonText(want[k]))
+		}
+		if why := compare(child(path, k), want[k], g); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// scalar compares what is neither object nor array. A string that is one variable
+// and nothing else ("${p.pid}") is equal to a number of the same digits.
+func (c comparison) scalar(path string, want, got any) string {
+	equal := false
+	switch g := got.(type) {
+	case nil:
+		equal = want == nil
+	case bool:
+		equal = want == g
+	case string:
+		s, ok := want.(string)
+		equal = ok && c.expand(s) == g
+	case json.Number:
+		if s, ok := want.(string); ok {
+			equal = strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") && sameNumber(c.expand(s), g.String())
+		} else {
+			equal = sameNumber(numberText(want), g.String())
+		}
+	}
+	if equal {
+		return ""
+	}
+	if s, ok := want.(string); ok {
+		want = c.expand(s)
+	}
+	return differ(path, want, got)
+}
+
+// plain is v with maps of any key turned into JSON objects.
+func (c comparison) plain(v any) any {
+	m, ok := v.(map[any]any)
+	if !ok {
+		return v
+	}
+	out := make(map[string]any, len(m))
+	for k, e := range m {
+		out[fmt.Sprint(k)] = e
+	}
+	return out
+}
+
+func numberText(v any) string {
+	switch v.(type) {
+	case int, int64, uint64, float64, int32, uint32, json.Number:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// sameNumber compares two numbers by value: as integers where both are, else as floating point.
+func sameNumber(a, b string) bool {
+	if x, err := strconv.ParseInt(a, 10, 64); err == nil {
+		if y, err := strconv.ParseInt(b, 10, 64); err == nil {
+			return x == y
+		}
+	}
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return err1 == nil && err2 == nil && x == y
+}
+
+func differ(path string, want, got any) string {
+	return fmt.Sprintf("at %s: want %s, saw %s", pathName(path), jsonText(want), jsonText(got))
+}
+
+func child(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func pathName(path string) string {
+	if path == "" {
+		return "the top"
+	}
+	return path
+}
+
+// jsonText is v as compact JSON, cut.
+func jsonText(v any) string {
+	p, err := scenarios.CompactJSON(v)
+	if err != nil {
+		return clip(fmt.Sprint(v))
+	}
+	const most = 80
+	if len(p) > most {
+		return strings.ToValidUTF8(string(p[:most]), "") + "…"
+	}
+	return string(p)
+}

@@ -1,0 +1,205 @@
+package judge
+
+import (
+	"slices"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// The levels of rules.
+const (
+	levelMust   = "must"
+	levelShould = "should"
+	levelMay    = "may"
+)
+
+// Judge holds the rules and the profile; it has no other state, and its methods may be called concurrently.
+// A nil Profile allows and changes nothing.
+type Judge struct {
+	Rules   *scenarios.Catalogue
+	Profile *scenarios.Profile
+	// Strict makes a broken should or may a failure.
+	Strict bool
+}
+
+// Scenario judges one observation: a verdict for each rule of the scenario, and
+// one for each standing rule that applies to it; a rule that is both has one merged
+// verdict. The order is that of rule ids.
+func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []bundle.Verdict {
+	own := rulesOf(s)
+	if o.Skip != nil {
+		return j.skipped(own, o)
+	}
+	tallies := j.clauses(s, run, o)
+	for id, t := range j.standing(run, o) {
+		if tallies[id] == nil {
+			tallies[id] = &tally{}
+		}
+		tallies[id].merge(t)
+	}
+	var verdicts []bundle.Verdict
+	for id, t := range tallies {
+		if t.looked == 0 && !slices.Contains(own, id) {
+			continue
+		}
+		verdicts = append(verdicts, j.verdict(id, o, t))
+	}
+	return sorted(verdicts)
+}
+
+// rulesOf lists the rules that a scenario proves, sorted.
+func rulesOf(s *scenarios.Scenario) []string {
+	ids := slices.Clone(s.Rules)
+	for i := range s.Expect {
+		if r := s.Expect[i].Rule; r != "" {
+			ids = append(ids, r)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// skipped is the verdicts of a scenario that was not run.
+func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict {
+	conclusion := bundle.NotRun
+	var message string
+	switch o.Skip.Reason {
+	case bundle.SkipFeature:
+		conclusion, message = bundle.Unsupported, "the target lacks a feature that is needed"
+	case bundle.SkipDestructive:
+		message = "may kill the target: not asked for"
+	case bundle.SkipSlow:
+		message = "slow: not asked for"
+	case bundle.SkipInterrupted:
+		message = "the run was interrupted before it"
+	case bundle.SkipTargetGone:
+		message = "the target was gone"
+	default:
+		message = "not run: " + clip(string(o.Skip.Reason))
+	}
+	if o.Skip.Detail != "" {
+		message += ": " + clip(o.Skip.Detail)
+	}
+	verdicts := make([]bundle.Verdict, 0, len(rules))
+	for _, id := range rules {
+		verdicts = append(verdicts, bundle.Verdict{
+			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id),
+			Conclusion: conclusion, Message: message,
+		})
+	}
+	return verdicts
+}
+
+// verdict turns what was gathered for a rule into its verdict.
+func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Verdict {
+	f := t.worst
+	switch {
+	case f.grade == broken:
+		if note := defects(o); note != "" {
+			f.message += "; beside that, a defect of Assay: " + note
+		}
+	case defects(o) != "":
+		f = finding{grade: ours, message: "a defect of Assay: " + defects(o), at: nowhere()}
+	case t.looked == 0 && !o.Interrupted:
+		f = finding{grade: unclear, message: "no expectation of the scenario could be held against what was seen", at: nowhere()}
+	}
+	v := bundle.Verdict{Scenario: o.Scenario, Axes: o.Axes, Rule: rule, Level: j.level(rule), Counts: t.counts, Seen: t.seenText()}
+	j.conclude(&v, f)
+	if o.Interrupted && f.grade != broken && f.grade != ours {
+		v.Conclusion, v.Message, v.Evidence = bundle.NotRun, "interrupted before it was concluded", nil
+	}
+	return v
+}
+
+// conclude fills in the conclusion that a finding deserves at the verdict's
+// level, under the profile.
+func (j *Judge) conclude(v *bundle.Verdict, f finding) {
+	v.Message = f.message
+	if f.grade != held {
+		at := f.at
+		v.Evidence = &at
+	}
+	switch f.grade {
+	case held:
+		v.Conclusion, v.Message = bundle.Pass, ""
+	case unclear:
+		v.Conclusion = bundle.Inconclusive
+	case ours:
+		v.Conclusion = bundle.Error
+	case broken:
+		v.Conclusion = bundle.Fail
+		if v.Level != levelMust && !j.Strict {
+			v.Conclusion = bundle.Advisory
+		}
+		if reason, ok := j.deviation(v.Rule); ok {
+			v.Conclusion = bundle.Deviation
+			v.Message = "allowed by profile " + j.Profile.ID + " (" + clip(reason) + "): " + f.message
+		}
+	}
+}
+
+// level is a rule's level under the profile; a rule that is not in the catalogue is a must.
+func (j *Judge) level(rule string) string {
+	if j.Profile != nil {
+		if change, ok := j.Profile.Levels[rule]; ok && change.Level != "" {
+			return change.Level
+		}
+	}
+	if r := findRule(j.Rules, rule); r != nil && r.Level != "" {
+		return r.Level
+	}
+	return levelMust
+}
+
+func (j *Judge) deviation(rule string) (reason string, ok bool) {
+	if j.Profile == nil {
+		return "", false
+	}
+	reason, ok = j.Profile.Deviations[rule]
+	return reason, ok
+}
+
+// defects is what Assay itself did wrong in an observation, in words.
+func defects(o *bundle.Observation) string {
+	if o.Defect != "" {
+		return clip(o.Defect)
+	}
+	for i := range o.Iterations {
+		if d := o.Iterations[i].Defect; d != "" {
+			return clip(d)
+		}
+	}
+	return ""
+}
+
+// findRule finds a rule by id, or nil.
+func findRule(c *scenarios.Catalogue, id string) *scenarios.Rule {
+	if c == nil {
+		return nil
+	}
+	for _, r := range c.Rules {
+		if r != nil && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// nowhere is evidence that points at nothing.
+func nowhere() bundle.Evidence {
+	return bundle.Evidence{Iteration: -1, Exchange: -1, Conn: -1, Off: -1}
+}
+
+func sorted(verdicts []bundle.Verdict) []bundle.Verdict {
+	slices.SortStableFunc(verdicts, func(a, b bundle.Verdict) int {
+		if a.Rule < b.Rule {
+			return -1
+		}
+		if a.Rule > b.Rule {
+			return 1
+		}
+		return 0
+	})
+	return verdicts
+}

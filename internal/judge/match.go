@@ -1,0 +1,115 @@
+package judge
+
+import (
+	"slices"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// match holds an exchange against every field of a matcher that is set. The first
+// breach decides; what could not be told comes next; the legal answers seen are joined.
+func match(l *look) finding {
+	var result finding
+	for _, field := range fields() {
+		f := field(l)
+		if f.grade == broken {
+			return f
+		}
+		result = worst(result, f)
+		if f.ok() && f.seen != "" && result.ok() {
+			result.seen = join(result.seen, f.seen)
+		}
+	}
+	return result
+}
+
+// fields are the parts of a matcher in the order in which they are tried: the
+// first message is the one that explains most.
+func fields() []func(*look) finding {
+	return []func(*look) finding{
+		matchOutcome, matchStatus, matchError, matchOK, matchHeaders,
+		matchStart, matchEnd, matchEnds, matchNever, matchEvents,
+		matchStdout, matchStderr, matchPTY, matchBody, matchLists, matchNotLists,
+		matchCompressed, matchSpread, matchWithin, matchNotBefore, matchGap, matchConn, matchAny,
+	}
+}
+
+func join(a, b string) string {
+	if a == "" || a == b {
+		return b
+	}
+	return a + " " + b
+}
+
+// matchOutcome holds the transport outcome against the legal set. Where the script
+// names none, an answer must be complete, unless the script or the clean-up broke it
+// off (then what was asked of it decides), or it is an RPC error that came whole before a cut.
+func matchOutcome(l *look) finding {
+	got := l.x.Outcome
+	alone := *l.m
+	alone.Any = nil
+	if len(l.m.Outcome) > 0 {
+		if slices.Contains(l.m.Outcome, string(got)) {
+			return oneOf(len(l.m.Outcome), string(got))
+		}
+		return l.fails(-1, "want outcome %s, saw %s", legal(l.m.Outcome, asIs), outcomeText(l.x))
+	}
+	switch {
+	case !asksAnything(&alone), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
+		return finding{}
+	case l.m.Error != nil && l.x.Error != nil && (got == bundle.OutcomeClosed || got == bundle.OutcomeReset):
+		return finding{}
+	case onlyConn(l.m):
+		return finding{}
+	}
+	return l.fails(-1, "want a complete answer, saw %s", outcomeText(l.x))
+}
+
+// onlyConn reports whether a matcher asks for nothing but how the connection ended.
+func onlyConn(m *scenarios.Match) bool {
+	c := *m
+	c.Conn, c.Never = "", nil
+	return m.Conn == connClosedByPeer && !asksAnything(&c)
+}
+
+func asksAnything(m *scenarios.Match) bool {
+	return m.OK != nil || len(m.Status) > 0 || m.Error != nil || len(m.Headers) > 0 ||
+		m.Start != nil || m.End != nil || m.Ends != "" || m.Events != "" || len(m.Never) > 0 ||
+		m.Stdout != nil || m.Stderr != nil || m.PTY != nil || m.Body != nil ||
+		len(m.Lists) > 0 || len(m.NotLists) > 0 || m.Compressed != nil || !m.Spread.IsZero() ||
+		!m.Within.IsZero() || !m.NotBefore.IsZero() || !m.Gap.IsZero() || m.Conn != "" || len(m.Any) > 0
+}
+
+// matchAny holds an exchange against a legal set of whole answers and records
+// the name of the first that fits.
+func matchAny(l *look) finding {
+	if len(l.m.Any) == 0 {
+		return finding{}
+	}
+	var doubt finding
+	var misses []string
+	for i := range l.m.Any {
+		n := &l.m.Any[i]
+		f := match(&look{scene: l.scene, m: &n.Match, x: l.x})
+		if f.ok() {
+			return saw(n.Name)
+		}
+		if f.grade != broken {
+			doubt = worst(doubt, f)
+		}
+		misses = append(misses, n.Name+" ("+f.message+")")
+	}
+	if !doubt.ok() {
+		return doubt
+	}
+	return l.fails(-1, "none of the legal answers: %s; saw %s", legal(misses, asIs), answer(l.x))
+}
+
+// oneOf records what was seen where the legal set has several members.
+func oneOf(members int, seen string) finding {
+	if members < 2 {
+		return finding{}
+	}
+	return saw(seen)
+}

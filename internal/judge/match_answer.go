@@ -1,0 +1,163 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// matchOK: the answer is complete, has the success form of its shape and carries
+// no error; or, when false, it is an error.
+func matchOK(l *look) finding {
+	if l.m.OK == nil {
+		return finding{}
+	}
+	why := notOK(l.x)
+	switch {
+	case *l.m.OK && why != "":
+		return l.fails(-1, "want success, saw %s", why)
+	case !*l.m.OK && !isError(l.x):
+		return l.fails(-1, "want an error, saw %s", answer(l.x))
+	}
+	return finding{}
+}
+
+// notOK says why an answer is no success, "" when it is one.
+func notOK(x *bundle.Exchange) string {
+	switch {
+	case x.Outcome != bundle.OutcomeComplete, x.Error != nil, x.Response == nil, x.Response.Status/100 != 2:
+		return answer(x)
+	case x.Shape != bundle.ShapePlain && x.Response.Status != 200:
+		return answer(x)
+	case x.Shape == bundle.ShapeStream && x.EndStream == nil:
+		return "a stream without end-of-stream (" + plural(len(x.Frames), "frame") + ")"
+	}
+	if e, _ := endEvent(x); x.Shape == bundle.ShapeNDJSON && e == nil {
+		return "lines without an end event (" + plural(len(x.Frames), "line") + ")"
+	}
+	return ""
+}
+
+func isError(x *bundle.Exchange) bool {
+	return x.Error != nil || x.Response != nil && x.Response.Status/100 != 2
+}
+
+func matchStatus(l *look) finding {
+	if len(l.m.Status) == 0 {
+		return finding{}
+	}
+	want := legal(l.m.Status, strconv.Itoa)
+	if l.x.Response == nil {
+		return l.fails(-1, "want HTTP %s, saw no answer", want)
+	}
+	got := l.x.Response.Status
+	if !slices.Contains(l.m.Status, got) {
+		return l.fails(-1, "want HTTP %s, saw %s", want, answer(l.x))
+	}
+	return oneOf(len(l.m.Status), fmt.Sprintf("HTTP %d", got))
+}
+
+// matchHeaders holds header fields: a value to equal, "*" for present, null for absent.
+func matchHeaders(l *look) finding {
+	names := make([]string, 0, len(l.m.Headers))
+	for name := range l.m.Headers {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		want, got := l.m.Headers[name], l.x.Response.Get(name)
+		switch {
+		case l.x.Response == nil:
+			return l.fails(-1, "header %s: there is no answer", name)
+		case want == nil && len(got) > 0:
+			return l.fails(-1, "header %s: must be absent, saw %s", name, quoteString(got[0]))
+		case want != nil && len(got) == 0:
+			return l.fails(-1, "header %s: want %s, saw none", name, headerWant(l.expand(*want)))
+		case want != nil && *want != "*" && !slices.Contains(got, l.expand(*want)):
+			return l.fails(-1, "header %s: want %s, saw %s", name, quoteString(l.expand(*want)), quoteString(strings.Join(got, ", ")))
+		}
+	}
+	return finding{}
+}
+
+func headerWant(want string) string {
+	if want == "*" {
+		return "any value"
+	}
+	return quoteString(want)
+}
+
+// matchError holds the RPC error against the legal set. A unary answer that is no
+// Connect error has the code that clients infer from its HTTP status.
+func matchError(l *look) finding {
+	m := l.m.Error
+	if m == nil {
+		return finding{}
+	}
+	want := "any error"
+	if !slices.Contains(m.Code, "*") && len(m.Code) > 0 {
+		want = "error " + legal(m.Code, asIs)
+	}
+	code, note := errorCode(l.x)
+	if code == "" {
+		return l.fails(-1, "want %s, saw %s", want, answer(l.x))
+	}
+	if _, known := wire.CodeByName(code); !known {
+		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, quoteString(code))
+	}
+	if len(m.Code) > 0 && !slices.Contains(m.Code, "*") && !slices.Contains(m.Code, code) {
+		return l.fails(-1, "want %s, saw %s%s", want, answer(l.x), note)
+	}
+	if m.Message != "" && (l.x.Error == nil || !strings.Contains(l.x.Error.Message, l.expand(m.Message))) {
+		return l.fails(-1, "error message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), answer(l.x))
+	}
+	if len(m.Code) == 1 && m.Code[0] != "*" {
+		return finding{}
+	}
+	return saw(code)
+}
+
+// errorCode is the code of an answer, "" when it carries none; note says when it was inferred.
+func errorCode(x *bundle.Exchange) (code, note string) {
+	switch {
+	case x.Error != nil:
+		return x.Error.Code, ""
+	case x.RPC == "" || x.Response == nil || x.Response.Status == 200:
+		return "", ""
+	}
+	code = wire.CodeFromStatus(x.Response.Status)
+	return code, fmt.Sprintf(" (no Connect error; clients infer %s)", code)
+}
+
+// matchCompressed: at least one frame, or the unary body, was compressed; or none was.
+func matchCompressed(l *look) finding {
+	if l.m.Compressed == nil {
+		return finding{}
+	}
+	frame := slices.IndexFunc(l.x.Frames, func(f bundle.Frame) bool { return f.Flags&wire.FlagCompressed != 0 })
+	encoding := contentEncoding(l.x.Response)
+	compressed := l.x.Shape == bundle.ShapeStream && frame >= 0 || l.x.Shape != bundle.ShapeStream && encoding != ""
+	switch {
+	case *l.m.Compressed && !compressed:
+		return l.fails(-1, "want a compressed answer, saw none of %s compressed", plural(max(len(l.x.Frames), 1), "message"))
+	case !*l.m.Compressed && compressed && frame >= 0:
+		return l.fails(frameOff(l.x, frame), "want no compression, saw a compressed message (%s)", place(l.x, frame))
+	case !*l.m.Compressed && compressed:
+		return l.fails(-1, "want no compression, saw Content-Encoding %s", quoteString(encoding))
+	}
+	return finding{}
+}
+
+// contentEncoding is the encoding that an answer declares, "" for identity and none.
+func contentEncoding(r *bundle.Response) string {
+	v := strings.ToLower(strings.Join(r.Get("Content-Encoding"), ", "))
+	if v == "identity" {
+		return ""
+	}
+	return v
+}

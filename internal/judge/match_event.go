@@ -1,0 +1,214 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// endEvent is the first end event of an exchange and its index, or nil and -1.
+func endEvent(x *bundle.Exchange) (*bundle.Event, int) {
+	for i := range x.Events {
+		if x.Events[i].Kind == bundle.EventEnd {
+			return &x.Events[i], i
+		}
+	}
+	return nil, -1
+}
+
+// matchStart: a start event came, as the first event; or, when false, none came.
+func matchStart(l *look) finding {
+	if l.m.Start == nil {
+		return finding{}
+	}
+	first := slices.IndexFunc(l.x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
+	switch {
+	case *l.m.Start && len(l.x.Events) == 0:
+		return l.fails(-1, "start event: want one, saw %s", answer(l.x))
+	case *l.m.Start && first != 0:
+		e := &l.x.Events[0]
+		return l.fails(frameOff(l.x, e.Frame), "start event: want it first, saw %s (%s)", e.Kind, place(l.x, e.Frame))
+	case !*l.m.Start && first >= 0:
+		e := &l.x.Events[first]
+		return l.fails(frameOff(l.x, e.Frame), "start event: want none, saw pid %d (%s)", e.PID, place(l.x, e.Frame))
+	}
+	return finding{}
+}
+
+// matchEnd holds the first end event against its matcher.
+func matchEnd(l *look) finding {
+	m := l.m.End
+	if m == nil {
+		return finding{}
+	}
+	e, _ := endEvent(l.x)
+	if e == nil {
+		return l.fails(-1, "end event: want %s, saw none (%s)", endWant(m), answer(l.x))
+	}
+	if e.Exit == nil {
+		return l.fails(frameOff(l.x, e.Frame), "end event: want %s, saw one without content", endWant(m))
+	}
+	if what, want, got := endDiffers(m, e.Exit, l.x.Shape); what != "" {
+		return l.fails(frameOff(l.x, e.Frame), "%s: want %s, saw %s (end event, %s)", what, want, got, place(l.x, e.Frame))
+	}
+	seen := oneOf(len(m.Code), fmt.Sprintf("code %d", e.Exit.Code))
+	if len(m.Signal) > 1 {
+		seen = saw(e.Exit.Signal)
+	}
+	return seen
+}
+
+// endDiffers names the first part of an end event that is not as wanted. An NDJSON
+// line tells only the code: there a signal is any code that is not 0, and exited, error and
+// status are not held against it.
+func endDiffers(m *scenarios.EndMatch, e *bundle.Exit, shape bundle.Shape) (what, want, got string) {
+	ndjson := shape == bundle.ShapeNDJSON
+	switch {
+	case len(m.Code) > 0 && !slices.Contains(m.Code, int(e.Code)):
+		return "exit code", legal(m.Code, strconv.Itoa), strconv.Itoa(int(e.Code))
+	case len(m.Signal) > 0 && e.Code == 0:
+		return "exit code", "other than 0 (ended by " + legal(m.Signal, asIs) + ")", "0"
+	case ndjson:
+		return "", "", ""
+	case len(m.Signal) > 0 && !slices.Contains(m.Signal, e.Signal):
+		return "signal", legal(m.Signal, asIs), orNone(e.Signal) + ", status " + quoteString(e.Status)
+	case m.Exited != nil && *m.Exited != e.Exited:
+		return "exited", strconv.FormatBool(*m.Exited), strconv.FormatBool(e.Exited)
+	case m.Error != nil && *m.Error != hasText(e.Error):
+		return "error text", presence(*m.Error), errorText(e)
+	case m.Status != "" && m.Status != e.Status:
+		return "status", quoteString(m.Status), quoteString(e.Status)
+	}
+	return "", "", ""
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func presence(want bool) string {
+	if want {
+		return "one"
+	}
+	return "none"
+}
+
+// hasText: an error that is written and empty says as much as one that is absent.
+func hasText(s *string) bool { return s != nil && *s != "" }
+
+func errorText(e *bundle.Exit) string {
+	if !hasText(e.Error) {
+		return "none"
+	}
+	return quoteString(*e.Error)
+}
+
+func endWant(m *scenarios.EndMatch) string {
+	switch {
+	case len(m.Code) > 0:
+		return "exit code " + legal(m.Code, strconv.Itoa)
+	case len(m.Signal) > 0:
+		return "an end by " + legal(m.Signal, asIs)
+	}
+	return "one"
+}
+
+// matchEnds counts end events: once, at-most-once, never.
+func matchEnds(l *look) finding {
+	if l.m.Ends == "" {
+		return finding{}
+	}
+	var at []int
+	for i := range l.x.Events {
+		if l.x.Events[i].Kind == bundle.EventEnd {
+			at = append(at, l.x.Events[i].Frame)
+		}
+	}
+	n := len(at)
+	switch l.m.Ends {
+	case "once":
+		if n == 0 {
+			return l.fails(-1, "end events: want exactly one, saw none (%s)", answer(l.x))
+		}
+		if n > 1 {
+			return l.fails(frameOff(l.x, at[1]), "end events: want exactly one, saw %d (the second: %s)", n, place(l.x, at[1]))
+		}
+	case "at-most-once":
+		if n > 1 {
+			return l.fails(frameOff(l.x, at[1]), "end events: want at most one, saw %d (the second: %s)", n, place(l.x, at[1]))
+		}
+	case "never":
+		if n > 0 {
+			return l.fails(frameOff(l.x, at[0]), "end events: want none, saw %d (the first: %s)", n, place(l.x, at[0]))
+		}
+	default:
+		return l.ours("the script asks for ends %s; known are once, at-most-once and never", quoteString(l.m.Ends))
+	}
+	return finding{}
+}
+
+// matchNever lists what must not have come: a kind of event, a stream of data
+// (stdout, stderr, pty), end-stream, or error.
+func matchNever(l *look) finding {
+	for _, m := range l.m.Never {
+		switch m.Event {
+		case "end-stream":
+			if l.x.EndStream != nil {
+				f := l.x.EndStream.Frame
+				return l.fails(frameOff(l.x, f), "end-of-stream: must not come, saw one (%s)", place(l.x, f))
+			}
+		case "error":
+			if l.x.Error != nil {
+				return l.fails(-1, "error: must not come, saw %s", rpcError(l.x.Error))
+			}
+		default:
+			for i := range l.x.Events {
+				e := &l.x.Events[i]
+				if isKind(e, m.Event) {
+					return l.fails(frameOff(l.x, e.Frame), "%s event: must not come, saw one (%s)", m.Event, place(l.x, e.Frame))
+				}
+			}
+		}
+	}
+	return finding{}
+}
+
+func isKind(e *bundle.Event, kind string) bool {
+	return string(e.Kind) == kind || e.Kind == bundle.EventData && e.Stream == kind
+}
+
+// matchEvents holds the sequence of events against a pattern.
+func matchEvents(l *look) finding {
+	if l.m.Events == "" {
+		return finding{}
+	}
+	p, err := scenarios.CompileEvents(l.m.Events)
+	if err != nil {
+		return l.ours("events: %v", err)
+	}
+	kinds := make([]string, len(l.x.Events))
+	for i := range l.x.Events {
+		kinds[i] = string(l.x.Events[i].Kind)
+	}
+	if p.Match(kinds) {
+		return finding{}
+	}
+	return l.fails(-1, "events: want %s, saw %s", quoteString(l.m.Events), eventsSeen(l.x, strings.Contains(l.m.Events, "keepalive")))
+}
+
+func eventsSeen(x *bundle.Exchange, keepalives bool) string {
+	events := slices.DeleteFunc(slices.Clone(x.Events), func(e bundle.Event) bool {
+		return !keepalives && e.Kind == bundle.EventKeepAlive
+	})
+	if len(events) == 0 {
+		return "none (" + answer(x) + ")"
+	}
+	return strconv.Quote(strings.ReplaceAll(kindsText(events), "…", "..."))
+}

@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"assay/internal/bundle"
+)
+
+// matchWithin bounds the time from the request to the return; the bound is
+// stretched by the time scale.
+func matchWithin(l *look) finding {
+	if l.m.Within.IsZero() {
+		return finding{}
+	}
+	took, ok := duration(l.x)
+	if !ok {
+		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x))
+	}
+	if most := int64(l.m.Within.Deadline(l.cal)); took > most {
+		return l.fails(-1, "time: want at most %s, took %s", span(most), span(took))
+	}
+	return finding{}
+}
+
+// matchNotBefore is the lower bound of the same time; it is not stretched.
+func matchNotBefore(l *look) finding {
+	if l.m.NotBefore.IsZero() {
+		return finding{}
+	}
+	took, ok := duration(l.x)
+	if !ok {
+		return finding{}
+	}
+	if least := int64(l.m.NotBefore.Resolve(l.cal)); took < least {
+		return l.fails(-1, "time: want at least %s, took %s (%s)", span(least), span(took), answer(l.x))
+	}
+	return finding{}
+}
+
+func duration(x *bundle.Exchange) (ns int64, ok bool) {
+	if x.Returned == nil {
+		return 0, false
+	}
+	return x.Returned.T - x.Invoked.T, true
+}
+
+// matchSpread: events came apart by at least this much between the first data and
+// the end, so they were not held back.
+func matchSpread(l *look) finding {
+	if l.m.Spread.IsZero() {
+		return finding{}
+	}
+	var first *bundle.Event
+	for i := range l.x.Events {
+		if l.x.Events[i].Kind == bundle.EventData {
+			first = &l.x.Events[i]
+			break
+		}
+	}
+	end, _ := endEvent(l.x)
+	if first == nil || end == nil {
+		return l.fails(-1, "spread: want a data and an end event, saw %s", answer(l.x))
+	}
+	least, got := int64(l.m.Spread.Resolve(l.cal)), end.At.T-first.At.T
+	if got < least {
+		return l.fails(frameOff(l.x, first.Frame),
+			"spread: want the first data at least %s before the end, saw %s (held back; first data in %s)",
+			span(least), span(got), place(l.x, first.Frame))
+	}
+	return finding{}
+}
+
+// matchGap bounds the time from the end-of-stream message to the end of the body.
+func matchGap(l *look) finding {
+	if l.m.Gap.IsZero() {
+		return finding{}
+	}
+	most := int64(l.m.Gap.Deadline(l.cal))
+	switch {
+	case l.x.EndStream == nil:
+		return l.fails(-1, "gap: want an end-of-stream, saw %s", answer(l.x))
+	case l.x.Response == nil || l.x.Response.Ended == nil:
+		return l.fails(-1, "gap: want the body to end within %s of the end-of-stream, it had not ended (%s)", span(most), answer(l.x))
+	}
+	if got := l.x.Response.Ended.T - l.x.EndStream.At.T; got > most {
+		return l.fails(frameOff(l.x, l.x.EndStream.Frame),
+			"gap: want the body to end within %s of the end-of-stream, took %s", span(most), span(got))
+	}
+	return finding{}
+}

@@ -1,0 +1,212 @@
+package judge
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// maxQuoted is how many bytes of a value stand in a message.
+const maxQuoted = 60
+
+// quote is p in Go's quotes, cut at 60 bytes and never inside a character.
+func quote(p []byte) string {
+	if len(p) <= maxQuoted {
+		return strconv.Quote(string(p))
+	}
+	n := maxQuoted
+	for n > maxQuoted-utf8.UTFMax && !utf8.RuneStart(p[n]) {
+		n--
+	}
+	return strconv.Quote(string(p[:n])) + "…"
+}
+
+func quoteString(s string) string { return quote([]byte(s)) }
+
+// legal writes a legal set: "a", "a or b", "a, b or c".
+func legal[T any](set []T, text func(T) string) string {
+	words := make([]string, len(set))
+	for i, v := range set {
+		words[i] = text(v)
+	}
+	if len(words) == 0 {
+		return "nothing"
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func asIs(s string) string { return s }
+
+// span is a duration with three digits that matter.
+func span(ns int64) string {
+	d := time.Duration(ns)
+	switch {
+	case d >= time.Second || d <= -time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond || d <= -time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.String()
+}
+
+// plural is "1 frame" or "3 frames".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// frameOff is the body offset of a frame, -1 when there is no such frame.
+func frameOff(x *bundle.Exchange, frame int) int64 {
+	if x == nil || frame < 0 || frame >= len(x.Frames) {
+		return -1
+	}
+	return x.Frames[frame].Off
+}
+
+// place is where an event stands: "frame 4, body offset 312". Frames in the middle
+// of a long answer may have been left out of the record: the number is then not known.
+func place(x *bundle.Exchange, frame int) string {
+	off := frameOff(x, frame)
+	if off < 0 {
+		return "no place recorded"
+	}
+	word := "frame"
+	if x.Shape == bundle.ShapeNDJSON {
+		word = "line"
+	}
+	if thinned(x.Frames[:frame+1]) {
+		return fmt.Sprintf("body offset %d", off)
+	}
+	return fmt.Sprintf("%s %d, body offset %d", word, frame, off)
+}
+
+// thinned reports whether frames were left out between these: an envelope's header
+// takes five bytes and a newline one, so a hole of more was a frame.
+func thinned(frames []bundle.Frame) bool {
+	for i := 1; i < len(frames); i++ {
+		if frames[i].Off-frames[i-1].Off-frames[i-1].Len > 2*wire.HeaderSize {
+			return true
+		}
+	}
+	return false
+}
+
+// answer says in a few words what an exchange came to, for messages.
+func answer(x *bundle.Exchange) string {
+	if x == nil {
+		return "nothing"
+	}
+	var parts []string
+	if x.Response != nil {
+		parts = append(parts, fmt.Sprintf("HTTP %d", x.Response.Status))
+	}
+	if x.Error != nil {
+		parts = append(parts, "error "+rpcError(x.Error))
+	}
+	if len(x.Events) > 0 {
+		parts = append(parts, "events "+kindsText(x.Events))
+	}
+	if e, _ := endEvent(x); e != nil {
+		parts = append(parts, exitText(e.Exit))
+	}
+	if x.Shape == bundle.ShapeStream && x.Response != nil && x.EndStream == nil && x.Outcome == bundle.OutcomeComplete {
+		parts = append(parts, "no end-of-stream")
+	}
+	if x.Outcome != bundle.OutcomeComplete {
+		parts = append(parts, outcomeText(x))
+	}
+	if len(parts) == 0 {
+		return "an empty answer"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func rpcError(e *bundle.RPCError) string {
+	if e.Message == "" {
+		return e.Code
+	}
+	return e.Code + " " + quoteString(e.Message)
+}
+
+func exitText(e *bundle.Exit) string {
+	if e == nil {
+		return "an end event without content"
+	}
+	if e.Signal != "" {
+		return "ended by " + e.Signal
+	}
+	return fmt.Sprintf("ended with code %d", e.Code)
+}
+
+// outcomeText says how the transport ended.
+func outcomeText(x *bundle.Exchange) string {
+	texts := map[bundle.Outcome]string{
+		bundle.OutcomeComplete:  "a complete answer",
+		bundle.OutcomeNoConnect: "no connection",
+		bundle.OutcomeNoAnswer:  "no answer before the deadline",
+		bundle.OutcomeStalled:   "an answer that had not ended by the deadline",
+		bundle.OutcomeClosed:    "the connection closed before the answer was complete",
+		bundle.OutcomeReset:     "the connection reset before the answer was complete",
+		bundle.OutcomeGarbage:   "bytes that are not HTTP",
+		bundle.OutcomeAborted:   "an answer that we broke off",
+	}
+	text := texts[x.Outcome]
+	if text == "" {
+		text = "outcome " + quoteString(string(x.Outcome))
+	}
+	if n := len(x.Frames); n > 0 && x.Outcome != bundle.OutcomeComplete {
+		text += " (after " + plural(n, "frame") + ")"
+	}
+	if x.Detail != "" && x.Outcome != bundle.OutcomeComplete {
+		text += ": " + clip(x.Detail)
+	}
+	return text
+}
+
+// clip cuts a text of ours or of the target at two lines' length and keeps it on one line.
+func clip(s string) string {
+	const most = 160
+	s = string(bytes.ToValidUTF8([]byte(strings.Join(strings.Fields(s), " ")), []byte("\uFFFD")))
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// kindsText writes event kinds, runs counted: "start data×12 end".
+func kindsText(events []bundle.Event) string {
+	var words []string
+	for i := 0; i < len(events); {
+		n := i
+		for n < len(events) && events[n].Kind == events[i].Kind {
+			n++
+		}
+		word := string(events[i].Kind)
+		if n-i > 1 {
+			word += "×" + strconv.Itoa(n-i)
+		}
+		words = append(words, word)
+		i = n
+	}
+	const most = 12
+	if len(words) > most {
+		words = append(append(words[:most-2:most-2], "…"), words[len(words)-1])
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,215 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/ledger"
+	"assay/scenarios"
+)
+
+// metricNames are the counters' names under the profile.
+func (j *Judge) metricNames() ledger.Names {
+	n := ledger.Names{
+		Started:  "coppice_commands_started_total",
+		Finished: "coppice_commands_finished_total",
+		Active:   "coppice_commands_active",
+	}
+	if j.Profile == nil {
+		return n
+	}
+	for key, to := range map[string]*string{"started": &n.Started, "finished": &n.Finished, "active": &n.Active} {
+		if name := j.Profile.Metrics[key]; name != "" {
+			*to = name
+		}
+	}
+	return n
+}
+
+// metricsCheck is one clause `metrics`: what the counters did around a scenario.
+type metricsCheck struct {
+	want       map[string]string
+	iterations int
+	before     ledger.Counters
+	after      ledger.Counters
+	diff       ledger.Counters
+	own        ledger.Ledger
+	uncertain  int // starts whose answer never said whether a process began
+	exclusive  bool
+	beside     []string
+	// names says how a key is called in the exposition.
+	names ledger.Names
+}
+
+// metrics judges the differences of the counters around a scenario.
+func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle.Observation) *tally {
+	t := &tally{}
+	if o.Interrupted {
+		return t
+	}
+	before, fb := j.readScrape(o, "before", false)
+	after, fa := j.readScrape(o, "after", true)
+	if f := worst(fb, fa); !f.ok() {
+		t.add(f)
+		return t
+	}
+	c := &metricsCheck{
+		want: want, iterations: len(o.Iterations),
+		before: before, after: after, diff: ledger.Diff(before, after),
+		own: ledger.Of(o), uncertain: ledger.Uncertain(o),
+		exclusive: s.Exclusive, beside: o.Beside, names: j.metricNames(),
+	}
+	t.add(c.judge())
+	return t
+}
+
+// readScrape finds a scrape by name (the first, or the last) and reads its counters.
+func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledger.Counters, finding) {
+	fails := func(g grade, format string, args ...any) (ledger.Counters, finding) {
+		return ledger.Counters{}, finding{grade: g, message: "metrics: " + fmt.Sprintf(format, args...), at: nowhere()}
+	}
+	var s *bundle.Scrape
+	for i := range o.Scrapes {
+		if o.Scrapes[i].Name == name && (s == nil || last) {
+			s = &o.Scrapes[i]
+		}
+	}
+	switch {
+	case s == nil:
+		return fails(unclear, "there is no scrape %q", name)
+	case s.Err != "":
+		return fails(unclear, "the scrape %q failed: %s", name, clip(s.Err))
+	case s.Status != 200:
+		return fails(broken, "the scrape %q was answered with HTTP %d", name, s.Status)
+	}
+	c, problems := ledger.ReadCounters(s.Body, j.metricNames())
+	if len(c.Has) == 0 {
+		why := "none of the series of the profile stands in it"
+		if len(problems) > 0 {
+			why += "; " + clip(problems[0])
+		}
+		return fails(broken, "the scrape %q is not usable: %s", name, why)
+	}
+	return c, finding{}
+}
+
+func (c *metricsCheck) judge() finding {
+	keys := make([]string, 0, len(c.want))
+	for key := range c.want {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	var misses []string
+	for _, key := range keys {
+		want, ok := c.number(c.want[key])
+		got, known := c.diff.Get(key)
+		if !ok || !known {
+			return finding{grade: ours, at: nowhere(), message: fmt.Sprintf("metrics: the script wants %s of %q, which is not understood", quoteString(c.want[key]), key)}
+		}
+		switch {
+		case c.missing(key):
+			misses = append(misses, fmt.Sprintf("%s: the series %s is absent", key, c.series(key)))
+		case got != want:
+			misses = append(misses, c.miss(key, want, got))
+		}
+	}
+	partition := ledger.Partition(c.diff, c.uncertain)
+	if partition != "" && len(misses) == 0 && c.asksPartition() {
+		misses = append(misses, "the differences do not add up: "+partition)
+	}
+	if len(misses) == 0 {
+		return finding{}
+	}
+	if why := c.foreign(partition == ""); why != "" {
+		return finding{grade: unclear, at: nowhere(), message: "metrics: " + why + " (" + strings.Join(misses, "; ") + ")"}
+	}
+	return finding{grade: broken, at: nowhere(), message: "metrics: " + strings.Join(misses, "; ") + "; " + c.driver()}
+}
+
+func (c *metricsCheck) miss(key string, want, got float64) string {
+	b, _ := c.before.Get(key)
+	a, _ := c.after.Get(key)
+	return fmt.Sprintf("%s: want %s, saw %s (%s → %s)", key, signed(want), signed(got), ledger.Number(b), ledger.Number(a))
+}
+
+// asksPartition reports whether the clause looks at enough to see a partition: the
+// started counter and something that is finished.
+func (c *metricsCheck) asksPartition() bool {
+	_, started := c.want[ledger.KeyStarted]
+	return started && len(c.want) > 1
+}
+
+// missing reports whether a series is absent that must be there: the totals always,
+// a labelled one only when its count is not zero.
+func (c *metricsCheck) missing(key string) bool {
+	if c.after.Seen(key) {
+		return false
+	}
+	want, _ := c.number(c.want[key])
+	return key == ledger.KeyStarted || key == ledger.KeyActive || want != 0
+}
+
+func (c *metricsCheck) series(key string) string {
+	switch key {
+	case ledger.KeyStarted:
+		return c.names.Started
+	case ledger.KeyActive:
+		return c.names.Active
+	case ledger.KeyFinished:
+		return c.names.Finished
+	}
+	return fmt.Sprintf("%s{status=%q}", c.names.Finished, key)
+}
+
+// number reads "+200", "-1", "0", "+n" (one per iteration) and "+2n".
+func (c *metricsCheck) number(text string) (float64, bool) {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "+")
+	if factor, ok := strings.CutSuffix(text, "n"); ok {
+		switch factor {
+		case "":
+			factor = "1"
+		case "-":
+			factor = "-1"
+		}
+		k, err := strconv.Atoi(factor)
+		return float64(k) * float64(c.iterations), err == nil
+	}
+	k, err := strconv.Atoi(text)
+	return float64(k), err == nil
+}
+
+// foreign says that somebody else used the target at the same time, or "": more was
+// started than this driver started, and the counters are consistent in themselves.
+func (c *metricsCheck) foreign(clean bool) string {
+	extra := c.diff.Started - float64(c.own.Started+c.uncertain)
+	switch {
+	case !clean || !c.after.Seen(ledger.KeyStarted):
+		return ""
+	case extra > 0:
+		return fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(c.diff.Started), c.own.Started)
+	case !c.exclusive && len(c.beside) > 0:
+		return "other scenarios ran at the same time: " + legal(slices.Clone(c.beside[:min(len(c.beside), 3)]), asIs)
+	}
+	return ""
+}
+
+// driver is what this driver did itself, for comparison.
+func (c *metricsCheck) driver() string {
+	text := fmt.Sprintf("the driver started %d: ok %d, error %d, killed %d, open %d",
+		c.own.Started, c.own.OK, c.own.Error, c.own.Killed, c.own.Open)
+	if c.uncertain > 0 {
+		text += fmt.Sprintf(", %d unknown", c.uncertain)
+	}
+	return text
+}
+
+func signed(v float64) string {
+	if v < 0 {
+		return ledger.Number(v)
+	}
+	return "+" + ledger.Number(v)
+}

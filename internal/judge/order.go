@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// Order returns the name of the first order that the iteration matches, or "". The
+// engine asks it while a race runs, to know when each order has its minimum.
+func Order(orders []scenarios.Order, run *bundle.Run, it *bundle.Iteration) string {
+	if i := orderOf(orders, &scene{cal: calibration(run), it: it}); i >= 0 {
+		return orders[i].Name
+	}
+	return ""
+}
+
+func orderOf(orders []scenarios.Order, s *scene) int {
+	for i := range orders {
+		fits := true
+		for _, name := range subjectNames(orders[i].Subjects) {
+			if !s.look(name, orders[i].Subjects[name]).ok() {
+				fits = false
+				break
+			}
+		}
+		if fits {
+			return i
+		}
+	}
+	return -1
+}
+
+// judgeOrders sorts every iteration into the interleavings of a race. One that
+// fits none is a breach; an order that was seen too rarely leaves the rule open.
+func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Observation) {
+	counts := map[string]int{}
+	for i := range orders {
+		counts[orders[i].Name] = 0
+	}
+	for _, s := range all {
+		if i := orderOf(orders, s); i >= 0 {
+			counts[orders[i].Name]++
+			t.add(finding{})
+			continue
+		}
+		f := s.noOrder(orders)
+		f.message = s.says("", f.message)
+		t.add(f)
+	}
+	for i := range orders {
+		if n := counts[orders[i].Name]; n < orders[i].Min {
+			t.add(tooRare(&orders[i], n, o))
+		}
+	}
+	for name, n := range counts {
+		t.count(name, n)
+	}
+}
+
+// noOrder is the finding for an iteration that fits none of the orders.
+func (s *scene) noOrder(orders []scenarios.Order) finding {
+	if s.cut {
+		return finding{grade: unclear, message: "interrupted", at: s.at(nil, -1)}
+	}
+	var names, seen []string
+	told := map[string]bool{}
+	var first *bundle.Exchange
+	for i := range orders {
+		names = append(names, orders[i].Name)
+		for _, name := range subjectNames(orders[i].Subjects) {
+			if told[name] {
+				continue
+			}
+			told[name] = true
+			x := s.subject(name)
+			if x == nil {
+				return s.neverGot(name)
+			}
+			if first == nil {
+				first = x
+			}
+			seen = append(seen, name+": "+answer(x))
+		}
+	}
+	return finding{
+		grade:   broken,
+		message: fmt.Sprintf("want one of the orders %s, saw %s", legal(names, asIs), strings.Join(seen, "; ")),
+		at:      s.at(first, -1),
+	}
+}
+
+func tooRare(order *scenarios.Order, n int, o *bundle.Observation) finding {
+	why := "the iterations ended"
+	if o.BudgetSpent {
+		why = "the time budget was spent"
+	}
+	return finding{
+		grade:   unclear,
+		message: fmt.Sprintf("order %s was seen %d times of at least %d when %s", order.Name, n, order.Min, why),
+		at:      nowhere(),
+	}
+}

@@ -1,0 +1,121 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"assay/internal/bundle"
+)
+
+// parity: the named exchanges agree in their outputs, their exit and the order of
+// the kinds of their events. How output was cut into events does not matter,
+// nor does how the streams were mixed.
+func (s *scene) parity(names []string) finding {
+	var first *bundle.Exchange
+	for _, name := range names {
+		x := s.subject(name)
+		if x == nil {
+			f := s.neverGot("parity: " + name)
+			f.message = s.says("", f.message)
+			return f
+		}
+		if s.cut && x.Outcome != bundle.OutcomeComplete {
+			return finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
+		}
+		if first == nil {
+			first = x
+			continue
+		}
+		if f := s.agree(names[0], first, name, x); !f.ok() {
+			f.message = s.says("", f.message)
+			return f
+		}
+	}
+	return finding{}
+}
+
+func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
+	breach := func(what, inA, inB string) finding {
+		return finding{
+			grade:   broken,
+			message: fmt.Sprintf("parity: %s differs: %s has %s, %s has %s", what, nameA, inA, nameB, inB),
+			at:      s.at(b, -1),
+		}
+	}
+	if ka, kb := kindsOnce(a), kindsOnce(b); ka != kb {
+		return breach("the order of events", quoteString(ka), quoteString(kb))
+	}
+	ea, _ := endEvent(a)
+	eb, _ := endEvent(b)
+	if ea != nil && eb != nil && ea.Exit != nil && eb.Exit != nil {
+		if ea.Exit.Code != eb.Exit.Code {
+			return breach("the exit code", strconv.Itoa(int(ea.Exit.Code)), strconv.Itoa(int(eb.Exit.Code)))
+		}
+		rich := a.Shape != bundle.ShapeNDJSON && b.Shape != bundle.ShapeNDJSON
+		if rich && (ea.Exit.Exited != eb.Exit.Exited || ea.Exit.Status != eb.Exit.Status) {
+			return breach("the end event", fmt.Sprintf("%v %q", ea.Exit.Exited, ea.Exit.Status), fmt.Sprintf("%v %q", eb.Exit.Exited, eb.Exit.Status))
+		}
+	}
+	for _, stream := range []string{"stdout", "stderr", "pty"} {
+		if f := s.sameOutput(stream, nameA, a, nameB, b); !f.ok() {
+			return f
+		}
+	}
+	return finding{}
+}
+
+// sameOutput compares one stream of two answers. NDJSON is text: what is not UTF-8
+// cannot be compared and is left out.
+func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
+	ba, bb := blobOf(a, stream), blobOf(b, stream)
+	text := a.Shape == bundle.ShapeNDJSON || b.Shape == bundle.ShapeNDJSON
+	if ba.Whole() && bb.Whole() {
+		if text && (!utf8.Valid(ba.Data) || !utf8.Valid(bb.Data)) {
+			return finding{}
+		}
+		i, differ := firstDifference(ba.Data, bb.Data)
+		if !differ {
+			return finding{}
+		}
+		return finding{
+			grade: broken,
+			message: fmt.Sprintf("parity: %s differs at byte %d: %s has %s, %s has %s",
+				stream, i, nameA, rest(ba.Data[i:]), nameB, rest(bb.Data[i:])),
+			at: s.at(b, -1),
+		}
+	}
+	da, okA := blobDigest(ba)
+	db, okB := blobDigest(bb)
+	switch {
+	case okA && okB && da == db && ba.Len == bb.Len:
+		return finding{}
+	case !okA || !okB || text:
+		return finding{grade: unclear, message: "parity: " + stream + " was not kept whole and cannot be compared", at: s.at(b, -1)}
+	}
+	return finding{
+		grade:   broken,
+		message: fmt.Sprintf("parity: %s differs: %s has %d bytes, %s has %d", stream, nameA, ba.Len, nameB, bb.Len),
+		at:      s.at(b, -1),
+	}
+}
+
+func blobOf(x *bundle.Exchange, stream string) *bundle.Blob {
+	if b := x.Outputs[stream]; b != nil {
+		return b
+	}
+	return &bundle.Blob{}
+}
+
+// kindsOnce is the kinds of an exchange's events, runs of data written once, keepalives left out.
+func kindsOnce(x *bundle.Exchange) string {
+	var words []string
+	for i := range x.Events {
+		if x.Events[i].Kind != bundle.EventKeepAlive {
+			words = append(words, string(x.Events[i].Kind))
+		}
+	}
+	return strings.Join(slices.Compact(words), " ")
+}

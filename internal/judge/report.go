@@ -1,0 +1,245 @@
+package judge
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// The exit codes of a run, as the command line documents them.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitDefect       = 4
+	exitInconclusive = 5
+	exitInterrupted  = 130
+)
+
+// Report is the whole of a run as `--format json` shows it, with the exit code
+// that it deserves. Everything in it has a fixed order: rules by id, scenarios by id and axes.
+func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Report {
+	r := &bundle.Report{
+		Schema: bundle.ReportSchema, Tool: run.Tool, Run: run.ID, Target: run.Target, Profile: run.Profile,
+		Interrupted: run.Interrupted,
+		Counts:      map[bundle.Conclusion]int{},
+		Rules:       ruleResults(verdicts),
+		Scenarios:   scenarioResults(run, cat, obs, verdicts),
+		RunRules:    runRules(cat, verdicts),
+	}
+	for _, c := range bundle.Conclusions() {
+		r.Counts[c] = 0
+	}
+	for i := range r.Scenarios {
+		r.Counts[r.Scenarios[i].Verdict]++
+	}
+	for _, o := range obs {
+		r.Interrupted = r.Interrupted || o != nil && o.Interrupted
+	}
+	r.DurationMS = durationMS(run, obs)
+	r.Exit = exitCode(r, verdicts)
+	r.Verdict = runVerdict(r, verdicts)
+	return r
+}
+
+// exitCode is the exit code of a run; where several apply the order is 130, 4, 1, 5, 0.
+// Every verdict counts, also one that is not the worst of its scenario.
+func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
+	asserted := r.Counts[bundle.Pass] + r.Counts[bundle.Advisory] + r.Counts[bundle.Deviation] + r.Counts[bundle.KnownFailure]
+	switch {
+	case r.Interrupted:
+		return exitInterrupted
+	case anyOf(verdicts, bundle.Error):
+		return exitDefect
+	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+		return exitFailed
+	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted == 0:
+		return exitInconclusive
+	}
+	return exitOK
+}
+
+func runVerdict(r *bundle.Report, verdicts []bundle.Verdict) string {
+	switch {
+	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+		return bundle.Nonconformant
+	case r.Exit == exitOK:
+		return bundle.Conformant
+	}
+	return bundle.RunInconclusive
+}
+
+func anyOf(verdicts []bundle.Verdict, set ...bundle.Conclusion) bool {
+	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool { return slices.Contains(set, v.Conclusion) })
+}
+
+// ruleResults gathers the verdicts by rule.
+func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
+	byID := map[string]*bundle.RuleResult{}
+	for i := range verdicts {
+		v := &verdicts[i]
+		r := byID[v.Rule]
+		if r == nil {
+			r = &bundle.RuleResult{ID: v.Rule, Level: v.Level, Verdict: v.Conclusion, Scenarios: []string{}}
+			byID[v.Rule] = r
+		}
+		r.Verdict = bundle.Worst(r.Verdict, v.Conclusion)
+		if v.Scenario != "" {
+			r.Scenarios = append(r.Scenarios, v.Scenario)
+		}
+	}
+	results := make([]bundle.RuleResult, 0, len(byID))
+	for _, r := range byID {
+		slices.Sort(r.Scenarios)
+		r.Scenarios = slices.Compact(r.Scenarios)
+		results = append(results, *r)
+	}
+	sort.Slice(results, func(i, j int) bool { return results[i].ID < results[j].ID })
+	return results
+}
+
+// instance is a scenario on one set of axes.
+type instance struct {
+	scenario string
+	axes     bundle.Axes
+}
+
+// scenarioResults is one result for each observation, and for each instance that
+// has verdicts but no observation.
+func scenarioResults(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.ScenarioResult {
+	results := map[instance]*bundle.ScenarioResult{}
+	get := func(k instance) *bundle.ScenarioResult {
+		r := results[k]
+		if r == nil {
+			r = &bundle.ScenarioResult{
+				ID: k.scenario, Title: title(cat, k.scenario), Axes: k.axes,
+				Rules: []bundle.RuleVerdict{}, Replay: replay(run, k),
+			}
+			results[k] = r
+		}
+		return r
+	}
+	for _, o := range obs {
+		if o != nil {
+			get(instance{o.Scenario, o.Axes}).DurationMS = max(0, o.Ended.T-o.Started.T) / 1e6
+		}
+	}
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Scenario != "" {
+			r := get(instance{v.Scenario, v.Axes})
+			r.Rules = append(r.Rules, ruleVerdict(cat, v))
+		}
+	}
+	all := make([]bundle.ScenarioResult, 0, len(results))
+	for _, r := range results {
+		sort.SliceStable(r.Rules, func(i, j int) bool { return r.Rules[i].ID < r.Rules[j].ID })
+		r.Verdict = worstRule(r.Rules)
+		all = append(all, *r)
+	}
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].ID != all[j].ID {
+			return all[i].ID < all[j].ID
+		}
+		return all[i].Axes.String() < all[j].Axes.String()
+	})
+	return all
+}
+
+// worstRule is the verdict of a scenario; one that asserted nothing is inconclusive.
+func worstRule(rules []bundle.RuleVerdict) bundle.Conclusion {
+	if len(rules) == 0 {
+		return bundle.Inconclusive
+	}
+	w := rules[0].Verdict
+	for i := range rules {
+		w = bundle.Worst(w, rules[i].Verdict)
+	}
+	return w
+}
+
+func runRules(cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.RuleVerdict {
+	var rules []bundle.RuleVerdict
+	for i := range verdicts {
+		if verdicts[i].Scenario == "" {
+			rules = append(rules, ruleVerdict(cat, &verdicts[i]))
+		}
+	}
+	sort.SliceStable(rules, func(i, j int) bool { return rules[i].ID < rules[j].ID })
+	return rules
+}
+
+func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict {
+	rv := bundle.RuleVerdict{
+		ID: v.Rule, Level: v.Level, Verdict: v.Conclusion,
+		Message: v.Message, Seen: v.Seen, Counts: v.Counts,
+	}
+	if r := findRule(cat, v.Rule); r != nil {
+		rv.Text, rv.Source = r.Text, sourceOf(r)
+	}
+	return rv
+}
+
+// sourceOf is where a rule comes from: "Connect, Streaming-Response (C118)".
+func sourceOf(r *scenarios.Rule) string {
+	text := r.Source
+	if r.Section != "" {
+		if text != "" {
+			text += ", "
+		}
+		text += r.Section
+	}
+	if r.Ref != "" {
+		text += " (" + r.Ref + ")"
+	}
+	return strings.TrimSpace(text)
+}
+
+func title(cat *scenarios.Catalogue, id string) string {
+	if cat == nil {
+		return ""
+	}
+	for _, s := range cat.Scenarios {
+		if s != nil && s.ID == id {
+			return s.Title
+		}
+	}
+	return ""
+}
+
+// replay is the command that shows a scenario again on the same target, axes and seed.
+func replay(run *bundle.Run, k instance) string {
+	words := []string{"assay", "replay", quoteWord(k.scenario)}
+	if !run.Target.Embedded && run.Target.URL != "" {
+		words = append(words, quoteWord(run.Target.URL))
+	}
+	words = append(words, "--axis", quoteWord(k.axes.String()), "--seed", strconv.FormatUint(run.Seed, 10))
+	return strings.Join(words, " ")
+}
+
+// quoteWord quotes what a shell would not take as one plain word.
+func quoteWord(s string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:@%+,=[]", c)
+	}
+	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) || c == '[' || c == ']' }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// durationMS is how long the run took; one that has no end yet, until its last observation ended.
+func durationMS(run *bundle.Run, obs []*bundle.Observation) int64 {
+	if !run.Ended.IsZero() && !run.Started.IsZero() {
+		return max(0, run.Ended.Sub(run.Started).Milliseconds())
+	}
+	var last int64
+	for _, o := range obs {
+		if o != nil {
+			last = max(last, o.Ended.T)
+		}
+	}
+	return last / 1e6
+}

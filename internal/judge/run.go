@@ -1,0 +1,205 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/ledger"
+)
+
+// The rules that the run itself is judged by.
+const (
+	ruleMonotone  = "coppice.metrics.monotone"
+	ruleLeftovers = "run.leftovers"
+)
+
+// Run judges what spans scenarios: features that the profile requires and that are
+// absent (rule profile.NAME.FEATURE), processes that could not be cleaned up, and
+// counters that went down between any two scrapes of the run.
+func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict {
+	verdicts := j.features(run)
+	if v, ok := j.leftovers(obs); ok {
+		verdicts = append(verdicts, v)
+	}
+	if v, ok := j.monotone(obs); ok {
+		verdicts = append(verdicts, v)
+	}
+	return sorted(verdicts)
+}
+
+func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
+	if j.Profile == nil || run == nil {
+		return nil
+	}
+	required := slices.Clone(j.Profile.Require)
+	slices.Sort(required)
+	verdicts := make([]bundle.Verdict, 0, len(required))
+	for _, id := range slices.Compact(required) {
+		rule := "profile." + j.Profile.ID + "." + id
+		v := bundle.Verdict{Rule: rule, Level: j.level(rule)}
+		f := feature(id, run.Features)
+		if run.Interrupted && f.grade == unclear {
+			v.Conclusion, v.Message = bundle.NotRun, "interrupted before it was probed"
+		} else {
+			j.conclude(&v, f)
+			v.Evidence = nil
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
+func feature(id string, features map[string]bundle.Feature) finding {
+	f, probed := features[id]
+	detail := ""
+	if f.Detail != "" {
+		detail = ": " + clip(f.Detail)
+	}
+	switch {
+	case !probed:
+		return finding{grade: unclear, message: "feature " + id + " is required and was not probed"}
+	case f.State == bundle.FeaturePresent:
+		return finding{}
+	case f.State == bundle.FeatureAbsent:
+		return finding{grade: broken, message: "feature " + id + " is required by the profile and absent" + detail}
+	}
+	return finding{grade: unclear, message: "feature " + id + " is required and its probe did not tell" + detail}
+}
+
+// leftovers lists the processes whose clean-up failed. The next run on the target
+// will meet them, so it is said; whose fault it is cannot be told from here.
+func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
+	var left []string
+	for _, o := range obs {
+		if o == nil {
+			continue
+		}
+		for i := range o.Iterations {
+			for _, p := range o.Iterations[i].Processes {
+				if strings.HasPrefix(p.Cleanup, "failed") {
+					left = append(left, fmt.Sprintf("pid %d (%s of %s: %s)", p.PID, p.Name, o.Scenario, clip(p.Cleanup)))
+				}
+			}
+		}
+	}
+	if len(left) == 0 {
+		return bundle.Verdict{}, false
+	}
+	n := len(left)
+	const most = 3
+	if n > most {
+		left = append(left[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	verb := "processes were"
+	if n == 1 {
+		verb = "process was"
+	}
+	return bundle.Verdict{
+		Rule: ruleLeftovers, Level: levelShould, Conclusion: bundle.Advisory,
+		Message: fmt.Sprintf("%d %s left on the target: %s", n, verb, strings.Join(left, ", ")),
+	}, true
+}
+
+// reading is one scrape that could be read.
+type reading struct {
+	scrape   *bundle.Scrape
+	scenario string
+	counters ledger.Counters
+}
+
+// monotone compares every scrape with all that were received before it was sent;
+// two that overlap prove nothing of each other.
+func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
+	readings := j.readings(obs)
+	if findRule(j.Rules, ruleMonotone) == nil || len(readings) < 2 {
+		return bundle.Verdict{}, false
+	}
+	v := bundle.Verdict{Rule: ruleMonotone, Level: j.level(ruleMonotone)}
+	received := slices.Clone(readings)
+	slices.SortStableFunc(received, func(a, b reading) int { return order(a.scrape.Received, b.scrape.Received) })
+	var high map[string]reading
+	next := 0
+	for _, r := range readings {
+		for ; next < len(received) && received[next].scrape.Received.Before(r.scrape.Sent); next++ {
+			high = raise(high, received[next])
+		}
+		for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
+			before, seen := high[key]
+			if !seen || len(ledger.Monotone(only(before.counters, key), only(r.counters, key))) == 0 {
+				continue
+			}
+			b, _ := before.counters.Get(key)
+			a, _ := r.counters.Get(key)
+			j.conclude(&v, finding{grade: broken, at: nowhere(), message: fmt.Sprintf(
+				"counter %s went down from %s (scrape %s of %s) to %s (scrape %s of %s)",
+				key, ledger.Number(b), before.scrape.Name, before.scenario, ledger.Number(a), r.scrape.Name, r.scenario)})
+			v.Evidence = nil
+			return v, true
+		}
+	}
+	v.Conclusion = bundle.Pass
+	return v, true
+}
+
+// only keeps one counter of c, so that it is compared alone.
+func only(c ledger.Counters, key string) ledger.Counters {
+	v, _ := c.Get(key)
+	switch key {
+	case ledger.KeyOK:
+		return ledger.Counters{OK: v}
+	case ledger.KeyError:
+		return ledger.Counters{Error: v}
+	case ledger.KeyKilled:
+		return ledger.Counters{Killed: v}
+	}
+	return ledger.Counters{Started: v}
+}
+
+// raise keeps for each counter the reading with its highest value.
+func raise(high map[string]reading, r reading) map[string]reading {
+	if high == nil {
+		high = map[string]reading{}
+	}
+	for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled} {
+		v, _ := r.counters.Get(key)
+		old, seen := high[key]
+		was, _ := old.counters.Get(key)
+		if !seen || v > was {
+			high[key] = r
+		}
+	}
+	return high
+}
+
+// readings are all scrapes of the run that could be read, by when they were sent.
+func (j *Judge) readings(obs []*bundle.Observation) []reading {
+	var all []reading
+	for _, o := range obs {
+		if o == nil {
+			continue
+		}
+		for i := range o.Scrapes {
+			s := &o.Scrapes[i]
+			if s.Err != "" || s.Status != 200 {
+				continue
+			}
+			if c, _ := ledger.ReadCounters(s.Body, j.metricNames()); len(c.Has) > 0 {
+				all = append(all, reading{scrape: s, scenario: o.Scenario, counters: c})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b reading) int { return order(a.scrape.Sent, b.scrape.Sent) })
+	return all
+}
+
+func order(a, b bundle.Stamp) int {
+	switch {
+	case a.Before(b):
+		return -1
+	case b.Before(a):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,87 @@
+package judge
+
+import (
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+func TestRequiredFeatures(t *testing.T) {
+	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start", "process.list", "codec.json", "http.1"}}}
+	run := testRun()
+	run.Features = map[string]bundle.Feature{
+		"process.start": {State: bundle.FeaturePresent},
+		"process.list":  {State: bundle.FeatureAbsent, Detail: "HTTP 404"},
+		"codec.json":    {State: bundle.FeatureUnknown},
+	}
+	vs := j.Run(run, nil)
+	want := []struct {
+		rule       string
+		conclusion bundle.Conclusion
+		message    string
+	}{
+		{"profile.e2b.codec.json", bundle.Inconclusive, "feature codec.json is required and its probe did not tell"},
+		{"profile.e2b.http.1", bundle.Inconclusive, "feature http.1 is required and was not probed"},
+		{"profile.e2b.process.list", bundle.Fail, "feature process.list is required by the profile and absent: HTTP 404"},
+		{"profile.e2b.process.start", bundle.Pass, ""},
+	}
+	if len(vs) != len(want) {
+		t.Fatalf("got %+v", vs)
+	}
+	for i, w := range want {
+		if vs[i].Rule != w.rule || vs[i].Level != "must" || vs[i].Scenario != "" {
+			t.Errorf("got %+v, want %s", vs[i], w.rule)
+		}
+		wantVerdict(t, vs[i], w.conclusion, w.message)
+	}
+	run.Interrupted, run.Features = true, nil
+	if v := j.Run(run, nil)[0]; v.Conclusion != bundle.NotRun {
+		t.Errorf("an interrupted run: %+v", v)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	o := observation(streamExchange("p"))
+	if vs := (&Judge{}).Run(testRun(), []*bundle.Observation{o, nil}); len(vs) != 0 {
+		t.Errorf("nothing was left, got %+v", vs)
+	}
+	o.Iterations[0].Processes[0].Cleanup = "failed: HTTP 500"
+	vs := (&Judge{}).Run(testRun(), []*bundle.Observation{o})
+	if len(vs) != 1 || vs[0].Rule != "run.leftovers" {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[0], bundle.Advisory, "1 process was left on the target: pid 42 (p of area.one: failed: HTTP 500)")
+}
+
+func TestCountersAreMonotoneOverTheRun(t *testing.T) {
+	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "coppice.metrics.monotone", Level: "must"}}}}
+	obs := func(scrapes ...bundle.Scrape) []*bundle.Observation {
+		var all []*bundle.Observation
+		for _, s := range scrapes {
+			o := observation()
+			o.Scrapes = []bundle.Scrape{s}
+			all = append(all, o)
+		}
+		return all
+	}
+	// The observations are not in the order of time.
+	up := obs(scrape("b", 30, 5, 4, 0, 1, 0), scrape("a", 10, 2, 1, 0, 1, 7))
+	vs := j.Run(testRun(), up)
+	if len(vs) != 1 {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[0], bundle.Pass, "")
+
+	down := obs(scrape("b", 30, 5, 4, 0, 1, 0), scrape("a", 10, 5, 4, 0, 2, 0))
+	wantVerdict(t, j.Run(testRun(), down)[0], bundle.Fail,
+		"counter killed went down from 2 (scrape a of area.one) to 1 (scrape b of area.one)")
+
+	overlap := obs(scrape("b", 11, 5, 4, 0, 1, 0), scrape("a", 10, 5, 4, 0, 2, 0))
+	wantVerdict(t, j.Run(testRun(), overlap)[0], bundle.Pass, "")
+
+	j.Rules = nil
+	if vs := j.Run(testRun(), down); len(vs) != 0 {
+		t.Errorf("no such rule, got %+v", vs)
+	}
+}

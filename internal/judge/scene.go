@@ -1,0 +1,179 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// scene is one iteration of an observation, with what is needed to judge it.
+type scene struct {
+	cal bundle.Calibration
+	it  *bundle.Iteration
+	// many is set when the observation has several iterations: messages then say which.
+	many bool
+	// cut is set when the run was interrupted: what we broke off proves nothing.
+	cut bool
+}
+
+func scenes(run *bundle.Run, o *bundle.Observation) []*scene {
+	all := make([]*scene, len(o.Iterations))
+	for i := range o.Iterations {
+		all[i] = &scene{
+			cal: calibration(run), it: &o.Iterations[i],
+			many: len(o.Iterations) > 1, cut: o.Interrupted,
+		}
+	}
+	return all
+}
+
+func calibration(run *bundle.Run) bundle.Calibration {
+	if run == nil {
+		return bundle.Calibration{}
+	}
+	return run.Calibration
+}
+
+// subject finds the exchange that a script's name stands for: "stream" is the
+// exchange "send", "each p" is p. A raw connection on which nothing was answered
+// stands as an exchange without an answer. nil when the step never began.
+func (s *scene) subject(name string) *bundle.Exchange {
+	name = strings.TrimPrefix(name, "each ")
+	if x := s.it.Exchange(name); x != nil {
+		return x
+	}
+	if name == "stream" {
+		if x := s.it.Exchange("send"); x != nil {
+			return x
+		}
+	}
+	for i := range s.it.Conns {
+		if c := &s.it.Conns[i]; c.Name == name && name != "" {
+			return silent(c)
+		}
+	}
+	return nil
+}
+
+// silent is the exchange of a connection on which no answer came.
+func silent(c *bundle.Conn) *bundle.Exchange {
+	x := &bundle.Exchange{ID: -1, Name: c.Name, Op: "raw", Conn: c.ID, Shape: bundle.ShapePlain, Invoked: c.Dialed}
+	switch {
+	case c.DialError != "":
+		x.Outcome, x.Detail = bundle.OutcomeNoConnect, c.DialError
+	case c.Ended == nil || c.Ended.By == "us":
+		x.Outcome = bundle.OutcomeNoAnswer
+	case c.Ended.How == "rst":
+		x.Outcome, x.Detail = bundle.OutcomeReset, c.Ended.Err
+	default:
+		x.Outcome, x.Detail = bundle.OutcomeClosed, c.Ended.Err
+	}
+	if c.Ended != nil {
+		x.Returned = &c.Ended.At
+	}
+	return x
+}
+
+// conn finds the connection of an exchange, or nil.
+func (s *scene) conn(id int) *bundle.Conn {
+	for i := range s.it.Conns {
+		if s.it.Conns[i].ID == id {
+			return &s.it.Conns[i]
+		}
+	}
+	return nil
+}
+
+// pid is the process id of a process that the script named; 0 when none is known.
+func (s *scene) pid(name string) uint32 {
+	for i := range s.it.Processes {
+		if p := &s.it.Processes[i]; p.Name == name && p.PID != 0 {
+			return p.PID
+		}
+	}
+	if n, err := strconv.ParseUint(s.it.Vars[name+".pid"], 10, 32); err == nil {
+		return uint32(n)
+	}
+	if x := s.it.Exchange(name); x != nil {
+		for i := range x.Events {
+			if x.Events[i].Kind == bundle.EventStart {
+				return x.Events[i].PID
+			}
+		}
+	}
+	return 0
+}
+
+// expand replaces ${name} by the iteration's variables; what is unknown stays as it is.
+func (s *scene) expand(text string) string {
+	out, err := scenarios.Expand(text, func(name string) (string, bool) { return s.variable(name), true })
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+func (s *scene) variable(name string) string {
+	if v, ok := s.it.Vars[name]; ok {
+		return v
+	}
+	if process, ok := strings.CutSuffix(name, ".pid"); ok {
+		if pid := s.pid(process); pid != 0 {
+			return strconv.FormatUint(uint64(pid), 10)
+		}
+	}
+	if name == "iteration" {
+		return strconv.Itoa(s.it.Index)
+	}
+	return "${" + name + "}"
+}
+
+// at points at an exchange; x may be nil.
+func (s *scene) at(x *bundle.Exchange, off int64) bundle.Evidence {
+	e := nowhere()
+	e.Iteration, e.Off = s.it.Index, off
+	if x != nil {
+		e.Exchange, e.Conn = x.ID, x.Conn
+	}
+	return e
+}
+
+// says puts the iteration and the subject in front of a message.
+func (s *scene) says(subject, message string) string {
+	subject = strings.TrimPrefix(subject, "each ")
+	if subject != "" && subject != "send" && subject != "stream" {
+		message = subject + ": " + message
+	}
+	if s.many {
+		message = fmt.Sprintf("iteration %d: %s", s.it.Index, message)
+	}
+	return message
+}
+
+// look is one exchange under a matcher.
+type look struct {
+	*scene
+	m *scenarios.Match
+	x *bundle.Exchange
+}
+
+// fails is a breach with its message, at a body offset (-1 for none).
+func (l *look) fails(off int64, format string, args ...any) finding {
+	return finding{grade: broken, message: fmt.Sprintf(format, args...), at: l.at(l.x, off)}
+}
+
+// unclear says that what is needed to tell is not there.
+func (l *look) unclear(format string, args ...any) finding {
+	return finding{grade: unclear, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+}
+
+// ours says that the script or Assay is at fault.
+func (l *look) ours(format string, args ...any) finding {
+	return finding{grade: ours, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
+}
+
+// saw is a match, with the legal answer that was seen.
+func saw(seen string) finding { return finding{seen: seen} }

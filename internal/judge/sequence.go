@@ -1,0 +1,90 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// sequence: the instants came in this order, by the run's one sequence of steps.
+func (s *scene) sequence(names []string) finding {
+	var before bundle.Stamp
+	for i, name := range names {
+		at, f := s.instant(name)
+		if !f.ok() {
+			f.message = s.says("", f.message)
+			return f
+		}
+		if i > 0 && !before.Before(at) {
+			subject, _, _ := strings.Cut(name, ".")
+			return finding{
+				grade: broken,
+				message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier",
+					name, names[i-1], span(before.T-at.T))),
+				at: s.at(s.subject(subject), -1),
+			}
+		}
+		before = at
+	}
+	return finding{}
+}
+
+// instant resolves "p.end": the stamp of an instant of an exchange.
+func (s *scene) instant(name string) (bundle.Stamp, finding) {
+	subject, what, ok := strings.Cut(name, ".")
+	x := s.subject(subject)
+	switch {
+	case !ok:
+		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", a name and a part were expected", at: s.at(nil, -1)}
+	case x == nil:
+		return bundle.Stamp{}, s.neverGot(name)
+	}
+	at, known := instantOf(x, what)
+	switch {
+	case !known:
+		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", which is not known", at: s.at(x, -1)}
+	case at != nil:
+		return *at, finding{}
+	case s.cut:
+		return bundle.Stamp{}, finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
+	case x.Outcome == bundle.OutcomeAborted && !x.Aborted:
+		return bundle.Stamp{}, s.neverGot(name)
+	}
+	return bundle.Stamp{}, finding{grade: broken, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
+}
+
+// instantOf is an instant of an exchange, nil when it never came; known is false for a part that has no meaning.
+func instantOf(x *bundle.Exchange, what string) (at *bundle.Stamp, known bool) {
+	switch what {
+	case "invoked":
+		return &x.Invoked, true
+	case "sent":
+		return x.Sent, true
+	case "returned":
+		return x.Returned, true
+	case "head":
+		if x.Response != nil {
+			return &x.Response.Head, true
+		}
+		return nil, true
+	case "ended":
+		if x.Response != nil {
+			return x.Response.Ended, true
+		}
+		return nil, true
+	case "end-stream":
+		if x.EndStream != nil {
+			return &x.EndStream.At, true
+		}
+		return nil, true
+	case "start", "data", "end", "keepalive", "stdout", "stderr", "pty":
+		for i := range x.Events {
+			if isKind(&x.Events[i], what) {
+				return &x.Events[i].At, true
+			}
+		}
+		return nil, true
+	}
+	return nil, false
+}

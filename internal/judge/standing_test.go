@@ -1,0 +1,207 @@
+package judge
+
+import (
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/envd"
+	"assay/internal/wire"
+	"assay/scenarios"
+)
+
+// TestStandingRules holds for every check and kind of violation an answer that
+// it applies to and that passes, one that breaks it, and one that it has nothing to do with.
+func TestStandingRules(t *testing.T) {
+	stream := func() *bundle.Exchange { return streamExchange("send") }
+	unary := func() *bundle.Exchange { return unaryExchange("send") }
+	failed := func() *bundle.Exchange { return withError(unaryExchange("send"), 404, "not_found", "") }
+	lines := func() *bundle.Exchange { return ndjsonExchange("send") }
+	violation := func(kind, in string) func(*bundle.Exchange) {
+		return func(x *bundle.Exchange) {
+			x.Violations = []bundle.Violation{{Kind: kind, In: in, Off: 7, Detail: "what it was"}}
+		}
+	}
+	status := func(s int) func(*bundle.Exchange) { return func(x *bundle.Exchange) { x.Response.Status = s } }
+	both := func(fs ...func(*bundle.Exchange)) func(*bundle.Exchange) {
+		return func(x *bundle.Exchange) {
+			for _, f := range fs {
+				f(x)
+			}
+		}
+	}
+	answerType := func(s string) func(*bundle.Exchange) {
+		return func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", s) }
+	}
+	outcome := func(o bundle.Outcome) func(*bundle.Exchange) { return func(x *bundle.Exchange) { x.Outcome = o } }
+	grpc := func(x *bundle.Exchange) { x.Request.Headers = headers("Content-Type", "application/grpc-web+proto") }
+
+	cases := []struct {
+		entry   string
+		x       func() *bundle.Exchange
+		breaks  func(*bundle.Exchange)
+		message string
+		foreign func(*bundle.Exchange) // makes it a matter that the check has nothing to say of
+	}{
+		{"check:http-trailers", stream, func(x *bundle.Exchange) { x.Response.Trailers = headers("Grpc-Status", "0") },
+			`want no HTTP trailers, saw "Grpc-Status": "0"`, grpc},
+		{"check:stream-status", stream, status(500),
+			"want HTTP 200 for a stream of type application/connect+json, saw 500", both(status(400), answerType("text/plain"))},
+		{"check:stream-content-type", stream, answerType("application/connect+proto"),
+			"content type: want application/connect+json, as in the request, saw application/connect+proto", status(415)},
+		{"check:end-stream-once", stream, func(x *bundle.Exchange) { x.Frames, x.EndStream = x.Frames[:3], nil },
+			"want an end-of-stream as the last frame, saw the body end without one (3 frames, 82 bytes)",
+			both(func(x *bundle.Exchange) { x.Frames, x.EndStream = x.Frames[:3], nil }, outcome(bundle.OutcomeStalled))},
+		{"check:end-stream-once", stream, func(x *bundle.Exchange) { x.Frames = append(x.Frames, x.Frames[3]) },
+			"want exactly one end-of-stream, saw 2 (the second: frame 4, body offset 75)", status(404)},
+		{"check:end-stream-once", stream, func(x *bundle.Exchange) { x.Frames = append(x.Frames, x.Frames[0]) },
+			"want nothing after the end-of-stream, saw 1 frame more (frame 4, body offset 0)", status(404)},
+		{"check:end-stream-once", stream, both(func(x *bundle.Exchange) { x.Frames = x.Frames[:2] }, outcome(bundle.OutcomeReset)),
+			"want an end-of-stream as the last frame, saw the body end without one (2 frames, 82 bytes)",
+			both(func(x *bundle.Exchange) { x.Frames, x.Aborted = x.Frames[:2], true }, outcome(bundle.OutcomeReset))},
+		{"check:unary-status-by-code", failed, status(200), "error not_found: want HTTP 404, saw 200",
+			func(x *bundle.Exchange) { x.Error = nil }},
+		{"check:unary-error-content-type", failed, answerType("application/proto"),
+			"content type of an error: want application/json, saw application/proto", both(answerType("text/plain"), func(x *bundle.Exchange) { x.Error = nil })},
+		{"check:unary-content-type", unary, answerType("text/html"),
+			"content type: want application/json, as in the request, saw text/html", both(status(404), answerType("text/html"))},
+		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil, nil)) },
+			"want Content-Encoding for a body that is compressed, saw none", outcome(bundle.OutcomeStalled)},
+		{"check:reserved-headers", unary, func(x *bundle.Exchange) { x.Response.Headers = headers("Connect-Secret", "1") },
+			`want no header of a reserved name, saw "Connect-Secret": "1"`, grpc},
+		{"check:method-allow", func() *bundle.Exchange {
+			x := unary()
+			x.Response.Status, x.Response.Headers = 405, headers("Allow", "POST")
+			return x
+		},
+			func(x *bundle.Exchange) { x.Response.Headers = nil }, `HTTP 405 to "POST": want a header Allow, saw none`, status(404)},
+		{"check:start-first", stream, func(x *bundle.Exchange) { x.Events[0].Kind = bundle.EventKeepAlive },
+			"want start as the first event, saw keepalive (frame 0, body offset 0)", func(x *bundle.Exchange) { x.Events = nil }},
+		{"check:end-last", stream, func(x *bundle.Exchange) { x.Events = append(x.Events, x.Events[1]) },
+			"want end as the last event, saw data after it (frame 1, body offset 25)", answerType("text/plain")},
+		{"check:end-last", stream, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
+			"want one end event in a stream that ends without an error, saw none (HTTP 200, events start data)",
+			both(func(x *bundle.Exchange) { x.Events, x.EndStream = x.Events[:2], nil }, outcome(bundle.OutcomeReset))},
+		{"check:ndjson-type-and-end", lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
+			"want end as the last line, saw HTTP 200, events start data", status(400)},
+		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want one of NDJSON, saw text/html", status(400)},
+		{"check:conn-reusable-after-error", failed, func(x *bundle.Exchange) { x.Violations = []bundle.Violation{{Kind: string(wire.HTTPExtra)}} },
+			"connection after error not_found: want it reusable, saw bytes left over after the answer",
+			func(x *bundle.Exchange) { x.Response.Headers = headers("Connection", "keep-alive, close") }},
+		{string(wire.ReservedFlags), stream, violation(string(wire.ReservedFlags), "frame"),
+			"what it was (envelope.reserved-flags, body offset 7)", both(violation(string(wire.ReservedFlags), "frame"), status(400), answerType("text/plain"))},
+		{string(wire.TruncatedPayload), stream, both(violation(string(wire.TruncatedPayload), "frame"), outcome(bundle.OutcomeReset)),
+			"what it was (envelope.truncated-payload, body offset 7)", answerType("text/plain")},
+		{string(wire.EndStreamJSON), stream, violation(string(wire.EndStreamJSON), "frame"),
+			"what it was (end-stream.json, body offset 7)", func(x *bundle.Exchange) { x.EndStream = nil }},
+		{string(wire.ErrorCode), failed, violation(string(wire.ErrorCode), "body"),
+			"what it was (error.code, body offset 7)", both(violation(string(wire.ErrorCode), "body"), status(405))},
+		{string(wire.LineUTF8), lines, violation(string(wire.LineUTF8), "frame"), "what it was (ndjson.utf-8, body offset 7)", status(404)},
+		{string(wire.HTTPChunk), stream, violation(string(wire.HTTPChunk), "http"),
+			"what it was (http.chunk, connection offset 7)", both(outcome(bundle.OutcomeNoConnect), func(x *bundle.Exchange) { x.Response = nil })},
+		{string(envd.EventBase64), stream, violation(string(envd.EventBase64), "event"),
+			"what it was (event.base64, body offset 7)", func(x *bundle.Exchange) { x.Events = nil }},
+	}
+	for _, c := range cases {
+		t.Run(c.entry, func(t *testing.T) {
+			good := c.x()
+			if vs := standingOf(c.entry, good); len(vs) != 1 {
+				t.Errorf("it does not apply to a healthy answer: %+v", vs)
+			} else {
+				wantVerdict(t, vs[0], bundle.Pass, "")
+			}
+			bad := c.x()
+			c.breaks(bad)
+			if vs := standingOf(c.entry, bad); len(vs) != 1 {
+				t.Errorf("it does not apply to the broken answer: %+v", vs)
+			} else {
+				wantVerdict(t, vs[0], bundle.Fail, c.message)
+			}
+			foreign := c.x()
+			c.foreign(foreign)
+			if vs := standingOf(c.entry, foreign); len(vs) != 0 {
+				t.Errorf("it applies to what it has nothing to do with: %+v", vs)
+			}
+		})
+	}
+}
+
+// standingOf judges one exchange by one standing rule, in a scenario that names no rule.
+func standingOf(entry string, x *bundle.Exchange) []bundle.Verdict {
+	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{
+		{ID: "a.standing.rule", Level: "must", Standing: []string{entry}},
+	}}}
+	return j.Scenario(&scenarios.Scenario{ID: "area.one"}, testRun(), observation(x))
+}
+
+func TestWhatWeCutIsNotTheTargetsFault(t *testing.T) {
+	kinds := []wire.Kind{wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated}
+	ways := map[string]func(*bundle.Observation){
+		"the script ended it":   func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Aborted = true },
+		"the clean-up did":      func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeAborted },
+		"the deadline did":      func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeStalled },
+		"our side had closed":   func(o *bundle.Observation) { o.Iterations[0].Conns[0].Ended = &bundle.ConnEnd{By: "us", How: "half"} },
+		"we were interrupted":   func(o *bundle.Observation) { o.Interrupted = true },
+		"it was our clean-up's": func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Op = "cleanup" },
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for _, kind := range kinds {
+				x := streamExchange("send")
+				x.Outcome, x.Violations = bundle.OutcomeClosed, []bundle.Violation{{Kind: string(kind)}}
+				o := observation(x)
+				way(o)
+				j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.b.c", Standing: []string{string(kind)}}}}}
+				for _, v := range j.Scenario(&scenarios.Scenario{}, testRun(), o) {
+					if v.Conclusion == bundle.Fail {
+						t.Errorf("%s: %s", kind, v.Message)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAStandingRuleThatAScenarioNamesHasOneVerdict(t *testing.T) {
+	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{
+		{ID: testRule, Level: "must", Standing: []string{"check:end-stream-once"}},
+	}}}
+	s := scenarioOf(subjects("send", &scenarios.Match{Start: ptr(true)}))
+	x := streamExchange("send")
+	vs := j.Scenario(s, testRun(), observation(x))
+	if len(vs) != 1 || vs[0].Conclusion != bundle.Pass {
+		t.Fatalf("got %+v", vs)
+	}
+	x.Frames = x.Frames[:3]
+	vs = j.Scenario(s, testRun(), observation(x))
+	if len(vs) != 1 {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[0], bundle.Fail, "want an end-of-stream as the last frame, saw the body end without one (3 frames, 82 bytes)")
+}
+
+func TestExpositionsAreAStandingMatter(t *testing.T) {
+	j := &Judge{Rules: &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.b.c", Standing: []string{"check:metrics-exposition"}}}}}
+	o := observation()
+	o.Scrapes = []bundle.Scrape{scrape("before", 1, 1, 1, 0, 0, 0)}
+	vs := j.Scenario(&scenarios.Scenario{}, testRun(), o)
+	if len(vs) != 1 || vs[0].Conclusion != bundle.Pass {
+		t.Fatalf("got %+v", vs)
+	}
+	o.Scrapes[0].Body = []byte("a 1\na 2\n")
+	vs = j.Scenario(&scenarios.Scenario{}, testRun(), o)
+	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: a again, it stands in line 1")
+}
+
+func TestEveryStandingEntryOfTheCatalogueIsKnown(t *testing.T) {
+	cat, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range cat.Rules {
+		for _, entry := range r.Standing {
+			if !Known(entry) {
+				t.Errorf("rule %s: the judge knows no %q", r.ID, entry)
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// violation is the standing check for one kind of violation that decoders report.
+func (e *exam) violation(kind string) applied {
+	if !e.decoded(kind) {
+		return notApplied()
+	}
+	for i := range e.x.Violations {
+		v := &e.x.Violations[i]
+		if v.Kind == kind && !e.excused(v) {
+			return breaks(v.Off, "%s", violationText(v))
+		}
+	}
+	return holds()
+}
+
+func violationText(v *bundle.Violation) string {
+	where := "body"
+	if v.In == "http" {
+		where = "connection"
+	}
+	text := clip(v.Detail)
+	if text == "" {
+		text = v.Kind
+	}
+	return text + " (" + v.Kind + ", " + where + " offset " + itoa(v.Off) + ")"
+}
+
+// decoded reports whether the decoder of a kind of violation ran over the answer,
+// and what it ran over was the target's to get right.
+func (e *exam) decoded(kind string) bool {
+	x := e.x
+	area, _, _ := strings.Cut(kind, ".")
+	switch area {
+	case "http":
+		return x.Response != nil || len(x.Violations) > 0
+	case "envelope":
+		return e.connectStream()
+	case "end-stream":
+		return e.connectStream() && x.EndStream != nil || e.connectStream() && e.has(kind)
+	case "error":
+		return e.connectStream() && (x.Error != nil || e.has(kind)) || e.unaryError()
+	case "ndjson":
+		return x.Shape == bundle.ShapeNDJSON && status(x) == 200
+	case "event":
+		return len(x.Events) > 0 || e.has(kind)
+	}
+	return x.Response != nil
+}
+
+func (e *exam) has(kind string) bool {
+	return slices.ContainsFunc(e.x.Violations, func(v bundle.Violation) bool { return v.Kind == kind })
+}
+
+// excused reports whether a violation is not the target's fault: what looks cut
+// because we broke off or gave up, or bytes that answer what is left of a request whose
+// declared length was not the true one (or may not have been: chunks are the script's own).
+func (e *exam) excused(v *bundle.Violation) bool {
+	switch wire.Kind(v.Kind) {
+	case wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated, wire.LineUnterminated:
+		return e.brokenOffByUs()
+	case wire.HTTPExtra:
+		return e.x.Op == "raw" || !wholeRequest(e.x) || chunked(e.x)
+	default:
+		return false
+	}
+}
+
+// brokenOffByUs reports whether the answer is incomplete because of us: by script,
+// by deadline, by clean-up, or because our side of the connection was closed first.
+func (e *exam) brokenOffByUs() bool {
+	if e.x.Aborted {
+		return true
+	}
+	switch e.x.Outcome {
+	case bundle.OutcomeComplete:
+		return false
+	case bundle.OutcomeAborted, bundle.OutcomeStalled, bundle.OutcomeNoAnswer:
+		return true
+	default: // the connection ended first, or what came was not HTTP
+	}
+	c := e.conn(e.x.Conn)
+	return !wholeRequest(e.x) || c != nil && c.Ended != nil && (c.Ended.By == "us" || strings.Contains(c.Ended.Err, afterOurFIN))
+}
+
+// afterOurFIN stands in the error of a connection's end when the peer ended it
+// after our half had been closed.
+const afterOurFIN = "after we had sent FIN"
+
+// connect reports whether an exchange is one of the Connect protocol: an RPC, and
+// not asked for in gRPC or gRPC-Web.
+func (e *exam) connect() bool {
+	x := e.x
+	if x.Response == nil || x.RPC == "" && x.Surface != "process" {
+		return false
+	}
+	return !strings.HasPrefix(requestType(x), "application/grpc")
+}
+
+// connectStream reports whether an answer is a Connect stream: it says so itself.
+func (e *exam) connectStream() bool {
+	return e.connect() && e.x.Shape == bundle.ShapeStream && strings.HasPrefix(responseType(e.x), "application/connect+")
+}
+
+// connectUnary reports whether an answer is that of a unary RPC.
+func (e *exam) connectUnary() bool {
+	return e.connect() && e.x.Shape == bundle.ShapeUnary
+}
+
+// unaryError reports whether an answer is a unary error of the RPC layer. What a
+// router or a proxy says before that layer (405, 415, a 404 for what is no method,
+// any body that is not JSON) is legal HTTP: clients infer the code.
+func (e *exam) unaryError() bool {
+	if !e.connectUnary() || status(e.x)/100 == 2 || responseType(e.x) != "application/json" {
+		return false
+	}
+	switch status(e.x) {
+	case 405, 413, 415, 431, 505:
+		return false
+	case 404:
+		return processMethod(e.x.RPC)
+	}
+	return true
+}
+
+// processMethod reports whether an RPC is one of the service's methods.
+func processMethod(rpc string) bool {
+	switch strings.TrimPrefix(rpc, "process.Process/") {
+	case "Start", "Connect", "List", "Update", "StreamInput", "SendInput", "SendSignal", "CloseStdin":
+		return true
+	}
+	return false
+}
+
+// wholeRequest reports whether a request declared the length that it had.
+func wholeRequest(x *bundle.Exchange) bool {
+	for _, h := range x.Request.Headers {
+		if strings.EqualFold(h.Name, "Content-Length") && strings.TrimSpace(h.Value) != itoa(x.Request.Body.Len) {
+			return false
+		}
+	}
+	return true
+}
+
+func chunked(x *bundle.Exchange) bool {
+	return slices.ContainsFunc(x.Request.Headers, func(h bundle.Header) bool {
+		return strings.EqualFold(h.Name, "Transfer-Encoding")
+	})
+}
