@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+// serve answers every connection with f, until the test ends.
+func serve(t *testing.T, f func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				f(c)
+				<-stop
+				_ = c.Close()
+			}()
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		_ = l.Close()
+	})
+	return "http://" + l.Addr().String()
+}
+
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
+	read := func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) } // the request
+	for name, tc := range map[string]struct {
+		answer  func(net.Conn)
+		outcome bundle.Outcome
+		atOnce  bool // it does not take the deadline
+	}{
+		"one that never answers": {func(net.Conn) {}, bundle.OutcomeNoAnswer, false},
+		"one that stops in the head": {func(c net.Conn) {
+			read(c)
+			_, _ = c.Write([]byte("HTTP/1.1 20"))
+		}, bundle.OutcomeStalled, false},
+		"one that stops in the body": {func(c net.Conn) {
+			read(c)
+			_, _ = c.Write([]byte(streamHead + "5\r\n\x00\x00"))
+		}, bundle.OutcomeStalled, false},
+		"one that sends headers without end": {func(c net.Conn) {
+			read(c)
+			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\n"))
+			for {
+				if _, err := c.Write([]byte("A: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n")); err != nil {
+					return
+				}
+			}
+		}, bundle.OutcomeGarbage, true},
+		"one that is no HTTP server": {func(c net.Conn) {
+			read(c)
+			_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.9\r\n"))
+		}, bundle.OutcomeGarbage, true},
+		"one that closes": {func(c net.Conn) {
+			read(c)
+			_ = c.Close()
+		}, bundle.OutcomeClosed, true},
+		"one that resets in the stream": {func(c net.Conn) {
+			read(c)
+			_, _ = c.Write([]byte(streamHead + "5\r\n\x00\x00"))
+			_ = c.(*net.TCPConn).SetLinger(0)
+			_ = c.Close()
+		}, bundle.OutcomeReset, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, serve(t, tc.answer))
+			began := time.Now()
+			o := b.run(`
+deadline: 300ms
+steps:
+  - start: {as: p, sh: sleep}
+  - list: {as: l}
+`)
+			took := time.Since(began)
+			if took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			it := o.Iterations[0]
+			p := it.Exchange("p")
+			if p.Outcome != tc.outcome || p.Returned == nil || p.Detail == "" {
+				t.Errorf("outcome %q (%s), want %q", p.Outcome, p.Detail, tc.outcome)
+			}
+			if tc.atOnce {
+				return
+			}
+			if it.Exchange("l") != nil {
+				t.Error("a step ran after a wait that was not met")
+			}
+			if len(it.Awaits) != 1 || it.Awaits[0].Met || it.Awaits[0].On != "p" || it.Awaits[0].Step != "steps[0]" {
+				t.Errorf("the wait that was not met is recorded as %+v", it.Awaits)
+			}
+		})
+	}
+}
+
+func TestARefusedConnectionIsRecordedAndTheRestIsNotRun(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	_ = l.Close()
+	b := newBench(t, url)
+	b.options.Run.Jobs = 1
+	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {list: {as: m}}]"))
+	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))
+	all := b.start(first, second).Observations()
+	x := all[0].Iterations[0].Exchange("l")
+	if x == nil || x.Outcome != bundle.OutcomeNoConnect || x.Conn != 0 || all[0].Iterations[0].Conns[0].DialError == "" {
+		t.Errorf("the refused call is recorded as %+v", x)
+	}
+	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipTargetGone {
+		t.Errorf("the next scenario: skip %+v, want target-gone", s)
+	}
+}
+
+func TestASkippedStepLeavesAPidThatNeverCameBehind(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - send: {as: p, rpc: process.Process/Start, message: {}}
+  - signal: {to: p, name: SIGKILL}
+`)
+	it := o.Iterations[0]
+	if it.Exchange("signal") != nil {
+		t.Error("a signal was sent although there is no pid")
+	}
+	if len(it.Awaits) != 1 || it.Awaits[0].What != "pid" || it.Awaits[0].Met {
+		t.Errorf("awaits: %+v", it.Awaits)
+	}
+}
+
+// streamThenSilence starts a process for whoever asks, and says nothing more.
+func streamThenSilence(c net.Conn) {
+	p := make([]byte, 4096)
+	n, _ := c.Read(p)
+	if bytes.Contains(p[:n], []byte(rpcStart)) {
+		_, _ = io.WriteString(c, streamHead+"25\r\n\x00\x00\x00\x00\x20"+`{"event":{"start":{"pid":1234}}}`+"\r\n")
+	}
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+func cleanups(it *bundle.Iteration) (n int) {
+	for i := range it.Exchanges {
+		if it.Exchanges[i].Op == opCleanup {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWhatAScenarioStartedIsEnded(t *testing.T) {
+	for name, script := range map[string]string{
+		"after the last step":                    "steps: [{start: {as: p, sh: sleep}}]",
+		"after a wait that was not met":          "deadline: 100ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]",
+		"when it came by a raw request":          `steps: [{send: {as: p, wait: start, rpc: process.Process/Start, body: [{envelope: {json: {process: {cmd: x, args: [sleep]}}}}]}}]`,
+		"when it was started by commands":        "steps: [{start: {as: p, via: commands, sh: sleep}}]",
+		"when its stream was cut":                "steps: [{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}]",
+		"when nothing waited for its start":      "steps: [{start: {as: p, sh: sleep, wait: none}}]",
+		"when several of a name ran in parallel": "steps: [{parallel: [{start: {as: p, sh: sleep}}, {start: {as: q, sh: sleep}}]}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			gw := newMiniature(t)
+			o := newBench(t, gw.URL).run(script)
+			if n := gw.alive(); n != 0 {
+				t.Errorf("%d processes were left behind", n)
+			}
+			it := &o.Iterations[0]
+			if len(it.Processes) == 0 || cleanups(it) == 0 {
+				t.Fatalf("%d processes, %d clean-up calls", len(it.Processes), cleanups(it))
+			}
+			for _, p := range it.Processes {
+				if p.Cleanup != cleanupKilled || p.PID == 0 {
+					t.Errorf("process %+v: want it killed", p)
+				}
+			}
+			for i, x := range it.Exchanges {
+				if x.ID != i || x.Conn < 0 || x.Conn >= len(it.Conns) || it.Conns[x.Conn].ID != x.Conn {
+					t.Errorf("exchange %d has id %d and connection %d of %d", i, x.ID, x.Conn, len(it.Conns))
+				}
+			}
+		})
+	}
+}
+
+func TestAProcessThatHasEndedIsLeftAlone(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - start: {as: p, sh: exit 3, wait: end}
+  - start: {as: q, sh: sleep}
+  - connect: {as: c, to: q}
+  - close: {on: q, how: fin}
+  - signal: {to: q, name: SIGKILL}
+  - await: {on: c, done: true}
+`)
+	it := &o.Iterations[0]
+	if len(it.Processes) != 2 || cleanups(it) != 0 {
+		t.Fatalf("%d processes, %d clean-up calls", len(it.Processes), cleanups(it))
+	}
+	for _, p := range it.Processes {
+		if p.Ended == nil || p.Cleanup != "" {
+			t.Errorf("process %+v: its end was seen", p)
+		}
+	}
+}
+
+func TestAProcessThatIsNotOursIsNotTouched(t *testing.T) {
+	gw := newMiniature(t)
+	foreign := gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"other/run"}}`), "sleep")
+	newBench(t, gw.URL).run(`steps: [{connect: {as: c, pid: 101}}, {send: {as: lost, rpc: process.Process/Start, body: [{text: x}]}}]`)
+	if gw.alive() != 1 {
+		t.Error("the process of somebody else was ended")
+	}
+	gw.end(foreign.pid, 0, "")
+}
+
+func TestAProcessWithoutAStartEventIsFoundByItsMark(t *testing.T) {
+	gw := newMiniature(t)
+	// It was started by a request whose answer never came.
+	gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"run1/test.script"}}`), "sleep")
+	newBench(t, gw.URL).run(`steps: [{send: {as: lost, rpc: process.Process/Start, body: [{text: x}]}}]`)
+	if gw.alive() != 0 {
+		t.Error("it was left behind")
+	}
+}
+
+func TestAnInterruptEndsTheRunWithinTwoSecondsAndCleansUp(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	b.options.Run.Jobs = 2
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := instanceOf(parse(t, "repeat: {times: 3, parallel: 3}\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
+	last := instanceOf(parse(t, "id: test.last\nexclusive: true\nsteps: [{list: {as: l}}]"))
+	e := Start(ctx, b.options, []scenarios.Instance{first, last})
+	for range 3 {
+		<-gw.spawned
+	}
+	began := time.Now()
+	cancel()
+	o := e.Wait(first)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the interrupt took %v", took)
+	}
+	if !o.Interrupted || len(o.Iterations) != 3 || o.Defect != "" {
+		t.Errorf("interrupted %v, %d iterations, defect %q", o.Interrupted, len(o.Iterations), o.Defect)
+	}
+	for _, it := range o.Iterations {
+		if p := it.Exchange("p"); p.Outcome != bundle.OutcomeAborted {
+			t.Errorf("outcome %q, want aborted", p.Outcome)
+		}
+	}
+	if n := gw.alive(); n != 0 {
+		t.Errorf("%d processes were left behind", n)
+	}
+	if s := e.Wait(last).Skip; s == nil || s.Reason != bundle.SkipInterrupted {
+		t.Errorf("what had not begun: skip %+v", s)
+	}
+	<-e.Done()
+}
+
+func TestAnInterruptEndsARunAgainstAServerThatNeverAnswers(t *testing.T) {
+	url := serve(t, streamThenSilence)
+	b := newBench(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	i := instanceOf(parse(t, "steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
+	b.options.OnStart = func(scenarios.Instance) { time.AfterFunc(50*time.Millisecond, cancel) }
+	began := time.Now()
+	o := Start(ctx, b.options, []scenarios.Instance{i}).Observations()[0]
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	if !o.Interrupted {
+		t.Error("it is not recorded as interrupted")
+	}
+	if p := o.Iterations[0].Processes; len(p) != 1 || !strings.HasPrefix(p[0].Cleanup, "failed: ") {
+		t.Errorf("processes: %+v", p)
+	}
+}

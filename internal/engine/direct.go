@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// housekeeper is an instance that belongs to no scenario, for the engine's own
+// calls. It speaks the plainest form of the protocol, which every target has.
+func (e *env) housekeeper(name string) *instance {
+	return &instance{env: e, s: &scenarios.Scenario{ID: name}, axes: plainAxes}
+}
+
+var plainAxes = bundle.Axes{Protocol: "connect", Codec: codecJSON, HTTP: "1.1", Compression: "identity"}
+
+// plain is the instance on the plainest axes: what cleans up after a scenario
+// must not depend on what the scenario tests.
+func (in *instance) plain() *instance {
+	return &instance{env: in.env, s: in.s, axes: plainAxes}
+}
+
+// direct makes one call on a connection of its own and waits until its answer is
+// complete or ctx ends.
+func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
+	req.Name, req.Step, req.Op = name, name, name
+	conn, err := transport.Dial(ctx, rec, name, in.target.Addr())
+	if err != nil {
+		return rec.Failed(req.Call, failedConn(err), err)
+	}
+	x := conn.Begin(req.Call)
+	for _, p := range req.pieces(nil) {
+		if conn.Write(ctx, p) != nil {
+			break // the connection has ended; the exchange says how
+		}
+	}
+	x.MarkSent()
+	select {
+	case <-x.Done():
+	case <-ctx.Done():
+		x.GiveUp(bundle.OutcomeNoAnswer, "nothing came in the time that was left for it")
+	}
+	conn.Close(closeFIN)
+	return x
+}
+
+// listed asks which processes are alive. ok is false when the target did not say.
+func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op string) (list []listedProcess, ok bool) {
+	req, err := in.rpcRequest(rpcList, []byte("{}"), headerPlan{})
+	if err != nil {
+		return nil, false
+	}
+	x := in.direct(ctx, rec, op, req)
+	s := x.Snapshot()
+	if s.Outcome != bundle.OutcomeComplete || s.Response == nil || s.Response.Status != 200 {
+		return nil, false
+	}
+	var m struct {
+		Processes []listedProcess `json:"processes"`
+	}
+	if json.Unmarshal(x.BodyBytes(), &m) != nil {
+		return nil, false
+	}
+	return m.Processes, true
+}
+
+// listedProcess is what the clean-up needs of an entry of List.
+type listedProcess struct {
+	PID    uint32 `json:"pid"`
+	Config struct {
+		Envs map[string]string `json:"envs"`
+	} `json:"config"`
+}
+
+// alive asks the target for anything at all, twice. An interrupted run is no
+// reason to call it dead.
+func (e *env) alive(ctx context.Context) bool {
+	rec := transport.NewRecorder(e.clock, e.secrets)
+	defer rec.Finish(nil)
+	return e.housekeeper("probe").answers(ctx, rec)
+}
+
+// answers reports whether one of two attempts at a call is answered, whatever the answer says.
+func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
+	req, err := in.rpcRequest(rpcList, []byte("{}"), headerPlan{})
+	if err != nil {
+		return true
+	}
+	for range 2 {
+		bounded, cancel := context.WithTimeout(ctx, in.probeBound())
+		s := in.direct(bounded, rec, opProbe, req).Snapshot()
+		cancel()
+		if s.Response != nil || ctx.Err() != nil {
+			return true
+		}
+		if sleep(ctx, in.poll()) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Operations of exchanges that no step of the script made.
+const (
+	opProbe   = "probe"
+	opCleanup = "cleanup"
+)
+
+// aside is a context for work that must be done although ctx may have been
+// cancelled: it lasts for normal, or for no longer than after from the moment at
+// which ctx is cancelled.
+func aside(ctx context.Context, normal, after time.Duration) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), normal)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-out.Done():
+		}
+	})
+	return out, func() {
+		stop()
+		cancel()
+	}
+}
+
+// absorb appends what a recorder of the engine's own calls holds to an
+// iteration, numbered on.
+func absorb(it *bundle.Iteration, rec *transport.Recorder) {
+	conns, exchanges := rec.Finish(nil)
+	firstConn, firstExchange := 0, len(it.Exchanges)
+	for i := range it.Conns {
+		firstConn = max(firstConn, it.Conns[i].ID+1)
+	}
+	for _, c := range conns {
+		c.ID += firstConn
+		it.Conns = append(it.Conns, c)
+	}
+	for _, x := range exchanges {
+		x.ID += firstExchange
+		if x.Conn >= 0 {
+			x.Conn += firstConn
+		}
+		it.Exchanges = append(it.Exchanges, x)
+	}
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// defaultJobs is the number of workers when the run does not say.
+const defaultJobs = 8
+
+// Options configure a run. Target, Run and Clock are required.
+type Options struct {
+	// Target is the gateway that is tested.
+	Target *target.Target
+	// Run is read only: ID, Seed, Jobs (0 is 8), Calibration and Features. An
+	// instance that needs a feature which is not present there is skipped.
+	Run *bundle.Run
+	// Clock stamps everything that is recorded.
+	Clock *transport.Clock
+	// Profile gives the names of the metrics; without it the wait for the
+	// counters to come to rest is left out.
+	Profile *scenarios.Profile
+	// Destructive and Slow allow the scenarios of that kind; they are skipped otherwise.
+	Destructive bool
+	Slow        bool
+	// Log may be nil.
+	Log *slog.Logger
+	// OnStart and OnDone tell of progress: OnStart for each instance that is run, OnDone
+	// for every one, also when it was skipped. Both may be nil; they are called
+	// from workers, one at a time, and hold the run up while they last.
+	OnStart func(scenarios.Instance)
+	OnDone  func(scenarios.Instance, *bundle.Observation)
+}
+
+// Engine runs instances on a worker pool: the shared ones in parallel, the
+// longest first; then the exclusive ones one by one; then the destructive ones
+// one by one, each followed by a probe of the target. When the target is gone
+// (a connection was refused, and the probe that follows fails as well), what
+// has not run yet is skipped.
+type Engine struct {
+	env   *env
+	o     Options
+	slots []*slot
+	index map[scenarios.Instance]*slot
+	done  chan struct{}
+
+	callbacks sync.Mutex // OnStart and OnDone one at a time
+
+	mu      sync.Mutex // guards running and the beside sets
+	running map[*slot]struct{}
+
+	gone atomic.Bool // the target has died
+	lost atomic.Bool // a process was asked for whose pid never came
+}
+
+// slot is one instance on its way to an observation.
+type slot struct {
+	instance    scenarios.Instance
+	observation *bundle.Observation // set before ready is closed
+	ready       chan struct{}
+	beside      map[string]struct{}
+}
+
+// Start begins to run the instances and returns at once. Cancel ctx to
+// interrupt: running scenarios stop and are cleaned up within two seconds and
+// recorded as interrupted, the rest is recorded as skipped.
+func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engine {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{
+		env:     newEnv(o),
+		o:       o,
+		index:   make(map[scenarios.Instance]*slot, len(instances)),
+		done:    make(chan struct{}),
+		running: make(map[*slot]struct{}),
+	}
+	for _, i := range instances {
+		s := &slot{instance: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
+		e.slots = append(e.slots, s)
+		if _, twice := e.index[i]; !twice {
+			e.index[i] = s
+		}
+	}
+	go e.run(ctx)
+	return e
+}
+
+// Wait returns the observation of one instance as soon as it is there, and nil
+// for an instance that was not given to Start.
+func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
+	s := e.index[i]
+	if s == nil {
+		return nil
+	}
+	<-s.ready
+	return s.observation
+}
+
+// Done is closed when every instance has its observation and every OnDone has returned.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Observations returns all observations in the order of the instances. It waits for Done.
+func (e *Engine) Observations() []*bundle.Observation {
+	<-e.done
+	all := make([]*bundle.Observation, len(e.slots))
+	for i, s := range e.slots {
+		all[i] = s.observation
+	}
+	return all
+}
+
+func (e *Engine) run(ctx context.Context) {
+	defer close(e.done)
+	p := e.schedule()
+	for _, s := range p.skipped {
+		e.skip(s.slot, s.skip)
+	}
+	e.runShared(ctx, p.shared)
+	e.sweep(ctx)
+	for _, s := range p.exclusive {
+		e.runOne(ctx, s)
+		e.sweep(ctx)
+	}
+	for _, s := range p.destructive {
+		e.runOne(ctx, s)
+		e.sweep(ctx)
+	}
+}
+
+// runShared runs slots on the worker pool, in their order.
+func (e *Engine) runShared(ctx context.Context, slots []*slot) {
+	jobs := e.o.Run.Jobs
+	if jobs <= 0 {
+		jobs = defaultJobs
+	}
+	queue := make(chan *slot)
+	var workers sync.WaitGroup
+	for range min(jobs, len(slots)) {
+		workers.Go(func() {
+			for s := range queue {
+				e.runOne(ctx, s)
+			}
+		})
+	}
+	for _, s := range slots {
+		queue <- s
+	}
+	close(queue)
+	workers.Wait()
+}
+
+// runOne runs one slot, or records why it was not run.
+func (e *Engine) runOne(ctx context.Context, s *slot) {
+	switch {
+	case ctx.Err() != nil:
+		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "the run was interrupted before it began"})
+		return
+	case e.gone.Load():
+		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
+		return
+	}
+	if e.o.OnStart != nil {
+		e.callbacks.Lock()
+		e.o.OnStart(s.instance)
+		e.callbacks.Unlock()
+	}
+	e.enter(s)
+	in := newInstance(e.env, s.instance)
+	o := in.observe(ctx)
+	e.leave(s)
+	o.Beside = sortedKeys(s.beside)
+	if in.refused.Load() && !e.env.alive(ctx) || in.died.Load() {
+		e.gone.Store(true)
+		e.o.Log.Error("the target has stopped answering; what is left will not be run", "scenario", o.Scenario)
+	}
+	if in.lost.Load() {
+		e.lost.Store(true)
+	}
+	e.finish(s, o)
+}
+
+// enter notes that s runs, beside all that run already.
+func (e *Engine) enter(s *slot) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for other := range e.running {
+		other.beside[s.instance.Scenario.ID] = struct{}{}
+		s.beside[other.instance.Scenario.ID] = struct{}{}
+	}
+	e.running[s] = struct{}{}
+}
+
+func (e *Engine) leave(s *slot) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.running, s)
+}
+
+func (e *Engine) skip(s *slot, why bundle.Skip) {
+	o := e.env.observation(s.instance)
+	o.Started = e.o.Clock.Stamp()
+	o.Ended = o.Started
+	o.Skip = &why
+	e.finish(s, o)
+}
+
+func (e *Engine) finish(s *slot, o *bundle.Observation) {
+	s.observation = o
+	if e.o.OnDone != nil {
+		e.callbacks.Lock()
+		e.o.OnDone(s.instance, o)
+		e.callbacks.Unlock()
+	}
+	close(s.ready)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// defaultDeadline is that of an iteration whose script names none.
+const defaultDeadline = 10 * time.Second
+
+// instance is one scenario on one set of axes while it runs.
+type instance struct {
+	*env
+	s        *scenarios.Scenario
+	axes     bundle.Axes
+	deadline time.Duration // of one iteration
+	sweep    *sweep
+	wanted   map[string]map[string][]byte // exchange -> stream -> expected bytes
+	needsEnd map[string]bool
+
+	// What the engine has to know afterwards.
+	refused atomic.Bool // a connection could not be opened
+	died    atomic.Bool // the probe after a destructive scenario failed
+	lost    atomic.Bool // a process may run whose pid was never told
+}
+
+func newInstance(e *env, i scenarios.Instance) *instance {
+	s := i.Scenario
+	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), needsEnd: needsEnd(s)}
+	in.deadline = s.Deadline.Deadline(e.cal)
+	if s.Deadline.IsZero() {
+		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)
+	}
+	seed := e.run.Seed ^ hash(s.ID, i.Axes.String())
+	in.sweep = newSweep(s.Sweep, max(1, s.Repeat.Times), seed, e.cal)
+	return in
+}
+
+// wanted are the outputs that clauses expect as a whole, by exchange and stream,
+// for the first difference from them.
+func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
+	all := make(map[string]map[string][]byte)
+	add := func(name, stream string, o *scenarios.OutputMatch) {
+		if o == nil {
+			return
+		}
+		p, set := o.Resolve(nil)
+		if !set {
+			return
+		}
+		if all[name] == nil {
+			all[name] = make(map[string][]byte)
+		}
+		all[name][stream] = p
+	}
+	for i := range s.Expect {
+		for name, m := range s.Expect[i].Subjects {
+			if m == nil {
+				continue
+			}
+			add(name, "stdout", m.Stdout)
+			add(name, "stderr", m.Stderr)
+			add(name, "pty", m.PTY)
+		}
+	}
+	return all
+}
+
+// observe runs the instance to its end and returns all that was seen. It never
+// fails: a defect of Assay is part of the observation.
+func (in *instance) observe(ctx context.Context) *bundle.Observation {
+	o := in.observation(scenarios.Instance{Scenario: in.s, Axes: in.axes})
+	o.Started = in.clock.Stamp()
+	if err := guard(func() error { in.observeInto(ctx, o); return nil }); err != nil {
+		o.Defect = err.Error()
+	}
+	o.Ended = in.clock.Stamp()
+	return o
+}
+
+func (in *instance) observeInto(ctx context.Context, o *bundle.Observation) {
+	counted := hasMetrics(in.s)
+	var before bundle.Scrape
+	if counted {
+		before = in.scrape(ctx, "before", around)
+		o.Scrapes = append(o.Scrapes, before)
+	}
+	r := newRepeater(in)
+	r.run(ctx)
+	r.into(o)
+	if counted && ctx.Err() == nil {
+		o.Scrapes = append(o.Scrapes, in.scrapeAtRest(ctx, before))
+	}
+	o.Interrupted = o.Interrupted || counted && ctx.Err() != nil
+	if in.s.Destructive && len(o.Iterations) > 0 && ctx.Err() == nil {
+		in.probe(ctx, &o.Iterations[len(o.Iterations)-1])
+	}
+}
+
+// hasMetrics reports whether a clause is about the metrics.
+func hasMetrics(s *scenarios.Scenario) bool {
+	for i := range s.Expect {
+		if len(s.Expect[i].Metrics) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasOrders reports whether a clause is about the interleavings of a race.
+func hasOrders(s *scenarios.Scenario) bool {
+	for i := range s.Expect {
+		if len(s.Expect[i].Orders) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// probe asks a target that a destructive scenario has just run on whether it is
+// alive; the calls are recorded as exchanges of Op probe in its last iteration.
+func (in *instance) probe(ctx context.Context, last *bundle.Iteration) {
+	rec := transport.NewRecorder(in.clock, in.secrets)
+	in.died.Store(!in.plain().answers(ctx, rec))
+	absorb(last, rec)
+}

@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// iteration is one run of a scenario's steps.
+type iteration struct {
+	in    *instance
+	index int
+	rec   *transport.Recorder
+	vars  map[string]time.Duration // of the sweep
+
+	mu       sync.Mutex
+	handles  []*handle
+	byName   map[string]*handle
+	attached map[int]bool // connections on which raw bytes called Connect
+	awaits   []bundle.Await
+	scrapes  []bundle.Scrape
+}
+
+// result is a finished iteration.
+type result struct {
+	bundle.Iteration
+	scrapes     []bundle.Scrape
+	dropped     []string
+	expired     bool // its steps stopped at a wait that was not met
+	interrupted bool
+	refused     bool // a connection could not be opened
+	lost        bool // a process may run whose pid was never told
+}
+
+// iterate runs the steps once: the steps themselves within the iteration's
+// deadline, then what the clauses still need to see, then the clean-up, which has
+// its own bounds and is done in any case.
+func (in *instance) iterate(ctx context.Context, index int) (out result) {
+	it := &iteration{
+		in: in, index: index, vars: in.sweep.at(index),
+		rec:    transport.NewRecorder(in.clock, in.secrets),
+		byName: make(map[string]*handle), attached: make(map[int]bool),
+	}
+	out.Index = index
+	out.Started = in.clock.Stamp()
+	err := guard(func() error {
+		ctx, cancel := context.WithTimeout(ctx, in.deadline)
+		defer cancel()
+		err := it.steps(ctx, in.s.Steps)
+		return it.settle(ctx, err)
+	})
+	out.interrupted = errors.Is(err, errInterrupted)
+	out.expired = errors.Is(err, errExpired)
+	if err != nil && !out.interrupted && !out.expired {
+		out.Defect = err.Error()
+	}
+	err = guard(func() error { it.conclude(ctx, &out); return nil })
+	if err != nil && out.Defect == "" {
+		out.Defect = err.Error()
+	}
+	out.Ended = in.clock.Stamp()
+	return out
+}
+
+// conclude ends what is still under way, collects the record, and cleans up.
+func (it *iteration) conclude(ctx context.Context, out *result) {
+	it.giveUp(ctx, out)
+	out.Conns, out.Exchanges = it.rec.Finish(it.in.wanted)
+	out.dropped = it.rec.Dropped()
+	for i := range out.Exchanges {
+		if note := thin(&out.Exchanges[i]); note != "" {
+			out.dropped = append(out.dropped, note)
+		}
+	}
+	out.Processes = it.processes(out.Exchanges)
+	out.lost = startLost(out.Exchanges)
+	for i := range out.Conns {
+		out.refused = out.refused || out.Conns[i].DialError != ""
+	}
+	it.cleanup(ctx, &out.Iteration)
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	out.Awaits = it.awaits
+	out.scrapes = it.scrapes
+	out.Vars = it.variables(out.Exchanges)
+}
+
+// variables are the values that this iteration's variables had.
+func (it *iteration) variables(exchanges []bundle.Exchange) map[string]string {
+	vars := make(map[string]string)
+	for name, d := range it.vars {
+		vars[name] = strconv.FormatInt(int64(d), 10)
+	}
+	for i := range exchanges {
+		if pid := pidOf(&exchanges[i]); pid != 0 && exchanges[i].Name != "" {
+			vars[exchanges[i].Name+".pid"] = strconv.FormatUint(uint64(pid), 10)
+		}
+	}
+	for _, h := range it.handles {
+		if h.tag != "" {
+			vars[h.name+".tag"] = h.tag
+		}
+	}
+	if len(vars) == 0 {
+		return nil
+	}
+	return vars
+}
+
+// steps runs steps one after the other and stops at the first that fails.
+func (it *iteration) steps(ctx context.Context, steps []scenarios.Step) error {
+	for i := range steps {
+		if err := it.step(ctx, &steps[i], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step runs one step to its end. as names its exchange where the script does not.
+func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) error {
+	ctx = withStep(ctx, st.At)
+	began := it.in.clock.Stamp()
+	a, err := it.prepare(ctx, st, as)
+	if err == nil {
+		err = a.run(ctx)
+	}
+	if errors.Is(err, errExpired) && !errors.Is(err, errUnconnected) {
+		it.explain(st, began)
+	}
+	return inStep(st, err)
+}
+
+// explain records that a step was cut by the iteration's deadline, unless a wait
+// that was not met says so already.
+func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if slices.ContainsFunc(it.awaits, func(a bundle.Await) bool { return !a.Met }) {
+		return
+	}
+	it.awaits = append(it.awaits, bundle.Await{
+		Step: st.At, On: "the iteration", What: "time enough for the step", Began: began, Ended: it.in.clock.Stamp(),
+		Deadline: int64(it.in.deadline),
+	})
+}
+
+// action is a step that is ready: fire does what it is about, settle waits for
+// what it waits for. All that takes time beforehand (resolving variables,
+// rendering bytes, opening a connection) has been done, so that a race is between
+// the bytes themselves.
+type action struct {
+	fire   func(context.Context) error
+	settle func(context.Context) error // may be nil
+}
+
+func (a action) run(ctx context.Context) error {
+	if err := a.fire(ctx); err != nil || a.settle == nil {
+		return err
+	}
+	return a.settle(ctx)
+}
+
+// prepare makes an action of a step.
+func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string) (action, error) {
+	if r, ok := it.requestStep(st); ok {
+		return it.prepareCall(ctx, st, as, r)
+	}
+	switch {
+	case st.Open != nil:
+		return it.prepareOpen(st.Open)
+	case st.Write != nil:
+		return it.prepareWrite(ctx, st)
+	case st.Await != nil:
+		return fires(func(ctx context.Context) error { return it.await(ctx, st.Await) })
+	case st.Close != nil:
+		return it.prepareClose(st.Close)
+	case st.Read != nil:
+		return it.prepareRead(st.Read)
+	case st.Scrape != nil:
+		return fires(func(ctx context.Context) error { return it.scrapeStep(ctx, st.Scrape) })
+	case st.Pause != nil:
+		return fires(func(ctx context.Context) error { return sleep(ctx, st.Pause.Resolve(it.in.cal)) })
+	case st.Parallel != nil:
+		return fires(func(ctx context.Context) error { return it.parallel(ctx, st.Parallel) })
+	case st.Race != nil:
+		return fires(func(ctx context.Context) error { return it.race(ctx, st.Race) })
+	}
+	return action{}, errors.New("the step is empty")
+}
+
+func fires(f func(context.Context) error) (action, error) { return action{fire: f}, nil }
+
+// parallel runs steps beside each other and waits for all of them.
+func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error {
+	errs := make([]error, len(steps))
+	var all sync.WaitGroup
+	for i := range steps {
+		all.Go(func() {
+			errs[i] = guard(func() error { return it.step(ctx, &steps[i], "") })
+		})
+	}
+	all.Wait()
+	return worst(errs...)
+}
+
+// worst is the error that counts of several: a defect first, then an interrupt,
+// then a wait that was not met.
+func worst(errs ...error) error {
+	var expired, interrupted error
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case errors.Is(err, errInterrupted):
+			interrupted = err
+		case errors.Is(err, errExpired):
+			expired = err
+		default:
+			return err
+		}
+	}
+	if interrupted != nil {
+		return interrupted
+	}
+	return expired
+}
+
+// guard turns a panic into an error: a defect of Assay must not end the run.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, stack())
+		}
+	}()
+	return f()
+}
+
+// stack is the part of the stack that says where a panic came from, without
+// the frames of the recovery itself.
+func stack() string {
+	lines := strings.Split(string(debug.Stack()), "\n")
+	const skip, keep = 9, 24
+	return strings.Join(lines[min(skip, len(lines)):min(skip+keep, len(lines))], "\n")
+}
+
+// stepError is a defect with the place in the script where it was found.
+type stepError struct {
+	at  string
+	err error
+}
+
+func (e *stepError) Error() string { return e.at + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// inStep adds the place to a defect that has none yet.
+func inStep(st *scenarios.Step, err error) error {
+	var placed *stepError
+	if err == nil || errors.Is(err, errExpired) || errors.Is(err, errInterrupted) || errors.As(err, &placed) {
+		return err
+	}
+	return &stepError{at: st.At, err: err}
+}
+
+// stepKey carries the place of the step that is running, for the record.
+type stepKey struct{}
+
+func withStep(ctx context.Context, at string) context.Context {
+	return context.WithValue(ctx, stepKey{}, at)
+}
+
+func stepOf(ctx context.Context) string {
+	at, _ := ctx.Value(stepKey{}).(string)
+	return at
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/judge"
+)
+
+const (
+	defaultBudget = 15 * time.Second
+	// maxIterations bounds a race that never gets its orders on a fast target.
+	maxIterations = 5000
+	// maxExpired is how many iterations may end at a wait that was not met before
+	// the rest is left out: they would show the same again, a deadline each.
+	maxExpired = 3
+	// maxWhole is how long the iterations of one instance may take in all, in
+	// deadlines of one.
+	maxWhole = 12
+)
+
+// repeater runs the iterations of an instance: the times that the script says,
+// several beside each other, and of a race more, until each order has its minimum
+// or the budget is spent.
+type repeater struct {
+	in       *instance
+	times    int
+	parallel int
+	budget   time.Duration
+	began    time.Time
+
+	mu      sync.Mutex
+	next    int
+	results []*result
+	orders  *orderCount
+	keep    *keeper
+	expired int
+	stop    string // why no further iteration is begun
+	spent   bool
+	cut     bool // by an interrupt
+}
+
+func newRepeater(in *instance) *repeater {
+	rep := in.s.Repeat
+	r := &repeater{
+		in: in, times: max(1, rep.Times), parallel: max(1, rep.Parallel), budget: rep.Budget.Deadline(in.cal),
+		orders: newOrderCount(in),
+	}
+	if rep.Budget.IsZero() {
+		r.budget = in.scaled(defaultBudget)
+	}
+	r.keep = newKeeper(r.times)
+	return r
+}
+
+func (r *repeater) run(ctx context.Context) {
+	r.began = time.Now()
+	workers := r.parallel
+	if !r.orders.any() {
+		workers = min(workers, r.times)
+	}
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for {
+				index, ok := r.take(ctx)
+				if !ok {
+					return
+				}
+				out := r.in.iterate(ctx, index)
+				r.put(&out)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// take says which iteration is next, if any.
+func (r *repeater) take(ctx context.Context) (index int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil {
+		r.cut = r.cut || r.next < r.times || r.orders.any() && !r.orders.complete()
+		return 0, false
+	}
+	if r.stop != "" {
+		return 0, false
+	}
+	if r.next > 0 && time.Since(r.began) > maxWhole*r.in.deadline+r.budget {
+		r.stop = "the time for all of them was spent"
+		return 0, false
+	}
+	if r.next >= r.times && !r.more() {
+		return 0, false
+	}
+	r.next++
+	return r.next - 1, true
+}
+
+// more reports whether a race that has run its least number of times goes on.
+func (r *repeater) more() bool {
+	switch {
+	case !r.orders.any() || r.orders.complete():
+		return false
+	case time.Since(r.began) >= r.budget || r.next >= maxIterations:
+		r.spent = true
+		return false
+	}
+	return true
+}
+
+// put takes a finished iteration.
+func (r *repeater) put(out *result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	order := r.orders.add(&out.Iteration)
+	r.keep.trim(out, order)
+	r.results = append(r.results, out)
+	if out.expired {
+		r.expired++
+	}
+	switch {
+	case out.refused:
+		r.in.refused.Store(true)
+		r.stop = "the target refused a connection"
+	case r.expired >= max(maxExpired, r.parallel/2) && r.stop == "":
+		r.stop = fmt.Sprintf("%d iterations had ended at a wait that was not met", r.expired)
+	case out.Defect != "":
+		r.stop = "one of them showed a defect of Assay"
+	}
+	if out.lost {
+		r.in.lost.Store(true)
+	}
+}
+
+// into writes the outcome of all iterations to an observation, in their order.
+func (r *repeater) into(o *bundle.Observation) {
+	slices.SortFunc(r.results, func(a, b *result) int { return cmp.Compare(a.Index, b.Index) })
+	for _, out := range r.results {
+		o.Iterations = append(o.Iterations, out.Iteration)
+		o.Scrapes = append(o.Scrapes, out.scrapes...)
+		o.Interrupted = o.Interrupted || out.interrupted
+		for _, d := range out.dropped {
+			o.Dropped = append(o.Dropped, fmt.Sprintf("iteration %d: %s", out.Index, d))
+		}
+		if out.Defect != "" && o.Defect == "" {
+			o.Defect = fmt.Sprintf("iteration %d: %s", out.Index, out.Defect)
+		}
+	}
+	if len(r.results) < r.times && r.stop != "" {
+		o.Dropped = append(o.Dropped, fmt.Sprintf("%d of %d iterations were run, since %s", len(r.results), r.times, r.stop))
+	}
+	if note := r.keep.note(); note != "" {
+		o.Dropped = append(o.Dropped, note)
+	}
+	o.Interrupted = o.Interrupted || r.cut
+	o.BudgetSpent = r.spent && !r.orders.complete()
+}
+
+// orderCount counts the interleavings of a race, for each clause that names some.
+type orderCount struct {
+	in     *instance
+	counts []map[string]int // by clause, in the script's order
+}
+
+func newOrderCount(in *instance) *orderCount {
+	c := &orderCount{in: in, counts: make([]map[string]int, len(in.s.Expect))}
+	for i := range c.counts {
+		c.counts[i] = make(map[string]int)
+	}
+	return c
+}
+
+func (c *orderCount) any() bool { return hasOrders(c.in.s) }
+
+// add counts one iteration and returns the name of its order in the first
+// clause that has orders, "" when it is none of them.
+func (c *orderCount) add(it *bundle.Iteration) string {
+	first := ""
+	seen := false
+	for i := range c.in.s.Expect {
+		orders := c.in.s.Expect[i].Orders
+		if len(orders) == 0 {
+			continue
+		}
+		name := judge.Order(orders, c.in.run, it)
+		if name != "" {
+			c.counts[i][name]++
+		}
+		if !seen {
+			first, seen = name, true
+		}
+	}
+	return first
+}
+
+// complete reports whether every order has its minimum.
+func (c *orderCount) complete() bool {
+	for i := range c.in.s.Expect {
+		for _, o := range c.in.s.Expect[i].Orders {
+			if c.counts[i][o.Name] < o.Min {
+				return false
+			}
+		}
+	}
+	return true
+}

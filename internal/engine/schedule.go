@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// plan is the order in which slots run.
+type plan struct {
+	shared, exclusive, destructive []*slot
+	skipped                        []skipped
+}
+
+type skipped struct {
+	slot *slot
+	skip bundle.Skip
+}
+
+// schedule sorts the slots: what cannot run is skipped, shared ones are ordered
+// so that the longest begin first (the wall time then comes near to the longest
+// of them), and the others keep their order.
+func (e *Engine) schedule() plan {
+	var p plan
+	for _, s := range e.slots {
+		sc := s.instance.Scenario
+		why := e.refuse(s.instance)
+		switch {
+		case why != nil:
+			p.skipped = append(p.skipped, skipped{s, *why})
+		case sc.Destructive:
+			p.destructive = append(p.destructive, s)
+		case sc.Exclusive:
+			p.exclusive = append(p.exclusive, s)
+		default:
+			p.shared = append(p.shared, s)
+		}
+	}
+	cal := e.o.Run.Calibration
+	slices.SortStableFunc(p.shared, func(a, b *slot) int {
+		return cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal))
+	})
+	return p
+}
+
+// refuse says why an instance is not run, or nil.
+func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
+	var missing []string
+	for _, id := range needs(i) {
+		// A probe that gave no answer is no reason to look away: the scenario will tell.
+		if s := e.o.Run.Features[id].State; s != bundle.FeaturePresent && s != bundle.FeatureUnknown {
+			missing = append(missing, id)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return &bundle.Skip{Reason: bundle.SkipFeature, Detail: strings.Join(missing, ", ")}
+	case i.Scenario.Destructive && !e.o.Destructive:
+		return &bundle.Skip{Reason: bundle.SkipDestructive, Detail: "it may kill the target; --destructive runs it"}
+	case !i.Scenario.Slow.IsZero() && !e.o.Slow:
+		wait := i.Scenario.Slow.Resolve(e.o.Run.Calibration).Round(time.Millisecond)
+		return &bundle.Skip{Reason: bundle.SkipSlow, Detail: "it waits " + wait.String() + "; --slow runs it"}
+	}
+	return nil
+}
+
+// needs are the features that the script names, and those that the axes imply.
+func needs(i scenarios.Instance) []string {
+	ids := slices.Clone(i.Scenario.Needs)
+	if i.Axes.Codec == codecProto {
+		ids = append(ids, "codec.proto")
+	}
+	if i.Axes.Compression == compressionGzip {
+		ids = append(ids, "compress.gzip")
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// The least that a step costs in an estimate: scenarios compete for the
+// processor, so a call takes longer than it did in the calibration.
+const (
+	leastTrip  = int64(time.Millisecond)
+	leastSpawn = int64(5 * time.Millisecond)
+)
+
+// estimate guesses how long a scenario takes, good enough to put the long ones
+// first: what it waits for by itself, and a spawn and two round trips a step.
+func estimate(s *scenarios.Scenario, cal bundle.Calibration) time.Duration {
+	cal.RTT, cal.Spawn = max(cal.RTT, leastTrip), max(cal.Spawn, leastSpawn)
+	one := stepsEstimate(s.Steps, cal)
+	times, parallel := max(1, s.Repeat.Times), max(1, s.Repeat.Parallel)
+	total := s.Slow.Resolve(cal) + one*time.Duration(times)/time.Duration(min(times, parallel))
+	if hasOrders(s) {
+		total += s.Repeat.Budget.Resolve(cal) / 4
+	}
+	return total
+}
+
+func stepsEstimate(steps []scenarios.Step, cal bundle.Calibration) time.Duration {
+	var sum time.Duration
+	for i := range steps {
+		st := &steps[i]
+		sum += 2 * time.Duration(cal.RTT)
+		switch {
+		case st.Start != nil:
+			sum += time.Duration(cal.Spawn)
+			if st.Start.TimeoutMS != nil && *st.Start.TimeoutMS > 0 {
+				sum += time.Duration(min(*st.Start.TimeoutMS, 10_000)) * time.Millisecond
+			}
+		case st.Pause != nil:
+			sum += st.Pause.Resolve(cal)
+		case st.Await != nil:
+			sum += st.Await.Silence.Resolve(cal)
+		case st.Parallel != nil:
+			sum += stepsEstimate(st.Parallel, cal)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	b.options.Run.Jobs = 4
+	b.options.Destructive = true
+	shared := func(id string) scenarios.Instance {
+		return instanceOf(parse(t, "id: "+id+"\nsteps: [{start: {as: p, sh: sleep}}, {pause: 100ms}]"))
+	}
+	alone := func(id, kind string) scenarios.Instance {
+		return instanceOf(parse(t, "id: "+id+"\n"+kind+": true\nsteps: [{list: {as: l}}, {pause: 10ms}]"))
+	}
+	is := []scenarios.Instance{
+		alone("test.z", "destructive"), alone("test.x", "exclusive"), shared("test.a"), alone("test.y", "exclusive"), shared("test.b"),
+	}
+	var mu sync.Mutex
+	var began, done []string
+	b.options.OnStart = func(i scenarios.Instance) {
+		mu.Lock()
+		defer mu.Unlock()
+		began = append(began, i.Scenario.ID)
+	}
+	b.options.OnDone = func(i scenarios.Instance, _ *bundle.Observation) { done = append(done, i.Scenario.ID) }
+	all := b.start(is...).Observations()
+
+	if slices.Sort(began[:2]); !slices.Equal(began, []string{"test.a", "test.b", "test.x", "test.y", "test.z"}) || len(done) != 5 {
+		t.Errorf("began %v, done %v", began, done)
+	}
+	for i, o := range all {
+		if o.Scenario != is[i].Scenario.ID {
+			t.Errorf("observation %d is of %s", i, o.Scenario)
+		}
+	}
+	if !slices.Equal(all[2].Beside, []string{"test.b"}) || !slices.Equal(all[4].Beside, []string{"test.a"}) {
+		t.Errorf("beside: %v and %v", all[2].Beside, all[4].Beside)
+	}
+	for _, i := range []int{0, 1, 3} {
+		if len(all[i].Beside) != 0 {
+			t.Errorf("%s ran beside %v", all[i].Scenario, all[i].Beside)
+		}
+	}
+	if all[1].Ended.N > all[3].Started.N || all[3].Ended.N > all[0].Started.N || all[2].Ended.N > all[1].Started.N {
+		t.Error("an exclusive or destructive scenario began before the others had ended")
+	}
+	last := all[0].Iterations[0].Exchanges
+	if x := last[len(last)-1]; x.Op != opProbe || x.Response == nil {
+		t.Errorf("the destructive scenario is not followed by a probe but by %s", x.Op)
+	}
+}
+
+func TestTheLongestBeginFirst(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	b.options.Slow = true
+	e := &Engine{o: b.options}
+	for _, text := range []string{
+		"id: test.quick\nsteps: [{list: {as: l}}]",
+		"id: test.pause\nsteps: [{list: {as: l}}, {pause: 2s}]",
+		"id: test.slow\nslow: 65s\nsteps: [{list: {as: l}}]",
+		"id: test.repeat\nrepeat: {times: 100, parallel: 2}\nsteps: [{start: {as: l, sh: x}}]",
+	} {
+		e.slots = append(e.slots, &slot{instance: instanceOf(parse(t, text))})
+	}
+	var order []string
+	for _, s := range e.schedule().shared {
+		order = append(order, s.instance.Scenario.ID)
+	}
+	if want := []string{"test.slow", "test.pause", "test.repeat", "test.quick"}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+func TestWhatCannotRunIsSkippedWithItsReason(t *testing.T) {
+	gw := newMiniature(t)
+	for name, tc := range map[string]struct {
+		script string
+		axes   bundle.Axes
+		reason bundle.SkipReason
+		detail string
+	}{
+		"features that are absent; one that the probe could not tell is tried": {
+			"needs: [process.pty, process.start, process.user]\nsteps: [{list: {as: l}}]", plainAxes,
+			bundle.SkipFeature, "process.pty",
+		},
+		"a codec that the axes imply": {
+			"steps: [{list: {as: l}}]", bundle.Axes{Protocol: "connect", Codec: "proto", HTTP: "1.1", Compression: "gzip"},
+			bundle.SkipFeature, "codec.proto, compress.gzip",
+		},
+		"a destructive one": {
+			"destructive: true\nsteps: [{list: {as: l}}]", plainAxes,
+			bundle.SkipDestructive, "it may kill the target; --destructive runs it",
+		},
+		"a slow one": {
+			"slow: 65s\nsteps: [{list: {as: l}}]", plainAxes,
+			bundle.SkipSlow, "it waits 1m5s; --slow runs it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, gw.URL)
+			f := b.options.Run.Features
+			f["process.pty"] = bundle.Feature{State: bundle.FeatureAbsent}
+			f["process.user"] = bundle.Feature{State: bundle.FeatureUnknown}
+			delete(f, "codec.proto")
+			delete(f, "compress.gzip")
+			o := b.start(scenarios.Instance{Scenario: parse(t, tc.script), Axes: tc.axes}).Observations()[0]
+			if o.Skip == nil || o.Skip.Reason != tc.reason || o.Skip.Detail != tc.detail || len(o.Iterations) != 0 {
+				t.Errorf("skip %+v, want %s: %s", o.Skip, tc.reason, tc.detail)
+			}
+		})
+	}
+}
+
+func TestATargetThatDiesIsNotAskedAnyFurther(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	b.options.Destructive = true
+	kills := instanceOf(parse(t, "id: test.kills\ndestructive: true\nsteps: [{list: {as: l}}]"))
+	next := instanceOf(parse(t, "id: test.next\ndestructive: true\nsteps: [{list: {as: l}}]"))
+	// The target dies when the first scenario has made its call.
+	b.options.OnStart = func(i scenarios.Instance) {
+		if i == kills {
+			gw.Close()
+		}
+	}
+	all := b.start(kills, next).Observations()
+	if all[0].Skip != nil {
+		t.Errorf("the first: %+v", all[0].Skip)
+	}
+	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipTargetGone {
+		t.Errorf("the next: skip %+v, want target-gone", s)
+	}
+}
+
+func TestWaitKnowsOnlyWhatWasStarted(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	e := b.start()
+	if o := e.Wait(instanceOf(parse(t, "steps: [{list: {as: l}}]"))); o != nil {
+		t.Errorf("got %+v", o)
+	}
+	<-e.Done()
+}
+
+func TestADefectEndsTheScenarioAndNotTheRun(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	broken := parse(t, "steps: [{parallel: [{list: {as: l}}, {list: {as: m}}]}]")
+	broken.Steps[0].Parallel[1] = scenarios.Step{At: "steps[0].parallel[1]"}
+	worse := parse(t, "steps: [{list: {as: l}}]")
+	worse.Steps[0].List = nil
+	worse.Steps[0].Parallel = []scenarios.Step{{Await: &scenarios.Await{On: "nobody", Done: true}}}
+	good := parse(t, "steps: [{list: {as: l}}]")
+	all := b.start(instanceOf(broken), instanceOf(worse), instanceOf(good)).Observations()
+	if want := "iteration 0: steps[0].parallel[1]: the step is empty"; all[0].Defect != want {
+		t.Errorf("defect %q, want %q", all[0].Defect, want)
+	}
+	if all[1].Defect == "" {
+		t.Error("a name that nobody has is no defect")
+	}
+	if all[2].Defect != "" || all[2].Iterations[0].Exchange("l").Outcome != bundle.OutcomeComplete {
+		t.Errorf("the good one: %+v", all[2])
+	}
+}
+
+func TestAPanicIsADefect(t *testing.T) {
+	err := guard(func() error { panic("oops") })
+	if err == nil || err.Error()[:11] != "panic: oops" {
+		t.Errorf("got %v", err)
+	}
+}

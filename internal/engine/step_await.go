@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// await waits for what the step names. It is recorded in any case; when it is
+// not met the steps end there.
+func (it *iteration) await(ctx context.Context, a *scenarios.Await) error {
+	h, err := it.handle(a.On)
+	if err != nil {
+		return err
+	}
+	if h.x == nil && h.conn == nil {
+		return errUnconnected
+	}
+	if !a.Silence.IsZero() {
+		return it.awaitSilence(ctx, h, a)
+	}
+	w, err := it.awaited(h, a)
+	if err != nil {
+		return err
+	}
+	w.record = true
+	w.within = a.Within.Deadline(it.in.cal)
+	return it.wait(ctx, w)
+}
+
+// awaited is the waiting of an await step that has one condition.
+func (it *iteration) awaited(h *handle, a *scenarios.Await) (waiting, error) {
+	switch {
+	case a.Bytes > 0:
+		return it.needConn(h, "bytes "+strconv.FormatInt(a.Bytes, 10), func() bool {
+			n, _ := h.conn.Received()
+			return n >= a.Bytes
+		})
+	case a.Closed:
+		return it.needConn(h, "closed", func() bool { return h.conn.PeerClosed() })
+	case a.Event != "":
+		return it.onAnswer(h, "event "+a.Event, func(x *transport.Exchange) bool {
+			s := x.Snapshot()
+			return hasEvent(&s, bundle.EventKind(a.Event))
+		}), nil
+	case a.Output != "":
+		return it.onAnswer(h, "output "+strconv.Quote(a.Output), outputHas(a.Output)), nil
+	case a.Status:
+		return it.onAnswer(h, "head", func(x *transport.Exchange) bool { return x.Snapshot().Response != nil }), nil
+	case a.Frames > 0:
+		return it.onAnswer(h, "frames "+strconv.Itoa(a.Frames), func(x *transport.Exchange) bool {
+			return len(x.Snapshot().Frames) >= a.Frames
+		}), nil
+	case a.Done:
+		return it.onAnswer(h, "done", returned), nil
+	}
+	return waiting{}, errors.New("the await has no condition")
+}
+
+func (it *iteration) needConn(h *handle, what string, met func() bool) (waiting, error) {
+	if h.conn == nil {
+		return waiting{}, errUnconnected
+	}
+	return it.onConn(h, what, met), nil
+}
+
+// onAnswer waits for a state of an exchange; for a connection that was opened by
+// itself, of the last exchange on it.
+func (it *iteration) onAnswer(h *handle, what string, met func(*transport.Exchange) bool) waiting {
+	if h.x != nil {
+		w := it.onExchange(h, what, nil)
+		w.met = func() bool { return met(h.x) }
+		return w
+	}
+	w := it.onConn(h, what, func() bool {
+		x := it.answerOn(h.conn)
+		return x != nil && met(x)
+	})
+	w.handle = h
+	return w
+}
+
+// answerOn is the exchange that bytes on a connection belong to: the last that
+// a step began there, or the one that raw writes began.
+func (it *iteration) answerOn(conn *transport.Conn) *transport.Exchange {
+	if x := conn.Raw(); x != nil {
+		return x
+	}
+	var last *transport.Exchange
+	for _, h := range it.all() {
+		if h.conn == conn && h.x != nil {
+			last = h.x
+		}
+	}
+	return last
+}
+
+// outputHas looks for text in each output, and never twice at the same bytes.
+func outputHas(text string) func(*transport.Exchange) bool {
+	want := []byte(text)
+	var seen [len(outputStreams)]int
+	return func(x *transport.Exchange) bool {
+		for i, stream := range outputStreams {
+			out := x.Output(stream)
+			from := max(0, min(seen[i], len(out))-len(want)+1)
+			if bytes.Contains(out[from:], want) {
+				return true
+			}
+			seen[i] = len(out)
+		}
+		return false
+	}
+}
+
+// outputStreams are the streams of a process.
+var outputStreams = [...]string{"stdout", "stderr", "pty"}
+
+// awaitSilence waits until nothing has come for a while; each byte begins it anew.
+func (it *iteration) awaitSilence(ctx context.Context, h *handle, a *scenarios.Await) error {
+	if h.conn == nil {
+		return errUnconnected
+	}
+	want := a.Silence.Resolve(it.in.cal)
+	ctx, cancel := it.bounded(ctx, a.Within.Deadline(it.in.cal))
+	defer cancel()
+	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: fmt.Sprintf("silence %v", want), Began: it.in.clock.Stamp()}
+	if end, ok := ctx.Deadline(); ok {
+		record.Deadline = int64(time.Until(end))
+	}
+	err := it.silent(ctx, h.conn, want)
+	record.Ended = it.in.clock.Stamp()
+	record.Met = err == nil
+	if !errors.Is(err, errInterrupted) {
+		it.addAwait(record)
+	}
+	return err
+}
+
+func (it *iteration) silent(ctx context.Context, conn *transport.Conn, want time.Duration) error {
+	for {
+		changed := conn.Changed()
+		before, _ := conn.Received()
+		timer := time.NewTimer(want)
+		select {
+		case <-timer.C:
+			if now, _ := conn.Received(); now == before {
+				return nil
+			}
+		case <-changed:
+		case <-ctx.Done():
+			timer.Stop()
+			return ended(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// bounded is ctx with a further deadline; 0 is none.
+func (it *iteration) bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}

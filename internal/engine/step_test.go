@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
+	const hello = `{start: {as: p, sh: echo hello, wait: none}}`
+	const sleeper = `{start: {as: p, sh: sleep}}`
+	for name, tc := range map[string]struct {
+		before, await, what string
+		met                 bool
+	}{
+		"an event that comes":          {hello, `{on: p, event: end}`, "event end", true},
+		"an event that never comes":    {sleeper, `{on: p, event: end, within: 50ms}`, "event end", false},
+		"an event after the answer":    {hello, `{on: p, event: keepalive}`, "event keepalive", false},
+		"output that comes":            {hello, `{on: p, output: llo}`, `output "llo"`, true},
+		"output that never comes":      {hello, `{on: p, output: bye}`, `output "bye"`, false},
+		"a head":                       {sleeper, `{on: p, status: true}`, "head", true},
+		"frames that come":             {hello, `{on: p, frames: 4}`, "frames 4", true},
+		"frames that never come":       {sleeper, `{on: p, frames: 2, within: 50ms}`, "frames 2", false},
+		"bytes":                        {sleeper, `{on: p, bytes: 20}`, "bytes 20", true},
+		"bytes that never come":        {sleeper, `{on: p, bytes: 100000, within: 50ms}`, "bytes 100000", false},
+		"the end of an answer":         {hello, `{on: p, done: true}`, "done", true},
+		"no end of an answer":          {sleeper, `{on: p, done: true, within: 50ms}`, "done", false},
+		"silence":                      {sleeper, `{on: p, silence: 30ms}`, "silence 30ms", true},
+		"silence longer than the time": {sleeper, `{on: p, silence: 1s, within: 50ms}`, "silence 1s", false},
+		"a connection that stays open": {sleeper, `{on: p, closed: true, within: 50ms}`, "closed", false},
+		"an answer to raw bytes": {
+			`{open: {as: p}}, {write: {to: p, shape: plain, of: [{text: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"}]}}`,
+			`{on: p, status: true}`, "head", true,
+		},
+		"a close by the peer": {
+			`{open: {as: p}}, {write: {to: p, of: [{text: "nonsense\r\n\r\n"}]}}`,
+			`{on: p, closed: true}`, "closed", true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gw := newMiniature(t)
+			o := newBench(t, gw.URL).run("steps: [" + tc.before + ", {await: " + tc.await + "}, {list: {as: l}}]\nexpect: {l: ok}")
+			it := &o.Iterations[0]
+			if len(it.Awaits) != 1 {
+				t.Fatalf("awaits: %+v", it.Awaits)
+			}
+			a := it.Awaits[0]
+			if a.Met != tc.met || a.What != tc.what || a.On != "p" || !strings.HasPrefix(a.Step, "steps[") {
+				t.Errorf("await %+v, want %q met: %v", a, tc.what, tc.met)
+			}
+			if a.Deadline <= 0 || !a.Began.Before(a.Ended) {
+				t.Errorf("await %+v: want a deadline and times in order", a)
+			}
+			if went := it.Exchange("l") != nil; went != tc.met {
+				t.Errorf("the next step ran: %v", went)
+			}
+		})
+	}
+}
+
+func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - start: {as: p, sh: read x}
+  - parallel:
+      - await: {on: p, silence: 80ms}
+      - race: {offset: 40ms, a: {pause: 1ms}, b: {input: {to: p, data: x}}}
+`)
+	it := &o.Iterations[0]
+	var end int64
+	for _, e := range it.Exchange("p").Events {
+		end = max(end, e.At.T)
+	}
+	if a := it.Awaits[0]; !a.Met || a.Ended.T-end < int64(75*time.Millisecond) {
+		t.Errorf("silence was met %v after the last byte", time.Duration(a.Ended.T-end))
+	}
+}
+
+func TestASendWaitsForWhatItSays(t *testing.T) {
+	const sleep = `rpc: process.Process/Start, body: [{envelope: {json: {process: {cmd: x, args: [sleep]}}}}]`
+	for name, tc := range map[string]struct {
+		wait    string
+		expired bool
+	}{
+		"the head":             {"wait: head", false},
+		"the start event":      {"wait: start", false},
+		"nothing":              {"wait: none", false},
+		"the end, in its time": {"within: 60ms", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gw := newMiniature(t)
+			o := newBench(t, gw.URL).run("steps: [{send: {as: p, " + sleep + ", " + tc.wait + "}}, {list: {as: l}}]\nexpect: {l: ok}")
+			it := &o.Iterations[0]
+			if expired := it.Exchange("l") == nil; expired != tc.expired {
+				t.Errorf("expired: %v", expired)
+			}
+			want := bundle.OutcomeAborted
+			if tc.expired {
+				want = bundle.OutcomeStalled
+			}
+			if got := it.Exchange("p").Outcome; got != want {
+				t.Errorf("outcome %q, want %q", got, want)
+			}
+			if gw.alive() != 0 {
+				t.Error("the process was left behind")
+			}
+		})
+	}
+}
+
+func TestAClosedConnectionIsTheScriptsDoing(t *testing.T) {
+	for _, how := range []string{"fin", "rst", "silent"} {
+		t.Run(how, func(t *testing.T) {
+			gw := newMiniature(t)
+			o := newBench(t, gw.URL).run("steps: [{start: {as: p, sh: sleep}}, {close: {on: p, how: " + how + "}}, {list: {as: l}}]\nexpect: {l: ok}")
+			it := &o.Iterations[0]
+			p := it.Exchange("p")
+			if !p.Aborted || p.Outcome != bundle.OutcomeAborted {
+				t.Errorf("aborted %v, outcome %q", p.Aborted, p.Outcome)
+			}
+			if end := it.Conns[p.Conn].Ended; end == nil || end.By != "us" || end.How != how {
+				t.Errorf("the connection ended as %+v", end)
+			}
+		})
+	}
+}
+
+func TestReadingIsSteered(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - start: {as: p, sh: read x}
+  - read: {on: p, mode: pause}
+  - input: {to: p, data: "\n"}
+  - await: {on: p, silence: 50ms}
+  - list: {as: l}
+  - read: {on: p, mode: resume}
+  - read: {on: p, rate: 1000000}
+  - await: {on: p, done: true}
+`)
+	it := &o.Iterations[0]
+	l, p := it.Exchange("l"), it.Exchange("p")
+	if l == nil || p.Outcome != bundle.OutcomeComplete {
+		t.Fatalf("list %v, outcome %q", l, p.Outcome)
+	}
+	for _, e := range p.Events {
+		if e.Kind == bundle.EventEnd && e.At.Before(l.Invoked) {
+			t.Error("the end was read while reading was paused")
+		}
+	}
+}
+
+func TestVariablesOfOtherStepsStandInRequests(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - start: {as: p, sh: sleep, tag: "t-${run}-${iteration}"}
+  - send: {as: s, surface: commands, path: "/${p.pid}/log", headers: {X-Tag: "${p.tag}"}}
+  - send: {as: k, rpc: process.Process/SendSignal, message: {process: {pid: "${p.pid}"}, signal: SIGNAL_SIGKILL}}
+`)
+	it := &o.Iterations[0]
+	s, k := it.Exchange("s"), it.Exchange("k")
+	if s.Request.Path != "/commands/101/log" || (&bundle.Response{Headers: s.Request.Headers}).Get("x-tag")[0] != "t-run1-0" {
+		t.Errorf("path %s, headers %v", s.Request.Path, s.Request.Headers)
+	}
+	if got := string(k.Request.Body.Data); got != `{"process":{"pid":101},"signal":"SIGNAL_SIGKILL"}` {
+		t.Errorf("message %s", got)
+	}
+	if it.Vars["p.tag"] != "t-run1-0" || it.Vars["p.pid"] != "101" {
+		t.Errorf("vars %v", it.Vars)
+	}
+}
+
+func TestClausesSayWhoseEndIsWaitedFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		expect string
+		want   bool
+	}{
+		"an end":               {"p: {end: {code: 0}}", true},
+		"success":              {"p: ok", true},
+		"whole output":         {"p: {stdout: x}", true},
+		"ends once":            {"p: {ends: once}", true},
+		"one of several":       {"p: {any: [{name: x, start: true}, {name: y, error: not_found}]}", true},
+		"an order of a race":   {"orders: {x: {p: ok, min: 1}}", true},
+		"an instant":           {"sequence: [p.start, p.end]", true},
+		"parity":               {"parity: [p, q]", true},
+		"a start":              {"p: {start: true}", false},
+		"part of the output":   {"p: {stdout: {contains: x}}", false},
+		"that it never ends":   {"p: {ends: never}", false},
+		"that it was not done": {"p: {outcome: aborted}", false},
+		"an early instant":     {"sequence: [p.invoked, p.data]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, "repeat: {times: 2}\nsteps: [{start: {as: p, sh: x}}, {start: {as: q, sh: x}}, {race: {a: {list: {as: m}}, b: {list: {as: n}}}}]\nexpect: {"+tc.expect+"}")
+			if got := needsEnd(s)["p"]; got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAnEndThatAClauseSpeaksOfIsWaitedFor(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(`
+steps:
+  - start: {as: p, sh: read x}
+  - parallel: [{list: {as: l}}, {race: {offset: 60ms, a: {pause: 1ms}, b: {input: {as: i, to: p, data: x}}}}]
+expect: {p: {end: {code: 0}}}
+`)
+	if p := o.Iterations[0].Exchange("p"); p.Outcome != bundle.OutcomeComplete {
+		t.Errorf("outcome %q", p.Outcome)
+	}
+	o = newBench(t, gw.URL).run("deadline: 200ms\nsteps: [{start: {as: p, sh: sleep}}]\nexpect: {p: {end: {code: 0}}}")
+	it := &o.Iterations[0]
+	if p := it.Exchange("p"); p.Outcome != bundle.OutcomeStalled || len(it.Awaits) != 1 || it.Awaits[0].Step != "end" {
+		t.Errorf("outcome %q, awaits %+v", p.Outcome, it.Awaits)
+	}
+}
+
+func TestTheFirstDifferenceFromWhatIsExpectedIsKept(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run("steps: [{start: {as: p, sh: echo hallo, wait: end}}]\nexpect: {p: {stdout: \"hello\\n\"}}")
+	d := o.Iterations[0].Exchange("p").Outputs["stdout"].Diff
+	if d == nil || d.Off != 1 || string(d.Want) != "hello\n" {
+		t.Errorf("difference %+v", d)
+	}
+}
+
+func TestTheIterationsDeadlineCutsAPauseAndSaysSo(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run("deadline: 50ms\nsteps: [{list: {as: l}}, {pause: 10s}]")
+	a := o.Iterations[0].Awaits
+	if len(a) != 1 || a[0].Step != "steps[1]" || a[0].Met {
+		t.Errorf("awaits %+v", a)
+	}
+}
+
+func TestIterationsThatExpireEndTheRepeating(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run("repeat: {times: 50}\ndeadline: 30ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]")
+	if len(o.Iterations) != maxExpired || len(o.Dropped) != 1 || !strings.HasPrefix(o.Dropped[0], "3 of 50 iterations were run") {
+		t.Errorf("%d iterations, dropped %q", len(o.Iterations), o.Dropped)
+	}
+}
+
+func TestTheCountersAreReadBeforeAndAtRest(t *testing.T) {
+	gw := newMiniature(t)
+	gw.spawn([]byte(`{}`), "sleep") // somebody else's
+	o := newBench(t, gw.URL).run(`
+exclusive: true
+needs: [metrics.prometheus]
+steps:
+  - start: {as: p, sh: sleep}
+  - scrape: {as: between}
+expect: {metrics: {started: +1, killed: +1, active: +0}}
+`)
+	var got []string
+	for _, s := range o.Scrapes {
+		got = append(got, s.Name)
+		if s.Status != 200 || s.Err != "" || !strings.HasPrefix(s.Type, "text/plain") || !s.Sent.Before(s.Received) {
+			t.Errorf("scrape %s: %+v", s.Name, s)
+		}
+	}
+	if strings.Join(got, " ") != "before between after" || o.Scrapes[1].Iteration != 0 {
+		t.Fatalf("scrapes %v", got)
+	}
+	for i, want := range []string{"t_active 1", "t_active 2", "t_active 1"} {
+		if !strings.Contains(string(o.Scrapes[i].Body), want) {
+			t.Errorf("scrape %s does not say %s", o.Scrapes[i].Name, want)
+		}
+	}
+	if n := len(o.Iterations[0].Conns); n != len(o.Iterations[0].Exchanges) {
+		t.Errorf("%d connections for %d exchanges: a scrape is not part of an iteration", n, len(o.Iterations[0].Exchanges))
+	}
+}
+
+func TestAGaugeThatStaysWrongIsWaitedForWithinABound(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]")))
+	before := in.scrape(t.Context(), "before", around)
+	gw.spawn([]byte(`{}`), "sleep")
+	began := time.Now()
+	after := in.scrapeAtRest(t.Context(), before)
+	if took := time.Since(began); took < in.restBound() || took > in.restBound()+3*time.Second {
+		t.Errorf("it took %v, the bound is %v", took, in.restBound())
+	}
+	if !strings.Contains(string(after.Body), "t_active 1") {
+		t.Errorf("the last scrape is %s", after.Body)
+	}
+}
+
+func TestEachKindOfStepIsKnown(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	it := &iteration{in: newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]"))), byName: map[string]*handle{}}
+	if _, err := it.prepare(t.Context(), &scenarios.Step{}, ""); err == nil {
+		t.Error("an empty step is no error")
+	}
+}

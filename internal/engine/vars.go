@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"assay/scenarios"
+)
+
+// expand puts the values of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}
+// into s. For a pid it waits until the start event is there; errExpired says that
+// it never came.
+func (it *iteration) expand(ctx context.Context, s string) (string, error) {
+	var failed error
+	out, err := scenarios.Expand(s, func(name string) (string, bool) {
+		if failed != nil {
+			return "", true
+		}
+		value, err := it.lookup(ctx, name)
+		failed = err
+		return value, true
+	})
+	return out, firstError(failed, err)
+}
+
+func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
+	switch name {
+	case "run":
+		return it.in.run.ID, nil
+	case "iteration":
+		return strconv.Itoa(it.index), nil
+	}
+	of, what, _ := strings.Cut(name, ".")
+	if what != "pid" && what != "tag" {
+		return "", fmt.Errorf("variable ${%s} is none of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}", name)
+	}
+	h, err := it.handle(of)
+	if err != nil {
+		return "", fmt.Errorf("variable ${%s}: %w", name, err)
+	}
+	if what == "tag" {
+		return h.tag, nil
+	}
+	pid, err := it.pid(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatUint(uint64(pid), 10), nil
+}
+
+// isPID reports whether s is one ${NAME.pid} and nothing else.
+func isPID(s string) bool {
+	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, ".pid}") && strings.Count(s, "}") == 1
+}
+
+// expandValue is expand for every string of a value of a script (keys are left
+// alone). A string that is nothing but a pid becomes a number, because that is
+// what the field of a message wants.
+func (it *iteration) expandValue(ctx context.Context, v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		out, err := it.expand(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		if isPID(v) {
+			return json.Number(out), nil
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			x, err := it.expandValue(ctx, value)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = x
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			x, err := it.expandValue(ctx, value)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = x
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// jsonOf is the compact JSON of a value of a script, with its variables expanded.
+// The keys of objects are sorted, so that the bytes are the same in each run.
+func (it *iteration) jsonOf(ctx context.Context, v any) ([]byte, error) {
+	v, err := it.expandValue(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.CompactJSON(v)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
