@@ -1,0 +1,108 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// canvas collects lines and keeps the first error of writing, so that drawing
+// code need not look at each.
+type canvas struct {
+	w     io.Writer
+	style Style
+	n     int // columns
+	err   error
+}
+
+func newCanvas(w io.Writer, s Style) *canvas {
+	return &canvas{w: w, style: s, n: s.width()}
+}
+
+// row writes one line; spaces at its end are dropped.
+func (c *canvas) row(parts ...string) {
+	if c.err != nil {
+		return
+	}
+	_, c.err = fmt.Fprintln(c.w, strings.TrimRight(strings.Join(parts, ""), " "))
+}
+
+func (c *canvas) paint(t tint, text string) string { return c.style.paint(t, text) }
+
+// ends draws left and right at the two edges; left is cut when both do not fit.
+func (c *canvas) ends(left, right painted) {
+	room := c.n - width(right.text)
+	if right.text != "" {
+		room -= 2
+	}
+	left.text = cut(left.text, room)
+	gap := max(0, c.n-width(left.text)-width(right.text))
+	c.row(c.paint(left.tint, left.text), strings.Repeat(" ", gap), c.paint(right.tint, right.text))
+}
+
+// painted is clean text with its colour.
+type painted struct {
+	text string
+	tint tint
+}
+
+// block draws text wrapped to the width: the first line behind lead, the others
+// indented as far as lead is wide. lead is drawn in its own colour.
+func (c *canvas) block(lead painted, text string, t tint) {
+	in := width(lead.text)
+	if in > c.n/2 {
+		for _, l := range wrap(lead.text, c.n) {
+			c.row(c.paint(lead.tint, l))
+		}
+		lead, in = painted{text: "  "}, 2
+	}
+	for i, l := range wrap(clean(text), c.n-in) {
+		if i == 0 {
+			c.row(c.paint(lead.tint, lead.text), c.paint(t, l))
+			continue
+		}
+		c.row(strings.Repeat(" ", in), c.paint(t, l))
+	}
+}
+
+// flow draws parts behind one another after lead, and on a new line where one
+// does not fit; a part that is wider than a line is wrapped.
+func (c *canvas) flow(lead painted, parts []string, sep string) {
+	indent := strings.Repeat(" ", min(leadingSpaces(lead.text)+2, c.n/2))
+	if width(lead.text) > c.n {
+		c.block(painted{}, lead.text, lead.tint)
+		lead = painted{text: indent}
+	}
+	start, current := c.paint(lead.tint, lead.text), ""
+	room := c.n - width(lead.text)
+	for i, p := range parts {
+		if i < len(parts)-1 {
+			p += sep
+		}
+		if width(current)+width(strings.TrimRight(p, " ")) > room && (current != "" || start != indent) {
+			c.row(start, current)
+			start, current, room = indent, "", c.n-len(indent)
+		}
+		if width(p) > room {
+			c.block(painted{text: indent}, p, plain)
+			continue
+		}
+		current += p
+	}
+	if current != "" || len(parts) == 0 {
+		c.row(start, current)
+	}
+}
+
+func leadingSpaces(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
+// command draws a command so that it can be copied.
+func (c *canvas) command(indent int, command string) {
+	lead := strings.Repeat(" ", indent) + "$ "
+	for i, l := range wrapCommand(command, c.n-len(lead)) {
+		if i > 0 {
+			lead = strings.Repeat(" ", len(lead))
+		}
+		c.row(c.paint(dim, lead), c.paint(cyan, l))
+	}
+}

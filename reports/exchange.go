@@ -1,0 +1,325 @@
+package reports
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// answer is an exchange with what is still there of the bytes that came for it.
+type answer struct {
+	*bundle.Exchange
+	conn *bundle.Blob // what was received on its connection
+	body []byte       // of the answer
+}
+
+// exchangeMoments tells of one request and its answer. named is set when the
+// connection carried several.
+func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
+	e := a.Exchange
+	t.request(l, e, named)
+	t.response(l, e)
+	t.frames(l, a)
+	t.body(l, e)
+	t.complete(l, e)
+	t.violations(l, a)
+	if e.Outcome != bundle.OutcomeComplete {
+		text := "the exchange is " + line(string(e.Outcome))
+		if e.Detail != "" {
+			text += ": " + line(e.Detail)
+		}
+		l.add(moment{at: answered(e), way: noted, head: painted{text, yellow}})
+	}
+}
+
+// answered is when the answer was complete, or the last of what is known of it.
+func answered(e *bundle.Exchange) bundle.Stamp {
+	switch {
+	case e.Response != nil && e.Response.Ended != nil:
+		return *e.Response.Ended
+	case e.Returned != nil:
+		return *e.Returned
+	case len(e.Frames) > 0:
+		return e.Frames[len(e.Frames)-1].At
+	case e.Response != nil:
+		return e.Response.Head
+	case e.Sent != nil:
+		return *e.Sent
+	}
+	return e.Invoked
+}
+
+func (t *transcript) request(l *timeline, e *bundle.Exchange, named bool) {
+	head := strings.TrimSpace(line(e.Request.Method) + " " + line(e.Request.Path))
+	if head == "" {
+		head = line(e.Op)
+	}
+	if named {
+		head += "   (" + line(e.Name) + ")"
+	}
+	m := moment{at: e.Invoked, way: sent, head: painted{head, bold}}
+	m.lines = t.headers(e.Request.Headers)
+	for _, p := range sentPieces(e) {
+		colour := dim
+		if p.bad {
+			colour = yellow
+		}
+		m.lines = append(m.lines, painted{fmt.Sprintf("@%-5d %s", p.off, p.head), colour})
+		for _, b := range t.bytes(p.off, p.data, nil) {
+			m.lines = append(m.lines, painted{"       " + cut(b.text, t.n-stampColumns-9), b.tint})
+		}
+	}
+	l.add(m)
+}
+
+func (t *transcript) headers(hs []bundle.Header) []painted {
+	var out []painted
+	for _, h := range hs {
+		for i, text := range wrap(line(h.Name)+": "+line(h.Value), t.n-stampColumns-4) {
+			if i > 0 {
+				text = "  " + text
+			}
+			out = append(out, painted{text, dim})
+		}
+	}
+	return out
+}
+
+func (t *transcript) response(l *timeline, e *bundle.Exchange) {
+	r := e.Response
+	if r == nil {
+		return
+	}
+	for _, status := range r.Informational {
+		l.add(moment{at: r.Head, way: received, head: painted{fmt.Sprintf("%s %d", line(r.Proto), status), dim}})
+	}
+	head := fmt.Sprintf("%s %d %s", line(r.Proto), r.Status, line(r.Reason))
+	l.add(moment{at: r.Head, way: received, head: painted{strings.TrimSpace(head), bold}, lines: t.headers(r.Headers)})
+	if len(r.Trailers) > 0 {
+		l.add(moment{at: answered(e), way: received, head: painted{"trailers", bold}, lines: t.headers(r.Trailers)})
+	}
+}
+
+// body draws an answer that has no frames.
+func (t *transcript) body(l *timeline, e *bundle.Exchange) {
+	if e.Body == nil || e.Body.Len == 0 || len(e.Frames) > 0 {
+		return
+	}
+	_, data := known(e.Body, 0)
+	l.add(moment{at: answered(e), way: received, head: painted{"body  " + size(e.Body.Len), plain}, lines: t.bytes(0, data, nil)})
+}
+
+func (t *transcript) complete(l *timeline, e *bundle.Exchange) {
+	r := e.Response
+	if r == nil || r.Ended == nil {
+		return
+	}
+	text := fmt.Sprintf("the answer is complete: %s, %s", size(r.Body), framingText(r.Framing))
+	l.add(moment{at: *r.Ended, way: noted, head: painted{text, dim}})
+}
+
+func framingText(framing string) string {
+	switch framing {
+	case "chunked":
+		return "chunked"
+	case "length":
+		return "by its length"
+	case "close":
+		return "by the end of the connection"
+	}
+	return "no body"
+}
+
+// frames draws the first and the last frames of an answer; what lies between is
+// counted.
+func (t *transcript) frames(l *timeline, a answer) {
+	e := a.Exchange
+	limit := t.limit(foldFrames())
+	first, last := len(e.Frames), len(e.Frames)
+	if len(e.Frames) > limit {
+		first, last = limit*2/3, len(e.Frames)-limit/3
+	}
+	for i := range e.Frames {
+		if i < first || i >= last || len(frameMarks(e, i)) > 0 {
+			l.add(t.frame(a, i))
+			continue
+		}
+		if i != first {
+			continue
+		}
+		var n int64
+		for _, f := range e.Frames[first:last] {
+			n += f.Len
+		}
+		l.add(moment{at: e.Frames[i].At, way: received, head: painted{fmt.Sprintf("… and %s more, %s", plural(last-first, "frame"), size(n)), dim}})
+	}
+}
+
+// frame draws one frame: its offset, header and event, and its payload; where a
+// rule is broken the bytes as they came, with its header, so that a mark finds
+// its byte.
+func (t *transcript) frame(a answer, i int) moment {
+	f := &a.Frames[i]
+	m := moment{at: f.At, way: received, head: painted{frameText(a.Exchange, f), plain}}
+	if marks := frameMarks(a.Exchange, i); len(marks) > 0 {
+		m.lines = t.marks(f.Off, a.bytesOf(f), marks)
+		return m
+	}
+	off := f.Off
+	if a.Shape != bundle.ShapeNDJSON {
+		off += wire.HeaderSize
+	}
+	m.lines = t.bytes(off, f.Head, nil)
+	if more := f.Len - int64(len(f.Head)); more > 0 && f.Flags&wire.FlagCompressed == 0 {
+		m.lines = append(m.lines, painted{"… " + size(more) + " more", dim})
+	}
+	return m
+}
+
+func frameText(e *bundle.Exchange, f *bundle.Frame) string {
+	text := fmt.Sprintf("@%-5d ", f.Off)
+	if e.Shape == bundle.ShapeNDJSON {
+		text += fmt.Sprintf("line  length %d", f.Len)
+	} else {
+		text += envelopeText(f.Flags, f.Len)
+	}
+	switch {
+	case f.Event >= 0 && f.Event < len(e.Events):
+		text += "  " + eventText(e, &e.Events[f.Event])
+	case f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
+		text += "  " + line(e.Error.Code)
+	}
+	return text
+}
+
+// bytesOf are the bytes of a frame as they came, as far as they are known.
+func (a answer) bytesOf(f *bundle.Frame) []byte {
+	end := frameEnd(a.Exchange, f)
+	switch {
+	case f.Off >= 0 && end >= f.Off && end <= int64(len(a.body)):
+		return a.body[f.Off:end]
+	case a.Shape == bundle.ShapeNDJSON:
+		return f.Head
+	case f.Flags&wire.FlagCompressed != 0:
+		return nil // the payload was kept decompressed
+	}
+	data := wire.AppendEnvelope(nil, f.Flags, f.Head)
+	binary.BigEndian.PutUint32(data[1:], uint32(min(max(f.Len, 0), math.MaxUint32)))
+	return data
+}
+
+// marks draws the windows around violations.
+func (t *transcript) marks(off int64, data []byte, marks []mark) []painted {
+	var out []painted
+	for _, m := range marks {
+		if d, ok := around(off, data, m); ok {
+			out = append(out, t.bytes(d.base, d.data, d.marks)...)
+			continue
+		}
+		out = append(out, painted{fmt.Sprintf("@%d ◀ %s", m.off, m.text), red})
+	}
+	return out
+}
+
+// frameMarks are the violations inside frame i.
+func frameMarks(e *bundle.Exchange, i int) []mark {
+	f := &e.Frames[i]
+	var out []mark
+	for _, v := range e.Violations {
+		if v.In != "http" && v.Off >= f.Off && v.Off < frameEnd(e, f) {
+			out = append(out, mark{v.Off, "◀ " + line(v.Kind)})
+		}
+	}
+	return out
+}
+
+// eventText is what a frame meant, with the output that it carried where that is
+// still there.
+func eventText(e *bundle.Exchange, ev *bundle.Event) string {
+	switch ev.Kind {
+	case bundle.EventStart:
+		return fmt.Sprintf("start  pid %d", ev.PID)
+	case bundle.EventData:
+		text := fmt.Sprintf("data  %s %d..%d", line(ev.Stream), ev.Off, ev.Off+int64(ev.Len))
+		if p := outputOf(e, ev); len(p) > 0 {
+			text += "  " + cut(line(strconv.Quote(string(p))), 24)
+		}
+		return text
+	case bundle.EventEnd:
+		return exitText(ev.Exit)
+	default: // keepalives, and kinds that we do not know
+		return line(string(ev.Kind))
+	}
+}
+
+func exitText(x *bundle.Exit) string {
+	if x == nil {
+		return "end"
+	}
+	text := fmt.Sprintf("end  exit %d  %s", x.Code, line(x.Status))
+	if x.Error != nil {
+		text += "  error " + line(strconv.Quote(*x.Error))
+	}
+	return text
+}
+
+// outputOf is the beginning of the bytes of a data event, nil when they were not kept.
+func outputOf(e *bundle.Exchange, ev *bundle.Event) []byte {
+	b := e.Outputs[ev.Stream]
+	if b == nil {
+		return nil
+	}
+	data := b.Head
+	if b.Whole() {
+		data = b.Data
+	}
+	from, to := ev.Off, ev.Off+int64(min(ev.Len, 64))
+	if from < 0 || to < from || to > int64(len(data)) {
+		return nil
+	}
+	return data[from:to]
+}
+
+// violations tells of each breach at its time, and shows the bytes of those that
+// lie in no frame, where they are still there.
+func (t *transcript) violations(l *timeline, a answer) {
+	for _, v := range a.Violations {
+		place, base, data := "of the body", int64(0), a.body
+		if v.In == "http" {
+			place = "of the connection"
+			base, data = known(a.conn, v.Off)
+		}
+		m := moment{at: v.At, way: wrong, head: painted{
+			fmt.Sprintf("◀ violation  %s at byte %d %s: %s", line(v.Kind), v.Off, place, line(v.Detail)), red,
+		}}
+		if v.In == "http" || !inFrame(a.Exchange, v.Off) {
+			if d, ok := around(base, data, mark{v.Off, "◀ " + line(v.Kind)}); ok {
+				m.lines = t.bytes(d.base, d.data, d.marks)
+			}
+		}
+		l.add(m)
+	}
+}
+
+// inFrame reports whether a byte of the body belongs to a frame, where it is
+// marked already.
+func inFrame(e *bundle.Exchange, off int64) bool {
+	for i := range e.Frames {
+		if f := &e.Frames[i]; off >= f.Off && off < frameEnd(e, f) {
+			return true
+		}
+	}
+	return false
+}
+
+func frameEnd(e *bundle.Exchange, f *bundle.Frame) int64 {
+	if e.Shape == bundle.ShapeNDJSON {
+		return f.Off + f.Len
+	}
+	return f.Off + wire.HeaderSize + f.Len
+}

@@ -1,0 +1,189 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"assay/scenarios"
+)
+
+// Topic is what Explain is asked about: a rule or a scenario of the catalogue.
+type Topic struct {
+	Catalogue *scenarios.Catalogue
+	Faults    Faults
+	ID        string
+}
+
+// UnknownIDError says that there is neither a rule nor a scenario of that id.
+type UnknownIDError struct {
+	ID   string
+	Near []string // ids that look like it, at most five
+}
+
+// Error names the id and those that look like it.
+func (e *UnknownIDError) Error() string {
+	if len(e.Near) == 0 {
+		return fmt.Sprintf("there is no rule and no scenario %q: `assay list` shows them all", e.ID)
+	}
+	return fmt.Sprintf("there is no rule and no scenario %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
+}
+
+// Explain tells what is known of one rule (its sentence, level, source, and the
+// scenarios and faults that go with it) or of one scenario (its title, rules,
+// needs, axes and script). Where a rule and a scenario share the id, both are
+// told. An id that is neither is an *UnknownIDError.
+func Explain(w io.Writer, topic Topic, s Style) error {
+	c := newCanvas(w, s)
+	r, sc := topic.Catalogue.Rule(topic.ID), topic.Catalogue.Scenario(topic.ID)
+	if r == nil && sc == nil {
+		return &UnknownIDError{topic.ID, near(topic.Catalogue, topic.ID)}
+	}
+	if r != nil {
+		c.explainRule(topic, r)
+	}
+	if r != nil && sc != nil {
+		c.row()
+	}
+	if sc != nil {
+		c.explainScenario(topic.Catalogue, sc)
+	}
+	return c.err
+}
+
+// factColumns is the room of the names on the left.
+const factColumns = 12
+
+// fact draws a name and its value; nothing when there is none.
+func (c *canvas) fact(name, value string) {
+	if value != "" {
+		c.block(painted{pad("  "+name, factColumns), dim}, value, plain)
+	}
+}
+
+func (c *canvas) facts(name string, values []string) {
+	for i, v := range values {
+		if i > 0 {
+			name = ""
+		}
+		c.block(painted{pad("  "+name, factColumns), dim}, line(v), plain)
+	}
+}
+
+func (c *canvas) explainRule(topic Topic, r *scenarios.Rule) {
+	c.ends(painted{"rule " + line(r.ID), bold}, painted{line(r.Level), dim})
+	c.block(painted{"  ", plain}, line(r.Text), plain)
+	c.row()
+	source := line(r.Source)
+	if r.Section != "" {
+		source += ", " + line(r.Section)
+	}
+	c.fact("source", strings.TrimPrefix(source, ", "))
+	c.fact("reference", line(r.Ref))
+	c.fact("broken is", map[string]string{"must": "a failure", "should": "an advisory, unless --strict or the profile raises it", "may": "an advisory, unless --strict or the profile raises it"}[r.Level])
+	c.fact("untestable", line(r.Untestable))
+	if len(r.Standing) > 0 {
+		c.fact("standing", "judged on every observation by "+line(strings.Join(r.Standing, ", ")))
+	}
+	c.facts("scenarios", proving(topic.Catalogue, r.ID))
+	c.facts("faults", topic.Faults[r.ID])
+}
+
+func (c *canvas) explainScenario(cat *scenarios.Catalogue, s *scenarios.Scenario) {
+	c.row(c.paint(bold, cut("scenario "+line(s.ID), c.n)))
+	c.block(painted{"  ", plain}, line(s.Title), plain)
+	c.row()
+	for i, id := range provenBy(s) {
+		name := ""
+		if i == 0 {
+			name = "proves"
+		}
+		text := line(id)
+		if r := cat.Rule(id); r != nil {
+			text += " (" + line(r.Level) + "): " + line(r.Text)
+		}
+		c.block(painted{pad("  "+name, factColumns), dim}, text, plain)
+	}
+	c.fact("needs", line(strings.Join(s.Needs, ", ")))
+	c.fact("runs on", axesText(s.Permutations()))
+	if s.Repeat.Times > 1 {
+		c.fact("repeats", fmt.Sprintf("%d times, %d at once", s.Repeat.Times, max(1, s.Repeat.Parallel)))
+	}
+	c.fact("runs", conditions(s))
+	c.fact("file", line(s.File))
+	c.row()
+	for l := range strings.SplitSeq(strings.TrimRight(clean(string(s.Text)), "\n"), "\n") {
+		c.row("  ", c.paint(dim, "│ "), l) // as it is: a script is to be copied
+	}
+}
+
+func conditions(s *scenarios.Scenario) string {
+	var parts []string
+	if s.Exclusive {
+		parts = append(parts, "alone")
+	}
+	if s.Destructive {
+		parts = append(parts, "only with --destructive, last")
+	}
+	if !s.Slow.IsZero() {
+		parts = append(parts, "only with --slow")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// near are the ids that share most with one that is not there.
+func near(cat *scenarios.Catalogue, id string) []string {
+	type candidate struct {
+		id       string
+		distance int
+	}
+	var all []candidate
+	consider := func(other string) {
+		d := distance(id, other)
+		if strings.Contains(other, id) && id != "" {
+			d = 0
+		}
+		if d <= max(2, len(id)/3) {
+			all = append(all, candidate{other, d})
+		}
+	}
+	for _, r := range cat.Rules {
+		consider(r.ID)
+	}
+	for _, s := range cat.Scenarios {
+		consider(s.ID)
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
+	var ids []string
+	for _, c := range all {
+		if len(ids) < 5 && !slices.Contains(ids, c.id) {
+			ids = append(ids, c.id)
+		}
+	}
+	return ids
+}
+
+// distance is the edit distance of two ids (Levenshtein); ids are short.
+func distance(a, b string) int {
+	if len(a) > 200 || len(b) > 200 {
+		return len(a) + len(b)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

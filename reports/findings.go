@@ -1,0 +1,143 @@
+package reports
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// finding is one rule with one verdict, and every place where it came to that.
+type finding struct {
+	rule   bundle.RuleVerdict // of the first place
+	places []place
+}
+
+// place is one scenario in which a rule came to a verdict; permutations that
+// say the same are one place.
+type place struct {
+	scenario string // "" for the whole run
+	title    string
+	axes     []bundle.Axes
+	verdict  bundle.RuleVerdict
+	replay   string // of the first permutation
+}
+
+// findingsOf groups what has one of the verdicts by rule: rules that must hold
+// first, then those that are broken in most places, then as they came.
+func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
+	type key struct {
+		rule    string
+		verdict bundle.Conclusion
+	}
+	var all []finding
+	index := map[key]int{}
+	put := func(v bundle.RuleVerdict, p place) {
+		if !slices.Contains(verdicts, v.Verdict) {
+			return
+		}
+		k := key{v.ID, v.Verdict}
+		i, ok := index[k]
+		if !ok {
+			i = len(all)
+			index[k] = i
+			all = append(all, finding{rule: v})
+		}
+		p.verdict = v
+		all[i].put(p)
+	}
+	for _, v := range r.RunRules {
+		put(v, place{})
+	}
+	for _, s := range r.Scenarios {
+		for _, v := range s.Rules {
+			put(v, place{scenario: s.ID, title: s.Title, axes: []bundle.Axes{s.Axes}, replay: s.Replay})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b finding) int {
+		return cmp.Or(
+			cmp.Compare(b.rule.Verdict.Rank(), a.rule.Verdict.Rank()),
+			cmp.Compare(levelRank(a.rule.Level), levelRank(b.rule.Level)),
+			cmp.Compare(len(b.places), len(a.places)),
+		)
+	})
+	return all
+}
+
+// put adds a place, or its axes to one that says the same.
+func (f *finding) put(p place) {
+	for i := range f.places {
+		o := &f.places[i]
+		if o.scenario == p.scenario && o.verdict.Message == p.verdict.Message &&
+			o.verdict.Seen == p.verdict.Seen && maps.Equal(o.verdict.Counts, p.verdict.Counts) {
+			o.axes = append(o.axes, p.axes...)
+			return
+		}
+	}
+	f.places = append(f.places, p)
+}
+
+// scenarios are the different ones, in order.
+func (f *finding) scenarios() []string {
+	var ids []string
+	for _, p := range f.places {
+		if p.scenario != "" && !slices.Contains(ids, p.scenario) {
+			ids = append(ids, p.scenario)
+		}
+	}
+	return ids
+}
+
+func levelRank(level string) int {
+	if i := slices.Index([]string{"must", "should", "may"}, level); i >= 0 {
+		return i
+	}
+	return 3
+}
+
+// race is one scenario with the orders that its race was seen in.
+type race struct {
+	scenario string
+	axes     bundle.Axes
+	orders   string // as text
+	counts   map[string]int
+}
+
+func (r race) same(o race) bool {
+	return r.scenario == o.scenario && r.axes == o.axes && r.orders == o.orders
+}
+
+// racesOf lists the races of a report, each once; those that are in trouble are
+// told of with their rule.
+func racesOf(r *bundle.Report) []race {
+	var races []race
+	for _, s := range r.Scenarios {
+		for _, v := range s.Rules {
+			if len(v.Counts) == 0 || troubles(s.Verdict) {
+				continue
+			}
+			n := race{s.ID, s.Axes, ordersText(v.Counts), v.Counts}
+			if !slices.ContainsFunc(races, n.same) {
+				races = append(races, n)
+			}
+		}
+	}
+	return races
+}
+
+// orderParts are the interleavings of a race and how often each was seen, by name.
+func orderParts(counts map[string]int) []string {
+	parts := make([]string, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, line(name)+": "+strconv.Itoa(counts[name]))
+	}
+	return parts
+}
+
+// ordersText is orderParts on one line.
+func ordersText(counts map[string]int) string { return strings.Join(orderParts(counts), orderSep) }
+
+const orderSep = " · "

@@ -1,0 +1,45 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// The formats of a report.
+const (
+	FormatTerminal = "terminal"
+	FormatJSON     = "json"
+	FormatJUnit    = "junit"
+)
+
+// Formats are the names that Render knows, in the order of help texts.
+func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit} }
+
+// CheckFormat refuses a name that Render does not know, with those that it
+// knows, so that a wrong name is found before a run and not after it.
+func CheckFormat(format string) error {
+	for _, f := range Formats() {
+		if f == format {
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown report format %q: the formats are %s", format, strings.Join(Formats(), ", "))
+}
+
+// Render writes the report in that format. The style matters to the terminal
+// format only. An unknown format is an error that lists the known ones, and
+// nothing is written.
+func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
+	switch format {
+	case FormatTerminal:
+		return Terminal(w, r, s)
+	case FormatJSON:
+		return JSON(w, r)
+	case FormatJUnit:
+		return JUnit(w, r)
+	}
+	return CheckFormat(format)
+}

@@ -1,0 +1,82 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+
+	"assay/internal/bundle"
+)
+
+// JSON writes exactly one JSON value, the report of schema assay.report/v1, and
+// a newline. Lists that are empty are [], and every conclusion has its count.
+// What is not printable stands as \uNNNN, so that the text is safe to look at.
+func JSON(w io.Writer, r *bundle.Report) error {
+	full := *r
+	full.Schema = bundle.ReportSchema
+	full.Counts = allCounts(r.Counts)
+	full.Rules = make([]bundle.RuleResult, len(r.Rules))
+	for i, rule := range r.Rules {
+		rule.Scenarios = list(rule.Scenarios)
+		full.Rules[i] = rule
+	}
+	full.Scenarios = make([]bundle.ScenarioResult, len(r.Scenarios))
+	for i, s := range r.Scenarios {
+		s.Rules = list(s.Rules)
+		full.Scenarios[i] = s
+	}
+	return writeJSON(w, full)
+}
+
+func allCounts(counts map[bundle.Conclusion]int) map[bundle.Conclusion]int {
+	all := map[bundle.Conclusion]int{}
+	for _, c := range bundle.Conclusions() {
+		all[c] = counts[c]
+	}
+	return all
+}
+
+// list is s, or an empty list instead of null.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// writeJSON writes v in one go: nothing when it cannot be encoded.
+func writeJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("report as JSON: %w", err)
+	}
+	_, err := w.Write(escapeUnprintable(b.Bytes()))
+	return err
+}
+
+// escapeUnprintable writes what encoding/json leaves as it is, but a terminal
+// may obey (C1 controls, bidirectional overrides), as \uNNNN. Such runes can only
+// stand inside strings.
+func escapeUnprintable(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case r < 0x7f || unicode.IsPrint(r):
+			out = append(out, text[i:i+n]...)
+		case r <= 0xffff:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+		i += n
+	}
+	return out
+}

@@ -1,0 +1,236 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// The elements of JUnit XML as CI systems read them. Counts stand on both
+// levels and equal the elements below.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name string `xml:"name,attr"`
+		junitCounts
+		Properties *junitProperties `xml:"properties"`
+		Cases      []junitCase      `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"` // seconds
+	}
+	junitCase struct {
+		Name       string           `xml:"name,attr"`
+		Class      string           `xml:"classname,attr"`
+		Time       string           `xml:"time,attr"`
+		Properties *junitProperties `xml:"properties"`
+		Failure    *junitProblem    `xml:"failure"`
+		Error      *junitProblem    `xml:"error"`
+		Skipped    *junitProblem    `xml:"skipped"`
+	}
+	junitProblem struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",innerxml"` // escaped by xmlText
+	}
+	junitProperties struct {
+		List []junitProperty `xml:"property"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+)
+
+// JUnit writes JUnit XML: a testsuite per area, a testcase per scenario and
+// axes, and a testsuite "run" for the rules that belong to no scenario. fail and
+// unexpected-pass are failures; error and inconclusive are errors; unsupported,
+// known-failure and not-run are skipped; advisory and deviation pass with a
+// property. Times are seconds. Characters that XML cannot hold are escaped.
+func JUnit(w io.Writer, r *bundle.Report) error {
+	doc := junitSuites{Name: "assay", Suites: junitAreas(r)}
+	for i := range doc.Suites {
+		doc.add(doc.Suites[i].junitCounts)
+	}
+	doc.Time = seconds(r.DurationMS)
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report as JUnit: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	return err
+}
+
+// junitAreas sorts the results into suites, in the order in which areas first come.
+func junitAreas(r *bundle.Report) []junitSuite {
+	var suites []junitSuite
+	index := map[string]int{}
+	millis := map[string]int64{}
+	put := func(area string, c junitCase, ms int64) {
+		i, ok := index[area]
+		if !ok {
+			i = len(suites)
+			index[area] = i
+			suites = append(suites, junitSuite{Name: "assay." + area, Properties: junitRun(r)})
+		}
+		millis[area] += ms
+		suites[i].Cases = append(suites[i].Cases, c)
+		suites[i].add(c.counts())
+	}
+	for _, s := range r.Scenarios {
+		put(area(s.ID), scenarioCase(s), s.DurationMS)
+	}
+	for _, v := range r.RunRules {
+		put("run", runRuleCase(v), 0)
+	}
+	for area, i := range index {
+		suites[i].Time = seconds(millis[area])
+	}
+	return suites
+}
+
+func junitRun(r *bundle.Report) *junitProperties {
+	return &junitProperties{List: []junitProperty{
+		{"target", line(r.Target.URL)},
+		{"profile", line(r.Profile)},
+		{"run", line(r.Run)},
+		{"tool", line(r.Tool.Name + " " + r.Tool.Version)},
+	}}
+}
+
+func scenarioCase(s bundle.ScenarioResult) junitCase {
+	c := junitCase{
+		Name:  line(s.ID + " [" + s.Axes.String() + "]"),
+		Class: "assay." + area(s.ID),
+		Time:  seconds(s.DurationMS),
+	}
+	c.conclude(s.Verdict, s.Rules, line(s.Title), s.Replay)
+	return c
+}
+
+func runRuleCase(v bundle.RuleVerdict) junitCase {
+	c := junitCase{Name: line(v.ID), Class: "assay.run", Time: seconds(0)}
+	c.conclude(v.Verdict, []bundle.RuleVerdict{v}, "", "")
+	return c
+}
+
+// conclude gives the case its element and its properties.
+func (c *junitCase) conclude(verdict bundle.Conclusion, rules []bundle.RuleVerdict, title, replay string) {
+	var props []junitProperty
+	for _, v := range rules {
+		switch {
+		case v.Verdict == bundle.Advisory || v.Verdict == bundle.Deviation:
+			props = append(props, junitProperty{string(v.Verdict), line(v.ID + ": " + v.Message)})
+		case v.Seen != "":
+			props = append(props, junitProperty{"seen", line(v.ID + ": " + v.Seen)})
+		}
+	}
+	if props != nil {
+		c.Properties = &junitProperties{props}
+	}
+	problem := junitProblemOf(verdict, rules, title, replay)
+	switch verdict {
+	case bundle.Fail, bundle.UnexpectedPass:
+		c.Failure = problem
+	case bundle.Unsupported, bundle.KnownFailure, bundle.NotRun:
+		c.Skipped = problem
+	case bundle.Pass, bundle.Advisory, bundle.Deviation:
+	default: // error, inconclusive, and what we do not know
+		c.Error = problem
+	}
+}
+
+// junitProblemOf names the first rule that has the verdict, the worst of all, and
+// tells of every rule that has it or is in trouble of another kind.
+func junitProblemOf(verdict bundle.Conclusion, rules []bundle.RuleVerdict, title, replay string) *junitProblem {
+	p := &junitProblem{Type: string(verdict)}
+	var text strings.Builder
+	if title != "" {
+		fmt.Fprintf(&text, "%s\n", title)
+	}
+	for _, v := range rules {
+		if v.Verdict != verdict && !troubles(v.Verdict) {
+			continue
+		}
+		if p.Message == "" && v.Verdict == verdict {
+			p.Type = line(v.ID)
+			p.Message = line(v.ID + ": " + v.Message)
+		}
+		fmt.Fprintf(&text, "\n%s  %s (%s)\n", v.Verdict, line(v.ID), line(v.Level))
+		for _, part := range []string{v.Text, v.Message} {
+			if part != "" {
+				fmt.Fprintf(&text, "  %s\n", strings.ReplaceAll(clean(part), "\n", "\n  "))
+			}
+		}
+		if v.Seen != "" {
+			fmt.Fprintf(&text, "  seen: %s\n", line(v.Seen))
+		}
+		if len(v.Counts) > 0 {
+			fmt.Fprintf(&text, "  orders: %s\n", ordersText(v.Counts))
+		}
+	}
+	if p.Message == "" {
+		p.Message = string(verdict)
+	}
+	if replay != "" {
+		fmt.Fprintf(&text, "\nreplay: %s\n", line(replay))
+	}
+	p.Text = xmlText(text.String())
+	return p
+}
+
+// xmlText escapes clean text as the content of an element. encoding/xml would
+// escape newlines and quotes as well, which nobody can read in a CI log.
+func xmlText(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
+
+// troubles reports whether a verdict needs somebody's attention.
+func troubles(c bundle.Conclusion) bool {
+	switch c {
+	case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *junitCase) counts() junitCounts {
+	n := junitCounts{Tests: 1}
+	switch {
+	case c.Failure != nil:
+		n.Failures = 1
+	case c.Error != nil:
+		n.Errors = 1
+	case c.Skipped != nil:
+		n.Skipped = 1
+	}
+	return n
+}
+
+func (n *junitCounts) add(o junitCounts) {
+	n.Tests += o.Tests
+	n.Failures += o.Failures
+	n.Errors += o.Errors
+	n.Skipped += o.Skipped
+}
+
+// area is the first word of an id.
+func area(id string) string {
+	a, _, _ := strings.Cut(line(id), ".")
+	return a
+}
+
+func seconds(ms int64) string { return fmt.Sprintf("%d.%03d", ms/1000, ms%1000) }

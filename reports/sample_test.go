@@ -1,0 +1,91 @@
+package reports
+
+import "assay/internal/bundle"
+
+var (
+	axesJSON  = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}
+	axesProto = bundle.Axes{Protocol: "connect", Codec: "proto", HTTP: "1.1", Compression: "identity"}
+	axesGzip  = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "gzip"}
+)
+
+const hostileText = "the target said \x1b[2J\x1b]0;owned\x07 and \x00, \xff, \u202egnp.exe\u202c, \u009b31m, ]]> & <b>, 日本語のメッセージ"
+
+func rule(id, level, text string, v bundle.Conclusion, message string) bundle.RuleVerdict {
+	return bundle.RuleVerdict{ID: id, Level: level, Text: text, Verdict: v, Message: message}
+}
+
+// passing is the report of a run that went well.
+func passing() *bundle.Report {
+	r := &bundle.Report{
+		Schema: bundle.ReportSchema, Tool: bundle.Tool{Name: "assay", Version: "0.1.0"}, Run: "01JD",
+		Target: bundle.Target{URL: "http://127.0.0.1:18081", Embedded: true}, Profile: "full",
+		Verdict: bundle.Conformant, DurationMS: 3210,
+		Scenarios: []bundle.ScenarioResult{
+			{
+				ID: "connect.envelope.two", Title: "Two envelopes in one request are refused", Axes: axesJSON, Verdict: bundle.Pass, DurationMS: 12,
+				Rules:  []bundle.RuleVerdict{{ID: "connect.stream.one-request", Level: "must", Verdict: bundle.Pass, Seen: "invalid_argument"}},
+				Replay: "assay replay connect.envelope.two --axis connect/json/1.1/identity",
+			},
+			{
+				ID: "coppice.kill-races-exit", Title: "A kill that races the exit is counted once", Axes: axesJSON, Verdict: bundle.Pass, DurationMS: 2100,
+				Rules: []bundle.RuleVerdict{
+					{ID: "coppice.finalize.once", Level: "must", Verdict: bundle.Pass, Counts: map[string]int{"killed": 103, "exit-first": 97}},
+					{ID: "coppice.metrics.partition", Level: "must", Verdict: bundle.Pass, Counts: map[string]int{"killed": 103, "exit-first": 97}},
+				},
+			},
+			{
+				ID: "process.pty.size", Title: "A PTY has the size asked for", Axes: axesJSON, Verdict: bundle.Unsupported,
+				Rules: []bundle.RuleVerdict{rule("process.pty.size", "must", "", bundle.Unsupported, "the target has no process.pty")},
+			},
+		},
+	}
+	return counted(r)
+}
+
+// failing is the report of a run in which everything happened once.
+func failing() *bundle.Report {
+	r := passing()
+	r.Target = bundle.Target{URL: "http://gateway.example:8081"}
+	r.Verdict, r.Exit = bundle.Nonconformant, 1
+	const whole = "Every byte that a process wrote arrives, in order, before its end event."
+	lost := rule("process.output.complete", "must", whole, bundle.Fail,
+		"stdout is 65536 bytes, 200000 were written.\n  got   \"…1638\\n16384\\n\"\n  want  \"…1638\\n16384\\n16385\\n\"\nThe first difference is at byte 65536, in frame 4 at offset 87412 of the body; the end event came 1.2 ms later.")
+	lost.Source = "envd 0.6.13, process.Process/Start"
+	replay := "assay replay process.output.large http://gateway.example:8081 --axis connect/json/1.1/identity --seed 7 --shell '/bin/bash -l -c'"
+	add := func(id, title string, a bundle.Axes, v bundle.Conclusion, rules ...bundle.RuleVerdict) {
+		r.Scenarios = append(r.Scenarios, bundle.ScenarioResult{ID: id, Title: title, Axes: a, Verdict: v, Rules: rules, DurationMS: 35, Replay: replay})
+	}
+	pass := rule("connect.stream.end-stream-once", "must", "", bundle.Pass, "")
+	for _, a := range []bundle.Axes{axesJSON, axesProto} {
+		add("process.output.large", "Output over 64 kB arrives whole", a, bundle.Fail, pass, lost)
+	}
+	other := lost
+	other.Message = "stdout is 65536 bytes, 70000 were written."
+	add("process.output.binary", "Bytes of every value arrive", axesGzip, bundle.Fail, other)
+	races := rule("coppice.metrics.partition", "must", "Started is finished plus active.", bundle.Fail, "killed grew by 203, 103 kills were answered ok")
+	races.Counts = map[string]int{"killed": 103, "exit-first": 97}
+	add("coppice.kill-twice", "The second kill is not_found", axesJSON, bundle.Fail, races)
+	add("connect.error.text", "An error's message is text", axesJSON, bundle.Fail, rule("connect.error.message", "should", "A message is UTF-8 text.", bundle.Fail, hostileText))
+	add("http.method.get", "GET is refused", axesJSON, bundle.UnexpectedPass, rule("http.method.allow", "must", "405 carries Allow.", bundle.UnexpectedPass, "it was listed as a known failure, and passed"))
+	add("process.input.late", "Input after the end", axesJSON, bundle.Error, rule("process.input.after-end", "must", "Input to an ended process is refused.", bundle.Error, "no socket: too many open files"))
+	add("coppice.race-few", "A race", axesJSON, bundle.Inconclusive, rule("coppice.finalize.order", "must", "Finalize is idempotent.", bundle.Inconclusive, "order exit-first was seen 3 times in 15 s, 20 are needed"))
+	add("connect.unary.case", "Header case", axesJSON, bundle.Advisory, rule("connect.unary.header-case", "should", "Names are canonical.", bundle.Advisory, "the name of the header Content-Type was written as CONTENT-TYPE, which some clients of the field do not read"))
+	add("process.signal.zero", "Signal 0", axesJSON, bundle.Deviation, rule("process.signal.zero", "must", "", bundle.Deviation, "allowed by the profile: removal at SIGTERM"))
+	add("http.flood", "A flood", axesJSON, bundle.NotRun, rule("http.flood", "must", "", bundle.NotRun, "destructive: runs with --destructive"))
+	add("process.tag.two", "Two tags", axesJSON, bundle.KnownFailure, rule("process.tag.two", "must", "", bundle.KnownFailure, "listed in known.txt:3"))
+	r.RunRules = []bundle.RuleVerdict{rule("profile.full.process.tag", "must", "The profile requires process.tag.", bundle.Fail, "the probe saw unimplemented")}
+	return counted(r)
+}
+
+// counted fills in the counts and the rules, as who builds a report does.
+func counted(r *bundle.Report) *bundle.Report {
+	r.Counts = map[bundle.Conclusion]int{}
+	r.Rules = nil
+	for _, s := range r.Scenarios {
+		r.Counts[s.Verdict]++
+		for _, v := range s.Rules {
+			r.Rules = append(r.Rules, bundle.RuleResult{ID: v.ID, Level: v.Level, Verdict: v.Verdict, Scenarios: []string{s.ID}})
+		}
+	}
+	return r
+}

@@ -1,0 +1,119 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Selftest draws the result of a self-test for people: survivors and blamed
+// variants first, then one line per fault with the scenarios that killed it, and
+// the score. Verbose adds every fault's source and what was seen.
+func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
+	c := newCanvas(w, s)
+	for _, good := range []bool{false, true} {
+		for _, f := range r.Faults {
+			if f.Killed == good {
+				c.fault(f)
+			}
+		}
+		for _, v := range r.Variants {
+			if v.Clean == good {
+				c.variant(v)
+			}
+		}
+	}
+	if len(r.IdleScenarios) > 0 {
+		c.block(painted{"idle      ", yellow}, "killed no fault: "+line(strings.Join(r.IdleScenarios, ", ")), plain)
+	}
+	c.selftestSummary(r)
+	return c.err
+}
+
+// selftestColumns is the room of the word on the left.
+const selftestColumns = 10
+
+func (c *canvas) fault(f bundle.FaultResult) {
+	word, colour := "killed", green
+	by := "by " + strings.Join(f.By, ", ")
+	if !f.Killed {
+		word, colour = "SURVIVED", red
+		by = "no scenario noticed it; it breaks " + strings.Join(f.Breaks, ", ")
+	}
+	name := line(f.ID)
+	if f.Title != "" && f.Title != f.ID {
+		name += ": " + line(f.Title)
+	}
+	in := strings.Repeat(" ", selftestColumns)
+	c.block(painted{pad(word, selftestColumns), colour}, name, plain)
+	c.block(painted{in, plain}, line(by), dim)
+	if f.Saw != "" && (c.style.Verbose || !f.Killed) {
+		c.block(painted{in + "saw  ", dim}, line(f.Saw), dim)
+	}
+	if f.Source != "" && c.style.Verbose {
+		c.block(painted{in + "from  ", dim}, line(f.Source), dim)
+	}
+}
+
+func (c *canvas) variant(v bundle.VariantResult) {
+	if v.Clean {
+		c.block(painted{pad("clean", selftestColumns), green}, line(v.ID), plain)
+		return
+	}
+	c.block(painted{pad("BLAMED", selftestColumns), red}, line(v.ID)+", which is legal", plain)
+	for _, by := range v.Failing {
+		c.block(painted{strings.Repeat(" ", selftestColumns) + "by  ", dim}, line(by), dim)
+	}
+}
+
+func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
+	killed, clean := 0, 0
+	for _, f := range r.Faults {
+		if f.Killed {
+			killed++
+		}
+	}
+	for _, v := range r.Variants {
+		if v.Clean {
+			clean++
+		}
+	}
+	c.row(c.paint(dim, strings.Repeat("─", c.n)))
+	c.flow(painted{}, []string{
+		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
+		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
+	}, orderSep)
+	word, colour, sentence := "TRUSTED", green, "every fault was noticed and no legal variant was blamed"
+	switch {
+	case r.Exit == 130:
+		word, colour, sentence = "INTERRUPTED", yellow, "not every fault was tried"
+	case r.Exit != 0 && killed < len(r.Faults):
+		word, colour, sentence = "NOT TRUSTED", red, "a fault survived: a scenario is missing, or too lenient"
+	case r.Exit != 0 && clean < len(r.Variants):
+		word, colour, sentence = "NOT TRUSTED", red, "a legal variant was blamed: a scenario or a rule is too strict"
+	case r.Exit != 0:
+		word, colour, sentence = "INCONCLUSIVE", yellow, "the self-test could not be finished"
+	}
+	c.block(painted{word + "  ", colour}, fmt.Sprintf("%s (exit %d)", sentence, r.Exit), plain)
+}
+
+// SelftestJSON writes the result as one JSON value of schema assay.selftest/v1
+// and a newline. idle_scenarios is null when it is nil; other lists are never null.
+func SelftestJSON(w io.Writer, r *bundle.SelftestReport) error {
+	full := *r
+	full.Schema = bundle.SelftestSchema
+	full.Survivors = list(r.Survivors)
+	full.Faults = make([]bundle.FaultResult, len(r.Faults))
+	for i, f := range r.Faults {
+		f.Breaks, f.By = list(f.Breaks), list(f.By)
+		full.Faults[i] = f
+	}
+	full.Variants = make([]bundle.VariantResult, len(r.Variants))
+	for i, v := range r.Variants {
+		v.Failing = list(v.Failing)
+		full.Variants[i] = v
+	}
+	return writeJSON(w, full)
+}

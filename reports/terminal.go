@@ -1,0 +1,319 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Terminal draws for people: failures first, one block per broken rule with the
+// scenarios that show it; then errors of our own, what stayed inconclusive,
+// advisories in short, the races, and last the counts and the verdict with the
+// meaning of the exit code. A run that passed takes three to six lines. Verbose
+// adds every scenario with each of its rules.
+func Terminal(w io.Writer, r *bundle.Report, s Style) error {
+	t := terminal{canvas: newCanvas(w, s), r: r}
+	t.header()
+	t.troubles()
+	t.advisories()
+	if s.Verbose {
+		t.everything()
+	}
+	t.races()
+	t.summary()
+	return t.err
+}
+
+type terminal struct {
+	*canvas
+	r *bundle.Report
+	// long is set once something stands between the header and the summary, which
+	// are then set off by empty lines.
+	long   bool
+	broken []finding
+}
+
+// The number of places of one rule that are told in full, and of races that are
+// listed, unless everything is asked for.
+const (
+	fullPlaces = 5
+	shortRaces = 3
+)
+
+func (t *terminal) header() {
+	target := line(t.r.Target.URL)
+	if t.r.Target.Embedded {
+		target += " (embedded reference gateway)"
+	}
+	tool := painted{line(t.r.Tool.Name+" "+t.r.Tool.Version) + "  ", bold}
+	t.flow(tool, []string{target, "profile " + line(t.r.Profile)}, "  ")
+}
+
+// gap sets the next block off from what stands above it.
+func (t *terminal) gap() {
+	t.long = true
+	t.row()
+}
+
+func (t *terminal) troubles() {
+	for _, verdicts := range [][]bundle.Conclusion{
+		{bundle.Fail, bundle.UnexpectedPass}, {bundle.Error}, {bundle.Inconclusive},
+	} {
+		for _, f := range findingsOf(t.r, verdicts...) {
+			t.gap()
+			t.finding(f)
+			t.broken = append(t.broken, f)
+		}
+	}
+}
+
+// label is how a verdict is called out at the head of a block.
+func label(c bundle.Conclusion) string {
+	return strings.ToUpper(strings.ReplaceAll(line(string(c)), "-", " "))
+}
+
+func (t *terminal) finding(f finding) {
+	head := label(f.rule.Verdict) + "  "
+	indent := strings.Repeat(" ", width(head))
+	level := painted{line(f.rule.Level), dim}
+	name := line(f.rule.ID)
+	if room := t.n - width(head) - width(level.text) - 2; width(name) > room {
+		name = cut(name, room)
+	}
+	fill := strings.Repeat(" ", max(0, t.n-width(head)-width(name)-width(level.text)))
+	t.row(t.paint(tintOf(f.rule.Verdict), head), t.paint(bold, name), fill, t.paint(level.tint, level.text))
+	if len(indent) > 7 {
+		indent = "      "
+	}
+	if f.rule.Text != "" {
+		t.block(painted{indent, plain}, f.rule.Text, plain)
+	}
+	if f.rule.Source != "" {
+		t.block(painted{indent, plain}, f.rule.Source, dim)
+	}
+	if f.rule.Verdict == bundle.Error {
+		t.block(painted{indent, plain}, "This is a defect of Assay or of its surroundings, not of the target.", dim)
+	}
+	for i, p := range f.places {
+		if i == fullPlaces && !t.style.Verbose && len(f.places) > fullPlaces+1 {
+			t.otherPlaces(f.places[i:])
+			return
+		}
+		t.place(p)
+	}
+}
+
+// place tells of one scenario: where, what was seen, and how to see it again.
+func (t *terminal) place(p place) {
+	t.row()
+	name, axes := "the run as a whole", axesText(p.axes)
+	if p.scenario != "" {
+		name = line(p.scenario)
+	}
+	t.placeHead(name, axes)
+	const in = "    "
+	if p.verdict.Message != "" {
+		t.block(painted{in, plain}, p.verdict.Message, plain)
+	}
+	if p.verdict.Seen != "" {
+		t.block(painted{in + "seen  ", dim}, line(p.verdict.Seen), plain)
+	}
+	if len(p.verdict.Counts) > 0 {
+		t.flow(painted{in + "orders  ", dim}, orderParts(p.verdict.Counts), orderSep)
+	}
+	if p.replay != "" {
+		t.command(len(in), p.replay)
+	}
+}
+
+func (t *terminal) placeHead(name, axes string) {
+	if 2+width(name)+2+width(axes) <= t.n {
+		t.ends(painted{"  " + name, cyan}, painted{axes, dim})
+		return
+	}
+	t.block(painted{"  ", plain}, name, cyan)
+	if axes != "" {
+		t.block(painted{"  ", plain}, axes, dim)
+	}
+}
+
+// otherPlaces lists in one line each what is not told in full.
+func (t *terminal) otherPlaces(places []place) {
+	t.row()
+	t.row("  ", t.paint(dim, fmt.Sprintf("and in %d more:", len(places))))
+	for _, p := range places {
+		t.placeHead(line(p.scenario), axesText(p.axes))
+	}
+}
+
+func (t *terminal) advisories() {
+	all := findingsOf(t.r, bundle.Advisory)
+	if len(all) > 0 {
+		t.gap()
+	}
+	for _, f := range all {
+		where := "the run"
+		if n := len(f.scenarios()); n > 0 {
+			where = plural(n, "scenario")
+		}
+		head := painted{label(bundle.Advisory) + "  ", yellow}
+		t.block(head, fmt.Sprintf("%s (%s) in %s", line(f.rule.ID), line(f.rule.Level), where), plain)
+		said := line(f.places[0].verdict.Message)
+		if said == "" {
+			said = line(f.rule.Text)
+		}
+		if !t.style.Verbose {
+			said = cut(said, t.n-width(head.text))
+		}
+		t.block(painted{strings.Repeat(" ", width(head.text)), plain}, said, dim)
+	}
+}
+
+// everything lists each scenario with each of its rules.
+func (t *terminal) everything() {
+	t.gap()
+	t.row(t.paint(bold, "ALL SCENARIOS"))
+	for _, s := range t.r.Scenarios {
+		t.listed(s.Verdict, "  ", line(s.ID), painted{s.Axes.String() + "  " + took(s.DurationMS), dim})
+		for _, v := range s.Rules {
+			t.listedRule(v)
+		}
+	}
+	if len(t.r.RunRules) > 0 {
+		t.row("  ", t.paint(bold, "the run as a whole"))
+	}
+	for _, v := range t.r.RunRules {
+		t.listedRule(v)
+	}
+}
+
+func (t *terminal) listedRule(v bundle.RuleVerdict) {
+	t.listed(v.Verdict, "    ", line(v.ID), painted{line(v.Level), dim})
+	in := strings.Repeat(" ", 21)
+	if v.Seen != "" {
+		t.block(painted{in + "seen  ", dim}, line(v.Seen), dim)
+	}
+	// What is in trouble was told above.
+	if v.Message != "" && !troubles(v.Verdict) && v.Verdict != bundle.Advisory {
+		t.block(painted{in, plain}, v.Message, dim)
+	}
+}
+
+func (t *terminal) listed(v bundle.Conclusion, indent, name string, right painted) {
+	verdict := pad(line(string(v)), 17)
+	right.text = line(right.text)
+	room := t.n - width(indent) - width(verdict) - 2
+	if room < width(name)+2+width(right.text) {
+		right.text = cut(right.text, max(0, room-width(name)-2))
+	}
+	name = cut(name, room)
+	fill := strings.Repeat(" ", max(0, room+2-width(name)-width(right.text)))
+	t.row(indent, t.paint(tintOf(v), verdict), name, fill, t.paint(right.tint, right.text))
+}
+
+func (t *terminal) races() {
+	all := racesOf(t.r)
+	if len(all) == 0 {
+		return
+	}
+	if t.long {
+		t.row()
+	}
+	shown := all
+	if !t.style.Verbose && len(all) > shortRaces {
+		shown = all[:shortRaces-1]
+	}
+	for _, n := range shown {
+		t.flow(painted{"race  " + line(n.scenario) + "  ", dim}, orderParts(n.counts), orderSep)
+	}
+	if more := len(all) - len(shown); more > 0 {
+		t.row(t.paint(dim, fmt.Sprintf("      and %s more", plural(more, "race"))))
+	}
+}
+
+func (t *terminal) summary() {
+	if t.long {
+		t.row(t.paint(dim, strings.Repeat("─", t.n)))
+	}
+	if len(t.broken) > 1 {
+		for _, f := range t.broken {
+			where := "the run"
+			if n := len(f.scenarios()); n > 0 {
+				where = plural(n, "scenario")
+			}
+			t.listed(f.rule.Verdict, "", line(f.rule.ID), painted{where, dim})
+		}
+		t.row()
+	}
+	t.counts()
+	word, sentence := verdictText(t.r, t.broken)
+	c := bundle.Inconclusive
+	switch t.r.Exit {
+	case 0:
+		c = bundle.Pass
+	case 1:
+		c = bundle.Fail
+	case 4:
+		c = bundle.Error
+	}
+	t.block(painted{word + "  ", tintOf(c)}, sentence, plain)
+}
+
+// counts says how many scenarios came to each verdict, worst first.
+func (t *terminal) counts() {
+	var ids []string
+	for _, s := range t.r.Scenarios {
+		ids = append(ids, s.ID)
+	}
+	slices.Sort(ids)
+	scenarios := len(slices.Compact(ids))
+	lead := fmt.Sprintf("%s, %s in %s", plural(scenarios, "scenario"), plural(len(t.r.Scenarios), "run"), took(t.r.DurationMS))
+	var parts []string
+	all := bundle.Conclusions()
+	slices.Reverse(all)
+	for _, c := range all {
+		if n := t.r.Counts[c]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, c))
+		}
+	}
+	if len(parts) > 0 {
+		lead += ":  "
+	}
+	t.flow(painted{lead, plain}, parts, orderSep)
+}
+
+// verdictText is the verdict in a word, and a sentence that says what the exit
+// code means.
+func verdictText(r *bundle.Report, broken []finding) (word, sentence string) {
+	rules := 0
+	for _, f := range broken {
+		if f.rule.Verdict == bundle.Fail || f.rule.Verdict == bundle.UnexpectedPass {
+			rules++
+		}
+	}
+	profile := line(r.Profile)
+	switch r.Exit {
+	case 0:
+		if r.Counts[bundle.Advisory] > 0 {
+			return "CONFORMANT", fmt.Sprintf("to profile %s, with advisories: every rule that must hold and was tested holds (exit 0)", profile)
+		}
+		return "CONFORMANT", fmt.Sprintf("to profile %s: every rule that was tested holds (exit 0)", profile)
+	case 1:
+		if rules == 1 {
+			return "NOT CONFORMANT", fmt.Sprintf("to profile %s: 1 rule is broken (exit 1)", profile)
+		}
+		return "NOT CONFORMANT", fmt.Sprintf("to profile %s: %d rules are broken (exit 1)", profile, rules)
+	case 2:
+		return "NOT RUN", "the command line or the configuration is wrong (exit 2)"
+	case 3:
+		return "NOT RUN", "the target could not be reached, or lacks what testing needs (exit 3)"
+	case 4:
+		return "DEFECT", "Assay itself failed, so this says nothing of the target (exit 4)"
+	case 130:
+		return "INTERRUPTED", "the results are of what had run until then (exit 130)"
+	}
+	return "INCONCLUSIVE", fmt.Sprintf("nothing, or not enough, was tested to say that the target conforms (exit %d)", r.Exit)
+}

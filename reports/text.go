@@ -1,0 +1,272 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// clean makes text of unknown origin safe for a terminal and for XML: what is
+// not printable is drawn as \xNN (bytes and C0), \uNNNN or \UNNNNNNNN. Newlines
+// stay, tabs become four spaces.
+func clean(text string) string {
+	if isClean(text) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\t':
+			b.WriteString("    ")
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func isClean(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < 0x20 && c != '\n') || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// line is clean text on one line: newlines and the space around them become one space.
+func line(text string) string {
+	if !strings.Contains(text, "\n") {
+		return clean(text)
+	}
+	parts := strings.Split(clean(text), "\n")
+	kept := parts[:0]
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// cells measures runes as a terminal that is not East Asian draws them; the
+// environment has no say.
+func cells() *runewidth.Condition {
+	return &runewidth.Condition{StrictEmojiNeutral: true}
+}
+
+// width is the number of columns that text takes on one line.
+func width(text string) int {
+	if isClean(text) {
+		return len(text)
+	}
+	n, c := 0, cells()
+	for _, r := range text {
+		n += c.RuneWidth(r)
+	}
+	return n
+}
+
+// cut is text in at most n columns, with an ellipsis where something is missing.
+func cut(text string, n int) string {
+	if width(text) <= n {
+		return text
+	}
+	if n < 1 {
+		return ""
+	}
+	head, _ := split(text, n-1)
+	if width(head) > n-1 {
+		head = "" // a wide rune at the very edge
+	}
+	return strings.TrimRight(head, " ") + "…"
+}
+
+// split takes as many runes as fit in n columns, at least one.
+func split(text string, n int) (head, rest string) {
+	used, c := 0, cells()
+	for i, r := range text {
+		used += c.RuneWidth(r)
+		if used > n && i > 0 {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
+// pad is text, filled with spaces to n columns.
+func pad(text string, n int) string {
+	return text + strings.Repeat(" ", max(0, n-width(text)))
+}
+
+// wrap breaks clean text into lines of at most n columns, at spaces where it
+// can. Newlines of the text are kept, and continuation lines are indented as the
+// line that they continue. Spaces inside a line that fits are kept.
+func wrap(text string, n int) []string {
+	var out []string
+	n = max(n, 1)
+	for para := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		if width(para) <= n {
+			out = append(out, strings.TrimRight(para, " "))
+			continue
+		}
+		body := strings.TrimLeft(para, " ")
+		indent := para[:min(len(para)-len(body), n/2)]
+		for _, l := range wrapWords(body, n-len(indent)) {
+			out = append(out, indent+l)
+		}
+	}
+	return out
+}
+
+// wrapWords breaks one line; the spaces between words stay as they are but at a break.
+func wrapWords(text string, n int) []string {
+	var out []string
+	current := ""
+	for rest := text; rest != ""; {
+		word := strings.TrimLeft(rest, " ")
+		gap := rest[:len(rest)-len(word)]
+		word, rest = cutWord(word)
+		switch {
+		case word == "":
+		case current == "":
+			current = word
+		case width(current)+len(gap)+width(word) <= n:
+			current += gap + word
+		default:
+			out = append(out, current)
+			current = word
+		}
+		for width(current) > n {
+			var head string
+			if head, current = split(current, n); current == "" {
+				current = head
+				break
+			}
+			out = append(out, head)
+		}
+	}
+	if current != "" || len(out) == 0 {
+		out = append(out, current)
+	}
+	return out
+}
+
+// cutWord is the text up to the first space, and the rest with that space.
+func cutWord(text string) (word, rest string) {
+	if i := strings.IndexByte(text, ' '); i >= 0 {
+		return text[:i], text[i:]
+	}
+	return text, ""
+}
+
+// wrapCommand breaks a shell command at spaces that are not quoted, so that the
+// lines can be copied as one command. A word that is too long stays whole.
+func wrapCommand(command string, n int) []string {
+	var out []string
+	current := ""
+	for _, w := range withValues(shellWords(line(command))) {
+		if current != "" && width(current)+1+width(w)+2 > n {
+			out = append(out, current+` \`)
+			current = "  " + w
+			continue
+		}
+		if current != "" {
+			current += " "
+		}
+		current += w
+	}
+	return append(out, current)
+}
+
+// withValues joins each flag with the value behind it.
+func withValues(words []string) []string {
+	var out []string
+	for _, w := range words {
+		last := len(out) - 1
+		if last >= 0 && strings.HasPrefix(out[last], "-") && !strings.ContainsAny(out[last], " =") && !strings.HasPrefix(w, "-") {
+			out[last] += " " + w
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func shellWords(command string) []string {
+	var words []string
+	quote, from := byte(0), 0
+	for i := range len(command) {
+		switch c := command[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == ' ':
+			if i > from {
+				words = append(words, command[from:i])
+			}
+			from = i + 1
+		}
+	}
+	if from < len(command) {
+		words = append(words, command[from:])
+	}
+	return words
+}
+
+// plural is "1 scenario", "2 scenarios".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size is a number of bytes for people: 512 B, 65.5 kB, 1.2 MB.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%.3g kB", float64(n)/1e3)
+	case n < 1000_000_000:
+		return fmt.Sprintf("%.3g MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.3g GB", float64(n)/1e9)
+}
+
+// took is a duration in milliseconds for people: 35 ms, 3.2 s.
+func took(ms int64) string {
+	if ms < 1000 {
+		return fmt.Sprintf("%d ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", float64(ms)/1e3)
+}
+
+// span is a time in nanoseconds for people: 130 µs, 1.25 ms, 3.20 s.
+func span(ns int64) string {
+	abs := max(ns, -ns)
+	switch {
+	case abs < 1_000_000:
+		return fmt.Sprintf("%d µs", ns/1000)
+	case abs < 1_000_000_000:
+		return fmt.Sprintf("%.2f ms", float64(ns)/1e6)
+	}
+	return fmt.Sprintf("%.2f s", float64(ns)/1e9)
+}

@@ -1,0 +1,99 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCleanEscapesWhatATerminalWouldObey(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain text stays", "a b\nc", "a b\nc"},
+		{"other scripts stay", "naïve 日本 ✓", "naïve 日本 ✓"},
+		{"escape and bell", "\x1b[2J\x07", `\x1b[2J\x07`},
+		{"carriage return and backspace", "a\rb\b", `a\x0db\x08`},
+		{"delete", "\x7f", `\x7f`},
+		{"C1 controls", "\u009b", `\u009b`},
+		{"text that runs backwards", "\u202eabc", `\u202eabc`},
+		{"what takes no room", "a\u200bb\ufeff", `a\u200bb\ufeff`},
+		{"invalid UTF-8", "a\xff\xc3", `a\xff\xc3`},
+		{"a private plane", "\U000f0000", `\U000f0000`},
+		{"tabs", "a\tb", "a    b"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := clean(tt.in); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestWrapBreaksAtSpacesWhereItCan(t *testing.T) {
+	tests := []struct {
+		name, in string
+		n        int
+		want     []string
+	}{
+		{"what fits keeps its spaces", "a   b", 10, []string{"a   b"}},
+		{"words", "the quick brown fox", 10, []string{"the quick", "brown fox"}},
+		{"a word that is too long", "abcdefghij k", 4, []string{"abcd", "efgh", "ij k"}},
+		{"lines of the text", "a\n\nb", 10, []string{"a", "", "b"}},
+		{"an indented line", "  aa bb cc", 6, []string{"  aa", "  bb", "  cc"}},
+		{"wide runes", "日本語日本語", 5, []string{"日本", "語日", "本語"}},
+		{"no room at all", "日本", 0, []string{"日", "本"}},
+		{"nothing", "", 5, []string{""}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, wrap(tt.in, tt.n)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestACommandCanBeCopiedFromSeveralLines(t *testing.T) {
+	const command = "assay replay a.b http://127.0.0.1:1 --shell '/bin/bash -l -c' --seed 7 --insecure --axis connect/json/1.1/identity"
+	lines := wrapCommand(command, 40)
+	if len(lines) < 3 {
+		t.Fatalf("not wrapped: %q", lines)
+	}
+	for i, l := range lines {
+		if width(l) > 40 {
+			t.Errorf("%q is too wide", l)
+		}
+		if (i < len(lines)-1) != strings.HasSuffix(l, ` \`) {
+			t.Errorf("%q: a backslash too many or too few", l)
+		}
+	}
+	joined := strings.Join(strings.Fields(strings.ReplaceAll(strings.Join(lines, "\n"), "\\\n", " ")), " ")
+	if joined != command {
+		t.Errorf("got %q, want %q", joined, command)
+	}
+}
+
+func TestCutNeverGrows(t *testing.T) {
+	for n := range 12 {
+		if got := cut("日本 abc def", n); width(got) > n {
+			t.Errorf("%d columns: %q", n, got)
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\x1b\xff\u202e\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		out := clean(in)
+		if !utf8.ValidString(out) || strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0) }) {
+			t.Errorf("%q became %q", in, out)
+		}
+		for _, l := range wrap(out, 20) {
+			if width(l) > 20 {
+				t.Errorf("%q is wider than 20", l)
+			}
+		}
+	})
+}

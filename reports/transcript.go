@@ -1,0 +1,247 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Transcript draws an observation for `replay`. Per iteration (beyond three, those
+// that a verdict points to come first and the rest is counted) it lists the calls
+// with their outcome; then each connection in the order of time, both directions,
+// with times relative to its first request: heads, envelopes and events at their
+// offset in the body, and where a rule is broken the bytes with a mark below. The
+// verdicts come last. Long output is folded; Verbose folds much later.
+func Transcript(w io.Writer, o *bundle.Observation, v []bundle.Verdict, s Style) error {
+	t := transcript{canvas: newCanvas(w, s), o: o, verdicts: v}
+	t.head()
+	shown := t.shown()
+	for _, i := range shown {
+		t.iteration(&o.Iterations[i])
+	}
+	if more := len(o.Iterations) - len(shown); more > 0 {
+		t.row()
+		t.row(t.paint(dim, fmt.Sprintf("… and %s more: %s in all", plural(more, "iteration"), took((o.Ended.T-o.Started.T)/1e6))))
+	}
+	t.tail()
+	return t.err
+}
+
+type transcript struct {
+	*canvas
+	o        *bundle.Observation
+	verdicts []bundle.Verdict
+}
+
+// fold is how much is drawn of something: usually, and when everything is asked for.
+type fold struct{ usual, verbose int }
+
+func foldIterations() fold { return fold{3, 20} }
+func foldFrames() fold     { return fold{9, 400} }
+func foldRows() fold       { return fold{6, 64} } // of a dump
+func foldLines() fold      { return fold{2, 40} } // of a text
+
+func (t *transcript) limit(f fold) int {
+	if t.style.Verbose {
+		return f.verbose
+	}
+	return f.usual
+}
+
+func (t *transcript) head() {
+	o := t.o
+	t.ends(painted{line(o.Scenario), bold}, painted{line(o.Axes.String()), dim})
+	facts := []string{plural(len(o.Iterations), "iteration"), fmt.Sprintf("seed %d", o.Seed), span(o.Ended.T - o.Started.T)}
+	if len(o.Beside) > 0 {
+		facts = append(facts, "beside "+plural(len(o.Beside), "other scenario"))
+	}
+	t.row(t.paint(dim, strings.Join(facts, " · ")))
+	if o.Skip != nil {
+		t.block(painted{"not run  ", yellow}, string(o.Skip.Reason)+": "+o.Skip.Detail, plain)
+	}
+	if o.Interrupted {
+		t.row(t.paint(yellow, "interrupted: what follows is not all"))
+	}
+	if o.Defect != "" {
+		t.block(painted{"defect of Assay  ", magenta}, o.Defect, plain)
+	}
+}
+
+// shown are the iterations to draw, in order: those with evidence before others.
+func (t *transcript) shown() []int {
+	limit := t.limit(foldIterations())
+	picked := map[int]bool{}
+	pick := func(i int) {
+		if len(picked) < limit && i >= 0 && i < len(t.o.Iterations) {
+			picked[i] = true
+		}
+	}
+	for _, v := range t.verdicts {
+		if v.Evidence != nil && troubles(v.Conclusion) {
+			pick(v.Evidence.Iteration)
+		}
+	}
+	for i := range t.o.Iterations {
+		pick(i)
+	}
+	return slices.Sorted(maps.Keys(picked))
+}
+
+func (t *transcript) iteration(it *bundle.Iteration) {
+	t.row()
+	if len(t.o.Iterations) > 1 {
+		t.row(t.paint(bold, fmt.Sprintf("ITERATION %d of %d", it.Index+1, len(t.o.Iterations))), varsText(it.Vars))
+	} else if len(it.Vars) > 0 {
+		t.row(t.paint(dim, strings.TrimLeft(varsText(it.Vars), " ")))
+	}
+	if it.Defect != "" {
+		t.block(painted{"defect of Assay  ", magenta}, it.Defect, plain)
+	}
+	t.calls(it)
+	t.awaits(it)
+	for i := range it.Conns {
+		t.conn(it, &it.Conns[i])
+	}
+	t.processes(it)
+}
+
+func varsText(vars map[string]string) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(vars)) {
+		b.WriteString("  " + line(k+"="+vars[k]))
+	}
+	return b.String()
+}
+
+// calls is the table of exchanges: when each was invoked and returned, counted
+// from the first, and how it ended.
+func (t *transcript) calls(it *bundle.Iteration) {
+	if len(it.Exchanges) == 0 {
+		return
+	}
+	t.row(t.paint(bold, "CALLS"))
+	sorted := slices.SortedStableFunc(slices.Values(pointers(it.Exchanges)), func(a, b *bundle.Exchange) int {
+		return cmp.Compare(a.Invoked.N, b.Invoked.N)
+	})
+	zero := sorted[0].Invoked.T
+	for _, e := range sorted {
+		returned := "open"
+		if e.Returned != nil {
+			returned = "+" + span(e.Returned.T-zero)
+		}
+		times := fmt.Sprintf("%11s … %-11s", "+"+span(e.Invoked.T-zero), returned)
+		lead := "  " + pad(cut(line(e.Name), 12), 12) + times
+		t.block(painted{lead, plain}, outcomeText(e), plain)
+		if e.Detail != "" {
+			t.block(painted{"    ", plain}, e.Detail, dim)
+		}
+	}
+}
+
+// pointers is each element's address.
+func pointers[T any](s []T) []*T {
+	out := make([]*T, len(s))
+	for i := range s {
+		out[i] = &s[i]
+	}
+	return out
+}
+
+// outcomeText is what was called and what came of it.
+func outcomeText(e *bundle.Exchange) string {
+	what := e.RPC
+	if what == "" {
+		what = strings.TrimSpace(e.Request.Method + " " + e.Request.Path)
+	}
+	if what == "" {
+		what = e.Op
+	}
+	parts := []string{what, "→"}
+	if e.Response != nil {
+		parts = append(parts, strconv.Itoa(e.Response.Status))
+	}
+	if e.Error != nil {
+		parts = append(parts, e.Error.Code)
+	}
+	if e.Outcome != bundle.OutcomeComplete || e.Response == nil {
+		parts = append(parts, string(e.Outcome))
+	}
+	if n := len(e.Violations); n > 0 {
+		parts = append(parts, "("+plural(n, "violation")+")")
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *transcript) awaits(it *bundle.Iteration) {
+	if len(it.Awaits) == 0 {
+		return
+	}
+	t.row(t.paint(bold, "AWAITS"))
+	for _, a := range it.Awaits {
+		word, colour := "met after ", green
+		if !a.Met {
+			word, colour = "NOT MET within ", red
+		}
+		waited := span(a.Ended.T - a.Began.T)
+		if !a.Met {
+			waited = span(a.Deadline)
+		}
+		text := fmt.Sprintf("%s on %s  ", line(a.What), line(a.On))
+		t.block(painted{"  " + text, plain}, word+waited, colour)
+	}
+}
+
+func (t *transcript) processes(it *bundle.Iteration) {
+	for _, p := range it.Processes {
+		if p.Cleanup == "" {
+			continue
+		}
+		t.block(painted{"clean-up  ", dim}, fmt.Sprintf("process %s (pid %d): %s", p.Name, p.PID, p.Cleanup), dim)
+	}
+}
+
+// tail is what spans the iterations: scrapes, what was left out, and the verdicts.
+func (t *transcript) tail() {
+	if len(t.o.Scrapes) > 0 {
+		t.row()
+		t.row(t.paint(bold, "SCRAPES"))
+	}
+	for _, s := range t.o.Scrapes {
+		text := fmt.Sprintf("%s  +%s  status %d  %s", pad(line(s.Name), 10), span(s.Sent.T-t.o.Started.T), s.Status, size(int64(len(s.Body))))
+		if s.Err != "" {
+			text += "  " + s.Err
+		}
+		t.block(painted{"  ", plain}, text, plain)
+	}
+	for _, d := range t.o.Dropped {
+		t.block(painted{"left out  ", dim}, d, dim)
+	}
+	if len(t.verdicts) == 0 {
+		return
+	}
+	t.row()
+	t.row(t.paint(bold, "VERDICTS"))
+	// The worst comes last, where a reader's eye is when the program has ended.
+	sorted := slices.SortedStableFunc(slices.Values(t.verdicts), func(a, b bundle.Verdict) int {
+		return cmp.Compare(a.Conclusion.Rank(), b.Conclusion.Rank())
+	})
+	for _, v := range sorted {
+		t.block(painted{"  " + pad(line(string(v.Conclusion)), 17), tintOf(v.Conclusion)}, line(v.Rule)+" ("+line(v.Level)+")", plain)
+		const in = "      "
+		if v.Message != "" {
+			t.block(painted{in, plain}, v.Message, plain)
+		}
+		if v.Seen != "" {
+			t.block(painted{in + "seen  ", dim}, line(v.Seen), plain)
+		}
+		if len(v.Counts) > 0 {
+			t.flow(painted{in + "orders  ", dim}, orderParts(v.Counts), orderSep)
+		}
+	}
+}
