@@ -1,0 +1,7 @@
+// Package selftest proves that the suites notice: it runs the catalogue
+// against the reference gateway with every fault and every variant in turn.
+// A fault must turn a rule that it names from pass to fail or advisory; a
+// variant, being legal, must be blamed for nothing.
+//
+// It has no rules and no matching of its own, and it does not render.
+package selftest

@@ -1,0 +1,33 @@
+package suites
+
+import (
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+// BenchmarkCatalogue runs the whole catalogue against the embedded gateway.
+// `longest-x` is the wall time over that of the longest single scenario: the
+// bound is 1.3, or 4 s, whichever is more.
+func BenchmarkCatalogue(b *testing.B) {
+	for b.Loop() {
+		began := time.Now()
+		out, err := Run(b.Context(), Options{Seed: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		wall := time.Since(began)
+		var longest *bundle.Observation
+		for _, o := range out.Observations {
+			if longest == nil || took(o) > took(longest) {
+				longest = o
+			}
+		}
+		b.ReportMetric(wall.Seconds(), "wall-s")
+		b.ReportMetric(wall.Seconds()/took(longest).Seconds(), "longest-x")
+		b.Logf("%d instances in %v; longest: %s in %v", len(out.Observations), wall, longest.Scenario, took(longest))
+	}
+}
+
+func took(o *bundle.Observation) time.Duration { return time.Duration(o.Ended.T - o.Started.T) }

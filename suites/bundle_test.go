@@ -1,0 +1,50 @@
+package suites
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/bundle"
+	"assay/internal/judge"
+	"assay/scenarios"
+)
+
+// The whole catalogue is judged from the stored bundle, and every verdict is
+// the one that was given live.
+func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
+	dir := t.TempDir()
+	out, err := Run(t.Context(), Options{Out: dir, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Report.Verdict != bundle.Conformant {
+		t.Errorf("the reference gateway is %s", out.Report.Verdict)
+	}
+	b, err := bundle.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Partial) > 0 {
+		t.Errorf("the bundle is partial: %v", b.Partial)
+	}
+	rules, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := scenarios.LoadProfile(b.Run.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &judge.Judge{Rules: rules, Profile: profile}
+	verdicts, report, err := j.Bundle(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(out.Verdicts, verdicts); diff != "" {
+		t.Errorf("stored and live verdicts differ (-live +stored):\n%s", diff)
+	}
+	if diff := cmp.Diff(out.Report, report); diff != "" {
+		t.Errorf("stored and live reports differ (-live +stored):\n%s", diff)
+	}
+}

@@ -1,0 +1,48 @@
+package suites
+
+import (
+	"context"
+	"fmt"
+
+	"assay/internal/bundle"
+	"assay/internal/engine"
+)
+
+// Replay runs one scenario, Repeat times (at least once) on each of its axes
+// that Options.Select leaves, and returns every observation with its verdicts,
+// in order. show is called as soon as one is there. No specs, no bundle.
+func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observation, []bundle.Verdict) error) (*Outcome, error) {
+	o.Out = ""
+	o.setDefaults()
+	s, err := prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	var out *Outcome
+	for n := range max(1, repeat) {
+		if n > 0 && ctx.Err() != nil {
+			break
+		}
+		clear(s.verdicts)
+		eng := engine.Start(ctx, engine.Options{
+			Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
+			Destructive: true, Slow: true, Log: o.Log,
+		}, s.instances)
+		<-eng.Done()
+		for _, i := range s.instances {
+			obs := eng.Wait(i)
+			if err := show(obs, s.verdictsOf(i, obs)); err != nil {
+				return nil, fmt.Errorf("writing the transcript: %w", err)
+			}
+		}
+		next, err := s.conclude(ctx, eng)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil || next.Report.Exit != 0 {
+			out = next
+		}
+	}
+	return out, nil
+}
