@@ -1,0 +1,58 @@
+# `make help` lists what there is. Everything installs or builds what it needs.
+GO       ?= go
+TOOLS    := $(GO) tool -modfile=tools/go.mod
+LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
+FUZZTIME ?= 60s
+
+.PHONY: help build test race lint tidy generate generated bench nightly fuzz selftest
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the program into bin/
+	$(GO) build -o bin/assay ./cmd/assay
+
+test: ## unit tests, black-box tests through the binary, the catalogue, the self-test
+	$(GO) vet ./...
+	$(GO) test -timeout 10m ./...
+
+race: ## the unit tests and a smoke of the catalogue under the race detector
+	$(GO) test -race -short -timeout 20m ./...
+
+lint: ## linters, floors, formatting
+	$(LINT) run --allow-parallel-runners ./...
+
+tidy: ## fail when go.mod or go.sum are not tidy
+	$(GO) mod tidy -diff
+	cd tools && $(GO) mod tidy -diff
+	cd tools/lint && $(GO) mod tidy -diff
+
+generate: ## write the code that comes from the protos
+	$(TOOLS) buf lint
+	$(TOOLS) buf generate
+
+generated: generate ## fail when the generated code is not what is committed
+	git diff --exit-code -- internal/envd
+	@test -z "$$(git ls-files --others --exclude-standard internal/envd)" || \
+		{ echo "generated files are not committed:"; git ls-files --others --exclude-standard internal/envd; exit 1; }
+
+bench: ## benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+selftest: build ## the kill matrix, with every scenario against every fault
+	bin/assay selftest --full
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+nightly: ## all that takes long: everything under -race, fuzzing, slow and destructive scenarios
+	$(GO) test -race -timeout 60m ./...
+	$(MAKE) fuzz
+	$(MAKE) selftest
+	bin/assay conform --slow --destructive --strict
+	$(MAKE) bench

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// startHostile starts a server on 127.0.0.1 that misbehaves in the named way.
+func startHostile(kind string) (url string, stop func(), err error) {
+	switch kind {
+	case "html":
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<!doctype html><title>It works</title>"))
+		}))
+		return s.URL, s.Close, nil
+	case "tls":
+		s := httptest.NewTLSServer(http.NotFoundHandler())
+		return "http://" + s.Listener.Addr().String(), s.Close, nil
+	}
+	talk, ok := hostileTalk[kind]
+	if !ok {
+		return "", nil, fmt.Errorf("no hostile server %q", kind)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	var open sync.Map
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Store(c, true)
+			go talk(c.(*net.TCPConn))
+		}
+	}()
+	return "http://" + l.Addr().String(), func() {
+		_ = l.Close()
+		open.Range(func(c, _ any) bool { return c.(net.Conn).Close() == nil || true })
+	}, nil
+}
+
+// hostileTalk is what a raw server does with each connection.
+var hostileTalk = map[string]func(*net.TCPConn){
+	"silent": func(c *net.TCPConn) { readSome(c) },
+	"closing": func(c *net.TCPConn) {
+		readSome(c)
+		_ = c.Close()
+	},
+	"reset": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n"))
+		_ = c.SetLinger(0)
+		_ = c.Close()
+	},
+	"endless-headers": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\n"))
+		for range 1 << 20 {
+			if _, err := c.Write([]byte("X-More: and more and more and more and more and more\r\n")); err != nil {
+				return
+			}
+		}
+	},
+	"huge-length": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			"5\r\n\x00\x7f\xff\xff\xff\r\n"))
+	},
+	"garbage": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.2p1\r\n\x00\x01\x02"))
+	},
+}
+
+func readSome(c *net.TCPConn) {
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, _ = c.Read(make([]byte, 4096))
+}

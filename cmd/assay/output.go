@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/bundle"
+	"assay/reports"
+)
+
+// outputFlags say which reports are drawn, and where.
+type outputFlags struct {
+	format  string
+	reports []string
+	verbose bool
+}
+
+func (f *outputFlags) register(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json or junit")
+	fs.StringSliceVar(&f.reports, "report", nil, "also write reports, as `FORMAT=PATH,…`; formats: json, junit, text")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "list what passed, too")
+}
+
+// renderer is the name that the reports package has for a --format.
+func renderer(format string) string {
+	if format == "text" {
+		return "terminal"
+	}
+	return format
+}
+
+// validate refuses unknown formats before any work is done.
+func (f *outputFlags) validate() error {
+	if !slices.Contains(reports.Formats(), renderer(f.format)) {
+		return fmt.Errorf("--format %q: want text, json or junit", f.format)
+	}
+	for _, r := range f.reports {
+		format, path, ok := strings.Cut(r, "=")
+		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
+			return fmt.Errorf("--report %q: want FORMAT=PATH with one of the formats json, junit, text", r)
+		}
+	}
+	return nil
+}
+
+// write draws the report on stdout and into the files.
+func (f *outputFlags) write(io stdio, r *bundle.Report) error {
+	var errs []error
+	for _, spec := range f.reports {
+		format, path, _ := strings.Cut(spec, "=")
+		errs = append(errs, writeFile(path, renderer(format), r))
+	}
+	if err := reports.Render(io.out, renderer(f.format), r, style(io.out, f.verbose)); err != nil {
+		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func writeFile(path, format string, r *bundle.Report) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--report: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := reports.Render(f, format, r, reports.Style{Width: 100, Verbose: true}); err != nil {
+		return fmt.Errorf("--report: writing %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+	"assay/suites"
+)
+
+// logger writes warnings and worse to stderr.
+func logger(io stdio) *slog.Logger {
+	return slog.New(slog.NewTextHandler(io.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// nothingRun sorts the errors that end a run before its first scenario.
+func nothingRun(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return &exitError{exitInterrupted, errors.New("interrupted before the first scenario")}
+	}
+	var none *scenarios.NothingSelectedError
+	if errors.As(err, &none) {
+		return &exitError{exitInconclusive, err}
+	}
+	return err
+}
+
+// newProgress draws a bar on a terminal; elsewhere it logs a line every 10 s.
+func newProgress(io stdio) suites.Progress {
+	if _, tty := terminal(io.err); tty {
+		return &bar{io: io}
+	}
+	return &lines{io: io}
+}
+
+// bar is the progress on a terminal.
+type bar struct {
+	io      stdio
+	mu      sync.Mutex
+	p       *mpb.Progress
+	b       *mpb.Bar
+	running []string
+	failed  int
+}
+
+var _ suites.Progress = (*bar)(nil)
+
+// Begin draws the empty bar.
+func (b *bar) Begin(run *bundle.Run, instances []scenarios.Instance) {
+	b.io.errorf("%s\n", headline(run, len(instances)))
+	width, _ := terminal(b.io.err)
+	b.p = mpb.New(mpb.WithOutput(b.io.err), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
+	room := max(10, width-60)
+	b.b = b.p.AddBar(int64(len(instances)), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
+		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(func(decor.Statistics) string { return b.tail(room) })))
+}
+
+// tail is what stands behind the bar.
+func (b *bar) tail(room int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := ""
+	if b.failed > 0 {
+		s = fmt.Sprintf("  %d failed", b.failed)
+	}
+	if len(b.running) > 0 {
+		s += "  " + b.running[0]
+	}
+	if len(s) > room {
+		s = s[:room-1] + "…"
+	}
+	return s
+}
+
+// Start names what is running.
+func (b *bar) Start(i scenarios.Instance) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running = append(b.running, i.Scenario.ID)
+}
+
+// Done moves the bar on.
+func (b *bar) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
+	b.mu.Lock()
+	for n, id := range b.running {
+		if id == i.Scenario.ID {
+			b.running = append(b.running[:n], b.running[n+1:]...)
+			break
+		}
+	}
+	if bad(c) {
+		b.failed++
+	}
+	b.mu.Unlock()
+	b.b.Increment()
+}
+
+// End takes the bar away.
+func (b *bar) End() {
+	b.b.Abort(true)
+	b.p.Wait()
+}
+
+func bad(c bundle.Conclusion) bool {
+	return c == bundle.Fail || c == bundle.Error || c == bundle.UnexpectedPass
+}
+
+// headline says what is tested.
+func headline(run *bundle.Run, n int) string {
+	url := run.Target.URL
+	if run.Target.Embedded {
+		url = "the embedded gateway (" + url + ")"
+	}
+	return fmt.Sprintf("%s · profile %s · %d scenarios · round trip %v",
+		url, run.Profile, n, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
+}
+
+// lines is the progress off a terminal.
+type lines struct {
+	io      stdio
+	mu      sync.Mutex
+	total   int
+	done    int
+	failed  int
+	running map[string]int
+	began   time.Time
+	quit    chan struct{}
+	ended   chan struct{}
+}
+
+var _ suites.Progress = (*lines)(nil)
+
+// Begin starts the ten-second log.
+func (l *lines) Begin(run *bundle.Run, instances []scenarios.Instance) {
+	l.total, l.began, l.running = len(instances), time.Now(), map[string]int{}
+	l.quit, l.ended = make(chan struct{}), make(chan struct{})
+	l.io.errorf("%s\n", headline(run, len(instances)))
+	go l.loop()
+}
+
+func (l *lines) loop() {
+	defer close(l.ended)
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.quit:
+			return
+		case <-tick.C:
+			l.io.errorf("%s\n", l.line())
+		}
+	}
+}
+
+func (l *lines) line() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := slices.Sorted(maps.Keys(l.running))
+	return fmt.Sprintf("%4.0fs  %d of %d done, %d failed; running: %s",
+		time.Since(l.began).Seconds(), l.done, l.total, l.failed, strings.Join(names, " "))
+}
+
+// Start notes what is running.
+func (l *lines) Start(i scenarios.Instance) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running[i.Scenario.ID]++
+}
+
+// Done counts.
+func (l *lines) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done++
+	if l.running[i.Scenario.ID]--; l.running[i.Scenario.ID] <= 0 {
+		delete(l.running, i.Scenario.ID)
+	}
+	if bad(c) {
+		l.failed++
+	}
+}
+
+// End stops the log.
+func (l *lines) End() {
+	close(l.quit)
+	<-l.ended
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// beProgram makes the test binary be the program: tests that need signals or
+// pipes start it themselves.
+const beProgram = "ASSAY_TEST_BE_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beProgram) != "" {
+		main()
+	}
+	testscript.Main(m, map[string]func(){"assay": main})
+}
+
+// TestScripts runs testdata/script through the real program.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("COLUMNS", "100")
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   cmdExits,
+			"serve":   cmdServe,
+			"hostile": cmdHostile,
+			"onejson": cmdOneJSON,
+			"widest":  cmdWidest,
+		},
+	})
+}
+
+// cmdExits runs a program and wants exactly this exit code: exits 2 assay list extra.
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// cmdServe starts `assay serve` on a free port and puts its URL into a variable:
+// serve URL --fault eos-dropped. It is interrupted when the script ends.
+func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
+	c := exec.Command(os.Args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...) //nolint:gosec // the test's own binary
+	c.Env = append(os.Environ(), beProgram+"=1")
+	c.Dir = ts.MkAbs(".")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.StdoutPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	ts.Defer(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		done := make(chan error, 1)
+		go func() { done <- c.Wait() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				ts.Logf("serve ended with %v:\n%s", err, stderr.String())
+			}
+		case <-time.After(10 * time.Second):
+			_ = c.Process.Kill()
+			ts.Logf("serve did not end after an interrupt")
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		ts.Fatalf("serve said no URL: %v\n%s", err, stderr.String())
+	}
+	ts.Setenv(args[0], strings.TrimSpace(line))
+}
+
+// cmdHostile starts a server that misbehaves: hostile URL html.
+func cmdHostile(ts *testscript.TestScript, _ bool, args []string) {
+	url, stop, err := startHostile(args[1])
+	ts.Check(err)
+	ts.Defer(stop)
+	ts.Setenv(args[0], url)
+}
+
+// cmdOneJSON wants exactly one JSON value in a file (or stdout).
+func cmdOneJSON(ts *testscript.TestScript, _ bool, args []string) {
+	if err := oneJSON(ts.ReadFile(args[0])); err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+}
+
+// oneJSON wants exactly one JSON value, and nothing after it.
+func oneJSON(text string) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return fmt.Errorf("no JSON value: %w", err)
+	}
+	if _, err := d.Token(); err == nil {
+		return errors.New("more than one JSON value")
+	} else if !errors.Is(err, io.EOF) {
+		return fmt.Errorf("more than one JSON value: %w", err)
+	}
+	return nil
+}
+
+// cmdWidest wants no line of a file to be wider than so many columns: widest 60 stdout.
+func cmdWidest(ts *testscript.TestScript, _ bool, args []string) {
+	most, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for n, line := range strings.Split(ts.ReadFile(args[1]), "\n") {
+		if w := len([]rune(line)); w > most {
+			ts.Fatalf("line %d is %d columns wide, want at most %d: %q", n+1, w, most, line)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/selftest"
+	"assay/reports"
+)
+
+// selftestFlags are the flags of selftest.
+type selftestFlags struct {
+	faults, variants []string
+	format           string
+	full             bool
+	jobs             int
+	seed             uint64
+}
+
+func newSelftest(io stdio) *cobra.Command {
+	var f selftestFlags
+	c := &cobra.Command{
+		Use:   "selftest",
+		Short: "Prove that the suites notice every fault and blame no variant",
+		Long: `Runs the scenarios against the reference gateway with every fault and every
+variant in turn. The exit code is 1 when a fault survives or a variant is blamed.`,
+		Example: `  # the kill matrix
+  assay selftest
+
+  # one fault, every scenario, for a program
+  assay selftest --fault tail-lost --full --format json`,
+		Args:              exactly(0, "selftest takes none"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runSelftest(c, io, f)
+		},
+	}
+	fs := c.Flags()
+	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
+	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
+	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault, and name the idle ones")
+	fs.StringVar(&f.format, "format", "text", "text or json")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "scenarios at the same time")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of all plans")
+	return c
+}
+
+func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
+	if f.format != "text" && f.format != "json" {
+		return usage(fmt.Errorf("--format %q: want text or json", f.format))
+	}
+	if f.jobs < 1 || f.jobs > 256 {
+		return usage(errors.New("--jobs: want 1 to 256"))
+	}
+	_, tty := terminal(io.err)
+	report, err := selftest.Run(c.Context(), selftest.Options{
+		Faults: f.faults, Variants: f.variants, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version,
+		Log: logger(io), Step: stepper(io, tty),
+	})
+	var unknown *selftest.UnknownError
+	switch {
+	case errors.As(err, &unknown):
+		return usage(err)
+	case err != nil && c.Context().Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	case err != nil:
+		return defect(err)
+	}
+	if f.format == "json" {
+		err = reports.SelftestJSON(io.out, report)
+	} else {
+		err = reports.Selftest(io.out, report, style(io.out, false))
+	}
+	if err != nil {
+		return defect(err)
+	}
+	return code(report.Exit)
+}
+
+// stepper tells which gateway is tested: one line that is overwritten on a
+// terminal, a line each elsewhere.
+func stepper(io stdio, tty bool) func(done, total int, name string) {
+	return func(done, total int, name string) {
+		switch {
+		case tty && name == "":
+			io.errorf("\r\x1b[K")
+		case tty:
+			io.errorf("\r\x1b[K%d/%d %s", done+1, total, name)
+		case name != "":
+			io.errorf("%d/%d %s\n", done+1, total, name)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/fakes"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	listen, metricsPrefix, wrap, tokenFile string
+	faults, variants                       []string
+	clockScale                             float64
+	seed                                   uint64
+}
+
+func newServe(io stdio) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the reference gateway, correct or broken in a named way",
+		Long: `Runs the reference gateway: process.Process over Connect, the NDJSON alias
+/commands, /metrics and /health. Commands run in a virtual shell inside this
+process and have no access to the machine.
+
+--fault breaks it in one named way, --variant makes it differ in one legal way;
+` + "`assay selftest`" + ` proves that the suites notice the first and tolerate the second.`,
+		Example: `  # a gateway to point a client at
+  assay serve --listen 127.0.0.1:8081
+  curl -N -d '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
+
+  # one that forgets to end its streams
+  assay serve --listen 127.0.0.1:8081 --fault eos-dropped`,
+		Args:              exactly(0, "serve takes none"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o, err := f.options(io)
+			if err != nil {
+				return usage(err)
+			}
+			return serve(c.Context(), io, o)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; other than loopback needs a token")
+	fs.StringSliceVar(&f.faults, "fault", nil, "break it: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
+	fs.StringSliceVar(&f.variants, "variant", nil, "vary it: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
+	fs.StringVar(&f.metricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
+	fs.StringVar(&f.wrap, "wrap", "", "put this before every command, unless its binary is absent; {sandbox} is the sandbox id")
+	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (or ASSAY_TOKEN)")
+	fs.Float64Var(&f.clockScale, "clock-scale", 1, "run the gateway's own timers this much faster")
+	fs.Uint64Var(&f.seed, "seed", 0, "phase of faults that strike only sometimes")
+	return c
+}
+
+func ids[T any](all []T, id func(T) string) string {
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = id(a)
+	}
+	return strings.Join(names, ", ")
+}
+
+// options checks the flags whole.
+func (f *serveFlags) options(io stdio) (fakes.Options, error) {
+	o := fakes.Options{
+		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
+		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Token: os.Getenv("ASSAY_TOKEN"), Log: logger(io),
+	}
+	if f.clockScale <= 0 || f.clockScale > 10000 {
+		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
+	}
+	if f.tokenFile != "" {
+		token, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return o, fmt.Errorf("--token-file: %w", err)
+		}
+		if o.Token = strings.TrimSpace(string(token)); o.Token == "" {
+			return o, fmt.Errorf("--token-file: %s is empty", f.tokenFile)
+		}
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return o, fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
+	}
+	if !isLoopback(host) && o.Token == "" {
+		return o, hint{fmt.Errorf("--listen %s can be reached from other machines", f.listen), "give it a token with --token-file, or listen on 127.0.0.1"}
+	}
+	return o, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// serve runs until it is interrupted. The URL is the one line on stdout.
+func serve(ctx context.Context, io stdio, o fakes.Options) error {
+	g, err := fakes.Start(ctx, o)
+	if err != nil {
+		return usage(err)
+	}
+	if err := io.printf("%s\n", g.URL()); err != nil {
+		return defect(err)
+	}
+	io.errorf("serving on %s; Ctrl-C ends it\n", g.URL())
+	<-ctx.Done()
+	return g.Close()
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+)
+
+// argsError is a wrong number of arguments.
+type argsError struct {
+	got  int
+	what string
+}
+
+// Error says what was wanted.
+func (e argsError) Error() string {
+	return fmt.Sprintf("wrong number of arguments (%d): %s", e.got, e.what)
+}
+
+// targetFlags are the flags of every command that has a target. Secrets come
+// from a file or the environment (ASSAY_TOKEN), never from a flag's value.
+type targetFlags struct {
+	tokenFile, headerFile, user, shell string
+	endpoints                          []string
+	timeScale                          float64
+	seed                               uint64
+}
+
+func (f *targetFlags) register(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (or the environment's ASSAY_TOKEN)")
+	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, a line each: Name: value")
+	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
+	fs.StringVar(&f.shell, "shell", "", "words before a command, for example \"/bin/bash -l -c\" (default: the profile's)")
+	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: process, commands, metrics, health")
+	fs.Float64Var(&f.timeScale, "time-scale", 1, "stretch every deadline by this factor")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of all plans (0: from the clock)")
+}
+
+// options turns the flags into the target's options.
+func (f *targetFlags) options(url string) (target.Options, error) {
+	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Token: os.Getenv("ASSAY_TOKEN")}
+	if f.timeScale <= 0 || f.timeScale > 1000 {
+		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
+	}
+	if f.tokenFile != "" {
+		token, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return o, fmt.Errorf("--token-file: %w", err)
+		}
+		if o.Token = strings.TrimSpace(string(token)); o.Token == "" {
+			return o, fmt.Errorf("--token-file: %s is empty", f.tokenFile)
+		}
+	}
+	for _, e := range f.endpoints {
+		surface, path, ok := strings.Cut(e, "=")
+		if !ok || !strings.HasPrefix(path, "/") || !isSurface(surface) {
+			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH with one of the surfaces process, commands, metrics, health", e)
+		}
+		if o.Paths == nil {
+			o.Paths = map[string]string{}
+		}
+		o.Paths[surface] = path
+	}
+	if f.headerFile != "" {
+		hs, err := readHeaders(f.headerFile)
+		if err != nil {
+			return o, err
+		}
+		o.Headers = hs
+	}
+	return o, nil
+}
+
+func isSurface(s string) bool {
+	return s == "process" || s == "commands" || s == "metrics" || s == "health"
+}
+
+// readHeaders reads "Name: value" lines; empty lines and # comments are passed over.
+func readHeaders(path string) (hs []bundle.Header, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--header-file: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.ContainsAny(name, " \t") || name == "" {
+			return nil, fmt.Errorf("--header-file: %s:%d: want \"Name: value\"", path, n)
+		}
+		hs = append(hs, bundle.Header{Name: name, Value: strings.TrimSpace(value)})
+	}
+	return hs, lines.Err()
+}
