@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,6 +17,8 @@ import (
 type jsonStyle struct {
 	zeros  bool // fields with a zero value are written
 	indent bool // over several lines
+	// badBytesEmpty reads input that is not base64 as empty.
+	badBytesEmpty bool
 }
 
 // jsonCodec is the JSON codec with a style. Reading does not depend on it:
@@ -67,5 +70,14 @@ func (c jsonCodec) Unmarshal(data []byte, message any) error {
 	if len(data) == 0 {
 		return errors.New("zero-length payload is not a valid JSON object")
 	}
-	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, m)
+	read := protojson.UnmarshalOptions{DiscardUnknown: true}
+	err := read.Unmarshal(data, m)
+	if err != nil && c.style.badBytesEmpty {
+		proto.Reset(m)
+		return read.Unmarshal(inputText.ReplaceAll(data, []byte(`"$1":""`)), m)
+	}
+	return err
 }
+
+// inputText is a field of input in JSON.
+var inputText = regexp.MustCompile(`"(stdin|pty)"\s*:\s*"[^"]*"`)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type commands struct {
 	own    clock
 	auth   authorizer
 	errors errorWriter
+	shell  []string // that runs commands; empty is /bin/sh -c
 }
 
 // handle mounts the alias.
@@ -72,8 +74,12 @@ func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	shell := c.shell
+	if len(shell) == 0 {
+		shell = []string{"/bin/sh", "-c"}
+	}
 	p, sub, err := c.table.start(spec{
-		config:  &envd.ProcessConfig{Cmd: "/bin/sh", Args: []string{"-c", command}},
+		config:  &envd.ProcessConfig{Cmd: shell[0], Args: append(slices.Clone(shell[1:]), command)},
 		command: command, user: userOf(r.Context()), sandbox: sandboxOf(r.Header), limit: limit,
 	})
 	if err != nil {

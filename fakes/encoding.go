@@ -23,26 +23,43 @@ const (
 // compressed, whatever the client accepts, and knows neither quality values
 // nor the case of names.
 func (c *call) negotiate() error {
-	sentName, acceptName := "Connect-Content-Encoding", "Connect-Accept-Encoding"
-	if c.shape == unary {
-		sentName, acceptName = "Content-Encoding", "Accept-Encoding"
+	sentName, acceptName := c.protocol.encodingNames(c.shape)
+	sent := strings.TrimSpace(c.r.Header.Get(sentName))
+	if !c.lax.exactEncodings {
+		sent = strings.ToLower(sent)
 	}
-	sent := strings.ToLower(strings.TrimSpace(c.r.Header.Get(sentName)))
 	switch sent {
 	case "", identityName:
 	case gzipName:
 		c.encoding = gzipName
 	default:
-		return connect.NewError(connect.CodeUnimplemented,
-			fmt.Errorf("unknown compression %q: supported encodings are %s", sent, gzipName))
+		return c.unknownEncoding(sent)
 	}
 	chosen := chooseEncoding(c.r.Header, acceptName, c.encoding)
+	if c.lax.answersAsAsked {
+		chosen = connectGoEncoding(c.r.Header.Get(acceptName), c.encoding)
+	}
+	if c.lax.neverCompresses {
+		chosen = identityName
+	}
 	c.r.Header.Del(sentName)
 	c.r.Header.Del(acceptName)
 	if chosen == gzipName {
 		c.r.Header.Set(acceptName, gzipName)
 	}
 	return nil
+}
+
+// unknownEncoding refuses an encoding, and says which are supported.
+func (c *call) unknownEncoding(name string) error {
+	if c.protocol.isGRPC() {
+		c.w.Header().Set("Grpc-Accept-Encoding", gzipName)
+	}
+	if c.lax.emptyEncodingHeader && c.enveloped() && !c.protocol.isGRPC() {
+		c.w.Header().Set("Connect-Content-Encoding", "")
+	}
+	return connect.NewError(connect.CodeUnimplemented,
+		fmt.Errorf("unknown compression %q: supported encodings are %s", name, gzipName))
 }
 
 // chooseEncoding picks the encoding of an answer: the first of the client's
@@ -62,6 +79,20 @@ func chooseEncoding(h http.Header, name, sent string) string {
 		}
 	}
 	return best
+}
+
+// connectGoEncoding is the choice of connect-go: the request's encoding, else
+// the first of the list that it can compress.
+func connectGoEncoding(accept, sent string) string {
+	if sent != "" {
+		return sent
+	}
+	for item := range strings.SplitSeq(accept, ",") {
+		if strings.TrimSpace(item) == gzipName {
+			return gzipName
+		}
+	}
+	return identityName
 }
 
 // parseCoding splits "gzip;q=0.5". A quality that is no number counts as 1, for
@@ -89,21 +120,22 @@ func readMessage(body io.Reader, encoding string) ([]byte, error) {
 	if encoding != gzipName {
 		return raw, nil
 	}
-	return gunzip(raw)
+	return gunzip(raw, connect.CodeInvalidArgument)
 }
 
-// gunzip decompresses one message. An empty one is not compressed at all.
-func gunzip(raw []byte) ([]byte, error) {
+// gunzip decompresses one message; corrupt is the code for what is not gzip.
+// An empty message is not compressed at all.
+func gunzip(raw []byte, corrupt connect.Code) ([]byte, error) {
 	if len(raw) == 0 {
 		return raw, nil
 	}
 	r, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
-		return nil, invalid("decompress: %v", err)
+		return nil, connect.NewError(corrupt, fmt.Errorf("decompress: %w", err))
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, maxMessage+1))
 	if err != nil {
-		return nil, invalid("decompress: %v", err)
+		return nil, connect.NewError(corrupt, fmt.Errorf("decompress: %w", err))
 	}
 	if len(plain) > maxMessage {
 		return nil, tooLarge()

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"assay/internal/wire"
 )
@@ -14,13 +16,17 @@ import (
 // envelopeReader reads the request messages of a stream, and refuses every
 // envelope that a client may not send.
 type envelopeReader struct {
-	body     io.Reader
-	json     bool
-	encoding string // gzip or ""
+	body io.Reader
+	call *call
 }
 
-func newEnvelopeReader(body io.Reader, codec, encoding string) *envelopeReader {
-	return &envelopeReader{body: body, json: codec == "json", encoding: encoding}
+func newEnvelopeReader(c *call, body io.Reader) *envelopeReader {
+	return &envelopeReader{body: body, call: c}
+}
+
+// malformed is the error for a request that breaks the framing.
+func (e *envelopeReader) malformed(format string, args ...any) error {
+	return connect.NewError(e.call.malformed(), fmt.Errorf(format, args...))
 }
 
 // next returns the next message, decompressed; io.EOF after the last one.
@@ -31,7 +37,7 @@ func (e *envelopeReader) next() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, invalid("protocol error: incomplete envelope: %d of %d bytes of a header", n, wire.HeaderSize)
+		return nil, e.malformed("protocol error: incomplete envelope: %d of %d bytes of a header", n, wire.HeaderSize)
 	case err != nil:
 		return nil, readError(err)
 	}
@@ -39,20 +45,57 @@ func (e *envelopeReader) next() ([]byte, error) {
 	if err := e.checkFlags(flags); err != nil {
 		return nil, err
 	}
-	if size > maxMessage {
+	if size > maxMessage && !e.call.lax.unlimited {
 		return nil, tooLarge()
 	}
 	payload, err := e.payload(int64(size))
 	if err != nil {
 		return nil, err
 	}
+	if flags&wire.FlagEndStream != 0 { // only where it is taken
+		return nil, e.afterEnd()
+	}
 	if flags&wire.FlagCompressed != 0 {
-		if payload, err = gunzip(payload); err != nil {
+		if payload, err = gunzip(payload, e.call.malformed()); err != nil {
 			return nil, err
 		}
 	}
-	if e.json && len(payload) == 0 {
-		return nil, invalid("unmarshal message: zero-length payload is not a valid JSON object")
+	return e.readable(payload)
+}
+
+// afterEnd ends a request at its end-of-stream envelope.
+func (e *envelopeReader) afterEnd() error {
+	switch n, err := io.Copy(io.Discard, io.LimitReader(e.body, maxMessage)); {
+	case err != nil:
+		return readError(err)
+	case n > 0:
+		return connect.NewError(connect.CodeInternal, fmt.Errorf("corrupt request: %d extra bytes after end of stream", n))
+	default:
+		return io.EOF
+	}
+}
+
+// readable refuses what cannot be decoded where connect-go has another code for
+// it than the protocol.
+func (e *envelopeReader) readable(payload []byte) ([]byte, error) {
+	if e.call.codec == "json" && len(payload) == 0 {
+		if e.call.lax.emptyJSON {
+			return []byte("{}"), nil
+		}
+		return nil, e.malformed("unmarshal message: zero-length payload is not a valid JSON object")
+	}
+	if !e.call.protocol.isGRPC() {
+		return payload, nil
+	}
+	m := e.call.input()
+	var err error
+	if e.call.codec == "json" {
+		err = jsonCodec{}.Unmarshal(payload, m)
+	} else {
+		err = proto.Unmarshal(payload, m)
+	}
+	if err != nil {
+		return nil, e.malformed("unmarshal message: %v", err)
 	}
 	return payload, nil
 }
@@ -60,14 +103,23 @@ func (e *envelopeReader) next() ([]byte, error) {
 // checkFlags refuses the end-of-stream bit, which only a server sends,
 // reserved bits, and compression that was not declared.
 func (e *envelopeReader) checkFlags(flags byte) error {
+	end := wire.FlagEndStream
+	if e.call.protocol.isGRPC() || e.call.lax.endStreamInRequest {
+		end = 0
+	}
+	reserved := ^wire.FlagCompressed
+	if !e.call.protocol.isGRPC() {
+		reserved &^= wire.FlagEndStream
+	}
 	switch {
-	case flags&wire.FlagEndStream != 0:
-		return invalid("protocol error: the end-of-stream bit is set in a request envelope (flags 0x%02x)", flags)
-	case flags&^(wire.FlagCompressed|wire.FlagEndStream) != 0:
-		return invalid("protocol error: reserved bits are set in an envelope (flags 0x%02x)", flags)
-	case flags&wire.FlagCompressed != 0 && e.encoding == "":
-		return connect.NewError(connect.CodeInternal,
-			errors.New("protocol error: compressed message without Connect-Content-Encoding"))
+	case flags&end != 0:
+		return e.malformed("protocol error: the end-of-stream bit is set in a request envelope (flags 0x%02x)", flags)
+	case flags&reserved != 0 && e.call.lax.flagsInternal:
+		return connect.NewError(connect.CodeInternal, fmt.Errorf("protocol error: invalid envelope flags %d", flags))
+	case flags&reserved != 0:
+		return e.malformed("protocol error: reserved bits are set in an envelope (flags 0x%02x)", flags)
+	case flags&wire.FlagCompressed != 0 && e.call.encoding == "":
+		return connect.NewError(connect.CodeInternal, errors.New("protocol error: compressed message without a declared encoding"))
 	default:
 		return nil
 	}
@@ -81,7 +133,7 @@ func (e *envelopeReader) payload(size int64) ([]byte, error) {
 	case err == nil:
 		return buf.Bytes(), nil
 	case errors.Is(err, io.EOF):
-		return nil, invalid("protocol error: promised %d bytes in enveloped message, got %d bytes", size, n)
+		return nil, e.malformed("protocol error: promised %d bytes in enveloped message, got %d bytes", size, n)
 	default:
 		return nil, readError(err)
 	}

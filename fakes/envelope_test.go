@@ -13,14 +13,19 @@ import (
 	"assay/internal/wire"
 )
 
+// callOf is a Connect call of a codec and an encoding.
+func callOf(codec, encoding string) *call {
+	return &call{mediaType: mediaType{codec: codec}, encoding: encoding}
+}
+
 func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
 	body := envelope(0, string(bytes.Repeat([]byte("x"), maxMessage)))
-	msg, err := newEnvelopeReader(bytes.NewReader(body), "proto", "").next()
+	msg, err := newEnvelopeReader(callOf("proto", ""), bytes.NewReader(body)).next()
 	if err != nil || len(msg) != maxMessage {
 		t.Errorf("C135: exactly the limit: %d bytes, %v", len(msg), err)
 	}
 	head := binary.BigEndian.AppendUint32([]byte{0}, maxMessage+1)
-	_, err = newEnvelopeReader(io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("it was read"))), "proto", "").next()
+	_, err = newEnvelopeReader(callOf("proto", ""), io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("it was read")))).next()
 	if connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("C129: one byte more: %v", err)
 	}
@@ -28,7 +33,7 @@ func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
 
 func TestAZeroLengthProtoMessageIsEmptyAndNeverDecompressed(t *testing.T) {
 	for _, flags := range []byte{0, wire.FlagCompressed} {
-		msg, err := newEnvelopeReader(bytes.NewReader(envelope(flags, "")), "proto", gzipName).next()
+		msg, err := newEnvelopeReader(callOf("proto", gzipName), bytes.NewReader(envelope(flags, ""))).next()
 		if err != nil || len(msg) != 0 {
 			t.Errorf("C41: flags %#x: %q, %v", flags, msg, err)
 		}
@@ -36,10 +41,11 @@ func TestAZeroLengthProtoMessageIsEmptyAndNeverDecompressed(t *testing.T) {
 }
 
 func FuzzEnvelopeReader(f *testing.F) {
-	f.Add(envelope(0, "{}"), true, false)
-	f.Add(envelope(1, string(gzipped([]byte("{}")))), true, true)
-	f.Add([]byte{2, 0, 0, 0, 2, '{', '}'}, false, false)
-	f.Fuzz(func(t *testing.T, body []byte, json, compressed bool) {
+	f.Add(envelope(0, "{}"), true, false, false)
+	f.Add(envelope(0, "{}"), true, false, true)
+	f.Add(envelope(1, string(gzipped([]byte("{}")))), true, true, false)
+	f.Add([]byte{2, 0, 0, 0, 2, '{', '}'}, false, false, false)
+	f.Fuzz(func(t *testing.T, body []byte, json, compressed, grpc bool) {
 		codec, encoding := "proto", ""
 		if json {
 			codec = "json"
@@ -47,8 +53,12 @@ func FuzzEnvelopeReader(f *testing.F) {
 		if compressed {
 			encoding = gzipName
 		}
-		plain, err := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(bytes.NewReader(body), codec, encoding)})
-		slow, slowErr := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(iotest.OneByteReader(bytes.NewReader(body)), codec, encoding)})
+		c := callOf(codec, encoding)
+		if grpc {
+			c.protocol, c.method = grpcRPC, processMethods()[startPath]
+		}
+		plain, err := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(c, bytes.NewReader(body))})
+		slow, slowErr := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(c, iotest.OneByteReader(bytes.NewReader(body)))})
 		if !bytes.Equal(plain, slow) || (err == nil) != (slowErr == nil) {
 			t.Fatalf("the split matters: %q, %v and %q, %v", plain, err, slow, slowErr)
 		}

@@ -43,9 +43,14 @@ func (e event) message() *envd.ProcessEvent {
 	case eventStart:
 		return &envd.ProcessEvent{Event: &envd.ProcessEvent_Start{Start: &envd.ProcessEvent_StartEvent{Pid: e.pid}}}
 	case eventData:
-		d := &envd.ProcessEvent_DataEvent{Output: &envd.ProcessEvent_DataEvent_Stdout{Stdout: e.chunk.data}}
-		if e.chunk.stream == virtual.Stderr {
+		d := &envd.ProcessEvent_DataEvent{}
+		switch e.chunk.stream {
+		case virtual.Stderr:
 			d.Output = &envd.ProcessEvent_DataEvent_Stderr{Stderr: e.chunk.data}
+		case virtual.PTY:
+			d.Output = &envd.ProcessEvent_DataEvent_Pty{Pty: e.chunk.data}
+		default:
+			d.Output = &envd.ProcessEvent_DataEvent_Stdout{Stdout: e.chunk.data}
 		}
 		return &envd.ProcessEvent{Event: &envd.ProcessEvent_Data{Data: d}}
 	case eventEnd:

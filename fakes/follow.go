@@ -59,7 +59,7 @@ func (f *follower) run(ctx context.Context) error {
 func (f *follower) drain() (ended bool, err error) {
 	batch, ended, lost := f.sub.take()
 	for i, c := range batch {
-		e := event{kind: eventData, chunk: c, more: i < len(batch)-1}
+		e := event{kind: eventData, chunk: c, more: ended || i < len(batch)-1}
 		if err := f.sink.send(e); err != nil {
 			return false, err
 		}

@@ -2,9 +2,9 @@ package fakes
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -13,42 +13,9 @@ import (
 
 	"connectrpc.com/connect"
 
-	"assay/fakes/virtual"
+	"assay/internal/envd/probe/probeconnect"
 	"assay/internal/envd/process/processconnect"
 )
-
-// Times of the HTTP server. There is no limit on writing: a stream lasts as
-// long as its process. IdleTimeout is the real daemon's.
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 640 * time.Second
-)
-
-// defaultMetricsPrefix is what the names of the counters begin with.
-const defaultMetricsPrefix = "coppice"
-
-// Options configure a gateway. The zero value is the reference gateway on a
-// free port of 127.0.0.1.
-type Options struct {
-	Listen        string   // address to listen on; default 127.0.0.1:0
-	Faults        []string // ids of Faults, put in one around the other
-	Variants      []string // ids of Variants
-	MetricsPrefix string   // of the coppice counters; default "coppice"
-	// Wrap is words put before every command, split at white space; {sandbox}
-	// is replaced by the request's E2b-Sandbox-Id (default "default"). It is
-	// left out when its first word is no program of the sandbox.
-	Wrap string
-	// ClockScale speeds up the gateway's own timers: how long an ended process
-	// is kept (30 s), keepalives, and the default time limit of a command
-	// (60 s). 10 runs them ten times as fast; 0 means 1. What a client asks
-	// for in milliseconds is never scaled.
-	ClockScale float64
-	// Token, when set, must come as X-Access-Token with every request but
-	// those for /health.
-	Token string
-	Seed  uint64       // phase of rare faults
-	Log   *slog.Logger // nil logs nothing
-}
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
 type Gateway struct {
@@ -56,6 +23,7 @@ type Gateway struct {
 	books  *books
 	server *http.Server
 	url    string
+	caCert []byte
 	unhook func() bool // of the context
 	served chan struct{}
 
@@ -69,28 +37,23 @@ type Gateway struct {
 // Start listens and serves until Close, or until ctx is done. Unknown fault or
 // variant ids are errors that list the known ones.
 func Start(ctx context.Context, o Options) (*Gateway, error) {
-	return start(ctx, o, virtualSandbox{virtual.New(virtual.Options{})})
+	return start(ctx, o, nil)
 }
 
-// start is Start over any sandbox.
+// start is Start over any sandbox; nil is the one of the options.
 func start(ctx context.Context, o Options, box sandbox) (*Gateway, error) {
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:0"
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
-	if o.MetricsPrefix == "" {
-		o.MetricsPrefix = defaultMetricsPrefix
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	s, err := newSeams(o.Faults, o.Variants)
+	s, err := newSeams(&o)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPrefix(o.MetricsPrefix); err != nil {
-		return nil, err
+	if box == nil {
+		box = newSandbox(o, s)
 	}
 	g := &Gateway{books: &books{}, served: make(chan struct{})}
+	s.crash = g.crash
 	own := apply(s.clock, newScaledClock(wallClock{}, o.ClockScale))
 	g.table = newTable(box, o, s, g.books, own)
 	handler, err := g.routes(o, s, own)
@@ -101,13 +64,13 @@ func start(ctx context.Context, o Options, box sandbox) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", o.Listen, err)
 	}
-	g.url = "http://" + listener.Addr().String()
-	g.server = &http.Server{
-		Handler:           g.counted(handler),
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	g.url = "http://" + listener.Addr().String() + o.Prefix
+	if o.TLS {
+		if listener, err = g.secure(listener, o); err != nil {
+			return nil, err
+		}
 	}
+	g.server = newServer(o, g.counted(handler))
 	if s.conn != nil {
 		listener = connListener{listener, s.conn}
 	}
@@ -123,6 +86,20 @@ func start(ctx context.Context, o Options, box sandbox) (*Gateway, error) {
 	return g, nil
 }
 
+// secure puts TLS in front.
+func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err == nil {
+		var cert tls.Certificate
+		if cert, g.caCert, err = selfSigned(host, time.Now()); err == nil {
+			g.url = "https://" + strings.TrimPrefix(g.url, "http://")
+			return tlsListener(l, cert), nil
+		}
+	}
+	_ = l.Close()
+	return nil, fmt.Errorf("serve TLS on %s: %w", o.Listen, err)
+}
+
 // newTable builds the process table with its seams.
 func newTable(box sandbox, o Options, s *seams, b *books, own clock) *table {
 	count := apply[counters](s.count, b)
@@ -131,7 +108,7 @@ func newTable(box sandbox, o Options, s *seams, b *books, own clock) *table {
 		exit = s.exit(exit, count)
 	}
 	return &table{
-		box: box, wall: wallClock{}, own: own, count: count, exit: exit,
+		box: box, wall: wallClock{}, own: own, count: count, exit: exit, hubs: s.hubs, policy: s.processes,
 		wrap:  newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		sink:  func(out output) output { return apply(s.output, out) },
 		stdin: func(in stdinPump) stdinPump { return apply(s.stdin, in) },
@@ -142,26 +119,46 @@ func newTable(box sandbox, o Options, s *seams, b *books, own clock) *table {
 // routes builds the surfaces.
 func (g *Gateway) routes(o Options, s *seams, own clock) (http.Handler, error) {
 	processes := apply[processTable](s.table, g.table)
+	g.table.self = processes
 	auth, errs := authorizer{token: o.Token}, newErrorWriter()
+	errs.trailers = s.trailersOnlyNever
 	mux := http.NewServeMux()
+	front := strict{auth: auth, errors: errs, lax: s.lax, protocols: o.Protocols, frames: s.frames}
+	options := connect.WithHandlerOptions(jsonCodecs(apply(s.json, jsonStyle{})), connect.WithReadMaxBytes(maxMessage), connect.WithCompressMinBytes(s.compressFrom))
 
-	rpc := &service{table: processes, own: own, events: func(e eventSink) eventSink { return apply(s.events, e) }}
-	path, handler := processconnect.NewProcessHandler(rpc,
-		jsonCodecs(apply(s.json, jsonStyle{})), connect.WithReadMaxBytes(maxMessage))
-	mux.Handle(path, &strict{next: handler, auth: auth, errors: errs, methods: methods(), frames: s.frames})
-
-	alias := &commands{table: processes, own: own, auth: auth, errors: errs}
-	alias.handle(mux)
+	rpc := &service{table: processes, own: own, seams: s, shell: o.Shell}
+	path, handler := processconnect.NewProcessHandler(rpc, options, connect.WithInterceptors(errorSeam{s.errors}))
+	mux.Handle(path, front.over(handler, processMethods()))
+	if !s.without.probe {
+		path, handler = probeconnect.NewProbeHandler(probeService{wallClock{}}, options)
+		mux.Handle(path, front.over(handler, probeMethods()))
+	}
+	alias := &commands{table: processes, own: own, auth: auth, errors: errs, shell: o.Shell}
+	if !s.without.commands {
+		alias.handle(mux)
+	}
 	mux.HandleFunc("GET /health", health)
-	metrics, err := metricsHandler(o.MetricsPrefix, func() tally { return g.table.read(g.books) })
+	metrics, err := g.metrics(o, s)
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle("GET /metrics", alias.checked(func(w http.ResponseWriter, r *http.Request) error {
-		metrics.ServeHTTP(w, r)
+	mux.Handle("GET /metrics", alias.checked(metrics))
+	return apply[http.Handler](s.front, http.StripPrefix(o.Prefix, cors(front.orNotFound(mux)))), nil
+}
+
+// metrics is the exposition of the books, or what a seam puts in its place.
+func (g *Gateway) metrics(o Options, s *seams) (func(http.ResponseWriter, *http.Request) error, error) {
+	if s.metrics != nil {
+		return s.metrics, nil
+	}
+	h, err := metricsHandler(o.MetricsPrefix, func() tally { return apply(s.tally, g.table.read(g.books)) })
+	if err != nil {
+		return nil, err
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h.ServeHTTP(w, r)
 		return nil
-	}))
-	return mux, nil
+	}, nil
 }
 
 // counted lets Close wait for the handlers.
@@ -191,6 +188,17 @@ func (g *Gateway) enter() bool {
 // URL is its base URL, without a slash at the end.
 func (g *Gateway) URL() string { return g.url }
 
+// CACert is the certificate, in PEM, that a client has to trust when the
+// gateway serves TLS; nil when it does not.
+func (g *Gateway) CACert() []byte { return g.caCert }
+
+// crash is the end of a gateway that dies of a request: every connection is
+// cut, and nothing listens any more. The processes go with it.
+func (g *Gateway) crash() {
+	_ = g.server.Close()
+	g.table.box.KillAll()
+}
+
 // Close ends all processes and connections, and returns when no goroutine of
 // the gateway is left. It may be called again.
 func (g *Gateway) Close() error {
@@ -205,13 +213,4 @@ func (g *Gateway) Close() error {
 		<-g.served
 	})
 	return g.closeErr
-}
-
-// checkPrefix refuses what would make no metric name.
-func checkPrefix(prefix string) error {
-	legal := strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:") == ""
-	if !legal || prefix[0] >= '0' && prefix[0] <= '9' {
-		return fmt.Errorf("metrics prefix %q: letters, digits and _ are allowed, and no digit first", prefix)
-	}
-	return nil
 }

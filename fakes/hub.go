@@ -1,6 +1,8 @@
 package fakes
 
 import (
+	"bytes"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +29,28 @@ const (
 	restDelay = 20 * time.Millisecond
 )
 
+// hubPolicy is how the fan-out behaves. The zero value is the reference's.
+type hubPolicy struct {
+	// pieces sends output as it was written, not line by line.
+	pieces bool
+	// lockStep makes a process wait for every one of its subscribers, for as
+	// long as it takes, once pipeSize of output wait for it.
+	lockStep bool
+	// keepsLost goes on to count subscribers that have gone, and waits until
+	// they take what is written: for ever.
+	keepsLost bool
+	// lateSilent gives no output to subscribers but the first.
+	lateSilent bool
+	// lateTwice gives a later subscriber its first piece of output twice.
+	lateTwice bool
+	// lateForgotten never tells a subscriber of a process that has ended that
+	// it has.
+	lateForgotten bool
+}
+
+// pipeSize is what a pipe of the operating system holds.
+const pipeSize = 64 << 10
+
 // output takes what a process writes, in the order of its writes per stream.
 type output interface {
 	// write may block, and then the process does.
@@ -44,14 +68,16 @@ type chunk struct {
 // hub hands the output of one process to its subscribers, line by line, and
 // keeps the log. Output with no subscriber is only logged.
 type hub struct {
-	clock clock
-	grace time.Duration
+	clock  clock
+	grace  time.Duration
+	policy hubPolicy
 
 	mu       sync.Mutex
-	cutters  [virtual.Stderr + 1]lineCutter
-	stopRest [virtual.Stderr + 1]func() bool
+	cutters  [virtual.PTY + 1]lineCutter
+	stopRest [virtual.PTY + 1]func() bool
 	subs     map[*subscriber]struct{}
 	log      logBuffer
+	known    bool          // somebody has subscribed
 	finished bool          // no more output
 	ended    bool          // the end event is known
 	stalled  bool          // no subscriber takes anything; do not wait for them
@@ -61,8 +87,8 @@ type hub struct {
 
 var _ output = (*hub)(nil)
 
-func newHub(c clock) *hub {
-	return &hub{clock: c, grace: stallGrace, subs: map[*subscriber]struct{}{}}
+func newHub(c clock, policy hubPolicy) *hub {
+	return &hub{clock: c, grace: stallGrace, policy: policy, subs: map[*subscriber]struct{}{}}
 }
 
 // subscriber is one reader of a hub. Its methods are for one goroutine.
@@ -72,6 +98,11 @@ type subscriber struct {
 	queue   []chunk
 	backlog int // bytes queued or taken and not yet sent
 	lost    bool
+	late    bool // not the first of its process
+	twice   bool // is to get its next piece twice
+	// forgotten is not told that the process has ended.
+	forgotten bool
+	left      bool // has gone and is still counted
 }
 
 // subscribe adds a reader of all that is written from now on. On a hub that
@@ -82,7 +113,9 @@ func (h *hub) subscribe() *subscriber {
 	for s := range h.cutters {
 		h.flushRest(virtual.Stream(s)) // it belongs to those who were here before
 	}
-	s := &subscriber{hub: h, ready: make(chan struct{}, 1)}
+	s := &subscriber{hub: h, ready: make(chan struct{}, 1), late: h.known}
+	s.twice, h.known = s.late && h.policy.lateTwice, true
+	s.forgotten = h.ended && h.policy.lateForgotten
 	if !h.ended {
 		h.subs[s] = struct{}{}
 	}
@@ -104,7 +137,7 @@ func (s *subscriber) take() (batch []chunk, ended, lost bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	batch, s.queue = s.queue, nil
-	return batch, s.hub.ended && !s.lost, s.lost
+	return batch, s.hub.ended && !s.lost && !s.forgotten, s.lost
 }
 
 // sent says that a chunk of n bytes has left.
@@ -119,8 +152,10 @@ func (s *subscriber) sent(n int) {
 func (s *subscriber) close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	delete(s.hub.subs, s)
-	s.queue = nil
+	if s.left = s.hub.policy.keepsLost; !s.left {
+		delete(s.hub.subs, s)
+	}
+	s.queue, s.backlog = nil, 0
 	s.hub.moved()
 }
 
@@ -145,7 +180,13 @@ func (h *hub) write(s virtual.Stream, p []byte) {
 		stop()
 		h.stopRest[s] = nil
 	}
-	h.cutters[s].cut(p, func(line []byte) { h.publish(chunk{s, line}) })
+	if h.policy.pieces || s > virtual.Stderr {
+		for piece := range slices.Chunk(bytes.Clone(p), maxLine) {
+			h.publish(chunk{s, piece})
+		}
+	} else {
+		h.cutters[s].cut(p, func(line []byte) { h.publish(chunk{s, line}) })
+	}
 	if len(h.cutters[s].rest) > 0 {
 		h.stopRest[s] = h.clock.AfterFunc(restDelay, func() {
 			h.mu.Lock()
@@ -168,6 +209,14 @@ func (h *hub) flushRest(s virtual.Stream) {
 func (h *hub) publish(c chunk) {
 	h.log.add(c.data)
 	for s := range h.subs {
+		if s.late && h.policy.lateSilent {
+			continue
+		}
+		if s.twice {
+			s.twice = false
+			s.queue = append(s.queue, c)
+			s.backlog += len(c.data)
+		}
 		if s.backlog+len(c.data) > maxBacklog {
 			s.lost = true
 			delete(h.subs, s)
@@ -183,7 +232,18 @@ func (h *hub) publish(c chunk) {
 // crowded reports whether a writer has to wait: there are subscribers, and all
 // of them are behind. Called with mu held.
 func (h *hub) crowded() bool {
-	if h.stalled || h.free || h.finished || len(h.subs) == 0 {
+	if h.free || h.finished || len(h.subs) == 0 {
+		return false
+	}
+	if h.policy.lockStep {
+		for s := range h.subs {
+			if s.backlog >= pipeSize || s.left && s.backlog > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if h.stalled {
 		return false
 	}
 	for s := range h.subs {

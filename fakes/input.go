@@ -27,7 +27,7 @@ func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendI
 }
 
 // CloseStdin ends stdin. It may be called again, and for a process that never
-// had one.
+// had one, but not for a terminal, whose input ends by Ctrl+D.
 func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
 	sel, err := selectorOf(req.Msg.GetProcess())
 	if err != nil {
@@ -36,6 +36,9 @@ func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseS
 	p, err := s.table.find(sel)
 	if err != nil {
 		return nil, processError(sel, err)
+	}
+	if p.pty != nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, errCloseTerminal)
 	}
 	p.stdin.CloseStdin()
 	return connect.NewResponse(&envd.CloseStdinResponse{}), nil
@@ -57,7 +60,7 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 			}
 		case *envd.StreamInputRequest_Data:
 			if p == nil {
-				return nil, invalid("data before start: the first message must say which process is meant")
+				return nil, invalid("%w", errDataBeforeStart)
 			}
 			if err := feed(ctx, p, m.Data.GetInput()); err != nil {
 				return nil, err
@@ -77,20 +80,29 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 func feed(ctx context.Context, p *process, in *envd.ProcessInput) error {
 	switch m := in.GetInput().(type) {
 	case *envd.ProcessInput_Stdin:
+		if p.pty != nil {
+			return connect.NewError(connect.CodeFailedPrecondition, errStdinOfTerminal)
+		}
 		return inputError(p, p.stdin.Write(ctx, m.Stdin))
 	case *envd.ProcessInput_Pty:
-		return connect.NewError(connect.CodeFailedPrecondition, errors.New("the process has no PTY: send stdin"))
+		if p.pty == nil {
+			return connect.NewError(connect.CodeFailedPrecondition, errNoTerminal)
+		}
+		return inputError(p, p.stdin.Write(ctx, m.Pty))
 	default:
-		return invalid("no input: stdin is needed")
+		return invalid("%w", errNoInput)
 	}
 }
 
 // inputError says why input did not get to p: because it is gone, because the
 // call ended first, or because nobody reads.
 func inputError(p *process, err error) error {
+	var known *connect.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return rpcError(err)
 	case hasExited(p):

@@ -24,7 +24,7 @@ type lineWriter struct {
 	w http.ResponseWriter
 	// part is the start of a character whose other bytes have not come yet,
 	// per stream: a character is never cut across lines.
-	part [virtual.Stderr + 1][]byte
+	part [virtual.PTY + 1][]byte
 }
 
 var _ eventSink = (*lineWriter)(nil)

@@ -18,6 +18,7 @@ type spec struct {
 	user    string
 	sandbox string // for the wrapper's {sandbox}
 	input   bool   // stdin is open
+	pty     *virtual.Size
 	// limit is how long it may run in real time, 0 for ever.
 	limit time.Duration
 }

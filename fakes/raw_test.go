@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"assay/internal/wire"
 )
 
@@ -104,7 +106,7 @@ func (a *answer) decode(t *testing.T) {
 			size := wire.HeaderSize + int(binary.BigEndian.Uint32(rest[1:]))
 			f := frame{rest[0], rest[wire.HeaderSize:size]}
 			if f.flags&wire.FlagCompressed != 0 {
-				plain, err := gunzip(f.payload)
+				plain, err := gunzip(f.payload, connect.CodeInternal)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,14 +4,25 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// rechunk cuts every chunked answer on a connection into chunks of one byte.
-// Other answers pass as they are. It works on the bytes alone, so it can stand
-// in front of any HTTP/1.1 server.
-func rechunk(c net.Conn) net.Conn { return &rechunkConn{Conn: c} }
+// reframe is what is changed about the framing of HTTP/1.1 answers. It works
+// on the bytes alone, so it can stand in front of any HTTP/1.1 server; what
+// does not begin like an HTTP/1.1 answer passes as it is.
+type reframe struct {
+	// head changes a head, with the empty line at its end; nil: nothing.
+	head func([]byte) []byte
+	// perChunk is how many bytes of data go into one chunk; 0: as many as did.
+	perChunk int
+	// extension is put behind the size of every chunk but the last.
+	extension string
+}
+
+// on wraps a connection.
+func (r reframe) on(c net.Conn) net.Conn { return &rechunkConn{Conn: c, reframe: r} }
 
 // rechunkState is where in an answer the next byte belongs.
 type rechunkState int
@@ -29,6 +40,7 @@ const (
 // rechunkConn follows the answers that are written to a connection.
 type rechunkConn struct {
 	net.Conn
+	reframe
 	state rechunkState
 	line  []byte // of a head, a chunk size or a trailer, not complete
 	left  int64  // bytes of a body or of a chunk
@@ -46,17 +58,28 @@ func (c *rechunkConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// step consumes some bytes of p, at least one, and returns the others.
+// step consumes some bytes of p, or moves to another state, and returns the
+// others.
 func (c *rechunkConn) step(p []byte) []byte {
 	switch c.state {
 	case inHead, inChunkSize, inChunkEnd, inTrailer:
+		if c.state == inHead && len(c.line) == 0 && p[0] != 'H' {
+			c.state = inRest // no HTTP/1.1: another protocol from here on
+			return p
+		}
 		c.line = append(c.line, p[0])
 		c.ended(p[0])
 		return p[1:]
 	case inChunkData:
 		n := min(c.left, int64(len(p)))
-		for _, b := range p[:n] {
-			c.out = append(c.out, '1', '\r', '\n', b, '\r', '\n')
+		size := c.perChunk
+		if size == 0 {
+			size = int(n)
+		}
+		for piece := range slices.Chunk(p[:n], size) {
+			c.out = strconv.AppendInt(c.out, int64(len(piece)), 16)
+			c.out = append(append(c.out, c.extension...), "\r\n"...)
+			c.out = append(append(c.out, piece...), "\r\n"...)
 		}
 		if c.left -= n; c.left == 0 {
 			c.state = inChunkEnd
@@ -85,8 +108,11 @@ func (c *rechunkConn) ended(b byte) {
 		if !bytes.HasSuffix(c.line, []byte("\r\n\r\n")) {
 			return
 		}
-		c.out = append(c.out, c.line...)
 		c.state, c.left = framingOf(c.line)
+		if c.head != nil {
+			c.line = c.head(c.line)
+		}
+		c.out = append(c.out, c.line...)
 	case inChunkSize:
 		size, _, _ := strings.Cut(strings.TrimSpace(string(c.line)), ";")
 		n, err := strconv.ParseInt(size, 16, 64)
@@ -135,18 +161,4 @@ func framingOf(head []byte) (rechunkState, int64) {
 	default:
 		return inPlainBody, length
 	}
-}
-
-// connListener wraps the connections of a listener.
-type connListener struct {
-	net.Listener
-	wrap func(net.Conn) net.Conn
-}
-
-func (l connListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.wrap(c), nil
 }

@@ -27,7 +27,7 @@ const threeAnswers = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc" +
 func TestRechunkingKeepsTheAnswersHoweverTheyAreWritten(t *testing.T) {
 	for _, step := range []int{1, 2, 3, 7, len(threeAnswers)} {
 		sink := &sinkConn{}
-		c := rechunk(sink)
+		c := reframe{perChunk: 1}.on(sink)
 		for rest := threeAnswers; rest != ""; {
 			n := min(step, len(rest))
 			if _, err := c.Write([]byte(rest[:n])); err != nil {
@@ -58,9 +58,9 @@ func FuzzRechunkDoesNotDependOnTheSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte, step int) {
 		one, many := &sinkConn{}, &sinkConn{}
 		if len(p) > 0 {
-			_, _ = rechunk(one).Write(p)
+			_, _ = reframe{perChunk: 1}.on(one).Write(p)
 		}
-		c := rechunk(many)
+		c := reframe{perChunk: 1}.on(many)
 		for rest := p; len(rest) > 0; {
 			n := min(max(1, step), len(rest))
 			_, _ = c.Write(rest[:n])

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"syscall"
 
+	"assay/fakes/osproc"
 	"assay/fakes/virtual"
 )
 
-// sandbox is where commands run. The gateway uses a *virtual.System; tests put
-// processes of their own behind it.
+// sandbox is where commands run: a *virtual.System, or real processes of an
+// *osproc.System; tests put processes of their own behind it.
 type sandbox interface {
 	Start(spec virtual.Spec) (sandboxProcess, error)
 	KillAll()
@@ -24,6 +25,9 @@ type sandboxProcess interface {
 	Drained() <-chan struct{}
 	Status() virtual.Status
 	Signal(sig syscall.Signal) error
+	// Resize gives the terminal of the process another size;
+	// virtual.ErrNoTerminal when it has none.
+	Resize(to virtual.Size) error
 }
 
 // stdinPump carries input to a process. Write blocks while the pipe is full,
@@ -44,6 +48,27 @@ func (s virtualSandbox) Start(spec virtual.Spec) (sandboxProcess, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// osSandbox adapts an *osproc.System to sandbox.
+type osSandbox struct{ *osproc.System }
+
+var _ sandbox = osSandbox{}
+
+func (s osSandbox) Start(spec virtual.Spec) (sandboxProcess, error) {
+	p, err := s.System.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// newSandbox makes the sandbox that the options ask for.
+func newSandbox(o Options, s *seams) sandbox {
+	if o.Processes == ProcessesOS {
+		return osSandbox{osproc.New(osproc.Options{})}
+	}
+	return virtualSandbox{virtual.New(virtual.Options{FirstPID: s.pids})}
 }
 
 // spawnReason is the text of a failure before there was a process; ok is false

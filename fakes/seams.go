@@ -1,12 +1,16 @@
 package fakes
 
-import "net"
+import (
+	"net"
+	"net/http"
+)
 
 // seams are the places where a decorator changes what the gateway does, for
 // every request that passes. The zero value changes nothing. Each adder puts a
 // decorator around those that are there already, so several can be composed.
 type seams struct {
 	conn   func(net.Conn) net.Conn           // bytes of a connection
+	front  func(http.Handler) http.Handler   // requests as they come, and the heads of their answers
 	frames func(frameSink) frameSink         // envelopes of an answer
 	events func(eventSink) eventSink         // events of a process on their way to one Connect stream
 	output func(output) output               // what a process writes, before it is handed out
@@ -14,9 +18,32 @@ type seams struct {
 	exit   func(exitPath, counters) exitPath // how an end is told
 	table  func(processTable) processTable   // the processes as the surfaces see them
 	count  func(counters) counters           // the books
+	tally  func(tally) tally                 // the books as they are read
 	clock  func(clock) clock                 // the gateway's own timers
-	json   func(jsonStyle) jsonStyle         // how JSON messages are written
+	json   func(jsonStyle) jsonStyle         // how JSON messages are written and read
+	errors func(error) error                 // errors of the process service
+	gone   func(processTable, *process)      // what happens when a client breaks off its Start; nil: nothing
+	spares func(protocol string) bool        // whether a deadline leaves the process of a call alone; nil: never
+	// metrics serves /metrics instead of the exposition of the books; nil: nothing.
+	metrics func(http.ResponseWriter, *http.Request) error
+
+	// Behaviour that is chosen, not decorated.
+	lax       lax
+	hubs      hubPolicy
+	without   absent
+	processes processPolicy
+	pids      uint32 // the first pid; 0 is the sandbox's default
+	// compressFrom is the size of a message from which on it is compressed.
+	compressFrom int
+	// trailersOnlyNever sends refusals of gRPC with their status in trailers.
+	trailersOnlyNever bool
+
+	// crash ends the gateway as a whole; set when it starts.
+	crash func()
 }
+
+// absent are surfaces that a gateway does not have.
+type absent struct{ commands, probe bool }
 
 // around composes two decorators of one seam: outer sees what inner does.
 func around[T any](inner, outer func(T) T) func(T) T {

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 )
@@ -24,11 +26,24 @@ const defaultKeepalive = 90 * time.Second
 type service struct {
 	table processTable
 	own   clock
-	// events puts the decorators of the event seam around a sink.
-	events func(eventSink) eventSink
+	seams *seams
+	// shell, when set, is how every command has to begin.
+	shell []string
 }
 
 var _ processconnect.ProcessHandler = (*service)(nil)
+
+// What a request can ask for that is refused. Their codes are given where they
+// are returned; a decorator of the errors tells them by these.
+var (
+	errNoSelector      = errors.New("no process selected: the selector needs a pid or a tag")
+	errUnknownSignal   = errors.New("SIGNAL_SIGTERM and SIGNAL_SIGKILL can be sent")
+	errNoInput         = errors.New("no input: stdin or pty is needed")
+	errDataBeforeStart = errors.New("data before start: the first message must say which process is meant")
+	errStdinOfTerminal = errors.New("the process has a terminal: send pty")
+	errCloseTerminal   = errors.New("cannot close the stdin of a process with a terminal: send Ctrl+D (0x04) instead")
+	errNoTerminal      = errors.New("the process has no terminal")
+)
 
 // List returns the live processes by pid, with the configuration as it was
 // requested.
@@ -41,19 +56,14 @@ func (s *service) List(context.Context, *connect.Request[envd.ListRequest]) (*co
 }
 
 // Start runs a command and streams its events. A client that goes away leaves
-// the process running; Connect-Timeout-Ms kills it.
+// the process running; the deadline of the call kills it.
 func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequest], out *connect.ServerStream[envd.StartResponse]) error {
-	if req.Msg.GetPty() != nil {
-		return connect.NewError(connect.CodeUnimplemented, errors.New("this gateway has no PTY: leave out the field pty"))
+	sp, err := s.specOf(ctx, req)
+	if err != nil {
+		return err
 	}
-	sp := spec{
-		config: req.Msg.GetProcess(), command: req.Msg.GetProcess().GetCmd(), tag: req.Msg.Tag,
-		user: userOf(ctx), sandbox: sandboxOf(req.Header()), input: req.Msg.Stdin == nil || *req.Msg.Stdin,
-	}
-	if sp.config == nil {
-		sp.config = &envd.ProcessConfig{}
-	}
-	if deadline, ok := ctx.Deadline(); ok {
+	spared := s.seams.spares != nil && s.seams.spares(req.Peer().Protocol)
+	if deadline, ok := ctx.Deadline(); ok && !spared {
 		if sp.limit = time.Until(deadline); sp.limit <= 0 {
 			return rpcError(context.DeadlineExceeded)
 		}
@@ -62,11 +72,54 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	if err != nil {
 		return startError(err)
 	}
+	if hasExpired(ctx) {
+		sub.close()
+		return rpcError(context.DeadlineExceeded)
+	}
 	sink := eventSinkFunc(func(e event) error {
 		holdFlush(ctx, e.more)
 		return out.Send(&envd.StartResponse{Event: e.message()})
 	})
-	return s.follow(ctx, &follower{p: p, sub: sub, sink: sink, owner: true, idle: keepaliveOf(req.Header())})
+	err = s.follow(ctx, &follower{p: p, sub: sub, sink: sink, owner: !spared, idle: keepaliveOf(req.Header())})
+	if errors.Is(ctx.Err(), context.Canceled) && s.seams.gone != nil {
+		s.seams.gone(s.table, p)
+	}
+	return err
+}
+
+// specOf reads what is to be run.
+func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartRequest]) (spec, error) {
+	sp := spec{
+		config: req.Msg.GetProcess(), command: req.Msg.GetProcess().GetCmd(), tag: req.Msg.Tag,
+		user: userOf(ctx), sandbox: sandboxOf(req.Header()), input: req.Msg.Stdin == nil || *req.Msg.Stdin,
+	}
+	if sp.config == nil {
+		sp.config = &envd.ProcessConfig{}
+	}
+	words := append([]string{sp.config.GetCmd()}, sp.config.GetArgs()...)
+	if len(words) < len(s.shell) || !slices.Equal(words[:len(s.shell)], s.shell) {
+		return sp, invalid("only commands that begin with %q are run here", strings.Join(s.shell, " "))
+	}
+	var err error
+	if pty := req.Msg.GetPty(); pty != nil {
+		sp.pty, err = s.sizeOf(pty.GetSize())
+	}
+	return sp, err
+}
+
+// maxSize is the largest width and height of a terminal: the kernel keeps 16
+// bits of each.
+const maxSize = math.MaxUint16
+
+// sizeOf reads the size of a terminal; none is 0 by 0, a size nobody has set.
+func (s *service) sizeOf(m *envd.PTY_Size) (*virtual.Size, error) {
+	if s.seams.processes.sizesWrap {
+		return &virtual.Size{Cols: m.GetCols() & maxSize, Rows: m.GetRows() & maxSize}, nil
+	}
+	if m.GetCols() > maxSize || m.GetRows() > maxSize {
+		return nil, invalid("a terminal of %d columns and %d rows: at most %d of each", m.GetCols(), m.GetRows(), maxSize)
+	}
+	return &virtual.Size{Cols: m.GetCols(), Rows: m.GetRows()}, nil
 }
 
 // Connect streams the events of a process that runs, or that ended of late:
@@ -89,27 +142,52 @@ func (s *service) Connect(ctx context.Context, req *connect.Request[envd.Connect
 
 func (s *service) follow(ctx context.Context, f *follower) error {
 	defer f.sub.close()
-	f.table, f.clock, f.sink = s.table, s.own, s.events(f.sink)
+	f.table, f.clock, f.sink = s.table, s.own, apply(s.seams.events, f.sink)
 	if err := f.run(ctx); err != nil {
 		return rpcError(err)
 	}
 	return nil
 }
 
-// Update would resize a PTY. This gateway has none, so a size is refused, and
-// a request without one changes nothing, as in the real daemon.
+// Update resizes the terminal of a process. A request without a size changes
+// nothing, as in the real daemon.
 func (s *service) Update(_ context.Context, req *connect.Request[envd.UpdateRequest]) (*connect.Response[envd.UpdateResponse], error) {
 	sel, err := selectorOf(req.Msg.GetProcess())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.table.find(sel); err != nil {
+	p, err := s.table.find(sel)
+	if err != nil {
 		return nil, processError(sel, err)
 	}
-	if req.Msg.GetPty() != nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, errors.New("the process has no PTY"))
+	if m := req.Msg.GetPty(); m != nil {
+		if err := s.resize(p, m.GetSize()); err != nil {
+			return nil, err
+		}
 	}
 	return connect.NewResponse(&envd.UpdateResponse{}), nil
+}
+
+// resize gives the terminal of p a size.
+func (s *service) resize(p *process, m *envd.PTY_Size) error {
+	if p.pty == nil {
+		return connect.NewError(connect.CodeFailedPrecondition, errNoTerminal)
+	}
+	if m == nil {
+		return nil
+	}
+	size, err := s.sizeOf(m)
+	if err != nil {
+		return err
+	}
+	switch err := p.run.Resize(*size); {
+	case err == nil:
+		return nil
+	case hasExited(p):
+		return processError(selector{pid: p.pid}, errNotFound)
+	default:
+		return rpcError(err)
+	}
 }
 
 // SendSignal delivers SIGTERM or SIGKILL.
@@ -124,7 +202,7 @@ func (s *service) SendSignal(_ context.Context, req *connect.Request[envd.SendSi
 	case envd.Signal_SIGNAL_SIGTERM:
 		err = s.table.terminate(sel)
 	default:
-		return nil, invalid("invalid signal: %s: SIGNAL_SIGTERM and SIGNAL_SIGKILL can be sent", sig)
+		return nil, invalid("invalid signal: %s: %w", sig, errUnknownSignal)
 	}
 	if err != nil {
 		return nil, processError(sel, err)
@@ -140,7 +218,7 @@ func selectorOf(m *envd.ProcessSelector) (selector, error) {
 	case *envd.ProcessSelector_Tag:
 		return selector{tag: &s.Tag}, nil
 	default:
-		return selector{}, invalid("no process selected: the selector needs a pid or a tag")
+		return selector{}, invalid("%w", errNoSelector)
 	}
 }
 

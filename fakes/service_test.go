@@ -291,3 +291,22 @@ func TestKeepalivesComeWhileNothingElseDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly repeats what made net/http
+// read the next request as the body of this one.
+func TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly(t *testing.T) {
+	g := startGateway(t, Options{})
+	c := dial(t, g)
+	unknown := `{"start":{"process":{"pid":999999}}}`
+	for range 20 {
+		body := join(envelope(0, unknown), envelope(0, `{"keepalive":{}}`), envelope(0, `{"keepalive":{}}`))
+		c.request("POST", "/process.Process/StreamInput", body, streaming)
+		if a := c.answer("POST"); a.code != "not_found" {
+			t.Fatalf("%q, want not_found", a.body)
+		}
+		c.request("POST", listPath, []byte("{}"), unaryJSON)
+		if a := c.answer("POST"); a.status != 200 {
+			t.Fatalf("the next request: %d", a.status)
+		}
+	}
+}

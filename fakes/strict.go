@@ -4,16 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"connectrpc.com/connect"
-
-	"assay/internal/envd/process/processconnect"
 )
 
 // maxMessage is the largest request message that is read, compressed or not:
@@ -27,38 +25,18 @@ const maxMessage = 16 << 20
 // refusal back.
 const drainGrace = 500 * time.Millisecond
 
-// shape is what a method takes and gives.
-type shape int
-
-const (
-	unary        shape = iota
-	serverStream       // one message in, a stream out
-	clientStream       // a stream in, one message out
-)
-
-// methods are the procedures and their shapes.
-func methods() map[string]shape {
-	return map[string]shape{
-		processconnect.ProcessListProcedure:        unary,
-		processconnect.ProcessConnectProcedure:     serverStream,
-		processconnect.ProcessStartProcedure:       serverStream,
-		processconnect.ProcessUpdateProcedure:      unary,
-		processconnect.ProcessStreamInputProcedure: clientStream,
-		processconnect.ProcessSendInputProcedure:   unary,
-		processconnect.ProcessSendSignalProcedure:  unary,
-		processconnect.ProcessCloseStdinProcedure:  unary,
-	}
-}
-
-// strict stands in front of connect-go, which takes what the Connect protocol
-// forbids: it reads the request itself, refuses what is wrong in the shape of
+// strict stands in front of connect-go, which takes what the protocols
+// forbid: it reads the request itself, refuses what is wrong in the shape of
 // the call, and hands on a plain, complete and uncompressed request. next never
 // sees a request that is not one.
 type strict struct {
 	next    http.Handler
 	auth    authorizer
 	errors  errorWriter
-	methods map[string]shape
+	methods map[string]method
+	lax     lax
+	// protocols are those that are served; empty is all.
+	protocols []string
 	// frames puts the decorators of the frame seam around a sink.
 	frames func(frameSink) frameSink
 }
@@ -67,33 +45,72 @@ var _ http.Handler = (*strict)(nil)
 
 // call is one request on its way through the strict layer.
 type call struct {
-	w           http.ResponseWriter
-	r           *http.Request
-	shape       shape
-	contentType string // canonical, as the answer has it
-	codec       string // json, proto
-	encoding    string // of the request: gzip or ""
-	timeout     time.Duration
+	mediaType
+	method
+	lax      lax
+	w        http.ResponseWriter
+	r        *http.Request
+	raw      io.Reader // the body of a stream of requests, as it comes
+	encoding string    // of the request: gzip or ""
+	timeout  time.Duration
+}
+
+// enveloped reports whether the messages of the call are in envelopes.
+func (c *call) enveloped() bool { return c.protocol.isGRPC() || c.shape != unary }
+
+// over is the same strictness in front of a service.
+func (s strict) over(next http.Handler, methods map[string]method) http.Handler {
+	s.next, s.methods = next, methods
+	return &s
 }
 
 func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	form, known := s.methods[r.URL.Path]
+	m, known := s.methods[r.URL.Path]
 	if !known {
-		limitReading(w, drainGrace)
-		http.NotFound(w, r)
+		s.notFound(w, r)
+		return
+	}
+	if r.Method == http.MethodGet && m.get && has(s.protocols, connectRPC.String()) {
+		s.serveGet(w, r, m)
 		return
 	}
 	if r.Method != http.MethodPost {
 		limitReading(w, drainGrace)
-		w.Header().Set("Allow", http.MethodPost)
+		if !s.lax.bareUnknownVerbs || isKnownVerb(r.Method) {
+			w.Header().Set("Allow", m.allow())
+		}
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	c := &call{w: w, r: r, shape: form}
-	if !c.readContentType() {
-		limitReading(w, drainGrace)
-		w.Header().Set("Accept-Post", acceptPost(form))
-		w.WriteHeader(http.StatusUnsupportedMediaType)
+	c := &call{method: m, lax: s.lax, w: w, r: r}
+	if !c.readContentType() || !s.serves(c) {
+		refuseType(w, r, m.shape)
+		return
+	}
+	s.run(c)
+}
+
+// serves reports whether the protocol of a call is served over its version of
+// HTTP: gRPC needs the trailers of HTTP/2.
+func (s *strict) serves(c *call) bool {
+	return has(s.protocols, c.protocol.String()) &&
+		(c.protocol != grpcRPC || c.r.ProtoMajor >= 2 || s.lax.grpcOverHTTP1)
+}
+
+// refuseType answers a content type that is not served.
+func refuseType(w http.ResponseWriter, r *http.Request, form shape) {
+	limitReading(w, drainGrace)
+	w.Header().Set("Accept-Post", acceptPost(form, r.ProtoMajor >= 2))
+	w.WriteHeader(http.StatusUnsupportedMediaType)
+}
+
+// run serves a call whose form is known. What streams both ways needs the full
+// duplex of HTTP/2.
+func (s *strict) run(c *call) {
+	if c.shape == bidiStream && c.r.ProtoMajor < 2 {
+		limitReading(c.w, drainGrace)
+		c.w.Header().Set("Connection", "close")
+		c.w.WriteHeader(http.StatusHTTPVersionNotSupported)
 		return
 	}
 	if err := s.admit(c); err != nil {
@@ -101,6 +118,41 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.serve(c)
+}
+
+// orNotFound is a mux that knows how to say to gRPC that a service is unknown.
+func (s strict) orNotFound(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern == "" && strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
+			s.notFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// notFound answers what names no procedure: 404, and to gRPC, where every
+// outcome of a call has HTTP status 200, unimplemented.
+func (s *strict) notFound(w http.ResponseWriter, r *http.Request) {
+	limitReading(w, drainGrace)
+	m, ok := parseMediaType(r.Header.Get("Content-Type"), serverStream, false)
+	c := &call{mediaType: m, r: r}
+	if !ok || !m.protocol.isGRPC() || r.Method != http.MethodPost || s.lax.plainNotFound || !s.serves(c) {
+		http.NotFound(w, r)
+		return
+	}
+	s.errors.grpc(w, m.canonical, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", r.URL.Path)))
+}
+
+// isKnownVerb reports whether HTTP knows a method.
+func isKnownVerb(verb string) bool {
+	switch verb {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return true
+	default:
+		return false
+	}
 }
 
 // admit checks all that stands in the head of a request, and then its body.
@@ -113,87 +165,96 @@ func (s *strict) admit(c *call) error {
 		return err
 	}
 	c.r = r
-	if err := checkVersion(c.r.Header); err != nil {
-		return err
+	if c.protocol == connectRPC {
+		if err := checkVersion(c.r.Header); err != nil {
+			return err
+		}
 	}
-	if c.timeout, err = parseTimeout(c.r.Header); err != nil {
+	if err := c.readTimeout(); err != nil {
 		return err
 	}
 	if err := c.negotiate(); err != nil {
 		return err
 	}
-	if c.timeout > 0 {
+	if c.timeout > 0 && !c.lax.patientBodies {
 		limitReading(c.w, c.timeout)
 	}
 	return c.readBody()
 }
 
+// readTimeout reads the timeout of the call's protocol. connect-go reads it
+// again, so what is no deadline at all must not reach it.
+func (c *call) readTimeout() (err error) {
+	if c.lax.signedTimeouts && c.protocol == connectRPC {
+		if err := c.readSignedTimeout(); err != nil {
+			return err
+		}
+	}
+	c.timeout, err = c.protocol.parseTimeout(c.r.Header)
+	if err == nil && c.timeout == 0 {
+		c.r.Header.Del("Grpc-Timeout")
+	}
+	return err
+}
+
 // refuse answers with an error in the shape of the call.
 func (s *strict) refuse(c *call, err error) {
 	limitReading(c.w, drainGrace)
-	if c.shape == unary {
+	if c.lax.cutIsCanceled && errors.Is(err, io.ErrUnexpectedEOF) {
+		err = recode(err, connect.CodeCanceled)
+	}
+	// The seams of the way out are there for refusals as well.
+	switch {
+	case c.protocol.isGRPC():
+		s.errors.grpc(c.w, c.canonical, err)
+	case c.shape == unary:
 		c.w.Header().Set("Accept-Encoding", gzipName)
 		s.errors.unary(c.w, err)
-		return
+	default:
+		c.w.Header().Set("Connect-Accept-Encoding", gzipName)
+		s.errors.stream(newStreamWriter(c.w, s.frames), c.canonical, err)
 	}
-	c.w.Header().Set("Connect-Accept-Encoding", gzipName)
-	// The seams of the way out are there for refusals as well.
-	s.errors.stream(newStreamWriter(c.w, s.frames), c.contentType, err)
 }
 
 // serve hands the call to connect-go.
 func (s *strict) serve(c *call) {
-	if c.shape == unary {
+	if !c.enveloped() {
 		s.next.ServeHTTP(c.w, c.r)
 		return
 	}
-	if c.shape == clientStream {
+	if c.shape == clientStream || c.shape == bidiStream {
 		// An error is answered while the client still sends.
 		_ = http.NewResponseController(c.w).EnableFullDuplex()
-		defer limitReading(c.w, drainGrace)
 	}
 	w := newStreamWriter(c.w, s.frames)
 	s.next.ServeHTTP(w, c.r.WithContext(context.WithValue(c.r.Context(), streamWriterKey{}, w)))
+	if c.raw != nil {
+		c.drain()
+	}
 }
 
-// readContentType finds the codec. The media type is compared without case and
-// its parameters are ignored, save that a charset other than UTF-8 is not
-// supported.
+// drain reads what the client goes on to send after its answer, for a while.
+// net/http would do it after the handler has returned, and in full duplex it
+// would then take the next request for a part of this one.
+func (c *call) drain() {
+	limitReading(c.w, drainGrace)
+	if c.r.ProtoMajor >= 2 {
+		return // the stream is reset
+	}
+	_ = http.NewResponseController(c.w).Flush()
+	_, _ = io.Copy(io.Discard, io.LimitReader(c.raw, maxMessage))
+}
+
+// readContentType finds the protocol and the codec.
 func (c *call) readContentType() (ok bool) {
 	values := c.r.Header.Values("Content-Type")
 	if len(values) != 1 {
 		return false
 	}
-	base, params, err := mime.ParseMediaType(values[0])
-	if err != nil {
-		return false
+	if c.mediaType, ok = parseMediaType(values[0], c.shape, c.lax.plainTypesOnly); ok {
+		c.r.Header.Set("Content-Type", c.canonical)
 	}
-	prefix := "application/connect+"
-	if c.shape == unary {
-		prefix = "application/"
-	}
-	codec, found := strings.CutPrefix(base, prefix)
-	if !found || codec != "json" && codec != "proto" {
-		return false
-	}
-	charset, hasCharset := params["charset"]
-	if hasCharset && !strings.EqualFold(charset, "utf-8") {
-		return false
-	}
-	c.codec, c.contentType = codec, base
-	if hasCharset && codec == "json" {
-		c.contentType = base + "; charset=utf-8"
-	}
-	c.r.Header.Set("Content-Type", c.contentType)
-	return true
-}
-
-// acceptPost lists the content types of a shape.
-func acceptPost(form shape) string {
-	if form == unary {
-		return "application/json, application/proto"
-	}
-	return "application/connect+json, application/connect+proto"
+	return ok
 }
 
 // checkVersion refuses a version other than 1; none at all is taken as 1.
@@ -215,23 +276,22 @@ func limitReading(w http.ResponseWriter, d time.Duration) {
 
 // readBody reads and checks the body, and puts a plain one in its place.
 func (c *call) readBody() error {
-	body := c.r.Body
-	switch c.shape {
-	case unary:
-		msg, err := readMessage(body, c.encoding)
+	switch {
+	case !c.enveloped():
+		msg, err := readMessage(c.r.Body, c.encoding)
 		if err != nil {
 			return err
 		}
 		return c.replaceBody(msg)
-	case serverStream:
-		frames := newEnvelopeReader(body, c.codec, c.encoding)
-		msg, err := frames.single()
+	case c.shape == unary || c.shape == serverStream:
+		msg, err := newEnvelopeReader(c, c.r.Body).single()
 		if err != nil {
 			return err
 		}
 		return c.replaceBody(msg)
 	default:
-		c.r.Body = &envelopePipe{frames: newEnvelopeReader(body, c.codec, c.encoding)}
+		c.raw = c.r.Body
+		c.r.Body = &envelopePipe{frames: newEnvelopeReader(c, c.raw)}
 		c.r.ContentLength = -1
 		return nil
 	}
@@ -255,7 +315,7 @@ func readError(err error) *connect.Error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the request was not complete in time"))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return invalid("the request ended before its declared length")
+		return invalid("the request ended before its declared length: %w", err)
 	default:
 		return invalid("read request: %v", err)
 	}

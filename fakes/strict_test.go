@@ -65,7 +65,7 @@ func TestStreamRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 		{"C129: 4 GiB promised", []byte{0, 0xff, 0xff, 0xff, 0xff, '{'}, nil, "resource_exhausted"},
 		{"C129: one byte over the limit", []byte{0, 1, 0, 0, 1, '{'}, nil, "resource_exhausted"},
 		{"a field twice", envelope(0, `{"stdin":true,"stdin":true}`), nil, "invalid_argument"},
-		{"pty", envelope(0, `{"process":{"cmd":"x"},"pty":{}}`), nil, "unimplemented"},
+		{"a terminal that is too wide", envelope(0, `{"process":{"cmd":"x"},"pty":{"size":{"cols":65536}}}`), nil, "invalid_argument"},
 		{"a working directory that is missing", envelope(0, `{"process":{"cmd":"pwd","cwd":"/no/such"}}`), nil, "invalid_argument"},
 	}
 	for _, c := range cases {
@@ -141,7 +141,7 @@ func TestUnaryRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 			if a.code != "" && a.header.Get("Content-Type") != "application/json" {
 				t.Errorf("C71: content type %q", a.header.Get("Content-Type"))
 			}
-			if a.status == 415 && a.header.Get("Accept-Post") != "application/json, application/proto" {
+			if a.status == 415 && a.header.Get("Accept-Post") != acceptPost(unary, false) {
 				t.Errorf("Accept-Post %q", a.header.Get("Accept-Post"))
 			}
 			if c.code == "unimplemented" && !strings.Contains(a.text, "gzip") {

@@ -100,6 +100,8 @@ func (p *stubProcess) Status() virtual.Status {
 func (p *stubProcess) Write(context.Context, []byte) error { return nil }
 func (p *stubProcess) CloseStdin()                         {}
 
+func (p *stubProcess) Resize(virtual.Size) error { return virtual.ErrNoTerminal }
+
 func (p *stubProcess) Signal(sig syscall.Signal) error {
 	if !p.exit(virtual.Status{Signal: sig}) {
 		return virtual.ErrEnded
@@ -110,7 +112,7 @@ func (p *stubProcess) Signal(sig syscall.Signal) error {
 // newStubTable is a table over a stub; it is closed with the test.
 func newStubTable(t *testing.T, faults ...string) (*table, *books, *stubBox) {
 	t.Helper()
-	s, err := newSeams(faults, nil)
+	s, err := newSeams(&Options{Faults: faults})
 	if err != nil {
 		t.Fatal(err)
 	}

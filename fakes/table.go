@@ -60,6 +60,13 @@ type table struct {
 	// stdin puts those of the stdin seam around a process's input.
 	stdin func(stdinPump) stdinPump
 
+	// self is the table as the surfaces see it: the timers go through its
+	// decorators too.
+	self   processTable
+	policy processPolicy
+	// hubs is how the fan-out of each process behaves.
+	hubs hubPolicy
+
 	watchers sync.WaitGroup
 
 	mu     sync.Mutex
@@ -72,7 +79,7 @@ type table struct {
 var _ processTable = (*table)(nil)
 
 func (t *table) start(s spec) (*process, *subscriber, error) {
-	p := &process{spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall)}
+	p := &process{spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall, t.hubs)}
 	p.out = t.sink(p.hub)
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
@@ -81,6 +88,7 @@ func (t *table) start(s spec) (*process, *subscriber, error) {
 		Dir:    s.config.GetCwd(),
 		User:   s.user,
 		Stdin:  s.input,
+		PTY:    s.pty,
 		Output: p.out.write,
 	})
 	if err != nil {
@@ -102,7 +110,7 @@ func (t *table) enter(p *process) {
 	t.live[p.pid] = p
 	t.count.started()
 	if p.limit > 0 {
-		p.stopTime = t.wall.AfterFunc(p.limit, func() { t.expire(p) })
+		p.stopTime = t.wall.AfterFunc(p.limit, func() { t.visible().expire(p) })
 	}
 	t.watchers.Add(1)
 	go t.watch(p)
@@ -113,17 +121,28 @@ func (t *table) enter(p *process) {
 	}
 }
 
+// visible is the table as the surfaces see it.
+func (t *table) visible() processTable {
+	if t.self != nil {
+		return t.self
+	}
+	return t
+}
+
 // watch waits for the end of p: of the process, and then of its output. After
 // a kill the output of the process itself is enough: orphans may hold the pipe
 // for as long as they like.
 func (t *table) watch(p *process) {
 	defer t.watchers.Done()
 	<-p.run.Exited()
-	t.exited(p)
+	if !t.policy.liveUntilDrained {
+		t.exited(p)
+	}
 	select {
 	case <-p.run.Drained():
 	case <-p.abandon:
 	}
+	t.exited(p)
 	p.out.finish()
 	e := t.exit.ending(p)
 	e.at = t.wall.Now()
@@ -131,7 +150,8 @@ func (t *table) watch(p *process) {
 	p.hub.end()
 }
 
-// exited finalizes a process that ended by itself, or of a SIGTERM.
+// exited finalizes a process that ended by itself, or of a SIGTERM; a second
+// time it does nothing.
 func (t *table) exited(p *process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,20 +208,20 @@ func (t *table) keep(p *process, e ending) {
 func (t *table) find(s selector) (*process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return pick(t.live, s)
+	return t.pick(t.live, s)
 }
 
 func (t *table) attach(s selector) (*process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p, err := pick(t.live, s); err == nil {
+	if p, err := t.pick(t.live, s); err == nil {
 		return p, nil
 	}
-	return pick(t.kept, s)
+	return t.pick(t.kept, s)
 }
 
 // pick finds a process by pid, or the youngest of a tag.
-func pick(from map[uint32]*process, s selector) (*process, error) {
+func (t *table) pick(from map[uint32]*process, s selector) (*process, error) {
 	if s.tag == nil {
 		if p := from[s.pid]; p != nil {
 			return p, nil
@@ -210,6 +230,9 @@ func pick(from map[uint32]*process, s selector) (*process, error) {
 	}
 	var found *process
 	for _, p := range from {
+		if t.policy.tagLookupStops && p.tag != nil && *p.tag != *s.tag {
+			break
+		}
 		if p.tag != nil && *p.tag == *s.tag && (found == nil || p.serial > found.serial) {
 			found = p
 		}
@@ -233,7 +256,7 @@ func (t *table) list() []*process {
 
 func (t *table) kill(s selector) error {
 	t.mu.Lock()
-	p, err := pick(t.live, s)
+	p, err := t.pick(t.live, s)
 	if err == nil {
 		err = t.end(p, byKill)
 	}
@@ -275,7 +298,7 @@ func (t *table) letDie(p *process) {
 func (t *table) terminate(s selector) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p, err := pick(t.live, s)
+	p, err := t.pick(t.live, s)
 	if err != nil {
 		return err
 	}

@@ -252,7 +252,7 @@ func TestTheOwnersStreamEndsWithTheDeadlineAndOthersSeeTheEnd(t *testing.T) {
 
 func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 	box := virtualSandbox{virtual.New(virtual.Options{})}
-	s, err := newSeams(nil, nil)
+	s, err := newSeams(&Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

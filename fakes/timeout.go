@@ -1,33 +1,106 @@
 package fakes
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
+
+	"connectrpc.com/connect"
 )
 
-// maxTimeoutDigits is how long the value of Connect-Timeout-Ms may be.
-const maxTimeoutDigits = 10
+// The longest values of the timeout headers, in digits.
+const (
+	maxConnectDigits = 10
+	maxGRPCDigits    = 8
+)
 
-// parseTimeout reads Connect-Timeout-Ms: one to ten digits, and more than zero.
-// connect-go takes a sign and 0, which the protocol does not have. 0 is absent.
-func parseTimeout(h http.Header) (time.Duration, error) {
-	values := h.Values("Connect-Timeout-Ms")
+// parseTimeout reads the timeout of a call; 0 is absent.
+func (p protocol) parseTimeout(h http.Header) (time.Duration, error) {
+	if p.isGRPC() {
+		return parseGRPCTimeout(h.Values("Grpc-Timeout"))
+	}
+	return parseConnectTimeout(h.Values("Connect-Timeout-Ms"))
+}
+
+// parseConnectTimeout reads Connect-Timeout-Ms: one to ten digits, and more
+// than zero. connect-go takes a sign and 0, which the protocol does not have.
+func parseConnectTimeout(values []string) (time.Duration, error) {
 	if len(values) == 0 {
 		return 0, nil
 	}
 	v := values[0]
-	for i := range len(v) {
-		if v[i] < '0' || v[i] > '9' {
-			return 0, invalid("parse timeout: %q is not a positive integer", v)
-		}
+	if !isDigits(v) {
+		return 0, invalid("parse timeout: %q is not a positive integer", v)
 	}
-	if len(v) > maxTimeoutDigits {
-		return 0, invalid("parse timeout: %q has more than %d digits", v, maxTimeoutDigits)
+	if len(v) > maxConnectDigits {
+		return 0, invalid("parse timeout: %q has more than %d digits", v, maxConnectDigits)
 	}
 	ms, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || ms == 0 || len(values) > 1 {
 		return 0, invalid("parse timeout: %q is not one positive integer", v)
 	}
 	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// parseGRPCTimeout reads grpc-timeout: one to eight digits and a unit. Zero is
+// no value of the grammar, but clients whose deadline has passed send it: it
+// fails at once, with deadline_exceeded, and nothing is run.
+func parseGRPCTimeout(values []string) (time.Duration, error) {
+	if len(values) == 0 {
+		return 0, nil
+	}
+	v := values[0]
+	if len(values) > 1 || len(v) < 2 || !isDigits(v[:len(v)-1]) {
+		return 0, invalid("parse timeout: grpc-timeout %q is not one positive integer with a unit", v)
+	}
+	digits := v[:len(v)-1]
+	if len(digits) > maxGRPCDigits {
+		return 0, invalid("parse timeout: grpc-timeout %q has more than %d digits", v, maxGRPCDigits)
+	}
+	unit, ok := grpcUnit(v[len(v)-1])
+	if !ok {
+		return 0, invalid("parse timeout: grpc-timeout %q: the units are H, M, S, m, u and n", v)
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case err != nil:
+		return 0, invalid("parse timeout: grpc-timeout %q: %v", v, err)
+	case n == 0:
+		return 0, connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
+	case n > int64(math.MaxInt64/unit):
+		return 0, nil // further off than time can be counted: no deadline
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// grpcUnit is the unit of a timeout.
+func grpcUnit(c byte) (time.Duration, bool) {
+	switch c {
+	case 'H':
+		return time.Hour, true
+	case 'M':
+		return time.Minute, true
+	case 'S':
+		return time.Second, true
+	case 'm':
+		return time.Millisecond, true
+	case 'u':
+		return time.Microsecond, true
+	case 'n':
+		return time.Nanosecond, true
+	default:
+		return 0, false
+	}
+}
+
+// isDigits reports whether v holds nothing but ASCII digits; an empty v does.
+func isDigits(v string) bool {
+	for i := range len(v) {
+		if v[i] < '0' || v[i] > '9' {
+			return false
+		}
+	}
+	return true
 }

@@ -25,30 +25,39 @@ func Variants() []Variant {
 	return out
 }
 
-// newSeams puts the named faults and variants together.
-func newSeams(faults, variants []string) (*seams, error) {
+// newSeams puts together what the options name: the gateway that is to be
+// imitated first, which may change the options, then faults and variants around it.
+func newSeams(o *Options) (*seams, error) {
 	s := &seams{}
-	installFault, faultIDs := map[string]func(*seams){}, []string{}
+	if err := installLike(s, o); err != nil {
+		return nil, err
+	}
+	return s, s.install(o.Faults, o.Variants, o.Seed)
+}
+
+// install puts in faults and variants by id.
+func (s *seams) install(faults, variants []string, seed uint64) error {
+	installFault, faultIDs := map[string]func(*seams, uint64){}, []string{}
 	for _, f := range zooFaults() {
 		installFault[f.ID] = f.install
 		faultIDs = append(faultIDs, f.ID)
 	}
-	installVariant, variantIDs := map[string]func(*seams){}, []string{}
+	installVariant, variantIDs := map[string]func(*seams, uint64){}, []string{}
 	for _, v := range zooVariants() {
 		installVariant[v.ID] = v.install
 		variantIDs = append(variantIDs, v.ID)
 	}
 	for _, id := range faults {
 		if installFault[id] == nil {
-			return nil, fmt.Errorf("unknown fault %q: the faults are %s", id, strings.Join(faultIDs, ", "))
+			return fmt.Errorf("unknown fault %q: the faults are %s", id, strings.Join(faultIDs, ", "))
 		}
-		installFault[id](s)
+		installFault[id](s, seed)
 	}
 	for _, id := range variants {
 		if installVariant[id] == nil {
-			return nil, fmt.Errorf("unknown variant %q: the variants are %s", id, strings.Join(variantIDs, ", "))
+			return fmt.Errorf("unknown variant %q: the variants are %s", id, strings.Join(variantIDs, ", "))
 		}
-		installVariant[id](s)
+		installVariant[id](s, seed)
 	}
-	return s, nil
+	return nil
 }

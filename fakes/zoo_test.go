@@ -17,8 +17,8 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 			t.Errorf("fault %+v is not described", f)
 		}
 	}
-	if want := []string{"eos-dropped", "exit-code-zeroed", "kill-counted-twice", "tail-lost"}; !slices.Equal(ids, want) {
-		t.Errorf("faults %v, want %v", ids, want)
+	if len(ids) < 26 || !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Errorf("%d faults, which must be sorted and have ids of their own: %v", len(ids), ids)
 	}
 	ids = nil
 	for _, v := range Variants() {
@@ -27,8 +27,8 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 			t.Errorf("variant %+v is not described", v)
 		}
 	}
-	if want := []string{"explicit-zero-values", "indented-json", "keepalive-between-events", "one-byte-chunks"}; !slices.Equal(ids, want) {
-		t.Errorf("variants %v, want %v", ids, want)
+	if len(ids) < 11 || !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Errorf("%d variants, which must be sorted and have ids of their own: %v", len(ids), ids)
 	}
 }
 

@@ -7,7 +7,7 @@ type Rule struct {
 	Source     string `yaml:"source"`
 	Section    string `yaml:"section"`
 	Text       string `yaml:"text"`       // one sentence
-	Ref        string `yaml:"ref"`        // number in the table of protocol rules, "C128"
+	Ref        string `yaml:"ref"`        // numbers in the table of protocol rules, "C128" or "G10, W18"
 	Untestable string `yaml:"untestable"` // reason, from a closed list
 	// Standing lists the violation kinds and checks by which every observation is judged ("envelope.reserved-flags", "check:http-trailers").
 	Standing []string `yaml:"standing"`
@@ -27,6 +27,8 @@ type Profile struct {
 	Metrics map[string]string `yaml:"metrics"`
 	// Shell is how `sh` commands are run: the words before the command. Default [/bin/sh, -c].
 	Shell []string `yaml:"shell"`
+	// Text is its source, so that a run can be judged again by the very same.
+	Text []byte `yaml:"-"`
 	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health".
 	Paths map[string]string `yaml:"paths"`
 }

@@ -23,6 +23,9 @@ func checkScenario(s *Scenario, d *document) {
 		c.errorf(c.at("/id"), "add send, or steps", "the script does nothing")
 	}
 	c.checkNames()
+	if len(s.Permutations()) == 0 {
+		c.errorf(c.at("/axes"), "add http: h2c", "gRPC needs HTTP/2, and the axes have HTTP/1.1 only")
+	}
 	s.walk(func(step *Step, _ string) { c.checkStep(step) })
 	c.checkSweep()
 	c.checkLists()

@@ -99,6 +99,9 @@ func (c *checker) checkMatch(at string, m *Match) {
 		c.checkOutput(at+"/"+name, o)
 	}
 	if m.Body != nil {
+		if _, err := regexp.Compile(m.Body.Matches); err != nil {
+			c.errorf(c.at(at+"/body/matches"), "", "%q is not a regular expression: %v", m.Body.Matches, err)
+		}
 		c.checkVars(at+"/body/json", m.Body.JSON)
 		c.checkVars(at+"/body/json-has", m.Body.JSONHas)
 	}

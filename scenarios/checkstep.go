@@ -18,15 +18,23 @@ func (c *checker) checkStep(s *Step) {
 	case s.Write != nil:
 		c.refer(at+"/write/to", s.Write.To, "a connection", c.conns)
 		c.checkSegments(at+"/write/of", s.Write.Of)
+		c.checkFrames(at+"/write/of", s.Write.Of)
 		c.checkSplit(at+"/write/split", s.Write.Split)
 	case s.Await != nil:
 		c.checkAwait(at+"/await", s.Await)
 	case s.Close != nil:
 		c.refer(at+"/close/on", s.Close.On, "an exchange or connection", c.names, c.conns)
+		if s.Close.How == "cancel" && slices.Contains(c.conns, s.Close.On) {
+			c.errorf(c.at(at+"/close/how"), "name the exchange", "cancel ends an exchange, and %q is a connection", s.Close.On)
+		}
 	case s.Read != nil:
 		c.refer(at+"/read/on", s.Read.On, "an exchange or connection", c.names, c.conns)
 		if (s.Read.Mode == "") == (s.Read.Rate == 0) {
 			c.errorf(c.at(at+"/read"), "", "read takes either mode or rate")
+		}
+	case s.Open != nil:
+		if s.Open.Raw && s.Open.HTTP == "1.1" {
+			c.errorf(c.key(at+"/open/raw"), "", "a connection of HTTP/1.1 is always raw")
 		}
 	case s.Start != nil:
 		c.checkStart(at+"/start", s.Start)
@@ -58,6 +66,9 @@ func (c *checker) checkSend(at string, s *Send) {
 	}
 	c.refer(at+"/on", s.On, "an exchange or connection", c.names, c.conns)
 	c.checkSegments(at+"/body", s.Body)
+	if slices.ContainsFunc(s.Body, func(b Segment) bool { return b.Frame != nil }) {
+		c.errorf(c.key(at+"/body"), "frames stand in a write; a split cuts a body into several DATA frames", "a body holds no HTTP/2 frames")
+	}
 	c.checkSplit(at+"/split", s.Split)
 	c.checkVars(at+"/path", s.Path)
 	c.checkVars(at+"/message", s.Message)
@@ -123,13 +134,13 @@ func (c *checker) checkEnvelope(at string, e *Envelope) {
 func (c *checker) checkAwait(at string, a *Await) {
 	c.refer(at+"/on", a.On, "an exchange or connection", c.names, c.conns)
 	set := 0
-	for _, on := range []bool{a.Event != "", a.Output != "", a.Status, a.Frames > 0, a.Bytes > 0, a.Done, a.Closed, !a.Silence.IsZero()} {
+	for _, on := range []bool{a.Event != "", a.Output != "", a.Status, a.Frames > 0, a.Bytes > 0, a.Done, a.Closed, !a.Silence.IsZero(), a.H2 != ""} {
 		if on {
 			set++
 		}
 	}
 	if set != 1 {
-		c.errorf(c.at(at), "one of event, output, status, frames, bytes, done, closed, silence", "an await has exactly one condition, not %d", set)
+		c.errorf(c.at(at), "one of event, output, status, frames, bytes, done, closed, silence, h2", "an await has exactly one condition, not %d", set)
 	}
 }
 

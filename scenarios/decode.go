@@ -91,12 +91,19 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 	var rest struct {
 		Envelope *Envelope `yaml:"envelope"`
 		Chunk    *Chunk    `yaml:"chunk"`
+		Frame    *Frame    `yaml:"frame"`
 	}
 	if err := n.Decode(&rest); err != nil {
 		return err
 	}
-	s.Envelope, s.Chunk = rest.Envelope, rest.Chunk
+	s.Envelope, s.Chunk, s.Frame = rest.Envelope, rest.Chunk, rest.Frame
 	return nil
+}
+
+// UnmarshalYAML reads a frame; of may be one segment, or a text.
+func (f *Frame) UnmarshalYAML(n *yaml.Node) error {
+	type plain Frame
+	return listOf(n, "of").Decode((*plain)(f))
 }
 
 // UnmarshalYAML reads a connect; its `as` names both the step and its target's exchange.
@@ -127,7 +134,7 @@ func (m *Match) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	type plain Match
-	return listOf(n, "outcome", "status", "never", "lists", "not-lists").Decode((*plain)(m))
+	return listOf(n, "outcome", "status", "never", "lists", "not-lists", "h2", "h2-never").Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a match with its name.
@@ -152,6 +159,12 @@ func (m *ErrorMatch) UnmarshalYAML(n *yaml.Node) error {
 	}
 	type plain ErrorMatch
 	return listOf(n, "code").Decode((*plain)(m))
+}
+
+// UnmarshalYAML reads a gRPC status; numbers and places may be single values.
+func (m *GRPCMatch) UnmarshalYAML(n *yaml.Node) error {
+	type plain GRPCMatch
+	return listOf(n, "status", "in").Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads an end; codes and signals may be single values.

@@ -39,6 +39,21 @@ type Match struct {
 	// Headers: a value to equal, "*" for present, null for absent.
 	Headers map[string]*string `yaml:"headers"`
 	Error   *ErrorMatch        `yaml:"error"`
+	// Trailers are HTTP trailers, like Headers.
+	Trailers map[string]*string `yaml:"trailers"`
+	// GRPC is the status of a gRPC or gRPC-Web answer.
+	GRPC *GRPCMatch `yaml:"grpc"`
+	// H2 lists HTTP/2 frames that must have come from the peer, H2Never those that must
+	// not: a type, with -ACK behind SETTINGS and PING, then words that stand in the frame's
+	// content ("RST_STREAM CANCEL"). Of an exchange, frames of its own stream and of stream 0 count;
+	// of a connection, those of all its streams.
+	H2      []string `yaml:"h2"`
+	H2Never []string `yaml:"h2-never"`
+	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
+	// "*" is any, a list is all of them in order, null is none.
+	Metadata map[string]any `yaml:"metadata"`
+	// Messages counts the messages of an answer, its end-of-stream or trailer frame not among them.
+	Messages *int `yaml:"messages"`
 
 	Start *bool     `yaml:"start"` // a start event came (first)
 	End   *EndMatch `yaml:"end"`
@@ -85,6 +100,22 @@ type ErrorMatch struct {
 	// Code is the legal set; "*" for any of the 16.
 	Code    []string `yaml:"code"`
 	Message string   `yaml:"message"` // a part that the message must hold
+	// Details are details that it must hold, among others.
+	Details []DetailMatch `yaml:"details"`
+}
+
+// DetailMatch is a detail of an error: the full name of its type, and its bytes in
+// unpadded base64 ("" for any).
+type DetailMatch struct {
+	Type  string `yaml:"type"`
+	Value string `yaml:"value"`
+}
+
+// GRPCMatch is a gRPC status.
+type GRPCMatch struct {
+	Status  []int    `yaml:"status"`  // legal set of numbers
+	In      []string `yaml:"in"`      // trailers, headers, frame
+	Message string   `yaml:"message"` // a part of it
 }
 
 // EndMatch is an end event.
@@ -118,6 +149,7 @@ type BodyMatch struct {
 	Text     *string `yaml:"text"`
 	Contains *string `yaml:"contains"`
 	Empty    *bool   `yaml:"empty"`
+	Matches  string  `yaml:"matches"` // a regular expression that must be found in it
 	// JSON must equal the body as a value; JSONHas must be contained in it (objects by their keys, arrays by an element).
 	// Strings may hold ${p.pid}.
 	JSON    any `yaml:"json"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -18,49 +19,98 @@ var otherFolders = []string{"profiles", "schema", "testdata"}
 
 // Load returns the embedded catalogue.
 func Load() (*Catalogue, error) {
-	return loadCatalogue(embedded, nil)
+	return loadCatalogue(source{fsys: embedded}, nil)
+}
+
+// LoadDir returns the catalogue of a user's folder: its scripts instead of the
+// embedded ones, as AREA/NAME.yaml or directly in it. What LoadFS says of rules holds. Errors of
+// scripts name their files as they are reached from here; a folder that cannot be
+// read, or holds no script, is an error.
+func LoadDir(dir string) (*Catalogue, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("read the scenarios: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("read the scenarios: %s is a file; give the folder that it stands in", dir)
+	}
+	rules, err := builtinRules()
+	if err != nil {
+		return nil, err
+	}
+	c, err := loadCatalogue(source{fsys: os.DirFS(dir), dir: dir, flat: true}, rules)
+	if err == nil && len(c.Scenarios) == 0 {
+		return nil, fmt.Errorf("%s holds no script; scripts stand there as AREA/NAME.yaml or NAME.yaml", dir)
+	}
+	return c, err
+}
+
+// source is where a catalogue is read from.
+type source struct {
+	fsys fs.FS
+	dir  string // in front of the names of files in errors
+	flat bool   // scripts may stand directly in it
+}
+
+// scripts lists the files of scripts, sorted.
+func (s source) scripts() ([]string, error) {
+	files, err := fs.Glob(s.fsys, "*/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(otherFolders, path.Dir(f)) })
+	if s.flat {
+		top, err := fs.Glob(s.fsys, "*.yaml")
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, slices.DeleteFunc(top, func(f string) bool { return f == "rules.yaml" })...)
+	}
+	slices.Sort(files)
+	return files, nil
 }
 
 // LoadFS reads rules.yaml and AREA/*.yaml of fsys. Its rules are added to the
 // built-in ones, and take the place of those with the same id; without a
 // rules.yaml the built-in rules stand alone. Errors are *ScriptError, joined.
 func LoadFS(fsys fs.FS) (*Catalogue, error) {
+	rules, err := builtinRules()
+	if err != nil {
+		return nil, err
+	}
+	return loadCatalogue(source{fsys: fsys}, rules)
+}
+
+// builtinRules are the embedded rules.
+func builtinRules() ([]*Rule, error) {
 	text, err := embedded.ReadFile("rules.yaml")
 	if err != nil {
 		return nil, err
 	}
 	rules, d := parseRules("rules.yaml", text)
-	if len(d.errs) > 0 {
-		return nil, joinErrors(d.errs)
-	}
-	return loadCatalogue(fsys, rules)
+	return rules, joinErrors(d.errs)
 }
 
-func loadCatalogue(fsys fs.FS, base []*Rule) (*Catalogue, error) {
+func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	c := &Catalogue{Rules: base}
 	var errs []*ScriptError
-	switch text, err := fs.ReadFile(fsys, "rules.yaml"); {
+	switch text, err := fs.ReadFile(from.fsys, "rules.yaml"); {
 	case err == nil:
-		rules, d := parseRules("rules.yaml", text)
+		rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
 		errs = append(errs, d.errs...)
 		c.addRules(rules)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read the rules: %w", err)
 	}
-	files, err := fs.Glob(fsys, "*/*.yaml")
+	files, err := from.scripts()
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(files)
 	byID := map[string]string{}
 	for _, file := range files {
-		if slices.Contains(otherFolders, path.Dir(file)) {
-			continue
-		}
-		text, err := fs.ReadFile(fsys, file)
+		text, err := fs.ReadFile(from.fsys, file)
 		if err != nil {
 			return nil, fmt.Errorf("read a script: %w", err)
 		}
+		file = path.Join(from.dir, file)
 		s, d := parseScript(file, text)
 		if s != nil {
 			checkRules(s, d, c)
@@ -77,6 +127,17 @@ func loadCatalogue(fsys fs.FS, base []*Rule) (*Catalogue, error) {
 	}
 	slices.SortFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
 	return c, nil
+}
+
+// AddRules adds the rules of a rules.yaml, in place of those with the same id.
+// Errors are *ScriptError, joined.
+func (c *Catalogue) AddRules(file string, text []byte) error {
+	rules, d := parseRules(file, text)
+	if len(d.errs) > 0 {
+		return joinErrors(d.errs)
+	}
+	c.addRules(rules)
+	return nil
 }
 
 // addRules adds rules, in place of those with the same id, and sorts.

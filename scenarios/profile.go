@@ -61,6 +61,7 @@ func ParseProfile(file string, text []byte) (*Profile, error) {
 		return nil, err
 	}
 	p.setDefaults()
+	p.Text = text
 	return p, nil
 }
 

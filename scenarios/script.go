@@ -167,6 +167,10 @@ type Send struct {
 	Wait string `yaml:"wait"`
 	// Within bounds the wait; default the iteration's deadline.
 	Within Span `yaml:"within"`
+	// Protocol is connect, grpc or grpc-web instead of the axis's.
+	Protocol string `yaml:"protocol"`
+	// Timeout is the value of the protocol's timeout header, as it is sent: Connect-Timeout-Ms or Grpc-Timeout.
+	Timeout *string `yaml:"timeout"`
 }
 
 // Segment is a piece of a body or of a raw write.
@@ -174,6 +178,7 @@ type Segment struct {
 	Bytes    `yaml:",inline"`
 	Envelope *Envelope `yaml:"envelope"`
 	Chunk    *Chunk    `yaml:"chunk"` // one HTTP/1.1 chunk around the segments
+	Frame    *Frame    `yaml:"frame"` // one HTTP/2 frame (in a write)
 }
 
 // Envelope is one Connect envelope, right or wrong. At most one payload.
@@ -202,9 +207,34 @@ type Split struct {
 	Pause     Span  `yaml:"pause"` // between the writes; default none, with a flush for each
 }
 
-// Open opens a connection.
+// Open opens a connection: by the HTTP version of the axis, or by the one named.
+// With h2 the preface and our SETTINGS are sent and the peer's acknowledged unless Raw.
 type Open struct {
-	As string `yaml:"as"`
+	As   string `yaml:"as"`
+	HTTP string `yaml:"http"` // 1.1, h2, or "" for the axis
+	Raw  bool   `yaml:"raw"`  // h2: nothing is sent or acknowledged by itself
+}
+
+// Frame is one HTTP/2 frame by field.
+type Frame struct {
+	Type   string `yaml:"type"` // HEADERS, DATA, SETTINGS, WINDOW_UPDATE, RST_STREAM, GOAWAY, PING, PRIORITY, CONTINUATION, preface, or a number
+	Flags  int    `yaml:"flags"`
+	Stream uint32 `yaml:"stream"`
+	// Fields are the header fields of HEADERS, in order, pseudo fields first.
+	Fields []Field `yaml:"fields"`
+	// Settings by number or name (MAX_CONCURRENT_STREAMS).
+	Settings map[string]uint32 `yaml:"settings"`
+	Code     uint32            `yaml:"code"`      // RST_STREAM, GOAWAY
+	Last     uint32            `yaml:"last"`      // GOAWAY
+	Add      uint32            `yaml:"increment"` // WINDOW_UPDATE
+	Of       []Segment         `yaml:"of"`        // the payload of DATA, PING, or of a frame of unknown type
+	Length   *int64            `yaml:"length"`    // declared instead of the true one
+}
+
+// Field is one header field.
+type Field struct {
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
 }
 
 // Write writes raw bytes on an open connection.
@@ -228,10 +258,12 @@ type Await struct {
 	Done    bool   `yaml:"done"`    // the exchange has returned
 	Closed  bool   `yaml:"closed"`  // the peer has closed the connection
 	Silence Span   `yaml:"silence"` // nothing came for that long
+	H2      string `yaml:"h2"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
 	Within  Span   `yaml:"within"`  // deadline; default the iteration's
 }
 
-// Close ends a connection, or that of an exchange: fin, rst, half (FIN, reading goes on), silent (neither reads nor writes any more).
+// Close ends a connection, or that of an exchange: fin, rst, half (FIN, reading goes on), silent (neither reads nor writes any more);
+// cancel ends an exchange only: RST_STREAM(CANCEL) on HTTP/2, fin on HTTP/1.1.
 type Close struct {
 	On  string `yaml:"on"`
 	How string `yaml:"how"`

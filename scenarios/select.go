@@ -49,8 +49,13 @@ func (c *Catalogue) Of(instances []Instance) *Catalogue {
 }
 
 // Permutations are the axes that s runs on: protocol by codec by HTTP version by
-// compression, each in the order in which the script lists it.
+// compression, each in the order in which the script lists it. gRPC needs HTTP/2, so
+// gRPC on HTTP/1.1 is left out.
 func (s *Scenario) Permutations() []bundle.Axes {
+	return slices.DeleteFunc(s.product(), func(a bundle.Axes) bool { return a.Protocol == "grpc" && a.HTTP == "1.1" })
+}
+
+func (s *Scenario) product() []bundle.Axes {
 	var all []bundle.Axes
 	for _, protocol := range orDefault(s.Axes.Protocol, "connect") {
 		for _, codec := range orDefault(s.Axes.Codec, "json") {
@@ -85,7 +90,7 @@ var termKinds = []string{"rule", "level", "feature", "area", "axis"}
 //
 // Terms are joined by commas. A term is a glob over ids (connect.*), or rule:,
 // level:, feature:, area: and axis: with a glob behind it. An axis is a value
-// (axis:proto) or all four (axis:connect/proto/1.1/identity). Terms of one kind
+// (axis:proto) or all four (axis:connect/*/1.1/identity). Terms of one kind
 // are alternatives, terms of several kinds must all hold, and ! before a term
 // takes away what it names. A standing rule that no script names is judged on
 // everything, so rule: with its id selects everything. A term that matches
@@ -182,7 +187,7 @@ func (c *Catalogue) matches(i Instance, t term) bool {
 		return t.glob(s.Area)
 	case "axis":
 		a := i.Axes
-		return a.String() == t.pattern || slices.ContainsFunc([]string{a.Protocol, a.Codec, a.HTTP, a.Compression}, t.glob)
+		return t.glob(a.String()) || slices.ContainsFunc([]string{a.Protocol, a.Codec, a.HTTP, a.Compression}, t.glob)
 	default:
 		return t.glob(s.ID)
 	}
@@ -211,7 +216,7 @@ func (c *Catalogue) noMatch(t term) error {
 	case "feature":
 		known = Features()
 	case "axis":
-		known = []string{"connect", "json", "proto", "1.1", "identity", "gzip"}
+		known = []string{"connect", "grpc", "grpc-web", "json", "proto", "1.1", "h2c", "h2-tls", "identity", "gzip"}
 	case "area":
 		for _, s := range c.Scenarios {
 			known = append(known, s.Area)

@@ -81,6 +81,8 @@ func regularBuiltin(name string) func(*shell, []string) int {
 		return readBuiltin
 	case "type":
 		return typeBuiltin
+	case "jobs":
+		return jobsBuiltin
 	case "hash":
 		return func(*shell, []string) int { return 0 }
 	case "ulimit":

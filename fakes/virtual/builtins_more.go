@@ -116,6 +116,15 @@ func (sh *shell) optionLetters() string {
 			b.WriteByte(o.letter)
 		}
 	}
+	if sh.inter {
+		b.WriteByte('s')
+	}
+	if sh.tty != nil {
+		b.WriteByte('m')
+	}
+	if sh.inter {
+		b.WriteByte('i')
+	}
 	return b.String()
 }
 

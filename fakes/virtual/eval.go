@@ -56,7 +56,7 @@ func (sh *shell) foreground(st *syntax.Stmt, tail bool) {
 			status = truth(status != 0)
 		}
 	}
-	if sh.flow.kind == flowExit || sh.flow.kind == flowReturn {
+	if sh.flow.kind == flowExit || sh.flow.kind == flowReturn || sh.flow.kind == flowInterrupt {
 		return // the jump has brought its status
 	}
 	sh.last = status
@@ -159,6 +159,9 @@ func (sh *shell) inSubshell(list []*syntax.Stmt, tail bool) int {
 	if err != nil {
 		return sh.forkError(err)
 	}
+	sh.group([]*Process{child})
+	sh.yield(child)
+	defer sh.regain()
 	sub := sh.subshell(child)
 	sub.stmts(list, true)
 	child.exit(sub.finish())
@@ -170,6 +173,9 @@ func (sh *shell) ended(child *Process) int {
 	st := child.Status()
 	if text := signalText(st.Signal); text != "" {
 		_ = sh.p.write(2, []byte(text+"\n"))
+	}
+	if sh.tty != nil && st.Signal == sigINT {
+		sh.interrupt() // the key reached the job only, and means the shell too
 	}
 	return st.shellCode()
 }

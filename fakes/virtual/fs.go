@@ -49,6 +49,7 @@ func newFileSystem(programs []string) *fileSystem {
 	}
 	dev := f.root.entries["dev"]
 	dev.entries["null"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}}
+	dev.entries["tty"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}}
 	dev.entries["zero"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: zero{}}
 	etc := f.root.entries["etc"]
 	etc.entries["hostname"] = newText("sandbox\n")

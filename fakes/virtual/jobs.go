@@ -9,14 +9,17 @@ import (
 
 // job is what one & started: the members of a pipeline, or one process.
 type job struct {
-	procs []*Process
-	known bool // wait has told its status
+	procs  []*Process
+	known  bool   // wait has told its status
+	number int    // N of [N], in an interactive shell
+	text   string // what it runs, in an interactive shell
 }
 
 // last is the process that $! names and whose status is the job's.
 func (j *job) last() *Process { return j.procs[len(j.procs)-1] }
 
-// background starts a statement with &. Its stdin is empty and it ignores SIGINT and SIGQUIT, as in any shell without job control.
+// background starts a statement with &. Without job control its stdin is empty and it ignores SIGINT and SIGQUIT; with it, it is a process
+// group of its own, which no key reaches.
 func (sh *shell) background(st *syntax.Stmt) int {
 	plain := *st
 	plain.Background = false
@@ -26,6 +29,9 @@ func (sh *shell) background(st *syntax.Stmt) int {
 	}
 	j := &job{procs: procs}
 	sh.reap()
+	if sh.inter {
+		sh.number(j, &plain)
+	}
 	sh.jobs = append(sh.jobs, j)
 	sh.lastJob = j.last().pid
 	return 0
@@ -81,6 +87,7 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) int {
 	if err != nil {
 		return sh.forkError(err)
 	}
+	defer sh.regain()
 	status := 0
 	for i, p := range procs {
 		select {
@@ -115,25 +122,29 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 			return giveUp(err)
 		}
 		procs = append(procs, p)
+		sh.group(procs)
 		switch {
 		case in != nil:
 			p.set(0, in)
 			in = nil
 		case background:
-			p.set(0, newFile(null{}))
+			sh.detach(p)
 		}
 		if i < len(parts)-1 {
 			r, w := newPipe()
 			p.set(1, w)
 			in = r
 		}
-		if background {
+		if background && sh.tty == nil {
 			p.ignore(sigINT, sigQUIT)
 		}
 	}
+	if !background {
+		sh.yield(procs[0])
+	}
 	for i, st := range parts {
 		sub := sh.subshell(procs[i])
-		if background {
+		if background && sh.tty == nil {
 			sub.inherited = sub.inherited.with(sigINT).with(sigQUIT)
 		}
 		go func() {
@@ -211,7 +222,7 @@ func (sh *shell) await(j *job) (status int, ok bool) {
 			}
 		}
 	}
-	if text := signalText(j.last().Status().Signal); text != "" && !j.known {
+	if text := signalText(j.last().Status().Signal); text != "" && !j.known && !sh.inter {
 		_ = sh.p.write(2, []byte(text+"\n"))
 	}
 	return j.last().Status().shellCode(), true

@@ -15,7 +15,7 @@ func killBuiltin(sh *shell, args []string) int {
 	return status
 }
 
-// killCommand signals processes of the same system. 0, and negative numbers, mean the caller's whole tree.
+// killCommand signals processes of the same system. 0 means the caller's process group, -N the group N.
 func killCommand(p *Process, args []string) (status int, complaint string) {
 	sig := syscall.Signal(15)
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
@@ -50,21 +50,16 @@ func killCommand(p *Process, args []string) (status int, complaint string) {
 	return status, complaint
 }
 
-// signal delivers to one process, or to a tree when pid is 0 or negative. It says whether there was one.
+// signal delivers to one process, to the caller's process group when pid is 0 or -1, or to the group -pid.
 func (s *System) signal(from *Process, pid int64, sig syscall.Signal) bool {
-	if pid > 0 {
+	switch {
+	case pid > 0:
 		target := s.lookup(uint32(pid))
 		return target != nil && target.Signal(sig) == nil
+	case pid < -1:
+		return s.signalGroup(uint32(-pid), sig)
 	}
-	leader := from.tree.leader
-	if pid < -1 {
-		leader = uint32(-pid)
-	}
-	all := s.group(leader)
-	for _, target := range all {
-		_ = target.Signal(sig) // one that has just ended needs none
-	}
-	return len(all) > 0
+	return s.signalGroup(from.pgid.Load(), sig)
 }
 
 func listSignals(p *Process, args []string) (status int, complaint string) {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// output leads what a process tree writes to the callback. It is drained when stdout, stderr and the process itself have let go.
+// output leads what a process tree writes to the callback. It is drained when its open files and the process itself have let go.
 type output struct {
 	deliver func(s Stream, p []byte)
 	mu      [2]sync.Mutex // one per stream: order within a stream, none between them
@@ -14,18 +14,32 @@ type output struct {
 	drained chan struct{}
 }
 
-func newOutput(deliver func(s Stream, p []byte)) *output {
+// newOutput makes an output that the process and as many open files hold.
+func newOutput(deliver func(s Stream, p []byte), files int32) *output {
 	if deliver == nil {
 		deliver = func(Stream, []byte) {}
 	}
 	o := &output{deliver: deliver, drained: make(chan struct{})}
-	o.holders.Store(3)
+	o.holders.Store(files + 1)
 	return o
 }
 
 func (o *output) release() {
 	if o.holders.Add(-1) == 0 {
 		close(o.drained)
+	}
+}
+
+// hold adds a holder; false when the output has drained already.
+func (o *output) hold() bool {
+	for {
+		n := o.holders.Load()
+		if n == 0 {
+			return false
+		}
+		if o.holders.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
 }
 

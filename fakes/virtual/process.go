@@ -17,6 +17,8 @@ var (
 	ErrStdinClosed = errors.New("stdin not enabled or closed")
 	// ErrBrokenPipe says that nobody can read stdin any more: the process has ended or has closed it.
 	ErrBrokenPipe = errors.New("broken pipe")
+	// ErrNoTerminal says that the process was started without [Spec.PTY], so there is nothing to resize.
+	ErrNoTerminal = errors.New("process has no terminal")
 )
 
 // shellFDs is the first descriptor that is the shell's own: there it keeps what a redirection hides. Children do not inherit them.
@@ -37,10 +39,7 @@ func (s Status) shellCode() int {
 }
 
 // tree is what the processes below one Start have in common.
-type tree struct {
-	leader uint32
-	live   atomic.Int32
-}
+type tree struct{ live atomic.Int32 }
 
 // Process is a running or ended process. It is safe for concurrent use.
 //
@@ -52,11 +51,13 @@ type Process struct {
 	ppid  uint32
 	depth int
 	tree  *tree
-	out   *output // only a started process
-	stdin *pipe   // only a started process with Spec.Stdin
+	out   *output   // only a started process
+	stdin *pipe     // only a started process with Spec.Stdin
+	tty   *terminal // the controlling terminal of its session, nil without one
 	done  chan struct{}
 
 	dead    atomic.Bool
+	pgid    atomic.Uint32 // process group
 	pending atomic.Uint64 // sigset: trapped signals that wait for the shell
 
 	mu      sync.Mutex
@@ -64,6 +65,7 @@ type Process struct {
 	status  Status
 	ignored sigset
 	trapped sigset
+	own     sigset        // ignored by an interactive shell for itself: children do not inherit it
 	wake    chan struct{} // one token when a trapped signal arrives
 }
 
@@ -86,7 +88,15 @@ func (p *Process) Status() Status {
 
 // Write writes all of b to stdin. It blocks while 64 KiB are unread, until ctx is done; part of b may have been written by then.
 // Errors: [ErrStdinClosed], [ErrBrokenPipe] (the process has ended or closed stdin), or the context's.
+//
+// With a terminal, b is typed: the line discipline handles it, and Write does not wait for the echo.
 func (p *Process) Write(ctx context.Context, b []byte) error {
+	if p.leads() {
+		if p.dead.Load() {
+			return ErrBrokenPipe
+		}
+		return p.typeIn(ctx, b)
+	}
 	if p.stdin == nil {
 		return ErrStdinClosed
 	}
@@ -103,7 +113,8 @@ func (p *Process) Write(ctx context.Context, b []byte) error {
 	return err
 }
 
-// CloseStdin ends stdin: the reader gets what is buffered and then its end. Idempotent, and without effect when stdin was not asked for.
+// CloseStdin ends stdin: the reader gets what is buffered and then its end. Idempotent, and without effect when stdin was not asked for
+// or is a terminal, which ends by a typed ^D.
 func (p *Process) CloseStdin() {
 	if p.stdin != nil {
 		p.stdin.closeWrite()
@@ -125,7 +136,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	case sig == sigKILL:
 		p.endLocked(Status{Signal: sig}) // unlocks
 		return nil
-	case p.ignored.has(sig) || ignoredByDefault(sig) && !p.trapped.has(sig):
+	case p.ignored.has(sig) || p.own.has(sig) || ignoredByDefault(sig) && !p.trapped.has(sig):
 	case p.trapped.has(sig):
 		p.pending.Or(uint64(sigset(0).with(sig)))
 		select {
@@ -169,6 +180,9 @@ func (p *Process) endLocked(st Status) {
 	if p.stdin != nil {
 		p.stdin.closeWrite()
 	}
+	if p.leads() && p.tree.live.Load() > 0 && p.sys.killing.Load() == 0 { // somebody is left to hear of it, and will live to
+		p.tty.leaderEnded()
+	}
 	if p.out != nil {
 		p.out.release()
 	}
@@ -180,7 +194,7 @@ func (p *Process) fork() (*Process, error) {
 	if p.depth >= maxNesting || p.tree.live.Load() >= maxTree || p.sys.killing.Load() > 0 {
 		return nil, errCannotFork
 	}
-	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, done: make(chan struct{})}
+	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, tty: p.tty, done: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead.Load() {
@@ -191,6 +205,7 @@ func (p *Process) fork() (*Process, error) {
 		c.fds[i] = p.fds[i].dup()
 	}
 	c.ignored = p.ignored
+	c.pgid.Store(p.pgid.Load())
 	p.tree.live.Add(1)
 	p.sys.register(c)
 	return c, nil
@@ -259,7 +274,7 @@ func (p *Process) becomes() {
 		own = slices.Clone(p.fds[shellFDs:])
 		p.fds = p.fds[:shellFDs]
 	}
-	p.trapped = 0
+	p.trapped, p.own = 0, 0
 	p.pending.Store(0)
 	p.mu.Unlock()
 	for _, f := range own {

@@ -15,6 +15,7 @@ func allPrograms() map[string]program {
 		"true": func(*task) int { return 0 }, "false": func(*task) int { return 1 },
 		"pwd": func(t *task) int { return t.print(path.Clean(t.dir) + "\n") }, "env": envProgram, "sleep": sleepProgram,
 		"cat": catProgram, "head": headProgram, "tail": tailProgram, "wc": wcProgram, "tr": trProgram, "seq": seqProgram, "yes": yesProgram,
+		"stty": sttyProgram, "tty": ttyProgram,
 		"ls": lsProgram, "mkdir": mkdirProgram, "mv": mvProgram, "rm": rmProgram, "touch": touchProgram,
 	}
 }

@@ -3,6 +3,7 @@ package virtual
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -41,7 +42,7 @@ func readBuiltin(sh *shell, args []string) int {
 		}
 	}
 	line, complete := sh.readLine(raw)
-	values := expand.ReadFields(sh.config(), line, len(args), raw)
+	values := sh.readFields(line, len(args), raw)
 	for i, name := range args {
 		value := ""
 		if i < len(values) {
@@ -52,6 +53,26 @@ func readBuiltin(sh *shell, args []string) int {
 		}
 	}
 	return truth(complete)
+}
+
+// readFields splits a line by IFS. The splitting knows only text, so a line that is none goes through it with a character for each byte.
+func (sh *shell) readFields(line string, n int, raw bool) []string {
+	if utf8.ValidString(line) {
+		return expand.ReadFields(sh.config(), line, n, raw)
+	}
+	wide := make([]rune, len(line))
+	for i := range len(line) {
+		wide[i] = rune(line[i])
+	}
+	values := expand.ReadFields(sh.config(), string(wide), n, raw)
+	for i, value := range values {
+		narrow := make([]byte, 0, len(value))
+		for _, r := range value {
+			narrow = append(narrow, byte(r))
+		}
+		values[i] = string(narrow)
+	}
+	return values
 }
 
 // readLine reads up to a newline, never a byte more, as others may read on. Unless raw, an escaped newline continues the line.

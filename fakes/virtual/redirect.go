@@ -3,6 +3,7 @@ package virtual
 import (
 	"fmt"
 	"strconv"
+	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -135,8 +136,16 @@ func (sh *shell) openFile(p *Process, name string, mode openMode) (*file, error)
 	return f, nil
 }
 
-// open opens a file as the process sees it: /dev/stdin and its kin are its own descriptors.
+// open opens a file as the process sees it: /dev/stdin and its kin are its own descriptors, /dev/tty is its terminal.
 func (p *Process) open(name string, mode openMode) (*file, error) {
+	if name == "/dev/tty" || p.tty != nil && name == p.tty.name() {
+		if p.tty != nil {
+			if f := p.tty.open(); f != nil {
+				return f, nil
+			}
+		}
+		return nil, syscall.ENXIO
+	}
 	fd := -1
 	switch name {
 	case "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0":

@@ -1,7 +1,5 @@
 package virtual
 
-const sigTERM = 15
-
 func allScripts() []script {
 	var all []script
 	for _, part := range [][]script{

@@ -37,8 +37,12 @@ type shell struct {
 	line     uint
 	above    uint // lines of a script on stdin that have been read and run
 	flow     flow
-	onStdin  bool // sh -s
-	execed   bool // another program has taken the process over
+	onStdin  bool      // sh -s
+	login    bool      // -l
+	wants    bool      // -i
+	inter    bool      // it prompts, and ^C ends no more than a command
+	tty      *terminal // where it controls jobs; nil without job control
+	execed   bool      // another program has taken the process over
 	calls    int
 	loops    int
 	sourced  int
@@ -72,6 +76,7 @@ const (
 	flowContinue
 	flowReturn
 	flowExit
+	flowInterrupt // ^C in an interactive shell: back to the prompt
 )
 
 // shellMain is the program sh, and bash.
@@ -91,9 +96,12 @@ func shellMain(t *task) int {
 		}
 	}
 	sh.loadVars()
-	if fromText {
+	switch {
+	case fromText:
 		sh.runText(script, true)
-	} else {
+	case sh.wants || t.p.terminal(0) != nil && t.p.terminal(1) != nil && len(sh.params) == 0:
+		sh.interact()
+	default:
 		sh.runStdin()
 	}
 	return sh.finish()
@@ -108,6 +116,7 @@ func (sh *shell) parseArgs(args []string) (text string, fromText bool, code int)
 		switch {
 		case arg == "--":
 		case strings.HasPrefix(arg, "--"): // --login, --norc and the like
+			sh.login = sh.login || arg == "--login"
 			continue
 		default:
 			rest, ok := sh.setFlags(arg, args, &command)
@@ -153,7 +162,11 @@ func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, b
 			*command = true
 		case 's':
 			sh.onStdin = true
-		case 'l', 'i', 'm', 'b', 'h', 'v', 'B': // login, interactive and the like change nothing here
+		case 'i':
+			sh.wants = on
+		case 'l':
+			sh.login = on
+		case 'm', 'b', 'h', 'v', 'B': // job control and the like change nothing here
 		case 'o':
 			if len(rest) == 0 || !sh.setOption(rest[0], on) {
 				sh.errorf("Illegal option -o")

@@ -181,6 +181,9 @@ func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syn
 			return sh.forkError(err)
 		}
 		p = child
+		sh.group([]*Process{child})
+		sh.yield(child)
+		defer sh.regain()
 	}
 	undo, status := sh.assignFor(assigns)
 	defer undo()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // maxPID is where pids wrap (Linux's highest pid_max).
@@ -32,6 +33,8 @@ type System struct {
 	fs       *fileSystem
 	programs map[string]program
 	killing  atomic.Int32 // KillAlls at work: nobody forks meanwhile
+
+	terminals atomic.Uint32 // how many there have been
 
 	mu    sync.Mutex
 	next  uint32
@@ -106,15 +109,24 @@ func (s *System) lookup(pid uint32) *Process {
 	return s.table[pid]
 }
 
-// group lists the live processes of one started process.
-func (s *System) group(leader uint32) []*Process {
+// group lists the live processes of a process group.
+func (s *System) group(id uint32) []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []*Process
 	for _, p := range s.table {
-		if p.tree.leader == leader {
+		if p.pgid.Load() == id {
 			found = append(found, p)
 		}
 	}
 	return found
+}
+
+// signalGroup delivers to all processes of a group and says whether there was one.
+func (s *System) signalGroup(id uint32, sig syscall.Signal) bool {
+	all := s.group(id)
+	for _, p := range all {
+		_ = p.Signal(sig) // one that has just ended needs none
+	}
+	return len(all) > 0
 }

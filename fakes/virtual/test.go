@@ -11,9 +11,10 @@ import (
 // tester evaluates the expressions of test and [.
 type tester struct {
 	stat func(name string) (fs.FileInfo, error)
-	fd   func(n int) bool
-	args []string
-	err  error
+	// terminal says whether a descriptor is one.
+	terminal func(fd int) bool
+	args     []string
+	err      error
 }
 
 func testBuiltin(sh *shell, args []string) int {
@@ -56,11 +57,7 @@ func newTester(p *Process, dir string) *tester {
 			}
 			return p.sys.fs.stat(absPath(dir, name))
 		},
-		fd: func(n int) bool {
-			f := p.get(n)
-			f.close()
-			return f != nil
-		},
+		terminal: func(fd int) bool { return p.terminal(fd) != nil },
 	}
 }
 
@@ -163,7 +160,7 @@ func (t *tester) unary(op, arg string) bool {
 	case "-z":
 		return arg == ""
 	case "-t":
-		return false // nothing here is a terminal
+		return t.terminal(int(t.integer(arg)))
 	}
 	info, err := t.stat(arg)
 	if err != nil {

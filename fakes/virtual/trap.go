@@ -15,6 +15,10 @@ func (sh *shell) runTraps() {
 		sh.p.pending.And(^uint64(sigset(0).with(sig)))
 		action := sh.traps[sig]
 		if action == "" {
+			if sh.inter && sig == sigINT {
+				sh.interrupt()
+				return
+			}
 			continue
 		}
 		saved, jump := sh.last, sh.flow
@@ -92,8 +96,12 @@ func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 		return
 	}
 	p := sh.p
+	if action == nil && sh.inter {
+		defer sh.guard()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.own = p.own.without(sig)
 	p.ignored = p.ignored.without(sig)
 	p.trapped = p.trapped.without(sig)
 	switch {
@@ -101,10 +109,15 @@ func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 	case *action == "":
 		p.ignored = p.ignored.with(sig)
 	default:
-		p.trapped = p.trapped.with(sig)
-		if p.wake == nil {
-			p.wake = make(chan struct{}, 1)
-		}
+		p.trapLocked(sig)
+	}
+}
+
+// trapLocked keeps a signal for the shell to see. The caller holds p.mu.
+func (p *Process) trapLocked(sig syscall.Signal) {
+	p.trapped = p.trapped.with(sig)
+	if p.wake == nil {
+		p.wake = make(chan struct{}, 1)
 	}
 }
 

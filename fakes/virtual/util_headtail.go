@@ -90,21 +90,19 @@ func (t *task) headOf(f *file, s span) error {
 	if left == 0 {
 		return nil
 	}
+	if s.bytes {
+		return t.headBytes(f, left)
+	}
 	return t.chunks(f, func(b []byte) error {
 		n := 0
-		if s.bytes {
-			n = int(min(left, int64(len(b))))
-			left -= int64(n)
-		} else {
-			for left > 0 && n < len(b) {
-				end := bytes.IndexByte(b[n:], '\n')
-				if end < 0 {
-					n = len(b)
-					break
-				}
-				n += end + 1
-				left--
+		for left > 0 && n < len(b) {
+			end := bytes.IndexByte(b[n:], '\n')
+			if end < 0 {
+				n = len(b)
+				break
 			}
+			n += end + 1
+			left--
 		}
 		if err := t.p.write(1, b[:n]); err != nil {
 			return err
@@ -114,6 +112,21 @@ func (t *task) headOf(f *file, s span) error {
 		}
 		return nil
 	})
+}
+
+// headBytes copies n bytes and reads none more, as others may read on.
+func (t *task) headBytes(f *file, n int64) error {
+	for n > 0 {
+		b, err := f.desc.read(stop{dead: t.p.done}, int(min(n, flushAt)), noDelim)
+		if err != nil {
+			return err
+		}
+		if err := t.p.write(1, b); err != nil {
+			return err
+		}
+		n -= int64(len(b))
+	}
+	return nil
 }
 
 // tailProgram is tail [-n [+]N|-c [+]N] [-f] [FILE]….

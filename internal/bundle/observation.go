@@ -44,6 +44,10 @@ type Observation struct {
 	// Beside lists the scenarios that ran at any time while this one did.
 	Beside []string `json:"beside,omitempty"`
 
+	// Lag is how late the driver's own timers were at most while it ran, in
+	// nanoseconds: a rule about time cannot be held to less.
+	Lag int64 `json:"driver_lag_ns,omitempty"`
+
 	// Skip is set when the scenario was not run at all; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`
 	// Interrupted is set when the run was cut short (Ctrl-C, run budget); what is here is partial.
@@ -122,8 +126,45 @@ type Conn struct {
 	Sent     Blob    `json:"sent"`
 	Received Blob    `json:"received"`
 
+	// HTTP is the version that was spoken: 1.1, h2c or h2-tls.
+	HTTP string `json:"http,omitempty"`
+	// TLS says what was negotiated, nil on a plain connection. Sent and Received are the bytes inside of it.
+	TLS *TLS `json:"tls,omitempty"`
+	// H2 are the HTTP/2 frames of both directions in order, at most 4,096.
+	H2 []H2Frame `json:"h2,omitempty"`
+
 	// Ended is nil while it was still open when the iteration ended.
 	Ended *ConnEnd `json:"ended,omitempty"`
+}
+
+// TLS is what a handshake negotiated.
+type TLS struct {
+	Version string `json:"version"` // "TLS 1.3"
+	ALPN    string `json:"alpn,omitempty"`
+	Subject string `json:"subject,omitempty"`
+}
+
+// H2Frame is one HTTP/2 frame.
+type H2Frame struct {
+	Dir    string `json:"dir"`  // sent, received
+	Type   string `json:"type"` // HEADERS, DATA, SETTINGS, WINDOW_UPDATE, RST_STREAM, GOAWAY, PING, PRIORITY, CONTINUATION, PUSH_PROMISE or a number
+	Flags  byte   `json:"flags,omitempty"`
+	Stream uint32 `json:"stream,omitempty"`
+	Len    int    `json:"len"`
+	At     Stamp  `json:"at"`
+	// Detail is the frame's content in words: settings, the error code, the increment, decoded fields.
+	Detail string `json:"detail,omitempty"`
+}
+
+// GRPCStatus is the outcome of a gRPC or gRPC-Web call as the target wrote it.
+type GRPCStatus struct {
+	Code    int    `json:"code"`
+	Message string `json:"message,omitempty"` // percent-decoded
+	Details []byte `json:"details,omitempty"` // grpc-status-details-bin, decoded
+	// In is where it stood: trailers, headers (trailers-only) or frame (gRPC-Web).
+	In string `json:"in"`
+	// Metadata are the other trailing fields.
+	Metadata []Header `json:"metadata,omitempty"`
 }
 
 // ConnEnd is how a connection ended and who ended it.
@@ -151,7 +192,10 @@ type Exchange struct {
 	Op   string `json:"op"`   // send, start, connect, signal, input, close-stdin, update, list, raw, probe, cleanup
 	Conn int    `json:"conn"` // Conn.ID, -1 when none could be opened
 
-	RPC     string `json:"rpc,omitempty"`     // "process.Process/Start"
+	RPC      string `json:"rpc,omitempty"`      // "process.Process/Start"
+	Protocol string `json:"protocol,omitempty"` // of an RPC: connect, grpc, grpc-web
+	// Stream is the HTTP/2 stream, 0 on HTTP/1.1.
+	Stream  uint32 `json:"stream,omitempty"`
 	Surface string `json:"surface,omitempty"` // process, commands, metrics, health, or "" for a bare path
 	Shape   Shape  `json:"shape"`             // how the answer was to be decoded
 	Codec   string `json:"codec,omitempty"`   // json, proto
@@ -168,6 +212,8 @@ type Exchange struct {
 	Events []Event `json:"events,omitempty"`
 	// EndStream is the decoded end-of-stream message of a Connect stream.
 	EndStream *EndStream `json:"end_stream,omitempty"`
+	// GRPC is the status of a gRPC or gRPC-Web answer, nil when none came.
+	GRPC *GRPCStatus `json:"grpc,omitempty"`
 	// Error is the RPC error that the answer carried: of a unary error body, or of the end of stream.
 	Error *RPCError `json:"error,omitempty"`
 	// Body is the entity body of an answer that is not enveloped (unary message, text), after Content-Encoding.

@@ -22,7 +22,22 @@ type Run struct {
 	Calibration Calibration        `json:"calibration"`
 	Features    map[string]Feature `json:"features"`
 	Interrupted bool               `json:"interrupted,omitempty"`
+	// Planned is what was to run: what has no observation did not.
+	Planned []Planned `json:"planned,omitempty"`
+	// ProfileText is the profile as it was, and RulesText the rules that came with
+	// scripts of one's own, so that the run can be judged again by them.
+	ProfileText string `json:"profile_text,omitempty"`
+	RulesText   string `json:"rules_text,omitempty"`
 }
+
+// Planned is one scenario on one set of axes that was to run.
+type Planned struct {
+	Scenario string `json:"scenario"`
+	Axes     Axes   `json:"axes"`
+}
+
+// Complete reports whether the run came to its end: it has one, and it was not interrupted.
+func (r *Run) Complete() bool { return !r.Ended.IsZero() && !r.Interrupted }
 
 // Tool is who made the bundle.
 type Tool struct {

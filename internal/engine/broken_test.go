@@ -157,3 +157,42 @@ func streamThenSilence(c net.Conn) {
 		_, _ = io.WriteString(c, streamHead+"25\r\n\x00\x00\x00\x00\x20"+`{"event":{"start":{"pid":1234}}}`+"\r\n")
 	}
 }
+
+func TestAnAnswerThatNobodyAskedForIsNotTakenForTheExchanges(t *testing.T) {
+	url := serve(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") })
+	// The second side opens its connection at once and sends its request later.
+	o := newBench(t, url).run("deadline: 400ms\nsteps: [{race: {offset: 100ms, a: {pause: 1ms}, b: {list: {as: l}}}}]\nexpect: {l: {error: aborted}}")
+	it := &o.Iterations[0]
+	l, early := it.Exchange("l"), it.Exchange("l (unasked)")
+	if l == nil || l.Op != "list" || l.Response != nil {
+		t.Errorf("the exchange is recorded as %+v", l)
+	}
+	if early == nil || early.Op != "raw" || early.Response == nil || early.Conn != l.Conn {
+		t.Errorf("the early answer is recorded as %+v", early)
+	}
+}
+
+func TestARequestIsGivenUpWhenItsAnswerIsThereAndItsBodyIsNotTaken(t *testing.T) {
+	url := serve(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1024))
+		_, _ = io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+	})
+	o := newBench(t, url).run("deadline: 20s\nsteps: [{send: {as: s, rpc: process.Process/Start, body: [{repeat: {text: x, times: 16000000}}]}}]")
+	s := o.Iterations[0].Exchange("s")
+	if s.Outcome != bundle.OutcomeComplete || s.Response.Status != 413 || s.Sent != nil || len(o.Iterations[0].Awaits) != 0 {
+		t.Errorf("outcome %q, sent %v, and the deadline was spent: %+v", s.Outcome, s.Sent, o.Iterations[0].Awaits)
+	}
+}
+
+func TestARequestIsWrittenToItsEndAlthoughItsAnswerIsThere(t *testing.T) {
+	url := serve(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 4096))
+		_, _ = io.WriteString(c, "HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+	})
+	o := newBench(t, url).run("steps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: 150ms}, finish: half}}]")
+	s := o.Iterations[0].Exchange("s")
+	if s.Sent == nil || s.Returned == nil || !s.Returned.Before(*s.Sent) {
+		t.Fatalf("sent %v, returned %v: the answer came first, and yet all was to be sent", s.Sent, s.Returned)
+	}
+}

@@ -142,9 +142,9 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 func (in *instance) killRequest(pid uint32, via string) (request, error) {
 	noSignal := !in.has("process.signal") && in.has("ndjson.commands")
 	if via == viaCommands && in.has("ndjson.commands") || noSignal {
-		return in.surfaceRequest(surfaceCommands, "POST", killPath(int64(pid)), nil), nil
+		return in.surfaceRequest(in.form(), surfaceCommands, "POST", killPath(int64(pid)), nil), nil
 	}
-	return in.rpcRequest(rpcSendSignal, fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid), headerPlan{})
+	return in.rpcRequest(in.form(), rpcSendSignal, fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid), headerPlan{})
 }
 
 func (e *env) has(feature string) bool {
@@ -164,7 +164,7 @@ func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, 
 		}
 		alive := make(map[uint32]bool, len(list))
 		for _, p := range list {
-			alive[p.PID] = true
+			alive[p.pid] = true
 		}
 		killed = slices.DeleteFunc(killed, func(p *bundle.Process) bool { return p.Cleanup != cleanupKilled || !alive[p.PID] })
 		if len(killed) == 0 {
@@ -192,9 +192,9 @@ func (e *Engine) sweep(ctx context.Context) {
 	defer rec.Finish(nil)
 	list, _ := in.listed(ctx, rec, opCleanup)
 	for _, p := range list {
-		if mark := p.Config.Envs[markName]; strings.HasPrefix(mark, e.env.run.ID+"/") {
-			e.o.Log.Warn("a process was left over whose start event never came", "pid", p.PID, "mark", mark,
-				"cleanup", in.kill(ctx, rec, p.PID, ""))
+		if strings.HasPrefix(p.mark, e.env.run.ID+"/") {
+			e.o.Log.Warn("a process was left over whose start event never came", "pid", p.pid, "mark", p.mark,
+				"cleanup", in.kill(ctx, rec, p.pid, ""))
 		}
 	}
 }

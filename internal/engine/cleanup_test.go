@@ -2,11 +2,15 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"assay/internal/bundle"
+	"assay/internal/envd/process"
 	"assay/scenarios"
 )
 
@@ -83,6 +87,27 @@ func TestAProcessThatIsNotOursIsNotTouched(t *testing.T) {
 		t.Error("the process of somebody else was ended")
 	}
 	gw.end(foreign.pid, 0, "")
+}
+
+func TestTheListIsReadInBothCodecs(t *testing.T) {
+	want := []listedProcess{{pid: 7, mark: "run1/x"}, {pid: 8}}
+	packed, err := proto.Marshal(&process.ListResponse{Processes: []*process.ProcessInfo{
+		{Pid: 7, Config: &process.ProcessConfig{Envs: map[string]string{markName: "run1/x"}}}, {Pid: 8},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for codec, text := range map[string]string{
+		codecJSON:  `{"processes":[{"pid":7,"config":{"envs":{"ASSAY_RUN":"run1/x"}},"unknown":1},{"pid":8}]}`,
+		codecProto: string(packed),
+	} {
+		if got, ok := readList(codec, []byte(text)); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: got %+v (%v), want %+v", codec, got, ok, want)
+		}
+		if _, ok := readList(codec, []byte("\x0a\x7f{")); ok {
+			t.Errorf("%s: what is cut was read", codec)
+		}
+	}
 }
 
 func TestAProcessWithoutAStartEventIsFoundByItsMark(t *testing.T) {

@@ -5,40 +5,39 @@ import (
 	"encoding/json"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"assay/internal/bundle"
+	"assay/internal/envd/process"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
 
 // housekeeper is an instance that belongs to no scenario, for the engine's own
-// calls. It speaks the plainest form of the protocol, which every target has.
+// calls. It speaks the plainest form of the protocol that the target has.
 func (e *env) housekeeper(name string) *instance {
-	return &instance{env: e, s: &scenarios.Scenario{ID: name}, axes: plainAxes}
+	return &instance{env: e, s: &scenarios.Scenario{ID: name}, axes: e.plainest}
 }
-
-var plainAxes = bundle.Axes{Protocol: "connect", Codec: codecJSON, HTTP: "1.1", Compression: "identity"}
 
 // plain is the instance on the plainest axes: what cleans up after a scenario
 // must not depend on what the scenario tests.
 func (in *instance) plain() *instance {
-	return &instance{env: in.env, s: in.s, axes: plainAxes}
+	return &instance{env: in.env, s: in.s, axes: in.plainest}
 }
 
 // direct makes one call on a connection of its own and waits until its answer is
 // complete or ctx ends.
 func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
 	req.Name, req.Step, req.Op = name, name, name
-	conn, err := transport.Dial(ctx, rec, name, in.target.Addr())
+	conn, err := in.dial(ctx, rec, name, in.axes.HTTP)
 	if err != nil {
 		return rec.Failed(req.Call, failedConn(err), err)
 	}
-	x := conn.Begin(req.Call)
-	for _, p := range req.pieces(nil) {
-		if conn.Write(ctx, p) != nil {
-			break // the connection has ended; the exchange says how
-		}
+	x, err := begin(ctx, rec, conn, &req)
+	if err == nil {
+		// Why a request could not be sent shows in how the exchange ends.
+		_ = in.transmit(ctx, x, outgoing{pieces: req.pieces(nil), http2: req.http2})
 	}
-	x.MarkSent()
 	select {
 	case <-x.Done():
 	case <-ctx.Done():
@@ -50,7 +49,7 @@ func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name st
 
 // listed asks which processes are alive. ok is false when the target did not say.
 func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op string) (list []listedProcess, ok bool) {
-	req, err := in.rpcRequest(rpcList, []byte("{}"), headerPlan{})
+	req, err := in.rpcRequest(in.form(), rpcList, []byte("{}"), headerPlan{})
 	if err != nil {
 		return nil, false
 	}
@@ -59,21 +58,48 @@ func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op stri
 	if s.Outcome != bundle.OutcomeComplete || s.Response == nil || s.Response.Status != 200 {
 		return nil, false
 	}
-	var m struct {
-		Processes []listedProcess `json:"processes"`
-	}
-	if json.Unmarshal(x.BodyBytes(), &m) != nil {
-		return nil, false
-	}
-	return m.Processes, true
+	return readList(in.axes.Codec, x.BodyBytes())
 }
 
 // listedProcess is what the clean-up needs of an entry of List.
 type listedProcess struct {
-	PID    uint32 `json:"pid"`
-	Config struct {
-		Envs map[string]string `json:"envs"`
-	} `json:"config"`
+	pid  uint32
+	mark string // the value of markName in its environment
+}
+
+// readList reads the answer to List.
+func readList(codec string, body []byte) (list []listedProcess, ok bool) {
+	if codec != codecProto {
+		return readJSONList(body)
+	}
+	var m process.ListResponse
+	if proto.Unmarshal(body, &m) != nil {
+		return nil, false
+	}
+	for _, p := range m.GetProcesses() {
+		list = append(list, listedProcess{pid: p.GetPid(), mark: p.GetConfig().GetEnvs()[markName]})
+	}
+	return list, true
+}
+
+// readJSONList takes of the answer no more than it needs: a target that breaks the
+// JSON mapping elsewhere is to be cleaned up as well.
+func readJSONList(body []byte) (list []listedProcess, ok bool) {
+	var m struct {
+		Processes []struct {
+			PID    uint32 `json:"pid"`
+			Config struct {
+				Envs map[string]string `json:"envs"`
+			} `json:"config"`
+		} `json:"processes"`
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return nil, false
+	}
+	for _, p := range m.Processes {
+		list = append(list, listedProcess{pid: p.PID, mark: p.Config.Envs[markName]})
+	}
+	return list, true
 }
 
 // alive asks the target for anything at all, twice. An interrupted run is no
@@ -86,7 +112,7 @@ func (e *env) alive(ctx context.Context) bool {
 
 // answers reports whether one of two attempts at a call is answered, whatever the answer says.
 func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
-	req, err := in.rpcRequest(rpcList, []byte("{}"), headerPlan{})
+	req, err := in.rpcRequest(in.form(), rpcList, []byte("{}"), headerPlan{})
 	if err != nil {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/target"
@@ -31,6 +32,16 @@ type Options struct {
 	// Destructive and Slow allow the scenarios of that kind; they are skipped otherwise.
 	Destructive bool
 	Slow        bool
+	// Default replaces the default of an axis where a script pins none; what is
+	// empty is that of the target's own way, for a target that lacks the usual one
+	// (HTTP/1.1, Connect, JSON). The axes of an observation are those that were run.
+	Default bundle.Axes
+	// Repeat runs every instance that many times, as iterations of one observation; 0 is 1.
+	Repeat int
+	// Budget is how long after Start the last instance may begin; what has not
+	// begun by then is skipped as interrupted. Nor is anything repeated for
+	// Repeat's sake any further. 0 is no limit.
+	Budget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone tell of progress: OnStart for each instance that is run, OnDone
@@ -48,14 +59,16 @@ type Options struct {
 type Engine struct {
 	env   *env
 	o     Options
+	began time.Time
 	slots []*slot
 	index map[scenarios.Instance]*slot
 	done  chan struct{}
 
 	callbacks sync.Mutex // OnStart and OnDone one at a time
 
-	mu      sync.Mutex // guards running and the beside sets
+	mu      sync.Mutex // guards running, what slots say of their time there, and tick
 	running map[*slot]struct{}
+	tick    time.Time // when the lag sampler is to wake next
 
 	gone atomic.Bool // the target has died
 	lost atomic.Bool // a process was asked for whose pid never came
@@ -63,10 +76,12 @@ type Engine struct {
 
 // slot is one instance on its way to an observation.
 type slot struct {
-	instance    scenarios.Instance
+	instance    scenarios.Instance  // as it was given
+	run         scenarios.Instance  // with the axes on which it is run
 	observation *bundle.Observation // set before ready is closed
 	ready       chan struct{}
 	beside      map[string]struct{}
+	lag         time.Duration // the greatest while it ran
 }
 
 // Start begins to run the instances and returns at once. Cancel ctx to
@@ -79,12 +94,14 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 	e := &Engine{
 		env:     newEnv(o),
 		o:       o,
+		began:   time.Now(),
 		index:   make(map[scenarios.Instance]*slot, len(instances)),
 		done:    make(chan struct{}),
 		running: make(map[*slot]struct{}),
 	}
 	for _, i := range instances {
-		s := &slot{instance: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
+		s := &slot{instance: i, run: i, ready: make(chan struct{}), beside: make(map[string]struct{})}
+		s.run.Axes = axesOf(i, o.Default, o.Target)
 		e.slots = append(e.slots, s)
 		if _, twice := e.index[i]; !twice {
 			e.index[i] = s
@@ -120,6 +137,11 @@ func (e *Engine) Observations() []*bundle.Observation {
 
 func (e *Engine) run(ctx context.Context) {
 	defer close(e.done)
+	sampling, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var sampler sync.WaitGroup
+	sampler.Go(func() { e.sampleLag(sampling) })
+	defer sampler.Wait()
+	defer stop()
 	p := e.schedule()
 	for _, s := range p.skipped {
 		e.skip(s.slot, s.skip)
@@ -164,6 +186,9 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case ctx.Err() != nil:
 		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "the run was interrupted before it began"})
 		return
+	case e.spent():
+		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "budget spent"})
+		return
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
@@ -174,9 +199,10 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 		e.callbacks.Unlock()
 	}
 	e.enter(s)
-	in := newInstance(e.env, s.instance)
+	in := newInstance(e.env, s.run)
+	in.again, in.spent = max(1, e.o.Repeat), e.spent
 	o := in.observe(ctx)
-	e.leave(s)
+	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)
 	if in.refused.Load() && !e.env.alive(ctx) || in.died.Load() {
 		e.gone.Store(true)
@@ -199,14 +225,19 @@ func (e *Engine) enter(s *slot) {
 	e.running[s] = struct{}{}
 }
 
-func (e *Engine) leave(s *slot) {
+// leave ends that, and says how late the driver's own timers were meanwhile.
+func (e *Engine) leave(s *slot) (lag time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.running, s)
+	return e.lagOf(s)
 }
 
+// spent reports whether the budget of the run is.
+func (e *Engine) spent() bool { return e.o.Budget > 0 && time.Since(e.began) >= e.o.Budget }
+
 func (e *Engine) skip(s *slot, why bundle.Skip) {
-	o := e.env.observation(s.instance)
+	o := e.env.observation(s.run)
 	o.Started = e.o.Clock.Stamp()
 	o.Ended = o.Started
 	o.Skip = &why

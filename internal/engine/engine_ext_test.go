@@ -196,6 +196,7 @@ func TestTheWholeCatalogueRunsWithoutADefectAndStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const most, mean = 4 << 20, 128 << 10 // bytes of one, and on average
 	size := 0
 	var longest time.Duration
 	for _, o := range runInstances(t, 0, instances) {
@@ -204,13 +205,16 @@ func TestTheWholeCatalogueRunsWithoutADefectAndStaysSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		size += len(text)
+		if len(text) > most {
+			t.Errorf("%s on %s takes %d bytes, want at most %d", o.Scenario, o.Axes, len(text), most)
+		}
 		longest = max(longest, time.Duration(o.Ended.T-o.Started.T))
 		if o.Defect != "" {
 			t.Errorf("%s on %s: %s", o.Scenario, o.Axes, o.Defect)
 		}
 	}
 	t.Logf("%d bytes of observations, the longest took %v", size, longest)
-	if size > 20<<20 {
-		t.Errorf("the observations take %d bytes, want at most 20 MB", size)
+	if size > mean*len(instances) {
+		t.Errorf("the %d observations take %d bytes, want at most %d each", len(instances), size, mean)
 	}
 }

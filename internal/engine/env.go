@@ -11,13 +11,6 @@ import (
 	"assay/scenarios"
 )
 
-// Values of the axes that need more than the default.
-const (
-	codecJSON       = "json"
-	codecProto      = "proto"
-	compressionGzip = "gzip"
-)
-
 // env is what all instances of a run share. It is not changed after newEnv.
 type env struct {
 	target   *target.Target
@@ -25,18 +18,20 @@ type env struct {
 	run      *bundle.Run
 	cal      bundle.Calibration
 	secrets  []string
+	plainest bundle.Axes  // of the engine's own calls: what reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
 }
 
 func newEnv(o Options) *env {
 	e := &env{
-		target:  o.Target,
-		clock:   o.Clock,
-		run:     o.Run,
-		cal:     o.Run.Calibration,
-		secrets: o.Target.Secrets(),
-		log:     o.Log,
+		target:   o.Target,
+		clock:    o.Clock,
+		run:      o.Run,
+		cal:      o.Run.Calibration,
+		secrets:  o.Target.Secrets(),
+		plainest: o.Target.Way(),
+		log:      o.Log,
 	}
 	if o.Profile != nil {
 		m := o.Profile.Metrics
@@ -44,6 +39,9 @@ func newEnv(o Options) *env {
 	}
 	return e
 }
+
+// http2 is the HTTP/2 that the target's URL allows: over TLS, or in plain.
+func (e *env) http2() string { return e.target.Transport("h2").HTTP }
 
 // observation is the empty observation of an instance.
 func (e *env) observation(i scenarios.Instance) *bundle.Observation {

@@ -26,8 +26,13 @@ type handle struct {
 	name string
 	x    *transport.Exchange // nil for a connection that was opened
 	conn *transport.Conn     // nil when none could be opened
+	rpc  string              // of the exchange
+	form form                // of its request
 	tag  string              // of a start
 	had  int64               // bytes received on conn before the exchange began
+	// missing is what the request still lacks, see request.missing; iteration.mu guards it.
+	missing int64
+	chunked bool // the request is framed in chunks
 	// blamed is set when a wait for the exchange itself ended at its deadline.
 	blamed bool
 }
@@ -73,6 +78,53 @@ func (it *iteration) connection(name string) (*handle, error) {
 		return nil, errUnconnected
 	}
 	return h, nil
+}
+
+// goOn notes that n more bytes of a request's body are sent, and whether they are
+// the last ones. open reports that more is to come.
+func (it *iteration) goOn(h *handle, n int, last bool) (open bool) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	switch {
+	case last:
+		h.missing = 0
+	case h.missing > 0:
+		h.missing = max(0, h.missing-int64(n))
+	}
+	return h.missing != 0
+}
+
+// halfClose ends what we send: END_STREAM on the stream of an exchange, where its
+// request does not have it yet; else FIN on the connection.
+func (it *iteration) halfClose(ctx context.Context, h *handle) {
+	if h.x == nil || !h.conn.HTTP2() {
+		h.conn.Close(closeHalf)
+		return
+	}
+	it.mu.Lock()
+	open := h.missing != 0
+	h.missing = 0
+	it.mu.Unlock()
+	if open && h.x.Data(ctx, nil, true) == nil {
+		h.x.MarkSent()
+	}
+}
+
+// codeCancel is the HTTP/2 error code CANCEL (RFC 9113, 7).
+const codeCancel = 8
+
+// cancel ends an exchange on the script's behalf: with RST_STREAM(CANCEL) on
+// HTTP/2, with FIN on HTTP/1.1. The frame is on its way when cancel returns, so that it also
+// goes out when the script ends with it.
+func (h *handle) cancel(ctx context.Context) {
+	h.x.Abort()
+	if stream := h.x.Snapshot().Stream; stream != 0 && !returned(h.x) {
+		p, err := h.conn.FrameBytes(transport.Frame{Type: "RST_STREAM", Stream: stream, Code: codeCancel})
+		if err == nil && h.conn.Write(ctx, p) == nil {
+			return
+		}
+	}
+	h.x.Cancel(codeCancel)
 }
 
 // underWay is the exchange of a handle that has not returned, or nil. On a

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +24,8 @@ type instance struct {
 	sweep    *sweep
 	wanted   map[string]map[string][]byte // exchange -> stream -> expected bytes
 	needsEnd map[string]bool
+	again    int         // how often the whole is repeated beyond the script
+	spent    func() bool // the budget of the run
 
 	// What the engine has to know afterwards.
 	refused atomic.Bool // a connection could not be opened
@@ -31,7 +35,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), needsEnd: needsEnd(s)}
+	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), needsEnd: needsEnd(s), again: 1}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)
@@ -107,6 +111,20 @@ func hasMetrics(s *scenarios.Scenario) bool {
 	for i := range s.Expect {
 		if len(s.Expect[i].Metrics) > 0 {
 			return true
+		}
+	}
+	return false
+}
+
+// fixedMetrics reports whether a clause expects of the counters a change that
+// does not grow with the number of iterations, as "+n" does.
+func fixedMetrics(s *scenarios.Scenario) bool {
+	for i := range s.Expect {
+		for _, want := range s.Expect[i].Metrics {
+			n, err := strconv.Atoi(want)
+			if (err != nil || n != 0) && !strings.HasSuffix(want, "n") {
+				return true
+			}
 		}
 	}
 	return false

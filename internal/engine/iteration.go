@@ -77,6 +77,7 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	it.giveUp(ctx, out)
 	out.Conns, out.Exchanges = it.rec.Finish(it.in.wanted)
 	out.dropped = it.rec.Dropped()
+	it.renameUnasked(out.Exchanges)
 	for i := range out.Exchanges {
 		if note := thin(&out.Exchanges[i]); note != "" {
 			out.dropped = append(out.dropped, note)
@@ -93,6 +94,26 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	out.Awaits = it.awaits
 	out.scrapes = it.scrapes
 	out.Vars = it.variables(out.Exchanges)
+}
+
+// unasked is added to the name of an answer that came on an exchange's own
+// connection before the request: it is not the exchange's, and must not be taken for it.
+const unasked = " (unasked)"
+
+// renameUnasked tells answers that nobody asked for from those on connections
+// that the script opened by itself.
+func (it *iteration) renameUnasked(exchanges []bundle.Exchange) {
+	opened := make(map[int]bool)
+	for _, h := range it.all() {
+		if h.x == nil && h.conn != nil {
+			opened[h.conn.ID()] = true
+		}
+	}
+	for i := range exchanges {
+		if x := &exchanges[i]; x.Op == "raw" && x.Conn >= 0 && !opened[x.Conn] && x.Response != nil {
+			x.Name += unasked
+		}
+	}
 }
 
 // variables are the values that this iteration's variables had.

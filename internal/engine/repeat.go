@@ -22,6 +22,9 @@ const (
 	// maxWhole is how long the iterations of one instance may take in all, in
 	// deadlines of one.
 	maxWhole = 12
+	// maxRoom is about how many bytes the iterations of one observation may take up
+	// for another repeat of them to begin.
+	maxRoom = 32 << 20
 )
 
 // repeater runs the iterations of an instance: the times that the script says,
@@ -29,14 +32,18 @@ const (
 // or the budget is spent.
 type repeater struct {
 	in       *instance
-	times    int
+	own      int // iterations that the script asks for
+	times    int // those that are run: as often as the run repeats all
 	parallel int
 	budget   time.Duration
+	whole    time.Duration // for all iterations
+	once     string        // why it is not repeated although the run is to be, or ""
 	began    time.Time
 
 	mu      sync.Mutex
 	next    int
 	results []*result
+	room    int64 // bytes that further repeats may take up
 	orders  *orderCount
 	keep    *keeper
 	expired int
@@ -48,12 +55,19 @@ type repeater struct {
 func newRepeater(in *instance) *repeater {
 	rep := in.s.Repeat
 	r := &repeater{
-		in: in, times: max(1, rep.Times), parallel: max(1, rep.Parallel), budget: rep.Budget.Deadline(in.cal),
+		in: in, own: max(1, rep.Times), parallel: max(1, rep.Parallel), budget: rep.Budget.Deadline(in.cal),
 		orders: newOrderCount(in),
 	}
+	r.times = r.own * in.again
+	if in.again > 1 && fixedMetrics(in.s) {
+		r.times = r.own
+		r.once = "its counters are to change by a fixed number"
+	}
+	r.room = maxRoom
 	if rep.Budget.IsZero() {
 		r.budget = in.scaled(defaultBudget)
 	}
+	r.whole = maxWhole*in.deadline*time.Duration(r.times/r.own) + r.budget
 	r.keep = newKeeper(r.times)
 	return r
 }
@@ -91,15 +105,31 @@ func (r *repeater) take(ctx context.Context) (index int, ok bool) {
 	if r.stop != "" {
 		return 0, false
 	}
-	if r.next > 0 && time.Since(r.began) > maxWhole*r.in.deadline+r.budget {
+	if r.next > 0 && time.Since(r.began) > r.whole {
 		r.stop = "the time for all of them was spent"
 		return 0, false
+	}
+	if r.next >= r.own && r.next < r.times {
+		if r.stop = r.enough(); r.stop != "" {
+			return 0, false
+		}
 	}
 	if r.next >= r.times && !r.more() {
 		return 0, false
 	}
 	r.next++
 	return r.next - 1, true
+}
+
+// enough says why the script's own iterations are not repeated any more, if so.
+func (r *repeater) enough() string {
+	switch {
+	case r.next >= maxIterations, r.room <= 0:
+		return "an observation holds no more"
+	case r.in.spent != nil && r.in.spent():
+		return "the budget of the run was spent"
+	}
+	return ""
 }
 
 // more reports whether a race that has run its least number of times goes on.
@@ -121,6 +151,7 @@ func (r *repeater) put(out *result) {
 	order := r.orders.add(&out.Iteration)
 	r.keep.trim(out, order)
 	r.results = append(r.results, out)
+	r.room -= sizeOf(&out.Iteration)
 	if out.expired {
 		r.expired++
 	}
@@ -154,6 +185,9 @@ func (r *repeater) into(o *bundle.Observation) {
 	}
 	if len(r.results) < r.times && r.stop != "" {
 		o.Dropped = append(o.Dropped, fmt.Sprintf("%d of %d iterations were run, since %s", len(r.results), r.times, r.stop))
+	}
+	if r.once != "" {
+		o.Dropped = append(o.Dropped, fmt.Sprintf("it was run once and not %d times, since %s", r.in.again, r.once))
 	}
 	if note := r.keep.note(); note != "" {
 		o.Dropped = append(o.Dropped, note)

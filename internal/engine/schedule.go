@@ -28,7 +28,7 @@ func (e *Engine) schedule() plan {
 	var p plan
 	for _, s := range e.slots {
 		sc := s.instance.Scenario
-		why := e.refuse(s.instance)
+		why := e.refuse(s.run)
 		switch {
 		case why != nil:
 			p.skipped = append(p.skipped, skipped{s, *why})
@@ -49,13 +49,7 @@ func (e *Engine) schedule() plan {
 
 // refuse says why an instance is not run, or nil.
 func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
-	var missing []string
-	for _, id := range needs(i) {
-		// A probe that gave no answer is no reason to look away: the scenario will tell.
-		if s := e.o.Run.Features[id].State; s != bundle.FeaturePresent && s != bundle.FeatureUnknown {
-			missing = append(missing, id)
-		}
-	}
+	missing := missing(i, e.o.Run.Features, e.env.http2())
 	switch {
 	case len(missing) > 0:
 		return &bundle.Skip{Reason: bundle.SkipFeature, Detail: strings.Join(missing, ", ")}
@@ -66,19 +60,6 @@ func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
 		return &bundle.Skip{Reason: bundle.SkipSlow, Detail: "it waits " + wait.String() + "; --slow runs it"}
 	}
 	return nil
-}
-
-// needs are the features that the script names, and those that the axes imply.
-func needs(i scenarios.Instance) []string {
-	ids := slices.Clone(i.Scenario.Needs)
-	if i.Axes.Codec == codecProto {
-		ids = append(ids, "codec.proto")
-	}
-	if i.Axes.Compression == compressionGzip {
-		ids = append(ids, "compress.gzip")
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // The least that a step costs in an estimate: scenarios compete for the

@@ -61,14 +61,15 @@ func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
 func TestTheLongestBeginFirst(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1")
 	b.options.Slow = true
-	e := &Engine{o: b.options}
+	e := &Engine{o: b.options, env: newEnv(b.options)}
 	for _, text := range []string{
 		"id: test.quick\nsteps: [{list: {as: l}}]",
 		"id: test.pause\nsteps: [{list: {as: l}}, {pause: 2s}]",
 		"id: test.slow\nslow: 65s\nsteps: [{list: {as: l}}]",
 		"id: test.repeat\nrepeat: {times: 100, parallel: 2}\nsteps: [{start: {as: l, sh: x}}]",
 	} {
-		e.slots = append(e.slots, &slot{instance: instanceOf(parse(t, text))})
+		i := instanceOf(parse(t, text))
+		e.slots = append(e.slots, &slot{instance: i, run: i})
 	}
 	var order []string
 	for _, s := range e.schedule().shared {

@@ -34,7 +34,8 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	defer cancel()
 	rec := transport.NewRecorder(in.clock, in.secrets)
 	defer rec.Finish(nil)
-	x := in.direct(ctx, rec, "scrape", in.surfaceRequest(surfaceMetrics, "GET", "", nil))
+	in = in.plain()
+	x := in.direct(ctx, rec, "scrape", in.surfaceRequest(in.form(), surfaceMetrics, "GET", "", nil))
 	s := x.Snapshot()
 	out := bundle.Scrape{Name: name, Iteration: iteration, Sent: s.Invoked, Received: s.Invoked}
 	if s.Returned != nil {

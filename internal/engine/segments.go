@@ -14,14 +14,16 @@ import (
 
 // rendering turns the segments of a script into bytes.
 type rendering struct {
-	it  *iteration
-	rpc string // the request type of messages
+	it    *iteration
+	rpc   string // the request type of messages
+	codec string // of messages
 }
 
 // rendered is a body: as entity, and as it stands on the wire, which differs when it has chunks.
 type rendered struct {
 	entity, wire []byte
 	chunked      bool // a chunk segment was among them
+	last         bool // so was the last chunk
 }
 
 func (r rendering) segments(ctx context.Context, segments []scenarios.Segment) (rendered, error) {
@@ -45,8 +47,11 @@ func (r rendering) segments(ctx context.Context, segments []scenarios.Segment) (
 }
 
 func (r rendering) plain(ctx context.Context, s *scenarios.Segment) ([]byte, error) {
-	if s.Envelope != nil {
+	switch {
+	case s.Envelope != nil:
 		return r.envelope(ctx, s.Envelope)
+	case s.Frame != nil:
+		return nil, errors.New("an HTTP/2 frame stands by itself in a write, and nowhere else")
 	}
 	return r.it.bytesOf(ctx, s.Bytes)
 }
@@ -73,6 +78,7 @@ func (r rendering) chunk(ctx context.Context, c *scenarios.Chunk, out *rendered)
 		extension = ""
 	}
 	if c.Last {
+		out.last = true
 		out.wire = append(out.wire, "0"+extension+"\r\n\r\n"...)
 	}
 	return nil
@@ -102,9 +108,9 @@ func (r rendering) payload(ctx context.Context, e *scenarios.Envelope) ([]byte, 
 		if err != nil {
 			return nil, err
 		}
-		p, err := transport.Message(r.rpc, r.it.in.axes.Codec, json)
+		p, err := transport.Message(r.rpc, r.codec, json)
 		if err != nil {
-			return nil, fmt.Errorf("the message of an envelope for %s cannot be sent as %s: %w", r.rpc, r.it.in.axes.Codec, err)
+			return nil, fmt.Errorf("the message of an envelope for %s cannot be sent as %s: %w", r.rpc, r.codec, err)
 		}
 		return p, nil
 	case e.JSON != nil:

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -58,6 +60,8 @@ func (it *iteration) awaited(h *handle, a *scenarios.Await) (waiting, error) {
 		return it.onAnswer(h, "frames "+strconv.Itoa(a.Frames), func(x *transport.Exchange) bool {
 			return len(x.Snapshot().Frames) >= a.Frames
 		}), nil
+	case a.H2 != "":
+		return it.needConn(h, "frame "+a.H2, func() bool { return frameCame(h, a.H2) })
 	case a.Done:
 		return it.onAnswer(h, "done", returned), nil
 	}
@@ -69,6 +73,26 @@ func (it *iteration) needConn(h *handle, what string, met func() bool) (waiting,
 		return waiting{}, errUnconnected
 	}
 	return it.onConn(h, what, met), nil
+}
+
+// flagACK is that of a SETTINGS or PING frame which acknowledges another (RFC 9113, 6.5 and 6.7).
+const flagACK = 1
+
+// frameCame reports whether a frame came that the script calls so: a type, with
+// -ACK behind it for a SETTINGS or PING that acknowledges, then words of its content
+// ("RST_STREAM CANCEL"). On a connection it is any such frame; for an exchange, one of its stream or of stream 0.
+func frameCame(h *handle, name string) bool {
+	kind, words, _ := strings.Cut(name, " ")
+	kind, ack := strings.CutSuffix(kind, "-ACK")
+	var stream uint32
+	if h.x != nil {
+		stream = h.x.Snapshot().Stream
+	}
+	return slices.ContainsFunc(h.conn.H2Frames(), func(f bundle.H2Frame) bool {
+		acks := (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0
+		own := stream == 0 || f.Stream == 0 || f.Stream == stream
+		return f.Type == kind && acks == ack && own && strings.Contains(f.Detail, words)
+	})
 }
 
 // onAnswer waits for a state of an exchange; for a connection that was opened by

@@ -22,39 +22,46 @@ const (
 
 // callPlan is what a step that makes a request says about it.
 type callPlan struct {
-	op, as string
-	build  func(context.Context) (request, error)
-	split  *scenarios.Split
-	on     string // an earlier connection instead of a new one
-	finish string // how the connection is ended after the request
-	wait   string
-	within scenarios.Span
-	tag    *string // of a start, for later steps
+	op, as   string
+	build    func(context.Context, form) (request, error)
+	protocol string // instead of that of the axes
+	split    *scenarios.Split
+	on       string // an earlier connection instead of a new one
+	finish   string // how the connection is ended after the request
+	wait     string
+	within   scenarios.Span
+	tag      *string // of a start, for later steps
 }
 
 // call is a request on its connection, ready to go.
 type call struct {
 	it     *iteration
 	plan   callPlan
+	form   form
 	req    request
 	pieces [][]byte
 	pause  time.Duration
-	conn   *transport.Conn
-	failed error // the connection could not be opened
+	conn   *transport.Conn // of plan.on, or a new one; nil when it could not be opened
+	failed error           // why
 	h      *handle
 }
 
 // prepareCall renders the request and opens its connection.
 func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as string, p callPlan) (action, error) {
-	req, err := p.build(ctx)
-	if err != nil {
+	c := &call{it: it, plan: p, form: it.in.form()}
+	c.form.Protocol = cmp.Or(p.protocol, c.form.Protocol)
+	if err := c.reuse(); err != nil {
 		return action{}, err
 	}
-	req.Name = cmp.Or(p.as, as, p.op)
-	req.Step = st.At
-	req.Op = p.op
-	c := &call{it: it, plan: p, req: req, pieces: req.pieces(p.split)}
-	c.h = &handle{name: req.Name}
+	var err error
+	if c.req, err = p.build(ctx, c.form); err != nil {
+		return action{}, err
+	}
+	c.req.Name = cmp.Or(p.as, as, p.op)
+	c.req.Step = st.At
+	c.req.Op = p.op
+	c.pieces = c.req.pieces(p.split)
+	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked}
 	if p.tag != nil {
 		if c.h.tag, err = it.expand(ctx, *p.tag); err != nil {
 			return action{}, err
@@ -63,27 +70,29 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 	if p.split != nil {
 		c.pause = p.split.Pause.Resolve(it.in.cal)
 	}
-	if err := c.connect(ctx); err != nil {
-		return action{}, err
+	if c.conn == nil {
+		c.conn, c.failed = it.in.dial(ctx, it.rec, c.req.Name, c.form.HTTP)
 	}
 	return action{fire: c.fire, settle: c.settle}, nil
 }
 
-func (c *call) connect(ctx context.Context) error {
-	if c.plan.on != "" {
-		h, err := c.it.connection(c.plan.on)
-		if err != nil {
-			return err
-		}
-		c.conn = h.conn
+// reuse takes the connection that the step names. What is spoken there decides
+// about the form of the request, and not the axes.
+func (c *call) reuse() error {
+	if c.plan.on == "" {
 		return nil
 	}
-	conn, err := transport.Dial(ctx, c.it.rec, c.req.Name, c.it.in.target.Addr())
+	h, err := c.it.connection(c.plan.on)
 	if err != nil {
-		c.failed = err
-		return nil
+		return err
 	}
-	c.conn = conn
+	c.conn = h.conn
+	if c.conn.HTTP2() != c.form.http2() {
+		c.form.HTTP = http11
+		if c.conn.HTTP2() {
+			c.form.HTTP = c.it.in.http2()
+		}
+	}
 	return nil
 }
 
@@ -97,16 +106,27 @@ func (c *call) fire(ctx context.Context) error {
 	}
 	c.h.conn = c.conn
 	c.h.had, _ = c.conn.Received()
-	c.h.x = c.conn.Begin(c.req.Call)
+	x, err := begin(ctx, c.it.rec, c.conn, &c.req)
+	c.h.x = x
 	c.it.put(c.h)
-	if err := c.it.writeAll(ctx, c.conn, c.pieces, c.pause); err != nil {
+	if err != nil {
+		return interrupted(ctx)
+	}
+	out := outgoing{pieces: c.pieces, pause: c.pause, http2: c.req.http2, open: c.req.missing != 0}
+	if err := c.it.in.transmit(ctx, x, out); err != nil {
 		return err
 	}
-	c.h.x.MarkSent()
+	return c.finish(ctx)
+}
+
+// finish ends the request, or more, as the step says.
+func (c *call) finish(ctx context.Context) error {
 	switch c.plan.finish {
 	case "":
 	case closeHalf:
-		c.conn.Close(closeHalf)
+		c.it.halfClose(ctx, c.h)
+	case closeCancel:
+		c.h.cancel(ctx)
 	default:
 		c.h.x.Abort()
 		c.conn.Close(c.plan.finish)
@@ -117,10 +137,11 @@ func (c *call) fire(ctx context.Context) error {
 // settle waits as the step says.
 func (c *call) settle(ctx context.Context) error {
 	h := c.h
-	if c.plan.finish == closeFIN || c.plan.finish == closeRST {
+	switch c.plan.finish {
+	case closeFIN, closeRST, closeCancel:
 		return nil
 	}
-	w := c.it.onExchange(h, "end of the answer", func(s *bundle.Exchange) bool { return false })
+	w := c.it.onExchange(h, "end of the answer", func(*bundle.Exchange) bool { return false })
 	switch c.plan.wait {
 	case waitNone:
 		return nil
@@ -137,22 +158,6 @@ func (c *call) settle(ctx context.Context) error {
 	w.endIsEnough = true
 	w.within = c.plan.within.Deadline(c.it.in.cal)
 	return c.it.wait(ctx, w)
-}
-
-// writeAll writes pieces, with a pause between them. An error of the
-// connection is not ours: reading goes on, and sees why.
-func (it *iteration) writeAll(ctx context.Context, conn *transport.Conn, pieces [][]byte, pause time.Duration) error {
-	for i, p := range pieces {
-		if i > 0 {
-			if err := sleep(ctx, pause); err != nil {
-				return err
-			}
-		}
-		if err := conn.Write(ctx, p); err != nil {
-			return interrupted(ctx)
-		}
-	}
-	return nil
 }
 
 // interrupted is nil unless ctx has ended.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -17,16 +16,18 @@ const (
 	closeRST    = "rst"
 	closeHalf   = "half"
 	closeSilent = "silent"
+	closeCancel = "cancel" // of an exchange alone
 )
-
-// rawRPC is the request type of messages in raw writes, where no RPC is named.
-const rawRPC = "process.Process/Start"
 
 // prepareOpen opens a connection when it fires: that is what the step is about.
 // One that is refused leaves the rest of the steps without meaning.
 func (it *iteration) prepareOpen(o *scenarios.Open) (action, error) {
+	http, err := it.in.openVersion(o.HTTP)
+	if err != nil {
+		return action{}, err
+	}
 	return fires(func(ctx context.Context) error {
-		conn, err := transport.Dial(ctx, it.rec, o.As, it.in.target.Addr())
+		conn, err := it.in.open(ctx, it.rec, o.As, opening{http: http, raw: o.Raw})
 		if err != nil {
 			it.rec.Failed(transport.Call{Name: o.As, Step: stepOf(ctx), Op: "raw", Shape: bundle.ShapePlain}, failedConn(err), err)
 			it.put(&handle{name: o.As})
@@ -40,50 +41,45 @@ func (it *iteration) prepareOpen(o *scenarios.Open) (action, error) {
 	})
 }
 
-// prepareWrite renders the bytes of a raw write.
-func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (action, error) {
-	w := st.Write
-	h, err := it.connection(w.To)
-	if err != nil {
-		return action{}, err
-	}
-	body, err := rendering{it: it, rpc: rawRPC}.segments(ctx, w.Of)
-	if err != nil {
-		return action{}, err
-	}
-	pieces := cut(body.wire, w.Split)
-	if bytes.Contains(body.wire, []byte(rpcConnect)) {
-		it.mu.Lock()
-		it.attached[h.conn.ID()] = true
-		it.mu.Unlock()
-	}
-	var split scenarios.Split
-	if w.Split != nil {
-		split = *w.Split
-	}
-	return fires(func(ctx context.Context) error {
-		if w.Shape != "" {
-			h.conn.SetShape(bundle.Shape(w.Shape), it.in.axes.Codec)
+// openVersion is the version of HTTP that an open step asks for.
+func (in *instance) openVersion(word string) (string, error) {
+	switch word {
+	case "":
+		return in.axes.HTTP, nil
+	case "h2":
+		if in.form().http2() {
+			return in.axes.HTTP, nil
 		}
-		return it.writeAll(ctx, h.conn, pieces, split.Pause.Resolve(it.in.cal))
-	})
+		return in.http2(), nil
+	case http11, httpH2C, httpH2TLS:
+		return word, nil
+	}
+	return "", fmt.Errorf("open http %q is not one of 1.1, h2", word)
 }
 
-// prepareClose ends a connection. Except for half, what is under way on it is
-// ended by the script and recorded as that.
+// prepareClose ends a connection, or with cancel an exchange. Except for half,
+// what is under way on it is ended by the script and recorded as that.
 func (it *iteration) prepareClose(c *scenarios.Close) (action, error) {
-	if !slices.Contains([]string{closeFIN, closeRST, closeHalf, closeSilent}, c.How) {
-		return action{}, fmt.Errorf("close %q is not one of fin, rst, half, silent", c.How)
+	if !slices.Contains([]string{closeFIN, closeRST, closeHalf, closeSilent, closeCancel}, c.How) {
+		return action{}, fmt.Errorf("close %q is not one of fin, rst, half, silent, cancel", c.How)
 	}
 	h, err := it.connection(c.On)
 	if err != nil {
 		return action{}, err
 	}
-	return fires(func(context.Context) error {
-		if c.How != closeHalf {
+	if c.How == closeCancel && h.x == nil {
+		return action{}, fmt.Errorf("%q is a connection, and only an exchange can be cancelled", c.On)
+	}
+	return fires(func(ctx context.Context) error {
+		switch c.How {
+		case closeHalf:
+			it.halfClose(ctx, h)
+		case closeCancel:
+			h.cancel(ctx)
+		default:
 			it.abortOn(h.conn)
+			h.conn.Close(c.How)
 		}
-		h.conn.Close(c.How)
 		return nil
 	})
 }

@@ -105,17 +105,17 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
 		op: "start", as: s.As, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
-		build: func(ctx context.Context) (request, error) {
+		build: func(ctx context.Context, f form) (request, error) {
 			if s.Via == viaCommands {
-				return it.commandRequest(s)
+				return it.commandRequest(f, s)
 			}
-			return it.startRequest(ctx, s)
+			return it.startRequest(ctx, f, s)
 		},
 	}
 }
 
 // startRequest is Start with the run's mark in the environment, so that what is left behind is known.
-func (it *iteration) startRequest(ctx context.Context, s *scenarios.Start) (request, error) {
+func (it *iteration) startRequest(ctx context.Context, f form, s *scenarios.Start) (request, error) {
 	m := startMessage{Stdin: s.Stdin}
 	var err error
 	if m.Process, err = it.config(ctx, s); err != nil {
@@ -135,7 +135,7 @@ func (it *iteration) startRequest(ctx context.Context, s *scenarios.Start) (requ
 	if err != nil {
 		return request{}, err
 	}
-	return it.in.rpcRequest(rpcStart, body, headerPlan{timeoutMS: s.TimeoutMS, overrides: s.Headers})
+	return it.in.rpcRequest(f, rpcStart, body, headerPlan{timeoutMS: s.TimeoutMS, overrides: s.Headers})
 }
 
 // config is the command; of its strings only the values of the environment hold
@@ -156,17 +156,17 @@ func (it *iteration) config(ctx context.Context, s *scenarios.Start) (configMess
 	return c, nil
 }
 
-func (it *iteration) commandRequest(s *scenarios.Start) (request, error) {
+func (it *iteration) commandRequest(f form, s *scenarios.Start) (request, error) {
 	body, err := scenarios.CompactJSON(commandMessage{Cmd: s.Sh, TimeoutMS: s.TimeoutMS})
 	if err != nil {
 		return request{}, err
 	}
-	return it.in.surfaceRequest(surfaceCommands, "POST", "", body), nil
+	return it.in.surfaceRequest(f, surfaceCommands, "POST", "", body), nil
 }
 
 // targetPlan is a call that names a process; fill adds the rest of its message.
 func (it *iteration) targetPlan(op, rpc, as string, t scenarios.Target, fill func(context.Context, *targetMessage) error) callPlan {
-	return callPlan{op: op, as: as, build: func(ctx context.Context) (request, error) {
+	return callPlan{op: op, as: as, build: func(ctx context.Context, f form) (request, error) {
 		var m targetMessage
 		var err error
 		if m.Process, err = it.selector(ctx, t); err != nil {
@@ -181,7 +181,7 @@ func (it *iteration) targetPlan(op, rpc, as string, t scenarios.Target, fill fun
 		if err != nil {
 			return request{}, err
 		}
-		return it.in.rpcRequest(rpc, body, headerPlan{})
+		return it.in.rpcRequest(f, rpc, body, headerPlan{})
 	}}
 }
 
@@ -220,7 +220,7 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 			return nil
 		})
 	}
-	return callPlan{op: "signal", as: s.As, build: func(ctx context.Context) (request, error) {
+	return callPlan{op: "signal", as: s.As, build: func(ctx context.Context, f form) (request, error) {
 		sel, err := it.selector(ctx, s.Target)
 		if err != nil {
 			return request{}, err
@@ -228,7 +228,7 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 		if sel.PID == nil {
 			return request{}, errors.New("a signal via commands names its process by `to` or `pid`")
 		}
-		return it.in.surfaceRequest(surfaceCommands, "POST", killPath(*sel.PID), nil), nil
+		return it.in.surfaceRequest(f, surfaceCommands, "POST", killPath(*sel.PID), nil), nil
 	}}
 }
 
@@ -266,11 +266,11 @@ func (it *iteration) inputPlan(s *scenarios.Input) callPlan {
 }
 
 func (it *iteration) listPlan(l *scenarios.List) callPlan {
-	return callPlan{op: "list", as: l.As, build: func(context.Context) (request, error) {
+	return callPlan{op: "list", as: l.As, build: func(_ context.Context, f form) (request, error) {
 		if l.Via == viaCommands {
-			return it.in.surfaceRequest(surfaceCommands, "GET", "", nil), nil
+			return it.in.surfaceRequest(f, surfaceCommands, "GET", "", nil), nil
 		}
-		return it.in.rpcRequest(rpcList, []byte("{}"), headerPlan{})
+		return it.in.rpcRequest(f, rpcList, []byte("{}"), headerPlan{})
 	}}
 }
 

@@ -20,13 +20,14 @@ const (
 func (it *iteration) sendPlan(s *scenarios.Send) callPlan {
 	return callPlan{
 		op: "send", as: s.As, split: s.Split, on: s.On, finish: s.Finish, wait: s.Wait, within: s.Within,
-		build: func(ctx context.Context) (request, error) { return it.sendRequest(ctx, s) },
+		protocol: s.Protocol,
+		build:    func(ctx context.Context, f form) (request, error) { return it.sendRequest(ctx, f, s) },
 	}
 }
 
 // sendRequest renders a request of any form. What the script does not say is
 // that of a well-formed request.
-func (it *iteration) sendRequest(ctx context.Context, s *scenarios.Send) (request, error) {
+func (it *iteration) sendRequest(ctx context.Context, f form, s *scenarios.Send) (request, error) {
 	path, err := it.sendPath(ctx, s)
 	if err != nil {
 		return request{}, err
@@ -35,7 +36,7 @@ func (it *iteration) sendRequest(ctx context.Context, s *scenarios.Send) (reques
 	if s.RPC != "" {
 		shape = transport.ShapeOf(s.RPC)
 	}
-	body, plan, err := it.sendBody(ctx, s, shape)
+	body, plan, err := it.sendBody(ctx, f, s, shape)
 	if err != nil {
 		return request{}, err
 	}
@@ -46,26 +47,32 @@ func (it *iteration) sendRequest(ctx context.Context, s *scenarios.Send) (reques
 			method = "POST"
 		}
 	}
-	surface, codec := s.Surface, codecJSON
+	call := transport.Call{RPC: s.RPC, Surface: s.Surface, Codec: codecJSON, Method: method, Path: path, Body: body.entity}
+	plan.form = f
+	plan.shape = shape
 	if s.RPC != "" {
-		surface, codec = surfaceProcess, it.in.axes.Codec
+		call.Surface, call.Protocol, call.Codec = surfaceProcess, f.Protocol, f.Codec
 		plan.rpc = true
-		plan.stream = shape == bundle.ShapeStream
-		plan.contentType = it.in.contentType(shape)
-		plan.accept = it.in.accepted()
+		plan.timeout = s.Timeout
+		plan.contentType = f.contentType(shape)
 	} else {
 		shape = surfaceShape(s.Surface, method, s.Path)
 	}
-	if err := frame(&plan, &body, method, s); err != nil {
+	call.Shape = shape
+	missing, err := frame(&plan, &body, method, s)
+	if err != nil {
 		return request{}, err
 	}
 	if plan.overrides, err = it.expandHeaders(ctx, s.Headers); err != nil {
 		return request{}, err
 	}
-	return assemble(transport.Call{
-		RPC: s.RPC, Surface: surface, Shape: shape, Codec: codec,
-		Method: method, Path: path, Headers: it.in.headers(plan), Body: body.entity,
-	}, body.wire), nil
+	call.Headers = it.in.headers(plan)
+	req := assemble(call, f, body.wire)
+	if req.http2 {
+		req.body = body.entity
+	}
+	req.missing, req.chunked = missing, plan.chunked
+	return req, nil
 }
 
 // sendPath is the request target: the RPC's path, or that of a surface or the
@@ -82,7 +89,7 @@ func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, e
 }
 
 // sendBody is the body of a send, and what follows from it for the headers.
-func (it *iteration) sendBody(ctx context.Context, s *scenarios.Send, shape bundle.Shape) (rendered, headerPlan, error) {
+func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, shape bundle.Shape) (rendered, headerPlan, error) {
 	var p headerPlan
 	switch {
 	case s.Message != nil:
@@ -90,8 +97,8 @@ func (it *iteration) sendBody(ctx context.Context, s *scenarios.Send, shape bund
 		if err != nil {
 			return rendered{}, p, err
 		}
-		p.compressed = it.in.axes.Compression == compressionGzip
-		body, err := it.in.message(s.RPC, json)
+		p.compressed = f.gzip()
+		body, err := f.message(s.RPC, json)
 		return rendered{entity: body, wire: body}, p, err
 	case s.JSON != nil:
 		json, err := it.jsonOf(ctx, s.JSON)
@@ -101,16 +108,20 @@ func (it *iteration) sendBody(ctx context.Context, s *scenarios.Send, shape bund
 	if s.Surface == surfaceCommands && len(s.Body) > 0 {
 		p.contentType = "application/json"
 	}
-	// Flags say of each envelope whether it is compressed, so a stream may declare
-	// an encoding without using it; for a unary body that would be a lie.
-	p.compressed = it.in.axes.Compression == compressionGzip && shape == bundle.ShapeStream
-	body, err := rendering{it: it, rpc: cmp.Or(s.RPC, rawRPC)}.segments(ctx, s.Body)
+	// Flags say of each envelope whether it is compressed, so a request of envelopes may declare
+	// an encoding without using it; for a body without them that would be a lie.
+	p.compressed = s.RPC != "" && f.gzip() && f.enveloped(shape)
+	body, err := rendering{it: it, rpc: cmp.Or(s.RPC, rawRPC), codec: f.Codec}.segments(ctx, s.Body)
 	return body, p, err
 }
 
 // frame adds the framing: a declared length, chunks, or nothing. A body whose
-// script has chunks of its own is sent as it is.
-func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) error {
+// script has chunks of its own is sent as it is. On HTTP/2 DATA frames take the
+// place of chunks, and END_STREAM that of the last one.
+//
+// missing is what the request lacks by this framing: bytes of the declared length, or
+// the last chunk (untilLast). Later writes may go on with it.
+func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (missing int64, err error) {
 	framing := s.Framing
 	if framing == "" {
 		framing = framingLength
@@ -118,24 +129,32 @@ func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) erro
 			framing = framingChunked
 		}
 	}
+	p.length = s.ContentLength // beside chunks, or without a body, only when the script says so
 	switch framing {
 	case framingChunked:
 		p.chunked = true
 		if !body.chunked {
-			body.wire = chunkedBody(body.wire)
+			body.wire, body.last = chunkedBody(body.wire), true
 		}
-		p.length = s.ContentLength // both, only when the script says so
+		if !body.last {
+			missing = untilLast
+		}
 	case framingLength:
-		p.length = s.ContentLength
-		if p.length == nil && (len(body.wire) > 0 || method == "POST") {
+		implied := p.form.http2() && p.form.grpc() && p.rpc // no client of gRPC declares it
+		if p.length == nil && !implied && (len(body.wire) > 0 || method == "POST") {
 			p.length = new(int64(len(body.wire)))
 		}
 	case framingNone:
-		p.length = s.ContentLength
 	default:
-		return fmt.Errorf("framing %q is not one of length, chunked, none", s.Framing)
+		return 0, fmt.Errorf("framing %q is not one of length, chunked, none", s.Framing)
 	}
-	return nil
+	if p.length != nil && !p.chunked {
+		missing = max(0, *p.length-int64(len(body.wire)))
+	}
+	if s.Finish == closeHalf {
+		return 0, nil // that is the end of it
+	}
+	return missing, nil
 }
 
 func (it *iteration) expandHeaders(ctx context.Context, headers map[string]*string) (map[string]*string, error) {

@@ -8,7 +8,7 @@ import (
 
 const (
 	// thinEdge is how many frames at each end of a long answer keep everything.
-	thinEdge = 1024
+	thinEdge = 256
 	// thinHeads is how many frames at each end of an answer keep the head of
 	// their payload, when the event that was decoded from it says it again.
 	thinHeads = 32
@@ -28,8 +28,8 @@ func thin(x *bundle.Exchange) string {
 	if n <= 4*thinEdge {
 		return ""
 	}
-	frames := make([]bundle.Frame, 0, 3*thinEdge)
-	events := make([]bundle.Event, 0, 3*thinEdge)
+	frames := make([]bundle.Frame, 0, 4*thinEdge)
+	events := make([]bundle.Event, 0, 4*thinEdge)
 	places := make(map[int]int) // of frames without an event, for the end of stream
 	for i, f := range x.Frames {
 		if f.Event < 0 || f.Event >= len(x.Events) {

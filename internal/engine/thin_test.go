@@ -30,7 +30,7 @@ func longAnswer(n int) *bundle.Exchange {
 func TestALongAnswerIsThinnedWithoutLosingItsPlace(t *testing.T) {
 	x := longAnswer(10_000)
 	note := thin(x)
-	if !strings.Contains(note, "7955 data events") {
+	if !strings.Contains(note, "9491 data events") {
 		t.Errorf("note %q", note)
 	}
 	kinds := map[bundle.EventKind]int{}

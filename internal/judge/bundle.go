@@ -13,11 +13,20 @@ import (
 // scripts are those that were run: the bundle's own. The run of b may be a
 // partial one; what it holds is judged.
 //
+// What was planned and has no observation is not-run, and a run without an end
+// counts as interrupted: a bundle that lost something never passes.
+//
 // An error names a script of the bundle that is missing or cannot be read.
 func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, error) {
 	parsed := map[string]*scenarios.Scenario{}
 	var verdicts []bundle.Verdict
-	all := InOrder(b.Observations)
+	judged := *b.Run
+	if j.Profile != nil {
+		judged.Profile = j.Profile.ID // it need not be the one of the run
+	}
+	lost := missing(b.Run, b.Observations)
+	judged.Interrupted = !b.Run.Complete() || len(lost) > 0
+	all := InOrder(append(lost, b.Observations...))
 	for _, o := range all {
 		s, ok := parsed[o.Scenario]
 		if !ok {
@@ -31,10 +40,10 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 			}
 			parsed[o.Scenario] = s
 		}
-		verdicts = append(verdicts, j.Scenario(s, b.Run, o)...)
+		verdicts = append(verdicts, j.Scenario(s, &judged, o)...)
 	}
-	verdicts = append(verdicts, j.Run(b.Run, all)...)
-	return verdicts, Report(b.Run, j.Rules, all, verdicts), nil
+	verdicts = append(verdicts, j.Run(&judged, all)...)
+	return verdicts, Report(&judged, j.Rules, all, verdicts), nil
 }
 
 // InOrder returns the observations by scenario and axes: the order of every
@@ -42,7 +51,34 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 func InOrder(obs []*bundle.Observation) []*bundle.Observation {
 	sorted := slices.Clone(obs)
 	slices.SortStableFunc(sorted, func(a, b *bundle.Observation) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Axes.String(), b.Axes.String()))
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Axes.String(), b.Axes.String()), cmp.Compare(a.Started.N, b.Started.N))
 	})
 	return sorted
+}
+
+// missing are observations, skipped, of what was planned and was not observed.
+// The axes of a target without the usual ones are not those of the plan, so
+// scenarios are counted.
+func missing(run *bundle.Run, obs []*bundle.Observation) []*bundle.Observation {
+	seen, exact := map[string]int{}, map[bundle.Planned]bool{}
+	for _, o := range obs {
+		seen[o.Scenario]++
+		exact[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
+	}
+	planned := map[string]int{}
+	for _, p := range run.Planned {
+		planned[p.Scenario]++
+	}
+	var lost []*bundle.Observation
+	for _, p := range run.Planned {
+		if exact[p] || planned[p.Scenario] <= seen[p.Scenario] {
+			continue
+		}
+		seen[p.Scenario]++
+		lost = append(lost, &bundle.Observation{
+			Schema: bundle.ObservationSchema, Run: run.ID, Scenario: p.Scenario, Axes: p.Axes,
+			Skip: &bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "it is not in the bundle"},
+		})
+	}
+	return lost
 }

@@ -6,11 +6,12 @@ import (
 	"assay/internal/bundle"
 )
 
-// eventStream reports whether an answer carries process events: Start, Connect, or the NDJSON alias.
+// eventStream reports whether an answer carries process events: Start, Connect, or the
+// NDJSON alias.
 func (e *exam) eventStream() bool {
 	switch e.x.RPC {
 	case "process.Process/Start", "process.Process/Connect":
-		return e.connectStream() && status(e.x) == 200
+		return (e.connectStream() || e.grpcAnswer() || e.webAnswer()) && status(e.x) == 200
 	}
 	return e.x.Shape == bundle.ShapeNDJSON && status(e.x) == 200
 }
@@ -47,7 +48,7 @@ func checkEndLast(e *exam) applied {
 		}
 		return holds()
 	}
-	success := e.x.Shape == bundle.ShapeStream && e.x.EndStream != nil && e.x.Error == nil ||
+	success := e.x.Shape == bundle.ShapeStream && (e.x.EndStream != nil || e.x.GRPC != nil) && e.x.Error == nil ||
 		e.x.Shape == bundle.ShapeNDJSON && e.x.Outcome == bundle.OutcomeComplete
 	switch {
 	case success && !e.x.Aborted:

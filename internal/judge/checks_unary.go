@@ -46,8 +46,12 @@ func checkUnaryContentType(e *exam) applied {
 	return holds()
 }
 
-// checkContentEncoding: Content-Encoding is there exactly when a unary body is encoded.
+// checkContentEncoding: Content-Encoding is there exactly when a unary body is encoded; and
+// the field by which a stream declares its encoding names one.
 func checkContentEncoding(e *exam) applied {
+	if e.connectStream() {
+		return declaredEncoding(e)
+	}
 	if !e.connectUnary() || e.x.Outcome != bundle.OutcomeComplete || e.x.Request.Method == "HEAD" {
 		return notApplied()
 	}
@@ -68,6 +72,15 @@ func checkContentEncoding(e *exam) applied {
 	return holds()
 }
 
+func declaredEncoding(e *exam) applied {
+	for _, v := range e.x.Response.Get("Connect-Content-Encoding") {
+		if strings.TrimSpace(v) == "" {
+			return breaks(-1, "want no Connect-Content-Encoding or the name of one, saw an empty one")
+		}
+	}
+	return holds()
+}
+
 // looksGzipped: no JSON text, and no message of ours, begins with the magic number of gzip and its one method.
 func looksGzipped(b *bundle.Blob) bool {
 	if b == nil {
@@ -75,4 +88,28 @@ func looksGzipped(b *bundle.Blob) bool {
 	}
 	magic := []byte{0x1f, 0x8b, 0x08}
 	return bytes.HasPrefix(b.Data, magic) || bytes.HasPrefix(b.Head, magic)
+}
+
+// checkErrorDebug: a detail of an error may be spelled out in JSON beside its bytes, for
+// people to read; then both say the same (Connect specification, "Error").
+func checkErrorDebug(e *exam) applied {
+	if !e.connectUnary() || e.x.Error == nil || len(e.x.Error.Details) == 0 || !e.x.Body.Whole() {
+		return notApplied()
+	}
+	v, err := decodeJSON(e.x.Body.Data)
+	body, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return notApplied()
+	}
+	details, _ := body["details"].([]any)
+	for i, d := range details {
+		detail, _ := d.(map[string]any)
+		if detail["debug"] == nil {
+			continue
+		}
+		if why := debugDiffers(detail); why != "" {
+			return breaks(-1, "details[%d].debug: %s", i, why)
+		}
+	}
+	return holds()
 }

@@ -28,10 +28,10 @@ func match(l *look) finding {
 // first message is the one that explains most.
 func fields() []func(*look) finding {
 	return []func(*look) finding{
-		matchOutcome, matchStatus, matchError, matchOK, matchHeaders,
-		matchStart, matchEnd, matchEnds, matchNever, matchEvents,
+		matchOutcome, matchStatus, matchError, matchGRPC, matchOK, matchHeaders, matchTrailers, matchMetadata,
+		matchStart, matchEnd, matchEnds, matchNever, matchEvents, matchMessages,
 		matchStdout, matchStderr, matchPTY, matchBody, matchLists, matchNotLists,
-		matchCompressed, matchSpread, matchWithin, matchNotBefore, matchGap, matchConn, matchAny,
+		matchCompressed, matchSpread, matchWithin, matchNotBefore, matchGap, matchConn, matchH2, matchH2Never, matchAny,
 	}
 }
 
@@ -75,6 +75,7 @@ func onlyConn(m *scenarios.Match) bool {
 
 func asksAnything(m *scenarios.Match) bool {
 	return m.OK != nil || len(m.Status) > 0 || m.Error != nil || len(m.Headers) > 0 ||
+		len(m.Trailers) > 0 || m.GRPC != nil || len(m.Metadata) > 0 || m.Messages != nil ||
 		m.Start != nil || m.End != nil || m.Ends != "" || m.Events != "" || len(m.Never) > 0 ||
 		m.Stdout != nil || m.Stderr != nil || m.PTY != nil || m.Body != nil ||
 		len(m.Lists) > 0 || len(m.NotLists) > 0 || m.Compressed != nil || !m.Spread.IsZero() ||

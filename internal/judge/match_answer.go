@@ -2,8 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -34,11 +34,24 @@ func notOK(x *bundle.Exchange) string {
 		return answer(x)
 	case x.Shape != bundle.ShapePlain && x.Response.Status != 200:
 		return answer(x)
+	case ofGRPC(x):
+		return grpcNotOK(x)
 	case x.Shape == bundle.ShapeStream && x.EndStream == nil:
 		return "a stream without end-of-stream (" + plural(len(x.Frames), "frame") + ")"
 	}
 	if e, _ := endEvent(x); x.Shape == bundle.ShapeNDJSON && e == nil {
 		return "lines without an end event (" + plural(len(x.Frames), "line") + ")"
+	}
+	return ""
+}
+
+// grpcNotOK is notOK for an answer of gRPC or gRPC-Web that is complete and has HTTP status 200.
+func grpcNotOK(x *bundle.Exchange) string {
+	switch {
+	case x.GRPC == nil:
+		return "an answer without grpc-status (" + plural(len(x.Frames), "frame") + ")"
+	case x.GRPC.Code != 0:
+		return answer(x)
 	}
 	return ""
 }
@@ -64,22 +77,32 @@ func matchStatus(l *look) finding {
 
 // matchHeaders holds header fields: a value to equal, "*" for present, null for absent.
 func matchHeaders(l *look) finding {
-	names := make([]string, 0, len(l.m.Headers))
-	for name := range l.m.Headers {
-		names = append(names, name)
+	if l.x.Response == nil {
+		return l.fields("header", l.m.Headers, nil)
 	}
-	sort.Strings(names)
-	for _, name := range names {
-		want, got := l.m.Headers[name], l.x.Response.Get(name)
+	return l.fields("header", l.m.Headers, l.x.Response.Headers)
+}
+
+// matchTrailers holds HTTP trailers in the same way.
+func matchTrailers(l *look) finding {
+	if l.x.Response == nil {
+		return l.fields("trailer", l.m.Trailers, nil)
+	}
+	return l.fields("trailer", l.m.Trailers, l.x.Response.Trailers)
+}
+
+func (l *look) fields(what string, wanted map[string]*string, have []bundle.Header) finding {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		want, got := wanted[name], (&bundle.Response{Headers: have}).Get(name)
 		switch {
 		case l.x.Response == nil:
-			return l.fails(-1, "header %s: there is no answer", name)
+			return l.fails(-1, "%s %s: there is no answer", what, name)
 		case want == nil && len(got) > 0:
-			return l.fails(-1, "header %s: must be absent, saw %s", name, quoteString(got[0]))
+			return l.fails(-1, "%s %s: must be absent, saw %s", what, name, quoteString(got[0]))
 		case want != nil && len(got) == 0:
-			return l.fails(-1, "header %s: want %s, saw none", name, headerWant(l.expand(*want)))
+			return l.fails(-1, "%s %s: want %s, saw none", what, name, headerWant(l.expand(*want)))
 		case want != nil && *want != "*" && !slices.Contains(got, l.expand(*want)):
-			return l.fails(-1, "header %s: want %s, saw %s", name, quoteString(l.expand(*want)), quoteString(strings.Join(got, ", ")))
+			return l.fails(-1, "%s %s: want %s, saw %s", what, name, quoteString(l.expand(*want)), quoteString(strings.Join(got, ", ")))
 		}
 	}
 	return finding{}
@@ -116,10 +139,24 @@ func matchError(l *look) finding {
 	if m.Message != "" && (l.x.Error == nil || !strings.Contains(l.x.Error.Message, l.expand(m.Message))) {
 		return l.fails(-1, "error message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), answer(l.x))
 	}
+	for _, want := range m.Details {
+		if l.x.Error == nil || !slices.ContainsFunc(l.x.Error.Details, func(d bundle.ErrorDetail) bool {
+			return d.Type == want.Type && (want.Value == "" || d.Value == want.Value)
+		}) {
+			return l.fails(-1, "error details: want %s %s, saw %s", want.Type, want.Value, detailsText(l.x.Error))
+		}
+	}
 	if len(m.Code) == 1 && m.Code[0] != "*" {
 		return finding{}
 	}
 	return saw(code)
+}
+
+func detailsText(e *bundle.RPCError) string {
+	if e == nil || len(e.Details) == 0 {
+		return "none"
+	}
+	return legal(e.Details, func(d bundle.ErrorDetail) string { return clip(d.Type + " " + d.Value) })
 }
 
 // errorCode is the code of an answer, "" when it carries none; note says when it was inferred.
@@ -130,8 +167,9 @@ func errorCode(x *bundle.Exchange) (code, note string) {
 	case x.RPC == "" || x.Response == nil || x.Response.Status == 200:
 		return "", ""
 	}
+	// gRPC has the same table for answers that carry no status.
 	code = wire.CodeFromStatus(x.Response.Status)
-	return code, fmt.Sprintf(" (no Connect error; clients infer %s)", code)
+	return code, fmt.Sprintf(" (no RPC error; clients infer %s)", code)
 }
 
 // matchCompressed: at least one frame, or the unary body, was compressed; or none was.
@@ -141,7 +179,8 @@ func matchCompressed(l *look) finding {
 	}
 	frame := slices.IndexFunc(l.x.Frames, func(f bundle.Frame) bool { return f.Flags&wire.FlagCompressed != 0 })
 	encoding := contentEncoding(l.x.Response)
-	compressed := l.x.Shape == bundle.ShapeStream && frame >= 0 || l.x.Shape != bundle.ShapeStream && encoding != ""
+	enveloped := l.x.Shape == bundle.ShapeStream || ofGRPC(l.x)
+	compressed := enveloped && frame >= 0 || !enveloped && encoding != ""
 	switch {
 	case *l.m.Compressed && !compressed:
 		return l.fails(-1, "want a compressed answer, saw none of %s compressed", plural(max(len(l.x.Frames), 1), "message"))

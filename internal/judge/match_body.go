@@ -2,11 +2,13 @@ package judge
 
 import (
 	"fmt"
+	"regexp"
 
 	"assay/internal/bundle"
 )
 
-// matchBody holds a body that is not enveloped.
+// matchBody holds a body that is not enveloped, or the only message of a unary answer;
+// that one is compared as JSON in every codec.
 func matchBody(l *look) finding {
 	m := l.m.Body
 	if m == nil {
@@ -32,19 +34,41 @@ func matchBody(l *look) finding {
 			return f
 		}
 	}
+	if m.Matches != "" {
+		if f := l.bodyMatches(got); !f.ok() {
+			return f
+		}
+	}
 	if m.JSON == nil && m.JSONHas == nil {
 		return finding{}
 	}
 	return l.bodyJSON(got)
 }
 
+func (l *look) bodyMatches(got *bundle.Blob) finding {
+	re, err := regexp.Compile(l.expand(l.m.Body.Matches))
+	switch {
+	case err != nil:
+		return l.ours("body: the script's expression does not compile: %v", err)
+	case !got.Whole():
+		return l.unclear("body: %d bytes came and were not kept whole", got.Len)
+	case !re.Match(got.Data):
+		return l.fails(-1, "body: want it to match %s, saw %s", quoteString(re.String()), quote(got.Data))
+	}
+	return finding{}
+}
+
 func (l *look) bodyJSON(got *bundle.Blob) finding {
 	if !got.Whole() {
 		return l.unclear("body: %d bytes came and were not kept whole", got.Len)
 	}
-	v, err := decodeJSON(got.Data)
+	text, err := messageJSON(l.x, got.Data)
 	if err != nil {
-		return l.fails(-1, "body: want one JSON value, saw %s (%v)", rest(got.Data), err)
+		return l.fails(-1, "body: %v", err)
+	}
+	v, err := decodeJSON(text)
+	if err != nil {
+		return l.fails(-1, "body: want one JSON value, saw %s (%v)", rest(text), err)
 	}
 	c := comparison{expand: l.expand}
 	if l.m.Body.JSON != nil {

@@ -160,8 +160,8 @@ func matchNever(l *look) finding {
 	for _, m := range l.m.Never {
 		switch m.Event {
 		case "end-stream":
-			if l.x.EndStream != nil {
-				f := l.x.EndStream.Frame
+			if l.x.EndStream != nil || l.x.GRPC != nil {
+				f := endFrame(l.x)
 				return l.fails(frameOff(l.x, f), "end-of-stream: must not come, saw one (%s)", place(l.x, f))
 			}
 		case "error":

@@ -15,9 +15,18 @@ func matchWithin(l *look) finding {
 		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x))
 	}
 	if most := int64(l.m.Within.Deadline(l.cal)); took > most {
-		return l.fails(-1, "time: want at most %s, took %s", span(most), span(took))
+		return l.late(took-most, l.fails(-1, "time: want at most %s, took %s", span(most), span(took)))
 	}
 	return finding{}
+}
+
+// late is the finding for a time that was missed by so much: the target's breach,
+// unless this driver itself ran late by as much, and so cannot tell.
+func (l *look) late(by int64, breach finding) finding {
+	if l.lag == 0 || l.lag < by {
+		return breach
+	}
+	return l.unclear("%s; it was missed by %s, and this driver itself ran late by up to %s", breach.message, span(by), span(l.lag))
 }
 
 // matchNotBefore is the lower bound of the same time; it is not stretched.
@@ -61,9 +70,9 @@ func matchSpread(l *look) finding {
 	}
 	least, got := int64(l.m.Spread.Resolve(l.cal)), end.At.T-first.At.T
 	if got < least {
-		return l.fails(frameOff(l.x, first.Frame),
+		return l.late(least-got, l.fails(frameOff(l.x, first.Frame),
 			"spread: want the first data at least %s before the end, saw %s (held back; first data in %s)",
-			span(least), span(got), place(l.x, first.Frame))
+			span(least), span(got), place(l.x, first.Frame)))
 	}
 	return finding{}
 }
@@ -74,15 +83,16 @@ func matchGap(l *look) finding {
 		return finding{}
 	}
 	most := int64(l.m.Gap.Deadline(l.cal))
+	over := finished(l.x)
 	switch {
-	case l.x.EndStream == nil:
+	case over == nil:
 		return l.fails(-1, "gap: want an end-of-stream, saw %s", answer(l.x))
 	case l.x.Response == nil || l.x.Response.Ended == nil:
 		return l.fails(-1, "gap: want the body to end within %s of the end-of-stream, it had not ended (%s)", span(most), answer(l.x))
 	}
-	if got := l.x.Response.Ended.T - l.x.EndStream.At.T; got > most {
-		return l.fails(frameOff(l.x, l.x.EndStream.Frame),
-			"gap: want the body to end within %s of the end-of-stream, took %s", span(most), span(got))
+	if got := l.x.Response.Ended.T - over.T; got > most {
+		return l.late(got-most, l.fails(frameOff(l.x, endFrame(l.x)),
+			"gap: want the body to end within %s of the end-of-stream, took %s", span(most), span(got)))
 	}
 	return finding{}
 }

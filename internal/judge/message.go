@@ -121,8 +121,13 @@ func answer(x *bundle.Exchange) string {
 	if e, _ := endEvent(x); e != nil {
 		parts = append(parts, exitText(e.Exit))
 	}
-	if x.Shape == bundle.ShapeStream && x.Response != nil && x.EndStream == nil && x.Outcome == bundle.OutcomeComplete {
-		parts = append(parts, "no end-of-stream")
+	if x.Response != nil && x.Outcome == bundle.OutcomeComplete {
+		switch {
+		case ofGRPC(x) && x.GRPC == nil:
+			parts = append(parts, "no grpc-status")
+		case !ofGRPC(x) && x.Shape == bundle.ShapeStream && x.EndStream == nil:
+			parts = append(parts, "no end-of-stream")
+		}
 	}
 	if x.Outcome != bundle.OutcomeComplete {
 		parts = append(parts, outcomeText(x))

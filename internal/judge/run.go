@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,10 +17,14 @@ const (
 )
 
 // Run judges what spans scenarios: features that the profile requires and that are
-// absent (rule profile.NAME.FEATURE), processes that could not be cleaned up, and
+// absent (rule profile.NAME.FEATURE), features that are there and that the profile does not
+// claim (rule profile.NAME.unclaimed, which always passes and says so), processes that could not be cleaned up, and
 // counters that went down between any two scrapes of the run.
 func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict {
 	verdicts := j.features(run)
+	if v, ok := j.unclaimed(run); ok {
+		verdicts = append(verdicts, v)
+	}
 	if v, ok := j.leftovers(obs); ok {
 		verdicts = append(verdicts, v)
 	}
@@ -49,6 +54,29 @@ func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
+}
+
+// unclaimed lists the features that the target has and the profile does not claim.
+// To have more than was promised breaks nothing, so the verdict is a pass with a message,
+// with --strict as well; there is none when nothing is unclaimed.
+func (j *Judge) unclaimed(run *bundle.Run) (bundle.Verdict, bool) {
+	if j.Profile == nil || run == nil {
+		return bundle.Verdict{}, false
+	}
+	var more []string
+	for _, id := range slices.Sorted(maps.Keys(run.Features)) {
+		if run.Features[id].State == bundle.FeaturePresent && !slices.Contains(j.Profile.Require, id) {
+			more = append(more, id)
+		}
+	}
+	if len(more) == 0 {
+		return bundle.Verdict{}, false
+	}
+	seen := strings.Join(more, ", ")
+	return bundle.Verdict{
+		Rule: "profile." + j.Profile.ID + ".unclaimed", Level: levelMay, Conclusion: bundle.Pass,
+		Message: "present, and not claimed by the profile: " + seen, Seen: seen,
+	}, true
 }
 
 func feature(id string, features map[string]bundle.Feature) finding {

@@ -15,6 +15,8 @@ type scene struct {
 	it  *bundle.Iteration
 	// many is set when the observation has several iterations: messages then say which.
 	many bool
+	// lag is how late this driver itself was at worst, in nanoseconds; 0 when it was not measured.
+	lag int64
 	// cut is set when the run was interrupted: what we broke off proves nothing.
 	cut bool
 }
@@ -24,7 +26,7 @@ func scenes(run *bundle.Run, o *bundle.Observation) []*scene {
 	for i := range o.Iterations {
 		all[i] = &scene{
 			cal: calibration(run), it: &o.Iterations[i],
-			many: len(o.Iterations) > 1, cut: o.Interrupted,
+			many: len(o.Iterations) > 1, cut: o.Interrupted, lag: o.Lag,
 		}
 	}
 	return all

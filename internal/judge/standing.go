@@ -105,37 +105,31 @@ func (e *exam) entry(entry string) applied {
 
 // checkByName is the judge's check of that name, nil for one that is not known.
 func checkByName(name string) func(*exam) applied {
-	switch name {
-	case "http-trailers":
-		return checkHTTPTrailers
-	case "stream-status":
-		return checkStreamStatus
-	case "stream-content-type":
-		return checkStreamContentType
-	case "end-stream-once":
-		return checkEndStreamOnce
-	case "unary-status-by-code":
-		return checkUnaryStatusByCode
-	case "unary-error-content-type":
-		return checkUnaryErrorContentType
-	case "unary-content-type":
-		return checkUnaryContentType
-	case "content-encoding":
-		return checkContentEncoding
-	case "reserved-headers":
-		return checkReservedHeaders
-	case "method-allow":
-		return checkMethodAllow
-	case "start-first":
-		return checkStartFirst
-	case "end-last":
-		return checkEndLast
-	case "ndjson-type-and-end":
-		return checkNDJSONTypeAndEnd
-	case "conn-reusable-after-error":
-		return checkConnReusableAfterError
-	}
-	return nil
+	return map[string]func(*exam) applied{
+		"http-trailers":             checkHTTPTrailers,
+		"stream-status":             checkStreamStatus,
+		"stream-content-type":       checkStreamContentType,
+		"end-stream-once":           checkEndStreamOnce,
+		"unary-status-by-code":      checkUnaryStatusByCode,
+		"unary-error-content-type":  checkUnaryErrorContentType,
+		"unary-content-type":        checkUnaryContentType,
+		"content-encoding":          checkContentEncoding,
+		"reserved-headers":          checkReservedHeaders,
+		"error-debug":               checkErrorDebug,
+		"method-allow":              checkMethodAllow,
+		"start-first":               checkStartFirst,
+		"end-last":                  checkEndLast,
+		"ndjson-type-and-end":       checkNDJSONTypeAndEnd,
+		"conn-reusable-after-error": checkConnReusableAfterError,
+		"grpc-http-status":          checkGRPCHTTPStatus,
+		"grpc-content-type":         checkGRPCContentType,
+		"grpc-status-place":         checkGRPCStatusPlace,
+		"grpc-web-content-type":     checkWebContentType,
+		"grpc-web-status-last":      checkWebStatusLast,
+		"grpc-web-trailers-only":    checkWebTrailersOnly,
+		"grpc-web-http-trailers":    checkWebHTTPTrailers,
+		"goaway-before-close":       checkGoAwayBeforeClose,
+	}[name]
 }
 
 // Known reports whether an entry of a rule's standing list means something to the

@@ -41,7 +41,13 @@ func (e *exam) decoded(kind string) bool {
 	area, _, _ := strings.Cut(kind, ".")
 	switch area {
 	case "http":
-		return x.Response != nil || len(x.Violations) > 0
+		return !http2(x) && (x.Response != nil || len(x.Violations) > 0)
+	case "http2":
+		return http2(x) || e.has(kind)
+	case "grpc":
+		return e.grpcAnswer() || e.webAnswer() && statusKind(wire.Kind(kind)) || e.has(kind)
+	case "grpc-web":
+		return e.webAnswer() || e.has(kind)
 	case "envelope":
 		return e.connectStream()
 	case "end-stream":
@@ -65,7 +71,10 @@ func (e *exam) has(kind string) bool {
 // declared length was not the true one (or may not have been: chunks are the script's own).
 func (e *exam) excused(v *bundle.Violation) bool {
 	switch wire.Kind(v.Kind) {
-	case wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated, wire.LineUnterminated:
+	case wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated, wire.LineUnterminated,
+		wire.GRPCTruncatedHeader, wire.GRPCTruncatedPayload, wire.GRPCStatusMissing, wire.GRPCMessageCount,
+		wire.WebTruncatedHeader, wire.WebTruncatedPayload, wire.WebTrailersMissing,
+		wire.H2Truncated, wire.H2ContentLength:
 		return e.brokenOffByUs()
 	case wire.HTTPExtra:
 		return e.x.Op == "raw" || !wholeRequest(e.x) || chunked(e.x)
@@ -98,11 +107,35 @@ const afterOurFIN = "after we had sent FIN"
 // connect reports whether an exchange is one of the Connect protocol: an RPC, and
 // not asked for in gRPC or gRPC-Web.
 func (e *exam) connect() bool {
-	x := e.x
-	if x.Response == nil || x.RPC == "" && x.Surface != "process" {
+	return e.x.Response != nil && isRPC(e.x) && protocol(e.x) == protoConnect
+}
+
+// grpcAnswer reports whether an answer is one of gRPC: it says so itself. What a router
+// says before that (404, 405, 415 in another type) is legal HTTP.
+func (e *exam) grpcAnswer() bool {
+	t := responseType(e.x)
+	return ofGRPC(e.x) && protocol(e.x) == protoGRPC && isType(t, "application/grpc")
+}
+
+// webAnswer reports whether an answer is one of gRPC-Web: it says so itself.
+func (e *exam) webAnswer() bool {
+	return ofGRPC(e.x) && protocol(e.x) == protoWeb && isType(responseType(e.x), "application/grpc-web")
+}
+
+// isType reports whether a content type is the base, alone or with a codec.
+func isType(t, base string) bool { return t == base || strings.HasPrefix(t, base+"+") }
+
+// statusKind reports whether a kind is about the status, which gRPC-Web shares with gRPC.
+func statusKind(k wire.Kind) bool {
+	switch k {
+	case wire.GRPCStatusMissing, wire.GRPCStatusValue, wire.GRPCStatusRepeated,
+		wire.GRPCMessageEncoding, wire.GRPCMessageRepeated, wire.GRPCMessageOnOK,
+		wire.GRPCDetailsBase64, wire.GRPCDetailsPadded, wire.GRPCDetailsProto,
+		wire.GRPCDetailsDisagree, wire.GRPCDetailsOnOK, wire.GRPCMessageCount, wire.GRPCUnknownHeader:
+		return true
+	default:
 		return false
 	}
-	return !strings.HasPrefix(requestType(x), "application/grpc")
 }
 
 // connectStream reports whether an answer is a Connect stream: it says so itself.
@@ -131,11 +164,13 @@ func (e *exam) unaryError() bool {
 	return true
 }
 
-// processMethod reports whether an RPC is one of the service's methods.
+// processMethod reports whether an RPC is one of the methods of the services that are known.
 func processMethod(rpc string) bool {
-	switch strings.TrimPrefix(rpc, "process.Process/") {
-	case "Start", "Connect", "List", "Update", "StreamInput", "SendInput", "SendSignal", "CloseStdin":
-		return true
+	switch service, method, _ := strings.Cut(rpc, "/"); service {
+	case "process.Process":
+		return slices.Contains([]string{"Start", "Connect", "List", "Update", "StreamInput", "SendInput", "SendSignal", "CloseStdin"}, method)
+	case "assay.v1.Probe":
+		return slices.Contains([]string{"Unary", "Safe", "ServerStream", "ClientStream", "BidiStream", "Unimplemented"}, method)
 	}
 	return false
 }

@@ -12,7 +12,13 @@ func succeeded(s bundle.Exchange) bool {
 	if s.Outcome != bundle.OutcomeComplete || s.Error != nil || s.Response.Status != 200 {
 		return false
 	}
-	return s.Shape != bundle.ShapeStream || s.EndStream != nil
+	switch {
+	case s.Protocol == protoGRPC || s.Protocol == protoWeb:
+		return s.GRPC != nil
+	case s.RPC != "" && s.Shape == bundle.ShapeStream:
+		return s.EndStream != nil
+	}
+	return true
 }
 
 // refused reports whether the target clearly says that it has no such thing: an

@@ -2,15 +2,12 @@ package target
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/transport"
-	"assay/internal/wire"
 )
 
 const (
@@ -27,19 +24,28 @@ const (
 // refusals of List, or by Start alone; one whose Start starts nothing has the
 // round trip as its spawn latency.
 //
-// What is no gateway at all (unreachable, TLS, HTML, silence, garbage, a missing
-// token or path) is refused with an *UnreachableError. Every call is bounded by
-// 5 s times the time scale, and so are all samples together.
+// It speaks connect/json/1.1 where the target does, else the first of the other
+// protocols, codecs and HTTP versions that works, which Way says from then on. A
+// target that refuses /bin/sh -c is tried with /bin/bash -l -c, unless the
+// options name a shell; what works is the target's Shell from then on.
+//
+// What is no gateway at all (unreachable, a certificate that is not trusted, HTML,
+// silence, garbage, a missing token or path) is refused with an
+// *UnreachableError. Every call is bounded by 5 s times the time scale, and so are
+// all samples together.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
 	c := t.newClient(clock, "calibrate")
 	defer c.close()
-	list, start, err := c.firstContact(ctx)
+	first, err := c.findWay(ctx)
 	if ctx.Err() != nil {
 		return bundle.Calibration{}, ctx.Err()
 	}
 	if err != nil {
 		return bundle.Calibration{}, err
 	}
+	c = c.on(first.way)
+	t.way.Store(&first.way)
+	list, start := first.list.Snapshot(), c.findShell(ctx, first.start.Snapshot())
 	budget, cancel := c.within(ctx)
 	defer cancel()
 	cal := bundle.Calibration{TimeScale: t.options.TimeScale}
@@ -61,38 +67,9 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	return cal, ctx.Err()
 }
 
-// firstContact makes a List and a Start at the same time, so that a target that
-// answers neither costs one deadline, and refuses what speaks no RPC.
-func (c *client) firstContact(ctx context.Context) (list, start bundle.Exchange, err error) {
-	ctx, cancel := c.within(ctx)
-	defer cancel()
-	var listed, started *transport.Exchange
-	var listErr, startErr error
-	var both sync.WaitGroup
-	both.Go(func() { listed, listErr = c.unary(ctx, rpcList, "{}") })
-	both.Go(func() { started, startErr = c.startTrue(ctx) })
-	both.Wait()
-	if err := errors.Join(listErr, startErr); err != nil {
-		var dial *transport.DialError
-		if errors.As(err, &dial) {
-			return list, start, c.target.dialFailure(dial.Err)
-		}
-		return list, start, err
-	}
-	list, start = listed.Snapshot(), started.Snapshot()
-	if speaksRPC(list) || speaksRPC(start) {
-		return list, start, nil
-	}
-	telling := listed // the one that says more of what is wrong
-	if list.Outcome == bundle.OutcomeComplete && !isAuth(list) || len(start.Violations) > len(list.Violations) {
-		telling = started
-	}
-	return list, start, c.target.diagnose(telling)
-}
-
-// unary makes one unary call with the JSON codec on a connection of its own.
+// unary makes one unary call on a connection of its own.
 func (c *client) unary(ctx context.Context, rpc, message string) (*transport.Exchange, error) {
-	r, err := rpcRequest(rpc, "json", message)
+	r, err := c.rpcRequest(rpc, message)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +82,12 @@ func (c *client) unary(ctx context.Context, rpc, message string) (*transport.Exc
 
 // startTrue runs the shell's `true`.
 func (c *client) startTrue(ctx context.Context) (*transport.Exchange, error) {
-	r, err := c.startRequest("json", process{command: "true"})
+	return c.startTrueIn(ctx, nil)
+}
+
+// startTrueIn runs `true` in a shell, nil for the target's.
+func (c *client) startTrueIn(ctx context.Context, shell []string) (*transport.Exchange, error) {
+	r, err := c.startRequest(command{text: "true", shell: shell})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +111,7 @@ func (c *client) finishOn(ctx context.Context, conn *transport.Conn, r request) 
 
 // roundTrips measures unary calls on one connection, one after another.
 func (c *client) roundTrips(ctx context.Context) []time.Duration {
-	r, err := rpcRequest(rpcList, "json", "{}")
+	r, err := c.rpcRequest(rpcList, "{}")
 	if err != nil {
 		return nil
 	}
@@ -194,28 +176,6 @@ func median(ds []time.Duration) time.Duration {
 
 func hasEvent(s bundle.Exchange, k bundle.EventKind) bool {
 	return slices.ContainsFunc(s.Events, func(e bundle.Event) bool { return e.Kind == k })
-}
-
-// speaksRPC reports whether an answer is one of the Connect protocol: success in
-// a type of the protocol with at least one message, or an error with one of its
-// codes. What asks for credentials never counts.
-func speaksRPC(s bundle.Exchange) bool {
-	if s.Response == nil || isAuth(s) {
-		return false
-	}
-	if s.Error != nil {
-		_, known := wire.CodeByName(s.Error.Code)
-		return known
-	}
-	kind := contentType(s)
-	switch {
-	case s.Response.Status != 200:
-		return false
-	case s.Shape == bundle.ShapeStream:
-		return strings.HasPrefix(kind, "application/connect+") && (len(s.Events) > 0 || s.EndStream != nil)
-	default:
-		return s.Outcome == bundle.OutcomeComplete && (kind == "application/json" || kind == "application/proto")
-	}
 }
 
 // isAuth reports whether an answer asks for credentials: by HTTP status, or by

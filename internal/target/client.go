@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +13,24 @@ import (
 	"assay/internal/wire"
 )
 
-// client makes well-formed calls. What it records is thrown away in the end.
+// client makes well-formed calls, one way. What it records is thrown away in the end.
 type client struct {
 	target *Target
 	rec    *transport.Recorder
 	what   string // calibrate or probe, for the User-Agent and the mark of processes
+	way    bundle.Axes
+	bare   bool // without the token
 }
 
 func (t *Target) newClient(clock *transport.Clock, what string) *client {
-	return &client{target: t, rec: transport.NewRecorder(clock, t.Secrets()), what: what}
+	return &client{target: t, rec: transport.NewRecorder(clock, t.Secrets()), what: what, way: t.Way()}
+}
+
+// on is the client that goes another way.
+func (c *client) on(way bundle.Axes) *client {
+	other := *c
+	other.way = way
+	return &other
 }
 
 // close ends every connection.
@@ -31,52 +41,84 @@ type request struct {
 	method, surface, path string
 	rpc                   string
 	shape                 bundle.Shape
-	codec                 string
+	protocol, codec       string
 	headers               []bundle.Header // beside the target's, which they replace
 	body                  []byte
 }
 
-// rpcRequest is a call of an RPC in a codec, its message as JSON text.
-func rpcRequest(rpc, codec, message string, headers ...bundle.Header) (request, error) {
-	p, err := transport.Message(rpc, codec, []byte(message))
+// rpcRequest is a call of an RPC in the client's way, its message as JSON text.
+func (c *client) rpcRequest(rpc, message string, headers ...bundle.Header) (request, error) {
+	p, err := transport.Message(rpc, c.way.Codec, []byte(message))
 	if err != nil {
 		return request{}, err
 	}
-	r := request{method: "POST", surface: "process", path: rpc, rpc: rpc, codec: codec, shape: transport.ShapeOf(rpc), body: p}
+	r := request{method: "POST", surface: "process", path: rpc, rpc: rpc, shape: transport.ShapeOf(rpc),
+		protocol: c.way.Protocol, codec: c.way.Codec, body: p}
 	kind := "application/"
-	if r.shape == bundle.ShapeStream {
-		kind += "connect+"
+	var own []bundle.Header
+	switch {
+	case c.way.Protocol != protoConnect:
+		kind += c.way.Protocol + "+"
+		own = append(own, bundle.Header{Name: "te", Value: "trailers"})
+	default:
+		own = append(own, bundle.Header{Name: "connect-protocol-version", Value: "1"})
+		if r.shape == bundle.ShapeStream {
+			kind += "connect+"
+		}
+	}
+	if r.enveloped() {
 		r.body = wire.AppendEnvelope(nil, 0, p)
 	}
-	r.headers = append([]bundle.Header{
-		{Name: "connect-protocol-version", Value: "1"},
-		{Name: "content-type", Value: kind + codec},
-	}, headers...)
+	own = append(own, bundle.Header{Name: "content-type", Value: kind + c.way.Codec})
+	r.headers = append(own, headers...)
 	return r, nil
 }
 
-// open dials the target.
+// enveloped reports whether the messages of a request stand in envelopes.
+func (r *request) enveloped() bool {
+	return r.protocol != protoConnect || r.shape == bundle.ShapeStream
+}
+
+// open opens a connection to the target.
 func (c *client) open(ctx context.Context) (*transport.Conn, error) {
-	return transport.Dial(ctx, c.rec, "", c.target.Addr())
+	return c.target.Dial(ctx, c.rec, "", c.way.HTTP)
 }
 
 // begin sends a request on a connection.
 func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *transport.Exchange {
 	headers := c.target.Headers(c.what, "assay")
+	if c.bare {
+		headers = slices.DeleteFunc(headers, func(h bundle.Header) bool { return h.Name == tokenHeader })
+	}
 	for _, h := range r.headers {
 		headers = replaceHeader(headers, h)
+	}
+	call := transport.Call{
+		Name: r.path, Op: "probe", RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
+		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
+	}
+	if conn.HTTP2() {
+		call.Headers = headers
+		return c.beginStream(ctx, conn, call)
 	}
 	if r.method == "POST" {
 		headers = append(headers, bundle.Header{Name: "content-length", Value: strconv.Itoa(len(r.body))})
 	}
-	path := c.target.Path(r.surface, r.path)
-	x := conn.Begin(transport.Call{
-		Name: r.path, Op: "probe", RPC: r.rpc, Surface: r.surface, Shape: r.shape, Codec: r.codec,
-		Method: r.method, Path: path, Headers: headers, Body: r.body,
-	})
+	call.Headers = headers
+	x := conn.Begin(call)
 	// A write that fails shows in how the connection and so the exchange ends.
-	if err := conn.Write(ctx, append(transport.RequestHead(r.method, path, headers), r.body...)); err == nil {
+	if err := conn.Write(ctx, append(transport.RequestHead(r.method, call.Path, headers), r.body...)); err == nil {
 		x.MarkSent()
+	}
+	return x
+}
+
+// beginStream sends a request on a stream of its own. That it could not be sent
+// shows in how the exchange ends.
+func (c *client) beginStream(ctx context.Context, conn *transport.Conn, call transport.Call) *transport.Exchange {
+	x, err := conn.Request(ctx, call, len(call.Body) == 0)
+	if err == nil && len(call.Body) > 0 {
+		_ = x.Data(ctx, call.Body, true)
 	}
 	return x
 }
@@ -95,16 +137,20 @@ func replaceHeader(hs []bundle.Header, h bundle.Header) []bundle.Header {
 func (c *client) do(ctx context.Context, r request) *transport.Exchange {
 	conn, err := c.open(ctx)
 	if err != nil {
-		id := -1
-		var dial *transport.DialError
-		if errors.As(err, &dial) {
-			id = dial.Conn
-		}
-		return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Op: "probe"}, id, err)
+		return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: "probe"}, dialedConn(err), err)
 	}
 	x := c.begin(ctx, conn, r)
 	c.await(ctx, x, func(bundle.Exchange) bool { return false })
 	return x
+}
+
+// dialedConn is the id under which a failed dial is recorded, or -1.
+func dialedConn(err error) int {
+	var dial *transport.DialError
+	if errors.As(err, &dial) {
+		return dial.Conn
+	}
+	return -1
 }
 
 // await waits until seen holds or the exchange has returned; at the end of ctx

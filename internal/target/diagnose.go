@@ -55,13 +55,16 @@ func firstViolation(s bundle.Exchange) string {
 // record, or the plain 400 that servers send for it.
 func (t *Target) diagnoseTLS(x *transport.Exchange, s bundle.Exchange) *UnreachableError {
 	begin := firstBytes(x)
+	if t.Secure() {
+		return nil
+	}
 	alert := bytes.HasPrefix(begin, []byte{0x15, 0x03})
 	told := s.Response != nil && s.Response.Status == 400 && bytes.Contains(begin, []byte("HTTPS"))
 	if !alert && !told {
 		return nil
 	}
-	return t.unreachable("it speaks TLS on this port, and TLS is not supported yet by this version.",
-		"Give the address of its plain HTTP port, or of a local proxy that ends TLS.")
+	return t.unreachable("it speaks TLS on this port, and the URL is http.",
+		"Write https"+strings.TrimPrefix(t.url.String(), schemeHTTP)+", with --cacert FILE or --insecure where its certificate is self-made.")
 }
 
 func (t *Target) diagnoseGarbage(x *transport.Exchange, s bundle.Exchange) *UnreachableError {
@@ -73,7 +76,7 @@ func (t *Target) diagnoseGarbage(x *transport.Exchange, s bundle.Exchange) *Unre
 	}
 	switch {
 	case isHTTP2(begin):
-		return t.unreachable("it speaks HTTP/2 only, which is not supported yet by this version.", "Give the address of an HTTP/1.1 port.")
+		return t.unreachable("it speaks HTTP/2, and answers no RPC over it.", mendPort+" "+mendPath)
 	case looksLikeHTML(begin):
 		return t.unreachable("it answers with HTML that has no HTTP head.", mendPort)
 	}
@@ -111,7 +114,7 @@ func (t *Target) diagnoseAnswer(x *transport.Exchange, s bundle.Exchange) *Unrea
 	if kind == "" {
 		kind = "no content type"
 	}
-	return t.unreachable(fmt.Sprintf("POST %s is answered %d with %s, which is not the Connect protocol; the body begins %.80q.",
+	return t.unreachable(fmt.Sprintf("POST %s is answered %d with %s, which is none of Connect, gRPC and gRPC-Web; the body begins %.80q.",
 		path, status, kind, x.BodyBytes()), mendPort+" "+mendPath)
 }
 

@@ -23,11 +23,22 @@ const (
 	featJSON        = "codec.json"
 	featProto       = "codec.proto"
 	featHTTP1       = "http.1"
-	featProtocol    = "protocol.connect"
+	featH2C         = "http.h2c"
+	featH2TLS       = "http.h2-tls"
+	featConnectRPC  = "protocol.connect"
+	featGRPC        = "protocol.grpc"
+	featGRPCWeb     = "protocol.grpc-web"
 	featGzip        = "compress.gzip"
+	featGet         = "rpc.get"
+	featProbe       = "rpc.probe"
 	featCommands    = "ndjson.commands"
 	featMetrics     = "metrics.prometheus"
+	featOwnMetrics  = "metrics.process"
+	featToken       = "auth.token"
 	featHealth      = "health"
+	featFilesystem  = "filesystem"
+	featStdio       = "stdio.ws"
+	featControl     = "control-plane"
 )
 
 // Features lists the ids of all known features, sorted.

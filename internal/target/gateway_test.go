@@ -29,6 +29,7 @@ type gateway struct {
 	noPTY, plainPTY, deniedPTY bool // what becomes of a Start with pty
 	ghosts                     bool // users that do not exist are accepted
 	noTags, noList, keepalive  bool
+	bashOnly                   bool // no command but /bin/bash -l -c
 
 	mu      sync.Mutex
 	next    uint32
@@ -55,6 +56,9 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 	}
 	if req.Msg.GetProcess().GetEnvs()["ASSAY_RUN"] == "" {
 		return connect.NewError(connect.CodeInvalidArgument, errors.New("not marked"))
+	}
+	if c := req.Msg.GetProcess(); g.bashOnly && (c.GetCmd() != "/bin/bash" || len(c.GetArgs()) != 3) {
+		return connect.NewError(connect.CodeInvalidArgument, errors.New("only /bin/bash -l -c runs here"))
 	}
 	p := &proc{config: req.Msg.GetProcess(), tag: req.Msg.Tag, wake: make(chan string, 4), done: make(chan struct{})}
 	if g.noTags {

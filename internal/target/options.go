@@ -15,12 +15,18 @@ import (
 
 // Options say what is tested and how to reach it.
 type Options struct {
-	// URL is the base URL, http only; its path is a prefix of every surface.
+	// URL is the base URL, http or https; its path is a prefix of every surface.
 	URL string
+	// CACert is PEM: the authorities that may have signed the certificate of an
+	// https target, instead of those of the system.
+	CACert []byte
+	// Insecure does not check the certificate of an https target at all.
+	Insecure bool
 	// Paths maps surfaces (process, commands, metrics, health) to their paths
 	// below the base; what is absent has its default.
 	Paths map[string]string
-	// Shell is the words before a command; default /bin/sh -c.
+	// Shell is the words before a command; default /bin/sh -c, or what Calibrate
+	// finds where the target refuses that.
 	Shell []string
 	// Token is sent as X-Access-Token when it is set.
 	Token string
@@ -35,6 +41,11 @@ type Options struct {
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
 }
+
+const (
+	schemeHTTP  = "http"
+	schemeHTTPS = "https"
+)
 
 // defaultPaths are the surfaces and where they are unless told otherwise.
 func defaultPaths() map[string]string {
@@ -60,10 +71,8 @@ func parseURL(text string) (*url.URL, error) {
 	switch {
 	case u.User != nil:
 		return nil, errors.New("the URL holds a user name or password: leave it out; --user names the user, --token-file holds the token")
-	case u.Scheme == "https":
-		return nil, fmt.Errorf("URL %q: TLS is not supported yet by this version: use http, or a local proxy that ends TLS", text)
-	case u.Scheme != "http":
-		return nil, fmt.Errorf("URL %q has the scheme %q: only http can be tested", text, u.Scheme)
+	case u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS:
+		return nil, fmt.Errorf("URL %q has the scheme %q: only http and https can be tested", text, u.Scheme)
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("URL %q has no host: write http://HOST:PORT", text)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
@@ -80,7 +89,11 @@ func parseURL(text string) (*url.URL, error) {
 // dialAddr is host:port of the URL.
 func dialAddr(u *url.URL) string {
 	port := u.Port()
-	if port == "" {
+	switch {
+	case port != "":
+	case u.Scheme == schemeHTTPS:
+		port = "443"
+	default:
 		port = "80"
 	}
 	return net.JoinHostPort(u.Hostname(), port)

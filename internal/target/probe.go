@@ -32,7 +32,7 @@ type findings map[string]bundle.Feature
 // probes lists all probes; they do not depend on each other.
 func probes() []probe {
 	return []probe{
-		{features: []string{featStart, featHTTP1, featProtocol, featJSON, featConnect, featList, featInput, featUpdate}, run: probeLife},
+		{features: []string{featStart, featConnect, featList, featInput, featUpdate}, run: probeLife},
 		{features: []string{featSignal}, run: probeSignal},
 		{features: []string{featCloseStdin}, run: probeCloseStdin},
 		{features: []string{featStreamInput}, run: probeStreamInput},
@@ -40,17 +40,31 @@ func probes() []probe {
 		{features: []string{featUser}, run: probeUser},
 		{features: []string{featPTY}, run: probePTY},
 		{features: []string{featKeepalive}, slow: true, run: probeKeepalive},
-		{features: []string{featProto}, run: probeProto},
+		{features: []string{featHTTP1}, run: probeVersion(featHTTP1, transport.HTTP1)},
+		{features: []string{featH2C}, run: probeVersion(featH2C, transport.H2C)},
+		{features: []string{featH2TLS}, run: probeVersion(featH2TLS, transport.H2TLS)},
+		{features: []string{featConnectRPC}, run: probeProtocol(featConnectRPC, protoConnect)},
+		{features: []string{featGRPC}, run: probeProtocol(featGRPC, protoGRPC)},
+		{features: []string{featGRPCWeb}, run: probeProtocol(featGRPCWeb, protoWeb)},
+		{features: []string{featJSON}, run: probeCodec(featJSON, codecJSON)},
+		{features: []string{featProto}, run: probeCodec(featProto, codecProto)},
 		{features: []string{featGzip}, run: probeGzip},
+		{features: []string{featGet}, run: probeGet},
+		{features: []string{featProbe}, run: probeProbe},
 		{features: []string{featCommands}, run: probeCommands},
-		{features: []string{featMetrics}, run: probeMetrics},
+		{features: []string{featMetrics, featOwnMetrics}, run: probeMetrics},
+		{features: []string{featToken}, run: probeToken},
 		{features: []string{featHealth}, run: probeHealth},
+		{features: []string{featFilesystem}, run: probeFilesystem},
+		{features: []string{featStdio}, run: probeStdio},
+		{features: []string{featControl}, run: probeControl},
 	}
 }
 
 // Probe looks for features: those that want names, or all. Every probe makes
-// one or two calls, all at the same time; what it starts it ends. The state is
+// a few calls, all at the same time; what it starts it ends. The state is
 // present, absent (the target clearly refuses) or unknown, with what was seen.
+// Calls go the target's Way, which Calibrate finds: it should have come before.
 //
 // process.keepalive takes up to a second and a half of silence, beside the
 // others. The embedded gateway, which is part of this program, is trusted to have it

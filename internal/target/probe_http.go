@@ -9,38 +9,19 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/transport"
+	"assay/internal/wire"
 )
-
-// probeProto makes a unary call, or a Start where that is refused otherwise, with the proto codec.
-func probeProto(ctx context.Context, c *client) (findings, error) {
-	req, err := rpcRequest(rpcList, "proto", "{}")
-	if err != nil {
-		return nil, err
-	}
-	s := c.do(ctx, req).Snapshot()
-	if succeeded(s) {
-		return findings{featProto: decide(s, contentType(s) == "application/proto")}, nil
-	}
-	if s.Response != nil && s.Response.Status == 415 {
-		return findings{featProto: absent(describe(s))}, nil
-	}
-	if req, err = c.startRequest("proto", process{command: "true"}); err != nil {
-		return nil, err
-	}
-	s = c.do(ctx, req).Snapshot()
-	return findings{featProto: decide(s, hasEvent(s, bundle.EventStart))}, nil
-}
 
 // probeGzip sends a compressed unary request. A refusal only counts where the
 // same request is not refused when it is plain.
 func probeGzip(ctx context.Context, c *client) (findings, error) {
-	req, err := rpcRequest(rpcList, "json", "{}",
-		bundle.Header{Name: "content-encoding", Value: "gzip"},
-		bundle.Header{Name: "accept-encoding", Value: "gzip"})
+	req, err := c.rpcRequest(rpcList, "{}")
 	if err != nil {
 		return nil, err
 	}
-	req.body = transport.Gzip(req.body)
+	if err := req.compress(c.way.Codec); err != nil {
+		return nil, err
+	}
 	s := c.do(ctx, req).Snapshot()
 	if succeeded(s) {
 		return findings{featGzip: present(describe(s))}, nil
@@ -49,6 +30,30 @@ func probeGzip(ctx context.Context, c *client) (findings, error) {
 		return findings{featGzip: unknown("there is no unary List to try it on: " + describe(l.answer))}, nil
 	}
 	return findings{featGzip: decide(s, false)}, nil
+}
+
+// compress makes a List request one that is compressed, and accepts that too.
+func (r *request) compress(codec string) error {
+	p, err := transport.Message(rpcList, codec, []byte("{}"))
+	if err != nil {
+		return err
+	}
+	// An empty message is never decompressed, so proto gets a field that nobody knows.
+	if len(p) == 0 {
+		p = []byte{0x98, 0x06, 0x01} // field 99, varint 1
+	}
+	prefix := ""
+	r.body = transport.Gzip(p)
+	if r.enveloped() {
+		prefix = "grpc-"
+		r.body = wire.AppendEnvelope(nil, wire.FlagCompressed, r.body)
+	}
+	field, accept := prefix+"encoding", prefix+"accept-encoding"
+	if prefix == "" {
+		field = "content-encoding"
+	}
+	r.headers = append(r.headers, bundle.Header{Name: field, Value: "gzip"}, bundle.Header{Name: accept, Value: "gzip"})
+	return nil
 }
 
 // probeCommands runs `true` by the NDJSON alias.
@@ -60,19 +65,28 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 	return findings{featCommands: decide(s, hasEvent(s, bundle.EventStart))}, nil
 }
 
-// probeMetrics reads the exposition.
+// probeMetrics reads the exposition, and looks whether the gateway tells of its
+// own process in it.
 func probeMetrics(ctx context.Context, c *client) (findings, error) {
 	x := c.do(ctx, request{method: "GET", surface: "metrics", shape: bundle.ShapePlain})
 	s := x.Snapshot()
+	body := x.BodyBytes()
 	switch {
 	case !succeeded(s):
-		return findings{featMetrics: decide(s, false)}, nil
-	case isExposition(x.BodyBytes()):
-		return findings{featMetrics: present(describe(s))}, nil
+		f := decide(s, false)
+		return findings{featMetrics: f, featOwnMetrics: f}, nil
+	case isExposition(body):
+		own := absent("no sample of the exposition begins with process_")
+		if bytes.HasPrefix(body, []byte("process_")) || bytes.Contains(body, []byte("\nprocess_")) {
+			own = present("the exposition has process_ samples")
+		}
+		return findings{featMetrics: present(describe(s)), featOwnMetrics: own}, nil
 	case strings.HasSuffix(contentType(s), "json"), contentType(s) == "text/html":
-		return findings{featMetrics: absent("not a Prometheus exposition: " + describe(s))}, nil
+		f := absent("not a Prometheus exposition: " + describe(s))
+		return findings{featMetrics: f, featOwnMetrics: f}, nil
 	}
-	return findings{featMetrics: unknown("not a Prometheus exposition: " + describe(s))}, nil
+	f := unknown("not a Prometheus exposition: " + describe(s))
+	return findings{featMetrics: f, featOwnMetrics: f}, nil
 }
 
 // isExposition looks whether the first sample reads "name{labels} value"; an

@@ -2,32 +2,32 @@ package target
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
 	"assay/internal/bundle"
+	"assay/internal/envd/process"
+	"assay/internal/transport"
 	"assay/internal/wire"
 )
 
 // probeLife follows one process: Start, then Connect, List and Update while it
 // waits on stdin, then the line that lets it end.
 func probeLife(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, process{command: "read x", stdin: true})
+	run, s, err := c.start(ctx, command{text: "read x", stdin: true})
 	if err != nil {
 		return nil, err
 	}
 	defer run.reap(ctx)
-	f := findings{featStart: decide(s, run.pid != 0)}
-	if s.Response != nil && s.Response.Proto == "HTTP/1.1" {
-		f[featHTTP1] = present(describe(s))
-	}
+	f := findings{featStart: c.decideStart(s)}
 	if run.pid == 0 {
 		f[featList] = decideList(c.list(ctx), nil)
-		protocolFeatures(f, s, f[featList])
 		return f, nil
 	}
-	protocolFeatures(f, s, f[featStart])
 	var mu sync.Mutex
 	var calls sync.WaitGroup
 	set := func(id string, feature bundle.Feature) {
@@ -50,17 +50,19 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 	return f, nil
 }
 
-// protocolFeatures follow from an answer that speaks the protocol at all.
-func protocolFeatures(f findings, s bundle.Exchange, by bundle.Feature) {
-	f[featProtocol], f[featJSON] = by, by
-	if by.State != bundle.FeaturePresent && speaksRPC(s) {
-		f[featProtocol], f[featJSON] = present(describe(s)), present(describe(s))
+// decideStart says beside what was seen which shell it took, where that is not
+// the one that everybody has.
+func (c *client) decideStart(s bundle.Exchange) bundle.Feature {
+	f := decide(s, startedPID(s) != 0)
+	if c.target.shell.Load() != nil {
+		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + strings.Join(c.target.Shell(), " ") + " is accepted"
 	}
+	return f
 }
 
 // connect attaches to the process and waits for the start event.
 func (r *running) connect(ctx context.Context) bundle.Feature {
-	req, err := rpcRequest(rpcConnect, "json", `{"process":`+r.selector()+`}`)
+	req, err := r.client.rpcRequest(rpcConnect, `{"process":`+r.selector()+`}`)
 	if err != nil {
 		return unknown(err.Error())
 	}
@@ -76,39 +78,40 @@ func (r *running) connect(ctx context.Context) bundle.Feature {
 
 // listing is the answer to List.
 type listing struct {
-	answer    bundle.Exchange
-	valid     bool
-	Processes []struct {
-		PID uint32  `json:"pid"`
-		Tag *string `json:"tag"`
-	} `json:"processes"`
+	answer bundle.Exchange
+	valid  bool
+	process.ListResponse
 }
 
-func (c *client) list(ctx context.Context) listing {
+// decode reads the message; JSON may have fields that we do not know.
+func (l *listing) decode(codec string, p []byte) error {
+	if codec == codecProto {
+		return proto.Unmarshal(p, &l.ListResponse)
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(p, &l.ListResponse)
+}
+
+func (c *client) list(ctx context.Context) *listing {
 	x, err := c.unary(ctx, rpcList, "{}")
 	if err != nil {
-		return listing{answer: bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}}
+		return &listing{answer: bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}}
 	}
-	l := listing{answer: x.Snapshot()}
-	l.valid = succeeded(l.answer) && json.Unmarshal(x.BodyBytes(), &l) == nil
+	l := &listing{answer: x.Snapshot()}
+	l.valid = succeeded(l.answer) && l.decode(c.way.Codec, x.BodyBytes()) == nil
 	return l
 }
 
 // has reports whether the process is listed; tag is "" when it has none.
-func (l listing) has(pid uint32) (tag string, ok bool) {
-	for _, p := range l.Processes {
-		if p.PID != pid {
-			continue
+func (l *listing) has(pid uint32) (tag string, ok bool) {
+	for _, p := range l.GetProcesses() {
+		if p.GetPid() == pid {
+			return p.GetTag(), true
 		}
-		if p.Tag != nil {
-			tag = *p.Tag
-		}
-		return tag, true
 	}
 	return "", false
 }
 
-func decideList(l listing, run *running) bundle.Feature {
+func decideList(l *listing, run *running) bundle.Feature {
 	f := decide(l.answer, l.valid)
 	if run == nil || f.State != bundle.FeaturePresent {
 		return f
@@ -121,7 +124,7 @@ func decideList(l listing, run *running) bundle.Feature {
 
 // probeSignal kills a process.
 func probeSignal(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, process{command: "sleep 30"})
+	run, s, err := c.start(ctx, command{text: "sleep 30"})
 	if err != nil || run.pid == 0 {
 		return without(featSignal, s, err)
 	}
@@ -136,7 +139,7 @@ func probeSignal(ctx context.Context, c *client) (findings, error) {
 
 // probeCloseStdin ends the input of a process that reads until then.
 func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, process{command: "cat", stdin: true})
+	run, s, err := c.start(ctx, command{text: "cat", stdin: true})
 	if err != nil || run.pid == 0 {
 		return without(featCloseStdin, s, err)
 	}
@@ -150,16 +153,20 @@ func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
 
 // probeStreamInput sends a line through StreamInput.
 func probeStreamInput(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, process{command: "read x", stdin: true})
+	run, s, err := c.start(ctx, command{text: "read x", stdin: true})
 	if err != nil || run.pid == 0 {
 		return without(featStreamInput, s, err)
 	}
 	defer run.reap(ctx)
-	req, err := rpcRequest(rpcStreamInput, "json", `{"start":{"process":`+run.selector()+`}}`)
+	req, err := c.rpcRequest(rpcStreamInput, `{"start":{"process":`+run.selector()+`}}`)
 	if err != nil {
 		return nil, err
 	}
-	req.body = wire.AppendEnvelope(req.body, 0, []byte(`{"data":{"input":{"stdin":"Cg=="}}}`))
+	second, err := transport.Message(rpcStreamInput, c.way.Codec, []byte(`{"data":{"input":{"stdin":"Cg=="}}}`))
+	if err != nil {
+		return nil, err
+	}
+	req.body = wire.AppendEnvelope(req.body, 0, second)
 	answer := c.do(ctx, req).Snapshot()
 	if succeeded(answer) {
 		run.ended(ctx)
@@ -170,7 +177,7 @@ func probeStreamInput(ctx context.Context, c *client) (findings, error) {
 // probeTag starts a process with a tag and finds it again: in List, or by Connect.
 func probeTag(ctx context.Context, c *client) (findings, error) {
 	const tag = "assay-probe"
-	run, s, err := c.start(ctx, process{command: "read x", stdin: true, tag: tag})
+	run, s, err := c.start(ctx, command{text: "read x", stdin: true, tag: tag})
 	if err != nil || run.pid == 0 {
 		return without(featTag, s, err)
 	}
@@ -194,7 +201,7 @@ func probeTag(ctx context.Context, c *client) (findings, error) {
 // probeUser asks for a user that cannot exist: a target that knows users refuses it.
 func probeUser(ctx context.Context, c *client) (findings, error) {
 	ghost := bundle.Header{Name: "authorization", Value: basicUser("assay-no-such-user")}
-	run, s, err := c.start(ctx, process{command: "true", headers: []bundle.Header{ghost}})
+	run, s, err := c.start(ctx, command{text: "true", headers: []bundle.Header{ghost}})
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +218,7 @@ func probeUser(ctx context.Context, c *client) (findings, error) {
 
 // probePTY starts a command on a PTY; its output must come as pty.
 func probePTY(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, process{command: "echo x", pty: true})
+	run, s, err := c.start(ctx, command{text: "echo x", pty: true})
 	if err != nil || run.pid == 0 {
 		return without(featPTY, s, err)
 	}
@@ -229,7 +236,7 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 // probeKeepalive waits on a silent process for a keepalive.
 func probeKeepalive(ctx context.Context, c *client) (findings, error) {
 	interval := bundle.Header{Name: "keepalive-ping-interval", Value: "1"}
-	run, s, err := c.start(ctx, process{command: "read x", stdin: true, headers: []bundle.Header{interval}})
+	run, s, err := c.start(ctx, command{text: "read x", stdin: true, headers: []bundle.Header{interval}})
 	if err != nil || run.pid == 0 {
 		return without(featKeepalive, s, err)
 	}

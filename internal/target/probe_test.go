@@ -47,10 +47,14 @@ func in(f map[string]bundle.Feature, state bundle.FeatureState) []string {
 
 func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 	g := &gateway{keepalive: true}
-	f := probe(t, target.Options{URL: g.serve(t)})
+	f := probe(t, target.Options{URL: serveBoth(t, mandatory(g.full())), Token: goodToken})
 	for _, id := range target.Features() {
-		if f[id].State != bundle.FeaturePresent || f[id].Detail == "" {
-			t.Errorf("%s = %+v, want it present with a detail", id, f[id])
+		want := bundle.FeaturePresent
+		if id == "http.h2-tls" { // does not go with http
+			want = bundle.FeatureAbsent
+		}
+		if f[id].State != want || f[id].Detail == "" {
+			t.Errorf("%s = %+v, want it %s with a detail", id, f[id], want)
 		}
 	}
 	if started, running := g.idle(); started < 5 || running != 0 {
@@ -58,9 +62,16 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 	}
 }
 
+// others are the features that a plain gateway of the tests lacks: HTTP/1.1,
+// Connect and gRPC-Web only, no token, no surface but the process service,
+// the alias, metrics and health.
+const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe stdio.ws"
+
 func TestProbeFindsWhatIsMissing(t *testing.T) {
 	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t), TimeScale: 0.3})
-	if got, want := in(f, bundle.FeatureAbsent), []string{"process.keepalive", "process.pty", "process.tag"}; !slices.Equal(got, want) {
+	want := append(strings.Fields(others), "process.keepalive", "process.pty", "process.tag")
+	slices.Sort(want)
+	if got := in(f, bundle.FeatureAbsent); !slices.Equal(got, want) {
 		t.Errorf("absent: %q, want %q", got, want)
 	}
 	if got, want := in(f, bundle.FeatureUnknown), []string{"process.user"}; !slices.Equal(got, want) {
@@ -70,7 +81,9 @@ func TestProbeFindsWhatIsMissing(t *testing.T) {
 
 func TestProbeWithoutListStillFindsTheRest(t *testing.T) {
 	f := probe(t, target.Options{URL: (&gateway{noList: true, keepalive: true}).serve(t)})
-	if got, want := in(f, bundle.FeatureAbsent), []string{"process.list"}; !slices.Equal(got, want) {
+	want := append(strings.Fields(others), "process.list")
+	slices.Sort(want)
+	if got := in(f, bundle.FeatureAbsent); !slices.Equal(got, want) {
 		t.Errorf("absent: %q, want %q", got, want)
 	}
 	for _, id := range []string{"process.start", "codec.proto", "process.tag", "process.input"} {
@@ -82,7 +95,8 @@ func TestProbeWithoutListStillFindsTheRest(t *testing.T) {
 
 func TestProbeOfAServerWithoutAnything(t *testing.T) {
 	f := probe(t, target.Options{URL: serveHTTP(t, http.NotFoundHandler())})
-	for _, id := range []string{"process.start", "process.list", "codec.json", "codec.proto", "protocol.connect", "ndjson.commands", "metrics.prometheus", "health"} {
+	for _, id := range []string{"process.start", "process.list", "codec.json", "codec.proto", "protocol.connect", "protocol.grpc",
+		"protocol.grpc-web", "http.h2c", "ndjson.commands", "metrics.prometheus", "health", "filesystem", "rpc.probe", "rpc.get", "stdio.ws"} {
 		if f[id].State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want absent", id, f[id])
 		}
@@ -149,8 +163,8 @@ func TestProbeOfAnUnknownFeatureIsAnError(t *testing.T) {
 func TestProbeOfASilentServerEnds(t *testing.T) {
 	began := time.Now()
 	f := probe(t, target.Options{URL: rawServer(t, nil), TimeScale: 0.05})
-	if got := in(f, bundle.FeatureUnknown); len(got) != len(target.Features()) {
-		t.Errorf("unknown: %q, want all", got)
+	if got := in(f, bundle.FeatureUnknown); len(got) != len(target.Features())-1 || f["http.h2-tls"].State != bundle.FeatureAbsent {
+		t.Errorf("unknown: %q, want all but http.h2-tls", got)
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
@@ -158,9 +172,10 @@ func TestProbeOfASilentServerEnds(t *testing.T) {
 }
 
 func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
-	want := strings.Fields(`codec.json codec.proto compress.gzip health http.1 metrics.prometheus ndjson.commands process.close-stdin
-		process.connect process.input process.keepalive process.list process.pty process.signal process.start process.stream-input
-		process.tag process.update process.user protocol.connect`)
+	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane filesystem health http.1 http.h2-tls http.h2c
+		metrics.process metrics.prometheus ndjson.commands process.close-stdin process.connect process.input process.keepalive
+		process.list process.pty process.signal process.start process.stream-input process.tag process.update process.user
+		protocol.connect protocol.grpc protocol.grpc-web rpc.get rpc.probe stdio.ws`)
 	if got := target.Features(); !slices.Equal(got, want) {
 		t.Errorf("features = %q", got)
 	}

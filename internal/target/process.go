@@ -19,14 +19,15 @@ const (
 	rpcStreamInput = "process.Process/StreamInput"
 	rpcUpdate      = "process.Process/Update"
 
-	// leashMS is the Connect-Timeout-Ms of every Start: a process that no call
+	// leashMS is the deadline in milliseconds of every Start: a process that no call
 	// of ours can end is ended by the gateway.
 	leashMS = "20000"
 )
 
-// process is what a probe starts.
-type process struct {
-	command string // for the shell
+// command is what a probe starts.
+type command struct {
+	text    string   // for the shell
+	shell   []string // nil for the target's
 	tag     string
 	stdin   bool
 	pty     bool
@@ -34,11 +35,14 @@ type process struct {
 }
 
 // startRequest is the Start of a process, marked as ours by ASSAY_RUN.
-func (c *client) startRequest(codec string, p process) (request, error) {
-	shell := c.target.options.Shell
+func (c *client) startRequest(p command) (request, error) {
+	shell := p.shell
+	if shell == nil {
+		shell = c.target.Shell()
+	}
 	m := map[string]any{
 		"process": map[string]any{
-			"cmd": shell[0], "args": append(slices.Clone(shell[1:]), p.command),
+			"cmd": shell[0], "args": append(slices.Clone(shell[1:]), p.text),
 			"envs": map[string]string{"ASSAY_RUN": "assay/" + c.what},
 		},
 		"stdin": p.stdin,
@@ -54,8 +58,15 @@ func (c *client) startRequest(codec string, p process) (request, error) {
 	if err != nil {
 		return request{}, fmt.Errorf("start request: %w", err)
 	}
-	headers := append([]bundle.Header{{Name: "connect-timeout-ms", Value: leashMS}}, p.headers...)
-	return rpcRequest(rpcStart, codec, string(text), headers...)
+	return c.rpcRequest(rpcStart, string(text), append([]bundle.Header{c.leash()}, p.headers...)...)
+}
+
+// leash is the deadline of a Start in the words of the protocol.
+func (c *client) leash() bundle.Header {
+	if c.way.Protocol == protoConnect {
+		return bundle.Header{Name: "connect-timeout-ms", Value: leashMS}
+	}
+	return bundle.Header{Name: "grpc-timeout", Value: leashMS + "m"}
 }
 
 // running is a process that a probe has started, or tried to.
@@ -66,8 +77,8 @@ type running struct {
 }
 
 // start starts a process and waits for its start event or the end of the answer.
-func (c *client) start(ctx context.Context, p process) (*running, bundle.Exchange, error) {
-	r, err := c.startRequest("json", p)
+func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchange, error) {
+	r, err := c.startRequest(p)
 	if err != nil {
 		return nil, bundle.Exchange{}, err
 	}
@@ -77,13 +88,18 @@ func (c *client) start(ctx context.Context, p process) (*running, bundle.Exchang
 	}
 	run := &running{client: c, x: c.begin(ctx, conn, r)}
 	s := c.await(ctx, run.x, func(s bundle.Exchange) bool { return hasEvent(s, bundle.EventStart) })
+	run.pid = startedPID(s)
+	return run, s, nil
+}
+
+// startedPID is the pid in the first start event, 0 without one.
+func startedPID(s bundle.Exchange) uint32 {
 	for _, e := range s.Events {
 		if e.Kind == bundle.EventStart {
-			run.pid = e.PID
-			break
+			return e.PID
 		}
 	}
-	return run, s, nil
+	return 0
 }
 
 // selector is the process in a request message.

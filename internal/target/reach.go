@@ -75,6 +75,11 @@ func (t *Target) unreachable(reason, mend string) *UnreachableError {
 func (t *Target) dialFailure(err error) *UnreachableError {
 	var dns *net.DNSError
 	var network net.Error
+	if t.Secure() {
+		if u := t.tlsFailure(err); u != nil {
+			return u
+		}
+	}
 	switch {
 	case errors.As(err, &dns):
 		return t.unreachable(fmt.Sprintf("the host name %q cannot be resolved (%s).", t.url.Hostname(), dns.Err),

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"maps"
@@ -8,24 +9,35 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/transport"
 )
 
 // callTimeout bounds each call of calibration and probing, before the time scale.
 const callTimeout = 5 * time.Second
 
-// Target is the gateway under test. It is immutable and safe for concurrent use.
+// Target is the gateway under test. It is safe for concurrent use, and does not
+// change but for what Calibrate finds out: the way that the target can be spoken
+// to, and its shell.
 type Target struct {
 	options Options
 	url     *url.URL
 	base    string // path prefix, "" or "/x"
 	paths   map[string]string
+	tls     *tls.Config // nil for http
+
+	way   atomic.Pointer[bundle.Axes] // nil until Calibrate
+	shell atomic.Pointer[[]string]    // nil for that of the options
 }
 
+// tokenHeader carries the access token.
+const tokenHeader = "x-access-token"
+
 // New checks the options without touching the network. Its errors are mistakes
-// in the options, and say what to write instead; https is refused.
+// in the options, and say what to write instead.
 func New(o Options) (*Target, error) {
 	u, err := parseURL(o.URL)
 	if err != nil {
@@ -35,9 +47,13 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	headers := append(slices.Clone(o.Headers), bundle.Header{Name: "x-access-token", Value: o.Token},
+	headers := append(slices.Clone(o.Headers), bundle.Header{Name: tokenHeader, Value: o.Token},
 		bundle.Header{Name: "user-agent", Value: o.UserAgent})
 	if err := checkHeaders(headers); err != nil {
+		return nil, err
+	}
+	config, err := tlsConfig(u.Scheme == schemeHTTPS, o)
+	if err != nil {
 		return nil, err
 	}
 	if o.TimeScale < 0 || math.IsNaN(o.TimeScale) || math.IsInf(o.TimeScale, 0) {
@@ -46,14 +62,11 @@ func New(o Options) (*Target, error) {
 	if o.TimeScale == 0 {
 		o.TimeScale = 1
 	}
-	if len(o.Shell) == 0 {
-		o.Shell = []string{"/bin/sh", "-c"}
-	}
 	if o.UserAgent == "" {
 		o.UserAgent = "assay"
 	}
 	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
-	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths}, nil
+	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config}, nil
 }
 
 // Addr is the host:port to dial.
@@ -94,7 +107,7 @@ func (t *Target) Headers(scenario, run string) []bundle.Header {
 		bundle.Header{Name: "sec-fetch-mode", Value: "cors"},
 	)
 	if t.options.Token != "" {
-		hs = append(hs, bundle.Header{Name: "x-access-token", Value: t.options.Token})
+		hs = append(hs, bundle.Header{Name: tokenHeader, Value: t.options.Token})
 	}
 	for _, h := range t.options.Headers {
 		hs = slices.DeleteFunc(hs, func(o bundle.Header) bool { return strings.EqualFold(o.Name, h.Name) })
@@ -106,8 +119,36 @@ func basicUser(user string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"))
 }
 
-// Shell is the words before a command.
-func (t *Target) Shell() []string { return slices.Clone(t.options.Shell) }
+// Shell is the words before a command: those of the options, else /bin/sh -c, or
+// from Calibrate on what a target accepts that refuses this.
+func (t *Target) Shell() []string {
+	if found := t.shell.Load(); found != nil {
+		return slices.Clone(*found)
+	}
+	if len(t.options.Shell) > 0 {
+		return slices.Clone(t.options.Shell)
+	}
+	return slices.Clone(defaultShell[:])
+}
+
+// defaultShell is POSIX; fallbackShell is what the E2B SDKs send, and the only
+// thing that some gateways accept.
+var (
+	defaultShell  = [...]string{"/bin/sh", "-c"}
+	fallbackShell = [...]string{"/bin/bash", "-l", "-c"}
+)
+
+// Way is the plainest way to speak to the target: connect/json/1.1/identity where
+// it has that, else what Calibrate found. What must reach any target (a clean-up)
+// goes this way.
+func (t *Target) Way() bundle.Axes {
+	if found := t.way.Load(); found != nil {
+		return *found
+	}
+	return plainWay
+}
+
+var plainWay = bundle.Axes{Protocol: protoConnect, Codec: codecJSON, HTTP: transport.HTTP1, Compression: "identity"}
 
 // Secrets are the strings that must not be recorded: the token, and the values
 // of extra headers whose name speaks of a credential, also without their scheme

@@ -14,7 +14,6 @@ func TestURLThatCannotBeTestedIsRefusedWithAdvice(t *testing.T) {
 		{"empty", "", "http://HOST:PORT"},
 		{"no scheme", "127.0.0.1:8081", "write http://127.0.0.1:8081"},
 		{"no scheme with a name", "localhost:8081", "write http://localhost:8081"},
-		{"https", "https://127.0.0.1", "TLS is not supported yet by this version"},
 		{"another scheme", "ftp://127.0.0.1", "ftp"},
 		{"a password", "http://u:hidden@127.0.0.1", "--token-file"},
 		{"no host", "http:///x", "no host"},

@@ -32,11 +32,14 @@ func (a *bodyAnswer) close() {
 		x.plain, x.decoded = plain, true
 	}
 	a.readError()
+	if !x.speaksConnect() {
+		x.strayStatus()
+	}
 }
 
 // readError decodes the error of an answer that is none of success. Whether it
-// keeps the rules is only asked of a unary RPC: a client reads the body of a
-// stream's or an alias's non-200 answer from its status alone.
+// keeps the rules is only asked of a unary RPC of Connect: a client reads the
+// body of any other non-200 answer from its status alone.
 func (a *bodyAnswer) readError() {
 	x := a.x
 	if x.rec.Shape == bundle.ShapePlain || x.rec.Response.Status == 200 || a.kind != "application/json" {
@@ -47,7 +50,7 @@ func (a *bodyAnswer) readError() {
 		body = x.plain
 	}
 	e, violations := wire.DecodeError(body)
-	if x.rec.Shape == bundle.ShapeUnary && x.rec.RPC != "" {
+	if x.rec.Shape == bundle.ShapeUnary && x.rec.RPC != "" && x.speaksConnect() {
 		for _, v := range violations {
 			x.violate(inBody, v)
 		}

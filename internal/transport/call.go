@@ -9,6 +9,8 @@ type Call struct {
 	Name, Step, Op string
 	// RPC is "process.Process/Start", Surface process, commands, metrics or health.
 	RPC, Surface string
+	// Protocol says how the answer of an RPC is decoded: connect ("" too), grpc or grpc-web.
+	Protocol string
 	// Shape is how the answer is to be decoded; "" is plain.
 	Shape bundle.Shape
 	// Codec is json or proto.

@@ -31,13 +31,16 @@ func (e *DialError) Error() string { return fmt.Sprintf("no connection to %s: %v
 // Unwrap returns the cause.
 func (e *DialError) Unwrap() error { return e.Err }
 
-// Conn is an HTTP/1.1 connection on which exactly the given bytes are sent, and
-// whose read side is always decoded. One goroutine reads; every method is safe
-// for concurrent use.
+// Conn is a connection on which exactly the given bytes are sent, and whose read
+// side is always decoded. HTTP/1.1 exchanges are announced with Begin and written
+// with Write; HTTP/2 ones are made with Request and Data, and Write sends raw
+// frames beside them. One goroutine reads; every method is safe for concurrent use.
 type Conn struct {
 	id       int
 	recorder *Recorder
-	nc       *net.TCPConn
+	tcp      *net.TCPConn
+	nc       net.Conn // tcp, or TLS over it
+	h2       *h2      // nil on HTTP/1.1
 
 	writing sync.Mutex // held during one write
 
@@ -59,6 +62,7 @@ type Conn struct {
 	pace       pace
 	closed     bool // closed by us; the reader ends
 	half       bool // we have sent FIN
+	sendBroken bool // we have cut a write, so that nothing sensible can follow it (HTTP/2, TLS)
 	silent     bool // we neither read nor write any more
 	peerClosed bool
 }
@@ -77,29 +81,6 @@ func newConn(rec *Recorder, name, addr string) *Conn {
 	return c
 }
 
-// Dial opens a connection to addr (host:port) with TCP_NODELAY, within ctx and
-// at most 10 s. The failure is a *DialError and is recorded as a Conn with DialError too.
-func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) {
-	c := newConn(rec, name, addr)
-	d := net.Dialer{Timeout: dialTimeout}
-	nc, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		c.meta.DialError = err.Error()
-		rec.addFailed(c.meta)
-		return nil, &DialError{Conn: c.id, Addr: addr, Err: err}
-	}
-	now := rec.clock.Stamp()
-	c.meta.Connected = &now
-	c.meta.Local, c.meta.Remote = nc.LocalAddr().String(), nc.RemoteAddr().String()
-	var ok bool
-	if c.nc, ok = nc.(*net.TCPConn); !ok || !rec.addConn(c) {
-		_ = nc.Close()
-		return nil, &DialError{Conn: c.id, Addr: addr, Err: errFinished}
-	}
-	go c.read()
-	return c, nil
-}
-
 // ID is the id under which the connection is recorded.
 func (c *Conn) ID() int { return c.id }
 
@@ -107,6 +88,10 @@ func (c *Conn) ID() int { return c.id }
 // taken all of p, when ctx ends, or when the connection is gone; what was
 // written of p is recorded in any case, stamped with the time before the write.
 // A write that belongs to no announced exchange makes the next answer a raw one.
+//
+// On HTTP/2 p is frames, or pieces of them, and goes out between other frames:
+// a whole frame should be one write. HEADERS on a stream of its own begins an
+// exchange under the connection's name.
 func (c *Conn) Write(ctx context.Context, p []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write to %s: %w", c.meta.Remote, err)
@@ -114,12 +99,22 @@ func (c *Conn) Write(ctx context.Context, p []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.mu.Lock()
-	if c.closed || c.silent || c.half {
+	if c.closed || c.silent || c.half || c.sendBroken {
 		c.mu.Unlock()
 		return fmt.Errorf("write to %s: %w", c.meta.Remote, ErrEnded)
 	}
+	if c.h2 == nil || c.h2.raw {
+		c.noteUnannounced()
+	}
+	return c.writeNoted(ctx, p)
+}
+
+// writeNoted writes p and records it. It is called with both locks held, and gives up c.mu.
+func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	at := c.recorder.clock.Stamp()
-	c.noteUnannounced()
+	if c.h2 != nil {
+		c.h2.noteSent(p, at)
+	}
 	c.mu.Unlock()
 
 	release := c.boundWrite(ctx)
@@ -130,9 +125,13 @@ func (c *Conn) Write(ctx context.Context, p []byte) error {
 	defer c.mu.Unlock()
 	c.sent.add(p[:n], at)
 	if err == nil {
+		if c.h2 != nil && len(c.h2.control) > 0 {
+			c.h2.controlled.fire()
+		}
 		return nil
 	}
 	if ctx.Err() != nil {
+		c.sendBroken = c.h2 != nil || c.tcp != c.nc
 		err = fmt.Errorf("%w (%w)", ctx.Err(), err)
 	}
 	return fmt.Errorf("write to %s, %d of %d bytes written: %w", c.meta.Remote, n, len(p), err)
@@ -174,9 +173,15 @@ func (c *Conn) PeerClosed() bool {
 // Idle reports whether the connection could carry another request: it is open
 // on both sides, every exchange on it is answered completely, the last answer
 // did not announce a close, and nothing is left over.
+//
+// On HTTP/2 it reports whether another stream could be opened: neither side has
+// ended the connection or broken the protocol, and no GOAWAY came.
 func (c *Conn) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.h2 != nil {
+		return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.sendBroken && c.lostAt < 0 && c.h2.goAway == nil
+	}
 	return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.oneShot &&
 		c.lostAt < 0 && len(c.queue) == 0 && c.dec.Idle()
 }
@@ -199,6 +204,9 @@ func (c *Conn) record() bundle.Conn {
 	rec.Received = c.received.blob(c.recorder.redact, nil)
 	// The tables stand beside the blobs already.
 	rec.Sent.Chunks, rec.Received.Chunks = nil, nil
+	if c.h2 != nil {
+		rec.H2 = c.h2.frames()
+	}
 	return rec
 }
 

@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 
 	"assay/internal/bundle"
@@ -27,7 +29,7 @@ func (c *Conn) Close(how string) {
 	case "half":
 		c.endedByUs(how)
 		c.half = true
-		_ = c.nc.CloseWrite()
+		c.closeWrite()
 		return
 	case "silent":
 		c.endedByUs(how)
@@ -36,12 +38,15 @@ func (c *Conn) Close(how string) {
 		c.abortAll("the script fell silent on the connection")
 		return
 	case "rst":
-		_ = c.nc.SetLinger(0)
+		_ = c.tcp.SetLinger(0)
 	default:
 		how = "fin"
 	}
 	c.endedByUs(how)
 	c.abortAll("the script closed the connection (" + how + ")")
+	if how == "rst" {
+		_ = c.tcp.Close()
+	}
 	c.shut()
 }
 
@@ -55,7 +60,7 @@ func (c *Conn) finish() {
 	if c.meta.Ended == nil {
 		c.endedByUs("fin")
 	}
-	for _, x := range c.queue {
+	for _, x := range c.underWay() {
 		if x.rec.Op == opRaw && x.rec.Response == nil {
 			x.end(bundle.OutcomeNoAnswer, "nothing came before the end of the iteration")
 			continue
@@ -65,13 +70,37 @@ func (c *Conn) finish() {
 	c.shut()
 }
 
+// underWay lists the exchanges on the connection that have not ended, as they began.
+func (c *Conn) underWay() []*Exchange {
+	if c.h2 == nil {
+		return c.queue
+	}
+	return append(slices.Clip(c.queue), c.h2.underWay()...)
+}
+
 // shut closes the socket and lets the reader end.
 func (c *Conn) shut() {
 	c.queue = nil
 	c.closed = true
 	_ = c.nc.Close()
+	c.wake()
+}
+
+// wake lets everyone look at the connection's state anew.
+func (c *Conn) wake() {
 	c.pace.steered.fire()
 	c.changed.fire()
+	if c.h2 != nil {
+		c.h2.controlled.fire()
+	}
+}
+
+// closeWrite sends FIN, on TLS after its close_notify.
+func (c *Conn) closeWrite() {
+	if tc, ok := c.nc.(*tls.Conn); ok {
+		_ = tc.CloseWrite()
+	}
+	_ = c.tcp.CloseWrite()
 }
 
 // endedByUs records that we ended it, unless the peer did before.
@@ -83,7 +112,7 @@ func (c *Conn) endedByUs(how string) {
 }
 
 func (c *Conn) abortAll(detail string) {
-	for _, x := range c.queue {
+	for _, x := range c.underWay() {
 		x.rec.Aborted = true
 		x.end(bundle.OutcomeAborted, detail)
 	}
@@ -101,7 +130,8 @@ func (c *Conn) endedByPeer(err error) {
 	end := bundle.ConnEnd{At: c.recorder.clock.Stamp(), By: "peer", How: "fin"}
 	outcome, detail := bundle.OutcomeClosed, "the peer closed the connection"
 	switch {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		// On TLS the second one is a FIN without close_notify.
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		end.How, end.Err = "rst", err.Error()
 		outcome, detail = bundle.OutcomeReset, "the peer reset the connection"
@@ -113,15 +143,18 @@ func (c *Conn) endedByPeer(err error) {
 		end.Err = "after we had sent FIN"
 	}
 	c.meta.Ended = &end
-	if c.lostAt < 0 && (outcome == bundle.OutcomeClosed || !c.untilClose()) {
+	switch {
+	case c.h2 != nil:
+		outcome, detail = c.h2.ended(outcome, detail)
+	case c.lostAt < 0 && (outcome == bundle.OutcomeClosed || !c.untilClose()):
 		// A reset does not end a body that lasts until the connection closes.
 		c.dec.Close()
 	}
-	for _, x := range c.queue {
+	for _, x := range c.underWay() {
 		x.cut(outcome, detail+x.progress())
 	}
 	c.queue = nil
-	c.changed.fire()
+	c.wake()
 }
 
 // untilClose reports whether the answer under way is framed by the end of the connection.

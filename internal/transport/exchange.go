@@ -27,6 +27,8 @@ type Exchange struct {
 	plain         []byte // the entity without its Content-Encoding, when it had one
 	decoded       bool   // plain is set
 	kept          budget
+	trailers      []wire.Field // as they came
+	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
 	over    bool
 	changed broadcast
@@ -176,6 +178,7 @@ func (x *Exchange) complete(trailers []wire.Field) {
 	}
 	now := x.recorder.clock.Stamp()
 	x.rec.Response.Ended = &now
+	x.trailers = trailers
 	x.rec.Response.Trailers = x.recorder.redact.headers(fields(trailers))
 	x.answer.close()
 	x.end(bundle.OutcomeComplete, "")

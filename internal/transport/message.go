@@ -15,6 +15,7 @@ import (
 	"assay/internal/bundle"
 	// The generated packages register the services that RPC names are looked up in.
 	_ "assay/internal/envd/filesystem"
+	_ "assay/internal/envd/probe"
 	_ "assay/internal/envd/process"
 )
 

@@ -69,12 +69,28 @@ func (c *Conn) read() {
 		}
 		n, err := c.nc.Read(buf[:limit])
 		if n > 0 {
+			c.hold()
 			c.feed(buf[:n])
 		}
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			c.endedByPeer(err)
 			return
 		}
+	}
+}
+
+// hold keeps what was read back while reading is paused: a read that was under
+// way may still have taken bytes that came after Pause had returned.
+func (c *Conn) hold() {
+	for {
+		c.mu.Lock()
+		held := c.pace.paused && !c.closed && !c.silent
+		steered := c.pace.steered.wait()
+		c.mu.Unlock()
+		if !held {
+			return
+		}
+		<-steered
 	}
 }
 
@@ -96,9 +112,10 @@ func (c *Conn) look() (wait func(), limit int, ok bool) {
 	if c.closed {
 		return nil, 0, false
 	}
+	congested := c.h2 != nil && c.h2.congested()
 	overrun := c.lostAt >= 0 && c.received.n > c.lostAt+afterLoss
 	steered := c.pace.steered.wait()
-	if c.pace.paused || c.silent || overrun {
+	if c.pace.paused || c.silent || overrun || congested {
 		return func() { <-steered }, 0, true
 	}
 	if d := time.Until(c.pace.next); c.pace.perSec > 0 && d > 0 {
@@ -135,7 +152,11 @@ func (c *Conn) feed(p []byte) {
 	if c.pace.perSec > 0 {
 		c.pace.next = time.Now().Add(time.Duration(len(p)) * time.Second / time.Duration(c.pace.perSec))
 	}
-	if c.lostAt < 0 {
+	switch {
+	case c.lostAt >= 0:
+	case c.h2 != nil:
+		c.h2.feed(p)
+	default:
 		c.dec.Feed(p)
 		c.settle()
 	}
@@ -144,7 +165,8 @@ func (c *Conn) feed(p []byte) {
 
 // Begin announces an exchange: the next answer on the connection that no
 // earlier exchange waits for is its. Call it before the first byte of the
-// request is written. On a connection that has ended it returns at once.
+// request is written. On a connection that has ended it returns at once, and
+// on HTTP/2 too: there Request is what begins one.
 func (c *Conn) Begin(call Call) *Exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,6 +174,9 @@ func (c *Conn) Begin(call Call) *Exchange {
 	c.last = x
 	c.raw.expected = false
 	switch {
+	case c.h2 != nil:
+		x.rec.Aborted = true
+		x.end(bundle.OutcomeAborted, "an HTTP/1.1 request was announced on an HTTP/2 connection")
 	case c.peerClosed:
 		x.end(bundle.OutcomeClosed, "the peer had closed the connection before the request")
 	case c.closed || c.silent:

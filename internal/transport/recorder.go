@@ -55,12 +55,15 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 	conns := slices.Clone(r.failed)
 	began := slices.Clone(r.exchanges)
 	r.mu.Unlock()
+	var dropped []string
 	for _, c := range open {
 		conns = append(conns, c.record())
+		if n := c.framesLeft(); n > 0 {
+			dropped = append(dropped, fmt.Sprintf("connection %d: %d HTTP/2 frames", c.id, n))
+		}
 	}
 	slices.SortFunc(conns, func(a, b bundle.Conn) int { return a.ID - b.ID })
 	exchanges := make([]bundle.Exchange, 0, len(began))
-	var dropped []string
 	for _, x := range began {
 		rec, left := x.record(expected[x.name])
 		exchanges = append(exchanges, rec)
@@ -104,7 +107,7 @@ func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
 		mu: mu, conn: c, recorder: r, name: call.Name, method: call.Method, done: make(chan struct{}),
 		rec: bundle.Exchange{
 			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
-			RPC: call.RPC, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,
+			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,
 			Request: bundle.Request{
 				Method: call.Method, Path: r.redact.text(call.Path), Headers: r.redact.headers(call.Headers),
 				Body: bundle.NewBlob(r.redact.bytes(call.Body), nil, nil),
@@ -140,14 +143,14 @@ func (r *Recorder) addFailed(c bundle.Conn) {
 	r.failed = append(r.failed, c)
 }
 
-// addConn takes over a new connection and counts its reader; it is refused after Finish.
-func (r *Recorder) addConn(c *Conn) bool {
+// addConn takes over a new connection and counts its goroutines; it is refused after Finish.
+func (r *Recorder) addConn(c *Conn, workers int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.finished {
 		return false
 	}
 	r.conns = append(r.conns, c)
-	r.readers.Add(1)
+	r.readers.Add(workers)
 	return true
 }

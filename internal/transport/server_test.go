@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"assay/internal/transport"
 
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -212,3 +215,7 @@ func violations(x bundle.Exchange) string {
 	}
 	return strings.Join(ks, " ")
 }
+
+func raw64(p []byte) string { return base64.RawStdEncoding.EncodeToString(p) }
+
+func unmarshalJSON(p []byte, m proto.Message) error { return protojson.Unmarshal(p, m) }

@@ -12,22 +12,32 @@ import (
 
 const streamType = "application/connect+"
 
-// choose picks how the body is decoded: by the shape that was asked for, unless
-// the head says that the answer is something else (an error of a proxy, 415, 401 …).
+// choose picks how the body is decoded: by protocol and shape that were asked for,
+// unless the head says that the answer is something else (an error of a proxy, 415, 401 …).
 func (x *Exchange) choose(headers []bundle.Header) answer {
 	r := &bundle.Response{Headers: headers}
 	kind := mediaType(r)
+	rpc := (x.rec.Shape == bundle.ShapeStream || x.rec.Shape == bundle.ShapeUnary) && x.rec.Response.Status == 200
+	protocol, _ := wire.ProtocolByName(x.rec.Protocol)
 	switch {
-	case x.rec.Shape == bundle.ShapeStream && x.rec.Response.Status == 200 && strings.HasPrefix(kind, streamType):
-		codec := x.rec.Codec
-		if c := strings.TrimPrefix(kind, streamType); c == "json" || c == "proto" {
-			codec = c // what it says it is; whether it may be is for the judge
-		}
-		return newStreamAnswer(x, codec, first(r.Get("Connect-Content-Encoding")))
+	case protocol != wire.Connect && rpc && isGRPC(protocol, kind):
+		return newGRPCAnswer(x, protocol, kind, r)
+	case protocol != wire.Connect:
+	case x.rec.Shape == bundle.ShapeStream && rpc && strings.HasPrefix(kind, streamType):
+		return newStreamAnswer(x, codecOf(kind[len(streamType):], x.rec.Codec), first(r.Get("Connect-Content-Encoding")))
 	case x.rec.Shape == bundle.ShapeNDJSON && x.rec.Response.Status == 200:
 		return newLineAnswer(x, first(r.Get("Content-Encoding")))
 	}
 	return newBodyAnswer(x, kind, first(r.Get("Content-Encoding")))
+}
+
+// codecOf is what an answer says its codec is, whether it may be or not, or the
+// one that was asked for where it names none that we know.
+func codecOf(said, asked string) string {
+	if said == "json" || said == "proto" {
+		return said
+	}
+	return asked
 }
 
 // mediaType is the Content-Type without parameters, in lower case.
@@ -48,42 +58,68 @@ func first(values []string) string {
 	return strings.ToLower(strings.TrimSpace(values[0]))
 }
 
-// streamAnswer decodes Connect envelopes.
-type streamAnswer struct {
+// messages decodes the enveloped messages of an answer, whatever the protocol.
+type messages struct {
 	x        *Exchange
+	protocol wire.Protocol
 	codec    string
-	encoding string // Connect-Content-Encoding, "" for identity
+	encoding string // that is declared for messages, "" for identity
+	field    string // where it is declared
 	events   bool
 	dec      wire.EnvelopeDecoder
 	gzip     gunzipper
 }
 
-func newStreamAnswer(x *Exchange, codec, encoding string) *streamAnswer {
+// newMessages makes the decoder; what to do with a frame is for the caller to set.
+func newMessages(x *Exchange, p wire.Protocol, codec, field, encoding string) messages {
 	if encoding == "identity" {
 		encoding = ""
 	}
-	a := &streamAnswer{x: x, codec: codec, encoding: encoding, events: carriesEvents(x.rec.RPC)}
+	return messages{
+		x: x, protocol: p, codec: codec, encoding: encoding, field: field,
+		events: carriesEvents(x.rec.RPC),
+		dec:    wire.EnvelopeDecoder{Protocol: p, OnViolation: func(v wire.Violation) { x.violate(inFrame, v) }},
+	}
+}
+
+func (a *messages) feed(p []byte, _ bundle.Stamp) { a.dec.Feed(p) }
+
+// streamAnswer decodes a Connect stream.
+type streamAnswer struct{ messages }
+
+func newStreamAnswer(x *Exchange, codec, encoding string) *streamAnswer {
+	a := &streamAnswer{newMessages(x, wire.Connect, codec, "Connect-Content-Encoding", encoding)}
 	a.dec.OnFrame = a.frame
-	a.dec.OnViolation = func(v wire.Violation) { x.violate(inFrame, v) }
 	return a
 }
 
-func (a *streamAnswer) feed(p []byte, _ bundle.Stamp) { a.dec.Feed(p) }
-func (a *streamAnswer) close()                        { a.dec.Close() }
+func (a *streamAnswer) close() { a.dec.Close() }
 
 // frame records one envelope and what it holds.
 func (a *streamAnswer) frame(f wire.Frame) {
-	at := a.x.recorder.clock.Stamp()
-	rec := bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: at}
-	payload, ok := a.inflate(f)
+	rec, payload, ok := a.open(f)
+	switch {
+	case !ok:
+	case f.Flags&wire.FlagEndStream != 0:
+		a.endStream(f, payload, a.x.addFrame(rec, payload, true), rec.At)
+	default:
+		a.message(f, payload, rec)
+	}
+}
+
+// open begins the record of an envelope and gives its payload without
+// compression. What cannot be read is recorded as it is; ok is false then.
+func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool) {
+	rec = bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: a.x.recorder.clock.Stamp()}
+	payload, ok = a.inflate(f)
 	if !ok {
 		a.x.addFrame(rec, f.Payload, true)
-		return
 	}
-	if f.Flags&wire.FlagEndStream != 0 {
-		a.endStream(f, payload, a.x.addFrame(rec, payload, true), at)
-		return
-	}
+	return rec, payload, ok
+}
+
+// message records an envelope that holds a message, and the event in it.
+func (a *messages) message(f wire.Frame, payload []byte, rec bundle.Frame) {
 	special := f.Flags&^wire.FlagCompressed != 0
 	if !a.events {
 		a.x.addFrame(rec, payload, special)
@@ -91,7 +127,7 @@ func (a *streamAnswer) frame(f wire.Frame) {
 	}
 	event, problems := envd.DecodeEvent(a.codec, payload)
 	special = special || isSpecial(bundle.EventKind(event.Kind)) || len(problems) > 0
-	a.x.linkEvent(event, a.x.addFrame(rec, payload, special), at)
+	a.x.linkEvent(event, a.x.addFrame(rec, payload, special), rec.At)
 	base := f.Off + wire.HeaderSize
 	for _, p := range problems {
 		a.x.violate(inEvent, wire.Violation{Kind: wire.Kind(p.Kind), Off: a.place(f, base, p.Off), Detail: p.Detail})
@@ -100,7 +136,7 @@ func (a *streamAnswer) frame(f wire.Frame) {
 
 // place is the body offset of something inside a payload: the payload itself
 // when it was compressed or the place is not known.
-func (a *streamAnswer) place(f wire.Frame, base, off int64) int64 {
+func (a *messages) place(f wire.Frame, base, off int64) int64 {
 	if off < 0 || f.Flags&wire.FlagCompressed != 0 {
 		return base
 	}
@@ -109,25 +145,26 @@ func (a *streamAnswer) place(f wire.Frame, base, off int64) int64 {
 
 // inflate removes the compression of one message; an empty one is never
 // compressed, whatever its flag. ok is false when it could not be read.
-func (a *streamAnswer) inflate(f wire.Frame) (payload []byte, ok bool) {
+func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 	if f.Flags&wire.FlagCompressed == 0 {
 		return f.Payload, true
 	}
+	violate := func(k wire.Kind, detail string) {
+		a.x.violate(inFrame, wire.Violation{Kind: a.protocol.Kind(k), Off: f.Off, Detail: detail})
+	}
 	switch {
 	case a.encoding == "":
-		a.x.violate(inFrame, wire.Violation{Kind: wire.CompressedUnasked, Off: f.Off,
-			Detail: "flag 0x01 without a declared Connect-Content-Encoding"})
+		violate(wire.CompressedUnasked, "flag 0x01 without a declared "+a.field)
 		return nil, false
 	case len(f.Payload) == 0:
 		return f.Payload, true
 	case a.encoding != "gzip":
-		a.x.violate(inFrame, wire.Violation{Kind: wire.BadCompression, Off: f.Off,
-			Detail: fmt.Sprintf("declared encoding %.64q was never offered", a.encoding)})
+		violate(wire.BadCompression, fmt.Sprintf("declared encoding %.64q was never offered", a.encoding))
 		return nil, false
 	}
 	payload, err := a.gzip.decode(f.Payload, wire.DefaultLimit)
 	if err != nil {
-		a.x.violate(inFrame, wire.Violation{Kind: wire.BadCompression, Off: f.Off, Detail: err.Error()})
+		violate(wire.BadCompression, err.Error())
 		return nil, false
 	}
 	return payload, true

@@ -1,6 +1,7 @@
 // Package wire turns bytes into frames and frames into bytes: HTTP/1.1
-// responses, Connect envelopes, the end-of-stream message, RPC errors, NDJSON
-// lines, and the table of the 16 error codes.
+// responses, the envelopes of Connect, gRPC and gRPC-Web, the end-of-stream
+// message, RPC errors, gRPC statuses and trailers, NDJSON lines, and the table of
+// the 16 error codes.
 //
 // It is pure: no network, no clock, no goroutine. Decoders are incremental (any
 // split of the input gives the same result), strict (what the specification

@@ -33,9 +33,10 @@ func AppendEnvelope(dst []byte, flags byte, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// EnvelopeDecoder is an incremental, strict decoder of Connect envelopes
-// (Connect specification, "Streaming-Request" and "Streaming-Response"). The
-// zero value is ready; Limit 0 means DefaultLimit. After a breach that loses
+// EnvelopeDecoder is an incremental, strict decoder of envelopes: those of Connect
+// (Connect specification, "Streaming-Request" and "Streaming-Response"), of gRPC
+// ("Length-Prefixed-Message") or of gRPC-Web. The zero value is ready for
+// Connect; Limit 0 means DefaultLimit. After a breach that loses
 // the framing (a length over the limit, bytes after the end of stream) the rest is
 // counted and not decoded. An envelope with reserved flags is reported and
 // delivered. Whether a compressed payload was allowed, and what an
@@ -43,6 +44,8 @@ func AppendEnvelope(dst []byte, flags byte, payload []byte) []byte {
 //
 // Memory follows the bytes that really came, never a declared length.
 type EnvelopeDecoder struct {
+	// Protocol says which flags are legal and which one ends the stream.
+	Protocol Protocol
 	// Limit is the largest payload that is accepted, in bytes.
 	Limit uint32
 	// OnFrame is called for every complete envelope.
@@ -92,8 +95,8 @@ func (d *EnvelopeDecoder) feedHeader(p []byte) []byte {
 		return p
 	}
 	flags, length := d.header[0], d.length()
-	if flags&^(FlagCompressed|FlagEndStream) != 0 {
-		d.violate(ReservedFlags, d.start, fmt.Sprintf("flags 0x%02x have bits other than 0x01 and 0x02", flags))
+	if flags&^(FlagCompressed|d.Protocol.endFlag()) != 0 {
+		d.violate(ReservedFlags, d.start, fmt.Sprintf("flags 0x%02x have bits other than %s", flags, d.Protocol.legalBits()))
 	}
 	if length > d.limit() {
 		d.lost = true
@@ -126,7 +129,7 @@ func (d *EnvelopeDecoder) feedPayload(p []byte) []byte {
 
 func (d *EnvelopeDecoder) deliver(payload []byte) {
 	d.have = 0
-	d.ended = d.header[0]&FlagEndStream != 0
+	d.ended = d.header[0]&d.Protocol.endFlag() != 0
 	if d.OnFrame != nil {
 		d.OnFrame(Frame{Flags: d.header[0], Off: d.start, Payload: payload})
 	}
@@ -136,7 +139,7 @@ func (d *EnvelopeDecoder) deliver(payload []byte) {
 func (d *EnvelopeDecoder) skip(p []byte) {
 	if !d.lost {
 		d.lost = true
-		d.violate(BytesAfterEnd, d.off, "bytes follow the end-of-stream envelope")
+		d.violate(BytesAfterEnd, d.off, "bytes follow "+d.Protocol.endName())
 	}
 	d.skipped += int64(len(p))
 	d.off += int64(len(p))
@@ -156,7 +159,8 @@ func (d *EnvelopeDecoder) Close() {
 	d.violate(TruncatedPayload, d.start, fmt.Sprintf("the input ends after %d of %d payload bytes", len(d.payload.bytes()), d.length()))
 }
 
-// Ended reports whether the end-of-stream envelope was decoded.
+// Ended reports whether the end-of-stream envelope, or the trailer frame of
+// gRPC-Web, was decoded. In gRPC nothing in the body ends a stream.
 func (d *EnvelopeDecoder) Ended() bool { return d.ended }
 
 // Skipped is how many bytes were counted without being decoded.
@@ -173,6 +177,6 @@ func (d *EnvelopeDecoder) limit() uint32 {
 
 func (d *EnvelopeDecoder) violate(k Kind, off int64, detail string) {
 	if d.OnViolation != nil {
-		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
+		d.OnViolation(Violation{Kind: d.Protocol.Kind(k), Off: off, Detail: detail})
 	}
 }

@@ -51,9 +51,13 @@ func feeder(chunks [][]byte, feed func([]byte), after func()) {
 }
 
 func traceEnvelopes(chunks [][]byte, limit uint32) ([]string, []Frame) {
+	return traceEnvelopesOf(Connect, chunks, limit)
+}
+
+func traceEnvelopesOf(p Protocol, chunks [][]byte, limit uint32) ([]string, []Frame) {
 	var t trace
 	var all, held []Frame
-	d := EnvelopeDecoder{Limit: limit, OnViolation: t.violation}
+	d := EnvelopeDecoder{Protocol: p, Limit: limit, OnViolation: t.violation}
 	d.OnFrame = func(f Frame) {
 		held = append(held, f)
 		t.add("frame %d 0x%02x %q", f.Off, f.Flags, f.Payload)
@@ -203,4 +207,41 @@ func assertSplitInvariant(t *testing.T, input []byte, decode func([][]byte) []st
 		}
 		return true
 	})
+}
+
+// traceStatus decodes a status; input has one field a line, "name: value".
+func traceStatus(input []byte) []string {
+	var fields []Field
+	for line := range strings.Lines(string(input)) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		fields = append(fields, Field{Name: name, Value: value})
+	}
+	return traceFields(fields)
+}
+
+func traceFields(fields []Field) []string {
+	var t trace
+	s, ok, violations := DecodeGRPCStatus(fields)
+	for _, v := range violations {
+		t.violation(v)
+	}
+	t.add("status %t %d %q", ok, s.Code, s.Message)
+	for _, e := range s.Entries {
+		t.add("detail %q %q", e.Type, e.Value)
+	}
+	for _, f := range s.Metadata {
+		t.add("metadata %q %q", f.Name, f.Value)
+	}
+	return t.lines
+}
+
+// traceWebTrailers decodes the payload of a trailer frame, and the status in it.
+func traceWebTrailers(payload []byte) []string {
+	var t trace
+	fields, violations := DecodeWebTrailers(payload)
+	for _, v := range violations {
+		t.violation(v)
+	}
+	t.lines = append(t.lines, traceFields(fields)...)
+	return t.lines
 }

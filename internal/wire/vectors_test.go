@@ -16,7 +16,8 @@ const minVectors = 30
 
 // A vector is bytes that come from elsewhere, and what they mean. Its comment
 // has lines "key: value": origin (where the bytes come from), decoder
-// (envelope, line, end-stream, error, response, connect), and where needed
+// (envelope, line, end-stream, error, response, connect, grpc, grpc-web,
+// grpc-status, web-trailers, answer-grpc-web), and where needed
 // limit and methods. In the file input every line is Go-quoted text or
 // hexadecimal bytes; expect holds the trace, without words.
 type vector struct {
@@ -123,6 +124,16 @@ func (v vector) decode(t *testing.T, chunks [][]byte) []string {
 		lines = traceResponses(chunks, limit, strings.Fields(v.header["methods"])...)
 	case "connect":
 		lines = traceConnect(chunks)
+	case "grpc":
+		lines, _ = traceEnvelopesOf(GRPC, chunks, uint32(limit))
+	case "grpc-web":
+		lines, _ = traceEnvelopesOf(GRPCWeb, chunks, uint32(limit))
+	case "grpc-status":
+		lines = traceStatus(v.input)
+	case "web-trailers":
+		lines = traceWebTrailers(v.input)
+	case "answer-grpc-web":
+		lines = traceWebAnswer(chunks)
 	default:
 		t.Fatalf("unknown decoder %q", v.header["decoder"])
 	}
@@ -147,6 +158,34 @@ func traceConnect(chunks [][]byte) []string {
 		OnHead:      func(h Head) { t.add("head %d %d %s", h.Off, h.Status, h.Framing) },
 		OnBody:      envelopes.Feed,
 		OnEnd:       func([]Field) { envelopes.Close(); t.add("end ended %t", envelopes.Ended()) },
+		OnViolation: t.violation,
+	}
+	feeder(chunks, responses.Feed, func() {})
+	responses.Close()
+	return t.lines
+}
+
+// traceWebAnswer decodes a whole gRPC-Web answer over HTTP/1.1: the frames in its
+// body, and the status in the last one, or in the head where no frame has it.
+func traceWebAnswer(chunks [][]byte) []string {
+	var t trace
+	var head Head
+	envelopes := EnvelopeDecoder{Protocol: GRPCWeb, OnViolation: t.violation, OnFrame: func(f Frame) {
+		t.add("frame %d 0x%02x %q", f.Off, f.Flags, f.Payload)
+		if f.Flags == FlagTrailer {
+			t.lines = append(t.lines, traceWebTrailers(f.Payload)...)
+		}
+	}}
+	responses := ResponseDecoder{
+		OnHead: func(h Head) { head = h; t.add("head %d %d %s", h.Off, h.Status, h.Framing) },
+		OnBody: envelopes.Feed,
+		OnEnd: func([]Field) {
+			envelopes.Close()
+			if !envelopes.Ended() {
+				t.lines = append(t.lines, traceFields(head.Fields)...)
+			}
+			t.add("end ended %t", envelopes.Ended())
+		},
 		OnViolation: t.violation,
 	}
 	feeder(chunks, responses.Feed, func() {})

@@ -37,6 +37,73 @@ const (
 	HTTPExtra         Kind = "http.extra-bytes"     // bytes after the last response that nobody asked for
 )
 
+// The breaches of gRPC.
+const (
+	GRPCReservedFlags     Kind = "grpc.reserved-flags" // bits other than 0x01
+	GRPCTruncatedHeader   Kind = "grpc.truncated-header"
+	GRPCTruncatedPayload  Kind = "grpc.truncated-payload"
+	GRPCOverLimit         Kind = "grpc.length-over-limit"
+	GRPCCompressedUnasked Kind = "grpc.compressed-undeclared" // flag 0x01 without grpc-encoding
+	GRPCBadCompression    Kind = "grpc.bad-compression"
+
+	// The status; these are reported for gRPC-Web too.
+	GRPCStatusMissing   Kind = "grpc.status-missing"   // a complete answer without grpc-status
+	GRPCStatusValue     Kind = "grpc.status-value"     // no decimal number from 0 to 16, or with leading zeros
+	GRPCStatusRepeated  Kind = "grpc.status-repeated"  // more than one
+	GRPCMessageEncoding Kind = "grpc.message-encoding" // no percent-encoded UTF-8
+	GRPCMessageRepeated Kind = "grpc.message-repeated" // more than one
+	GRPCMessageOnOK     Kind = "grpc.message-on-ok"    // not empty although the status is 0
+	GRPCDetailsBase64   Kind = "grpc.details-base64"   // grpc-status-details-bin is no base64
+	GRPCDetailsPadded   Kind = "grpc.details-padded"   // it is padded base64
+	GRPCDetailsProto    Kind = "grpc.details-proto"    // it holds no google.rpc.Status
+	GRPCDetailsDisagree Kind = "grpc.details-disagree" // its code or message differs from the status
+	GRPCDetailsOnOK     Kind = "grpc.details-on-ok"    // present although the status is 0
+	GRPCMessageCount    Kind = "grpc.unary-messages"   // an RPC with one answer: none at status 0, or several
+	GRPCUnknownHeader   Kind = "grpc.reserved-name"    // a name with grpc- that the specification does not know
+)
+
+// The breaches of gRPC-Web.
+const (
+	WebReservedFlags     Kind = "grpc-web.reserved-flags"       // flags other than 0x00, 0x01, 0x80 and 0x81
+	WebBytesAfterEnd     Kind = "grpc-web.bytes-after-trailers" // anything after the trailer frame
+	WebTruncatedHeader   Kind = "grpc-web.truncated-header"
+	WebTruncatedPayload  Kind = "grpc-web.truncated-payload"
+	WebOverLimit         Kind = "grpc-web.length-over-limit"
+	WebCompressedUnasked Kind = "grpc-web.compressed-undeclared"
+	WebBadCompression    Kind = "grpc-web.bad-compression"
+	WebTrailersMissing   Kind = "grpc-web.trailers-missing"   // neither a trailer frame nor a status in the headers
+	WebTrailerLine       Kind = "grpc-web.trailer-line"       // no "name: value", or no CRLF at its end
+	WebTrailerCase       Kind = "grpc-web.trailer-case"       // a name that is not in lower case
+	WebTrailerBlankLine  Kind = "grpc-web.trailer-blank-line" // an empty line
+	WebTrailerFolded     Kind = "grpc-web.trailer-folded"     // a line that continues the one before
+	WebHTTPTrailers      Kind = "grpc-web.http-trailers"      // the status stands in HTTP trailers
+)
+
+// The breaches of HTTP/2 (RFC 9113).
+const (
+	H2Preface          Kind = "http2.preface"            // it does not begin with SETTINGS, or speaks something else
+	H2FrameSize        Kind = "http2.frame-size"         // a length that is over the limit, or wrong for its type
+	H2Protocol         Kind = "http2.protocol"           // a frame on a stream where it must not be, or malformed
+	H2Continuation     Kind = "http2.continuation"       // a header block that is interrupted, or does not end
+	H2HeaderBlock      Kind = "http2.header-compression" // no HPACK
+	H2HeaderOverLimit  Kind = "http2.header-over-limit"  // the decoded header list is too large
+	H2PseudoHeader     Kind = "http2.pseudo-header"      // no :status, a repeated, unknown or misplaced one
+	H2FieldName        Kind = "http2.field-name"         // upper case, or no token
+	H2FieldValue       Kind = "http2.field-value"        // control characters, or spaces around it
+	H2ConnectionHeader Kind = "http2.connection-header"  // connection, transfer-encoding and the like
+	H2Trailers         Kind = "http2.trailers"           // trailers without END_STREAM
+	H2Order            Kind = "http2.order"              // DATA before the final HEADERS
+	H2IdleStream       Kind = "http2.idle-stream"        // a frame on a stream that nobody opened
+	H2ClosedStream     Kind = "http2.closed-stream"      // DATA or HEADERS after END_STREAM or RST_STREAM
+	H2FlowControl      Kind = "http2.flow-control"       // more DATA than the window, or a window above 2^31-1
+	H2WindowIncrement  Kind = "http2.window-increment"   // an increment of 0
+	H2Settings         Kind = "http2.settings"           // a value that is not allowed
+	H2Push             Kind = "http2.push"               // PUSH_PROMISE although push is off
+	H2GoAway           Kind = "http2.goaway"             // the last stream id grows
+	H2ContentLength    Kind = "http2.content-length"     // content-length is not the sum of DATA
+	H2Truncated        Kind = "http2.truncated"          // the connection ended inside a frame
+)
+
 // Violation is one breach: what, where, and in words.
 type Violation struct {
 	Kind   Kind

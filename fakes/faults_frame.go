@@ -1,0 +1,120 @@
+package fakes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+
+	"connectrpc.com/connect"
+
+	"assay/internal/wire"
+)
+
+// frameFaults spoil the envelopes of an answer.
+func frameFaults() []faultDecorator {
+	return []faultDecorator{
+		{Fault{
+			ID:     "eos-dropped",
+			Title:  "The end-of-stream envelope of a stream is not sent",
+			Breaks: []string{"connect.stream.end-stream-once"},
+			Source: "bufbuild/connect-rust#140, connectrpc/conformance#1104",
+		}, onFrames(dropEndStream)},
+		{Fault{
+			ID:     "eos-null-error",
+			Title:  "A stream that went well ends in {\"error\":null}",
+			Breaks: []string{"connect.stream.end-stream-error"},
+			Source: "opensandbox-group/OpenSandbox#700",
+		}, onFrames(nullError)},
+		{Fault{
+			ID:     "error-code-number",
+			Title:  "The code of a stream's error is the number of an HTTP status",
+			Breaks: []string{"connect.error.code"},
+			Source: "e2b-dev/E2B#806",
+		}, onFrames(numberCode)},
+		{Fault{
+			ID:     "compressed-undeclared",
+			Title:  "Messages are compressed without a declaration of how",
+			Breaks: []string{"connect.compression.declared-response", "connect.compression.accepted-response"},
+			Source: "mattrobenolt/connect-python#11, seen from the other side",
+		}, onFrames(compressAll)},
+	}
+}
+
+// onFrames puts a decorator around the envelopes of every answer.
+func onFrames(decorate func(frameSink) frameSink) func(*seams, uint64) {
+	return func(s *seams, _ uint64) { s.frames = around(s.frames, decorate) }
+}
+
+// onEndStream changes the last message of every Connect stream that is not
+// compressed.
+func onEndStream(next frameSink, change func(end map[string]json.RawMessage)) frameSink {
+	return frameSinkFunc(func(flags byte, payload []byte) error {
+		if flags != wire.FlagEndStream {
+			return next.frame(flags, payload)
+		}
+		end := map[string]json.RawMessage{}
+		if err := json.Unmarshal(payload, &end); err != nil {
+			return err
+		}
+		change(end)
+		changed, err := json.Marshal(end)
+		if err != nil {
+			return err
+		}
+		return next.frame(flags, changed)
+	})
+}
+
+// dropEndStream forgets the last envelope of every stream.
+func dropEndStream(next frameSink) frameSink {
+	return frameSinkFunc(func(flags byte, payload []byte) error {
+		if flags&wire.FlagEndStream != 0 {
+			return nil
+		}
+		return next.frame(flags, payload)
+	})
+}
+
+// nullError writes out that there was no error.
+func nullError(next frameSink) frameSink {
+	return onEndStream(next, func(end map[string]json.RawMessage) {
+		if end["error"] == nil {
+			end["error"] = json.RawMessage("null")
+		}
+	})
+}
+
+// numberCode writes the HTTP status of a code in its place.
+func numberCode(next frameSink) frameSink {
+	return onEndStream(next, func(end map[string]json.RawMessage) {
+		var e map[string]any
+		if json.Unmarshal(end["error"], &e) != nil || e["code"] == nil {
+			return
+		}
+		number := 500
+		if e["code"] == connect.CodeNotFound.String() {
+			number = 404
+		}
+		e["code"] = number
+		end["error"], _ = json.Marshal(e) // made of decoded JSON, so it can be encoded
+	})
+}
+
+// compressAll compresses what is not.
+func compressAll(next frameSink) frameSink {
+	return frameSinkFunc(func(flags byte, payload []byte) error {
+		if flags != 0 {
+			return next.frame(flags, payload)
+		}
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := w.Write(payload)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		return next.frame(wire.FlagCompressed, b.Bytes())
+	})
+}

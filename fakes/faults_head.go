@@ -1,0 +1,196 @@
+package fakes
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// heldOpen is how long a body stays open that ends late: far beyond any round
+// trip, and short enough for a test.
+const heldOpen = 2 * time.Second
+
+// writeLimit is a limit for whole answers that streams outlive.
+const writeLimit = 700 * time.Millisecond
+
+// headFaults spoil the head of an answer, or when it ends.
+func headFaults() []faultDecorator {
+	return []faultDecorator{
+		{Fault{
+			ID:     "error-as-200",
+			Title:  "Unary errors have HTTP status 200",
+			Breaks: []string{"connect.unary.error-not-200"},
+			Source: "gateways that answer every outcome with 200, as gRPC does",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				return http.StatusOK
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "error-as-500",
+			Title:  "Unary errors have HTTP status 500, whatever their code",
+			Breaks: []string{"connect.unary.error-status"},
+			Source: "e2b-dev/infra#3628",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				return http.StatusInternalServerError
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "error-as-text",
+			Title:  "Unary errors are text/plain",
+			Breaks: []string{"connect.unary.error-content-type", "process.signal.not-found"},
+			Source: "e2b-dev/E2B#806",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				h.Set("Content-Type", "text/plain; charset=utf-8")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "allow-missing",
+			Title:  "HTTP 405 does not name the allowed methods",
+			Breaks: []string{"connect.route.allow"},
+			Source: "RFC 9110 15.5.6, which hand-written routers forget; connectrpc/conformance does not test it",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			h.Del("Allow")
+			return status
+		})},
+		{Fault{
+			ID:     "reserved-header",
+			Title:  "Answers have a header in the name space of the Connect protocol",
+			Breaks: []string{"connect.metadata.reserved-names"},
+			Source: "a mutant that connectrpc/conformance lets live",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if isProcedure(r.URL.Path) {
+				h.Set("Connect-Served-By", "gateway-1")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "http-trailers",
+			Title:  "Connect streams end in HTTP trailers",
+			Breaks: []string{"connect.route.no-http-trailers"},
+			Source: "gateways that serve gRPC and Connect by one writer",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if isConnectStream(r) {
+				h.Set(http.TrailerPrefix+"Grpc-Status", "0")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "output-buffered",
+			Title:  "A stream is sent when its buffer is full, or at its end",
+			Breaks: []string{"connect.stream.flushed"},
+			Source: "a mutant that connectrpc/conformance lets live; buffering proxies",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if isConnectStream(r) {
+				w = unflushed{w}
+			}
+			next.ServeHTTP(w, r)
+		})},
+		{Fault{
+			ID:     "body-held-open",
+			Title:  "The body of a stream ends 2 s after its end-of-stream envelope",
+			Breaks: []string{"connect.stream.prompt-end"},
+			Source: "a mutant that connectrpc/conformance lets live; moby/moby#9860",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			next.ServeHTTP(w, r)
+			if !isConnectStream(r) {
+				return
+			}
+			over := make(chan struct{})
+			stop := wallClock{}.AfterFunc(heldOpen, func() { close(over) })
+			defer stop()
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		})},
+		{Fault{
+			ID:     "write-timeout",
+			Title:  "Every answer is cut off 0.7 s after its request",
+			Breaks: []string{"http.message.complete"},
+			Source: "connectrpc/connectrpc.com#178: http.Server.WriteTimeout",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeLimit))
+			next.ServeHTTP(w, r)
+		})},
+	}
+}
+
+// onAnswer puts something around the handling of every request.
+func onAnswer(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*seams, uint64) {
+	return func(s *seams, _ uint64) {
+		s.front = around(s.front, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
+		})
+	}
+}
+
+// onHead changes the header of every answer before it is sent, and its status.
+func onHead(change func(r *http.Request, h http.Header, status int) int) func(*seams, uint64) {
+	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		head := &headWriter{ResponseWriter: w, change: func(h http.Header, status int) int { return change(r, h, status) }}
+		next.ServeHTTP(head, r)
+		if !head.done {
+			head.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// headWriter changes the head of an answer once, when it is sent.
+type headWriter struct {
+	http.ResponseWriter
+	change func(http.Header, int) int
+	done   bool
+}
+
+func (w *headWriter) WriteHeader(status int) {
+	if !w.done {
+		w.done = true
+		status = w.change(w.Header(), status)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *headWriter) Write(p []byte) (int, error) {
+	if !w.done {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written.
+func (w *headWriter) Flush() {
+	if !w.done {
+		w.WriteHeader(http.StatusOK)
+	}
+	// An error shows again at the next write.
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// unflushed keeps what is written until it must go.
+type unflushed struct{ http.ResponseWriter }
+
+// Flush does nothing.
+func (unflushed) Flush() {}
+
+// Unwrap is for http.ResponseController.
+func (w unflushed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// isUnaryError reports whether an answer is a unary error of an RPC.
+func isUnaryError(h http.Header, status int) bool {
+	return status >= 400 && h.Get("Content-Type") == "application/json"
+}
+
+// isConnectStream reports whether a request is for a stream of the Connect
+// protocol.
+func isConnectStream(r *http.Request) bool {
+	return strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/connect+")
+}

@@ -1,0 +1,159 @@
+package fakes
+
+import (
+	"bytes"
+	"sync"
+
+	"assay/fakes/virtual"
+)
+
+// dropEvery is one in how many lines line-dropped drops.
+const dropEvery = 1000
+
+// scanLimit is the longest line that a scanner with a fixed buffer reads: that
+// of bufio.Scanner.
+const scanLimit = 64 << 10
+
+// outputFaults lose output between a process and the fan-out.
+func outputFaults() []faultDecorator {
+	return []faultDecorator{
+		{Fault{
+			ID:     "tail-lost",
+			Title:  "Output of more than 64 KiB loses what is beyond the last full 64 KiB when the process exits",
+			Breaks: []string{"process.output.complete"},
+			Source: "e2b-dev/E2B#170",
+		}, onOutput(func(next output, _ uint64) output { return &lossyTail{output: next} })},
+		{Fault{
+			ID:     "last-line-lost",
+			Title:  "A last line without a newline is not sent",
+			Breaks: []string{"process.output.complete", "process.output.exact"},
+			Source: "opensandbox-group/OpenSandbox#148",
+		}, onOutput(func(next output, _ uint64) output { return &wholeLines{output: next} })},
+		{Fault{
+			ID:     "long-line-lost",
+			Title:  "Nothing is read any more after a line of more than 64 KiB",
+			Breaks: []string{"process.output.complete"},
+			Source: "e2b-dev/infra#129: a scanner with a fixed buffer",
+		}, onOutput(func(next output, _ uint64) output { return &scanner{output: next} })},
+		{Fault{
+			ID:     "line-dropped",
+			Title:  "One line in 1,000 is dropped",
+			Breaks: []string{"process.output.complete", "commands.stream.output"},
+			Source: "e2b-dev/infra#3344: dropping on a full buffer",
+		}, onOutput(func(next output, seed uint64) output { return &lossyLines{output: next, count: seed % dropEvery} })},
+	}
+}
+
+// onOutput puts a decorator around the output of every process.
+func onOutput(decorate func(next output, seed uint64) output) func(*seams, uint64) {
+	return func(s *seams, seed uint64) {
+		s.output = around(s.output, func(next output) output { return decorate(next, seed) })
+	}
+}
+
+// lossyBlock is the size of the buffer that a lossy gateway forgets to empty:
+// the usual size of a pipe.
+const lossyBlock = 64 << 10
+
+// lossyTail passes the first block of stdout on as it comes, and after it only
+// full blocks. What is left when the process exits is lost: with 200 kB the
+// last 3,392 bytes.
+type lossyTail struct {
+	output
+	mu     sync.Mutex // several processes may hold one output
+	passed int
+	held   []byte
+}
+
+func (l *lossyTail) write(s virtual.Stream, p []byte) {
+	if s != virtual.Stdout {
+		l.output.write(s, p)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := min(len(p), lossyBlock-l.passed); n > 0 {
+		l.output.write(s, p[:n])
+		l.passed += n
+		p = p[n:]
+	}
+	l.held = append(l.held, p...)
+	if full := len(l.held) / lossyBlock * lossyBlock; full > 0 {
+		l.output.write(s, l.held[:full])
+		l.held = append([]byte(nil), l.held[full:]...)
+	}
+}
+
+// wholeLines passes on what ends with a newline.
+type wholeLines struct {
+	output
+	mu   sync.Mutex
+	held [virtual.PTY + 1][]byte
+}
+
+func (l *wholeLines) write(s virtual.Stream, p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[s] = append(l.held[s], p...)
+	if n := bytes.LastIndexByte(l.held[s], '\n') + 1; n > 0 {
+		l.output.write(s, l.held[s][:n])
+		l.held[s] = append([]byte(nil), l.held[s][n:]...)
+	}
+}
+
+// scanner goes blind at a line that does not fit its buffer.
+type scanner struct {
+	output
+	mu    sync.Mutex
+	line  [virtual.PTY + 1]int // length of the line so far
+	blind [virtual.PTY + 1]bool
+}
+
+func (l *scanner) write(s virtual.Stream, p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(p) > 0 && !l.blind[s] {
+		n := bytes.IndexByte(p, '\n') + 1
+		piece := p
+		if n > 0 {
+			piece = p[:n]
+		}
+		if l.line[s]+len(piece) > scanLimit {
+			l.blind[s] = true
+			return
+		}
+		l.output.write(s, piece)
+		if l.line[s] += len(piece); n > 0 {
+			l.line[s] = 0
+		}
+		p = p[len(piece):]
+	}
+}
+
+// lossyLines counts the newlines of stdout and drops every dropEvery-th line.
+type lossyLines struct {
+	output
+	mu    sync.Mutex
+	count uint64
+}
+
+func (l *lossyLines) write(s virtual.Stream, p []byte) {
+	if s != virtual.Stdout {
+		l.output.write(s, p)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := make([]byte, 0, len(p))
+	for line := range bytes.Lines(p) {
+		if line[len(line)-1] == '\n' {
+			if l.count++; l.count%dropEvery == 0 {
+				continue
+			}
+		}
+		kept = append(kept, line...)
+	}
+	if len(kept) > 0 {
+		l.output.write(s, kept)
+	}
+}

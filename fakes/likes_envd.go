@@ -1,0 +1,205 @@
+package fakes
+
+import "slices"
+
+// envdDeviations are where the E2B daemon bends the protocols, or has them
+// otherwise than the reference. It is built on connect-go and net/http, and much
+// of this is theirs.
+func envdDeviations() []deviationDecorator {
+	return slices.Concat(envdSurfaces(), envdRequests(), envdAnswers(), envdProcesses(), envdErrors())
+}
+
+// envdSurfaces are what the daemon has and has not.
+func envdSurfaces() []deviationDecorator {
+	return []deviationDecorator{
+		{Deviation{
+			ID:    "http-1-only",
+			Title: "HTTP/2 is not spoken: its preface is answered with HTTP 405, and the connection ends",
+		}, func(s *seams, o *Options) {
+			o.HTTP = []string{"1.1"}
+			s.front = around(s.front, refusePreface)
+		}},
+		{Deviation{
+			ID:    "no-alias",
+			Title: "There is no NDJSON alias",
+		}, func(s *seams, _ *Options) { s.without.commands = true }},
+		{Deviation{
+			ID:    "no-probe",
+			Title: "There is no service to probe",
+		}, func(s *seams, _ *Options) { s.without.probe = true }},
+		{Deviation{
+			ID:    "metrics-json",
+			Title: "/metrics is a JSON object about the machine",
+		}, func(s *seams, _ *Options) { s.metrics = machineMetrics }},
+		{Deviation{
+			ID:    "health-empty-type",
+			Title: "The health check has an empty Content-Type, checks the user, and needs no GET",
+		}, func(s *seams, _ *Options) { s.front = around(s.front, envdHealth) }},
+		{Deviation{
+			ID:    "grpc-over-http-1",
+			Title: "gRPC is served over HTTP/1.1, with its status in chunked trailers",
+			Rules: []string{"grpc.route.http2-only"},
+		}, func(s *seams, _ *Options) { s.lax.grpcOverHTTP1 = true }},
+		{Deviation{
+			ID:    "grpc-unknown-method-404",
+			Title: "An unknown method is HTTP 404 in text, over gRPC and gRPC-Web too",
+			Rules: []string{"grpc.response.http-200"},
+		}, func(s *seams, _ *Options) { s.lax.plainNotFound = true }},
+		{Deviation{
+			ID:    "unknown-verb-without-allow",
+			Title: "HTTP 405 for a verb that HTTP does not know has no Allow",
+			Rules: []string{"connect.route.allow"},
+		}, func(s *seams, _ *Options) { s.lax.bareUnknownVerbs = true }},
+	}
+}
+
+// envdRequests are how the daemon reads requests.
+func envdRequests() []deviationDecorator {
+	return []deviationDecorator{
+		{Deviation{
+			ID:    "plain-types-only",
+			Title: "A content type with another parameter than charset=utf-8 is answered with HTTP 415",
+		}, func(s *seams, _ *Options) { s.lax.plainTypesOnly = true }},
+		{Deviation{
+			ID:    "exact-encodings",
+			Title: "The names of encodings are known in small letters only",
+		}, func(s *seams, _ *Options) { s.lax.exactEncodings = true }},
+		{Deviation{
+			ID:    "request-end-stream-taken",
+			Title: "An end-of-stream envelope ends a request",
+			Rules: []string{"connect.stream.request-end-stream-bit"},
+		}, func(s *seams, _ *Options) { s.lax.endStreamInRequest = true }},
+		{Deviation{
+			ID:    "flags-internal",
+			Title: "Reserved bits of an envelope are an internal error",
+		}, func(s *seams, _ *Options) { s.lax.flagsInternal = true }},
+		{Deviation{
+			ID:    "empty-json-taken",
+			Title: "An envelope without payload is the empty message, in JSON too",
+		}, func(s *seams, _ *Options) { s.lax.emptyJSON = true }},
+		{Deviation{
+			ID:    "unlimited-messages",
+			Title: "A message may have any length; one that is not there is invalid_argument",
+		}, func(s *seams, _ *Options) { s.lax.unlimited = true }},
+		{Deviation{
+			ID:    "cut-request-canceled",
+			Title: "A request whose connection ends before its declared length is canceled",
+		}, func(s *seams, _ *Options) { s.lax.cutIsCanceled = true }},
+		{Deviation{
+			ID:    "timeouts-signed",
+			Title: "A timeout of zero or below ends the stream at once, while the process is started and runs without limit; a plus sign is taken",
+			Rules: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
+		}, func(s *seams, _ *Options) { s.lax.signedTimeouts = true }},
+		{Deviation{
+			ID:    "timeout-not-for-reading",
+			Title: "A timeout does not end the wait for the rest of a request",
+		}, func(s *seams, _ *Options) { s.lax.patientBodies = true }},
+		{Deviation{
+			ID:    "keepalive-zero-crashes",
+			Title: "A keepalive interval of zero or below ends the daemon",
+			Rules: []string{"process.keepalive.zero"},
+		}, func(s *seams, _ *Options) { s.front = around(s.front, s.crashOnKeepalive) }},
+	}
+}
+
+// envdAnswers are the form of the daemon's answers.
+func envdAnswers() []deviationDecorator {
+	return []deviationDecorator{
+		{Deviation{
+			ID:    "token-error-number",
+			Title: "A missing token is HTTP 401 with the number 401 for a code, on streams and for every protocol too",
+			Rules: []string{"connect.error.code", "connect.stream.status-200", "grpc.response.http-200"},
+		}, func(s *seams, o *Options) { s.front = around(s.front, numberedTokenError(o.Token)) }},
+		{Deviation{
+			ID:    "answers-as-asked",
+			Title: "A compressed request is answered compressed, and gzip is chosen wherever it is listed",
+			Rules: []string{
+				"connect.compression.unary-accepted", "connect.compression.accepted-response",
+				"connect.compression.preference", "connect.compression.identity-acceptable",
+			},
+		}, func(s *seams, _ *Options) { s.lax.answersAsAsked = true }},
+		{Deviation{
+			ID:    "empty-encoding-header",
+			Title: "The refusal of an encoding on a stream has an empty Connect-Content-Encoding",
+			Rules: []string{"connect.compression.content-encoding"},
+		}, func(s *seams, _ *Options) { s.lax.emptyEncodingHeader = true }},
+		{Deviation{
+			ID:    "grpc-codes-of-connect",
+			Title: "Malformed gRPC requests are invalid_argument",
+		}, func(s *seams, _ *Options) { s.lax.connectCodes = true }},
+	}
+}
+
+// envdProcesses are how the daemon treats processes and their output.
+func envdProcesses() []deviationDecorator {
+	return []deviationDecorator{
+		{Deviation{
+			ID:    "output-in-pieces",
+			Title: "Output is sent as it is read, not line by line",
+			Rules: []string{"commands.stream.line-per-event"},
+		}, func(s *seams, _ *Options) { s.hubs.pieces = true }},
+		{Deviation{
+			ID:    "output-in-step",
+			Title: "A subscriber that does not read stalls the others, and in the end the process",
+			Rules: []string{"connect.stream.slow-reader", "process.connect.slow-reader"},
+		}, func(s *seams, _ *Options) { s.hubs.lockStep = true }},
+		{Deviation{
+			ID:    "tag-lookup-stops",
+			Title: "The search for a tag ends at the first process with another one",
+			Rules: []string{"process.tag.selects"},
+		}, func(s *seams, _ *Options) { s.processes.tagLookupStops = true }},
+		{Deviation{
+			ID:    "listed-until-drained",
+			Title: "A process that has exited is listed until nobody holds its output any more",
+		}, func(s *seams, _ *Options) { s.processes.liveUntilDrained = true }},
+		{Deviation{
+			ID:    "list-unordered",
+			Title: "List is in no order",
+		}, func(s *seams, _ *Options) { s.table = around(s.table, shuffled) }},
+		{Deviation{
+			ID:    "term-cuts-output",
+			Title: "After SIGTERM nobody waits for output that children still hold",
+			Rules: []string{"process.output.complete"},
+		}, func(s *seams, _ *Options) { s.table = around(s.table, hastyTerm) }},
+		{Deviation{
+			ID:    "grpc-timeout-spares",
+			Title: "The timeout of a gRPC call ends the call and leaves the process running",
+			Rules: []string{"grpc.timeout.nothing-left"},
+		}, func(s *seams, _ *Options) {
+			s.spares = func(protocol string) bool { return protocol != connectName }
+		}},
+		{Deviation{
+			ID:    "terminal-size-wraps",
+			Title: "Of the width and height of a terminal the low 16 bits are taken",
+		}, func(s *seams, _ *Options) { s.processes.sizesWrap = true }},
+	}
+}
+
+// envdErrors are the codes that the daemon gives.
+func envdErrors() []deviationDecorator {
+	return []deviationDecorator{
+		{Deviation{
+			ID:    "selector-missing-unimplemented",
+			Title: "A missing selector, signal or input is unimplemented",
+			Rules: []string{"process.selector.code"},
+		}, onDaemonErrors(missingUnimplemented)},
+		{Deviation{
+			ID:    "input-error-internal",
+			Title: "Input that cannot be taken is an internal error, and so is a size for what is no terminal",
+			Rules: []string{"process.input.refused-code"},
+		}, onDaemonErrors(inputInternal)},
+		{Deviation{
+			ID:    "close-terminal-unknown",
+			Title: "CloseStdin of a terminal is an unknown error",
+		}, onDaemonErrors(closeUnknown)},
+		{Deviation{
+			ID:    "stream-input-unknown",
+			Title: "A message of StreamInput that cannot be read is an unknown error",
+		}, onDaemonErrors(streamInputUnknown)},
+		{Deviation{
+			ID:    "data-before-start-cuts",
+			Title: "StreamInput with data before start cuts the connection without an answer",
+			Rules: []string{"process.stream-input.start-first"},
+		}, onDaemonErrors(dataBeforeStartCuts)},
+	}
+}

@@ -1,0 +1,238 @@
+package osproc_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/fakes/osproc"
+	"assay/fakes/virtual"
+)
+
+// patience is how long a step may take; it only passes when something is broken.
+const patience = 30 * time.Second
+
+// row is one script and what both kinds of processes must make of it.
+type row struct {
+	name  string
+	argv  []string // default: /bin/sh -c text
+	text  string
+	env   map[string]string
+	stdin bool
+	pty   *virtual.Size
+	steps []step
+
+	out    string // stdout, or all output of a terminal
+	err    string // a pattern for all of stderr; "" is no stderr at all
+	code   int
+	signal syscall.Signal
+	strip  string // a pattern of what is not compared
+}
+
+// step is one thing that is done to the process.
+type step struct {
+	await  string // first, wait until the output holds this once more, after what earlier steps waited for
+	write  string
+	close  bool
+	signal syscall.Signal
+	resize *virtual.Size
+	hangup bool
+	exited bool // first, wait for the end of the process itself
+}
+
+// process is what both kinds have in common.
+type process interface {
+	PID() uint32
+	Exited() <-chan struct{}
+	Drained() <-chan struct{}
+	Status() virtual.Status
+	Write(ctx context.Context, b []byte) error
+	CloseStdin()
+	Signal(sig syscall.Signal) error
+	Resize(to virtual.Size) error
+	Hangup()
+}
+
+var (
+	_ process = (*virtual.Process)(nil)
+	_ process = (*osproc.Process)(nil)
+)
+
+// kind is one kind of processes.
+type kind struct {
+	name  string
+	start func(spec virtual.Spec) (process, error)
+	end   func()
+}
+
+func kinds(t *testing.T) []kind {
+	t.Helper()
+	v := virtual.New(virtual.Options{})
+	o := osproc.New(osproc.Options{})
+	t.Cleanup(o.KillAll)
+	t.Cleanup(v.KillAll)
+	return []kind{
+		{"virtual", func(spec virtual.Spec) (process, error) { return v.Start(spec) }, v.KillAll},
+		{"os", func(spec virtual.Spec) (process, error) { return o.Start(spec) }, o.KillAll},
+	}
+}
+
+// screen collects output.
+type screen struct {
+	mu      sync.Mutex
+	out     bytes.Buffer
+	err     bytes.Buffer
+	changed chan struct{}
+}
+
+func (s *screen) output(stream virtual.Stream, p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stream == virtual.Stderr {
+		s.err.Write(p)
+	} else {
+		s.out.Write(p)
+	}
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// await waits until the output from an offset on holds text, and says where that ends.
+func (s *screen) await(from int, text string) (int, error) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		s.mu.Lock()
+		got := s.out.String()
+		if at := strings.Index(got[from:], text); at >= 0 {
+			s.mu.Unlock()
+			return from + at + len(text), nil
+		}
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-limit.C:
+			return 0, fmt.Errorf("output is %q and never has %q after %d bytes", got, text, from)
+		}
+	}
+}
+
+func (r row) run(t *testing.T, k kind, dir string) {
+	t.Helper()
+	argv := r.argv
+	if argv == nil {
+		argv = []string{"/bin/sh", "-c", r.text}
+	}
+	s := &screen{}
+	p, err := k.start(virtual.Spec{Argv: argv, Env: r.env, Dir: dir, Stdin: r.stdin, PTY: r.pty, Output: s.output})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for i, st := range r.steps {
+		if at, err = st.do(p, s, at); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	select {
+	case <-p.Drained():
+	case <-time.After(patience):
+		t.Fatalf("does not end; so far %q, stderr %q", s.out.String(), s.err.String())
+	}
+	out, errText := s.out.String(), s.err.String()
+	if r.strip != "" {
+		out = regexp.MustCompile(r.strip).ReplaceAllString(out, "")
+	}
+	if out != r.out {
+		t.Errorf("output\n got %q\nwant %q", out, r.out)
+	}
+	if r.err == "" && errText != "" || !regexp.MustCompile("^(?:"+r.err+")$").MatchString(errText) {
+		t.Errorf("stderr %q does not match %q", errText, r.err)
+	}
+	if got, want := p.Status(), (virtual.Status{Code: r.code, Signal: r.signal}); got != want {
+		t.Errorf("ended with %+v, want %+v", got, want)
+	}
+}
+
+func (st step) do(p process, s *screen, at int) (int, error) {
+	if st.await != "" {
+		var err error
+		if at, err = s.await(at, st.await); err != nil {
+			return at, err
+		}
+	}
+	if st.exited {
+		select {
+		case <-p.Exited():
+		case <-time.After(patience):
+			return at, fmt.Errorf("the process does not end")
+		}
+	}
+	if st.write != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := p.Write(ctx, []byte(st.write)); err != nil {
+			return at, fmt.Errorf("write %q: %w", st.write, err)
+		}
+	}
+	switch {
+	case st.close:
+		p.CloseStdin()
+	case st.signal != 0:
+		return at, p.Signal(st.signal)
+	case st.resize != nil:
+		return at, p.Resize(*st.resize)
+	case st.hangup:
+		p.Hangup()
+	}
+	return at, nil
+}
+
+// TestBothKindsOfProcessesAgree runs every row as a virtual and as a real process.
+func TestBothKindsOfProcessesAgree(t *testing.T) {
+	if real, err := filepath.EvalSymlinks("/bin/sh"); err != nil || filepath.Base(real) != "dash" {
+		t.Skipf("SKIPPED: /bin/sh is %q, not dash: the two kinds are not compared", real)
+	}
+	if _, err := os.Stat("/dev/ptmx"); err != nil {
+		t.Skip("SKIPPED: no pseudo-terminals here")
+	}
+	rows := allRows()
+	terminals := 0
+	for _, r := range rows {
+		if r.pty != nil {
+			terminals++
+		}
+	}
+	if len(rows) < 60 || terminals < 15 {
+		t.Errorf("%d rows, %d on a terminal; want at least 60 and 15", len(rows), terminals)
+	}
+	both := kinds(t)
+	t.Run("rows", func(t *testing.T) {
+		for _, k := range both {
+			for _, r := range rows {
+				t.Run(k.name+"/"+r.name, func(t *testing.T) {
+					t.Parallel()
+					dir := "/tmp" // every virtual system has its own
+					if k.name == "os" {
+						dir = t.TempDir()
+					}
+					r.run(t, k, dir)
+				})
+			}
+		}
+	})
+}

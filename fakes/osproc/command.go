@@ -1,0 +1,184 @@
+package osproc
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"assay/fakes/virtual"
+)
+
+// fallbackPath is PATH where this program has none.
+const fallbackPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// shell runs what cannot be run by itself.
+const shell = "/bin/sh"
+
+// command is what exec is asked for.
+type command struct {
+	file string
+	argv []string
+	env  []string
+	dir  string
+}
+
+// prepare finds the program and makes its environment. Its error is a [*virtual.SpawnError] about the directory.
+func (s *System) prepare(spec virtual.Spec) (command, error) {
+	name, home := s.account(spec.User)
+	dir := spec.Dir
+	if !path.IsAbs(dir) {
+		dir = path.Join(home, dir)
+	}
+	dir = path.Clean(dir)
+	if err := checkDir(dir); err != nil {
+		return command{}, err
+	}
+	env := map[string]string{"PATH": hostPath(), "HOME": home, "USER": name, "LOGNAME": name, "E2B_SANDBOX": "true"}
+	if spec.PTY != nil {
+		env["TERM"] = virtual.DefaultTerm
+	}
+	maps.Copy(env, spec.Env)
+	c := command{argv: slices.Clone(spec.Argv), dir: dir}
+	if len(c.argv) == 0 {
+		c.argv = []string{""}
+	}
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		c.env = append(c.env, k+"="+env[k])
+	}
+	file, err := lookPath(c.argv[0], env["PATH"], dir)
+	if err != nil {
+		return c.failing(err), nil
+	}
+	c.file = file
+	return c, nil
+}
+
+func hostPath() string {
+	if p := os.Getenv("PATH"); p != "" {
+		return p
+	}
+	return fallbackPath
+}
+
+// account is the name and the home of a user. It grants and takes no rights: processes run as this program's own user.
+func (s *System) account(name string) (user, home string) {
+	home = s.options.Home
+	self := currentUser()
+	if name == "" {
+		name = self.Username
+	}
+	switch {
+	case home != "":
+		return name, home
+	case name == self.Username:
+		return name, self.HomeDir
+	}
+	if known := lookupUser(name); known != "" {
+		return name, known
+	}
+	return name, self.HomeDir
+}
+
+func currentUser() user.User {
+	u, err := user.Current()
+	if err != nil {
+		return user.User{Username: "root", HomeDir: "/"}
+	}
+	return *u
+}
+
+// lookupUser is the home of a user of the host; "" without one that exists.
+func lookupUser(name string) string {
+	u, err := user.Lookup(name)
+	if err != nil || checkDir(u.HomeDir) != nil {
+		return ""
+	}
+	return u.HomeDir
+}
+
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return &virtual.SpawnError{Reason: "permission denied"}
+	case err != nil:
+		return &virtual.SpawnError{Reason: fmt.Sprintf("cwd '%s' does not exist", dir)}
+	case !info.IsDir():
+		return &virtual.SpawnError{Reason: "not a directory"}
+	}
+	return nil
+}
+
+// lookPath finds an executable file, in the directories of a PATH when the name has no slash. Its error is an errno.
+func lookPath(name, dirs, dir string) (string, error) {
+	if name == "" {
+		return "", syscall.ENOENT
+	}
+	if strings.Contains(name, "/") {
+		file := absolute(dir, name)
+		return file, executable(file)
+	}
+	failure := error(syscall.ENOENT)
+	for in := range strings.SplitSeq(dirs, ":") {
+		file := path.Join(absolute(dir, in), name)
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if errors.Is(err, syscall.EACCES) {
+			failure = err
+		}
+	}
+	return "", failure
+}
+
+func absolute(dir, name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return dir + "/" + name
+}
+
+func executable(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return syscall.EACCES
+	case err != nil:
+		return syscall.ENOENT
+	case !info.Mode().IsRegular():
+		return syscall.EACCES
+	}
+	return unix.Access(file, unix.X_OK)
+}
+
+// failing is a process that says why the command cannot be run, and ends as a shell that tried: 127 for not found, else 126.
+func (c command) failing(err error) command {
+	code, reason := 126, "Permission denied"
+	var no syscall.Errno
+	switch {
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
+		code, reason = 127, "not found"
+	case errors.Is(err, syscall.EACCES):
+	case errors.As(err, &no):
+		reason = strings.ToUpper(no.Error()[:1]) + no.Error()[1:]
+	}
+	return c.shell("-c", `printf '%s\n' "$1" >&2; exit "$2"`, "sh", fmt.Sprintf("sh: 1: %s: %s", c.argv[0], reason), strconv.Itoa(code))
+}
+
+// asScript is a text file without #!, which exec refuses and a shell reads.
+func (c command) asScript() command { return c.shell(append([]string{c.file}, c.argv[1:]...)...) }
+
+func (c command) shell(args ...string) command {
+	c.file, c.argv = shell, append([]string{shell}, args...)
+	return c
+}

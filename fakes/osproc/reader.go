@@ -1,0 +1,121 @@
+package osproc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/fakes/virtual"
+)
+
+// capacity is more than a pipe (64 KiB) or a terminal (some 68 KiB) holds: what a process wrote before its end is within so many bytes of what
+// is read after it.
+const capacity = 128 << 10
+
+// reader hands one stream to Output.
+type reader struct {
+	f       *os.File
+	stream  virtual.Stream
+	deliver func(s virtual.Stream, p []byte)
+	size    int
+
+	done chan struct{} // at the end of the stream
+
+	mu      sync.Mutex
+	flushed chan struct{} // closed when what was there at the time of a flush has been delivered; nil when nobody asks
+	last    bool          // the flush is the end
+}
+
+func newReader(f *os.File, stream virtual.Stream, deliver func(s virtual.Stream, p []byte), size int) *reader {
+	if deliver == nil {
+		deliver = func(virtual.Stream, []byte) {}
+	}
+	return &reader{f: f, stream: stream, deliver: deliver, size: size, done: make(chan struct{})}
+}
+
+// run reads to the end: EOF of a pipe, EIO of a terminal that nobody holds any more, or that we have closed.
+func (r *reader) run() {
+	defer close(r.done)
+	defer func() { _ = r.f.Close() }() // it may have been closed by a hangup
+	buf := make([]byte, r.size)
+	for {
+		n, err := r.f.Read(buf)
+		if n > 0 {
+			r.deliver(r.stream, buf[:n])
+		}
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if r.catchUp(buf) {
+				return
+			}
+		case err != nil:
+			return
+		}
+	}
+}
+
+// flush asks the reader to deliver what is there now; with last, to end then. What comes back is closed when that has been done.
+func (r *reader) flush(last bool) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.flushed == nil {
+		r.flushed = make(chan struct{})
+	}
+	r.last = r.last || last
+	_ = r.f.SetReadDeadline(time.Unix(1, 0)) // a closed file: done is closed, or will be
+	return r.flushed
+}
+
+// catchUp answers a flush: it reads without waiting, at most what can have been there. over says that the stream has ended.
+func (r *reader) catchUp(buf []byte) (over bool) {
+	r.mu.Lock()
+	flushed, last := r.flushed, r.last
+	r.flushed = nil
+	_ = r.f.SetReadDeadline(time.Time{})
+	r.mu.Unlock()
+	if flushed != nil {
+		defer close(flushed)
+	}
+	for total := 0; total < capacity; {
+		n, err := r.readNow(buf)
+		if n > 0 {
+			total += n
+			r.deliver(r.stream, buf[:n])
+		}
+		if errors.Is(err, syscall.EAGAIN) {
+			return last
+		}
+		if err != nil {
+			return true
+		}
+	}
+	return last
+}
+
+// readNow is a read that does not wait: EAGAIN when there is nothing, io.EOF at the end.
+func (r *reader) readNow(buf []byte) (n int, err error) {
+	raw, err := r.f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	closed := raw.Read(func(fd uintptr) bool {
+		for {
+			n, err = syscall.Read(int(fd), buf)
+			if !errors.Is(err, syscall.EINTR) {
+				return true
+			}
+		}
+	})
+	switch {
+	case closed != nil:
+		return 0, closed
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}

@@ -1,0 +1,227 @@
+package virtual
+
+import "syscall"
+
+// maxLine is how long an edited line may become, with its newline: Linux's N_TTY_BUF_SIZE. What comes when it is full replaces the last character.
+const maxLine = 4096
+
+// discipline is the line discipline of a terminal: what becomes of a byte that is typed, and of one that is printed. It follows Linux's n_tty.
+// It is pure: no lock, no goroutine, no process. It takes input byte by byte, so no split of the input can matter.
+//
+// Left out: IXOFF, PARMRK, ECHOPRT, VTIME, stopping by ^Z. In raw mode a read returns what there is, at least one byte, as with min 1 time 0.
+type discipline struct {
+	mode   termios
+	line   []byte // what is being edited: not yet to be read
+	ready  []byte // what can be read
+	lines  []int  // canonical mode: how long each line in ready is; one of no bytes is an end of file
+	next   bool   // the next byte is literal
+	paused bool   // ^S: no output
+
+	column int // where the next character is printed
+	start  int // the column where the edited line began
+}
+
+func newDiscipline() discipline { return discipline{mode: defaultTermios()} }
+
+// isControl is the kernel's iscntrl: the bytes above ASCII are printed.
+func isControl(c byte) bool { return c < ' ' || c == 0x7f }
+
+// isWord is the kernel's isalnum (Latin-1) and the underscore: what ^W takes for a word.
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0xc0 && c != 0xd7 && c != 0xf7
+}
+
+// continues holds for the second and later bytes of a character, when the terminal knows of UTF-8.
+func (d *discipline) continues(c byte) bool { return d.mode.in(iUTF8) && c&0xc0 == 0x80 }
+
+// input takes one typed byte. It appends what is echoed to echo and says which signal goes to the foreground process group, 0 for none.
+func (d *discipline) input(c byte, echo []byte) ([]byte, syscall.Signal) {
+	if d.mode.in(iISTRIP) {
+		c &= 0x7f
+	}
+	if d.next {
+		d.next = false
+		return d.literal(c, echo), 0
+	}
+	if d.mode.in(iIXON) && (d.mode.is(c, ccSTART) || d.mode.is(c, ccSTOP)) {
+		d.paused = d.mode.is(c, ccSTOP)
+		return echo, 0
+	}
+	if sig := d.signal(c); sig != 0 {
+		if !d.mode.local(lNOFLSH) {
+			d.flushInput()
+		}
+		if d.mode.in(iIXON) {
+			d.paused = false
+		}
+		if d.mode.local(lECHO) {
+			echo = d.echo(c, echo)
+		}
+		return echo, sig
+	}
+	if d.paused && d.mode.in(iIXON) && d.mode.in(iIXANY) {
+		d.paused = false
+	}
+	switch {
+	case c == '\r' && d.mode.in(iIGNCR):
+		return echo, 0
+	case c == '\r' && d.mode.in(iICRNL):
+		c = '\n'
+	case c == '\n' && d.mode.in(iINLCR):
+		c = '\r'
+	}
+	if d.mode.local(lICANON) {
+		if echo, done := d.edit(c, echo); done {
+			return echo, 0
+		}
+	}
+	return d.plain(c, echo), 0
+}
+
+// signal is what a control character sends.
+func (d *discipline) signal(c byte) syscall.Signal {
+	switch {
+	case !d.mode.local(lISIG):
+	case d.mode.is(c, ccINTR):
+		return sigINT
+	case d.mode.is(c, ccQUIT):
+		return sigQUIT
+	case d.mode.is(c, ccSUSP):
+		return sigTSTP
+	}
+	return 0
+}
+
+// flushInput forgets all that has been typed and not been read.
+func (d *discipline) flushInput() { d.line, d.ready, d.lines, d.next = nil, nil, nil, false }
+
+// edit handles the characters that mean something in canonical mode; done says that c was one.
+func (d *discipline) edit(c byte, echo []byte) (_ []byte, done bool) {
+	extended := d.mode.local(lIEXTEN)
+	switch {
+	case d.mode.is(c, ccERASE):
+		return d.erase(echo, eraseOne), true
+	case d.mode.is(c, ccKILL):
+		return d.kill(echo), true
+	case d.mode.is(c, ccWERASE) && extended:
+		return d.erase(echo, eraseWord), true
+	case d.mode.is(c, ccLNEXT) && extended:
+		d.next = true
+		if d.mode.local(lECHO) && d.mode.local(lECHOCTL) {
+			echo = append(echo, "^\b"...) // the column moves there and back
+		}
+		return echo, true
+	case d.mode.is(c, ccRPRNT) && extended && d.mode.local(lECHO):
+		echo = d.printed('\n', d.echo(c, echo))
+		for _, typed := range d.line {
+			echo = d.echo(typed, echo)
+		}
+		return echo, true
+	case c == '\n':
+		if d.mode.local(lECHO) || d.mode.local(lECHONL) {
+			echo = d.printed(c, echo)
+		}
+		d.add(c)
+		d.finishLine()
+		return echo, true
+	case d.mode.is(c, ccEOF):
+		d.finishLine()
+		return echo, true
+	case d.mode.is(c, ccEOL), d.mode.is(c, ccEOL2) && extended:
+		echo = d.plain(c, echo)
+		d.finishLine()
+		return echo, true
+	}
+	return echo, false
+}
+
+// plain takes a byte that means nothing but itself. A newline is shown as one, also in raw mode.
+func (d *discipline) plain(c byte, echo []byte) []byte {
+	if c != '\n' || !d.mode.local(lECHO) {
+		return d.literal(c, echo)
+	}
+	d.keep(c)
+	return d.printed(c, echo)
+}
+
+// literal takes a byte and shows what it is.
+func (d *discipline) literal(c byte, echo []byte) []byte {
+	if d.mode.local(lECHO) {
+		if len(d.line) == 0 {
+			d.start = d.column
+		}
+		echo = d.echo(c, echo)
+	}
+	d.keep(c)
+	return echo
+}
+
+// keep puts a byte where it is read from.
+func (d *discipline) keep(c byte) {
+	if d.mode.local(lICANON) {
+		d.add(c)
+	} else {
+		d.ready = append(d.ready, c)
+	}
+}
+
+// add puts a byte into the edited line.
+func (d *discipline) add(c byte) {
+	if len(d.line) >= maxLine {
+		d.line = d.line[:maxLine-1]
+	}
+	d.line = append(d.line, c)
+}
+
+// finishLine makes the edited line readable. An empty one is an end of file to who reads it.
+func (d *discipline) finishLine() {
+	d.ready = append(d.ready, d.line...)
+	d.lines = append(d.lines, len(d.line))
+	d.line = nil
+}
+
+// readable says whether a read returns at once.
+func (d *discipline) readable() bool {
+	if d.mode.local(lICANON) {
+		return len(d.lines) > 0
+	}
+	return len(d.ready) > 0
+}
+
+// read takes what one read returns: in canonical mode at most a line. Nothing at all is an end of file; the caller has asked readable.
+func (d *discipline) read(limit, delim int) []byte {
+	whole := len(d.ready)
+	if d.mode.local(lICANON) {
+		whole = d.lines[0]
+	}
+	got := append([]byte(nil), take(d.ready[:whole], limit, delim)...)
+	if d.ready = d.ready[len(got):]; len(d.ready) == 0 {
+		d.ready = nil
+	}
+	if len(d.lines) > 0 {
+		d.lines[0] -= len(got)
+		if len(got) == whole {
+			d.lines = d.lines[1:]
+		}
+	}
+	if len(d.lines) == 0 {
+		d.lines = nil
+	}
+	return got
+}
+
+// set switches modes. What was typed stays: a line in work can be read in raw mode, and raw input is a line in canonical mode.
+func (d *discipline) set(m termios) {
+	was := d.mode.local(lICANON)
+	d.mode = m
+	if is := m.local(lICANON); is != was {
+		d.ready = append(d.ready, d.line...)
+		d.line, d.lines, d.next = nil, nil, false
+		if is && len(d.ready) > 0 {
+			d.lines = []int{len(d.ready)}
+		}
+	}
+	if !m.in(iIXON) {
+		d.paused = false
+	}
+}

@@ -1,0 +1,160 @@
+package virtual
+
+// echo prints a typed byte: control characters as ^X with ECHOCTL, except for the tab.
+func (d *discipline) echo(c byte, to []byte) []byte {
+	if isControl(c) && c != '\t' && d.mode.local(lECHOCTL) {
+		d.column += 2
+		return append(to, '^', c^0x40)
+	}
+	if c == 0xff { // the kernel's escape in its echo buffer: counted whatever the output modes are
+		d.column++
+		return append(to, c)
+	}
+	return d.printed(c, to)
+}
+
+// output prints what a process has written.
+func (d *discipline) output(b, to []byte) []byte {
+	if !d.mode.out(oOPOST) {
+		return append(to, b...)
+	}
+	for _, c := range b {
+		to = d.printed(c, to)
+	}
+	return to
+}
+
+// printed is one byte on its way to the screen.
+func (d *discipline) printed(c byte, to []byte) []byte {
+	if !d.mode.out(oOPOST) {
+		return append(to, c)
+	}
+	if c == '\r' && d.mode.out(oONOCR) && d.column == 0 {
+		return to
+	}
+	if c == '\r' && d.mode.out(oOCRNL) {
+		c = '\n'
+	} else if c == '\n' && d.mode.out(oONLCR) {
+		d.column, d.start = 0, 0
+		return append(to, '\r', '\n')
+	}
+	switch {
+	case c == '\n':
+		if d.mode.out(oONLRT) {
+			d.column = 0
+		}
+		d.start = d.column
+	case c == '\r':
+		d.column, d.start = 0, 0
+	case c == '\t':
+		d.column += 8 - d.column%8
+	case c == '\b':
+		d.column = max(0, d.column-1)
+	case !isControl(c) && !d.continues(c):
+		d.column++
+	}
+	return append(to, c)
+}
+
+// What one character takes away.
+type erasure int
+
+const (
+	eraseOne erasure = iota
+	eraseWord
+	eraseLine
+)
+
+// kill is ^U. Without ECHOK, ECHOKE and ECHOE the line stays on the screen and its end is shown.
+func (d *discipline) kill(to []byte) []byte {
+	switch {
+	case len(d.line) == 0:
+		return to
+	case !d.mode.local(lECHO):
+		d.line = nil
+		return to
+	case d.mode.local(lECHOK) && d.mode.local(lECHOKE) && d.mode.local(lECHOE):
+		return d.erase(to, eraseLine)
+	}
+	d.line = nil
+	to = d.echo(d.mode.cc[ccKILL], to)
+	if d.mode.local(lECHOK) {
+		to = d.printed('\n', to)
+	}
+	return to
+}
+
+// erase takes characters from the end of the edited line and from the screen.
+func (d *discipline) erase(to []byte, what erasure) []byte {
+	seen := false
+	for len(d.line) > 0 {
+		at := len(d.line) - 1
+		for at > 0 && d.continues(d.line[at]) {
+			at--
+		}
+		c := d.line[at]
+		if d.continues(c) {
+			break // half a character stays
+		}
+		if what == eraseWord {
+			if isWord(c) {
+				seen = true
+			} else if seen {
+				break
+			}
+		}
+		d.line = d.line[:at]
+		if d.mode.local(lECHO) {
+			to = d.unecho(c, what, to)
+		}
+		if what == eraseOne {
+			break
+		}
+	}
+	return to
+}
+
+// unecho removes one character from the screen.
+func (d *discipline) unecho(c byte, what erasure, to []byte) []byte {
+	switch {
+	case what == eraseOne && !d.mode.local(lECHOE):
+		return d.echo(d.mode.cc[ccERASE], to)
+	case c == '\t':
+		return d.unechoTab(to)
+	case isControl(c) && !d.mode.local(lECHOCTL):
+		return to // it was not seen
+	case isControl(c):
+		to = d.back(to)
+	}
+	return d.back(to)
+}
+
+// back erases one column.
+func (d *discipline) back(to []byte) []byte {
+	return d.printed('\b', d.printed(' ', d.printed('\b', to)))
+}
+
+// unechoTab moves back over the columns that a tab took, which depends on what stands before it.
+func (d *discipline) unechoTab(to []byte) []byte {
+	columns, afterTab := 0, false
+	for i := len(d.line) - 1; i >= 0 && !afterTab; i-- {
+		switch c := d.line[i]; {
+		case c == '\t':
+			afterTab = true
+		case isControl(c):
+			if d.mode.local(lECHOCTL) {
+				columns += 2
+			}
+		case !d.continues(c):
+			columns++
+		}
+	}
+	if !afterTab {
+		columns += d.start
+	}
+	for range 8 - columns%8 {
+		to = append(to, '\b')
+		d.column = max(0, d.column-1)
+	}
+	return to
+}

@@ -1,0 +1,279 @@
+package virtual
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// interact is the shell of a person: it prompts for each line on stderr, goes on after errors and after ^C, and ends at ^D or exit.
+// On a terminal it controls jobs: each pipeline is a process group, and the one in the foreground gets the keys' signals. bash edits
+// no lines here: the terminal does, as for sh.
+func (sh *shell) interact() {
+	sh.inter = true
+	if sh.p.tty != nil {
+		sh.tty = sh.p.tty
+		sh.regain()
+	} else if sh.bash {
+		sh.complain("cannot set terminal process group (-1): Inappropriate ioctl for device\nbash: no job control in this shell")
+	} else {
+		sh.complain("0: can't access tty; job control turned off")
+	}
+	sh.guard()
+	for !sh.p.dead.Load() && !sh.execed && sh.flow.kind != flowExit {
+		sh.flow = flow{}
+		text, more := sh.readCommand()
+		if sh.flow.kind == flowInterrupt {
+			sh.last = 128 + int(sigINT)
+			_ = sh.p.write(2, []byte("\n"))
+			continue
+		}
+		sh.obey(text)
+		if !more && sh.flow.kind != flowExit {
+			sh.farewell("\n")
+			return
+		}
+	}
+	sh.farewell("")
+}
+
+// complain prints a line about the shell itself.
+func (sh *shell) complain(text string) { _ = sh.p.write(2, []byte(path.Base(sh.name)+": "+text+"\n")) }
+
+// farewell is what the shell says when it ends: sh ends the line of a ^D, bash says how it goes.
+func (sh *shell) farewell(otherwise string) {
+	switch {
+	case sh.execed || sh.p.dead.Load():
+		return
+	case !sh.bash:
+	case sh.login:
+		otherwise = "logout\n"
+	default:
+		otherwise = "exit\n"
+	}
+	_ = sh.p.write(2, []byte(otherwise))
+}
+
+// guard sets the signals as an interactive shell has them: ^C interrupts a command, ^\ and SIGTERM do nothing, unless they are trapped.
+func (sh *shell) guard() {
+	p := sh.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := sh.traps[sigINT]; !ok && !p.ignored.has(sigINT) {
+		p.trapLocked(sigINT)
+	}
+	p.own = 0
+	for _, sig := range []syscall.Signal{sigQUIT, sigTERM} {
+		if _, ok := sh.traps[sig]; !ok {
+			p.own = p.own.with(sig)
+		}
+	}
+}
+
+// interrupt leaves whatever runs for the prompt.
+func (sh *shell) interrupt() {
+	sh.last = 128 + int(sigINT)
+	sh.flow = flow{kind: flowInterrupt}
+}
+
+// obey runs what was read. What cannot be parsed is said, and the shell goes on.
+func (sh *shell) obey(text string) {
+	lines, err := sh.parse(text)
+	for _, line := range lines {
+		sh.stmts(line, false)
+		if sh.stopped() {
+			break
+		}
+	}
+	if err != nil && !sh.stopped() {
+		sh.syntaxError(err)
+		sh.flow = flow{}
+	}
+	if sh.flow.kind == flowInterrupt {
+		_ = sh.p.write(2, []byte("\n"))
+	}
+	sh.above += uint(strings.Count(text, "\n"))
+}
+
+// readCommand prompts and reads up to a complete command. more is false at the end of stdin.
+func (sh *shell) readCommand() (text string, more bool) {
+	var b strings.Builder
+	sh.notices()
+	sh.prompt("PS1")
+	for !sh.p.dead.Load() {
+		line, err := sh.p.readUntil(stop{dead: sh.p.done, intr: sh.p.wake}, 0, maxScript, '\n')
+		b.Write(line)
+		if errors.Is(err, errInterrupted) {
+			if sh.runTraps(); sh.stopped() {
+				return "", true
+			}
+			continue
+		}
+		if err != nil {
+			return b.String(), false
+		}
+		text := b.String()
+		if b.Len() < maxScript {
+			if !strings.HasSuffix(text, "\n") {
+				continue
+			}
+			if _, err := sh.parse(text); syntax.IsIncomplete(err) || continues(text) {
+				sh.prompt("PS2")
+				continue
+			}
+		}
+		return text, true
+	}
+	return "", false
+}
+
+// prompt prints PS1 or PS2.
+func (sh *shell) prompt(name string) {
+	v, ok := sh.vars[name]
+	text := v.value
+	switch {
+	case !ok && name == "PS2":
+		text = "> "
+	case !ok && sh.get("USER") == "root":
+		text = "# "
+	case !ok:
+		text = "$ "
+	}
+	if sh.bash {
+		text = sh.unescapePrompt(text)
+	}
+	if strings.ContainsAny(text, "$`") {
+		text = sh.expandPrompt(text)
+	}
+	_ = sh.p.write(2, []byte(text))
+}
+
+// expandPrompt expands variables, arithmetic and commands in a prompt. What cannot be expanded is printed as it is.
+func (sh *shell) expandPrompt(text string) (expanded string) {
+	var err error
+	defer func() {
+		if guard(&err); err != nil {
+			expanded = text
+		}
+	}()
+	word, err := sh.parser().Document(strings.NewReader(text))
+	if err != nil {
+		return text
+	}
+	status := sh.last
+	expanded, err = expand.Document(sh.config(), word)
+	sh.last = status
+	return expanded
+}
+
+// unescapePrompt is bash's backslashes in a prompt, the common ones.
+func (sh *shell) unescapePrompt(text string) string {
+	dollar := `\$`
+	if sh.get("USER") == "root" {
+		dollar = "#"
+	}
+	dir := sh.dir
+	if rest, ok := strings.CutPrefix(dir, sh.get("HOME")); ok && (rest == "" || rest[0] == '/') {
+		dir = "~" + rest
+	}
+	return strings.NewReplacer(
+		`\$`, dollar, `\u`, sh.get("USER"), `\h`, "sandbox", `\w`, dir, `\W`, path.Base(dir), `\n`, "\n", `\r`, "\r", `\s`, path.Base(sh.name),
+		`\v`, "5.2", `\[`, "", `\]`, "", `\e`, "\x1b", `\a`, "\a", `\\`, `\\`,
+	).Replace(text)
+}
+
+// group makes children a process group of their own, the first one's, where the shell controls jobs.
+func (sh *shell) group(procs []*Process) {
+	if sh.tty != nil {
+		procs[len(procs)-1].pgid.Store(procs[0].pid)
+	}
+}
+
+// yield gives the terminal to a job, regain takes it back.
+func (sh *shell) yield(p *Process) {
+	if sh.tty != nil {
+		sh.tty.setForeground(p.pgid.Load())
+	}
+}
+
+func (sh *shell) regain() {
+	if sh.tty != nil {
+		sh.tty.setForeground(sh.p.pgid.Load())
+	}
+}
+
+// detach takes stdin from a background job: without job control it is empty, with it a read from the terminal stops the job.
+func (sh *shell) detach(p *Process) {
+	switch t := p.terminal(0); {
+	case sh.tty == nil:
+		p.set(0, newFile(null{}))
+	case t != nil && t.out.hold():
+		p.set(0, newFile(stoppedReader{ttyFile{t}}))
+	}
+}
+
+// number names a background job for the notices about it.
+func (sh *shell) number(j *job, st *syntax.Stmt) {
+	j.number = 1
+	for _, other := range sh.jobs {
+		j.number = max(j.number, other.number+1)
+	}
+	var b bytes.Buffer
+	if syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, st) == nil {
+		j.text = b.String()
+	}
+}
+
+// notices tells, before a prompt, of the jobs that have ended.
+func (sh *shell) notices() {
+	kept := sh.jobs[:0]
+	for i, j := range sh.jobs {
+		if !j.last().dead.Load() {
+			kept = append(kept, j)
+			continue
+		}
+		if sh.tty != nil {
+			_ = sh.p.write(2, []byte(j.line(i == len(sh.jobs)-1)))
+		}
+	}
+	clear(sh.jobs[len(kept):])
+	sh.jobs = kept
+}
+
+// jobsBuiltin is jobs: a line for each job.
+func jobsBuiltin(sh *shell, _ []string) int {
+	var b strings.Builder
+	for i, j := range sh.jobs {
+		b.WriteString(j.line(i == len(sh.jobs)-1))
+	}
+	return sh.print(b.String())
+}
+
+// line is a job as dash shows it.
+func (j *job) line(current bool) string {
+	mark := ' '
+	if current {
+		mark = '+'
+	}
+	state := "Running"
+	if p := j.last(); p.dead.Load() {
+		st := p.Status()
+		switch {
+		case st.Signal != 0:
+			if state = signalText(st.Signal); state == "" {
+				state = "Interrupt"
+			}
+		case st.Code != 0:
+			state = fmt.Sprintf("Done(%d)", st.Code)
+		default:
+			state = "Done"
+		}
+	}
+	return fmt.Sprintf("%-33s%s\n", fmt.Sprintf("[%d] %c %s", max(1, j.number), mark, state), j.text)
+}

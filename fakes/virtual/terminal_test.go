@@ -1,0 +1,361 @@
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// screen is a terminal in a test.
+type screen struct {
+	*Process
+	*recorder
+}
+
+func onTerminal(t *testing.T, s *System, argv ...string) screen {
+	t.Helper()
+	rec := &recorder{}
+	p, err := s.Start(Spec{Argv: argv, PTY: &Size{Cols: 80, Rows: 24}, Env: map[string]string{"PS1": "> "}, Output: func(stream Stream, p []byte) {
+		if stream != PTY {
+			t.Errorf("output on stream %v", stream)
+		}
+		rec.output(Stdout, p)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return screen{p, rec}
+}
+
+func (s screen) types(t *testing.T, text string) {
+	t.Helper()
+	if err := s.Write(context.Background(), []byte(text)); err != nil {
+		t.Fatalf("type %q: %v", text, err)
+	}
+}
+
+func TestABlockedScreenStopsTheWriterAndNeitherKeysNorSignals(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	release, entered := make(chan struct{}), make(chan struct{}, 1)
+	var once sync.Once
+	s := system(t)
+	p, err := s.Start(Spec{Argv: []string{"yes"}, PTY: &Size{}, Output: func(Stream, []byte) {
+		once.Do(func() { entered <- struct{}{} })
+		<-release
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := p.Write(ctx, []byte("typed ahead\n")); err != nil {
+		t.Errorf("a key: %v", err)
+	}
+	if err := p.Write(ctx, []byte("\x03")); err != nil {
+		t.Errorf("^C: %v", err)
+	}
+	arrives(t, "exit", p.Exited())
+	if got := p.Status(); got != (Status{Signal: sigINT}) {
+		t.Errorf("ended with %+v", got)
+	}
+	select {
+	case <-p.Drained():
+		t.Error("drained during a delivery")
+	default:
+	}
+	if err := p.Write(ctx, []byte("x")); !errors.Is(err, ErrBrokenPipe) {
+		t.Errorf("a key after the end: %v", err)
+	}
+	close(release)
+	arrives(t, "drain", p.Drained())
+}
+
+func TestNothingIsShownAfterTheDrain(t *testing.T) {
+	for range 200 {
+		s := system(t)
+		var mu sync.Mutex
+		drained := false
+		p, err := s.Start(Spec{Argv: sh("read x"), PTY: &Size{}, Output: func(Stream, []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			if drained {
+				t.Error("output after the drain")
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var typing sync.WaitGroup
+		typing.Go(func() {
+			for p.Write(context.Background(), []byte("a")) == nil {
+				runtime.Gosched()
+			}
+		})
+		if err := p.Write(context.Background(), []byte("x\n")); err != nil {
+			t.Fatal(err)
+		}
+		arrives(t, "drain", p.Drained())
+		mu.Lock()
+		drained = true
+		mu.Unlock()
+		typing.Wait()
+	}
+}
+
+func TestTypingBlocksWhenNobodyReads(t *testing.T) {
+	p := onTerminal(t, system(t), "sleep", "100")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := make(chan error)
+	go func() { done <- p.Write(ctx, bytes.Repeat([]byte("a  line\n"), 20_000)) }()
+	gaveUp := errors.New("gave up")
+	full := func() bool {
+		p.tty.mu.Lock()
+		defer p.tty.mu.Unlock()
+		return len(p.tty.disc.ready) >= pipeSize
+	}
+	for limit := time.Now().Add(patience); !full(); runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatal("the input never becomes full")
+		}
+	}
+	cancel(gaveUp)
+	if err := <-done; !errors.Is(err, gaveUp) {
+		t.Errorf("write ended with %v", err)
+	}
+}
+
+func TestTerminalCallsOnOtherProcesses(t *testing.T) {
+	s := system(t)
+	p, _ := start(t, s, Spec{Argv: []string{"cat"}, Stdin: true})
+	if err := p.Resize(Size{1, 1}); !errors.Is(err, ErrNoTerminal) {
+		t.Errorf("resize without a terminal: %v", err)
+	}
+	p.Hangup() // nothing to take away
+	p.CloseStdin()
+	arrives(t, "drain", p.Drained())
+	q := onTerminal(t, s, "true")
+	arrives(t, "drain", q.Drained())
+	if err := q.Resize(Size{1, 1}); !errors.Is(err, ErrEnded) {
+		t.Errorf("resize after the end: %v", err)
+	}
+	q.Hangup()
+}
+
+func TestAHangupReachesTheSession(t *testing.T) {
+	s := system(t)
+	p := onTerminal(t, s, sh("trap 'exit 7' HUP; sleep 100 | cat; cat; echo $?")...)
+	for limit := time.Now().Add(patience); len(s.group(p.PID())) < 3; runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatal("the pipeline does not start")
+		}
+	}
+	p.Hangup()
+	p.Hangup()
+	arrives(t, "drain", p.Drained())
+	if got := p.Status(); got != (Status{Code: 7}) {
+		t.Errorf("ended with %+v", got)
+	}
+	if err := p.Write(context.Background(), []byte("x")); !errors.Is(err, ErrBrokenPipe) {
+		t.Errorf("write after the end: %v", err)
+	}
+}
+
+func TestReadsEndAndWritesFailAfterAHangup(t *testing.T) {
+	p := onTerminal(t, system(t), sh("trap '' HUP; echo r; cat; echo no; exit 4")...)
+	p.await(t, "r\r\n")
+	p.Hangup()
+	arrives(t, "drain", p.Drained())
+	if out, _ := p.texts(); out != "r\r\n" || p.Status() != (Status{Code: 4}) {
+		t.Errorf("out %q, status %+v", out, p.Status())
+	}
+}
+
+func TestJobsOfAShellAreGroups(t *testing.T) {
+	s := system(t)
+	p := onTerminal(t, s, "sh")
+	p.await(t, "> ")
+	shown := "> sleep 100 &\r\n> "
+	p.types(t, "sleep 100 &\n")
+	p.await(t, shown)
+	p.types(t, "jobs\n")
+	shown += "jobs\r\n[1] + Running                    sleep 100\r\n> "
+	p.await(t, shown)
+	p.types(t, "\x03")
+	p.await(t, shown+"^C\r\n> ")
+	if n := len(s.group(p.PID())); n != 1 {
+		t.Errorf("%d processes in the shell's group", n)
+	}
+	p.types(t, "kill $!; wait; cat &\n")
+	p.types(t, "exit 3\n")
+	arrives(t, "exit", p.Exited())
+	if got := p.Status(); got != (Status{Code: 3}) {
+		t.Errorf("ended with %+v", got)
+	}
+	select {
+	case <-p.Drained():
+		t.Error("drained although a stopped job holds the terminal")
+	default:
+	}
+	s.KillAll()
+	arrives(t, "drain", p.Drained())
+}
+
+func TestBashSaysHowItGoes(t *testing.T) {
+	for _, row := range []struct {
+		argv []string
+		keys string
+		end  string
+		code int
+	}{
+		{[]string{"bash", "-i"}, "exit 4\n", "> exit 4\r\nexit\r\n", 4},
+		{[]string{"bash", "-i", "-l"}, "exit 4\n", "> exit 4\r\nlogout\r\n", 4},
+		{[]string{"bash", "-i", "-l"}, "\x04", "> logout\r\n", 0},
+		{[]string{"bash"}, "PS1='\\u:\\W\\$ '\nexit\n", "> PS1='\\u:\\W\\$ '\r\nexit\r\nroot:~# exit\r\n", 0},
+	} {
+		p := onTerminal(t, system(t), row.argv...)
+		p.types(t, row.keys)
+		arrives(t, "drain", p.Drained())
+		out, _ := p.texts()
+		prompted := strings.Replace(out, "> ", "", 1)
+		if want := strings.Replace(row.end, "> ", "", 1); prompted != want || p.Status().Code != row.code {
+			t.Errorf("%q on %q: %q, status %+v, want %q", row.argv, row.keys, out, p.Status(), row.end)
+		}
+	}
+}
+
+func TestAShellWithoutATerminalCannotControlJobs(t *testing.T) {
+	s := system(t)
+	got := run(t, s, Spec{Argv: []string{"sh", "-i"}, Env: map[string]string{"PS1": "> "}}, "echo $-; echo a\nfalse\n")
+	if got.stdout != "si\na\n" || got.stderr != "sh: 0: can't access tty; job control turned off\n> > > \n" || got.status.Code != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	const n = 10_000
+	for _, row := range []struct {
+		argv []string
+		most uint64
+	}{
+		{[]string{"cat"}, 12 << 10}, {sh("sleep 100"), 16 << 10}, {[]string{"sh", "-i"}, 32 << 10},
+	} {
+		s := New(Options{})
+		fds, mem := descriptorCount(t), memoryInUse()
+		procs := make([]*Process, n)
+		shown := make(chan struct{}, n)
+		for i := range procs {
+			var once sync.Once
+			p, err := s.Start(Spec{Argv: row.argv, PTY: &Size{Cols: 80, Rows: 24}, Output: func(Stream, []byte) { once.Do(func() { shown <- struct{}{} }) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			procs[i] = p
+		}
+		for _, p := range procs {
+			if row.argv[0] == "/bin/sh" {
+				break // it shows nothing and reads nothing
+			}
+			if row.argv[0] == "sh" {
+				<-shown
+			}
+			waitReading(t, p.tty)
+		}
+		more, each := descriptorCount(t)-fds, (memoryInUse()-mem)/n
+		t.Logf("%d idle terminals with %q: %d descriptors more, %d bytes each", n, row.argv, more, each)
+		if more >= 64 {
+			t.Errorf("%d terminals took %d descriptors", n, more)
+		}
+		if each > row.most {
+			t.Errorf("an idle terminal with %q takes %d bytes, want at most %d", row.argv, each, row.most)
+		}
+		s.KillAll()
+		for _, p := range procs {
+			arrives(t, "drain", p.Drained())
+		}
+	}
+}
+
+// waitReading waits until somebody waits for the terminal.
+func waitReading(t *testing.T, on *terminal) {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+		on.mu.Lock()
+		waits := on.changed != nil
+		on.mu.Unlock()
+		if waits {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal("nobody reads the terminal")
+		}
+	}
+}
+
+func descriptorCount(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("SKIPPED: descriptors cannot be counted here: %v", err)
+	}
+	return len(entries)
+}
+
+func memoryInUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// BenchmarkIdleTerminal tells the memory of a terminal on which cat waits.
+func BenchmarkIdleTerminal(b *testing.B) {
+	s := New(Options{})
+	before := memoryInUse()
+	procs := make([]*Process, 0, b.N)
+	for b.Loop() {
+		p, err := s.Start(Spec{Argv: []string{"cat"}, PTY: &Size{Cols: 80, Rows: 24}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		procs = append(procs, p)
+	}
+	b.ReportMetric(float64(memoryInUse()-before)/float64(len(procs)), "B/terminal")
+	s.KillAll()
+	for _, p := range procs {
+		<-p.Drained()
+	}
+}
+
+// BenchmarkKeystroke tells what a line that is typed, echoed and answered costs.
+func BenchmarkKeystroke(b *testing.B) {
+	s := New(Options{})
+	answers := make(chan struct{}, 16)
+	p, err := s.Start(Spec{Argv: []string{"cat"}, PTY: &Size{}, Output: func(_ Stream, p []byte) {
+		for range bytes.Count(p, []byte("\n")) {
+			answers <- struct{}{}
+		}
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := p.Write(context.Background(), []byte("a\n")); err != nil {
+			b.Fatal(err)
+		}
+		<-answers
+		<-answers
+	}
+	_ = p.Signal(syscall.SIGKILL)
+	<-p.Drained()
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/scenarios"
+)
+
+// plainAxes are those that every target is first thought to have, and the
+// default of an axis that a script does not pin.
+var plainAxes = bundle.Axes{Protocol: protocolConnect, Codec: codecJSON, HTTP: http11, Compression: "identity"}
+
+// The features by which a target says that it has a value of an axis.
+var axisFeature = map[string]string{
+	protocolConnect: "protocol.connect", protocolGRPC: "protocol.grpc", protocolGRPCWeb: "protocol.grpc-web",
+	codecJSON: "codec.json", codecProto: "codec.proto",
+	http11: "http.1", httpH2C: "http.h2c", httpH2TLS: "http.h2-tls",
+	compressionGzip: "compress.gzip",
+}
+
+// axesOf are the axes on which an instance is run: its own, except that a default
+// which the script does not pin follows by, or the way that reaches the target,
+// and that HTTP/2 is over TLS where the target is.
+func axesOf(i scenarios.Instance, by bundle.Axes, t *target.Target) bundle.Axes {
+	a, way := i.Axes, t.Way()
+	pinned := pins(i.Scenario)
+	for _, axis := range []struct {
+		value            *string
+		pinned, standard string
+		by, instead      string
+	}{
+		{&a.Protocol, pinned.Protocol, plainAxes.Protocol, by.Protocol, way.Protocol},
+		{&a.Codec, pinned.Codec, plainAxes.Codec, by.Codec, way.Codec},
+		{&a.HTTP, pinned.HTTP, plainAxes.HTTP, by.HTTP, way.HTTP},
+		{&a.Compression, pinned.Compression, plainAxes.Compression, by.Compression, way.Compression},
+	} {
+		if axis.pinned == "" && *axis.value == axis.standard {
+			*axis.value = cmp.Or(axis.by, axis.instead)
+		}
+	}
+	if a.HTTP == httpH2C {
+		a.HTTP = t.Transport("h2").HTTP
+	}
+	return a
+}
+
+// pins says which axes a script settles: those that it lists, and those that its
+// steps depend on. What is about the Connect protocol cannot be tried over another;
+// bytes that are written out are JSON, and on a connection that is opened by itself
+// they are HTTP/1.1.
+func pins(s *scenarios.Scenario) bundle.Axes {
+	first := func(values []string) string {
+		if len(values) == 0 {
+			return ""
+		}
+		return values[0]
+	}
+	a := bundle.Axes{
+		Protocol: first(s.Axes.Protocol), Codec: first(s.Axes.Codec),
+		HTTP: first(s.Axes.HTTP), Compression: first(s.Axes.Compression),
+	}
+	if a.Protocol == "" && slices.ContainsFunc(s.Rules, func(rule string) bool { return strings.HasPrefix(rule, "connect.") }) {
+		a.Protocol = protocolConnect
+	}
+	visit(s.Steps, func(st *scenarios.Step) {
+		switch {
+		case st.Open != nil && st.Open.HTTP == "" && a.HTTP == "":
+			a.HTTP = http11
+		case st.Send != nil && a.HTTP == "" && speaksHTTP1(st.Send):
+			a.HTTP = http11
+		case st.Send != nil && a.Codec == "" && st.Send.RPC != "" && literal(st.Send.Body):
+			a.Codec = codecJSON
+		}
+	})
+	return a
+}
+
+// speaksHTTP1 reports whether a send depends on what HTTP/2 does not have.
+func speaksHTTP1(s *scenarios.Send) bool {
+	if s.Framing == framingNone {
+		return true
+	}
+	for name := range s.Headers {
+		if slices.Contains([]string{"connection", "transfer-encoding"}, strings.ToLower(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// literal reports whether payloads are written out instead of given as messages.
+func literal(segments []scenarios.Segment) bool {
+	return slices.ContainsFunc(segments, func(s scenarios.Segment) bool {
+		switch {
+		case s.Chunk != nil:
+			return literal(s.Chunk.Of)
+		case s.Envelope != nil:
+			return s.Envelope.Message == nil && (s.Envelope.JSON != nil || s.Envelope.Text != "" || s.Envelope.Hex != "")
+		}
+		return !s.IsZero()
+	})
+}
+
+// visit calls f for each step, also those inside of others.
+func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
+	for i := range steps {
+		st := &steps[i]
+		f(st)
+		visit(st.Parallel, f)
+		if st.Race != nil {
+			visit([]scenarios.Step{st.Race.A, st.Race.B}, f)
+		}
+	}
+}
+
+// missing are the features that an instance needs and the target does not have,
+// sorted: those that it names, and those that single steps ask for instead of its axes. A
+// probe that gave no answer is no reason to look away: the scenario will tell.
+// Nor is one that was not made, for what every target is first thought to have.
+func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
+	ids := i.Needs()
+	visit(i.Scenario.Steps, func(st *scenarios.Step) {
+		switch {
+		case st.Send != nil && st.Send.Protocol != "":
+			ids = append(ids, axisFeature[st.Send.Protocol])
+		case st.Open != nil && st.Open.HTTP == "h2":
+			ids = append(ids, axisFeature[h2])
+		case st.Open != nil && st.Open.HTTP != "":
+			ids = append(ids, axisFeature[st.Open.HTTP])
+		}
+	})
+	granted := []string{axisFeature[plainAxes.Protocol], axisFeature[plainAxes.Codec], axisFeature[plainAxes.HTTP]}
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		switch features[id].State {
+		case bundle.FeaturePresent, bundle.FeatureUnknown:
+			return true
+		case bundle.FeatureAbsent:
+			return false
+		}
+		return slices.Contains(granted, id)
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/scenarios"
+)
+
+// grpcOnly is a default for a target that has neither HTTP/1.1 nor Connect nor JSON.
+var grpcOnly = bundle.Axes{Protocol: protocolGRPC, Codec: codecProto, HTTP: httpH2C, Compression: "identity"}
+
+func TestADefaultReplacesOnlyTheAxesThatAScriptDoesNotSettle(t *testing.T) {
+	const list = "steps: [{list: {as: l}}]"
+	for name, tc := range map[string]struct {
+		script, want string
+	}{
+		"none is pinned": {list, "grpc/proto/h2c/identity"},
+		"those that the script lists stay": {
+			"axes: {codec: json, http: '1.1'}\n" + list, "grpc/json/1.1/identity",
+		},
+		"a rule of the Connect protocol is tried over it": {
+			list + " # connect.unary.success", "connect/proto/h2c/identity",
+		},
+		"bytes that are written out are JSON": {
+			`steps: [{send: {as: l, rpc: process.Process/List, body: [{envelope: {json: {}}}]}}]`, "grpc/json/h2c/identity",
+		},
+		"messages are in any codec": {
+			`steps: [{send: {as: l, rpc: process.Process/Start, body: [{chunk: {of: [{envelope: {message: {}}}], last: true}}]}}]`, "grpc/proto/h2c/identity",
+		},
+		"a raw connection speaks HTTP/1.1": {
+			`steps: [{open: {as: c}}, {list: {as: l}}]`, "grpc/proto/1.1/identity",
+		},
+		"unless it is of HTTP/2": {
+			`steps: [{open: {as: c, http: h2}}, {list: {as: l}}]`, "grpc/proto/h2c/identity",
+		},
+		"fields that HTTP/2 does not have": {
+			`steps: [{race: {a: {send: {as: l, rpc: process.Process/List, headers: {Connection: close}}}, b: {list: {as: m}}}}]`, "grpc/proto/1.1/identity",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := parse(t, tc.script)
+			if _, rule, ok := strings.Cut(tc.script, "# "); ok {
+				s.Rules = []string{rule}
+			}
+			i := scenarios.Instance{Scenario: s, Axes: s.Permutations()[0]}
+			if got := axesOf(i, grpcOnly, targetOf(t, "http://127.0.0.1:1")).String(); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func targetOf(t *testing.T, url string) *target.Target {
+	t.Helper()
+	tgt, err := target.New(target.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tgt
+}
+
+func TestHTTP2IsOverTLSWhereTheTargetIs(t *testing.T) {
+	i := instanceOf(parse(t, "steps: [{list: {as: l}}]"))
+	i.Axes.HTTP = httpH2C
+	if got := axesOf(i, bundle.Axes{}, targetOf(t, "https://127.0.0.1:1")).HTTP; got != httpH2TLS {
+		t.Errorf("got %s", got)
+	}
+	if got := axesOf(i, bundle.Axes{}, targetOf(t, "http://127.0.0.1:1")).HTTP; got != httpH2C {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
+	none := map[string]bundle.Feature{}
+	absent := map[string]bundle.Feature{}
+	for _, id := range axisFeature {
+		absent[id] = bundle.Feature{State: bundle.FeatureAbsent}
+	}
+	all := bundle.Axes{Protocol: protocolGRPCWeb, Codec: codecProto, HTTP: httpH2TLS, Compression: compressionGzip}
+	for name, tc := range map[string]struct {
+		script   string
+		axes     bundle.Axes
+		features map[string]bundle.Feature
+		want     []string
+	}{
+		"the plain axes are taken for granted": {"steps: [{list: {as: l}}]", plainAxes, none, nil},
+		"until the target says otherwise": {
+			"steps: [{list: {as: l}}]", plainAxes, absent, []string{"codec.json", "http.1", "protocol.connect"},
+		},
+		"others must be there": {
+			"steps: [{list: {as: l}}]", all, none, []string{"codec.proto", "compress.gzip", "http.h2-tls", "protocol.grpc-web"},
+		},
+		"codec and protocol do not bear on what is no RPC": {
+			"steps: [{send: {as: l, surface: health}}]", all, none, []string{"compress.gzip", "http.h2-tls"},
+		},
+		"nor on the alias": {
+			"steps: [{start: {as: l, via: commands, sh: x}}, {signal: {to: l, via: commands}}, {list: {as: m, via: commands}}]", all, none, []string{"compress.gzip", "http.h2-tls"},
+		},
+		"a step that asks for another protocol": {
+			"steps: [{parallel: [{send: {as: l, rpc: process.Process/List, protocol: grpc}}, {list: {as: m}}]}]", plainAxes, none, []string{"protocol.grpc"},
+		},
+		"a connection of HTTP/2": {"steps: [{open: {as: c, http: h2}}]\nexpect: {c: {outcome: closed}}", plainAxes, none, []string{"http.h2c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := scenarios.Instance{Scenario: parse(t, tc.script), Axes: tc.axes}
+			if got := missing(i, tc.features, httpH2C); !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

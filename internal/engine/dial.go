@@ -1,0 +1,25 @@
+package engine
+
+import (
+	"context"
+
+	"assay/internal/transport"
+)
+
+// opening is how a connection is opened.
+type opening struct {
+	http string // version
+	raw  bool   // HTTP/2 without anything being sent or acknowledged by itself
+}
+
+// open opens a connection to the target.
+func (e *env) open(ctx context.Context, rec *transport.Recorder, name string, o opening) (*transport.Conn, error) {
+	how := e.target.Transport(o.http)
+	how.Raw = o.raw && how.HTTP != transport.HTTP1
+	return transport.Open(ctx, rec, name, e.target.Addr(), how)
+}
+
+// dial opens a connection for a request.
+func (e *env) dial(ctx context.Context, rec *transport.Recorder, name, http string) (*transport.Conn, error) {
+	return e.open(ctx, rec, name, opening{http: http})
+}

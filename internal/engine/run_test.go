@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
+	for name, tc := range map[string]struct {
+		script     string
+		iterations int
+		note       string
+	}{
+		"one":                         {"steps: [{list: {as: l}}]", 3, ""},
+		"several":                     {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
+		"counters that grow with it":  {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
+		"counters that do not":        {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
+		"iterations that end in vain": {"deadline: 20ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]", 3, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, newMiniature(t).URL)
+			b.options.Repeat = 3
+			o := b.run(tc.script)
+			if len(o.Iterations) != tc.iterations {
+				t.Errorf("%d iterations, want %d", len(o.Iterations), tc.iterations)
+			}
+			if notes := strings.Join(o.Dropped, "; "); tc.note == "" && notes != "" || !strings.Contains(notes, tc.note) {
+				t.Errorf("dropped %q, want %q in it", notes, tc.note)
+			}
+		})
+	}
+}
+
+func TestRepeatingEndsWhenTheObservationIsFull(t *testing.T) {
+	b := newBench(t, newMiniature(t).URL)
+	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]")))
+	in.again = 1000
+	r := newRepeater(in)
+	r.room = 20_000
+	r.run(t.Context())
+	var o bundle.Observation
+	r.into(&o)
+	if n := len(o.Iterations); n < 2 || n > 20 {
+		t.Errorf("%d iterations fit into 20,000 bytes", n)
+	}
+	if !strings.Contains(strings.Join(o.Dropped, "; "), "of 1000 iterations were run, since an observation holds no more") {
+		t.Errorf("dropped %q", o.Dropped)
+	}
+}
+
+func TestNothingBeginsAfterTheBudget(t *testing.T) {
+	b := newBench(t, newMiniature(t).URL)
+	b.options.Run.Jobs = 1
+	b.options.Budget = 50 * time.Millisecond
+	b.options.Repeat = 1000
+	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 80ms}]"))
+	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))
+	all := b.start(first, second).Observations()
+	if n := len(all[0].Iterations); n != 1 {
+		t.Errorf("what had begun has %d iterations, want the one that was under way", n)
+	}
+	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipInterrupted || s.Detail != "budget spent" {
+		t.Errorf("what had not begun: skip %+v", s)
+	}
+}
+
+func TestTheDriversOwnLagIsRecorded(t *testing.T) {
+	const held = 60 * time.Millisecond
+	b := newBench(t, newMiniature(t).URL)
+	slow := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 150ms}]"))
+	e := b.start(slow)
+	for !e.busy() {
+		runtime.Gosched()
+	}
+	e.holdUp(held)
+	o := e.Wait(slow)
+	if lag := time.Duration(o.Lag); lag < held-lagEvery || lag > 20*held {
+		t.Errorf("a sampler that was held up for %v recorded a lag of %v", held, lag)
+	}
+	<-e.Done()
+}
+
+// busy reports whether an instance is running.
+func (e *Engine) busy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.running) > 0
+}
+
+// holdUp keeps the sampler from its turn, as an overloaded machine does.
+func (e *Engine) holdUp(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}

@@ -1,0 +1,124 @@
+package judge
+
+import (
+	"strings"
+
+	"assay/internal/wire"
+)
+
+// checkGRPCHTTPStatus: every outcome of an RPC has HTTP status 200, in gRPC and gRPC-Web.
+func checkGRPCHTTPStatus(e *exam) applied {
+	if !e.grpcAnswer() && !e.webAnswer() {
+		return notApplied()
+	}
+	if s := status(e.x); s != 200 {
+		return breaks(-1, "want HTTP 200 for an answer of type %s, saw %d", responseType(e.x), s)
+	}
+	return holds()
+}
+
+// checkGRPCContentType: a success has the codec of its request; without a codec it is proto.
+func checkGRPCContentType(e *exam) applied { return e.codecOf(protoGRPC, "application/grpc") }
+
+// checkWebContentType is the same for gRPC-Web.
+func checkWebContentType(e *exam) applied { return e.codecOf(protoWeb, "application/grpc-web") }
+
+func (e *exam) codecOf(proto, base string) applied {
+	want := requestType(e.x)
+	if !ofGRPC(e.x) || protocol(e.x) != proto || !isType(want, base) || e.x.GRPC == nil || e.x.GRPC.Code != 0 {
+		return notApplied()
+	}
+	got := responseType(e.x)
+	if full(got, base) != full(want, base) {
+		return breaks(-1, "content type: want %s, as in the request, saw %s", want, orNone(got))
+	}
+	return holds()
+}
+
+// full writes out the codec that a type without one has.
+func full(t, base string) string {
+	if t == base {
+		return base + "+proto"
+	}
+	return t
+}
+
+// checkGRPCStatusPlace: the status stands in the trailers. It may stand in the headers
+// only when they are all there is: then the answer has no body.
+func checkGRPCStatusPlace(e *exam) applied {
+	if !e.grpcAnswer() || e.x.GRPC == nil {
+		return notApplied()
+	}
+	switch in := e.x.GRPC.In; {
+	case in == "headers" && e.x.Response.Body > 0:
+		return breaks(0, "want the status in the trailers of an answer with a body of %d bytes, saw it in the headers", e.x.Response.Body)
+	case in != "headers" && in != "trailers":
+		return breaks(-1, "want the status in the trailers, saw it in the %s", orNone(in))
+	case in == "trailers" && len(e.x.Response.Get("Grpc-Status")) > 0:
+		return breaks(-1, "want one status, saw one in the headers beside the one in the trailers")
+	}
+	return holds()
+}
+
+// checkWebStatusLast: the status of gRPC-Web stands in the last frame of the body, which
+// alone has the trailer bit, or in the headers of an answer without a body.
+func checkWebStatusLast(e *exam) applied {
+	if !e.webAnswer() || e.x.GRPC == nil || e.brokenOffByUs() {
+		return notApplied()
+	}
+	at := -1
+	for i := range e.x.Frames {
+		if e.x.Frames[i].Flags&wire.FlagTrailer == 0 {
+			continue
+		}
+		if at >= 0 {
+			return breaks(frameOff(e.x, i), "want one trailer frame, saw a second (%s)", place(e.x, i))
+		}
+		at = i
+	}
+	switch last := len(e.x.Frames) - 1; {
+	case at >= 0 && at != last:
+		return breaks(frameOff(e.x, at+1), "want nothing after the trailer frame, saw %s more (%s)", plural(last-at, "frame"), place(e.x, at+1))
+	case at < 0 && last >= 0:
+		return breaks(e.x.Response.Body, "want a trailer frame at the end of the body, saw none (status in the %s)", e.x.GRPC.In)
+	}
+	return holds()
+}
+
+// checkWebTrailersOnly: an answer of gRPC-Web with its status in the headers has no body.
+func checkWebTrailersOnly(e *exam) applied {
+	if !e.webAnswer() || len(e.x.Response.Get("Grpc-Status")) == 0 {
+		return notApplied()
+	}
+	if n := e.x.Response.Body; n > 0 {
+		return breaks(0, "want no body where the status is in the headers, saw %d bytes", n)
+	}
+	return holds()
+}
+
+// checkWebHTTPTrailers: gRPC-Web is for clients that cannot read HTTP trailers, so there are none.
+func checkWebHTTPTrailers(e *exam) applied {
+	if !e.webAnswer() {
+		return notApplied()
+	}
+	if ts := e.x.Response.Trailers; len(ts) > 0 {
+		return breaks(-1, "want no HTTP trailers, saw %s: %s", quoteString(ts[0].Name), quoteString(ts[0].Value))
+	}
+	return holds()
+}
+
+// checkGoAwayBeforeClose: a server says GOAWAY before it closes an HTTP/2 connection, so that a
+// client knows which of its requests were processed. What we ended ourselves is our own business.
+func checkGoAwayBeforeClose(e *exam) applied {
+	c := e.conn(e.x.Conn)
+	if c == nil || !strings.HasPrefix(c.HTTP, "h2") || c.Ended == nil || c.Ended.By != "peer" ||
+		strings.Contains(c.Ended.Err, afterOurFIN) {
+		return notApplied()
+	}
+	for i := range c.H2 {
+		if c.H2[i].Dir == "received" && c.H2[i].Type == "GOAWAY" {
+			return holds()
+		}
+	}
+	return breaks(-1, "want GOAWAY before the connection closes, saw it closed after %s", h2Seen(c))
+}

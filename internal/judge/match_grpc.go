@@ -1,0 +1,113 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// matchGRPC holds the status of a gRPC or gRPC-Web answer against its matcher.
+func matchGRPC(l *look) finding {
+	m := l.m.GRPC
+	if m == nil {
+		return finding{}
+	}
+	got := l.x.GRPC
+	if got == nil {
+		return l.fails(-1, "grpc-status: want %s, saw none (%s)", grpcWant(m.Status), answer(l.x))
+	}
+	switch {
+	case len(m.Status) > 0 && !slices.Contains(m.Status, got.Code):
+		return l.fails(-1, "grpc-status: want %s, saw %s", grpcWant(m.Status), grpcText(got))
+	case len(m.In) > 0 && !slices.Contains(m.In, got.In):
+		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", legal(m.In, asIs), orNone(got.In))
+	case m.Message != "" && !strings.Contains(got.Message, l.expand(m.Message)):
+		return l.fails(-1, "grpc-message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), quoteString(got.Message))
+	}
+	seen := oneOf(len(m.Status), fmt.Sprintf("grpc-status %d", got.Code)).seen
+	return saw(join(seen, oneOf(len(m.In), "in "+got.In).seen))
+}
+
+func grpcWant(status []int) string {
+	if len(status) == 0 {
+		return "one"
+	}
+	return legal(status, strconv.Itoa)
+}
+
+func grpcText(s *bundle.GRPCStatus) string {
+	if s.Message == "" {
+		return strconv.Itoa(s.Code)
+	}
+	return strconv.Itoa(s.Code) + " " + quoteString(s.Message)
+}
+
+// matchMetadata holds trailing metadata: a text is one of the values, "*" is any, a
+// list is all of them in order, null is none. HTTP may join the values of a
+// name by commas, so a joined list is the list.
+func matchMetadata(l *look) finding {
+	if len(l.m.Metadata) == 0 {
+		return finding{}
+	}
+	all := trailing(l.x)
+	for _, name := range slices.Sorted(maps.Keys(l.m.Metadata)) {
+		got := all[name]
+		switch want := l.m.Metadata[name].(type) {
+		case nil:
+			if len(got) > 0 {
+				return l.fails(-1, "metadata %s: must be absent, saw %s", name, quoteString(got[0]))
+			}
+		case string:
+			want = l.expand(want)
+			if len(got) == 0 || want != "*" && !slices.Contains(got, want) && !slices.Contains(split(got), want) {
+				return l.fails(-1, "metadata %s: want %s, saw %s", name, headerWant(want), valuesText(got))
+			}
+		case []any:
+			values := make([]string, len(want))
+			for i, v := range want {
+				values[i] = l.expand(fmt.Sprint(v))
+			}
+			if !slices.Equal(got, values) && !slices.Equal(split(got), values) {
+				return l.fails(-1, "metadata %s: want %s, saw %s", name, valuesText(values), valuesText(got))
+			}
+		}
+	}
+	return finding{}
+}
+
+// split takes joined values apart.
+func split(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(part))
+		}
+	}
+	return out
+}
+
+func valuesText(values []string) string {
+	if len(values) == 0 {
+		return "none"
+	}
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = quoteString(v)
+	}
+	return strings.Join(words, " then ")
+}
+
+// matchMessages counts the messages of an answer.
+func matchMessages(l *look) finding {
+	if l.m.Messages == nil {
+		return finding{}
+	}
+	if got := messages(l.x); got != *l.m.Messages {
+		return l.fails(-1, "messages: want %d, saw %d (%s)", *l.m.Messages, got, answer(l.x))
+	}
+	return finding{}
+}

@@ -1,0 +1,103 @@
+package judge
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// flagACK is the flag of SETTINGS and PING that acknowledge.
+const flagACK = 0x1
+
+// matchH2: these HTTP/2 frames came from the peer.
+func matchH2(l *look) finding {
+	if len(l.m.H2) == 0 {
+		return finding{}
+	}
+	c, f := l.h2Conn()
+	if c == nil {
+		return f
+	}
+	for _, want := range l.m.H2 {
+		if !slices.ContainsFunc(c.H2, func(f bundle.H2Frame) bool { return l.h2Is(&f, want) }) {
+			return l.fails(-1, "HTTP/2: want a frame %s, saw %s", want, h2Seen(c))
+		}
+	}
+	return finding{}
+}
+
+// matchH2Never: these did not.
+func matchH2Never(l *look) finding {
+	if len(l.m.H2Never) == 0 {
+		return finding{}
+	}
+	c, f := l.h2Conn()
+	if c == nil {
+		return f
+	}
+	for _, never := range l.m.H2Never {
+		for i := range c.H2 {
+			if l.h2Is(&c.H2[i], never) {
+				return l.fails(-1, "HTTP/2: a frame %s must not come, saw %s", never, h2Text(&c.H2[i]))
+			}
+		}
+	}
+	return finding{}
+}
+
+// h2Conn is the HTTP/2 connection of an exchange; nil and why when there is none.
+func (l *look) h2Conn() (*bundle.Conn, finding) {
+	c := l.conn(l.x.Conn)
+	if c == nil || c.HTTP == "1.1" {
+		return nil, l.fails(-1, "HTTP/2: there is no such connection (%s)", answer(l.x))
+	}
+	return c, finding{}
+}
+
+// h2Is reports whether a frame came from the peer and is what a script calls so: a
+// type, -ACK for SETTINGS and PING that acknowledge, and words of its content. An exchange of
+// its own stream sees that stream and stream 0.
+func (l *look) h2Is(f *bundle.H2Frame, name string) bool {
+	if f.Dir != "received" || l.x.Stream != 0 && f.Stream != 0 && f.Stream != l.x.Stream {
+		return false
+	}
+	kind, words, _ := strings.Cut(name, " ")
+	kind, ack := strings.CutSuffix(kind, "-ACK")
+	acks := (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0
+	return f.Type == kind && ack == acks && strings.Contains(f.Detail, words)
+}
+
+// h2Seen lists the frames that came, runs written once.
+func h2Seen(c *bundle.Conn) string {
+	var words []string
+	for i := range c.H2 {
+		if c.H2[i].Dir == "received" {
+			words = append(words, h2Text(&c.H2[i]))
+		}
+	}
+	words = slices.Compact(words)
+	const most = 12
+	if len(words) > most {
+		words = append(words[:most:most], "…")
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
+func h2Text(f *bundle.H2Frame) string {
+	text := f.Type
+	if (f.Type == "SETTINGS" || f.Type == "PING") && f.Flags&flagACK != 0 {
+		text += "-ACK"
+	}
+	if f.Stream != 0 {
+		text += " on stream " + strconv.FormatUint(uint64(f.Stream), 10)
+	}
+	if f.Detail != "" && (f.Type == "RST_STREAM" || f.Type == "GOAWAY") {
+		text += " (" + clip(f.Detail) + ")"
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+)
+
+// contact is a List and a Start that were made in one way.
+type contact struct {
+	way         bundle.Axes
+	list, start *transport.Exchange
+}
+
+// speaks reports whether either of the two was answered in the protocol.
+func (f *contact) speaks() bool {
+	return speaksRPC(f.list.Snapshot()) || speaksRPC(f.start.Snapshot())
+}
+
+// answered reports whether either of the two was answered at all, by HTTP.
+func (f *contact) answered() bool {
+	return f.list.Snapshot().Response != nil || f.start.Snapshot().Response != nil
+}
+
+// telling is the one of the two that says more of what is wrong.
+func (f *contact) telling() *transport.Exchange {
+	list, start := f.list.Snapshot(), f.start.Snapshot()
+	if list.Outcome == bundle.OutcomeComplete && !isAuth(list) || len(start.Violations) > len(list.Violations) {
+		return f.start
+	}
+	return f.list
+}
+
+// findWay makes first contact in the plainest way, and where nobody there speaks
+// it, in all the others at the same time. What speaks no RPC is refused.
+func (c *client) findWay(ctx context.Context) (*contact, error) {
+	first, err := c.contact(ctx)
+	var dial *transport.DialError
+	switch {
+	case errors.As(err, &dial):
+		return nil, c.target.dialFailure(dial.Err)
+	case err != nil:
+		return nil, err
+	case first.speaks():
+		return first, nil
+	case isAuth(first.list.Snapshot()) || isAuth(first.start.Snapshot()):
+		return nil, c.target.diagnose(first.telling())
+	}
+	others := c.otherContacts(ctx)
+	for _, f := range others {
+		if f != nil && f.speaks() {
+			return f, nil
+		}
+	}
+	if !first.answered() {
+		for _, f := range others { // an answer says more than none
+			if f != nil && f.answered() {
+				return nil, c.target.diagnose(f.telling())
+			}
+		}
+	}
+	return nil, c.target.diagnose(first.telling())
+}
+
+// otherContacts makes contact in every other way, in their order; nil stands
+// where that was not possible.
+func (c *client) otherContacts(ctx context.Context) []*contact {
+	ways := c.target.ways()
+	found := make([]*contact, len(ways))
+	var all sync.WaitGroup
+	for i, way := range ways {
+		if way == c.way {
+			continue
+		}
+		all.Go(func() {
+			f, err := c.on(way).contact(ctx)
+			if err == nil {
+				found[i] = f
+			}
+		})
+	}
+	all.Wait()
+	return found
+}
+
+// contact makes a List and a Start at the same time, so that a target that
+// answers neither costs one deadline.
+func (c *client) contact(ctx context.Context) (*contact, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	f := &contact{way: c.way}
+	var listErr, startErr error
+	var both sync.WaitGroup
+	both.Go(func() { f.list, listErr = c.unary(ctx, rpcList, "{}") })
+	both.Go(func() { f.start, startErr = c.startTrue(ctx) })
+	both.Wait()
+	if err := errors.Join(listErr, startErr); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// findShell looks whether the target refuses the shell that everybody has, and
+// takes the one that the SDKs send instead, where that works. It returns the
+// Start that tells: the given one, or that of the other shell.
+func (c *client) findShell(ctx context.Context, start bundle.Exchange) bundle.Exchange {
+	t := c.target
+	if len(t.options.Shell) > 0 || !refusesShell(start) {
+		return start
+	}
+	bounded, cancel := c.within(ctx)
+	defer cancel()
+	shell := fallbackShell[:]
+	x, err := c.startTrueIn(bounded, shell)
+	if err != nil {
+		return start
+	}
+	if s := x.Snapshot(); exitCode(s) == 0 {
+		t.shell.Store(&shell)
+		return s
+	}
+	return start
+}
+
+// refusesShell reports whether a Start of `true` failed in a way that may be the
+// shell's fault: an error before its start event, or the exit code of a command
+// that cannot be run or found.
+func refusesShell(s bundle.Exchange) bool {
+	if s.Error != nil && s.Error.Code != "unimplemented" && startedPID(s) == 0 {
+		return true
+	}
+	code := exitCode(s)
+	return code == 126 || code == 127
+}
+
+// exitCode is that of the first end event, -1 without one.
+func exitCode(s bundle.Exchange) int {
+	for _, e := range s.Events {
+		if e.Kind == bundle.EventEnd && e.Exit != nil {
+			return int(e.Exit.Code)
+		}
+	}
+	return -1
+}

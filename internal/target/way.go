@@ -1,0 +1,118 @@
+package target
+
+import (
+	"context"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/internal/wire"
+)
+
+// The words of axes.
+const (
+	protoConnect = "connect"
+	protoGRPC    = "grpc"
+	protoWeb     = "grpc-web"
+	codecJSON    = "json"
+	codecProto   = "proto"
+)
+
+// ways lists how the target may be spoken to, plainest first: gRPC goes over
+// HTTP/2 only.
+func (t *Target) ways() []bundle.Axes {
+	var all []bundle.Axes
+	for _, version := range t.Versions() {
+		for _, protocol := range []string{protoConnect, protoGRPC, protoWeb} {
+			if protocol == protoGRPC && version == transport.HTTP1 {
+				continue
+			}
+			codecs := []string{codecProto, codecJSON}
+			if protocol == protoConnect {
+				codecs = []string{codecJSON, codecProto}
+			}
+			for _, codec := range codecs {
+				all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: version, Compression: "identity"})
+			}
+		}
+	}
+	return all
+}
+
+// waysWith lists the ways that keep to a condition, those that share the most
+// with the one that is known to work first.
+func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
+	var near, far []bundle.Axes
+	for _, w := range c.target.ways() {
+		switch {
+		case !keep(w):
+		case w.HTTP == c.way.HTTP && (w.Protocol == c.way.Protocol || w.Codec == c.way.Codec):
+			near = append(near, w)
+		default:
+			far = append(far, w)
+		}
+	}
+	return append(near, far...)
+}
+
+// try makes a List, and where that tells nothing a Start, and returns the
+// answer that speaks the protocol, else the first one.
+func (c *client) try(ctx context.Context) *transport.Exchange {
+	x, err := c.unary(ctx, rpcList, "{}")
+	if err != nil {
+		return c.failed(rpcList, err)
+	}
+	s := x.Snapshot()
+	if speaksRPC(s) || s.Response == nil {
+		return x
+	}
+	started, err := c.startTrue(ctx)
+	if err == nil && speaksRPC(started.Snapshot()) {
+		return started
+	}
+	return x
+}
+
+// failed is the exchange of a call that could not even be begun.
+func (c *client) failed(rpc string, err error) *transport.Exchange {
+	call := transport.Call{Name: rpc, RPC: rpc, Protocol: c.way.Protocol, Shape: transport.ShapeOf(rpc), Op: "probe"}
+	return c.rec.Failed(call, dialedConn(err), err)
+}
+
+// isProtocolType reports whether a content type is one of the RPC protocol.
+func isProtocolType(s bundle.Exchange) bool {
+	kind := contentType(s)
+	base := "application/" + s.Protocol
+	switch {
+	case s.Protocol == protoGRPC, s.Protocol == protoWeb:
+		return kind == base || strings.HasPrefix(kind, base+"+")
+	case s.Shape == bundle.ShapeStream:
+		return strings.HasPrefix(kind, "application/connect+")
+	default:
+		return kind == "application/json" || kind == "application/proto"
+	}
+}
+
+// speaksRPC reports whether an answer is one of its RPC protocol: success in a
+// type of the protocol with at least one message, or an error with one of its
+// codes. What asks for credentials never counts.
+func speaksRPC(s bundle.Exchange) bool {
+	if s.Response == nil || isAuth(s) {
+		return false
+	}
+	if s.Protocol == protoGRPC || s.Protocol == protoWeb {
+		return isProtocolType(s) && (s.GRPC != nil || len(s.Events) > 0)
+	}
+	if s.Error != nil {
+		_, known := wire.CodeByName(s.Error.Code)
+		return known
+	}
+	switch {
+	case s.Response.Status != 200 || !isProtocolType(s):
+		return false
+	case s.Shape == bundle.ShapeStream:
+		return len(s.Events) > 0 || s.EndStream != nil
+	default:
+		return s.Outcome == bundle.OutcomeComplete
+	}
+}

@@ -1,0 +1,316 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+const (
+	// defaultWindow is the window of a new connection and stream (RFC 9113, section 6.9.2).
+	defaultWindow = 65_535
+	maxWindow     = math.MaxInt32
+	// What we let a peer send ahead: much, so that our own pace is never what is measured.
+	streamWindow = 4 << 20
+	connWindow   = 64 << 20
+	// h2FrameLimit is the largest payload we take: the default of
+	// MAX_FRAME_SIZE, which we do not raise (RFC 9113, section 6.5.2).
+	h2FrameLimit = 16_384
+	// controlLimit is how many bytes of acknowledgements may wait for a peer that
+	// does not read, before we stop reading too.
+	controlLimit = 64 << 10
+	// sentLimit is the longest raw frame that is looked into for the record.
+	sentLimit = 1 << 20
+	// settingsWait bounds the wait for the peer's SETTINGS: they are the first
+	// thing that it sends, so a second is a thousand round trips nearby and still
+	// several to the other side of the world.
+	settingsWait = time.Second
+	// closedKept is how many streams are remembered after their end.
+	closedKept = 256
+)
+
+// h2 is the HTTP/2 part of a connection. The connection's mutex guards it.
+type h2 struct {
+	conn   *Conn
+	raw    bool
+	scheme string
+
+	in     frameSplitter
+	source bytes.Reader // of framer
+	framer *http2.Framer
+	fields *hpack.Decoder
+	block  *headerBlock // under way, nil between header blocks
+
+	streams map[uint32]*stream
+	waiting map[*Exchange]bool // requests that wait for room
+	closed  map[uint32]*stream // the last ones, to tell late frames from forbidden ones
+	order   []uint32           // of closed
+	nextID  uint32
+	touched uint32 // the highest stream that we have sent a frame on
+
+	settled       bool   // the peer's first SETTINGS came
+	maxStreams    uint32 // that the peer allows
+	initialWindow int64  // of a stream, as the peer has it
+	maxFrame      int    // that the peer takes
+	sendWindow    int64  // of the connection
+
+	own        ownSettings
+	recvWindow int64 // of the connection: what the peer may still send
+	unreturned int64 // received, and not yet given back
+
+	goAway     *goAway
+	loose      []wire.Violation // breaches while no exchange was there
+	fatal      string           // the breach that lost the connection, in words
+	control    []byte           // frames of our own that wait to be written
+	controlled broadcast        // fired when control has grown, or the connection ended
+
+	sent sentFrames
+	log  []bundle.H2Frame
+	left int // frames that were not recorded
+}
+
+// goAway is what a peer's last GOAWAY said.
+type goAway struct {
+	last   uint32
+	detail string
+}
+
+// stream is one stream that we have opened.
+type stream struct {
+	id         uint32
+	x          *Exchange
+	sendWindow int64
+	recvWindow int64
+	unreturned int64
+	headed     bool  // the final head came
+	length     int64 // content-length, -1 without
+	got        int64 // bytes of DATA
+	sentEnd    bool  // we have sent END_STREAM
+	gotEnd     bool  // the peer has
+	held       bool  // no window is given back
+	cancelled  bool  // we have reset it
+	reset      string
+}
+
+func newH2(c *Conn, o Options) *h2 {
+	h := &h2{
+		conn: c, raw: o.Raw, scheme: "http",
+		in:      frameSplitter{limit: h2FrameLimit},
+		streams: map[uint32]*stream{}, waiting: map[*Exchange]bool{}, closed: map[uint32]*stream{}, nextID: 1,
+		maxStreams: math.MaxUint32, initialWindow: defaultWindow, maxFrame: 16_384,
+		sendWindow: defaultWindow, recvWindow: defaultWindow, own: ownSettings{window: defaultWindow},
+	}
+	if o.TLS != nil {
+		h.scheme = "https"
+	}
+	h.framer = http2.NewFramer(nil, &h.source)
+	h.framer.SetReuseFrames()
+	h.fields = hpack.NewDecoder(4096, h.field)
+	h.fields.SetMaxStringLength(wire.DefaultHeadLimit)
+	h.sent = newSentFrames()
+	return h
+}
+
+// greet sends the preface and what follows it, before anything else can be
+// sent. That it cannot be written shows in how the connection ends.
+func (h *h2) greet(ctx context.Context) {
+	if h.raw {
+		return
+	}
+	var b bytes.Buffer
+	b.WriteString(http2.ClientPreface)
+	out := http2.NewFramer(&b, nil)
+	// Writes to a bytes.Buffer do not fail.
+	_ = out.WriteSettings(
+		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: streamWindow},
+		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: wire.DefaultHeadLimit},
+	)
+	_ = out.WriteWindowUpdate(0, connWindow-defaultWindow)
+	h.conn.writing.Lock()
+	defer h.conn.writing.Unlock()
+	h.conn.mu.Lock()
+	_ = h.conn.writeNoted(ctx, b.Bytes())
+}
+
+// settle waits until the peer's SETTINGS have come, so that the first requests
+// keep to them. A peer that sends none within settingsWait is gone on with.
+func (h *h2) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settingsWait)
+	defer cancel()
+	c := h.conn
+	for {
+		c.mu.Lock()
+		over := h.settled || c.lostAt >= 0 || c.closed || c.peerClosed
+		changed := c.changed.wait()
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// enqueue lets the control writer send p.
+func (h *h2) enqueue(p []byte) {
+	h.control = append(h.control, p...)
+	h.controlled.fire()
+}
+
+// writeFrame enqueues a frame of our own; on a raw connection nothing is sent by itself.
+func (h *h2) writeFrame(write func(f *http2.Framer) error) {
+	if h.raw {
+		return
+	}
+	var b bytes.Buffer
+	_ = write(http2.NewFramer(&b, nil)) // a bytes.Buffer takes everything
+	h.enqueue(b.Bytes())
+}
+
+// writeControl writes what was enqueued, until the connection ends.
+func (h *h2) writeControl() {
+	c := h.conn
+	defer c.recorder.readers.Done()
+	for {
+		c.writing.Lock()
+		c.mu.Lock()
+		p := h.control
+		h.control = nil
+		ended := c.closed || c.peerClosed || c.half || c.silent || c.sendBroken
+		wake := h.controlled.wait()
+		if len(p) > 0 && !ended && h.sent.split.within() > 0 {
+			h.control, p = p, nil // a raw frame is being written in pieces
+		}
+		if len(p) > 0 && !ended {
+			at := c.recorder.clock.Stamp()
+			h.noteSent(p, at)
+			c.mu.Unlock()
+			_ = c.nc.SetWriteDeadline(noDeadline)
+			n, _ := c.nc.Write(p) // what keeps it from being written ends the connection
+			c.mu.Lock()
+			c.sent.add(p[:n], at)
+			c.pace.steered.fire() // the reader may go on
+			c.mu.Unlock()
+			c.writing.Unlock()
+			continue
+		}
+		closed := c.closed || c.peerClosed
+		c.mu.Unlock()
+		c.writing.Unlock()
+		if closed {
+			return
+		}
+		<-wake
+	}
+}
+
+// congested reports whether a peer that does not read makes our answers pile up.
+func (h *h2) congested() bool {
+	return len(h.control) > controlLimit && !h.conn.half && !h.conn.silent && !h.conn.sendBroken
+}
+
+// live lists the exchanges that streams carry, by stream.
+func (h *h2) live() []*Exchange {
+	var xs []*Exchange
+	for _, id := range slices.Sorted(maps.Keys(h.streams)) {
+		if x := h.streams[id].x; !x.over {
+			xs = append(xs, x)
+		}
+	}
+	return xs
+}
+
+// underWay lists the exchanges that have not ended: those of streams, and
+// requests that wait for room.
+func (h *h2) underWay() []*Exchange {
+	xs := h.live()
+	for x := range h.waiting {
+		xs = append(xs, x)
+	}
+	slices.SortFunc(xs, func(a, b *Exchange) int { return cmp.Compare(a.rec.ID, b.rec.ID) })
+	return xs
+}
+
+// forget takes a stream out of those that are open, and remembers how it ended.
+func (h *h2) forget(st *stream) {
+	if h.streams[st.id] != st {
+		return
+	}
+	delete(h.streams, st.id)
+	if len(h.order) >= closedKept {
+		delete(h.closed, h.order[0])
+		h.order = h.order[1:]
+	}
+	h.order = append(h.order, st.id)
+	h.closed[st.id] = st
+	h.conn.changed.fire()
+}
+
+// idle reports whether nobody has used a stream so far. A server may open none
+// of its own, as push is off.
+func (h *h2) idle(id uint32) bool {
+	return id%2 == 0 || id > h.touched
+}
+
+// record notes a frame for the bundle.
+func (h *h2) record(f bundle.H2Frame) {
+	limit := maxH2Frames
+	switch f.Type {
+	case "DATA", "WINDOW_UPDATE", "PING":
+		limit -= maxH2Frames / 4
+	}
+	if len(h.log) >= limit {
+		h.left++
+		return
+	}
+	f.Detail = h.conn.recorder.redact.text(f.Detail)
+	h.log = append(h.log, f)
+}
+
+// H2Frames are the frames that have been received so far on an HTTP/2
+// connection, at most as many as are recorded; do not modify them.
+func (c *Conn) H2Frames() []bundle.H2Frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.h2 == nil {
+		return nil
+	}
+	var received []bundle.H2Frame
+	for _, f := range c.h2.log {
+		if f.Dir == dirReceived {
+			received = append(received, f)
+		}
+	}
+	return received
+}
+
+// frames is the record of all frames, in the order of their stamps.
+func (h *h2) frames() []bundle.H2Frame {
+	log := slices.Clone(h.log)
+	slices.SortStableFunc(log, func(a, b bundle.H2Frame) int { return cmp.Compare(a.At.N, b.At.N) })
+	return log
+}
+
+// framesLeft is how many frames were not recorded.
+func (c *Conn) framesLeft() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.h2 == nil {
+		return 0
+	}
+	return c.h2.left
+}

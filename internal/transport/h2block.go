@@ -1,0 +1,200 @@
+package transport
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+const (
+	// The bounds of one header block before it is decoded: a flood of
+	// CONTINUATION frames ends the connection.
+	maxBlock         = 256 << 10
+	maxContinuations = 256
+	// fieldOverhead is what each field counts beyond its text (RFC 9113, section 6.5.2).
+	fieldOverhead = 32
+	// maxFieldText is how much of a header block is described in the record.
+	maxFieldText = 2 << 10
+)
+
+// headerBlock is a header block that is being received.
+type headerBlock struct {
+	stream    uint32
+	off       int64 // of its HEADERS frame
+	endStream bool
+	bytes     int // encoded
+	frames    int
+	size      int // decoded, by the count of MAX_HEADER_LIST_SIZE
+	fields    []wire.Field
+}
+
+func (b *headerBlock) over() bool { return b.size > wire.DefaultHeadLimit }
+
+// field takes a decoded field. Beyond the limit fields are counted only.
+func (h *h2) field(f hpack.HeaderField) {
+	b := h.block
+	if b == nil {
+		return
+	}
+	b.size += len(f.Name) + len(f.Value) + fieldOverhead
+	if !b.over() {
+		b.fields = append(b.fields, wire.Field{Name: f.Name, Value: f.Value})
+	}
+}
+
+// text describes the block for the record.
+func (b *headerBlock) text() string {
+	var t fieldText
+	if b.endStream {
+		t.word("END_STREAM")
+	}
+	for _, f := range b.fields {
+		t.add(f.Name, f.Value)
+	}
+	if b.over() {
+		t.word("… too large")
+	}
+	return t.String()
+}
+
+// fieldText collects fields in words, up to a limit.
+type fieldText struct{ b strings.Builder }
+
+func (t *fieldText) reset() { t.b.Reset() }
+
+func (t *fieldText) String() string { return t.b.String() }
+
+func (t *fieldText) word(s string) {
+	if t.b.Len() > maxFieldText {
+		return
+	}
+	if t.b.Len() > 0 {
+		t.b.WriteString(", ")
+	}
+	t.b.WriteString(s)
+}
+
+func (t *fieldText) add(name, value string) { t.word(fmt.Sprintf("%.128s: %.256s", name, value)) }
+
+// head is what a well-formed header block says.
+type head struct {
+	status int // 0 in trailers
+	fields []wire.Field
+	length int64 // content-length, -1 without
+}
+
+// read checks a header block (RFC 9113, sections 8.2 and 8.3) and gives what it
+// says. Any violation makes the whole message malformed.
+func (b *headerBlock) read(trailers bool) (head, []wire.Violation) {
+	out := head{length: -1}
+	var violations []wire.Violation
+	violate := func(k wire.Kind, format string, args ...any) {
+		violations = append(violations, wire.Violation{Kind: k, Off: b.off, Detail: fmt.Sprintf(format, args...)})
+	}
+	if b.over() {
+		violate(wire.H2HeaderOverLimit, "the header list is larger than %d bytes", wire.DefaultHeadLimit)
+		return out, violations
+	}
+	statuses, regular := 0, false
+	for _, f := range b.fields {
+		if strings.HasPrefix(f.Name, ":") {
+			switch {
+			case f.Name != ":status" || trailers:
+				violate(wire.H2PseudoHeader, "%.64q has no place in %s", f.Name, place(trailers))
+			case regular:
+				violate(wire.H2PseudoHeader, ":status follows regular fields")
+			}
+			if f.Name == ":status" {
+				statuses++
+				out.status = parseStatus(f.Value)
+				if out.status == 0 {
+					violate(wire.H2PseudoHeader, ":status %.32q is not three digits from 100 to 599", f.Value)
+				}
+			}
+			continue
+		}
+		regular = true
+		if k, why := badField(f); why != "" {
+			violate(k, "%s", why)
+		}
+		out.fields = append(out.fields, f)
+	}
+	if !trailers && statuses != 1 {
+		violate(wire.H2PseudoHeader, ":status is given %d times", statuses)
+	}
+	out.readLength(violate)
+	return out, violations
+}
+
+func place(trailers bool) string {
+	if trailers {
+		return "trailers"
+	}
+	return "a response"
+}
+
+// parseStatus reads three digits, 0 for anything else.
+func parseStatus(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || len(s) != 3 || n < 100 || n > 599 {
+		return 0
+	}
+	return n
+}
+
+// badField says what is wrong with a regular field (RFC 9113, sections 8.2.1
+// and 8.2.2).
+func badField(f wire.Field) (wire.Kind, string) {
+	switch {
+	case strings.ToLower(f.Name) != f.Name:
+		return wire.H2FieldName, fmt.Sprintf("the field name %.64q is not in lower case", f.Name)
+	case !httpguts.ValidHeaderFieldName(f.Name):
+		return wire.H2FieldName, fmt.Sprintf("%.64q is no field name", f.Name)
+	case isConnectionField(f.Name):
+		return wire.H2ConnectionHeader, fmt.Sprintf("the field %s is for HTTP/1.1 connections only", f.Name)
+	case strings.ContainsAny(f.Value, "\x00\r\n"):
+		return wire.H2FieldValue, fmt.Sprintf("the value of %.64q has a line break or NUL", f.Name)
+	case strings.Trim(f.Value, " \t") != f.Value:
+		return wire.H2FieldValue, fmt.Sprintf("the value of %.64q begins or ends in white space", f.Name)
+	}
+	return "", ""
+}
+
+func isConnectionField(name string) bool {
+	switch strings.ToLower(name) {
+	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
+		return true
+	}
+	return false
+}
+
+func (o *head) readLength(violate func(wire.Kind, string, ...any)) {
+	for _, f := range o.fields {
+		if f.Name != "content-length" {
+			continue
+		}
+		n, err := strconv.ParseUint(f.Value, 10, 63)
+		if err != nil || o.length >= 0 && o.length != int64(n) {
+			violate(wire.H2ContentLength, "content-length %.64q is not one number", f.Value)
+			return
+		}
+		o.length = int64(n)
+	}
+}
+
+// encodeFields renders a header block without the dynamic table.
+func encodeFields(fields []bundle.Header) []byte {
+	var b strings.Builder
+	e := hpack.NewEncoder(&b)
+	for _, f := range fields {
+		// Sensitive fields are never put into the table; a strings.Builder takes everything.
+		_ = e.WriteField(hpack.HeaderField{Name: f.Name, Value: f.Value, Sensitive: true})
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,300 @@
+package transport
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"assay/internal/bundle"
+)
+
+// noDeadline is the zero time, for writes that only the end of the connection ends.
+var noDeadline time.Time
+
+// errNotH2 is returned by what only HTTP/2 has.
+var errNotH2 = errors.New("the connection does not speak HTTP/2")
+
+// Request opens a stream on an HTTP/2 connection and sends HEADERS with the
+// fields in the given order: the pseudo fields are made of call.Method,
+// call.Path and the field "host", which becomes :authority; names are put in lower
+// case, and the fields that HTTP/2 does not have (connection, keep-alive,
+// proxy-connection, transfer-encoding, upgrade) are left out. end sets END_STREAM.
+//
+// It waits while MAX_CONCURRENT_STREAMS is reached. The exchange is always
+// recorded and never nil. When the request could not be sent there is an error
+// too, and the exchange has ended with the outcome that says why: no-answer when
+// ctx ended first, closed after the peer's GOAWAY or the end of the connection,
+// garbage after a breach, aborted when it was us (and on HTTP/1.1).
+func (c *Conn) Request(ctx context.Context, call Call, end bool) (*Exchange, error) {
+	fields := []bundle.Header{}
+	if c.h2 != nil {
+		fields = h2Fields(call, c.h2.scheme)
+		call.Headers = fields[beforeAuthority:]
+	}
+	c.mu.Lock()
+	x := c.recorder.newExchange(call, c, &c.mu)
+	c.last = x
+	if c.h2 == nil {
+		x.rec.Aborted = true
+		x.end(bundle.OutcomeAborted, errNotH2.Error())
+		c.mu.Unlock()
+		return x, errNotH2
+	}
+	h := c.h2
+	for _, v := range h.loose {
+		x.violate(inHTTP, v)
+	}
+	h.loose = nil
+	h.waiting[x] = true
+	c.mu.Unlock()
+	err := h.request(ctx, x, encodeFields(fields), end)
+	c.mu.Lock()
+	delete(h.waiting, x)
+	c.mu.Unlock()
+	return x, err
+}
+
+// beforeAuthority is how many fields stand before those that are recorded as headers.
+const beforeAuthority = 3
+
+// h2Fields are the fields of a request as HTTP/2 sends them.
+func h2Fields(call Call, scheme string) []bundle.Header {
+	fields := []bundle.Header{{Name: ":method", Value: call.Method}, {Name: ":scheme", Value: scheme}, {Name: ":path", Value: call.Path}}
+	for _, f := range call.Headers {
+		if strings.EqualFold(f.Name, "host") {
+			fields = append(fields, bundle.Header{Name: ":authority", Value: f.Value})
+			break
+		}
+	}
+	for _, f := range call.Headers {
+		name := strings.ToLower(f.Name)
+		if name != "host" && !isConnectionField(name) {
+			fields = append(fields, bundle.Header{Name: name, Value: f.Value})
+		}
+	}
+	return fields
+}
+
+// request waits for room and sends HEADERS.
+func (h *h2) request(ctx context.Context, x *Exchange, block []byte, end bool) error {
+	c := h.conn
+	for {
+		c.writing.Lock()
+		c.mu.Lock()
+		if err := h.refusal(x); err != nil {
+			c.mu.Unlock()
+			c.writing.Unlock()
+			return err
+		}
+		if uint64(len(h.streams)) < uint64(h.maxStreams) {
+			break // with both locks
+		}
+		changed := c.changed.wait()
+		full := fmt.Sprintf("%d streams are open and MAX_CONCURRENT_STREAMS is %d", len(h.streams), h.maxStreams)
+		c.mu.Unlock()
+		c.writing.Unlock()
+		select {
+		case <-changed:
+		case <-x.done:
+		case <-ctx.Done():
+			x.GiveUp(bundle.OutcomeNoAnswer, "the request was never sent: "+full)
+			return fmt.Errorf("request on %s: %s: %w", c.meta.Remote, full, ctx.Err())
+		}
+	}
+	st := &stream{id: h.nextID, x: x, sendWindow: h.initialWindow, recvWindow: h.own.window, length: -1}
+	h.nextID += 2
+	h.streams[st.id] = st
+	delete(h.waiting, x)
+	x.rec.Stream = st.id
+	err := c.writeNoted(ctx, headerFrames(st.id, block, end, h.maxFrame)) // gives up c.mu
+	c.writing.Unlock()
+	if err == nil && end {
+		x.MarkSent()
+	}
+	return err
+}
+
+// refusal says why no request can be sent any more, and ends the exchange so.
+func (h *h2) refusal(x *Exchange) error {
+	c := h.conn
+	outcome := bundle.OutcomeClosed
+	var why string
+	switch {
+	case x.over:
+		return fmt.Errorf("request on %s: the exchange is over: %w", c.meta.Remote, ErrEnded)
+	case c.closed, c.silent, c.half:
+		x.rec.Aborted = true
+		outcome, why = bundle.OutcomeAborted, "we had ended the connection before the request"
+	case c.lostAt >= 0:
+		outcome, why = bundle.OutcomeGarbage, "the peer had broken HTTP/2 on the connection: "+h.fatal
+	case h.goAway != nil:
+		why = "the peer had sent GOAWAY before the request (" + h.goAway.detail + ")"
+	case c.peerClosed:
+		why = "the peer had closed the connection before the request"
+	case c.sendBroken:
+		x.rec.Aborted = true
+		outcome, why = bundle.OutcomeAborted, "we had cut an earlier write on the connection"
+	case h.nextID > maxWindow:
+		outcome, why = bundle.OutcomeAborted, "the connection has no stream ids left"
+	default:
+		return nil
+	}
+	x.end(outcome, why)
+	return fmt.Errorf("request on %s: %s: %w", c.meta.Remote, why, ErrEnded)
+}
+
+// headerFrames are HEADERS and, for what does not fit, CONTINUATION.
+func headerFrames(id uint32, block []byte, end bool, limit int) []byte {
+	kind := http2.FrameHeaders
+	var flags http2.Flags
+	if end {
+		flags = http2.FlagHeadersEndStream
+	}
+	var b []byte
+	for {
+		n := min(len(block), limit)
+		if n == len(block) {
+			flags |= http2.FlagHeadersEndHeaders
+		}
+		b = append(appendFrameHeader(b, n, kind, flags, id), block[:n]...)
+		if block = block[n:]; len(block) == 0 {
+			return b
+		}
+		kind, flags = http2.FrameContinuation, 0
+	}
+}
+
+func appendFrameHeader(b []byte, length int, kind http2.FrameType, flags http2.Flags, id uint32) []byte {
+	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
+	return binary.BigEndian.AppendUint32(b, id)
+}
+
+// Data sends p as DATA on the exchange's stream, in frames of at most the peer's
+// limits, waiting for window; end sets END_STREAM on the last one. An empty p
+// is one empty frame. It ends early with an error when ctx ends, or when the
+// stream or the connection has ended (ErrEnded); on HTTP/1.1 it is always one.
+func (x *Exchange) Data(ctx context.Context, p []byte, end bool) error {
+	if x.conn == nil || x.conn.h2 == nil {
+		return errNotH2
+	}
+	c := x.conn
+	for {
+		n, wait, err := c.h2.sendData(ctx, x, p, end)
+		switch {
+		case err != nil:
+			return fmt.Errorf("DATA to %s: %w", c.meta.Remote, err)
+		case wait == nil:
+			if p = p[n:]; len(p) > 0 {
+				continue
+			}
+			if end {
+				x.MarkSent()
+			}
+			return nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return fmt.Errorf("DATA to %s: no window for %d bytes: %w", c.meta.Remote, len(p), ctx.Err())
+		}
+	}
+}
+
+// sendData sends one frame: as much of p as the windows allow. With none it
+// returns what to wait for.
+func (h *h2) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n int, wait <-chan struct{}, err error) {
+	c := h.conn
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	st := h.streams[x.rec.Stream]
+	switch {
+	case c.closed, c.silent, c.half, c.sendBroken, c.peerClosed, c.lostAt >= 0:
+		err = ErrEnded
+	case st == nil || st.x != x:
+		err = fmt.Errorf("%w: stream %d is closed", ErrStreamEnded, x.rec.Stream)
+	case st.sentEnd:
+		err = fmt.Errorf("%w: we have sent END_STREAM on stream %d", ErrStreamEnded, st.id)
+	}
+	if err != nil {
+		c.mu.Unlock()
+		return 0, nil, err
+	}
+	n = int(min(int64(len(p)), int64(h.maxFrame), h.sendWindow, st.sendWindow))
+	if n <= 0 && len(p) > 0 {
+		wait = c.changed.wait()
+		c.mu.Unlock()
+		return 0, wait, nil
+	}
+	h.sendWindow -= int64(n)
+	st.sendWindow -= int64(n)
+	var flags http2.Flags
+	if end && n == len(p) {
+		flags = http2.FlagDataEndStream
+	}
+	frame := appendFrameHeader(make([]byte, 0, frameHeader+n), n, http2.FrameData, flags, st.id)
+	err = c.writeNoted(ctx, append(frame, p[:n]...)) // gives up c.mu
+	if flags != 0 {
+		c.mu.Lock()
+		if st.gotEnd {
+			h.forget(st)
+		}
+		c.mu.Unlock()
+	}
+	return n, nil, err
+}
+
+// ErrStreamEnded is wrapped by Data on a stream that has ended.
+var ErrStreamEnded = errors.New("the stream has ended")
+
+// Cancel ends the exchange: with RST_STREAM of that code on HTTP/2 (8 is CANCEL),
+// with FIN on HTTP/1.1. It is recorded as aborted by us, unless it had ended before.
+func (x *Exchange) Cancel(code uint32) {
+	if x.conn == nil {
+		return
+	}
+	if x.conn.h2 == nil {
+		x.Abort()
+		x.conn.Close("fin")
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	h := x.conn.h2
+	x.rec.Aborted = x.rec.Aborted || !x.over
+	x.end(bundle.OutcomeAborted, "the script reset the stream ("+codeName(http2.ErrCode(code))+")")
+	st := h.streams[x.rec.Stream]
+	if st == nil || st.x != x {
+		return
+	}
+	st.cancelled = true
+	h.forget(st)
+	b := appendFrameHeader(nil, 4, http2.FrameRSTStream, 0, st.id)
+	h.enqueue(binary.BigEndian.AppendUint32(b, code)) // also when raw: it was asked for
+}
+
+// Hold stops giving window to the exchange's stream, or goes on with it: a peer
+// that keeps to flow control can then send what is left of 4 MiB, and nothing
+// more, while other streams of the connection are not touched. It does nothing on
+// HTTP/1.1, where Pause is what holds a peer back, and on a raw connection.
+func (x *Exchange) Hold(on bool) {
+	if x.conn == nil || x.conn.h2 == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	h := x.conn.h2
+	st := h.streams[x.rec.Stream]
+	if st == nil || st.x != x {
+		return
+	}
+	st.held = on
+	if !on {
+		h.giveBack(st, 0)
+	}
+}

@@ -1,0 +1,144 @@
+package transport
+
+import (
+	"bytes"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// The directions of recorded frames.
+const (
+	dirSent     = "sent"
+	dirReceived = "received"
+)
+
+// sentFrames reads what we send as a peer would, for the record: raw writes as
+// well as our own frames.
+type sentFrames struct {
+	split   frameSplitter
+	preface []byte // what is left of the preface
+	lost    bool
+	source  bytes.Reader
+	framer  *http2.Framer
+	fields  *hpack.Decoder
+	text    fieldText
+}
+
+func newSentFrames() sentFrames {
+	return sentFrames{split: frameSplitter{limit: sentLimit}, preface: []byte(http2.ClientPreface)}
+}
+
+// noteSent is called with the bytes of each write, before they are written, so
+// that a stream is known before its answer can come.
+func (h *h2) noteSent(p []byte, at bundle.Stamp) {
+	s := &h.sent
+	for len(p) > 0 && len(s.preface) > 0 && p[0] == s.preface[0] {
+		p, s.preface = p[1:], s.preface[1:]
+		if len(s.preface) == 0 {
+			h.record(bundle.H2Frame{Dir: dirSent, Type: "preface", Len: len(http2.ClientPreface), At: at})
+		}
+	}
+	if s.lost || len(p) == 0 {
+		return
+	}
+	// What does not begin like the preface is taken for frames, as it is after it.
+	s.preface = nil
+	_, err := s.split.feed(p, func(f wholeFrame) bool {
+		h.noteSentFrame(f, at)
+		return true
+	})
+	s.lost = err != nil
+}
+
+func (h *h2) noteSentFrame(f wholeFrame, at bundle.Stamp) {
+	rec := bundle.H2Frame{
+		Dir: dirSent, Type: typeName(f.Type), Flags: byte(f.Flags), Stream: f.StreamID, Len: int(f.Length), At: at,
+	}
+	if f.Type == http2.FrameData {
+		if f.Flags.Has(http2.FlagDataEndStream) {
+			rec.Detail = "END_STREAM"
+		}
+	} else {
+		var frame http2.Frame
+		frame, rec.Detail = h.sent.read(f)
+		h.announce(frame)
+	}
+	h.record(rec)
+	h.touched = max(h.touched, f.StreamID)
+	st := h.streams[f.StreamID]
+	if f.Type == http2.FrameHeaders && st == nil && f.StreamID%2 == 1 && h.closed[f.StreamID] == nil {
+		st = h.adopt(f.StreamID)
+	}
+	ends := f.Type == http2.FrameHeaders || f.Type == http2.FrameData
+	switch {
+	case st == nil:
+	case ends && f.Flags.Has(http2.FlagDataEndStream):
+		st.sentEnd = true
+	case f.Type == http2.FrameRSTStream && !st.cancelled:
+		st.cancelled = true
+		if st.x != nil {
+			st.x.rec.Aborted = true
+			st.x.end(bundle.OutcomeAborted, "the script reset the stream")
+		}
+		h.forget(st)
+	}
+}
+
+// adopt opens a stream for a request that was written by hand. Its answer
+// belongs to an exchange of its own, under the connection's name.
+func (h *h2) adopt(id uint32) *stream {
+	c := h.conn
+	st := &stream{id: id, sendWindow: h.initialWindow, recvWindow: h.own.window, length: -1}
+	h.streams[id] = st
+	h.nextID = max(h.nextID, id+2)
+	if len(c.queue) == 0 {
+		c.beginRaw()
+	}
+	st.x = c.queue[0]
+	c.queue = c.queue[1:]
+	st.x.rec.Stream = id
+	return st
+}
+
+// read says what a frame of ours holds; what cannot be read is nil and has no words.
+func (s *sentFrames) read(f wholeFrame) (frame http2.Frame, text string) {
+	if s.framer == nil {
+		s.framer = http2.NewFramer(nil, &s.source)
+		s.framer.SetMaxReadFrameSize(sentLimit)
+		s.framer.AllowIllegalReads = true
+		s.fields = hpack.NewDecoder(4096, func(f hpack.HeaderField) { s.text.add(f.Name, f.Value) })
+		s.fields.SetMaxStringLength(wire.DefaultHeadLimit)
+		s.fields.SetAllowedMaxDynamicTableSize(maxTable)
+	}
+	s.source.Reset(f.bytes)
+	frame, err := s.framer.ReadFrame()
+	if err != nil {
+		return nil, ""
+	}
+	switch frame := frame.(type) {
+	case *http2.HeadersFrame:
+		s.text.reset()
+		if frame.StreamEnded() {
+			s.text.word("END_STREAM")
+		}
+		return frame, s.fragment(frame.HeaderBlockFragment(), frame.HeadersEnded())
+	case *http2.ContinuationFrame:
+		return frame, s.fragment(frame.HeaderBlockFragment(), frame.HeadersEnded())
+	}
+	return frame, describe(frame)
+}
+
+// fragment decodes a piece of a header block, and gives its text at its end.
+func (s *sentFrames) fragment(p []byte, ended bool) string {
+	if _, err := s.fields.Write(p); err != nil || !ended {
+		return ""
+	}
+	_ = s.fields.Close() // what is cut is not described, and judged by the peer
+	text := s.text.String()
+	s.text.reset()
+	return text
+}

@@ -1,0 +1,281 @@
+package wire
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"assay/internal/strictjson"
+)
+
+// FlagTrailer marks the trailer frame of gRPC-Web.
+const FlagTrailer byte = 0x80
+
+// The fields that carry a gRPC status.
+const (
+	fieldStatus  = "grpc-status"
+	fieldMessage = "grpc-message"
+	fieldDetails = "grpc-status-details-bin"
+)
+
+// GRPCStatus is a decoded gRPC status.
+type GRPCStatus struct {
+	// Code is the number that grpc-status reads as, -1 when it reads as none.
+	Code int
+	// Message is grpc-message, percent-decoded.
+	Message string
+	// Details is grpc-status-details-bin, decoded: a google.rpc.Status.
+	Details []byte
+	// Entries are the details that it lists, as Connect writes them.
+	Entries []ErrorDetail
+	// Metadata are the other fields, in order.
+	Metadata []Field
+}
+
+// DecodeGRPCStatus reads grpc-status, grpc-message and grpc-status-details-bin
+// out of trailers, or of the headers of a trailers-only answer ("PROTOCOL-HTTP2",
+// "Responses"). Names are compared without case. ok is false when there is no
+// grpc-status; what else there is, is returned all the same. Where a field is
+// given twice the first one counts. The offset of a violation is the index of
+// its field.
+func DecodeGRPCStatus(fields []Field) (s GRPCStatus, ok bool, violations []Violation) {
+	d := statusDecoder{at: map[string]int{}}
+	s.Code = -1
+	for i, f := range fields {
+		name := strings.ToLower(f.Name)
+		switch name {
+		case fieldStatus, fieldMessage, fieldDetails:
+		default:
+			s.Metadata = append(s.Metadata, f)
+			continue
+		}
+		if _, again := d.at[name]; again {
+			d.repeated(i, name)
+			continue
+		}
+		d.at[name] = i
+		switch name {
+		case fieldStatus:
+			s.Code, ok = d.code(i, f.Value), true
+		case fieldMessage:
+			s.Message = d.message(i, f.Value)
+		case fieldDetails:
+			s.Details = d.base64(i, f.Value)
+		}
+	}
+	d.agree(&s)
+	return s, ok, d.violations
+}
+
+// statusDecoder collects what is wrong with one status.
+type statusDecoder struct {
+	at         map[string]int // index of the first field of that name
+	violations []Violation
+}
+
+func (d *statusDecoder) violate(k Kind, at int, format string, args ...any) {
+	d.violations = append(d.violations, Violation{Kind: k, Off: int64(at), Detail: fmt.Sprintf(format, args...)})
+}
+
+func (d *statusDecoder) repeated(at int, name string) {
+	switch name {
+	case fieldStatus:
+		d.violate(GRPCStatusRepeated, at, "grpc-status is given more than once")
+	case fieldMessage:
+		d.violate(GRPCMessageRepeated, at, "grpc-message is given more than once")
+	default:
+		d.violate(GRPCDetailsBase64, at, "grpc-status-details-bin is given more than once")
+	}
+}
+
+// code reads a status: 1*DIGIT, from 0 to 16, without leading zeros. A number
+// that is only written in a wrong way is returned all the same.
+func (d *statusDecoder) code(at int, text string) int {
+	n, ok := parseLength(text)
+	switch {
+	case !ok || n > 1<<31-1:
+		d.violate(GRPCStatusValue, at, "grpc-status %.32q is not a decimal number", text)
+		return -1
+	case n > int64(len(codes)):
+		d.violate(GRPCStatusValue, at, "grpc-status %d is not one of 0 to %d", n, len(codes))
+	case len(text) > 1 && text[0] == '0':
+		d.violate(GRPCStatusValue, at, "grpc-status %.32q has leading zeros", text)
+	}
+	return int(n)
+}
+
+// message removes the percent-encoding. A part that is not well-formed stays as
+// it is, as the specification asks of readers. Lower-case digits are legal, as
+// letters in ABNF have no case.
+func (d *statusDecoder) message(at int, text string) string {
+	out := make([]byte, 0, len(text))
+	why := ""
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c < ' ' || c > '~':
+			why = fmt.Sprintf("byte 0x%02x must be percent-encoded", c)
+		case c == '%' && i+2 < len(text) && strictjson.HexDigit(text[i+1]) >= 0 && strictjson.HexDigit(text[i+2]) >= 0:
+			c = byte(strictjson.HexDigit(text[i+1])<<4 | strictjson.HexDigit(text[i+2]))
+			i += 2
+		case c == '%':
+			why = "a percent sign is not followed by two hexadecimal digits"
+		}
+		out = append(out, c)
+	}
+	if why == "" && !utf8.Valid(out) {
+		why = "it is not UTF-8 once decoded"
+	}
+	if why != "" {
+		d.violate(GRPCMessageEncoding, at, "grpc-message %.64q: %s", text, why)
+	}
+	return string(out)
+}
+
+// base64 reads a binary value: standard base64, unpadded; padding is accepted.
+func (d *statusDecoder) base64(at int, text string) []byte {
+	plain := strings.TrimRight(text, "=")
+	if plain != text {
+		d.violate(GRPCDetailsPadded, at, "grpc-status-details-bin is padded")
+	}
+	if why := notUnpaddedBase64(plain); why != "" {
+		d.violate(GRPCDetailsBase64, at, "grpc-status-details-bin is %s", why)
+	}
+	p, err := base64.RawStdEncoding.DecodeString(plain)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// agree holds the parts of the status against each other.
+func (d *statusDecoder) agree(s *GRPCStatus) {
+	if at, given := d.at[fieldMessage]; given && s.Code == 0 && s.Message != "" {
+		d.violate(GRPCMessageOnOK, at, "grpc-message %.64q goes with status 0", s.Message)
+	}
+	at, given := d.at[fieldDetails]
+	if !given {
+		return
+	}
+	if s.Code == 0 {
+		d.violate(GRPCDetailsOnOK, at, "grpc-status-details-bin goes with status 0")
+	}
+	if s.Details == nil {
+		return
+	}
+	inner, ok := decodeStatusProto(s.Details)
+	if !ok {
+		d.violate(GRPCDetailsProto, at, "grpc-status-details-bin holds no google.rpc.Status")
+		return
+	}
+	s.Entries = inner.entries
+	if inner.code != int64(s.Code) {
+		d.violate(GRPCDetailsDisagree, at, "the details say code %d, grpc-status says %d", inner.code, s.Code)
+	}
+	if inner.message != s.Message {
+		d.violate(GRPCDetailsDisagree, at, "the details say %.64q, grpc-message says %.64q", inner.message, s.Message)
+	}
+}
+
+// statusProto is a decoded google.rpc.Status.
+type statusProto struct {
+	code    int64
+	message string
+	entries []ErrorDetail
+}
+
+// decodeStatusProto reads code (1), message (2) and details (3) of a
+// google.rpc.Status; fields that are not known are skipped.
+func decodeStatusProto(p []byte) (s statusProto, ok bool) {
+	for len(p) > 0 {
+		num, kind, n := protowire.ConsumeTag(p)
+		if n < 0 {
+			return s, false
+		}
+		p = p[n:]
+		switch {
+		case num == 1 && kind == protowire.VarintType:
+			var v uint64
+			v, n = protowire.ConsumeVarint(p)
+			s.code = int64(int32(v))
+		case num == 2 && kind == protowire.BytesType:
+			var v []byte
+			v, n = protowire.ConsumeBytes(p)
+			s.message = string(v)
+		case num == 3 && kind == protowire.BytesType:
+			var v []byte
+			if v, n = protowire.ConsumeBytes(p); n >= 0 {
+				var entry ErrorDetail
+				if entry, ok = decodeAnyProto(v); !ok {
+					return s, false
+				}
+				s.entries = append(s.entries, entry)
+			}
+		default:
+			n = protowire.ConsumeFieldValue(num, kind, p)
+		}
+		if n < 0 {
+			return s, false
+		}
+		p = p[n:]
+	}
+	return s, utf8.ValidString(s.message)
+}
+
+// decodeAnyProto reads type_url (1) and value (2) of a google.protobuf.Any, and
+// gives them as Connect writes them: without the URL's prefix, in unpadded base64.
+func decodeAnyProto(p []byte) (d ErrorDetail, ok bool) {
+	for len(p) > 0 {
+		num, kind, n := protowire.ConsumeTag(p)
+		if n < 0 {
+			return d, false
+		}
+		p = p[n:]
+		var v []byte
+		if kind == protowire.BytesType && (num == 1 || num == 2) {
+			v, n = protowire.ConsumeBytes(p)
+		} else {
+			n = protowire.ConsumeFieldValue(num, kind, p)
+		}
+		if n < 0 {
+			return d, false
+		}
+		switch {
+		case num == 1 && kind == protowire.BytesType:
+			url := string(v)
+			d.Type = url[strings.LastIndexByte(url, '/')+1:]
+		case num == 2 && kind == protowire.BytesType:
+			d.Value = base64.RawStdEncoding.EncodeToString(v)
+		}
+		p = p[n:]
+	}
+	return d, true
+}
+
+// CodeByNumber finds a code by its gRPC number; 0 (OK) is none of them.
+func CodeByNumber(n int) (c Code, ok bool) {
+	if n < 1 || n > len(codes) {
+		return Code{}, false
+	}
+	return codes[n-1], true
+}
+
+// ReservedGRPCName reports whether a field's name is one that gRPC keeps to
+// itself ("PROTOCOL-HTTP2", "Custom-Metadata"): it begins with grpc- and is none
+// that the specification, or the projects' own extensions, give a meaning.
+func ReservedGRPCName(name string) bool {
+	name = strings.ToLower(name)
+	if !strings.HasPrefix(name, "grpc-") {
+		return false
+	}
+	switch name {
+	case fieldStatus, fieldMessage, fieldDetails, "grpc-encoding", "grpc-accept-encoding", "grpc-timeout",
+		"grpc-message-type", "grpc-previous-rpc-attempts", "grpc-retry-pushback-ms",
+		"grpc-trace-bin", "grpc-tags-bin", "grpc-server-stats-bin":
+		return false
+	}
+	return true
+}
