@@ -13,10 +13,11 @@ const (
 	FormatTerminal = "terminal"
 	FormatJSON     = "json"
 	FormatJUnit    = "junit"
+	FormatMarkdown = "markdown"
 )
 
 // Formats are the names that Render knows, in the order of help texts.
-func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit} }
+func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown} }
 
 // CheckFormat refuses a name that Render does not know, with those that it
 // knows, so that a wrong name is found before a run and not after it.
@@ -40,6 +41,8 @@ func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 		return JSON(w, r)
 	case FormatJUnit:
 		return JUnit(w, r)
+	case FormatMarkdown:
+		return Markdown(w, r)
 	}
 	return CheckFormat(format)
 }

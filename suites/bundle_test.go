@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/internal/target"
 	"assay/scenarios"
 )
 
@@ -14,7 +15,7 @@ import (
 // the one that was given live.
 func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	dir := t.TempDir()
-	out, err := Run(t.Context(), Options{Out: dir, Seed: 1})
+	out, err := Run(t.Context(), Options{Out: dir, Seed: 1, Target: target.Options{TimeScale: slowdown}})
 	if err != nil {
 		t.Fatal(err)
 	}

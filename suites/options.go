@@ -21,6 +21,16 @@ type Options struct {
 	Profile string
 	// Select limits the scenarios, in the terms of --select.
 	Select string
+	// Scenarios is a folder of scripts to run instead of the embedded catalogue.
+	Scenarios string
+	// Only, when not nil, limits the run to the instances it accepts.
+	Only func(scenarios.Instance) bool
+	// Wait is how long to wait until the target accepts connections; 0 tries once.
+	Wait time.Duration
+	// Repeat runs every instance that many times; 0 is once.
+	Repeat int
+	// Budget is when to stop starting scenarios; 0 is never.
+	Budget time.Duration
 	// Jobs is how many scenarios run at the same time; 0 is 8.
 	Jobs int
 	// Strict makes broken should and may rules fail.

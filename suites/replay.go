@@ -15,10 +15,12 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 	o.Out = ""
 	o.setDefaults()
 	s, err := prepare(ctx, o)
+	if s != nil {
+		defer s.close()
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
 	var out *Outcome
 	for n := range max(1, repeat) {
 		if n > 0 && ctx.Err() != nil {
@@ -27,7 +29,7 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 		clear(s.verdicts)
 		eng := engine.Start(ctx, engine.Options{
 			Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
-			Destructive: true, Slow: true, Log: o.Log,
+			Destructive: true, Slow: true, Log: o.Log, Default: defaultAxes(s.run.Features),
 		}, s.instances)
 		<-eng.Done()
 		for _, i := range s.instances {
@@ -36,7 +38,8 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 				return nil, fmt.Errorf("writing the transcript: %w", err)
 			}
 		}
-		next, err := s.conclude(ctx, eng)
+		s.run.Interrupted = ctx.Err() != nil
+		next, err := s.conclude(observations(eng, s.instances))
 		if err != nil {
 			return nil, err
 		}

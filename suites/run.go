@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,11 +30,32 @@ import (
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	o.setDefaults()
 	s, err := prepare(ctx, o)
-	if err != nil {
+	if s == nil {
 		return nil, err
 	}
 	defer s.close()
+	if err != nil {
+		return s.nothingRun()
+	}
 	return s.conduct(ctx)
+}
+
+// nothingRun is the outcome of a run that was interrupted before its first
+// scenario: a bundle and a report that say so.
+func (s *session) nothingRun() (*Outcome, error) {
+	s.opts.Progress.Begin(s.run, s.instances)
+	observed := map[*bundle.Observation]scenarios.Instance{}
+	for _, i := range s.instances {
+		o := &bundle.Observation{
+			Schema: bundle.ObservationSchema, Run: s.run.ID, Scenario: i.Scenario.ID, Axes: i.Axes, Script: i.Scenario.Digest,
+			Seed: s.run.Seed, Skip: &bundle.Skip{Reason: bundle.SkipInterrupted},
+		}
+		observed[o] = i
+		s.done(i, o)
+	}
+	s.opts.Progress.End()
+	s.run.Interrupted = true
+	return s.conclude(observed)
 }
 
 // session is a run under way.
@@ -39,6 +63,7 @@ type session struct {
 	opts      Options
 	catalogue *scenarios.Catalogue
 	profile   *scenarios.Profile
+	rules     string // of a folder of scripts of one's own
 	target    *target.Target
 	clock     *transport.Clock
 	run       *bundle.Run
@@ -52,36 +77,47 @@ type session struct {
 	writeErr error
 }
 
-// prepare does everything up to the first scenario.
+// prepare does everything up to the first scenario. A session beside an error
+// was interrupted, and can still conclude.
 func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	s := &session{opts: o, verdicts: map[scenarios.Instance][]bundle.Verdict{}}
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if err := s.reach(ctx); err != nil {
+	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict}
+	reached := s.reach(ctx)
+	if reached != nil && (ctx.Err() == nil || s.run == nil) {
+		s.close()
+		return nil, reached
+	}
+	if err := s.open(); err != nil {
+		s.close()
 		return nil, err
 	}
-	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict}
-	if s.writer, err = bundle.Create(o.Out, s.run); err != nil {
-		return nil, err
+	return s, reached
+}
+
+// open creates the bundle, with everything that judging again needs. It stands
+// behind the target, so that a wrong URL costs nobody an older bundle.
+func (s *session) open() (err error) {
+	if s.writer, err = bundle.Create(s.opts.Out, s.run); err != nil {
+		return err
 	}
 	for _, i := range s.instances {
 		if err := s.writer.Script(i.Scenario.ID, i.Scenario.Text); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // load reads catalogue and profile and selects; nothing touches the target yet,
 // so that a typing error costs no run.
 func (s *session) load() (err error) {
-	if s.catalogue, err = scenarios.Load(); err != nil {
+	if s.catalogue, err = catalogue(s.opts.Scenarios); err != nil {
+		return err
+	}
+	if s.rules, err = ownRules(s.opts.Scenarios); err != nil {
 		return err
 	}
 	name := s.opts.Profile
@@ -94,8 +130,52 @@ func (s *session) load() (err error) {
 	if s.profile, err = scenarios.LoadProfile(name); err != nil {
 		return err
 	}
-	s.instances, err = s.catalogue.Select(s.opts.Select)
+	s.instances, err = chosen(s.catalogue, s.opts)
 	return err
+}
+
+// Plan is what Run would run, without touching the target. What is slow or
+// destructive is in it, asked for or not.
+func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
+	cat, err := catalogue(o.Scenarios)
+	if err != nil {
+		return nil, nil, err
+	}
+	instances, err := chosen(cat, o)
+	return cat, instances, err
+}
+
+// catalogue is the embedded one, or the scripts of a folder.
+func catalogue(dir string) (*scenarios.Catalogue, error) {
+	if dir == "" {
+		return scenarios.Load()
+	}
+	return scenarios.LoadFS(os.DirFS(dir))
+}
+
+// ownRules is the text of the rules that came with a folder of scripts, if any.
+func ownRules(dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "rules.yaml"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
+}
+
+// chosen are the instances that the options select.
+func chosen(cat *scenarios.Catalogue, o Options) ([]scenarios.Instance, error) {
+	all, err := cat.Select(o.Select)
+	if err != nil || o.Only == nil {
+		return all, err
+	}
+	all = slices.DeleteFunc(all, func(i scenarios.Instance) bool { return !o.Only(i) })
+	if len(all) == 0 {
+		return nil, &scenarios.NothingSelectedError{Term: o.Select}
+	}
+	return all, nil
 }
 
 // reach finds the target, measures and probes it.
@@ -116,23 +196,36 @@ func (s *session) reach(ctx context.Context) (err error) {
 		return err
 	}
 	s.clock = transport.NewClock()
-	started := time.Now()
-	cal, err := s.target.Calibrate(ctx, s.clock)
-	if err != nil {
+	s.run = s.newRun(time.Now())
+	if err = s.target.Wait(ctx, s.opts.Wait); err != nil {
 		return err
 	}
-	features, err := s.target.Probe(ctx, s.clock, cal)
-	if err != nil {
+	if s.run.Calibration, err = s.target.Calibrate(ctx, s.clock); err != nil {
 		return err
 	}
-	s.run = &bundle.Run{
+	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration)
+	return err
+}
+
+// newRun is the run before anything is known of the target.
+func (s *session) newRun(started time.Time) *bundle.Run {
+	r := &bundle.Run{
 		Schema: bundle.RunSchema, ID: runID(started, s.opts.Seed),
 		Tool:    bundle.Tool{Name: "assay", Version: s.opts.Version},
 		Started: started, Target: s.target.Identity(), Profile: s.profile.ID,
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
-		Calibration: cal, Features: features,
+		ProfileText: string(s.profile.Text), RulesText: s.rules,
 	}
-	return nil
+	r.Planned = planned(s.instances)
+	return r
+}
+
+func planned(instances []scenarios.Instance) []bundle.Planned {
+	var out []bundle.Planned
+	for _, i := range instances {
+		out = append(out, bundle.Planned{Scenario: i.Scenario.ID, Axes: i.Axes})
+	}
+	return out
 }
 
 // runID is unique enough to find one's own processes on a shared target.
@@ -153,16 +246,46 @@ func merged(under, over map[string]string) map[string]string {
 func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	begun := newTree(s)
 	selected := begun.preview()
+	s.run.Planned = planned(selected)
 	s.opts.Progress.Begin(s.run, selected)
 	eng := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
+		Repeat: s.opts.Repeat, Budget: s.opts.Budget, Default: defaultAxes(s.run.Features),
 		OnStart: s.opts.Progress.Start, OnDone: s.done,
 	}, selected)
 	begun.present(eng)
 	<-eng.Done()
 	s.opts.Progress.End()
-	return s.conclude(ctx, eng)
+	s.run.Interrupted = ctx.Err() != nil
+	return s.conclude(observations(eng, selected))
+}
+
+// observations are what an engine saw, each with its instance.
+func observations(eng *engine.Engine, ran []scenarios.Instance) map[*bundle.Observation]scenarios.Instance {
+	observed := map[*bundle.Observation]scenarios.Instance{}
+	for _, i := range ran {
+		observed[eng.Wait(i)] = i
+	}
+	return observed
+}
+
+// defaultAxes is what a script that pins no axis runs on, where the target
+// lacks the usual: HTTP/1.1, the Connect protocol, JSON.
+func defaultAxes(features map[string]bundle.Feature) bundle.Axes {
+	first := func(choices ...[2]string) string {
+		for _, c := range choices {
+			if features[c[0]].State == bundle.FeaturePresent {
+				return c[1]
+			}
+		}
+		return ""
+	}
+	return bundle.Axes{
+		HTTP:     first([2]string{"http.1", "1.1"}, [2]string{"http.h2c", "h2c"}, [2]string{"http.h2-tls", "h2-tls"}),
+		Protocol: first([2]string{"protocol.connect", "connect"}, [2]string{"protocol.grpc", "grpc"}, [2]string{"protocol.grpc-web", "grpc-web"}),
+		Codec:    first([2]string{"codec.json", "json"}, [2]string{"codec.proto", "proto"}),
+	}
 }
 
 // done judges one observation as soon as it is there, and stores it.
@@ -194,29 +317,16 @@ func (s *session) verdictsOf(i scenarios.Instance, o *bundle.Observation) []bund
 
 // conclude judges what spans scenarios, draws the report and ends the bundle.
 // A bundle that could not be written whole is an error beside the outcome.
-func (s *session) conclude(ctx context.Context, eng *engine.Engine) (*Outcome, error) {
-	out := &Outcome{Run: s.run, Observations: judge.InOrder(eng.Observations())}
-	s.run.Interrupted = ctx.Err() != nil
+func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) (*Outcome, error) {
+	out := &Outcome{Run: s.run, Observations: judge.InOrder(slices.Collect(maps.Keys(observed)))}
 	s.run.Ended = time.Now()
 	for _, o := range out.Observations {
-		i, ok := s.instanceOf(o)
-		if ok {
-			out.Verdicts = append(out.Verdicts, s.verdictsOf(i, o)...)
-		}
+		out.Verdicts = append(out.Verdicts, s.verdictsOf(observed[o], o)...)
 	}
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = judge.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
 	err := errors.Join(s.writeErr, s.writer.Finish(s.run, out.Verdicts, out.Report))
 	return out, err
-}
-
-func (s *session) instanceOf(o *bundle.Observation) (scenarios.Instance, bool) {
-	for _, i := range s.instances {
-		if i.Scenario.ID == o.Scenario && i.Axes == o.Axes {
-			return i, true
-		}
-	}
-	return scenarios.Instance{}, false
 }
 
 func (s *session) close() {

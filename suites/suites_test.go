@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	o := Options{
-		Target:  target.Options{URL: *urlFlag},
+		Target:  target.Options{URL: *urlFlag, TimeScale: slowdown},
 		Profile: *profileFlag, Select: *selectFlag, Strict: *strictFlag, Out: *outFlag,
 		Version: "test", Specs: os.Stderr,
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,9 +14,11 @@ type conformFlags struct {
 	target targetFlags
 	output outputFlags
 
-	profile, selection, out   string
-	jobs                      int
-	strict, destructive, slow bool
+	profile, selection, out           string
+	scenarios, rerun, exec            string
+	jobs, repeat                      int
+	wait, budget                      time.Duration
+	strict, destructive, slow, dryRun bool
 }
 
 func newConform(io stdio) *cobra.Command {
@@ -36,6 +39,10 @@ of them for what to leave out.`,
   # a gateway of yours as a CI gate, with evidence
   assay conform http://127.0.0.1:8081 --profile e2b --report junit=junit.xml --out run
 
+  # start it, wait for it, test it, end it; then only what failed, ten times
+  assay conform http://127.0.0.1:8081 --exec ./gateway --out run
+  assay conform http://127.0.0.1:8081 --rerun run --repeat 10
+
   # only envelopes, only JSON
   assay conform http://127.0.0.1:8081 --select 'connect.*,!axis:proto'`,
 		Args:              between(0, 1, "want at most one URL"),
@@ -54,6 +61,13 @@ of them for what to leave out.`,
 	fs.BoolVar(&f.destructive, "destructive", false, "also run what may kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run what has to wait for long")
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: all that was seen, to be judged again")
+	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
+	fs.StringVar(&f.rerun, "rerun", "", "run only what failed, or stayed open, in this bundle")
+	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario that many times")
+	fs.DurationVar(&f.budget, "budget", 0, "start no scenario after this time")
+	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
+	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and end it afterwards")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "list what would run, and touch nothing")
 	return c
 }
 
@@ -70,11 +84,31 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if f.jobs < 1 || f.jobs > 256 {
 		return suites.Options{}, errors.New("--jobs: want 1 to 256")
 	}
+	if f.repeat < 1 || f.repeat > 10000 {
+		return suites.Options{}, errors.New("--repeat: want 1 to 10000")
+	}
+	if f.wait < 0 || f.budget < 0 {
+		return suites.Options{}, errors.New("--wait and --budget: want a time above 0, for example 30s")
+	}
+	if f.exec != "" && url == "" {
+		return suites.Options{}, errors.New("--exec: name the URL at which the gateway will be")
+	}
+	if f.exec != "" && f.wait == 0 {
+		f.wait = execWait
+	}
+	only, err := failedIn(f.rerun)
+	if err != nil {
+		return suites.Options{}, err
+	}
 	return suites.Options{
-		Target: t, Profile: f.profile, Select: f.selection, Jobs: f.jobs, Strict: f.strict,
+		Target: t, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
+		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
 		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, Version: version,
 	}, f.output.validate()
 }
+
+// execWait is how long a gateway that we start has to come up.
+const execWait = 30 * time.Second
 
 func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	o, err := f.options(args)
@@ -85,6 +119,19 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	o.Progress = newProgress(io)
 	if f.output.verbose {
 		o.Specs = io.err
+	}
+	if f.dryRun {
+		return dryRun(io, f.output.format, o)
+	}
+	if f.exec != "" {
+		gateway, err := startChild(io, f.exec)
+		if err != nil {
+			return &exitError{exitUnreachable, err}
+		}
+		defer gateway.stop(io)
+		if err := gateway.up(c.Context(), o); err != nil {
+			return nothingRun(err)
+		}
 	}
 	out, err := suites.Run(c.Context(), o)
 	if out == nil {

@@ -50,25 +50,45 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 	for _, p := range b.Partial {
 		io.errorf("assay: %s: %s\n", dir, p)
 	}
-	rules, err := scenarios.Load()
+	report, err := judged(b, f.profile, f.strict)
 	if err != nil {
-		return defect(err)
-	}
-	name := f.profile
-	if name == "" {
-		name = b.Run.Profile
-	}
-	profile, err := scenarios.LoadProfile(name)
-	if err != nil {
-		return usage(err)
-	}
-	j := &judge.Judge{Rules: rules, Profile: profile, Strict: f.strict || b.Run.Strict}
-	_, report, err := j.Bundle(b)
-	if err != nil {
-		return usage(err)
+		return err
 	}
 	if err := f.output.write(io, report); err != nil {
 		return defect(err)
 	}
 	return code(report.Exit)
+}
+
+// judged is the report of a bundle by the rules of this program, for the named
+// profile, or for that of the run.
+func judged(b *bundle.Bundle, profile string, strict bool) (*bundle.Report, error) {
+	rules, err := scenarios.Load()
+	if err != nil {
+		return nil, defect(err)
+	}
+	if b.Run.RulesText != "" {
+		if err := rules.AddRules("the rules of the bundle", []byte(b.Run.RulesText)); err != nil {
+			return nil, usage(err)
+		}
+	}
+	p, err := profileOf(b, profile)
+	if err != nil {
+		return nil, usage(err)
+	}
+	j := &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict}
+	_, report, err := j.Bundle(b)
+	return report, usage(err)
+}
+
+// profileOf is the named profile, or the one that the run was held against, as
+// it was then.
+func profileOf(b *bundle.Bundle, name string) (*scenarios.Profile, error) {
+	if name == "" && b.Run.ProfileText != "" {
+		return scenarios.ParseProfile("the profile of the bundle", []byte(b.Run.ProfileText))
+	}
+	if name == "" {
+		name = b.Run.Profile
+	}
+	return scenarios.LoadProfile(name)
 }

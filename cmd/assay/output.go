@@ -22,8 +22,8 @@ type outputFlags struct {
 
 func (f *outputFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json or junit")
-	fs.StringSliceVar(&f.reports, "report", nil, "also write reports, as `FORMAT=PATH,…`; formats: json, junit, text")
+	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json, junit or markdown")
+	fs.StringSliceVar(&f.reports, "report", nil, "also write reports, as `FORMAT=PATH,…`; formats: json, junit, markdown, text")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "list what passed, too")
 }
 
@@ -38,15 +38,27 @@ func renderer(format string) string {
 // validate refuses unknown formats before any work is done.
 func (f *outputFlags) validate() error {
 	if !slices.Contains(reports.Formats(), renderer(f.format)) {
-		return fmt.Errorf("--format %q: want text, json or junit", f.format)
+		return fmt.Errorf("--format %q: want text, json, junit or markdown", f.format)
 	}
 	for _, r := range f.reports {
 		format, path, ok := strings.Cut(r, "=")
 		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
-			return fmt.Errorf("--report %q: want FORMAT=PATH with one of the formats json, junit, text", r)
+			return fmt.Errorf("--report %q: want FORMAT=PATH with one of the formats json, junit, markdown, text", r)
+		}
+		if err := writable(path); err != nil {
+			return fmt.Errorf("--report %q: %w", r, err)
 		}
 	}
 	return nil
+}
+
+// writable finds out before a run, and not after it, that a file cannot be written.
+func writable(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a report is for others to read
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // write draws the report on stdout and into the files.

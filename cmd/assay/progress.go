@@ -123,7 +123,7 @@ func headline(run *bundle.Run, n int) string {
 	if run.Target.Embedded {
 		url = "the embedded gateway (" + url + ")"
 	}
-	return fmt.Sprintf("%s · profile %s · %d scenarios · round trip %v",
+	return fmt.Sprintf("%s · profile %s · %d runs · round trip %v",
 		url, run.Profile, n, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/reports"
+	"assay/scenarios"
 	"assay/suites"
 )
 
@@ -67,6 +68,10 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	}, f.repeat, func(o *bundle.Observation, v []bundle.Verdict) error {
 		return reports.Transcript(io.out, o, v, draw)
 	})
+	var none *scenarios.NothingSelectedError
+	if errors.As(err, &none) {
+		return usage(err)
+	}
 	if err != nil {
 		return nothingRun(err)
 	}

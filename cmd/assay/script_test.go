@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

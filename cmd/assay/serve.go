@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,7 +16,9 @@ import (
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	listen, metricsPrefix, wrap, tokenFile string
-	faults, variants                       []string
+	processes, like, caOut, prefix, shell  string
+	faults, variants, http, protocols      []string
+	tls                                    bool
 	clockScale                             float64
 	seed                                   uint64
 }
@@ -25,9 +28,10 @@ func newServe(io stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the reference gateway, correct or broken in a named way",
-		Long: `Runs the reference gateway: process.Process over Connect, the NDJSON alias
-/commands, /metrics and /health. Commands run in a virtual shell inside this
-process and have no access to the machine.
+		Long: `Runs the reference gateway: process.Process over Connect, gRPC and gRPC-Web, on
+HTTP/1.1 and HTTP/2, the NDJSON alias /commands, /metrics and /health. Commands
+run in a virtual shell inside this process and have no access to the machine;
+--processes os runs real ones, with your rights, and needs a token.
 
 --fault breaks it in one named way, --variant makes it differ in one legal way;
 ` + "`assay selftest`" + ` proves that the suites notice the first and tolerate the second.`,
@@ -36,7 +40,10 @@ process and have no access to the machine.
   curl -N -d '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
 
   # one that forgets to end its streams
-  assay serve --listen 127.0.0.1:8081 --fault eos-dropped`,
+  assay serve --listen 127.0.0.1:8081 --fault eos-dropped
+
+  # one that answers as the daemon does, over TLS
+  assay serve --listen 127.0.0.1:8443 --like envd --tls --ca-out ca.pem`,
 		Args:              exactly(0, "serve takes none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,13 +51,21 @@ process and have no access to the machine.
 			if err != nil {
 				return usage(err)
 			}
-			return serve(c.Context(), io, o)
+			return serve(c.Context(), io, o, f.caOut)
 		},
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; other than loopback needs a token")
 	fs.StringSliceVar(&f.faults, "fault", nil, "break it: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
 	fs.StringSliceVar(&f.variants, "variant", nil, "vary it: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
+	fs.StringVar(&f.processes, "processes", fakes.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
+	fs.StringVar(&f.like, "like", "", "answer as a gateway that exists, deviations included: "+ids(fakes.Likes(), func(l fakes.Like) string { return l.ID }))
+	fs.BoolVar(&f.tls, "tls", false, "serve https with a self-made certificate")
+	fs.StringVar(&f.caOut, "ca-out", "", "write the authority of that certificate to this file, for --cacert")
+	fs.StringSliceVar(&f.http, "http", nil, "serve only these HTTP versions: 1.1, 2")
+	fs.StringSliceVar(&f.protocols, "protocol", nil, "serve only these protocols: connect, grpc, grpc-web")
+	fs.StringVar(&f.prefix, "prefix", "", "path before every surface, for example /sandbox")
+	fs.StringVar(&f.shell, "shell", "", "accept only commands that begin with these words, for example \"/bin/bash -l -c\"")
 	fs.StringVar(&f.metricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
 	fs.StringVar(&f.wrap, "wrap", "", "put this before every command, unless its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (or ASSAY_TOKEN)")
@@ -72,6 +87,11 @@ func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 	o := fakes.Options{
 		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
 		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Token: os.Getenv("ASSAY_TOKEN"), Log: logger(io),
+		Processes: f.processes, Like: f.like, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix,
+		Shell: strings.Fields(f.shell),
+	}
+	if f.caOut != "" && !f.tls {
+		return o, errors.New("--ca-out: there is no certificate without --tls")
 	}
 	if f.clockScale <= 0 || f.clockScale > 10000 {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
@@ -101,10 +121,15 @@ func isLoopback(host string) bool {
 }
 
 // serve runs until it is interrupted. The URL is the one line on stdout.
-func serve(ctx context.Context, io stdio, o fakes.Options) error {
+func serve(ctx context.Context, io stdio, o fakes.Options, caOut string) error {
 	g, err := fakes.Start(ctx, o)
 	if err != nil {
 		return usage(err)
+	}
+	if caOut != "" {
+		if err := os.WriteFile(caOut, g.CACert(), 0o644); err != nil { //nolint:gosec // a certificate is public
+			return usage(errors.Join(fmt.Errorf("--ca-out: %w", err), g.Close()))
+		}
 	}
 	if err := io.printf("%s\n", g.URL()); err != nil {
 		return defect(err)

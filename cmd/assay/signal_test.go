@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,56 +18,145 @@ import (
 )
 
 // program is this program with arguments, in a directory of its own.
-func program(t *testing.T, args ...string) (c *exec.Cmd, out, err *bytes.Buffer) {
+func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err *lockedBuffer) {
 	t.Helper()
 	c = exec.Command(os.Args[0], args...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1", "NO_COLOR=1")
+	c.Env = append(os.Environ(), beProgram+"=1", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
 	c.Dir = t.TempDir()
-	out, err = &bytes.Buffer{}, &bytes.Buffer{}
+	out, err = &bytes.Buffer{}, &lockedBuffer{}
 	c.Stdout, c.Stderr = out, err
 	return c, out, err
 }
 
 // After an interrupt stdout still holds exactly one JSON value, the bundle opens
-// and says that it is partial, and the exit code is 130.
+// and says that it is partial, judging it again passes nothing, and the exit code
+// is 130: whenever the interrupt comes.
 func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
-	for _, sig := range []os.Signal{os.Interrupt} {
-		c, out, stderr := program(t, "conform", "--format", "json", "--out", "run")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
+	for name, tc := range map[string]struct {
+		signal os.Signal
+		when   func(t *testing.T, stderr *lockedBuffer, dir string)
+	}{
+		"SIGINT once something was seen":  {os.Interrupt, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
+		"SIGTERM once something was seen": {syscall.SIGTERM, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
+		"SIGINT while the target is probed": {os.Interrupt, func(t *testing.T, stderr *lockedBuffer, _ string) {
+			waitFor(t, "the first connection", func() bool { return strings.Contains(stderr.String(), "connected") })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, out, stderr := program(t, "conform", "--format", "json", "--out", "run")
+			if strings.Contains(name, "probed") {
+				url := acceptAndSay(t, stderr)
+				c.Args = append(c.Args, url)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			tc.when(t, stderr, filepath.Join(c.Dir, "run"))
+			if err := c.Process.Signal(tc.signal); err != nil {
+				t.Fatal(err)
+			}
+			wantExit(t, c.Wait(), 130, stderr)
+			if err := oneJSON(out.String()); err != nil {
+				t.Errorf("stdout: %v", err)
+			}
+			b, err := bundle.Open(filepath.Join(c.Dir, "run"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !b.Run.Interrupted || len(b.Observations) != len(b.Run.Planned) {
+				t.Errorf("interrupted %v, %d observations of %d: want an interrupted run that accounts for all", b.Run.Interrupted, len(b.Observations), len(b.Run.Planned))
+			}
+		})
+	}
+}
+
+// A run that is killed leaves a bundle that opens and can be judged; what it
+// has lost never passes.
+func TestKilledRunCanBeJudgedAndDoesNotPass(t *testing.T) {
+	c, _, stderr := program(t, "conform", "--out", "run")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForObservation(t, filepath.Join(c.Dir, "run"))
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	again, out, stderr2 := program(t, "judge", "run")
+	again.Dir = c.Dir
+	wantExit(t, again.Run(), 130, stderr2)
+	if strings.Contains(out.String(), "\nCONFORMANT") {
+		t.Errorf("a killed run passed:\n%s\n%s", out, stderr)
+	}
+}
+
+func wantExit(t *testing.T, err error, code int, stderr *lockedBuffer) {
+	t.Helper()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != code {
+		t.Fatalf("ended with %v, want exit code %d\n%s", err, code, stderr)
+	}
+}
+
+// acceptAndSay is a server that accepts, says so in the log, and never answers.
+func acceptAndSay(t *testing.T, log *lockedBuffer) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			_, _ = log.Write([]byte("connected\n"))
 		}
-		waitForObservation(t, filepath.Join(c.Dir, "run"))
-		if err := c.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		err := c.Wait()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 130 {
-			t.Fatalf("ended with %v, want exit code 130\n%s", err, stderr)
-		}
-		if err := oneJSON(out.String()); err != nil {
-			t.Errorf("stdout: %v", err)
-		}
-		b, err := bundle.Open(filepath.Join(c.Dir, "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !b.Run.Interrupted || len(b.Observations) == 0 {
-			t.Errorf("interrupted %v with %d observations, want an interrupted run with some", b.Run.Interrupted, len(b.Observations))
+	}()
+	return "http://" + l.Addr().String()
+}
+
+// lockedBuffer is a buffer that a process writes and a test reads.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends.
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String is what was written so far.
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// waitFor polls another process; there is nothing to wait on.
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
 		}
 	}
+	t.Fatalf("%s did not come within 60 s", what)
 }
 
 // waitForObservation waits until the run has recorded something.
 func waitForObservation(t *testing.T, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
-		if info, err := os.Stat(filepath.Join(dir, "observations.jsonl")); err == nil && info.Size() > 0 {
-			return
-		}
-		time.Sleep(2 * time.Millisecond) // polls another process; nothing to wait on
-	}
-	t.Fatal("no observation within 30 s")
+	waitFor(t, "the first observation", func() bool {
+		info, err := os.Stat(filepath.Join(dir, "observations.jsonl"))
+		return err == nil && info.Size() > 0
+	})
 }
 
 // A reader that goes away ends the program, and does not make it panic.

@@ -29,6 +29,8 @@ func (e argsError) Error() string {
 // from a file or the environment (ASSAY_TOKEN), never from a flag's value.
 type targetFlags struct {
 	tokenFile, headerFile, user, shell string
+	caCert                             string
+	insecure                           bool
 	endpoints                          []string
 	timeScale                          float64
 	seed                               uint64
@@ -41,13 +43,15 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
 	fs.StringVar(&f.shell, "shell", "", "words before a command, for example \"/bin/bash -l -c\" (default: the profile's)")
 	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: process, commands, metrics, health")
+	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust for https")
+	fs.BoolVar(&f.insecure, "insecure", false, "do not check the certificate of an https gateway")
 	fs.Float64Var(&f.timeScale, "time-scale", 1, "stretch every deadline by this factor")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of all plans (0: from the clock)")
 }
 
 // options turns the flags into the target's options.
 func (f *targetFlags) options(url string) (target.Options, error) {
-	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Token: os.Getenv("ASSAY_TOKEN")}
+	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Token: os.Getenv("ASSAY_TOKEN"), Insecure: f.insecure}
 	if f.timeScale <= 0 || f.timeScale > 1000 {
 		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
 	}
@@ -59,6 +63,13 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		if o.Token = strings.TrimSpace(string(token)); o.Token == "" {
 			return o, fmt.Errorf("--token-file: %s is empty", f.tokenFile)
 		}
+	}
+	if f.caCert != "" {
+		pem, err := os.ReadFile(f.caCert)
+		if err != nil {
+			return o, fmt.Errorf("--cacert: %w", err)
+		}
+		o.CACert = pem
 	}
 	for _, e := range f.endpoints {
 		surface, path, ok := strings.Cut(e, "=")

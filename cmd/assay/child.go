@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"assay/internal/target"
+	"assay/suites"
+)
+
+// child is the gateway that --exec starts and ends.
+type child struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+	err   error // of Wait, valid once ended is closed
+}
+
+// childGrace is how long a gateway has to end after SIGTERM.
+const childGrace = 10 * time.Second
+
+// startChild runs a command line in a process group of its own. What it prints
+// goes to stderr: stdout is ours.
+func startChild(io stdio, line string) (*child, error) {
+	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
+	c.cmd.Stdout, c.cmd.Stderr = io.err, io.err
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("--exec: %w", err)
+	}
+	go func() {
+		c.err = c.cmd.Wait()
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// up waits until the gateway accepts connections, or has ended by itself.
+func (c *child) up(ctx context.Context, o suites.Options) error {
+	t, err := target.New(o.Target)
+	if err != nil {
+		return usage(err)
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-c.ended:
+			cancel()
+		case <-stop:
+		}
+	}()
+	if err = t.Wait(waiting, o.Wait); err == nil || ctx.Err() != nil || waiting.Err() == nil {
+		return err
+	}
+	<-c.ended
+	how := "exit status 0"
+	if c.err != nil {
+		how = c.err.Error()
+	}
+	return &exitError{exitUnreachable, fmt.Errorf("--exec: the command ended (%s) before it could be tested", how)}
+}
+
+// stop ends the gateway and everything in its group: SIGTERM, and SIGKILL when
+// that is not enough.
+func (c *child) stop(io stdio) {
+	group := -c.cmd.Process.Pid
+	_ = syscall.Kill(group, syscall.SIGTERM)
+	select {
+	case <-c.ended:
+	case <-time.After(childGrace):
+		io.errorf("assay: --exec: the command did not end within %v after SIGTERM; it is killed\n", childGrace)
+	}
+	// What is left of the group, in both cases.
+	if err := syscall.Kill(group, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		io.errorf("assay: --exec: %v\n", err)
+	}
+	<-c.ended
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v4"
+)
+
+// configName is read from the working directory when --config names no other.
+const configName = "assay.yaml"
+
+// addConfig gives c, and every command below it, --config, and fills flags
+// that were not given: from the environment (ASSAY_TIME_SCALE for
+// --time-scale), then from the file. The file has a mapping of flag names, and
+// one more per command that holds for that command only:
+//
+//	profile: e2b
+//	conform:
+//	  strict: true
+//	  report: [junit=junit.xml]
+func addConfig(c *cobra.Command) {
+	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, when there is one)")
+	c.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		file, err := readConfig(c, *path)
+		if err != nil {
+			return usage(err)
+		}
+		return usage(fill(c, file))
+	}
+}
+
+// configFile is a file that was read: values by flag name.
+type configFile struct {
+	path   string
+	values map[string]yaml.Node
+}
+
+// readConfig reads the file; one that was not asked for may be absent.
+func readConfig(c *cobra.Command, path string) (configFile, error) {
+	if path == "" {
+		path = os.Getenv("ASSAY_CONFIG")
+	}
+	asked := path != ""
+	if !asked {
+		path = configName
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return configFile{}, nil
+	}
+	if err != nil {
+		return configFile{}, fmt.Errorf("--config: %w", err)
+	}
+	all := map[string]yaml.Node{}
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return configFile{}, fmt.Errorf("--config: %s: %w", path, err)
+	}
+	return merge(c, path, all)
+}
+
+// merge puts the command's own mapping over the common one, and refuses what no
+// command knows.
+func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile, error) {
+	out := configFile{path: path, values: map[string]yaml.Node{}}
+	own := map[string]yaml.Node{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		node := all[name]
+		if sub, _, err := c.Root().Find([]string{name}); err == nil && sub != c.Root() {
+			section := map[string]yaml.Node{}
+			if err := node.Decode(&section); err != nil {
+				return out, fmt.Errorf("--config: %s:%d: %s: want flags of that command: %w", path, node.Line, name, err)
+			}
+			for flag, v := range section {
+				if sub.Flags().Lookup(flag) == nil {
+					return out, fmt.Errorf("--config: %s:%d: %s has no flag --%s", path, v.Line, name, flag)
+				}
+			}
+			if sub == c {
+				own = section
+			}
+			continue
+		}
+		if !anyHas(c.Root(), name) {
+			return out, fmt.Errorf("--config: %s:%d: no command has a flag --%s", path, node.Line, name)
+		}
+		out.values[name] = node
+	}
+	maps.Copy(out.values, own)
+	return out, nil
+}
+
+func anyHas(root *cobra.Command, flag string) bool {
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Flags().Lookup(flag) != nil })
+}
+
+// fill sets the flags that the command line left alone.
+func fill(c *cobra.Command, file configFile) error {
+	var errs []error
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "config" || f.Name == "help" {
+			return
+		}
+		env := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if v, ok := os.LookupEnv(env); ok {
+			if err := c.Flags().Set(f.Name, v); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", env, err))
+			}
+			return
+		}
+		node, ok := file.values[f.Name]
+		if !ok {
+			return
+		}
+		if err := setNode(c.Flags(), f.Name, node); err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", file.path, node.Line, f.Name, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// setNode sets a flag to a scalar, or to each of a list.
+func setNode(fs *pflag.FlagSet, name string, node yaml.Node) error {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		return fs.Set(name, node.Value)
+	case yaml.SequenceNode:
+		for _, n := range node.Content {
+			if n.Kind != yaml.ScalarNode {
+				return errors.New("want a list of plain values")
+			}
+			if err := fs.Set(name, n.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return errors.New("want a value or a list of values")
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/doctor"
+	"assay/reports"
+)
+
+func newDoctor(io stdio) *cobra.Command {
+	var f targetFlags
+	var format string
+	c := &cobra.Command{
+		Use:   "doctor [URL]",
+		Short: "Can this machine, and this gateway, be tested?",
+		Long: `Looks at descriptors, source ports, clock and processors of this machine and,
+with a URL, at reachability, credentials, round trip, spawn latency, shell and
+features of the gateway. The exit code is 3 when testing does not work.`,
+		Example: `  # this machine
+  assay doctor
+
+  # this machine and a gateway
+  assay doctor http://127.0.0.1:8081`,
+		Args:              between(0, 1, "want at most one URL"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			url := ""
+			if len(args) > 0 {
+				url = args[0]
+			}
+			t, err := f.options(url)
+			if err != nil {
+				return usage(err)
+			}
+			if format != "text" && format != "json" {
+				return usage(fmt.Errorf("--format %q: want text or json", format))
+			}
+			r, err := doctor.Examine(c.Context(), doctor.Options{Target: t, Version: version})
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				err = reports.DoctorJSON(io.out, r)
+			} else {
+				err = reports.Doctor(io.out, r, style(io.out, false))
+			}
+			if err != nil {
+				return defect(err)
+			}
+			return code(r.Exit)
+		},
+	}
+	f.register(c)
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	return c
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/fakes"
+	"assay/internal/load"
+)
+
+// loadFlags are the flags of load.
+type loadFlags struct {
+	target targetFlags
+
+	streams, count       int
+	rate                 float64
+	ramp, duration       time.Duration
+	command, expect      string
+	protocol, codec, on  string
+	thresholds           []string
+	profile, out, format string
+}
+
+func newLoad(io stdio) *cobra.Command {
+	var f loadFlags
+	c := &cobra.Command{
+		Use:   "load [URL]",
+		Short: "Open many concurrent streams, check every byte, measure",
+		Long: `Keeps --streams streams of Start open on the gateway at URL (or begins --rate a
+second), a new one for each that ends, until --duration or --count; without URL,
+on the reference gateway in this process.
+
+Each runs --command. The default prints a numbered line a second until it is
+killed at the end; with --count, twenty numbered lines at once. Every line of
+every stream is checked. The output of other commands is held against --expect.
+
+Latencies count from the intended start. Thresholds are CEL over first_event, gap,
+end_of_stream, start_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*.
+The counters of /metrics are held against what the driver did: before, during, after.`,
+		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
+  assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
+
+  # 200 short commands a second as a CI gate
+  assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")'`,
+		Args:              between(0, 1, "want at most one URL"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			return runLoad(c, io, f, args)
+		},
+	}
+	f.target.register(c)
+	f.register(c)
+	return c
+}
+
+func (f *loadFlags) register(c *cobra.Command) {
+	fs := c.Flags()
+	fs.IntVar(&f.streams, "streams", 0, "closed model: keep so many streams open (default 100)")
+	fs.Float64Var(&f.rate, "rate", 0, "open model: begin so many streams a second, whether or not earlier ones have ended")
+	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time")
+	fs.DurationVar(&f.duration, "duration", 0, "how long (default 10s, unless --count is given)")
+	fs.IntVar(&f.count, "count", 0, "how many streams in all")
+	fs.StringVar(&f.command, "command", "", "what every stream runs (default: numbered lines)")
+	fs.StringVar(&f.expect, "expect", "", "what --command prints: same (as in the first stream; default), sha256:HEX or none")
+	fs.StringVar(&f.protocol, "protocol", "connect", "connect, grpc, grpc-web or ndjson")
+	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
+	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; for grpc HTTP/2)")
+	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the figures; may be given again")
+	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: connect, e2b, coppice, full, or a file")
+	fs.StringVar(&f.out, "out", "", "directory for report, histograms (.hlog) and scrapes")
+	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text or json")
+}
+
+// options checks the flags whole, before any work.
+func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, error) {
+	url := ""
+	if len(args) > 0 {
+		url = args[0]
+	}
+	t, err := f.target.options(url)
+	if err != nil {
+		return load.Options{}, err
+	}
+	t.Embedded = url == ""
+	for _, name := range []string{"streams", "rate", "count"} {
+		if fl := c.Flags().Lookup(name); fl.Changed && fl.Value.String() == "0" {
+			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
+		}
+	}
+	if f.format != "text" && f.format != "json" {
+		return load.Options{}, fmt.Errorf("--format %q: want text or json", f.format)
+	}
+	o := load.Options{
+		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,
+		Streams: f.streams, Rate: f.rate, Ramp: f.ramp, Duration: f.duration, Count: f.count,
+		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, Out: f.out, Version: version,
+	}
+	return o, o.Validate()
+}
+
+func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error) {
+	o, err := f.options(c, args)
+	if err != nil {
+		return usage(err)
+	}
+	o.Progress = newLoadProgress(io)
+	ctx := c.Context()
+	if o.Target.Embedded {
+		// The gateway outlives an interrupt, which the run still needs it for.
+		g, err := fakes.Start(context.WithoutCancel(ctx), fakes.Options{Log: logger(io), Token: o.Target.Token})
+		if err != nil {
+			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
+		}
+		defer func() { err = errors.Join(err, defect(g.Close())) }()
+		o.Target.URL = g.URL()
+	}
+	r, err := load.Run(ctx, o)
+	return loadResult(io, f.format, r, err)
+}
+
+// loadResult draws the report and finds the exit code.
+func loadResult(io stdio, format string, r *load.Report, err error) error {
+	var limit *load.LimitError
+	var engine *load.EngineError
+	switch {
+	case errors.As(err, &limit):
+		return &exitError{exitUnreachable, err}
+	case r == nil && errors.As(err, &engine):
+		return defect(err)
+	case r == nil:
+		return err
+	}
+	if drawn := drawLoad(io, format, r); drawn != nil {
+		err = errors.Join(err, drawn)
+	}
+	if err != nil {
+		return defect(err)
+	}
+	return code(r.Exit())
+}
+
+func drawLoad(s stdio, format string, r *load.Report) error {
+	if format == "json" {
+		e := json.NewEncoder(s.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r); err != nil {
+			return fmt.Errorf("writing the report to stdout: %w", err)
+		}
+		return nil
+	}
+	st := style(s.out, false)
+	return r.WriteText(s.out, load.Style{Width: st.Width, Color: st.Color})
+}

@@ -1,0 +1,101 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/internal/transport"
+)
+
+// Options say what is examined.
+type Options struct {
+	// Target is examined too when it has a URL.
+	Target  target.Options
+	Version string
+}
+
+// Examine makes every check. What is wrong is in the report, with exit code 3;
+// errors are those of wrong options, or of ctx.
+func Examine(ctx context.Context, o Options) (*bundle.DoctorReport, error) {
+	r := &bundle.DoctorReport{Schema: bundle.DoctorSchema, Tool: bundle.Tool{Name: "assay", Version: o.Version}}
+	r.Checks = machine()
+	if o.Target.URL != "" {
+		if err := examineTarget(ctx, o, r); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range r.Checks {
+		if c.Health == bundle.HealthFail {
+			r.Exit = 3
+		}
+	}
+	return r, nil
+}
+
+// examineTarget adds the checks of the target.
+func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error {
+	o.Target.UserAgent = "assay/" + o.Version
+	t, err := target.New(o.Target)
+	if err != nil {
+		return err
+	}
+	id := t.Identity()
+	r.Target = &id
+	clock := transport.NewClock()
+	cal, err := t.Calibrate(ctx, clock)
+	var unreachable *target.UnreachableError
+	if errors.As(err, &unreachable) {
+		r.Checks = append(r.Checks, bundle.DoctorCheck{
+			Of: "target", Name: "reachable", Health: bundle.HealthFail, Value: unreachable.Reason, Mend: unreachable.Mend,
+		})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Checks = append(r.Checks, bundle.DoctorCheck{Of: "target", Name: "reachable", Health: bundle.HealthOK, Value: "speaks the protocol"})
+	r.Checks = append(r.Checks, pace(cal)...)
+	if r.Features, err = t.Probe(ctx, clock, cal); err != nil {
+		return err
+	}
+	r.Checks = append(r.Checks, shell(t, r.Features))
+	return nil
+}
+
+// The paces above which a run is still right and takes long.
+const (
+	slowTrip  = 200 * time.Millisecond
+	slowSpawn = time.Second
+)
+
+// pace is the round trip and the spawn latency: every deadline comes from them.
+func pace(cal bundle.Calibration) []bundle.DoctorCheck {
+	check := func(name string, ns int64, slow time.Duration) bundle.DoctorCheck {
+		d := time.Duration(ns)
+		c := bundle.DoctorCheck{Of: "target", Name: name, Health: bundle.HealthOK, Value: d.Round(10 * time.Microsecond).String()}
+		if d > slow {
+			c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("over %v: a run takes long; races need a larger budget", slow)
+		}
+		return c
+	}
+	return []bundle.DoctorCheck{check("round trip", cal.RTT, slowTrip), check("spawn latency", cal.Spawn, slowSpawn)}
+}
+
+// shell says whether commands run through the shell that scenarios use.
+func shell(t *target.Target, features map[string]bundle.Feature) bundle.DoctorCheck {
+	f := features["process.start"]
+	c := bundle.DoctorCheck{Of: "target", Name: "shell", Health: bundle.HealthOK, Value: strings.Join(t.Shell(), " ")}
+	if f.State != bundle.FeaturePresent {
+		c.Health = bundle.HealthFail
+		c.Value += ": " + f.Detail
+		c.Mend = `name the shell that the gateway accepts, for example --shell "/bin/bash -l -c"`
+	} else if f.Detail != "" {
+		c.Value += " (" + f.Detail + ")"
+	}
+	return c
+}

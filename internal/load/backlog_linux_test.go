@@ -1,0 +1,36 @@
+package load
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A listener with a full backlog drops what else wants to connect.
+func TestNoConnectionInTimeIsAConnectTimeout(t *testing.T) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for range 4 { // fill it
+		if c, err := net.DialTimeout("tcp", addr, 50*time.Millisecond); err == nil {
+			defer c.Close()
+		}
+	}
+	c := runPlan(t, t.Context(), testPlan(t, addr))
+	wantOutcomes(t, c, map[Outcome]int64{ConnectTimeout: 1})
+}

@@ -1,0 +1,208 @@
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// CheckKind is how output is checked.
+type CheckKind uint8
+
+// The checks.
+const (
+	// CheckNone looks at no output.
+	CheckNone CheckKind = iota
+	// CheckSequence wants lines that count up: every line of every stream is compared.
+	CheckSequence
+	// CheckSame wants the output of every stream that ended by itself to be that of the first one.
+	CheckSame
+	// CheckDigest wants it to have a given SHA-256.
+	CheckDigest
+)
+
+// Check says what the output (stdout, or that of a PTY) of every stream must be.
+// The zero value checks nothing.
+type Check struct {
+	Kind CheckKind
+	// First is the number on the first line of a sequence.
+	First uint64
+	// Lines is how many lines a sequence has when its command ended by itself; 0 leaves that open.
+	Lines uint64
+	// Digest is the wanted SHA-256.
+	Digest [sha256.Size]byte
+}
+
+// ParseExpect reads the value of --expect: same, none or sha256:HEX.
+func ParseExpect(text string) (Check, error) {
+	switch text {
+	case "same":
+		return Check{Kind: CheckSame}, nil
+	case "none":
+		return Check{Kind: CheckNone}, nil
+	}
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	sum, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(sum) != sha256.Size {
+		return Check{}, fmt.Errorf("expect %q: want same, none, or sha256: with 64 hexadecimal digits", text)
+	}
+	return Check{Kind: CheckDigest, Digest: [sha256.Size]byte(sum)}, nil
+}
+
+// sequence compares text with "FIRST\nFIRST+1\n…", in any split, without memory
+// for what was read. After a difference it goes on with the number it found,
+// so that one lost line is one difference.
+type sequence struct {
+	next  uint64 // the number on the present line
+	lines uint64 // complete lines
+	at    uint8  // how much of the present line is there
+	lost  bool   // the present line differs
+	value uint64 // the number on a line that differs
+	some  bool   // it has a digit
+	other bool   // it has something else
+}
+
+// write compares p; it returns what was wrong first, "" when nothing was.
+func (q *sequence) write(p []byte) (wrong string) {
+	var line [24]byte
+	want := append(strconv.AppendUint(line[:0], q.next, 10), '\n')
+	for _, c := range p {
+		if !q.lost && c == want[q.at] {
+			if q.at++; c == '\n' {
+				q.lines, q.at = q.lines+1, 0
+				q.next++
+				want = append(strconv.AppendUint(line[:0], q.next, 10), '\n')
+			}
+			continue
+		}
+		if !q.lost {
+			q.lose(want)
+		}
+		if c != '\n' {
+			q.read(c)
+			continue
+		}
+		if wrong == "" {
+			wrong = q.difference()
+		}
+		q.resume()
+		want = append(strconv.AppendUint(line[:0], q.next, 10), '\n')
+	}
+	return wrong
+}
+
+// lose begins to read the present line as it is; want[:at] of it has come.
+func (q *sequence) lose(want []byte) {
+	q.lost, q.value, q.some, q.other = true, 0, false, false
+	for _, c := range want[:q.at] {
+		q.read(c)
+	}
+}
+
+func (q *sequence) read(c byte) {
+	if c < '0' || c > '9' || q.value > 1<<60 {
+		q.other = true
+		return
+	}
+	q.value, q.some = q.value*10+uint64(c-'0'), true
+}
+
+// isNumber reports whether the line that differs is a number.
+func (q *sequence) isNumber() bool { return q.some && !q.other }
+
+// difference says what stands on the line that has just ended.
+func (q *sequence) difference() string {
+	if !q.isNumber() {
+		return fmt.Sprintf("line %d: want %d, got something else", q.lines+1, q.next)
+	}
+	what := "changed"
+	switch {
+	case q.value == q.next+1:
+		what = "a line is missing"
+	case q.value > q.next:
+		what = fmt.Sprintf("%d lines are missing", q.value-q.next)
+	case q.next > 0 && q.value == q.next-1:
+		what = "a line came twice"
+	}
+	return fmt.Sprintf("line %d: want %d, got %d: %s", q.lines+1, q.next, q.value, what)
+}
+
+// resume goes on after the line that differs.
+func (q *sequence) resume() {
+	if q.isNumber() {
+		q.next = q.value
+	}
+	q.next++
+	q.lines++
+	q.at, q.lost = 0, false
+}
+
+// ended says what is missing at the end of the output of a command that ended by itself.
+func (q *sequence) ended(c Check) (wrong string) {
+	switch {
+	case q.at > 0 || q.lost:
+		return fmt.Sprintf("line %d: the output ends inside of it", q.lines+1)
+	case c.Lines > 0 && q.next-c.First < c.Lines:
+		return fmt.Sprintf("line %d: want %d, got the end of the output: %d of %d lines came", q.lines+1, q.next, q.lines, c.Lines)
+	case c.Lines > 0 && q.next-c.First > c.Lines:
+		return fmt.Sprintf("%d lines came, want %d", q.lines, c.Lines)
+	}
+	return ""
+}
+
+// output checks one stream's output as its check asks.
+type output struct {
+	seq   sequence
+	hash  hash.Hash // nil unless a digest is wanted
+	bytes int64
+}
+
+func newOutput(c Check) output {
+	o := output{seq: sequence{next: c.First}}
+	if c.Kind == CheckSame || c.Kind == CheckDigest {
+		o.hash = sha256.New()
+	}
+	return o
+}
+
+// ended checks what only the whole output tells.
+func (o *output) ended(c Check, same *sameOutput, stream int64) (wrong string) {
+	switch c.Kind {
+	case CheckSequence:
+		return o.seq.ended(c)
+	case CheckDigest:
+		if got := [sha256.Size]byte(o.hash.Sum(nil)); got != c.Digest {
+			return fmt.Sprintf("the output (%d bytes) has the SHA-256 %x, want %x", o.bytes, got, c.Digest)
+		}
+	case CheckSame:
+		return same.compare([sha256.Size]byte(o.hash.Sum(nil)), o.bytes, stream)
+	case CheckNone:
+	}
+	return ""
+}
+
+// sameOutput is the output of the first stream that ended by itself.
+type sameOutput struct {
+	mu     sync.Mutex
+	known  bool
+	sum    [sha256.Size]byte
+	bytes  int64
+	stream int64
+}
+
+func (s *sameOutput) compare(sum [sha256.Size]byte, n, stream int64) (wrong string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known {
+		s.known, s.sum, s.bytes, s.stream = true, sum, n, stream
+		return ""
+	}
+	if sum != s.sum {
+		return fmt.Sprintf("the output (%d bytes, SHA-256 %.6x…) is not that of stream %d (%d bytes, %.6x…)", n, sum, s.stream, s.bytes, s.sum)
+	}
+	return ""
+}

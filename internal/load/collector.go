@@ -1,0 +1,141 @@
+package load
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxExamples is how many messages are kept of each outcome.
+const maxExamples = 5
+
+// collector is the sink of a run: it counts and keeps.
+type collector struct {
+	hist    *histograms
+	opening atomic.Int64 // streams that were opened, in all
+	started atomic.Int64 // start events, in all
+	live    atomic.Int64 // streams between start event and result
+	peak    atomic.Int64
+	killing atomic.Int64 // kills, in all
+
+	mu       sync.Mutex
+	books    books
+	examples []Example
+	// refused is called, once, when the first stream shows that there is no such gateway.
+	refused func(message string)
+}
+
+// books is what a collector has counted.
+type books struct {
+	outcomes  Outcomes
+	fates     [LeftOpen + 1]int64
+	uncertain int64
+	killed    int64 // kills that were answered, or given up
+	notOpened int64 // streams that ended before they were opened
+	unstarted int64 // streams that ended without a start event
+	swept     int64
+}
+
+// Example is one stream that did not end as it should.
+type Example struct {
+	Stream  int64  `json:"stream"`
+	Outcome string `json:"outcome"`
+	Message string `json:"message"`
+}
+
+var _ Sink = (*collector)(nil)
+
+func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards)} }
+
+func (c *collector) Record(worker int, m Metric, d time.Duration) {
+	c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(m, d) //nolint:gosec // any number will do
+}
+
+func (c *collector) Output(worker, events, bytes int) {
+	c.hist.shards[uint(worker)%uint(len(c.hist.shards))].output(events, bytes) //nolint:gosec // any number will do
+}
+
+func (c *collector) Opening() { c.opening.Add(1) }
+func (c *collector) Killing() { c.killing.Add(1) }
+
+func (c *collector) Started() {
+	c.started.Add(1)
+	n := c.live.Add(1)
+	for {
+		peak := c.peak.Load()
+		if n <= peak || c.peak.CompareAndSwap(peak, n) {
+			return
+		}
+	}
+}
+
+func (c *collector) Ended(r Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Fate != NoProcess {
+		c.live.Add(-1)
+	} else {
+		c.books.unstarted++
+	}
+	if !r.Opened {
+		c.books.notOpened++
+	}
+	if r.KillSent {
+		c.books.killed++
+	}
+	if r.Uncertain {
+		c.books.uncertain++
+	}
+	c.books.outcomes[r.Outcome]++
+	c.books.fates[r.Fate]++
+	if r.Message != "" && c.kept(r.Outcome) < maxExamples {
+		c.examples = append(c.examples, Example{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message})
+	}
+	if r.Refused && c.refused != nil && c.started.Load() == 0 {
+		c.refused(r.Message)
+		c.refused = nil
+	}
+}
+
+func (c *collector) kept(o Outcome) (n int) {
+	for _, e := range c.examples {
+		if e.Outcome == o.String() {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *collector) Swept(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.books.swept += int64(n)
+}
+
+// snapshot is what was counted so far.
+func (c *collector) snapshot() books {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.books
+}
+
+// inFlight is how many processes the gateway may count on one side only, now and
+// until later: being opened, or being killed, or just ended.
+func inFlight(before, after activity) int {
+	opening := before.opening - before.started - before.unstarted
+	killing := before.killing - before.killed
+	during := after.opening - before.opening + after.killing - before.killing + after.ended - before.ended
+	return int(max(opening, 0) + max(killing, 0) + max(during, 0))
+}
+
+// activity is the counts that tell what is in flight.
+type activity struct{ opening, started, unstarted, killing, killed, ended int64 }
+
+// activity reads the counts of what is over before those of what begins, so that
+// what happens in between counts as in flight.
+func (c *collector) activity() activity {
+	b := c.snapshot()
+	a := activity{started: c.started.Load(), unstarted: b.unstarted - b.notOpened, killed: b.killed, ended: b.outcomes.Total()}
+	a.killing, a.opening = c.killing.Load(), c.opening.Load()
+	return a
+}

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"fmt"
+	"time"
+)
+
+// saturated is the start lag from which on the open model was none: the driver,
+// not the gateway, was what streams waited for.
+const saturated = time.Second
+
+// conclude finds the verdict of a report whose figures are all there.
+func (r *Report) conclude(open bool) {
+	var fails, doubts []string
+	if n := r.Streams.Outcomes.Failed(); n > 0 {
+		fails = append(fails, fmt.Sprintf("%d of %d streams failed", n, r.Streams.Completed))
+	}
+	if n := len(r.Metrics.Violations); n > 0 && r.Metrics.Note == "" {
+		fails = append(fails, plural(n, "invariant of the counters is violated", "invariants of the counters are violated"))
+	} else if n > 0 {
+		doubts = append(doubts, r.Metrics.Note)
+	}
+	for _, t := range r.Thresholds {
+		switch {
+		case t.OK == nil:
+			doubts = append(doubts, fmt.Sprintf("the threshold %s cannot be decided: %s", t.Expr, t.Why))
+		case !*t.OK:
+			fails = append(fails, "the threshold "+t.Expr+" is missed")
+		}
+	}
+	doubts = append(doubts, r.doubts(open)...)
+	switch {
+	case len(fails) > 0:
+		r.Verdict = Fail
+	case len(doubts) > 0:
+		r.Verdict = Inconclusive
+	default:
+		r.Verdict = Pass
+	}
+	r.Reasons = append(fails, doubts...)
+}
+
+// doubts say why nothing can be concluded although nothing failed.
+func (r *Report) doubts(open bool) []string {
+	var out []string
+	if r.Interrupted {
+		out = append(out, "the run was interrupted")
+	}
+	if r.Streams.Outcomes[OK]+r.Streams.Outcomes[Killed] == 0 && r.Streams.Outcomes.Failed() == 0 {
+		out = append(out, "no stream was seen through to its end")
+	}
+	if n := r.Streams.Outcomes[Blocked]; n > 0 {
+		out = append(out, plural(int(n), "stream was not opened because of a limit", "streams were not opened because of a limit"))
+	}
+	if n := r.Ledger.Open; n > 0 && !r.Interrupted {
+		out = append(out, plural(int(n), "process may still run: it could not be killed", "processes may still run: they could not be killed"))
+	}
+	if lag := time.Duration(r.Latency.StartLag.P99) * time.Microsecond; open && lag > saturated {
+		out = append(out, fmt.Sprintf("the driver could not keep its schedule: start_lag.p99 is %v", lag.Round(time.Millisecond)))
+	}
+	return out
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,273 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"assay/internal/bundle"
+	"assay/internal/envd"
+	"assay/internal/envd/process"
+	"assay/internal/target"
+	"assay/internal/transport"
+	"assay/internal/wire"
+)
+
+// The codecs of a dialect.
+const (
+	CodecJSON  = "json"
+	CodecProto = "proto"
+)
+
+// markVariable is the environment variable that says whose a process is. Over
+// NDJSON, which has no environment, the command begins with a no-op that says it.
+const markVariable = "ASSAY_RUN"
+
+// Dialect is a protocol in a codec, for one target and one command: it builds the
+// requests of a run, and knows how their answers look. It is immutable.
+type Dialect struct {
+	// Protocol is one of the protocols of a plan, Codec json or proto.
+	Protocol, Codec string
+	// Target gives paths and headers.
+	Target *target.Target
+	// Command is run by the target's shell (by the gateway's own over NDJSON).
+	Command string
+	// Run names the run; every process carries it.
+	Run string
+}
+
+// Request is one HTTP request.
+type Request struct {
+	Method, Path string
+	Headers      []bundle.Header
+	Body         []byte
+}
+
+// mark is the value of markVariable.
+func (d *Dialect) mark() string { return d.Run + "/load" }
+
+// marked is the command as NDJSON sends it.
+func (d *Dialect) marked() string { return ": " + markVariable + "=" + d.mark() + "; " + d.Command }
+
+// Start is the request that begins a stream.
+func (d *Dialect) Start() (Request, error) {
+	if d.Protocol == ProtocolNDJSON {
+		body, err := json.Marshal(map[string]any{"cmd": d.marked(), "timeout_ms": 0})
+		return d.plain("POST", "", body), err
+	}
+	words := append(d.Target.Shell(), d.Command)
+	text, err := json.Marshal(map[string]any{
+		"process": map[string]any{"cmd": words[0], "args": words[1:], "envs": map[string]string{markVariable: d.mark()}},
+		"stdin":   false,
+	})
+	if err != nil {
+		return Request{}, fmt.Errorf("the Start message: %w", err)
+	}
+	return d.rpc("process.Process/Start", text, true)
+}
+
+// Kill is the request that kills a process.
+func (d *Dialect) Kill(pid uint32) (Request, error) {
+	if d.Protocol == ProtocolNDJSON {
+		return d.plain("POST", strconv.FormatUint(uint64(pid), 10)+"/kill", []byte{}), nil
+	}
+	text := fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid)
+	return d.rpc("process.Process/SendSignal", text, false)
+}
+
+// List is the request for all live processes.
+func (d *Dialect) List() (Request, error) {
+	if d.Protocol == ProtocolNDJSON {
+		return d.plain("GET", "", nil), nil
+	}
+	return d.rpc("process.Process/List", []byte("{}"), false)
+}
+
+// rpc is a call of the process service.
+func (d *Dialect) rpc(name string, text []byte, stream bool) (Request, error) {
+	body, err := transport.Message(name, d.Codec, text)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Method: "POST", Path: d.Target.Path("process", name), Headers: d.Target.Headers("load", d.Run)}
+	switch {
+	case d.Protocol == ProtocolGRPC:
+		r.set("te", "trailers")
+		r.set("content-type", "application/grpc+"+d.Codec)
+	case d.Protocol == ProtocolWeb:
+		r.set("x-grpc-web", "1")
+		r.set("content-type", "application/grpc-web+"+d.Codec)
+	case stream:
+		r.set("connect-protocol-version", "1")
+		r.set("content-type", "application/connect+"+d.Codec)
+	default:
+		r.set("connect-protocol-version", "1")
+		r.set("content-type", "application/"+d.Codec)
+		r.Body = body
+		return r, nil
+	}
+	r.Body = wire.AppendEnvelope(nil, 0, body)
+	return r, nil
+}
+
+// plain is a request of the alias; a nil body is none.
+func (d *Dialect) plain(method, rest string, body []byte) Request {
+	r := Request{Method: method, Path: d.Target.Path("commands", rest), Headers: d.Target.Headers("load", d.Run), Body: body}
+	if len(body) > 0 {
+		r.set("content-type", "application/json")
+	}
+	return r
+}
+
+// set gives a header a value, in the place of the one it replaces.
+func (r *Request) set(name, value string) {
+	for i, h := range r.Headers {
+		if strings.EqualFold(h.Name, name) {
+			r.Headers[i].Value = value
+			return
+		}
+	}
+	r.Headers = append(r.Headers, bundle.Header{Name: name, Value: value})
+}
+
+// streamType is the content type of a stream's answer, without parameters.
+func (d *Dialect) streamType(got string) bool {
+	got, _, _ = strings.Cut(strings.ToLower(got), ";")
+	got = strings.TrimSpace(got)
+	switch d.Protocol {
+	case ProtocolConnect:
+		return got == "application/connect+"+d.Codec
+	case ProtocolNDJSON:
+		return got == "application/x-ndjson" || got == "application/ndjson" || got == "application/jsonl" || got == "application/json"
+	case ProtocolWeb:
+		return got == "application/grpc-web+"+d.Codec || got == "application/grpc-web" && d.Codec == CodecProto
+	default:
+		return got == "application/grpc+"+d.Codec || got == "application/grpc" && d.Codec == CodecProto
+	}
+}
+
+// errGone says that a process is not known (any more).
+var errGone = errors.New("not found")
+
+// unary reads the answer to a unary call: its message, or an error, which is
+// errGone for not_found.
+func (d *Dialect) unary(a *reply) ([]byte, error) {
+	switch {
+	case a.failed != nil:
+		return nil, a.failed
+	case d.Protocol == ProtocolGRPC || d.Protocol == ProtocolWeb:
+		return d.grpcUnary(a)
+	case a.status == 200:
+		return a.body, nil
+	}
+	e, _ := wire.DecodeError(a.body)
+	switch {
+	case e != nil && e.Code == "not_found", e == nil && a.status == 404 && d.Protocol == ProtocolNDJSON:
+		return nil, errGone
+	case e != nil && e.Code != "":
+		return nil, fmt.Errorf("HTTP %d, %s: %.200s", a.status, e.Code, e.Message)
+	}
+	return nil, fmt.Errorf("HTTP %d", a.status)
+}
+
+func (d *Dialect) grpcUnary(a *reply) ([]byte, error) {
+	if a.status != 200 {
+		return nil, fmt.Errorf("HTTP %d", a.status)
+	}
+	fields := append(a.trailers, a.fields...)
+	var message []byte
+	dec := wire.EnvelopeDecoder{Protocol: d.framing(), OnFrame: func(f wire.Frame) {
+		if f.Flags&wire.FlagTrailer == 0 {
+			message = bytes.Clone(f.Payload)
+			return
+		}
+		web, _ := wire.DecodeWebTrailers(f.Payload)
+		fields = append(web, fields...)
+	}}
+	dec.Feed(a.body)
+	s, ok, _ := wire.DecodeGRPCStatus(fields)
+	switch {
+	case !ok:
+		return nil, errors.New("no grpc-status")
+	case s.Code == 0:
+		return message, nil
+	case s.Code == 5:
+		return nil, errGone
+	}
+	return nil, fmt.Errorf("grpc-status %d: %.200s", s.Code, s.Message)
+}
+
+// framing is the protocol of the envelopes.
+func (d *Dialect) framing() wire.Protocol {
+	switch d.Protocol {
+	case ProtocolGRPC:
+		return wire.GRPC
+	case ProtocolWeb:
+		return wire.GRPCWeb
+	default:
+		return wire.Connect
+	}
+}
+
+// event reads one event from an envelope's payload or a line.
+func (d *Dialect) event(p []byte) (event, []envd.Problem) {
+	switch {
+	case d.Protocol == ProtocolNDJSON:
+		return readLine(p)
+	case d.Codec == CodecProto:
+		return readProto(p)
+	default:
+		return readJSON(p)
+	}
+}
+
+// listed reads an answer to List: all pids, and those of this run.
+func (d *Dialect) listed(message []byte) (all int, ours []uint32, err error) {
+	if d.Protocol == ProtocolNDJSON {
+		return d.listedCommands(message)
+	}
+	var m process.ListResponse
+	if d.Codec == CodecProto {
+		err = proto.Unmarshal(message, &m)
+	} else {
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(message, &m)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("the answer to List: %w", err)
+	}
+	for _, p := range m.GetProcesses() {
+		if p.GetConfig().GetEnvs()[markVariable] == d.mark() {
+			ours = append(ours, p.GetPid())
+		}
+	}
+	return len(m.GetProcesses()), ours, nil
+}
+
+func (d *Dialect) listedCommands(message []byte) (all int, ours []uint32, err error) {
+	var m struct {
+		Commands []struct {
+			PID   uint32 `json:"pid"`
+			Cmd   string `json:"cmd"`
+			State string `json:"state"`
+		} `json:"commands"`
+	}
+	if err := json.Unmarshal(message, &m); err != nil {
+		return 0, nil, fmt.Errorf("the list of commands: %w", err)
+	}
+	for _, c := range m.Commands {
+		if c.State == "ending" || c.State == "ended" {
+			continue
+		}
+		all++
+		if c.Cmd == d.marked() {
+			ours = append(ours, c.PID)
+		}
+	}
+	return all, ours, nil
+}

@@ -1,0 +1,157 @@
+package load
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The files of a folder that a run leaves behind.
+const (
+	reportFile    = "load.json"
+	hlogFile      = "latency.hlog"
+	metricsFolder = "metrics"
+)
+
+// folder is the directory of a run: load.json with the report, latency.hlog with a
+// histogram per metric and second (tagged), and metrics/ with every scrape. A nil
+// folder keeps nothing. The first error is kept, and returned by finish.
+type folder struct {
+	root *os.Root
+	file *os.File
+	log  *bufio.Writer
+	base time.Time
+	err  error
+}
+
+// createFolder makes the directory. It must be absent, empty, or that of an older
+// run, whose files are replaced; anything else is refused and left as it is.
+func createFolder(dir string, base time.Time) (*folder, error) {
+	if dir == "" {
+		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the output directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the output directory: %w", err)
+	}
+	f := &folder{root: root, base: base}
+	if err := f.prepare(dir); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *folder) prepare(dir string) error {
+	entries, err := fs.ReadDir(f.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("the output directory: %w", err)
+	}
+	if len(entries) > 0 && !f.isOurs() {
+		return fmt.Errorf("directory %s is neither empty nor that of an older load run (it holds %q): name another directory, or empty it; nothing was changed", dir, entries[0].Name())
+	}
+	if err := f.root.RemoveAll(metricsFolder); err != nil {
+		return fmt.Errorf("older run in %s: %w", dir, err)
+	}
+	if err := f.root.Mkdir(metricsFolder, 0o755); err != nil {
+		return fmt.Errorf("the output directory: %w", err)
+	}
+	// Written now, so that the directory is known as ours at any moment.
+	if err := f.write(reportFile, []byte(`{"schema":"`+Schema+`"}`+"\n")); err != nil {
+		return err
+	}
+	if f.file, err = f.root.Create(hlogFile); err != nil {
+		return fmt.Errorf("the output directory: %w", err)
+	}
+	f.log = bufio.NewWriter(f.file)
+	w := hdrhistogram.NewHistogramLogWriter(f.log)
+	base := f.base.UnixMilli()
+	return errors.Join(
+		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags: first_event, gap, end_of_stream, start_lag]"),
+		w.OutputLogFormatVersion(), w.OutputStartTime(base), w.OutputBaseTime(base), w.OutputLegend())
+}
+
+// isOurs reports whether load.json is that of a run.
+func (f *folder) isOurs() bool {
+	file, err := f.root.Open(reportFile)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	var r struct {
+		Schema string `json:"schema"`
+	}
+	name, _, _ := strings.Cut(Schema, "/")
+	return json.NewDecoder(io.LimitReader(file, 64<<20)).Decode(&r) == nil && strings.HasPrefix(r.Schema, name+"/")
+}
+
+func (f *folder) write(name string, p []byte) error {
+	if err := f.root.WriteFile(name, p, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+func (f *folder) keep(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// scrape keeps one exposition.
+func (f *folder) scrape(name string, body []byte) {
+	if f != nil {
+		f.keep(f.write(metricsFolder+"/"+name+".txt", body))
+	}
+}
+
+// interval writes the histograms of one interval. The
+// library's own writer cannot be told the unit of the largest value, so the line
+// is composed here: tag, start and length in seconds, largest value in
+// milliseconds, the histogram.
+func (f *folder) interval(set *[numMetrics]*hdrhistogram.Histogram, begun time.Time, length time.Duration) {
+	if f == nil {
+		return
+	}
+	// The base time in the file has whole seconds; starts are relative to it.
+	start := begun.Sub(f.base.Truncate(time.Second)).Seconds()
+	for m, h := range set {
+		if h.TotalCount() == 0 {
+			continue
+		}
+		payload, err := h.EncodeV2()
+		if err != nil {
+			f.keep(fmt.Errorf("writing %s: %w", hlogFile, err))
+			return
+		}
+		_, err = fmt.Fprintf(f.log, "Tag=%s,%.3f,%.3f,%.3f,%s\n", Metric(m), start, length.Seconds(), float64(h.Max())/1000, payload) //nolint:gosec // an index of the array
+		f.keep(err)
+	}
+}
+
+// finish writes the report and closes the files.
+func (f *folder) finish(r *Report) error {
+	if f == nil {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = f.write(reportFile, append(text, '\n'))
+	}
+	f.keep(err)
+	f.keep(f.log.Flush())
+	f.keep(f.file.Close())
+	f.keep(f.root.Close())
+	return f.err
+}

@@ -1,0 +1,162 @@
+package load
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+func TestQuantilesCountFromZeroToOne(t *testing.T) {
+	h := newHistogram()
+	for v := int64(1); v <= 1000; v++ {
+		if err := h.RecordValue(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for q, want := range map[float64]int64{0.5: 500, 0.9: 900, 0.99: 990, 0.999: 999, 1: 1000} {
+		if got := quantile(h, q).Microseconds(); got < want-2 || got > want+2 {
+			t.Errorf("%v is at %dµs, want %dµs", q, got, want)
+		}
+	}
+	if l := latencyOf(h); l.Count != 1000 || l.Max != 1000 || l.P50 < 498 || l.P50 > 502 {
+		t.Errorf("got %+v", l)
+	}
+	if l := latencyOf(newHistogram()); l != (Latency{}) {
+		t.Errorf("no samples are %+v", l)
+	}
+}
+
+func TestValuesOutOfRangeAreClampedAndCounted(t *testing.T) {
+	h := newHistograms(1)
+	for _, d := range []time.Duration{-time.Second, 0, time.Nanosecond, time.Microsecond, time.Hour, time.Hour + time.Microsecond, 100 * time.Hour} {
+		h.shards[0].record(Gap, d)
+	}
+	h.merge()
+	if n := h.total[Gap].TotalCount(); n != 7 {
+		t.Errorf("%d values are there, want all 7", n)
+	}
+	if _, _, clamped := h.counts(); clamped != 3 {
+		t.Errorf("%d were clamped, want 3", clamped)
+	}
+	if h.dropped != 0 {
+		t.Errorf("%d were dropped", h.dropped)
+	}
+}
+
+func TestNothingIsLostWhileShardsAreMerged(t *testing.T) {
+	h := newHistograms(2)
+	const each = 20000
+	var workers sync.WaitGroup
+	for w := range 4 {
+		workers.Go(func() {
+			for i := range each {
+				h.shards[w%2].record(FirstEvent, time.Duration(i)*time.Microsecond)
+				h.shards[w%2].output(1, 3)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	var merged int64
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		h.merge()
+		merged += h.interval[FirstEvent].TotalCount()
+	}
+	if merged != 4*each || h.total[FirstEvent].TotalCount() != 4*each {
+		t.Errorf("%d in intervals and %d in all, want %d", merged, h.total[FirstEvent].TotalCount(), 4*each)
+	}
+	if events, n, _ := h.counts(); events != 4*each || n != 12*each {
+		t.Errorf("%d events with %d bytes", events, n)
+	}
+}
+
+func TestRecordingAllocatesNothing(t *testing.T) {
+	c := newCollector(2)
+	if n := testing.AllocsPerRun(1000, func() {
+		c.Record(7, Gap, time.Second)
+		c.Output(7, 1, 2)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestTheLogIsReadBackByTheLibrary(t *testing.T) {
+	dir := t.TempDir()
+	base := time.Date(2026, 1, 2, 3, 4, 5, 250e6, time.UTC)
+	f, err := createFolder(filepath.Join(dir, "run"), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := newSet()
+	for _, v := range []int64{1000, 2000, 3000} {
+		_ = set[FirstEvent].RecordValue(v)
+	}
+	_ = set[StartLag].RecordValue(5)
+	f.interval(set, base.Add(time.Second), time.Second)
+	if err := f.finish(&Report{Schema: Schema}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "run", hlogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := hdrhistogram.NewHistogramLogReader(bytes.NewReader(text))
+	first, err := r.NextIntervalHistogram()
+	if err != nil || first == nil {
+		t.Fatalf("no interval: %v\n%s", err, text)
+	}
+	if first.Tag() != "first_event" || first.TotalCount() != 3 || first.Max() < 3000 || first.Max() > 3001 {
+		t.Errorf("the first is %s with %d values up to %d", first.Tag(), first.TotalCount(), first.Max())
+	}
+	if got := first.StartTimeMs(); got != base.Add(time.Second).UnixMilli() {
+		t.Errorf("it starts at %d, want %d", got, base.Add(time.Second).UnixMilli())
+	}
+	second, err := r.NextIntervalHistogram()
+	if err != nil || second == nil || second.Tag() != "start_lag" {
+		t.Errorf("the second is %v, %v", second, err)
+	}
+	if !strings.Contains(string(text), ",3.000,") && !strings.Contains(string(text), ",3.001,") {
+		t.Errorf("the largest value is not in milliseconds:\n%s", text)
+	}
+}
+
+func TestAFolderThatIsNotOursIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "keep"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createFolder(dir, time.Now()); err == nil || !strings.Contains(err.Error(), "keep") {
+		t.Errorf("%v, want a refusal that names what is there", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "keep")); err != nil || string(text) != "mine" {
+		t.Errorf("it was changed: %q, %v", text, err)
+	}
+	ours := filepath.Join(dir, "ours")
+	for range 2 { // the second time it is an older run
+		f, err := createFolder(ours, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.scrape("before", []byte("x 1\n"))
+		if err := f.finish(&Report{Schema: Schema}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var none *folder // a nil one is a no-op
+	none.scrape("x", nil)
+	none.interval(nil, time.Time{}, 0)
+	if err := none.finish(nil); err != nil {
+		t.Error(err)
+	}
+}

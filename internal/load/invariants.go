@@ -1,0 +1,56 @@
+package load
+
+import (
+	"fmt"
+	"strconv"
+
+	"assay/internal/ledger"
+)
+
+// audit holds the counters around a run against its ledger. It is pure. foreign
+// says that somebody else used the target: then the violations prove nothing.
+func audit(before, after ledger.Counters, own Ledger) (violations []string, foreign string) {
+	diff := ledger.Diff(before, after)
+	violations = append(violations, ledger.Monotone(before, after)...)
+	slack := float64(own.Uncertain)
+	within := func(key string, got float64, want int64, more float64) {
+		if got < float64(want) || got > float64(want)+more {
+			violations = append(violations, fmt.Sprintf("%s moved by %s, the driver's ledger says %s", key, ledger.Number(got), expected(want, more)))
+		}
+	}
+	within(ledger.KeyStarted, diff.Started, own.Started, slack)
+	within(ledger.KeyOK, diff.OK, own.OK, slack)
+	within(ledger.KeyError, diff.Error, own.Error, slack)
+	within(ledger.KeyKilled, diff.Killed, own.Killed, slack)
+	within(ledger.KeyActive, diff.Active, 0, float64(own.Open)+slack)
+	partition := ledger.Partition(diff, 0)
+	if partition != "" {
+		violations = append(violations, "after the run the differences do not add up: "+partition)
+	}
+	if extra := diff.Started - float64(own.Started) - slack; extra > 0 && partition == "" && len(violations) > 0 {
+		foreign = fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(diff.Started), own.Started)
+	}
+	return violations, foreign
+}
+
+func expected(want int64, more float64) string {
+	if more == 0 {
+		return strconv.FormatInt(want, 10)
+	}
+	return fmt.Sprintf("%d to %s", want, ledger.Number(float64(want)+more))
+}
+
+// auditDuring checks one scrape of a running run against the one before.
+func auditDuring(earlier, now ledger.Counters, inFlight int) (violations []string) {
+	violations = append(violations, ledger.Monotone(earlier, now)...)
+	if p := ledger.Partition(now, inFlight); p != "" {
+		violations = append(violations, fmt.Sprintf("with %d in flight: %s", inFlight, p))
+	}
+	return violations
+}
+
+// settled reports whether the counters say what the ledger says.
+func settled(before, after ledger.Counters, own Ledger) bool {
+	v, _ := audit(before, after, own)
+	return len(v) == 0
+}

@@ -1,0 +1,101 @@
+package load
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/ledger"
+)
+
+// counters are started, ok, error, killed, active.
+func counters(v ...float64) ledger.Counters {
+	c := ledger.Counters{Started: v[0], OK: v[1], Error: v[2], Killed: v[3], Active: v[4], Has: map[string]bool{}}
+	for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled, ledger.KeyActive} {
+		c.Has[key] = true
+	}
+	return c
+}
+
+func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
+	own := Ledger{Started: 10, OK: 5, Error: 1, Killed: 4}
+	unsure := Ledger{Started: 8, OK: 5, Error: 1, Killed: 2, Uncertain: 2}
+	open := Ledger{Started: 10, OK: 5, Error: 1, Killed: 3, Open: 1, Uncertain: 1}
+	before := counters(100, 50, 30, 18, 2)
+	tests := map[string]struct {
+		own     Ledger
+		after   ledger.Counters
+		wrong   []string
+		foreign bool
+	}{
+		"they agree":                         {own, counters(110, 55, 31, 22, 2), nil, false},
+		"a kill is counted twice":            {own, counters(110, 55, 31, 23, 2), []string{"killed moved by 5, the driver's ledger says 4", "do not add up"}, false},
+		"a start is not counted":             {own, counters(109, 55, 31, 22, 2), []string{"started moved by 9", "do not add up"}, false},
+		"an end is counted as another":       {own, counters(110, 56, 30, 22, 2), []string{"ok moved by 6", "error moved by 0"}, false},
+		"the gauge leaks":                    {own, counters(110, 55, 31, 22, 3), []string{"active moved by 1", "do not add up"}, false},
+		"a counter went down":                {own, counters(110, 55, 31, 17, 2), []string{"killed"}, false},
+		"somebody else starts, too":          {own, counters(113, 58, 31, 22, 2), []string{"started moved by 13", "ok moved by 8"}, true},
+		"somebody else's still runs":         {own, counters(111, 55, 31, 22, 3), []string{"started moved by 11", "active moved by 1"}, true},
+		"unknown starts that took place":     {unsure, counters(110, 55, 31, 22, 2), nil, false},
+		"unknown starts that did not":        {unsure, counters(108, 55, 31, 20, 2), nil, false},
+		"more than the unknown":              {unsure, counters(111, 58, 31, 20, 2), []string{"started moved by 11, the driver's ledger says 8 to 10", "ok moved by 8, the driver's ledger says 5 to 7"}, true},
+		"one that was left running":          {open, counters(110, 55, 31, 21, 3), nil, false},
+		"one that was left, and then killed": {open, counters(110, 55, 31, 22, 2), nil, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			wrong, foreign := audit(before, tt.after, tt.own)
+			all := strings.Join(wrong, "\n")
+			for _, w := range tt.wrong {
+				if !strings.Contains(all, w) {
+					t.Errorf("got\n%s\nwant %q in it", all, w)
+				}
+			}
+			if len(tt.wrong) == 0 && len(wrong) > 0 || (foreign != "") != tt.foreign {
+				t.Errorf("got %q, foreign %q", wrong, foreign)
+			}
+			if settled(before, tt.after, tt.own) != (len(wrong) == 0) {
+				t.Error("settled says something else")
+			}
+		})
+	}
+}
+
+func TestCountersDuringARun(t *testing.T) {
+	earlier := counters(100, 50, 0, 0, 50)
+	for name, tt := range map[string]struct {
+		now      ledger.Counters
+		inFlight int
+		wrong    int
+	}{
+		"all in one place":                  {counters(120, 60, 0, 0, 60), 0, 0},
+		"some in two places, in flight":     {counters(120, 60, 0, 0, 63), 3, 0},
+		"more in two places than in flight": {counters(120, 60, 0, 0, 64), 3, 1},
+		"one that went down":                {counters(120, 40, 0, 0, 80), 0, 1},
+	} {
+		if got := auditDuring(earlier, tt.now, tt.inFlight); len(got) != tt.wrong {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestWhatIsInFlight(t *testing.T) {
+	quiet := activity{opening: 10, started: 10, ended: 4, killing: 4, killed: 4}
+	if n := inFlight(quiet, quiet); n != 0 {
+		t.Errorf("%d in flight when nothing happens", n)
+	}
+	busy := activity{opening: 15, started: 10, unstarted: 1, ended: 5, killing: 6, killed: 4}
+	later := activity{opening: 18, started: 17, unstarted: 1, ended: 7, killing: 7, killed: 7}
+	if n := inFlight(busy, later); n != 4+2+3+1+2 {
+		t.Errorf("%d in flight, want 12", n)
+	}
+}
+
+func TestTheLedgerOfWhatWasCounted(t *testing.T) {
+	var b books
+	b.fates = [LeftOpen + 1]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
+	b.uncertain, b.swept = 3, 2
+	want := Ledger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
+	if got := ledgerOf(b); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

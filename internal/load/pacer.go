@@ -1,0 +1,82 @@
+package load
+
+import (
+	"math"
+	"time"
+)
+
+// Pacer gives the intended starts of streams, relative to the begin of a run.
+type Pacer interface {
+	// At is the intended start of the n-th stream, n from 0. It never decreases.
+	// ok is false when there is no such stream.
+	At(n int) (at time.Duration, ok bool)
+	// Before is how many streams are intended to start before d.
+	Before(d time.Duration) int
+}
+
+// RatePacer starts Rate streams a second, for ever. During Ramp the rate rises
+// linearly from 0:
+//
+//	rate |      ________
+//	     |    ／
+//	     |  ／
+//	     |／
+//	     +-----+---------- t
+//	          Ramp
+//
+// With R the rate and T the ramp, R·t²/2T streams have started by t ≤ T, and
+// R·(t − T/2) after that; At is the inverse, so the first stream starts at 0.
+type RatePacer struct {
+	Rate float64 // streams a second, above 0
+	Ramp time.Duration
+}
+
+var _ Pacer = RatePacer{}
+
+// At is the intended start of the n-th stream.
+func (p RatePacer) At(n int) (time.Duration, bool) {
+	ramp := p.Ramp.Seconds()
+	inRamp := p.Rate * ramp / 2
+	if float64(n) < inRamp {
+		return seconds(math.Sqrt(2 * ramp * float64(n) / p.Rate)), true
+	}
+	return seconds(ramp + (float64(n)-inRamp)/p.Rate), true
+}
+
+// Before is how many streams start before d.
+func (p RatePacer) Before(d time.Duration) int { return before(p, d, int(p.Rate*d.Seconds())+2) }
+
+// RampPacer starts N streams evenly over Ramp, all at once when that is 0.
+type RampPacer struct {
+	N    int
+	Ramp time.Duration
+}
+
+var _ Pacer = RampPacer{}
+
+// At is the intended start of the n-th stream: Ramp·n/N.
+func (p RampPacer) At(n int) (time.Duration, bool) {
+	if n >= p.N {
+		return 0, false
+	}
+	return time.Duration(float64(p.Ramp) * float64(n) / float64(p.N)), true
+}
+
+// Before is how many streams start before d.
+func (p RampPacer) Before(d time.Duration) int { return before(p, d, p.N) }
+
+// before searches the first of at most most streams that starts at d or later.
+func before(p Pacer, d time.Duration, most int) int {
+	lo, hi := 0, most
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if at, ok := p.At(mid); ok && at < d {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

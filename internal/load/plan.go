@@ -1,0 +1,120 @@
+package load
+
+import (
+	"crypto/tls"
+	"time"
+)
+
+// The HTTP versions of a plan, as the axis "http" names them.
+const (
+	HTTP11 = "1.1"
+	H2C    = "h2c"
+	H2TLS  = "h2-tls"
+)
+
+// The protocols of a plan.
+const (
+	ProtocolConnect = "connect"
+	ProtocolGRPC    = "grpc"
+	ProtocolWeb     = "grpc-web"
+	ProtocolNDJSON  = "ndjson"
+)
+
+// Plan says what an engine is to do. It is immutable while an engine runs.
+type Plan struct {
+	// Addr is the host:port to dial.
+	Addr string
+	// HTTP is HTTP11, H2C or H2TLS.
+	HTTP string
+	// TLS is how the gateway is spoken to, with the protocol to offer; nil is without.
+	TLS *tls.Config
+	// Dialect builds the requests and reads what comes back.
+	Dialect Dialect
+
+	// Streams is, in the closed model, how many streams are kept open: a new one
+	// begins for each that ends.
+	Streams int
+	// Rate is, in the open model, how many streams begin in a second, whether or
+	// not earlier ones have ended. 0 means the closed model.
+	Rate float64
+	// Ramp is the time over which the number of streams, or the rate, rises linearly from 0.
+	Ramp time.Duration
+	// Duration ends the schedule; 0 means that Count does.
+	Duration time.Duration
+	// Count is the number of streams to begin; 0 means that Duration ends the schedule.
+	Count int
+	// Endless says that the command does not end by itself, so that nothing is
+	// waited for at the end of the schedule.
+	Endless bool
+	// MaxOpen is how many streams may be open at one time: what the descriptors and
+	// ports of this machine allow. Streams beyond it end as Blocked. 0 means no limit.
+	MaxOpen int
+
+	// Check says what every stream's output must be.
+	Check Check
+	// Limits are the deadlines.
+	Limits Limits
+}
+
+// multiplexed reports whether streams share connections.
+func (p *Plan) multiplexed() bool { return p.HTTP != HTTP11 }
+
+// Open reports whether the plan is of the open model.
+func (p *Plan) Open() bool { return p.Rate > 0 }
+
+// Wanted is how many streams the plan begins in all, as far as that is known
+// beforehand: the count, or rate × duration; else how many it keeps open.
+func (p *Plan) Wanted() int {
+	if p.Count > 0 {
+		return p.Count
+	}
+	if p.Open() {
+		return p.Pacer().Before(p.Duration)
+	}
+	return p.Streams
+}
+
+// Pacer is the schedule of intended starts: of all streams in the open model, of
+// the first Streams ones in the closed model.
+func (p *Plan) Pacer() Pacer {
+	if p.Open() {
+		return RatePacer{Rate: p.Rate, Ramp: p.Ramp}
+	}
+	return RampPacer{N: p.Streams, Ramp: p.Ramp}
+}
+
+// Limits are the deadlines of streams. All are stretched by the target's time
+// scale before they come here.
+type Limits struct {
+	// Connect bounds one dial.
+	Connect time.Duration
+	// FirstEvent bounds the time from a sent request to its start event.
+	FirstEvent time.Duration
+	// Silence is how long a running stream may send nothing; 0 means for ever.
+	Silence time.Duration
+	// End bounds the time from a confirmed kill, or from the end event, to the end of the answer.
+	End time.Duration
+	// Grace is how long streams may go on by themselves after the end of the schedule.
+	Grace time.Duration
+	// Wind bounds the killing of everything at the end, and after an interrupt.
+	Wind time.Duration
+}
+
+// DefaultLimits are the deadlines for a command that says something at every
+// interval (0: that may be silent for long), stretched by scale.
+//
+// A stream is stalled after five intervals: ticks of a loaded gateway come late by
+// a fraction of one, and a stream that lost a tick is found by its number. An
+// answer has 5 s to end after its process was killed, because a child of the
+// command may hold the output open for another interval.
+func DefaultLimits(interval time.Duration, scale float64) Limits {
+	if scale <= 0 {
+		scale = 1
+	}
+	s := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale) }
+	return Limits{
+		Connect: s(5 * time.Second), FirstEvent: s(10 * time.Second),
+		Silence: s(5 * interval), End: s(5 * time.Second),
+		Grace: s(time.Second), Wind: 10 * time.Second,
+	}
+}

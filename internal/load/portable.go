@@ -1,0 +1,219 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Portable is the engine that runs everywhere Go does: a goroutine per HTTP/1.1
+// connection, one reader per HTTP/2 connection. A stream that waits for its next
+// event holds no buffer. It is no part of the measured machine: it reads, checks
+// and times in the goroutine that was woken.
+type Portable struct{}
+
+var _ Engine = Portable{}
+
+// Name is "portable".
+func (Portable) Name() string { return "portable" }
+
+// Run works as Engine.Run says.
+func (Portable) Run(ctx context.Context, p *Plan, s Sink) error {
+	r, err := newPortableRun(p, s)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.drive(ctx)
+	return nil
+}
+
+// portableRun is one run of the engine.
+type portableRun struct {
+	plan    *Plan
+	sink    Sink
+	base    time.Time
+	request *encoded
+	pool    pool
+	killer  *killer
+	gate    *turnstile // streams that are not over
+	ledger  *turnstile // streams whose result is not out
+	scratch scratches
+	same    sameOutput
+	// killing: whatever starts now is killed at once.
+	killing   atomic.Bool
+	uncertain atomic.Int64
+	begun     int64
+
+	mu      sync.Mutex
+	streams []*stream // not over
+
+	watching sync.WaitGroup
+	unwatch  chan struct{}
+}
+
+func newPortableRun(p *Plan, s Sink) (*portableRun, error) {
+	r := &portableRun{
+		plan: p, sink: s, base: time.Now(),
+		gate: newTurnstile(), ledger: newTurnstile(), unwatch: make(chan struct{}),
+	}
+	start, err := p.Dialect.Start()
+	if err != nil {
+		return nil, fmt.Errorf("the Start request: %w", err)
+	}
+	if r.request, err = encode(start, p); err != nil {
+		return nil, fmt.Errorf("the Start request: %w", err)
+	}
+	r.pool = newPool(r, p.Wanted(), dialsAtOnce)
+	r.killer = newKiller(r, newPool(r, 1, killers))
+	r.watching.Add(1)
+	go r.watch()
+	return r, nil
+}
+
+func (r *portableRun) now() time.Duration { return time.Since(r.base) }
+
+// drive opens, kills and collects.
+func (r *portableRun) drive(ctx context.Context) {
+	s := schedule{plan: r.plan, base: r.base, gate: r.gate, start: r.start}
+	s.run(ctx)
+	if !r.plan.Endless {
+		r.gate.empty(ctx, r.plan.Limits.Grace)
+	}
+	r.killing.Store(true)
+	for _, s := range r.open() {
+		if phase(s.phase.Load()) == phaseLive {
+			s.requestKill()
+		}
+	}
+	// A fifth of the time is kept for what could not be killed in an orderly way.
+	wind := r.plan.Limits.Wind * 4 / 5
+	if !r.ledger.empty(context.Background(), wind) {
+		r.abandon(ctx.Err() != nil, wind)
+	}
+	if r.uncertain.Load() > 0 {
+		r.sweep()
+	}
+}
+
+// start begins a stream.
+func (r *portableRun) start(intended time.Duration) {
+	s := newStream(r, r.begun, intended)
+	r.begun++
+	r.gate.enter()
+	r.ledger.enter()
+	r.mu.Lock()
+	s.place = len(r.streams)
+	r.streams = append(r.streams, s)
+	full := r.plan.MaxOpen > 0 && len(r.streams) > r.plan.MaxOpen
+	r.mu.Unlock()
+	if full {
+		s.finish(&failure{outcome: Blocked, detail: fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", r.plan.MaxOpen)})
+		return
+	}
+	r.pool.do(r.request, s)
+}
+
+// open is a copy of the streams that are not over.
+func (r *portableRun) open() []*stream {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]*stream(nil), r.streams...)
+}
+
+// left is called when a stream is over.
+func (r *portableRun) left(s *stream, failed bool) {
+	r.mu.Lock()
+	last := len(r.streams) - 1
+	r.streams[s.place] = r.streams[last]
+	r.streams[s.place].place = s.place
+	r.streams[last] = nil
+	r.streams = r.streams[:last]
+	r.mu.Unlock()
+	r.gate.leave(failed)
+}
+
+// reported is called when the result of a stream is known.
+func (r *portableRun) reported(res Result) {
+	if res.Uncertain {
+		r.uncertain.Add(1)
+	}
+	r.sink.Ended(res)
+	r.ledger.leave(false)
+}
+
+// watchEvery is how often deadlines are looked at. One goroutine looks at all
+// streams, so that none of them needs a timer.
+const watchEvery = 100 * time.Millisecond
+
+func (r *portableRun) watch() {
+	defer r.watching.Done()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.unwatch:
+			return
+		case <-tick.C:
+		}
+		now := r.now()
+		for _, s := range r.open() {
+			if f := s.overdue(now); f != nil {
+				s.giveUp(f)
+			}
+		}
+	}
+}
+
+// abandon gives up what has not ended by itself by the end of the time for it.
+func (r *portableRun) abandon(interrupted bool, after time.Duration) {
+	r.killer.stop()
+	for _, s := range r.open() {
+		f := &failure{outcome: Cancelled, detail: fmt.Sprintf("not ended %v after it was to be killed", after)}
+		if !interrupted && phase(s.phase.Load()) == phaseSent {
+			f = s.silent(after)
+		}
+		s.giveUp(f)
+	}
+	// Connections end at once, so this takes no time worth a deadline; it is there
+	// so that a defect here is no hanging program.
+	if !r.ledger.empty(context.Background(), r.plan.Limits.Wind/10) {
+		r.pool.close()
+		r.ledger.empty(context.Background(), r.plan.Limits.Wind/10)
+	}
+}
+
+// sweep looks for processes of this run that no stream knows, and kills them.
+func (r *portableRun) sweep() {
+	ctx, stop := context.WithTimeout(context.Background(), r.plan.Limits.Wind/5)
+	defer stop()
+	req, err := r.plan.Dialect.List()
+	if err != nil {
+		return
+	}
+	message, err := r.killer.call(ctx, req)
+	if err != nil {
+		return // without List there is nothing to look at; the ledger says how many are unknown
+	}
+	_, ours, err := r.plan.Dialect.listed(message)
+	if err != nil {
+		return
+	}
+	swept := 0
+	for _, pid := range ours {
+		if r.killer.kill(ctx, pid) == nil {
+			swept++
+		}
+	}
+	r.sink.Swept(swept)
+}
+
+// close ends every goroutine and connection.
+func (r *portableRun) close() {
+	close(r.unwatch)
+	r.watching.Wait()
+	r.killer.close()
+	r.pool.close()
+}

@@ -1,0 +1,35 @@
+package load
+
+import "time"
+
+// Progress is told how a run goes. Its methods are called by one goroutine.
+type Progress interface {
+	// Begin is called when the plan fits the machine and the target was reached.
+	Begin(headline string, duration time.Duration, count int)
+	// Tick is called once a second.
+	Tick(t Tick)
+	// End is called when all streams have ended.
+	End()
+}
+
+// Tick is one second of a run.
+type Tick struct {
+	Elapsed time.Duration
+	// Open is how many streams are open now, Rate how many began in the last second.
+	Open, Rate int64
+	// FirstEvent and Gap are the distributions of the last second.
+	FirstEvent, Gap Latency
+	// Completed and Failed are counted from the begin of the run.
+	Completed, Failed int64
+	// Winding is set when the schedule has ended and processes are being killed.
+	Winding bool
+}
+
+// silent is nobody.
+type silent struct{}
+
+var _ Progress = silent{}
+
+func (silent) Begin(string, time.Duration, int) {}
+func (silent) Tick(Tick)                        {}
+func (silent) End()                             {}

@@ -1,0 +1,298 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/fakes"
+	"assay/internal/load"
+	"assay/internal/target"
+)
+
+func gateway(t *testing.T, o fakes.Options) string {
+	t.Helper()
+	g, err := fakes.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g.URL()
+}
+
+func run(t *testing.T, ctx context.Context, o load.Options) *load.Report {
+	t.Helper()
+	r, err := load.Run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func at(url string) target.Options { return target.Options{URL: url} }
+
+func TestARunAgainstTheReferenceGateway(t *testing.T) {
+	url := gateway(t, fakes.Options{})
+	for name, o := range map[string]load.Options{
+		"closed, until the end":      {Streams: 20, Duration: 1200 * time.Millisecond},
+		"closed, rising":             {Streams: 20, Ramp: 300 * time.Millisecond, Duration: 600 * time.Millisecond},
+		"closed, a count":            {Streams: 10, Count: 60},
+		"open, a command of its own": {Rate: 100, Duration: 500 * time.Millisecond, Command: "seq 1 50; echo x >&2"},
+		"open, until the end":        {Rate: 50, Duration: 500 * time.Millisecond},
+		"ndjson":                     {Streams: 5, Count: 20, Protocol: load.ProtocolNDJSON},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Target = at(url)
+			r := run(t, t.Context(), o)
+			if r.Verdict != load.Pass || r.Metrics.Scraped < 2 || len(r.Metrics.Violations) > 0 {
+				t.Errorf("%s because of %q; metrics %+v; examples %v", r.Verdict, r.Reasons, r.Metrics, r.Examples)
+			}
+			if want := int64(o.Count); want > 0 && r.Streams.Outcomes[load.OK] != want {
+				t.Errorf("%v ended well, want %d", r.Streams.Outcomes, want)
+			}
+			if d := r.Metrics.After.Started - r.Metrics.Before.Started; int64(d) != r.Ledger.Started || r.Ledger.Open != 0 {
+				t.Errorf("the gateway counted %v starts, the ledger is %+v", d, r.Ledger)
+			}
+			if r.Latency.FirstEvent.Count != r.Streams.Opened || r.Latency.StartLag.Count < r.Streams.Opened {
+				t.Errorf("%d streams opened, latencies %+v", r.Streams.Opened, r.Latency)
+			}
+		})
+	}
+}
+
+func TestFaultsAreFound(t *testing.T) {
+	for fault, want := range map[string]string{
+		"eos-dropped": "eos_missing", "kill-counted-twice": "killed moved by", "exit-zeroed": "",
+	} {
+		known := false
+		for _, f := range fakes.Faults() {
+			known = known || f.ID == fault
+		}
+		if !known || want == "" {
+			continue
+		}
+		t.Run(fault, func(t *testing.T) {
+			url := gateway(t, fakes.Options{Faults: []string{fault}})
+			r := run(t, t.Context(), load.Options{Target: at(url), Streams: 5, Duration: 300 * time.Millisecond})
+			if text := fmt.Sprint(r.Examples, r.Metrics.Violations); r.Verdict != load.Fail || !strings.Contains(text, want) {
+				t.Errorf("%s, want fail with %q: %s", r.Verdict, want, text)
+			}
+		})
+	}
+}
+
+// proxied puts something in front of a gateway.
+func proxied(t *testing.T, gateway string, with func(next http.Handler) http.HandlerFunc) string {
+	t.Helper()
+	u, err := url.Parse(gateway)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := httputil.NewSingleHostReverseProxy(u)
+	p.FlushInterval = -1
+	s := httptest.NewServer(with(p))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestALineLostOnTheWayIsFound(t *testing.T) {
+	var n atomic.Int64
+	lossy := proxied(t, gateway(t, fakes.Options{}), func(next http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(&dropper{ResponseWriter: w, n: &n}, r) }
+	})
+	r := run(t, t.Context(), load.Options{Target: at(lossy), Streams: 5, Count: 100, Protocol: load.ProtocolNDJSON})
+	if got := r.Streams.Outcomes[load.Corrupt]; got < 1 || got > 3 || r.Verdict != load.Fail {
+		t.Errorf("%d streams are corrupt of 2,000 lines of which 2 were dropped; %v", got, r.Examples)
+	}
+}
+
+// dropper leaves out every thousandth line of output.
+type dropper struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (d *dropper) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+func (d *dropper) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if bytes.Contains(line, []byte(`"stdout"`)) && d.n.Add(1)%1000 == 500 {
+			continue
+		}
+		if _, err := d.ResponseWriter.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+func TestAbsentCountersAreSaidAndNotFailed(t *testing.T) {
+	bare := proxied(t, gateway(t, fakes.Options{}), func(next http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/metrics" {
+				http.NotFound(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}
+	})
+	r := run(t, t.Context(), load.Options{Target: at(bare), Streams: 2, Count: 4})
+	if r.Verdict != load.Pass || r.Metrics.Scraped != 0 || !strings.Contains(r.Metrics.Note, "404") {
+		t.Errorf("%s, %+v", r.Verdict, r.Metrics)
+	}
+}
+
+func TestForeignTrafficIsInconclusive(t *testing.T) {
+	url := gateway(t, fakes.Options{})
+	var once atomic.Bool
+	busy := proxied(t, url, func(next http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/Start") && once.CompareAndSwap(false, true) {
+				resp, err := http.Post(url+"/commands", "application/json", strings.NewReader(`{"cmd":"true"}`)) //nolint:gosec // the test's own server
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+			}
+			next.ServeHTTP(w, r)
+		}
+	})
+	r := run(t, t.Context(), load.Options{Target: at(busy), Streams: 2, Count: 4})
+	if r.Verdict != load.Inconclusive || !strings.Contains(r.Metrics.Note, "foreign") {
+		t.Errorf("%s because of %q; %+v", r.Verdict, r.Reasons, r.Metrics)
+	}
+}
+
+func TestAnInterruptedRunIsReported(t *testing.T) {
+	url := gateway(t, fakes.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, stop)
+	begun := time.Now()
+	r := run(t, ctx, load.Options{Target: at(url), Streams: 30, Duration: time.Hour})
+	if !r.Interrupted || r.Exit() != 130 || r.Ledger.Open != 0 || time.Since(begun) > 10*time.Second {
+		t.Errorf("after %v: interrupted %v, exit %d, ledger %+v", time.Since(begun), r.Interrupted, r.Exit(), r.Ledger)
+	}
+	if r.Metrics.After == nil || r.Metrics.After.Active != 0 || len(r.Metrics.Violations) > 0 {
+		t.Errorf("the gateway says %+v", r.Metrics)
+	}
+	canceled, stop := context.WithCancel(t.Context())
+	stop()
+	if r := run(t, canceled, load.Options{Target: at(url), Streams: 3}); !r.Interrupted || r.Streams.Completed != 0 {
+		t.Errorf("interrupted before it began: %+v", r)
+	}
+}
+
+func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>hello</html>"))
+	}))
+	t.Cleanup(page.Close)
+	for name, tt := range map[string]struct {
+		o    load.Options
+		want string
+	}{
+		"a page":          {load.Options{Target: at(page.URL), Duration: time.Minute}, "text/html"},
+		"a missing path":  {load.Options{Target: at(page.URL + "/x"), Protocol: load.ProtocolNDJSON, Duration: time.Minute}, "text/html"},
+		"a missing token": {load.Options{Target: at(gateway(t, fakes.Options{Token: "secret"})), Duration: time.Minute}, "unauthenticated"},
+		"nobody":          {load.Options{Target: at("http://127.0.0.1:1")}, "127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			r, err := load.Run(t.Context(), tt.o)
+			var unreachable *target.UnreachableError
+			if !errors.As(err, &unreachable) || r != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("%v, %v; want an UnreachableError with %q", r, err, tt.want)
+			}
+			if took := time.Since(begun); took > 15*time.Second {
+				t.Errorf("it took %v to find out", took)
+			}
+		})
+	}
+}
+
+func TestATokenAndAUserAreSent(t *testing.T) {
+	url := gateway(t, fakes.Options{Token: "secret"})
+	r := run(t, t.Context(), load.Options{Target: target.Options{URL: url, Token: "secret"}, Streams: 2, Count: 4})
+	if r.Verdict != load.Pass {
+		t.Errorf("%s because of %q: %v", r.Verdict, r.Reasons, r.Examples)
+	}
+}
+
+func TestTheFolderOfARun(t *testing.T) {
+	url, dir := gateway(t, fakes.Options{}), filepath.Join(t.TempDir(), "run")
+	r := run(t, t.Context(), load.Options{Target: at(url), Streams: 3, Duration: 1300 * time.Millisecond, Out: dir})
+	text, err := os.ReadFile(filepath.Join(dir, "load.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept load.Report
+	if err := json.Unmarshal(text, &kept); err != nil || kept.Streams != r.Streams || kept.Latency != r.Latency {
+		t.Errorf("load.json: %v, %+v; want %+v", err, kept, r)
+	}
+	for _, name := range []string{"latency.hlog", "metrics/before.txt", "metrics/00001.txt", "metrics/after.txt"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(text) == 0 {
+			t.Errorf("%s: %v, %d bytes", name, err, len(text))
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "latency.hlog")); !bytes.Contains(text, []byte("Tag=first_event,")) || !bytes.Contains(text, []byte("Tag=gap,")) {
+		t.Errorf("latency.hlog:\n%s", text)
+	}
+}
+
+func TestOptionsAreCheckedWhole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		o    load.Options
+		want string
+	}{
+		"two models":                  {load.Options{Streams: 1, Rate: 1}, "choose one"},
+		"grpc over 1.1":               {load.Options{Protocol: "grpc", HTTP: "1.1"}, "h2c"},
+		"ndjson in proto":             {load.Options{Protocol: "ndjson", Codec: "proto"}, "ndjson"},
+		"an unknown protocol":         {load.Options{Protocol: "soap"}, "connect, grpc"},
+		"an unknown codec":            {load.Options{Codec: "xml"}, "json, proto"},
+		"an unknown version":          {load.Options{HTTP: "3"}, "1.1, h2c"},
+		"h2c on https":                {load.Options{HTTP: "h2c", Target: at("https://x")}, "h2-tls"},
+		"negative streams":            {load.Options{Streams: -1}, "streams -1"},
+		"a negative rate":             {load.Options{Rate: -1}, "rate -1"},
+		"a negative count":            {load.Options{Count: -1}, "count -1"},
+		"a negative ramp":             {load.Options{Ramp: -1}, "ramp"},
+		"a ramp beyond the end":       {load.Options{Ramp: time.Minute, Duration: time.Second}, "longer"},
+		"expect without a command":    {load.Options{Expect: "same"}, "command of your own"},
+		"an expectation that is none": {load.Options{Command: "x", Expect: "fine"}, "sha256:"},
+		"a threshold that is none":    {load.Options{Thresholds: []string{"x"}}, "threshold"},
+		"a NUL in the command":        {load.Options{Command: "a\x00b"}, "NUL"},
+	} {
+		if err := tt.o.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q in it", name, err, tt.want)
+		}
+	}
+	good := load.Options{Streams: 5, Thresholds: []string{`first_event.p99 < duration("1s")`}, Command: "x", Expect: "none", Protocol: "grpc"}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// ticks counts what the progress is told.
+type ticks struct{ began, ticked, ended int }
+
+func (p *ticks) Begin(string, time.Duration, int) { p.began++ }
+func (p *ticks) Tick(load.Tick)                   { p.ticked++ }
+func (p *ticks) End()                             { p.ended++ }
+
+func TestProgressIsTold(t *testing.T) {
+	var p ticks
+	run(t, t.Context(), load.Options{Target: at(gateway(t, fakes.Options{})), Streams: 2, Duration: 1100 * time.Millisecond, Progress: &p})
+	if p.began != 1 || p.ended != 1 || p.ticked < 2 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,140 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/ledger"
+)
+
+// settleFor is how long the counters may take after a run to say what the driver
+// knows already, settleEvery how often they are read, and settledAfter how many
+// equal readings with nothing active mean that they will not change any more.
+const (
+	settleFor    = 5 * time.Second
+	settleEvery  = 100 * time.Millisecond
+	settledAfter = 10
+)
+
+// maxViolations bounds the list in the report.
+const maxViolations = 50
+
+// counterWatch holds the gateway's counters against the run: before, during, after.
+type counterWatch struct {
+	scraper *scraper
+	scale   float64
+	info    MetricsInfo
+	before  ledger.Counters
+	last    ledger.Counters
+	usable  bool
+	more    int // violations that are not listed
+}
+
+// begin reads the counters before the run. Without them nothing is compared, and
+// the report says why: a gateway need not have any.
+func (w *counterWatch) begin(ctx context.Context) {
+	c, err := w.scraper.scrape(ctx, "before")
+	if err != nil {
+		w.info.Note = "the counters are not compared: " + err.Error()
+		return
+	}
+	w.before, w.last, w.usable = c, c, true
+	w.info.Scraped++
+	w.info.Before = valuesOf(c)
+}
+
+// during reads them once while streams run.
+func (w *counterWatch) during(ctx context.Context, name string, activity func() activity) {
+	if !w.usable {
+		return
+	}
+	begun := activity()
+	c, err := w.scraper.scrape(ctx, name)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.violate(fmt.Sprintf("%s: %v", name, err))
+		}
+		return
+	}
+	w.info.Scraped++
+	for _, v := range auditDuring(w.last, c, inFlight(begun, activity())) {
+		w.violate(name + ": " + v)
+	}
+	w.last = c
+}
+
+// after reads them until they say what the ledger says, for at most settleFor.
+func (w *counterWatch) after(ctx context.Context, own Ledger) {
+	if !w.usable {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, time.Duration(float64(settleFor)*w.scale))
+	defer stop()
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	var after ledger.Counters
+	var failure error
+	read, equal := false, 0
+	for {
+		c, err := w.scraper.scrape(ctx, "after")
+		if err == nil {
+			equal++
+			if !read || *valuesOf(c) != *valuesOf(after) {
+				equal = 0
+			}
+			after, read = c, true
+			w.info.Scraped++
+		} else if ctx.Err() == nil {
+			failure = err
+		}
+		quiet := equal >= settledAfter && after.Active == w.before.Active
+		if read && (quiet || settled(w.before, after, own)) || !next(ctx, tick) {
+			break
+		}
+	}
+	if !read {
+		w.violate(fmt.Sprintf("after: %v", failure))
+		return
+	}
+	w.info.After = valuesOf(after)
+	violations, foreign := audit(w.before, after, own)
+	for _, v := range violations {
+		w.violate(v)
+	}
+	w.info.Note = foreign
+}
+
+// next waits for a tick; false means that the time is over.
+func next(ctx context.Context, tick *time.Ticker) bool {
+	select {
+	case <-tick.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (w *counterWatch) violate(text string) {
+	if slices.Contains(w.info.Violations, text) {
+		return
+	}
+	if len(w.info.Violations) == maxViolations {
+		w.more++
+		return
+	}
+	w.info.Violations = append(w.info.Violations, text)
+}
+
+// result is what the report says of the counters.
+func (w *counterWatch) result() MetricsInfo {
+	info := w.info
+	if w.more > 0 {
+		info.Violations = append(slices.Clone(info.Violations), fmt.Sprintf("and %d more", w.more))
+	}
+	if info.Violations == nil {
+		info.Violations = []string{}
+	}
+	return info
+}

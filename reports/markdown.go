@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Markdown draws for a pull request or a wiki: the verdict and the counts, a
+// section for each broken rule with the scenarios that show it, what stayed open,
+// the advisories, and a table of all scenarios, folded. Nothing that a target
+// sent can become markup.
+func Markdown(w io.Writer, r *bundle.Report) error {
+	m := markdown{r: r}
+	m.header()
+	m.section("Broken", bundle.Fail, bundle.UnexpectedPass)
+	m.section("Defects of Assay", bundle.Error)
+	m.section("Inconclusive", bundle.Inconclusive)
+	m.advisories()
+	m.races()
+	m.scenarios()
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+type markdown struct {
+	b strings.Builder
+	r *bundle.Report
+}
+
+func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(&m.b, format, args...) }
+
+func (m *markdown) header() {
+	word, sentence := verdictText(m.r, findingsOf(m.r, bundle.Fail, bundle.UnexpectedPass))
+	m.printf("# %s\n\n", word)
+	target := escaped(m.r.Target.URL)
+	if m.r.Target.Embedded {
+		target += " (embedded reference gateway)"
+	}
+	m.printf("%s, %s\n\n", target, escaped(sentence))
+	m.printf("| verdict | scenarios |\n|---|---:|\n")
+	all := bundle.Conclusions()
+	slices.Reverse(all)
+	for _, c := range all {
+		if n := m.r.Counts[c]; n > 0 {
+			m.printf("| %s | %d |\n", c, n)
+		}
+	}
+	m.printf("\n%s %s, run `%s`, %s.\n", escaped(m.r.Tool.Name), escaped(m.r.Tool.Version), strings.ReplaceAll(line(m.r.Run), "`", "'"), took(m.r.DurationMS))
+}
+
+func (m *markdown) section(title string, verdicts ...bundle.Conclusion) {
+	findings := findingsOf(m.r, verdicts...)
+	if len(findings) == 0 {
+		return
+	}
+	m.printf("\n## %s\n", title)
+	for _, f := range findings {
+		m.printf("\n### %s (%s)\n\n", escaped(f.rule.ID), escaped(f.rule.Level))
+		if f.rule.Text != "" {
+			m.printf("%s", escaped(f.rule.Text))
+			if f.rule.Source != "" {
+				m.printf(" *%s*", escaped(f.rule.Source))
+			}
+			m.printf("\n\n")
+		}
+		for _, p := range f.places {
+			m.place(p)
+		}
+	}
+}
+
+// place is one item: where, what was seen, and the command that shows it again.
+func (m *markdown) place(p place) {
+	where := "the run as a whole"
+	if p.scenario != "" {
+		where = "**" + escaped(p.scenario) + "** " + escaped(axesText(p.axes))
+	}
+	m.printf("- %s: %s\n", where, escaped(p.verdict.Message))
+	if len(p.verdict.Counts) > 0 {
+		m.printf("  (orders: %s)\n", escaped(ordersText(p.verdict.Counts)))
+	}
+	if p.replay != "" {
+		m.printf("\n  ```sh\n  %s\n  ```\n", line(p.replay))
+	}
+}
+
+func (m *markdown) advisories() {
+	findings := findingsOf(m.r, bundle.Advisory)
+	if len(findings) == 0 {
+		return
+	}
+	m.printf("\n## Advisories\n\n")
+	for _, f := range findings {
+		m.printf("- **%s** (%s, %s): %s\n", escaped(f.rule.ID), escaped(f.rule.Level),
+			plural(len(f.scenarios()), "scenario"), escaped(f.places[0].verdict.Message))
+	}
+}
+
+func (m *markdown) races() {
+	races := racesOf(m.r)
+	if len(races) == 0 {
+		return
+	}
+	m.printf("\n## Races\n\n")
+	for _, n := range races {
+		m.printf("- %s: %s\n", escaped(n.scenario), escaped(n.orders))
+	}
+}
+
+func (m *markdown) scenarios() {
+	m.printf("\n<details><summary>All scenarios</summary>\n\n| verdict | scenario | axes | ms |\n|---|---|---|---:|\n")
+	for _, s := range m.r.Scenarios {
+		m.printf("| %s | %s | %s | %d |\n", s.Verdict, escaped(s.ID), escaped(s.Axes.String()), s.DurationMS)
+	}
+	m.printf("\n</details>\n")
+}
+
+// markup are the characters that Markdown, or the HTML inside of it, gives a meaning.
+var markup = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "~", `\~`, "!", `\!`,
+)
+
+// escaped is text in one line, without control characters and without markup.
+func escaped(text string) string {
+	return markup.Replace(line(strings.Join(strings.Fields(text), " ")))
+}

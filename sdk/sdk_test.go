@@ -1,0 +1,181 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"assay/fakes"
+)
+
+// fewestCalls is how many calls a run over everything must at least make.
+const fewestCalls = 80
+
+// token is what guarded gateways demand.
+const token = "a-token-that-only-this-test-knows"
+
+// The SDK is installed, and the program built, once and when first needed.
+var (
+	installed = sync.OnceValue(func() error { return install(context.Background()) })
+	built     = sync.OnceValues(func() (string, error) { return build(context.Background(), programs) })
+	programs  string // the folder of what is built
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "assay-sdk-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// The SDK is the judge: every call in every mode must be right.
+func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
+	program := ready(t)
+	// Real login shells get an empty home: somebody's profile may print, take long, or be
+	// in the middle of something when its shell is killed.
+	modes := []struct {
+		name, mode string
+		setup      setup
+	}{
+		{"virtual processes", "virtual", setup{}},
+		{"real processes", "os", setup{token: token, args: []string{"--processes", "os", "--wrap", "env HOME=" + t.TempDir()}}},
+		{"virtual processes, answered as the real daemon does", "virtual", setup{args: []string{"--like", "envd"}}},
+		{"virtual processes over HTTP/2 and TLS", "virtual", setup{token: token, tls: true, args: []string{"--http", "2"}}},
+	}
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			g := serve(t, program, m.setup)
+			var calls []call
+			end, err := judge(t.Context(), g, m.mode, "", func(c call) {
+				calls = append(calls, c)
+				t.Run(c.Name, func(t *testing.T) {
+					t.Logf("%.1f ms", c.MS)
+					if !c.OK {
+						t.Error(c.Error)
+					}
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("e2b %s on node %s, %s: %d calls, %d failed, %.1f s\n%s", end.SDK, end.Node, m.name, end.Calls, end.Failed, end.MS/1000, table(calls))
+			if end.Calls < fewestCalls {
+				t.Errorf("%d calls were made, want at least %d", end.Calls, fewestCalls)
+			}
+			balanced(t, g)
+		})
+	}
+}
+
+// balanced wants the books to be closed: what was started has finished.
+func balanced(t *testing.T, g gateway) {
+	t.Helper()
+	all, err := g.counters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, finished := 0, 0
+	for name, value := range all {
+		n, err := strconv.Atoi(value)
+		switch {
+		case name == "coppice_commands_started_total" && err == nil:
+			started = n
+		case strings.HasPrefix(name, "coppice_commands_finished_total{") && err == nil:
+			finished += n
+		}
+	}
+	if started == 0 || started != finished || all["coppice_commands_active"] != "0" {
+		t.Errorf("after all calls %d commands have started, %d have finished, and %q are active: want as many finished, and none active",
+			started, finished, all["coppice_commands_active"])
+	}
+}
+
+// A judge that accepts everything is none: a gateway that is broken in one way
+// fails just there.
+func TestTheSDKNoticesABrokenGateway(t *testing.T) {
+	program := ready(t)
+	for _, f := range []struct{ fault, call string }{
+		{"cwd-ignored", "cwd is where the command runs"},
+		{"ended-listed", "the list has nothing that has ended"},
+		{"envs-lost", "envs are set and survive every character"},
+		{"eos-dropped", "run returns output, exit code 0 and no error"},
+		{"error-code-number", "connect to a process that never was is a NotFoundError"},
+		{"exit-code-zeroed", "exit codes 1, 2, 127 and 255 arrive as they are"},
+		{"input-beyond-pipe-lost", "a million bytes of input arrive whole"},
+		{"input-doubled", "fifty pieces of input arrive in order"},
+		{"kill-of-ended-ok", "kill of a process that has ended is false"},
+		{"lost-reader-kills", "disconnect does not kill"},
+		{"signal-unnamed", `a killed process ends with exit code -1 and "signal: killed"`},
+		{"start-late", "run returns output, exit code 0 and no error"},
+		{"stderr-as-stdout", "stderr is kept apart from stdout"},
+		{"tail-lost", "fifty thousand lines arrive whole"},
+	} {
+		t.Run(f.fault, func(t *testing.T) {
+			t.Parallel()
+			calls := some(t, serve(t, program, setup{args: []string{"--fault", f.fault}}), "^"+regexp.QuoteMeta(f.call)+"$")
+			if calls[0].OK {
+				t.Errorf("%q passed", f.call)
+			}
+		})
+	}
+}
+
+// What Assay holds to be legal, the official client takes.
+func TestTheSDKToleratesLegalVariants(t *testing.T) {
+	program := ready(t)
+	for _, v := range fakes.Variants() {
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			g := serve(t, program, setup{args: []string{"--variant", v.ID}})
+			for _, c := range some(t, g, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)") {
+				if !c.OK {
+					t.Errorf("%s: %s", c.Name, c.Error)
+				}
+			}
+		})
+	}
+}
+
+// some makes the calls whose names match pattern; there must be one.
+func some(t *testing.T, g gateway, pattern string) []call {
+	t.Helper()
+	var calls []call
+	if _, err := judge(t.Context(), g, "virtual", pattern, func(c call) { calls = append(calls, c) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(calls) == 0 {
+		t.Fatalf("no call matches %q", pattern)
+	}
+	return calls
+}
+
+// ready returns the program, with the SDK installed. A machine without node
+// skips the test and says so where it is seen; under CI that is a failure.
+func ready(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the SDK runs in a process of its own: nothing of it is seen by -short or -race")
+	}
+	switch err := installed(); {
+	case errors.Is(err, errNoNode) && os.Getenv("CI") == "":
+		fmt.Fprintf(os.Stderr, "\n*** %s is SKIPPED: %v\n*** The gateway was NOT judged by the official SDK.\n\n", t.Name(), err)
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	program, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
