@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/internal/bundle"
 )
@@ -29,7 +30,19 @@ func (s *scene) culprit() (text string, guilty *bundle.Exchange) {
 	if text, guilty = s.earliest(cutShort); text != "" {
 		return text, guilty
 	}
-	return s.earliest(func(x *bundle.Exchange) bool { return isError(x) })
+	if text, guilty = s.earliest(isError); text != "" {
+		return text, guilty
+	}
+	return s.earliest(startless)
+}
+
+// startless reports whether a Start or Connect was answered, and no process came
+// of it: whatever needs its pid cannot be done.
+func startless(x *bundle.Exchange) bool {
+	if x.Op != "start" && x.Op != "connect" {
+		return false
+	}
+	return !slices.ContainsFunc(x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
 }
 
 // earliest finds the first exchange that is bad, or await that was not met.

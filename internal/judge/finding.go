@@ -12,6 +12,7 @@ type grade int
 
 const (
 	held    grade = iota // the requirement holds
+	lacking              // the target has nothing that it could apply to, and need not have
 	unclear              // what is needed to tell is not there
 	ours                 // Assay's own doing, not the target's
 	broken               // the target broke it

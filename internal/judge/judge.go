@@ -123,6 +123,8 @@ func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 	switch f.grade {
 	case held:
 		v.Conclusion, v.Message = bundle.Pass, ""
+	case lacking:
+		v.Conclusion = bundle.Unsupported
 	case unclear:
 		v.Conclusion = bundle.Inconclusive
 	case ours:

@@ -92,6 +92,9 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 		if len(problems) > 0 {
 			why += "; " + clip(problems[0])
 		}
+		if len(problems) == 0 && !j.requires("metrics.prometheus") {
+			return fails(lacking, "the scrape %q has no counters of commands: %s", name, why)
+		}
 		return fails(broken, "the scrape %q is not usable: %s", name, why)
 	}
 	return c, finding{}
@@ -212,4 +215,9 @@ func signed(v float64) string {
 		return ledger.Number(v)
 	}
 	return "+" + ledger.Number(v)
+}
+
+// requires reports whether the profile demands a feature.
+func (j *Judge) requires(feature string) bool {
+	return j.Profile == nil || slices.Contains(j.Profile.Require, feature)
 }

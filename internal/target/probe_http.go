@@ -62,7 +62,13 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: []byte(`{"cmd":"true"}`),
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
 	}).Snapshot()
-	return findings{featCommands: decide(s, hasEvent(s, bundle.EventStart))}, nil
+	f := decide(s, hasEvent(s, bundle.EventStart))
+	// A page for every path is no alias: what answers well and without a single
+	// event is something else.
+	if f.State == bundle.FeatureUnknown && s.Outcome == bundle.OutcomeComplete && len(s.Events) == 0 {
+		f = absent("not NDJSON: " + describe(s))
+	}
+	return findings{featCommands: f}, nil
 }
 
 // probeMetrics reads the exposition, and looks whether the gateway tells of its

@@ -42,7 +42,7 @@ func (a *bodyAnswer) close() {
 // body of any other non-200 answer from its status alone.
 func (a *bodyAnswer) readError() {
 	x := a.x
-	if x.rec.Shape == bundle.ShapePlain || x.rec.Response.Status == 200 || a.kind != "application/json" {
+	if x.rec.Shape == bundle.ShapePlain || x.rec.Response.Status == 200 {
 		return
 	}
 	body := x.body.kept
@@ -50,6 +50,12 @@ func (a *bodyAnswer) readError() {
 		body = x.plain
 	}
 	e, violations := wire.DecodeError(body)
+	if a.kind != "application/json" {
+		// The right words under a wrong type are kept, so that the type can be judged.
+		if e == nil || len(violations) > 0 {
+			return
+		}
+	}
 	if x.rec.Shape == bundle.ShapeUnary && x.rec.RPC != "" && x.speaksConnect() {
 		for _, v := range violations {
 			x.violate(inBody, v)

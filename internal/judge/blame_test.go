@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// A Start that was answered, and from which no process came, is why later steps
+// have no pid: the target's doing, and no defect of ours.
+func TestAStartWithoutAProcessIsTheCulprit(t *testing.T) {
+	p := streamExchange("p")
+	p.Op, p.Step, p.Events, p.Frames = "start", "steps[0]", nil, nil
+	v := judgeOne(t, scenarioOf(subjects("k", &scenarios.Match{OK: ptr(true)})), observation(p))
+	if v.Conclusion != bundle.Fail || !strings.Contains(v.Message, "never got that far: step steps[0] (p)") {
+		t.Errorf("%s: %s; want the start to be blamed", v.Conclusion, v.Message)
+	}
+}
+
+// Counters that a gateway need not have are no failure of it.
+func TestAnExpositionWithoutTheCountersIsUnsupportedUnlessTheProfileDemandsThem(t *testing.T) {
+	s := scenarioOf(scenarios.Clause{Metrics: map[string]string{"started": "+1"}})
+	o := observation(streamExchange("p"))
+	for _, name := range []string{"before", "after"} {
+		o.Scrapes = append(o.Scrapes, bundle.Scrape{
+			Name: name, Iteration: -1, Status: 200, Type: "text/plain", Body: []byte("# TYPE go_threads gauge\ngo_threads 7\n"),
+		})
+	}
+	for _, tc := range []struct {
+		require []string
+		want    bundle.Conclusion
+	}{{nil, bundle.Unsupported}, {[]string{"metrics.prometheus"}, bundle.Fail}} {
+		j := &Judge{Profile: &scenarios.Profile{ID: "x", Require: tc.require}}
+		verdicts := j.Scenario(s, testRun(), o)
+		if got := verdicts[0]; got.Conclusion != tc.want {
+			t.Errorf("required %v: %s (%s), want %s", tc.require, got.Conclusion, got.Message, tc.want)
+		}
+	}
+}
