@@ -14,7 +14,8 @@ build: ## build the program into bin/
 
 test: ## unit tests, black-box tests through the binary, the catalogue, the self-test
 	$(GO) vet ./...
-	$(GO) test -timeout 10m ./...
+	$(GO) test -timeout 10m $$($(GO) list ./... | grep -v '/sdk$$')
+	$(GO) test -v ./sdk
 
 race: ## the unit tests and a smoke of the catalogue under the race detector
 	$(GO) test -race -short -timeout 20m ./...

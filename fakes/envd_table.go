@@ -2,19 +2,6 @@ package fakes
 
 import "math/rand/v2"
 
-// processPolicy is how the process table and the service behave. The zero value
-// is the reference.
-type processPolicy struct {
-	// tagLookupStops ends the search for a tag at the first process with
-	// another one.
-	tagLookupStops bool
-	// liveUntilDrained keeps a process that has exited among the live ones while
-	// somebody holds its output.
-	liveUntilDrained bool
-	// sizesWrap takes the low 16 bits of a terminal's width and height.
-	sizesWrap bool
-}
-
 // shuffled lists processes in no order.
 func shuffled(next processTable) processTable { return unordered{next} }
 

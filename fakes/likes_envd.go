@@ -33,7 +33,7 @@ func envdSurfaces() []deviationDecorator {
 		}, func(s *seams, _ *Options) { s.metrics = machineMetrics }},
 		{Deviation{
 			ID:    "health-empty-type",
-			Title: "The health check has an empty Content-Type, checks the user, and needs no GET",
+			Title: "The health check has an empty Content-Type, checks the user, and takes no HEAD",
 		}, func(s *seams, _ *Options) { s.front = around(s.front, envdHealth) }},
 		{Deviation{
 			ID:    "grpc-over-http-1",
@@ -43,7 +43,6 @@ func envdSurfaces() []deviationDecorator {
 		{Deviation{
 			ID:    "grpc-unknown-method-404",
 			Title: "An unknown method is HTTP 404 in text, over gRPC and gRPC-Web too",
-			Rules: []string{"grpc.response.http-200"},
 		}, func(s *seams, _ *Options) { s.lax.plainNotFound = true }},
 		{Deviation{
 			ID:    "unknown-verb-without-allow",
@@ -113,10 +112,7 @@ func envdAnswers() []deviationDecorator {
 		{Deviation{
 			ID:    "answers-as-asked",
 			Title: "A compressed request is answered compressed, and gzip is chosen wherever it is listed",
-			Rules: []string{
-				"connect.compression.unary-accepted", "connect.compression.accepted-response",
-				"connect.compression.preference", "connect.compression.identity-acceptable",
-			},
+			Rules: []string{"connect.compression.unary-accepted", "connect.compression.accepted-response", "connect.compression.preference"},
 		}, func(s *seams, _ *Options) { s.lax.answersAsAsked = true }},
 		{Deviation{
 			ID:    "empty-encoding-header",
@@ -136,7 +132,6 @@ func envdProcesses() []deviationDecorator {
 		{Deviation{
 			ID:    "output-in-pieces",
 			Title: "Output is sent as it is read, not line by line",
-			Rules: []string{"commands.stream.line-per-event"},
 		}, func(s *seams, _ *Options) { s.hubs.pieces = true }},
 		{Deviation{
 			ID:    "output-in-step",

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	envd "assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
 )
 
 func TestTheZooIsSortedAndComplete(t *testing.T) {
@@ -164,5 +167,34 @@ func TestFaultsAndVariantsCanBeCombined(t *testing.T) {
 	last := a.frames[len(a.frames)-1]
 	if len(ev) != 3 || ev[2]["end"].(map[string]any)["exitCode"] != 0.0 || last.flags&2 != 0 || !strings.Contains(string(last.payload), "\n") {
 		t.Errorf("%q", a.body)
+	}
+}
+
+// TestEveryVariantRunsACommandAsTheReferenceDoes is a first look; whether the
+// whole catalogue tolerates a variant is for the self-test.
+func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
+	for _, v := range Variants() {
+		t.Run(v.ID, func(t *testing.T) {
+			g := startGateway(t, Options{Variants: []string{v.ID}})
+			for version, opts := range map[string][]connect.ClientOption{"1.1": nil, "h2c": {connect.WithGRPC()}} {
+				c := processconnect.NewProcessClient(httpClient(t, g, version), g.URL(), opts...)
+				out, errs, end, err := begin(t, c, sh("echo out; echo err >&2; exit 3")).rest()
+				if out != "out\n" || errs != "err\n" || end.GetExitCode() != 3 || err != nil {
+					t.Errorf("over HTTP %s: %q %q %v %v", version, out, errs, end, err)
+				}
+				_, err = c.SendSignal(deadline(t), signal(1, envd.Signal_SIGNAL_SIGKILL))
+				wantCode(t, "a signal for nobody, over HTTP "+version, err, connect.CodeNotFound)
+			}
+		})
+	}
+}
+
+func TestEveryFaultCanBePutInAndTakenDown(t *testing.T) {
+	for _, f := range Faults() {
+		g := startGateway(t, Options{Faults: []string{f.ID}, Seed: 7})
+		a := roundTrip(t, g, "POST", listPath, []byte("{}"), unaryJSON)
+		if a.status != 200 {
+			t.Errorf("%s: List is answered with %d", f.ID, a.status)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,11 +47,12 @@ func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
 	modes := []struct {
 		name, mode string
 		setup      setup
+		uncounted  bool // the gateway has no counters of commands
 	}{
-		{"virtual processes", "virtual", setup{}},
-		{"real processes", "os", setup{token: token, args: []string{"--processes", "os", "--wrap", "env HOME=" + t.TempDir()}}},
-		{"virtual processes, answered as the real daemon does", "virtual", setup{args: []string{"--like", "envd"}}},
-		{"virtual processes over HTTP/2 and TLS", "virtual", setup{token: token, tls: true, args: []string{"--http", "2"}}},
+		{name: "virtual processes", mode: "virtual"},
+		{name: "real processes", mode: "os", setup: setup{token: token, args: []string{"--processes", "os", "--wrap", "env HOME=" + t.TempDir()}}},
+		{name: "virtual processes, answered as the real daemon does", mode: "virtual", setup: setup{args: []string{"--like", "envd"}}, uncounted: true},
+		{name: "virtual processes over HTTP/2 and TLS", mode: "virtual", setup: setup{token: token, tls: true, args: []string{"--http", "2"}}},
 	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
@@ -72,7 +74,9 @@ func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
 			if end.Calls < fewestCalls {
 				t.Errorf("%d calls were made, want at least %d", end.Calls, fewestCalls)
 			}
-			balanced(t, g)
+			if !m.uncounted {
+				balanced(t, g)
+			}
 		})
 	}
 }
@@ -107,16 +111,11 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 	for _, f := range []struct{ fault, call string }{
 		{"cwd-ignored", "cwd is where the command runs"},
 		{"ended-listed", "the list has nothing that has ended"},
-		{"envs-lost", "envs are set and survive every character"},
 		{"eos-dropped", "run returns output, exit code 0 and no error"},
 		{"error-code-number", "connect to a process that never was is a NotFoundError"},
 		{"exit-code-zeroed", "exit codes 1, 2, 127 and 255 arrive as they are"},
-		{"input-beyond-pipe-lost", "a million bytes of input arrive whole"},
 		{"input-doubled", "fifty pieces of input arrive in order"},
-		{"kill-of-ended-ok", "kill of a process that has ended is false"},
 		{"lost-reader-kills", "disconnect does not kill"},
-		{"signal-unnamed", `a killed process ends with exit code -1 and "signal: killed"`},
-		{"start-late", "run returns output, exit code 0 and no error"},
 		{"stderr-as-stdout", "stderr is kept apart from stdout"},
 		{"tail-lost", "fifty thousand lines arrive whole"},
 	} {
@@ -130,13 +129,18 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 	}
 }
 
-// What Assay holds to be legal, the official client takes.
+// What Assay holds to be legal, the official client takes, also several oddities at once.
 func TestTheSDKToleratesLegalVariants(t *testing.T) {
 	program := ready(t)
+	var ids []string
 	for _, v := range fakes.Variants() {
-		t.Run(v.ID, func(t *testing.T) {
+		ids = append(ids, v.ID)
+	}
+	for group := range slices.Chunk(ids, 5) {
+		list := strings.Join(group, ",")
+		t.Run(list, func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--variant", v.ID}})
+			g := serve(t, program, setup{args: []string{"--variant", list}})
 			for _, c := range some(t, g, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)") {
 				if !c.OK {
 					t.Errorf("%s: %s", c.Name, c.Error)

@@ -96,10 +96,11 @@ func currentUser() user.User {
 	return *u
 }
 
-// lookupUser is the home of a user of the host; "" without one that exists.
+// lookupUser is the home of a user of the host; "" without one that exists and can be entered.
 func lookupUser(name string) string {
 	u, err := user.Lookup(name)
-	if err != nil || checkDir(u.HomeDir) != nil {
+	// A home that cannot be entered (another's, at 0700) is no home for our processes.
+	if err != nil || checkDir(u.HomeDir) != nil || unix.Access(u.HomeDir, unix.X_OK) != nil {
 		return ""
 	}
 	return u.HomeDir

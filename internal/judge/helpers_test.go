@@ -159,3 +159,10 @@ func wantVerdict(t *testing.T, v bundle.Verdict, conclusion bundle.Conclusion, m
 		t.Errorf("got  %s: %s\nwant %s: %s", v.Conclusion, v.Message, conclusion, message)
 	}
 }
+
+// ruled is a catalogue with one standing rule.
+func ruled(entry string) *scenarios.Catalogue {
+	return &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "a.standing.rule", Level: "must", Standing: []string{entry}}}}
+}
+
+func scenarioWithoutRules() *scenarios.Scenario { return &scenarios.Scenario{ID: "area.one"} }

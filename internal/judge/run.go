@@ -16,6 +16,10 @@ const (
 	ruleLeftovers = "run.leftovers"
 )
 
+// checkMonotone stands in the rule that is judged over all scrapes of a run, and on no
+// single observation.
+const checkMonotone = "metrics-monotone"
+
 // Run judges what spans scenarios: features that the profile requires and that are
 // absent (rule profile.NAME.FEATURE), features that are there and that the profile does not
 // claim (rule profile.NAME.unclaimed, which always passes and says so), processes that could not be cleaned up, and

@@ -41,6 +41,27 @@ func TestRequiredFeatures(t *testing.T) {
 	}
 }
 
+// More than was promised is said, and is no breach, not even with --strict.
+func TestFeaturesThatNobodyClaimed(t *testing.T) {
+	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start"}}, Strict: true}
+	run := testRun()
+	run.Features = map[string]bundle.Feature{
+		"process.start": {State: bundle.FeaturePresent}, "rpc.get": {State: bundle.FeaturePresent},
+		"health": {State: bundle.FeaturePresent}, "stdio.ws": {State: bundle.FeatureAbsent}, "http.h2c": {State: bundle.FeatureUnknown},
+	}
+	vs := j.Run(run, nil)
+	if len(vs) != 2 || vs[1].Rule != "profile.e2b.unclaimed" || vs[1].Level != "may" || vs[1].Seen != "health, rpc.get" {
+		t.Fatalf("got %+v", vs)
+	}
+	wantVerdict(t, vs[1], bundle.Pass, "present, and not claimed by the profile: health, rpc.get")
+	j.Profile.Require = []string{"process.start", "rpc.get", "health"}
+	for _, v := range j.Run(run, nil) {
+		if v.Rule == "profile.e2b.unclaimed" {
+			t.Errorf("nothing is unclaimed, and yet: %+v", v)
+		}
+	}
+}
+
 func TestLeftovers(t *testing.T) {
 	o := observation(streamExchange("p"))
 	if vs := (&Judge{}).Run(testRun(), []*bundle.Observation{o, nil}); len(vs) != 0 {

@@ -136,5 +136,5 @@ func checkByName(name string) func(*exam) applied {
 // judge: a check by its name, or anything else, which is taken as a kind of violation.
 func Known(entry string) bool {
 	name, ok := strings.CutPrefix(entry, "check:")
-	return !ok || checkByName(name) != nil || name == checkExposition
+	return !ok || checkByName(name) != nil || name == checkExposition || name == checkMonotone
 }

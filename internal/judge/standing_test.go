@@ -35,13 +35,7 @@ func TestStandingRules(t *testing.T) {
 	outcome := func(o bundle.Outcome) func(*bundle.Exchange) { return func(x *bundle.Exchange) { x.Outcome = o } }
 	grpc := func(x *bundle.Exchange) { x.Request.Headers = headers("Content-Type", "application/grpc-web+proto") }
 
-	cases := []struct {
-		entry   string
-		x       func() *bundle.Exchange
-		breaks  func(*bundle.Exchange)
-		message string
-		foreign func(*bundle.Exchange) // makes it a matter that the check has nothing to say of
-	}{
+	cases := []standingCase{
 		{"check:http-trailers", stream, func(x *bundle.Exchange) { x.Response.Trailers = headers("Grpc-Status", "0") },
 			`want no HTTP trailers, saw "Grpc-Status": "0"`, grpc},
 		{"check:stream-status", stream, status(500),
@@ -102,26 +96,41 @@ func TestStandingRules(t *testing.T) {
 			"what it was (event.base64, body offset 7)", func(x *bundle.Exchange) { x.Events = nil }},
 	}
 	for _, c := range cases {
-		t.Run(c.entry, func(t *testing.T) {
-			good := c.x()
-			if vs := standingOf(c.entry, good); len(vs) != 1 {
-				t.Errorf("it does not apply to a healthy answer: %+v", vs)
-			} else {
-				wantVerdict(t, vs[0], bundle.Pass, "")
-			}
-			bad := c.x()
-			c.breaks(bad)
-			if vs := standingOf(c.entry, bad); len(vs) != 1 {
-				t.Errorf("it does not apply to the broken answer: %+v", vs)
-			} else {
-				wantVerdict(t, vs[0], bundle.Fail, c.message)
-			}
-			foreign := c.x()
-			c.foreign(foreign)
-			if vs := standingOf(c.entry, foreign); len(vs) != 0 {
-				t.Errorf("it applies to what it has nothing to do with: %+v", vs)
-			}
-		})
+		t.Run(c.entry, c.run)
+	}
+}
+
+// standingCase is an answer that an entry applies to, what breaks it, and what
+// makes it a matter that the entry has nothing to say of (nil: nothing does).
+type standingCase struct {
+	entry   string
+	x       func() *bundle.Exchange
+	breaks  func(*bundle.Exchange)
+	message string
+	foreign func(*bundle.Exchange)
+}
+
+func (c standingCase) run(t *testing.T) {
+	good := c.x()
+	if vs := standingOf(c.entry, good); len(vs) != 1 {
+		t.Errorf("it does not apply to a healthy answer: %+v", vs)
+	} else {
+		wantVerdict(t, vs[0], bundle.Pass, "")
+	}
+	bad := c.x()
+	c.breaks(bad)
+	if vs := standingOf(c.entry, bad); len(vs) != 1 {
+		t.Errorf("it does not apply to the broken answer: %+v", vs)
+	} else {
+		wantVerdict(t, vs[0], bundle.Fail, c.message)
+	}
+	if c.foreign == nil {
+		return
+	}
+	foreign := c.x()
+	c.foreign(foreign)
+	if vs := standingOf(c.entry, foreign); len(vs) != 0 {
+		t.Errorf("it applies to what it has nothing to do with: %+v", vs)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 //
 // now is the time since the begin of the run.
 type answer interface {
-	// opening says that the driver turns to the request: a dial may follow.
-	opening(now time.Duration)
+	// opening says that the driver turns to the request: a dial may follow. false
+	// means that nobody wants the answer any more.
+	opening(now time.Duration) bool
 	// begin says on what the request is sent; false means that nobody wants it any more.
 	begin(c canceller) bool
 	// sent says that the request is on its way.
@@ -62,11 +63,11 @@ var _ answer = (*reply)(nil)
 
 func newReply() *reply { return &reply{done: make(chan struct{})} }
 
-func (r *reply) opening(time.Duration) {}
-func (r *reply) begin(canceller) bool  { return true }
-func (r *reply) sent(time.Duration)    {}
-func (r *reply) heard()                {}
-func (r *reply) breach(string)         {}
+func (r *reply) opening(time.Duration) bool { return true }
+func (r *reply) begin(canceller) bool       { return true }
+func (r *reply) sent(time.Duration)         {}
+func (r *reply) heard()                     {}
+func (r *reply) breach(string)              {}
 func (r *reply) fail(f *failure, _ time.Duration) {
 	r.failed = f
 	close(r.done)

@@ -90,8 +90,11 @@ func (c *h1Conn) ready(a answer) bool {
 		c.hangUp()
 	}
 	if c.nc != nil {
-		a.opening(c.pool.dialer.now())
 		a.heard()
+		if !a.opening(c.pool.dialer.now()) {
+			a.fail(gaveUp(), c.pool.dialer.now())
+			return false
+		}
 		return true
 	}
 	d := c.pool.dialer
@@ -99,8 +102,11 @@ func (c *h1Conn) ready(a answer) bool {
 		a.fail(gaveUp(), d.now())
 		return false
 	}
-	a.opening(d.now())
-	nc, f := d.dial()
+	f := gaveUp()
+	var nc net.Conn
+	if a.opening(d.now()) {
+		nc, f = d.dial()
+	}
 	d.release()
 	if f != nil {
 		a.fail(f, d.now())

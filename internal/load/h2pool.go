@@ -48,9 +48,9 @@ func newH2Pool(d *dialer, handshake time.Duration, streams int) *h2Pool {
 }
 
 func (p *h2Pool) do(req *encoded, a answer) {
-	a.opening(p.dialer.now())
+	wanted := a.opening(p.dialer.now())
 	p.mu.Lock()
-	closed := p.closed
+	closed := p.closed || !wanted
 	if !closed {
 		p.waiting = append(p.waiting, h2Job{req, a})
 	}

@@ -84,8 +84,14 @@ func (r *portableRun) drive(ctx context.Context) {
 	}
 	r.killing.Store(true)
 	for _, s := range r.open() {
-		if phase(s.phase.Load()) == phaseLive {
+		switch phase(s.phase.Load()) {
+		case phaseLive:
 			s.requestKill()
+		case phaseWaiting:
+			if ctx.Err() != nil {
+				s.giveUp(&failure{outcome: Cancelled, detail: "interrupted before it was opened"})
+			}
+		case phaseSent, phaseEnding, phaseOver:
 		}
 	}
 	// A fifth of the time is kept for what could not be killed in an orderly way.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,7 +46,7 @@ func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Durati
 func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("the scrape: %w", err)
+		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
 	}
 	for _, h := range s.headers {
 		switch strings.ToLower(h.Name) {
@@ -58,16 +59,16 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("the scrape: %w", err)
+		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxExposition))
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("the scrape: %w", err)
+		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
 	}
 	s.save(name, body)
 	if resp.StatusCode != http.StatusOK {
-		return ledger.Counters{}, fmt.Errorf("the scrape: HTTP %d", resp.StatusCode)
+		return ledger.Counters{}, fmt.Errorf("HTTP %d", resp.StatusCode)
 	}
 	c, problems := ledger.ReadCounters(body, s.names)
 	if len(c.Has) == 0 {
@@ -75,7 +76,7 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 		if len(problems) > 0 {
 			why += "; " + problems[0]
 		}
-		return c, fmt.Errorf("the scrape: %s", why)
+		return c, errors.New(why)
 	}
 	return c, nil
 }

@@ -111,8 +111,8 @@ const (
 // testLimits are deadlines for tests: long beside a scheduling delay, short beside a person.
 func testLimits() Limits {
 	return Limits{
-		Connect: 400 * time.Millisecond, FirstEvent: 400 * time.Millisecond, Silence: 400 * time.Millisecond,
-		End: 400 * time.Millisecond, Grace: 50 * time.Millisecond, Wind: 3 * time.Second,
+		Connect: time.Second, FirstEvent: time.Second, Silence: time.Second,
+		End: time.Second, Grace: 50 * time.Millisecond, Wind: 3 * time.Second,
 	}
 }
 

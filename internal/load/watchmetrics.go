@@ -30,6 +30,8 @@ type counterWatch struct {
 	last    ledger.Counters
 	usable  bool
 	more    int // violations that are not listed
+	failed  int // scrapes that failed, and why the first of them did
+	failure string
 }
 
 // begin reads the counters before the run. Without them nothing is compared, and
@@ -54,7 +56,7 @@ func (w *counterWatch) during(ctx context.Context, name string, activity func() 
 	c, err := w.scraper.scrape(ctx, name)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.violate(fmt.Sprintf("%s: %v", name, err))
+			w.fail(name, err)
 		}
 		return
 	}
@@ -95,7 +97,7 @@ func (w *counterWatch) after(ctx context.Context, own Ledger) {
 		}
 	}
 	if !read {
-		w.violate(fmt.Sprintf("after: %v", failure))
+		w.fail("after", failure)
 		return
 	}
 	w.info.After = valuesOf(after)
@@ -116,6 +118,13 @@ func next(ctx context.Context, tick *time.Ticker) bool {
 	}
 }
 
+// fail counts a scrape that failed although the first one went well.
+func (w *counterWatch) fail(name string, err error) {
+	if w.failed++; w.failed == 1 {
+		w.failure = fmt.Sprintf("%s: the scrape failed: %s", name, reason(err))
+	}
+}
+
 func (w *counterWatch) violate(text string) {
 	if slices.Contains(w.info.Violations, text) {
 		return
@@ -132,6 +141,12 @@ func (w *counterWatch) result() MetricsInfo {
 	info := w.info
 	if w.more > 0 {
 		info.Violations = append(slices.Clone(info.Violations), fmt.Sprintf("and %d more", w.more))
+	}
+	if w.failed > 0 {
+		info.Violations = append(slices.Clone(info.Violations), w.failure)
+	}
+	if w.failed > 1 {
+		info.Violations[len(info.Violations)-1] += fmt.Sprintf(" (and %d later ones)", w.failed-1)
 	}
 	if info.Violations == nil {
 		info.Violations = []string{}

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
+	"sync"
 
 	"assay/fakes"
 	"assay/internal/bundle"
-	"assay/internal/engine"
-	"assay/internal/judge"
-	"assay/internal/target"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -20,14 +16,20 @@ import (
 type Options struct {
 	// Faults and Variants limit it to those ids; when both are empty all are run.
 	Faults, Variants []string
-	// Full runs the whole catalogue against every fault, not only the scenarios
-	// that prove a rule which the fault breaks, so that idle scenarios can be named.
-	Full    bool
-	Jobs    int // per gateway; 0 is 8
-	Seed    uint64
-	Version string
-	Log     *slog.Logger
-	// Step is called before each gateway with its name; nil is fine.
+	// Full runs the whole catalogue, on all axes, against every fault and variant, so that all
+	// that notice a fault are named, and the idle scenarios. Otherwise a fault is given up to
+	// the first scenario that notices it, and a variant runs each scenario on one set of axes.
+	Full bool
+	// Jobs is how many scenarios run at the same time on a gateway; 0 is 8.
+	Jobs int
+	// Gateways is how many gateways are tested at the same time; 0 is 4. What waits costs
+	// nothing, and most of what notices a fault waits for what does not come.
+	Gateways int
+	Seed     uint64
+	Version  string
+	Log      *slog.Logger
+	// Step is called before each gateway with its name, and at the end without one; one
+	// call at a time. nil is fine.
 	Step func(done, total int, name string)
 }
 
@@ -45,29 +47,31 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	total := 1 + len(faults) + len(variants)
-	t.step(0, total, "reference")
-	if t.baseline, err = t.gateway(ctx, fakes.Options{}, t.all); err != nil {
+	t.total = 1 + len(faults) + len(variants)
+	t.step("reference")
+	if t.baseline, err = t.reference(ctx); err != nil {
 		return nil, err
 	}
-	r := &bundle.SelftestReport{Schema: bundle.SelftestSchema}
-	for n, f := range faults {
-		t.step(1+n, total, "fault "+f.ID)
-		res, err := t.fault(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		r.Faults = append(r.Faults, res)
+	r := &bundle.SelftestReport{
+		Schema:   bundle.SelftestSchema,
+		Faults:   make([]bundle.FaultResult, len(faults)),
+		Variants: make([]bundle.VariantResult, len(variants)),
 	}
-	for n, v := range variants {
-		t.step(1+len(faults)+n, total, "variant "+v.ID)
-		res, err := t.variant(ctx, v)
-		if err != nil {
-			return nil, err
+	err = t.each(ctx, len(faults)+len(variants), func(ctx context.Context, n int) (err error) {
+		if n < len(faults) {
+			t.step("fault " + faults[n].ID)
+			r.Faults[n], err = t.fault(ctx, faults[n])
+			return err
 		}
-		r.Variants = append(r.Variants, res)
+		n -= len(faults)
+		t.step("variant " + variants[n].ID)
+		r.Variants[n], err = t.variant(ctx, variants[n], n)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	t.step(total, total, "")
+	t.step("")
 	t.conclude(r)
 	return r, nil
 }
@@ -78,22 +82,19 @@ type tester struct {
 	catalogue *scenarios.Catalogue
 	profile   *scenarios.Profile
 	all       []scenarios.Instance
-	baseline  results
-	killers   map[string]bool // scenarios that killed a fault
-}
+	baseline  *baseline
 
-// results are the verdicts per scenario, axes and rule.
-type results map[key]bundle.Verdict
-
-type key struct {
-	scenario string
-	axes     bundle.Axes
-	rule     string
+	mu          sync.Mutex // guards what follows
+	done, total int
+	killers     map[string]bool // scenarios that killed a fault
 }
 
 func newTester(o Options) (*tester, error) {
 	if o.Jobs <= 0 {
 		o.Jobs = 8
+	}
+	if o.Gateways <= 0 {
+		o.Gateways = 4
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -123,167 +124,42 @@ func (t *tester) check() error {
 	return nil
 }
 
-// selected are the faults and variants to run.
-func (t *tester) selected() ([]fakes.Fault, []fakes.Variant, error) {
-	faults, variants := fakes.Faults(), fakes.Variants()
-	if len(t.opts.Faults) == 0 && len(t.opts.Variants) == 0 {
-		return faults, variants, nil
-	}
-	var names []string
-	for _, f := range faults {
-		names = append(names, f.ID)
-	}
-	if err := known("fault", t.opts.Faults, names); err != nil {
-		return nil, nil, err
-	}
-	names = names[:0]
-	for _, v := range variants {
-		names = append(names, v.ID)
-	}
-	if err := known("variant", t.opts.Variants, names); err != nil {
-		return nil, nil, err
-	}
-	faults = slices.DeleteFunc(faults, func(f fakes.Fault) bool { return !slices.Contains(t.opts.Faults, f.ID) })
-	variants = slices.DeleteFunc(variants, func(v fakes.Variant) bool { return !slices.Contains(t.opts.Variants, v.ID) })
-	return faults, variants, nil
-}
-
-// UnknownError names a fault or variant that does not exist: a usage error.
-type UnknownError struct {
-	Kind, Name string
-	Known      []string
-}
-
-// Error lists what there is.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no %s %q; there are: %v", e.Kind, e.Name, e.Known)
-}
-
-func known(kind string, want, have []string) error {
-	for _, w := range want {
-		if !slices.Contains(have, w) {
-			return &UnknownError{Kind: kind, Name: w, Known: have}
-		}
-	}
-	return nil
-}
-
-// fault runs what should notice f.
-func (t *tester) fault(ctx context.Context, f fakes.Fault) (bundle.FaultResult, error) {
-	res := bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source}
-	run := t.all
-	if !t.opts.Full {
-		run = t.proving(f.Breaks)
-	}
-	got, err := t.gateway(ctx, fakes.Options{Faults: []string{f.ID}}, run)
-	if err != nil {
-		return res, fmt.Errorf("fault %s: %w", f.ID, err)
-	}
-	for k, v := range got {
-		if !slices.Contains(f.Breaks, k.rule) || t.baseline[k].Conclusion != bundle.Pass {
-			continue
-		}
-		if v.Conclusion == bundle.Fail || v.Conclusion == bundle.Advisory {
-			res.Killed = true
-			t.killers[k.scenario] = true
-			if !slices.Contains(res.By, k.scenario) {
-				res.By = append(res.By, k.scenario)
+// each runs n gateways, some at a time, and returns the first error.
+func (t *tester) each(ctx context.Context, n int, run func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(t.opts.Gateways, n) {
+		workers.Go(func() {
+			for i := range next {
+				if err := run(ctx, i); err != nil {
+					cancel(err)
+				}
 			}
+		})
+	}
+feed:
+	for i := range n {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feed
 		}
 	}
-	slices.Sort(res.By)
-	return res, nil
+	close(next)
+	workers.Wait()
+	return context.Cause(ctx)
 }
 
-// proving are the instances that prove one of the rules; all of them when a
-// rule is only a standing one.
-func (t *tester) proving(rules []string) []scenarios.Instance {
-	var out []scenarios.Instance
-	for _, i := range t.all {
-		if slices.ContainsFunc(i.Scenario.Rules, func(r string) bool { return slices.Contains(rules, r) }) {
-			out = append(out, i)
-		}
+// step tells that the next gateway begins.
+func (t *tester) step(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.opts.Step != nil {
+		t.opts.Step(t.done, t.total, name)
 	}
-	if len(out) == 0 {
-		return t.all
-	}
-	return out
-}
-
-// variant runs everything: nothing may turn from pass.
-func (t *tester) variant(ctx context.Context, v fakes.Variant) (bundle.VariantResult, error) {
-	res := bundle.VariantResult{ID: v.ID, Clean: true, Failing: []string{}}
-	got, err := t.gateway(ctx, fakes.Options{Variants: []string{v.ID}}, t.all)
-	if err != nil {
-		return res, fmt.Errorf("variant %s: %w", v.ID, err)
-	}
-	for k, was := range t.baseline {
-		now, ok := got[k]
-		if was.Conclusion != bundle.Pass || ok && now.Conclusion == bundle.Pass {
-			continue
-		}
-		if !ok {
-			continue // a standing rule that had nothing to apply to
-		}
-		res.Clean = false
-		res.Failing = append(res.Failing, fmt.Sprintf("%s [%s] %s: %s: %s", k.scenario, k.axes, k.rule, now.Conclusion, now.Message))
-	}
-	slices.Sort(res.Failing)
-	return res, nil
-}
-
-// gateway runs instances against one gateway and judges them.
-func (t *tester) gateway(ctx context.Context, fo fakes.Options, instances []scenarios.Instance) (results, error) {
-	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
-	gw, err := fakes.Start(ctx, fo)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err := gw.Close(); err != nil {
-			t.opts.Log.Warn("closing a gateway", "error", err)
-		}
-	}()
-	tgt, err := target.New(target.Options{
-		URL: gw.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
-		UserAgent: "assay/" + t.opts.Version, Embedded: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	clock := transport.NewClock()
-	cal, err := tgt.Calibrate(ctx, clock)
-	if err != nil {
-		return nil, err
-	}
-	features, err := tgt.Probe(ctx, clock, cal)
-	if err != nil {
-		return nil, err
-	}
-	run := &bundle.Run{
-		Schema: bundle.RunSchema, ID: fmt.Sprintf("selftest-%d", t.opts.Seed), Started: time.Now(),
-		Target: tgt.Identity(), Profile: t.profile.ID, Seed: t.opts.Seed, Jobs: t.opts.Jobs,
-		Calibration: cal, Features: features,
-	}
-	eng := engine.Start(ctx, engine.Options{
-		Target: tgt, Run: run, Clock: clock, Profile: t.profile, Log: t.opts.Log,
-	}, instances)
-	<-eng.Done()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return t.judge(run, eng, instances), nil
-}
-
-func (t *tester) judge(run *bundle.Run, eng *engine.Engine, instances []scenarios.Instance) results {
-	j := &judge.Judge{Rules: t.catalogue, Profile: t.profile}
-	out := results{}
-	for _, i := range instances {
-		for _, v := range j.Scenario(i.Scenario, run, eng.Wait(i)) {
-			out[key{i.Scenario.ID, i.Axes, v.Rule}] = v
-		}
-	}
-	return out
+	t.done++
 }
 
 // conclude sums up.
@@ -311,11 +187,5 @@ func (t *tester) conclude(r *bundle.SelftestReport) {
 				r.IdleScenarios = append(r.IdleScenarios, s.ID)
 			}
 		}
-	}
-}
-
-func (t *tester) step(done, total int, name string) {
-	if t.opts.Step != nil {
-		t.opts.Step(done, total, name)
 	}
 }

@@ -49,6 +49,9 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 	case isAuth(first.list.Snapshot()) || isAuth(first.start.Snapshot()):
 		return nil, c.target.diagnose(first.telling())
 	}
+	if u := c.target.diagnoseTLS(first.telling(), first.telling().Snapshot()); u != nil {
+		return nil, u // whatever is said in plain is answered so
+	}
 	others := c.otherContacts(ctx)
 	for _, f := range others {
 		if f != nil && f.speaks() {

@@ -180,3 +180,25 @@ func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
 		t.Errorf("features = %q", got)
 	}
 }
+
+func TestCodecThatIsRefusedInTheWordsOfAnRPCIsAbsent(t *testing.T) {
+	inner := (&gateway{}).handler()
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{"415 with an error": {http.StatusUnsupportedMediaType, `{"code":"internal"}`}, "415 without": {http.StatusUnsupportedMediaType, "no"}} {
+		url := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.Header.Get("Content-Type"), "json") {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(answer.status)
+				io.WriteString(w, answer.body)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		}))
+		f := probe(t, target.Options{URL: url}, "codec.proto", "codec.json")
+		if f["codec.proto"].State != bundle.FeatureAbsent || f["codec.json"].State != bundle.FeaturePresent {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

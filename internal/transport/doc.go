@@ -23,7 +23,7 @@
 // and as many events per exchange (frames with flags and events other than data and keepalive
 // are kept for another 1,000), 1 MiB of frame heads, 256 violations, 2,048 entries per chunk
 // table, 4,096 HTTP/2 frames (of which 1,024 are other than DATA, WINDOW_UPDATE and
-// PING) and 256 KiB of raw bytes per direction of a connection, 64 MiB per output or body. What was
+// PING) and 256 KiB of raw bytes per direction of a connection, 16 MiB per output or body. What was
 // left out is said in Exchange.Detail and Recorder.Dropped.
 //
 // # Secrets

@@ -188,34 +188,39 @@ func (h *h2) writeControl() {
 	for {
 		c.writing.Lock()
 		c.mu.Lock()
-		p := h.control
-		h.control = nil
-		ended := c.closed || c.peerClosed || c.half || c.silent || c.sendBroken
+		p := h.takeControl()
+		ended := c.closed || c.peerClosed
 		wake := h.controlled.wait()
-		if len(p) > 0 && !ended && h.sent.split.within() > 0 {
-			h.control, p = p, nil // a raw frame is being written in pieces
-		}
-		if len(p) > 0 && !ended {
-			at := c.recorder.clock.Stamp()
-			h.noteSent(p, at)
-			c.mu.Unlock()
-			_ = c.nc.SetWriteDeadline(noDeadline)
-			n, _ := c.nc.Write(p) // what keeps it from being written ends the connection
+		if len(p) > 0 {
+			_ = c.writeNoted(context.Background(), p) // what keeps it from being written ends the connection
 			c.mu.Lock()
-			c.sent.add(p[:n], at)
 			c.pace.steered.fire() // the reader may go on
-			c.mu.Unlock()
-			c.writing.Unlock()
-			continue
 		}
-		closed := c.closed || c.peerClosed
 		c.mu.Unlock()
 		c.writing.Unlock()
-		if closed {
+		switch {
+		case ended:
 			return
+		case len(p) == 0:
+			<-wake
 		}
-		<-wake
 	}
+}
+
+// takeControl is what may be written now: nothing while a raw frame is being
+// written in pieces, and nothing after our end.
+func (h *h2) takeControl() []byte {
+	c := h.conn
+	switch {
+	case c.closed || c.peerClosed || c.half || c.silent || c.sendBroken:
+		h.control = nil
+		return nil
+	case h.sent.split.within() > 0:
+		return nil
+	}
+	p := h.control
+	h.control = nil
+	return p
 }
 
 // congested reports whether a peer that does not read makes our answers pile up.

@@ -128,3 +128,17 @@ func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
 		t.Errorf("%d bytes of acknowledgements wait after %d reads, want little more than %d", n, reads, controlLimit)
 	}
 }
+
+func TestOwnFramesWaitForARawFrameThatIsSentInPieces(t *testing.T) {
+	c := newConn(NewRecorder(NewClock(), nil), "c", "")
+	c.h2 = newH2(c, Options{HTTP: H2C})
+	c.h2.enqueue([]byte("frames"))
+	frame := appendFrameHeader(nil, 0, 0x42, 0, 0)
+	for i := range frame {
+		c.h2.noteSent(frame[i:i+1], c.recorder.clock.Stamp())
+		p, whole := c.h2.takeControl(), i == len(frame)-1
+		if (len(p) > 0) != whole {
+			t.Errorf("after %d bytes of a frame %q is taken", i+1, p)
+		}
+	}
+}

@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
 )
-
-// noDeadline is the zero time, for writes that only the end of the connection ends.
-var noDeadline time.Time
 
 // errNotH2 is returned by what only HTTP/2 has.
 var errNotH2 = errors.New("the connection does not speak HTTP/2")

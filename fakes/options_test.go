@@ -1,0 +1,72 @@
+package fakes
+
+import (
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	envd "assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
+)
+
+func TestOptionsThatCannotBeServedAreRefused(t *testing.T) {
+	for name, o := range map[string]Options{
+		"processes": {Processes: "docker"}, "token": {Processes: ProcessesOS}, "HTTP version": {HTTP: []string{"3"}},
+		"protocol": {Protocols: []string{"soap"}}, "prefix": {Prefix: "no-slash"}, "like": {Like: "nobody"},
+	} {
+		if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAGatewayCanServeLessThanEverything(t *testing.T) {
+	g := startGateway(t, Options{Protocols: []string{"grpc"}, Prefix: "/box", Shell: []string{"/bin/bash", "-l", "-c"}})
+	if !strings.HasSuffix(g.URL(), "/box") {
+		t.Errorf("URL %s", g.URL())
+	}
+	hc := httpClient(t, g, "h2c")
+	_, err := processconnect.NewProcessClient(hc, g.URL()).List(deadline(t), connect.NewRequest(&envd.ListRequest{}))
+	if err == nil {
+		t.Error("Connect is served")
+	}
+	c := processconnect.NewProcessClient(hc, g.URL(), connect.WithGRPC())
+	if _, err := c.List(deadline(t), connect.NewRequest(&envd.ListRequest{})); err != nil {
+		t.Error(err)
+	}
+	s, err := c.Start(deadline(t), sh("true"))
+	if err != nil || s.Receive() || connect.CodeOf(s.Err()) != connect.CodeInvalidArgument {
+		t.Errorf("another shell: %v, %v", err, s.Err())
+	}
+	out, _, _, err := begin(t, c, connect.NewRequest(&envd.StartRequest{
+		Process: &envd.ProcessConfig{Cmd: "/bin/bash", Args: []string{"-l", "-c", "echo x"}},
+	})).rest()
+	if out != "x\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	old := startGateway(t, Options{HTTP: []string{"1.1"}})
+	if _, err := httpClient(t, old, "h2c").Get(old.URL() + "/health"); err == nil {
+		t.Error("HTTP/2 is served")
+	}
+}
+
+func TestRealProcessesAreServedLikeVirtualOnes(t *testing.T) {
+	g := startGateway(t, Options{Processes: ProcessesOS, Token: "secret"})
+	c := client(t, g)
+	req := sh("echo out; echo err >&2; exit 3")
+	req.Header().Set("X-Access-Token", "secret")
+	out, errs, end, err := begin(t, c, req).rest()
+	if out != "out\n" || errs != "err\n" || end.GetExitCode() != 3 || err != nil {
+		t.Errorf("%q %q %v %v", out, errs, end, err)
+	}
+	pty := sh("stty size; exit 4")
+	pty.Header().Set("X-Access-Token", "secret")
+	pty.Msg.Pty = &envd.PTY{Size: &envd.PTY_Size{Cols: 81, Rows: 25}}
+	s := begin(t, c, pty)
+	s.until(t, "25 81\r\n")
+	if _, _, end, err := s.rest(); end.GetExitCode() != 4 || err != nil {
+		t.Errorf("%v %v", end, err)
+	}
+	wantBooks(t, g, 2, 0, 2, 0, 0)
+}

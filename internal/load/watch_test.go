@@ -1,0 +1,93 @@
+package load
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/ledger"
+)
+
+// exposition serves the counters of the default profile; each scrape asks values
+// for them, and a nil answer is HTTP 500.
+func exposition(t *testing.T, values func(n int) []string) *counterWatch {
+	t.Helper()
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := values(int(n.Add(1)))
+		if v == nil || r.Header.Get("X-Mine") != "yes" {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write([]byte("# HELP s x\n# TYPE s counter\ns " + v[0] + "\n# HELP f x\n# TYPE f counter\nf{status=\"ok\"} " + v[1] + "\n# HELP a x\n# TYPE a gauge\na " + v[2] + "\n"))
+	}))
+	t.Cleanup(server.Close)
+	p := &Plan{HTTP: HTTP11, Addr: strings.TrimPrefix(server.URL, "http://")}
+	s := newScraper(p, "/metrics", nil, time.Second)
+	s.headers = append(s.headers, bundle.Header{Name: "Host", Value: "x"}, bundle.Header{Name: "X-Mine", Value: "yes"})
+	s.names = ledger.Names{Started: "s", Finished: "f", Active: "a"}
+	t.Cleanup(s.close)
+	return &counterWatch{scraper: s, scale: 1}
+}
+
+func idle() activity { return activity{} }
+
+func TestCountersAreReadUntilTheyAgree(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		if n < 5 { // the gateway is late
+			return []string{"10", "10", "0"}
+		}
+		return []string{"13", "13", "0"}
+	})
+	w.begin(t.Context())
+	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	if r := w.result(); len(r.Violations) > 0 || r.Scraped != 5 || r.After.Started != 13 || r.Before.Started != 10 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCountersThatNeverAgreeAreGivenUpWhenTheyRest(t *testing.T) {
+	w := exposition(t, func(int) []string { return []string{"10", "10", "0"} })
+	w.begin(t.Context())
+	begun := time.Now()
+	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	if r := w.result(); len(r.Violations) != 2 || !strings.Contains(r.Violations[0], "started moved by 0") {
+		t.Errorf("%+v", r)
+	}
+	if took := time.Since(begun); took > settleFor/2 {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestScrapesThatFailLaterAreOneViolation(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		if n > 1 {
+			return nil
+		}
+		return []string{"0", "0", "0"}
+	})
+	w.begin(t.Context())
+	w.during(t.Context(), "00001", idle)
+	w.during(t.Context(), "00002", idle)
+	if r := w.result(); len(r.Violations) != 1 || r.Violations[0] != "00001: the scrape failed: HTTP 500 (and 1 later ones)" {
+		t.Errorf("%q", r.Violations)
+	}
+}
+
+func TestCountersThatFallDuringTheRunAreSeen(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		return [][]string{{"5", "5", "0"}, {"6", "5", "1"}, {"6", "4", "2"}, {"9", "4", "0"}}[n-1]
+	})
+	w.begin(t.Context())
+	for _, name := range []string{"00001", "00002", "00003"} {
+		w.during(t.Context(), name, idle)
+	}
+	r := w.result()
+	if len(r.Violations) != 2 || !strings.HasPrefix(r.Violations[0], "00002: ") || !strings.Contains(r.Violations[1], "00003: with 0 in flight") {
+		t.Errorf("%q", r.Violations)
+	}
+}

@@ -1,0 +1,120 @@
+package selftest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"assay/fakes"
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// baseline is what the reference gateway gave: what turns from pass there is what counts.
+type baseline struct {
+	run      *bundle.Run
+	verdicts map[key]bundle.Verdict
+	took     map[scenarios.Instance]time.Duration
+}
+
+// passed reports whether the reference passed.
+func (b *baseline) passed(k key) bool { return b.verdicts[k].Conclusion == bundle.Pass }
+
+// reference runs everything against the reference gateway.
+func (t *tester) reference(ctx context.Context) (*baseline, error) {
+	g, err := t.open(ctx, fakes.Options{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer g.close()
+	b := &baseline{run: g.run, verdicts: map[key]bundle.Verdict{}, took: g.took}
+	return b, g.exercise(ctx, t.all, func(k key, v bundle.Verdict) bool {
+		b.verdicts[k] = v
+		return false
+	})
+}
+
+// sampled is how many scenarios are tried for a rule before all of them are.
+const sampled = 6
+
+// candidates are the instances that looked at one of the rules on the reference, and found
+// it kept: those of scripts that prove it and, for a standing rule, all to which it applied.
+// The first of the two lists is a sample for each rule: scripts that prove it
+// before others, of different axes before more of the same; the second list is the rest.
+func (t *tester) candidates(rules []string) (sample, rest []scenarios.Instance) {
+	for _, rule := range rules {
+		var on []scenarios.Instance
+		for _, i := range t.all {
+			if t.baseline.passed(key{i.Scenario.ID, i.Axes, rule}) {
+				on = append(on, i)
+			}
+		}
+		slices.SortStableFunc(on, func(a, b scenarios.Instance) int {
+			return cmp.Or(cmp.Compare(effort(a, rule), effort(b, rule)), cmp.Compare(t.baseline.took[a], t.baseline.took[b]))
+		})
+		seen := map[bundle.Axes]int{}
+		for _, i := range on {
+			switch {
+			case slices.Contains(sample, i):
+			case len(seen) < sampled && seen[i.Axes] == 0, seen[i.Axes] == 1 && len(seen) < 2:
+				sample = append(sample, i)
+			default:
+				rest = append(rest, i)
+			}
+			seen[i.Axes]++
+		}
+	}
+	rest = slices.DeleteFunc(rest, func(i scenarios.Instance) bool { return slices.Contains(sample, i) })
+	return sample, unique(rest)
+}
+
+// effort orders instances: those whose script names the rule first, those that repeat
+// their steps or run alone last.
+func effort(i scenarios.Instance, rule string) int {
+	n := 0
+	if !slices.Contains(i.Scenario.Rules, rule) {
+		n += 4
+	}
+	if i.Scenario.Exclusive {
+		n++
+	}
+	if i.Scenario.Repeat.Times > 1 {
+		n += 2
+	}
+	return n
+}
+
+func unique(list []scenarios.Instance) []scenarios.Instance {
+	var out []scenarios.Instance
+	for _, i := range list {
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// costly is how long a scenario takes on the reference that not every variant is put to.
+const costly = time.Second
+
+// once is each scenario on one of its sets of axes, another one for every turn; of the
+// costly ones a third.
+func (b *baseline) once(all []scenarios.Instance, turn int) []scenarios.Instance {
+	by := map[*scenarios.Scenario][]scenarios.Instance{}
+	var order []*scenarios.Scenario
+	for _, i := range all {
+		if by[i.Scenario] == nil {
+			order = append(order, i.Scenario)
+		}
+		by[i.Scenario] = append(by[i.Scenario], i)
+	}
+	out := make([]scenarios.Instance, 0, len(order))
+	for n, s := range order {
+		i := by[s][(turn+n)%len(by[s])]
+		if b.took[i] < costly || turn%3 == n%3 {
+			out = append(out, i)
+		}
+	}
+	return out
+}

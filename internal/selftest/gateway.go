@@ -1,0 +1,104 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/fakes"
+	"assay/internal/bundle"
+	"assay/internal/engine"
+	"assay/internal/judge"
+	"assay/internal/target"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// key is what a verdict is about. A verdict of the run has no scenario.
+type key struct {
+	scenario string
+	axes     bundle.Axes
+	rule     string
+}
+
+// gateway is a gateway of the zoo, and what is known of it as a target.
+type gateway struct {
+	t      *tester
+	fake   *fakes.Gateway
+	target *target.Target
+	clock  *transport.Clock
+	run    *bundle.Run
+	took   map[scenarios.Instance]time.Duration // how long each instance ran
+}
+
+// open starts a gateway. Its calibration and features are those of like, or,
+// when that is nil, measured and probed: a fault may well lie about both, so a gateway
+// that is broken is tested as if it were the reference.
+func (t *tester) open(ctx context.Context, fo fakes.Options, like *bundle.Run) (g *gateway, err error) {
+	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
+	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}}
+	if g.fake, err = fakes.Start(ctx, fo); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			g.close()
+		}
+	}()
+	g.target, err = target.New(target.Options{
+		URL: g.fake.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
+		UserAgent: "assay/" + t.opts.Version, Embedded: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.run = &bundle.Run{
+		Schema: bundle.RunSchema, ID: fmt.Sprintf("selftest-%d", t.opts.Seed), Started: time.Now(),
+		Target: g.target.Identity(), Profile: t.profile.ID, Seed: t.opts.Seed, Jobs: t.opts.Jobs,
+	}
+	if like != nil {
+		g.run.Calibration, g.run.Features = like.Calibration, like.Features
+		return g, nil
+	}
+	if g.run.Calibration, err = g.target.Calibrate(ctx, g.clock); err != nil {
+		return nil, err
+	}
+	g.run.Features, err = g.target.Probe(ctx, g.clock, g.run.Calibration)
+	return g, err
+}
+
+func (g *gateway) close() {
+	if err := g.fake.Close(); err != nil {
+		g.t.opts.Log.Warn("closing a gateway", "error", err)
+	}
+}
+
+// exercise runs instances and hands each verdict to see, those of the run at the
+// end; one call at a time. When see returns true, what it was looking for was seen, and the
+// rest is left out.
+func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, see func(key, bundle.Verdict) (enough bool)) error {
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	j := &judge.Judge{Rules: g.t.catalogue, Profile: g.t.profile}
+	enough := false
+	eng := engine.Start(inner, engine.Options{
+		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, Log: g.t.opts.Log,
+		OnDone: func(i scenarios.Instance, o *bundle.Observation) {
+			g.took[i] = time.Duration(o.Ended.T - o.Started.T)
+			for _, v := range j.Scenario(i.Scenario, g.run, o) {
+				enough = see(key{i.Scenario.ID, i.Axes, v.Rule}, v) || enough
+			}
+			if enough {
+				stop()
+			}
+		},
+	}, instances)
+	<-eng.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, v := range j.Run(g.run, eng.Observations()) {
+		see(key{rule: v.Rule}, v)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package selftest
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/fakes"
+)
+
+// selected are the faults and variants to run.
+func (t *tester) selected() ([]fakes.Fault, []fakes.Variant, error) {
+	faults, variants := fakes.Faults(), fakes.Variants()
+	if len(t.opts.Faults) == 0 && len(t.opts.Variants) == 0 {
+		return faults, variants, nil
+	}
+	var names []string
+	for _, f := range faults {
+		names = append(names, f.ID)
+	}
+	if err := known("fault", t.opts.Faults, names); err != nil {
+		return nil, nil, err
+	}
+	names = names[:0]
+	for _, v := range variants {
+		names = append(names, v.ID)
+	}
+	if err := known("variant", t.opts.Variants, names); err != nil {
+		return nil, nil, err
+	}
+	faults = slices.DeleteFunc(faults, func(f fakes.Fault) bool { return !slices.Contains(t.opts.Faults, f.ID) })
+	variants = slices.DeleteFunc(variants, func(v fakes.Variant) bool { return !slices.Contains(t.opts.Variants, v.ID) })
+	return faults, variants, nil
+}
+
+// UnknownError names a fault or variant that does not exist: a usage error.
+type UnknownError struct {
+	Kind, Name string
+	Known      []string
+}
+
+// Error lists what there is.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("no %s %q; there are: %v", e.Kind, e.Name, e.Known)
+}
+
+func known(kind string, want, have []string) error {
+	for _, w := range want {
+		if !slices.Contains(have, w) {
+			return &UnknownError{Kind: kind, Name: w, Known: have}
+		}
+	}
+	return nil
+}
