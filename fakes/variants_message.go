@@ -50,7 +50,12 @@ func messageVariants() []variantDecorator {
 			Source: "the Connect protocol, EndStreamResponse: trailing metadata is the server's affair",
 		}, onFrames(func(next frameSink) frameSink {
 			return onEndStream(next, func(end map[string]json.RawMessage) {
-				end["metadata"] = json.RawMessage(`{"x-served-by":["node-7"],"x-hops":["1","2"]}`)
+				metadata := map[string][]string{}
+				if end["metadata"] != nil && json.Unmarshal(end["metadata"], &metadata) != nil {
+					return
+				}
+				metadata["x-served-by"], metadata["x-hops"] = []string{"node-7"}, []string{"1", "2"}
+				end["metadata"], _ = json.Marshal(metadata) // a map of texts can be encoded
 			})
 		})},
 	}

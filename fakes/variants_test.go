@@ -14,7 +14,7 @@ func TestEveryVariantOfTheHeadShows(t *testing.T) {
 		"chunk-extensions":   `;sig=0a1b;note="a;b"` + "\r\n",
 		"early-hints":        "HTTP/1.1 103 Early Hints\r\n",
 		"unknown-headers":    "\r\nServer: gateway/1.0 (sandbox)\r\n",
-		"eos-metadata":       `{"metadata":{"x-served-by":["node-7"],"x-hops":["1","2"]}}`,
+		"eos-metadata":       `{"metadata":{"x-hops":["1","2"],"x-served-by":["node-7"]}}`,
 		"one-byte-chunks":    "\r\n1\r\n\x00\r\n1\r\n",
 		"pids-high":          `{"pid":41000`,
 		"errors-in-unicode":  "漢字",

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -188,7 +189,23 @@ func (d *document) reportName(s *schema, e *jsonschema.ValidationError, name str
 		url = c.SchemaURL
 	}
 	title := s.titleOr(url, "valid here")
-	d.errorf(d.key(pointer(e.InstanceLocation)+"/"+name), s.examples(url), "%q is not %s", name, title)
+	d.errorf(d.key(d.placeOfName(pointer(e.InstanceLocation), name)), s.examples(url), "%q is not %s", name, title)
+}
+
+// placeOfName is the place of a key that its mapping does not allow. The validator
+// reuses the memory of the location that it gives with such a key, so where the key does not
+// stand there, the first place where it does stand is taken.
+func (d *document) placeOfName(mapping, name string) string {
+	place := mapping + "/" + name
+	if _, ok := d.keys[place]; ok {
+		return place
+	}
+	for _, other := range slices.Sorted(maps.Keys(d.keys)) {
+		if strings.HasSuffix(other, "/"+name) {
+			return other
+		}
+	}
+	return place
 }
 
 func pointer(location []string) string {

@@ -125,7 +125,7 @@ func (c *metricsCheck) judge() finding {
 		misses = append(misses, "the differences do not add up: "+partition)
 	}
 	if len(misses) == 0 {
-		return finding{}
+		return finding{seen: c.moved(keys)}
 	}
 	if why := c.foreign(partition == ""); why != "" {
 		return finding{grade: unclear, at: nowhere(), message: "metrics: " + why + " (" + strings.Join(misses, "; ") + ")"}
@@ -137,6 +137,17 @@ func (c *metricsCheck) miss(key string, want, got float64) string {
 	b, _ := c.before.Get(key)
 	a, _ := c.after.Get(key)
 	return fmt.Sprintf("%s: want %s, saw %s (%s → %s)", key, signed(want), signed(got), ledger.Number(b), ledger.Number(a))
+}
+
+// moved is what the counters said before and after: the evidence of a pass.
+func (c *metricsCheck) moved(keys []string) string {
+	parts := make([]string, 0, len(keys))
+	for _, key := range keys {
+		b, _ := c.before.Get(key)
+		a, _ := c.after.Get(key)
+		parts = append(parts, fmt.Sprintf("%s %s → %s", key, ledger.Number(b), ledger.Number(a)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // asksPartition reports whether the clause looks at enough to see a partition: the

@@ -41,6 +41,8 @@ type failure struct {
 	detail  string
 	// refused: the other side is no such gateway at all; see Result.Refused.
 	refused bool
+	// said: the detail is the whole story, and the rest of the body adds nothing.
+	said bool
 }
 
 // Error is the detail.

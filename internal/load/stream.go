@@ -226,11 +226,12 @@ func (s *stream) status(fields []wire.Field, optional bool) {
 	}
 	s.eos = true
 	if st.Code != 0 {
-		name := fmt.Sprintf("grpc-status %d", st.Code)
-		if c, known := wire.CodeByNumber(st.Code); known {
-			name = c.Name
+		c, known := wire.CodeByNumber(st.Code)
+		if !known {
+			s.breach(fmt.Sprintf("grpc.status: %d is none of the 16 codes", st.Code))
+			return
 		}
-		s.rpcError(name, st.Message)
+		s.rpcError(c.Name, st.Message)
 	}
 }
 
@@ -277,7 +278,7 @@ func (s *stream) event(p []byte) {
 
 // errorLine takes a line of the alias that is no event: it says what went wrong.
 func (s *stream) errorLine(p []byte) {
-	s.rpc = &failure{outcome: ServerError, detail: fmt.Sprintf("the line %.200s", p)}
+	s.rpc = &failure{outcome: ServerError, said: true, detail: fmt.Sprintf("the line %.200s", p)}
 }
 
 func (s *stream) started(e event) {

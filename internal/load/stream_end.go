@@ -21,7 +21,7 @@ func (s *stream) end(trailers []wire.Field, now time.Duration) {
 	}
 	switch {
 	case s.rpc != nil:
-		if len(s.errBody) > 0 {
+		if len(s.errBody) > 0 && !s.rpc.said {
 			s.rpc.detail += fmt.Sprintf(": %.200q", s.errBody)
 		}
 		s.finish(s.rpc)

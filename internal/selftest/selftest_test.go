@@ -1,14 +1,21 @@
 package selftest
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
 )
 
 // Every fault is killed by a rule that it names and every variant is clean.
 func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	if testing.Short() {
-		t.Skip("runs the catalogue nine times")
+		t.Skip("runs against every gateway of the zoo")
 	}
 	r, err := Run(t.Context(), Options{Seed: 1, Step: func(_, _ int, name string) { t.Log(name) }})
 	if err != nil {
@@ -16,7 +23,7 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	}
 	for _, f := range r.Faults {
 		if !f.Killed {
-			t.Errorf("fault %s survived", f.ID)
+			t.Errorf("fault %s survived: %s", f.ID, f.Saw)
 		}
 	}
 	for _, v := range r.Variants {
@@ -24,8 +31,8 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 			t.Errorf("variant %s was blamed: %v", v.ID, v.Failing)
 		}
 	}
-	if len(r.Faults) < 4 || len(r.Variants) < 4 {
-		t.Errorf("%d faults and %d variants, want at least 4 each", len(r.Faults), len(r.Variants))
+	if len(r.Faults) < 25 || len(r.Variants) < 10 {
+		t.Errorf("%d faults and %d variants, want at least 25 and 10", len(r.Faults), len(r.Variants))
 	}
 	if r.Exit != 0 || r.Score != 1 {
 		t.Errorf("exit code %d, score %v, want 0 and 1", r.Exit, r.Score)
@@ -48,5 +55,114 @@ func TestUnknownFaultIsRefused(t *testing.T) {
 	var unknown *UnknownError
 	if !errors.As(err, &unknown) || unknown.Kind != "fault" {
 		t.Errorf("got %v, want an UnknownError for a fault", err)
+	}
+}
+
+// A catalogue of three scripts, judged beforehand: what is tried first for a rule.
+func TestASampleIsTriedBeforeEverything(t *testing.T) {
+	axes := func(codec, http string) bundle.Axes {
+		return bundle.Axes{Protocol: "connect", Codec: codec, HTTP: http, Compression: "identity"}
+	}
+	proves := &scenarios.Scenario{ID: "a.proves", Rules: []string{"r"}}
+	repeats := &scenarios.Scenario{ID: "a.repeats", Rules: []string{"r"}, Repeat: scenarios.Repeat{Times: 62}}
+	judged := &scenarios.Scenario{ID: "a.judged"} // by a standing rule
+	other := &scenarios.Scenario{ID: "a.other", Rules: []string{"other"}}
+	tester := &tester{baseline: &baseline{verdicts: map[key]bundle.Verdict{}, took: map[scenarios.Instance]time.Duration{}}}
+	for _, s := range []*scenarios.Scenario{judged, repeats, proves, other} {
+		for _, a := range []bundle.Axes{axes("json", "1.1"), axes("proto", "1.1"), axes("json", "h2c")} {
+			tester.all = append(tester.all, scenarios.Instance{Scenario: s, Axes: a})
+			if s != other {
+				tester.baseline.verdicts[key{s.ID, a, "r"}] = bundle.Verdict{Conclusion: bundle.Pass}
+			}
+		}
+	}
+	failed := scenarios.Instance{Scenario: proves, Axes: axes("proto", "1.1")}
+	tester.baseline.verdicts[key{"a.proves", failed.Axes, "r"}] = bundle.Verdict{Conclusion: bundle.Fail}
+
+	sample, rest := tester.candidates([]string{"r", "r"})
+	if len(sample) < 3 || sample[0].Scenario != proves {
+		t.Errorf("the sample is %v", names(sample))
+	}
+	seen := map[bundle.Axes]bool{}
+	for _, i := range sample {
+		seen[i.Axes] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("the sample has %d sets of axes, want all 3: %v", len(seen), names(sample))
+	}
+	all := append(slices.Clone(sample), rest...)
+	if slices.Contains(all, failed) || len(unique(all)) != len(all) || len(all) != 8 {
+		t.Errorf("8 instances passed on the reference; got %v", names(all))
+	}
+	for _, i := range all {
+		if i.Scenario == other {
+			t.Errorf("%s has nothing to do with the rule", i.Scenario.ID)
+		}
+	}
+}
+
+func names(instances []scenarios.Instance) []string {
+	var out []string
+	for _, i := range instances {
+		out = append(out, i.Scenario.ID+" "+i.Axes.String())
+	}
+	return out
+}
+
+// Every variant runs each scenario once, and over the turns it runs on all its axes.
+func TestVariantsTakeTurnsOnTheAxes(t *testing.T) {
+	tester, err := newTester(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &baseline{took: map[scenarios.Instance]time.Duration{}}
+	seen := map[scenarios.Instance]bool{}
+	for turn := range 12 {
+		once := b.once(tester.all, turn)
+		if len(once) != len(tester.catalogue.Scenarios) {
+			t.Fatalf("turn %d: %d instances of %d scenarios", turn, len(once), len(tester.catalogue.Scenarios))
+		}
+		for _, i := range once {
+			seen[i] = true
+		}
+	}
+	if len(seen) != len(tester.all) {
+		t.Errorf("%d of %d instances were run in 12 turns", len(seen), len(tester.all))
+	}
+	for _, i := range tester.all {
+		b.took[i] = 2 * costly
+	}
+	n := 0
+	for turn := range 3 {
+		n += len(b.once(tester.all, turn))
+	}
+	if n != len(tester.catalogue.Scenarios) {
+		t.Errorf("%d costly runs in three turns, want one of each of %d scenarios", n, len(tester.catalogue.Scenarios))
+	}
+}
+
+// The first error ends the self-test; the others that were under way are cancelled.
+func TestTheFirstErrorEndsIt(t *testing.T) {
+	tester, err := newTester(Options{Gateways: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	ran := atomic.Int32{}
+	err = tester.each(t.Context(), 100, func(ctx context.Context, n int) error {
+		ran.Add(1)
+		if n == 1 {
+			return boom
+		}
+		if n == 0 {
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	})
+	if !errors.Is(err, boom) || ran.Load() > 4 {
+		t.Errorf("got %v after %d runs", err, ran.Load())
+	}
+	if err := tester.each(t.Context(), 3, func(context.Context, int) error { return nil }); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
