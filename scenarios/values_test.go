@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -226,4 +228,32 @@ func FuzzCompileEvents(f *testing.F) {
 			p.Match([]string{"start", "data", "end"})
 		}
 	})
+}
+
+func TestCommandsInMessagesFollowTheShellOfTheTarget(t *testing.T) {
+	bash := []string{"/bin/bash", "-l", "-c"}
+	for script, want := range map[string]string{
+		`{"process":{"cmd":"/bin/sh","args":["-c","echo hi"],"cwd":"/"},"stdin":false}`: `{"process":{"args":["-l","-c","echo hi"],"cmd":"/bin/bash","cwd":"/"},"stdin":false}`,
+		`{"process":{"cmd":"/bin/true"}}`:                                               `{"process":{"cmd":"/bin/true"}}`,
+		`{"process":{"cmd":"/bin/sh","args":["script"]}}`:                               `{"process":{"args":["script"],"cmd":"/bin/sh"}}`,
+		`{"process":{"pid":7},"input":{"stdin":"/bin/sh"}}`:                             `{"input":{"stdin":"/bin/sh"},"process":{"pid":7}}`,
+		`["/bin/sh","-c"]`: `["/bin/sh","-c"]`,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(script), &v); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := CompactJSON(v)
+		got, err := CompactJSON(InShell(v, bash))
+		if err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+		if after, _ := CompactJSON(v); !bytes.Equal(before, after) {
+			t.Errorf("the message was changed to %s", after)
+		}
+		same, _ := CompactJSON(InShell(v, []string{"/bin/sh", "-c"}))
+		if !bytes.Equal(before, same) {
+			t.Errorf("in /bin/sh it is %s, want %s", same, before)
+		}
+	}
 }

@@ -29,7 +29,7 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 		clear(s.verdicts)
 		eng := engine.Start(ctx, engine.Options{
 			Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
-			Destructive: true, Slow: true, Log: o.Log, Default: defaultAxes(s.run.Features),
+			Destructive: true, Slow: true, Log: o.Log,
 		}, s.instances)
 		<-eng.Done()
 		for _, i := range s.instances {

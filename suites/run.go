@@ -251,7 +251,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	eng := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
-		Repeat: s.opts.Repeat, Budget: s.opts.Budget, Default: defaultAxes(s.run.Features),
+		Repeat: s.opts.Repeat, Budget: s.opts.Budget,
 		OnStart: s.opts.Progress.Start, OnDone: s.done,
 	}, selected)
 	begun.present(eng)
@@ -268,24 +268,6 @@ func observations(eng *engine.Engine, ran []scenarios.Instance) map[*bundle.Obse
 		observed[eng.Wait(i)] = i
 	}
 	return observed
-}
-
-// defaultAxes is what a script that pins no axis runs on, where the target
-// lacks the usual: HTTP/1.1, the Connect protocol, JSON.
-func defaultAxes(features map[string]bundle.Feature) bundle.Axes {
-	first := func(choices ...[2]string) string {
-		for _, c := range choices {
-			if features[c[0]].State == bundle.FeaturePresent {
-				return c[1]
-			}
-		}
-		return ""
-	}
-	return bundle.Axes{
-		HTTP:     first([2]string{"http.1", "1.1"}, [2]string{"http.h2c", "h2c"}, [2]string{"http.h2-tls", "h2-tls"}),
-		Protocol: first([2]string{"protocol.connect", "connect"}, [2]string{"protocol.grpc", "grpc"}, [2]string{"protocol.grpc-web", "grpc-web"}),
-		Codec:    first([2]string{"codec.json", "json"}, [2]string{"codec.proto", "proto"}),
-	}
 }
 
 // done judges one observation as soon as it is there, and stores it.

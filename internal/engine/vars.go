@@ -95,13 +95,14 @@ func (it *iteration) expandValue(ctx context.Context, v any) (any, error) {
 }
 
 // jsonOf is the compact JSON of a value of a script, with its variables expanded.
-// The keys of objects are sorted, so that the bytes are the same in each run.
+// The keys of objects are sorted, so that the bytes are the same in each run. A
+// command of /bin/sh -c is run by the shell of the target.
 func (it *iteration) jsonOf(ctx context.Context, v any) ([]byte, error) {
 	v, err := it.expandValue(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.CompactJSON(v)
+	return scenarios.CompactJSON(scenarios.InShell(v, it.in.target.Shell()))
 }
 
 func firstError(errs ...error) error {
