@@ -35,6 +35,9 @@ func TestConformance(t *testing.T) {
 		Profile: *profileFlag, Select: *selectFlag, Strict: *strictFlag, Out: *outFlag,
 		Version: "test", Specs: os.Stderr,
 	}
+	if o.Select == "" && o.Target.URL == "" {
+		o.Select = smoke()
+	}
 	if *tokenFileFlag != "" {
 		token, err := os.ReadFile(*tokenFileFlag)
 		if err != nil {
