@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/scenarios"
 	"assay/suites"
 )
 
@@ -29,8 +31,8 @@ func newConform(io stdio) *cobra.Command {
 		Long: `Runs the scenarios against the gateway at URL, or against the reference gateway
 when there is no URL, and judges what was seen.
 
-The profile says what the gateway claims to be: connect (default for a URL),
-e2b, coppice, full, or a file. --select takes terms joined by commas: an id
+The profile says what the gateway claims to be; connect is the default for a
+URL, full for the embedded gateway. --select takes terms joined by commas: an id
 glob, rule:ID, level:must, feature:ID, area:NAME, axis:proto, and ! before any
 of them for what to leave out.`,
 		Example: `  # everything, against the embedded gateway
@@ -54,7 +56,7 @@ of them for what to leave out.`,
 	f.target.register(c)
 	f.output.register(c)
 	fs := c.Flags()
-	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: connect, e2b, coppice, full, or a file")
+	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "limit the scenarios to these terms")
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "scenarios at the same time")
 	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules fail, too")
