@@ -3,6 +3,7 @@ package fakes
 import (
 	"bytes"
 	"sync"
+	"sync/atomic"
 
 	"assay/fakes/virtual"
 )
@@ -22,33 +23,31 @@ func outputFaults() []faultDecorator {
 			Title:  "Output of more than 64 KiB loses what is beyond the last full 64 KiB when the process exits",
 			Breaks: []string{"process.output.complete"},
 			Source: "e2b-dev/E2B#170",
-		}, onOutput(func(next output, _ uint64) output { return &lossyTail{output: next} })},
+		}, onOutput(func(next output) output { return &lossyTail{output: next} })},
 		{Fault{
 			ID:     "last-line-lost",
 			Title:  "A last line without a newline is not sent",
 			Breaks: []string{"process.output.complete", "process.output.exact"},
 			Source: "opensandbox-group/OpenSandbox#148",
-		}, onOutput(func(next output, _ uint64) output { return &wholeLines{output: next} })},
+		}, onOutput(func(next output) output { return &wholeLines{output: next} })},
 		{Fault{
 			ID:     "long-line-lost",
 			Title:  "Nothing is read any more after a line of more than 64 KiB",
 			Breaks: []string{"process.output.complete"},
 			Source: "e2b-dev/infra#129: a scanner with a fixed buffer",
-		}, onOutput(func(next output, _ uint64) output { return &scanner{output: next} })},
+		}, onOutput(func(next output) output { return &scanner{output: next} })},
 		{Fault{
 			ID:     "line-dropped",
 			Title:  "One line in 1,000 is dropped",
 			Breaks: []string{"process.output.complete", "commands.stream.output"},
 			Source: "e2b-dev/infra#3344: dropping on a full buffer",
-		}, onOutput(func(next output, seed uint64) output { return &lossyLines{output: next, count: seed % dropEvery} })},
+		}, dropLines},
 	}
 }
 
 // onOutput puts a decorator around the output of every process.
-func onOutput(decorate func(next output, seed uint64) output) func(*seams, uint64) {
-	return func(s *seams, seed uint64) {
-		s.output = around(s.output, func(next output) output { return decorate(next, seed) })
-	}
+func onOutput(decorate func(next output) output) func(*seams, uint64) {
+	return func(s *seams, _ uint64) { s.output = around(s.output, decorate) }
 }
 
 // lossyBlock is the size of the buffer that a lossy gateway forgets to empty:
@@ -130,11 +129,19 @@ func (l *scanner) write(s virtual.Stream, p []byte) {
 	}
 }
 
+// dropLines counts the lines of all processes together, so that a thousand
+// streams of few lines lose as many as one stream of many. The seed is where
+// the count begins.
+func dropLines(s *seams, seed uint64) {
+	count := &atomic.Uint64{}
+	count.Store(seed % dropEvery)
+	s.output = around(s.output, func(next output) output { return &lossyLines{output: next, count: count} })
+}
+
 // lossyLines counts the newlines of stdout and drops every dropEvery-th line.
 type lossyLines struct {
 	output
-	mu    sync.Mutex
-	count uint64
+	count *atomic.Uint64 // of the gateway
 }
 
 func (l *lossyLines) write(s virtual.Stream, p []byte) {
@@ -142,14 +149,10 @@ func (l *lossyLines) write(s virtual.Stream, p []byte) {
 		l.output.write(s, p)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	kept := make([]byte, 0, len(p))
 	for line := range bytes.Lines(p) {
-		if line[len(line)-1] == '\n' {
-			if l.count++; l.count%dropEvery == 0 {
-				continue
-			}
+		if line[len(line)-1] == '\n' && l.count.Add(1)%dropEvery == 0 {
+			continue
 		}
 		kept = append(kept, line...)
 	}
