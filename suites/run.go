@@ -150,7 +150,7 @@ func catalogue(dir string) (*scenarios.Catalogue, error) {
 	if dir == "" {
 		return scenarios.Load()
 	}
-	return scenarios.LoadFS(os.DirFS(dir))
+	return scenarios.LoadDir(dir)
 }
 
 // ownRules is the text of the rules that came with a folder of scripts, if any.
