@@ -21,5 +21,32 @@ func terminalFaults() []faultDecorator {
 			Breaks: []string{"process.pty.resize", "process.pty.resize-signal"},
 			Source: "gateways that store the size and do not tell the kernel",
 		}, func(s *seams, _ uint64) { s.processes.neverResizes = true }},
+		{Fault{
+			ID:     "terminal-is-pipe",
+			Title:  "A process that is to have a terminal has pipes, and its output is said to come from a terminal",
+			Breaks: []string{"process.pty.is-terminal", "process.pty.echo", "process.pty.output-stream"},
+			Source: "gateways that know the field and have no terminals: the SDKs' shells see no prompt",
+		}, func(s *seams, _ uint64) { s.processes.pipesForTerminals, s.processes.neverResizes = true, true }},
+		{Fault{
+			ID:     "terminal-as-stdout",
+			Title:  "The output of a terminal arrives as standard output",
+			Breaks: []string{"process.pty.output-stream"},
+			Source: "gateways with one pump for all output; the SDKs' terminals stay empty",
+		}, onEvents(terminalAsStdout)},
 	}
 }
+
+// terminalAsStdout forgets that output came from a terminal.
+func terminalAsStdout(next eventSink) eventSink {
+	return eventSinkFunc(func(e event) error {
+		if e.kind == eventData && e.chunk.stream == virtual.PTY {
+			e.chunk.stream = virtual.Stdout
+		}
+		return next.send(e)
+	})
+}
+
+// asTerminal says of all output that it came from a terminal.
+type asTerminal struct{ output }
+
+func (a asTerminal) write(_ virtual.Stream, p []byte) { a.output.write(virtual.PTY, p) }

@@ -13,4 +13,7 @@ type processPolicy struct {
 	sizesWrap bool
 	// neverResizes takes a new size of a terminal and forgets it.
 	neverResizes bool
+	// pipesForTerminals runs a process that is to have a terminal on pipes, and
+	// says of its output that it came from one.
+	pipesForTerminals bool
 }

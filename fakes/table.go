@@ -81,6 +81,10 @@ var _ processTable = (*table)(nil)
 func (t *table) start(s spec) (*process, *subscriber, error) {
 	p := &process{spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall, t.hubs)}
 	p.out = t.sink(p.hub)
+	terminal := s.pty
+	if terminal != nil && t.policy.pipesForTerminals {
+		terminal, p.out = nil, asTerminal{p.out}
+	}
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
 		Argv:   append(t.wrap.words(s.sandbox), append([]string{s.config.GetCmd()}, s.config.GetArgs()...)...),
@@ -88,7 +92,7 @@ func (t *table) start(s spec) (*process, *subscriber, error) {
 		Dir:    s.config.GetCwd(),
 		User:   s.user,
 		Stdin:  s.input,
-		PTY:    s.pty,
+		PTY:    terminal,
 		Output: p.out.write,
 	})
 	if err != nil {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type gateway struct {
 	processconnect.UnimplementedProcessHandler
 	noPTY, plainPTY, deniedPTY bool // what becomes of a Start with pty
+	terminal                   bool // with plainPTY: there is a terminal all the same
 	ghosts                     bool // users that do not exist are accepted
 	noTags, noList, keepalive  bool
 	bashOnly                   bool // no command but /bin/bash -l -c
@@ -89,8 +90,12 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 			ended = false // as in the real daemon, who hangs up leaves the process behind
 			return ctx.Err()
 		}
-	case "echo x":
-		data := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte("x\n")}}
+	case "echo x", "test -t 1 && echo terminal; echo x":
+		text := "x\n"
+		if g.terminal {
+			text = "terminal\r\nx\r\n"
+		}
+		data := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte(text)}}
 		if req.Msg.Pty != nil && !g.plainPTY {
 			data.Output = &process.ProcessEvent_DataEvent_Pty{Pty: []byte("x\r\n")}
 		}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -216,21 +217,30 @@ func probeUser(ctx context.Context, c *client) (findings, error) {
 	return findings{featUser: unknown(describe(s))}, nil
 }
 
-// probePTY starts a command on a PTY; its output must come as pty.
+// probePTY starts a command on a PTY. A target that takes the request claims to
+// have terminals, be they right or not; only one on which the field has no effect at all, neither
+// a terminal for the process nor another kind of output, is one that does not know it.
 func probePTY(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "echo x", pty: true})
+	run, s, err := c.start(ctx, command{text: "test -t 1 && echo terminal; echo x", pty: true})
 	if err != nil || run.pid == 0 {
 		return without(featPTY, s, err)
 	}
 	defer run.reap(ctx)
 	run.ended(ctx)
 	s = run.x.Snapshot()
+	other := ""
 	for _, e := range s.Events {
 		if e.Kind == bundle.EventData && e.Stream != "pty" {
-			return findings{featPTY: absent("the field pty is ignored: output came as " + e.Stream)}, nil
+			other = e.Stream
 		}
 	}
-	return findings{featPTY: present(describe(s))}, nil
+	switch {
+	case other == "":
+		return findings{featPTY: present(describe(s))}, nil
+	case bytes.Contains(run.x.Output(other), []byte("terminal")):
+		return findings{featPTY: present("the process has a terminal, whose output comes as " + other)}, nil
+	}
+	return findings{featPTY: absent("the field pty is ignored: the process has no terminal, and its output comes as " + other)}, nil
 }
 
 // probeKeepalive waits on a silent process for a keepalive.

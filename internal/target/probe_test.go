@@ -110,11 +110,18 @@ func TestProbeOfAServerWithoutAnything(t *testing.T) {
 }
 
 func TestProbeTellsRefusedFromIgnoredFromDenied(t *testing.T) {
-	for want, g := range map[bundle.FeatureState]*gateway{
-		bundle.FeaturePresent: {}, bundle.FeatureAbsent: {plainPTY: true}, bundle.FeatureUnknown: {deniedPTY: true},
+	for name, c := range map[string]struct {
+		gateway *gateway
+		want    bundle.FeatureState
+	}{
+		"has terminals":                     {&gateway{}, bundle.FeaturePresent},
+		"has terminals and calls it stdout": {&gateway{plainPTY: true, terminal: true}, bundle.FeaturePresent},
+		"ignores the field":                 {&gateway{plainPTY: true}, bundle.FeatureAbsent},
+		"refuses the field":                 {&gateway{noPTY: true}, bundle.FeatureAbsent},
+		"denies the call":                   {&gateway{deniedPTY: true}, bundle.FeatureUnknown},
 	} {
-		if f := probe(t, target.Options{URL: g.serve(t)}, "process.pty"); f["process.pty"].State != want {
-			t.Errorf("process.pty = %+v, want %s", f["process.pty"], want)
+		if f := probe(t, target.Options{URL: c.gateway.serve(t)}, "process.pty"); f["process.pty"].State != c.want {
+			t.Errorf("a target that %s: process.pty = %+v, want %s", name, f["process.pty"], c.want)
 		}
 	}
 }
