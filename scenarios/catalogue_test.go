@@ -47,6 +47,7 @@ var checks = []string{
 	"check:content-encoding", "check:reserved-headers", "check:method-allow", "check:start-first",
 	"check:end-last", "check:ndjson-type-and-end", "check:conn-reusable-after-error", "check:error-debug",
 	"check:grpc-http-status", "check:grpc-content-type", "check:grpc-status-place", "check:goaway-before-close",
+	"check:goaway-finishes", "check:h2-answer-ended",
 	"check:grpc-web-content-type", "check:grpc-web-status-last", "check:grpc-web-trailers-only", "check:grpc-web-http-trailers",
 	"check:metrics-exposition", "check:metrics-monotone",
 }

@@ -129,6 +129,8 @@ func checkByName(name string) func(*exam) applied {
 		"grpc-web-trailers-only":    checkWebTrailersOnly,
 		"grpc-web-http-trailers":    checkWebHTTPTrailers,
 		"goaway-before-close":       checkGoAwayBeforeClose,
+		"goaway-finishes":           checkGoAwayFinishes,
+		"h2-answer-ended":           checkH2AnswerEnded,
 	}[name]
 }
 

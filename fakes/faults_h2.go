@@ -1,0 +1,196 @@
+package fakes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/textproto"
+	"strings"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// h2Faults spoil the frames of HTTP/2.
+func h2Faults() []faultDecorator {
+	return []faultDecorator{
+		{Fault{
+			ID:     "h2-reset-for-end",
+			Title:  "An answer over HTTP/2 ends with RST_STREAM(NO_ERROR) in the place of END_STREAM",
+			Breaks: []string{"http2.message.ended"},
+			Source: "connectrpc/connect-es#1751: what a client takes for an incomplete envelope",
+		}, onH2(resetForEnd)},
+		{Fault{
+			ID:     "h2-trailers-without-end",
+			Title:  "Trailers do not end their stream; an empty DATA frame behind them does",
+			Breaks: []string{"http2.message.order"},
+			Source: "proxies that translate HTTP/1.1 trailers and the end of a body one after the other",
+		}, onH2(trailersWithoutEnd)},
+		{Fault{
+			ID:     "h2-goaway-cuts",
+			Title:  "After ten streams a connection says GOAWAY and is closed, with the streams that are open",
+			Breaks: []string{"http2.stream.many", "http2.connection.goaway-finishes"},
+			Source: "e2b-dev/E2B#1418, #1641: a limit of requests for each connection that does not wait for those under way",
+		}, onH2(goAwayCuts)},
+		{Fault{
+			ID:     "h2-window-ignored",
+			Title:  "DATA is sent whatever the window of the stream allows",
+			Breaks: []string{"http2.window.respected", "http2.window.stream-alone"},
+			Source: "hand-written HTTP/2 servers: flow control works by itself until a client is slow",
+		}, onH2(windowIgnored)},
+		{Fault{
+			ID:     "h2-window-kept",
+			Title:  "The window of a connection is never given back, so uploads stall",
+			Breaks: []string{"http2.window.given-back"},
+			Source: "servers that give back the window of streams only; every upload is short until they have added up",
+		}, onH2(dropToClient(func() func(h2Frame) bool {
+			first := true // which only says how large the window is to be
+			return func(f h2Frame) bool {
+				drop := f.kind == http2.FrameWindowUpdate && f.stream == 0 && !first
+				first = first && (f.kind != http2.FrameWindowUpdate || f.stream != 0)
+				return drop
+			}
+		}))},
+		{Fault{
+			ID:     "h2-settings-unacknowledged",
+			Title:  "SETTINGS are never acknowledged",
+			Breaks: []string{"http2.connection.settings-acknowledged"},
+			Source: "hand-written HTTP/2 servers; clients give up with SETTINGS_TIMEOUT",
+		}, onH2(dropToClient(func() func(h2Frame) bool {
+			return func(f h2Frame) bool { return f.kind == http2.FrameSettings && f.flags.Has(http2.FlagSettingsAck) }
+		}))},
+		{Fault{
+			ID:     "h2-ping-unanswered",
+			Title:  "PING is not answered",
+			Breaks: []string{"http2.connection.ping"},
+			Source: "load balancers that keep a connection whose server is gone; clients' keepalive closes it",
+		}, onH2(dropToClient(func() func(h2Frame) bool {
+			return func(f h2Frame) bool { return f.kind == http2.FramePing && f.flags.Has(http2.FlagPingAck) }
+		}))},
+		{Fault{
+			ID:     "h2-capital-names",
+			Title:  "The names of header fields begin with capitals over HTTP/2 too",
+			Breaks: []string{"http2.header.fields"},
+			Source: "gateways that copy header names from HTTP/1.1",
+		}, onH2(capitalNames)},
+	}
+}
+
+// endsStream reports whether a frame is the last of its stream.
+func (f h2Frame) endsStream() bool {
+	return (f.kind == http2.FrameData || f.kind == http2.FrameHeaders) && f.flags.Has(http2.FlagDataEndStream)
+}
+
+// resetForEnd takes END_STREAM away, from DATA and trailers alike.
+func resetForEnd() h2Stage {
+	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
+		over := f.endsStream()
+		if over {
+			f.flags &^= http2.FlagDataEndStream
+		}
+		next(f)
+		if over {
+			next(h2Frame{kind: http2.FrameRSTStream, stream: f.stream, payload: make([]byte, 4)})
+		}
+	}}
+}
+
+// trailersWithoutEnd moves END_STREAM from trailers into a frame of its own.
+func trailersWithoutEnd() h2Stage {
+	headed := map[uint32]bool{}
+	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
+		trailers := f.kind == http2.FrameHeaders && headed[f.stream] && f.endsStream()
+		if trailers {
+			f.flags &^= http2.FlagHeadersEndStream
+		}
+		if f.kind == http2.FrameHeaders {
+			headed[f.stream] = true
+		}
+		next(f)
+		if trailers {
+			next(h2Frame{kind: http2.FrameData, flags: http2.FlagDataEndStream, stream: f.stream})
+		}
+	}}
+}
+
+// streamsPerConnection is how many streams goAwayCuts serves.
+const streamsPerConnection = 10
+
+// goAwayCuts ends a connection when that many of its streams have ended.
+func goAwayCuts() h2Stage {
+	ended, last, over := 0, uint32(0), false
+	return h2Stage{
+		toClient: func(f h2Frame, next func(h2Frame)) {
+			if over {
+				return
+			}
+			next(f)
+			last = max(last, f.stream)
+			if f.endsStream() {
+				ended++
+			}
+			if over = ended == streamsPerConnection; over {
+				said := binary.BigEndian.AppendUint32(nil, last)
+				next(h2Frame{kind: http2.FrameGoAway, payload: append(said, 0, 0, 0, 0)})
+			}
+		},
+		cut: func() bool { return over },
+	}
+}
+
+// ampleWindow is what a server that ignores windows believes to have.
+const ampleWindow = 1 << 30
+
+// windowIgnored tells the server of large windows in the place of those that the client grants.
+func windowIgnored() h2Stage {
+	settled := false
+	return h2Stage{toServer: func(f h2Frame, next func(h2Frame)) {
+		if f.kind == http2.FrameWindowUpdate {
+			return
+		}
+		next(f)
+		switch {
+		case f.kind == http2.FrameSettings && !settled:
+			settled = true
+			next(windowUpdate(0, ampleWindow))
+		case f.kind == http2.FrameHeaders && f.flags.Has(http2.FlagHeadersEndHeaders):
+			next(windowUpdate(f.stream, ampleWindow))
+		}
+	}}
+}
+
+// dropToClient forgets the frames that drop names; it is made anew for each
+// connection.
+func dropToClient(drop func() func(h2Frame) bool) func() h2Stage {
+	return func() h2Stage {
+		drop := drop()
+		return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
+			if !drop(f) {
+				next(f)
+			}
+		}}
+	}
+}
+
+// capitalNames writes header blocks again, with names as HTTP/1.1 has them.
+func capitalNames() h2Stage {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	decoder := hpack.NewDecoder(hpackTable, func(f hpack.HeaderField) {
+		if !strings.HasPrefix(f.Name, ":") {
+			f.Name = textproto.CanonicalMIMEHeaderKey(f.Name)
+		}
+		_ = encoder.WriteField(f) // into memory
+	})
+	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
+		if f.kind == http2.FrameHeaders || f.kind == http2.FrameContinuation {
+			block.Reset()
+			if _, err := decoder.Write(f.payload); err == nil {
+				f.payload = bytes.Clone(block.Bytes())
+			}
+		}
+		next(f)
+	}}
+}
+
+// hpackTable is the size of the table that both sides of HPACK begin with.
+const hpackTable = 4096

@@ -1,0 +1,148 @@
+package fakes
+
+import (
+	"encoding/binary"
+	"net"
+	"strings"
+
+	"golang.org/x/net/http2"
+)
+
+// h2HeaderSize is the length of the header of an HTTP/2 frame.
+const h2HeaderSize = 9
+
+// h2Frame is one HTTP/2 frame. The payload is valid until it was passed on.
+type h2Frame struct {
+	kind    http2.FrameType
+	flags   http2.Flags
+	stream  uint32
+	payload []byte
+}
+
+// append adds the frame as it stands on the wire.
+func (f h2Frame) append(b []byte) []byte {
+	n := len(f.payload)
+	b = append(b, byte(n>>16), byte(n>>8), byte(n), byte(f.kind), byte(f.flags))
+	return append(binary.BigEndian.AppendUint32(b, f.stream), f.payload...)
+}
+
+// windowUpdate is a frame that adds to a window.
+func windowUpdate(stream, add uint32) h2Frame {
+	return h2Frame{kind: http2.FrameWindowUpdate, stream: stream, payload: binary.BigEndian.AppendUint32(nil, add)}
+}
+
+// h2Stage changes the frames of one HTTP/2 connection: what is passed to next
+// is sent in the place of the frame. It works on bytes alone, so it can stand
+// in front of any server.
+type h2Stage struct {
+	toClient, toServer func(f h2Frame, next func(h2Frame)) // nil: nothing is changed
+	// cut, asked after every write, ends the connection; nil: never.
+	cut func() bool
+}
+
+// onH2 puts a stage on every connection.
+func onH2(stage func() h2Stage) func(*seams, uint64) {
+	return func(s *seams, _ uint64) {
+		s.conn = around(s.conn, func(c net.Conn) net.Conn { return newH2Conn(c, stage()) })
+	}
+}
+
+// h2Conn is a connection with a stage; one of HTTP/1.1 passes as it is.
+type h2Conn struct {
+	net.Conn
+	stage   h2Stage
+	out, in h2Cutter
+	ready   []byte // changed, and not yet read
+}
+
+func newH2Conn(c net.Conn, stage h2Stage) *h2Conn {
+	return &h2Conn{Conn: c, stage: stage, in: h2Cutter{preface: http2.ClientPreface}}
+}
+
+func (c *h2Conn) Write(p []byte) (int, error) {
+	if c.stage.toClient == nil {
+		return c.Conn.Write(p)
+	}
+	if b := c.out.cut(p, c.stage.toClient); len(b) > 0 {
+		if _, err := c.Conn.Write(b); err != nil {
+			return 0, err
+		}
+	}
+	if c.stage.cut != nil && c.stage.cut() {
+		return len(p), c.Close()
+	}
+	return len(p), nil
+}
+
+func (c *h2Conn) Read(p []byte) (int, error) {
+	if c.stage.toServer == nil {
+		return c.Conn.Read(p)
+	}
+	for len(c.ready) == 0 {
+		n, err := c.Conn.Read(p)
+		c.ready = c.in.cut(p[:n], c.stage.toServer)
+		if err != nil && len(c.ready) == 0 {
+			return 0, err // an error beside bytes comes again
+		}
+	}
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+// h2Cutter takes one direction of a connection apart into frames.
+type h2Cutter struct {
+	preface string // in front of the frames
+	held    []byte // of a frame that is not whole
+	begun   bool
+	foreign bool // no HTTP/2
+}
+
+// cut adds p and returns the frames that are whole, changed.
+func (c *h2Cutter) cut(p []byte, change func(h2Frame, func(h2Frame))) []byte {
+	if c.foreign {
+		return p
+	}
+	c.held = append(c.held, p...)
+	var out []byte
+	if !c.begun {
+		if out = c.begin(); !c.begun {
+			return out
+		}
+	}
+	next := func(f h2Frame) { out = f.append(out) }
+	for len(c.held) >= h2HeaderSize {
+		n := h2HeaderSize + int(c.held[0])<<16 + int(c.held[1])<<8 + int(c.held[2])
+		if len(c.held) < n {
+			break
+		}
+		change(h2Frame{
+			kind: http2.FrameType(c.held[3]), flags: http2.Flags(c.held[4]),
+			stream: binary.BigEndian.Uint32(c.held[5:]), payload: c.held[h2HeaderSize:n],
+		}, next)
+		c.held = c.held[n:]
+	}
+	return out
+}
+
+// begin passes on the preface, or everything when this is no HTTP/2: an answer
+// of HTTP/1.1 begins with the letter H, and a first frame of HTTP/2 is not that long.
+func (c *h2Cutter) begin() []byte {
+	if c.preface == "" {
+		c.foreign = c.held[0] == 'H'
+		c.begun = !c.foreign
+	} else {
+		c.foreign = !strings.HasPrefix(string(c.held), c.preface[:min(len(c.held), len(c.preface))])
+		c.begun = !c.foreign && len(c.held) >= len(c.preface)
+	}
+	n := 0
+	switch {
+	case c.foreign:
+		n = len(c.held)
+	case c.begun:
+		n = len(c.preface)
+	}
+	out := append([]byte(nil), c.held[:n]...)
+	c.held = c.held[n:]
+	return out
+}
