@@ -142,6 +142,9 @@ func (c *checker) checkAwait(at string, a *Await) {
 	if set != 1 {
 		c.errorf(c.at(at), "one of event, output, status, frames, bytes, done, closed, silence, h2", "an await has exactly one condition, not %d", set)
 	}
+	if !a.Idle.IsZero() && !a.Done {
+		c.errorf(c.at(at+"/idle"), "idle says how long a wait for done may stand still", "an idle needs done")
+	}
 }
 
 func (c *checker) checkStart(at string, s *Start) {

@@ -259,7 +259,10 @@ type Await struct {
 	Closed  bool   `yaml:"closed"`  // the peer has closed the connection
 	Silence Span   `yaml:"silence"` // nothing came for that long
 	H2      string `yaml:"h2"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
-	Within  Span   `yaml:"within"`  // deadline; default the iteration's
+	// Idle gives up a wait for Done earlier, when nothing came on the connection for that long:
+	// a stream that stands still is told from a slow one.
+	Idle   Span `yaml:"idle"`
+	Within Span `yaml:"within"` // deadline; default the iteration's
 }
 
 // Close ends a connection, or that of an exchange: fin, rst, half (FIN, reading goes on), silent (neither reads nor writes any more);

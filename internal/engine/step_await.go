@@ -33,7 +33,7 @@ func (it *iteration) await(ctx context.Context, a *scenarios.Await) error {
 		return err
 	}
 	w.record = true
-	w.within = a.Within.Deadline(it.in.cal)
+	w.within, w.idle = a.Within.Deadline(it.in.cal), a.Idle.Deadline(it.in.cal)
 	return it.wait(ctx, w)
 }
 

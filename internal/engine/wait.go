@@ -18,6 +18,8 @@ type waiting struct {
 	over func() bool
 	// within bounds the wait besides the iteration's own deadline; 0 is no bound of its own.
 	within time.Duration
+	// idle gives the wait up when nothing happens for that long; 0 never does.
+	idle time.Duration
 	// record makes a bundle.Await of it also when it is met.
 	record bool
 	// endIsEnough: that nothing will come any more ends the wait as well as what was waited for.
@@ -61,6 +63,8 @@ var errOver = errors.New("nothing more will come")
 func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
 	timer := time.NewTimer(max(0, deadline))
 	defer timer.Stop()
+	idle := newIdle(w.idle)
+	defer idle.stop()
 	for {
 		changed := w.changed()
 		over := w.over() // before met: what comes last must be seen
@@ -72,7 +76,10 @@ func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
 		}
 		select {
 		case <-changed:
+			idle.reset()
 		case <-timer.C:
+			return lastLook(w)
+		case <-idle.over:
 			return lastLook(w)
 		case <-ctx.Done():
 			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -80,6 +87,33 @@ func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
 			}
 			return lastLook(w)
 		}
+	}
+}
+
+// idle is a timer that begins anew with everything that happens.
+type idle struct {
+	after time.Duration
+	timer *time.Timer
+	over  <-chan time.Time // nil, which never comes, when there is no such limit
+}
+
+func newIdle(after time.Duration) *idle {
+	if after <= 0 {
+		return &idle{}
+	}
+	t := time.NewTimer(after)
+	return &idle{after: after, timer: t, over: t.C}
+}
+
+func (i *idle) reset() {
+	if i.timer != nil {
+		i.timer.Reset(i.after)
+	}
+}
+
+func (i *idle) stop() {
+	if i.timer != nil {
+		i.timer.Stop()
 	}
 }
 
