@@ -107,12 +107,12 @@ func envdAnswers() []deviationDecorator {
 		{Deviation{
 			ID:    "token-error-number",
 			Title: "A missing token is HTTP 401 with the number 401 for a code, on streams and for every protocol too",
-			Rules: []string{"connect.error.code", "connect.stream.status-200", "grpc.response.http-200"},
+			Rules: []string{"connect.error.code"},
 		}, func(s *seams, o *Options) { s.front = around(s.front, numberedTokenError(o.Token)) }},
 		{Deviation{
 			ID:    "answers-as-asked",
 			Title: "A compressed request is answered compressed, and gzip is chosen wherever it is listed",
-			Rules: []string{"connect.compression.unary-accepted", "connect.compression.accepted-response", "connect.compression.preference"},
+			Rules: []string{"connect.compression.unary-accepted", "connect.compression.accepted-response", "connect.compression.preference", "connect.compression.identity-acceptable"},
 		}, func(s *seams, _ *Options) { s.lax.answersAsAsked = true }},
 		{Deviation{
 			ID:    "empty-encoding-header",
