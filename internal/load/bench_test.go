@@ -25,6 +25,8 @@ func (nowhere) Started()                          {}
 func (nowhere) Output(int, int, int)              {}
 func (nowhere) Killing()                          {}
 func (nowhere) Ended(Result)                      {}
+func (nowhere) Coalesced(int)                     {}
+func (nowhere) ClockStepped(time.Duration)        {}
 func (nowhere) Swept(int)                         {}
 
 // fed is a stream that has started, and a function that feeds it the next line

@@ -17,6 +17,8 @@ type collector struct {
 	live    atomic.Int64 // streams between start event and result
 	peak    atomic.Int64
 	killing atomic.Int64 // kills, in all
+	// coalesced is the events whose own time is not known.
+	coalesced atomic.Int64
 
 	mu       sync.Mutex
 	books    books
@@ -28,12 +30,13 @@ type collector struct {
 // books is what a collector has counted.
 type books struct {
 	outcomes  Outcomes
-	fates     [LeftOpen + 1]int64
+	fates     [EndedUnseen + 1]int64
 	uncertain int64
 	killed    int64 // kills that were answered, or given up
 	notOpened int64 // streams that ended before they were opened
 	unstarted int64 // streams that ended without a start event
 	swept     int64
+	steps     []time.Duration
 }
 
 // Example is one stream that did not end as it should.
@@ -110,6 +113,19 @@ func (c *collector) Swept(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.books.swept += int64(n)
+}
+
+func (c *collector) Coalesced(n int) { c.coalesced.Add(int64(n)) }
+
+// maxSteps bounds how many jumps of the clock are kept.
+const maxSteps = 20
+
+func (c *collector) ClockStepped(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.books.steps) < maxSteps {
+		c.books.steps = append(c.books.steps, d)
+	}
 }
 
 // snapshot is what was counted so far.

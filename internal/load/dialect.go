@@ -40,6 +40,8 @@ type Dialect struct {
 	Command string
 	// Run names the run; every process carries it.
 	Run string
+	// Stdin says that the process gets an input that Input writes to. NDJSON has none.
+	Stdin bool
 }
 
 // Request is one HTTP request.
@@ -64,7 +66,7 @@ func (d *Dialect) Start() (Request, error) {
 	words := append(d.Target.Shell(), d.Command)
 	text, err := json.Marshal(map[string]any{
 		"process": map[string]any{"cmd": words[0], "args": words[1:], "envs": map[string]string{markVariable: d.mark()}},
-		"stdin":   false,
+		"stdin":   d.Stdin,
 	})
 	if err != nil {
 		return Request{}, fmt.Errorf("the Start message: %w", err)
@@ -79,6 +81,22 @@ func (d *Dialect) Kill(pid uint32) (Request, error) {
 	}
 	text := fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid)
 	return d.rpc("process.Process/SendSignal", text, false)
+}
+
+// Input is the request that writes to the standard input of a process.
+func (d *Dialect) Input(pid uint32, data []byte) (Request, error) {
+	text, err := json.Marshal(map[string]any{
+		"process": map[string]any{"pid": pid}, "input": map[string]any{"stdin": data},
+	})
+	if err != nil {
+		return Request{}, fmt.Errorf("the SendInput message: %w", err)
+	}
+	return d.rpc("process.Process/SendInput", text, false)
+}
+
+// CloseStdin is the request that ends the standard input of a process.
+func (d *Dialect) CloseStdin(pid uint32) (Request, error) {
+	return d.rpc("process.Process/CloseStdin", fmt.Appendf(nil, `{"process":{"pid":%d}}`, pid), false)
 }
 
 // List is the request for all live processes.

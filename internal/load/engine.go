@@ -20,6 +20,10 @@ type Engine interface {
 	// the end of the schedule (or of ctx) that takes at most p.Limits.Wind plus
 	// p.Limits.Grace. A failing stream is a result, never an error: an error means
 	// that the engine itself could not work.
+	//
+	// Stream number n, in the order of intended starts, is of the class and has the
+	// part that Plan.Stream says: it gets its class's input after the start event, and
+	// is killed or hung up on when its part says so.
 	Run(ctx context.Context, p *Plan, s Sink) error
 }
 
@@ -37,13 +41,23 @@ const (
 	EndOfStream
 	// StartLag is how much later than intended the driver began to open a stream.
 	StartLag
+	// DriverLag is how much later than it could have the driver took notice of what
+	// had come: its own delay, and none of the gateway's.
+	DriverLag
+	// GapCorrected is Gap, with the gaps added that a late event hid: see Class.RecordGap.
+	GapCorrected
+	// FromSent is the time from the sending of a request to the start event of its
+	// stream: FirstEvent without what the driver's own start lag and dialling took.
+	FromSent
 
 	numMetrics = iota
 )
 
 // String is the metric's key in reports, and its tag in .hlog files.
 func (m Metric) String() string {
-	return [numMetrics]string{"first_event", "gap", "end_of_stream", "start_lag"}[m]
+	return [numMetrics]string{
+		"first_event", "gap", "end_of_stream", "start_lag", "driver_lag", "gap_corrected", "from_sent",
+	}[m]
 }
 
 // Sink takes what an engine sees. Its methods may be called from any goroutine,
@@ -62,6 +76,11 @@ type Sink interface {
 	Killing()
 	// Ended is called exactly once for every stream that the plan made begin.
 	Ended(r Result)
+	// Coalesced says that n events came in one read with a later one, so that their
+	// time is the later one's and was not recorded as a gap.
+	Coalesced(n int)
+	// ClockStepped says that the clock of the kernel's stamps jumped by d against the monotonic one.
+	ClockStepped(d time.Duration)
 	// Swept says that n processes, which streams without a start event left behind,
 	// were found and killed.
 	Swept(n int)
@@ -82,6 +101,9 @@ const (
 	FateKilled
 	// LeftOpen: neither its end nor a kill was confirmed.
 	LeftOpen
+	// EndedUnseen: the driver had hung up on it, and it had ended by itself, nobody
+	// knows how, when the driver came to kill it.
+	EndedUnseen
 )
 
 // Result is one stream that is over.
@@ -98,6 +120,10 @@ type Result struct {
 	Uncertain bool
 	// KillSent is set when Sink.Killing was called for it.
 	KillSent bool
+	// Disconnected is set when the driver hung up because its part asked for it: its
+	// outcome is then Cancelled, without a message. Its process is killed after the
+	// schedule has ended, by the pid of the start event; the result waits for that.
+	Disconnected bool
 	// Refused is set when the answer shows that there is no such gateway at all: a
 	// status like 404 or 401, another content type, no HTTP. A run whose streams
 	// all end so has no target.

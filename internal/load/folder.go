@@ -78,7 +78,7 @@ func (f *folder) prepare(dir string) error {
 	w := hdrhistogram.NewHistogramLogWriter(f.log)
 	base := f.base.UnixMilli()
 	return errors.Join(
-		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags: first_event, gap, end_of_stream, start_lag]"),
+		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags are the metrics of the report]"),
 		w.OutputLogFormatVersion(), w.OutputStartTime(base), w.OutputBaseTime(base), w.OutputLegend())
 }
 

@@ -92,7 +92,7 @@ func TestWhatIsInFlight(t *testing.T) {
 
 func TestTheLedgerOfWhatWasCounted(t *testing.T) {
 	var b books
-	b.fates = [LeftOpen + 1]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
+	b.fates = [EndedUnseen + 1]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
 	b.uncertain, b.swept = 3, 2
 	want := Ledger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
 	if got := ledgerOf(b); got != want {

@@ -35,12 +35,17 @@ var _ Pacer = RatePacer{}
 
 // At is the intended start of the n-th stream.
 func (p RatePacer) At(n int) (time.Duration, bool) {
+	at, ok := p.at(float64(n))
+	return seconds(at), ok
+}
+
+func (p RatePacer) at(n float64) (float64, bool) {
 	ramp := p.Ramp.Seconds()
 	inRamp := p.Rate * ramp / 2
-	if float64(n) < inRamp {
-		return seconds(math.Sqrt(2 * ramp * float64(n) / p.Rate)), true
+	if n < inRamp {
+		return math.Sqrt(2 * ramp * n / p.Rate), true
 	}
-	return seconds(ramp + (float64(n)-inRamp)/p.Rate), true
+	return ramp + (n-inRamp)/p.Rate, true
 }
 
 // Before is how many streams start before d.

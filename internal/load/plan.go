@@ -2,6 +2,7 @@ package load
 
 import (
 	"crypto/tls"
+	"net/netip"
 	"time"
 )
 
@@ -54,13 +55,31 @@ type Plan struct {
 	Check Check
 	// Limits are the deadlines.
 	Limits Limits
+
+	// Classes is a mix of streams: see Mix. Where it is set, it is used instead of
+	// Dialect, Check, Endless and Limits.Silence.
+	Classes []Class
+	// Stages is, in the open model, a rate that changes; used instead of Rate, Ramp
+	// and Duration, which is the sum of theirs.
+	Stages []Stage
+	// Poisson says that, in the open model, streams start at random times around the
+	// rate instead of evenly.
+	Poisson bool
+	// Seed repeats what is drawn by lot: the times of Poisson, and the parts of streams.
+	Seed uint64
+	// Warmup is how long values are measured and not kept. It is the sink's affair:
+	// an engine records as always.
+	Warmup time.Duration
+	// Sources are local addresses to dial from, the i-th connection from the i-th, in
+	// turns: more of them than one have more ports. Empty leaves it to the kernel.
+	Sources []netip.Addr
 }
 
 // multiplexed reports whether streams share connections.
 func (p *Plan) multiplexed() bool { return p.HTTP != HTTP11 }
 
 // Open reports whether the plan is of the open model.
-func (p *Plan) Open() bool { return p.Rate > 0 }
+func (p *Plan) Open() bool { return p.Rate > 0 || len(p.Stages) > 0 }
 
 // Wanted is how many streams the plan begins in all, as far as that is known
 // beforehand: the count, or rate × duration; else how many it keeps open.
@@ -75,12 +94,22 @@ func (p *Plan) Wanted() int {
 }
 
 // Pacer is the schedule of intended starts: of all streams in the open model, of
-// the first Streams ones in the closed model.
+// the first Streams ones in the closed model. Each call gives a pacer of its own,
+// for one goroutine.
 func (p *Plan) Pacer() Pacer {
-	if p.Open() {
-		return RatePacer{Rate: p.Rate, Ramp: p.Ramp}
+	if !p.Open() {
+		return RampPacer{N: p.Streams, Ramp: p.Ramp}
 	}
-	return RampPacer{N: p.Streams, Ramp: p.Ramp}
+	rate := RatePacer{Rate: p.Rate, Ramp: p.Ramp}
+	switch {
+	case p.Poisson && len(p.Stages) > 0:
+		return &PoissonPacer{curve: stages(p.Stages), seed: p.Seed}
+	case p.Poisson:
+		return &PoissonPacer{curve: rate, seed: p.Seed}
+	case len(p.Stages) > 0:
+		return StagePacer{Stages: p.Stages}
+	}
+	return rate
 }
 
 // Limits are the deadlines of streams. All are stretched by the target's time

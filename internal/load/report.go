@@ -84,11 +84,15 @@ type Latencies struct {
 	Gap         Latency `json:"gap"`
 	EndOfStream Latency `json:"end_of_stream"`
 	StartLag    Latency `json:"start_lag"`
+	// DriverLag, GapCorrected and FromSent are empty where the engine or the plan has none.
+	DriverLag    Latency `json:"driver_lag,omitzero"`
+	GapCorrected Latency `json:"gap_corrected,omitzero"`
+	FromSent     Latency `json:"from_sent,omitzero"`
 }
 
 // at is the distribution of a metric.
 func (l *Latencies) at(m Metric) *Latency {
-	return [numMetrics]*Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag}[m]
+	return [numMetrics]*Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag, &l.DriverLag, &l.GapCorrected, &l.FromSent}[m]
 }
 
 // all is every distribution by its name.
@@ -108,13 +112,16 @@ type OutputInfo struct {
 	Clamped int64 `json:"clamped"`
 }
 
-// Ledger is what the driver did: started = ok + error + killed + open.
+// Ledger is what the driver did: started = ok + error + killed + open + unseen.
 type Ledger struct {
 	Started int64 `json:"started"`
 	OK      int64 `json:"ok"`
 	Error   int64 `json:"error"`
 	Killed  int64 `json:"killed"`
 	Open    int64 `json:"open"`
+	// Unseen is how many of them ended by themselves after the driver had hung up: as
+	// ok or as error, and counted under neither.
+	Unseen int64 `json:"unseen,omitempty"`
 	// Uncertain is how many processes the gateway may have begun or ended without our knowing.
 	Uncertain int64 `json:"uncertain"`
 }
@@ -168,9 +175,9 @@ func (r *Report) Exit() int {
 func ledgerOf(b books) Ledger {
 	l := Ledger{
 		OK: b.fates[EndedOK], Error: b.fates[EndedError], Killed: b.fates[FateKilled] + b.swept,
-		Open: b.fates[LeftOpen], Uncertain: max(0, b.uncertain-b.swept),
+		Open: b.fates[LeftOpen], Unseen: b.fates[EndedUnseen], Uncertain: max(0, b.uncertain-b.swept),
 	}
-	l.Started = l.OK + l.Error + l.Killed + l.Open
+	l.Started = l.OK + l.Error + l.Killed + l.Open + l.Unseen
 	return l
 }
 

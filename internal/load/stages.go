@@ -1,0 +1,115 @@
+package load
+
+import (
+	"math"
+	"time"
+)
+
+// Stage is a span of time in which the rate of starts goes linearly from one value
+// to another. A rate that is From throughout is constant.
+type Stage struct {
+	Duration time.Duration
+	// From and To are streams a second, 0 or more.
+	From, To float64
+}
+
+// streams is how many streams start in the stage.
+func (s Stage) streams() float64 { return (s.From + s.To) / 2 * s.Duration.Seconds() }
+
+// at is when x streams of the stage have started: the solution of
+// From·t + (To−From)·t²/2T = x, in the form that loses no digits where the rate
+// hardly changes.
+func (s Stage) at(x float64) float64 {
+	slope := (s.To - s.From) / s.Duration.Seconds()
+	root := math.Sqrt(max(0, s.From*s.From+2*slope*x))
+	if s.From+root == 0 {
+		return 0
+	}
+	return 2 * x / (s.From + root)
+}
+
+// curve is a rate over time: at is when x streams have started, in seconds; ok is
+// false when there are never so many. It never decreases.
+type curve interface {
+	at(x float64) (seconds float64, ok bool)
+}
+
+// stages is one stage after the other, and nothing after the last.
+type stages []Stage
+
+func (s stages) at(x float64) (float64, bool) {
+	begin := 0.0
+	for _, one := range s {
+		if n := one.streams(); x >= n {
+			x -= n
+			begin += one.Duration.Seconds()
+			continue
+		}
+		return begin + one.at(x), true
+	}
+	return 0, false
+}
+
+// StagePacer starts streams evenly at a rate that goes through stages:
+//
+//	rate |    ____
+//	     |   /    \
+//	     |  /      \____
+//	     +-+----+-+-----+ t
+//
+// There is no stream after the last stage.
+type StagePacer struct{ Stages []Stage }
+
+var _ Pacer = StagePacer{}
+
+// At is the intended start of the n-th stream.
+func (p StagePacer) At(n int) (time.Duration, bool) {
+	at, ok := stages(p.Stages).at(float64(n))
+	return seconds(at), ok
+}
+
+// Before is how many streams start before d.
+func (p StagePacer) Before(d time.Duration) int {
+	all := 0.0
+	for _, one := range p.Stages {
+		all += one.streams()
+	}
+	return before(p, d, int(all)+1)
+}
+
+// PoissonPacer starts streams at random times, independent of each other, as
+// clients do that do not know of each other: the gaps of a constant rate are
+// distributed exponentially. The seed repeats them.
+//
+// It makes the distances of a rate of one a second and bends them by the curve of
+// the rate. What it has added up is kept, so a pacer is for one goroutine; asked in
+// order, every answer takes the same time.
+type PoissonPacer struct {
+	curve curve
+	seed  uint64
+	n     int     // distances that are added up in sum
+	sum   float64 // a sum of 1 + n of them is the start of stream n at a rate of one
+}
+
+var _ Pacer = (*PoissonPacer)(nil)
+
+// At is the intended start of the n-th stream.
+func (p *PoissonPacer) At(n int) (time.Duration, bool) {
+	if n < p.n-1 {
+		p.n, p.sum = 0, 0
+	}
+	for ; p.n <= n; p.n++ {
+		p.sum += -math.Log(1 - unit(mixed(p.seed, int64(p.n))))
+	}
+	at, ok := p.curve.at(p.sum)
+	return seconds(at), ok
+}
+
+// Before is how many streams start before d.
+func (p *PoissonPacer) Before(d time.Duration) int {
+	for n := 0; ; n++ {
+		if at, ok := p.At(n); !ok || at >= d {
+			return n
+		}
+	}
+}
