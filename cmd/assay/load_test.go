@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,11 +15,12 @@ import (
 )
 
 // After an interrupt everything is killed, stdout holds exactly one JSON value that
-// says so, and the exit code is 130.
+// says so, the files hold the same, and the exit code is 130.
 func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
-			c, out, _ := program(t, "load", "--streams", "50", "--duration", "1h", "--format", "json")
+			dir := filepath.Join(t.TempDir(), "run")
+			c, out, _ := program(t, "load", "--streams", "50", "--duration", "1h", "--format", "json", "--out", dir)
 			began := make(chan struct{})
 			c.Stderr = &firstWrite{began: began}
 			if err := c.Start(); err != nil {
@@ -51,6 +53,10 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 			}
 			if !r.Interrupted || r.Ledger.Open != 0 || r.Streams.Completed == 0 || r.Ledger.Killed != r.Ledger.Started {
 				t.Errorf("interrupted %v, streams %+v, ledger %+v", r.Interrupted, r.Streams, r.Ledger)
+			}
+			var kept load.Report
+			if text, err := os.ReadFile(filepath.Join(dir, "load.json")); err != nil || json.Unmarshal(text, &kept) != nil || kept.Streams != r.Streams {
+				t.Errorf("load.json: %v, %+v", err, kept.Streams)
 			}
 		})
 	}

@@ -51,6 +51,7 @@ func (f *failure) Error() string { return f.outcome.String() + ": " + f.detail }
 // reply collects the answer to a unary call. Wait for done before looking at it.
 type reply struct {
 	done     chan struct{}
+	conn     chan canceller // holds what the answer comes from, once it has begun
 	failed   error
 	status   int
 	fields   []wire.Field
@@ -63,13 +64,34 @@ const maxReply = 32 << 20
 
 var _ answer = (*reply)(nil)
 
-func newReply() *reply { return &reply{done: make(chan struct{})} }
+func newReply() *reply {
+	return &reply{done: make(chan struct{}), conn: make(chan canceller, 1)}
+}
 
 func (r *reply) opening(time.Duration) bool { return true }
-func (r *reply) begin(canceller) bool       { return true }
-func (r *reply) sent(time.Duration)         {}
-func (r *reply) heard()                     {}
-func (r *reply) breach(string)              {}
+
+func (r *reply) begin(c canceller) bool {
+	select {
+	case <-r.conn: // a connection that failed before the request was sent
+	default:
+	}
+	r.conn <- c
+	return true
+}
+
+// giveUp ends the wait for the answer, so that nothing waits for it in vain.
+func (r *reply) giveUp(p pool, f *failure) {
+	select {
+	case c := <-r.conn:
+		c.cancel(r, f)
+	default:
+		p.cancel(r, f)
+	}
+}
+
+func (r *reply) sent(time.Duration) {}
+func (r *reply) heard()             {}
+func (r *reply) breach(string)      {}
 func (r *reply) fail(f *failure, _ time.Duration) {
 	r.failed = f
 	close(r.done)

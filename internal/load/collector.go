@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxExamples is how many messages are kept of each outcome.
+// maxExamples is how many different messages are kept of each outcome.
 const maxExamples = 5
 
 // collector is the sink of a run: it counts and keeps.
@@ -44,6 +44,8 @@ type Example struct {
 	Stream  int64  `json:"stream"`
 	Outcome string `json:"outcome"`
 	Message string `json:"message"`
+	// Times is how many streams ended so, with the same message.
+	Times int64 `json:"times"`
 }
 
 var _ Sink = (*collector)(nil)
@@ -91,8 +93,8 @@ func (c *collector) Ended(r Result) {
 	}
 	c.books.outcomes[r.Outcome]++
 	c.books.fates[r.Fate]++
-	if r.Message != "" && c.kept(r.Outcome) < maxExamples {
-		c.examples = append(c.examples, Example{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message})
+	if r.Message != "" {
+		c.keep(r)
 	}
 	if r.Refused && c.refused != nil && c.started.Load() == 0 {
 		c.refused(r.Message)
@@ -100,13 +102,22 @@ func (c *collector) Ended(r Result) {
 	}
 }
 
-func (c *collector) kept(o Outcome) (n int) {
-	for _, e := range c.examples {
-		if e.Outcome == o.String() {
-			n++
+// keep keeps the message of a stream, each once. It needs mu.
+func (c *collector) keep(r Result) {
+	kept, name := 0, r.Outcome.String()
+	for i := range c.examples {
+		switch e := &c.examples[i]; {
+		case e.Outcome != name:
+		case e.Message == r.Message:
+			e.Times++
+			return
+		default:
+			kept++
 		}
 	}
-	return n
+	if kept < maxExamples {
+		c.examples = append(c.examples, Example{Stream: r.Stream, Outcome: name, Message: r.Message, Times: 1})
+	}
 }
 
 func (c *collector) Swept(n int) {

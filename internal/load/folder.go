@@ -153,5 +153,8 @@ func (f *folder) finish(r *Report) error {
 	f.keep(f.log.Flush())
 	f.keep(f.file.Close())
 	f.keep(f.root.Close())
-	return f.err
+	if f.err != nil {
+		return fmt.Errorf("the files of the run are not complete: %w; make room, or name another directory", f.err)
+	}
+	return nil
 }

@@ -44,8 +44,12 @@ type h2Job struct {
 var _ pool = (*h2Pool)(nil)
 
 func newH2Pool(d *dialer, handshake time.Duration, streams int) *h2Pool {
-	return &h2Pool{dialer: d, handshake: handshake, room: h2Guess, wanted: min(max((streams+h2Streams-1)/h2Streams, 1), h2Wanted)}
+	return &h2Pool{dialer: d, handshake: handshake, room: h2Guess, wanted: h2Connections(streams)}
 }
+
+// h2Connections is how many connections so many streams get, unless the other side
+// allows few streams on each.
+func h2Connections(streams int) int { return min(max((streams+h2Streams-1)/h2Streams, 1), h2Wanted) }
 
 func (p *h2Pool) do(req *encoded, a answer) {
 	wanted := a.opening(p.dialer.now())

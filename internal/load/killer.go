@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -124,8 +125,10 @@ func (k *killer) call(ctx context.Context, req Request) ([]byte, error) {
 	case <-r.done:
 		return k.run.plan.Dialect.unary(r)
 	case <-timer.C:
-		return nil, errors.New("no answer within 5s")
+		r.giveUp(k.pool, gaveUp())
+		return nil, fmt.Errorf("no answer within %v", killTimeout)
 	case <-ctx.Done():
+		r.giveUp(k.pool, gaveUp())
 		return nil, errNoTime
 	}
 }

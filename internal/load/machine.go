@@ -26,7 +26,7 @@ type machine struct {
 // one time. embedded is set when the other ends of the connections are in this process.
 func (m machine) fit(p *Plan, embedded bool) error {
 	if p.multiplexed() {
-		return m.fitConnections(min(p.Wanted(), h2Most), embedded)
+		return m.fitConnections(h2Connections(p.Wanted()), embedded)
 	}
 	streams := p.Streams
 	if p.Open() {

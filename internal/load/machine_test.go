@@ -19,6 +19,8 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 		"it fits":                         {m, Plan{HTTP: HTTP11, Streams: 900, Duration: time.Second}, false, nil, 0},
 		"too many descriptors":            {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, []string{"1014 file descriptors", "1000", "10 are in use", "ulimit -n 1024", "h2c"}, 0},
 		"two of them where both ends are": {m, Plan{HTTP: HTTP11, Streams: 500, Duration: time.Second}, true, []string{"1064 file descriptors", "embedded"}, 0},
+		"few of them are enough for many": {machine{files: 80, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, nil, 0},
+		"too few even for those":          {machine{files: 70, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, []string{"4 connections need 68 file descriptors"}, 0},
 		"streams share connections":       {m, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, nil, 0},
 		"too many ports":                  {machine{files: 1 << 20, ports: 28232}, Plan{HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, []string{"28232", "ip_local_port_range", "h2c"}, 0},
 		"a rate that never ends":          {m, Plan{HTTP: HTTP11, Rate: 100, Duration: 10 * time.Second, Endless: true}, false, []string{"1000 connections"}, 926},

@@ -94,8 +94,9 @@ func (r *portableRun) drive(ctx context.Context) {
 		case phaseSent, phaseEnding, phaseOver:
 		}
 	}
-	// A fifth of the time is kept for what could not be killed in an orderly way.
-	wind := r.plan.Limits.Wind * 4 / 5
+	// Two fifths of the time are kept for what could not be killed in an orderly way:
+	// one for abandon, one for sweep.
+	wind := r.plan.Limits.Wind * 3 / 5
 	if !r.ledger.empty(context.Background(), wind) {
 		r.abandon(ctx.Err() != nil, wind)
 	}

@@ -27,7 +27,8 @@ func (e *EngineError) Unwrap() error { return e.Err }
 // Errors are preconditions, found before the first stream: mistakes in the options,
 // *LimitError when the plan does not fit this machine, *target.UnreachableError when
 // there is no such gateway (found by the first stream at the latest). An
-// *EngineError is a defect. A failing gateway is never an error.
+// *EngineError is a defect. A failing gateway is never an error. A report beside an
+// error means that the run took place, and that its files could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	s, err := prepare(o)
 	if err != nil {
@@ -104,7 +105,10 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if s.plan, err = s.opts.plan(d); err != nil {
 		return err
 	}
-	scale := max(o.TimeScale, 1)
+	scale := o.TimeScale
+	if scale <= 0 {
+		scale = 1
+	}
 	s.watch = &counterWatch{scale: scale, scraper: newScraper(
 		s.plan, s.target.Path("metrics", ""), s.target.Headers("load", d.Run), time.Duration(float64(5*time.Second)*scale))}
 	s.watch.scraper.names = ledger.Names{
@@ -213,13 +217,11 @@ func (s *session) finish(ctx context.Context, r *Report) (*Report, error) {
 	r.Metrics = s.watch.result()
 	r.Thresholds = s.thresholds.Judge(r)
 	r.conclude(s.plan.Open())
+	err := s.folder.finish(r)
 	if n := s.sink.hist.dropped; n > 0 {
-		return r, &EngineError{errors.Join(fmt.Errorf("%d measured values were lost in merging", n), s.folder.finish(r))}
+		err = errors.Join(&EngineError{fmt.Errorf("%d measured values were lost in merging", n)}, err)
 	}
-	if err := s.folder.finish(r); err != nil {
-		return r, &EngineError{err}
-	}
-	return r, nil
+	return r, err
 }
 
 // blank is a report with what is known before the run.

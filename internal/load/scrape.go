@@ -27,7 +27,7 @@ type scraper struct {
 
 // newScraper scrapes a path of the plan's gateway, over the same version of HTTP.
 func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Duration) *scraper {
-	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, Protocols: new(http.Protocols)}
+	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP1(p.HTTP == HTTP11)
 	t.Protocols.SetUnencryptedHTTP2(p.HTTP == H2C)
 	t.Protocols.SetHTTP2(p.HTTP == H2TLS)

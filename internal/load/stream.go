@@ -121,15 +121,15 @@ func (s *stream) heard()                 { s.alive.Store(true) }
 func (s *stream) head(status int, fields []wire.Field, now time.Duration) {
 	s.now, s.headed = now, true
 	s.since.Store(int64(now))
-	if status != 200 {
-		s.rpc = &failure{outcome: ServerError, detail: fmt.Sprintf("HTTP %d", status), refused: refuses(status)}
-		return
-	}
 	typ := ""
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, "content-type") {
 			typ = f.Value
 		}
+	}
+	if status != 200 {
+		s.rpc = &failure{outcome: ServerError, detail: fmt.Sprintf("HTTP %d", status), refused: refuses(status, typ)}
+		return
 	}
 	if !s.run.plan.Dialect.streamType(typ) {
 		s.rpc = &failure{outcome: ServerError, refused: true, detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want that of a %s stream", typ, s.run.plan.Dialect.Protocol)}
@@ -141,9 +141,12 @@ func (s *stream) head(status int, fields []wire.Field, now time.Duration) {
 }
 
 // refuses reports whether a status says that this is the wrong place, not that
-// the right one is in trouble.
-func refuses(status int) bool {
+// the right one is in trouble. A request that is right and called wrong in plain
+// text was read by something else: a TLS server without TLS, a proxy.
+func refuses(status int, contentType string) bool {
 	switch status {
+	case 400:
+		return !strings.Contains(strings.ToLower(contentType), "json")
 	case 401, 403, 404, 405, 406, 407, 415, 426, 501, 505:
 		return true
 	}

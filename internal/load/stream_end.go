@@ -57,6 +57,8 @@ func (s *stream) fail(f *failure, now time.Duration) {
 	switch {
 	case s.rpc != nil:
 		f = s.rpc
+	case s.wrong == f.detail:
+		f.outcome = Corrupt
 	case s.wrong != "":
 		f = &failure{outcome: Corrupt, detail: s.wrong + "; then " + f.detail}
 	}

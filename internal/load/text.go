@@ -92,7 +92,11 @@ func (t *page) streams(r *Report) {
 	}
 	t.put("outcomes", strings.Join(parts, " · "))
 	for _, e := range r.Examples {
-		t.put("  "+e.Outcome, fmt.Sprintf("stream %d: %s", e.Stream, printable(e.Message)))
+		text := fmt.Sprintf("stream %d: %s", e.Stream, printable(e.Message))
+		if e.Times > 1 {
+			text += fmt.Sprintf(" (%d times)", e.Times)
+		}
+		t.put("  "+e.Outcome, text)
 	}
 	what := map[string]string{
 		"sequence": "every line checked", "none": "not checked", "same": "all alike wherever a command ended by itself",
@@ -202,7 +206,11 @@ func (t *page) thresholds(r *Report) {
 
 func (t *page) verdict(r *Report) {
 	color := map[Verdict]int{Pass: 32, Fail: 31, Inconclusive: 33}[r.Verdict]
-	text := strings.ToUpper(string(r.Verdict)) + " in " + (time.Duration(r.DurationMS) * time.Millisecond).Round(100*time.Millisecond).String()
+	took := time.Duration(r.DurationMS) * time.Millisecond
+	if took >= time.Second {
+		took = took.Round(100 * time.Millisecond)
+	}
+	text := strings.ToUpper(string(r.Verdict)) + " in " + took.String()
 	if len(r.Reasons) > 0 {
 		text += ": " + printable(strings.Join(r.Reasons, "; "))
 	}
