@@ -25,7 +25,8 @@ type Profile struct {
 	Levels map[string]LevelChange `yaml:"levels"`
 	// Metrics are the names of the process counters: started, finished, active.
 	Metrics map[string]string `yaml:"metrics"`
-	// Shell is how `sh` commands are run: the words before the command. Default [/bin/sh, -c].
+	// Shell is how `sh` commands are run: the words before the command. Default: what the target accepts,
+	// [/bin/sh, -c] or [/bin/bash, -l, -c].
 	Shell []string `yaml:"shell"`
 	// Text is its source, so that a run can be judged again by the very same.
 	Text []byte `yaml:"-"`

@@ -94,9 +94,6 @@ func checkProfile(p *Profile, d *document) {
 
 // setDefaults fills what a profile need not say.
 func (p *Profile) setDefaults() {
-	if len(p.Shell) == 0 {
-		p.Shell = []string{"/bin/sh", "-c"}
-	}
 	p.Paths = withDefaults(p.Paths, map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health"})
 	p.Metrics = withDefaults(p.Metrics, map[string]string{
 		"started": "coppice_commands_started_total", "finished": "coppice_commands_finished_total", "active": "coppice_commands_active"})

@@ -203,6 +203,7 @@ func (s *session) reach(ctx context.Context) (err error) {
 	if s.run.Calibration, err = s.target.Calibrate(ctx, s.clock); err != nil {
 		return err
 	}
+	s.run.Target = s.target.Identity() // calibration may have found another shell
 	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration)
 	return err
 }

@@ -123,8 +123,12 @@ func headline(run *bundle.Run, n int) string {
 	if run.Target.Embedded {
 		url = "the embedded gateway (" + url + ")"
 	}
-	return fmt.Sprintf("%s · profile %s · %d runs · round trip %v",
+	text := fmt.Sprintf("%s · profile %s · %d runs · round trip %v",
 		url, run.Profile, n, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
+	if shell := strings.Join(run.Target.Shell, " "); shell != "/bin/sh -c" {
+		text += " · commands by " + shell
+	}
+	return text
 }
 
 // lines is the progress off a terminal.

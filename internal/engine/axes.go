@@ -143,6 +143,9 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 		}
 		return slices.Contains(granted, id)
 	})
+	if len(ids) == 0 && i.Axes.Protocol == protocolGRPC && i.Axes.HTTP == http11 {
+		return []string{axisFeature[protocolGRPC] + " over HTTP/1.1, which nobody has"}
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

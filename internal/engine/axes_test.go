@@ -103,6 +103,11 @@ func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 		"a step that asks for another protocol": {
 			"steps: [{parallel: [{send: {as: l, rpc: process.Process/List, protocol: grpc}}, {list: {as: m}}]}]", plainAxes, none, []string{"protocol.grpc"},
 		},
+		"a script of HTTP/1.1 cannot follow a target that has gRPC only": {
+			"axes: {http: '1.1'}\nsteps: [{list: {as: l}}]", bundle.Axes{Protocol: protocolGRPC, Codec: codecProto, HTTP: http11},
+			map[string]bundle.Feature{"protocol.grpc": {State: bundle.FeaturePresent}, "codec.proto": {State: bundle.FeaturePresent}},
+			[]string{"protocol.grpc over HTTP/1.1, which nobody has"},
+		},
 		"a connection of HTTP/2": {"steps: [{open: {as: c, http: h2}}]\nexpect: {c: {outcome: closed}}", plainAxes, none, []string{"http.h2c"}},
 	} {
 		t.Run(name, func(t *testing.T) {

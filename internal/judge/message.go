@@ -181,8 +181,10 @@ func outcomeText(x *bundle.Exchange) string {
 }
 
 // clip cuts a text of ours or of the target at two lines' length and keeps it on one line.
-func clip(s string) string {
-	const most = 160
+func clip(s string) string { return clipAt(s, 160) }
+
+// clipAt is clip to another number of bytes.
+func clipAt(s string, most int) string {
 	s = string(bytes.ToValidUTF8([]byte(strings.Join(strings.Fields(s), " ")), []byte("\uFFFD")))
 	if len(s) <= most {
 		return s

@@ -48,7 +48,7 @@ func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
 	for _, id := range slices.Compact(required) {
 		rule := "profile." + j.Profile.ID + "." + id
 		v := bundle.Verdict{Rule: rule, Level: j.level(rule)}
-		f := feature(id, run.Features)
+		f := feature(id, run)
 		if run.Interrupted && f.grade == unclear {
 			v.Conclusion, v.Message = bundle.NotRun, "interrupted before it was probed"
 		} else {
@@ -59,6 +59,10 @@ func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
 	}
 	return verdicts
 }
+
+// otherScheme is the scheme of a URL behind which a feature cannot be: HTTP/2 is
+// spoken over TLS there, or in plain.
+var otherScheme = map[string]string{"http.h2c": "https", "http.h2-tls": "http"}
 
 // unclaimed lists the features that the target has and the profile does not claim.
 // To have more than was promised breaks nothing, so the verdict is a pass with a message,
@@ -83,13 +87,22 @@ func (j *Judge) unclaimed(run *bundle.Run) (bundle.Verdict, bool) {
 	}, true
 }
 
-func feature(id string, features map[string]bundle.Feature) finding {
-	f, probed := features[id]
+// mostDetail is about how many bytes of what a probe saw are told: it may end in
+// what to do about it.
+const mostDetail = 320
+
+// feature holds a feature that the profile requires against what was probed. One
+// that no URL of this scheme can have is neither there nor missed.
+func feature(id string, run *bundle.Run) finding {
+	f, probed := run.Features[id]
 	detail := ""
 	if f.Detail != "" {
-		detail = ": " + clip(f.Detail)
+		detail = ": " + clipAt(f.Detail, mostDetail)
 	}
+	scheme, _, _ := strings.Cut(run.Target.URL, "://")
 	switch {
+	case otherScheme[id] != "" && strings.EqualFold(scheme, otherScheme[id]):
+		return finding{grade: lacking, message: "feature " + id + " does not go with a URL of " + otherScheme[id] + ": a run against the other URL of the gateway tells"}
 	case !probed:
 		return finding{grade: unclear, message: "feature " + id + " is required and was not probed"}
 	case f.State == bundle.FeaturePresent:

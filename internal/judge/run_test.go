@@ -41,6 +41,25 @@ func TestRequiredFeatures(t *testing.T) {
 	}
 }
 
+// One URL has one of the two kinds of HTTP/2: a profile that requires both is not
+// broken by the other, and not kept either.
+func TestAFeatureThatDoesNotGoWithTheURLIsUnsupported(t *testing.T) {
+	j := &Judge{Profile: &scenarios.Profile{ID: "full", Require: []string{"http.h2c", "http.h2-tls"}}, Strict: true}
+	for url, want := range map[string][2]bundle.Conclusion{ // h2-tls, h2c
+		"https://x": {bundle.Fail, bundle.Unsupported},
+		"http://x":  {bundle.Unsupported, bundle.Fail},
+		"HTTP://x":  {bundle.Unsupported, bundle.Fail},
+	} {
+		run := testRun()
+		run.Target.URL = url
+		run.Features = map[string]bundle.Feature{"http.h2c": {State: bundle.FeatureAbsent}, "http.h2-tls": {State: bundle.FeatureAbsent}}
+		vs := j.Run(run, nil)
+		if len(vs) != 2 || vs[0].Conclusion != want[0] || vs[1].Conclusion != want[1] {
+			t.Errorf("%s: got %+v, want %v", url, vs, want)
+		}
+	}
+}
+
 // More than was promised is said, and is no breach, not even with --strict.
 func TestFeaturesThatNobodyClaimed(t *testing.T) {
 	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start"}}, Strict: true}

@@ -52,14 +52,24 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 }
 
 // decideStart says beside what was seen which shell it took, where that is not
-// the one that everybody has.
+// the one that everybody has. A target that refuses a command as such starts
+// nothing that could be tested, and is asked for another shell.
 func (c *client) decideStart(s bundle.Exchange) bundle.Feature {
 	f := decide(s, startedPID(s) != 0)
-	if c.target.shell.Load() != nil {
-		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + strings.Join(c.target.Shell(), " ") + " is accepted"
+	shell := strings.Join(c.target.Shell(), " ")
+	switch {
+	case f.State == bundle.FeaturePresent && c.target.shell.Load() != nil:
+		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + shell + " is accepted"
+	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
+		f = absent(f.Detail + "; commands were sent as " + shell + " COMMAND: if only another shell is accepted, name it with --shell, for example --shell '" +
+			strings.Join(fallbackShell[:], " ") + "'")
 	}
 	return f
 }
+
+// refusesCommand are the codes of a server that will not run what it was asked
+// to run, however often it is asked.
+var refusesCommand = []string{"invalid_argument", "not_found", "permission_denied", "failed_precondition"}
 
 // connect attaches to the process and waits for the start event.
 func (r *running) connect(ctx context.Context) bundle.Feature {

@@ -212,6 +212,10 @@ func TestShellOfTheSDKsIsTakenWhereTheUsualOneIsRefused(t *testing.T) {
 	if _, err := asked.Calibrate(context.Background(), transport.NewClock()); err != nil || asked.Shell()[0] != "/bin/sh" {
 		t.Errorf("a shell that was asked for became %q (%v)", asked.Shell(), err)
 	}
+	f, err = asked.Probe(context.Background(), transport.NewClock(), cal, "process.start")
+	if s := f["process.start"]; err != nil || s.State != bundle.FeatureAbsent || !strings.Contains(s.Detail, "--shell '/bin/bash -l -c'") {
+		t.Errorf("a shell that is refused: %+v (%v), want the way out", s, err)
+	}
 }
 
 func TestFailureOfTLSSaysWhatToDo(t *testing.T) {
