@@ -24,7 +24,8 @@ type Gateway struct {
 	server *http.Server
 	url    string
 	caCert []byte
-	unhook func() bool // of the context
+	unhook func() bool  // of the context
+	remove func() error // takes away what the sandbox was given
 	served chan struct{}
 
 	mu       sync.Mutex
@@ -49,25 +50,35 @@ func start(ctx context.Context, o Options, box sandbox) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	if box == nil {
-		box = newSandbox(o, s)
-	}
-	g := &Gateway{books: &books{}, served: make(chan struct{})}
+	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: func() error { return nil }}
 	s.crash = g.crash
+	if box == nil {
+		if box, g.remove, err = newSandbox(o, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.listen(ctx, o, s, box); err != nil {
+		return nil, errors.Join(err, g.remove())
+	}
+	return g, nil
+}
+
+// listen builds the surfaces over a sandbox and serves them.
+func (g *Gateway) listen(ctx context.Context, o Options, s *seams, box sandbox) error {
 	own := apply(s.clock, newScaledClock(wallClock{}, o.ClockScale))
 	g.table = newTable(box, o, s, g.books, own)
 	handler, err := g.routes(o, s, own)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", o.Listen, err)
+		return fmt.Errorf("listen on %s: %w", o.Listen, err)
 	}
 	g.url = "http://" + listener.Addr().String() + o.Prefix
 	if o.TLS {
 		if listener, err = g.secure(listener, o); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	g.server = newServer(o, g.counted(handler))
@@ -83,7 +94,7 @@ func start(ctx context.Context, o Options, box sandbox) (*Gateway, error) {
 	g.mu.Lock()
 	g.unhook = context.AfterFunc(ctx, func() { _ = g.Close() })
 	g.mu.Unlock()
-	return g, nil
+	return nil
 }
 
 // secure puts TLS in front.
@@ -211,6 +222,7 @@ func (g *Gateway) Close() error {
 		g.table.close()
 		g.handlers.Wait()
 		<-g.served
+		g.closeErr = errors.Join(g.closeErr, g.remove())
 	})
 	return g.closeErr
 }

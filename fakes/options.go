@@ -33,6 +33,10 @@ type Options struct {
 	// this process and without access to the machine, or ProcessesOS, as real
 	// processes with the rights of this one. The latter needs a Token.
 	Processes string
+	// Home is the home directory of every user where processes are real. "" is a fresh
+	// directory, which Close removes: a login shell there reads no profile of the
+	// user whose machine this is, and leaves nothing behind.
+	Home string
 	// HTTP are the versions that are served: 1.1 and 2. Empty is both.
 	HTTP []string
 	// Protocols are the RPC protocols that are served: connect, grpc and
@@ -79,6 +83,9 @@ func (o *Options) complete() error {
 	}
 	if o.Processes == ProcessesOS && o.Token == "" {
 		return errors.New("processes os: whoever reaches the gateway could run anything on this machine: give it a token")
+	}
+	if o.Home != "" && o.Processes != ProcessesOS {
+		return fmt.Errorf("home %q: virtual processes have one of their own: it is for processes os", o.Home)
 	}
 	if err := knownWords("HTTP version", o.HTTP, "1.1", "2"); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package fakes
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 func TestOptionsThatCannotBeServedAreRefused(t *testing.T) {
 	for name, o := range map[string]Options{
 		"processes": {Processes: "docker"}, "token": {Processes: ProcessesOS}, "HTTP version": {HTTP: []string{"3"}},
-		"protocol": {Protocols: []string{"soap"}}, "prefix": {Prefix: "no-slash"}, "like": {Like: "nobody"},
+		"protocol": {Protocols: []string{"soap"}}, "prefix": {Prefix: "no-slash"}, "home": {Home: "/"}, "no-such-home": {Processes: ProcessesOS, Token: "x", Home: "/no-such-home"}, "like": {Like: "nobody"},
 	} {
 		if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -48,6 +50,29 @@ func TestAGatewayCanServeLessThanEverything(t *testing.T) {
 	old := startGateway(t, Options{HTTP: []string{"1.1"}})
 	if _, err := httpClient(t, old, "h2c").Get(old.URL() + "/health"); err == nil {
 		t.Error("HTTP/2 is served")
+	}
+}
+
+func TestRealProcessesHaveAHomeOfTheirOwn(t *testing.T) {
+	t.Setenv("HOME", "/the/developer's")
+	given := t.TempDir()
+	for _, o := range []Options{{}, {Home: given}} {
+		o.Processes, o.Token = ProcessesOS, "secret"
+		g := startGateway(t, o)
+		req := sh("echo $HOME; touch ~/left")
+		req.Header().Set("X-Access-Token", "secret")
+		out, _, _, err := begin(t, client(t, g), req).rest()
+		home := strings.TrimSpace(out)
+		if err != nil || o.Home != "" && home != o.Home || !strings.HasPrefix(home, os.TempDir()) {
+			t.Errorf("home %q, %v", home, err)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		_, err = os.Stat(filepath.Join(home, "left"))
+		if kept := err == nil; kept != (o.Home != "") {
+			t.Errorf("what was written to %q: %v", home, err)
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package fakes
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 
 	"assay/fakes/osproc"
@@ -63,12 +66,24 @@ func (s osSandbox) Start(spec virtual.Spec) (sandboxProcess, error) {
 	return p, nil
 }
 
-// newSandbox makes the sandbox that the options ask for.
-func newSandbox(o Options, s *seams) sandbox {
-	if o.Processes == ProcessesOS {
-		return osSandbox{osproc.New(osproc.Options{})}
+// newSandbox makes the sandbox that the options ask for; remove takes away what
+// was made for it, once all its processes have ended.
+func newSandbox(o Options, s *seams) (box sandbox, remove func() error, err error) {
+	keep := func() error { return nil }
+	if o.Processes != ProcessesOS {
+		return virtualSandbox{virtual.New(virtual.Options{FirstPID: s.pids})}, keep, nil
 	}
-	return virtualSandbox{virtual.New(virtual.Options{FirstPID: s.pids})}
+	home, remove := o.Home, keep
+	if home == "" {
+		home, err = os.MkdirTemp("", "assay-home-")
+		remove = func() error { return os.RemoveAll(home) }
+	} else if home, err = filepath.Abs(home); err == nil {
+		_, err = os.ReadDir(home)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the home of the processes: %w", err)
+	}
+	return osSandbox{osproc.New(osproc.Options{Home: home})}, remove, nil
 }
 
 // spawnReason is the text of a failure before there was a process; ok is false

@@ -17,6 +17,7 @@ import (
 type serveFlags struct {
 	listen, metricsPrefix, wrap, tokenFile string
 	processes, like, caOut, prefix, shell  string
+	home                                   string
 	faults, variants, http, protocols      []string
 	tls                                    bool
 	clockScale                             float64
@@ -59,6 +60,7 @@ run in a virtual shell inside this process and have no access to the machine;
 	fs.StringSliceVar(&f.faults, "fault", nil, "break it: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
 	fs.StringSliceVar(&f.variants, "variant", nil, "vary it: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
 	fs.StringVar(&f.processes, "processes", fakes.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
+	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
 	fs.StringVar(&f.like, "like", "", "answer as a gateway that exists, deviations included: "+ids(fakes.Likes(), func(l fakes.Like) string { return l.ID }))
 	fs.BoolVar(&f.tls, "tls", false, "serve https with a self-made certificate")
 	fs.StringVar(&f.caOut, "ca-out", "", "write the authority of that certificate to this file, for --cacert")
@@ -87,7 +89,7 @@ func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 	o := fakes.Options{
 		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
 		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Token: os.Getenv("ASSAY_TOKEN"), Log: logger(io),
-		Processes: f.processes, Like: f.like, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix,
+		Processes: f.processes, Like: f.like, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
 		Shell: strings.Fields(f.shell),
 	}
 	if f.caOut != "" && !f.tls {
