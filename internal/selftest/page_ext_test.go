@@ -1,0 +1,82 @@
+package selftest_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"assay/fakes"
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/suites"
+)
+
+// A site that has one HTML page, with status 200, for all that it does not know: no procedure is
+// found under another path there, and where one is, the page does not hide it.
+func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		faults []string
+		want   bundle.Conclusion
+	}{
+		"paths are exact":         {nil, bundle.Pass},
+		"paths are of any case":   {[]string{"path-any-case"}, bundle.Fail},
+		"there is nothing behind": {nil, bundle.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, err := fakes.Start(t.Context(), fakes.Options{Faults: tc.faults})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = g.Close() })
+			site := httptest.NewServer(withPage(t, g.URL(), name == "there is nothing behind"))
+			t.Cleanup(site.Close)
+			out, err := suites.Run(t.Context(), suites.Options{
+				Target: target.Options{URL: site.URL}, Select: "connect.route.path", Seed: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]bundle.Conclusion{}
+			for _, v := range out.Verdicts {
+				got[v.Rule] = v.Conclusion
+			}
+			if c := got["connect.route.case-sensitive"]; c != tc.want {
+				t.Errorf("the rule is %s, want %s", c, tc.want)
+			}
+		})
+	}
+}
+
+// withPage puts a page in the place of every 404 of the server at base; of List too when that
+// is to be missing.
+func withPage(t *testing.T, base string, noList bool) http.Handler {
+	t.Helper()
+	to, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = "<!doctype html>\n<title>Sandbox</title>\n"
+	return &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		FlushInterval: -1,
+		ModifyResponse: func(r *http.Response) error {
+			scripted := strings.Contains(r.Request.UserAgent(), "connect.route.path")
+			missing := noList && scripted && r.Request.URL.Path == "/process.Process/List"
+			if r.StatusCode != http.StatusNotFound && !missing {
+				return nil
+			}
+			_, err := io.Copy(io.Discard, r.Body)
+			if err == nil {
+				err = r.Body.Close()
+			}
+			r.StatusCode, r.Body, r.ContentLength = http.StatusOK, io.NopCloser(strings.NewReader(page)), int64(len(page))
+			r.Header = http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+			return err
+		},
+	}
+}
