@@ -109,7 +109,8 @@ func (d *statusDecoder) code(at int, text string) int {
 
 // message removes the percent-encoding. A part that is not well-formed stays as
 // it is, as the specification asks of readers. Lower-case digits are legal, as
-// letters in ABNF have no case.
+// letters in ABNF have no case. So is every byte that is encoded: the text is UTF-8 by
+// convention only, and each byte that is none becomes U+FFFD.
 func (d *statusDecoder) message(at int, text string) string {
 	out := make([]byte, 0, len(text))
 	why := ""
@@ -126,13 +127,11 @@ func (d *statusDecoder) message(at int, text string) string {
 		}
 		out = append(out, c)
 	}
-	if why == "" && !utf8.Valid(out) {
-		why = "it is not UTF-8 once decoded"
-	}
 	if why != "" {
 		d.violate(GRPCMessageEncoding, at, "grpc-message %.64q: %s", text, why)
+		return string(out)
 	}
-	return string(out)
+	return string([]rune(string(out)))
 }
 
 // base64 reads a binary value: standard base64, unpadded; padding is accepted.
