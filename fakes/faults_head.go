@@ -50,6 +50,20 @@ func headFaults() []faultDecorator {
 			return status
 		})},
 		{Fault{
+			ID:     "error-trailers-unprefixed",
+			Title:  "Trailing metadata of a unary error stands among the headers without its prefix",
+			Breaks: []string{"connect.metadata.trailers-on-error"},
+			Source: "connect-go, whose clients look for it there",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			for name, values := range h {
+				if plain, ok := strings.CutPrefix(name, "Trailer-"); ok && isUnaryError(h, status) {
+					delete(h, name)
+					h[plain] = values
+				}
+			}
+			return status
+		})},
+		{Fault{
 			ID:     "encoding-not-negotiated",
 			Title:  "A gzip request is answered in gzip, and gzip is chosen wherever it is listed",
 			Breaks: []string{"connect.compression.unary-accepted", "connect.compression.preference"},
