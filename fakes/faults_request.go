@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"assay/internal/envd/process/processconnect"
 	"assay/internal/wire"
 )
 
@@ -75,6 +76,16 @@ func requestFaults() []faultDecorator {
 			}
 		})},
 		{Fault{
+			ID:     "request-collected",
+			Title:  "A stream of input is applied when the whole request is there",
+			Breaks: []string{"process.stream-input.as-it-arrives"},
+			Source: "AgentENV/cube-gateway and proxies that buffer requests before they pass them on",
+		}, onRequest(func(r *http.Request) {
+			if r.URL.Path == processconnect.ProcessStreamInputProcedure {
+				r.Body = io.NopCloser(&collected{from: r.Body})
+			}
+		})},
+		{Fault{
 			ID:     "bad-base64-as-empty",
 			Title:  "Input that is not base64 is taken for no input",
 			Breaks: []string{"connect.unary.bytes-are-base64"},
@@ -121,6 +132,23 @@ func ignoreCase(r *http.Request) {
 			r.URL.Path = path
 		}
 	}
+}
+
+// collected has nothing before it has everything.
+type collected struct {
+	from  io.Reader
+	whole *bytes.Reader
+}
+
+func (c *collected) Read(p []byte) (int, error) {
+	if c.whole == nil {
+		all, err := io.ReadAll(io.LimitReader(c.from, maxMessage))
+		if err != nil {
+			return 0, err
+		}
+		c.whole = bytes.NewReader(all)
+	}
+	return c.whole.Read(p)
 }
 
 // firstMessage ends a body after its first envelope.
