@@ -100,7 +100,7 @@ type h2Cutter struct {
 
 // cut adds p and returns the frames that are whole, changed.
 func (c *h2Cutter) cut(p []byte, change func(h2Frame, func(h2Frame))) []byte {
-	if c.foreign {
+	if c.foreign || len(p) == 0 {
 		return p
 	}
 	c.held = append(c.held, p...)
