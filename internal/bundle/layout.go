@@ -3,40 +3,73 @@ package bundle
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
+
+// ManifestFile is the file that makes a bundle complete: a Manifest, written last.
+const ManifestFile = "manifest.json"
 
 // The files of a bundle directory.
 const (
 	runFile          = "run.json"           // a Run; written first, rewritten last
+	eventsFile       = "events.jsonl"       // one RunEvent a line, appended
 	observationsFile = "observations.jsonl" // one Observation a line, appended
+	reproducersFile  = "reproducers.jsonl"  // one Reproducer a line, appended
 	verdictsFile     = "verdicts.json"      // []Verdict, at the end
 	resultFile       = "result.json"        // a Report, at the end
 	scriptsDir       = "scripts"            // ID.yaml, the scripts that ran
 	scriptExt        = ".yaml"
 	tempPrefix       = ".assay-" // a file that is being written
+
+	loadFile   = "load.json"    // of a load run: its report
+	hlogFile   = "latency.hlog" // of a load run: a histogram per metric and interval
+	metricsDir = "metrics"      // of a load run: NAME.txt, every scrape
+	metricsExt = ".txt"
 )
+
+// documents are the files beside the manifest and the folders.
+var documents = []string{runFile, eventsFile, observationsFile, reproducersFile, verdictsFile, resultFile, loadFile, hlogFile}
+
+// folders are the folders of a bundle.
+var folders = []string{scriptsDir, metricsDir}
 
 // The limits of what is read back. A bundle may come from anybody, so none of
 // its files decides how much memory is taken.
 const (
-	maxLine         = 256 << 20 // one observation
-	maxObjects      = 8 << 20   // JSON objects in one observation: 200 iterations of 2,048 chunks on ten connections
-	maxObservations = 2 << 30   // all of them
-	maxDocument     = 64 << 20  // run.json, verdicts.json, result.json
+	maxLine         = 64 << 20  // one line
+	maxObservations = 256 << 20 // all of them
+	maxObjects      = 4 << 20   // JSON objects, and nulls that could stand for them, in all observations: ten times those of the whole catalogue
+	maxDocument     = 32 << 20  // run.json, verdicts.json, result.json, manifest.json
+	maxLog          = 32 << 20  // events.jsonl, reproducers.jsonl
 	maxScript       = 4 << 20   // one script
 	maxScripts      = 64 << 20  // all scripts together
 	maxScriptID     = 200
+	maxFiles        = 20_000 // in one folder
 )
 
-var scriptID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// isOurs reports whether a bundle may have a file of that name.
+func isOurs(name string) bool {
+	folder, base, inside := strings.Cut(name, "/")
+	switch {
+	case !inside:
+		return name == ManifestFile || slices.Contains(documents, name)
+	case !fileName.MatchString(base) || strings.Contains(base, "..") || len(base) > maxScriptID+len(scriptExt):
+		return false
+	case folder == scriptsDir:
+		return strings.HasSuffix(base, scriptExt)
+	}
+	return folder == metricsDir && strings.HasSuffix(base, metricsExt)
+}
 
 // checkScriptID refuses what could name a file elsewhere.
 func checkScriptID(id string) error {
 	switch {
 	case len(id) > maxScriptID:
 		return fmt.Errorf("scenario id %.40q… is %d bytes long, at most %d can be a file name", id, len(id), maxScriptID)
-	case !scriptID.MatchString(id) || strings.Contains(id, ".."):
+	case !fileName.MatchString(id) || strings.Contains(id, ".."):
 		return fmt.Errorf("scenario id %q cannot be a file name: it must be letters, digits, '.', '-' and '_', begin with a letter or digit, and hold no '..'", id)
 	}
 	return nil
@@ -50,7 +83,16 @@ func checkSchema(got, want string) error {
 	name, version, _ := strings.Cut(want, "/")
 	gotName, gotVersion, _ := strings.Cut(got, "/")
 	if gotName != name {
-		return fmt.Errorf("schema is %q, want %q: this is not a file of an Assay bundle", got, want)
+		return fmt.Errorf("schema is %q, want %q: this is not a file of an Assay bundle", clip(got), want)
 	}
-	return fmt.Errorf("schema is %q, and this version of assay reads %s only: use the version of assay that wrote %s", got, version, gotVersion)
+	return fmt.Errorf("schema is %q, and this version of assay reads %s only: use the version of assay that wrote %s", clip(got), version, clip(gotVersion))
+}
+
+// clip keeps a text of unknown origin short in a message.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// lineReader reads the observations of a stream, one JSON value a line.
+// lineReader reads a file of lines, one JSON value each.
 type lineReader struct {
 	name  string // for messages
 	in    io.Reader
@@ -17,33 +17,69 @@ type lineReader struct {
 
 	// cut says what was left out at the end, "" when nothing was.
 	cut string
+	// objects is how many of them were read, to bound what they take in memory.
+	objects int
 }
 
-// all reads to the end. A last line without a newline that is not complete is
-// left out and said in cut; any other line that is not one valid observation is
-// an error.
-func (l *lineReader) all() ([]*Observation, error) {
-	var obs []*Observation
+// each gives every line to take. A last line without a newline that is not
+// complete is left out and said in cut; any other that take refuses is an error.
+func (l *lineReader) each(take func(line []byte) error) error {
 	in := bufio.NewReaderSize(l.in, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(in, l.limit)
 		whole := err == nil
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s:%d: %w", l.name, n, err)
+			return fmt.Errorf("%s:%d: %w", l.name, n, err)
 		}
 		if !whole && len(line) == 0 {
-			return obs, nil
+			return nil
 		}
-		o, err := decodeObservation(line)
+		if err := l.count(line); err != nil {
+			return fmt.Errorf("%s:%d: %w", l.name, n, err)
+		}
+		err = take(line)
 		if err != nil && !whole && !json.Valid(line) {
-			l.cut = fmt.Sprintf("line %d of the observations was cut after %d bytes and is left out", n, len(line))
-			return obs, nil
+			l.cut = fmt.Sprintf("line %d was cut after %d bytes and is left out", n, len(line))
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", l.name, n, err)
+			return fmt.Errorf("%s:%d: %w", l.name, n, err)
 		}
-		obs = append(obs, o)
+		if !whole {
+			return nil
+		}
 	}
+}
+
+// all reads the observations.
+func (l *lineReader) all() ([]*Observation, error) {
+	var obs []*Observation
+	err := l.each(func(line []byte) error {
+		o, err := decodeObservation(line)
+		if err == nil {
+			obs = append(obs, o)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return obs, nil
+}
+
+// count bounds what the values of all lines take in memory: an empty object, and
+// a null in place of one, is a few bytes of text and some hundred in memory.
+func (l *lineReader) count(line []byte) error {
+	l.objects += weight(line)
+	if l.objects > maxObjects {
+		return fmt.Errorf("the file holds more than %d JSON objects, which no bundle does", maxObjects)
+	}
+	return nil
+}
+
+// weight is how many objects a JSON text makes at most.
+func weight(text []byte) int {
+	return bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("null"))
 }
 
 // readLine returns the next line without its newline; io.EOF when it had none.
@@ -52,7 +88,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(line)+len(part) > limit {
-			return nil, fmt.Errorf("the line is longer than %d bytes, which no observation is", limit)
+			return nil, fmt.Errorf("the line is longer than %d bytes, which none is", limit)
 		}
 		line = append(line, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -64,24 +100,27 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 
 // decodeObservation decodes and checks one line.
 func decodeObservation(line []byte) (*Observation, error) {
-	if n := bytes.Count(line, []byte("{")); n > maxObjects {
-		return nil, fmt.Errorf("the line holds %d JSON objects, at most %d are read", n, maxObjects)
-	}
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, fmt.Errorf("not an observation: %w", err)
-	}
-	if err := checkSchema(head.Schema, ObservationSchema); err != nil {
-		return nil, err
-	}
 	o := &Observation{}
-	if err := json.Unmarshal(line, o); err != nil {
+	if err := decodeLine(line, o, ObservationSchema); err != nil {
 		return nil, fmt.Errorf("not an observation: %w", err)
 	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	return o, nil
+}
+
+// decodeLine decodes a line into v, after a look at its schema: a newer version
+// may have fields of other types.
+func decodeLine(line []byte, v any, schema string) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return err
+	}
+	if err := checkSchema(head.Schema, schema); err != nil {
+		return err
+	}
+	return json.Unmarshal(line, v)
 }

@@ -23,7 +23,8 @@ func TestALineOverTheLimitIsRefusedWithoutReadingOn(t *testing.T) {
 
 func TestALineOfTooManyObjectsIsRefused(t *testing.T) {
 	line := append([]byte(`{"schema":"assay.observation/v1","iterations":[`), bytes.Repeat([]byte("{},"), maxObjects)...)
-	if _, err := decodeObservation(line); err == nil || !strings.Contains(err.Error(), "JSON objects") {
+	l := lineReader{name: "f", in: bytes.NewReader(line), limit: maxLine}
+	if _, err := l.all(); err == nil || !strings.Contains(err.Error(), "JSON objects") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -50,6 +50,8 @@ type Observation struct {
 
 	// Skip is set when the scenario was not run at all; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`
+	// Omitted is set when what was seen was not kept; everything below but Defect is empty then.
+	Omitted *Omission `json:"omitted,omitempty"`
 	// Interrupted is set when the run was cut short (Ctrl-C, run budget); what is here is partial.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Defect is an error of Assay's own (never the target's).

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 )
@@ -15,7 +14,7 @@ import (
 // directory is known as a bundle at any moment. Files that a bundle does not
 // have (reports that somebody put there) stay.
 func clearOlder(root *os.Root, dir string) error {
-	entries, err := fs.ReadDir(root.FS(), ".")
+	entries, err := entriesOf(root, ".")
 	if err != nil {
 		return fmt.Errorf("bundle directory %s: %w", dir, err)
 	}
@@ -32,7 +31,7 @@ func clearOlder(root *os.Root, dir string) error {
 	if why := notABundle(root); why != "" {
 		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it holds %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
 	}
-	for _, name := range []string{resultFile, verdictsFile, observationsFile} {
+	for _, name := range []string{ManifestFile, resultFile, verdictsFile, observationsFile, reproducersFile, eventsFile} {
 		if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("older bundle in %s: %w", dir, err)
 		}
@@ -41,7 +40,7 @@ func clearOlder(root *os.Root, dir string) error {
 }
 
 func clearScripts(root *os.Root, dir string) error {
-	entries, err := fs.ReadDir(root.FS(), scriptsDir)
+	entries, err := entriesOf(root, scriptsDir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -61,7 +60,7 @@ func clearScripts(root *os.Root, dir string) error {
 
 // notABundle says why run.json does not make the directory a bundle, "" when it does.
 func notABundle(root *os.Root) string {
-	f, err := root.Open(runFile)
+	f, err := openRegular(root, runFile)
 	if err != nil {
 		return "it has no " + runFile
 	}

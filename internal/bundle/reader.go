@@ -15,22 +15,29 @@ import (
 
 // Bundle is a bundle that was read back.
 type Bundle struct {
-	Dir          string
+	Dir string
+	// Manifest is nil when the bundle has none: see Unfinished.
+	Manifest     *Manifest
 	Run          *Run
+	Events       []RunEvent
 	Observations []*Observation
+	Reproducers  []Reproducer
 	Scripts      map[string][]byte // by scenario id
 	Report       *Report           // nil when the run was cut short
 	Verdicts     []Verdict
-	// Partial says in words what is missing or was cut.
+	// Unfinished is set when there is no manifest: the run was killed, its disk was
+	// full, or it is still under way. What it left can be judged, and never passes.
+	Unfinished bool
+	// Partial says in words what is missing, was cut, or is not what was sealed.
 	Partial []string
 }
 
-// Open reads a bundle. A last line of observations.jsonl that was cut, and
-// files that a run which was cut short does not leave, are tolerated and said in
-// Partial. Everything else is strict: what is not valid is an error that names
-// the file and line. Files over a limit are refused before they are read into
-// memory, and links that lead out of the directory are not followed. Fields that
-// this version does not know are left out.
+// Open reads a bundle of `assay conform`. A last line that was cut, and files that
+// a run which was cut short does not leave, are tolerated and said in Partial, and
+// so is a file that was changed after the bundle was sealed. Everything else is
+// strict: what is not valid is an error that names the file and line. Files over
+// a limit are refused before they are read into memory, and links are not
+// followed. Fields that this version does not know are left out.
 func Open(dir string) (*Bundle, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -38,13 +45,10 @@ func Open(dir string) (*Bundle, error) {
 	}
 	defer func() { _ = root.Close() }()
 	r := reader{root: root, b: &Bundle{Dir: dir, Scripts: map[string][]byte{}}}
-	for _, read := range []func() error{r.run, r.observations, r.scripts, r.verdicts, r.result} {
+	for _, read := range []func() error{r.manifest, r.run, r.events, r.observations, r.reproducers, r.scripts, r.verdicts, r.result, r.compare, r.sealed} {
 		if err := read(); err != nil {
 			return nil, err
 		}
-	}
-	if err := r.compare(); err != nil {
-		return nil, err
 	}
 	return r.b, nil
 }
@@ -54,9 +58,29 @@ type reader struct {
 	b    *Bundle
 }
 
+// manifest reads the manifest first: it tells the version of all the rest.
+func (r *reader) manifest() error {
+	m := &Manifest{}
+	err := r.document(ManifestFile, m, ManifestSchema)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.b.Unfinished = true
+		return nil
+	case err != nil:
+		return err
+	case m.Kind != KindConform:
+		return fmt.Errorf("%s is the bundle of a run of kind %q, and this needs one of kind %q", r.b.Dir, clip(string(m.Kind)), KindConform)
+	}
+	r.b.Manifest = m
+	if note := Note(m.Omitted, m.Limit); note != "" {
+		r.partial(note)
+	}
+	return nil
+}
+
 func (r *reader) run() error {
 	run := &Run{}
-	err := r.document(runFile, run, func() string { return run.Schema }, RunSchema)
+	err := r.document(runFile, run, RunSchema)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a bundle: it has no %s; name the directory that was given to --out", r.b.Dir, runFile)
 	}
@@ -64,43 +88,100 @@ func (r *reader) run() error {
 		return err
 	}
 	r.b.Run = run
-	if run.Ended.IsZero() {
-		r.partial("the run has no end: it was cut short")
-	} else if run.Interrupted {
+	switch {
+	case r.b.Unfinished:
+		r.partial("the run is unfinished: it has no " + ManifestFile + ", so it was killed or could not be written, or is still under way")
+	case run.Interrupted:
 		r.partial("the run was interrupted")
 	}
 	return nil
 }
 
+func (r *reader) events() error {
+	return r.log(eventsFile, func(line []byte) error {
+		var e RunEvent
+		if err := decodeLine(line, &e, EventSchema); err != nil {
+			return fmt.Errorf("not an event: %w", err)
+		}
+		r.b.Events = append(r.b.Events, e)
+		return nil
+	})
+}
+
+func (r *reader) reproducers() error {
+	return r.log(reproducersFile, func(line []byte) error {
+		var p Reproducer
+		if err := decodeLine(line, &p, ReproducerSchema); err != nil {
+			return fmt.Errorf("not a reproducer: %w", err)
+		}
+		r.b.Reproducers = append(r.b.Reproducers, p)
+		return nil
+	})
+}
+
+// log reads a file of small lines; one that is missing is empty.
+func (r *reader) log(name string, take func(line []byte) error) error {
+	l, err := r.lines(name, maxLog)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.file.Close() }()
+	if err := l.each(take); err != nil {
+		return err
+	}
+	if l.cut != "" {
+		r.partial(name + ": " + l.cut)
+	}
+	return nil
+}
+
+// openLines is a file of lines that is open.
+type openLines struct {
+	lineReader
+	file *os.File
+}
+
+// lines opens a file of lines of at most that many bytes.
+func (r *reader) lines(name string, limit int64) (*openLines, error) {
+	f, err := openRegular(r.root, name)
+	if err != nil {
+		return nil, r.failed(name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > limit {
+		err = tooLong(info.Size(), limit)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, r.failed(name, err)
+	}
+	return &openLines{lineReader{name: r.path(name), in: f, limit: maxLine}, f}, nil
+}
+
 func (r *reader) observations() error {
-	f, err := r.root.Open(observationsFile)
+	l, err := r.lines(observationsFile, maxObservations)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.partial(observationsFile + " is missing")
 		return nil
 	}
 	if err != nil {
-		return r.failed(observationsFile, err)
+		return err
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return r.failed(observationsFile, err)
-	}
-	if info.Size() > maxObservations {
-		return r.failed(observationsFile, tooLong(info.Size(), maxObservations))
-	}
-	l := lineReader{name: r.path(observationsFile), in: f, limit: maxLine}
+	defer func() { _ = l.file.Close() }()
 	if r.b.Observations, err = l.all(); err != nil {
 		return err
 	}
 	if l.cut != "" {
-		r.partial(l.cut)
+		r.partial(observationsFile + ": " + l.cut)
 	}
 	return nil
 }
 
 func (r *reader) scripts() error {
-	entries, err := fs.ReadDir(r.root.FS(), scriptsDir)
+	entries, err := entriesOf(r.root, scriptsDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.partial("the scripts are missing")
 		return nil
@@ -129,7 +210,7 @@ func (r *reader) scripts() error {
 }
 
 func (r *reader) verdicts() error {
-	err := r.document(verdictsFile, &r.b.Verdicts, nil, "")
+	err := r.document(verdictsFile, &r.b.Verdicts, "")
 	if errors.Is(err, fs.ErrNotExist) {
 		r.partial(verdictsFile + " is missing: the run was cut short")
 		return nil
@@ -139,7 +220,7 @@ func (r *reader) verdicts() error {
 
 func (r *reader) result() error {
 	report := &Report{}
-	err := r.document(resultFile, report, func() string { return report.Schema }, ReportSchema)
+	err := r.document(resultFile, report, ReportSchema)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.partial(resultFile + " is missing: the run was cut short")
 		return nil
@@ -181,6 +262,7 @@ func (r *reader) compare() error {
 	if r.b.Report == nil {
 		return nil
 	}
+	r.b.Report.Attach(r.b.Reproducers)
 	n := 0
 	for _, s := range r.b.Report.Scenarios {
 		if !seen[key{s.ID, s.Axes}] {
@@ -193,19 +275,39 @@ func (r *reader) compare() error {
 	return nil
 }
 
-// document reads a JSON file into v; schema, when not nil, is read afterwards and compared.
-func (r *reader) document(name string, v any, schema func() string, want string) error {
+// sealed holds the files against the digests of the manifest.
+func (r *reader) sealed() error {
+	if r.b.Manifest == nil {
+		return nil
+	}
+	problems, err := integrity(r.root, r.b.Manifest)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		if p.Kind != ProblemStranger {
+			r.partial(p.Message)
+		}
+	}
+	return nil
+}
+
+// document reads a JSON file into v. Its schema, when it is to have one, is
+// compared first: a newer version may have fields of other types.
+func (r *reader) document(name string, v any, schema string) error {
 	text, err := r.file(name, maxDocument)
 	if err != nil {
 		return err
 	}
-	if schema != nil {
-		// The version is looked at first: a newer one may have fields of other types.
+	if n := weight(text); n > maxObjects/4 {
+		return r.failed(name, fmt.Errorf("it holds %d JSON objects, at most %d are read", n, maxObjects/4))
+	}
+	if schema != "" {
 		var head struct {
 			Schema string `json:"schema"`
 		}
 		if json.Unmarshal(text, &head) == nil {
-			if err := checkSchema(head.Schema, want); err != nil {
+			if err := checkSchema(head.Schema, schema); err != nil {
 				return r.failed(name, err)
 			}
 		}
@@ -217,7 +319,7 @@ func (r *reader) document(name string, v any, schema func() string, want string)
 }
 
 func (r *reader) file(name string, limit int64) ([]byte, error) {
-	f, err := r.root.Open(name)
+	f, err := openRegular(r.root, name)
 	if err != nil {
 		return nil, r.failed(name, err)
 	}

@@ -28,6 +28,9 @@ type Report struct {
 	Scenarios   []ScenarioResult   `json:"scenarios"`
 	// RunRules are the verdicts that belong to no scenario.
 	RunRules []RuleVerdict `json:"run_rules,omitempty"`
+	// Notes say, for people, what the report does not rest on: evidence that was not
+	// kept, shards that were put together.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // RuleResult is a rule over all scenarios.
@@ -48,6 +51,8 @@ type ScenarioResult struct {
 	DurationMS int64         `json:"duration_ms"`
 	// Replay is the command that shows it again.
 	Replay string `json:"replay"`
+	// Reproducers show its failures again without Assay, and say whether they did.
+	Reproducers []Reproducer `json:"reproducers,omitempty"`
 }
 
 // RuleVerdict is a rule on one scenario.

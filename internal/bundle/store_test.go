@@ -83,8 +83,17 @@ func TestABundleReadsBackAsItWasWritten(t *testing.T) {
 		Report:   sampleReport(),
 		Verdicts: []Verdict{{Scenario: "a.b", Axes: sampleAxes, Rule: "x.y", Level: "must", Conclusion: Pass}},
 	}
+	manifest := b.Manifest
+	b.Manifest = nil
 	if d := cmp.Diff(want, b); d != "" {
 		t.Errorf("-wrote +read:\n%s", d)
+	}
+	names := []string{}
+	for _, f := range manifest.Files {
+		names = append(names, f.Name)
+	}
+	if d := cmp.Diff([]string{"events.jsonl", "observations.jsonl", "reproducers.jsonl", "result.json", "run.json", "scripts/a.b.yaml", "verdicts.json"}, names); d != "" {
+		t.Errorf("files of the manifest, -want +got:\n%s", d)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*")); len(left) > 0 {
 		t.Errorf("temporary files stayed: %v", left)
@@ -110,7 +119,7 @@ func TestARunThatWasKilledKeepsWhatItHad(t *testing.T) {
 		t.Errorf("%d observations, report %v; want 1 and none", len(b.Observations), b.Report)
 	}
 	said := strings.Join(b.Partial, "\n")
-	for _, part := range []string{"cut short", "line 2 of the observations was cut after 49 bytes", "result.json is missing", "verdicts.json is missing"} {
+	for _, part := range []string{"the run is unfinished", "observations.jsonl: line 2 was cut after 49 bytes", "result.json is missing", "verdicts.json is missing"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("Partial does not say %q:\n%s", part, said)
 		}
@@ -238,12 +247,12 @@ func TestAFailedWriteIsReturnedOnceWithItsPath(t *testing.T) {
 	w, err := Create(dir, sampleRun())
 	must(t, err)
 	must(t, w.Observation(sampleObservation("a.b")))
-	whole := w.lines
+	whole := w.lines[observationsFile].file
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no /dev/full here")
 	}
-	w.lines = full
+	w.lines[observationsFile].file = full
 	err = w.Observation(sampleObservation("c.d"))
 	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, observationsFile)) {
 		t.Fatalf("error %v, want one that names the file", err)
@@ -255,7 +264,7 @@ func TestAFailedWriteIsReturnedOnceWithItsPath(t *testing.T) {
 		t.Error("Err has forgotten it")
 	}
 	_ = full.Close()
-	w.lines = whole
+	w.lines[observationsFile].file = whole
 	run := sampleRun()
 	run.Ended = run.Started
 	report := sampleReport()

@@ -1,31 +1,32 @@
 package bundle
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
 )
 
-// Writer writes a bundle directory: run.json at once, each observation as one
-// line of observations.jsonl in one write (so that a killed run loses at most
-// its last line), scripts/ID.yaml, and at the end verdicts.json and result.json.
+// Writer writes a bundle directory: run.json at once, each event, observation and
+// reproducer as one line in one write (so that a killed run loses at most its last
+// line), scripts/ID.yaml, at the end verdicts.json and result.json, and last the
+// manifest.
 //
 // A nil Writer, and one of directory "", keeps nothing and never fails. All
-// methods are safe for concurrent use. After the first failed write of an
-// observation (a full disk) that error has been returned once; later
-// observations are dropped, and Err keeps the error.
+// methods are safe for concurrent use. After the first failed write to a file (a
+// full disk) that error has been returned once; what would follow in that file is
+// dropped, Err keeps the error, and the bundle is never sealed.
 type Writer struct {
 	dir string
 
 	mu      sync.Mutex
 	root    *os.Root // nil: nothing is kept, or closed
-	lines   *os.File
+	lines   map[string]*lineFile
 	scripts map[string]string
+	limit   int64
+	used    int64 // by scripts and lines
+	omitted []OmittedObservation
 	err     error
 	closed  bool
 }
@@ -48,7 +49,7 @@ func Create(dir string, run *Run) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundle directory: %w", err)
 	}
-	w := &Writer{dir: dir, root: root, scripts: map[string]string{}}
+	w := &Writer{dir: dir, root: root, scripts: map[string]string{}, lines: map[string]*lineFile{}, limit: DefaultLimit}
 	if err := w.prepare(run); err != nil {
 		_ = w.Close()
 		return nil, err
@@ -66,11 +67,13 @@ func (w *Writer) prepare(run *Run) error {
 	if err := w.root.Mkdir(scriptsDir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return w.failed(scriptsDir, err)
 	}
-	f, err := w.root.OpenFile(observationsFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return w.failed(observationsFile, err)
+	for _, name := range []string{eventsFile, observationsFile, reproducersFile} {
+		l, err := newLines(w.root, name)
+		if err != nil {
+			return w.failed(name, err)
+		}
+		w.lines[name] = l
 	}
-	w.lines = f
 	return nil
 }
 
@@ -82,6 +85,28 @@ func withSchema(run *Run) *Run {
 	return &r
 }
 
+// Limit bounds the bundle to that many bytes instead of DefaultLimit. It is to be
+// called before the first observation. Scripts, verdicts and the result are never
+// dropped, so the bundle of a very small limit is larger than that.
+func (w *Writer) Limit(bytes int64) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = bytes
+}
+
+// Omitted are the observations that were not kept so far, and Note says it for people.
+func (w *Writer) Omitted() (omitted []OmittedObservation, note string) {
+	if w == nil {
+		return nil, ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append(omitted, w.omitted...), Note(w.omitted, w.limit)
+}
+
 // Dir is the directory, "" when nothing is kept.
 func (w *Writer) Dir() string {
 	if w == nil {
@@ -90,7 +115,7 @@ func (w *Writer) Dir() string {
 	return w.dir
 }
 
-// Err is the first error of writing an observation, or nil.
+// Err is the first error of writing a line, or nil.
 func (w *Writer) Err() error {
 	if w == nil {
 		return nil
@@ -124,15 +149,17 @@ func (w *Writer) Script(id string, text []byte) error {
 		return fmt.Errorf("script %s was stored before with another text", id)
 	}
 	name := scriptsDir + "/" + id + scriptExt
-	if err := w.replace(name, text); err != nil {
-		return err
+	if err := replaceFile(w.root, name, text); err != nil {
+		return w.failed(name, err)
 	}
 	w.scripts[id] = string(text)
+	w.used += int64(len(text))
 	return nil
 }
 
-// Observation appends one observation as one line. One that is too large to be
-// read back is refused; the others go on.
+// Observation appends one observation as one line. One that does not fit into
+// the limit of the bundle, or is too large to be read back, is replaced by one
+// that has its identity alone and says so; the others go on.
 func (w *Writer) Observation(o *Observation) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -141,30 +168,61 @@ func (w *Writer) Observation(o *Observation) error {
 	if err != nil {
 		return fmt.Errorf("observation of %s: %w", o.Scenario, err)
 	}
-	if len(line) > maxLine {
-		return fmt.Errorf("observation of %s is %d bytes long, a bundle holds at most %d", o.Scenario, len(line), maxLine)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if why := w.unfit(int64(len(line))); why != "" {
+		n := int64(len(line))
+		if line, err = encode(o.without(n, why), ""); err != nil {
+			return fmt.Errorf("observation of %s: %w", o.Scenario, err)
+		}
+		w.omitted = append(w.omitted, OmittedObservation{Scenario: o.Scenario, Axes: o.Axes, Bytes: n})
+	}
+	return w.add(observationsFile, line)
+}
+
+// unfit says why an observation of n bytes is not kept, "" when it is.
+func (w *Writer) unfit(n int64) string {
+	switch {
+	case n > maxLine:
+		return fmt.Sprintf("an observation of %s is longer than can be read back (%s)", Megabytes(n), Megabytes(maxLine))
+	case w.used+n > w.limit/4*evidenceShare:
+		return fmt.Sprintf("the bundle was to stay within %s", Megabytes(w.limit))
+	}
+	return ""
+}
+
+// line appends v to a file of lines.
+func (w *Writer) line(name string, v any) error {
+	line, err := encode(v, "")
+	if err != nil {
+		return w.failed(name, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case w.closed:
-		return w.failed(observationsFile, os.ErrClosed)
-	case w.err != nil:
-		return nil
+	return w.add(name, line)
+}
+
+// add appends a line, with the lock held.
+func (w *Writer) add(name string, line []byte) error {
+	if w.closed {
+		return w.failed(name, os.ErrClosed)
 	}
-	if _, err := w.lines.Write(line); err != nil {
-		// Nothing is written behind it: a part of this line is at most the last
-		// line of the file, which the reader leaves out.
-		w.err = w.failed(observationsFile, err)
-		return w.err
+	w.used += int64(len(line))
+	if err := w.lines[name].add(line); err != nil {
+		err = w.failed(name, err)
+		if w.err == nil {
+			w.err = err
+		}
+		return err
 	}
 	return nil
 }
 
-// Finish writes the verdicts and the report, syncs everything and rewrites
-// run.json last: a run with an end has all its files. A nil report (the run was
-// cut short) is not written. All that can be written is, and the errors are
-// joined. The Writer is closed afterwards.
+// Finish writes the verdicts and the report, syncs everything, rewrites run.json
+// and seals the bundle with its manifest. A nil report (the run was cut short) is
+// not written. All that can be written is, and the errors are joined; after an
+// error, also one of before, the bundle has no manifest and counts as unfinished.
+// The Writer is closed afterwards.
 func (w *Writer) Finish(run *Run, verdicts []Verdict, report *Report) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -175,9 +233,12 @@ func (w *Writer) Finish(run *Run, verdicts []Verdict, report *Report) error {
 		return w.failed(runFile, os.ErrClosed)
 	}
 	var errs []error
-	if err := w.lines.Sync(); err != nil {
-		errs = append(errs, w.failed(observationsFile, err))
+	for name, l := range w.lines {
+		if err := l.finish(); err != nil {
+			errs = append(errs, w.failed(name, err))
+		}
 	}
+	w.lines = nil
 	if verdicts != nil || report != nil {
 		errs = append(errs, w.document(verdictsFile, append([]Verdict{}, verdicts...)))
 	}
@@ -187,11 +248,23 @@ func (w *Writer) Finish(run *Run, verdicts []Verdict, report *Report) error {
 	if run != nil {
 		errs = append(errs, w.document(runFile, withSchema(run)))
 	}
+	if errors.Join(errs...) == nil && w.err == nil && run != nil && report != nil {
+		errs = append(errs, Seal(w.root, w.manifest(run)))
+	}
 	errs = append(errs, w.close())
 	return errors.Join(errs...)
 }
 
-// Close gives up the files without an end: the bundle stays as it is, partial.
+// manifest is all that the manifest says of a run.
+func (w *Writer) manifest(run *Run) Manifest {
+	return Manifest{
+		Kind: KindConform, Tool: run.Tool, Run: run.ID, Started: run.Started, Ended: run.Ended,
+		Target: run.Target, Profile: run.Profile, Seed: run.Seed, Interrupted: run.Interrupted,
+		Limit: w.limit, Omitted: w.omitted,
+	}
+}
+
+// Close gives up the files without an end: the bundle stays as it is, unfinished.
 // It does nothing after Finish.
 func (w *Writer) Close() error {
 	if w == nil || w.dir == "" {
@@ -207,40 +280,20 @@ func (w *Writer) close() error {
 		return nil
 	}
 	w.closed = true
-	var err error
-	if w.lines != nil {
-		err = w.lines.Close()
+	var errs []error
+	for _, l := range w.lines {
+		errs = append(errs, l.file.Close())
 	}
-	return errors.Join(err, w.root.Close())
+	return errors.Join(append(errs, w.root.Close())...)
 }
 
 // document writes v as an indented JSON file, whole or not at all.
 func (w *Writer) document(name string, v any) error {
 	text, err := encode(v, "  ")
-	if err != nil {
-		return w.failed(name, err)
-	}
-	return w.replace(name, text)
-}
-
-// replace writes a file under another name, syncs it and renames it: a reader,
-// or a crash, sees the old file or the new one.
-func (w *Writer) replace(name string, text []byte) error {
-	temp := tempPrefix + filepath.Base(name)
-	f, err := w.root.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return w.failed(name, err)
-	}
-	_, err = io.Copy(f, bytes.NewReader(text))
 	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = w.root.Rename(temp, name)
+		err = replaceFile(w.root, name, text)
 	}
 	if err != nil {
-		_ = w.root.Remove(temp)
 		return w.failed(name, err)
 	}
 	return nil
@@ -248,16 +301,4 @@ func (w *Writer) replace(name string, text []byte) error {
 
 func (w *Writer) failed(name string, err error) error {
 	return fmt.Errorf("bundle file %s could not be written: %w", filepath.Join(w.dir, filepath.FromSlash(name)), err)
-}
-
-// encode is v as JSON with a newline, and with <, > and & as they are.
-func encode(v any, indent string) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

@@ -14,7 +14,8 @@ import (
 // partial one; what it holds is judged.
 //
 // What was planned and has no observation is not-run, and a run without an end
-// counts as interrupted: a bundle that lost something never passes.
+// counts as interrupted: a bundle that lost something never passes. What was seen and
+// not kept is inconclusive, for the rules that had a verdict then.
 //
 // An error names a script of the bundle that is missing or cannot be read.
 func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, error) {
@@ -25,25 +26,61 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 		judged.Profile = j.Profile.ID // it need not be the one of the run
 	}
 	lost := missing(b.Run, b.Observations)
-	judged.Interrupted = !b.Run.Complete() || len(lost) > 0
+	judged.Interrupted = b.Unfinished || !b.Run.Complete() || len(lost) > 0
 	all := InOrder(append(lost, b.Observations...))
 	for _, o := range all {
-		s, ok := parsed[o.Scenario]
-		if !ok {
-			text, kept := b.Scripts[o.Scenario]
-			if !kept {
-				return nil, nil, fmt.Errorf("%s: the script of %s is not in the bundle", b.Dir, o.Scenario)
-			}
-			var err error
-			if s, err = scenarios.Parse(o.Scenario+".yaml", text); err != nil {
-				return nil, nil, fmt.Errorf("%s: the script of %s: %w", b.Dir, o.Scenario, err)
-			}
-			parsed[o.Scenario] = s
+		s, err := j.scripted(b, o, parsed)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o.Omitted != nil {
+			verdicts = append(verdicts, j.omitted(s, o, b.Verdicts)...)
+			continue
 		}
 		verdicts = append(verdicts, j.Scenario(s, &judged, o)...)
 	}
-	verdicts = append(verdicts, j.Run(&judged, all)...)
-	return verdicts, Report(&judged, j.Rules, all, verdicts), nil
+	verdicts = append(verdicts, j.ofRun(&judged, all)...)
+	report := Report(&judged, j.Rules, all, verdicts)
+	report.Attach(b.Reproducers)
+	if b.Manifest != nil {
+		if note := bundle.Note(b.Manifest.Omitted, b.Manifest.Limit); note != "" {
+			report.Notes = append(report.Notes, note)
+		}
+	}
+	return verdicts, report, nil
+}
+
+// scripted is the script of an observation, parsed once. A run that was killed
+// before it had stored the script of what it had planned has that of the catalogue.
+func (j *Judge) scripted(b *bundle.Bundle, o *bundle.Observation, parsed map[string]*scenarios.Scenario) (*scenarios.Scenario, error) {
+	if s, ok := parsed[o.Scenario]; ok {
+		return s, nil
+	}
+	text, kept := b.Scripts[o.Scenario]
+	if !kept && b.Unfinished && o.Skip != nil {
+		return j.known(o.Scenario), nil
+	}
+	if !kept {
+		return nil, fmt.Errorf("%s: the script of %s is not in the bundle", b.Dir, o.Scenario)
+	}
+	s, err := scenarios.Parse(o.Scenario+".yaml", text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the script of %s: %w", b.Dir, o.Scenario, err)
+	}
+	parsed[o.Scenario] = s
+	return s, nil
+}
+
+// known is the scenario of the catalogue, or one without rules.
+func (j *Judge) known(id string) *scenarios.Scenario {
+	if j.Rules != nil {
+		for _, s := range j.Rules.Scenarios {
+			if s != nil && s.ID == id {
+				return s
+			}
+		}
+	}
+	return &scenarios.Scenario{ID: id}
 }
 
 // InOrder returns the observations by scenario and axes: the order of every

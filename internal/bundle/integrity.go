@@ -1,0 +1,76 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// integrity holds the files of root against a manifest: all that it lists are
+// there and are what was sealed, and there are no others.
+func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
+	problems := checkList(m)
+	listed := map[string]bool{ManifestFile: true}
+	for _, want := range m.Files {
+		listed[want.Name] = true
+		if !isOurs(want.Name) {
+			continue // said by checkList
+		}
+		got, err := digestOf(root, want.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: it was sealed with " + sized(want)})
+		case err != nil:
+			problems = append(problems, Problem{ProblemEdited, want.Name, want.Name + " cannot be read: " + err.Error()})
+		case got != want:
+			problems = append(problems, Problem{ProblemEdited, want.Name, fmt.Sprintf("%s was changed: it was sealed with %s, and has %s", want.Name, sized(want), sized(got))})
+		}
+	}
+	names, err := allFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !listed[name] {
+			problems = append(problems, Problem{ProblemStranger, name, fmt.Sprintf("%q is not of the bundle: the manifest does not list it", clip(name))})
+		}
+	}
+	return problems, nil
+}
+
+// sized is a digest in words.
+func sized(d FileDigest) string {
+	return fmt.Sprintf("%d bytes, SHA-256 %.12s…", d.Size, d.SHA256)
+}
+
+// checkList finds names in a manifest that no bundle has: those that lead
+// elsewhere, that stand there twice, or that some file systems take for one.
+func checkList(m *Manifest) []Problem {
+	var problems []Problem
+	seen := map[string]string{}
+	for _, f := range m.Files {
+		other, twice := seen[strings.ToLower(f.Name)]
+		seen[strings.ToLower(f.Name)] = f.Name
+		what := ""
+		switch {
+		case !isOurs(f.Name) || f.Name == ManifestFile:
+			what = fmt.Sprintf("the manifest lists %q, which is no file of a bundle; nothing was opened", clip(f.Name))
+		case twice && other == f.Name:
+			what = fmt.Sprintf("the manifest lists %q twice", clip(f.Name))
+		case twice:
+			what = fmt.Sprintf("the manifest lists %q and %q, which differ in case alone", clip(other), clip(f.Name))
+		case f.Size < 0 || len(f.SHA256) != 64:
+			what = fmt.Sprintf("the manifest has no size and digest of %q", clip(f.Name))
+		default:
+			continue
+		}
+		problems = append(problems, Problem{ProblemManifest, ManifestFile, what})
+	}
+	if !slices.ContainsFunc(m.Files, func(f FileDigest) bool { return f.Name == runFile || f.Name == loadFile }) {
+		problems = append(problems, Problem{ProblemManifest, ManifestFile, "the manifest lists neither " + runFile + " nor " + loadFile})
+	}
+	return problems
+}

@@ -1,0 +1,166 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// ManifestSchema names the version of a bundle: that of the manifest's JSON form,
+// and of everything that it lists.
+const ManifestSchema = "assay.manifest/v1"
+
+// BundleKind is what a bundle is the record of.
+type BundleKind string
+
+// The kinds.
+const (
+	KindConform BundleKind = "conform"
+	KindLoad    BundleKind = "load"
+)
+
+// Manifest is what a bundle says of itself. It is written last, whole or not at
+// all, so that a directory that has one is complete; a bundle without one is
+// that of a run that was killed, or is still under way.
+type Manifest struct {
+	Schema  string     `json:"schema"`
+	Kind    BundleKind `json:"kind"`
+	Tool    Tool       `json:"tool"`
+	Run     string     `json:"run,omitempty"` // its id
+	Started time.Time  `json:"started"`
+	Ended   time.Time  `json:"ended"`
+	Target  Target     `json:"target"`
+	Profile string     `json:"profile,omitempty"`
+	Seed    uint64     `json:"seed"`
+	// Interrupted is set when the run ended before it had done all that was planned.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Limit is how large the bundle was allowed to grow, in bytes; 0 is no limit.
+	Limit int64 `json:"limit,omitempty"`
+	// Omitted are the observations that were not kept to stay within the limit.
+	Omitted []OmittedObservation `json:"omitted,omitempty"`
+	// Files are all other files of the bundle, by name.
+	Files []FileDigest `json:"files"`
+}
+
+// FileDigest is one file as it was when the bundle was sealed.
+type FileDigest struct {
+	Name   string `json:"name"` // with / between folder and file
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"` // hex
+}
+
+// Seal digests every file of a bundle that is in root and writes the manifest
+// last; m says everything but Schema and Files. All other files must be written
+// and closed. Files that no bundle has (a report that somebody put there) are not
+// listed. `assay load` calls it at the end of its --out folder, and removes
+// ManifestFile before it replaces an older run.
+func Seal(root *os.Root, m Manifest) error {
+	m.Schema = ManifestSchema
+	names, err := ownFiles(root)
+	if err != nil {
+		return fmt.Errorf("sealing the bundle: %w", err)
+	}
+	m.Files = make([]FileDigest, 0, len(names))
+	for _, name := range names {
+		d, err := digestOf(root, name)
+		if err != nil {
+			return fmt.Errorf("sealing the bundle: %s: %w", name, err)
+		}
+		m.Files = append(m.Files, d)
+	}
+	text, err := encode(m, "  ")
+	if err != nil {
+		return fmt.Errorf("sealing the bundle: %w", err)
+	}
+	if err := replaceFile(root, ManifestFile, text); err != nil {
+		return fmt.Errorf("sealing the bundle: %w", err)
+	}
+	return nil
+}
+
+// ownFiles are the files in root that a bundle may have, without the manifest, sorted.
+func ownFiles(root *os.Root) ([]string, error) {
+	all, err := allFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return name == ManifestFile || !isOurs(name) }), nil
+}
+
+// allFiles are the names in root and in its folders, one deep, sorted; a folder
+// that no bundle has is one name, with a / behind it. More than maxFiles are an error.
+func allFiles(root *os.Root) ([]string, error) {
+	var names []string
+	top, err := entriesOf(root, ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range top {
+		switch {
+		case !e.IsDir():
+			names = append(names, e.Name())
+		case !slices.Contains(folders, e.Name()):
+			names = append(names, e.Name()+"/")
+		default:
+			inner, err := entriesOf(root, e.Name())
+			if err != nil {
+				return nil, err
+			}
+			for _, i := range inner {
+				names = append(names, e.Name()+"/"+i.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// entriesOf reads a folder of at most maxFiles entries.
+func entriesOf(root *os.Root, folder string) ([]fs.DirEntry, error) {
+	d, err := root.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	entries, err := d.ReadDir(maxFiles + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(entries) > maxFiles {
+		return nil, fmt.Errorf("folder %s has more than %d files, which no bundle has", folder, maxFiles)
+	}
+	return entries, nil
+}
+
+// digestOf reads a whole file.
+func digestOf(root *os.Root, name string) (FileDigest, error) {
+	f, err := openRegular(root, name)
+	if err != nil {
+		return FileDigest{}, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return FileDigest{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
+}
+
+// errNotRegular is of a name that is there and is no file.
+var errNotRegular = errors.New("it is no regular file: a bundle has no links, pipes or devices")
+
+// openRegular opens a file, and neither a link, nor a pipe that would never end.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
+	}
+	return root.Open(name)
+}

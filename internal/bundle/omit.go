@@ -1,0 +1,76 @@
+package bundle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DefaultLimit is how large a bundle grows by default, in bytes.
+const DefaultLimit = 100 << 20
+
+// The bounds of Writer.Limit. What is larger could not be read back, and below
+// the least not even the verdicts of the whole catalogue have room.
+const (
+	MinLimit = 1 << 20
+	MaxLimit = maxObservations
+)
+
+// evidenceShare is the part of the limit, in quarters, that observations may
+// take; the rest is for verdicts, result and scripts, which are never dropped.
+const evidenceShare = 3
+
+// Omission says that what was seen was not kept: the observation is there with
+// its identity alone. What was concluded while it was there stands in the
+// verdicts; judged again it is inconclusive.
+type Omission struct {
+	// Bytes is how long the observation was.
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+}
+
+// OmittedObservation names an observation that was not kept.
+type OmittedObservation struct {
+	Scenario string `json:"scenario"`
+	Axes     Axes   `json:"axes"`
+	Bytes    int64  `json:"bytes"`
+}
+
+// without is the observation without all that was seen.
+func (o *Observation) without(n int64, reason string) *Observation {
+	return &Observation{
+		Schema: o.Schema, Run: o.Run, Scenario: o.Scenario, Axes: o.Axes, Script: o.Script, Seed: o.Seed,
+		Started: o.Started, Ended: o.Ended, Lag: o.Lag, Interrupted: o.Interrupted, Defect: o.Defect,
+		Omitted: &Omission{Bytes: n, Reason: reason},
+	}
+}
+
+// Megabytes is a size for people: "100 MB", "1.5 MB", "12 kB". Sizes in options are in the same units.
+func Megabytes(n int64) string {
+	switch {
+	case n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d kB", (n+1023)>>10)
+}
+
+// Note says for people what a bundle lost of what was seen, "" when nothing.
+func Note(omitted []OmittedObservation, limit int64) string {
+	if len(omitted) == 0 {
+		return ""
+	}
+	var bytes int64
+	var names []string
+	for i, o := range omitted {
+		bytes += o.Bytes
+		if i < 3 {
+			names = append(names, o.Scenario+" ["+o.Axes.String()+"]")
+		}
+	}
+	if more := len(omitted) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("not kept as evidence, to stay within %s: %d observations of %s (%s); judged again they are inconclusive",
+		Megabytes(limit), len(omitted), Megabytes(bytes), strings.Join(names, ", "))
+}

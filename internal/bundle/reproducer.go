@@ -1,0 +1,75 @@
+package bundle
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// ReproducerSchema names the version of a reproducer's JSON form.
+const ReproducerSchema = "assay.reproducer/v1"
+
+// ReproducerKind is what a reproducer is made of.
+type ReproducerKind string
+
+// The kinds.
+const (
+	ReproduceReplay ReproducerKind = "replay" // a command of Assay's own
+	ReproduceCurl   ReproducerKind = "curl"   // a line for curl
+	ReproduceShell  ReproducerKind = "shell"  // a shell script that writes the exact bytes
+)
+
+// maxOutput is how much of a reproducer's output is kept.
+const maxOutput = 16 << 10
+
+// Reproducer is a text that shows one failure again, and what came of trying it.
+type Reproducer struct {
+	Schema   string `json:"schema"`
+	Scenario string `json:"scenario"`
+	Axes     Axes   `json:"axes"`
+	// Rule is the rule whose failure it shows, empty for all of the scenario's.
+	Rule string         `json:"rule,omitempty"`
+	Kind ReproducerKind `json:"kind"`
+	// Text is what a person gives to a POSIX shell.
+	Text string `json:"text"`
+	// Ran says that it was tried at the end of the run; Output says why it was not.
+	Ran bool `json:"ran"`
+	// Shown says that it ran and showed the failure.
+	Shown bool `json:"shown"`
+	// Output is what it printed, at most 16 KiB, or why it did not run.
+	Output string `json:"output,omitempty"`
+}
+
+// Reproducer appends one reproducer as one line of reproducers.jsonl. Its schema
+// is filled in, and its output is cut to 16 KiB.
+func (w *Writer) Reproducer(r Reproducer) error {
+	if w == nil || w.dir == "" {
+		return nil
+	}
+	r.Schema = ReproducerSchema
+	if len(r.Output) > maxOutput {
+		r.Output = strings.ToValidUTF8(r.Output[:maxOutput], "") + "\n…"
+	}
+	return w.line(reproducersFile, r)
+}
+
+// Attach puts each reproducer to the result of its scenario, in the order of
+// rules and kinds. One whose scenario is not in the report is left out.
+func (r *Report) Attach(all []Reproducer) {
+	type instance struct {
+		id   string
+		axes Axes
+	}
+	by := map[instance][]Reproducer{}
+	for _, p := range all {
+		k := instance{p.Scenario, p.Axes}
+		by[k] = append(by[k], p)
+	}
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		s.Reproducers = by[instance{s.ID, s.Axes}]
+		slices.SortStableFunc(s.Reproducers, func(a, b Reproducer) int {
+			return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Kind, b.Kind))
+		})
+	}
+}
