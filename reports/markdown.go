@@ -50,6 +50,9 @@ func (m *markdown) header() {
 		}
 	}
 	m.printf("\n%s %s, run `%s`, %s.\n", escaped(m.r.Tool.Name), escaped(m.r.Tool.Version), strings.ReplaceAll(line(m.r.Run), "`", "'"), took(m.r.DurationMS))
+	for _, n := range m.r.Notes {
+		m.printf("\nNote: %s.\n", escaped(n))
+	}
 }
 
 func (m *markdown) section(title string, verdicts ...bundle.Conclusion) {

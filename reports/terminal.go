@@ -248,6 +248,10 @@ func (t *terminal) summary() {
 		}
 		t.row()
 	}
+	if t.r.Changed != nil {
+		t.changed(t.r.Changed)
+	}
+	t.notes(t.r.Notes)
 	t.counts()
 	word, sentence := verdictText(t.r, t.broken)
 	c := bundle.Inconclusive

@@ -41,6 +41,8 @@ type Options struct {
 	Seed uint64
 	// Out is the directory of the bundle; "" keeps none.
 	Out string
+	// OutLimit bounds the bundle, in bytes; 0 is bundle.DefaultLimit.
+	OutLimit int64
 	// Version is the program's version, for the bundle and the User-Agent.
 	Version string
 

@@ -55,6 +55,7 @@ func (s *session) nothingRun() (*Outcome, error) {
 	}
 	s.opts.Progress.End()
 	s.run.Interrupted = true
+	s.event(bundle.RunEvent{Kind: bundle.RunInterrupted})
 	return s.conclude(observed)
 }
 
@@ -102,6 +103,13 @@ func prepare(ctx context.Context, o Options) (_ *session, err error) {
 func (s *session) open() (err error) {
 	if s.writer, err = bundle.Create(s.opts.Out, s.run); err != nil {
 		return err
+	}
+	if s.opts.OutLimit > 0 {
+		s.writer.Limit(s.opts.OutLimit)
+	}
+	s.event(bundle.RunEvent{At: s.run.Started, Kind: bundle.RunBegun, Detail: s.run.Target.URL})
+	if s.run.Features != nil {
+		s.event(bundle.RunEvent{Kind: bundle.RunProbed, Detail: fmt.Sprintf("round trip %s, spawn %s", time.Duration(s.run.Calibration.RTT), time.Duration(s.run.Calibration.Spawn))})
 	}
 	for _, i := range s.instances {
 		if err := s.writer.Script(i.Scenario.ID, i.Scenario.Text); err != nil {
@@ -253,10 +261,12 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
 		Repeat: s.opts.Repeat, Budget: s.opts.Budget,
-		OnStart: s.opts.Progress.Start, OnDone: s.done,
+		OnStart: s.started, OnDone: s.done,
 	}, selected)
+	settled := s.onInterrupt(ctx)
 	begun.present(eng)
 	<-eng.Done()
+	settled()
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	return s.conclude(observations(eng, selected))
@@ -278,11 +288,8 @@ func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 	for _, v := range verdicts {
 		worst = bundle.Worst(worst, v.Conclusion)
 	}
-	if err := s.writer.Observation(o); err != nil {
-		s.mu.Lock()
-		s.writeErr = errors.Join(s.writeErr, err)
-		s.mu.Unlock()
-	}
+	s.keep(s.writer.Observation(o))
+	s.event(bundle.RunEvent{Kind: bundle.ScenarioDone, Scenario: i.Scenario.ID, Axes: i.Axes, Verdict: string(worst)})
 	s.opts.Progress.Done(i, worst, time.Duration(o.Ended.T-o.Started.T))
 }
 
@@ -308,8 +315,7 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	}
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = judge.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
-	err := errors.Join(s.writeErr, s.writer.Finish(s.run, out.Verdicts, out.Report))
-	return out, err
+	return out, s.finish(out)
 }
 
 func (s *session) close() {

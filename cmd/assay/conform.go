@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/bundle"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -19,6 +21,7 @@ type conformFlags struct {
 	profile, selection, out           string
 	scenarios, rerun, exec            string
 	jobs, repeat                      int
+	outLimit                          sizeValue
 	wait, budget                      time.Duration
 	strict, destructive, slow, dryRun bool
 }
@@ -63,6 +66,8 @@ of them for what to leave out.`,
 	fs.BoolVar(&f.destructive, "destructive", false, "also run what may kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run what has to wait for long")
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: all that was seen, to be judged again")
+	f.outLimit = bundle.DefaultLimit
+	fs.Var(&f.outLimit, "out-limit", "how large the bundle may grow; what does not fit is named and not kept")
 	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
 	fs.StringVar(&f.rerun, "rerun", "", "run only what failed, or stayed open, in this bundle")
 	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario that many times")
@@ -92,6 +97,9 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if f.wait < 0 || f.budget < 0 {
 		return suites.Options{}, errors.New("--wait and --budget: want a time above 0, for example 30s")
 	}
+	if f.outLimit < bundle.MinLimit || f.outLimit > bundle.MaxLimit {
+		return suites.Options{}, fmt.Errorf("--out-limit %s: want %s to %s", &f.outLimit, bundle.Megabytes(bundle.MinLimit), bundle.Megabytes(bundle.MaxLimit))
+	}
 	if f.exec != "" && url == "" {
 		return suites.Options{}, errors.New("--exec: name the URL at which the gateway will be")
 	}
@@ -105,7 +113,7 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	return suites.Options{
 		Target: t, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
-		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, Version: version,
+		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Version: version,
 	}, f.output.validate()
 }
 

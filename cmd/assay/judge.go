@@ -22,7 +22,8 @@ func newJudge(io stdio) *cobra.Command {
 		Short: "Judge a stored run again, without a network",
 		Long: `Judges the observations of a bundle by the rules of this program. The scripts
 are those of the bundle; the profile is the one of the run unless --profile
-names another.`,
+names another. Lists the verdicts that are no longer those which the run left in
+its bundle; with --format json they are in the field "changed".`,
 		Example: `  # the verdicts of a stored run
   assay judge run
 
@@ -47,12 +48,13 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 	if err != nil {
 		return usage(err)
 	}
-	for _, p := range b.Partial {
-		io.errorf("assay: %s: %s\n", dir, p)
-	}
-	report, err := judged(b, f.profile, f.strict)
+	warnPartial(io, b)
+	verdicts, report, err := judged(b, f.profile, f.strict)
 	if err != nil {
 		return err
+	}
+	if b.Verdicts != nil {
+		report.Changed = judge.Changed(b.Verdicts, verdicts)
 	}
 	if err := f.output.write(io, report); err != nil {
 		return defect(err)
@@ -60,9 +62,27 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 	return code(report.Exit)
 }
 
-// judged is the report of a bundle by the rules of this program, for the named
-// profile, or for that of the run.
-func judged(b *bundle.Bundle, profile string, strict bool) (*bundle.Report, error) {
+// warnPartial tells on stderr what a bundle lacks.
+func warnPartial(io stdio, b *bundle.Bundle) {
+	for _, p := range b.Partial {
+		io.errorf("assay: %s: %s\n", b.Dir, p)
+	}
+}
+
+// judged are the verdicts and the report of a bundle by the rules of this program,
+// for the named profile, or for that of the run.
+func judged(b *bundle.Bundle, profile string, strict bool) ([]bundle.Verdict, *bundle.Report, error) {
+	j, err := judgeOf(b, profile, strict)
+	if err != nil {
+		return nil, nil, err
+	}
+	verdicts, report, err := j.Bundle(b)
+	return verdicts, report, usage(err)
+}
+
+// judgeOf is who judges a bundle: the rules of this program, with those that came
+// with the scripts, and the named profile, or that of the run.
+func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error) {
 	rules, err := scenarios.Load()
 	if err != nil {
 		return nil, defect(err)
@@ -76,9 +96,7 @@ func judged(b *bundle.Bundle, profile string, strict bool) (*bundle.Report, erro
 	if err != nil {
 		return nil, usage(err)
 	}
-	j := &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict}
-	_, report, err := j.Bundle(b)
-	return report, usage(err)
+	return &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict}, nil
 }
 
 // profileOf is the named profile, or the one that the run was held against, as

@@ -4,50 +4,71 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
+	"assay/internal/judge"
 )
 
 func newReport(io stdio) *cobra.Command {
 	var f outputFlags
 	c := &cobra.Command{
-		Use:   "report BUNDLE",
+		Use:   "report BUNDLE…",
 		Short: "Draw the report of a stored run again, in any format",
 		Long: `Draws the report that a run left in its bundle. Nothing is judged anew (see
-` + "`assay judge`" + ` for that), except when the run was killed before it could
-write one. The exit code is the one of the run.`,
+` + "`assay judge`" + ` for that), except when the run was killed before its bundle
+was complete. The exit code is the one of the run.
+
+Several bundles are the shards of one run, and give one report: the same version
+of assay ran different scenarios against the same target and profile.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
   # everything at once
-  assay report run --report junit=junit.xml,json=report.json,markdown=report.md`,
-		Args: exactly(1, "want the directory of a bundle"),
+  assay report run --report junit=junit.xml,json=report.json,markdown=report.md
+
+  # two halves of the catalogue that ran on two machines
+  assay report half-1 half-2 --format junit`,
+		Args: between(1, -1, "want the directory of a bundle, or of each shard of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.validate(); err != nil {
 				return usage(err)
 			}
-			return drawReport(io, f, args[0])
+			return drawReport(io, f, args)
 		},
 	}
 	f.register(c)
 	return c
 }
 
-func drawReport(io stdio, f outputFlags, dir string) error {
-	b, err := bundle.Open(dir)
-	if err != nil {
-		return usage(err)
-	}
-	for _, p := range b.Partial {
-		io.errorf("assay: %s: %s\n", dir, p)
-	}
-	r := b.Report
-	if r == nil {
-		io.errorf("assay: %s: the run ended before its report was written; what there is was judged now\n", dir)
-		if r, err = judged(b, "", false); err != nil {
+func drawReport(io stdio, f outputFlags, dirs []string) error {
+	var shards []judge.Shard
+	for _, dir := range dirs {
+		s, err := shard(io, dir)
+		if err != nil {
 			return err
 		}
+		shards = append(shards, s)
+	}
+	r, err := judge.Merge(shards)
+	if err != nil {
+		return usage(err)
 	}
 	if err := f.write(io, r); err != nil {
 		return defect(err)
 	}
 	return code(r.Exit)
+}
+
+// shard is the result of one bundle: the one that it holds, or, when it is not
+// complete, that of what there is.
+func shard(io stdio, dir string) (judge.Shard, error) {
+	b, err := bundle.Open(dir)
+	if err != nil {
+		return judge.Shard{}, usage(err)
+	}
+	warnPartial(io, b)
+	s := judge.Shard{Name: dir, Run: b.Run, Verdicts: b.Verdicts, Report: b.Report}
+	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
+		io.errorf("assay: %s: the run ended before its report was complete; what there is was judged now\n", dir)
+		s.Verdicts, s.Report, err = judged(b, "", false)
+	}
+	return s, err
 }

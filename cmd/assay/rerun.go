@@ -9,8 +9,8 @@ import (
 	"assay/suites"
 )
 
-// failedIn accepts the instances that failed, or stayed open, in a bundle; nil
-// for no bundle.
+// failedIn accepts the instances that failed, or stayed open, in a bundle, also
+// because the run was interrupted or killed before them; nil for no bundle.
 func failedIn(dir string) (func(scenarios.Instance) bool, error) {
 	if dir == "" {
 		return nil, nil
@@ -20,24 +20,31 @@ func failedIn(dir string) (func(scenarios.Instance) bool, error) {
 		return nil, fmt.Errorf("--rerun: %w", err)
 	}
 	r := b.Report
-	if r == nil {
-		if r, err = judged(b, "", false); err != nil {
+	if b.Unfinished || r == nil {
+		if _, r, err = judged(b, "", false); err != nil {
 			return nil, fmt.Errorf("--rerun: %w", err)
 		}
 	}
-	type key struct {
-		id   string
-		axes bundle.Axes
+	again := map[bundle.Planned]bool{}
+	for _, p := range b.Run.Planned {
+		again[p] = !b.Run.Complete() || b.Unfinished
 	}
-	again := map[key]bool{}
+	for _, o := range b.Observations {
+		// What was seen to its end is decided by its verdict, below.
+		again[instanceOf(o.Scenario, o.Axes)] = o.Interrupted || o.Skip != nil && o.Skip.Reason == bundle.SkipInterrupted
+	}
 	for _, s := range r.Scenarios {
 		switch s.Verdict {
 		case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
-			again[key{s.ID, s.Axes}] = true
+			again[instanceOf(s.ID, s.Axes)] = true
 		default:
 		}
 	}
-	return func(i scenarios.Instance) bool { return again[key{i.Scenario.ID, i.Axes}] }, nil
+	return func(i scenarios.Instance) bool { return again[instanceOf(i.Scenario.ID, i.Axes)] }, nil
+}
+
+func instanceOf(id string, axes bundle.Axes) bundle.Planned {
+	return bundle.Planned{Scenario: id, Axes: axes}
 }
 
 // dryRun lists what would run.

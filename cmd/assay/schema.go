@@ -1,15 +1,18 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/bundle"
 	"assay/scenarios"
 )
 
 func newSchema(io stdio) *cobra.Command {
-	names := strings.Join(scenarios.SchemaNames(), ", ")
+	all := slices.Concat(scenarios.SchemaNames(), bundle.SchemaNames())
+	names := strings.Join(all, ", ")
 	return &cobra.Command{
 		Use:   "schema NAME",
 		Short: "Print a published JSON Schema",
@@ -18,11 +21,18 @@ func newSchema(io stdio) *cobra.Command {
   assay schema scenario > scenario.schema.json
 
   # the profile format
-  assay schema profile`,
+  assay schema profile
+
+  # what a stored run holds
+  assay schema bundle.observation`,
 		Args:      exactly(1, "want one of "+names),
-		ValidArgs: scenarios.SchemaNames(),
+		ValidArgs: all,
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := scenarios.Schema(args[0])
+			read := scenarios.Schema
+			if slices.Contains(bundle.SchemaNames(), args[0]) {
+				read = bundle.Schema
+			}
+			text, err := read(args[0])
 			if err != nil {
 				return usage(err)
 			}

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -75,17 +76,39 @@ func checkScriptID(id string) error {
 	return nil
 }
 
+// VersionError is a file of another kind, or of a version that this program does
+// not know.
+type VersionError struct {
+	Got, Want string // "assay.run/v2", "assay.run/v1"
+}
+
+// Error names the version, and what to do.
+func (e *VersionError) Error() string {
+	name, version, _ := strings.Cut(e.Want, "/")
+	gotName, gotVersion, _ := strings.Cut(e.Got, "/")
+	if gotName != name {
+		return fmt.Sprintf("schema is %q, want %q: this is not a file of an Assay bundle", clip(e.Got), e.Want)
+	}
+	return fmt.Sprintf("schema is %q, and this version of assay reads %s only: use the version of assay that wrote %s", clip(e.Got), version, clip(gotVersion))
+}
+
 // checkSchema refuses another kind of document, or another version of it.
 func checkSchema(got, want string) error {
 	if got == want {
 		return nil
 	}
-	name, version, _ := strings.Cut(want, "/")
-	gotName, gotVersion, _ := strings.Cut(got, "/")
-	if gotName != name {
-		return fmt.Errorf("schema is %q, want %q: this is not a file of an Assay bundle", clip(got), want)
+	return &VersionError{got, want}
+}
+
+// isVersion reports whether err is of the right kind of file in another version.
+func isVersion(err error) bool {
+	var v *VersionError
+	if !errors.As(err, &v) {
+		return false
 	}
-	return fmt.Errorf("schema is %q, and this version of assay reads %s only: use the version of assay that wrote %s", clip(got), version, clip(gotVersion))
+	got, _, _ := strings.Cut(v.Got, "/")
+	want, _, _ := strings.Cut(v.Want, "/")
+	return got == want
 }
 
 // clip keeps a text of unknown origin short in a message.

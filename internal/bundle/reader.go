@@ -299,23 +299,14 @@ func (r *reader) document(name string, v any, schema string) error {
 	if err != nil {
 		return err
 	}
-	if n := weight(text); n > maxObjects/4 {
-		return r.failed(name, fmt.Errorf("it holds %d JSON objects, at most %d are read", n, maxObjects/4))
-	}
-	if schema != "" {
-		var head struct {
-			Schema string `json:"schema"`
-		}
-		if json.Unmarshal(text, &head) == nil {
-			if err := checkSchema(head.Schema, schema); err != nil {
-				return r.failed(name, err)
-			}
-		}
-	}
-	if err := json.Unmarshal(text, v); err != nil {
+	switch err := decodeDocument(text, v, schema); {
+	case err == nil:
+		return nil
+	case lineOf(text, err) > 0:
 		return fmt.Errorf("%s:%d: %w", r.path(name), lineOf(text, err), err)
+	default:
+		return r.failed(name, err)
 	}
-	return nil
 }
 
 func (r *reader) file(name string, limit int64) ([]byte, error) {
@@ -348,7 +339,7 @@ func tooLong(n, limit int64) error {
 	return fmt.Errorf("%d bytes or more, at most %d are read", n, limit)
 }
 
-// lineOf is the line of text in which a JSON error lies.
+// lineOf is the line of text in which a JSON error lies, 0 for another error.
 func lineOf(text []byte, err error) int {
 	var off int64
 	var syntax *json.SyntaxError
@@ -358,6 +349,8 @@ func lineOf(text []byte, err error) int {
 		off = syntax.Offset
 	case errors.As(err, &kind):
 		off = kind.Offset
+	default:
+		return 0
 	}
 	off = min(max(off, 0), int64(len(text)))
 	return 1 + strings.Count(string(text[:off]), "\n")

@@ -31,6 +31,9 @@ type Report struct {
 	// Notes say, for people, what the report does not rest on: evidence that was not
 	// kept, shards that were put together.
 	Notes []string `json:"notes,omitempty"`
+	// Changed are the verdicts that a stored run had otherwise; it is there, perhaps
+	// empty, when a run was judged again.
+	Changed []Change `json:"changed,omitzero"`
 }
 
 // RuleResult is a rule over all scenarios.

@@ -26,6 +26,7 @@ type Writer struct {
 	scripts map[string]string
 	limit   int64
 	used    int64 // by scripts and lines
+	objects int   // in the observations
 	omitted []OmittedObservation
 	err     error
 	closed  bool
@@ -170,21 +171,24 @@ func (w *Writer) Observation(o *Observation) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if why := w.unfit(int64(len(line))); why != "" {
+	if why := w.unfit(int64(len(line)), weight(line)); why != "" {
 		n := int64(len(line))
 		if line, err = encode(o.without(n, why), ""); err != nil {
 			return fmt.Errorf("observation of %s: %w", o.Scenario, err)
 		}
 		w.omitted = append(w.omitted, OmittedObservation{Scenario: o.Scenario, Axes: o.Axes, Bytes: n})
 	}
+	w.objects += weight(line)
 	return w.add(observationsFile, line)
 }
 
 // unfit says why an observation of n bytes is not kept, "" when it is.
-func (w *Writer) unfit(n int64) string {
+func (w *Writer) unfit(n int64, objects int) string {
 	switch {
 	case n > maxLine:
 		return fmt.Sprintf("an observation of %s is longer than can be read back (%s)", Megabytes(n), Megabytes(maxLine))
+	case w.objects+objects > maxObjects:
+		return fmt.Sprintf("a bundle holds at most %d JSON objects", maxObjects)
 	case w.used+n > w.limit/4*evidenceShare:
 		return fmt.Sprintf("the bundle was to stay within %s", Megabytes(w.limit))
 	}

@@ -1,0 +1,84 @@
+package bundle
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+//go:embed schema/*.schema.json
+var schemaFiles embed.FS
+
+// schemaPrefix is that of the names of these schemas among all that are published.
+const schemaPrefix = "bundle."
+
+// SchemaNames lists the published schemas of a bundle's files, sorted. They are
+// made from the types of this package, whose comments are their descriptions.
+func SchemaNames() []string {
+	return []string{
+		"bundle.event", "bundle.manifest", "bundle.observation", "bundle.report", "bundle.reproducer", "bundle.run",
+		"bundle.verdicts", "bundle.verification",
+	}
+}
+
+// Schema returns the JSON Schema (draft 2020-12) of that name, as it is published.
+func Schema(name string) ([]byte, error) {
+	if !slices.Contains(SchemaNames(), name) {
+		return nil, fmt.Errorf("there is no schema %q; there are %s", name, strings.Join(SchemaNames(), ", "))
+	}
+	return schemaFiles.ReadFile("schema/" + strings.TrimPrefix(name, schemaPrefix) + ".schema.json")
+}
+
+// compiledSchemas are compiled once, at the first use.
+var compiledSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
+	all := map[string]*jsonschema.Schema{}
+	compiler := jsonschema.NewCompiler()
+	for _, name := range SchemaNames() {
+		text, err := Schema(name)
+		if err != nil {
+			return nil, err
+		}
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+		id := "urn:assay:schema:" + name
+		if err := compiler.AddResource(id, document); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+		if all[name], err = compiler.Compile(id); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+	}
+	return all, nil
+})
+
+// conforms holds one JSON value against a published schema. The error names the
+// place by a JSON pointer, and what is wrong there.
+func conforms(name string, text []byte) error {
+	all, err := compiledSchemas()
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	err = all[name].Validate(value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	for len(invalid.Causes) > 0 {
+		invalid = invalid.Causes[0]
+	}
+	return fmt.Errorf("at /%s: %s", strings.Join(invalid.InstanceLocation, "/"), clip(invalid.ErrorKind.LocalizedString(message.NewPrinter(language.English))))
+}

@@ -1,0 +1,185 @@
+package bundle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// schemaOf names the published schema of each file; those of lines hold for every line.
+var schemaOf = map[string]string{
+	runFile: "bundle.run", eventsFile: "bundle.event", observationsFile: "bundle.observation",
+	reproducersFile: "bundle.reproducer", verdictsFile: "bundle.verdicts", resultFile: "bundle.report",
+}
+
+// maxProblems is how many problems of one kind of check are told.
+const maxProblems = 100
+
+// Verify examines a bundle without judging it: its manifest, the digest of every
+// file, the published schema of every file that has one, and that there are no
+// other files. Memory is bounded, whatever the bundle holds, and nothing that the
+// manifest names is opened but the files of a bundle.
+//
+// An error means that dir is no bundle, or one of a version that this program
+// does not know; whatever else is wrong is a problem of the verification, which
+// then has no OK.
+func Verify(dir string) (*Verification, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("bundle: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	v := &verifier{
+		reader: reader{root: root, b: &Bundle{Dir: dir}},
+		found:  &Verification{Schema: VerificationSchema, Bundle: dir, Problems: []Problem{}},
+	}
+	m, err := v.manifest()
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		problems, err := integrity(root, m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		v.add(problems...)
+		v.describe(m)
+	}
+	v.schemas()
+	v.found.OK = len(v.found.Problems) == 0
+	if !v.found.OK {
+		v.found.Exit = 1
+	}
+	return v.found, nil
+}
+
+// Add tells of another problem.
+func (v *Verification) Add(kind ProblemKind, file, message string) {
+	v.Problems = append(v.Problems, Problem{kind, file, message})
+	v.OK, v.Exit = false, 1
+}
+
+// verifier is a verification under way.
+type verifier struct {
+	reader
+	found *Verification
+}
+
+func (v *verifier) add(problems ...Problem) {
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems:maxProblems], Problem{Kind: problems[0].Kind, Message: fmt.Sprintf("and %d more like these", more)})
+	}
+	v.found.Problems = append(v.found.Problems, problems...)
+}
+
+// manifest reads the manifest. One that is missing or broken is a problem of a
+// directory that is a bundle otherwise, and an error of one that is not.
+func (v *verifier) manifest() (*Manifest, error) {
+	text, err := v.file(ManifestFile, maxDocument)
+	if errors.Is(err, fs.ErrNotExist) {
+		if why := notABundle(v.root); why != "" && !v.exists(loadFile) {
+			return nil, fmt.Errorf("%s is not a bundle: it has no %s, and %s; name the directory that was given to --out", v.b.Dir, ManifestFile, why)
+		}
+		v.add(Problem{ProblemUnfinished, ManifestFile, "it has no " + ManifestFile + ": the run was killed, could not write it, or is still under way"})
+		return nil, nil //nolint:nilnil // an unfinished bundle has none
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	if err := decodeDocument(text, m, ManifestSchema); err != nil {
+		if notABundle(v.root) != "" && !v.exists(loadFile) || isVersion(err) {
+			return nil, fmt.Errorf("%s: %w", v.path(ManifestFile), err)
+		}
+		v.add(Problem{ProblemManifest, ManifestFile, ManifestFile + " is not readable: " + err.Error()})
+		return nil, nil //nolint:nilnil // what it says of the others is lost
+	}
+	if err := conforms("bundle.manifest", text); err != nil {
+		v.add(Problem{ProblemSchema, ManifestFile, ManifestFile + " " + err.Error()})
+	}
+	return m, nil
+}
+
+func (v *verifier) exists(name string) bool {
+	_, err := v.root.Lstat(name)
+	return err == nil
+}
+
+// describe says what the bundle is of.
+func (v *verifier) describe(m *Manifest) {
+	v.found.Kind, v.found.Tool, v.found.Run = m.Kind, m.Tool, m.Run
+	v.found.Files = 1
+	if info, err := v.root.Lstat(ManifestFile); err == nil {
+		v.found.Bytes = info.Size()
+	}
+	for _, f := range m.Files {
+		v.found.Files++
+		v.found.Bytes += f.Size
+	}
+}
+
+// schemas holds every file that is there against its published schema.
+func (v *verifier) schemas() {
+	for _, name := range documents {
+		schema, ok := schemaOf[name]
+		if !ok || !v.exists(name) {
+			continue
+		}
+		var err error
+		if strings.HasSuffix(name, ".jsonl") {
+			err = v.eachLine(name, schema)
+		} else {
+			err = v.whole(name, schema)
+		}
+		if err != nil {
+			v.add(Problem{ProblemSchema, name, strings.TrimPrefix(err.Error(), v.b.Dir+string(os.PathSeparator))})
+		}
+	}
+}
+
+func (v *verifier) whole(name, schema string) error {
+	text, err := v.file(name, maxDocument)
+	if err != nil {
+		return err
+	}
+	if err := conforms(schema, text); err != nil {
+		return fmt.Errorf("%s %w", v.path(name), err)
+	}
+	return nil
+}
+
+func (v *verifier) eachLine(name, schema string) error {
+	l, err := v.lines(name, maxObservations)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.file.Close() }()
+	if err := l.each(func(line []byte) error { return conforms(schema, line) }); err != nil {
+		return err
+	}
+	if l.cut != "" {
+		return fmt.Errorf("%s: %s", l.name, l.cut)
+	}
+	return nil
+}
+
+// decodeDocument decodes a whole file whose schema is looked at first.
+func decodeDocument(text []byte, v any, schema string) error {
+	if n := weight(text); n > maxObjects/4 {
+		return fmt.Errorf("it holds %d JSON objects, at most %d are read", n, maxObjects/4)
+	}
+	if schema != "" {
+		var head struct {
+			Schema string `json:"schema"`
+		}
+		if json.Unmarshal(text, &head) == nil {
+			if err := checkSchema(head.Schema, schema); err != nil {
+				return err
+			}
+		}
+	}
+	return json.Unmarshal(text, v)
+}

@@ -1,0 +1,134 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Shard is one part of a run that was split: a bundle with its verdicts.
+type Shard struct {
+	Name     string // of its directory, for messages
+	Run      *bundle.Run
+	Verdicts []bundle.Verdict
+	Report   *bundle.Report
+}
+
+// ShardError says that two shards are not of one run.
+type ShardError struct {
+	One, Other string // their names
+	Why        string
+}
+
+// Error names both.
+func (e *ShardError) Error() string {
+	return fmt.Sprintf("%s and %s are not shards of one run: %s", e.One, e.Other, e.Why)
+}
+
+// Merge puts the reports of shards together: the same program ran disjoint
+// scenarios against the same target, held against the same profile. Counts, rules
+// and exit code are those of all verdicts; of what spans the run the worst counts;
+// the duration is the sum. Two shards that contradict each other are a *ShardError.
+// One shard is its own report.
+func Merge(shards []Shard) (*bundle.Report, error) {
+	first := shards[0]
+	if len(shards) == 1 {
+		return first.Report, nil
+	}
+	seen := map[instance]string{}
+	merged := *first.Report
+	merged.Scenarios, merged.Notes, merged.DurationMS = nil, nil, 0
+	var verdicts, spanning []bundle.Verdict
+	var runRules []bundle.RuleVerdict
+	var names, ids []string
+	for _, s := range shards {
+		if why := unlike(&first, &s); why != "" {
+			return nil, &ShardError{first.Name, s.Name, why}
+		}
+		for i := range s.Report.Scenarios {
+			r := &s.Report.Scenarios[i]
+			k := instance{r.ID, r.Axes}
+			if other, twice := seen[k]; twice {
+				return nil, &ShardError{other, s.Name, fmt.Sprintf("both have %s [%s]", clip(r.ID), clip(r.Axes.String()))}
+			}
+			seen[k] = s.Name
+			merged.Scenarios = append(merged.Scenarios, *r)
+		}
+		for i := range s.Verdicts {
+			if s.Verdicts[i].Scenario == "" {
+				spanning = append(spanning, s.Verdicts[i])
+				continue
+			}
+			verdicts = append(verdicts, s.Verdicts[i])
+		}
+		runRules = append(runRules, s.Report.RunRules...)
+		names, ids = append(names, s.Name), append(ids, s.Report.Run)
+		merged.Notes = append(merged.Notes, s.Report.Notes...)
+		merged.DurationMS += s.Report.DurationMS
+		merged.Interrupted = merged.Interrupted || s.Report.Interrupted
+	}
+	verdicts = append(verdicts, worstOf(spanning, func(v *bundle.Verdict) (string, bundle.Conclusion) { return v.Rule, v.Conclusion })...)
+	merged.RunRules = worstOf(runRules, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
+	merged.Run = strings.Join(ids, "+")
+	merged.Notes = append(merged.Notes, fmt.Sprintf("put together from %d shards: %s", len(shards), strings.Join(names, ", ")))
+	total(&merged, verdicts)
+	return &merged, nil
+}
+
+// total counts what a report holds, and concludes.
+func total(r *bundle.Report, verdicts []bundle.Verdict) {
+	slices.SortFunc(r.Scenarios, func(a, b bundle.ScenarioResult) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Axes.String(), b.Axes.String()))
+	})
+	r.Counts = map[bundle.Conclusion]int{}
+	for _, c := range bundle.Conclusions() {
+		r.Counts[c] = 0
+	}
+	for i := range r.Scenarios {
+		r.Counts[r.Scenarios[i].Verdict]++
+	}
+	r.Rules = ruleResults(verdicts)
+	r.Exit = exitCode(r, verdicts)
+	r.Verdict = runVerdict(r, verdicts)
+}
+
+// worstOf keeps one verdict of each rule, the worst; sorted by rule.
+func worstOf[T any](all []T, of func(*T) (rule string, c bundle.Conclusion)) []T {
+	slices.SortStableFunc(all, func(a, b T) int {
+		ruleA, worseA := of(&a)
+		ruleB, worseB := of(&b)
+		return cmp.Or(cmp.Compare(ruleA, ruleB), cmp.Compare(worseB.Rank(), worseA.Rank()))
+	})
+	return slices.CompactFunc(all, func(a, b T) bool {
+		ruleA, _ := of(&a)
+		ruleB, _ := of(&b)
+		return ruleA == ruleB
+	})
+}
+
+// unlike says why two bundles are not of one run, "" when they may be. Each shard
+// of the embedded gateway has one of its own, on a port of its own.
+func unlike(a, b *Shard) string {
+	differ := func(what, one, other string) string {
+		return fmt.Sprintf("the %s is %q in one and %q in the other", what, clip(one), clip(other))
+	}
+	ra, rb := a.Run, b.Run
+	switch {
+	case ra.Tool != rb.Tool:
+		return differ("program", ra.Tool.Name+" "+ra.Tool.Version, rb.Tool.Name+" "+rb.Tool.Version)
+	case ra.Target.Embedded != rb.Target.Embedded, !ra.Target.Embedded && ra.Target.URL != rb.Target.URL:
+		return differ("target", ra.Target.URL, rb.Target.URL)
+	case ra.Profile != rb.Profile:
+		return differ("profile", ra.Profile, rb.Profile)
+	case ra.ProfileText != rb.ProfileText:
+		return fmt.Sprintf("profile %s has another text in each", clip(ra.Profile))
+	case ra.Strict != rb.Strict:
+		return "only one was run with --strict"
+	case ra.RulesText != rb.RulesText:
+		return "the rules that came with the scripts are not the same"
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+
+	"assay/internal/bundle"
+)
+
+// changed lists the verdicts that a stored run had otherwise.
+func (c *canvas) changed(changes []bundle.Change) {
+	if len(changes) == 0 {
+		c.row("Nothing changed: every verdict is the one that is stored.")
+		return
+	}
+	c.row(c.paint(bold, plural(len(changes), "verdict")+" changed"))
+	for _, ch := range changes {
+		where := "the run as a whole"
+		if ch.Scenario != "" {
+			where = line(ch.Scenario) + "  " + line(ch.Axes.String())
+		}
+		c.row("  ", c.paint(tintOf(ch.Before), had(ch.Before)), " → ", c.paint(tintOf(ch.After), had(ch.After)), "  ", c.paint(bold, line(ch.Rule)))
+		c.block(painted{"      ", plain}, where, dim)
+		if ch.Message != "" {
+			c.block(painted{"      ", plain}, ch.Message, plain)
+		}
+	}
+}
+
+// had is a conclusion, or that there was none.
+func had(c bundle.Conclusion) string {
+	if c == "" {
+		return "none"
+	}
+	return line(string(c))
+}
+
+// notes tells what a report does not rest on.
+func (c *canvas) notes(notes []string) {
+	for _, n := range notes {
+		c.block(painted{"note  ", yellow}, n, plain)
+	}
+}
+
+// Verification draws what `assay verify` found: what is good in one line, or each
+// problem, the verdicts that are not those of the evidence, and the answer.
+func Verification(w io.Writer, v *bundle.Verification, s Style) error {
+	c := newCanvas(w, s)
+	for _, p := range v.Problems {
+		c.block(painted{pad(line(string(p.Kind)), 12), red}, p.Message, plain)
+	}
+	if len(v.Changed) > 0 {
+		c.changed(v.Changed)
+	}
+	if v.Underivable > 0 {
+		c.notes([]string{fmt.Sprintf("%s rest on evidence that was not kept, and could not be derived again", plural(v.Underivable, "verdict"))})
+	}
+	if !v.OK {
+		c.block(painted{"NOT GOOD  ", red}, fmt.Sprintf("%s: %s (exit 1)", line(v.Bundle), plural(len(v.Problems), "problem")), plain)
+		return c.err
+	}
+	said := fmt.Sprintf("%s: %s of %s are as they were sealed", line(v.Bundle), plural(v.Files, "file"), bundle.Megabytes(v.Bytes))
+	if v.Kind == bundle.KindConform {
+		said += fmt.Sprintf(", and the evidence gives the same %s again", plural(v.Verdicts, "verdict"))
+	}
+	c.block(painted{"GOOD  ", green}, said+" (exit 0)", plain)
+	return c.err
+}
+
+// VerificationJSON writes exactly one JSON value, of schema assay.verification/v1.
+func VerificationJSON(w io.Writer, v *bundle.Verification) error { return writeJSON(w, v) }
