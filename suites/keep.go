@@ -61,7 +61,7 @@ func (s *session) finish(out *Outcome) error {
 	}
 	s.event(bundle.RunEvent{Kind: bundle.RunEnded, Verdict: out.Report.Verdict})
 	if s.writeErr != nil {
-		out.Report.Notes = append(out.Report.Notes, "the evidence could not be written whole, so the bundle is unfinished: "+s.writeErr.Error())
+		out.Report.Notes = append(out.Report.Notes, "the evidence could not be written whole, so the bundle is unfinished and the exit code is 4: "+s.writeErr.Error())
 	}
 	return errors.Join(s.writeErr, s.writer.Finish(s.run, out.Verdicts, out.Report))
 }

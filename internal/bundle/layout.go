@@ -46,7 +46,7 @@ const (
 	maxScript       = 4 << 20   // one script
 	maxScripts      = 64 << 20  // all scripts together
 	maxScriptID     = 200
-	maxFiles        = 20_000 // in one folder
+	maxFiles        = 100_000 // in one folder: a scrape a second for a day
 )
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 )
@@ -26,7 +27,7 @@ func clearOlder(root *os.Root, dir string) error {
 		}
 	}
 	if foreign == "" {
-		return nil
+		return clearTemporary(root, dir, entries)
 	}
 	if why := notABundle(root); why != "" {
 		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it holds %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
@@ -36,7 +37,23 @@ func clearOlder(root *os.Root, dir string) error {
 			return fmt.Errorf("older bundle in %s: %w", dir, err)
 		}
 	}
+	if err := clearTemporary(root, dir, entries); err != nil {
+		return err
+	}
 	return clearScripts(root, dir)
+}
+
+// clearTemporary takes away what a run that was killed was writing.
+func clearTemporary(root *os.Root, dir string, entries []fs.DirEntry) error {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempPrefix) {
+			continue
+		}
+		if err := root.Remove(e.Name()); err != nil {
+			return fmt.Errorf("older bundle in %s: %w", dir, err)
+		}
+	}
+	return nil
 }
 
 func clearScripts(root *os.Root, dir string) error {

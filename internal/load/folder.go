@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/internal/bundle"
 )
 
 // The files of a folder that a run leaves behind.
@@ -22,7 +24,7 @@ const (
 )
 
 // folder is the directory of a run: load.json with the report, latency.hlog with a
-// histogram per metric and second (tagged), and metrics/ with every scrape. A nil
+// histogram per metric and second (tagged), metrics/ with every scrape, and last the manifest of a bundle. A nil
 // folder keeps nothing. The first error is kept, and returned by finish.
 type folder struct {
 	root *os.Root
@@ -60,6 +62,9 @@ func (f *folder) prepare(dir string) error {
 	}
 	if len(entries) > 0 && !f.isOurs() {
 		return fmt.Errorf("directory %s is neither empty nor that of an older load run (it holds %q): name another directory, or empty it; nothing was changed", dir, entries[0].Name())
+	}
+	if err := f.root.Remove(bundle.ManifestFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("older run in %s: %w", dir, err)
 	}
 	if err := f.root.RemoveAll(metricsFolder); err != nil {
 		return fmt.Errorf("older run in %s: %w", dir, err)
@@ -140,7 +145,7 @@ func (f *folder) interval(set *[numMetrics]*hdrhistogram.Histogram, begun time.T
 	}
 }
 
-// finish writes the report and closes the files.
+// finish writes the report, closes the files and seals the folder as a bundle.
 func (f *folder) finish(r *Report) error {
 	if f == nil {
 		return nil
@@ -152,6 +157,12 @@ func (f *folder) finish(r *Report) error {
 	f.keep(err)
 	f.keep(f.log.Flush())
 	f.keep(f.file.Close())
+	if f.err == nil {
+		f.keep(bundle.Seal(f.root, bundle.Manifest{
+			Kind: bundle.KindLoad, Tool: bundle.Tool{Name: "assay"}, Started: f.base, Ended: f.base.Add(time.Duration(r.DurationMS) * time.Millisecond),
+			Target: bundle.Target{URL: r.Target.URL, Embedded: r.Target.Embedded}, Profile: r.Target.Profile, Interrupted: r.Interrupted,
+		}))
+	}
 	f.keep(f.root.Close())
 	if f.err != nil {
 		return fmt.Errorf("the files of the run are not complete: %w; make room, or name another directory", f.err)
