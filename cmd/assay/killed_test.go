@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+)
+
+// A run that is killed at any point leaves a bundle that opens, reports and
+// judges, with what was done; it says that it is unfinished, and ends with 130.
+func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
+	for name, there := range map[string]func(dir string) bool{
+		"before the first observation":  func(dir string) bool { return larger(dir, "events.jsonl", 0) },
+		"amid the observations":         func(dir string) bool { return larger(dir, "observations.jsonl", 50<<10) },
+		"while the verdicts are stored": func(dir string) bool { return larger(dir, "verdicts.json", 0) },
+		"while the result is stored":    func(dir string) bool { return larger(dir, "result.json", 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, stderr := program(t, "conform", "--out", "run", "--select", "area:connect-unary,area:connect-type,area:process-exit")
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(c.Dir, "run")
+			waitFor(t, name, func() bool { return there(dir) })
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait()
+			want := 130
+			if larger(dir, bundle.ManifestFile, 0) {
+				want = 0 // it had come to its end
+			}
+			b, err := bundle.Open(dir)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stderr)
+			}
+			if b.Unfinished != (want == 130) {
+				t.Errorf("unfinished is %v", b.Unfinished)
+			}
+			for _, command := range []string{"report", "judge"} {
+				text, code := ran(t, c.Dir, command, "run", "--format", "json")
+				if code != want || oneJSON(text) != nil {
+					t.Errorf("assay %s ends with %d, want %d\n%s", command, code, want, text)
+				}
+			}
+		})
+	}
+}
+
+func larger(dir, file string, than int64) bool {
+	info, err := os.Stat(filepath.Join(dir, file))
+	return err == nil && info.Size() > than
+}
+
+// ran runs the program in a directory to its end.
+func ran(t *testing.T, dir string, args ...string) (stdout string, code int) {
+	t.Helper()
+	c, out, _ := program(t, args...)
+	c.Dir = dir
+	err := c.Run()
+	if err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), c.ProcessState.ExitCode()
+}
+
+// A token that the run was given stands in no file of its bundle.
+func TestNoTokenIsInTheBundle(t *testing.T) {
+	const secret = "hunter2-0123456789abcdef" //nolint:gosec // what is looked for
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The embedded gateway demands the token that the run is given.
+	text, code := ran(t, dir, "conform", "--token-file", "token", "--select", "area:connect-unary,area:process-exit,area:auth-token", "--out", "run")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	seen := 0
+	err := filepath.WalkDir(filepath.Join(dir, "run"), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, form := range secretForms(secret) {
+			if bytes.Contains(text, []byte(form)) {
+				t.Errorf("%s has the token as %q", path, form)
+			}
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 8 {
+		t.Errorf("%d files were looked at: %v", seen, err)
+	}
+}
+
+// A file that cannot grow (a full disk, a quota) takes no verdict from the
+// terminal; the exit code and a note tell of it, and what was written opens.
+func TestAFullDiskLosesNoVerdict(t *testing.T) {
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("no shell to limit the size of files")
+	}
+	c, out, stderr := program(t, "conform", "--out", "run", "--select", "area:connect-unary,area:process-exit")
+	// 96 blocks of 512 or 1,024 bytes: enough to begin, and not for all.
+	c.Args = append([]string{"sh", "-c", `ulimit -f 96 && exec "$0" "$@"`, c.Path}, c.Args[1:]...)
+	c.Path = "/bin/sh"
+	wantExit(t, c.Run(), 4, stderr)
+	for _, part := range []string{"CONFORMANT", "the evidence could not be written whole", "observations.jsonl"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the report lacks %q:\n%s", part, out)
+		}
+	}
+	if !strings.Contains(stderr.String(), "file too large") {
+		t.Errorf("stderr does not say why:\n%s", stderr)
+	}
+	if text, code := ran(t, c.Dir, "report", "run"); code != 130 || !strings.Contains(text, "INTERRUPTED") {
+		t.Errorf("its report ends with %d, want 130:\n%s", code, text)
+	}
+}
+
+// secretForms are a text as it is, and as base64 holds it at each of the three alignments.
+func secretForms(secret string) []string {
+	forms := []string{secret}
+	for skip := range 3 {
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + secret))
+		// The first four and the last four characters also depend on what is beside it.
+		forms = append(forms, text[4:len(text)-4])
+	}
+	return forms
+}
