@@ -29,6 +29,10 @@ func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	if len(b.Partial) > 0 {
 		t.Errorf("the bundle is partial: %v", b.Partial)
 	}
+	v, err := bundle.Verify(dir)
+	if err != nil || !v.OK {
+		t.Errorf("the bundle does not verify: %v %+v", err, v)
+	}
 	rules, err := scenarios.Load()
 	if err != nil {
 		t.Fatal(err)

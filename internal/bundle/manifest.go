@@ -78,7 +78,7 @@ func Seal(root *os.Root, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("sealing the bundle: %w", err)
 	}
-	if err := replaceFile(root, ManifestFile, text); err != nil {
+	if err := replaceFile(root, ManifestFile, text, true); err != nil {
 		return fmt.Errorf("sealing the bundle: %w", err)
 	}
 	return nil

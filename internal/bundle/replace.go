@@ -8,10 +8,10 @@ import (
 	"path"
 )
 
-// replaceFile writes a file under another name, syncs it and renames it: a
-// reader, or a crash, sees the old file or the new one. A link under either name
-// is replaced and not followed.
-func replaceFile(root *os.Root, name string, text []byte) error {
+// replaceFile writes a file under another name, syncs it when that is asked for,
+// and renames it: a reader, or a crash, sees the old file or the new one. A link
+// under either name is replaced and not followed.
+func replaceFile(root *os.Root, name string, text []byte, durable bool) error {
 	temp := tempPrefix + path.Base(name)
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -21,7 +21,7 @@ func replaceFile(root *os.Root, name string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())

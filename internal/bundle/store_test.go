@@ -2,11 +2,13 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,19 +59,45 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// written makes a whole bundle of one scenario and returns its directory.
+// written makes a whole bundle of one scenario and returns its directory. It is
+// written by the Writer once and copied then: a Writer syncs, which takes long.
 func written(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	run := sampleRun()
-	w, err := Create(dir, run)
+	files, err := sampleFiles()
 	must(t, err)
-	must(t, w.Script("a.b", []byte("id: a.b\n")))
-	must(t, w.Observation(sampleObservation("a.b")))
-	run.Ended = run.Started.Add(time.Second)
-	must(t, w.Finish(run, []Verdict{{Scenario: "a.b", Axes: sampleAxes, Rule: "x.y", Level: "must", Conclusion: Pass}}, sampleReport()))
+	must(t, os.CopyFS(dir, files))
 	return dir
 }
+
+var sampleFiles = sync.OnceValues(func() (fstest.MapFS, error) {
+	parent, err := os.MkdirTemp("", "bundle")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(parent) }()
+	dir, run := filepath.Join(parent, "run"), sampleRun()
+	w, err := Create(dir, run)
+	if err != nil {
+		return nil, err
+	}
+	run.Ended = run.Started.Add(time.Second)
+	err = errors.Join(w.Script("a.b", []byte("id: a.b\n")), w.Observation(sampleObservation("a.b")),
+		w.Finish(run, []Verdict{{Scenario: "a.b", Axes: sampleAxes, Rule: "x.y", Level: "must", Conclusion: Pass}}, sampleReport()))
+	if err != nil {
+		return nil, err
+	}
+	files := fstest.MapFS{}
+	return files, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = &fstest.MapFile{Data: text, Mode: 0o644}
+		return err
+	})
+})
 
 func TestABundleReadsBackAsItWasWritten(t *testing.T) {
 	dir := written(t)

@@ -150,7 +150,8 @@ func (w *Writer) Script(id string, text []byte) error {
 		return fmt.Errorf("script %s was stored before with another text", id)
 	}
 	name := scriptsDir + "/" + id + scriptExt
-	if err := replaceFile(w.root, name, text); err != nil {
+	// The scripts of a run are many, and a sync of each would take a second.
+	if err := replaceFile(w.root, name, text, false); err != nil {
 		return w.failed(name, err)
 	}
 	w.scripts[id] = string(text)
@@ -295,7 +296,7 @@ func (w *Writer) close() error {
 func (w *Writer) document(name string, v any) error {
 	text, err := encode(v, "  ")
 	if err == nil {
-		err = replaceFile(w.root, name, text)
+		err = replaceFile(w.root, name, text, true)
 	}
 	if err != nil {
 		return w.failed(name, err)
