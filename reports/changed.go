@@ -7,6 +7,9 @@ import (
 	"assay/internal/bundle"
 )
 
+// shortChanges is how many changed verdicts are listed, unless everything is asked for.
+const shortChanges = 20
+
 // changed lists the verdicts that a stored run had otherwise.
 func (c *canvas) changed(changes []bundle.Change) {
 	if len(changes) == 0 {
@@ -14,7 +17,11 @@ func (c *canvas) changed(changes []bundle.Change) {
 		return
 	}
 	c.row(c.paint(bold, plural(len(changes), "verdict")+" changed"))
-	for _, ch := range changes {
+	for i, ch := range changes {
+		if i == shortChanges && !c.style.Verbose {
+			c.row("  ", c.paint(dim, fmt.Sprintf("and %d more", len(changes)-i)))
+			return
+		}
 		where := "the run as a whole"
 		if ch.Scenario != "" {
 			where = line(ch.Scenario) + "  " + line(ch.Axes.String())

@@ -46,7 +46,7 @@ func TestWhatDoesNotFitIsLeftOutByName(t *testing.T) {
 	if n := len(b.Manifest.Omitted); n != 1 || b.Manifest.Limit != 8<<10 {
 		t.Errorf("the manifest says %d of limit %d", n, b.Manifest.Limit)
 	}
-	const note = "not kept as evidence, to stay within 8 kB: 1 observations of 12 kB (c.d [connect/json/1.1/identity])"
+	const note = "not kept as evidence, to stay within 8 kB: 1 observation of 12 kB (c.d [connect/json/1.1/identity])"
 	if said := strings.Join(b.Partial, "\n"); !strings.Contains(said, note) {
 		t.Errorf("Partial does not say so:\n%s", said)
 	}

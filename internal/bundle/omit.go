@@ -71,6 +71,10 @@ func Note(omitted []OmittedObservation, limit int64) string {
 	if more := len(omitted) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("not kept as evidence, to stay within %s: %d observations of %s (%s); judged again they are inconclusive",
-		Megabytes(limit), len(omitted), Megabytes(bytes), strings.Join(names, ", "))
+	what, they := "observation", "it is"
+	if len(omitted) > 1 {
+		what, they = "observations", "they are"
+	}
+	return fmt.Sprintf("not kept as evidence, to stay within %s: %d %s of %s (%s); judged again %s inconclusive",
+		Megabytes(limit), len(omitted), what, Megabytes(bytes), strings.Join(names, ", "), they)
 }

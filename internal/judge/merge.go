@@ -119,7 +119,9 @@ func unlike(a, b *Shard) string {
 	switch {
 	case ra.Tool != rb.Tool:
 		return differ("program", ra.Tool.Name+" "+ra.Tool.Version, rb.Tool.Name+" "+rb.Tool.Version)
-	case ra.Target.Embedded != rb.Target.Embedded, !ra.Target.Embedded && ra.Target.URL != rb.Target.URL:
+	case ra.Target.Embedded != rb.Target.Embedded:
+		return "only one is of the embedded gateway"
+	case !ra.Target.Embedded && ra.Target.URL != rb.Target.URL:
 		return differ("target", ra.Target.URL, rb.Target.URL)
 	case ra.Profile != rb.Profile:
 		return differ("profile", ra.Profile, rb.Profile)
