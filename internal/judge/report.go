@@ -86,7 +86,7 @@ func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 			r = &bundle.RuleResult{ID: v.Rule, Level: v.Level, Verdict: v.Conclusion, Scenarios: []string{}}
 			byID[v.Rule] = r
 		}
-		r.Verdict = bundle.Worst(r.Verdict, v.Conclusion)
+		r.Verdict = ofRule(r.Verdict, v.Conclusion)
 		if v.Scenario != "" {
 			r.Scenarios = append(r.Scenarios, v.Scenario)
 		}
@@ -99,6 +99,20 @@ func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 	}
 	sort.Slice(results, func(i, j int) bool { return results[i].ID < results[j].ID })
 	return results
+}
+
+// ofRule is what two verdicts on one rule come to. What was not tried says nothing
+// of a rule that was tested elsewhere: a pass over HTTP/1.1 stands beside an
+// HTTP/2 that the target does not speak.
+func ofRule(a, b bundle.Conclusion) bundle.Conclusion {
+	untried := func(c bundle.Conclusion) bool { return c == bundle.Unsupported || c == bundle.NotRun }
+	switch {
+	case untried(a) && !untried(b):
+		return b
+	case untried(b) && !untried(a):
+		return a
+	}
+	return bundle.Worst(a, b)
 }
 
 // instance is a scenario on one set of axes.

@@ -120,3 +120,27 @@ func TestReplayQuotesWhatAShellWouldTakeApart(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+func TestWhatWasNotTriedHidesNothingOfARule(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   []bundle.Conclusion
+		want bundle.Conclusion
+	}{
+		{"a pass stands beside an absent feature", []bundle.Conclusion{bundle.Unsupported, bundle.Pass}, bundle.Pass},
+		{"a deviation stands beside an absent feature", []bundle.Conclusion{bundle.Pass, bundle.Deviation, bundle.Unsupported}, bundle.Deviation},
+		{"a slow scenario that nobody asked for hides no pass", []bundle.Conclusion{bundle.Pass, bundle.NotRun}, bundle.Pass},
+		{"a failure outranks all", []bundle.Conclusion{bundle.Unsupported, bundle.Fail, bundle.Pass}, bundle.Fail},
+		{"nothing tried is nothing proven", []bundle.Conclusion{bundle.Unsupported, bundle.NotRun}, bundle.NotRun},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var verdicts []bundle.Verdict
+			for _, v := range c.of {
+				verdicts = append(verdicts, bundle.Verdict{Scenario: "s", Rule: "r", Conclusion: v})
+			}
+			if got := ruleResults(verdicts); len(got) != 1 || got[0].Verdict != c.want {
+				t.Errorf("rule results %+v, want one that is %s", got, c.want)
+			}
+		})
+	}
+}
