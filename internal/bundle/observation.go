@@ -62,6 +62,9 @@ type Observation struct {
 	Scrapes []Scrape `json:"scrapes,omitempty"`
 	// BudgetSpent is set when a race ended because its time budget did.
 	BudgetSpent bool `json:"budget_spent,omitempty"`
+	// Stopped says in words why fewer iterations were run than the script asks for; "" when
+	// all were, or when the run was interrupted.
+	Stopped string `json:"stopped,omitempty"`
 	// Dropped says in words what was left out to keep the observation bounded.
 	Dropped []string `json:"dropped,omitempty"`
 }
@@ -76,6 +79,7 @@ const (
 	SkipSlow        SkipReason = "slow"
 	SkipInterrupted SkipReason = "interrupted"
 	SkipTargetGone  SkipReason = "target-gone"
+	SkipStalled     SkipReason = "stalled" // nothing that the target starts comes to an end
 )
 
 // Skip says why a scenario did not run.

@@ -192,6 +192,9 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
+	case e.env.fuse.hasBlown() && startsSomething(s.run.Scenario):
+		e.skip(s, stalledSkip())
+		return
 	}
 	if e.o.OnStart != nil {
 		e.callbacks.Lock()

@@ -11,8 +11,9 @@ import (
 	"assay/scenarios"
 )
 
-// env is what all instances of a run share. It is not changed after newEnv.
+// env is what all instances of a run share. But for the fuse, it is not changed after newEnv.
 type env struct {
+	fuse     fuse
 	target   *target.Target
 	clock    *transport.Clock
 	run      *bundle.Run

@@ -344,7 +344,10 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 		}
 		text += "\nexpect: {" + name + ": {start: true}}\n"
 	}
-	s, err := scenarios.Parse("test.yaml", []byte("title: A test\nrules: [test.rule]\n"+text))
+	if !strings.Contains(text, "rules:") {
+		text = "rules: [test.rule]\n" + text
+	}
+	s, err := scenarios.Parse("test.yaml", []byte("title: A test\n"+text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -21,6 +21,7 @@ type iteration struct {
 	in    *instance
 	index int
 	rec   *transport.Recorder
+	limit time.Duration            // for the steps
 	vars  map[string]time.Duration // of the sweep
 
 	mu       sync.Mutex
@@ -37,6 +38,7 @@ type result struct {
 	scrapes     []bundle.Scrape
 	dropped     []string
 	expired     bool // its steps stopped at a wait that was not met
+	late        bool // and that took as long as something that stalls does
 	interrupted bool
 	refused     bool // a connection could not be opened
 	lost        bool // a process may run whose pid was never told
@@ -47,20 +49,21 @@ type result struct {
 // its own bounds and is done in any case.
 func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	it := &iteration{
-		in: in, index: index, vars: in.sweep.at(index),
+		in: in, index: index, vars: in.sweep.at(index), limit: in.patience(),
 		rec:    transport.NewRecorder(in.clock, in.secrets),
 		byName: make(map[string]*handle), attached: make(map[int]bool),
 	}
 	out.Index = index
 	out.Started = in.clock.Stamp()
 	err := guard(func() error {
-		ctx, cancel := context.WithTimeout(ctx, in.deadline)
+		ctx, cancel := in.within(ctx, it.limit)
 		defer cancel()
 		err := it.steps(ctx, in.s.Steps)
 		return it.settle(ctx, err)
 	})
 	out.interrupted = errors.Is(err, errInterrupted)
 	out.expired = errors.Is(err, errExpired)
+	out.late = out.expired && time.Duration(in.clock.Stamp().T-out.Started.T) >= min(it.limit, leastPatience)
 	if err != nil && !out.interrupted && !out.expired {
 		out.Defect = err.Error()
 	}
@@ -172,7 +175,7 @@ func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	}
 	it.awaits = append(it.awaits, bundle.Await{
 		Step: st.At, On: "the iteration", What: "time enough for the step", Began: began, Ended: it.in.clock.Stamp(),
-		Deadline: int64(it.in.deadline),
+		Deadline: int64(it.limit),
 	})
 }
 

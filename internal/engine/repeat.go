@@ -19,6 +19,10 @@ const (
 	// maxExpired is how many iterations may end at a wait that was not met before
 	// the rest is left out: they would show the same again, a deadline each.
 	maxExpired = 3
+	// maxAlike is how many iterations in succession may fail at their first Start, all in
+	// the same way and each against every rule, before the rest is left out: it would
+	// prove nothing more. A fault that strikes one time in two does so once in 32 runs.
+	maxAlike = 5
 	// maxWhole is how long the iterations of one instance may take in all, in
 	// deadlines of one.
 	maxWhole = 12
@@ -47,6 +51,8 @@ type repeater struct {
 	orders  *orderCount
 	keep    *keeper
 	expired int
+	alike   int    // iterations in succession that were let down in the same way
+	way     string // which way that was
 	stop    string // why no further iteration is begun
 	spent   bool
 	cut     bool // by an interrupt
@@ -152,6 +158,8 @@ func (r *repeater) put(out *result) {
 	r.keep.trim(out, order)
 	r.results = append(r.results, out)
 	r.room -= sizeOf(&out.Iteration)
+	r.in.fuse.put(r.in, out)
+	r.compare(out)
 	if out.expired {
 		r.expired++
 	}
@@ -161,12 +169,30 @@ func (r *repeater) put(out *result) {
 		r.stop = "the target refused a connection"
 	case r.expired >= max(maxExpired, r.parallel/2) && r.stop == "":
 		r.stop = fmt.Sprintf("%d iterations had ended at a wait that was not met", r.expired)
+	case r.alike >= maxAlike && r.stop == "":
+		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
+	case r.in.fuse.hasBlown() && r.stop == "":
+		r.stop = "nothing that the target starts comes to an end"
 	case out.Defect != "":
 		r.stop = "one of them showed a defect of Assay"
 	}
 	if out.lost {
 		r.in.lost.Store(true)
 	}
+}
+
+// compare counts the iterations that were let down as the one before was. One that
+// broke not every rule that iterations can break says nothing of the others.
+func (r *repeater) compare(out *result) {
+	way := letDown(out)
+	if way == "" || !judge.Broken(r.in.s, r.in.run, &out.Iteration) {
+		r.alike, r.way = 0, ""
+		return
+	}
+	if way != r.way {
+		r.alike, r.way = 0, way
+	}
+	r.alike++
 }
 
 // into writes the outcome of all iterations to an observation, in their order.
@@ -184,7 +210,7 @@ func (r *repeater) into(o *bundle.Observation) {
 		}
 	}
 	if len(r.results) < r.times && r.stop != "" {
-		o.Dropped = append(o.Dropped, fmt.Sprintf("%d of %d iterations were run, since %s", len(r.results), r.times, r.stop))
+		o.Stopped = fmt.Sprintf("%d of %d iterations were run, since %s", len(r.results), r.times, r.stop)
 	}
 	if r.once != "" {
 		o.Dropped = append(o.Dropped, fmt.Sprintf("it was run once and not %d times, since %s", r.in.again, r.once))

@@ -47,7 +47,7 @@ func TestRepeatingEndsWhenTheObservationIsFull(t *testing.T) {
 	if n := len(o.Iterations); n < 2 || n > 20 {
 		t.Errorf("%d iterations fit into 20,000 bytes", n)
 	}
-	if !strings.Contains(strings.Join(o.Dropped, "; "), "of 1000 iterations were run, since an observation holds no more") {
+	if !strings.Contains(o.Stopped, "of 1000 iterations were run, since an observation holds no more") {
 		t.Errorf("dropped %q", o.Dropped)
 	}
 }

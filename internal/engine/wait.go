@@ -82,7 +82,7 @@ func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
 		case <-idle.over:
 			return lastLook(w)
 		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				return errInterrupted
 			}
 			return lastLook(w)
@@ -172,7 +172,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // ended tells a deadline from an interrupt.
 func ended(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return errExpired
 	}
 	return errInterrupted

@@ -68,6 +68,9 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, run *bundle.R
 	if t.broken > 1 && len(all) > 1 {
 		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, len(all))
 	}
+	if t.worst.grade == broken && o.Stopped != "" {
+		t.worst.message += "; " + clip(o.Stopped)
+	}
 	return t
 }
 

@@ -75,6 +75,8 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 		message = "the run was interrupted before it"
 	case bundle.SkipTargetGone:
 		message = "the target was gone"
+	case bundle.SkipStalled:
+		message = "the target no longer ends what it starts"
 	default:
 		message = "not run: " + clip(string(o.Skip.Reason))
 	}

@@ -62,6 +62,7 @@ func TestWhatWasNotRun(t *testing.T) {
 		{bundle.Skip{Reason: bundle.SkipDestructive}, bundle.NotRun, "may kill the target: not asked for"},
 		{bundle.Skip{Reason: bundle.SkipInterrupted}, bundle.NotRun, "the run was interrupted before it"},
 		{bundle.Skip{Reason: bundle.SkipTargetGone}, bundle.NotRun, "the target was gone"},
+		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "the target no longer ends what it starts: why"},
 	}
 	for _, c := range cases {
 		t.Run(string(c.skip.Reason), func(t *testing.T) {

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// numbered makes n scenarios of one text.
+func numbered(t *testing.T, n int, text string) []scenarios.Instance {
+	t.Helper()
+	all := make([]scenarios.Instance, n)
+	for i := range all {
+		all[i] = instanceOf(parse(t, fmt.Sprintf("id: test.number-%d\n%s", i, text)))
+	}
+	return all
+}
+
+const stalls = "deadline: 30ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]"
+
+func TestATargetThatEndsNothingIsLeft(t *testing.T) {
+	b := newBench(t, newMiniature(t).URL)
+	b.options.Run.Jobs = 1
+	is := append(numbered(t, blowAfter+2, stalls), instanceOf(parse(t, "id: test.list\nsteps: [{list: {as: l}}]")))
+	all := b.start(is...).Observations()
+	for i, o := range all {
+		left := o.Skip != nil && o.Skip.Reason == bundle.SkipStalled
+		if want := i == blowAfter || i == blowAfter+1; left != want {
+			t.Errorf("%d (%s): skip %+v", i, o.Scenario, o.Skip)
+		}
+	}
+}
+
+// Where as many are well as stall, it is not the target as a whole.
+func TestATargetThatEndsSomeOfItsStreamsIsNotLeft(t *testing.T) {
+	b := newBench(t, newMiniature(t).URL)
+	b.options.Run.Jobs = 1
+	is := numbered(t, 2*blowAfter+2, "exclusive: true\n"+stalls) // in this order
+	for i := range is {
+		if i%2 == 1 {
+			is[i] = instanceOf(parse(t, "id: test.good\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]"))
+		}
+	}
+	for i, o := range b.start(is...).Observations() {
+		if o.Skip != nil {
+			t.Errorf("%d: skip %+v", i, o.Skip)
+		}
+	}
+}
+
+func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, "http://127.0.0.1:1")
+		in := newInstance(newEnv(b.options), instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]")))
+		began := time.Now()
+		ctx, cancel := in.within(t.Context(), in.deadline)
+		defer cancel()
+		time.Sleep(25 * time.Second)
+		for range hurryAfter {
+			in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: rpcStart}}}})
+		}
+		<-ctx.Done()
+		if took := time.Since(began); took > 27*time.Second || !errors.Is(ended(ctx), errExpired) {
+			t.Errorf("ended after %v: %v", took, ended(ctx))
+		}
+	})
+}
+
+func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
+	start := func(kinds ...bundle.EventKind) bundle.Exchange {
+		x := bundle.Exchange{Op: "start", RPC: rpcStart}
+		for _, k := range kinds {
+			x.Events = append(x.Events, bundle.Event{Kind: k})
+		}
+		return x
+	}
+	for name, tc := range map[string]struct {
+		out       result
+		exchanges []bundle.Exchange
+		want      bool
+	}{
+		"nothing came":                    {result{late: true}, []bundle.Exchange{start()}, true},
+		"no end came":                     {result{late: true}, []bundle.Exchange{start(bundle.EventStart)}, true},
+		"one of two ended":                {result{late: true}, []bundle.Exchange{start(), start(bundle.EventEnd)}, false},
+		"it failed at once":               {result{expired: true}, []bundle.Exchange{start()}, false},
+		"nothing was started":             {result{late: true}, []bundle.Exchange{{Op: "list"}}, false},
+		"raw bytes are the script's word": {result{late: true}, []bundle.Exchange{{Op: "raw", Shape: bundle.ShapeStream}}, false},
+		"the run was interrupted":         {result{late: true, interrupted: true}, []bundle.Exchange{start()}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f fuse
+			tc.out.Exchanges = tc.exchanges
+			for range hurryAfter {
+				f.put(new(instance), &tc.out)
+			}
+			if f.hurries() != tc.want || f.hasBlown() {
+				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(), f.hasBlown(), tc.want)
+			}
+			one := new(instance)
+			for range 2 * blowAfter {
+				f.put(one, &tc.out)
+			}
+			if f.hasBlown() {
+				t.Error("one instance alone blew it")
+			}
+		})
+	}
+}
+
+func TestWhereEverythingStallsAnIterationHasLessTime(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}, {pause: 700ms}]")))
+	if got := in.patience(); got != defaultDeadline {
+		t.Errorf("at first %v", got)
+	}
+	for range hurryAfter {
+		in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: rpcStart}}}})
+	}
+	if got := in.patience(); got < leastPatience+700*time.Millisecond || got > 3*time.Second {
+		t.Errorf("then %v", got)
+	}
+}
+
+// flaky is a gateway that answers some of its Starts with 500.
+func flaky(t *testing.T, fails func(n int64) bool) *bench {
+	t.Helper()
+	gw := newMiniature(t)
+	var starts atomic.Int64
+	handler := gw.Config.Handler
+	gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/Start") && fails(starts.Add(1)) {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+	return newBench(t, gw.URL)
+}
+
+func TestRepeatingEndsWhenIterationsAreWrongInTheSameWay(t *testing.T) {
+	const script = "repeat: {times: 60}\nsteps: [{start: {as: p, sh: exit 0}}]\nexpect: {p: {end: {code: 0}}}"
+	for name, tc := range map[string]struct {
+		fails  func(n int64) bool
+		script string
+		want   int
+	}{
+		"all of them":       {func(int64) bool { return true }, script, maxAlike},
+		"from the third on": {func(n int64) bool { return n > 2 }, script, 2 + maxAlike},
+		"every second":      {func(n int64) bool { return n%2 == 0 }, script, 60},
+		"never":             {func(int64) bool { return false }, script, 60},
+		"what was asked for is not wrong": {
+			func(int64) bool { return true },
+			"repeat: {times: 60}\nsteps: [{start: {as: p, sh: exit 0}}]\nexpect: {p: {status: 500}}", 60,
+		},
+		"another rule may still be broken": {
+			func(int64) bool { return true },
+			"rules: [test.rule, test.other]\nrepeat: {times: 60}\nsteps: [{start: {as: p, sh: exit 0}}]\nexpect: [{rule: test.rule, p: {end: {code: 0}}}, {rule: test.other, p: {status: 500}}]", 60,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := flaky(t, tc.fails).run(tc.script)
+			if len(o.Iterations) != tc.want {
+				t.Errorf("%d iterations, want %d: %s", len(o.Iterations), tc.want, o.Stopped)
+			}
+			if cut := tc.want < 60; cut != strings.Contains(o.Stopped, "5 in succession had failed in the same way, at their first Start: complete 500") {
+				t.Errorf("stopped %q", o.Stopped)
+			}
+		})
+	}
+}
