@@ -116,7 +116,7 @@ func (c *commands) readRequest(r *http.Request) (command string, limit time.Dura
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if err := dec.Decode(&body); err != nil {
-		return "", 0, invalid("the body is not a JSON object {\"cmd\",\"timeout_ms\"}: %v", err)
+		return "", 0, notRequest(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return "", 0, invalid("the body holds more than one JSON value")
@@ -126,6 +126,18 @@ func (c *commands) readRequest(r *http.Request) (command string, limit time.Dura
 	}
 	limit, err = c.parseLimit(body.TimeoutMS)
 	return *body.Cmd, limit, err
+}
+
+// notRequest says what is wrong with a body, in words of JSON.
+func notRequest(err error) error {
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &typed) && typed.Field != "":
+		return invalid("%s must be a string: got a JSON %s", typed.Field, typed.Value)
+	case errors.As(err, &typed):
+		return invalid("the body must be a JSON object {\"cmd\",\"timeout_ms\"}: got a JSON %s", typed.Value)
+	}
+	return invalid("the body is not JSON: %v", err)
 }
 
 // parseLimit reads timeout_ms: absent is the default, 0 is no limit.

@@ -58,6 +58,9 @@ func TestBadRequestsToTheAliasRunNothing(t *testing.T) {
 		if a.status != http.StatusBadRequest || a.code != "invalid_argument" || a.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %q", body, a.status, a.body)
 		}
+		if strings.Contains(string(a.body), "Go ") || strings.Contains(string(a.body), "struct") {
+			t.Errorf("%s: the answer speaks of Go: %s", body, a.body)
+		}
 	}
 	wantBooks(t, g, 0, 0, 0, 0, 0)
 }
