@@ -35,8 +35,8 @@ func LoadProfile(name string) (*Profile, error) {
 	}
 	text, err := embedded.ReadFile(path.Join("profiles", name+".yaml"))
 	if err != nil {
-		hint := didYouMean(name, ProfileNames())
-		return nil, fmt.Errorf("there is no profile %q; there are %s, or give the path of a file. %s",
+		hint := asSentence(didYouMean(name, ProfileNames()))
+		return nil, fmt.Errorf("there is no profile %q; there are %s, or give the path of a file%s",
 			name, strings.Join(ProfileNames(), ", "), hint)
 	}
 	return ParseProfile("profiles/"+name+".yaml", text)

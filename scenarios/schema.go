@@ -21,8 +21,8 @@ func SchemaNames() []string { return []string{"profile", "rules", "scenario"} }
 func Schema(name string) ([]byte, error) {
 	text, err := schemaFiles.ReadFile("schema/" + name + ".schema.json")
 	if err != nil {
-		hint := didYouMean(name, SchemaNames())
-		return nil, fmt.Errorf("there is no schema %q; there are %s. %s", name, strings.Join(SchemaNames(), ", "), hint)
+		hint := asSentence(didYouMean(name, SchemaNames()))
+		return nil, fmt.Errorf("there is no schema %q; there are %s%s", name, strings.Join(SchemaNames(), ", "), hint)
 	}
 	return text, nil
 }

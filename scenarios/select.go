@@ -132,8 +132,8 @@ func parseTerms(terms string) ([]term, error) {
 		t.pattern, t.not = strings.CutPrefix(text, "!")
 		if kind, pattern, ok := strings.Cut(t.pattern, ":"); ok {
 			if !slices.Contains(termKinds, kind) {
-				return nil, fmt.Errorf("select %q: there is no kind of term %q; there are %s, and globs over ids. %s",
-					text, kind, strings.Join(termKinds, ", "), didYouMean(kind, termKinds))
+				return nil, fmt.Errorf("select %q: there is no kind of term %q; there are %s, and globs over ids%s",
+					text, kind, strings.Join(termKinds, ", "), asSentence(didYouMean(kind, termKinds)))
 			}
 			t.kind, t.pattern = kind, pattern
 		}

@@ -15,6 +15,14 @@ func didYouMean(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", near[0])
 }
 
+// asSentence is a hint behind another sentence; nothing when there is none.
+func asSentence(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return ". " + hint
+}
+
 // nearest returns up to n candidates within an edit distance of a third of the
 // word's length (at least 2, and less than the word is long), the closest first, equals in the order of the alphabet.
 func nearest(word string, candidates []string, n int) []string {
