@@ -18,6 +18,9 @@ func BenchmarkCatalogue(b *testing.B) {
 			b.Fatal(err)
 		}
 		wall := time.Since(began)
+		if out.Report.Verdict != bundle.Conformant {
+			b.Fatalf("verdict %s: %v", out.Report.Verdict, out.Report.Counts)
+		}
 		var longest *bundle.Observation
 		for _, o := range out.Observations {
 			if longest == nil || took(o) > took(longest) {

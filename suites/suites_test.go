@@ -26,6 +26,9 @@ var (
 // TestConformance is the tree of specs under `go test`. It fails when the
 // target is not conformant.
 func TestConformance(t *testing.T) {
+	if f := flag.Lookup("test.count"); f != nil && f.Value.String() != "1" {
+		t.Skip("Ginkgo refuses -count: repeat the call of go test, or use `assay conform --repeat N`")
+	}
 	underGoTest = true
 	defer func() { underGoTest = false }()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
