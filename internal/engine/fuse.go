@@ -16,7 +16,7 @@ const (
 	// the first deadline of a run already counts.
 	hurryAfter = 8
 	// blowAfter is how many more have to stall for the rest not to be run.
-	blowAfter = 24
+	blowAfter = 16
 	// leastPatience is the least time of an iteration that is given less.
 	leastPatience = time.Second
 )
