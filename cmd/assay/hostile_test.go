@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // startHostile starts a server on 127.0.0.1 that misbehaves in the named way.
@@ -22,7 +24,13 @@ func startHostile(kind string) (url string, stop func(), err error) {
 		s := httptest.NewTLSServer(http.NotFoundHandler())
 		return "http://" + s.Listener.Addr().String(), s.Close, nil
 	}
+	if kind == "close-framed" || kind == "one-stream" {
+		return startProxy(kind)
+	}
 	talk, ok := hostileTalk[kind]
+	if do, is := hostileH2[kind]; is {
+		talk, ok = talkH2(do, true), true
+	}
 	if !ok {
 		return "", nil, fmt.Errorf("no hostile server %q", kind)
 	}
@@ -73,6 +81,13 @@ var hostileTalk = map[string]func(*net.TCPConn){
 		readSome(c)
 		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n" +
 			"5\r\n\x00\x7f\xff\xff\xff\r\n"))
+	},
+	"h2-window-zero":      talkH2(func(*http2.Framer, *net.TCPConn, uint32) {}, true, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}),
+	"h2-settings-unacked": talkH2(func(*http2.Framer, *net.TCPConn, uint32) {}, false),
+	"h2-garbage": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("\x00\x00\x00\xff\xff\xff\xff\xff\xffnonsense"))
+		_ = c.Close()
 	},
 	"garbage": func(c *net.TCPConn) {
 		readSome(c)

@@ -64,6 +64,11 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 				return nil, c.target.diagnose(f.telling())
 			}
 		}
+		for _, f := range others {
+			if f != nil && f.way.HTTP != transport.HTTP1 && isHTTP2(firstBytes(f.telling())) {
+				return nil, c.target.diagnoseHTTP2(f.telling().Snapshot())
+			}
+		}
 	}
 	return nil, c.target.diagnose(first.telling())
 }

@@ -83,6 +83,18 @@ func (t *Target) diagnoseGarbage(x *transport.Exchange, s bundle.Exchange) *Unre
 	return t.unreachable(fmt.Sprintf("what it answers is not HTTP; it begins %.48q.", begin), mendPort)
 }
 
+// diagnoseHTTP2 explains a server that speaks HTTP/2 and never comes to an answer.
+func (t *Target) diagnoseHTTP2(s bundle.Exchange) *UnreachableError {
+	why := s.Detail
+	if len(s.Violations) > 0 {
+		why = s.Violations[0].Detail
+	}
+	if s.Outcome == bundle.OutcomeNoAnswer || why == "" {
+		why = fmt.Sprintf("nothing within %s", t.scaled(callTimeout))
+	}
+	return t.unreachable(fmt.Sprintf("it speaks HTTP/2 and answers no RPC over it (%s; POST %s).", strings.Trim(why, ".: "), s.Request.Path), mendAlive)
+}
+
 // isHTTP2 recognises a SETTINGS frame on stream 0 (RFC 9113, section 6.5).
 func isHTTP2(p []byte) bool {
 	return len(p) >= 9 && p[0] == 0 && p[3] == 0x04 && bytes.Equal(p[5:9], []byte{0, 0, 0, 0})
