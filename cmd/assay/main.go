@@ -15,7 +15,10 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	// A pipe whose reader has gone is an error of the write, and no end by a signal. Notify,
+	// and not Ignore, which would pass on to children.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: &output{File: os.Stdout}, err: os.Stderr}))
 }
 
 // run is the program without its process: arguments in, exit code out.
@@ -24,8 +27,12 @@ func run(args []string, io stdio) int {
 	defer stop()
 	root := newRoot(io)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return exitCode(io, err)
+	c, err := root.ExecuteContextC(ctx)
+	code := exitCode(io, err)
+	if err := failure(c, io, code, err); err != nil {
+		io.errorf("assay: %v\n", err)
+	}
+	return code
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, so

@@ -88,7 +88,7 @@ func ids[T any](all []T, id func(T) string) string {
 func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 	o := fakes.Options{
 		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
-		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Token: os.Getenv("ASSAY_TOKEN"), Log: logger(io),
+		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Log: logger(io),
 		Processes: f.processes, Like: f.like, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
 		Shell: strings.Fields(f.shell),
 	}
@@ -98,14 +98,9 @@ func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 	if f.clockScale <= 0 || f.clockScale > 10000 {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
 	}
-	if f.tokenFile != "" {
-		token, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return o, fmt.Errorf("--token-file: %w", err)
-		}
-		if o.Token = strings.TrimSpace(string(token)); o.Token == "" {
-			return o, fmt.Errorf("--token-file: %s is empty", f.tokenFile)
-		}
+	var err error
+	if o.Token, err = readToken(f.tokenFile); err != nil {
+		return o, err
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {

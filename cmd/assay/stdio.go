@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -27,9 +29,35 @@ func (s stdio) printf(format string, args ...any) error {
 	return err
 }
 
+// output is the program's stdout. Once its reader has gone (`assay list | head`),
+// what is written to it is dropped without an error: nobody wants it, and the exit code
+// is that of the run all the same. Every other failure to write is one.
+type output struct {
+	*os.File
+	gone    bool
+	written bool
+}
+
+// Write writes to stdout.
+func (o *output) Write(p []byte) (int, error) {
+	if o.gone {
+		return len(p), nil
+	}
+	o.written = true
+	n, err := o.File.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		o.gone = true
+		return len(p), nil
+	}
+	if err != nil {
+		err = defect(fmt.Errorf("stdout: %w", err))
+	}
+	return n, err
+}
+
 // terminal reports whether w is a terminal, and its width.
 func terminal(w io.Writer) (width int, ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := w.(interface{ Fd() uintptr })
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}

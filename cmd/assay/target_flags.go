@@ -51,18 +51,13 @@ func (f *targetFlags) register(c *cobra.Command) {
 
 // options turns the flags into the target's options.
 func (f *targetFlags) options(url string) (target.Options, error) {
-	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Token: os.Getenv("ASSAY_TOKEN"), Insecure: f.insecure}
+	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Insecure: f.insecure}
 	if f.timeScale <= 0 || f.timeScale > 1000 {
 		return o, fmt.Errorf("--time-scale %g: want a factor above 0, at most 1000", f.timeScale)
 	}
-	if f.tokenFile != "" {
-		token, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return o, fmt.Errorf("--token-file: %w", err)
-		}
-		if o.Token = strings.TrimSpace(string(token)); o.Token == "" {
-			return o, fmt.Errorf("--token-file: %s is empty", f.tokenFile)
-		}
+	var err error
+	if o.Token, err = readToken(f.tokenFile); err != nil {
+		return o, err
 	}
 	if f.caCert != "" {
 		pem, err := os.ReadFile(f.caCert)
@@ -89,6 +84,22 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		o.Headers = hs
 	}
 	return o, nil
+}
+
+// readToken is the access token in a file, or, without one, that of the environment.
+func readToken(path string) (string, error) {
+	if path == "" {
+		return os.Getenv("ASSAY_TOKEN"), nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", fmt.Errorf("--token-file: %s is empty", path)
+	}
+	return token, nil
 }
 
 func isSurface(s string) bool {

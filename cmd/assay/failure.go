@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+// failed is what a program gets on stdout, with --format json, instead of a report
+// that there is none of.
+type failed struct {
+	Schema string            `json:"schema"`
+	Tool   map[string]string `json:"tool"`
+	Exit   int               `json:"exit"`
+	Error  string            `json:"error"`
+}
+
+// failure writes the error object of a command that was asked for JSON and ended
+// before it had written any.
+func failure(c *cobra.Command, io stdio, code int, err error) error {
+	format := c.Flags().Lookup("format")
+	if err == nil || format == nil || format.Value.String() != "json" {
+		return nil
+	}
+	if out, ok := io.out.(*output); ok && out.written {
+		return nil
+	}
+	var ex *exitError
+	if errors.As(err, &ex) && ex.err == nil {
+		return nil // a report has told why
+	}
+	text, err := json.MarshalIndent(failed{
+		Schema: "assay.error/v1", Tool: map[string]string{"name": "assay", "version": version}, Exit: code, Error: err.Error(),
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return io.printf("%s\n", text)
+}
