@@ -27,7 +27,8 @@ type place struct {
 }
 
 // findingsOf groups what has one of the verdicts by rule: rules that must hold
-// first, then those that are broken in most places, then as they came.
+// first, of these the ones of the whole run, since what a target lacks is the cause of
+// much else, then those that are broken in most places, then as they came.
 func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 	type key struct {
 		rule    string
@@ -61,6 +62,7 @@ func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 		return cmp.Or(
 			cmp.Compare(b.rule.Verdict.Rank(), a.rule.Verdict.Rank()),
 			cmp.Compare(levelRank(a.rule.Level), levelRank(b.rule.Level)),
+			cmp.Compare(scenarioRank(a), scenarioRank(b)),
 			cmp.Compare(len(b.places), len(a.places)),
 		)
 	})
@@ -89,6 +91,14 @@ func (f *finding) scenarios() []string {
 		}
 	}
 	return ids
+}
+
+// scenarioRank puts what is about the whole run before what is about scenarios.
+func scenarioRank(f finding) int {
+	if f.places[0].scenario == "" {
+		return 0
+	}
+	return 1
 }
 
 func levelRank(level string) int {
