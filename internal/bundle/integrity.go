@@ -19,10 +19,7 @@ func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
 		if !isOurs(want.Name) {
 			continue // said by checkList
 		}
-		got, err := FileDigest{}, error(nil)
-		if got.Size, err = sizeOf(root, want.Name); err == nil && got.Size == want.Size {
-			got, err = digestOf(root, want.Name)
-		}
+		got, err := compared(root, want)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: it was sealed with " + sized(want)})
@@ -52,6 +49,15 @@ func sized(d FileDigest) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %.12s…", d.Size, d.SHA256)
 }
 
+// compared is what a file is now: its digest, or, when it has another length, that alone.
+func compared(root *os.Root, want FileDigest) (FileDigest, error) {
+	size, err := sizeOf(root, want.Name)
+	if err != nil || size != want.Size {
+		return FileDigest{Name: want.Name, Size: size}, err
+	}
+	return digestOf(root, want.Name)
+}
+
 // sizeOf is the length of a file, which is told without reading it.
 func sizeOf(root *os.Root, name string) (int64, error) {
 	f, err := openRegular(root, name)
@@ -74,7 +80,7 @@ func checkList(m *Manifest) []Problem {
 	for _, f := range m.Files {
 		other, twice := seen[strings.ToLower(f.Name)]
 		seen[strings.ToLower(f.Name)] = f.Name
-		what := ""
+		var what string
 		switch {
 		case !isOurs(f.Name) || f.Name == ManifestFile:
 			what = fmt.Sprintf("the manifest lists %q, which is no file of a bundle; nothing was opened", clip(f.Name))

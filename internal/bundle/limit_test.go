@@ -96,8 +96,8 @@ func TestAFullDiskLeavesWholeLinesAndNoManifest(t *testing.T) {
 		l := w.lines[observationsFile]
 		l.file = &fullDisk{l.file.(*os.File), room}
 		var failed error
-		for range 3 {
-			failed = errors.Join(failed, w.Observation(sampleObservation("a.b")))
+		for _, id := range []string{"a.b", "a.c", "a.d"} {
+			failed = errors.Join(failed, w.Observation(sampleObservation(id)))
 		}
 		if !errors.Is(failed, syscall.ENOSPC) || strings.Count(failed.Error(), "could not be written") != 1 {
 			t.Fatalf("room for %d: %v, want the full disk, once", room, failed)

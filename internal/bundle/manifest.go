@@ -16,28 +16,28 @@ import (
 // and of everything that it lists.
 const ManifestSchema = "assay.manifest/v1"
 
-// BundleKind is what a bundle is the record of.
-type BundleKind string
+// Kind is what a bundle is the record of.
+type Kind string
 
 // The kinds.
 const (
-	KindConform BundleKind = "conform"
-	KindLoad    BundleKind = "load"
+	KindConform Kind = "conform"
+	KindLoad    Kind = "load"
 )
 
 // Manifest is what a bundle says of itself. It is written last, whole or not at
 // all, so that a directory that has one is complete; a bundle without one is
 // that of a run that was killed, or is still under way.
 type Manifest struct {
-	Schema  string     `json:"schema"`
-	Kind    BundleKind `json:"kind"`
-	Tool    Tool       `json:"tool"`
-	Run     string     `json:"run,omitempty"` // its id
-	Started time.Time  `json:"started"`
-	Ended   time.Time  `json:"ended"`
-	Target  Target     `json:"target"`
-	Profile string     `json:"profile,omitempty"`
-	Seed    uint64     `json:"seed"`
+	Schema  string    `json:"schema"`
+	Kind    Kind      `json:"kind"`
+	Tool    Tool      `json:"tool"`
+	Run     string    `json:"run,omitempty"` // its id
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	Target  Target    `json:"target"`
+	Profile string    `json:"profile,omitempty"`
+	Seed    uint64    `json:"seed"`
 	// Interrupted is set when the run ended before it had done all that was planned.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Limit is how large the bundle was allowed to grow, in bytes; 0 is no limit.

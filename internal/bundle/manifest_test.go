@@ -17,14 +17,15 @@ func problems(t *testing.T, dir string) (kinds []ProblemKind, said string) {
 	t.Helper()
 	v, err := Verify(dir)
 	must(t, err)
+	var all strings.Builder
 	for _, p := range v.Problems {
 		kinds = append(kinds, p.Kind)
-		said += p.Message + "\n"
+		all.WriteString(p.Message + "\n")
 	}
 	if v.OK != (len(kinds) == 0) || v.Exit == 0 != v.OK {
 		t.Errorf("OK %v and exit %d beside %d problems", v.OK, v.Exit, len(kinds))
 	}
-	return kinds, said
+	return kinds, all.String()
 }
 
 func TestASealedBundleHasNoProblems(t *testing.T) {

@@ -242,8 +242,8 @@ func (r *reader) compare() error {
 	seen := map[key]bool{}
 	missing := map[string]bool{}
 	for i, o := range r.b.Observations {
-		seen[key{o.Scenario, o.Axes}] = true
 		at := fmt.Sprintf("%s:%d", r.path(observationsFile), i+1)
+		seen[key{o.Scenario, o.Axes}] = true
 		if o.Run != "" && r.b.Run.ID != "" && o.Run != r.b.Run.ID {
 			return fmt.Errorf("%s: the observation belongs to run %q, the bundle to run %q", at, o.Run, r.b.Run.ID)
 		}

@@ -168,9 +168,10 @@ func (m *maker) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "integer", "minimum": 0}
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		return map[string]any{"type": "integer"}
+	default:
+		m.t.Fatalf("no schema for %s", t)
+		return nil
 	}
-	m.t.Fatalf("no schema for %s", t)
-	return nil
 }
 
 func (m *maker) define(t reflect.Type) {

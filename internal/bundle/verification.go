@@ -29,9 +29,9 @@ type Problem struct {
 
 // Verification is what `assay verify` found.
 type Verification struct {
-	Schema string     `json:"schema"`
-	Bundle string     `json:"bundle"` // its directory
-	Kind   BundleKind `json:"kind,omitempty"`
+	Schema string `json:"schema"`
+	Bundle string `json:"bundle"` // its directory
+	Kind   Kind   `json:"kind,omitempty"`
 	// Tool made the bundle, and By verified it.
 	Tool Tool   `json:"tool"`
 	By   Tool   `json:"by"`

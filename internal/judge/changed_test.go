@@ -47,6 +47,11 @@ func TestChangedListsWhatTwoJudgementsDoNotShare(t *testing.T) {
 	if got := Changed(before, after); !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+	twice := []bundle.Verdict{v("b", "same", bundle.Pass, ""), v("b", "same", bundle.Pass, "")}
+	turned := []bundle.Verdict{twice[0], v("b", "same", bundle.Fail, "")}
+	if got := Changed(twice, turned); len(got) != 1 || got[0].After != bundle.Fail {
+		t.Errorf("the second of two of a kind: %+v", got)
+	}
 	if got := Changed(before, before); got == nil || len(got) > 0 {
 		t.Errorf("the same: %#v, want an empty list that is not nil", got)
 	}

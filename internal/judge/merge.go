@@ -38,23 +38,23 @@ func Merge(shards []Shard) (*bundle.Report, error) {
 	if len(shards) == 1 {
 		return first.Report, nil
 	}
-	seen := map[instance]string{}
+	seen := map[instance]int{} // by which shard
 	merged := *first.Report
 	merged.Scenarios, merged.Notes, merged.DurationMS = nil, nil, 0
 	var verdicts, spanning []bundle.Verdict
 	var runRules []bundle.RuleVerdict
 	var names, ids []string
-	for _, s := range shards {
+	for n, s := range shards {
 		if why := unlike(&first, &s); why != "" {
 			return nil, &ShardError{first.Name, s.Name, why}
 		}
 		for i := range s.Report.Scenarios {
 			r := &s.Report.Scenarios[i]
 			k := instance{r.ID, r.Axes}
-			if other, twice := seen[k]; twice {
-				return nil, &ShardError{other, s.Name, fmt.Sprintf("both have %s [%s]", clip(r.ID), clip(r.Axes.String()))}
+			if other, twice := seen[k]; twice && other != n {
+				return nil, &ShardError{shards[other].Name, s.Name, fmt.Sprintf("both have %s [%s]", clip(r.ID), clip(r.Axes.String()))}
 			}
-			seen[k] = s.Name
+			seen[k] = n
 			merged.Scenarios = append(merged.Scenarios, *r)
 		}
 		for i := range s.Verdicts {

@@ -23,7 +23,7 @@ func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verificat
 	if b.Unfinished {
 		return // it has no verdicts to be held to
 	}
-	stored, derived, dropped := comparable(b, again)
+	stored, derived, dropped := grounded(b, again)
 	found.Underivable = dropped
 	found.Changed = Changed(stored, derived)
 	found.Verdicts = len(stored) - len(found.Changed)
@@ -44,9 +44,9 @@ func otherTool(made, by bundle.Tool) string {
 	return fmt.Sprintf(": they were judged by %s %s, and this is %s; `assay judge` lists what newer rules change", made.Name, made.Version, by.Version)
 }
 
-// comparable are the stored and the derived verdicts without those that rest on
+// grounded are the stored and the derived verdicts without those that rest on
 // evidence which was not kept, and how many stored ones those were.
-func comparable(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bundle.Verdict, dropped int) {
+func grounded(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bundle.Verdict, dropped int) {
 	gone := map[instance]bool{}
 	for _, o := range b.Observations {
 		if o.Omitted != nil {
@@ -73,13 +73,10 @@ func comparable(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bun
 
 // retold is how many verdicts conclude the same in other words.
 func retold(stored, derived []bundle.Verdict) int {
-	was := map[about]*bundle.Verdict{}
-	for i := range stored {
-		was[aboutOf(&stored[i])] = &stored[i]
-	}
+	was := byAbout(stored)
 	n := 0
-	for i := range derived {
-		if old := was[aboutOf(&derived[i])]; old != nil && !reflect.DeepEqual(*old, derived[i]) {
+	for i, k := range abouts(derived) {
+		if old := was[k]; old != nil && !reflect.DeepEqual(*old, derived[i]) {
 			n++
 		}
 	}
