@@ -41,6 +41,7 @@ const (
 	maxLine         = 64 << 20  // one line
 	maxObservations = 256 << 20 // all of them
 	maxObjects      = 4 << 20   // JSON objects, and nulls that could stand for them, in all observations: ten times those of the whole catalogue
+	maxParts        = 200_000   // iterations, connections, exchanges … of all observations: thirty times those of the whole catalogue
 	maxDocument     = 32 << 20  // run.json, verdicts.json, result.json, manifest.json
 	maxLog          = 32 << 20  // events.jsonl, reproducers.jsonl
 	maxScript       = 4 << 20   // one script

@@ -54,7 +54,11 @@ func (l *lineReader) each(take func(line []byte) error) error {
 // all reads the observations.
 func (l *lineReader) all() ([]*Observation, error) {
 	var obs []*Observation
+	parts := 0
 	err := l.each(func(line []byte) error {
+		if parts += partsOf(line); parts > maxParts {
+			return fmt.Errorf("the observations hold more than %d iterations, connections and exchanges, which no bundle does", maxParts)
+		}
 		o, err := decodeObservation(line)
 		if err == nil {
 			obs = append(obs, o)
@@ -75,6 +79,36 @@ func (l *lineReader) count(line []byte) error {
 		return fmt.Errorf("the file holds more than %d JSON objects, which no bundle does", maxObjects)
 	}
 	return nil
+}
+
+// partsOf is how many of the parts of an observation that are large in memory,
+// also when they are empty, a line holds. It takes no memory for them.
+func partsOf(line []byte) int {
+	var o struct {
+		Iterations []struct {
+			Conns     []struct{} `json:"conns"`
+			Exchanges []struct{} `json:"exchanges"`
+			Awaits    []struct{} `json:"awaits"`
+			Processes []struct{} `json:"processes"`
+		} `json:"iterations"`
+		Scrapes []struct{} `json:"scrapes"`
+	}
+	_ = json.Unmarshal(line, &o) // what is wrong with it is said by who decodes it
+	n := len(o.Iterations) + len(o.Scrapes)
+	for _, it := range o.Iterations {
+		n += len(it.Conns) + len(it.Exchanges) + len(it.Awaits) + len(it.Processes)
+	}
+	return n
+}
+
+// parts is the same of an observation that is not encoded yet.
+func (o *Observation) parts() int {
+	n := len(o.Iterations) + len(o.Scrapes)
+	for i := range o.Iterations {
+		it := &o.Iterations[i]
+		n += len(it.Conns) + len(it.Exchanges) + len(it.Awaits) + len(it.Processes)
+	}
+	return n
 }
 
 // weight is how many objects a JSON text makes at most.

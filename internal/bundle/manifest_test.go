@@ -179,6 +179,9 @@ func TestAHugeTranscriptTakesLittleMemory(t *testing.T) {
 	spoil := map[string]func(){
 		"one file of a gigabyte":           func() { must(t, os.Truncate(name, 1<<30)) }, // sparse: takes no room
 		"one line that is longer than any": func() { must(t, os.Truncate(name, maxObservations)) },
+		"empty exchanges": func() {
+			must(t, os.WriteFile(name, []byte(`{"schema":"assay.observation/v1","iterations":[{"exchanges":[{}`+strings.Repeat(",{}", maxParts+1)+"]}]}\n"), 0o644))
+		},
 		"empty objects": func() {
 			must(t, os.WriteFile(name, []byte(`{"schema":"assay.observation/v1","iterations":[`+strings.Repeat("null,", maxObjects+1)), 0o644))
 		},

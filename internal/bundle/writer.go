@@ -27,6 +27,7 @@ type Writer struct {
 	limit   int64
 	used    int64 // by scripts and lines
 	objects int   // in the observations
+	parts   int   // and their iterations, connections, exchanges …
 	omitted []OmittedObservation
 	err     error
 	closed  bool
@@ -172,24 +173,29 @@ func (w *Writer) Observation(o *Observation) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if why := w.unfit(int64(len(line)), weight(line)); why != "" {
+	if why := w.unfit(int64(len(line)), weight(line), o.parts()); why != "" {
 		n := int64(len(line))
 		if line, err = encode(o.without(n, why), ""); err != nil {
 			return fmt.Errorf("observation of %s: %w", o.Scenario, err)
 		}
 		w.omitted = append(w.omitted, OmittedObservation{Scenario: o.Scenario, Axes: o.Axes, Bytes: n})
+	} else {
+		w.parts += o.parts()
 	}
 	w.objects += weight(line)
 	return w.add(observationsFile, line)
 }
 
-// unfit says why an observation of n bytes is not kept, "" when it is.
-func (w *Writer) unfit(n int64, objects int) string {
+// unfit says why an observation of n bytes, and so many JSON objects and parts, is
+// not kept, "" when it is.
+func (w *Writer) unfit(n int64, objects, parts int) string {
 	switch {
 	case n > maxLine:
 		return fmt.Sprintf("an observation of %s is longer than can be read back (%s)", Megabytes(n), Megabytes(maxLine))
 	case w.objects+objects > maxObjects:
 		return fmt.Sprintf("a bundle holds at most %d JSON objects", maxObjects)
+	case w.parts+parts > maxParts:
+		return fmt.Sprintf("a bundle holds at most %d iterations, connections and exchanges", maxParts)
 	case w.used+n > w.limit/4*evidenceShare:
 		return fmt.Sprintf("the bundle was to stay within %s", Megabytes(w.limit))
 	}
