@@ -19,7 +19,8 @@ func Markdown(w io.Writer, r *bundle.Report) error {
 	m.section("Broken", bundle.Fail, bundle.UnexpectedPass)
 	m.section("Defects of Assay", bundle.Error)
 	m.section("Inconclusive", bundle.Inconclusive)
-	m.advisories()
+	m.briefly("Advisories", bundle.Advisory)
+	m.briefly("Known failures", bundle.KnownFailure)
 	m.races()
 	m.scenarios()
 	_, err := io.WriteString(w, m.b.String())
@@ -91,12 +92,13 @@ func (m *markdown) place(p place) {
 	}
 }
 
-func (m *markdown) advisories() {
-	findings := findingsOf(m.r, bundle.Advisory)
+// briefly lists the rules that came to a verdict, each with what was seen first.
+func (m *markdown) briefly(heading string, verdict bundle.Conclusion) {
+	findings := findingsOf(m.r, verdict)
 	if len(findings) == 0 {
 		return
 	}
-	m.printf("\n## Advisories\n\n")
+	m.printf("\n## %s\n\n", heading)
 	for _, f := range findings {
 		m.printf("- **%s** (%s, %s): %s\n", escaped(f.rule.ID), escaped(f.rule.Level),
 			plural(len(f.scenarios()), "scenario"), escaped(f.places[0].verdict.Message))

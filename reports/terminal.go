@@ -149,8 +149,9 @@ func (t *terminal) otherPlaces(places []place) {
 	}
 }
 
+// advisories are told in short, and so is what was known to fail.
 func (t *terminal) advisories() {
-	all := findingsOf(t.r, bundle.Advisory)
+	all := findingsOf(t.r, bundle.Advisory, bundle.KnownFailure)
 	if len(all) > 0 {
 		t.gap()
 	}
@@ -159,7 +160,7 @@ func (t *terminal) advisories() {
 		if n := len(f.scenarios()); n > 0 {
 			where = plural(n, "scenario")
 		}
-		head := painted{label(bundle.Advisory) + "  ", yellow}
+		head := painted{label(f.rule.Verdict) + "  ", tintOf(f.rule.Verdict)}
 		t.block(head, fmt.Sprintf("%s (%s) in %s", line(f.rule.ID), line(f.rule.Level), where), plain)
 		said := line(f.places[0].verdict.Message)
 		if said == "" {

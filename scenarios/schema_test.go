@@ -96,6 +96,7 @@ func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 		{"scenario", "frame", Frame{}, nil},
 		{"scenario", "field", Field{}, nil},
 		{"rules", "entry", Rule{}, nil},
+		{"known", "entry", KnownFailure{}, nil},
 		{"profile", "", Profile{}, nil},
 		{"profile", "levelChange", LevelChange{}, nil},
 	} {

@@ -186,8 +186,7 @@ func (c *Catalogue) matches(i Instance, t term) bool {
 	case "area":
 		return t.glob(s.Area)
 	case "axis":
-		a := i.Axes
-		return t.glob(a.String()) || slices.ContainsFunc([]string{a.Protocol, a.Codec, a.HTTP, a.Compression}, t.glob)
+		return t.onAxes(i.Axes)
 	default:
 		return t.glob(s.ID)
 	}
@@ -202,6 +201,11 @@ func (c *Catalogue) standsAlone(t term) bool {
 func (t term) glob(text string) bool {
 	ok, err := path.Match(t.pattern, text)
 	return err == nil && ok
+}
+
+// onAxes reports whether the pattern matches one of the axes, or all four together.
+func (t term) onAxes(a bundle.Axes) bool {
+	return t.glob(a.String()) || slices.ContainsFunc([]string{a.Protocol, a.Codec, a.HTTP, a.Compression}, t.glob)
 }
 
 func (c *Catalogue) noMatch(t term) error {

@@ -35,6 +35,9 @@ type Options struct {
 	Jobs int
 	// Strict makes broken should and may rules fail.
 	Strict bool
+	// Known are the failures that are expected. They are stored with the run, which
+	// is judged again with them. nil excuses nothing.
+	Known *scenarios.Known
 	// Destructive and Slow run the scenarios that need to be asked for.
 	Destructive, Slow bool
 	// Seed is the seed of all plans; 0 takes one from the clock.

@@ -85,7 +85,7 @@ func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict}
+	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict, Known: o.Known}
 	reached := s.reach(ctx)
 	if reached != nil && (ctx.Err() == nil || s.run == nil) {
 		s.close()
@@ -225,6 +225,9 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
 		ProfileText: string(s.profile.Text), RulesText: s.rules,
 	}
+	if k := s.opts.Known; k != nil {
+		r.KnownFile, r.KnownText = k.File, string(k.Text)
+	}
 	r.Planned = planned(s.instances)
 	return r
 }
@@ -313,6 +316,7 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	for _, o := range out.Observations {
 		out.Verdicts = append(out.Verdicts, s.verdictsOf(observed[o], o)...)
 	}
+	out.Verdicts = append(out.Verdicts, s.judge.KnownList(s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = judge.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
 	return out, s.finish(out)

@@ -18,7 +18,7 @@ type conformFlags struct {
 	target targetFlags
 	output outputFlags
 
-	profile, selection, out           string
+	profile, selection, known, out    string
 	scenarios, rerun, exec            string
 	jobs, repeat                      int
 	outLimit                          sizeValue
@@ -48,6 +48,9 @@ of them for what to leave out.`,
   assay conform http://127.0.0.1:8081 --exec ./gateway --out run
   assay conform http://127.0.0.1:8081 --rerun run --repeat 10
 
+  # as a gate while some things are known to fail
+  assay conform http://127.0.0.1:8081 --known known.yaml
+
   # only envelopes, only JSON
   assay conform http://127.0.0.1:8081 --select 'connect.*,!axis:proto'`,
 		Args:              between(0, 1, "want at most one URL"),
@@ -65,6 +68,7 @@ of them for what to leave out.`,
 	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules fail, too")
 	fs.BoolVar(&f.destructive, "destructive", false, "also run what may kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run what has to wait for long")
+	fs.StringVar(&f.known, "known", "", "list of known failures, which do not fail the run; `FILE` as in assay schema known")
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: all that was seen, to be judged again")
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "how large the bundle may grow; what does not fit is named and not kept")
@@ -110,8 +114,12 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if err != nil {
 		return suites.Options{}, err
 	}
+	known, err := knownFrom(f.known)
+	if err != nil {
+		return suites.Options{}, err
+	}
 	return suites.Options{
-		Target: t, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
+		Target: t, Known: known, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
 		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Version: version,
 	}, f.output.validate()

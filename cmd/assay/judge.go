@@ -96,7 +96,11 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict}, nil
+	known, err := knownOf(b)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict, Known: known}, nil
 }
 
 // profileOf is the named profile, or the one that the run was held against, as

@@ -12,13 +12,16 @@ import (
 func newLint(io stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint FILE…",
-		Short: "Check scenario scripts, with file:line:column and a caret",
+		Short: "Check scripts and lists of known failures, with file:line:column and a caret",
 		Example: `  # one script
   assay lint my/scenario.yaml
 
   # a whole folder; the exit code is 2 when one is broken
-  assay lint scenarios/*/*.yaml`,
-		Args: between(1, -1, "want one or more scripts"),
+  assay lint scenarios/*/*.yaml
+
+  # what conform --known takes
+  assay lint known.yaml`,
+		Args: between(1, -1, "want one or more files"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return lint(io, args)
 		},
@@ -32,7 +35,11 @@ func lint(io stdio, files []string) error {
 		if err != nil {
 			return usage(err)
 		}
-		errs := scenarios.Lint(file, text)
+		check := scenarios.Lint
+		if scenarios.IsKnownList(text) {
+			check = scenarios.LintKnown
+		}
+		errs := check(file, text)
 		for _, err := range errs {
 			if err := io.printf("%v\n", err); err != nil {
 				return defect(err)
@@ -43,8 +50,8 @@ func lint(io stdio, files []string) error {
 		}
 	}
 	if broken > 0 {
-		return usage(fmt.Errorf("%d of %d scripts are broken", broken, len(files)))
+		return usage(fmt.Errorf("%d of %d files are broken", broken, len(files)))
 	}
-	io.errorf("%d scripts are good\n", len(files))
+	io.errorf("%d files are good\n", len(files))
 	return nil
 }

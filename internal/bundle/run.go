@@ -28,6 +28,10 @@ type Run struct {
 	// scripts of one's own, so that the run can be judged again by them.
 	ProfileText string `json:"profile_text,omitempty"`
 	RulesText   string `json:"rules_text,omitempty"`
+	// KnownFile and KnownText are the list of known failures that the run was
+	// judged with, as it was given and as it was; "" without one.
+	KnownFile string `json:"known_file,omitempty"`
+	KnownText string `json:"known_text,omitempty"`
 }
 
 // Planned is one scenario on one set of axes that was to run.

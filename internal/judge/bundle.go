@@ -39,6 +39,7 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 		}
 		verdicts = append(verdicts, j.Scenario(s, &judged, o)...)
 	}
+	verdicts = append(verdicts, j.KnownList(&judged, all, verdicts)...)
 	verdicts = append(verdicts, j.ofRun(&judged, all)...)
 	report := Report(&judged, j.Rules, all, verdicts)
 	report.Attach(b.Reproducers)

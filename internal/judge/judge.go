@@ -21,6 +21,8 @@ type Judge struct {
 	Profile *scenarios.Profile
 	// Strict makes a broken should or may a failure.
 	Strict bool
+	// Known are the failures that are expected; nil, as for whoever may expect none, excuses nothing.
+	Known *scenarios.Known
 }
 
 // Scenario judges one observation: a verdict for each rule of the scenario, and
@@ -45,7 +47,9 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		}
 		verdicts = append(verdicts, j.verdict(id, o, t))
 	}
-	return sorted(verdicts)
+	verdicts = sorted(verdicts)
+	j.applyKnown(own, run, o, verdicts)
+	return verdicts
 }
 
 // rulesOf lists the rules that a scenario proves, sorted.

@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"assay/internal/bundle"
+)
+
+// Known is a list of known failures: what a target is expected to get wrong,
+// why, and until when. The format is published as `assay schema known`.
+type Known struct {
+	// File is the list's name as it was given, for messages.
+	File string
+	// Text is the list as it was read.
+	Text []byte
+	// Entries stand in the order of the file.
+	Entries []KnownFailure
+}
+
+// KnownFailure is one entry: every scenario that Pattern names, on the axes that
+// Axes names, is expected to break Rule, or any rule when that is "".
+type KnownFailure struct {
+	Pattern string `yaml:"pattern"`
+	Rule    string `yaml:"rule"`
+	Axes    string `yaml:"axes"`
+	Reason  string `yaml:"reason"`
+	Link    string `yaml:"link"`
+	// Expires is the last day, in UTC, on which it may still fail: 2027-03-31.
+	Expires string `yaml:"expires"`
+
+	Line int `yaml:"-"` // in the file, from 1
+}
+
+// Matches reports whether the entry speaks of a scenario on these axes. Axes are
+// a single value (proto) or a glob over all four, as in the term axis: of a
+// selection.
+func (k *KnownFailure) Matches(scenario string, axes bundle.Axes) bool {
+	if !(term{pattern: k.Pattern}).glob(scenario) {
+		return false
+	}
+	return k.Axes == "" || term{pattern: k.Axes}.onAxes(axes)
+}
+
+// Expired reports whether the entry had expired at an instant: it holds to the
+// end of its day in UTC.
+func (k *KnownFailure) Expired(at time.Time) bool {
+	return at.UTC().Format(time.DateOnly) > k.Expires
+}
+
+// At is where the entry stands: "known.yaml:12".
+func (l *Known) At(k *KnownFailure) string {
+	return fmt.Sprintf("%s:%d", l.File, k.Line)
+}
+
+// ParseKnown reads a list of known failures; file is its name for messages.
+// Errors are *ScriptError, joined.
+func ParseKnown(file string, text []byte) (*Known, error) {
+	d, value := parseDocument(file, text)
+	if len(d.errs) == 0 {
+		d.validate("known", value)
+	}
+	if len(d.errs) > 0 {
+		return nil, joinErrors(d.errs)
+	}
+	known := &Known{File: file, Text: slices.Clone(text)}
+	if err := d.root.Decode(&known.Entries); err != nil {
+		d.decodeError(err)
+		return nil, joinErrors(d.errs)
+	}
+	for i := range known.Entries {
+		checkKnown(&known.Entries[i], d, "/"+strconv.Itoa(i))
+	}
+	if err := joinErrors(d.errs); err != nil {
+		return nil, err
+	}
+	return known, nil
+}
+
+// checkKnown checks what a schema cannot say of the entry at a place.
+func checkKnown(k *KnownFailure, d *document, place string) {
+	k.Line = max(1, d.at(place).Line)
+	if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
+		d.errorf(d.at(place+"/expires"), "for example 2027-03-31", "%q is not a day of the calendar", k.Expires)
+	}
+	for name, pattern := range map[string]string{"pattern": k.Pattern, "axes": k.Axes} {
+		if _, err := path.Match(pattern, ""); err != nil {
+			d.errorf(d.at(place+"/"+name), "", "%q is not a pattern: a bracket is not closed", pattern)
+		}
+	}
+}
+
+// LintKnown checks a list of known failures, as Lint does a script.
+func LintKnown(file string, text []byte) []error {
+	_, err := ParseKnown(file, text)
+	var errs []error
+	for _, e := range scriptErrors(file, err) {
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// IsKnownList reports whether a text has the form of a list of known failures: a
+// YAML list whose first entry has a pattern or a day on which it expires.
+func IsKnownList(text []byte) bool {
+	d, _ := parseDocument("", text)
+	_, pattern := d.nodes["/0/pattern"]
+	_, expires := d.nodes["/0/expires"]
+	return pattern || expires
+}
