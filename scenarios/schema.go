@@ -15,7 +15,7 @@ import (
 var schemaFiles embed.FS
 
 // SchemaNames lists the published schemas, sorted.
-func SchemaNames() []string { return []string{"known", "profile", "rules", "scenario"} }
+func SchemaNames() []string { return []string{"diff", "known", "profile", "rules", "scenario"} }
 
 // Schema returns the JSON Schema (draft 2020-12) of that name, as it is published.
 func Schema(name string) ([]byte, error) {

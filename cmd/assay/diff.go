@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/bundle"
+	"assay/internal/diff"
+	"assay/reports"
+)
+
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	format, threshold string
+	verbose           bool
+}
+
+func newDiff(io stdio) *cobra.Command {
+	var f diffFlags
+	c := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Tell what changed from one run to another",
+		Long: `Compares two runs: bundles (conform --out), reports (--format json), or two
+directories or reports of load. Tells which verdicts got worse or better, what is
+new or gone, which legal answers and features changed, and whether latencies did.
+
+Latencies are compared by the Mann-Whitney U test at 5 % over all that is
+compared at once: over a run one value for each scenario, for a scenario that was
+repeated (--repeat) its iterations, for load the quantiles of each second. Where
+samples are too few to tell, it says so, and how many are needed.
+
+The exit code is 1 when a verdict got worse, or a latency by more than
+--latency-threshold; 2 for what cannot be compared; else 0.`,
+		Example: `  # against the run of the main branch, as a gate
+  assay diff main-run this-run
+
+  # for a comment on a pull request; a median 20 % slower fails, too
+  assay diff main-run this-run --format markdown --latency-threshold 20%
+
+  # two runs under load
+  assay diff load-before load-after`,
+		Args:              exactly(2, "want two runs to compare"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return diffRuns(io, f, args[0], args[1])
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json or markdown")
+	fs.StringVar(&f.threshold, "latency-threshold", "", "a median that grew significantly by more than this `SHARE` (20%) is a regression")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "list everything, also latencies that did not change")
+	return c
+}
+
+// diffFormats are the values of --format.
+var diffFormats = []string{"text", "json", "markdown"}
+
+// options checks the flags whole, before any work.
+func (f *diffFlags) options() (diff.Options, error) {
+	if !slices.Contains(diffFormats, f.format) {
+		return diff.Options{}, fmt.Errorf("--format %q: want text, json or markdown", f.format)
+	}
+	if f.threshold == "" {
+		return diff.Options{}, nil
+	}
+	number, percent := strings.CutSuffix(strings.TrimSpace(f.threshold), "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !percent || !(share > 0 && share <= 1e6) {
+		return diff.Options{}, fmt.Errorf("--latency-threshold %q: want a share above 0, for example 20%%", f.threshold)
+	}
+	return diff.Options{Threshold: share / 100}, nil
+}
+
+func diffRuns(io stdio, f diffFlags, a, b string) error {
+	o, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
+	was, err := readCompared(a)
+	if err != nil {
+		return usage(err)
+	}
+	now, err := readCompared(b)
+	if err != nil {
+		return usage(err)
+	}
+	var d *bundle.Diff
+	switch {
+	case was.run != nil && now.run != nil:
+		d = diff.Runs(*was.run, *now.run, o)
+	case was.load != nil && now.load != nil:
+		d = diff.Loads(*was.load, *now.load, o)
+	default:
+		return usage(errors.New("one of them is a run of scenarios, the other a run under load: they have nothing to compare"))
+	}
+	if err := drawDiff(io, f, d); err != nil {
+		return defect(fmt.Errorf("writing the comparison to stdout: %w", err))
+	}
+	return code(d.Exit)
+}
+
+func drawDiff(io stdio, f diffFlags, d *bundle.Diff) error {
+	switch f.format {
+	case "json":
+		return reports.DiffJSON(io.out, d)
+	case "markdown":
+		return reports.DiffMarkdown(io.out, d)
+	default:
+		return reports.Diff(io.out, d, style(io.out, f.verbose))
+	}
+}

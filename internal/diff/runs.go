@@ -1,0 +1,160 @@
+package diff
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// Run is one run of the scenarios as it is compared.
+type Run struct {
+	// Name is how it was given.
+	Name string
+	// Report is what the run came to; it must not be nil.
+	Report *bundle.Report
+	// Info and Observations are those of its bundle; without a bundle they are
+	// empty, and features and latencies cannot be compared.
+	Info         *bundle.Run
+	Observations []*bundle.Observation
+	// Partial says what the bundle lacks.
+	Partial []string
+}
+
+// Options say when a change of latency counts.
+type Options struct {
+	// Threshold makes a significant growth of a median by more than this share a
+	// regression: 0.1 is a tenth. 0 never does.
+	Threshold float64
+}
+
+// Runs compares two runs of the scenarios.
+func Runs(a, b Run, o Options) *bundle.Diff {
+	d := &bundle.Diff{Schema: bundle.DiffSchema, Kind: bundle.DiffRuns, A: a.side(), B: b.side(), Context: context(a, b)}
+	old, now := index(a.Report), index(b.Report)
+	c := changes{d: d, old: old, now: now}
+	for _, k := range slices.SortedFunc(maps.Keys(union(old, now)), place.compare) {
+		c.scenario(k)
+	}
+	d.NewRules, d.VanishedRules = without(b.Report, a.Report), without(a.Report, b.Report)
+	if a.Info != nil && b.Info != nil {
+		d.Features = features(a.Info.Features, b.Info.Features)
+	}
+	d.Equal = len(d.Regressions)+len(d.Fixes)+len(d.Changes)+len(d.New)+len(d.Vanished)+
+		len(d.NewRules)+len(d.VanishedRules)+len(d.Seen)+len(d.Features) == 0
+	d.Latency, d.LatencyNote = runLatency(a, b, o)
+	finish(d)
+	return d
+}
+
+// finish makes lists of what is nil, so that they are never null, and finds the exit code.
+func finish(d *bundle.Diff) {
+	full(&d.Context)
+	full(&d.Regressions)
+	full(&d.Fixes)
+	full(&d.Changes)
+	full(&d.New)
+	full(&d.Vanished)
+	full(&d.NewRules)
+	full(&d.VanishedRules)
+	full(&d.Seen)
+	full(&d.Features)
+	full(&d.Counts)
+	full(&d.Latency)
+	slower := slices.ContainsFunc(d.Latency, func(l bundle.LatencyChange) bool { return l.Regression })
+	if len(d.Regressions) > 0 || slower {
+		d.Exit = 1
+	}
+}
+
+func full[T any](s *[]T) {
+	if *s == nil {
+		*s = []T{}
+	}
+}
+
+func (r Run) side() bundle.DiffSide {
+	return bundle.DiffSide{
+		Name: r.Name, Run: r.Report.Run, Tool: r.Report.Tool, Target: r.Report.Target,
+		Profile: r.Report.Profile, Verdict: r.Report.Verdict, Partial: r.Partial,
+	}
+}
+
+// context is how two runs were not made alike. The URL of a gateway in the same
+// process has a free port, which says nothing.
+func context(a, b Run) []bundle.DiffContext {
+	target := func(t bundle.Target) string {
+		if t.Embedded {
+			return "the embedded gateway"
+		}
+		return t.URL
+	}
+	var all []bundle.DiffContext
+	put := func(what, was, now string) {
+		if was != now {
+			all = append(all, bundle.DiffContext{What: what, A: was, B: now})
+		}
+	}
+	put("tool", a.Report.Tool.Name+" "+a.Report.Tool.Version, b.Report.Tool.Name+" "+b.Report.Tool.Version)
+	put("target", target(a.Report.Target), target(b.Report.Target))
+	put("profile", a.Report.Profile, b.Report.Profile)
+	put("shell", strings.Join(a.Report.Target.Shell, " "), strings.Join(b.Report.Target.Shell, " "))
+	if a.Info != nil && b.Info != nil {
+		put("selection", a.Info.Select, b.Info.Select)
+		put("strict", strconv.FormatBool(a.Info.Strict), strconv.FormatBool(b.Info.Strict))
+		put("known failures", a.Info.KnownFile, b.Info.KnownFile)
+	}
+	return all
+}
+
+// place is a scenario on one set of axes, or the run as a whole.
+type place struct{ scenario, axes string }
+
+func (p place) compare(o place) int {
+	return cmp.Or(cmp.Compare(p.scenario, o.scenario), cmp.Compare(p.axes, o.axes))
+}
+
+// index finds results by their place; the rules of the run have the empty one.
+func index(r *bundle.Report) map[place]bundle.ScenarioResult {
+	all := map[place]bundle.ScenarioResult{{}: {Rules: r.RunRules}}
+	for _, s := range r.Scenarios {
+		all[place{s.ID, s.Axes.String()}] = s
+	}
+	return all
+}
+
+func union[K comparable, V any](a, b map[K]V) map[K]V {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// without lists the rules of a report that another does not have.
+func without(r, other *bundle.Report) []string {
+	has := map[string]bool{}
+	for _, rule := range other.Rules {
+		has[rule.ID] = true
+	}
+	var ids []string
+	for _, rule := range r.Rules {
+		if !has[rule.ID] {
+			ids = append(ids, rule.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// features lists what was gained, lost, or can no longer be told.
+func features(a, b map[string]bundle.Feature) []bundle.FeatureChange {
+	var all []bundle.FeatureChange
+	for _, id := range slices.Sorted(maps.Keys(union(a, b))) {
+		if was, now := a[id].State, b[id].State; was != now {
+			all = append(all, bundle.FeatureChange{ID: id, Was: was, Now: now})
+		}
+	}
+	return all
+}

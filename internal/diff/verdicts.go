@@ -1,0 +1,148 @@
+package diff
+
+import (
+	"maps"
+	"slices"
+
+	"assay/internal/bundle"
+)
+
+// changes gathers what changed, place by place.
+type changes struct {
+	d        *bundle.Diff
+	old, now map[place]bundle.ScenarioResult
+}
+
+// scenario compares one place.
+func (c *changes) scenario(k place) {
+	was, had := c.old[k]
+	now, has := c.now[k]
+	switch {
+	case !had:
+		c.d.New = addScenario(c.d.New, k, now.Verdict)
+		return
+	case !has:
+		c.d.Vanished = addScenario(c.d.Vanished, k, was.Verdict)
+		return
+	}
+	old, cur := rules(was), rules(now)
+	for _, id := range slices.Sorted(maps.Keys(union(old, cur))) {
+		c.rule(k, old[id], cur[id], now.Replay)
+	}
+}
+
+func rules(s bundle.ScenarioResult) map[string]bundle.RuleVerdict {
+	all := map[string]bundle.RuleVerdict{}
+	for _, v := range s.Rules {
+		all[v.ID] = v
+	}
+	return all
+}
+
+// rule compares one rule at one place; the zero verdict is a rule that was not judged.
+func (c *changes) rule(k place, was, now bundle.RuleVerdict, replay string) {
+	if was.Verdict == now.Verdict {
+		if was.Seen != now.Seen {
+			c.d.Seen = addSeen(c.d.Seen, k, was, now)
+		}
+		return
+	}
+	v := bundle.VerdictChange{
+		Rule: now.ID, Level: now.Level, Scenario: k.scenario, Axes: []string{},
+		Was: was.Verdict, Now: now.Verdict, Message: now.Message, Replay: replay,
+	}
+	if now.ID == "" {
+		v.Rule, v.Level = was.ID, was.Level
+	}
+	switch {
+	case Worse(was.Verdict, now.Verdict):
+		c.d.Regressions = addChange(c.d.Regressions, k, v)
+	case better(was.Verdict, now.Verdict):
+		c.d.Fixes = addChange(c.d.Fixes, k, v)
+	case v.Was == "" && holds(v.Now), v.Now == "" && holds(v.Was):
+		// A standing rule is judged where it applies, and there it holds: no news.
+	default:
+		c.d.Changes = addChange(c.d.Changes, k, v)
+	}
+}
+
+// trouble orders verdicts by what they say of the target: it holds, it is broken
+// with leave, it is broken where it should hold, it is not known, it is broken.
+func trouble(c bundle.Conclusion) int {
+	switch c {
+	case bundle.Pass, bundle.UnexpectedPass, "":
+		return 0
+	case bundle.Deviation, bundle.KnownFailure:
+		return 1
+	case bundle.Advisory:
+		return 2
+	case bundle.Unsupported, bundle.NotRun, bundle.Inconclusive:
+		return 3
+	default: // fail, error, and what we do not know
+		return 4
+	}
+}
+
+// Worse reports whether a change of verdict is a regression: the target is in
+// more trouble than it was, and nobody gave leave (a known failure, a deviation)
+// or chose not to look (not-run). "" is a rule that was not judged.
+func Worse(was, now bundle.Conclusion) bool {
+	switch now {
+	case bundle.KnownFailure, bundle.Deviation, bundle.NotRun, "":
+		return false
+	default:
+		return trouble(now) > trouble(was)
+	}
+}
+
+// better reports whether what was broken, or not known, holds now, or is only advised against.
+func better(was, now bundle.Conclusion) bool {
+	switch was {
+	case bundle.Unsupported, bundle.NotRun, "":
+		return false
+	default:
+	}
+	return (holds(now) || now == bundle.Advisory) && trouble(now) < trouble(was)
+}
+
+func holds(c bundle.Conclusion) bool { return c == bundle.Pass || c == bundle.UnexpectedPass }
+
+// addChange adds a change, or its axes to one that is the same on others.
+func addChange(all []bundle.VerdictChange, k place, v bundle.VerdictChange) []bundle.VerdictChange {
+	i := slices.IndexFunc(all, func(o bundle.VerdictChange) bool {
+		return o.Rule == v.Rule && o.Scenario == v.Scenario && o.Was == v.Was && o.Now == v.Now
+	})
+	if i < 0 {
+		all, i = append(all, v), len(all)
+	}
+	all[i].Axes = withAxes(all[i].Axes, k)
+	return all
+}
+
+func addSeen(all []bundle.SeenChange, k place, was, now bundle.RuleVerdict) []bundle.SeenChange {
+	i := slices.IndexFunc(all, func(o bundle.SeenChange) bool {
+		return o.Rule == now.ID && o.Scenario == k.scenario && o.Was == was.Seen && o.Now == now.Seen
+	})
+	if i < 0 {
+		all, i = append(all, bundle.SeenChange{Rule: now.ID, Scenario: k.scenario, Axes: []string{}, Was: was.Seen, Now: now.Seen}), len(all)
+	}
+	all[i].Axes = withAxes(all[i].Axes, k)
+	return all
+}
+
+func addScenario(all []bundle.DiffScenario, k place, verdict bundle.Conclusion) []bundle.DiffScenario {
+	i := slices.IndexFunc(all, func(o bundle.DiffScenario) bool { return o.ID == k.scenario && o.Verdict == verdict })
+	if i < 0 {
+		all, i = append(all, bundle.DiffScenario{ID: k.scenario, Axes: []string{}, Verdict: verdict}), len(all)
+	}
+	all[i].Axes = withAxes(all[i].Axes, k)
+	return all
+}
+
+// withAxes adds the axes of a place; what spans the run has none.
+func withAxes(axes []string, k place) []string {
+	if k.axes == "" {
+		return axes
+	}
+	return append(axes, k.axes)
+}

@@ -1,0 +1,181 @@
+package load
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The limits of what is read back: a folder may come from anybody.
+const (
+	maxReport    = 64 << 20
+	maxLog       = 1 << 30
+	maxLogLine   = 256 << 10     // more than any histogram of ours takes
+	maxIntervals = 7 * 24 * 3600 // a week of seconds, of each metric
+)
+
+// Interval is one metric over one interval of a run, in microseconds.
+type Interval struct {
+	Start, Length time.Duration // since the run began
+	Latency       Latency
+}
+
+// Stored is a run that was read back.
+type Stored struct {
+	Report *Report
+	// Intervals are those of latency.hlog, by metric and in the order of the file;
+	// nil for a report alone.
+	Intervals map[Metric][]Interval
+}
+
+// Open reads the directory that --out of a run left behind, or the report alone
+// from a file. A run that was cut short has no report and is an error, and so is a
+// log that is damaged; a last line that was cut is left out.
+func Open(path string) (*Stored, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		r, err := readReport(path, f)
+		return &Stored{Report: r}, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(reportFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not the directory of a load run: %w", path, err)
+	}
+	defer func() { _ = f.Close() }()
+	s := &Stored{}
+	if s.Report, err = readReport(filepath.Join(path, reportFile), f); err != nil {
+		return nil, err
+	}
+	log, err := root.Open(hlogFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	s.Intervals, err = readLog(filepath.Join(path, hlogFile), io.LimitReader(log, maxLog))
+	return s, err
+}
+
+func readReport(name string, in io.Reader) (*Report, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxReport+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxReport {
+		return nil, fmt.Errorf("%s: more than %d bytes, which no report has", name, maxReport)
+	}
+	r := &Report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: not a report of a load run: %w", name, err)
+	}
+	switch {
+	case r.Schema != Schema:
+		return nil, fmt.Errorf("%s: schema is %q, want %q", name, r.Schema, Schema)
+	case r.Verdict == "":
+		return nil, fmt.Errorf("%s: the run was cut short before its report was written", name)
+	}
+	return r, nil
+}
+
+// readLog reads the tagged histograms of a log as folder.interval writes it.
+func readLog(name string, in io.Reader) (map[Metric][]Interval, error) {
+	all := map[Metric][]Interval{}
+	r := bufio.NewScanner(in)
+	r.Buffer(make([]byte, 0, 64<<10), maxLogLine)
+	var broken error
+	for n := 1; r.Scan(); n++ {
+		if broken != nil {
+			return nil, broken
+		}
+		line := r.Text()
+		if line == "" || line[0] == '#' || line[0] == '"' {
+			continue
+		}
+		m, i, err := readInterval(line)
+		if err != nil {
+			// The last line may have been cut; any other is damaged.
+			broken = fmt.Errorf("%s:%d: %w", name, n, err)
+			continue
+		}
+		if len(all[m]) >= maxIntervals {
+			return nil, fmt.Errorf("%s:%d: more than %d intervals", name, n, maxIntervals)
+		}
+		all[m] = append(all[m], i)
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return all, nil
+}
+
+// readInterval reads "Tag=NAME,START,LENGTH,MAX,HISTOGRAM".
+func readInterval(line string) (m Metric, i Interval, err error) {
+	parts := strings.SplitN(line, ",", 5)
+	tag, tagged := strings.CutPrefix(parts[0], "Tag=")
+	if !tagged || len(parts) != 5 {
+		return 0, i, errors.New("not a tagged interval of a histogram log")
+	}
+	for m = range Metric(numMetrics) {
+		if m.String() == tag {
+			break
+		}
+	}
+	if m.String() != tag {
+		return 0, i, fmt.Errorf("there is no metric %.40q", tag)
+	}
+	start, err := strconv.ParseFloat(parts[1], 64)
+	if err != nil {
+		return 0, i, fmt.Errorf("the start of the interval: %w", err)
+	}
+	length, err := strconv.ParseFloat(parts[2], 64)
+	if err != nil {
+		return 0, i, fmt.Errorf("the length of the interval: %w", err)
+	}
+	h, err := decodeHistogram(parts[4])
+	if err != nil {
+		return 0, i, err
+	}
+	return m, Interval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
+}
+
+func sinceStart(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// decodeHistogram decodes the library's form; on damaged input the library may
+// panic, which is an error here.
+func decodeHistogram(text string) (h *hdrhistogram.Histogram, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h, err = nil, fmt.Errorf("a damaged histogram: %v", p)
+		}
+	}()
+	h, err = hdrhistogram.Decode([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("a damaged histogram: %w", err)
+	}
+	return h, nil
+}

@@ -1,0 +1,133 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// diffVerdict is a comparison in a word, and what its exit code means.
+func diffVerdict(d *bundle.Diff) (word, sentence string) {
+	slower := 0
+	for _, l := range d.Latency {
+		if l.Regression {
+			slower++
+		}
+	}
+	switch {
+	case len(d.Regressions) > 0 && slower > 0:
+		return "WORSE", fmt.Sprintf("%s got worse, and %s past the threshold (exit %d)", plural(len(d.Regressions), "verdict"), latenciesText(slower), d.Exit)
+	case len(d.Regressions) > 0:
+		return "WORSE", fmt.Sprintf("%s got worse (exit %d)", plural(len(d.Regressions), "verdict"), d.Exit)
+	case slower > 0:
+		return "WORSE", fmt.Sprintf("%s past the threshold (exit %d)", latenciesText(slower), d.Exit)
+	case d.Equal && d.Kind == bundle.DiffLoads:
+		return "NO DIFFERENCES", fmt.Sprintf("in verdict and thresholds (exit %d)", d.Exit)
+	case d.Equal:
+		return "NO DIFFERENCES", fmt.Sprintf("in verdicts, answers and features (exit %d)", d.Exit)
+	}
+	return "DIFFERENT", fmt.Sprintf("nothing got worse (exit %d)", d.Exit)
+}
+
+// diffParts are the figures of a comparison that are not 0.
+func diffParts(d *bundle.Diff) []string {
+	axes := func(all []bundle.DiffScenario) (n int) {
+		for _, s := range all {
+			n += len(s.Axes)
+		}
+		return n
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{
+		{len(d.Regressions), "worse"}, {len(d.Fixes), "better"}, {len(d.Changes), "changed"},
+		{axes(d.New), "new"}, {axes(d.Vanished), "gone"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	for _, p := range []struct {
+		n          int
+		noun, word string
+	}{
+		{len(d.NewRules), "rule", "new"}, {len(d.VanishedRules), "rule", "gone"},
+		{len(d.Seen), "answer", "changed"}, {len(d.Features), "feature", "changed"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, plural(p.n, p.noun)+" "+p.word)
+		}
+	}
+	if parts == nil {
+		parts = []string{"no verdict changed"}
+	}
+	return parts
+}
+
+// latencies are the comparisons that are told one by one, and words for the rest:
+// scenarios with nothing to tell are only counted unless all is asked for.
+func latencies(d *bundle.Diff, all bool) (told []bundle.LatencyChange, rest []string) {
+	same, few, needed := 0, 0, 0
+	for _, l := range d.Latency {
+		switch {
+		case all || l.Of == "" || l.Result == bundle.LatencySlower || l.Result == bundle.LatencyFaster:
+			told = append(told, l)
+		case l.Result == bundle.LatencyTooFew:
+			few, needed = few+1, max(needed, l.Needed)
+		default:
+			same++
+		}
+	}
+	if same > 0 {
+		rest = append(rest, plural(same, "repeated scenario")+": no significant change")
+	}
+	if few > 0 {
+		rest = append(rest, fmt.Sprintf("%s: too few samples to tell (%d of each are needed)", plural(few, "repeated scenario"), needed))
+	}
+	return told, rest
+}
+
+// latencyName is what was measured: "round trip", or of a scenario its iterations.
+func latencyName(l bundle.LatencyChange) string {
+	name := strings.ReplaceAll(line(l.Name), "_", " ")
+	if l.Of != "" {
+		return name + " of " + line(l.Of)
+	}
+	return name
+}
+
+// latencyText is "1.20 ms → 1.25 ms: no significant change (p 0.31; 120 and 118 samples)".
+func latencyText(l bundle.LatencyChange) string {
+	if l.Result == bundle.LatencyMissing {
+		return "not measured by one of them"
+	}
+	medians := micros(l.A.Median) + " → " + micros(l.B.Median)
+	samples := fmt.Sprintf("%d and %d samples", l.A.Samples, l.B.Samples)
+	p := fmt.Sprintf("p %.2g", l.P)
+	if l.P < 0.0001 {
+		p = "p < 0.0001"
+	}
+	switch l.Result {
+	case bundle.LatencyTooFew:
+		return fmt.Sprintf("%s: too few samples to tell (%s; %d of each are needed)", medians, samples, l.Needed)
+	case bundle.LatencySame:
+		return fmt.Sprintf("%s: no significant change (%s; %s)", medians, p, samples)
+	}
+	text := fmt.Sprintf("%s: %+.1f %%, %s (%s; %s)", medians, l.Change*100, line(l.Result), p, samples)
+	if l.Regression {
+		text += ", past the threshold"
+	}
+	return text
+}
+
+func micros(us float64) string { return span(int64(us * 1000)) }
+
+func latenciesText(n int) string {
+	if n == 1 {
+		return "1 latency grew"
+	}
+	return fmt.Sprintf("%d latencies grew", n)
+}
