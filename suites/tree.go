@@ -3,6 +3,7 @@ package suites
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -42,6 +43,8 @@ func newTree(s *session) *tree {
 		t.report = types.NewDefaultReporterConfig()
 		t.report.NoColor = true
 		t.report.Verbose = true
+		// The order of areas is drawn from the seed of the run, not from the clock.
+		t.suite.RandomSeed = int64(s.opts.Seed & math.MaxInt64) //nolint:gosec // it fits
 	}
 	t.suite.Timeout = 24 * time.Hour // the engine has the deadlines
 	areas := []string{}

@@ -1,0 +1,204 @@
+package suites
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/bundle"
+	"assay/internal/diff"
+	"assay/internal/target"
+	"assay/reports"
+)
+
+// repeatable are areas in which nothing that the target may choose freely depends
+// on time: no races, no connection that is given up while it is being written to.
+const repeatable = "area:connect-unary,area:connect-error,area:connect-type,area:connect-version,area:connect-get,area:grpc-status," +
+	"area:grpc-type,area:grpc-metadata,area:grpc-web-trailer,area:process-exit,area:process-list,area:process-selector,area:process-start,area:health"
+
+// Two runs of the same build against the same gateway with the same seed differ
+// in times, ids and the counts of races only, in every report and every file.
+func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
+	var runs [2]*Outcome
+	var dirs [2]string
+	for i := range runs {
+		dirs[i] = filepath.Join(t.TempDir(), "run")
+		out, err := Run(t.Context(), Options{Out: dirs[i], Seed: 7, Select: repeatable, Version: "test", Target: target.Options{TimeScale: slowdown}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[i] = out
+	}
+	for _, format := range reports.Formats() {
+		if d := cmp.Diff(render(t, format, runs[0].Report), render(t, format, runs[1].Report)); d != "" {
+			t.Errorf("report %s (-first +second):\n%s", format, d)
+		}
+	}
+	names := bundleFiles(t, dirs[0])
+	if d := cmp.Diff(names, bundleFiles(t, dirs[1])); d != "" {
+		t.Errorf("files (-first +second):\n%s", d)
+	}
+	for _, name := range names {
+		if d := cmp.Diff(normalFile(t, dirs[0], name), normalFile(t, dirs[1], name)); d != "" {
+			t.Errorf("%s (-first +second):\n%.4000s", name, d)
+		}
+	}
+	side := func(i int) diff.Run {
+		return diff.Run{Report: runs[i].Report, Info: runs[i].Run, Observations: runs[i].Observations}
+	}
+	if d := diff.Runs(side(0), side(1), diff.Options{}); !d.Equal || len(d.Context) > 0 {
+		t.Errorf("the two are not equal: %+v", d)
+	}
+}
+
+// render draws a report without the times and ids that are fields of it.
+func render(t *testing.T, format string, r *bundle.Report) string {
+	t.Helper()
+	normal := *r
+	normal.Run, normal.Target.URL, normal.DurationMS = "RUN", "URL", 0
+	normal.Scenarios = slices.Clone(r.Scenarios)
+	for i := range normal.Scenarios {
+		s := &normal.Scenarios[i]
+		s.DurationMS, s.Rules = 0, slices.Clone(s.Rules)
+		for j := range s.Rules {
+			s.Rules[j].Counts = nil // of races
+		}
+	}
+	var b bytes.Buffer
+	if err := reports.Render(&b, format, &normal, reports.Style{Width: 100, Verbose: true}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func bundleFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() {
+				name, _ := filepath.Rel(dir, f)
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// normalFile is a file of a bundle in its normal form. Observations stand in the
+// file in the order in which they ended; whoever reads it sorts them, as here.
+func normalFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch filepath.Ext(name) {
+	case ".json", ".jsonl":
+	default:
+		return string(text)
+	}
+	var lines []string
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for d.More() {
+		var v any
+		if err := d.Decode(&v); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		lines = append(lines, encoded(t, (&normaliser{t: t}).value("", v)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// dropped are the fields of a bundle that times, ids and the counts of races go
+// into, by why they do. So do ids that are numbers: of exchanges and connections.
+var dropped = map[string][]string{
+	"times":           {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "deadline_ns", "beside"},
+	"ids":             {"run", "url", "local", "remote", "pid", "vars", "detail", "digests"},
+	"counts of races": {"counts"},
+	"where reads and writes were cut, which is up to the kernel, and what was beside what": {
+		"conn", "writes", "reads", "frames", "frame", "events", "h2", "chunks", "stream", "evidence", "dropped",
+	},
+	"bytes that hold an id or a date": {"size", "data", "head", "tail", "sha256", "len", "off", "body", "sent", "received"},
+}
+
+// volatile are the header fields whose values are times or ids, and length what follows from them.
+var volatile = []string{"date", "host", ":authority", "user-agent", "content-length"}
+
+// numbers are the ids that stand inside texts: runs, pids and ports.
+var numbers = regexp.MustCompile(`\d{8}T\d{6}-[0-9a-f]{4}|\d{2,}`)
+
+// normaliser brings a JSON value into a form without what may differ between two runs.
+type normaliser struct{ t *testing.T }
+
+func (n *normaliser) value(key string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return n.object(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = n.value(key, e)
+		}
+		// What runs side by side is recorded as it came; the step says what it is.
+		if slices.Contains([]string{"exchanges", "conns", "awaits", "processes"}, key) {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(encoded(n.t, a), encoded(n.t, b)) })
+		}
+		return list
+	case string:
+		if key == "script" || key == "text" || strings.HasSuffix(key, "_text") {
+			return v
+		}
+		return numbers.ReplaceAllString(v, "N")
+	}
+	return v
+}
+
+func (n *normaliser) object(v map[string]any) any {
+	if _, at := v["t"]; at && len(v) == 2 {
+		return "a time" // a Stamp
+	}
+	name, _ := v["name"].(string)
+	if _, field := v["value"]; field && slices.Contains(volatile, strings.ToLower(name)) {
+		return name
+	}
+	out := map[string]any{}
+	for k, e := range v {
+		if _, number := e.(json.Number); !isDropped(k) && (!number || k != "id") {
+			out[k] = n.value(k, e)
+		}
+	}
+	return out
+}
+
+func isDropped(key string) bool {
+	for _, names := range dropped {
+		if slices.Contains(names, key) {
+			return true
+		}
+	}
+	return false
+}
