@@ -11,7 +11,9 @@ const maxExamples = 5
 
 // collector is the sink of a run: it counts and keeps.
 type collector struct {
-	hist    *histograms
+	hist *histograms
+	// cold: the warm-up lasts, and what is measured is not kept.
+	cold    atomic.Bool
 	opening atomic.Int64 // streams that were opened, in all
 	started atomic.Int64 // start events, in all
 	live    atomic.Int64 // streams between start event and result
@@ -53,7 +55,9 @@ var _ Sink = (*collector)(nil)
 func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards)} }
 
 func (c *collector) Record(worker int, m Metric, d time.Duration) {
-	c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(m, d) //nolint:gosec // any number will do
+	if !c.cold.Load() {
+		c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(m, d) //nolint:gosec // any number will do
+	}
 }
 
 func (c *collector) Output(worker, events, bytes int) {

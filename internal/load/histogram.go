@@ -1,7 +1,8 @@
 package load
 
 import (
-	"sync"
+	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -24,64 +25,91 @@ func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 	return time.Duration(v) * time.Microsecond
 }
 
-// shard is the histograms of some of the workers. Recording takes a lock that is
-// rarely contended; once a second the histograms are exchanged for empty ones, so
-// that nobody waits while they are merged.
-type shard struct {
-	mu      sync.Mutex
-	live    *[numMetrics]*hdrhistogram.Histogram
-	spare   *[numMetrics]*hdrhistogram.Histogram
-	clamped int64 // values that were out of range, and count as the nearest in range
-	events  int64
-	bytes   int64
-	_       [64]byte // shards do not share a cache line
+// cells is one distribution that any number of goroutines record into without a
+// lock: a counter for each value that the histogram's precision tells apart. They
+// are laid out as in a histogram of HdrHistogram: 2,048 steps of 1 µs, then 1,024
+// steps of twice the size each time.
+type cells [numCells]atomic.Uint32
+
+const (
+	halfBits  = 10 // 1,024 steps in half a bucket: three digits
+	numCells  = (highestBucket + 2) << halfBits
+	cellsMask = 1<<halfBits - 1
+	// highestBucket is the bucket of the highest value: 2,048 << 21 is more than an hour.
+	highestBucket = 21
+)
+
+// cellOf is the cell of a value in range.
+func cellOf(v int64) int {
+	u := uint64(v) //nolint:gosec // in range
+	bucket := bits.Len64(u|cellsMask<<1|1) - halfBits - 1
+	return bucket<<halfBits + int(u>>bucket) //nolint:gosec // below 2,048
 }
 
-func newSet() *[numMetrics]*hdrhistogram.Histogram {
-	var set [numMetrics]*hdrhistogram.Histogram
-	for m := range set {
-		set[m] = newHistogram()
+// valueOf is the lowest value of a cell.
+func valueOf(cell int) int64 {
+	bucket := max(cell>>halfBits-1, 0)
+	return int64(cell-bucket<<halfBits) << bucket
+}
+
+// drain moves what was counted into a histogram, and returns how many values that
+// would not take: a defect unless 0. A value that is recorded meanwhile is moved
+// now or the next time, and never lost.
+func (c *cells) drain(into *hdrhistogram.Histogram) (dropped int64) {
+	for i := range c {
+		if c[i].Load() == 0 {
+			continue
+		}
+		n := int64(c[i].Swap(0))
+		if into.RecordValues(valueOf(i), n) != nil {
+			dropped += n
+		}
 	}
-	return &set
+	return dropped
+}
+
+// set is a distribution for each metric.
+type set [numMetrics]cells
+
+// shard is what some of the workers measured: there are several so that workers on
+// different processors do not write to the same memory. The set that is recorded
+// into is exchanged once a second, and the other one is drained meanwhile.
+type shard struct {
+	live    atomic.Pointer[set]
+	idle    *set         // of merge
+	clamped atomic.Int64 // values that were out of range, and count as the nearest in range
+	events  atomic.Int64
+	bytes   atomic.Int64
+	_       [64]byte // shards do not share a cache line
 }
 
 // record adds a value. One that is out of range is clamped and counted, never lost.
 func (s *shard) record(m Metric, d time.Duration) {
 	v := int64(d / time.Microsecond)
-	clamped := false
 	if v < 0 {
-		v, clamped = 0, true
+		v = 0
+		s.clamped.Add(1)
 	} else if v > highest {
-		v, clamped = highest, true
+		v = highest
+		s.clamped.Add(1)
 	}
-	s.mu.Lock()
-	if err := s.live[m].RecordValue(v); err != nil || clamped {
-		s.clamped++
-	}
-	s.mu.Unlock()
+	s.live.Load()[m][cellOf(v)].Add(1)
 }
 
 func (s *shard) output(events, bytes int) {
-	s.mu.Lock()
-	s.events += int64(events)
-	s.bytes += int64(bytes)
-	s.mu.Unlock()
+	s.events.Add(int64(events))
+	s.bytes.Add(int64(bytes))
 }
 
-// exchange takes the histograms out and puts empty ones in. What it returns is the
-// caller's until the next call.
-func (s *shard) exchange() *[numMetrics]*hdrhistogram.Histogram {
-	for _, h := range s.spare {
-		h.Reset()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live, s.spare = s.spare, s.live
-	return s.spare
+// exchange swaps the sets and returns the one that is not recorded into any more,
+// but for values on their way, which are found in it the next time.
+func (s *shard) exchange() *set {
+	s.idle = s.live.Swap(s.idle)
+	return s.idle
 }
 
 // histograms is all measured values: of the last interval, and of the whole run.
-// merge is called by one goroutine at a time.
+// merge and what it fills are for one goroutine.
 type histograms struct {
 	shards   []shard
 	interval *[numMetrics]*hdrhistogram.Histogram
@@ -92,21 +120,36 @@ type histograms struct {
 func newHistograms(shards int) *histograms {
 	h := &histograms{shards: make([]shard, shards), interval: newSet(), total: newSet()}
 	for i := range h.shards {
-		h.shards[i].live, h.shards[i].spare = newSet(), newSet()
+		h.shards[i].live.Store(new(set))
+		h.shards[i].idle = new(set)
 	}
 	return h
 }
 
-// merge ends an interval: interval holds what was recorded since the last call.
-func (h *histograms) merge() {
-	for _, m := range h.interval {
-		m.Reset()
+func newSet() *[numMetrics]*hdrhistogram.Histogram {
+	var all [numMetrics]*hdrhistogram.Histogram
+	for m := range all {
+		all[m] = newHistogram()
 	}
-	for i := range h.shards {
-		for m, part := range h.shards[i].exchange() {
-			if part.TotalCount() > 0 {
-				h.dropped += h.interval[m].Merge(part)
-			}
+	return &all
+}
+
+// merge ends an interval: interval holds what was recorded since the last call.
+func (h *histograms) merge() { h.collect(1) }
+
+// last ends the last interval, when nobody records any more: both sets are drained.
+func (h *histograms) last() { h.collect(2) }
+
+func (h *histograms) collect(times int) {
+	for _, m := range h.interval {
+		if m.TotalCount() > 0 {
+			m.Reset()
+		}
+	}
+	for i := range times * len(h.shards) {
+		set := h.shards[i%len(h.shards)].exchange()
+		for m := range set {
+			h.dropped += set[m].drain(h.interval[m])
 		}
 	}
 	for m, part := range h.interval {
@@ -120,11 +163,9 @@ func (h *histograms) merge() {
 func (h *histograms) counts() (events, bytes, clamped int64) {
 	for i := range h.shards {
 		s := &h.shards[i]
-		s.mu.Lock()
-		events += s.events
-		bytes += s.bytes
-		clamped += s.clamped
-		s.mu.Unlock()
+		events += s.events.Load()
+		bytes += s.bytes.Load()
+		clamped += s.clamped.Load()
 	}
 	return events, bytes, clamped
 }

@@ -49,6 +49,52 @@ func TestValuesOutOfRangeAreClampedAndCounted(t *testing.T) {
 	}
 }
 
+// Every value lands in the cell that the library's own histogram has for it.
+func TestCellsAreThoseOfTheLibrary(t *testing.T) {
+	last := -1
+	for v := int64(0); v <= highest; v += 1 + v/700 {
+		cell := cellOf(v)
+		if cell < last || cell >= numCells {
+			t.Fatalf("%d is in cell %d after %d", v, cell, last)
+		}
+		last = cell
+		h, low := newHistogram(), valueOf(cell)
+		if low > v || cellOf(low) != cell || low > 0 && cellOf(low-1) == cell {
+			t.Fatalf("cell %d of %d begins at %d", cell, v, low)
+		}
+		if v > 1<<20 && v%7 > 0 {
+			continue // a histogram takes time to make
+		}
+		if err := h.RecordValue(v); err != nil {
+			t.Fatal(err)
+		}
+		if h.Min() != low && v > 0 {
+			t.Fatalf("%d counts as %d in the library, and as %d here", v, h.Min(), low)
+		}
+	}
+}
+
+func TestAValueOnItsWayIsFoundTheNextTime(t *testing.T) {
+	h := newHistograms(1)
+	late := h.shards[0].live.Load() // a worker has looked where to record
+	h.merge()
+	late[Gap][cellOf(5)].Add(1)
+	h.merge()
+	h.merge()
+	if n := h.total[Gap].TotalCount(); n != 1 {
+		t.Errorf("it was found %d times", n)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	h := newHistograms(2)
+	b.RunParallel(func(pb *testing.PB) {
+		for n := 0; pb.Next(); n++ {
+			h.shards[n&1].record(Gap, time.Duration(n)*time.Microsecond)
+		}
+	})
+}
+
 func TestNothingIsLostWhileShardsAreMerged(t *testing.T) {
 	h := newHistograms(2)
 	const each = 20000
@@ -70,7 +116,11 @@ func TestNothingIsLostWhileShardsAreMerged(t *testing.T) {
 			running = false
 		default:
 		}
-		h.merge()
+		if running {
+			h.merge()
+		} else {
+			h.last()
+		}
 		merged += h.interval[FirstEvent].TotalCount()
 	}
 	if merged != 4*each || h.total[FirstEvent].TotalCount() != 4*each {

@@ -154,7 +154,7 @@ func (s *session) drive(ctx context.Context) error {
 	for n := 1; ; n++ {
 		select {
 		case err := <-done:
-			s.tick(&last)
+			s.tick(&last, s.sink.hist.last)
 			return s.over(err)
 		case message := <-s.refused:
 			s.refused <- message // for over
@@ -163,7 +163,7 @@ func (s *session) drive(ctx context.Context) error {
 			return s.over(err)
 		case <-tick.C:
 		}
-		s.tick(&last)
+		s.tick(&last, s.sink.hist.merge)
 		s.watch.during(ctx, fmt.Sprintf("%05d", n), s.sink.activity)
 	}
 }
@@ -193,10 +193,10 @@ type second struct {
 	started int64
 }
 
-// tick ends an interval.
-func (s *session) tick(last *second) {
+// tick ends an interval: merge takes in what was measured.
+func (s *session) tick(last *second, merge func()) {
 	now := time.Since(s.base)
-	s.sink.hist.merge()
+	merge()
 	s.folder.interval(s.sink.hist.interval, s.base.Add(last.at), now-last.at)
 	b := s.sink.snapshot()
 	started := s.sink.started.Load()
