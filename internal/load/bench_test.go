@@ -38,6 +38,7 @@ func fed(tb testing.TB, protocol, codec string, check Check, sink Sink) (s *stre
 		tb.Fatal(err)
 	}
 	r := &portableRun{sink: sink, plan: &Plan{Check: check, Dialect: Dialect{Protocol: protocol, Codec: codec, Target: tg}}}
+	r.mix = r.plan.Mix()
 	s = newStream(r, 0, 0)
 	begin, line := startEvent(7), func(i int) string { return stdout(fmt.Sprintf("%d\n", i)) }
 	switch {

@@ -12,15 +12,18 @@ import (
 func audit(before, after ledger.Counters, own Ledger) (violations []string, foreign string) {
 	diff := ledger.Diff(before, after)
 	violations = append(violations, ledger.Monotone(before, after)...)
-	slack := float64(own.Uncertain)
+	slack, unseen := float64(own.Uncertain), float64(own.Unseen)
 	within := func(key string, got float64, want int64, more float64) {
 		if got < float64(want) || got > float64(want)+more {
 			violations = append(violations, fmt.Sprintf("%s moved by %s, the driver's ledger says %s", key, ledger.Number(got), expected(want, more)))
 		}
 	}
 	within(ledger.KeyStarted, diff.Started, own.Started, slack)
-	within(ledger.KeyOK, diff.OK, own.OK, slack)
-	within(ledger.KeyError, diff.Error, own.Error, slack)
+	within(ledger.KeyOK, diff.OK, own.OK, unseen+slack)
+	within(ledger.KeyError, diff.Error, own.Error, unseen+slack)
+	if own.Unseen > 0 { // each of them is under one of the two
+		within(ledger.KeyOK+" and "+ledger.KeyError, diff.OK+diff.Error, max(own.OK+own.Error+own.Unseen-own.Uncertain, 0), 2*slack)
+	}
 	within(ledger.KeyKilled, diff.Killed, own.Killed, slack)
 	within(ledger.KeyActive, diff.Active, 0, float64(own.Open)+slack)
 	partition := ledger.Partition(diff, 0)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -46,10 +48,14 @@ type dialer struct {
 	slots chan struct{}
 	ctx   context.Context // of all dials
 	stop  context.CancelFunc
+
+	sources []netip.Addr // used in turns
+	dialled atomic.Uint64
 }
 
 func newDialer(r *portableRun, dials int) *dialer {
 	d := &dialer{addr: r.plan.Addr, tls: r.plan.TLS, limit: r.plan.Limits.Connect, now: r.now, slots: make(chan struct{}, dials)}
+	d.sources = r.plan.Sources
 	d.ctx, d.stop = context.WithCancel(context.Background())
 	return d
 }
@@ -88,6 +94,10 @@ func (d *dialer) dial() (net.Conn, *failure) {
 // connect opens a connection, and shakes hands where there is TLS.
 func (d *dialer) connect() (net.Conn, error) {
 	nd := net.Dialer{KeepAlive: -1} // streams are watched by their events
+	if n := len(d.sources); n > 0 {
+		source := d.sources[(d.dialled.Add(1)-1)%uint64(n)]
+		nd.LocalAddr, nd.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), latePort
+	}
 	ctx, stop := context.WithTimeout(d.ctx, d.limit)
 	defer stop()
 	c, err := nd.DialContext(ctx, "tcp", d.addr)

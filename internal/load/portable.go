@@ -35,63 +35,84 @@ type portableRun struct {
 	plan    *Plan
 	sink    Sink
 	base    time.Time
-	request *encoded
+	mix     []Class
+	starts  []*encoded   // a Start request for each class
+	same    []sameOutput // and the output of its first stream
 	pool    pool
-	killer  *killer
+	caller  *caller
 	gate    *turnstile // streams that are not over
 	ledger  *turnstile // streams whose result is not out
 	scratch scratches
-	same    sameOutput
-	// killing: whatever starts now is killed at once.
-	killing   atomic.Bool
+	// killing: what starts now is killed at once: nothing, what is endless, everything.
+	killing   atomic.Uint32
 	uncertain atomic.Int64
 	begun     int64
 
 	mu      sync.Mutex
 	streams []*stream // not over
+	orphans []*stream // over by hanging up: their processes are killed at the end
 
+	timers   sync.WaitGroup
 	watching sync.WaitGroup
 	unwatch  chan struct{}
 }
 
 func newPortableRun(p *Plan, s Sink) (*portableRun, error) {
 	r := &portableRun{
-		plan: p, sink: s, base: time.Now(),
+		plan: p, sink: s, base: time.Now(), mix: p.Mix(), same: make([]sameOutput, len(p.Mix())),
 		gate: newTurnstile(), ledger: newTurnstile(), unwatch: make(chan struct{}),
 	}
-	start, err := p.Dialect.Start()
-	if err != nil {
-		return nil, fmt.Errorf("the Start request: %w", err)
-	}
-	if r.request, err = encode(start, p); err != nil {
-		return nil, fmt.Errorf("the Start request: %w", err)
+	for i := range r.mix {
+		start, err := r.mix[i].Dialect.Start()
+		if err != nil {
+			return nil, fmt.Errorf("the Start request: %w", err)
+		}
+		enc, err := encode(start, p)
+		if err != nil {
+			return nil, fmt.Errorf("the Start request: %w", err)
+		}
+		r.starts = append(r.starts, enc)
 	}
 	r.pool = newPool(r, p.Wanted(), dialsAtOnce)
-	r.killer = newKiller(r, newPool(r, 1, killers))
-	r.watching.Add(1)
-	go r.watch()
+	r.caller = newCaller(r, newPool(r, 1, callers))
+	r.watching.Go(r.watch)
+	r.watching.Go(r.probe)
 	return r, nil
 }
 
 func (r *portableRun) now() time.Duration { return time.Since(r.base) }
 
+// The values of portableRun.killing.
+const (
+	killNothing = iota
+	killEndless
+	killAll
+)
+
+// ending reports whether a stream of the class is killed as soon as it has started.
+func (r *portableRun) ending(c *Class) bool {
+	k := r.killing.Load()
+	return k == killAll || k == killEndless && c.Endless
+}
+
 // drive opens, kills and collects.
 func (r *portableRun) drive(ctx context.Context) {
 	s := schedule{plan: r.plan, base: r.base, gate: r.gate, start: r.start}
 	s.run(ctx)
-	if !r.plan.Endless {
+	short := false
+	for i := range r.mix {
+		short = short || !r.mix[i].Endless
+	}
+	r.kill(killEndless)
+	if short {
 		r.gate.empty(ctx, r.plan.Limits.Grace)
 	}
-	r.killing.Store(true)
-	for _, s := range r.open() {
-		switch phase(s.phase.Load()) {
-		case phaseLive:
-			s.requestKill()
-		case phaseWaiting:
-			if ctx.Err() != nil {
+	r.kill(killAll)
+	if ctx.Err() != nil {
+		for _, s := range r.open() {
+			if phase(s.phase.Load()) == phaseWaiting {
 				s.giveUp(&failure{outcome: Cancelled, detail: "interrupted before it was opened"})
 			}
-		case phaseSent, phaseEnding, phaseOver:
 		}
 	}
 	// Two fifths of the time are kept for what could not be killed in an orderly way:
@@ -102,6 +123,39 @@ func (r *portableRun) drive(ctx context.Context) {
 	}
 	if r.uncertain.Load() > 0 {
 		r.sweep()
+	}
+}
+
+// kill asks for the death of every process that is to be killed from now on.
+func (r *portableRun) kill(which uint32) {
+	r.killing.Store(which)
+	for _, s := range r.open() {
+		if phase(s.phase.Load()) == phaseLive && r.ending(s.class) {
+			s.requestKill()
+		}
+	}
+	if which != killAll {
+		return
+	}
+	r.mu.Lock()
+	orphans := r.orphans
+	r.orphans = nil
+	r.mu.Unlock()
+	for _, s := range orphans {
+		r.caller.push(errand{s: s})
+	}
+}
+
+// orphan keeps a stream whose process outlives it until the end.
+func (r *portableRun) orphan(s *stream) {
+	r.mu.Lock()
+	late := r.killing.Load() == killAll
+	if !late {
+		r.orphans = append(r.orphans, s)
+	}
+	r.mu.Unlock()
+	if late {
+		r.caller.push(errand{s: s})
 	}
 }
 
@@ -120,7 +174,7 @@ func (r *portableRun) start(intended time.Duration) {
 		s.finish(&failure{outcome: Blocked, detail: fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", r.plan.MaxOpen)})
 		return
 	}
-	r.pool.do(r.request, s)
+	r.pool.do(r.starts[s.part.Class], s)
 }
 
 // open is a copy of the streams that are not over.
@@ -139,7 +193,11 @@ func (r *portableRun) left(s *stream, failed bool) {
 	r.streams[last] = nil
 	r.streams = r.streams[:last]
 	r.mu.Unlock()
-	r.gate.leave(failed)
+	pause := s.class.Think
+	if failed {
+		pause = max(pause, retryPause)
+	}
+	r.gate.leave(pause)
 }
 
 // reported is called when the result of a stream is known.
@@ -148,7 +206,7 @@ func (r *portableRun) reported(res Result) {
 		r.uncertain.Add(1)
 	}
 	r.sink.Ended(res)
-	r.ledger.leave(false)
+	r.ledger.leave(0)
 }
 
 // watchEvery is how often deadlines are looked at. One goroutine looks at all
@@ -156,7 +214,6 @@ func (r *portableRun) reported(res Result) {
 const watchEvery = 100 * time.Millisecond
 
 func (r *portableRun) watch() {
-	defer r.watching.Done()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -176,7 +233,7 @@ func (r *portableRun) watch() {
 
 // abandon gives up what has not ended by itself by the end of the time for it.
 func (r *portableRun) abandon(interrupted bool, after time.Duration) {
-	r.killer.stop()
+	r.caller.stop()
 	for _, s := range r.open() {
 		f := &failure{outcome: Cancelled, detail: fmt.Sprintf("not ended %v after it was to be killed", after)}
 		if !interrupted && phase(s.phase.Load()) == phaseSent {
@@ -193,25 +250,26 @@ func (r *portableRun) abandon(interrupted bool, after time.Duration) {
 }
 
 // sweep looks for processes of this run that no stream knows, and kills them.
+// Without List there is nothing to look at; the ledger says how many are unknown.
 func (r *portableRun) sweep() {
 	ctx, stop := context.WithTimeout(context.Background(), r.plan.Limits.Wind/5)
 	defer stop()
-	req, err := r.plan.Dialect.List()
-	if err != nil {
-		return
-	}
-	message, err := r.killer.call(ctx, req)
-	if err != nil {
-		return // without List there is nothing to look at; the ledger says how many are unknown
-	}
-	_, ours, err := r.plan.Dialect.listed(message)
-	if err != nil {
-		return
-	}
 	swept := 0
-	for _, pid := range ours {
-		if r.killer.kill(ctx, pid) == nil {
-			swept++
+	for i := range r.mix {
+		d := &r.mix[i].Dialect
+		req, err := d.List()
+		if err != nil {
+			continue
+		}
+		message, err := r.caller.call(ctx, d, req)
+		if err != nil {
+			continue
+		}
+		_, ours, _ := d.listed(message)
+		for _, pid := range ours {
+			if r.caller.kill(ctx, d, pid) == nil {
+				swept++
+			}
 		}
 	}
 	r.sink.Swept(swept)
@@ -221,6 +279,7 @@ func (r *portableRun) sweep() {
 func (r *portableRun) close() {
 	close(r.unwatch)
 	r.watching.Wait()
-	r.killer.close()
+	r.timers.Wait()
+	r.caller.close()
 	r.pool.close()
 }

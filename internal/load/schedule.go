@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -61,7 +62,7 @@ func (s *schedule) open(ctx context.Context) {
 func (s *schedule) closed(ctx context.Context) {
 	pacer := s.plan.Pacer()
 	first := 0                // streams of the pacer that have begun
-	var again []time.Duration // when failed streams are replaced, in order
+	var again []time.Duration // when places are filled again after a pause, in order
 	for s.more() && ctx.Err() == nil {
 		now := time.Since(s.base)
 		next := time.Hour
@@ -84,31 +85,33 @@ func (s *schedule) closed(ctx context.Context) {
 		if len(again) > 0 {
 			next = min(next, again[0]-now)
 		}
-		good, bad := s.wait(ctx, next)
+		free, later := s.wait(ctx, next)
 		now = time.Since(s.base)
-		for range good {
+		for range free {
 			if s.more() {
 				s.begin(now)
 			}
 		}
-		for range bad {
-			again = append(again, now+retryPause)
+		for _, pause := range later {
+			at := now + pause
+			i, _ := slices.BinarySearch(again, at)
+			again = slices.Insert(again, i, at)
 		}
 	}
 }
 
 // wait waits until a stream has ended, for at most d.
-func (s *schedule) wait(ctx context.Context, d time.Duration) (good, bad int) {
+func (s *schedule) wait(ctx context.Context, d time.Duration) (free int, later []time.Duration) {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
 	case <-s.gate.wake:
 	case <-timer.C:
 	case <-ctx.Done():
-		return 0, 0
+		return 0, nil
 	}
-	good, bad, _ = s.gate.take()
-	return good, bad
+	free, later, _ = s.gate.take()
+	return free, later
 }
 
 // more reports whether another stream may begin.

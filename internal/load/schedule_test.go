@@ -9,9 +9,9 @@ import (
 )
 
 // scheduled runs a plan's schedule on a clock of its own, with streams that live
-// for a while and then end well or badly, and returns when each was started and
+// for a while and then leave their place empty for a pause, and returns when each was started and
 // how long the schedule took.
-func scheduled(t *testing.T, p Plan, life time.Duration, failing bool, interrupt time.Duration) (starts []time.Duration, took time.Duration) {
+func scheduled(t *testing.T, p Plan, life, pause, interrupt time.Duration) (starts []time.Duration, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -28,7 +28,7 @@ func scheduled(t *testing.T, p Plan, life time.Duration, failing bool, interrupt
 			starts = append(starts, intended)
 			gate.enter()
 			if life > 0 {
-				time.AfterFunc(life, func() { gate.leave(failing) })
+				time.AfterFunc(life, func() { gate.leave(pause) })
 			}
 		}}
 		s.run(ctx)
@@ -49,7 +49,7 @@ func TestSchedule(t *testing.T) {
 	tests := map[string]struct {
 		plan      Plan
 		life      time.Duration
-		failing   bool
+		pause     time.Duration
 		interrupt time.Duration
 		starts    []time.Duration
 		took      time.Duration
@@ -67,7 +67,11 @@ func TestSchedule(t *testing.T) {
 		"the closed model replaces what ends during its ramp": {
 			plan: Plan{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
 		"the closed model waits before it replaces what failed": {
-			plan: Plan{Streams: 1, Duration: 600 * time.Millisecond}, life: 50 * time.Millisecond, failing: true, starts: ms(0, 300), took: 600 * time.Millisecond},
+			plan: Plan{Streams: 1, Duration: 600 * time.Millisecond}, life: 50 * time.Millisecond, pause: retryPause, starts: ms(0, 300), took: 600 * time.Millisecond},
+		"the closed model lets a place be empty as long as a client thinks": {
+			plan: Plan{Streams: 2, Duration: 500 * time.Millisecond}, life: 100 * time.Millisecond, pause: 200 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
+		"the stages end the open model": {
+			plan: Plan{Stages: []Stage{{200 * time.Millisecond, 10, 10}, {200 * time.Millisecond, 20, 20}}, Duration: 400 * time.Millisecond}, starts: ms(0, 100, 200, 250, 300, 350), took: 400 * time.Millisecond},
 		"the closed model ends when its count has ended": {
 			plan: Plan{Streams: 2, Count: 3}, life: 100 * time.Millisecond, starts: ms(0, 0, 100), took: 200 * time.Millisecond},
 		"a count larger than the streams is no more than them at a time": {
@@ -83,7 +87,7 @@ func TestSchedule(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			starts, took := scheduled(t, tt.plan, tt.life, tt.failing, tt.interrupt)
+			starts, took := scheduled(t, tt.plan, tt.life, tt.pause, tt.interrupt)
 			if !slices.Equal(starts, tt.starts) || took != tt.took {
 				t.Errorf("started at %v in %v, want %v in %v", starts, took, tt.starts, tt.took)
 			}
@@ -99,8 +103,8 @@ func TestTheTurnstileIsEmptyWhenAllHaveLeft(t *testing.T) {
 		if g.empty(t.Context(), time.Second) {
 			t.Error("empty with two inside")
 		}
-		time.AfterFunc(time.Second, func() { g.leave(false) })
-		time.AfterFunc(2*time.Second, func() { g.leave(true) })
+		time.AfterFunc(time.Second, func() { g.leave(0) })
+		time.AfterFunc(2*time.Second, func() { g.leave(time.Second) })
 		begun := time.Now()
 		if !g.empty(t.Context(), time.Minute) || time.Since(begun) != 2*time.Second {
 			t.Errorf("not empty when the last had left, or not at once: %v", time.Since(begun))

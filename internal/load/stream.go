@@ -26,6 +26,8 @@ const (
 // connection that reads it; what others look at is atomic, or under mu.
 type stream struct {
 	run      *portableRun
+	class    *Class
+	part     Part
 	number   int64
 	intended time.Duration
 
@@ -38,7 +40,8 @@ type stream struct {
 	conn     canceller
 	given    *failure // why the driver gave it up
 	over     bool
-	parts    int // the stream itself, and its kill
+	parts    int         // the stream itself, its kill, its input
+	timer    *time.Timer // until its part is due
 	kill     killState
 	killedAt time.Duration // when the kill was sent
 	doneAt   time.Duration // when it was answered with success
@@ -49,6 +52,7 @@ type stream struct {
 	pid       uint32
 	ends      int
 	code      int32
+	sentAt    time.Duration
 	last      time.Duration // of the last output event, 0 before it
 	eos       bool
 	envelopes wire.EnvelopeDecoder
@@ -77,13 +81,15 @@ const (
 )
 
 func newStream(r *portableRun, number int64, intended time.Duration) *stream {
-	s := &stream{run: r, number: number, intended: intended, parts: 1, out: newOutput(r.plan.Check)}
+	part := r.plan.Stream(number)
+	class := &r.mix[part.Class]
+	s := &stream{run: r, class: class, part: part, number: number, intended: intended, parts: 1, out: newOutput(class.Check)}
 	s.result.Stream = number
 	s.since.Store(int64(intended))
-	if r.plan.Dialect.Protocol == ProtocolNDJSON {
+	if class.Dialect.Protocol == ProtocolNDJSON {
 		s.lines = &wire.LineDecoder{OnLine: s.line, OnViolation: s.violation}
 	} else {
-		s.envelopes = wire.EnvelopeDecoder{Protocol: r.plan.Dialect.framing(), OnFrame: s.frame, OnViolation: s.violation}
+		s.envelopes = wire.EnvelopeDecoder{Protocol: class.Dialect.framing(), OnFrame: s.frame, OnViolation: s.violation}
 	}
 	return s
 }
@@ -114,8 +120,12 @@ func (s *stream) begin(c canceller) bool {
 	return s.given == nil
 }
 
-func (s *stream) sent(now time.Duration) { s.become(phaseSent, now) }
-func (s *stream) heard()                 { s.alive.Store(true) }
+func (s *stream) sent(now time.Duration) {
+	s.sentAt = now
+	s.become(phaseSent, now)
+}
+
+func (s *stream) heard() { s.alive.Store(true) }
 
 // head looks whether this is a stream's answer at all.
 func (s *stream) head(status int, fields []wire.Field, now time.Duration) {
@@ -131,11 +141,11 @@ func (s *stream) head(status int, fields []wire.Field, now time.Duration) {
 		s.rpc = &failure{outcome: ServerError, detail: fmt.Sprintf("HTTP %d", status), refused: refuses(status, typ)}
 		return
 	}
-	if !s.run.plan.Dialect.streamType(typ) {
-		s.rpc = &failure{outcome: ServerError, refused: true, detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want that of a %s stream", typ, s.run.plan.Dialect.Protocol)}
+	if !s.class.Dialect.streamType(typ) {
+		s.rpc = &failure{outcome: ServerError, refused: true, detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want that of a %s stream", typ, s.class.Dialect.Protocol)}
 		return
 	}
-	if p := s.run.plan.Dialect.Protocol; p == ProtocolGRPC || p == ProtocolWeb {
+	if p := s.class.Dialect.Protocol; p == ProtocolGRPC || p == ProtocolWeb {
 		s.status(fields, true)
 	}
 }
@@ -247,7 +257,7 @@ func (s *stream) rpcError(code, message string) {
 
 // event takes one message.
 func (s *stream) event(p []byte) {
-	e, problems := s.run.plan.Dialect.event(p)
+	e, problems := s.class.Dialect.event(p)
 	if len(problems) > 0 && s.wrong == "" {
 		s.breach(fmt.Sprintf("%s: %s", problems[0].Kind, problems[0].Detail))
 	}
@@ -295,8 +305,7 @@ func (s *stream) started(e event) {
 	s.pid = e.pid
 	s.run.sink.Started()
 	s.run.sink.Record(s.worker(), FirstEvent, s.now-s.intended)
+	s.run.sink.Record(s.worker(), FromSent, s.now-s.sentAt)
 	s.become(phaseLive, s.now)
-	if s.run.killing.Load() {
-		s.requestKill()
-	}
+	s.begun()
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"assay/internal/wire"
@@ -10,10 +11,10 @@ import (
 // end is called when the HTTP answer is complete.
 func (s *stream) end(trailers []wire.Field, now time.Duration) {
 	s.now = now
-	if s.rpc == nil && !s.eos && s.run.plan.Dialect.Protocol == ProtocolGRPC {
+	if s.rpc == nil && !s.eos && s.class.Dialect.Protocol == ProtocolGRPC {
 		s.status(trailers, true)
 	}
-	if len(trailers) > 0 && s.run.plan.Dialect.Protocol != ProtocolGRPC {
+	if len(trailers) > 0 && s.class.Dialect.Protocol != ProtocolGRPC {
 		s.breach("HTTP trailers, which only gRPC has")
 	}
 	if s.rpc == nil {
@@ -57,10 +58,11 @@ func (s *stream) fail(f *failure, now time.Duration) {
 	switch {
 	case s.rpc != nil:
 		f = s.rpc
+	case s.wrong == "":
 	case s.wrong == f.detail:
-		f.outcome = Corrupt
-	case s.wrong != "":
-		f = &failure{outcome: Corrupt, detail: s.wrong + "; then " + f.detail}
+		f = &failure{outcome: Corrupt, detail: s.wrong}
+	default:
+		f = &failure{outcome: Corrupt, detail: strings.TrimSuffix(s.wrong+"; then "+f.detail, "; then ")}
 	}
 	s.finish(f)
 }
@@ -91,27 +93,32 @@ func (s *stream) finish(f *failure) {
 	s.over, s.conn = true, nil
 	if f != nil {
 		s.result.Outcome, s.result.Message, s.result.Refused = f.outcome, f.detail, f.refused
+		s.result.Disconnected = f == errHungUp
 	}
 	s.result.Uncertain = s.pid == 0 && s.opened && phase(s.phase.Load()) >= phaseSent && (f == nil || f.outcome != ServerError)
+	s.disarm()
 	orphan := s.pid != 0 && s.ends == 0 && s.kill == killNone
 	if orphan {
 		s.kill = killQueued
 		s.parts++
 	}
-	last := s.part()
+	last := s.partOver()
 	s.mu.Unlock()
 	s.phase.Store(uint32(phaseOver))
-	s.run.left(s, f != nil)
-	if orphan {
-		s.run.killer.push(s)
+	s.run.left(s, f != nil && !s.result.Disconnected)
+	switch {
+	case orphan && s.result.Disconnected:
+		s.run.orphan(s)
+	case orphan:
+		s.run.caller.push(errand{s: s})
 	}
 	if last {
 		s.report()
 	}
 }
 
-// part takes one part away, and reports whether it was the last. It needs mu.
-func (s *stream) part() (last bool) {
+// partOver takes one part away, and reports whether it was the last. It needs mu.
+func (s *stream) partOver() (last bool) {
 	s.parts--
 	return s.parts == 0
 }
@@ -126,7 +133,7 @@ func (s *stream) requestKill() {
 	s.kill = killQueued
 	s.parts++
 	s.mu.Unlock()
-	s.run.killer.push(s)
+	s.run.caller.push(errand{s: s})
 }
 
 // sendingKill says whether there is still something to kill.
@@ -145,7 +152,7 @@ func (s *stream) sendingKill(now time.Duration) bool {
 func (s *stream) killAnswered(k killState, why error, now time.Duration) {
 	s.mu.Lock()
 	s.kill, s.doneAt = k, now
-	last := s.part()
+	last := s.partOver()
 	s.mu.Unlock()
 	if last {
 		s.report()
@@ -172,6 +179,9 @@ func (s *stream) report() {
 		r.Fate = EndedOK
 	case s.ends > 0:
 		r.Fate = EndedError
+	case s.kill == killGone:
+		// Whoever hung up knows that it ended by itself; of another, who knows.
+		r.Fate, r.Uncertain = EndedUnseen, !r.Disconnected
 	default:
 		r.Fate, r.Uncertain = LeftOpen, true
 	}
@@ -197,12 +207,12 @@ func (s *stream) settle() {
 
 // whole checks the output of a command that ended by itself.
 func (s *stream) whole() (wrong string) {
-	c := s.run.plan.Check
-	if wrong = s.out.ended(c, &s.run.same, s.number); wrong != "" {
+	c := s.class.Check
+	if wrong = s.out.ended(c, &s.run.same[s.part.Class], s.number); wrong != "" {
 		return wrong
 	}
 	switch {
-	case s.run.plan.Endless:
+	case s.class.Endless:
 		return fmt.Sprintf("the command ended by itself after %d lines, with exit code %d: it never does, so somebody killed it", s.out.seq.lines, s.code)
 	case c.Kind == CheckSequence && s.code != 0:
 		return fmt.Sprintf("exit code %d, want 0", s.code)
@@ -224,7 +234,7 @@ func (s *stream) overdue(now time.Duration) *failure {
 			return s.silent(l.FirstEvent)
 		}
 	case phaseLive:
-		if l.Silence > 0 && quiet > l.Silence {
+		if s.class.Silence > 0 && quiet > s.class.Silence {
 			return &failure{outcome: Stall, detail: fmt.Sprintf("no event for %v", quiet.Round(time.Millisecond))}
 		}
 		return s.undead(now)

@@ -9,8 +9,12 @@ import (
 
 // output takes one data event: it is timed, and its bytes are compared.
 func (s *stream) output(e *event) {
-	if s.last != 0 {
-		s.run.sink.Record(s.worker(), Gap, s.now-s.last)
+	switch s.last {
+	case 0:
+	case s.now: // read together with the one before: when each of them came, nobody knows
+		s.run.sink.Coalesced(1)
+	default:
+		s.class.RecordGap(s.run.sink, s.worker(), s.now-s.last)
 	}
 	s.last = s.now
 	before := s.out.bytes
@@ -61,7 +65,7 @@ func (s *stream) compare(e *event) {
 // sequence compares decoded output.
 func (s *stream) sequence(p []byte) {
 	s.out.bytes += int64(len(p))
-	if s.run.plan.Check.Kind != CheckSequence {
+	if s.class.Check.Kind != CheckSequence {
 		return
 	}
 	if wrong := s.out.seq.write(p); wrong != "" {

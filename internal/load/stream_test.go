@@ -21,8 +21,9 @@ func judged(t testing.TB, protocol, codec string, answer []byte, cut int) Result
 		sink: c, gate: newTurnstile(), ledger: newTurnstile(),
 		plan: &Plan{Check: Check{Kind: CheckSequence, First: 1}, Dialect: Dialect{Protocol: protocol, Codec: codec, Target: tg}},
 	}
-	// A killer whose time is over: processes that are left are not killed here.
-	r.killer = &killer{run: r, closed: true}
+	r.mix, r.same = r.plan.Mix(), make([]sameOutput, 1)
+	// A caller whose time is over: processes that are left are not killed here.
+	r.caller = &caller{run: r, closed: true}
 	s := newStream(r, 0, 0)
 	r.streams = []*stream{s}
 	kind := map[string]string{ProtocolConnect: "application/connect+", ProtocolWeb: "application/grpc-web+", ProtocolGRPC: "application/grpc+"}[protocol] + codec

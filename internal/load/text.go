@@ -152,6 +152,9 @@ func short(us int64) string {
 func (t *page) books(r *Report) {
 	l := &r.Ledger
 	text := fmt.Sprintf("%d started = %d ok + %d error + %d killed + %d open", l.Started, l.OK, l.Error, l.Killed, l.Open)
+	if l.Unseen > 0 {
+		text += fmt.Sprintf(" + %d that ended unseen", l.Unseen)
+	}
 	if l.Uncertain > 0 {
 		text += fmt.Sprintf("; %d unknown", l.Uncertain)
 	}

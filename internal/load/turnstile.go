@@ -10,8 +10,8 @@ import (
 type turnstile struct {
 	mu     sync.Mutex
 	inside int
-	good   int // ended since the last take
-	bad    int
+	free   int             // places that are free again since the last take,
+	later  []time.Duration // and those that are so after a pause
 	wake   chan struct{}
 }
 
@@ -23,13 +23,14 @@ func (t *turnstile) enter() {
 	t.mu.Unlock()
 }
 
-func (t *turnstile) leave(failed bool) {
+// leave counts a stream that is over, whose place stays empty for a pause.
+func (t *turnstile) leave(pause time.Duration) {
 	t.mu.Lock()
 	t.inside--
-	if failed {
-		t.bad++
+	if pause > 0 {
+		t.later = append(t.later, pause)
 	} else {
-		t.good++
+		t.free++
 	}
 	t.mu.Unlock()
 	select {
@@ -38,13 +39,14 @@ func (t *turnstile) leave(failed bool) {
 	}
 }
 
-// take returns how many ended since the last call, and how many are under way.
-func (t *turnstile) take() (good, bad, inside int) {
+// take returns how many places became free since the last call, at once and after
+// pauses, and how many streams are under way.
+func (t *turnstile) take() (free int, later []time.Duration, inside int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	good, bad = t.good, t.bad
-	t.good, t.bad = 0, 0
-	return good, bad, t.inside
+	free, later = t.free, t.later
+	t.free, t.later = 0, nil
+	return free, later, t.inside
 }
 
 // empty waits until nothing is under way, for at most d, or until ctx is done.
