@@ -15,7 +15,9 @@ import (
 var schemaFiles embed.FS
 
 // SchemaNames lists the published schemas, sorted.
-func SchemaNames() []string { return []string{"diff", "known", "profile", "rules", "scenario"} }
+func SchemaNames() []string {
+	return []string{"diff", "known", "plan", "profile", "rules", "scenario"}
+}
 
 // Schema returns the JSON Schema (draft 2020-12) of that name, as it is published.
 func Schema(name string) ([]byte, error) {

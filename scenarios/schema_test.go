@@ -97,6 +97,10 @@ func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 		{"scenario", "field", Field{}, nil},
 		{"rules", "entry", Rule{}, nil},
 		{"known", "entry", KnownFailure{}, nil},
+		{"plan", "", Workload{}, nil},
+		{"plan", "class", WorkloadClass{}, nil},
+		{"plan", "stage", WorkloadStage{}, nil},
+		{"plan", "threshold", WorkloadThreshold{}, nil},
 		{"profile", "", Profile{}, nil},
 		{"profile", "levelChange", LevelChange{}, nil},
 	} {

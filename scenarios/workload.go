@@ -1,0 +1,191 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Workload is a plan of load as a file has it: what kinds of streams there are, and
+// when they begin. Zero values are what the file leaves out. See the schema "plan".
+type Workload struct {
+	Title string `yaml:"title"`
+	Seed  uint64 `yaml:"seed"`
+	// HTTP is 1.1, h2c or h2-tls.
+	HTTP string `yaml:"http"`
+	// Of Streams, Rate and Stages at most one is set.
+	Streams int             `yaml:"streams"`
+	Rate    float64         `yaml:"rate"`
+	Stages  []WorkloadStage `yaml:"stages"`
+	// Arrivals is even or poisson.
+	Arrivals   string              `yaml:"arrivals"`
+	Ramp       time.Duration       `yaml:"ramp"`
+	Duration   time.Duration       `yaml:"duration"`
+	Count      int                 `yaml:"count"`
+	Warmup     time.Duration       `yaml:"warmup"`
+	Thresholds []WorkloadThreshold `yaml:"thresholds"`
+	// Classes has at least one entry.
+	Classes []WorkloadClass `yaml:"classes"`
+	// Text is the file, as it was read.
+	Text []byte `yaml:"-"`
+}
+
+// WorkloadStage is a rate for a time: constant, or From one To another.
+type WorkloadStage struct {
+	Duration time.Duration `yaml:"duration"`
+	Rate     *float64      `yaml:"rate"`
+	From     float64       `yaml:"from"`
+	To       float64       `yaml:"to"`
+}
+
+// WorkloadThreshold is a condition. With Abort it ends the run as soon as it is
+// missed, but not before Delay.
+type WorkloadThreshold struct {
+	Expr  string        `yaml:"expr"`
+	Abort bool          `yaml:"abort"`
+	Delay time.Duration `yaml:"delay"`
+}
+
+// UnmarshalYAML also takes the condition alone.
+func (t *WorkloadThreshold) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		t.Expr = n.Value
+		return nil
+	}
+	type plain WorkloadThreshold
+	return n.Decode((*plain)(t))
+}
+
+// WorkloadClass is one kind of stream.
+type WorkloadClass struct {
+	Name            string        `yaml:"name"`
+	Share           float64       `yaml:"share"` // 1 where the file says nothing
+	Protocol        string        `yaml:"protocol"`
+	Codec           string        `yaml:"codec"`
+	Command         string        `yaml:"command"`
+	Lines           int           `yaml:"lines"`
+	Expect          string        `yaml:"expect"`
+	Endless         bool          `yaml:"endless"`
+	Interval        time.Duration `yaml:"interval"`
+	Silence         time.Duration `yaml:"silence"`
+	Think           time.Duration `yaml:"think"`
+	Hold            time.Duration `yaml:"hold"`
+	KillShare       float64       `yaml:"kill_share"`
+	DisconnectShare float64       `yaml:"disconnect_share"`
+	Within          time.Duration `yaml:"within"`
+	Stdin           *string       `yaml:"stdin"` // nil is no input, "" one that is closed at once
+}
+
+// ReadWorkload reads a plan of load.
+func ReadWorkload(file string) (*Workload, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	return ParseWorkload(file, text)
+}
+
+// ParseWorkload parses a plan of load. Errors are *ScriptError, joined.
+func ParseWorkload(file string, text []byte) (*Workload, error) {
+	d, value := parseDocument(file, text)
+	if len(d.errs) == 0 {
+		d.validate("plan", value)
+	}
+	if len(d.errs) > 0 {
+		return nil, joinErrors(d.errs)
+	}
+	w := new(Workload)
+	if err := d.root.Decode(w); err != nil {
+		d.decodeError(err)
+		return nil, joinErrors(d.errs)
+	}
+	checkWorkload(w, d)
+	if err := joinErrors(d.errs); err != nil {
+		return nil, err
+	}
+	for i := range w.Classes {
+		if w.Classes[i].Share == 0 {
+			w.Classes[i].Share = 1
+		}
+	}
+	w.Text = text
+	return w, nil
+}
+
+// checkWorkload reports what the schema cannot know.
+func checkWorkload(w *Workload, d *document) {
+	open := w.Rate > 0 || len(w.Stages) > 0
+	together := func(place, other string, both bool, hint string) {
+		if both {
+			d.errorf(d.key(place), hint, "%s and %s do not go together", place[1:], other)
+		}
+	}
+	const models = "streams keeps so many open, rate and stages begin so many a second: choose one"
+	together("/rate", "streams", w.Rate > 0 && w.Streams > 0, models)
+	together("/stages", "streams", len(w.Stages) > 0 && w.Streams > 0, models)
+	together("/stages", "rate", len(w.Stages) > 0 && w.Rate > 0, models)
+	together("/ramp", "stages", len(w.Stages) > 0 && w.Ramp > 0, "write the ramp as a stage: {duration: 10s, from: 0, to: 100}")
+	together("/duration", "stages", len(w.Stages) > 0 && w.Duration > 0, "leave it out: the run ends after the last stage")
+	together("/arrivals", "streams", w.Arrivals != "" && !open, "arrivals are those of rate and stages")
+	if w.Duration > 0 && w.Ramp > w.Duration {
+		d.errorf(d.key("/ramp"), "", "the ramp of %v is longer than the duration of %v", w.Ramp, w.Duration)
+	}
+	if w.Duration > 0 && w.Warmup >= w.Duration {
+		d.errorf(d.key("/warmup"), "", "the warm-up of %v leaves nothing of the duration of %v", w.Warmup, w.Duration)
+	}
+	for i, s := range w.Stages {
+		place := fmt.Sprintf("/stages/%d", i)
+		if s.Rate != nil && (d.keys[place+"/from"] != nil || d.keys[place+"/to"] != nil) {
+			d.errorf(d.key(place+"/rate"), "a constant rate, or from one to another", "rate does not go with from and to")
+		}
+		if s.Duration == 0 {
+			d.errorf(d.key(place+"/duration"), "", "a stage of no time")
+		}
+	}
+	names := map[string]bool{}
+	for i := range w.Classes {
+		place, c := fmt.Sprintf("/classes/%d", i), &w.Classes[i]
+		if names[c.Name] {
+			d.errorf(d.key(place+"/name"), "", "there is another class %q", c.Name)
+		}
+		names[c.Name] = true
+		if c.Think > 0 && open {
+			d.errorf(d.key(place+"/think"), "it is for streams that are kept open: use streams", "think does not go with rate and stages")
+		}
+		if w.HTTP == "1.1" && c.Protocol == "grpc" {
+			d.errorf(d.key(place+"/protocol"), "use http: h2c (h2-tls for https), or grpc-web", "grpc does not go with http 1.1")
+		}
+		checkWorkloadClass(c, place, d)
+	}
+}
+
+func checkWorkloadClass(c *WorkloadClass, place string, d *document) {
+	fail := func(field, hint, message string) { d.errorf(d.key(place+"/"+field), hint, "%s", message) }
+	if c.Lines > 0 && c.Command != "" {
+		fail("lines", "lines is the built-in command", "lines and command do not go together")
+	}
+	if c.Command == "" {
+		for field, set := range map[string]bool{"expect": c.Expect != "", "endless": c.Endless, "interval": c.Interval > 0} {
+			if set {
+				fail(field, "the built-in commands number their lines, and every line is checked", field+" is for a command of your own")
+			}
+		}
+	}
+	if c.KillShare+c.DisconnectShare > 1 {
+		fail("disconnect_share", "", "kill_share and disconnect_share are more than 1 together")
+	}
+	if c.Within > 0 && c.KillShare+c.DisconnectShare == 0 {
+		fail("within", "give kill_share or disconnect_share", "within spreads kills and hang-ups, and there are none")
+	}
+	if c.Protocol != "ndjson" {
+		return
+	}
+	if c.Codec == "proto" {
+		fail("codec", "leave the codec out", "ndjson has no codec proto")
+	}
+	if c.Stdin != nil {
+		fail("stdin", "use connect, grpc or grpc-web", "ndjson has no input")
+	}
+}
