@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,13 @@ type loadFlags struct {
 	ramp, duration       time.Duration
 	command, expect      string
 	protocol, codec, on  string
+	plan                 string
+	warmup               time.Duration
+	poisson              bool
+	killShare, dropShare float64
 	thresholds           []string
+	abort                bool
+	abortDelay           time.Duration
 	profile, out, format string
 }
 
@@ -39,14 +46,22 @@ Each runs --command. The default prints a numbered line a second until it is
 killed at the end; with --count, twenty numbered lines at once. Every line of
 every stream is checked. The output of other commands is held against --expect.
 
-Latencies count from the intended start. Thresholds are CEL over first_event, gap,
-end_of_stream, start_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*.
-The counters of /metrics are held against what the driver did: before, during, after.`,
+Latencies count from the intended start (from_sent: from the sent request). Thresholds
+are CEL over first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag,
+driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*. One that is
+missed while the driver's own delay is over a tenth of it is undecided.
+
+--plan is a file with a mix of streams, stages of a rate, kills and hang-ups; its
+format is that of assay schema plan. The counters of /metrics are held against what
+the driver did: before, during, after.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
   assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
 
   # 200 short commands a second as a CI gate
-  assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")'`,
+  assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")'
+
+  # a tenth is killed, a tenth is hung up on: do the counters keep the books?
+  assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
 		Args:              between(0, 1, "want at most one URL"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,17 +75,24 @@ The counters of /metrics are held against what the driver did: before, during, a
 
 func (f *loadFlags) register(c *cobra.Command) {
 	fs := c.Flags()
+	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags are preferred to it")
 	fs.IntVar(&f.streams, "streams", 0, "closed model: keep so many streams open (default 100)")
 	fs.Float64Var(&f.rate, "rate", 0, "open model: begin so many streams a second, whether or not earlier ones have ended")
+	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: begin at random times, as clients do that do not know of each other")
 	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time")
 	fs.DurationVar(&f.duration, "duration", 0, "how long (default 10s, unless --count is given)")
 	fs.IntVar(&f.count, "count", 0, "how many streams in all")
+	fs.DurationVar(&f.warmup, "warmup", 0, "keep no measured values for so long; the ledger counts all the same")
+	fs.Float64Var(&f.killShare, "kill-share", 0, "part of the streams, 0 to 1, whose process is killed at some time")
+	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "part of the streams, 0 to 1, on which the driver hangs up; what is left of them is killed at the end")
 	fs.StringVar(&f.command, "command", "", "what every stream runs (default: numbered lines)")
 	fs.StringVar(&f.expect, "expect", "", "what --command prints: same (as in the first stream; default), sha256:HEX or none")
-	fs.StringVar(&f.protocol, "protocol", "connect", "connect, grpc, grpc-web or ndjson")
+	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web or ndjson (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; for grpc HTTP/2)")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the figures; may be given again")
+	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a --threshold is missed")
+	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: not before this time")
 	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: connect, e2b, coppice, full, or a file")
 	fs.StringVar(&f.out, "out", "", "directory for report, histograms (.hlog) and scrapes")
 	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text or json")
@@ -98,7 +120,8 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	o := load.Options{
 		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,
 		Streams: f.streams, Rate: f.rate, Ramp: f.ramp, Duration: f.duration, Count: f.count,
-		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, Out: f.out, Version: version,
+		Plan: f.plan, Poisson: f.poisson, Warmup: f.warmup, Seed: f.target.seed, KillShare: f.killShare, DisconnectShare: f.dropShare,
+		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
 	}
 	return o, o.Validate()
 }
@@ -109,6 +132,9 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		return usage(err)
 	}
 	o.Progress = newLoadProgress(io)
+	if exe, err := os.Executable(); err == nil {
+		o.Worker = []string{exe, loadWorker}
+	}
 	ctx := c.Context()
 	if o.Target.Embedded {
 		// The gateway outlives an interrupt, which the run still needs it for.

@@ -32,7 +32,8 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 		return usage(hint{err, "see `" + c.CommandPath() + " --help`"})
 	})
 	root.AddCommand(
-		newConform(io), newLoad(io), newReplay(io), newJudge(io), newVerify(io), newReport(io), newDiff(io), newDoctor(io), newCompletion(io), newServe(io), newSelftest(io),
+		newConform(io), newLoad(io), newLoadWorker(io), newReplay(io), newJudge(io), newVerify(io), newReport(io), newDiff(io),
+		newDoctor(io), newCompletion(io), newServe(io), newSelftest(io),
 		newList(io), newExplain(io), newLint(io), newSchema(io), newVersion(io),
 	)
 	addConfig(root)

@@ -23,6 +23,7 @@ func (nowhere) Record(int, Metric, time.Duration) {}
 func (nowhere) Opening()                          {}
 func (nowhere) Started()                          {}
 func (nowhere) Output(int, int, int)              {}
+func (nowhere) HungUp()                           {}
 func (nowhere) Killing()                          {}
 func (nowhere) Ended(Result)                      {}
 func (nowhere) Coalesced(int)                     {}

@@ -22,8 +22,11 @@ type collector struct {
 	// coalesced is the events whose own time is not known.
 	coalesced atomic.Int64
 
+	plan *Plan // nil has one class
+
 	mu       sync.Mutex
 	books    books
+	classes  []Outcomes // by class of the plan
 	examples []Example
 	// refused is called, once, when the first stream shows that there is no such gateway.
 	refused func(message string)
@@ -38,6 +41,7 @@ type books struct {
 	notOpened int64 // streams that ended before they were opened
 	unstarted int64 // streams that ended without a start event
 	swept     int64
+	hungUp    int64 // streams that the driver hung up on
 	steps     []time.Duration
 }
 
@@ -54,6 +58,12 @@ var _ Sink = (*collector)(nil)
 
 func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards)} }
 
+// of makes the collector count the outcomes of each class of a plan.
+func (c *collector) of(p *Plan) *collector {
+	c.plan, c.classes = p, make([]Outcomes, len(p.Mix()))
+	return c
+}
+
 func (c *collector) Record(worker int, m Metric, d time.Duration) {
 	if !c.cold.Load() {
 		c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(m, d) //nolint:gosec // any number will do
@@ -66,6 +76,7 @@ func (c *collector) Output(worker, events, bytes int) {
 
 func (c *collector) Opening() { c.opening.Add(1) }
 func (c *collector) Killing() { c.killing.Add(1) }
+func (c *collector) HungUp()  { c.live.Add(-1) }
 
 func (c *collector) Started() {
 	c.started.Add(1)
@@ -81,10 +92,11 @@ func (c *collector) Started() {
 func (c *collector) Ended(r Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.Fate != NoProcess {
-		c.live.Add(-1)
-	} else {
+	switch {
+	case r.Fate == NoProcess:
 		c.books.unstarted++
+	case !r.Disconnected: // else HungUp has taken it away
+		c.live.Add(-1)
 	}
 	if !r.Opened {
 		c.books.notOpened++
@@ -95,32 +107,63 @@ func (c *collector) Ended(r Result) {
 	if r.Uncertain {
 		c.books.uncertain++
 	}
+	if r.Disconnected {
+		c.books.hungUp++
+	}
+	if c.plan != nil {
+		c.classes[c.plan.Stream(r.Stream).Class][r.Outcome]++
+	}
 	c.books.outcomes[r.Outcome]++
 	c.books.fates[r.Fate]++
 	if r.Message != "" {
-		c.keep(r)
+		c.keepExample(Example{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
 	}
-	if r.Refused && c.refused != nil && c.started.Load() == 0 {
-		c.refused(r.Message)
+	if r.Refused {
+		c.refusedBy(r.Message)
+	}
+}
+
+// refusedBy tells once that there is no such gateway. It needs mu.
+func (c *collector) refusedBy(message string) {
+	if c.refused != nil && c.started.Load() == 0 {
+		c.refused(message)
 		c.refused = nil
 	}
 }
 
-// keep keeps the message of a stream, each once. It needs mu.
-func (c *collector) keep(r Result) {
-	kept, name := 0, r.Outcome.String()
+// refuse tells that a worker process was refused.
+func (c *collector) refuse(message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refusedBy(message)
+}
+
+// exemplify takes over the examples of a worker process, with the numbers that its
+// streams have among those of all.
+func (c *collector) exemplify(all []Example, part, parts int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range all {
+		e.Stream = e.Stream*int64(parts) + int64(part)
+		c.keepExample(e)
+	}
+}
+
+// keepExample keeps each message once. It needs mu.
+func (c *collector) keepExample(one Example) {
+	kept := 0
 	for i := range c.examples {
 		switch e := &c.examples[i]; {
-		case e.Outcome != name:
-		case e.Message == r.Message:
-			e.Times++
+		case e.Outcome != one.Outcome:
+		case e.Message == one.Message:
+			e.Times += one.Times
 			return
 		default:
 			kept++
 		}
 	}
 	if kept < maxExamples {
-		c.examples = append(c.examples, Example{Stream: r.Stream, Outcome: name, Message: r.Message, Times: 1})
+		c.examples = append(c.examples, one)
 	}
 }
 

@@ -46,6 +46,9 @@ func (r *Report) doubts(open bool) []string {
 	if r.Interrupted {
 		out = append(out, "the run was interrupted")
 	}
+	if r.Aborted != "" {
+		out = append(out, r.Aborted)
+	}
 	if r.Streams.Outcomes[OK]+r.Streams.Outcomes[Killed] == 0 && r.Streams.Outcomes.Failed() == 0 {
 		out = append(out, "no stream was seen through to its end")
 	}

@@ -72,6 +72,9 @@ type Sink interface {
 	Started()
 	// Output counts the bytes of output and the events that they came in.
 	Output(worker, events, bytes int)
+	// HungUp says that a stream was hung up on because its part asked for it. It is
+	// not open any more; its Ended comes when its process was dealt with.
+	HungUp()
 	// Killing says that a kill is sent, and Ended of its stream that it was answered.
 	Killing()
 	// Ended is called exactly once for every stream that the plan made begin.

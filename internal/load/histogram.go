@@ -2,6 +2,7 @@ package load
 
 import (
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -115,6 +116,22 @@ type histograms struct {
 	interval *[numMetrics]*hdrhistogram.Histogram
 	total    *[numMetrics]*hdrhistogram.Histogram
 	dropped  int64 // values that a merge could not take; a defect unless 0
+
+	mu     sync.Mutex
+	others []measuredElsewhere // to be merged
+}
+
+// measuredElsewhere is what another process has measured.
+type measuredElsewhere struct {
+	metric Metric
+	values *hdrhistogram.Histogram
+}
+
+// add takes in what another process has measured.
+func (h *histograms) add(m Metric, values *hdrhistogram.Histogram) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.others = append(h.others, measuredElsewhere{m, values})
 }
 
 func newHistograms(shards int) *histograms {
@@ -151,6 +168,13 @@ func (h *histograms) collect(times int) {
 		for m := range set {
 			h.dropped += set[m].drain(h.interval[m])
 		}
+	}
+	h.mu.Lock()
+	others := h.others
+	h.others = nil
+	h.mu.Unlock()
+	for _, o := range others {
+		h.dropped += h.interval[o.metric].Merge(o.values)
 	}
 	for m, part := range h.interval {
 		if part.TotalCount() > 0 {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -9,27 +10,35 @@ import (
 
 func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 	m := machine{files: 1000, used: 10, ports: 28232}
+	const near = "127.0.0.1:8081"
 	tests := map[string]struct {
-		machine  machine
-		plan     Plan
-		embedded bool
-		what     []string // "" when it fits
-		maxOpen  int
+		machine         machine
+		plan            Plan
+		embedded, split bool
+		what            []string // "" when it fits
+		maxOpen         int
+		processes       int
+		sources         int
 	}{
-		"it fits":                         {m, Plan{HTTP: HTTP11, Streams: 900, Duration: time.Second}, false, nil, 0},
-		"too many descriptors":            {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, []string{"1014 file descriptors", "1000", "10 are in use", "ulimit -n 1024", "h2c"}, 0},
-		"two of them where both ends are": {m, Plan{HTTP: HTTP11, Streams: 500, Duration: time.Second}, true, []string{"1064 file descriptors", "embedded"}, 0},
-		"few of them are enough for many": {machine{files: 80, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, nil, 0},
-		"too few even for those":          {machine{files: 70, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, []string{"4 connections need 68 file descriptors"}, 0},
-		"streams share connections":       {m, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, nil, 0},
-		"too many ports":                  {machine{files: 1 << 20, ports: 28232}, Plan{HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, []string{"28232", "ip_local_port_range", "h2c"}, 0},
-		"a rate that never ends":          {m, Plan{HTTP: HTTP11, Rate: 100, Duration: 10 * time.Second, Endless: true}, false, []string{"1000 connections"}, 926},
-		"a rate is bounded while it runs": {m, Plan{HTTP: HTTP11, Rate: 100000, Duration: 10 * time.Second}, false, nil, 926},
-		"nothing known limits nothing":    {machine{}, Plan{HTTP: HTTP11, Streams: 1 << 20, Duration: time.Second}, false, nil, 0},
+		"it fits":                         {m, Plan{HTTP: HTTP11, Streams: 900, Duration: time.Second}, false, true, nil, 0, 1, 0},
+		"too many descriptors":            {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, false, []string{"1014 file descriptors", "1000", "10 are in use", "ulimit -n 1024", "h2c"}, 0, 1, 0},
+		"shared out over processes":       {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, true, nil, 0, 2, 0},
+		"shared out over many":            {m, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, nil, 0, 11, 0},
+		"too many even for that":          {machine{files: 100, used: 10}, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, []string{"9564 file descriptors"}, 0, 1, 0},
+		"two of them where both ends are": {m, Plan{HTTP: HTTP11, Streams: 500, Duration: time.Second}, true, true, []string{"1064 file descriptors", "embedded"}, 0, 1, 0},
+		"few of them are enough for many": {machine{files: 80, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, false, nil, 0, 1, 0},
+		"too few even for those":          {machine{files: 70, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, true, []string{"4 connections need 68 file descriptors"}, 0, 1, 0},
+		"streams share connections":       {m, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, false, nil, 0, 1, 0},
+		"too many ports":                  {machine{files: 1 << 20, ports: 28232}, Plan{Addr: "10.0.0.1:80", HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, false, []string{"28232", "ip_local_port_range", "h2c"}, 0, 1, 0},
+		"ports of several addresses":      {machine{files: 1 << 20, ports: 28232}, Plan{Addr: near, HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, false, nil, 0, 1, 3},
+		"a rate that never ends":          {m, Plan{HTTP: HTTP11, Rate: 100, Duration: 10 * time.Second, Endless: true}, false, false, []string{"1000 connections"}, 926, 1, 0},
+		"a rate is bounded while it runs": {m, Plan{HTTP: HTTP11, Rate: 100000, Duration: 10 * time.Second}, false, false, nil, 926, 1, 0},
+		"too much memory":                 {machine{memory: 1 << 20}, Plan{HTTP: HTTP11, Streams: 1000, Duration: time.Second}, false, false, []string{"15 MB", "1 MB"}, 0, 1, 0},
+		"nothing known limits nothing":    {machine{}, Plan{HTTP: HTTP11, Streams: 1 << 20, Duration: time.Second}, false, false, nil, 0, 1, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := tt.machine.fit(&tt.plan, tt.embedded)
+			f, err := tt.machine.fit(&tt.plan, Portable{}, tt.embedded, tt.split)
 			var limit *LimitError
 			if errors.As(err, &limit) != (tt.what != nil) {
 				t.Fatalf("%v", err)
@@ -42,6 +51,12 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 			if tt.plan.MaxOpen != tt.maxOpen {
 				t.Errorf("%d may be open, want %d", tt.plan.MaxOpen, tt.maxOpen)
 			}
+			if tt.what == nil && (f.processes != tt.processes || len(tt.plan.Sources) != tt.sources) {
+				t.Errorf("%d processes, want %d; sources %v, want %d", f.processes, tt.processes, tt.plan.Sources, tt.sources)
+			}
+			if text := strings.Join(f.lines(tt.machine, &tt.plan), "; "); (tt.processes > 1) != strings.Contains(text, "worker processes") {
+				t.Errorf("it is said as %q", text)
+			}
 		})
 	}
 }
@@ -49,8 +64,11 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 func TestThisMachineIsKnown(t *testing.T) {
 	if m := thisMachine(); m.files <= 0 {
 		t.Skip("this system does not say")
-	} else if err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, true); err != nil {
+	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, Portable{}, true, false); err != nil {
 		t.Error(err)
+	}
+	if runtime.GOOS == "linux" && thisMachine().memory < 1<<20 {
+		t.Error("the free memory is not known")
 	}
 	if cpuSeconds() <= 0 || peakMemory() < 1<<20 {
 		t.Errorf("%v s, %d bytes", cpuSeconds(), peakMemory())

@@ -25,7 +25,25 @@ func thisMachine() machine {
 			m.ports = hi - lo + 1
 		}
 	}
+	m.memory = kilobytes("/proc/meminfo", "MemAvailable:") << 10
 	return m
+}
+
+// kilobytes is the number behind a name in a file of /proc, 0 when it is not there.
+func kilobytes(file, name string) int64 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			if err == nil {
+				return kb
+			}
+		}
+	}
+	return 0
 }
 
 func portRange(text string) (lo, hi int, ok bool) {
@@ -50,16 +68,8 @@ func cpuSeconds() float64 {
 // peakMemory is the largest resident set of this process so far, in bytes. VmHWM is
 // read where there is one: ru_maxrss also counts the parent from before exec.
 func peakMemory() int64 {
-	if text, err := os.ReadFile("/proc/self/status"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			rest, ok := strings.CutPrefix(line, "VmHWM:")
-			if !ok {
-				continue
-			}
-			if kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64); err == nil {
-				return kb << 10
-			}
-		}
+	if kb := kilobytes("/proc/self/status", "VmHWM:"); kb > 0 {
+		return kb << 10
 	}
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -60,6 +60,16 @@ func (p *Plan) Mix() []Class {
 	return []Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Endless: p.Endless, Silence: p.Limits.Silence}}
 }
 
+// endless reports whether streams of some class live until the end of the run.
+func (p *Plan) endless() bool {
+	for _, c := range p.Mix() {
+		if c.Endless && c.Hold == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Stream is the part of stream number n, counted from 0 in the order of intended
 // starts. It depends on nothing but the plan and its seed, takes the same time for
 // every n, and allocates nothing.
@@ -67,6 +77,9 @@ func (p *Plan) Mix() []Class {
 // Classes are dealt by a sequence that comes close to the shares after few streams,
 // and not by lot: of ten streams with shares 9 and 1, one is of the second class.
 func (p *Plan) Stream(n int64) Part {
+	if p.Parts > 1 {
+		n = n*int64(p.Parts) + int64(p.Part)
+	}
 	c := 0
 	if len(p.Classes) > 1 {
 		c = p.classOf(n)

@@ -4,22 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
-	"slices"
-	"strings"
 	"time"
 
 	"assay/internal/target"
-)
-
-// The default commands. Both are portable sh, and every line of both is checked.
-const (
-	// tickCommand prints one number a second and never ends: the driver kills it.
-	tickCommand  = "i=0; while :; do echo $i; i=$((i+1)); sleep 1; done"
-	tickInterval = time.Second
-	// seqCommand prints twenty numbers and ends.
-	seqCommand = "seq 1 20"
-	seqLines   = 20
+	"assay/scenarios"
 )
 
 const (
@@ -36,6 +24,10 @@ type Options struct {
 	// Profile names what the gateway claims to be; of it the shell, the paths and the
 	// names of the counters are used. Default connect, or full for an embedded gateway.
 	Profile string
+	// Plan is a file with a mix of classes of streams, and what goes with it. Protocol,
+	// Codec, Command, Expect, KillShare and DisconnectShare are then those of its
+	// classes, and are not set here; all else that is set here is preferred.
+	Plan string
 	// Protocol is connect (default), grpc, grpc-web or ndjson.
 	Protocol string
 	// Codec is json or proto; default json, for grpc and grpc-web proto.
@@ -47,57 +39,75 @@ type Options struct {
 	// in a second instead. At most one of them is set.
 	Streams int
 	Rate    float64
+	// Poisson lets the streams of Rate begin at random times.
+	Poisson bool
 	// Ramp is the time over which either rises from 0.
 	Ramp time.Duration
 	// Duration and Count end the run; default is a duration of 10 s when neither is set.
 	Duration time.Duration
 	Count    int
+	// Warmup is how long, from the begin, values are measured and not kept.
+	Warmup time.Duration
 	// Command is run in every stream; default numbered lines.
 	Command string
 	// Expect says what Command must print: same (default), none or sha256:HEX.
 	Expect string
-	// Thresholds are conditions in CEL.
-	Thresholds []string
+	// KillShare and DisconnectShare are the parts of the streams, from 0 to 1, that the
+	// driver kills, or hangs up on, at some time after their start event.
+	KillShare, DisconnectShare float64
+	// Seed repeats what is drawn by lot; 0 is from the clock.
+	Seed uint64
+	// Thresholds are conditions in CEL. With AbortOnFail the run ends as soon as one of
+	// them is missed, but not before AbortDelay.
+	Thresholds  []string
+	AbortOnFail bool
+	AbortDelay  time.Duration
 	// Out is a directory for report, histograms and scrapes; "" keeps nothing.
 	Out string
 	// Version is the program's.
 	Version string
 	// Engine opens the streams; default Portable.
 	Engine Engine
+	// Worker is the command line of a process that calls Work, this program's own: a
+	// plan that needs more descriptors than one process may have is shared out over
+	// several of them. Empty refuses such a plan.
+	Worker []string
 	// Progress is told how the run goes; nil is nobody.
 	Progress Progress
+
+	// classes, stages and conditions are what Plan, or the fields above, come to.
+	classes    []scenarios.WorkloadClass
+	stages     []Stage
+	conditions []Condition
 }
 
 // Validate checks the options whole, without touching the network. Its errors are
 // the user's, and say what to write instead.
 func (o *Options) Validate() error {
-	_, err := o.resolved()
+	r, err := o.resolved()
 	if err != nil {
 		return err
 	}
-	_, err = CompileThresholds(o.Thresholds)
+	_, err = CompileThresholds(r.conditions)
 	return err
 }
 
 // resolved is the options with everything set that was left out.
 func (o Options) resolved() (Options, error) {
-	if err := o.resolveWire(); err != nil {
+	if err := o.resolvePlan(); err != nil {
 		return o, err
 	}
 	if err := o.resolveModel(); err != nil {
 		return o, err
 	}
-	if o.Expect != "" && o.Command == "" {
-		return o, errors.New("expect is for a command of your own: the default commands number their lines, and every line is checked")
-	}
-	if o.Command != "" && o.Expect == "" {
-		o.Expect = "same"
-	}
-	if strings.ContainsRune(o.Command, 0) {
-		return o, errors.New("the command holds a NUL character")
-	}
-	if _, err := o.check(); err != nil {
+	if err := o.resolveClasses(); err != nil {
 		return o, err
+	}
+	for _, text := range o.Thresholds {
+		o.conditions = append(o.conditions, Condition{Expr: text, Abort: o.AbortOnFail, Delay: o.AbortDelay})
+	}
+	if o.Seed == 0 {
+		o.Seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
 	}
 	if o.Profile == "" {
 		o.Profile = "connect"
@@ -114,141 +124,42 @@ func (o Options) resolved() (Options, error) {
 	return o, nil
 }
 
-// resolveWire settles protocol, codec and HTTP version.
-func (o *Options) resolveWire() error {
-	set := func(v *string, or string) {
-		if *v == "" {
-			*v = or
-		}
-	}
-	set(&o.Protocol, ProtocolConnect)
-	grpc := o.Protocol == ProtocolGRPC
-	if o.Protocol == ProtocolNDJSON && o.Codec == CodecProto {
-		return errors.New("protocol ndjson has no codec proto: leave the codec out")
-	}
-	if grpc && o.HTTP == HTTP11 {
-		return errors.New("protocol grpc needs HTTP/2: use http h2c, or protocol grpc-web, which runs on any")
-	}
-	if grpc || o.Protocol == ProtocolWeb {
-		set(&o.Codec, CodecProto)
-	}
-	set(&o.Codec, CodecJSON)
-	secure := strings.HasPrefix(strings.ToLower(o.Target.URL), "https:")
-	h2 := H2C
-	if secure {
-		h2 = H2TLS
-	}
-	if grpc {
-		set(&o.HTTP, h2)
-	}
-	set(&o.HTTP, HTTP11)
-	for _, c := range []struct {
-		name, value string
-		legal       []string
-	}{
-		{"protocol", o.Protocol, []string{ProtocolConnect, ProtocolGRPC, ProtocolWeb, ProtocolNDJSON}},
-		{"codec", o.Codec, []string{CodecJSON, CodecProto}},
-		{"http", o.HTTP, []string{HTTP11, H2C, H2TLS}},
-	} {
-		if !slices.Contains(c.legal, c.value) {
-			return fmt.Errorf("%s %q: want %s", c.name, c.value, strings.Join(c.legal, ", "))
-		}
-	}
-	if o.HTTP != HTTP11 && o.HTTP != h2 {
-		return fmt.Errorf("http %s does not go with the URL: HTTP/2 there is %s", o.HTTP, h2)
-	}
-	return nil
-}
-
 // resolveModel settles how many streams begin, and when.
 func (o *Options) resolveModel() error {
+	open := o.Rate > 0 || len(o.stages) > 0
 	switch {
 	case o.Streams < 0 || o.Streams > maxStreams:
 		return fmt.Errorf("streams %d: want 1 to %d", o.Streams, maxStreams)
 	case o.Rate < 0 || o.Rate > maxRate || math.IsNaN(o.Rate):
 		return fmt.Errorf("rate %g: want streams a second, above 0 and at most %d", o.Rate, maxRate)
-	case o.Streams > 0 && o.Rate > 0:
+	case o.Streams > 0 && open:
 		return errors.New("streams and rate are two models: streams keeps so many open, rate begins so many a second; choose one")
-	case o.Ramp < 0 || o.Duration < 0:
-		return errors.New("ramp and duration are spans of time: want 0 or more, for example 30s")
+	case o.Ramp < 0 || o.Duration < 0 || o.Warmup < 0 || o.AbortDelay < 0:
+		return errors.New("ramp, duration, warmup and the delay of an abort are spans of time: want 0 or more, for example 30s")
 	case o.Count < 0:
 		return fmt.Errorf("count %d: want 1 or more", o.Count)
+	case o.Poisson && !open:
+		return errors.New("poisson is for streams that begin at a rate: give a rate, or stages in a plan")
+	case o.AbortDelay > 0 && !o.AbortOnFail:
+		return errors.New("the delay of an abort is for runs that abort: say abort-on-fail, too")
 	}
-	if o.Streams == 0 && o.Rate == 0 {
+	if o.Streams == 0 && !open {
 		o.Streams = defaultStreams
+	}
+	if len(o.stages) > 0 {
+		o.Duration = 0
+		for _, s := range o.stages {
+			o.Duration += s.Duration
+		}
 	}
 	if o.Duration == 0 && o.Count == 0 {
 		o.Duration = defaultDuration
 	}
-	if o.Duration > 0 && o.Ramp > o.Duration {
+	switch {
+	case o.Duration > 0 && o.Ramp > o.Duration:
 		return fmt.Errorf("ramp %v is longer than the duration of %v", o.Ramp, o.Duration)
+	case o.Duration > 0 && o.Warmup >= o.Duration:
+		return fmt.Errorf("warmup %v leaves nothing of the duration of %v", o.Warmup, o.Duration)
 	}
 	return nil
-}
-
-// check is what the output must be.
-func (o *Options) check() (Check, error) {
-	switch {
-	case o.Command != "":
-		return ParseExpect(o.Expect)
-	case o.Count > 0:
-		return Check{Kind: CheckSequence, First: 1, Lines: seqLines}, nil
-	default:
-		return Check{Kind: CheckSequence}, nil
-	}
-}
-
-// plan is the options, which are resolved, as a plan.
-func (o *Options) plan(d Dialect) (*Plan, error) {
-	check, err := o.check()
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{
-		Addr: d.Target.Addr(), HTTP: o.HTTP, Dialect: d, TLS: d.Target.Transport(o.HTTP).TLS,
-		Streams: o.Streams, Rate: o.Rate, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
-		Check: check,
-	}
-	if p.TLS != nil {
-		p.TLS = p.TLS.Clone()
-		p.TLS.NextProtos = []string{"http/1.1"}
-		if p.multiplexed() {
-			p.TLS.NextProtos = []string{"h2"}
-		}
-		if p.TLS.ServerName == "" {
-			p.TLS.ServerName, _, _ = net.SplitHostPort(p.Addr)
-		}
-	}
-	scale := o.Target.TimeScale
-	switch {
-	case o.Command != "":
-		p.Limits = DefaultLimits(0, scale)
-	case o.Count > 0:
-		p.Limits = DefaultLimits(0, scale)
-		p.Limits.Silence = p.Limits.FirstEvent // a command of milliseconds
-	default:
-		p.Limits = DefaultLimits(tickInterval, scale)
-		p.Endless = true
-	}
-	return p, nil
-}
-
-// command is the command that is run.
-func (o *Options) command() string {
-	switch {
-	case o.Command != "":
-		return o.Command
-	case o.Count > 0:
-		return seqCommand
-	default:
-		return tickCommand
-	}
-}
-
-// checkName says in a word how output is checked.
-func (o *Options) checkName() string {
-	if o.Command == "" {
-		return "sequence"
-	}
-	return o.Expect
 }

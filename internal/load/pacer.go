@@ -70,6 +70,19 @@ func (p RampPacer) At(n int) (time.Duration, bool) {
 // Before is how many streams start before d.
 func (p RampPacer) Before(d time.Duration) int { return before(p, d, p.N) }
 
+// everyPacer is every n-th stream of a pacer, beginning with the first-th.
+type everyPacer struct {
+	Pacer
+
+	first, n int
+}
+
+// At is the intended start of the i-th of them.
+func (p everyPacer) At(i int) (time.Duration, bool) { return p.Pacer.At(i*p.n + p.first) }
+
+// Before is how many of them start before d.
+func (p everyPacer) Before(d time.Duration) int { return share(p.Pacer.Before(d), p.first, p.n) }
+
 // before searches the first of at most most streams that starts at d or later.
 func before(p Pacer, d time.Duration, most int) int {
 	lo, hi := 0, most

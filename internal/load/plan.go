@@ -70,6 +70,10 @@ type Plan struct {
 	// Warmup is how long values are measured and not kept. It is the sink's affair:
 	// an engine records as always.
 	Warmup time.Duration
+	// Part and Parts share a plan out over processes: of Parts of them, this one opens
+	// every Parts-th stream, beginning with number Part. All else, but for Count, is
+	// that of the whole plan. 0 or 1 Parts is all of it.
+	Part, Parts int
 	// Sources are local addresses to dial from, the i-th connection from the i-th, in
 	// turns: more of them than one have more ports. Empty leaves it to the kernel.
 	Sources []netip.Addr
@@ -90,13 +94,29 @@ func (p *Plan) Wanted() int {
 	if p.Open() {
 		return p.Pacer().Before(p.Duration)
 	}
-	return p.Streams
+	return share(p.Streams, p.Part, p.Parts)
+}
+
+// share is how many of n numbered things the given part of several gets.
+func share(n, part, parts int) int {
+	if parts <= 1 {
+		return n
+	}
+	return (n - part + parts - 1) / parts
 }
 
 // Pacer is the schedule of intended starts: of all streams in the open model, of
 // the first Streams ones in the closed model. Each call gives a pacer of its own,
 // for one goroutine.
 func (p *Plan) Pacer() Pacer {
+	if p.Parts > 1 {
+		return everyPacer{p.wholePacer(), p.Part, p.Parts}
+	}
+	return p.wholePacer()
+}
+
+// wholePacer is the schedule of all parts of the plan.
+func (p *Plan) wholePacer() Pacer {
 	if !p.Open() {
 		return RampPacer{N: p.Streams, Ramp: p.Ramp}
 	}

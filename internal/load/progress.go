@@ -17,10 +17,13 @@ type Tick struct {
 	Elapsed time.Duration
 	// Open is how many streams are open now, Rate how many began in the last second.
 	Open, Rate int64
-	// FirstEvent and Gap are the distributions of the last second.
-	FirstEvent, Gap Latency
-	// Completed and Failed are counted from the begin of the run.
-	Completed, Failed int64
+	// FirstEvent, Gap and DriverLag are the distributions of the last second.
+	FirstEvent, Gap, DriverLag Latency
+	// Started, Completed, Failed and Outcomes are counted from the begin of the run.
+	Started, Completed, Failed int64
+	Outcomes                   Outcomes
+	// Warming is set while the warm-up lasts.
+	Warming bool
 	// Winding is set when the schedule has ended and processes are being killed.
 	Winding bool
 }

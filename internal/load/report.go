@@ -27,18 +27,22 @@ type Report struct {
 	// Reasons say why the verdict is not pass.
 	Reasons []string `json:"reasons,omitempty"`
 	// Interrupted is set when the run did not come to its end.
-	Interrupted bool              `json:"interrupted,omitempty"`
-	Target      TargetInfo        `json:"target"`
-	Plan        PlanInfo          `json:"plan"`
-	Streams     Streams           `json:"streams"`
-	Latency     Latencies         `json:"latency_us"`
-	Output      OutputInfo        `json:"output"`
-	Ledger      Ledger            `json:"ledger"`
-	Metrics     MetricsInfo       `json:"metrics"`
-	Driver      Driver            `json:"driver"`
-	Thresholds  []ThresholdResult `json:"thresholds"`
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Aborted says what ended the run before its time; "" when nothing did.
+	Aborted    string            `json:"aborted,omitempty"`
+	Target     TargetInfo        `json:"target"`
+	Plan       PlanInfo          `json:"plan"`
+	Streams    Streams           `json:"streams"`
+	Latency    Latencies         `json:"latency_us"`
+	Output     OutputInfo        `json:"output"`
+	Ledger     Ledger            `json:"ledger"`
+	Metrics    MetricsInfo       `json:"metrics"`
+	Driver     Driver            `json:"driver"`
+	Thresholds []ThresholdResult `json:"thresholds"`
 	// Examples are the first messages of each outcome.
 	Examples []Example `json:"examples"`
+	// Classes are the classes of the plan, each with its outcomes; absent when there is one.
+	Classes []ClassInfo `json:"classes,omitempty"`
 	// DurationMS is how long the run took, from the first intended start to the last end.
 	DurationMS int64 `json:"duration_ms"`
 }
@@ -55,14 +59,39 @@ type TargetInfo struct {
 
 // PlanInfo is what was asked for.
 type PlanInfo struct {
-	Model      string  `json:"model"` // closed or open
-	Streams    int     `json:"streams,omitempty"`
-	Rate       float64 `json:"rate,omitempty"`
-	RampMS     int64   `json:"ramp_ms,omitempty"`
-	DurationMS int64   `json:"duration_ms,omitempty"`
-	Count      int     `json:"count,omitempty"`
-	Command    string  `json:"command"`
-	Check      string  `json:"check"`
+	Model   string  `json:"model"` // closed or open
+	Streams int     `json:"streams,omitempty"`
+	Rate    float64 `json:"rate,omitempty"`
+	// Stages are rates in turn, and Arrivals how streams of a rate are spread: even or poisson.
+	Stages     []StageInfo `json:"stages,omitempty"`
+	Arrivals   string      `json:"arrivals,omitempty"`
+	WarmupMS   int64       `json:"warmup_ms,omitempty"`
+	Seed       uint64      `json:"seed"`
+	RampMS     int64       `json:"ramp_ms,omitempty"`
+	DurationMS int64       `json:"duration_ms,omitempty"`
+	Count      int         `json:"count,omitempty"`
+	Command    string      `json:"command"`
+	Check      string      `json:"check"`
+}
+
+// StageInfo is one stage of a rate.
+type StageInfo struct {
+	DurationMS int64   `json:"duration_ms"`
+	From       float64 `json:"from"`
+	To         float64 `json:"to"`
+}
+
+// ClassInfo is one class of streams.
+type ClassInfo struct {
+	Name     string  `json:"name"`
+	Share    float64 `json:"share"`
+	Protocol string  `json:"protocol"`
+	Codec    string  `json:"codec"`
+	Command  string  `json:"command"`
+	Check    string  `json:"check"`
+	// Completed is how many of its streams ended; it is the sum of the outcomes.
+	Completed int64    `json:"completed"`
+	Outcomes  Outcomes `json:"outcomes"`
 }
 
 // Streams counts streams.
@@ -76,6 +105,10 @@ type Streams struct {
 	// Completed is how many ended; it is the sum of the outcomes.
 	Completed int64    `json:"completed"`
 	Outcomes  Outcomes `json:"outcomes"`
+	// Offered is the part of the planned load that the driver tried to open, from 0 to 1.
+	Offered float64 `json:"offered"`
+	// Disconnected is how many the driver hung up on because the plan asked for it.
+	Disconnected int64 `json:"disconnected,omitempty"`
 }
 
 // Latencies are the distributions, in microseconds. See the metrics for what they measure.
@@ -110,6 +143,9 @@ type OutputInfo struct {
 	Bytes  int64 `json:"bytes"`
 	// Clamped is how many measured values were out of the histograms' range.
 	Clamped int64 `json:"clamped"`
+	// Coalesced is how many events were read together with a later one, so that when
+	// they came is not known and no gap was measured.
+	Coalesced int64 `json:"coalesced"`
 }
 
 // Ledger is what the driver did: started = ok + error + killed + open + unseen.
@@ -156,6 +192,10 @@ type Driver struct {
 	CPUSeconds   float64 `json:"cpu_seconds"`
 	RSSPeakBytes int64   `json:"rss_peak_bytes"`
 	Engine       string  `json:"engine"`
+	// Processes is how many worker processes the plan was shared out over; absent for none.
+	Processes int `json:"processes,omitempty"`
+	// ClockStepsMS are jumps of this machine's clock during the run, in milliseconds.
+	ClockStepsMS []float64 `json:"clock_steps_ms,omitempty"`
 }
 
 // Exit is the program's exit code.

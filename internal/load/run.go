@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"assay/internal/ledger"
@@ -48,7 +49,16 @@ type session struct {
 	folder     *folder
 	base       time.Time
 	refused    chan string
+	abortedBy  *ThresholdResult // the threshold that ended the run
+	machine    machine
+	needs      preflight
+	engine     Engine // of the options, or of several processes
+	costs      costs  // of worker processes
+	fullTarget target.Options
 }
+
+// shardsWanted is how many shards the workers of this process are spread over.
+func shardsWanted() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }
 
 // prepare does everything that needs no network.
 func prepare(o Options) (*session, error) {
@@ -57,7 +67,7 @@ func prepare(o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{opts: o, refused: make(chan string, 1)}
-	if s.thresholds, err = CompileThresholds(o.Thresholds); err != nil {
+	if s.thresholds, err = CompileThresholds(o.conditions); err != nil {
 		return nil, err
 	}
 	profile, err := scenarios.LoadProfile(o.Profile)
@@ -67,10 +77,15 @@ func prepare(o Options) (*session, error) {
 	if err := s.aim(profile); err != nil {
 		return nil, err
 	}
-	if err := thisMachine().fit(s.plan, o.Target.Embedded); err != nil {
+	s.machine = thisMachine()
+	if s.needs, err = s.machine.fit(s.plan, o.Engine, o.Target.Embedded, len(o.Worker) > 0); err != nil {
 		return nil, err
 	}
-	s.sink = newCollector(min(max(runtime.GOMAXPROCS(0), 2), 8))
+	s.engine = o.Engine
+	if s.needs.processes > 1 {
+		s.engine = s.split()
+	}
+	s.sink = newCollector(shardsWanted()).of(s.plan)
 	s.sink.refused = func(message string) { s.refused <- message }
 	s.base = time.Now()
 	if s.folder, err = createFolder(o.Out, s.base); err != nil {
@@ -96,11 +111,11 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if s.target, err = target.New(o); err != nil {
 		return err
 	}
+	s.fullTarget = o
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails
 	d := Dialect{
-		Protocol: s.opts.Protocol, Codec: s.opts.Codec, Target: s.target, Command: s.opts.command(),
-		Run: fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102T150405"), id),
+		Target: s.target, Run: fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102T150405"), id),
 	}
 	if s.plan, err = s.opts.plan(d); err != nil {
 		return err
@@ -117,6 +132,20 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	return nil
 }
 
+// split is the engine that shares the plan out over worker processes.
+func (s *session) split() Engine {
+	o := &s.opts
+	j := job{
+		Target: s.fullTarget, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, Streams: o.Streams,
+		Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
+		Warmup: o.Warmup, Seed: o.Seed,
+	}
+	for _, a := range s.plan.Sources {
+		j.Sources = append(j.Sources, a.String())
+	}
+	return &split{worker: o.Worker, inside: o.Engine, job: j, parts: s.needs.processes, costs: &s.costs}
+}
+
 // conduct runs the plan.
 func (s *session) conduct(ctx context.Context) (*Report, error) {
 	defer s.watch.scraper.close()
@@ -129,84 +158,19 @@ func (s *session) conduct(ctx context.Context) (*Report, error) {
 		return s.finish(ctx, r)
 	}
 	s.watch.begin(ctx)
-	s.opts.Progress.Begin(s.headline(), s.plan.Duration, s.plan.Count)
+	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
 	cpu := cpuSeconds()
-	err := s.drive(ctx)
+	err := s.drive(ctx, r)
 	s.opts.Progress.End()
 	if err != nil {
 		return nil, errors.Join(err, s.folder.finish(r))
 	}
 	r.DurationMS = time.Since(s.base).Milliseconds()
-	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = cpuSeconds()-cpu, peakMemory()
+	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = cpuSeconds()-cpu+s.costs.cpu, peakMemory()+s.costs.rss
+	if s.needs.processes > 1 {
+		r.Driver.Processes = s.needs.processes
+	}
 	return s.finish(ctx, r)
-}
-
-// drive runs the engine, and once a second merges, scrapes and shows.
-func (s *session) drive(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	s.base = time.Now()
-	done := make(chan error, 1)
-	go func() { done <- s.opts.Engine.Run(ctx, s.plan, s.sink) }()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	var last second
-	for n := 1; ; n++ {
-		select {
-		case err := <-done:
-			s.tick(&last, s.sink.hist.last)
-			return s.over(err)
-		case message := <-s.refused:
-			s.refused <- message // for over
-			stop()
-			err := <-done
-			return s.over(err)
-		case <-tick.C:
-		}
-		s.tick(&last, s.sink.hist.merge)
-		s.watch.during(ctx, fmt.Sprintf("%05d", n), s.sink.activity)
-	}
-}
-
-// over sorts how the engine ended.
-func (s *session) over(err error) error {
-	select {
-	case message := <-s.refused:
-		if s.sink.started.Load() == 0 {
-			return &target.UnreachableError{
-				URL:    s.target.Identity().URL,
-				Reason: fmt.Sprintf("it runs no command over %s with %s on HTTP %s: %s", s.plan.Dialect.Protocol, s.plan.Dialect.Codec, s.plan.HTTP, message),
-				Mend:   "check the URL and the token, --protocol, --http, and --endpoint for where the surfaces are",
-			}
-		}
-	default:
-	}
-	if err != nil {
-		return &EngineError{err}
-	}
-	return nil
-}
-
-// second is where the last tick ended.
-type second struct {
-	at      time.Duration
-	started int64
-}
-
-// tick ends an interval: merge takes in what was measured.
-func (s *session) tick(last *second, merge func()) {
-	now := time.Since(s.base)
-	merge()
-	s.folder.interval(s.sink.hist.interval, s.base.Add(last.at), now-last.at)
-	b := s.sink.snapshot()
-	started := s.sink.started.Load()
-	s.opts.Progress.Tick(Tick{
-		Elapsed: now, Open: s.sink.live.Load(), Rate: started - last.started,
-		FirstEvent: latencyOf(s.sink.hist.interval[FirstEvent]), Gap: latencyOf(s.sink.hist.interval[Gap]),
-		Completed: b.outcomes.Total(), Failed: b.outcomes.Failed(),
-		Winding: s.plan.Duration > 0 && now > s.plan.Duration,
-	})
-	last.at, last.started = now, started
 }
 
 // finish reads the counters a last time and concludes.
@@ -216,84 +180,17 @@ func (s *session) finish(ctx context.Context, r *Report) (*Report, error) {
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
 	r.Metrics = s.watch.result()
 	r.Thresholds = s.thresholds.Judge(r)
+	if s.abortedBy != nil { // it stays missed, whatever came while processes were killed
+		for i := range r.Thresholds {
+			if r.Thresholds[i].Expr == s.abortedBy.Expr {
+				r.Thresholds[i] = *s.abortedBy
+			}
+		}
+	}
 	r.conclude(s.plan.Open())
 	err := s.folder.finish(r)
 	if n := s.sink.hist.dropped; n > 0 {
 		err = errors.Join(&EngineError{fmt.Errorf("%d measured values were lost in merging", n)}, err)
 	}
 	return r, err
-}
-
-// blank is a report with what is known before the run.
-func (s *session) blank() *Report {
-	o := &s.opts
-	model := "closed"
-	if s.plan.Open() {
-		model = "open"
-	}
-	return &Report{
-		Schema: Schema, Verdict: Inconclusive,
-		Target: TargetInfo{URL: s.target.Identity().URL, Embedded: o.Target.Embedded, Profile: o.Profile, Protocol: o.Protocol, Codec: o.Codec, HTTP: o.HTTP},
-		Plan: PlanInfo{
-			Model: model, Streams: o.Streams, Rate: o.Rate, RampMS: o.Ramp.Milliseconds(), DurationMS: o.Duration.Milliseconds(),
-			Count: o.Count, Command: o.command(), Check: o.checkName(),
-		},
-		Streams:    Streams{Wanted: int64(s.plan.Wanted())},
-		Metrics:    MetricsInfo{Violations: []string{}},
-		Driver:     Driver{Engine: o.Engine.Name()},
-		Thresholds: []ThresholdResult{}, Examples: []Example{},
-	}
-}
-
-// fill puts in what was counted and measured.
-func (s *session) fill(r *Report) {
-	b := s.sink.snapshot()
-	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
-	r.Streams.Completed, r.Streams.Outcomes = b.outcomes.Total(), b.outcomes
-	for m := range Metric(numMetrics) {
-		*r.Latency.at(m) = latencyOf(s.sink.hist.total[m])
-	}
-	r.Output.Events, r.Output.Bytes, r.Output.Clamped = s.sink.hist.counts()
-	r.Ledger = ledgerOf(b)
-	s.sink.mu.Lock()
-	r.Examples = sortExamples(s.sink.examples)
-	s.sink.mu.Unlock()
-}
-
-// headline says what is about to happen.
-func (s *session) headline() string {
-	url := s.target.Identity().URL
-	if s.opts.Target.Embedded {
-		url = "the embedded gateway (" + url + ")"
-	}
-	m := thisMachine()
-	return fmt.Sprintf("%s · %s · %s · %d of %d descriptors in use, %d local ports",
-		url, s.opts.wireName(), s.opts.modelName(), m.used, m.files, m.ports)
-}
-
-// wireName is protocol, codec and HTTP version in words.
-func (o *Options) wireName() string {
-	name := o.Protocol
-	if o.Protocol != ProtocolNDJSON {
-		name += " " + o.Codec
-	}
-	return name + " on HTTP " + o.HTTP
-}
-
-// modelName is the model in words.
-func (o *Options) modelName() string {
-	text := fmt.Sprintf("%d streams at a time", o.Streams)
-	if o.Rate > 0 {
-		text = fmt.Sprintf("%g streams a second", o.Rate)
-	}
-	if o.Ramp > 0 {
-		text += fmt.Sprintf(", rising over %v", o.Ramp)
-	}
-	if o.Duration > 0 {
-		text += fmt.Sprintf(", for %v", o.Duration)
-	}
-	if o.Count > 0 {
-		text += fmt.Sprintf(", %d in all", o.Count)
-	}
-	return text
 }

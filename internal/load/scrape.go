@@ -23,6 +23,7 @@ type scraper struct {
 	headers []bundle.Header
 	names   ledger.Names
 	save    func(name string, body []byte)
+	first   []byte // the first exposition, whatever it is
 }
 
 // newScraper scrapes a path of the plan's gateway, over the same version of HTTP.
@@ -67,6 +68,9 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
 	}
 	s.save(name, body)
+	if s.first == nil {
+		s.first = body
+	}
 	if resp.StatusCode != http.StatusOK {
 		return ledger.Counters{}, fmt.Errorf("HTTP %d", resp.StatusCode)
 	}

@@ -106,6 +106,9 @@ func (s *stream) finish(f *failure) {
 	s.mu.Unlock()
 	s.phase.Store(uint32(phaseOver))
 	s.run.left(s, f != nil && !s.result.Disconnected)
+	if s.result.Disconnected {
+		s.run.sink.HungUp()
+	}
 	switch {
 	case orphan && s.result.Disconnected:
 		s.run.orphan(s)

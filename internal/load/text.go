@@ -80,17 +80,15 @@ func (t *page) paint(color int, text string) string {
 
 func (t *page) streams(r *Report) {
 	s := &r.Streams
-	t.put("streams", fmt.Sprintf("%d wanted, %d opened, %d open at most, %d completed", s.Wanted, s.Opened, s.OpenPeak, s.Completed))
-	var parts []string
-	for o, name := range outcomeNames() {
-		if s.Outcomes[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", name, s.Outcomes[o]))
-		}
+	text := fmt.Sprintf("%d wanted, %d opened, %d open at most, %d completed", s.Wanted, s.Opened, s.OpenPeak, s.Completed)
+	if s.Disconnected > 0 {
+		text += fmt.Sprintf(", %d hung up on", s.Disconnected)
 	}
-	if len(parts) == 0 {
-		parts = []string{"none"}
+	t.put("streams", text)
+	t.put("outcomes", inWords(s.Outcomes))
+	for _, c := range r.Classes {
+		t.put("  "+c.Name, fmt.Sprintf("%s: %s", c.Protocol, inWords(c.Outcomes)))
 	}
-	t.put("outcomes", strings.Join(parts, " · "))
 	for _, e := range r.Examples {
 		text := fmt.Sprintf("stream %d: %s", e.Stream, printable(e.Message))
 		if e.Times > 1 {
@@ -105,6 +103,20 @@ func (t *page) streams(r *Report) {
 		what = "its digest checked wherever a command ended by itself"
 	}
 	t.put("output", fmt.Sprintf("%d events, %d bytes, %s", r.Output.Events, r.Output.Bytes, what))
+}
+
+// inWords is the outcomes that occurred.
+func inWords(all Outcomes) string {
+	var parts []string
+	for o, name := range outcomeNames() {
+		if all[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", name, all[o]))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, " · ")
 }
 
 func (t *page) latencies(r *Report) {
@@ -128,6 +140,12 @@ func (t *page) latencies(r *Report) {
 			continue
 		}
 		row(name, strconv.FormatInt(l.Count, 10), short(l.P50), short(l.P90), short(l.P99), short(l.P999), short(l.Max))
+	}
+	if r.Plan.WarmupMS > 0 {
+		t.put("", fmt.Sprintf("the first %v are not in it", time.Duration(r.Plan.WarmupMS)*time.Millisecond))
+	}
+	if r.Output.Coalesced > 0 {
+		t.put("", fmt.Sprintf("%d events were read together with a later one: no gap was measured", r.Output.Coalesced))
 	}
 	if r.Output.Clamped > 0 {
 		t.put("", fmt.Sprintf("%d values were out of range, and count as the nearest in it", r.Output.Clamped))
@@ -177,10 +195,16 @@ func (t *page) books(r *Report) {
 	}
 	d := &r.Driver
 	text = fmt.Sprintf("%s engine, %.1f s of processor time, %.0f MB of memory at most", d.Engine, d.CPUSeconds, float64(d.RSSPeakBytes)/1e6)
+	if d.Processes > 1 {
+		text += fmt.Sprintf(", %d worker processes included", d.Processes)
+	}
 	if r.Target.Embedded {
 		text += ", the embedded gateway included"
 	}
 	t.put("driver", text)
+	for _, ms := range d.ClockStepsMS {
+		t.put("", fmt.Sprintf("the clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not", ms))
+	}
 }
 
 func (t *page) thresholds(r *Report) {

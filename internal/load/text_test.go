@@ -12,8 +12,8 @@ func sampleReport() *Report {
 	yes, no := true, false
 	r := &Report{
 		Schema: Schema, Target: TargetInfo{URL: "http://127.0.0.1:8081", Profile: "connect", Protocol: "connect", Codec: "json", HTTP: "1.1"},
-		Plan:    PlanInfo{Model: "closed", Streams: 5000, DurationMS: 20000, Command: seqCommand, Check: "sequence"},
-		Streams: Streams{Wanted: 5000, Opened: 5000, OpenPeak: 4999, Completed: 5000},
+		Plan:    PlanInfo{Model: "closed", Streams: 5000, DurationMS: 20000, Command: "seq 1 20", Check: "sequence"},
+		Streams: Streams{Wanted: 5000, Opened: 5000, OpenPeak: 4999, Completed: 5000, Offered: 1},
 		Ledger:  Ledger{Started: 5000, OK: 4000, Killed: 1000},
 		Metrics: MetricsInfo{Scraped: 22, Violations: []string{"killed moved by 1001, the driver's ledger says 1000"}},
 		Driver:  Driver{CPUSeconds: 3.25, RSSPeakBytes: 64e6, Engine: "portable"},

@@ -8,20 +8,34 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
 )
 
 // Thresholds are conditions on the figures of a run, written in CEL and checked
 // for their types before it. Names are flat, as in the report:
 //
-//	first_event, gap, end_of_stream, start_lag: .p50 .p90 .p99 .p999 .max (durations), .count
+//	first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag, driver_lag:
+//	    .p50 .p90 .p99 .p999 .max (durations), .count
 //	streams: .wanted .opened .open_peak .completed .failed
 //	outcomes: .ok .killed .server_error … (one for each outcome)
 type Thresholds struct{ list []threshold }
 
+// Condition is a threshold as it is asked for.
+type Condition struct {
+	// Expr is the condition in CEL.
+	Expr string
+	// Abort ends the run as soon as it is missed, but not before Delay.
+	Abort bool
+	Delay time.Duration
+}
+
 type threshold struct {
-	text    string
+	Condition
+
 	program cel.Program
 	uses    []string // names in it, sorted
+	// bound is the shortest span of time in it, 0 when there is none.
+	bound time.Duration
 }
 
 // ThresholdResult is what became of one threshold.
@@ -37,17 +51,18 @@ type ThresholdResult struct {
 }
 
 // CompileThresholds checks conditions. An error says which one is wrong, and where.
-func CompileThresholds(texts []string) (*Thresholds, error) {
+func CompileThresholds(conditions []Condition) (*Thresholds, error) {
 	env, err := thresholdEnv()
 	if err != nil {
 		return nil, fmt.Errorf("thresholds: %w", err)
 	}
 	t := &Thresholds{}
-	for _, text := range texts {
-		one, err := compileThreshold(env, text)
+	for _, c := range conditions {
+		one, err := compileThreshold(env, c.Expr)
 		if err != nil {
 			return nil, err
 		}
+		one.Condition = c
 		t.list = append(t.list, one)
 	}
 	return t, nil
@@ -77,7 +92,7 @@ func compileThreshold(env *cel.Env, text string) (threshold, error) {
 	if err != nil {
 		return threshold{}, fmt.Errorf("threshold %q: %w", text, err)
 	}
-	one := threshold{text: text, program: program}
+	one := threshold{program: program, bound: shortest(ast.NativeRep().Expr())}
 	for _, ref := range ast.NativeRep().ReferenceMap() {
 		if strings.Contains(ref.Name, ".") && len(ref.OverloadIDs) == 0 && !slices.Contains(one.uses, ref.Name) {
 			one.uses = append(one.uses, ref.Name)
@@ -90,6 +105,23 @@ func compileThreshold(env *cel.Env, text string) (threshold, error) {
 	return one, nil
 }
 
+// shortest is the shortest span of time that stands in an expression, 0 when there is none.
+func shortest(e celast.Expr) time.Duration {
+	found := time.Duration(0)
+	celast.PostOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
+		if e.Kind() != celast.CallKind || e.AsCall().FunctionName() != "duration" || len(e.AsCall().Args()) != 1 {
+			return
+		}
+		if arg := e.AsCall().Args()[0]; arg.Kind() == celast.LiteralKind {
+			text, _ := arg.AsLiteral().Value().(string)
+			if d, err := time.ParseDuration(text); err == nil && d > 0 && (found == 0 || d < found) {
+				found = d
+			}
+		}
+	}))
+	return found
+}
+
 // thresholdError draws the issues with a caret under each place.
 func thresholdError(text string, issues *cel.Issues) error {
 	var b strings.Builder
@@ -100,7 +132,7 @@ func thresholdError(text string, issues *cel.Issues) error {
 			fmt.Fprintf(&b, "\n   | %s\n   | %s^", lines[e.Location.Line()-1], strings.Repeat(".", max(0, e.Location.Column())))
 		}
 	}
-	b.WriteString("\n  figures are first_event, gap, end_of_stream and start_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; times are written duration(\"250ms\")")
+	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; times are written duration(\"250ms\")")
 	return errors.New(b.String())
 }
 
@@ -122,37 +154,82 @@ func figures(r *Report) map[string]any {
 	return f
 }
 
+const (
+	// excess is the part of a threshold's bound that the driver's own delay may be,
+	// before a threshold that is missed proves nothing.
+	excess = 0.1
+	// enough is the part of the planned load that must have been offered, or a
+	// threshold that is met proves nothing.
+	enough = 0.95
+)
+
 // Judge decides every threshold on the figures of a report.
 func (t *Thresholds) Judge(r *Report) []ThresholdResult {
 	out := []ThresholdResult{}
 	values := figures(r)
-	for _, one := range t.list {
-		out = append(out, one.judge(values))
+	for i := range t.list {
+		out = append(out, t.list[i].judge(r, values, true))
 	}
 	return out
 }
 
-func (t *threshold) judge(values map[string]any) ThresholdResult {
-	r := ThresholdResult{Expr: t.text}
+// aborts finds a threshold that ends the run at this time: one that asks for it, and
+// is missed by the figures so far.
+func (t *Thresholds) aborts(r *Report, now time.Duration) (missed *ThresholdResult) {
+	values := figures(r)
+	for i := range t.list {
+		one := &t.list[i]
+		if !one.Abort || now < one.Delay {
+			continue
+		}
+		if res := one.judge(r, values, false); res.OK != nil && !*res.OK {
+			return &res
+		}
+	}
+	return nil
+}
+
+// mayAbort reports whether any threshold may end the run.
+func (t *Thresholds) mayAbort() bool {
+	return slices.ContainsFunc(t.list, func(t threshold) bool { return t.Abort })
+}
+
+// judge decides on the figures so far, or on those of the whole run.
+func (t *threshold) judge(r *Report, values map[string]any, whole bool) ThresholdResult {
+	res := ThresholdResult{Expr: t.Expr}
 	var seen []string
+	timed := false
 	for _, name := range t.uses {
 		seen = append(seen, fmt.Sprintf("%s = %v", name, values[name]))
 		metric, _, _ := strings.Cut(name, ".")
-		if _, timed := values[name].(time.Duration); timed && values[metric+".count"] == int64(0) {
-			r.Why = metric + " has no samples"
+		if _, is := values[name].(time.Duration); is {
+			timed = true
+			if values[metric+".count"] == int64(0) {
+				res.Why = metric + " has no samples"
+			}
 		}
 	}
-	r.Observed = strings.Join(seen, ", ")
-	if r.Why != "" {
-		return r
+	res.Observed = strings.Join(seen, ", ")
+	if res.Why != "" {
+		return res
 	}
 	v, _, err := t.program.Eval(values)
 	if err != nil {
-		r.Why = err.Error()
-		return r
+		res.Why = err.Error()
+		return res
 	}
-	if ok, is := v.Value().(bool); is {
-		r.OK = &ok
+	ok, is := v.Value().(bool)
+	if !is {
+		return res
 	}
-	return r
+	lag := time.Duration(r.Latency.DriverLag.P99) * time.Microsecond
+	switch {
+	case !ok && timed && t.bound > 0 && float64(lag) > excess*float64(t.bound):
+		res.Why = fmt.Sprintf("it is missed, but the driver's own delay is too long beside %v to blame the gateway: driver_lag.p99 = %v", t.bound, lag)
+	case ok && whole && r.Streams.Offered < enough:
+		res.Why = fmt.Sprintf("it is met, but only %.0f %% of the planned load was offered", 100*r.Streams.Offered)
+	default:
+		res.OK = &ok
+	}
+	return res
 }

@@ -9,7 +9,7 @@ import (
 func measured() *Report {
 	r := &Report{}
 	r.Latency.FirstEvent = Latency{Count: 100, P50: 1000, P90: 2000, P99: 3000, P999: 4000, Max: 5000}
-	r.Streams = Streams{Wanted: 100, Opened: 100, OpenPeak: 60, Completed: 100}
+	r.Streams = Streams{Wanted: 100, Opened: 100, OpenPeak: 60, Completed: 100, Offered: 1}
 	r.Streams.Outcomes[OK], r.Streams.Outcomes[Corrupt] = 98, 2
 	return r
 }
@@ -33,7 +33,7 @@ func TestThresholdsAreDecided(t *testing.T) {
 	}
 	for text, tt := range tests {
 		t.Run(text, func(t *testing.T) {
-			all, err := CompileThresholds([]string{text})
+			all, err := CompileThresholds([]Condition{{Expr: text}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestThresholdsAreDecided(t *testing.T) {
 func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 	for text, want := range map[string][]string{
 		`first_event.p99 <`:                      {"1:18", "^"},
-		`first_event.p98 < duration("1s")`:       {"1:1", "undeclared", "first_event, gap"},
+		`first_event.p98 < duration("1s")`:       {"1:1", "undeclared", "first_event, from_sent"},
 		`first_event.p99 < 250`:                  {"1:17", "no matching overload"},
 		`first_event.p99`:                        {"no condition", "Duration"},
 		`outcomes.fine == 0`:                     {"undeclared"},
@@ -59,7 +59,7 @@ func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 		``:                                       {"cannot be used"},
 		"streams.failed == 0 &&\n  outcomes.x>0": {"2:11", "^"},
 	} {
-		_, err := CompileThresholds([]string{`outcomes.ok > 0`, text})
+		_, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, {Expr: text}})
 		if err == nil {
 			t.Errorf("%q is accepted", text)
 			continue

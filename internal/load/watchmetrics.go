@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -47,12 +48,16 @@ func (w *counterWatch) begin(ctx context.Context) {
 	w.info.Before = valuesOf(c)
 }
 
-// during reads them once while streams run.
-func (w *counterWatch) during(ctx context.Context, name string, activity func() activity) {
+// during reads them once while streams run. Without activity it is not known what is
+// in flight, and only what may never happen is looked for.
+func (w *counterWatch) during(ctx context.Context, name string, now func() activity) {
 	if !w.usable {
 		return
 	}
-	begun := activity()
+	var begun, ended activity
+	if now != nil {
+		begun = now()
+	}
 	c, err := w.scraper.scrape(ctx, name)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -61,7 +66,12 @@ func (w *counterWatch) during(ctx context.Context, name string, activity func() 
 		return
 	}
 	w.info.Scraped++
-	for _, v := range auditDuring(w.last, c, inFlight(begun, activity())) {
+	flying := math.MaxInt32
+	if now != nil {
+		ended = now()
+		flying = inFlight(begun, ended)
+	}
+	for _, v := range auditDuring(w.last, c, flying) {
 		w.violate(name + ": " + v)
 	}
 	w.last = c

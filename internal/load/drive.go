@@ -1,0 +1,144 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/target"
+)
+
+// drive runs the engine, and once a second merges, scrapes, shows, and looks at the
+// thresholds that may end the run.
+func (s *session) drive(ctx context.Context, r *Report) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s.base = time.Now()
+	if s.plan.Warmup > 0 {
+		s.sink.cold.Store(true)
+		warm := time.AfterFunc(s.plan.Warmup, func() { s.sink.cold.Store(false) })
+		defer warm.Stop()
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.engine.Run(ctx, s.plan, s.sink) }()
+	scrapes := s.scrapes(ctx)
+	defer func() { stop(); scrapes.wait() }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	clock := newClockWatch(s.base)
+	var last second
+	for n := 1; ; n++ {
+		select {
+		case err := <-done:
+			s.tick(&last, s.sink.hist.last)
+			return s.over(err)
+		case message := <-s.refused:
+			s.refused <- message // for over
+			stop()
+			err := <-done
+			return s.over(err)
+		case <-tick.C:
+		}
+		s.tick(&last, s.sink.hist.merge)
+		if step := clock.look(time.Now()); step != 0 {
+			s.sink.ClockStepped(step)
+		}
+		scrapes.next(n)
+		if s.missed(r, last.at) {
+			stop()
+		}
+	}
+}
+
+// missed looks whether a threshold ends the run, which is said once.
+func (s *session) missed(r *Report, now time.Duration) bool {
+	if r.Aborted != "" || !s.thresholds.mayAbort() {
+		return false
+	}
+	s.fill(r)
+	t := s.thresholds.aborts(r, now)
+	if t == nil {
+		return false
+	}
+	r.Aborted = fmt.Sprintf("ended after %v because the threshold %s was missed: %s", now.Round(100*time.Millisecond), t.Expr, t.Observed)
+	s.abortedBy = t
+	return true
+}
+
+// over sorts how the engine ended.
+func (s *session) over(err error) error {
+	select {
+	case message := <-s.refused:
+		if s.sink.started.Load() == 0 {
+			return &target.UnreachableError{
+				URL:    s.target.Identity().URL,
+				Reason: fmt.Sprintf("it runs no command over %s: %s", s.opts.wireName(), message),
+				Mend:   "check the URL and the token, --protocol, --http, and --endpoint for where the surfaces are",
+			}
+		}
+	default:
+	}
+	if err != nil {
+		return &EngineError{err}
+	}
+	return nil
+}
+
+// scraping reads the counters during a run, one scrape at a time, so that a gateway
+// that is slow with them holds up nothing else. A tick that finds the last scrape
+// under way is left out.
+type scraping struct {
+	turns chan int
+	ended chan struct{}
+}
+
+func (s *session) scrapes(ctx context.Context) *scraping {
+	c := &scraping{turns: make(chan int), ended: make(chan struct{})}
+	activity := s.sink.activity
+	if s.needs.processes > 1 { // what they count is known a second later: what is in flight is not
+		activity = nil
+	}
+	go func() {
+		defer close(c.ended)
+		for n := range c.turns {
+			s.watch.during(ctx, fmt.Sprintf("%05d", n), activity)
+		}
+	}()
+	return c
+}
+
+func (c *scraping) next(n int) {
+	select {
+	case c.turns <- n:
+	default:
+	}
+}
+
+// wait ends the scrapes.
+func (c *scraping) wait() {
+	close(c.turns)
+	<-c.ended
+}
+
+// second is where the last tick ended.
+type second struct {
+	at      time.Duration
+	started int64
+}
+
+// tick ends an interval: merge takes in what was measured.
+func (s *session) tick(last *second, merge func()) {
+	now := time.Since(s.base)
+	merge()
+	s.folder.interval(s.sink.hist.interval, s.base.Add(last.at), now-last.at)
+	b := s.sink.snapshot()
+	started := s.sink.started.Load()
+	interval := s.sink.hist.interval
+	s.opts.Progress.Tick(Tick{
+		Elapsed: now, Open: s.sink.live.Load(), Rate: started - last.started,
+		FirstEvent: latencyOf(interval[FirstEvent]), Gap: latencyOf(interval[Gap]), DriverLag: latencyOf(interval[DriverLag]),
+		Started: started, Completed: b.outcomes.Total(), Failed: b.outcomes.Failed(), Outcomes: b.outcomes,
+		Warming: now < s.plan.Warmup, Winding: s.plan.Duration > 0 && now > s.plan.Duration,
+	})
+	last.at, last.started = now, started
+}

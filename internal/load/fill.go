@@ -1,0 +1,157 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// blank is a report with what is known before the run.
+func (s *session) blank() *Report {
+	o := &s.opts
+	first := &o.classes[0]
+	return &Report{
+		Schema: Schema, Verdict: Inconclusive,
+		Target: TargetInfo{
+			URL: s.target.Identity().URL, Embedded: o.Target.Embedded, Profile: o.Profile,
+			Protocol: o.distinct(func(i int) string { return o.classes[i].Protocol }),
+			Codec:    o.distinct(func(i int) string { return o.classes[i].Codec }), HTTP: o.HTTP,
+		},
+		Plan: PlanInfo{
+			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
+			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed,
+			Command: commandOf(first), Check: checkName(first),
+		},
+		Streams:    Streams{Wanted: int64(s.plan.Wanted())},
+		Metrics:    MetricsInfo{Violations: []string{}},
+		Driver:     Driver{Engine: o.Engine.Name()},
+		Thresholds: []ThresholdResult{}, Examples: []Example{},
+	}
+}
+
+// model is closed or open.
+func (s *session) model() string {
+	if s.plan.Open() {
+		return "open"
+	}
+	return "closed"
+}
+
+// arrivals is how the starts of a rate are spread; "" in the closed model.
+func (o *Options) arrivals() string {
+	switch {
+	case o.Rate == 0 && len(o.stages) == 0:
+		return ""
+	case o.Poisson:
+		return "poisson"
+	}
+	return "even"
+}
+
+func stageInfo(all []Stage) (out []StageInfo) {
+	for _, s := range all {
+		out = append(out, StageInfo{DurationMS: s.Duration.Milliseconds(), From: s.From, To: s.To})
+	}
+	return out
+}
+
+// distinct is the values that the classes have, each once.
+func (o *Options) distinct(value func(class int) string) string {
+	var all []string
+	for i := range o.classes {
+		if v := value(i); !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return strings.Join(all, "+")
+}
+
+// fill puts in what was counted and measured.
+func (s *session) fill(r *Report) {
+	b := s.sink.snapshot()
+	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
+	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = b.outcomes.Total(), b.outcomes, b.hungUp
+	r.Streams.Offered = 1
+	if r.Streams.Wanted > 0 {
+		r.Streams.Offered = min(1, float64(s.sink.opening.Load())/float64(r.Streams.Wanted))
+	}
+	for m := range Metric(numMetrics) {
+		*r.Latency.at(m) = latencyOf(s.sink.hist.total[m])
+	}
+	r.Output.Events, r.Output.Bytes, r.Output.Clamped = s.sink.hist.counts()
+	r.Output.Coalesced = s.sink.coalesced.Load()
+	r.Ledger = ledgerOf(b)
+	r.Driver.ClockStepsMS = nil
+	for _, d := range b.steps {
+		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
+	}
+	s.sink.mu.Lock()
+	defer s.sink.mu.Unlock()
+	r.Examples = sortExamples(s.sink.examples)
+	if len(s.opts.classes) > 1 {
+		r.Classes = s.classes()
+	}
+}
+
+// classes are the classes of the plan with their outcomes. It needs the sink's mu.
+func (s *session) classes() (out []ClassInfo) {
+	for i := range s.opts.classes {
+		c, outcomes := &s.opts.classes[i], s.sink.classes[i]
+		out = append(out, ClassInfo{
+			Name: c.Name, Share: c.Share, Protocol: c.Protocol, Codec: c.Codec, Command: commandOf(c), Check: checkName(c),
+			Completed: outcomes.Total(), Outcomes: outcomes,
+		})
+	}
+	return out
+}
+
+// headline says what is about to happen, and what it takes.
+func (s *session) headline() []string {
+	url := s.target.Identity().URL
+	if s.opts.Target.Embedded {
+		url = "the embedded gateway (" + url + ")"
+	}
+	all := []string{fmt.Sprintf("%s · %s · %s", url, s.opts.wireName(), s.opts.modelName())}
+	for _, line := range append(s.needs.lines(s.machine, s.plan), s.gatewayLimits()...) {
+		all = append(all, "  "+line)
+	}
+	return all
+}
+
+// wireName is protocols, codecs and HTTP version in words.
+func (o *Options) wireName() string {
+	return o.distinct(func(i int) string {
+		name := o.classes[i].Protocol
+		if name != ProtocolNDJSON {
+			name += " " + o.classes[i].Codec
+		}
+		return name
+	}) + " on HTTP " + o.HTTP
+}
+
+// modelName is the model in words.
+func (o *Options) modelName() string {
+	text := fmt.Sprintf("%d streams at a time", o.Streams)
+	switch {
+	case o.Rate > 0:
+		text = fmt.Sprintf("%g streams a second", o.Rate)
+	case len(o.stages) > 0:
+		text = plural(len(o.stages), "stage of a rate", "stages of a rate")
+	}
+	if o.Poisson {
+		text += " at random"
+	}
+	if o.Ramp > 0 {
+		text += fmt.Sprintf(", rising over %v", o.Ramp)
+	}
+	if o.Duration > 0 {
+		text += fmt.Sprintf(", for %v", o.Duration)
+	}
+	if o.Warmup > 0 {
+		text += fmt.Sprintf(", the first %v not measured", o.Warmup)
+	}
+	if o.Count > 0 {
+		text += fmt.Sprintf(", %d in all", o.Count)
+	}
+	return text
+}

@@ -1,0 +1,72 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settingsWait bounds the wait for a gateway's SETTINGS before a run.
+const settingsWait = 2 * time.Second
+
+// gatewayLimits say in words what the gateway lets us know of its own limits: the
+// streams that an HTTP/2 connection takes, and its descriptors where it publishes them.
+func (s *session) gatewayLimits() (out []string) {
+	wanted := s.plan.Wanted()
+	if s.plan.multiplexed() {
+		if most, ok := s.streamsEach(); ok {
+			line := fmt.Sprintf("the gateway takes %d streams on a connection", most)
+			if all := most * h2Most; all < s.plan.Streams {
+				line += fmt.Sprintf(": no more than %d of %d can be open, the rest waits", all, s.plan.Streams)
+			}
+			out = append(out, line)
+		}
+		return out
+	}
+	most, used := descriptorsOf(s.watch.scraper.first)
+	if most == 0 {
+		return nil
+	}
+	line := fmt.Sprintf("the gateway may have %d descriptors, and %d are in use", most, used)
+	if free := most - used; !s.opts.Target.Embedded && !s.plan.Open() && wanted > free {
+		line += fmt.Sprintf(": it cannot take %d connections", wanted)
+	}
+	return append(out, line)
+}
+
+// streamsEach is how many streams the gateway allows on a connection; false when it
+// sets no limit, or does not say in time.
+func (s *session) streamsEach() (int, bool) {
+	r := &portableRun{plan: s.plan, base: time.Now()}
+	p := newH2Pool(newDialer(r, 1), settingsWait, 1)
+	defer p.close()
+	c, f := p.open()
+	if f != nil {
+		return 0, false // the run will say why
+	}
+	defer c.hangUp()
+	return c.limit(), c.limit() < 1<<31
+}
+
+// descriptorsOf reads the two series of Prometheus' process collector, 0 where they
+// are not there.
+func descriptorsOf(exposition []byte) (most, used int) {
+	lines := bufio.NewScanner(bytes.NewReader(exposition))
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || !(v >= 0 && v < 1e9) {
+			continue
+		}
+		switch name {
+		case "process_max_fds":
+			most = int(v)
+		case "process_open_fds":
+			used = int(v)
+		}
+	}
+	return most, used
+}

@@ -1,0 +1,81 @@
+package load
+
+import (
+	"errors"
+
+	"assay/scenarios"
+)
+
+// resolvePlan takes over what the plan's file says, and makes one class of the
+// options where there is none.
+func (o *Options) resolvePlan() error {
+	if o.Plan == "" {
+		return o.oneClass()
+	}
+	if o.Protocol != "" || o.Codec != "" || o.Command != "" || o.Expect != "" || o.KillShare > 0 || o.DisconnectShare > 0 {
+		return errors.New("protocol, codec, command, expect, kill share and disconnect share are said by the classes of the plan: change them there")
+	}
+	w, err := scenarios.ReadWorkload(o.Plan)
+	if err != nil {
+		return err
+	}
+	o.classes = w.Classes
+	if o.Streams == 0 && o.Rate == 0 {
+		o.Streams, o.Rate, o.stages = w.Streams, w.Rate, stagesOf(w)
+		o.Poisson = o.Poisson || w.Arrivals == "poisson"
+	}
+	for _, t := range w.Thresholds {
+		o.conditions = append(o.conditions, Condition{Expr: t.Expr, Abort: t.Abort, Delay: t.Delay})
+	}
+	prefer(&o.HTTP, w.HTTP)
+	prefer(&o.Seed, w.Seed)
+	prefer(&o.Ramp, w.Ramp)
+	prefer(&o.Duration, w.Duration)
+	prefer(&o.Count, w.Count)
+	prefer(&o.Warmup, w.Warmup)
+	return nil
+}
+
+// prefer keeps v unless it is not set.
+func prefer[T comparable](v *T, or T) {
+	var zero T
+	if *v == zero {
+		*v = or
+	}
+}
+
+func stagesOf(w *scenarios.Workload) []Stage {
+	var all []Stage
+	for _, s := range w.Stages {
+		one := Stage{Duration: s.Duration, From: s.From, To: s.To}
+		if s.Rate != nil {
+			one.From, one.To = *s.Rate, *s.Rate
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// oneClass makes the class of a run without a plan's file.
+func (o *Options) oneClass() error {
+	if o.Expect != "" && o.Command == "" {
+		return errors.New("expect is for a command of your own: the default commands number their lines, and every line is checked")
+	}
+	for name, share := range map[string]float64{"kill share": o.KillShare, "disconnect share": o.DisconnectShare} {
+		if !(share >= 0 && share <= 1) {
+			return errors.New(name + ": want a number from 0 to 1, for example 0.1")
+		}
+	}
+	if o.KillShare+o.DisconnectShare > 1 {
+		return errors.New("kill share and disconnect share are more than 1 together")
+	}
+	c := scenarios.WorkloadClass{
+		Name: "all", Share: 1, Protocol: o.Protocol, Codec: o.Codec, Command: o.Command, Expect: o.Expect,
+		KillShare: o.KillShare, DisconnectShare: o.DisconnectShare,
+	}
+	if o.Command == "" && o.Count > 0 {
+		c.Lines = seqLines
+	}
+	o.classes = []scenarios.WorkloadClass{c}
+	return nil
+}

@@ -1,0 +1,186 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// errNoSink says that a split run was given a sink that cannot add up.
+var errNoSink = errors.New("a run that is split over processes needs the collector of its session")
+
+// split is the engine of a plan that needs more descriptors than a process may have:
+// it shares the plan out over worker processes, each with the engine inside, and adds
+// up what they report.
+type split struct {
+	worker []string // command line of a worker process
+	inside Engine
+	job    job // for all of them
+	parts  int
+	costs  *costs
+}
+
+// costs are what the worker processes took.
+type costs struct {
+	mu  sync.Mutex
+	cpu float64
+	rss int64
+}
+
+var _ Engine = (*split)(nil)
+
+// Name is that of the engine inside.
+func (e *split) Name() string { return e.inside.Name() }
+
+// Run works as Engine.Run says.
+func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
+	c, ok := s.(*collector)
+	if !ok {
+		return errNoSink
+	}
+	workers := make([]*worker, 0, e.parts)
+	defer func() {
+		for _, w := range workers {
+			w.end()
+		}
+	}()
+	for i := range e.parts {
+		w, err := e.start(i)
+		if err != nil {
+			return err
+		}
+		workers = append(workers, w)
+	}
+	for _, w := range workers {
+		if err := w.ready(); err != nil {
+			return err
+		}
+	}
+	failures := make(chan error, len(workers))
+	for _, w := range workers {
+		go func() { failures <- w.follow(ctx, c, p.Limits) }()
+	}
+	var all []error
+	for range workers {
+		all = append(all, <-failures)
+	}
+	for _, w := range workers {
+		e.costs.mu.Lock()
+		e.costs.cpu += w.last.CPU
+		e.costs.rss += w.last.RSS
+		e.costs.mu.Unlock()
+	}
+	return errors.Join(all...)
+}
+
+// worker is one worker process.
+type worker struct {
+	number, of int
+	cmd        *exec.Cmd
+	in         io.WriteCloser // its end is the end of the work
+	out        *json.Decoder
+	last       said
+	once       sync.Once
+}
+
+func (e *split) start(i int) (*worker, error) {
+	cmd := exec.Command(e.worker[0], e.worker[1:]...) //nolint:gosec // this program itself
+	cmd.SysProcAttr = ownGroup()                      // an interrupt from the terminal is ours to hand on
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("worker process %d: %w", i, err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("worker process %d: %w", i, err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("worker process %d: %w", i, err)
+	}
+	w := &worker{number: i, of: e.parts, cmd: cmd, in: in, out: json.NewDecoder(bufio.NewReaderSize(out, 64<<10))}
+	own := e.job
+	own.Part, own.Parts, own.Engine = i, e.parts, e.inside.Name()
+	if err := json.NewEncoder(in).Encode(own); err != nil {
+		w.end()
+		return nil, w.failure(err)
+	}
+	return w, nil
+}
+
+// ready waits until the worker says that it could begin.
+func (w *worker) ready() error {
+	if err := w.out.Decode(&w.last); err != nil {
+		return w.failure(err)
+	}
+	if w.last.Error != "" {
+		return w.failure(errors.New(w.last.Error))
+	}
+	return nil
+}
+
+func (w *worker) failure(err error) error {
+	return fmt.Errorf("worker process %d of %d: %w", w.number+1, w.of, err)
+}
+
+// follow lets the worker begin, and adds up what it says until it has ended.
+func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
+	defer w.end()
+	if _, err := io.WriteString(w.in, goAhead); err != nil {
+		return w.failure(err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = w.in.Close() })
+	defer stop()
+	// A worker that does not end when it is told to is ended.
+	patience := context.AfterFunc(ctx, func() {
+		time.AfterFunc(l.Wind+l.Grace+l.End, w.kill)
+	})
+	defer patience()
+	for {
+		var now said
+		if err := w.out.Decode(&now); err != nil {
+			return w.failure(err)
+		}
+		c.absorb(w.last.Tally, now.Tally)
+		for m, text := range now.Values {
+			h, err := hdrhistogram.Decode(text)
+			if err != nil || int(m) >= numMetrics {
+				return w.failure(fmt.Errorf("measured values that cannot be read: %v", err)) //nolint:errorlint // may be nil
+			}
+			c.hist.add(m, h)
+		}
+		w.last = now
+		if now.Refused != "" {
+			c.refuse(now.Refused)
+		}
+		if now.Error != "" {
+			return w.failure(errors.New(now.Error))
+		}
+		if now.Done {
+			c.exemplify(now.Examples, w.number, w.of)
+			return nil
+		}
+	}
+}
+
+func (w *worker) kill() { _ = w.cmd.Process.Kill() }
+
+// end ends the process.
+func (w *worker) end() {
+	w.once.Do(func() {
+		_ = w.in.Close()
+		force := time.AfterFunc(killWorkerAfter, w.kill)
+		_ = w.cmd.Wait()
+		force.Stop()
+	})
+}
+
+// killWorkerAfter is how long a worker may take to end that has said its last word.
+const killWorkerAfter = 5 * time.Second

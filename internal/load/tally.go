@@ -1,0 +1,75 @@
+package load
+
+import "time"
+
+// tally is all that a collector has counted from the begin of a run, in the form in
+// which a worker process says it.
+type tally struct {
+	Opening, Started, Live, Peak, Killing, Coalesced int64
+	Events, Bytes, Clamped                           int64
+	Outcomes                                         Outcomes
+	Fates                                            [EndedUnseen + 1]int64
+	Uncertain, Killed, NotOpened, Unstarted          int64
+	Swept, HungUp                                    int64
+	Classes                                          []Outcomes
+	Steps                                            []time.Duration
+}
+
+// tally reads everything that was counted so far.
+func (c *collector) tally() tally {
+	t := tally{
+		Opening: c.opening.Load(), Started: c.started.Load(), Live: c.live.Load(), Peak: c.peak.Load(),
+		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(),
+	}
+	t.Events, t.Bytes, t.Clamped = c.hist.counts()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := &c.books
+	t.Outcomes, t.Fates, t.Uncertain, t.Killed = b.outcomes, b.fates, b.uncertain, b.killed
+	t.NotOpened, t.Unstarted, t.Swept, t.HungUp = b.notOpened, b.unstarted, b.swept, b.hungUp
+	t.Classes = append(t.Classes, c.classes...)
+	t.Steps = append(t.Steps, b.steps...)
+	return t
+}
+
+// absorb adds what a worker process has counted since it last said so. Streams that
+// were open in several processes at most are taken to have been so at one time.
+func (c *collector) absorb(last, now tally) {
+	c.opening.Add(now.Opening - last.Opening)
+	c.started.Add(now.Started - last.Started)
+	c.live.Add(now.Live - last.Live)
+	c.peak.Add(now.Peak - last.Peak)
+	c.killing.Add(now.Killing - last.Killing)
+	c.coalesced.Add(now.Coalesced - last.Coalesced)
+	s := &c.hist.shards[0]
+	s.events.Add(now.Events - last.Events)
+	s.bytes.Add(now.Bytes - last.Bytes)
+	s.clamped.Add(now.Clamped - last.Clamped)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := &c.books
+	b.outcomes.add(now.Outcomes, last.Outcomes)
+	for f := range b.fates {
+		b.fates[f] += now.Fates[f] - last.Fates[f]
+	}
+	b.uncertain += now.Uncertain - last.Uncertain
+	b.killed += now.Killed - last.Killed
+	b.notOpened += now.NotOpened - last.NotOpened
+	b.unstarted += now.Unstarted - last.Unstarted
+	b.swept += now.Swept - last.Swept
+	b.hungUp += now.HungUp - last.HungUp
+	for i := range min(len(c.classes), len(now.Classes)) {
+		before := Outcomes{}
+		if i < len(last.Classes) {
+			before = last.Classes[i]
+		}
+		c.classes[i].add(now.Classes[i], before)
+	}
+}
+
+// add adds the difference of two counts.
+func (c *Outcomes) add(now, last Outcomes) {
+	for o := range c {
+		c[o] += now[o] - last[o]
+	}
+}
