@@ -26,8 +26,10 @@ func (c *clockWatch) apart(now time.Time) time.Duration {
 }
 
 // look returns how far the clock has jumped since the last look, 0 when it has not.
-func (c *clockWatch) look(now time.Time) time.Duration {
-	apart := c.apart(now)
+func (c *clockWatch) look(now time.Time) time.Duration { return c.seen(c.apart(now)) }
+
+// seen takes how far the clocks are apart now.
+func (c *clockWatch) seen(apart time.Duration) time.Duration {
 	step := apart - c.offset
 	c.offset = apart
 	if step.Abs() < stepped {

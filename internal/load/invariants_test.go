@@ -20,6 +20,7 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 	own := Ledger{Started: 10, OK: 5, Error: 1, Killed: 4}
 	unsure := Ledger{Started: 8, OK: 5, Error: 1, Killed: 2, Uncertain: 2}
 	open := Ledger{Started: 10, OK: 5, Error: 1, Killed: 3, Open: 1, Uncertain: 1}
+	unseen := Ledger{Started: 10, OK: 4, Error: 1, Killed: 3, Unseen: 2}
 	before := counters(100, 50, 30, 18, 2)
 	tests := map[string]struct {
 		own     Ledger
@@ -38,6 +39,10 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 		"unknown starts that took place":     {unsure, counters(110, 55, 31, 22, 2), nil, false},
 		"unknown starts that did not":        {unsure, counters(108, 55, 31, 20, 2), nil, false},
 		"more than the unknown":              {unsure, counters(111, 58, 31, 20, 2), []string{"started moved by 11, the driver's ledger says 8 to 10", "ok moved by 8, the driver's ledger says 5 to 7"}, true},
+		"two that ended unseen, one well":    {unseen, counters(110, 55, 32, 21, 2), nil, false},
+		"two that ended unseen, none well":   {unseen, counters(110, 54, 33, 21, 2), nil, false},
+		"one that hanging up killed":         {unseen, counters(110, 55, 31, 22, 2), []string{"killed moved by 4", "ok and error moved by 6, the driver's ledger says 7"}, false},
+		"one that nobody ended":              {unseen, counters(110, 54, 32, 21, 3), []string{"active moved by 1", "ok and error moved by 6"}, false},
 		"one that was left running":          {open, counters(110, 55, 31, 21, 3), nil, false},
 		"one that was left, and then killed": {open, counters(110, 55, 31, 22, 2), nil, false},
 	}

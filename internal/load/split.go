@@ -92,7 +92,7 @@ type worker struct {
 }
 
 func (e *split) start(i int) (*worker, error) {
-	cmd := exec.Command(e.worker[0], e.worker[1:]...) //nolint:gosec // this program itself
+	cmd := exec.Command(e.worker[0], e.worker[1:]...) //nolint:gosec,noctx // this program itself; end ends it
 	cmd.SysProcAttr = ownGroup()                      // an interrupt from the terminal is ours to hand on
 	in, err := cmd.StdinPipe()
 	if err != nil {
