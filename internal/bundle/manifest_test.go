@@ -174,6 +174,9 @@ func TestAPipeInABundleIsNotOpened(t *testing.T) {
 // A bundle whose transcript is a gigabyte, in one line or in many, is refused
 // without taking a gigabyte.
 func TestAHugeTranscriptTakesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector it takes a minute, and nothing in it is concurrent")
+	}
 	dir := written(t)
 	name := filepath.Join(dir, observationsFile)
 	spoil := map[string]func(){
