@@ -6,12 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/fakes/canned"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
 
+// cannedSchema is the name of the schema of canned answers.
+const cannedSchema = "canned"
+
 func newSchema(io stdio) *cobra.Command {
-	all := slices.Concat(scenarios.SchemaNames(), bundle.SchemaNames())
+	all := slices.Concat(scenarios.SchemaNames(), bundle.SchemaNames(), []string{cannedSchema})
+	slices.Sort(all)
 	names := strings.Join(all, ", ")
 	return &cobra.Command{
 		Use:   "schema NAME",
@@ -29,7 +34,10 @@ func newSchema(io stdio) *cobra.Command {
 		ValidArgs: all,
 		RunE: func(_ *cobra.Command, args []string) error {
 			read := scenarios.Schema
-			if slices.Contains(bundle.SchemaNames(), args[0]) {
+			switch {
+			case args[0] == cannedSchema:
+				read = func(string) ([]byte, error) { return canned.Schema(), nil }
+			case slices.Contains(bundle.SchemaNames(), args[0]):
 				read = bundle.Schema
 			}
 			text, err := read(args[0])

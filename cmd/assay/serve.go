@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes"
+	"assay/fakes/canned"
 )
 
 // serveFlags are the flags of serve.
@@ -22,6 +23,7 @@ type serveFlags struct {
 	tls                                    bool
 	clockScale                             float64
 	seed                                   uint64
+	canned                                 string
 }
 
 func newServe(io stdio) *cobra.Command {
@@ -44,10 +46,16 @@ run in a virtual shell inside this process and have no access to the machine;
   assay serve --listen 127.0.0.1:8081 --fault eos-dropped
 
   # one that answers as the daemon does, over TLS
-  assay serve --listen 127.0.0.1:8443 --like envd --tls --ca-out ca.pem`,
+  assay serve --listen 127.0.0.1:8443 --like envd --tls --ca-out ca.pem
+
+  # one that costs next to nothing, to measure drivers against
+  assay serve --listen 127.0.0.1:8081 --canned w1`,
 		Args:              exactly(0, "serve takes none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.canned != "" {
+				return f.serveCanned(c, io)
+			}
 			o, err := f.options(io)
 			if err != nil {
 				return usage(err)
@@ -72,6 +80,7 @@ run in a virtual shell inside this process and have no access to the machine;
 	fs.StringVar(&f.wrap, "wrap", "", "put this before every command, unless its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (or ASSAY_TOKEN)")
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "run the gateway's own timers this much faster")
+	fs.StringVar(&f.canned, "canned", "", "answer every Start with the events of this file, at the cost of the kernel; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of faults that strike only sometimes")
 	return c
 }

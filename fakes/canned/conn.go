@@ -1,0 +1,263 @@
+package canned
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// The bounds of what is kept for a client that does not read, or does not finish
+// what it writes.
+const (
+	maxUnsent   = 256 << 10 // more events wait until some of it is gone
+	maxControl  = 1 << 20   // answers to what is not a stream; beyond it the connection is closed
+	maxUnparsed = 64 << 10
+)
+
+// preface opens a connection of HTTP/2.
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// conn is one connection.
+type conn struct {
+	gateway *gateway
+	fd      int
+	in      []byte // has come and is not parsed
+	out     []byte // is not with the kernel
+	waiting []*stream
+	h1      *h1
+	h2      *h2
+
+	queued, dirty, unread, unsent bool
+	closing                       bool // when all is sent
+	closed                        bool
+}
+
+// received takes what the client sent, and what it sent before.
+func (c *conn) received(p []byte) {
+	if c.closed || c.closing {
+		return
+	}
+	if len(c.in) > 0 {
+		c.in = append(c.in, p...)
+		p = c.in
+	}
+	if c.h1 == nil && c.h2 == nil && len(p) > 0 {
+		n := min(len(p), len(preface))
+		switch {
+		case string(p[:n]) != preface[:n]:
+			c.h1 = &h1{}
+		case n < len(preface):
+			c.keep(p)
+			return
+		default:
+			p = p[n:]
+			c.openH2()
+		}
+	}
+	switch {
+	case c.h2 != nil:
+		p = c.readFrames(p)
+	case c.h1 != nil:
+		p = c.readRequests(p)
+	}
+	if !c.closed {
+		c.keep(p)
+	}
+}
+
+// keep remembers what is not parsed yet; p may be a part of c.in.
+func (c *conn) keep(p []byte) {
+	if len(p) == 0 {
+		c.in = nil
+	} else {
+		c.in = append(c.in[:0], p...)
+	}
+	if full := len(c.in) > maxUnparsed; full != c.unread {
+		c.unread = full
+		c.watch()
+	}
+}
+
+func (c *conn) watch() { c.gateway.system.watch(c, !c.unread, c.unsent) }
+
+// resume goes on with what the client sent while a stream had the connection.
+func (c *conn) resume() {
+	if !c.queued && len(c.in) > 0 && !c.closed {
+		c.queued = true
+		c.gateway.ready = append(c.gateway.ready, c)
+	}
+}
+
+// room reports whether another event may be sent.
+func (c *conn) room() bool { return !c.closed && len(c.out) < maxUnsent }
+
+// send sends bytes, or keeps them when they are to be sent together with others,
+// or the kernel takes no more.
+func (c *conn) send(p []byte) {
+	switch {
+	case c.closed || len(p) == 0:
+		return
+	case len(c.out) == 0 && !c.gateway.together:
+		n, err := c.gateway.system.write(c, p)
+		if err != nil {
+			c.drop()
+			return
+		}
+		if p = p[n:]; len(p) == 0 {
+			return
+		}
+	}
+	c.out = append(c.out, p...)
+	switch {
+	case len(c.out) > maxUnsent+maxControl:
+		c.drop()
+	case !c.dirty && !c.unsent:
+		c.dirty = true
+		c.gateway.dirty = append(c.gateway.dirty, c)
+	}
+}
+
+// flush sends what was kept.
+func (c *conn) flush() {
+	if c.closed {
+		return
+	}
+	if len(c.out) > 0 {
+		n, err := c.gateway.system.write(c, c.out)
+		if err != nil {
+			c.drop()
+			return
+		}
+		if n < len(c.out) {
+			c.out = append(c.out[:0], c.out[n:]...)
+		} else {
+			c.out = nil
+		}
+	}
+	if unsent := len(c.out) > 0; unsent != c.unsent {
+		c.unsent = unsent
+		c.watch()
+	}
+	switch {
+	case len(c.out) == 0 && c.closing:
+		c.drop()
+	case len(c.out) < maxUnsent/2:
+		c.unstick()
+	}
+}
+
+// wait lets a stream wait for room.
+func (c *conn) wait(s *stream) {
+	if s.stage == over {
+		return
+	}
+	if s.stuck = true; !s.listed {
+		s.listed = true
+		c.waiting = append(c.waiting, s)
+	}
+}
+
+// unstick pumps the streams that waited for room.
+func (c *conn) unstick() {
+	waiting := c.waiting
+	c.waiting = nil
+	for _, s := range waiting {
+		if s.listed = false; s.stuck {
+			c.gateway.pump(s)
+			if s.stage == over {
+				c.resume()
+			}
+		}
+	}
+}
+
+// closeAfter closes the connection when all is sent.
+func (c *conn) closeAfter() {
+	c.closing = true
+	if len(c.out) == 0 {
+		c.drop()
+	}
+}
+
+// drop gives the connection up, and the processes of its streams.
+func (c *conn) drop() {
+	if c.closed {
+		return
+	}
+	c.closed, c.in, c.out, c.waiting = true, nil, nil, nil
+	if c.h1 != nil && c.h1.stream != nil {
+		c.gateway.lost(c.h1.stream)
+		c.h1.stream = nil
+	}
+	if c.h2 != nil {
+		for _, call := range c.h2.calls {
+			if call.stream != nil {
+				c.gateway.lost(call.stream)
+			}
+		}
+		c.h2.calls = nil
+	}
+	c.gateway.doomed = append(c.gateway.doomed, c)
+}
+
+// sendUnit sends the next unit of a stream; false when there is no room for all of it.
+func (c *conn) sendUnit(s *stream) bool {
+	if c.h2 != nil {
+		return c.sendFrames(s)
+	}
+	g, e := c.gateway, s.enc
+	switch s.stage {
+	case atStart:
+		g.scratch = e.appendStart(append(g.scratch[:0], e.head1...), s.pid, true)
+		c.send(g.scratch)
+	case atData:
+		u, err := e.event(s.next)
+		if err != nil {
+			c.drop()
+			return false
+		}
+		c.send(u.chunk)
+	case atEnd:
+		g.scratch = append(g.scratch[:0], s.end().chunk...)
+		if e.tail.body == nil {
+			g.scratch = append(g.scratch, lastChunk...)
+		}
+		c.send(g.scratch)
+	case atTail:
+		g.scratch = append(append(g.scratch[:0], e.tail.chunk...), lastChunk...)
+		c.send(g.scratch)
+	case over:
+	}
+	return !c.closed
+}
+
+// end is the end event.
+func (s *stream) end() unit {
+	if s.killed {
+		return s.enc.killed
+	}
+	return s.enc.end
+}
+
+// answered is called when the last unit of a stream is sent.
+func (c *conn) answered(s *stream) {
+	switch {
+	case c.h2 != nil:
+		delete(c.h2.calls, s.id)
+	case c.h1 != nil:
+		c.h1.stream = nil
+		if !c.h1.keep {
+			c.closeAfter()
+		}
+	}
+}
+
+// reply sends a whole answer over HTTP/1.1.
+func (c *conn) reply(a answer) {
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 " + strconv.Itoa(a.status) + " Canned\r\nContent-Type: " + a.contentType + "\r\nContent-Length: " + strconv.Itoa(len(a.body)) + "\r\n\r\n")
+	b.Write(a.body)
+	c.send(b.Bytes())
+	if !c.h1.keep {
+		c.closeAfter()
+	}
+}

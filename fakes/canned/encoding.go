@@ -1,0 +1,135 @@
+package canned
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// unit is one event as it goes out: body is the event, chunk the same as a chunk
+// of HTTP/1.1. They share memory.
+type unit struct{ chunk, body []byte }
+
+func newUnit(body []byte) unit {
+	head := strconv.AppendInt(nil, int64(len(body)), 16)
+	chunk := append(append(append(head, '\r', '\n'), body...), '\r', '\n')
+	return unit{chunk: chunk, body: chunk[len(head)+2 : len(chunk)-2]}
+}
+
+// lastChunk ends a chunked body that has no trailers.
+const lastChunk = "0\r\n\r\n"
+
+// maxKept bounds how many events of a stream that goes on forever stay encoded.
+const maxKept = 4096
+
+// encoding is a script in a dialect. It belongs to one loop.
+type encoding struct {
+	dialect dialect
+	script  *script
+
+	head1    []byte // HTTP/1.1: the head of the answer
+	head2    []byte // HTTP/2: its header block
+	trailers []byte // HTTP/2: the header block of its trailers; nil without
+	start    unit
+	pidAt    int // where the pid stands in start.body
+	data     []unit
+	end      unit
+	killed   unit
+	tail     unit // its body is nil where the end event is the last thing
+}
+
+func newEncoding(d dialect, s *script) (*encoding, error) {
+	e := &encoding{dialect: d, script: s}
+	e.head1 = []byte("HTTP/1.1 200 OK\r\nContent-Type: " + d.contentType() + "\r\nTransfer-Encoding: chunked\r\n\r\n")
+	e.head2 = headerBlock(":status", "200", "content-type", d.contentType())
+	if d.protocol == grpc {
+		e.trailers = headerBlock("grpc-status", "0")
+	}
+	start, err := d.start()
+	if err != nil {
+		return nil, err
+	}
+	e.start = newUnit(start)
+	pid := d.pid(firstPID)
+	if e.pidAt = bytes.LastIndex(start, pid); e.pidAt < 0 {
+		return nil, fmt.Errorf("no pid in the start event %q", start)
+	}
+	end, err := d.end(s.file.ExitCode, false)
+	if err != nil {
+		return nil, err
+	}
+	killed, err := d.end(-1, true)
+	if err != nil {
+		return nil, err
+	}
+	e.end, e.killed = newUnit(end), newUnit(killed)
+	if tail := d.tail(); tail != nil {
+		e.tail = newUnit(tail)
+	}
+	for k := range s.steps {
+		if _, err := e.event(k); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// pid is how a start event writes a pid.
+func (d dialect) pid(pid uint32) []byte {
+	if d.proto {
+		return binary.AppendUvarint(nil, uint64(pid))
+	}
+	return strconv.AppendUint(nil, uint64(pid), 10)
+}
+
+// event is data event k, which is known to exist.
+func (e *encoding) event(k int) (unit, error) {
+	if k < len(e.data) {
+		return e.data[k], nil
+	}
+	st, ok := e.script.at(k)
+	if !ok {
+		return unit{}, fmt.Errorf("there is no event %d", k)
+	}
+	body, err := e.dialect.data(st.appendData(nil))
+	if err != nil {
+		return unit{}, err
+	}
+	u := newUnit(body)
+	if k == len(e.data) && k < len(e.script.steps)+maxKept {
+		e.data = append(e.data, u)
+	}
+	return u, nil
+}
+
+// appendStart appends the start event of a pid: as a chunk, or as it is.
+func (e *encoding) appendStart(dst []byte, pid uint32, chunk bool) []byte {
+	at := len(dst) + e.pidAt
+	if chunk {
+		at += len(e.start.chunk) - len(e.start.body) - 2
+		dst = append(dst, e.start.chunk...)
+	} else {
+		dst = append(dst, e.start.body...)
+	}
+	if e.dialect.proto {
+		binary.PutUvarint(dst[at:], uint64(pid))
+		return dst
+	}
+	strconv.AppendUint(dst[:at], uint64(pid), 10)
+	return dst
+}
+
+// headerBlock is a header block that leaves the peer's dynamic table alone, so the
+// same bytes serve every stream of every connection.
+func headerBlock(pairs ...string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		// Writing to a buffer does not fail.
+		_ = e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: pairs[i] != ":status"})
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,225 @@
+package canned
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// part is which part of a request comes next.
+type part uint8
+
+const (
+	head part = iota
+	counted
+	chunkSize
+	chunkData
+	chunkEnd
+	trailer
+)
+
+// maxHead bounds a request's head, maxBody what is kept of a body that is looked at.
+const (
+	maxHead = 64 << 10
+	maxBody = 64 << 10
+)
+
+// h1 is the server side of a connection of HTTP/1.1.
+type h1 struct {
+	part   part
+	route  route
+	keep   bool
+	left   int64 // of a counted body or a chunk
+	body   []byte
+	stream *stream // has the connection until it is answered
+}
+
+// readRequests reads requests until one begins a stream; it returns what is left.
+func (c *conn) readRequests(p []byte) []byte {
+	for len(p) > 0 && c.h1.stream == nil && !c.closed && !c.closing {
+		n := c.readPart(p)
+		if n == 0 {
+			break
+		}
+		p = p[n:]
+	}
+	if c.closing {
+		return nil
+	}
+	return p
+}
+
+// readPart reads one part of a request, and returns how many bytes it took; 0 when
+// more must come.
+func (c *conn) readPart(p []byte) int {
+	h := c.h1
+	switch h.part {
+	case head:
+		return c.readHead(p)
+	case counted, chunkData:
+		n := int(min(h.left, int64(len(p))))
+		h.collect(p[:n])
+		if h.left -= int64(n); h.left > 0 {
+			return n
+		}
+		if h.part == chunkData {
+			h.part = chunkEnd
+		} else {
+			c.serve()
+		}
+		return n
+	case chunkSize, chunkEnd, trailer:
+	}
+	i := bytes.IndexByte(p, '\n')
+	if i < 0 {
+		if len(p) > maxHead {
+			c.refuse()
+		}
+		return 0
+	}
+	c.readLine(strings.TrimSuffix(string(p[:i]), "\r"))
+	return i + 1
+}
+
+// collect keeps the body of a request that is looked at.
+func (h *h1) collect(p []byte) {
+	if h.route.action == sendSignal && len(h.body)+len(p) <= maxBody {
+		h.body = append(h.body, p...)
+	}
+}
+
+// readLine reads a line of the framing of chunks.
+func (c *conn) readLine(line string) {
+	h := c.h1
+	switch h.part {
+	case chunkSize:
+		text, _, _ := strings.Cut(line, ";")
+		n, err := strconv.ParseUint(strings.TrimSpace(text), 16, 62)
+		if err != nil {
+			c.refuse()
+			return
+		}
+		h.left = int64(n)
+		h.part = chunkData
+		if n == 0 {
+			h.part = trailer
+		}
+	case chunkEnd:
+		if h.part = chunkSize; line != "" {
+			c.refuse()
+		}
+	case trailer:
+		if line == "" {
+			c.serve()
+		}
+	case head, counted, chunkData:
+	}
+}
+
+// refuse answers what is no HTTP/1.1, and closes.
+func (c *conn) refuse() {
+	c.h1.keep = false
+	c.reply(answer{status: 400, contentType: "text/plain", body: []byte("bad request\n")})
+}
+
+// readHead reads a whole head, or nothing.
+func (c *conn) readHead(p []byte) int {
+	if n := len(p) - len(bytes.TrimLeft(p, "\r\n")); n > 0 {
+		return n // empty lines before a request line (RFC 9112, section 2.2)
+	}
+	i := bytes.Index(p, []byte("\r\n\r\n"))
+	if i < 0 {
+		if len(p) > maxHead {
+			c.refuse()
+		}
+		return 0
+	}
+	h := c.h1
+	r := requestHead{keep: true}
+	if !r.read(p[:i+2]) || r.method == "" {
+		c.refuse()
+		return i + 4
+	}
+	h.route, h.keep, h.body, h.left = routeOf(r.method, r.path, r.contentType), r.keep, nil, r.length
+	if h.route.dialect.protocol == grpc {
+		h.route = route{action: badType} // it needs HTTP/2
+	}
+	if r.expects && (r.chunked || r.length > 0) {
+		c.send([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	}
+	switch {
+	case r.chunked:
+		h.part = chunkSize
+	case r.length > 0:
+		h.part = counted
+	default:
+		c.serve()
+	}
+	return i + 4
+}
+
+// serve answers the request that has been read.
+func (c *conn) serve() {
+	h := c.h1
+	h.part = head
+	a, stream := c.gateway.do(h.route, h.body)
+	h.body = nil
+	if !stream {
+		c.reply(a)
+		return
+	}
+	h.stream = c.gateway.begin(c, h.route.dialect, 0)
+	c.gateway.pump(h.stream)
+}
+
+// requestHead is what a head says, as far as it matters.
+type requestHead struct {
+	method, path, contentType string
+	length                    int64
+	chunked, keep, expects    bool
+}
+
+// read reads the lines of a head, each with its end; false when they are none.
+func (r *requestHead) read(p []byte) bool {
+	for first := true; len(p) > 0; first = false {
+		i := bytes.IndexByte(p, '\n')
+		line := bytes.TrimSuffix(p[:i], []byte("\r"))
+		p = p[i+1:]
+		switch {
+		case !first:
+			name, value, ok := bytes.Cut(line, []byte(":"))
+			if !ok || !r.field(name, bytes.TrimSpace(value)) {
+				return false
+			}
+		default:
+			method, rest, _ := bytes.Cut(line, []byte(" "))
+			path, version, ok := bytes.Cut(rest, []byte(" "))
+			if !ok || string(version) != "HTTP/1.1" {
+				return false
+			}
+			r.method, r.path = string(method), string(path)
+		}
+	}
+	return true
+}
+
+// field reads one field; false when the length of the body cannot be told.
+func (r *requestHead) field(name, value []byte) bool {
+	is := func(want string) bool { return len(name) == len(want) && bytes.EqualFold(name, []byte(want)) }
+	switch {
+	case is("content-length"):
+		n, err := strconv.ParseUint(string(value), 10, 62)
+		r.length = int64(n)
+		return err == nil
+	case is("transfer-encoding"):
+		r.chunked = bytes.EqualFold(value, []byte("chunked"))
+		return r.chunked
+	case is("content-type"):
+		r.contentType = string(value)
+	case is("connection"):
+		r.keep = !bytes.EqualFold(value, []byte("close"))
+	case is("expect"):
+		r.expects = true
+	}
+	return true
+}

@@ -1,0 +1,270 @@
+package canned
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	readBuffer = 64 << 10
+	maxEvents  = 512
+	maxAccepts = 256 // in one turn
+)
+
+// loop drives the sockets and the timers of a gateway.
+type loop struct {
+	gateway  *gateway
+	epoll    int
+	wake     int // an eventfd: end
+	listener int
+	base     time.Time
+	conns    []*conn // by descriptor
+	full     bool    // no descriptor was left for another connection
+	coarse   bool    // the kernel has no epoll_pwait2
+	buffer   []byte
+}
+
+var _ system = (*loop)(nil)
+
+// serve starts the loop of a listener; stop ends it, and then done says how it ended.
+func serve(listener net.Listener, f *File, done chan<- error) (stop func(), err error) {
+	l := &loop{epoll: -1, wake: -1, listener: -1, base: time.Now(), buffer: make([]byte, readBuffer)}
+	if l.gateway, err = newGateway(f, l); err != nil {
+		return nil, err
+	}
+	if err := l.open(listener); err != nil {
+		l.close()
+		return nil, err
+	}
+	wake, err := unix.Dup(l.wake)
+	if err != nil {
+		l.close()
+		return nil, os.NewSyscallError("dup", err)
+	}
+	go func() { done <- l.run() }()
+	return func() {
+		// An eventfd takes a write at any time.
+		_, _ = unix.Write(wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		_ = unix.Close(wake)
+	}, nil
+}
+
+// open makes the descriptors.
+func (l *loop) open(listener net.Listener) error {
+	tcp, ok := listener.(*net.TCPListener)
+	if !ok {
+		return fmt.Errorf("listening on %s: want TCP", listener.Addr())
+	}
+	f, err := tcp.File()
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", listener.Addr(), err)
+	}
+	l.listener, err = unix.Dup(int(f.Fd()))
+	if err = errors.Join(os.NewSyscallError("dup", err), f.Close()); err != nil {
+		return err
+	}
+	if err = unix.SetNonblock(l.listener, true); err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	// Accepted connections inherit it.
+	if err = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return os.NewSyscallError("setsockopt", err)
+	}
+	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return os.NewSyscallError("epoll_create1", err)
+	}
+	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return os.NewSyscallError("eventfd", err)
+	}
+	return errors.Join(l.control(unix.EPOLL_CTL_ADD, l.listener, unix.EPOLLIN), l.control(unix.EPOLL_CTL_ADD, l.wake, unix.EPOLLIN))
+}
+
+func (l *loop) control(op, fd int, events uint32) error {
+	e := unix.EpollEvent{Events: events, Fd: int32(fd)}
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.epoll, op, fd, &e))
+}
+
+// close closes everything that is open.
+func (l *loop) close() {
+	for _, c := range l.conns {
+		if c != nil {
+			_ = unix.Close(c.fd)
+		}
+	}
+	for _, fd := range []int{l.listener, l.wake, l.epoll} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// run turns until it is woken to end, or fails.
+func (l *loop) run() error {
+	// The thread is the loop's own, and ends with it: the slack of its timers, 50 µs
+	// by default, is taken away.
+	runtime.LockOSThread()
+	defer l.close()
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it events come a little later
+	events := make([]unix.EpollEvent, maxEvents)
+	for {
+		n, err := l.wait(events)
+		if err != nil {
+			return err
+		}
+		now := l.now()
+		l.gateway.now = now
+		for i := range events[:n] {
+			switch fd := int(events[i].Fd); fd {
+			case l.wake:
+				return nil
+			case l.listener:
+				if err := l.accept(); err != nil {
+					return err
+				}
+			default:
+				l.happened(l.conns[fd], events[i].Events)
+			}
+		}
+		l.gateway.turn(l.now())
+		l.bury()
+	}
+}
+
+func (l *loop) now() int64 { return time.Since(l.base).Nanoseconds() }
+
+// wait waits for events, at most until something is due.
+func (l *loop) wait(events []unix.EpollEvent) (int, error) {
+	left := l.gateway.wheel.wait(l.now())
+	for {
+		n, err := l.poll(events, left)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ENOSYS) && !l.coarse:
+			l.coarse = true
+		case err != nil:
+			return 0, os.NewSyscallError("epoll_wait", err)
+		default:
+			return n, nil
+		}
+	}
+}
+
+// poll waits for at most left nanoseconds, for ever when that is below 0.
+func (l *loop) poll(events []unix.EpollEvent, left int64) (int, error) {
+	if left < 0 || l.coarse {
+		ms := -1
+		if left >= 0 {
+			ms = int((left + 999_999) / 1_000_000)
+		}
+		return unix.EpollWait(l.epoll, events, ms)
+	}
+	ts := unix.NsecToTimespec(left)
+	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])),
+		uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// accept takes connections, as many as wait and a turn may have.
+func (l *loop) accept() error {
+	for range maxAccepts {
+		fd, _, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return nil
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.ENOBUFS):
+			// The others wait until a connection is closed.
+			l.full = true
+			return l.control(unix.EPOLL_CTL_MOD, l.listener, 0)
+		case err != nil:
+			continue // that one has gone already
+		}
+		for fd >= len(l.conns) {
+			l.conns = append(l.conns, make([]*conn, max(64, len(l.conns)))...)
+		}
+		l.conns[fd] = &conn{gateway: l.gateway, fd: fd}
+		if err := l.control(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN|unix.EPOLLRDHUP); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// happened reads, and writes what could not be written before.
+func (l *loop) happened(c *conn, events uint32) {
+	if c == nil || c.closed {
+		return
+	}
+	switch {
+	case events&(unix.EPOLLERR|unix.EPOLLHUP) != 0:
+		c.drop()
+		return
+	case events&(unix.EPOLLRDHUP|unix.EPOLLIN) == unix.EPOLLRDHUP:
+		c.drop() // reading is paused, and the client has gone
+		return
+	case events&unix.EPOLLOUT != 0:
+		c.flush()
+	}
+	if events&unix.EPOLLIN == 0 || c.closed {
+		return
+	}
+	n, err := unix.Read(c.fd, l.buffer)
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	case err != nil || n == 0:
+		c.drop()
+	default:
+		c.received(l.buffer[:n])
+	}
+}
+
+// bury closes the connections that were given up. It is done between turns, so
+// that a descriptor means one connection throughout a turn.
+func (l *loop) bury() {
+	for i, c := range l.gateway.doomed {
+		_ = unix.Close(c.fd)
+		l.conns[c.fd] = nil
+		l.gateway.doomed[i] = nil
+	}
+	if len(l.gateway.doomed) > 0 && l.full {
+		l.full = false
+		_ = l.control(unix.EPOLL_CTL_MOD, l.listener, unix.EPOLLIN) // it is open
+	}
+	l.gateway.doomed = l.gateway.doomed[:0]
+}
+
+func (l *loop) write(c *conn, p []byte) (int, error) {
+	for {
+		n, err := unix.Write(c.fd, p)
+		switch {
+		case err == nil:
+			return n, nil
+		case errors.Is(err, unix.EAGAIN):
+			return 0, nil
+		case !errors.Is(err, unix.EINTR):
+			return 0, err
+		}
+	}
+}
+
+func (l *loop) watch(c *conn, read, write bool) {
+	events := uint32(unix.EPOLLRDHUP)
+	if read {
+		events |= unix.EPOLLIN
+	}
+	if write {
+		events |= unix.EPOLLOUT
+	}
+	if err := l.control(unix.EPOLL_CTL_MOD, c.fd, events); err != nil {
+		c.drop()
+	}
+}

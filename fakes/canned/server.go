@@ -1,0 +1,48 @@
+package canned
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// ErrSystem says that this system has no canned gateway: its loop stands on epoll.
+var ErrSystem = errors.New("a canned gateway needs Linux")
+
+// Server is a canned gateway that runs.
+type Server struct {
+	url  string
+	stop func()
+	done chan error
+	once sync.Once
+	err  error
+}
+
+// Start serves a file on an address, HOST:PORT, over HTTP/1.1 and HTTP/2 with prior
+// knowledge. It returns once connections are accepted; ErrSystem where there is no epoll.
+func Start(listen string, f *File) (*Server, error) {
+	l, err := net.Listen("tcp", listen) //nolint:noctx // it does not wait for anything
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", listen, err)
+	}
+	defer l.Close()
+	s := &Server{url: "http://" + l.Addr().String(), done: make(chan error, 1)}
+	if s.stop, err = serve(l, f, s.done); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// URL is where it serves.
+func (s *Server) URL() string { return s.url }
+
+// Close ends it and closes its connections. It returns what made it fail, if
+// anything did. It may be called more than once.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.stop()
+		s.err = <-s.done
+	})
+	return s.err
+}

@@ -1,0 +1,136 @@
+package canned
+
+// stage is how far the answer of a stream has come.
+type stage uint8
+
+const (
+	atStart stage = iota
+	atData
+	atEnd
+	atTail
+	over
+)
+
+// stream is one answer to Start, and the process that it pretends to be.
+type stream struct {
+	conn *conn
+	enc  *encoding
+	pid  uint32
+	id   uint32 // of HTTP/2
+
+	stage   stage
+	killed  bool
+	stuck   bool  // waits for room, not for time
+	listed  bool  // stands among those of its connection that do
+	next    int   // data event
+	due     int64 // when it is due, in nanoseconds
+	sent    int   // how much of it has been sent already, for HTTP/2
+	window  int64 // of HTTP/2
+	headers bool  // of HTTP/2: the head is out
+
+	slot          int32 // of the wheel, from 1
+	before, after *stream
+}
+
+// begin starts a stream on a connection.
+func (g *gateway) begin(c *conn, d dialect, id uint32) *stream {
+	s := &stream{conn: c, enc: g.encodings[d], pid: g.nextPID, id: id, due: g.now}
+	if g.nextPID++; g.nextPID < firstPID {
+		g.nextPID = firstPID
+	}
+	g.processes[s.pid] = s
+	g.counters.started++
+	return s
+}
+
+// pump sends what is due, as far as there is room.
+func (g *gateway) pump(s *stream) {
+	s.stuck = false
+	for s.stage != over {
+		if s.stage == atData && s.killed && s.sent == 0 {
+			s.stage, s.due = atEnd, g.now
+		}
+		if s.due > g.now {
+			g.wheel.add(s)
+			return
+		}
+		if !s.conn.room() || !s.conn.sendUnit(s) {
+			s.conn.wait(s)
+			return
+		}
+		g.advance(s)
+	}
+}
+
+// advance goes on to the next unit, after one was sent.
+func (g *gateway) advance(s *stream) {
+	switch s.stage {
+	case atStart:
+		g.await(s, 0)
+	case atData:
+		g.await(s, s.next+1)
+	case atEnd:
+		g.ended(s)
+		if s.stage = atTail; s.enc.tail.body == nil {
+			g.finished(s)
+		}
+	case atTail:
+		g.finished(s)
+	case over:
+	}
+}
+
+// await makes data event k the next one, or the end event.
+func (g *gateway) await(s *stream, k int) {
+	st, ok := g.script.at(k)
+	if !ok {
+		s.stage = atEnd
+		return
+	}
+	s.stage, s.next = atData, k
+	s.due += st.before.Nanoseconds()
+}
+
+// ended counts a process whose end event is out.
+func (g *gateway) ended(s *stream) {
+	delete(g.processes, s.pid)
+	switch {
+	case s.killed:
+		g.counters.killed++
+	case g.script.file.ExitCode == 0:
+		g.counters.ok++
+	default:
+		g.counters.failed++
+	}
+}
+
+// finished ends the answer.
+func (g *gateway) finished(s *stream) {
+	s.stage = over
+	s.conn.answered(s)
+}
+
+// lost ends a stream whose client is gone: its process dies with it.
+func (g *gateway) lost(s *stream) {
+	g.wheel.remove(s)
+	if s.stage < atTail {
+		s.killed = true
+		g.ended(s)
+	}
+	s.stage, s.stuck = over, false
+}
+
+// kill ends a process by a signal; false means that there is none.
+func (g *gateway) kill(pid uint32) bool {
+	s := g.processes[pid]
+	if s == nil || s.killed {
+		return s != nil
+	}
+	s.killed = true
+	g.wheel.remove(s)
+	if !s.stuck {
+		g.pump(s)
+		s.conn.resume()
+	}
+	return true
+}
