@@ -2,9 +2,9 @@ package canned
 
 import "fmt"
 
-// counters are the books: every process counts as started with its start event,
-// and in one of the others from its end event on.
-type counters struct{ started, ok, failed, killed uint64 }
+// counters are the books: every process counts as started with its request, and in
+// one of the others from its end event on. Events are those that were sent.
+type counters struct{ started, ok, failed, killed, events uint64 }
 
 // exposition is the books as /metrics shows them.
 func (c *counters) exposition() []byte {
@@ -16,5 +16,7 @@ coppice_commands_finished_total{status="killed"} %d
 coppice_commands_finished_total{status="ok"} %d
 # TYPE coppice_commands_active gauge
 coppice_commands_active %d
-`, c.started, c.failed, c.killed, c.ok, c.started-c.failed-c.killed-c.ok)
+# TYPE canned_events_total counter
+canned_events_total %d
+`, c.started, c.failed, c.killed, c.ok, c.started-c.failed-c.killed-c.ok, c.events)
 }

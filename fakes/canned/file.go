@@ -35,6 +35,9 @@ const (
 type File struct {
 	// Title is for people.
 	Title string
+	// Start is the time before the start event, and before the head of the answer: with
+	// hours the gateway is a sink that takes streams and says nothing.
+	Start time.Duration
 	// Interval is the time before each event of the list; an event may have its own.
 	Interval time.Duration
 	// Flush is FlushEvent (default) or FlushTogether.

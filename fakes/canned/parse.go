@@ -60,6 +60,7 @@ func Parse(file string, text []byte) (*File, error) {
 	if root := p.document(text); root != nil {
 		p.fields(root, map[string]func(*yaml.Node){
 			"title":     func(n *yaml.Node) { f.Title = p.text(n) },
+			"start":     func(n *yaml.Node) { f.Start = p.span(n) },
 			"interval":  func(n *yaml.Node) { f.Interval = p.span(n) },
 			"flush":     func(n *yaml.Node) { f.Flush = p.flush(n) },
 			"first":     func(n *yaml.Node) { f.First = uint64(p.number(n, 0, math.MaxInt64)) },

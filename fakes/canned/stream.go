@@ -34,7 +34,7 @@ type stream struct {
 
 // begin starts a stream on a connection.
 func (g *gateway) begin(c *conn, d dialect, id uint32) *stream {
-	s := &stream{conn: c, enc: g.encodings[d], pid: g.nextPID, id: id, due: g.now}
+	s := &stream{conn: c, enc: g.encodings[d], pid: g.nextPID, id: id, due: g.now + g.script.file.Start.Nanoseconds()}
 	if g.nextPID++; g.nextPID < firstPID {
 		g.nextPID = firstPID
 	}
@@ -47,8 +47,8 @@ func (g *gateway) begin(c *conn, d dialect, id uint32) *stream {
 func (g *gateway) pump(s *stream) {
 	s.stuck = false
 	for s.stage != over {
-		if s.stage == atData && s.killed && s.sent == 0 {
-			s.stage, s.due = atEnd, g.now
+		if s.killed && s.stage <= atData && s.sent == 0 {
+			s.hurry(g.now)
 		}
 		if s.due > g.now {
 			g.wheel.add(s)
@@ -62,8 +62,18 @@ func (g *gateway) pump(s *stream) {
 	}
 }
 
+// hurry makes the end event the next thing, or the start event that must come before it.
+func (s *stream) hurry(now int64) {
+	if s.due = now; s.stage == atData {
+		s.stage = atEnd
+	}
+}
+
 // advance goes on to the next unit, after one was sent.
 func (g *gateway) advance(s *stream) {
+	if s.stage < atTail {
+		g.counters.events++
+	}
 	switch s.stage {
 	case atStart:
 		g.await(s, 0)

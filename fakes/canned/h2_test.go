@@ -1,0 +1,243 @@
+package canned
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"assay/internal/envd/process"
+	"assay/internal/wire"
+)
+
+// Every dialect holds the same events, and ends as its protocol says.
+func TestEveryDialectHoldsTheEventsOfTheFile(t *testing.T) {
+	for _, tt := range []struct {
+		contentType string
+		framing     wire.Protocol
+		json        bool
+		ends        string // the last envelope
+	}{
+		{"application/connect+json", wire.Connect, true, "\x02\x00\x00\x00\x02{}"},
+		{"application/connect+proto", wire.Connect, false, "\x02\x00\x00\x00\x02{}"},
+		{"application/grpc", wire.GRPC, false, ""},
+		{"application/grpc+json", wire.GRPC, true, ""},
+		{"application/grpc-web+proto", wire.GRPCWeb, false, "\x80\x00\x00\x00\x10grpc-status: 0\r\n"},
+		{"application/grpc-web+json", wire.GRPCWeb, true, "\x80\x00\x00\x00\x10grpc-status: 0\r\n"},
+	} {
+		t.Run(tt.contentType, func(t *testing.T) {
+			c := newRig(t, "{exit_code: 3, events: [{lines: 2}, {text: héllo}]}").dialH2(t)
+			c.post(1, "/prefix/process.Process/Start", tt.contentType, "anything")
+			got, _ := c.answers()
+			a := got[1]
+			if a == nil || !a.ended || a.fields[":status"] != "200" || !strings.HasPrefix(a.fields["content-type"], strings.SplitN(tt.contentType, "+", 2)[0]) {
+				t.Fatalf("answer %+v", a)
+			}
+			if (tt.framing == wire.GRPC) != (a.fields["grpc-status"] == "0") || !strings.HasSuffix(a.body, tt.ends) {
+				t.Errorf("it ends with %q and %v", a.body[len(a.body)-30:], a.fields)
+			}
+			want := []string{"pid:1000000000", "1\n2\n", "héllo", "exit_code:3 exited:true"}
+			if said := eventsOf(t, tt.framing, tt.json, a.body); !slices.Equal(said, want) {
+				t.Errorf("events %q, want %q", said, want)
+			}
+		})
+	}
+}
+
+// eventsOf decodes the events of a body.
+func eventsOf(t *testing.T, framing wire.Protocol, isJSON bool, body string) (said []string) {
+	t.Helper()
+	d := wire.EnvelopeDecoder{Protocol: framing, OnViolation: func(v wire.Violation) { t.Errorf("violation %v", v) }, OnFrame: func(f wire.Frame) {
+		if f.Flags != 0 {
+			return
+		}
+		var m process.StartResponse
+		var err error
+		if isJSON {
+			err = protojson.Unmarshal(f.Payload, &m)
+		} else {
+			err = proto.Unmarshal(f.Payload, &m)
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", f.Payload, err)
+		}
+		switch e := m.GetEvent(); {
+		case e.GetStart() != nil:
+			said = append(said, fmt.Sprintf("pid:%d", e.GetStart().GetPid()))
+		case e.GetEnd() != nil:
+			said = append(said, fmt.Sprintf("exit_code:%d exited:%v", e.GetEnd().GetExitCode(), e.GetEnd().GetExited()))
+		default:
+			said = append(said, string(e.GetData().GetStdout()))
+		}
+	}}
+	d.Feed([]byte(body))
+	d.Close()
+	return said
+}
+
+// SendSignal ends a stream in every dialect, and finds nothing the second time.
+func TestASignalEndsAStreamInEveryDialect(t *testing.T) {
+	asJSON := fmt.Sprintf(`{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, firstPID)
+	asProto, err := proto.Marshal(&process.SendSignalRequest{Process: &process.ProcessSelector{Selector: &process.ProcessSelector_Pid{Pid: firstPID}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enveloped := func(p []byte) string { return string(wire.AppendEnvelope(nil, 0, p)) }
+	for _, tt := range []struct{ stream, unary, body, gone string }{
+		{"application/connect+json", "application/json", asJSON, "404"},
+		{"application/connect+proto", "application/proto", string(asProto), "404"},
+		{"application/grpc", "application/grpc", enveloped(asProto), "5"},
+		{"application/grpc+json", "application/grpc+json", enveloped([]byte(asJSON)), "5"},
+		{"application/grpc-web", "application/grpc-web", enveloped(asProto), "grpc-status: 5"},
+		{"application/grpc-web+json", "application/grpc-web+json", enveloped([]byte(asJSON)), "grpc-status: 5"},
+	} {
+		t.Run(tt.stream, func(t *testing.T) {
+			r := newRig(t, ticks)
+			c := r.dialH2(t)
+			c.post(1, startPath, tt.stream, "")
+			c.post(3, signalPath, tt.unary, tt.body)
+			got, _ := c.answers()
+			if got[1] == nil || !got[1].ended || got[3] == nil || !got[3].ended || got[3].fields[":status"] != "200" {
+				t.Fatalf("the stream %+v, the signal %+v", got[1], got[3])
+			}
+			if r.counters.killed != 1 || r.wheel.held != 0 {
+				t.Errorf("counters %+v", r.counters)
+			}
+			c.post(5, signalPath, tt.unary, tt.body)
+			got, _ = c.answers()
+			a := got[5]
+			if text := a.fields[":status"] + " " + a.fields["grpc-status"] + " " + a.body; !strings.Contains(text, tt.gone) {
+				t.Errorf("the second signal is answered %q", text)
+			}
+		})
+	}
+}
+
+// Not a byte more than the windows allow is sent, and the rest follows when they open.
+func TestWindowsAreHonoured(t *testing.T) {
+	r := newRig(t, "events: [{size: 40000, times: 3}]")
+	c := r.dialH2(t)
+	c.send("", func(f *http2.Framer) error {
+		return f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000})
+	})
+	c.post(1, "/commands", "application/json", "{}")
+	got, _ := c.answers()
+	if n := len(got[1].body); n != 1000 {
+		t.Fatalf("%d bytes in a window of 1000", n)
+	}
+	total := len(got[1].body)
+	c.send("", func(f *http2.Framer) error { return f.WriteWindowUpdate(1, 1<<20) })
+	got, _ = c.answers()
+	if total += len(got[1].body); total != defaultWindow {
+		t.Fatalf("%d bytes in the connection's window of %d", total, defaultWindow)
+	}
+	c.send("", func(f *http2.Framer) error { return f.WriteWindowUpdate(0, 1<<20) })
+	got, _ = c.answers()
+	if a := got[1]; !a.ended || total+len(a.body) < 120_000 || r.counters.ok != 1 {
+		t.Errorf("ended %v after %d bytes, counters %+v", a.ended, total+len(a.body), r.counters)
+	}
+}
+
+func TestAResetEndsAStream(t *testing.T) {
+	r := newRig(t, ticks)
+	c := r.dialH2(t)
+	c.post(1, "/commands", "application/json", "{}")
+	c.send("", func(f *http2.Framer) error { return f.WriteRSTStream(1, http2.ErrCodeCancel) })
+	if r.counters.killed != 1 || r.wheel.held != 0 || len(c.conn.h2.calls) != 0 {
+		t.Errorf("counters %+v, %d timers, %d calls", r.counters, r.wheel.held, len(c.conn.h2.calls))
+	}
+}
+
+func TestPingsAndSettingsAreAnswered(t *testing.T) {
+	c := newRig(t, ticks).dialH2(t)
+	c.send("", func(f *http2.Framer) error { return f.WritePing(false, [8]byte{1}) })
+	_, control := c.answers()
+	want := []http2.FrameType{http2.FrameSettings, http2.FrameWindowUpdate, http2.FrameSettings, http2.FramePing}
+	if !slices.Equal(control, want) {
+		t.Errorf("got %v, want %v", control, want)
+	}
+}
+
+// A connection that breaks the framing is told so, and closed.
+func TestABrokenConnectionIsClosed(t *testing.T) {
+	huge := appendFrameHead(nil, maxFrame+1, http2.FrameData, 0, 1)
+	for name, frames := range map[string][]byte{
+		"a frame that is too large":       huge,
+		"a header block that is none":     appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
+		"a push":                          appendFrame(nil, http2.FramePushPromise, 0, 1, nil),
+		"a stream of the server":          appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, 2, nil),
+		"a continuation of nothing":       appendFrame(nil, http2.FrameContinuation, 0, 1, nil),
+		"padding without room":            appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersPadded|http2.FlagHeadersEndHeaders, 1, []byte{9, 0}),
+		"an increment of 0":               appendFrame(nil, http2.FrameWindowUpdate, 0, 0, make([]byte, 4)),
+		"settings of half a pair":         appendFrame(nil, http2.FrameSettings, 0, 0, []byte{0, 0, 0}),
+		"data of a stream that is not":    appendFrame(nil, http2.FrameData, 0, 7, nil),
+		"a head that stops for something": append(appendFrame(nil, http2.FrameHeaders, 0, 1, nil), appendFrame(nil, http2.FramePing, 0, 0, make([]byte, 8))...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newRig(t, ticks).dialH2(t)
+			c.in.WriteString(c.rig.say(c.conn, string(frames)))
+			if _, control := c.answers(); !slices.Contains(control, http2.FrameGoAway) || !c.conn.closed {
+				t.Errorf("frames %v, closed %v", control, c.conn.closed)
+			}
+		})
+	}
+}
+
+// A header block is remembered only when it means the same on every connection.
+func TestOnlyStaticBlocksAreRemembered(t *testing.T) {
+	literal := headerBlock(":method", "POST", ":path", "/commands", "content-type", "application/json")
+	var b bytes.Buffer
+	if err := hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":path", Value: "/commands"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		block []byte
+		want  bool
+	}{
+		"literals":                  {literal, true},
+		"an indexed static field":   {[]byte{0x83}, true},
+		"an indexed dynamic field":  {[]byte{0x80 | 62}, false},
+		"an insertion":              {b.Bytes(), false},
+		"a new size of the table":   {[]byte{0x20}, false},
+		"a name from the dynamic":   {[]byte{0x0f, 62 - 15, 1, 'x'}, false},
+		"a string that is cut":      {[]byte{0x00, 1, 'a', 5, 'x'}, false},
+		"an integer that is cut":    {[]byte{0x0f}, false},
+		"an integer without an end": {binary.AppendUvarint([]byte{0x0f}, 1<<40), false},
+	} {
+		if got := isStatic(tt.block); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// Events come when they are due and never before, over an hour as over a millisecond.
+func TestEventsAreNeverEarly(t *testing.T) {
+	for _, every := range []time.Duration{time.Millisecond, 700 * time.Millisecond, time.Second, 90 * time.Minute} {
+		r := newRig(t, fmt.Sprintf("{interval: %v, events: [{lines: 1, times: 3}]}", every))
+		r.now = 12345
+		c := r.dial()
+		r.say(c, start(""))
+		begin := r.now
+		for n := 1; n <= 3; n++ {
+			due := begin + int64(n)*every.Nanoseconds()
+			for r.now < due-1 { // as the loop does: never longer than the wheel allows
+				r.turn(min(due-1, r.now+max(1, r.wheel.wait(r.now))))
+			}
+			if got := r.paper.take(c); got != "" {
+				t.Fatalf("every %v: event %d came before its time: %q", every, n, got)
+			}
+			r.turn(due + 1<<slotBits)
+			if got := r.paper.take(c); !strings.Contains(got, fmt.Sprintf(`"data":"%d\n"`, n)) {
+				t.Fatalf("every %v: event %d has not come: %q", every, n, got)
+			}
+		}
+	}
+}
