@@ -4,10 +4,10 @@ TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 60s
 
-.PHONY: help build test race lint tidy generate generated bench nightly fuzz selftest
+.PHONY: help build test race lint tidy generate generated bench bench-peers nightly fuzz selftest
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program into bin/
 	$(GO) build -o bin/assay ./cmd/assay
@@ -39,6 +39,12 @@ generated: generate ## fail when the generated code is not what is committed
 
 bench: ## benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+BENCH_STREAMS ?= 200000
+BENCH_RUNS    ?= 5
+BENCH_ONLY    ?= short,together,memory,most,even,pace,stop
+bench-peers: build ## the load driver beside wrk, h2load, k6 and others: docs/performance.md
+	$(GO) run ./bench/peers -streams $(BENCH_STREAMS) -runs $(BENCH_RUNS) -only $(BENCH_ONLY)
 
 selftest: build ## the kill matrix, with every scenario against every fault
 	bin/assay selftest --full

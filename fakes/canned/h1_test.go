@@ -67,14 +67,14 @@ func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
 	for _, size := range []int{1, 2, 7, 40} {
 		r := newRig(t, twoLines)
 		c := r.dial()
-		got := ""
+		var got strings.Builder
 		for rest := requests; rest != ""; {
 			n := min(size, len(rest))
-			got += r.say(c, rest[:n])
+			got.WriteString(r.say(c, rest[:n]))
 			rest = rest[n:]
 		}
-		if got != want {
-			t.Errorf("cut every %d bytes: %q, want %q", size, got, want)
+		if got.String() != want {
+			t.Errorf("cut every %d bytes: %q, want %q", size, got.String(), want)
 		}
 	}
 }
@@ -176,13 +176,13 @@ func TestAClientThatDoesNotReadGetsEverythingLater(t *testing.T) {
 		t.Fatalf("%d bytes are kept, %d streams wait, watched %v", len(c.out), len(c.waiting), r.paper.watched[c])
 	}
 	r.paper.room = 150_000
-	got := ""
+	var got strings.Builder
 	for range 100 {
 		c.flush()
 		r.turn(r.now)
-		got += r.paper.take(c)
+		got.WriteString(r.paper.take(c))
 	}
-	_, body, rest := unchunked(t, got)
+	_, body, rest := unchunked(t, got.String())
 	whole := strings.Count(body, strings.Repeat("x", 99_999)+`\n`)
 	if whole != 20 || rest != "" || r.counters.ok != 1 {
 		t.Errorf("%d whole events, rest %q, counters %+v", whole, rest, r.counters)

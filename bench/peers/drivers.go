@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// concurrent is how many short streams are open at a time, over so many
+// connections of HTTP/2.
+const (
+	concurrent  = 64
+	connections = 8
+)
+
+// driver is one way to run W1: a tool and the HTTP version that it speaks.
+type driver struct {
+	Name string
+	// Part is which part of the streams it is given: slow tools cost the same per
+	// stream after a fraction of them. 0 is all.
+	Part int
+	// argv is its command line.
+	argv func(b *bench, g *gateway, n int) []string
+}
+
+// tool is the path of a program that was installed or built for the comparison.
+func (b *bench) tool(name string) string { return filepath.Join(b.tools, name) }
+
+// file is the path of one of the files that tools need.
+func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
+
+// ours is Assay's driver with everything switched on that a user has switched on.
+func ours(engine, on string) func(*bench, *gateway, int) []string {
+	return func(b *bench, g *gateway, n int) []string {
+		argv := []string{
+			b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(concurrent), "--count", strconv.Itoa(n),
+			"--out", b.fresh(), "--format", "json",
+		}
+		if b.engines {
+			argv = append(argv, "--engine", engine)
+		}
+		return argv
+	}
+}
+
+// client is one of the clients of bench/clients.
+func client(name string, flags ...string) func(*bench, *gateway, int) []string {
+	return func(b *bench, g *gateway, n int) []string {
+		return append([]string{b.tool(name), "-url", g.url, "-streams", strconv.Itoa(n), "-open", strconv.Itoa(concurrent)}, flags...)
+	}
+}
+
+const contentType = "content-type: application/connect+json"
+
+func wrk(b *bench, g *gateway, n int) []string {
+	// It knows no count. At 20,000 streams a second that is about n; what it did is counted by the gateway.
+	seconds := max(2, n/20_000)
+	return []string{b.tool("wrk"), "-t1", fmt.Sprintf("-c%d", concurrent), fmt.Sprintf("-d%ds", seconds), "-s", b.file("start.lua"), g.start()}
+}
+
+func h2load1(b *bench, g *gateway, n int) []string {
+	return []string{b.tool("h2load"), "--h1", "-t1", fmt.Sprintf("-c%d", concurrent), fmt.Sprintf("-n%d", n), "-d", b.file("start.bin"), "-H", contentType, g.start()}
+}
+
+func h2load2(b *bench, g *gateway, n int) []string {
+	return []string{
+		b.tool("h2load"), "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-m%d", concurrent/connections), fmt.Sprintf("-n%d", n),
+		"-d", b.file("start.bin"), "-H", contentType, g.start(),
+	}
+}
+
+func fortio(b *bench, g *gateway, n int) []string {
+	return []string{
+		b.tool("fortio"), "load", "-quiet", "-c", strconv.Itoa(concurrent), "-n", strconv.Itoa(n), "-qps", "0",
+		"-payload-file", b.file("start.bin"), "-H", contentType, g.start(),
+	}
+}
+
+func k6(b *bench, g *gateway, n int) []string {
+	return []string{
+		b.tool("k6"), "run", "-q", "--no-usage-report", "--vus", strconv.Itoa(concurrent), "--iterations", strconv.Itoa(n),
+		"-e", "URL=" + g.start(), b.file("start.js"),
+	}
+}
+
+func ghz(b *bench, g *gateway, n int) []string {
+	return []string{
+		b.tool("ghz"), "--insecure", "--proto", b.proto, "--call", "process.Process/Start", "-d", message,
+		"-c", strconv.Itoa(concurrent), "--connections", strconv.Itoa(connections), "-n", strconv.Itoa(n), "--format", "json", g.addr(),
+	}
+}
+
+// slowPart is the part of the streams that k6 and ghz are given.
+const slowPart = 4
+
+// short lists who runs W1, by HTTP version.
+func (b *bench) short() map[string][]driver {
+	h1 := []driver{
+		{Name: "assay portable", argv: ours("portable", "1.1")},
+		{Name: "wrk", argv: wrk},
+		{Name: "h2load", argv: h2load1},
+		{Name: "fortio", argv: fortio},
+		{Name: "net/http", argv: client("nethttp")},
+		{Name: "connect-go JSON", argv: client("connectgo")},
+		{Name: "k6", argv: k6, Part: slowPart},
+	}
+	h2 := []driver{
+		{Name: "assay portable", argv: ours("portable", "h2c")},
+		{Name: "h2load", argv: h2load2},
+		{Name: "net/http", argv: client("nethttp", "-h2c")},
+		{Name: "connect-go JSON", argv: client("connectgo", "-h2c")},
+		{Name: "ghz", argv: ghz, Part: slowPart},
+	}
+	if b.engines {
+		h1 = append([]driver{{Name: fast, argv: ours("fast", "1.1")}}, h1...)
+		h2 = append([]driver{{Name: fast, argv: ours("fast", "h2c")}}, h2...)
+	}
+	return map[string][]driver{http1: h1, h2c: h2}
+}
+
+// The names of Assay's fast engine and of the HTTP versions in tables.
+const (
+	fast  = "assay fast"
+	http1 = "1.1"
+	h2c   = "h2c"
+)
+
+// holding is the command line of Assay's driver that opens n streams evenly over a
+// ramp, checks their lines, and kills them after the duration. No stream may end
+// by itself before.
+func (b *bench) holding(g *gateway, on string, n int, ramp, duration time.Duration) []string {
+	argv := []string{
+		b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(n), "--ramp", ramp.String(), "--duration", duration.String(),
+		"--out", b.fresh(), "--format", "json",
+	}
+	if b.engines {
+		argv = append(argv, "--engine", b.engine())
+	}
+	return argv
+}
+
+// engine is the engine that the targets are for.
+func (b *bench) engine() string {
+	if b.engines {
+		return "fast"
+	}
+	return "portable"
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// gateway is a canned gateway in a process of its own.
+type gateway struct {
+	cmd *exec.Cmd
+	url string
+}
+
+// serve starts `assay serve --canned file`.
+func serve(ctx context.Context, assay, file string) (*gateway, error) {
+	g := &gateway{cmd: exec.CommandContext(ctx, assay, "serve", "--canned", file, "--listen", "127.0.0.1:0")}
+	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
+	g.cmd.WaitDelay = 5 * time.Second
+	g.cmd.Stderr = os.Stderr
+	out, err := g.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("the gateway's stdout: %w", err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the gateway: %w", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		g.close()
+		return nil, fmt.Errorf("the gateway said no URL: %w", err)
+	}
+	g.url = strings.TrimSpace(line)
+	return g, nil
+}
+
+// close ends it; how it ends does not matter any more.
+func (g *gateway) close() {
+	_ = g.cmd.Process.Signal(syscall.SIGTERM)
+	_ = g.cmd.Wait()
+}
+
+// addr is HOST:PORT.
+func (g *gateway) addr() string { return strings.TrimPrefix(g.url, "http://") }
+
+// start is the URL of Start.
+func (g *gateway) start() string { return g.url + "/process.Process/Start" }
+
+// books are what the gateway has counted.
+type books struct{ started, active, events int64 }
+
+// read reads them.
+func (g *gateway) read(ctx context.Context) (books, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/metrics", nil)
+	if err != nil {
+		return books{}, fmt.Errorf("GET /metrics: %w", err)
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return books{}, fmt.Errorf("GET /metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return books{}, fmt.Errorf("GET /metrics: %w", err)
+	}
+	return parseBooks(string(text))
+}
+
+// parseBooks reads the counters of an exposition.
+func parseBooks(text string) (books, error) {
+	var b books
+	want := map[string]*int64{
+		"coppice_commands_started_total": &b.started, "coppice_commands_active": &b.active, "canned_events_total": &b.events,
+	}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		into, ok := want[name]
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return b, fmt.Errorf("/metrics: %s: %w", name, err)
+		}
+		*into = n
+		delete(want, name)
+	}
+	for name := range want {
+		return b, fmt.Errorf("/metrics: there is no %s", name)
+	}
+	return b, nil
+}
+
+// run runs a driver to its end, between two looks at the gateway's books.
+func (g *gateway) run(ctx context.Context, dir string, argv []string) (result, error) {
+	before, err := g.read(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	cpu, err := cpuOf(g.cmd.Process.Pid)
+	if err != nil {
+		return result{}, err
+	}
+	c, err := start(ctx, dir, argv)
+	if err != nil {
+		return result{}, err
+	}
+	r, err := c.wait()
+	if err != nil {
+		return r, err
+	}
+	after, err := g.read(ctx)
+	if err != nil {
+		return r, err
+	}
+	now, err := cpuOf(g.cmd.Process.Pid)
+	r.Streams, r.Events, r.ServerCPU = after.started-before.started, after.events-before.events, now-cpu
+	return r, err
+}

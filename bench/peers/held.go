@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// plateau is what was seen of a driver while all its streams were open.
+type plateau struct {
+	resident sample // bytes, anonymous
+	cpu      time.Duration
+	events   int64
+	result   result
+}
+
+// sampleEvery is how often a driver that holds streams is looked at.
+const sampleEvery = 250 * time.Millisecond
+
+// hold runs a driver that opens n streams, and looks at it from when all are open
+// until one has ended.
+func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*plateau, error) {
+	ctx, stop := context.WithTimeout(ctx, perRun)
+	defer stop()
+	c, err := start(ctx, b.dir, argv)
+	if err != nil {
+		return nil, err
+	}
+	p := &plateau{}
+	seen := p.watch(ctx, g, n, c)
+	p.result, err = c.wait()
+	if err == nil {
+		err = seen
+	}
+	if err == nil && len(p.resident) == 0 {
+		err = fmt.Errorf("%d streams were never open at one time", n)
+	}
+	return p, err
+}
+
+// watch looks until the streams end. The first second at full height is left out.
+func (p *plateau) watch(ctx context.Context, g *gateway, n int, c *command) error {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	pid := c.cmd.Process.Pid
+	var from books
+	var cpu time.Duration
+	full := 0
+	for {
+		select {
+		case err := <-c.done:
+			c.done <- err // for wait
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		now, err := g.read(ctx)
+		if err != nil {
+			return err
+		}
+		if now.active < int64(n) {
+			if full > 0 {
+				full = -1 << 30 // it is over
+			}
+			continue
+		}
+		if full++; full < 4 {
+			continue
+		}
+		used, bytes, err := look(pid)
+		if err != nil {
+			return nil //nolint:nilerr // it has just ended
+		}
+		if p.resident = append(p.resident, float64(bytes)); len(p.resident) == 1 {
+			from, cpu = now, used
+		}
+		p.cpu, p.events = used-cpu, now.events-from.events
+	}
+}
+
+// look reads processor time of a process and those that it started, and the memory
+// of the one that holds most.
+func look(pid int) (cpu time.Duration, bytes int64, err error) {
+	for _, member := range family(pid) {
+		used, err := cpuOf(member)
+		if err != nil {
+			return 0, 0, err
+		}
+		held, err := anonymous(member)
+		if err != nil {
+			return 0, 0, err
+		}
+		cpu, bytes = cpu+used, max(bytes, held)
+	}
+	return cpu, bytes, nil
+}
+
+// clean returns an error when the report of Assay's driver tells of a failure.
+func clean(r result, n int) error {
+	var report struct {
+		Streams struct {
+			Outcomes map[string]int64 `json:"outcomes"`
+		} `json:"streams"`
+		Reasons []string `json:"reasons"`
+	}
+	if err := json.Unmarshal(r.Output, &report); err != nil {
+		return fmt.Errorf("the driver's report: %w", err)
+	}
+	if killed := report.Streams.Outcomes["killed"]; killed != int64(n) {
+		return fmt.Errorf("%d of %d streams went well: %v %v", killed, n, report.Streams.Outcomes, report.Reasons)
+	}
+	return nil
+}
+
+// slopeFrom and slopeTo are how many streams are open when the memory of one is measured.
+const (
+	slopeFrom = 5_000
+	slopeTo   = 15_000
+	slopeAim  = 256 // bytes
+	ramp      = 5 * time.Second
+	heldFor   = 15 * time.Second
+)
+
+// measureMemory finds what one more open stream takes.
+func (b *bench) measureMemory(ctx context.Context, p *page) error {
+	g, err := serve(ctx, b.assay, b.file("held.yaml"))
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	p.printf("\n### Memory of an open stream, %d to %d\n\n| driver | HTTP | MB at %d | MB at %d | bytes per stream |\n|---|---|---|---|---|\n", slopeFrom, slopeTo, slopeFrom, slopeTo)
+	var failures []error
+	for _, d := range b.holders() {
+		var x, y []float64
+		at := map[int]*sample{slopeFrom: {}, slopeTo: {}}
+		for range min(b.runs, d.runs) {
+			for _, n := range []int{slopeFrom, slopeTo} {
+				seen, err := b.hold(ctx, g, n, d.argv(g, n))
+				if err == nil && d.own {
+					err = clean(seen.result, n)
+				}
+				if err != nil {
+					failures = append(failures, fmt.Errorf("%s over %s, %d streams: %w", d.name, d.on, n, err))
+					b.sayf("FAILED %v", err)
+					continue
+				}
+				*at[n] = append(*at[n], seen.resident.median()/1e6)
+				x, y = append(x, float64(n)), append(y, seen.resident.median())
+				b.sayf("%-16s %-4s %6d open  %8.1f MB", d.name, d.on, n, seen.resident.median()/1e6)
+			}
+		}
+		bytes := slope(x, y)
+		p.printf("| %s | %s | %v | %v | %.0f |\n", d.name, d.on, *at[slopeFrom], *at[slopeTo], bytes)
+		if d.own {
+			p.aim(target{What: "memory of an open stream over " + d.on, Got: bytes, Most: slopeAim, Unit: "bytes", Missing: len(*at[slopeFrom]) == 0 || len(*at[slopeTo]) == 0})
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// holder is a driver that opens n streams and holds them.
+type holder struct {
+	name, on string
+	own      bool
+	runs     int
+	argv     func(g *gateway, n int) []string
+}
+
+// holders lists who is measured. Peers are there for the scale, and run once.
+func (b *bench) holders() []holder {
+	own := func(on string) holder {
+		return holder{name: "assay " + b.engine(), on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
+	}
+	all := []holder{own(http1), own(h2c)}
+	if b.missing["h2load"] == "" {
+		all = append(all, holder{name: "h2load", on: http1, runs: 1, argv: func(g *gateway, n int) []string {
+			count := strconv.Itoa(n)
+			return []string{b.tool("h2load"), "--h1", "-t1", "-c" + count, "-n" + count, "-r" + strconv.Itoa(n/5), "-d", b.file("start.bin"), "-H", contentType, g.start()}
+		}}, holder{name: "h2load", on: h2c, runs: 1, argv: func(g *gateway, n int) []string {
+			return []string{b.tool("h2load"), "-t1", "-c10", "-m" + strconv.Itoa(n/10), "-n" + strconv.Itoa(n), "-d", b.file("start.bin"), "-H", contentType, g.start()}
+		}})
+	}
+	return append(all,
+		holder{name: "connect-go JSON", on: http1, runs: 1, argv: b.heldByConnect()},
+		holder{name: "connect-go JSON", on: h2c, runs: 1, argv: b.heldByConnect("-h2c")})
+}
+
+// heldByConnect is connect-go with n streams, evenly opened.
+func (b *bench) heldByConnect(flags ...string) func(g *gateway, n int) []string {
+	return func(g *gateway, n int) []string {
+		return append([]string{b.tool("connectgo"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String()}, flags...)
+	}
+}
+
+// measureMost opens as many streams as one process can be asked for.
+func (b *bench) measureMost(ctx context.Context, p *page) error {
+	g, err := serve(ctx, b.assay, b.file("held.yaml"))
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	p.printf("\n### As many as one process holds\n\n| HTTP | streams | failed | MB |\n|---|---|---|---|\n")
+	var failures []error
+	for _, most := range []struct {
+		on string
+		n  int
+	}{{http1, 19_900}, {h2c, 50_000}} {
+		t := target{What: fmt.Sprintf("%d streams over %s in one process, none failed", most.n, most.on), Most: 32, Unit: "MB"}
+		seen, err := b.hold(ctx, g, most.n, b.holding(g, most.on, most.n, 10*time.Second, 20*time.Second))
+		if err == nil {
+			err = clean(seen.result, most.n)
+		}
+		if err != nil {
+			failures, t.Missing = append(failures, err), true
+			p.printf("| %s | %d | %v | |\n", most.on, most.n, err)
+		} else {
+			t.Got = seen.resident.median() / 1e6
+			p.printf("| %s | %d | 0 | %.1f |\n", most.on, most.n, t.Got)
+		}
+		p.aim(t)
+	}
+	return errors.Join(failures...)
+}
+
+// measureEven holds 10,000 streams that were opened evenly, with an event a second
+// each, and counts what an event costs.
+func (b *bench) measureEven(ctx context.Context, p *page) error {
+	const n = 10_000
+	g, err := serve(ctx, b.assay, "w2")
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	p.printf("\n### %d held streams, an event a second each, evenly spread\n\n| driver | HTTP | CPU, µs/event | MB |\n|---|---|---|---|\n", n)
+	var failures []error
+	for on, most := range map[string]float64{http1: 0.22, h2c: 0.25} {
+		flags := []string{}
+		if on == h2c {
+			flags = append(flags, "-h2c")
+		}
+		cost, memory := [2]sample{}, [2]sample{}
+		for range min(b.runs, 3) {
+			for i, argv := range [][]string{b.holding(g, on, n, ramp, 11*time.Second), b.heldByConnect(flags...)(g, n)} {
+				seen, err := b.hold(ctx, g, n, argv)
+				if err == nil && i == 0 {
+					err = clean(seen.result, n)
+				}
+				if err != nil {
+					failures = append(failures, err)
+					continue
+				}
+				cost[i] = append(cost[i], float64(seen.cpu.Nanoseconds())/1e3/float64(max(1, seen.events)))
+				memory[i] = append(memory[i], seen.resident.median()/1e6)
+				b.sayf("%s %v µs/event, %d events", on, cost[i], seen.events)
+			}
+		}
+		for i, name := range []string{"assay " + b.engine(), "connect-go JSON"} {
+			p.printf("| %s | %s | %v | %v |\n", name, on, cost[i], memory[i])
+		}
+		p.aim(target{
+			What: "10,000 held streams over " + on + ", CPU per event", Most: most, Peer: "connect-go JSON", Relative: true,
+			Got: cost[0].median(), Against: cost[1].median(), Missing: len(cost[0])*len(cost[1]) == 0,
+		})
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// module is a peer that the Go module proxy gives.
+type module struct{ name, path, version string }
+
+func modules() []module {
+	return []module{
+		{"fortio", "fortio.org/fortio", "v1.66.0"},
+		{"ghz", "github.com/bojand/ghz/cmd/ghz", "v0.121.0"},
+		{"k6", "go.k6.io/k6", "v1.8.1"},
+	}
+}
+
+// packages are the peers that Debian has, by their programs.
+func packages() map[string]string {
+	return map[string]string{"h2load": "nghttp2-client", "wrk": "wrk"}
+}
+
+// install gets everything that is not there yet, and returns what cannot be had, with why.
+func (b *bench) install(ctx context.Context) (missing map[string]string, err error) {
+	missing = map[string]string{}
+	if err := b.write(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"connectgo", "nethttp", "pacer"} {
+		if err := b.quiet(ctx, nil, "go", "build", "-o", b.tool(name), "./bench/clients/"+name); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range modules() {
+		if _, err := os.Stat(b.tool(m.name)); err == nil {
+			continue
+		}
+		b.sayf("installing %s %s", m.name, m.version)
+		if err := b.quiet(ctx, []string{"GOBIN=" + b.tools, "GOFLAGS="}, "go", "install", m.path+"@"+m.version); err != nil {
+			missing[m.name] = fmt.Sprintf("%s@%s cannot be built: %v", m.path, m.version, err)
+		}
+	}
+	for name, pkg := range packages() {
+		if err := b.fromDebian(ctx, name, pkg); err != nil {
+			missing[name] = err.Error()
+		}
+	}
+	for name, why := range missing {
+		b.sayf("MISSING %s: %s", name, why)
+	}
+	if len(missing) > 0 && os.Getenv("CI") != "" {
+		return missing, errors.New("peers are missing, and CI is set: a comparison without them is none")
+	}
+	return missing, nil
+}
+
+// fromDebian makes a program of a Debian package a tool.
+func (b *bench) fromDebian(ctx context.Context, name, pkg string) error {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Geteuid() != 0 {
+			return fmt.Errorf("it is not installed, and apt-get install %s needs root", pkg)
+		}
+		b.sayf("installing %s", pkg)
+		if err := b.quiet(ctx, nil, "apt-get", "update"); err != nil {
+			return err
+		}
+		if err := b.quiet(ctx, nil, "apt-get", "install", "-y", "--no-install-recommends", pkg); err != nil {
+			return err
+		}
+		if path, err = exec.LookPath(name); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink(path, b.tool(name)); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// quiet runs a program of the toolchain; its output is only in the error.
+func (b *bench) quiet(ctx context.Context, env []string, argv ...string) error {
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Env = append(os.Environ(), env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, last(out))
+	}
+	return nil
+}
+
+// versions says what was run: the machine, and each tool.
+func (b *bench) versions(ctx context.Context) []string {
+	kernel := "of unknown version"
+	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		kernel = strings.TrimSpace(string(text))
+	}
+	lines := []string{machine(kernel)}
+	for _, v := range []struct{ name, flag string }{{"wrk", "-v"}, {"h2load", "--version"}} {
+		out, _ := exec.CommandContext(ctx, b.tool(v.name), v.flag).CombinedOutput() // wrk fails after it has said it
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		if line == "" {
+			line = v.name + ": missing"
+		}
+		lines = append(lines, line)
+	}
+	for _, m := range modules() {
+		lines = append(lines, m.name+" "+m.version)
+	}
+	return append(lines, "connect-go and net/http: as in go.mod")
+}
+
+// write writes the files that tools need.
+func (b *bench) write() error {
+	for _, dir := range []string{b.tools, b.dir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	entries, err := files.ReadDir("files")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		text, err := files.ReadFile("files/" + e.Name())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(b.file(e.Name()), text, 0o600); err != nil {
+			return err
+		}
+	}
+	body := append([]byte{0, 0, 0, 0, byte(len(message))}, message...)
+	return os.WriteFile(filepath.Join(b.dir, "start.bin"), body, 0o600)
+}

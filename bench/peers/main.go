@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed files
+var files embed.FS
+
+// message is the Start request of every peer.
+const message = `{"process":{"cmd":"/bin/sh","args":["-c","seq 1 20"]}}`
+
+// bench is one session.
+type bench struct {
+	assay, tools, proto, dir string
+
+	streams, runs int
+	parts         []string
+	engines       bool // the driver has --engine
+	missing       map[string]string
+	log           io.Writer
+	fresher       int
+}
+
+// parts lists what can be measured, in the order in which it is.
+func parts() []string { return []string{"short", "together", "memory", "most", "even", "pace", "stop"} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	b := &bench{log: os.Stderr}
+	only := flag.String("only", strings.Join(parts(), ","), "what to measure")
+	limit := flag.Duration("limit", 90*time.Minute, "give up after this time")
+	flag.StringVar(&b.assay, "assay", "bin/assay", "the program")
+	flag.StringVar(&b.tools, "tools", "bin/peers", "where the peers are, or are put")
+	flag.StringVar(&b.proto, "proto", "internal/envd/proto/process/process.proto", "the process service, for ghz")
+	flag.IntVar(&b.streams, "streams", 200_000, "short streams of one run")
+	flag.IntVar(&b.runs, "runs", 5, "runs of each driver")
+	flag.Parse()
+	b.parts = strings.Split(*only, ",")
+	for _, part := range b.parts {
+		if !slices.Contains(parts(), part) {
+			return fmt.Errorf("-only %q: want some of %s", part, strings.Join(parts(), ", "))
+		}
+	}
+	if b.streams < 1000 || b.runs < 1 {
+		return fmt.Errorf("-streams %d -runs %d: want at least 1000 streams and a run", b.streams, b.runs)
+	}
+	for _, path := range []*string{&b.assay, &b.tools, &b.proto} {
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = abs
+	}
+	dir, err := os.MkdirTemp("", "assay-peers-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b.dir = dir
+	ctx, stop := context.WithTimeout(ctx, *limit)
+	defer stop()
+	return b.session(ctx)
+}
+
+// session installs, measures and prints.
+func (b *bench) session(ctx context.Context) error {
+	missing, err := b.install(ctx)
+	if err != nil {
+		return err
+	}
+	b.missing = missing
+	help, err := start(ctx, b.dir, []string{b.assay, "load", "--help"})
+	if err != nil {
+		return err
+	}
+	said, err := help.wait()
+	if err != nil {
+		return err
+	}
+	b.engines = strings.Contains(string(said.Output), "--engine")
+	p := &page{}
+	p.machine(b.versions(ctx), missing, b.streams, b.runs)
+	measure := map[string]func(context.Context, *page) error{
+		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop,
+	}
+	var failures []error
+	for _, part := range parts() {
+		if !slices.Contains(b.parts, part) {
+			continue
+		}
+		b.sayf("== %s (%s)", part, load())
+		if err := measure[part](ctx, p); err != nil {
+			if ctx.Err() != nil {
+				return errors.Join(err, ctx.Err())
+			}
+			b.sayf("FAILED %s: %v", part, err)
+			failures = append(failures, fmt.Errorf("%s: %w", part, err))
+			p.failed(part, err)
+		}
+	}
+	p.targets()
+	if _, err := fmt.Fprint(os.Stdout, p.String()); err != nil {
+		return err
+	}
+	return errors.Join(failures...)
+}
+
+func (b *bench) sayf(format string, args ...any) {
+	// Where progress cannot be shown, it is not.
+	_, _ = fmt.Fprintf(b.log, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}
+
+// fresh is a directory that does not exist yet.
+func (b *bench) fresh() string {
+	b.fresher++
+	return filepath.Join(b.dir, fmt.Sprintf("run%d", b.fresher))
+}
+
+// load is how busy the machine is, in words.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "load unknown"
+	}
+	words := strings.Fields(string(text))
+	return "load " + words[0]
+}
+
+// machine is the machine in words.
+func machine(kernel string) string {
+	cpu := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, Linux %s, %s", cpu, runtime.NumCPU(), kernel, runtime.Version())
+}

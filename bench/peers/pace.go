@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// latencies are the distributions of a report, in microseconds.
+type latencies map[string]struct {
+	Count, P50, P99, P999, Max int64
+}
+
+// parseLatencies reads those of a report of Assay's driver, or of a client.
+func parseLatencies(output []byte) (latencies, error) {
+	var report struct {
+		Latency latencies `json:"latency_us"`
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		return nil, fmt.Errorf("the report: %w", err)
+	}
+	return report.Latency, nil
+}
+
+const (
+	paceRate = 10_000
+	paceFor  = 3 * time.Second
+)
+
+// measurePace compares how late starts are, at 10,000 a second against a gateway
+// that answers nothing.
+func (b *bench) measurePace(ctx context.Context, p *page) error {
+	g, err := serve(ctx, b.assay, b.file("sink.yaml"))
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	sink, err := discard()
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
+	own := []string{
+		b.assay, "load", g.url, "--http", h2c, "--rate", strconv.Itoa(paceRate), "--duration", paceFor.String(), "--format", "json",
+	}
+	if b.engines {
+		own = append(own, "--engine", b.engine())
+	}
+	sleeper := []string{b.tool("pacer"), "-sink", sink.Addr().String(), "-rate", strconv.Itoa(paceRate), "-duration", paceFor.String()}
+	var p99 [2]sample
+	p.printf("\n### %d starts a second against a sink: how late they are\n\n| driver | p50, µs | p99, µs | p99.9, µs |\n|---|---|---|---|\n", paceRate)
+	var middle, tail [2]sample
+	for range b.runs {
+		for i, argv := range [][]string{own, sleeper} {
+			lag, err := b.paced(ctx, argv)
+			if err != nil {
+				return err
+			}
+			l := lag["start_lag"]
+			p99[i], middle[i], tail[i] = append(p99[i], float64(l.P99)), append(middle[i], float64(l.P50)), append(tail[i], float64(l.P999))
+			b.sayf("start lag of %d: p50 %d µs, p99 %d µs, p99.9 %d µs", l.Count, l.P50, l.P99, l.P999)
+		}
+	}
+	for i, name := range []string{"assay " + b.engine(), "time.Sleep"} {
+		p.printf("| %s | %.0f | %v | %.0f |\n", name, middle[i].median(), p99[i], tail[i].median())
+	}
+	p.aim(target{
+		What: "10,000 starts/s, start lag p99", Most: 0.10, Peer: "time.Sleep", Relative: true, Got: p99[0].median(), Against: p99[1].median(),
+	})
+	return nil
+}
+
+// paced runs a driver and reads its report; that of a gateway that says nothing
+// tells of failures, and its exit code is not looked at.
+func (b *bench) paced(ctx context.Context, argv []string) (latencies, error) {
+	ctx, stop := context.WithTimeout(ctx, perRun)
+	defer stop()
+	c, err := start(ctx, b.dir, argv)
+	if err != nil {
+		return nil, err
+	}
+	r, failed := c.wait()
+	lag, err := parseLatencies(r.Output)
+	if err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	return lag, nil
+}
+
+// discard listens, and throws away what comes.
+func discard() (net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			go func() {
+				_, _ = io.Copy(io.Discard, conn) // until the client has gone
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return l, nil
+}
+
+const (
+	stops   = 6
+	stopFor = 50 * time.Millisecond
+)
+
+// measureStop stops a driver that holds 2,000 streams six times for 50 ms, and
+// compares the gaps that it reports with the second that is true.
+func (b *bench) measureStop(ctx context.Context, p *page) error {
+	const n = 2000
+	g, err := serve(ctx, b.assay, "w2")
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	p.printf("\n### Driver stopped %d × %v: error of the gaps that it reports\n\n| driver | p99.9, ms | max, ms | driver lag p99.9, ms |\n|---|---|---|---|\n", stops, stopFor)
+	var wrong [2]sample
+	for i, d := range []struct {
+		name string
+		argv []string
+	}{
+		{"assay " + b.engine(), b.holding(g, http1, n, 2*time.Second, 11*time.Second)},
+		{"net/http, time.Now", []string{b.tool("nethttp"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", "2s"}},
+	} {
+		l, err := b.stopped(ctx, d.argv)
+		if err != nil {
+			return err
+		}
+		off := func(us int64) float64 { return max(float64(us)/1e3-1000, 0) }
+		lag := "–"
+		if own, ok := l["driver_lag"]; ok {
+			lag = fmt.Sprintf("%.1f", float64(own.P999)/1e3)
+		}
+		wrong[i] = sample{off(l["gap"].P999)}
+		p.printf("| %s | %.1f | %.1f | %s |\n", d.name, off(l["gap"].P999), off(l["gap"].Max), lag)
+	}
+	p.aim(target{
+		What: "driver stopped 6 × 50 ms, error of gap p99.9", Most: 0.10, Peer: "a user-space clock", Relative: true, Got: wrong[0].median(), Against: wrong[1].median(),
+	})
+	return nil
+}
+
+// stopped runs a driver and stops it in the middle, again and again.
+func (b *bench) stopped(ctx context.Context, argv []string) (latencies, error) {
+	ctx, stop := context.WithTimeout(ctx, perRun)
+	defer stop()
+	c, err := start(ctx, b.dir, argv)
+	if err != nil {
+		return nil, err
+	}
+	pause := func(d time.Duration) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	pause(5 * time.Second)
+	for range stops {
+		for _, pid := range family(c.cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended need not be stopped
+		}
+		pause(stopFor)
+		for _, pid := range family(c.cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+		pause(700 * time.Millisecond)
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", c.cmd.Process.Pid)); err != nil {
+		return nil, errors.New("the driver ended before it was stopped")
+	}
+	r, err := c.wait()
+	if err != nil {
+		return nil, err
+	}
+	return parseLatencies(r.Output)
+}

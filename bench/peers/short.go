@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// figures are what the runs of a driver cost: microseconds of processor time per
+// stream, of the driver and of the gateway, and streams a second.
+type figures struct{ cpu, server, rate sample }
+
+// perRun bounds one run of any driver.
+const perRun = 5 * time.Minute
+
+// workload is a way to answer short streams.
+type workload struct{ file, title string }
+
+// measureShort runs W1: each event is a write of its own, as gateways do it.
+func (b *bench) measureShort(ctx context.Context, p *page) error {
+	return b.measure(ctx, p, workload{"w1", "a write for each event"})
+}
+
+// measureTogether runs W1 with one write for each answer.
+func (b *bench) measureTogether(ctx context.Context, p *page) error {
+	return b.measure(ctx, p, workload{b.file("together.yaml"), "one write for each answer"})
+}
+
+// measure runs every driver in turn, as often as asked for.
+func (b *bench) measure(ctx context.Context, p *page, w workload) error {
+	g, err := serve(ctx, b.assay, w.file)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	all := b.short()
+	for _, on := range []string{http1, h2c} {
+		got := map[string]*figures{}
+		failures := map[string]error{}
+		for n := range b.runs {
+			for i := range all[on] {
+				d := all[on][(i+n)%len(all[on])] // nobody always comes after the same one
+				if failures[d.Name] != nil || b.missing[strings.Fields(d.Name)[0]] != "" {
+					continue
+				}
+				if err := b.oneShort(ctx, g, d, got); err != nil {
+					if ctx.Err() != nil {
+						return err
+					}
+					b.sayf("FAILED %s over %s: %v", d.Name, on, err)
+					failures[d.Name] = err
+				}
+			}
+		}
+		p.printf("\n### Short streams over HTTP %s, %s\n\n", on, w.title)
+		b.drawShort(p, on, all[on], got, failures)
+		aimShort(p, on, w.title, b.engine(), got)
+	}
+	return nil
+}
+
+// oneShort is one run of one driver.
+func (b *bench) oneShort(ctx context.Context, g *gateway, d driver, got map[string]*figures) error {
+	ctx, stop := context.WithTimeout(ctx, perRun)
+	defer stop()
+	n := b.streams
+	if d.Part > 1 {
+		n /= d.Part
+	}
+	r, err := g.run(ctx, b.dir, d.argv(b, g, n))
+	if err != nil {
+		return err
+	}
+	if r.Streams == 0 {
+		return fmt.Errorf("the gateway saw no stream")
+	}
+	f := got[d.Name]
+	if f == nil {
+		f = &figures{}
+		got[d.Name] = f
+	}
+	per := func(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e3 / float64(r.Streams) }
+	f.cpu = append(f.cpu, per(r.CPU))
+	f.server = append(f.server, per(r.ServerCPU))
+	f.rate = append(f.rate, float64(r.Streams)/r.Wall.Seconds())
+	b.sayf("%-16s %7d streams  %6.2f µs/stream  gateway %6.2f  %6.0f/s  %s", d.Name, r.Streams, per(r.CPU), per(r.ServerCPU), float64(r.Streams)/r.Wall.Seconds(), load())
+	return nil
+}
+
+func (b *bench) drawShort(p *page, on string, all []driver, got map[string]*figures, failures map[string]error) {
+	p.printf("| driver | CPU, µs/stream | × %s | gateway, µs/stream | streams/s |\n|---|---|---|---|---|\n", reference(on))
+	for _, d := range all {
+		f := got[d.Name]
+		switch why := failures[d.Name]; {
+		case f == nil && why != nil:
+			p.printf("| %s | failed: %.100v | | | |\n", d.Name, why)
+		case f == nil:
+			p.printf("| %s | **missing** | | | |\n", d.Name)
+		default:
+			ratio := "–"
+			if r := got[reference(on)]; r != nil {
+				ratio = fmt.Sprintf("%.2f", f.cpu.median()/r.cpu.median())
+			}
+			p.printf("| %s | %v | %s | %.2f | %.0f |\n", d.Name, f.cpu, ratio, f.server.median(), f.rate.median())
+		}
+	}
+}
+
+// reference is the driver that others are set in relation to.
+func reference(on string) string {
+	if on == http1 {
+		return "wrk"
+	}
+	return "h2load"
+}
+
+// aim is a peer, and how much of its cost Assay's driver may have.
+type aim struct {
+	peer string
+	most float64
+}
+
+// aimShort adds the targets of W1.
+func aimShort(p *page, on, how, engine string, got map[string]*figures) {
+	aims := map[string][]aim{
+		http1: {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
+		h2c:   {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
+	}[on]
+	own := got["assay "+engine]
+	for _, a := range aims {
+		t := target{What: "short streams over " + on + ", " + how + ": CPU per stream", Most: a.most, Peer: a.peer, Relative: true}
+		if peer := got[a.peer]; own == nil || peer == nil {
+			t.Missing = true
+		} else {
+			t.Got, t.Against = own.cpu.median(), peer.cpu.median()
+		}
+		p.aim(t)
+	}
+}
