@@ -32,7 +32,9 @@ func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*pl
 	p := &plateau{}
 	seen := p.watch(ctx, g, n, c)
 	p.result, err = c.wait()
-	if err == nil {
+	if err != nil {
+		err = errors.Join(err, clean(p.result, n))
+	} else {
 		err = seen
 	}
 	if err == nil && len(p.resident) == 0 {
@@ -110,7 +112,7 @@ func clean(r result, n int) error {
 	if err := json.Unmarshal(r.Output, &report); err != nil {
 		return fmt.Errorf("the driver's report: %w", err)
 	}
-	if killed := report.Streams.Outcomes["killed"]; killed != int64(n) {
+	if killed := report.Streams.Outcomes["killed"]; killed != int64(n) || len(report.Reasons) > 0 {
 		return fmt.Errorf("%d of %d streams went well: %v %v", killed, n, report.Streams.Outcomes, report.Reasons)
 	}
 	return nil
@@ -230,7 +232,7 @@ func (b *bench) measureMost(ctx context.Context, p *page) error {
 // each, and counts what an event costs.
 func (b *bench) measureEven(ctx context.Context, p *page) error {
 	const n = 10_000
-	g, err := serve(ctx, b.assay, "w2")
+	g, err := serve(ctx, b.assay, b.file("even.yaml"))
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ const (
 // compares the gaps that it reports with the second that is true.
 func (b *bench) measureStop(ctx context.Context, p *page) error {
 	const n = 2000
-	g, err := serve(ctx, b.assay, "w2")
+	g, err := serve(ctx, b.assay, b.file("even.yaml"))
 	if err != nil {
 		return err
 	}

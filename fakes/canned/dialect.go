@@ -46,12 +46,10 @@ func (d dialect) contentType() string {
 	}
 }
 
-// Pids have ten digits, and five bytes as a varint, so that a start event is
+// firstPID is where pids begin, and where they go on after the last one that 32 bits
+// hold: all have ten digits, and five bytes as a varint, so that a start event is
 // patched in place.
-const (
-	firstPID = 1_000_000_000
-	lastPID  = 4_294_967_295
-)
+const firstPID = 1_000_000_000
 
 // envelope frames a message.
 func (d dialect) envelope(message []byte) []byte {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,25 @@ func eventsOf(t *testing.T, framing wire.Protocol, isJSON bool, body string) (sa
 	d.Feed([]byte(body))
 	d.Close()
 	return said
+}
+
+// Pids count up, and begin again behind the last one.
+func TestEveryStreamHasItsOwnPID(t *testing.T) {
+	for contentType, isJSON := range map[string]bool{"application/connect+json": true, "application/connect+proto": false} {
+		r := newRig(t, "events: []")
+		c := r.dialH2(t)
+		c.post(1, startPath, contentType, "")
+		c.post(3, startPath, contentType, "")
+		r.nextPID = math.MaxUint32
+		c.post(5, startPath, contentType, "")
+		c.post(7, startPath, contentType, "")
+		got, _ := c.answers()
+		for id, want := range map[uint32]string{1: "pid:1000000000", 3: "pid:1000000001", 5: "pid:4294967295", 7: "pid:1000000000"} {
+			if said := eventsOf(t, wire.Connect, isJSON, got[id].body); said[0] != want {
+				t.Errorf("%s: stream %d has %s, want %s", contentType, id, said[0], want)
+			}
+		}
+	}
 }
 
 // SendSignal ends a stream in every dialect, and finds nothing the second time.

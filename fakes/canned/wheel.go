@@ -60,7 +60,12 @@ func (w *wheel) turn(now int64, due []*stream) []*stream {
 	}
 	for ; w.next < end; w.next++ {
 		i := w.next & slotMask
-		if w.used[i/64]>>(i%64)&1 == 0 {
+		word := w.used[i/64] >> (i % 64)
+		if word == 0 { // and so to the end of the word
+			w.next = min(end, w.next+64-i%64) - 1
+			continue
+		}
+		if word&1 == 0 {
 			continue
 		}
 		for s := w.slot[i]; s != nil; {
