@@ -54,8 +54,12 @@ func (g *gateway) addr() string { return strings.TrimPrefix(g.url, "http://") }
 // start is the URL of Start.
 func (g *gateway) start() string { return g.url + "/process.Process/Start" }
 
-// books are what the gateway has counted.
-type books struct{ started, active, events int64 }
+// books are what the gateway has counted; late is by how much the latest of a
+// thousand events was.
+type books struct {
+	started, active, events int64
+	late                    time.Duration
+}
 
 // read reads them.
 func (g *gateway) read(ctx context.Context) (books, error) {
@@ -84,6 +88,13 @@ func parseBooks(text string) (books, error) {
 	}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == `canned_lateness_seconds{quantile="0.999"}` {
+			seconds, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return b, fmt.Errorf("/metrics: %s: %w", name, err)
+			}
+			b.late = time.Duration(seconds * float64(time.Second))
+		}
 		into, ok := want[name]
 		if !ok {
 			continue

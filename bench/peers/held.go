@@ -200,7 +200,7 @@ func (b *bench) heldByConnect(flags ...string) func(g *gateway, n int) []string 
 
 // measureMost opens as many streams as one process can be asked for.
 func (b *bench) measureMost(ctx context.Context, p *page) error {
-	g, err := serve(ctx, b.assay, b.file("held.yaml"))
+	g, err := serve(ctx, b.assay, b.file("most.yaml"))
 	if err != nil {
 		return err
 	}

@@ -121,39 +121,59 @@ const (
 )
 
 // measureStop stops a driver that holds 2,000 streams six times for 50 ms, and
-// compares the gaps that it reports with the second that is true.
+// compares the gaps that it reports with the second that is true, and what the
+// gateway itself was late.
 func (b *bench) measureStop(ctx context.Context, p *page) error {
 	const n = 2000
-	g, err := serve(ctx, b.assay, b.file("even.yaml"))
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	p.printf("\n### Driver stopped %d × %v: error of the gaps that it reports\n\n| driver | p99.9, ms | max, ms | driver lag p99.9, ms |\n|---|---|---|---|\n", stops, stopFor)
+	p.printf("\n### Driver stopped %d × %v: error of the gaps that it reports\n\n| driver | reported p99.9, ms over | gateway late p99.9, ms | error, ms | driver lag p99.9, ms |\n|---|---|---|---|---|\n", stops, stopFor)
 	var wrong [2]sample
-	for i, d := range []struct {
-		name string
-		argv []string
-	}{
-		{"assay " + b.engine(), b.holding(g, http1, n, 2*time.Second, 11*time.Second)},
-		{"net/http, time.Now", []string{b.tool("nethttp"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", "2s"}},
-	} {
-		l, err := b.stopped(ctx, d.argv)
-		if err != nil {
-			return err
+	var lag string
+	for range min(b.runs, 3) {
+		for i := range wrong {
+			off, own, err := b.oneStop(ctx, p, i == 0, n)
+			if err != nil {
+				return err
+			}
+			wrong[i] = append(wrong[i], off)
+			if i == 0 {
+				lag = own
+			}
 		}
-		off := func(us int64) float64 { return max(float64(us)/1e3-1000, 0) }
-		lag := "–"
-		if own, ok := l["driver_lag"]; ok {
-			lag = fmt.Sprintf("%.1f", float64(own.P999)/1e3)
-		}
-		wrong[i] = sample{off(l["gap"].P999)}
-		p.printf("| %s | %.1f | %.1f | %s |\n", d.name, off(l["gap"].P999), off(l["gap"].Max), lag)
 	}
+	b.sayf("driver lag p99.9 %s ms", lag)
 	p.aim(target{
 		What: "driver stopped 6 × 50 ms, error of gap p99.9", Most: 0.10, Peer: "a user-space clock", Relative: true, Got: wrong[0].median(), Against: wrong[1].median(),
 	})
 	return nil
+}
+
+// oneStop is one such run, of Assay's driver or of one with time.Now: the error in
+// milliseconds, and the lag that the driver knows of.
+func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off float64, lag string, err error) {
+	g, err := serve(ctx, b.assay, b.file("even.yaml"))
+	if err != nil {
+		return 0, "", err
+	}
+	defer g.close()
+	name, argv := "net/http, time.Now", []string{b.tool("nethttp"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", "2s"}
+	if own {
+		name, argv = "assay "+b.engine(), b.holding(g, http1, n, 2*time.Second, 12*time.Second)
+	}
+	l, err := b.stopped(ctx, argv)
+	if err != nil {
+		return 0, "", err
+	}
+	now, err := g.read(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	over, late := float64(l["gap"].P999)/1e3-1000, float64(now.late.Microseconds())/1e3
+	off, lag = max(over-late, 0), "–"
+	if seen, ok := l["driver_lag"]; ok {
+		lag = fmt.Sprintf("%.1f", float64(seen.P999)/1e3)
+	}
+	p.printf("| %s | %.1f | %.1f | %.1f | %s |\n", name, over, late, off, lag)
+	return off, lag, nil
 }
 
 // stopped runs a driver and stops it in the middle, again and again.

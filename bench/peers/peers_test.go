@@ -28,8 +28,9 @@ func TestProcFilesAreRead(t *testing.T) {
 }
 
 func TestTheBooksOfTheGatewayAreRead(t *testing.T) {
-	text := "# TYPE x counter\ncoppice_commands_started_total 7\ncoppice_commands_finished_total{status=\"ok\"} 4\ncoppice_commands_active 3\ncanned_events_total 40\n"
-	if got, err := parseBooks(text); err != nil || got != (books{7, 3, 40}) {
+	text := "# TYPE x counter\ncoppice_commands_started_total 7\ncoppice_commands_finished_total{status=\"ok\"} 4\ncoppice_commands_active 3\ncanned_events_total 40\n" +
+		"canned_lateness_seconds{quantile=\"0.99\"} 1\ncanned_lateness_seconds{quantile=\"0.999\"} 0.0025\n"
+	if got, err := parseBooks(text); err != nil || got != (books{7, 3, 40, 2500 * time.Microsecond}) {
 		t.Errorf("books %+v, %v", got, err)
 	}
 	if _, err := parseBooks("coppice_commands_started_total 7\n"); err == nil {

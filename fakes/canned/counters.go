@@ -1,6 +1,34 @@
 package canned
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// lateness is by how much data events were sent after they were due, from 1 µs to
+// a minute: what a driver reports beyond it is its own.
+type lateness struct{ h *hdrhistogram.Histogram }
+
+func newLateness() lateness {
+	return lateness{hdrhistogram.New(1, time.Minute.Microseconds(), 3)}
+}
+
+// record takes nanoseconds.
+func (l lateness) record(ns int64) {
+	_ = l.h.RecordValue(min(max(ns/1000, 1), time.Minute.Microseconds())) // it is in range
+}
+
+// exposition is its quantiles as a summary.
+func (l lateness) exposition() []byte {
+	out := []byte("# TYPE canned_lateness_seconds summary\n")
+	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
+		us := l.h.ValueAtQuantile(q * 100) //nolint:forbidigo // in percent, as the library wants it
+		out = fmt.Appendf(out, "canned_lateness_seconds{quantile=\"%g\"} %g\n", q, float64(us)/1e6)
+	}
+	return fmt.Appendf(out, "canned_lateness_seconds_count %d\n", l.h.TotalCount())
+}
 
 // counters are the books: every process counts as started with its request, and in
 // one of the others from its end event on. Events are those that were sent.

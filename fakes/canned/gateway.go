@@ -20,6 +20,7 @@ type gateway struct {
 	now       int64 // nanoseconds on a monotonic clock
 
 	counters  counters
+	late      lateness
 	nextPID   uint32
 	processes map[uint32]*stream
 	wheel     wheel
@@ -35,7 +36,7 @@ type gateway struct {
 func newGateway(f *File, sys system) (*gateway, error) {
 	g := &gateway{
 		script: newScript(f), encodings: map[dialect]*encoding{}, together: f.Flush == FlushTogether, system: sys,
-		nextPID: firstPID, processes: map[uint32]*stream{}, routes: map[string]route{},
+		nextPID: firstPID, late: newLateness(), processes: map[uint32]*stream{}, routes: map[string]route{},
 	}
 	for _, d := range []dialect{
 		{connect, false}, {connect, true}, {grpc, false}, {grpc, true}, {grpcWeb, false}, {grpcWeb, true}, {ndjson, false},
@@ -94,7 +95,7 @@ func (g *gateway) do(r route, body []byte) (a answer, stream bool) {
 		}
 		return a, false
 	case metrics:
-		return answer{status: 200, contentType: "text/plain; version=0.0.4", body: g.counters.exposition()}, false
+		return answer{status: 200, contentType: "text/plain; version=0.0.4", body: append(g.counters.exposition(), g.late.exposition()...)}, false
 	case health:
 		return answer{status: 200, contentType: "text/plain", body: []byte("ok\n")}, false
 	case badType:

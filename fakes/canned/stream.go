@@ -78,6 +78,7 @@ func (g *gateway) advance(s *stream) {
 	case atStart:
 		g.await(s, 0)
 	case atData:
+		g.late.record(g.now - s.due)
 		g.await(s, s.next+1)
 	case atEnd:
 		g.ended(s)
