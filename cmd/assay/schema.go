@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ func newSchema(io stdio) *cobra.Command {
 		Args:      exactly(1, "want one of "+names),
 		ValidArgs: all,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if !slices.Contains(all, args[0]) {
+				return usage(fmt.Errorf("there is no schema %q; there are %s", args[0], names))
+			}
 			read := scenarios.Schema
 			switch {
 			case args[0] == cannedSchema:
