@@ -25,6 +25,8 @@ type Options struct {
 	Scenarios string
 	// Only, when not nil, limits the run to the instances it accepts.
 	Only func(scenarios.Instance) bool
+	// Set changes the selected scenarios to a smaller form, for Replay.
+	Set []scenarios.Override
 	// Wait is how long to wait until the target accepts connections; 0 tries once.
 	Wait time.Duration
 	// Repeat runs every instance that many times; 0 is once.
@@ -46,6 +48,14 @@ type Options struct {
 	Out string
 	// OutLimit bounds the bundle, in bytes; 0 is bundle.DefaultLimit.
 	OutLimit int64
+	// Reproduce is how many failing scenarios are run again at the end, with their
+	// curl lines and scripts, to see whether these show the failure; 0 is none. The
+	// texts are made in any case.
+	Reproduce int
+	// Flags are the flags of the command line that a replay needs as well, and CACert
+	// is the file of --cacert, for texts that name it. Neither holds a secret.
+	Flags  []string
+	CACert string
 	// Version is the program's version, for the bundle and the User-Agent.
 	Version string
 
@@ -85,6 +95,8 @@ type Outcome struct {
 	Observations []*bundle.Observation
 	Verdicts     []bundle.Verdict
 	Report       *bundle.Report
+	// Reproducers are the texts that show again what failed.
+	Reproducers []bundle.Reproducer
 }
 
 func (o *Options) setDefaults() {

@@ -72,6 +72,8 @@ type session struct {
 	judge     *judge.Judge
 	writer    *bundle.Writer
 	gateway   *fakes.Gateway // the embedded one, or nil
+	// showAgain makes the reproducers of what failed, before the bundle is ended; nil for none.
+	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
 	mu       sync.Mutex
 	verdicts map[scenarios.Instance][]bundle.Verdict
@@ -138,8 +140,27 @@ func (s *session) load() (err error) {
 	if s.profile, err = scenarios.LoadProfile(name); err != nil {
 		return err
 	}
-	s.instances, err = chosen(s.catalogue, s.opts)
-	return err
+	if s.instances, err = chosen(s.catalogue, s.opts); err != nil {
+		return err
+	}
+	return s.override()
+}
+
+// override applies Options.Set to the selected scenarios.
+func (s *session) override() error {
+	changed := map[*scenarios.Scenario]*scenarios.Scenario{}
+	for i := range s.instances {
+		in := &s.instances[i]
+		if changed[in.Scenario] == nil {
+			small, err := in.Scenario.With(s.opts.Set...)
+			if err != nil {
+				return err
+			}
+			changed[in.Scenario] = small
+		}
+		in.Scenario = changed[in.Scenario]
+	}
+	return nil
 }
 
 // Plan is what Run would run, without touching the target. What is slow or
@@ -223,7 +244,7 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 		Tool:    bundle.Tool{Name: "assay", Version: s.opts.Version},
 		Started: started, Target: s.target.Identity(), Profile: s.profile.ID,
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
-		ProfileText: string(s.profile.Text), RulesText: s.rules,
+		ProfileText: string(s.profile.Text), RulesText: s.rules, Flags: s.opts.Flags,
 	}
 	if k := s.opts.Known; k != nil {
 		r.KnownFile, r.KnownText = k.File, string(k.Text)
@@ -272,6 +293,9 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	settled()
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
+	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
+		return s.reproduce(ctx, observed, out)
+	}
 	return s.conclude(observations(eng, selected))
 }
 
@@ -319,7 +343,11 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	out.Verdicts = append(out.Verdicts, s.judge.KnownList(s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = judge.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
-	return out, s.finish(out)
+	var again error
+	if s.showAgain != nil {
+		again = s.showAgain(observed, out)
+	}
+	return out, errors.Join(again, s.finish(out))
 }
 
 func (s *session) close() {

@@ -20,7 +20,7 @@ type conformFlags struct {
 
 	profile, selection, known, out    string
 	scenarios, rerun, exec            string
-	jobs, repeat                      int
+	jobs, repeat, reproduce           int
 	outLimit                          sizeValue
 	wait, budget                      time.Duration
 	strict, destructive, slow, dryRun bool
@@ -77,6 +77,7 @@ of them for what to leave out.`,
 	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario that many times")
 	fs.DurationVar(&f.budget, "budget", 0, "start no scenario after this time")
 	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
+	fs.IntVar(&f.reproduce, "reproduce", defaultReproduce, "run so many failing scenarios again at the end, with their curl lines and scripts (0: none)")
 	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and end it afterwards")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "list what would run, and touch nothing")
 	return c
@@ -110,6 +111,9 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if f.exec != "" && f.wait == 0 {
 		f.wait = execWait
 	}
+	if f.reproduce < 0 || f.reproduce > 1000 {
+		return suites.Options{}, errors.New("--reproduce: want 0 to 1000")
+	}
 	only, err := failedIn(f.rerun)
 	if err != nil {
 		return suites.Options{}, err
@@ -122,7 +126,23 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 		Target: t, Known: known, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
 		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Version: version,
+		Reproduce: f.reproduce, Flags: f.replayFlags(), CACert: f.target.caCert,
 	}, f.output.validate()
+}
+
+// defaultReproduce is how many failing scenarios are run again; time bounds them, too.
+const defaultReproduce = 20
+
+// replayFlags are the flags that a replay of a failure needs as well.
+func (f *conformFlags) replayFlags() []string {
+	words := f.target.words()
+	if f.profile != "" {
+		words = append(words, "--profile", f.profile)
+	}
+	if f.scenarios != "" {
+		words = append(words, "--scenarios", f.scenarios)
+	}
+	return words
 }
 
 // execWait is how long a gateway that we start has to come up.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,6 +101,28 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("--token-file: %s is empty", path)
 	}
 	return token, nil
+}
+
+// words are the flags as a replay needs them; the seed is said elsewhere.
+func (f *targetFlags) words() []string {
+	var words []string
+	for _, o := range []struct{ name, value string }{
+		{"--token-file", f.tokenFile}, {"--header-file", f.headerFile}, {"--cacert", f.caCert}, {"--user", f.user}, {"--shell", f.shell},
+	} {
+		if o.value != "" {
+			words = append(words, o.name, o.value)
+		}
+	}
+	if f.insecure {
+		words = append(words, "--insecure")
+	}
+	for _, e := range f.endpoints {
+		words = append(words, "--endpoint", e)
+	}
+	if f.timeScale != 1 {
+		words = append(words, "--time-scale", strconv.FormatFloat(f.timeScale, 'g', -1, 64))
+	}
+	return words
 }
 
 func isSurface(s string) bool {

@@ -22,6 +22,9 @@ type Run struct {
 	Calibration Calibration        `json:"calibration"`
 	Features    map[string]Feature `json:"features"`
 	Interrupted bool               `json:"interrupted,omitempty"`
+	// Flags are the flags of the target as they were given, for the command that
+	// runs a scenario again. They name files of secrets, and hold none.
+	Flags []string `json:"flags,omitempty"`
 	// Planned is what was to run: what has no observation did not.
 	Planned []Planned `json:"planned,omitempty"`
 	// ProfileText is the profile as it was, and RulesText the rules that came with

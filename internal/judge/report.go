@@ -230,6 +230,9 @@ func replay(run *bundle.Run, k instance) string {
 		words = append(words, quoteWord(run.Target.URL))
 	}
 	words = append(words, "--axis", quoteWord(k.axes.String()), "--seed", strconv.FormatUint(run.Seed, 10))
+	for _, f := range run.Flags {
+		words = append(words, quoteWord(f))
+	}
 	return strings.Join(words, " ")
 }
 

@@ -1,0 +1,277 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+)
+
+// playback reads what a tool was answered by our own decoder: a listener on
+// 127.0.0.1 says it again, with the same pauses, to a connection that sends what
+// the source sent. The result is an observation of that connection alone, for the
+// judge to look at.
+func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printed) (*bundle.Observation, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("a listener for what came back: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, playbackTime)
+	defer cancel()
+	asked, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		speak(ctx, listener, s.parts(p), asked)
+	}()
+	rec := transport.NewRecorder(clock, nil)
+	began := clock.Stamp()
+	err = s.ask(ctx, rec, listener.Addr().String(), asked, p)
+	cancel()
+	_ = listener.Close()
+	<-told
+	conns, exchanges := rec.Finish(nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.observation(clock, began, conns, exchanges), nil
+}
+
+// playbackTime bounds one playback.
+const playbackTime = 15 * time.Second
+
+// parts is what the listener says: at once, and once it was asked.
+type parts struct {
+	first []byte
+	rest  []arrival
+	end   bool // the connection ends behind it
+}
+
+// parts divides what came. An HTTP/2 server speaks before it is asked: its
+// SETTINGS come at once, and an answer must not come before its request.
+func (s *source) parts(p *printed) parts {
+	out := parts{rest: p.arrivals, end: !p.complete && !s.waited(p)}
+	if !s.http2() {
+		return out
+	}
+	all := p.bytes()
+	cut := 0
+	for _, f := range frames2(all) {
+		if f.stream != 0 || f.kind != kindSettings && f.kind != kindWindow && f.kind != kindPing || f.kind == kindSettings && f.flags&1 != 0 {
+			break
+		}
+		cut = f.off + f.length
+	}
+	out.first, out.rest = all[:cut], nil
+	for _, a := range p.arrivals {
+		n := min(cut, len(a.data))
+		cut -= n
+		if len(a.data) > n {
+			out.rest = append(out.rest, arrival{a.after, a.data[n:]})
+		}
+	}
+	return out
+}
+
+// waited reports whether the tool had gone on waiting when it ended, so that it is
+// not known that the target ended the connection.
+func (s *source) waited(p *printed) bool {
+	if len(p.arrivals) == 0 {
+		return true
+	}
+	return s.x != nil && (s.x.Outcome == bundle.OutcomeStalled || s.x.Outcome == bundle.OutcomeNoAnswer)
+}
+
+// speak accepts one connection and says the parts on it.
+func speak(ctx context.Context, l net.Listener, p parts, asked <-chan struct{}) {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	conn, err := l.Accept()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	unblock := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer unblock()
+	go drain(conn)
+	if _, err := conn.Write(p.first); err != nil {
+		return
+	}
+	select {
+	case <-asked:
+	case <-ctx.Done():
+		return
+	}
+	last := time.Duration(-1)
+	for _, a := range p.rest {
+		if gap := a.after - last; last >= 0 && gap > pauseKept {
+			if !wait(ctx, min(gap, longPause)) {
+				return
+			}
+		}
+		last = a.after
+		if _, err := conn.Write(a.data); err != nil {
+			return
+		}
+	}
+	if !p.end {
+		<-ctx.Done()
+	}
+}
+
+// pauseKept is the least pause between two pieces that is made again.
+const pauseKept = 20 * time.Millisecond
+
+func drain(conn net.Conn) {
+	buf := make([]byte, 4<<10)
+	for {
+		if _, err := conn.Read(buf); err != nil {
+			return
+		}
+	}
+}
+
+// wait waits for d; false when ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ask sends what the source sent and reads the answers, until all are complete or
+// nothing more will come.
+func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, asked chan<- struct{}, p *printed) error {
+	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == "raw"
+	how := transport.Options{HTTP: transport.HTTP1}
+	if s.http2() {
+		how = transport.Options{HTTP: transport.H2C, Raw: raw}
+	}
+	conn, err := transport.Open(ctx, rec, s.conn.Name, addr, how)
+	if err != nil {
+		return err
+	}
+	under, err := s.send(ctx, conn, raw)
+	close(asked)
+	if err != nil {
+		return fmt.Errorf("what came back could not be read again: %w", err)
+	}
+	total := int64(len(p.bytes()))
+	settled := func() bool {
+		n, _ := conn.Received()
+		return n >= total
+	}
+	for ctx.Err() == nil {
+		changed := conn.Changed()
+		if settled() || conn.PeerClosed() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+	for _, x := range under {
+		select {
+		case <-x.Done():
+		case <-time.After(lull):
+			x.GiveUp(s.unfinished(x), "nothing more came")
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// unfinished is the outcome of an answer that never became complete.
+func (s *source) unfinished(x *transport.Exchange) bundle.Outcome {
+	if x.Snapshot().Response == nil {
+		return bundle.OutcomeNoAnswer
+	}
+	return bundle.OutcomeStalled
+}
+
+// send begins the exchanges and writes what was written.
+func (s *source) send(ctx context.Context, conn *transport.Conn, raw bool) ([]*transport.Exchange, error) {
+	switch {
+	case raw:
+		if len(s.exchanges) > 0 {
+			conn.SetShape(s.exchanges[0].Shape, s.exchanges[0].Codec)
+		}
+		for _, w := range s.writes {
+			if err := conn.Write(ctx, w.data); err != nil {
+				return nil, err
+			}
+		}
+		if x := conn.Raw(); x != nil {
+			return []*transport.Exchange{x}, nil
+		}
+		return nil, nil
+	case s.http2():
+		return s.sendStreams(ctx, conn)
+	}
+	var under []*transport.Exchange
+	for _, x := range s.exchanges {
+		under = append(under, conn.Begin(callOf(x)))
+	}
+	for _, w := range s.writes {
+		if err := conn.Write(ctx, w.data); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range under {
+		x.MarkSent()
+	}
+	return under, nil
+}
+
+// sendStreams makes the requests of an HTTP/2 connection.
+func (s *source) sendStreams(ctx context.Context, conn *transport.Conn) ([]*transport.Exchange, error) {
+	var under []*transport.Exchange
+	for _, old := range s.exchanges {
+		body := old.Request.Body.Data
+		x, err := conn.Request(ctx, callOf(old), len(body) == 0)
+		if err != nil {
+			return nil, err
+		}
+		under = append(under, x)
+		if len(body) == 0 {
+			continue
+		}
+		if err := x.Data(ctx, body, true); err != nil {
+			return nil, err
+		}
+		x.MarkSent()
+	}
+	return under, nil
+}
+
+// callOf is the call that an exchange was.
+func callOf(x *bundle.Exchange) transport.Call {
+	return transport.Call{
+		Name: x.Name, Step: x.Step, Op: x.Op, RPC: x.RPC, Surface: x.Surface, Protocol: x.Protocol,
+		Shape: x.Shape, Codec: x.Codec, Method: x.Request.Method, Path: x.Request.Path,
+		Headers: x.Request.Headers, Body: x.Request.Body.Data,
+	}
+}
+
+// observation is one that holds what was played back and nothing else.
+func (s *source) observation(clock *transport.Clock, began bundle.Stamp, conns []bundle.Conn, exchanges []bundle.Exchange) *bundle.Observation {
+	old := s.Observation
+	for i := range conns {
+		conns[i].HTTP = s.conn.HTTP // it went in plain here, and that is no matter
+	}
+	now := clock.Stamp()
+	return &bundle.Observation{
+		Schema: old.Schema, Run: old.Run, Scenario: old.Scenario, Axes: old.Axes, Script: old.Script, Seed: old.Seed,
+		Started: began, Ended: now,
+		Iterations: []bundle.Iteration{{
+			Index: s.it.Index, Vars: s.it.Vars, Started: began, Ended: now, Conns: conns, Exchanges: exchanges, Processes: s.it.Processes,
+		}},
+	}
+}

@@ -1,0 +1,81 @@
+package reproduce
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// shrink looks for a smaller form of a failure: fewer iterations, fewer generated
+// bytes, nothing cut, one place of a sweep. A form counts when the same rule fails
+// on it, and a correct gateway passes with it, so that it is the target's failure
+// and not the form's. It returns the smallest that was found in time.
+func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Override) {
+	if m.o.Reference == nil {
+		return f, nil
+	}
+	var taken []scenarios.Override
+	for _, values := range f.Instance.Scenario.Smaller(m.swept(f)) {
+		for _, o := range values {
+			if ctx.Err() != nil {
+				return f, taken
+			}
+			small, ok := m.smaller(ctx, f, append(taken[:len(taken):len(taken)], o))
+			if ok {
+				f.Observation, f.Verdict = small.Observation, small.Verdict
+				taken = append(taken, o)
+				break
+			}
+		}
+	}
+	if len(taken) > 0 {
+		f.Instance.Scenario, _ = f.Instance.Scenario.With(taken...)
+	}
+	return f, taken
+}
+
+// shrinkTime bounds one try of a smaller form.
+const shrinkTime = 3 * time.Second
+
+// smaller tries one form.
+func (m *maker) smaller(ctx context.Context, f Failure, overrides []scenarios.Override) (Failure, bool) {
+	ctx, cancel := context.WithTimeout(ctx, shrinkTime)
+	defer cancel()
+	s, err := f.Instance.Scenario.With(overrides...)
+	if err != nil {
+		return f, false
+	}
+	i := scenarios.Instance{Scenario: s, Axes: f.Instance.Axes}
+	observed := m.o.Again(ctx, []scenarios.Instance{i})[0]
+	v := m.verdictOf(s, f.Verdict.Rule, observed)
+	if observed.Interrupted || !sameConclusion(f.Verdict, v) {
+		return f, false
+	}
+	right, err := m.o.Reference(ctx, i)
+	if err != nil {
+		return f, false
+	}
+	if r := m.verdictOf(s, f.Verdict.Rule, right); r == nil || r.Conclusion != bundle.Pass {
+		return f, false
+	}
+	f.Observation, f.Verdict = observed, *v
+	return f, true
+}
+
+// swept are the places of the sweeps in the iteration that failed.
+func (m *maker) swept(f Failure) map[string]scenarios.Span {
+	e := f.Verdict.Evidence
+	if e == nil || e.Iteration < 0 || e.Iteration >= len(f.Observation.Iterations) {
+		return nil
+	}
+	out := map[string]scenarios.Span{}
+	for name, value := range f.Observation.Iterations[e.Iteration].Vars {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			out[name] = scenarios.Span{Fixed: time.Duration(n)}
+		}
+	}
+	return out
+}

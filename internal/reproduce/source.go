@@ -1,0 +1,282 @@
+package reproduce
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// Failure is a verdict that is to be shown again.
+type Failure struct {
+	// Instance is what ran, and Observation what was seen.
+	Instance    scenarios.Instance
+	Observation *bundle.Observation
+	Verdict     bundle.Verdict
+	// Replay is the command that runs the instance again.
+	Replay string
+}
+
+// source is the one connection on which a failure was seen, ready to be written
+// out as bytes.
+type source struct {
+	Failure
+	it   *bundle.Iteration
+	conn *bundle.Conn
+	// exchanges are those of the connection in the order of their requests; x is
+	// the one that the verdict points to, the first where it points to none.
+	exchanges []*bundle.Exchange
+	x         *bundle.Exchange
+	writes    []write
+	others    int // connections of the iteration beside this one
+}
+
+// write is a piece of what was sent, and how long was waited before it.
+type write struct {
+	data  []byte
+	pause time.Duration
+}
+
+// errNoBytes and the errors of sourceOf are reasons, told to people.
+var errNoBytes = errors.New("the verdict points at no connection: it spans several, or the counters")
+
+// sourceOf finds the connection that shows a failure by itself. Its error says in
+// a sentence why there is none.
+func sourceOf(f Failure) (*source, error) {
+	s := &source{Failure: f}
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	if err := s.standsAlone(); err != nil {
+		return nil, err
+	}
+	s.writes = writesOf(s.conn)
+	return s, nil
+}
+
+// find takes the iteration, the connection and the exchange from the evidence.
+func (s *source) find() error {
+	e := s.Verdict.Evidence
+	if e == nil || e.Iteration < 0 || e.Iteration >= len(s.Observation.Iterations) {
+		return errNoBytes
+	}
+	s.it = &s.Observation.Iterations[e.Iteration]
+	id := e.Conn
+	if e.Exchange >= 0 && e.Exchange < len(s.it.Exchanges) {
+		id = s.it.Exchanges[e.Exchange].Conn
+	}
+	for i := range s.it.Conns {
+		if s.it.Conns[i].ID == id {
+			s.conn = &s.it.Conns[i]
+		}
+	}
+	if s.conn == nil {
+		return errNoBytes
+	}
+	used := map[int]bool{}
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		if x.Conn == id {
+			s.exchanges = append(s.exchanges, x)
+		} else if x.Op != "cleanup" && x.Op != "probe" {
+			used[x.Conn] = true
+		}
+	}
+	s.others = len(used)
+	slices.SortStableFunc(s.exchanges, func(a, b *bundle.Exchange) int { return int(a.Invoked.N - b.Invoked.N) })
+	if len(s.exchanges) > 0 {
+		s.x = s.exchanges[0]
+	}
+	if e.Exchange >= 0 && e.Exchange < len(s.it.Exchanges) {
+		s.x = &s.it.Exchanges[e.Exchange]
+	}
+	return nil
+}
+
+// standsAlone reports why the bytes of the connection cannot be sent again by
+// themselves, if they cannot.
+func (s *source) standsAlone() error {
+	switch {
+	case s.conn.DialError != "" || s.conn.Sent.Len == 0:
+		return errors.New("nothing was sent on the connection")
+	case !s.conn.Sent.Whole():
+		return fmt.Errorf("%d bytes were sent, and the record does not hold them all", s.conn.Sent.Len)
+	case len(s.exchanges) > maxExchanges:
+		return fmt.Errorf("the connection carried %d requests", len(s.exchanges))
+	}
+	var why error
+	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
+		if why == nil {
+			why = s.steered(st)
+		}
+	})
+	return why
+}
+
+const maxExchanges = 16
+
+// steered reports whether a step does to the connection what a pipe cannot, or
+// makes its bytes depend on another connection.
+func (s *source) steered(st *scenarios.Step) error {
+	switch {
+	case st.Race != nil:
+		return errors.New("it is a race of several connections")
+	case st.Read != nil:
+		return errors.New("the script steers how fast is read")
+	case st.Close != nil && st.Close.How != "" && s.named(st.Close.On):
+		return fmt.Errorf("the script ends the connection in the middle (%s)", st.Close.How)
+	case st.Send != nil && st.Send.Finish != "" && s.stepped(st.At):
+		return fmt.Errorf("the script ends the connection behind the request (%s)", st.Send.Finish)
+	}
+	process := processOf(st)
+	if !s.stepped(st.At) && (st.Write == nil || !s.named(st.Write.To)) {
+		if s.named(process) && st.Connect == nil {
+			return fmt.Errorf("another connection drives the process %s that it starts", process)
+		}
+		return nil
+	}
+	if process != "" {
+		return fmt.Errorf("its bytes name the process %s, whose pid another call was told", process)
+	}
+	return nil
+}
+
+// named reports whether a name of the script is the connection's, or that of an
+// exchange on it.
+func (s *source) named(name string) bool {
+	return name == s.conn.Name && name != "" || slices.ContainsFunc(s.exchanges, func(x *bundle.Exchange) bool { return x.Name == name })
+}
+
+// stepped reports whether the step at that place made an exchange of the connection.
+func (s *source) stepped(at string) bool {
+	return slices.ContainsFunc(s.exchanges, func(x *bundle.Exchange) bool { return x.Step == at })
+}
+
+// visit calls f for each step, also those inside of others.
+func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
+	for i := range steps {
+		f(&steps[i])
+		visit(steps[i].Parallel, f)
+		if r := steps[i].Race; r != nil {
+			visit([]scenarios.Step{r.A, r.B}, f)
+		}
+	}
+}
+
+// processOf is the process of an earlier start that a step is about, or "".
+func processOf(st *scenarios.Step) string {
+	var t *scenarios.Target
+	switch {
+	case st.Connect != nil:
+		t = &st.Connect.Target
+	case st.Signal != nil:
+		t = &st.Signal.Target
+	case st.Input != nil:
+		t = &st.Input.Target
+	case st.CloseStdin != nil:
+		t = st.CloseStdin
+	case st.Update != nil:
+		t = &st.Update.Target
+	}
+	if t != nil && t.To != "" {
+		return t.To
+	}
+	text, err := json.Marshal(st)
+	if err != nil {
+		return "of an earlier step"
+	}
+	for _, what := range []string{".pid}", ".tag}"} {
+		if before, _, ok := strings.Cut(string(text), what); ok {
+			return before[strings.LastIndex(before, "{")+1:]
+		}
+	}
+	return ""
+}
+
+// The waits between writes that are kept: longer ones as they were, and a short
+// one where the target had answered in between.
+const (
+	leastPause = 50 * time.Millisecond
+	longPause  = 10 * time.Second
+	turnPause  = 200 * time.Millisecond
+)
+
+// writesOf cuts what was sent where a wait between the pieces matters. Pieces that
+// followed at once are put together: a pipe would do that anyway.
+func writesOf(c *bundle.Conn) []write {
+	chunks := c.Writes
+	if len(chunks) == 0 {
+		chunks = []bundle.Chunk{{Len: int(c.Sent.Len), At: c.Dialed}}
+	}
+	control := controlFrames(c)
+	var out []write
+	last := chunks[0].At
+	for i, ch := range chunks {
+		from, to := ch.Off, ch.Off+int64(ch.Len)
+		if i == len(chunks)-1 {
+			to = c.Sent.Len
+		}
+		if from < 0 || to < from || to > c.Sent.Len {
+			return []write{{data: c.Sent.Data}}
+		}
+		data := c.Sent.Data[from:to]
+		var pause time.Duration
+		switch gap := time.Duration(ch.At.T - last.T); {
+		case i == 0 || control[ch.At.N]:
+		case gap >= leastPause:
+			pause = min(gap, longPause).Round(10 * time.Millisecond)
+		case readBetween(c, last, ch.At):
+			pause = turnPause
+		}
+		last = ch.At
+		if len(out) > 0 && pause == 0 {
+			out[len(out)-1].data = append(out[len(out)-1].data, data...)
+			continue
+		}
+		out = append(out, write{data: bytes.Clone(data), pause: pause})
+	}
+	return out
+}
+
+// readBetween reports whether an answer came between two writes.
+func readBetween(c *bundle.Conn, after, before bundle.Stamp) bool {
+	return slices.ContainsFunc(c.Reads, func(r bundle.Chunk) bool { return after.Before(r.At) && r.At.Before(before) })
+}
+
+// controlFrames are the numbers of the writes that hold nothing but what HTTP/2
+// demands of itself: whoever answers those a little early or late does no harm.
+func controlFrames(c *bundle.Conn) map[int64]bool {
+	control := map[int64]bool{}
+	for _, f := range c.H2 {
+		if f.Dir != "sent" {
+			continue
+		}
+		own := f.Type == "SETTINGS" || f.Type == "WINDOW_UPDATE" || f.Type == "PING"
+		was, seen := control[f.At.N]
+		control[f.At.N] = own && (was || !seen)
+	}
+	return control
+}
+
+// http2 reports whether the connection spoke HTTP/2.
+func (s *source) http2() bool { return s.conn.HTTP != "" && s.conn.HTTP != "1.1" }
+
+// took is how long the answer took, from the first request to the last that came.
+func (s *source) took() time.Duration {
+	if len(s.exchanges) == 0 {
+		return 0
+	}
+	first, last := s.exchanges[0].Invoked.T, s.exchanges[0].Invoked.T
+	for _, x := range s.exchanges {
+		if x.Returned != nil {
+			last = max(last, x.Returned.T)
+		}
+	}
+	return time.Duration(last - first)
+}

@@ -1,0 +1,214 @@
+package reproduce
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"assay/internal/wire"
+)
+
+// arrival is a piece of what a tool printed, and when it came.
+type arrival struct {
+	after time.Duration // since the tool was started
+	data  []byte
+}
+
+// printed is what a tool printed, and how it ended.
+type printed struct {
+	arrivals []arrival
+	// complete is set when the tool was ended by us because every answer was there.
+	complete bool
+	stderr   string
+	err      error // that it could not be run, or was cut by its deadline
+}
+
+// bytes is all of it.
+func (p *printed) bytes() []byte {
+	var all []byte
+	for _, a := range p.arrivals {
+		all = append(all, a.data...)
+	}
+	return all
+}
+
+// maxPrinted bounds what is taken from a tool.
+const maxPrinted = 4 << 20
+
+// missing are the programs of a text that are not on this machine.
+func missing(programs ...string) error {
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			return fmt.Errorf("%s is not on this machine", p)
+		}
+	}
+	return nil
+}
+
+// runShell runs a text by sh in a process group of its own, with nothing in its
+// environment but the path and the secrets that it names. It is ended as soon as
+// done says that all has come, a moment later, or with ctx.
+func runShell(ctx context.Context, text string, secrets []secretHeader, done func([]byte) bool) *printed {
+	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, s := range secrets {
+		cmd.Env = append(cmd.Env, s.variable+"="+s.value)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	end := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = end
+	cmd.WaitDelay = time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &limited{w: &stderr, n: 4 << 10}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return &printed{err: err}
+	}
+	p := &printed{}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return &printed{err: err}
+	}
+	p.collect(out, began, done, end)
+	err = cmd.Wait()
+	p.stderr = strings.TrimSpace(stderr.String())
+	switch {
+	case p.complete:
+	case ctx.Err() != nil:
+		p.err = errors.New("it was ended: the time for reproducers was spent")
+	case err != nil && len(p.arrivals) == 0:
+		p.err = fmt.Errorf("%w: %s", err, p.stderr)
+	}
+	return p
+}
+
+// lull is how long is waited for more when all seems to have come.
+const lull = 100 * time.Millisecond
+
+// collect reads until the end, or until done and a lull.
+func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool, end func() error) {
+	pieces := make(chan []byte)
+	go func() {
+		defer close(pieces)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := out.Read(buf)
+			if n > 0 {
+				pieces <- bytes.Clone(buf[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var all []byte
+	var quiet <-chan time.Time
+	for {
+		select {
+		case piece, ok := <-pieces:
+			if !ok {
+				return
+			}
+			if len(all)+len(piece) > maxPrinted {
+				piece = nil
+				_ = end() // the pipe ends with the group
+			}
+			all = append(all, piece...)
+			p.arrivals = append(p.arrivals, arrival{time.Since(began), piece})
+			if done(all) {
+				quiet = time.After(lull)
+			}
+		case <-quiet:
+			p.complete, quiet = true, nil
+			_ = end()
+		}
+	}
+}
+
+// limited drops what is beyond n bytes.
+type limited struct {
+	w io.Writer
+	n int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), l.n)]
+	l.n -= len(keep)
+	_, err := l.w.Write(keep)
+	return len(p), err
+}
+
+// answered returns a function that says whether the bytes hold a complete answer
+// to each request of the source.
+func (s *source) answered() func([]byte) bool {
+	if s.http2() {
+		return func(p []byte) bool { return ends2(p) >= max(1, len(s.exchanges)) }
+	}
+	return func(p []byte) bool {
+		n := 0
+		d := wire.ResponseDecoder{
+			Method: func() string {
+				if n < len(s.exchanges) && s.exchanges[n].Request.Method != "" {
+					return s.exchanges[n].Request.Method
+				}
+				return "POST"
+			},
+			OnEnd: func([]wire.Field) { n++ },
+		}
+		d.Feed(p)
+		return n >= max(1, len(s.exchanges)) || d.Lost()
+	}
+}
+
+// frame2 is the place of an HTTP/2 frame in a byte stream.
+type frame2 struct {
+	off, length int
+	kind, flags byte
+	stream      uint32
+}
+
+// frames2 are the whole HTTP/2 frames at the beginning of p.
+func frames2(p []byte) []frame2 {
+	const header = 9
+	var out []frame2
+	for off := 0; off+header <= len(p); {
+		f := frame2{off: off, length: header + int(p[off])<<16 + int(p[off+1])<<8 + int(p[off+2]), kind: p[off+3], flags: p[off+4]}
+		f.stream = binary.BigEndian.Uint32(p[off+5:]) & 0x7fffffff
+		if off+f.length > len(p) {
+			break
+		}
+		out = append(out, f)
+		off += f.length
+	}
+	return out
+}
+
+// The types of frames that matter here (RFC 9113, section 6).
+const (
+	kindData, kindHeaders, kindReset   = 0, 1, 3
+	kindSettings, kindPing, kindGoAway = 4, 6, 7
+	kindWindow                         = 8
+	flagEndStream                      = 1
+)
+
+// ends2 counts the streams that have ended; the end of the connection ends all.
+func ends2(p []byte) int {
+	n := 0
+	for _, f := range frames2(p) {
+		switch {
+		case f.kind == kindGoAway:
+			return 1 << 30
+		case f.kind == kindReset, (f.kind == kindData || f.kind == kindHeaders) && f.flags&flagEndStream != 0:
+			n++
+		}
+	}
+	return n
+}
