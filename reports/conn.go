@@ -31,7 +31,8 @@ func (t *transcript) conn(it *bundle.Iteration, c *bundle.Conn) {
 	for _, e := range mine {
 		t.exchangeMoments(l, answer{Exchange: e, conn: &c.Received, body: whole[e]}, len(mine) > 1)
 	}
-	if len(mine) == 0 {
+	t.frameMoments(l, c, mine)
+	if len(mine) == 0 && len(c.H2) == 0 {
 		t.rawMoments(l, c)
 	}
 	for _, m := range l.sorted() {
@@ -128,7 +129,7 @@ func (t *transcript) textLines(text string, n int) []painted {
 	limit := t.limit(foldLines())
 	for rest != "" {
 		if len(out) == limit {
-			return append(out, painted{"… " + size(int64(len(rest))) + " more", dim})
+			return append(out, painted{folded([]byte(text), min(len(rest), len(text))), dim})
 		}
 		l, after, _ := strings.Cut(rest, "\n")
 		if width(l) > n {

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"assay/internal/bundle"
@@ -13,7 +15,7 @@ type mark struct {
 	text string
 }
 
-// dump draws bytes in hexadecimal beside their text, 16 or 8 a row, with the
+// dump draws bytes in hexadecimal beside their text, 16, 8 or 4 a row, with the
 // offset of each row; a mark is drawn under its byte as ^^ with its reason.
 type dump struct {
 	base  int64 // offset of data[0]
@@ -24,13 +26,13 @@ type dump struct {
 // rows draws at most limit rows of bytes in n columns, and says how much is left out.
 func (d dump) rows(n, limit int) []string {
 	per := 16
-	if n < 10+per*3+2+per {
-		per = 8
+	for per > 4 && n < 10+per*3+2+per {
+		per /= 2
 	}
 	var out []string
 	for from := 0; from < len(d.data); from += per {
 		if len(out) >= limit {
-			out = append(out, "… "+size(int64(len(d.data)-from))+" more")
+			out = append(out, folded(d.data, len(d.data)-from))
 			break
 		}
 		row := d.data[from:min(from+per, len(d.data))]
@@ -45,6 +47,25 @@ func (d dump) rows(n, limit int) []string {
 		out = append(out, d.under(int64(len(d.data)), 1, n)...)
 	}
 	return out
+}
+
+// folded says how many bytes of data are not drawn, and the digest of all of it,
+// by which two runs can be compared.
+func folded(data []byte, left int) string {
+	sum := sha256.Sum256(data)
+	return fmt.Sprintf("… %s folded, sha256 of all %x…", bytesText(int64(left)), sum[:6])
+}
+
+// bytesText is a number of bytes with its thousands apart: "12,345 bytes".
+func bytesText(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " bytes"
 }
 
 func (d dump) row(from int64, row []byte, per int) string {

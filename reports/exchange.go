@@ -26,6 +26,8 @@ func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
 	t.response(l, e)
 	t.frames(l, a)
 	t.body(l, e)
+	t.status(l, e)
+	t.outputs(l, e)
 	t.complete(l, e)
 	t.violations(l, a)
 	if e.Outcome != bundle.OutcomeComplete {
@@ -111,7 +113,17 @@ func (t *transcript) body(l *timeline, e *bundle.Exchange) {
 		return
 	}
 	_, data := known(e.Body, 0)
-	l.add(moment{at: answered(e), way: received, head: painted{"body  " + size(e.Body.Len), plain}, lines: t.bytes(0, data, nil)})
+	text := "body  " + size(e.Body.Len)
+	if how := e.Response.Get("Content-Encoding"); len(how) > 0 && e.Response.Body != e.Body.Len {
+		text += fmt.Sprintf("  decoded of %s %s", size(e.Response.Body), line(strings.Join(how, ", ")))
+	}
+	m := moment{at: answered(e), way: received, head: painted{text, plain}}
+	if marks := t.evidence(e); len(marks) > 0 {
+		m.lines = t.marks(0, data, marks)
+	} else {
+		m.lines = t.bytes(0, data, nil)
+	}
+	l.add(m)
 }
 
 func (t *transcript) complete(l *timeline, e *bundle.Exchange) {
@@ -131,6 +143,8 @@ func framingText(framing string) string {
 		return "by its length"
 	case "close":
 		return "by the end of the connection"
+	case "stream":
+		return "by END_STREAM"
 	}
 	return "no body"
 }
@@ -145,7 +159,7 @@ func (t *transcript) frames(l *timeline, a answer) {
 		first, last = limit*2/3, len(e.Frames)-limit/3
 	}
 	for i := range e.Frames {
-		if i < first || i >= last || len(frameMarks(e, i)) > 0 {
+		if i < first || i >= last || len(t.frameMarks(e, i)) > 0 {
 			l.add(t.frame(a, i))
 			continue
 		}
@@ -166,13 +180,16 @@ func (t *transcript) frames(l *timeline, a answer) {
 func (t *transcript) frame(a answer, i int) moment {
 	f := &a.Frames[i]
 	m := moment{at: f.At, way: received, head: painted{frameText(a.Exchange, f), plain}}
-	if marks := frameMarks(a.Exchange, i); len(marks) > 0 {
+	if marks := t.frameMarks(a.Exchange, i); len(marks) > 0 {
 		m.lines = t.marks(f.Off, a.bytesOf(f), marks)
 		return m
 	}
 	off := f.Off
 	if a.Shape != bundle.ShapeNDJSON {
 		off += wire.HeaderSize
+	}
+	if f.Flags&wire.FlagCompressed != 0 && int64(len(f.Head)) != f.Len {
+		m.head.text += "  decoded:"
 	}
 	m.lines = t.bytes(off, f.Head, nil)
 	if more := f.Len - int64(len(f.Head)); more > 0 && f.Flags&wire.FlagCompressed == 0 {
@@ -186,15 +203,27 @@ func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	if e.Shape == bundle.ShapeNDJSON {
 		text += fmt.Sprintf("line  length %d", f.Len)
 	} else {
-		text += envelopeText(f.Flags, f.Len)
+		text += frameFlags(e, f)
 	}
 	switch {
 	case f.Event >= 0 && f.Event < len(e.Events):
 		text += "  " + eventText(e, &e.Events[f.Event])
 	case f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
-		text += "  " + line(e.Error.Code)
+		text += "  error " + line(e.Error.Code)
 	}
 	return text
+}
+
+// webTrailers is the flag of gRPC-Web's frame of trailers, which is reserved in the
+// other protocols; and there nothing ends a stream.
+const webTrailers = 0x80
+
+// frameFlags is the header of an envelope in the words of its protocol.
+func frameFlags(e *bundle.Exchange, f *bundle.Frame) string {
+	if e.Protocol == "grpc-web" && f.Flags&^wire.FlagCompressed == webTrailers {
+		return strings.Replace(envelopeText(f.Flags, f.Len), "reserved bits", "trailers", 1)
+	}
+	return envelopeText(f.Flags, f.Len)
 }
 
 // bytesOf are the bytes of a frame as they came, as far as they are known.
@@ -222,18 +251,6 @@ func (t *transcript) marks(off int64, data []byte, marks []mark) []painted {
 			continue
 		}
 		out = append(out, painted{fmt.Sprintf("@%d ◀ %s", m.off, m.text), red})
-	}
-	return out
-}
-
-// frameMarks are the violations inside frame i.
-func frameMarks(e *bundle.Exchange, i int) []mark {
-	f := &e.Frames[i]
-	var out []mark
-	for _, v := range e.Violations {
-		if v.In != "http" && v.Off >= f.Off && v.Off < frameEnd(e, f) {
-			out = append(out, mark{v.Off, "◀ " + line(v.Kind)})
-		}
 	}
 	return out
 }

@@ -23,7 +23,9 @@ type place struct {
 	title    string
 	axes     []bundle.Axes
 	verdict  bundle.RuleVerdict
-	replay   string // of the first permutation
+	replay   string // of the first permutation, like what follows
+	excerpt  string
+	again    []bundle.Reproducer // of the rule
 }
 
 // findingsOf groups what has one of the verdicts by rule: rules that must hold
@@ -55,7 +57,10 @@ func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 	}
 	for _, s := range r.Scenarios {
 		for _, v := range s.Rules {
-			put(v, place{scenario: s.ID, title: s.Title, axes: []bundle.Axes{s.Axes}, replay: s.Replay})
+			put(v, place{
+				scenario: s.ID, title: s.Title, axes: []bundle.Axes{s.Axes}, replay: s.Replay,
+				excerpt: s.Transcript, again: reproducersOf(s, v.ID),
+			})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b finding) int {

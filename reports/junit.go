@@ -39,6 +39,10 @@ type (
 		Failure    *junitProblem    `xml:"failure"`
 		Error      *junitProblem    `xml:"error"`
 		Skipped    *junitProblem    `xml:"skipped"`
+		Out        *junitOutput     `xml:"system-out"`
+	}
+	junitOutput struct {
+		Text string `xml:",innerxml"` // escaped by xmlText
 	}
 	junitProblem struct {
 		Message string `xml:"message,attr"`
@@ -117,6 +121,9 @@ func scenarioCase(s bundle.ScenarioResult) junitCase {
 		Time:  seconds(s.DurationMS),
 	}
 	c.conclude(s.Verdict, s.Rules, line(s.Title), s.Replay)
+	if text := shownText(s); text != "" {
+		c.Out = &junitOutput{xmlText(text)}
+	}
 	return c
 }
 

@@ -87,9 +87,30 @@ func (m *markdown) place(p place) {
 	if len(p.verdict.Counts) > 0 {
 		m.printf("  (orders: %s)\n", escaped(ordersText(p.verdict.Counts)))
 	}
-	if p.replay != "" {
-		m.printf("\n  ```sh\n  %s\n  ```\n", line(p.replay))
+	if len(p.again) == 0 && p.replay != "" {
+		m.fenced("sh", line(p.replay))
 	}
+	for _, r := range p.again {
+		m.fenced("sh", strings.TrimRight(clean(r.Text), "\n"))
+		if said := triedText(r); said != "" {
+			m.printf("\n  %s\n", escaped(said))
+		}
+	}
+	if p.excerpt != "" {
+		m.printf("\n  <details><summary>What stood on the wire</summary>\n")
+		m.fenced("text", clean(p.excerpt))
+		m.printf("\n  </details>\n")
+	}
+}
+
+// fenced draws text as a code block inside of an item; no run of backticks in it
+// ends the block.
+func (m *markdown) fenced(kind, text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	m.printf("\n  %s%s\n  %s\n  %s\n", fence, kind, strings.ReplaceAll(text, "\n", "\n  "), fence)
 }
 
 // briefly lists the rules that came to a verdict, each with what was seen first.

@@ -64,7 +64,7 @@ func sentPieces(e *bundle.Exchange) []piece {
 		return nil
 	case !b.Whole():
 		return []piece{{head: size(b.Len) + " in all, the beginning:", data: b.Head}}
-	case e.Shape == bundle.ShapeStream:
+	case e.Shape == bundle.ShapeStream, e.Protocol == "grpc", e.Protocol == "grpc-web":
 		return envelopes(b.Data)
 	}
 	return []piece{{head: size(b.Len), data: b.Data}}

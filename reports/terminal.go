@@ -102,12 +102,13 @@ func (t *terminal) finding(f finding) {
 			t.otherPlaces(f.places[i:])
 			return
 		}
-		t.place(p)
+		t.place(p, i == 0 || t.style.Verbose)
 	}
 }
 
-// place tells of one scenario: where, what was seen, and how to see it again.
-func (t *terminal) place(p place) {
+// place tells of one scenario: where, what was seen, and how to see it again;
+// what stood on the wire for the first one only, unless everything is asked for.
+func (t *terminal) place(p place, excerpt bool) {
 	t.row()
 	name, axes := "the run as a whole", axesText(p.axes)
 	if p.scenario != "" {
@@ -124,9 +125,38 @@ func (t *terminal) place(p place) {
 	if len(p.verdict.Counts) > 0 {
 		t.flow(painted{in + "orders  ", dim}, orderParts(p.verdict.Counts), orderSep)
 	}
-	if p.replay != "" {
+	if excerpt && p.excerpt != "" {
+		for _, l := range strings.Split(clean(p.excerpt), "\n") {
+			t.row(in, t.paint(excerptTint(l), cut(l, t.n-len(in))))
+		}
+	}
+	if len(p.again) == 0 && p.replay != "" {
 		t.command(len(in), p.replay)
 	}
+	for _, r := range p.again {
+		t.reproducer(in, r)
+	}
+}
+
+// reproducer draws a command; a script is named, since it is a page of bytes.
+func (t *terminal) reproducer(in string, r bundle.Reproducer) {
+	switch r.Kind {
+	case bundle.ReproduceShell:
+		t.block(painted{in, dim}, "a shell script of the exact bytes is in the JSON, Markdown and JUnit reports", dim)
+	default:
+		t.command(len(in), line(r.Text))
+	}
+	if said := triedText(r); said != "" {
+		t.block(painted{in + "  ", dim}, said, dim)
+	}
+}
+
+// excerptTint is the colour of a line of an excerpt.
+func excerptTint(l string) tint {
+	if strings.Contains(l, "◀") || strings.Contains(l, "^^") {
+		return red
+	}
+	return dim
 }
 
 func (t *terminal) placeHead(name, axes string) {

@@ -23,6 +23,7 @@ func Transcript(w io.Writer, o *bundle.Observation, v []bundle.Verdict, s Style)
 	t.head()
 	shown := t.shown()
 	for _, i := range shown {
+		t.current = i
 		t.iteration(&o.Iterations[i])
 	}
 	if more := len(o.Iterations) - len(shown); more > 0 {
@@ -37,6 +38,7 @@ type transcript struct {
 	*canvas
 	o        *bundle.Observation
 	verdicts []bundle.Verdict
+	current  int // index of the iteration that is drawn
 }
 
 // fold is how much is drawn of something: usually, and when everything is asked for.

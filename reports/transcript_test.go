@@ -84,7 +84,7 @@ func brokenStream() *bundle.Observation {
 
 func brokenVerdicts() []bundle.Verdict {
 	return []bundle.Verdict{
-		{Rule: "connect.stream.flags", Level: "must", Conclusion: bundle.Fail, Message: "a frame has flags 0x40", Evidence: &bundle.Evidence{Iteration: 0}},
+		{Rule: "connect.stream.flags", Level: "must", Conclusion: bundle.Fail, Message: "a frame has flags 0x40", Evidence: &bundle.Evidence{Iteration: 0, Exchange: 0, Conn: 0, Off: 37}},
 		{Rule: "process.start.first", Level: "must", Conclusion: bundle.Pass, Seen: "start"},
 	}
 }

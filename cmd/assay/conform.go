@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
+	"assay/reports"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -175,6 +176,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	if out == nil {
 		return nothingRun(err)
 	}
+	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
 	if err := errors.Join(err, f.output.write(io, out.Report)); err != nil {
 		return defect(err)
 	}

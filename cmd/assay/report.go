@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/reports"
 )
 
 func newReport(io stdio) *cobra.Command {
@@ -69,6 +70,9 @@ func shard(io stdio, dir string) (judge.Shard, error) {
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
 		io.errorf("assay: %s: the run ended before its report was complete; what there is was judged now\n", dir)
 		s.Verdicts, s.Report, err = judged(b, "", false)
+	}
+	if err == nil {
+		reports.Annotate(s.Report, b.Observations, s.Verdicts, excerptWidth(io))
 	}
 	return s, err
 }

@@ -83,3 +83,6 @@ func style(w io.Writer, verbose bool) reports.Style {
 		Color: tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
+
+// excerptWidth is the room of a transcript below the place that it belongs to.
+func excerptWidth(io stdio) int { return style(io.out, false).Width - 4 }

@@ -54,6 +54,9 @@ type ScenarioResult struct {
 	DurationMS int64         `json:"duration_ms"`
 	// Replay is the command that shows it again.
 	Replay string `json:"replay"`
+	// Transcript is what was sent and what came around the place where the worst
+	// rule is broken, as text; empty where nothing is, and in a bundle, which holds the bytes.
+	Transcript string `json:"transcript,omitempty"`
 	// Reproducers show its failures again without Assay, and say whether they did.
 	Reproducers []Reproducer `json:"reproducers,omitempty"`
 }
