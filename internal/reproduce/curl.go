@@ -132,7 +132,7 @@ func (s *source) curlHeaders() []bundle.Header {
 		has[name] = true
 		out = append(out, h)
 	}
-	for _, own := range []string{"Accept", "User-Agent", "Content-Type", "Expect"} {
+	for _, own := range []string{"Accept", "User-Agent", "Content-Type"} {
 		adds := own == "Accept" || own == "User-Agent" || s.x.Request.Body.Len > 0
 		if adds && !has[strings.ToLower(own)] {
 			out = append(out, bundle.Header{Name: own + ":"})

@@ -1,0 +1,151 @@
+package reproduce
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+	"assay/scenarios"
+)
+
+func unary(body string, headers ...bundle.Header) Failure {
+	x := bundle.Exchange{Op: "send", Shape: bundle.ShapeUnary, Protocol: "connect", Step: "steps[0]"}
+	x.Request = bundle.Request{Method: "POST", Path: "/a?b=[1]", Headers: headers, Body: bundle.Blob{Data: []byte(body), Len: int64(len(body))}}
+	head := "POST /a?b=[1] HTTP/1.1\r\n"
+	for _, h := range headers {
+		head += h.Name + ": " + h.Value + "\r\n"
+	}
+	return sending([]byte(head+"\r\n"+body), x)
+}
+
+func TestACallIsOneLineOfCurl(t *testing.T) {
+	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, []string{"topsecret"})
+	f := unary("{\"it's\":1}", bundle.Header{Name: "host", Value: "h"}, bundle.Header{Name: "x-access-token", Value: "*********"}, bundle.Header{Name: "content-length", Value: "10"}, bundle.Header{Name: "x-empty"})
+	s, err := sourceOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.curl(Dialing{URL: "https://h:8443/base", Secure: true, CACert: "my ca.pem"}, secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `curl -sS -i --raw -g --path-as-is --max-time 2 --http1.1 --cacert 'my ca.pem' -X POST -H 'host: h' -H "x-access-token: $ASSAY_TOKEN" -H 'x-empty;'` +
+		` -H Accept: -H User-Agent: -H Content-Type: --data-binary '{"it'\''s":1}' 'https://h:8443/a?b=[1]'` + "\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestABinaryBodyComesFromPrintf(t *testing.T) {
+	for _, body := range []string{"@file", "\x00'%\n", "line\n"} {
+		s, err := sourceOf(unary(body, bundle.Header{Name: "host", Value: "h"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := s.curl(Dialing{URL: "http://h"}, nil)
+		lead, rest, ok := strings.Cut(text, " | curl ")
+		if err != nil || !ok || !strings.Contains(rest, "--data-binary @-") {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if got := sh(t, lead); got != body {
+			t.Errorf("it sends %q, want %q", got, body)
+		}
+	}
+}
+
+func TestWhatCurlCannotSendHasNoLine(t *testing.T) {
+	tests := map[string]func(*Failure){
+		"a stream":        func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Shape = bundle.ShapeStream },
+		"gRPC":            func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Protocol = "grpc" },
+		"raw bytes":       func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Op = "raw" },
+		"another framing": func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Request.Body = bundle.Blob{} },
+		"a length that is false": func(f *Failure) {
+			f.Observation.Iterations[0].Exchanges[0].Request.Headers = []bundle.Header{{Name: "Content-Length", Value: "9"}}
+		},
+		"a cut request": func(f *Failure) {
+			f.Instance.Scenario.Steps = []scenarios.Step{{At: "steps[0]", Send: &scenarios.Send{Split: &scenarios.Split{EveryByte: true}}}}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := unary("{}", bundle.Header{Name: "host", Value: "h"})
+			change(&f)
+			s, err := sourceOf(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := s.curl(Dialing{URL: "http://h"}, nil); err == nil {
+				t.Errorf("there is one: %s", text)
+			}
+		})
+	}
+}
+
+func TestWhatCurlPrintedOverHTTP2IsFramesAgain(t *testing.T) {
+	frames, err := framed([]byte("HTTP/2 103 \r\nlink: x\r\n\r\nHTTP/2 404 \r\ncontent-length: 2\r\nx: y\r\n\r\n{}late: 1\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []byte
+	for _, f := range frames2(frames) {
+		kinds = append(kinds, f.kind)
+	}
+	if string(kinds) != string([]byte{kindSettings, kindHeaders, kindData, kindHeaders}) || ends2(frames) != 1 {
+		t.Errorf("got frames %v, %d ends", kinds, ends2(frames))
+	}
+	for _, broken := range []string{"", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/2 200\r\n", "HTTP/2 999999 \r\n\r\n"} {
+		if _, err := framed([]byte(broken)); err == nil {
+			t.Errorf("%q was read", broken)
+		}
+	}
+}
+
+func FuzzFramed(f *testing.F) {
+	f.Add([]byte("HTTP/2 200 \r\ncontent-length: 2\r\n\r\n{}"))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if out, err := framed(p); err == nil && ends2(out) < 1 {
+			t.Errorf("%q has no end", p)
+		}
+		ends2(p)
+		_ = printable(p)
+	})
+}
+
+func TestEachRuleIsTriedBeforeAnyIsTwice(t *testing.T) {
+	var all []Failure
+	for _, v := range []struct{ id, rule string }{{"a", "x"}, {"b", "x"}, {"c", "x"}, {"d", "y"}, {"d", "x"}} {
+		f := unary("{}", bundle.Header{Name: "host", Value: "h"})
+		f.Observation.Scenario, f.Verdict.Rule = v.id, v.rule
+		all = append(all, f)
+	}
+	all[0].Instance.Scenario.Destructive = true
+	var got []string
+	for _, f := range choose(all, 2) {
+		got = append(got, f.Observation.Scenario)
+	}
+	if strings.Join(got, " ") != "b d" {
+		t.Errorf("chosen are %v", got)
+	}
+}
+
+func TestAnAnswerIsKnownToBeComplete(t *testing.T) {
+	s, err := sourceOf(unary("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := s.answered()
+	whole := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+	if done([]byte(whole[:len(whole)-1])) || !done([]byte(whole)) || !done([]byte("garbage\r\n")) {
+		t.Error("HTTP/1.1 is not")
+	}
+	s.conn.HTTP = "h2c"
+	data := append([]byte{0, 0, 7, 0, 0, 0, 0, 0, 1}, wire.AppendEnvelope(nil, 0, []byte("{}"))...)
+	if done = s.answered(); done(data) {
+		t.Error("DATA without END_STREAM ends")
+	}
+	data[4] = flagEndStream
+	if !done(data) {
+		t.Error("END_STREAM does not end")
+	}
+}

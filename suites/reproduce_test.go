@@ -1,0 +1,218 @@
+package suites
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/fakes"
+	"assay/internal/bundle"
+	"assay/internal/target"
+)
+
+// shown is one kind of failure: the fault, what shows it, and what its reproducer
+// prints of a gateway with the fault and of a correct one.
+type shown struct {
+	name, fault, selection string
+	rule                   string
+	kind                   bundle.ReproducerKind
+	// broken is whether what was printed shows the failure.
+	broken func(printed []byte) bool
+}
+
+func kinds() []shown {
+	has := func(text string) func([]byte) bool {
+		return func(p []byte) bool { return bytes.Contains(p, []byte(text)) }
+	}
+	not := func(f func([]byte) bool) func([]byte) bool {
+		return func(p []byte) bool { return len(p) > 0 && !f(p) }
+	}
+	return []shown{
+		{"a unary error of another status", "error-as-500", "connect.compression.unary-refused,axis:connect/json/1.1/identity", "connect.unary.error-status", bundle.ReproduceCurl, has("HTTP/1.1 500")},
+		{"a stream without its end", "eos-dropped", "connect.error.details,axis:connect/json/1.1/identity", "connect.stream.end-stream-once", bundle.ReproduceShell, not(has("\x02\x00\x00"))},
+		{"a gRPC answer without a status", "grpc-status-missing", "grpc.metadata.binary,axis:grpc/json/h2c/identity", "grpc.status.present", bundle.ReproduceShell, not(statusTrailers)},
+		{"an HTTP/2 frame of trailers", "http-trailers", "connect.compression.corrupt-message,axis:h2c", "connect.route.no-http-trailers", bundle.ReproduceShell, statusTrailers},
+		{"NDJSON that lacks a line", "line-dropped", "commands.large-output,axis:1.1", "commands.stream.output", bundle.ReproduceShell, nil},
+	}
+}
+
+// statusTrailers reports HEADERS that end a stream, which trailers do.
+func statusTrailers(p []byte) bool {
+	const header = 9
+	for len(p) >= header {
+		n := header + int(p[0])<<16 + int(p[1])<<8 + int(p[2])
+		if p[3] == 1 && p[4]&1 != 0 {
+			return true
+		}
+		if n > len(p) {
+			break
+		}
+		p = p[n:]
+	}
+	return false
+}
+
+func gateway(t *testing.T, faults ...string) *fakes.Gateway {
+	t.Helper()
+	g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{Faults: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	return g
+}
+
+// need skips a test where the program that it needs is not there; a CI has all of them.
+func (k shown) need(t *testing.T) {
+	t.Helper()
+	program := "nc"
+	if k.kind == bundle.ReproduceCurl {
+		program = "curl"
+	}
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is not on this machine: a CI needs it", program)
+	}
+	t.Skipf("NOT TESTED: %s is not on this machine", program)
+}
+
+func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
+	parent, right := t, gateway(t)
+	texts := map[string][2]string{} // of the gateway with the fault, and of the correct one
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			k.need(t)
+			wrong := gateway(parent, k.fault) // it outlives the run: the texts are tried below
+			dir := t.TempDir()
+			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := stored(t, dir, k.rule, k.kind)
+			if !r.Ran || !r.Shown {
+				t.Errorf("the run says ran %v, shown %v: %s", r.Ran, r.Shown, r.Output)
+			}
+			texts[k.name] = [2]string{r.Text, elsewhere(r.Text, wrong.URL(), right.URL())}
+		})
+	}
+	t.Run("by sh", func(t *testing.T) {
+		for _, k := range kinds() {
+			if both, ok := texts[k.name]; ok {
+				t.Run(k.name, func(t *testing.T) {
+					t.Parallel()
+					k.compare(t, both[0], both[1])
+				})
+			}
+		}
+	})
+}
+
+// compare runs a text against the gateway with the fault, and against a correct one.
+func (k shown) compare(t *testing.T, wrong, right string) {
+	broken, whole := runText(t, wrong), runText(t, right)
+	if k.broken == nil {
+		if len(broken) >= len(whole) {
+			t.Errorf("%d bytes came, and %d of a correct gateway", len(broken), len(whole))
+		}
+		return
+	}
+	if !k.broken(broken) {
+		t.Errorf("it does not show the failure: %q\n%s", broken, wrong)
+	}
+	if k.broken(whole) {
+		t.Errorf("it shows a failure of a correct gateway: %q", whole)
+	}
+}
+
+// stored is the first reproducer of a rule and a kind in a bundle.
+func stored(t *testing.T, dir, rule string, kind bundle.ReproducerKind) bundle.Reproducer {
+	t.Helper()
+	b, err := bundle.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range b.Reproducers {
+		if r.Rule == rule && r.Kind == kind {
+			return r
+		}
+	}
+	t.Fatalf("there is none of kind %s for %s among %d", kind, rule, len(b.Reproducers))
+	return bundle.Reproducer{}
+}
+
+// elsewhere is a text for another gateway.
+func elsewhere(text, from, to string) string {
+	text = strings.ReplaceAll(text, from, to)
+	_, oldPort, _ := strings.Cut(strings.TrimPrefix(from, "http://"), ":")
+	_, newPort, _ := strings.Cut(strings.TrimPrefix(to, "http://"), ":")
+	return strings.ReplaceAll(text, "port=${2:-"+oldPort+"}", "port=${2:-"+newPort+"}")
+}
+
+func runText(t *testing.T, text string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && len(out) == 0 {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return out
+}
+
+func TestARaceHasItsReplayAlone(t *testing.T) {
+	wrong := gateway(t, "kill-counted-twice")
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: "coppice.kill-races-exit", Reproduce: 1, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Reproducers) == 0 {
+		t.Fatal("there is none")
+	}
+	for _, r := range out.Reproducers {
+		if r.Kind != bundle.ReproduceReplay || !r.Ran || !r.Shown || !strings.Contains(r.Output, "No script: ") {
+			t.Errorf("got %+v", r)
+		}
+	}
+}
+
+func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
+	wrong := gateway(t, "input-doubled")
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	smaller := 0
+	for _, r := range out.Reproducers {
+		if r.Kind == bundle.ReproduceReplay && strings.Contains(r.Text, "--set gen.bytes=64") && r.Shown {
+			smaller++
+		}
+	}
+	if smaller == 0 {
+		t.Errorf("no input was made smaller: %+v", out.Reproducers)
+	}
+}
+
+func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
+	wrong := gateway(t, "eos-dropped")
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Reproducers {
+		if r.Ran || !strings.HasPrefix(r.Output, "not tried: ") || r.Text == "" {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if len(out.Reproducers) < 2 {
+		t.Errorf("%d texts, want a replay and a script", len(out.Reproducers))
+	}
+}
