@@ -101,7 +101,16 @@ func reproducersOf(s bundle.ScenarioResult, rule string) []bundle.Reproducer {
 			out = append(out, r)
 		}
 	}
+	// The replay is what most readers want: it comes first.
+	slices.SortStableFunc(out, func(a, b bundle.Reproducer) int { return notReplay(a) - notReplay(b) })
 	return out
+}
+
+func notReplay(r bundle.Reproducer) int {
+	if r.Kind == bundle.ReproduceReplay {
+		return 0
+	}
+	return 1
 }
 
 // triedText is what came of trying a reproducer.

@@ -12,11 +12,12 @@ import (
 func unary(body string, headers ...bundle.Header) Failure {
 	x := bundle.Exchange{Op: "send", Shape: bundle.ShapeUnary, Protocol: "connect", Step: "steps[0]"}
 	x.Request = bundle.Request{Method: "POST", Path: "/a?b=[1]", Headers: headers, Body: bundle.Blob{Data: []byte(body), Len: int64(len(body))}}
-	head := "POST /a?b=[1] HTTP/1.1\r\n"
+	var head strings.Builder
+	head.WriteString("POST /a?b=[1] HTTP/1.1\r\n")
 	for _, h := range headers {
-		head += h.Name + ": " + h.Value + "\r\n"
+		head.WriteString(h.Name + ": " + h.Value + "\r\n")
 	}
-	return sending([]byte(head+"\r\n"+body), x)
+	return sending([]byte(head.String()+"\r\n"+body), x)
 }
 
 func TestACallIsOneLineOfCurl(t *testing.T) {
