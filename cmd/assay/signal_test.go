@@ -159,7 +159,8 @@ func waitForObservation(t *testing.T, dir string) {
 	})
 }
 
-// A reader that goes away ends the program, and does not make it panic.
+// A reader that goes away (`assay list | head`) is no error: nothing more is written,
+// nothing is said of it, and the exit code is the command's own.
 func TestClosedPipe(t *testing.T) {
 	c, _, stderr := program(t, "list")
 	r, w, err := os.Pipe()
@@ -174,10 +175,10 @@ func TestClosedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.Close()
-	if err := c.Wait(); err == nil {
-		t.Error("ended well though nothing could be written")
+	if err := c.Wait(); err != nil {
+		t.Errorf("ended with %v, want exit code 0", err)
 	}
-	if strings.Contains(stderr.String(), "panic") {
-		t.Errorf("panicked:\n%s", stderr)
+	if stderr.String() != "" {
+		t.Errorf("said:\n%s", stderr)
 	}
 }

@@ -23,13 +23,14 @@ type schedule struct {
 // run returns when the schedule has ended: at the plan's duration, when its count
 // of streams has begun and ended, or when ctx is done.
 func (s *schedule) run(ctx context.Context) {
+	wanted := ctx
 	if s.plan.Duration > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadline(ctx, s.base.Add(s.plan.Duration))
 		defer stop()
 	}
 	if s.plan.Open() {
-		s.open(ctx)
+		s.open(ctx, wanted)
 	} else {
 		s.closed(ctx)
 	}
@@ -40,15 +41,17 @@ func (s *schedule) run(ctx context.Context) {
 	}
 }
 
-// open starts streams at their times, whatever became of the earlier ones.
-func (s *schedule) open(ctx context.Context) {
+// open starts streams at their times, whatever became of the earlier ones. ctx ends
+// with the duration, wanted only with the run: a stream that was due within the
+// duration begins also when the driver comes too late for it, and is charged the delay.
+func (s *schedule) open(ctx, wanted context.Context) {
 	pacer := s.plan.Pacer()
 	for s.more() {
 		at, ok := pacer.At(s.begun)
 		if !ok || s.plan.Duration > 0 && at >= s.plan.Duration {
 			break
 		}
-		if !sleepUntil(ctx, s.base.Add(at)) {
+		if !sleepUntil(wanted, s.base.Add(at)) {
 			return
 		}
 		s.begin(at)

@@ -95,6 +95,22 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starts []time.Duration
+		s := schedule{plan: &Plan{Rate: 10, Duration: 500 * time.Millisecond}, base: time.Now(), gate: newTurnstile()}
+		s.start = func(intended time.Duration) {
+			if starts = append(starts, intended); len(starts) == 2 {
+				time.Sleep(time.Second) // past the end of the duration
+			}
+		}
+		s.run(t.Context())
+		if want := ms(0, 100, 200, 300, 400); !slices.Equal(starts, want) {
+			t.Errorf("started at %v, want %v", starts, want)
+		}
+	})
+}
+
 func TestTheTurnstileIsEmptyWhenAllHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newTurnstile()
