@@ -30,6 +30,7 @@ type loadFlags struct {
 	thresholds           []string
 	abort                bool
 	abortDelay           time.Duration
+	metricsListen        string
 	profile, out, format string
 }
 
@@ -91,9 +92,10 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; for grpc HTTP/2)")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the figures; may be given again")
-	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a --threshold is missed")
+	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
 	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: not before this time")
 	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: connect, e2b, coppice, full, or a file")
+	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address on which the driver's own Prometheus metrics are served while it runs")
 	fs.StringVar(&f.out, "out", "", "directory for report, histograms (.hlog) and scrapes")
 	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text or json")
 }
@@ -136,6 +138,14 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		o.Worker = []string{exe, loadWorker}
 	}
 	ctx := c.Context()
+	if f.metricsListen != "" {
+		m, err := serveLoadMetrics(ctx, io, f.metricsListen, o.Progress)
+		if err != nil {
+			return err
+		}
+		defer m.end()
+		o.Progress = m
+	}
 	if o.Target.Embedded {
 		// The gateway outlives an interrupt, which the run still needs it for.
 		g, err := fakes.Start(context.WithoutCancel(ctx), fakes.Options{Log: logger(io), Token: o.Target.Token})

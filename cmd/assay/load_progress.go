@@ -19,14 +19,16 @@ func newLoadProgress(io stdio) load.Progress {
 	return &loadLines{io: io}
 }
 
-// loadBar is the progress on a terminal: time or count as a bar, and what is open,
-// how fast, and how well behind it.
+// loadBar is the progress on a terminal: time or count as a bar, what is open as
+// another in the closed model, and below them how fast, and how well.
 type loadBar struct {
 	io    stdio
 	total int64
 	count bool
+	width int
 	p     *mpb.Progress
-	b     *mpb.Bar
+	bars  []*mpb.Bar // the first is the time, or the count
+	open  *mpb.Bar   // how many of those that are wanted
 
 	mu   sync.Mutex
 	last load.Tick
@@ -34,19 +36,52 @@ type loadBar struct {
 
 var _ load.Progress = (*loadBar)(nil)
 
-// Begin draws the empty bar.
+const (
+	barWidth   = 24 // of a bar alone
+	barLabel   = 8  // of the word before it
+	barRefresh = 200 * time.Millisecond
+)
+
+// Begin draws the empty bar and the lines below it.
 func (b *loadBar) Begin(headline string, duration time.Duration, count int) {
 	b.io.errorf("%s\n", headline)
 	b.total, b.count = duration.Milliseconds(), duration == 0
 	if b.count {
 		b.total = int64(count)
 	}
-	width, _ := terminal(b.io.err)
-	room := max(10, width-40)
-	b.p = mpb.New(mpb.WithOutput(b.io.err), mpb.WithWidth(20), mpb.WithRefreshRate(200*time.Millisecond))
-	b.b = b.p.AddBar(b.total, mpb.BarRemoveOnComplete(), mpb.AppendDecorators(
-		decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace),
-		decor.Any(func(decor.Statistics) string { return "  " + clipped(loadLine(b.seen()), room) })))
+	if b.width, _ = terminal(b.io.err); b.width == 0 {
+		b.width = 80
+	}
+	b.p = mpb.New(mpb.WithOutput(b.io.err), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
+	at := func(t load.Tick) string {
+		if b.count {
+			return fmt.Sprintf("%d of %d ended", t.Completed, b.total)
+		}
+		return fmt.Sprintf("%v of %v%s", t.Elapsed.Round(time.Second), duration, stage(t))
+	}
+	b.bar(b.total, "run", at)
+	b.open = b.bar(0, "open", func(t load.Tick) string {
+		if t.Wanted > 0 {
+			return fmt.Sprintf("%d of %d, %d/s", t.Open, t.Wanted, t.Rate)
+		}
+		return fmt.Sprintf("%d, %d/s", t.Open, t.Rate)
+	})
+	for _, line := range []func(load.Tick) string{latencyLine, failureLine} {
+		b.bars = append(b.bars, b.p.New(0, mpb.NopStyle(), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(b.text(line, b.width-2))))
+	}
+}
+
+// bar adds a bar with a word before and a text behind it.
+func (b *loadBar) bar(total int64, word string, text func(load.Tick) string) *mpb.Bar {
+	one := b.p.AddBar(total, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(word, decor.WC{W: barLabel, C: decor.DindentRight})),
+		mpb.AppendDecorators(b.text(text, max(b.width-barWidth-barLabel-4, 10))))
+	b.bars = append(b.bars, one)
+	return one
+}
+
+// text shows the last tick in at most so many columns.
+func (b *loadBar) text(line func(load.Tick) string, columns int) decor.Decorator {
+	return decor.Any(func(decor.Statistics) string { return clipped(line(b.seen()), columns) })
 }
 
 func (b *loadBar) seen() load.Tick {
@@ -55,7 +90,7 @@ func (b *loadBar) seen() load.Tick {
 	return b.last
 }
 
-// Tick moves the bar on.
+// Tick moves the bars on.
 func (b *loadBar) Tick(t load.Tick) {
 	b.mu.Lock()
 	b.last = t
@@ -64,13 +99,55 @@ func (b *loadBar) Tick(t load.Tick) {
 	if b.count {
 		at = t.Completed
 	}
-	b.b.SetCurrent(min(at, b.total-1)) // it is complete when the run ends, not before
+	b.bars[0].SetCurrent(min(at, b.total-1)) // it is complete when the run ends, not before
+	if t.Wanted > 0 {
+		b.open.SetTotal(t.Wanted+1, false)
+		b.open.SetCurrent(min(t.Open, t.Wanted))
+	}
 }
 
-// End takes the bar away.
+// End takes the bars away.
 func (b *loadBar) End() {
-	b.b.Abort(true)
+	for _, one := range b.bars {
+		one.Abort(true)
+	}
 	b.p.Wait()
+}
+
+// stage says in a word where the run is, "" in the midst of it.
+func stage(t load.Tick) string {
+	switch {
+	case t.Winding:
+		return ", ending"
+	case t.Warming:
+		return ", warming up"
+	}
+	return ""
+}
+
+// latencyLine is the latencies of the last second: p50/p99.
+func latencyLine(t load.Tick) string {
+	line := "p50/p99"
+	for _, m := range []struct {
+		name string
+		l    load.Latency
+	}{{"first event", t.FirstEvent}, {"gap", t.Gap}} {
+		if m.l.Count > 0 {
+			line += "  " + m.name + " " + p50p99(m.l)
+		} else {
+			line += "  " + m.name + " -"
+		}
+	}
+	return line
+}
+
+// failureLine is how many failed, and how late the driver itself is.
+func failureLine(t load.Tick) string {
+	line := fmt.Sprintf("%d failed", t.Failed)
+	if t.DriverLag.Count > 0 {
+		line += "  driver lag " + p50p99(t.DriverLag)
+	}
+	return line
 }
 
 // clipped is text in at most n columns.
@@ -91,10 +168,10 @@ func loadLine(t load.Tick) string {
 		line += ", gap " + p50p99(t.Gap)
 	}
 	line += fmt.Sprintf(", %d failed", t.Failed)
-	if t.Winding {
-		line += ", ending"
+	if t.DriverLag.Count > 0 {
+		line += ", driver lag " + p50p99(t.DriverLag)
 	}
-	return line
+	return line + stage(t)
 }
 
 // p50p99 is two quantiles of the last second.

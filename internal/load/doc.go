@@ -9,5 +9,7 @@
 // right or wrong as a whole), and the fakes.
 //
 // The way of a run: [Options] → [Plan] → [Engine] → [Sink] (histograms and
-// results, merged every second) → [Report].
+// results, merged every second) → [Report]. What a stream of a plan does follows
+// from its number and the seed ([Plan.Stream]), so that engines, and processes that
+// share a plan ([Work]), need not agree on anything.
 package load

@@ -135,7 +135,7 @@ func (s *session) tick(last *second, merge func()) {
 	started := s.sink.started.Load()
 	interval := s.sink.hist.interval
 	s.opts.Progress.Tick(Tick{
-		Elapsed: now, Open: s.sink.live.Load(), Rate: started - last.started,
+		Elapsed: now, Open: s.sink.live.Load(), Wanted: int64(s.plan.Streams), Rate: started - last.started,
 		FirstEvent: latencyOf(interval[FirstEvent]), Gap: latencyOf(interval[Gap]), DriverLag: latencyOf(interval[DriverLag]),
 		Started: started, Completed: b.outcomes.Total(), Failed: b.outcomes.Failed(), Outcomes: b.outcomes,
 		Warming: now < s.plan.Warmup, Winding: s.plan.Duration > 0 && now > s.plan.Duration,

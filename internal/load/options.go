@@ -58,7 +58,7 @@ type Options struct {
 	// Seed repeats what is drawn by lot; 0 is from the clock.
 	Seed uint64
 	// Thresholds are conditions in CEL. With AbortOnFail the run ends as soon as one of
-	// them is missed, but not before AbortDelay.
+	// them, or of the plan's, is missed, but not before AbortDelay.
 	Thresholds  []string
 	AbortOnFail bool
 	AbortDelay  time.Duration
@@ -104,7 +104,12 @@ func (o Options) resolved() (Options, error) {
 		return o, err
 	}
 	for _, text := range o.Thresholds {
-		o.conditions = append(o.conditions, Condition{Expr: text, Abort: o.AbortOnFail, Delay: o.AbortDelay})
+		o.conditions = append(o.conditions, Condition{Expr: text})
+	}
+	for i := range o.conditions {
+		if c := &o.conditions[i]; o.AbortOnFail && !c.Abort {
+			c.Abort, c.Delay = true, o.AbortDelay
+		}
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do

@@ -177,6 +177,8 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		}
 		p.Classes = append(p.Classes, c)
 	}
+	first := &p.Classes[0]
+	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {
 		p.TLS = p.TLS.Clone()
 		p.TLS.NextProtos = []string{"http/1.1"}

@@ -15,8 +15,9 @@ type Progress interface {
 // Tick is one second of a run.
 type Tick struct {
 	Elapsed time.Duration
-	// Open is how many streams are open now, Rate how many began in the last second.
-	Open, Rate int64
+	// Open is how many streams are open now, of Wanted in the closed model (0 in the
+	// open one), and Rate how many began in the last second.
+	Open, Wanted, Rate int64
 	// FirstEvent, Gap and DriverLag are the distributions of the last second.
 	FirstEvent, Gap, DriverLag Latency
 	// Started, Completed, Failed and Outcomes are counted from the begin of the run.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// onTerminal runs load with stdout and stderr on a terminal of so many columns, and
+// returns what was drawn.
+func onTerminal(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	c, _, _ := program(t, append([]string{"load"}, args...)...)
+	c.Stdout, c.Stderr = nil, nil
+	c.Env = append(c.Env, "TERM=xterm", "COLUMNS=")
+	tty, err := pty.StartWithSize(c, &pty.Winsize{Rows: 24, Cols: columns})
+	if err != nil {
+		t.Skipf("no terminal here: %v", err)
+	}
+	defer tty.Close()
+	var drawn bytes.Buffer
+	_, _ = io.Copy(&drawn, tty) // ends with an error when the program ends
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, drawn.String())
+	}
+	return drawn.String()
+}
+
+// escape is a control sequence of a terminal.
+var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
+	for _, columns := range []uint16{60, 80, 200} {
+		drawn := onTerminal(t, columns, "--streams", "5", "--duration", "2s")
+		plain := escape.ReplaceAllString(drawn, "")
+		for _, want := range []string{"2s of 2s", "5 of 5, ", "p50/p99  first event", "0 failed", "driver lag", "PASS"} {
+			if !strings.Contains(plain, want) {
+				t.Errorf("%d columns: %q is not in it:\n%s", columns, want, plain)
+			}
+		}
+		for _, line := range strings.FieldsFunc(plain, func(r rune) bool { return r == '\n' || r == '\r' }) {
+			if n := len([]rune(line)); n > int(columns) && !strings.Contains(line, "descriptors") && !strings.Contains(line, "the embedded gateway (") {
+				t.Errorf("%d columns on a terminal of %d: %q", n, columns, line)
+			}
+		}
+		if runs, opens := strings.Count(plain, "run      ["), strings.Count(plain, "open     ["); runs == 0 || runs != opens {
+			t.Errorf("%d columns: the time was drawn %d times, what is open %d times", columns, runs, opens)
+		}
+		if !strings.Contains(drawn, "\x1b[") {
+			t.Error("nothing was drawn over: is it a terminal?")
+		}
+	}
+}
+
+func TestLoadServesMetricsOfTheDriver(t *testing.T) {
+	c, _, stderr := program(t, "load", "--streams", "5", "--duration", "1h", "--metrics-listen", "127.0.0.1:0")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url := ""
+	waitFor(t, "the address", func() bool {
+		_, rest, ok := strings.Cut(stderr.String(), "metrics of the driver: ")
+		url, _, _ = strings.Cut(rest, "\n")
+		return ok && url != ""
+	})
+	text := ""
+	waitFor(t, "five open streams", func() bool {
+		resp, err := http.Get(url) //nolint:gosec,noctx // the test's own program
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		text = string(body)
+		return strings.Contains(text, "assay_load_streams_open 5\n")
+	})
+	for _, want := range []string{
+		"# TYPE assay_load_streams_started_total counter\nassay_load_streams_started_total 5\n",
+		`assay_load_streams_ended_total{outcome="killed"} 0`, `assay_load_driver_lag_seconds{quantile="0.99"}`, "process_cpu_seconds_total", "go_goroutines",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in it:\n%s", want, text)
+		}
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	done := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+	defer done.Stop()
+	_ = c.Wait() // exit code 130
+}
