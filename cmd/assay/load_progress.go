@@ -127,18 +127,13 @@ func stage(t load.Tick) string {
 
 // latencyLine is the latencies of the last second: p50/p99.
 func latencyLine(t load.Tick) string {
-	line := "p50/p99"
-	for _, m := range []struct {
-		name string
-		l    load.Latency
-	}{{"first event", t.FirstEvent}, {"gap", t.Gap}} {
-		if m.l.Count > 0 {
-			line += "  " + m.name + " " + p50p99(m.l)
-		} else {
-			line += "  " + m.name + " -"
+	of := func(l load.Latency) string {
+		if l.Count == 0 {
+			return "-"
 		}
+		return p50p99(l)
 	}
-	return line
+	return "p50/p99  first event " + of(t.FirstEvent) + "  gap " + of(t.Gap)
 }
 
 // failureLine is how many failed, and how late the driver itself is.

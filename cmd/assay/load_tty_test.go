@@ -72,7 +72,7 @@ func TestLoadServesMetricsOfTheDriver(t *testing.T) {
 	})
 	text := ""
 	waitFor(t, "five open streams", func() bool {
-		resp, err := http.Get(url) //nolint:gosec,noctx // the test's own program
+		resp, err := http.Get(url) //nolint:gosec // the test's own program
 		if err != nil {
 			return false
 		}

@@ -176,9 +176,9 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	t.Parallel()
 	url := gateway(t, fakes.Options{})
 	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, stop)
 	begun := time.Now()
-	r := run(t, ctx, load.Options{Target: at(url), Streams: 30, Duration: time.Hour})
+	begin := begins(func() { time.AfterFunc(300*time.Millisecond, stop) })
+	r := run(t, ctx, load.Options{Target: at(url), Streams: 30, Duration: time.Hour, Progress: begin})
 	if !r.Interrupted || r.Exit() != 130 || r.Ledger.Open != 0 || time.Since(begun) > 10*time.Second {
 		t.Errorf("after %v: interrupted %v, exit %d, ledger %+v", time.Since(begun), r.Interrupted, r.Exit(), r.Ledger)
 	}
@@ -282,6 +282,13 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// begins is called when the streams are about to be opened.
+type begins func()
+
+func (f begins) Begin(string, time.Duration, int) { f() }
+func (begins) Tick(load.Tick)                     {}
+func (begins) End()                               {}
 
 // ticks counts what the progress is told.
 type ticks struct{ began, ticked, ended int }
