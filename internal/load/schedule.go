@@ -46,7 +46,7 @@ func (s *schedule) run(ctx context.Context) {
 // duration begins also when the driver comes too late for it, and is charged the delay.
 func (s *schedule) open(ctx, wanted context.Context) {
 	pacer := s.plan.Pacer()
-	for s.more() {
+	for s.plan.Count == 0 || s.begun < s.plan.Count {
 		at, ok := pacer.At(s.begun)
 		if !ok || s.plan.Duration > 0 && at >= s.plan.Duration {
 			break
