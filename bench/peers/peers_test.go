@@ -115,6 +115,23 @@ func TestTheTableNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestAMissingPeerIsToldAndFailsWhereCIIsSet(t *testing.T) {
+	var log strings.Builder
+	b := &bench{log: &log}
+	for ci, fails := range map[string]bool{"": false, "true": true} {
+		t.Setenv("CI", ci)
+		if err := b.without(map[string]string{"wrk": "it needs root"}); (err != nil) != fails {
+			t.Errorf("CI=%q: %v", ci, err)
+		}
+	}
+	if !strings.Contains(log.String(), "MISSING wrk: it needs root\n") {
+		t.Errorf("the log says %q", log.String())
+	}
+	if err := b.without(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // A child's processor time and output are its own; a failing one says why.
 func TestAProcessIsMeasured(t *testing.T) {
 	ctx := context.Background()
