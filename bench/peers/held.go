@@ -33,7 +33,9 @@ func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*pl
 	seen := p.watch(ctx, g, n, c)
 	p.result, err = c.wait()
 	if err != nil {
-		err = errors.Join(err, clean(p.result, n))
+		if why := clean(p.result, n); why != nil {
+			err = why // the report tells more than the exit code
+		}
 	} else {
 		err = seen
 	}
@@ -218,7 +220,11 @@ func (b *bench) measureMost(ctx context.Context, p *page) error {
 		}
 		if err != nil {
 			failures, t.Missing = append(failures, err), true
-			p.printf("| %s | %d | %v | |\n", most.on, most.n, err)
+			held := sample{}
+			if seen != nil {
+				held = append(held, seen.resident.median()/1e6)
+			}
+			p.printf("| %s | %d | %v | %v |\n", most.on, most.n, err, held)
 		} else {
 			t.Got = seen.resident.median() / 1e6
 			p.printf("| %s | %d | 0 | %.1f |\n", most.on, most.n, t.Got)
