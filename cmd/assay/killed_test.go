@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2/hpack"
+
 	"assay/internal/bundle"
 )
 
@@ -127,10 +129,12 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 // secretForms are a text as it is, and as base64 holds it at each of the three alignments.
 func secretForms(secret string) []string {
 	forms := []string{secret}
-	for skip := range 3 {
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + secret))
-		// The first four and the last four characters also depend on what is beside it.
-		forms = append(forms, text[4:len(text)-4])
+	for _, form := range []string{secret, string(hpack.AppendHuffmanString(nil, secret))} {
+		for skip := range 3 {
+			text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + form))
+			// The first four and the last four characters also depend on what is beside it.
+			forms = append(forms, text[4:len(text)-4])
+		}
 	}
 	return forms
 }

@@ -31,5 +31,6 @@
 // Secrets given to NewRecorder never reach a record: each occurrence in raw
 // bytes, header values, bodies, outputs and texts is overwritten with as many
 // asterisks, so that offsets stay true. The live views of an exchange (Output,
-// BodyBytes) are not redacted. A secret that was re-encoded (base64, escapes) is not recognised.
+// BodyBytes) are not redacted. Of other encodings only HPACK's of a whole header value is
+// recognised: no base64, no escapes.
 package transport

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http2/hpack"
+
 	"assay/internal/bundle"
 )
 
@@ -16,7 +18,7 @@ const leastSecret = 4
 // redactor overwrites secrets with asterisks of the same length. The nil
 // redactor leaves everything as it is.
 type redactor struct {
-	secrets [][]byte // longest first, so that one that holds another goes first
+	secrets [][]byte // longest first, so that one that holds another goes first; each also as HPACK packs it
 	short   []string // too short to be searched for: only a whole header value is replaced
 	longest int
 }
@@ -31,6 +33,12 @@ func newRedactor(secrets []string) *redactor {
 		default:
 			r.secrets = append(r.secrets, []byte(s))
 			r.longest = max(r.longest, len(s))
+			// As the value of a header over HTTP/2 it stands there in Huffman code (RFC 7541
+			// section 5.2), which begins at a byte.
+			if packed := hpack.AppendHuffmanString(nil, s); len(packed) >= leastSecret {
+				r.secrets = append(r.secrets, packed)
+				r.longest = max(r.longest, len(packed))
+			}
 		}
 	}
 	if len(r.secrets) == 0 && len(r.short) == 0 {

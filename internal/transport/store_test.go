@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2/hpack"
+
 	"assay/internal/bundle"
 )
 
@@ -83,6 +85,15 @@ func TestRedactorKeepsLengths(t *testing.T) {
 	}
 	if newRedactor(nil) != nil || newRedactor([]string{""}) != nil {
 		t.Error("no secrets must make no redactor")
+	}
+}
+
+func TestRedactorSeesASecretThatHPACKHasPacked(t *testing.T) {
+	const secret = "s3cr3t-token"
+	block := append([]byte{0x10}, hpack.AppendHuffmanString(nil, secret)...)
+	got := newRedactor([]string{secret}).bytes(block)
+	if want := append([]byte{0x10}, strings.Repeat("*", len(block)-1)...); !bytes.Equal(got, want) {
+		t.Errorf("bytes = % x, want % x", got, want)
 	}
 }
 
