@@ -12,13 +12,9 @@ import (
 // SendInput writes to stdin. It blocks while the pipe is full, and nothing
 // else does.
 func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendInputRequest]) (*connect.Response[envd.SendInputResponse], error) {
-	sel, err := selectorOf(req.Msg.GetProcess())
+	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
 		return nil, err
-	}
-	p, err := s.table.find(sel)
-	if err != nil {
-		return nil, processError(sel, err)
 	}
 	if err := feed(ctx, p, req.Msg.GetInput()); err != nil {
 		return nil, err
@@ -29,13 +25,9 @@ func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendI
 // CloseStdin ends stdin. It may be called again, and for a process that never
 // had one, but not for a terminal, whose input ends by Ctrl+D.
 func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
-	sel, err := selectorOf(req.Msg.GetProcess())
+	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
 		return nil, err
-	}
-	p, err := s.table.find(sel)
-	if err != nil {
-		return nil, processError(sel, err)
 	}
 	if p.pty != nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, errCloseTerminal)
@@ -51,12 +43,9 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 	for in.Receive() {
 		switch m := in.Msg().GetEvent().(type) {
 		case *envd.StreamInputRequest_Start:
-			sel, err := selectorOf(m.Start.GetProcess())
-			if err != nil {
+			var err error
+			if p, err = s.named(m.Start.GetProcess()); err != nil {
 				return nil, err
-			}
-			if p, err = s.table.find(sel); err != nil {
-				return nil, processError(sel, err)
 			}
 		case *envd.StreamInputRequest_Data:
 			if p == nil {

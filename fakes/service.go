@@ -152,13 +152,9 @@ func (s *service) follow(ctx context.Context, f *follower) error {
 // Update resizes the terminal of a process. A request without a size changes
 // nothing, as in the real daemon.
 func (s *service) Update(_ context.Context, req *connect.Request[envd.UpdateRequest]) (*connect.Response[envd.UpdateResponse], error) {
-	sel, err := selectorOf(req.Msg.GetProcess())
+	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
 		return nil, err
-	}
-	p, err := s.table.find(sel)
-	if err != nil {
-		return nil, processError(sel, err)
 	}
 	if m := req.Msg.GetPty(); m != nil {
 		if err := s.resize(p, m.GetSize()); err != nil {
@@ -220,6 +216,19 @@ func selectorOf(m *envd.ProcessSelector) (selector, error) {
 	default:
 		return selector{}, invalid("%w", errNoSelector)
 	}
+}
+
+// named is the process that a selector names.
+func (s *service) named(m *envd.ProcessSelector) (*process, error) {
+	sel, err := selectorOf(m)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.table.find(sel)
+	if err != nil {
+		return nil, processError(sel, err)
+	}
+	return p, nil
 }
 
 // keepaliveOf is the interval that a request asks for.
