@@ -64,13 +64,19 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 			return err
 		}
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	failures := make(chan error, len(workers))
 	for _, w := range workers {
 		go func() { failures <- w.follow(ctx, c, p.Limits) }()
 	}
 	var all []error
 	for range workers {
-		all = append(all, <-failures)
+		err := <-failures
+		if err != nil {
+			stop() // what the others would measure is not what was planned
+		}
+		all = append(all, err)
 	}
 	for _, w := range workers {
 		e.costs.mu.Lock()
