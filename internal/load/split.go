@@ -84,7 +84,19 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 		e.costs.rss += w.last.RSS
 		e.costs.mu.Unlock()
 	}
-	return errors.Join(all...)
+	err := errors.Join(all...)
+	if err != nil {
+		e.clean(p, s)
+	}
+	return err
+}
+
+// clean kills what the processes of a worker that failed have left behind.
+func (e *split) clean(p *Plan, s Sink) {
+	if r, err := newPortableRun(p, s); err == nil {
+		r.sweep()
+		r.close()
+	}
 }
 
 // worker is one worker process.

@@ -1,0 +1,70 @@
+//go:build unix
+
+package load
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A worker that fails ends the run with its number and its reason, and what it has
+// left behind is killed.
+func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
+	var kills atomic.Int64
+	addr := listen(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			body := "{}"
+			if strings.HasSuffix(r.URL.Path, "/List") {
+				body = `{"processes":[{"config":{"cmd":"x","envs":{"ASSAY_RUN":"test/load"}},"pid":7},{"config":{"cmd":"x"},"pid":8}]}`
+			} else {
+				kills.Add(1)
+			}
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		}
+	})
+	tests := map[string]struct {
+		script string
+		want   string
+		kills  int64
+	}{
+		"it dies before it is ready":   {"exit 3", " of 2: ", 0},
+		"it cannot begin":              {`read job; echo '{"Error":"no target"}'`, "no target", 0},
+		"it dies at work":              {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 1},
+		"it says what nobody can read": {"read job; echo '{}'; read go; echo x", "invalid character", 1},
+		"it says that it failed":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 1},
+		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":{"0":"eHg="}}'`, "measured values", 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			kills.Store(0)
+			e := &split{worker: []string{"/bin/sh", "-c", tt.script}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
+			p := testPlan(t, addr)
+			err := e.Run(t.Context(), p, newCollector(1).of(p))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q in it", err, tt.want)
+			}
+			if n := kills.Load(); n != tt.kills {
+				t.Errorf("%d processes were killed, want %d", n, tt.kills)
+			}
+		})
+	}
+	none := &split{worker: []string{"/no/such/program"}, inside: Portable{}, parts: 1, costs: &costs{}}
+	if err := none.Run(t.Context(), testPlan(t, addr), newCollector(1)); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+		t.Errorf("%v", err)
+	}
+	if err := none.Run(t.Context(), testPlan(t, addr), nowhere{}); err == nil || none.Name() != "portable" {
+		t.Errorf("%v, %s", err, none.Name())
+	}
+}
