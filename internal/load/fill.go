@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/scenarios"
 )
 
 // blank is a report with what is known before the run.
@@ -19,7 +21,7 @@ func (s *session) blank() *Report {
 		},
 		Plan: PlanInfo{
 			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
-			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed,
+			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed, Drawn: o.draws(),
 			Command: commandOf(first), Check: checkName(first),
 		},
 		Streams:    Streams{Wanted: int64(s.plan.Wanted())},
@@ -46,6 +48,11 @@ func (o *Options) arrivals() string {
 		return "poisson"
 	}
 	return "even"
+}
+
+// draws reports whether the seed decides anything.
+func (o *Options) draws() bool {
+	return o.Poisson || slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.KillShare+c.DisconnectShare > 0 })
 }
 
 func stageInfo(all []Stage) (out []StageInfo) {

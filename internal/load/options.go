@@ -106,13 +106,16 @@ func (o Options) resolved() (Options, error) {
 	for _, text := range o.Thresholds {
 		o.conditions = append(o.conditions, Condition{Expr: text})
 	}
+	if o.AbortOnFail && len(o.conditions) == 0 {
+		return o, errors.New("abort-on-fail is for a run with thresholds: give one, or leave it out")
+	}
 	for i := range o.conditions {
 		if c := &o.conditions[i]; o.AbortOnFail && !c.Abort {
 			c.Abort, c.Delay = true, o.AbortDelay
 		}
 	}
 	if o.Seed == 0 {
-		o.Seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any number will do that people can copy
 	}
 	if o.Profile == "" {
 		o.Profile = "connect"

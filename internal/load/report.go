@@ -63,15 +63,17 @@ type PlanInfo struct {
 	Streams int     `json:"streams,omitempty"`
 	Rate    float64 `json:"rate,omitempty"`
 	// Stages are rates in turn, and Arrivals how streams of a rate are spread: even or poisson.
-	Stages     []StageInfo `json:"stages,omitempty"`
-	Arrivals   string      `json:"arrivals,omitempty"`
-	WarmupMS   int64       `json:"warmup_ms,omitempty"`
-	Seed       uint64      `json:"seed"`
-	RampMS     int64       `json:"ramp_ms,omitempty"`
-	DurationMS int64       `json:"duration_ms,omitempty"`
-	Count      int         `json:"count,omitempty"`
-	Command    string      `json:"command"`
-	Check      string      `json:"check"`
+	Stages   []StageInfo `json:"stages,omitempty"`
+	Arrivals string      `json:"arrivals,omitempty"`
+	WarmupMS int64       `json:"warmup_ms,omitempty"`
+	// Drawn is set when the seed decided something: kills, hang-ups, starts at random.
+	Drawn      bool   `json:"drawn,omitempty"`
+	Seed       uint64 `json:"seed"`
+	RampMS     int64  `json:"ramp_ms,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Count      int    `json:"count,omitempty"`
+	Command    string `json:"command"`
+	Check      string `json:"check"`
 }
 
 // StageInfo is one stage of a rate.

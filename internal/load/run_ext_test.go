@@ -271,6 +271,14 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		"expect without a command":    {load.Options{Expect: "same"}, "command of your own"},
 		"an expectation that is none": {load.Options{Command: "x", Expect: "fine"}, "sha256:"},
 		"a threshold that is none":    {load.Options{Thresholds: []string{"x"}}, "threshold"},
+		"an abort without a reason":   {load.Options{AbortOnFail: true}, "thresholds"},
+		"an abort's delay alone":      {load.Options{AbortDelay: 1}, "abort-on-fail"},
+		"random starts of a crowd":    {load.Options{Poisson: true}, "give a rate"},
+		"a share of more than all":    {load.Options{KillShare: 1.1}, "kill share"},
+		"a negative share":            {load.Options{DisconnectShare: -0.1}, "disconnect share"},
+		"shares of more than all":     {load.Options{KillShare: 0.6, DisconnectShare: 0.6}, "more than 1 together"},
+		"a warm-up of all":            {load.Options{Duration: time.Second, Warmup: time.Second}, "leaves nothing"},
+		"a plan that is not there":    {load.Options{Plan: "no/such.yaml"}, "no/such.yaml"},
 		"a NUL in the command":        {load.Options{Command: "a\x00b"}, "NUL"},
 	} {
 		if err := tt.o.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -24,7 +24,7 @@ type Style struct {
 func (r *Report) WriteText(w io.Writer, style Style) error {
 	t := &page{style: style}
 	t.style.Width = min(max(style.Width, 60), 200)
-	t.put("", fmt.Sprintf("%s · %s over HTTP %s · %s", r.Target.URL, r.Target.Protocol, r.Target.HTTP, r.Plan.Model+" model"))
+	t.put("", fmt.Sprintf("%s · %s over HTTP %s · %s", r.Target.URL, r.Target.Protocol, r.Target.HTTP, r.Plan.model()))
 	t.blank()
 	t.streams(r)
 	t.blank()
@@ -38,6 +38,15 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return nil
+}
+
+// model is the model, and the seed where something was drawn by it.
+func (p *PlanInfo) model() string {
+	text := p.Model + " model"
+	if p.Drawn {
+		text += fmt.Sprintf(" · seed %d", p.Seed)
+	}
+	return text
 }
 
 // page is a report that is being drawn.
