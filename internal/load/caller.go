@@ -10,7 +10,7 @@ import (
 
 // callers is how many unary calls are under way at one time: enough to hide the
 // round trip, and too few to be a load of their own.
-const callers = 16
+const callers = 32
 
 // callTimeout bounds one of them.
 const callTimeout = 5 * time.Second

@@ -27,6 +27,13 @@ const (
 	withinLines   = 10 * time.Millisecond
 )
 
+// windEach is how much longer the killing of everything may take for each stream, at
+// a thousand kills a second, and windMost for all of them.
+const (
+	windEach = time.Millisecond
+	windMost = 2 * time.Minute
+)
+
 // resolveClasses settles protocol and codec of every class, and the HTTP version of all.
 func (o *Options) resolveClasses() error {
 	secure := strings.HasPrefix(strings.ToLower(o.Target.URL), "https:")
@@ -177,6 +184,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		}
 		p.Classes = append(p.Classes, c)
 	}
+	p.Limits.Wind += min(time.Duration(p.Wanted())*windEach, windMost)
 	first := &p.Classes[0]
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {

@@ -145,8 +145,18 @@ type Limits struct {
 	End time.Duration
 	// Grace is how long streams may go on by themselves after the end of the schedule.
 	Grace time.Duration
-	// Wind bounds the killing of everything at the end, and after an interrupt.
-	Wind time.Duration
+	// Wind bounds the killing of everything at the end, and Interrupt that after an
+	// interrupt, where it is shorter; 0 is no other bound.
+	Wind      time.Duration
+	Interrupt time.Duration
+}
+
+// winding is how long everything may take to be killed.
+func (l *Limits) winding(interrupted bool) time.Duration {
+	if interrupted && l.Interrupt > 0 {
+		return min(l.Wind, l.Interrupt)
+	}
+	return l.Wind
 }
 
 // DefaultLimits are the deadlines for a command that says something at every
@@ -164,6 +174,6 @@ func DefaultLimits(interval time.Duration, scale float64) Limits {
 	return Limits{
 		Connect: s(5 * time.Second), FirstEvent: s(10 * time.Second),
 		Silence: s(5 * interval), End: s(5 * time.Second),
-		Grace: s(time.Second), Wind: 10 * time.Second,
+		Grace: s(time.Second), Wind: 10 * time.Second, Interrupt: 10 * time.Second,
 	}
 }

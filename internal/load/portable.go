@@ -51,6 +51,7 @@ type portableRun struct {
 	mu      sync.Mutex
 	streams []*stream // not over
 	orphans []*stream // over by hanging up: their processes are killed at the end
+	left    []leftOpen
 
 	timers   sync.WaitGroup
 	watching sync.WaitGroup
@@ -117,12 +118,19 @@ func (r *portableRun) drive(ctx context.Context) {
 	}
 	// Two fifths of the time are kept for what could not be killed in an orderly way:
 	// one for abandon, one for sweep.
-	wind := r.plan.Limits.Wind * 3 / 5
-	if !r.ledger.empty(context.Background(), wind) {
-		r.abandon(ctx.Err() != nil, wind)
+	done := ctx.Err() == nil && r.ledger.empty(ctx, r.plan.Limits.Wind*3/5)
+	all := r.plan.Limits.winding(ctx.Err() != nil)
+	if !done && ctx.Err() != nil { // interrupted, now or while it waited
+		done = r.ledger.empty(context.Background(), all*3/5)
+	}
+	if !done {
+		r.abandon(ctx.Err() != nil, all/5)
 	}
 	if r.uncertain.Load() > 0 {
-		r.sweep()
+		r.sweep(all / 5)
+	}
+	for _, one := range r.left {
+		r.sink.Ended(one.result)
 	}
 }
 
@@ -184,8 +192,8 @@ func (r *portableRun) open() []*stream {
 	return append([]*stream(nil), r.streams...)
 }
 
-// left is called when a stream is over.
-func (r *portableRun) left(s *stream, failed bool) {
+// streamLeft is called when a stream is over.
+func (r *portableRun) streamLeft(s *stream, failed bool) {
 	r.mu.Lock()
 	last := len(r.streams) - 1
 	r.streams[s.place] = r.streams[last]
@@ -200,13 +208,26 @@ func (r *portableRun) left(s *stream, failed bool) {
 	r.gate.leave(pause)
 }
 
-// reported is called when the result of a stream is known.
-func (r *portableRun) reported(res Result) {
+// reported is called when the result of a stream is known. That of a process which
+// may still run waits until the end, when it is looked for once more.
+func (r *portableRun) reported(res Result, pid uint32) {
 	if res.Uncertain {
 		r.uncertain.Add(1)
 	}
-	r.sink.Ended(res)
+	if res.Fate == LeftOpen {
+		r.mu.Lock()
+		r.left = append(r.left, leftOpen{pid, res})
+		r.mu.Unlock()
+	} else {
+		r.sink.Ended(res)
+	}
 	r.ledger.leave(0)
+}
+
+// leftOpen is a stream whose process may still run.
+type leftOpen struct {
+	pid    uint32
+	result Result
 }
 
 // watchEvery is how often deadlines are looked at. One goroutine looks at all
@@ -231,9 +252,11 @@ func (r *portableRun) watch() {
 	}
 }
 
-// abandon gives up what has not ended by itself by the end of the time for it.
-func (r *portableRun) abandon(interrupted bool, after time.Duration) {
+// abandon gives up what has not ended by itself by the end of the time for it, and
+// takes no more than so long.
+func (r *portableRun) abandon(interrupted bool, most time.Duration) {
 	r.caller.stop()
+	after := 3 * most // the time that is over, see drive
 	for _, s := range r.open() {
 		f := &failure{outcome: Cancelled, detail: fmt.Sprintf("not ended %v after it was to be killed", after)}
 		if !interrupted && phase(s.phase.Load()) == phaseSent {
@@ -243,18 +266,19 @@ func (r *portableRun) abandon(interrupted bool, after time.Duration) {
 	}
 	// Connections end at once, so this takes no time worth a deadline; it is there
 	// so that a defect here is no hanging program.
-	if !r.ledger.empty(context.Background(), r.plan.Limits.Wind/10) {
+	if !r.ledger.empty(context.Background(), most/2) {
 		r.pool.close()
-		r.ledger.empty(context.Background(), r.plan.Limits.Wind/10)
+		r.ledger.empty(context.Background(), most/2)
 	}
 }
 
-// sweep looks for processes of this run that no stream knows, and kills them.
-// Without List there is nothing to look at; the ledger says how many are unknown.
-func (r *portableRun) sweep() {
-	ctx, stop := context.WithTimeout(context.Background(), r.plan.Limits.Wind/5)
+// sweep looks for processes of this run that may still run, or that no stream knows,
+// and kills them, for at most so long. Without List there is nothing to look at; the
+// ledger says how many are unknown.
+func (r *portableRun) sweep(most time.Duration) {
+	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
-	swept := 0
+	killed := map[uint32]bool{}
 	for i := range r.mix {
 		d := &r.mix[i].Dialect
 		req, err := d.List()
@@ -266,13 +290,38 @@ func (r *portableRun) sweep() {
 			continue
 		}
 		_, ours, _ := d.listed(message)
-		for _, pid := range ours {
-			if r.caller.kill(ctx, d, pid) == nil {
-				swept++
-			}
+		r.killAll(ctx, d, ours, killed)
+	}
+	for i := range r.left {
+		if one := &r.left[i]; killed[one.pid] {
+			one.result.Fate, one.result.Uncertain = FateKilled, false
+			delete(killed, one.pid)
 		}
 	}
-	r.sink.Swept(swept)
+	r.sink.Swept(len(killed)) // those that no stream knows
+}
+
+// killAll kills processes, several at a time, and notes those that were.
+func (r *portableRun) killAll(ctx context.Context, d *Dialect, pids []uint32, killed map[uint32]bool) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	next := make(chan uint32)
+	for range min(callers, len(pids)) {
+		all.Go(func() {
+			for pid := range next {
+				if r.caller.kill(ctx, d, pid) == nil {
+					mu.Lock()
+					killed[pid] = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, pid := range pids {
+		next <- pid
+	}
+	close(next)
+	all.Wait()
 }
 
 // close ends every goroutine and connection.

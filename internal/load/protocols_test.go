@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -258,5 +259,29 @@ func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 	}
 	if _, alive := s.live[2]; !alive || len(s.live) != 1 {
 		t.Errorf("%d are left alive, want the foreign one", len(s.live))
+	}
+}
+
+// A process that could not be killed when it was time is killed when it is looked for
+// once more, and is in the books once.
+func TestAProcessThatIsFoundLaterIsCountedOnce(t *testing.T) {
+	s := &stub{endless: true, live: map[uint32]chan struct{}{}, envs: map[uint32]map[string]string{}}
+	_, handler := processconnect.NewProcessHandler(s)
+	var listed atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/List"):
+			listed.Store(true)
+		case strings.HasSuffix(r.URL.Path, "/SendSignal") && !listed.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c := runPlan(t, t.Context(), testPlan(t, strings.TrimPrefix(server.URL, "http://"), endless, func(p *Plan) { p.Streams, p.Check = 3, Check{} }))
+	wantOutcomes(t, c, map[Outcome]int64{Cancelled: 3})
+	if got, want := ledgerOf(c.snapshot()), (Ledger{Started: 3, Killed: 3}); got != want {
+		t.Errorf("the ledger is %+v, want %+v", got, want)
 	}
 }

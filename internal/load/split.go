@@ -94,7 +94,7 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 // clean kills what the processes of a worker that failed have left behind.
 func (e *split) clean(p *Plan, s Sink) {
 	if r, err := newPortableRun(p, s); err == nil {
-		r.sweep()
+		r.sweep(p.Limits.winding(true) / 5)
 		r.close()
 	}
 }
@@ -158,7 +158,7 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 	defer stop()
 	// A worker that does not end when it is told to is ended.
 	patience := context.AfterFunc(ctx, func() {
-		time.AfterFunc(l.Wind+l.Grace+l.End, w.kill)
+		time.AfterFunc(l.winding(true)+l.Grace+l.End, w.kill)
 	})
 	defer patience()
 	for {

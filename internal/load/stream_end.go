@@ -105,7 +105,7 @@ func (s *stream) finish(f *failure) {
 	last := s.partOver()
 	s.mu.Unlock()
 	s.phase.Store(uint32(phaseOver))
-	s.run.left(s, f != nil && !s.result.Disconnected)
+	s.run.streamLeft(s, f != nil && !s.result.Disconnected)
 	if s.result.Disconnected {
 		s.run.sink.HungUp()
 	}
@@ -191,7 +191,7 @@ func (s *stream) report() {
 	if s.kill == killFailed {
 		r.Uncertain = true
 	}
-	s.run.reported(*r)
+	s.run.reported(*r, s.pid)
 }
 
 // settle finds out what an answer without fault is: only now it is known whether

@@ -39,6 +39,9 @@ func judged(t testing.TB, protocol, codec string, answer []byte, cut int) Result
 		p = p[n:]
 	}
 	s.end(nil, time.Second)
+	for _, one := range r.left {
+		c.Ended(one.result)
+	}
 	if c.snapshot().outcomes.Total() != 1 {
 		t.Fatalf("%d results", c.snapshot().outcomes.Total())
 	}
