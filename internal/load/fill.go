@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/bundle"
 	"assay/scenarios"
 )
 
@@ -13,7 +14,7 @@ func (s *session) blank() *Report {
 	o := &s.opts
 	first := &o.classes[0]
 	return &Report{
-		Schema: Schema, Verdict: Inconclusive,
+		Schema: Schema, Tool: bundle.Tool{Name: "assay", Version: s.opts.Version}, Verdict: Inconclusive,
 		Target: TargetInfo{
 			URL: s.target.Identity().URL, Embedded: o.Target.Embedded, Profile: o.Profile,
 			Protocol: o.distinct(func(i int) string { return o.classes[i].Protocol }),

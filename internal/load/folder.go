@@ -159,7 +159,7 @@ func (f *folder) finish(r *Report) error {
 	f.keep(f.file.Close())
 	if f.err == nil {
 		f.keep(bundle.Seal(f.root, bundle.Manifest{
-			Kind: bundle.KindLoad, Tool: bundle.Tool{Name: "assay"}, Started: f.base, Ended: f.base.Add(time.Duration(r.DurationMS) * time.Millisecond),
+			Kind: bundle.KindLoad, Tool: r.Tool, Seed: r.Plan.Seed, Started: f.base, Ended: f.base.Add(time.Duration(r.DurationMS) * time.Millisecond),
 			Target: bundle.Target{URL: r.Target.URL, Embedded: r.Target.Embedded}, Profile: r.Target.Profile, Interrupted: r.Interrupted,
 		}))
 	}

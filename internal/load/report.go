@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"assay/internal/bundle"
 	"assay/internal/ledger"
 )
 
@@ -22,8 +23,9 @@ const (
 
 // Report is the result of a run. Its JSON is the format assay.load/v1.
 type Report struct {
-	Schema  string  `json:"schema"`
-	Verdict Verdict `json:"verdict"`
+	Schema  string      `json:"schema"`
+	Tool    bundle.Tool `json:"tool"`
+	Verdict Verdict     `json:"verdict"`
 	// Reasons say why the verdict is not pass.
 	Reasons []string `json:"reasons,omitempty"`
 	// Interrupted is set when the run did not come to its end.
