@@ -315,7 +315,7 @@ func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 	for _, v := range verdicts {
 		worst = bundle.Worst(worst, v.Conclusion)
 	}
-	s.keep(s.writer.Observation(o))
+	s.keep(s.writer.Observation(o, worst))
 	s.event(bundle.RunEvent{Kind: bundle.ScenarioDone, Scenario: i.Scenario.ID, Axes: i.Axes, Verdict: string(worst)})
 	s.opts.Progress.Done(i, worst, time.Duration(o.Ended.T-o.Started.T))
 }

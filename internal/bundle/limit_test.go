@@ -24,7 +24,7 @@ func TestWhatDoesNotFitIsLeftOutByName(t *testing.T) {
 		if id == "c.d" {
 			o.Iterations[0].Vars["long"] = strings.Repeat("x", 10<<10)
 		}
-		must(t, w.Observation(o))
+		must(t, w.Observation(o, Fail))
 	}
 	run.Ended = run.Started.Add(time.Second)
 	must(t, w.Finish(run, nil, sampleReport()))
@@ -49,6 +49,31 @@ func TestWhatDoesNotFitIsLeftOutByName(t *testing.T) {
 	const note = "not kept as evidence, to stay within 8 kB: 1 observation of 12 kB (c.d [connect/json/1.1/identity])"
 	if said := strings.Join(b.Partial, "\n"); !strings.Contains(said, note) {
 		t.Errorf("Partial does not say so:\n%s", said)
+	}
+}
+
+func TestWhatPassedLeavesRoomForWhatDidNot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, sampleRun())
+	must(t, err)
+	w.Limit(64 << 10)
+	put := func(id string, worst Conclusion) {
+		o := sampleObservation(id)
+		o.Iterations[0].Vars["long"] = strings.Repeat("x", 10<<10)
+		must(t, w.Observation(o, worst))
+	}
+	for _, id := range []string{"p.a", "p.b", "p.c", "p.d"} {
+		put(id, Pass)
+	}
+	put("f.a", Fail)
+	omitted, _ := w.Omitted()
+	must(t, w.Close())
+	var left []string
+	for _, o := range omitted {
+		left = append(left, o.Scenario)
+	}
+	if d := cmp.Diff([]string{"p.c", "p.d"}, left); d != "" {
+		t.Errorf("left out, -want +got:\n%s", d)
 	}
 }
 
@@ -97,7 +122,7 @@ func TestAFullDiskLeavesWholeLinesAndNoManifest(t *testing.T) {
 		l.file = &fullDisk{l.file.(*os.File), room}
 		var failed error
 		for _, id := range []string{"a.b", "a.c", "a.d"} {
-			failed = errors.Join(failed, w.Observation(sampleObservation(id)))
+			failed = errors.Join(failed, w.Observation(sampleObservation(id), Fail))
 		}
 		if !errors.Is(failed, syscall.ENOSPC) || strings.Count(failed.Error(), "could not be written") != 1 {
 			t.Fatalf("room for %d: %v, want the full disk, once", room, failed)
@@ -134,7 +159,7 @@ func TestPlantedLinksAreNotFollowed(t *testing.T) {
 			if err == nil {
 				_ = w.Script("a.b", []byte("id: a.b\n"))
 				_ = w.Event(RunEvent{Kind: RunBegun})
-				_ = w.Observation(sampleObservation("a.b"))
+				_ = w.Observation(sampleObservation("a.b"), Fail)
 				_ = w.Reproducer(Reproducer{Scenario: "a.b"})
 				_ = w.Finish(run, nil, sampleReport())
 			}

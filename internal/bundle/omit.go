@@ -15,9 +15,23 @@ const (
 	MaxLimit = maxObservations
 )
 
-// evidenceShare is the part of the limit, in quarters, that observations may
-// take; the rest is for verdicts, result and scripts, which are never dropped.
-const evidenceShare = 3
+// The parts of the limit, in quarters, up to which observations are kept. What
+// passed leaves room for what did not, which somebody will look at; what is beyond
+// both is for verdicts, result and scripts, which are never dropped.
+const (
+	passedShare   = 2
+	evidenceShare = 3
+)
+
+// share is the part of the limit for an observation whose worst verdict is that.
+func share(worst Conclusion) int64 {
+	switch worst {
+	case Pass, Unsupported, NotRun:
+		return passedShare
+	default:
+		return evidenceShare
+	}
+}
 
 // Omission says that what was seen was not kept: the observation is there with
 // its identity alone. What was concluded while it was there stands in the

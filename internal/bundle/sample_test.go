@@ -78,7 +78,7 @@ var sampleFiles = sync.OnceValues(func() (fstest.MapFS, error) {
 		return nil, err
 	}
 	run.Ended = run.Started.Add(time.Second)
-	err = errors.Join(w.Script("a.b", []byte("id: a.b\n")), w.Observation(sampleObservation("a.b")),
+	err = errors.Join(w.Script("a.b", []byte("id: a.b\n")), w.Observation(sampleObservation("a.b"), Fail),
 		w.Finish(run, []Verdict{{Scenario: "a.b", Axes: sampleAxes, Rule: "x.y", Level: "must", Conclusion: Pass}}, sampleReport()))
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func TestARunThatWasKilledKeepsWhatItHad(t *testing.T) {
 	w, err := Create(dir, sampleRun())
 	must(t, err)
 	must(t, w.Script("a.b", []byte("id: a.b\n")))
-	must(t, w.Observation(sampleObservation("a.b")))
+	must(t, w.Observation(sampleObservation("a.b"), Fail))
 	t.Cleanup(func() { _ = w.Close() }) // never finished
 	f, err := os.OpenFile(filepath.Join(dir, observationsFile), os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
@@ -174,7 +174,7 @@ func TestAWriterOfNoDirectoryKeepsNothing(t *testing.T) {
 	must(t, err)
 	for _, w := range []*Writer{none, nil} {
 		must(t, w.Script("../x", nil))
-		must(t, w.Observation(sampleObservation("a")))
+		must(t, w.Observation(sampleObservation("a"), Fail))
 		must(t, w.Finish(sampleRun(), nil, sampleReport()))
 		must(t, w.Close())
 		if w.Dir() != "" || w.Err() != nil {
@@ -187,18 +187,18 @@ func TestAFailedWriteIsReturnedOnceWithItsPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, sampleRun())
 	must(t, err)
-	must(t, w.Observation(sampleObservation("a.b")))
+	must(t, w.Observation(sampleObservation("a.b"), Fail))
 	whole := w.lines[observationsFile].file
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no /dev/full here")
 	}
 	w.lines[observationsFile].file = full
-	err = w.Observation(sampleObservation("c.d"))
+	err = w.Observation(sampleObservation("c.d"), Fail)
 	if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, observationsFile)) {
 		t.Fatalf("error %v, want one that names the file", err)
 	}
-	if err := w.Observation(sampleObservation("e.f")); err != nil {
+	if err := w.Observation(sampleObservation("e.f"), Fail); err != nil {
 		t.Errorf("the error came a second time: %v", err)
 	}
 	if w.Err() == nil {
@@ -224,7 +224,7 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 	must(t, w.Finish(sampleRun(), nil, nil))
 	must(t, w.Close())
 	for name, err := range map[string]error{
-		"observation": w.Observation(sampleObservation("a")), "script": w.Script("a", nil), "finish": w.Finish(sampleRun(), nil, nil),
+		"observation": w.Observation(sampleObservation("a"), Fail), "script": w.Script("a", nil), "finish": w.Finish(sampleRun(), nil, nil),
 	} {
 		if err == nil {
 			t.Errorf("%s after the end was accepted", name)
@@ -243,7 +243,7 @@ func TestManyWritersAtOnceGiveWholeLines(t *testing.T) {
 				o := sampleObservation("a.b")
 				o.Iterations[0].Conns[0].Sent = NewBlob([]byte(strings.Repeat("x", 16<<10)), nil, nil)
 				o.Iterations[0].Conns[0].Writes = nil
-				if err := w.Observation(o); err != nil {
+				if err := w.Observation(o, Fail); err != nil {
 					t.Error(err)
 				}
 			}

@@ -162,8 +162,9 @@ func (w *Writer) Script(id string, text []byte) error {
 
 // Observation appends one observation as one line. One that does not fit into
 // the limit of the bundle, or is too large to be read back, is replaced by one
-// that has its identity alone and says so; the others go on.
-func (w *Writer) Observation(o *Observation) error {
+// that has its identity alone and says so; the others go on. worst is the worst
+// verdict on it: what passed is the first to be left out.
+func (w *Writer) Observation(o *Observation, worst Conclusion) error {
 	if w == nil || w.dir == "" {
 		return nil
 	}
@@ -173,7 +174,7 @@ func (w *Writer) Observation(o *Observation) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if why := w.unfit(int64(len(line)), weight(line), o.parts()); why != "" {
+	if why := w.unfit(int64(len(line)), weight(line), o.parts(), share(worst)); why != "" {
 		n := int64(len(line))
 		if line, err = encode(o.without(n, why), ""); err != nil {
 			return fmt.Errorf("observation of %s: %w", o.Scenario, err)
@@ -187,8 +188,8 @@ func (w *Writer) Observation(o *Observation) error {
 }
 
 // unfit says why an observation of n bytes, and so many JSON objects and parts, is
-// not kept, "" when it is.
-func (w *Writer) unfit(n int64, objects, parts int) string {
+// not kept within so many quarters of the limit, "" when it is.
+func (w *Writer) unfit(n int64, objects, parts int, quarters int64) string {
 	switch {
 	case n > maxLine:
 		return fmt.Sprintf("an observation of %s is longer than can be read back (%s)", Megabytes(n), Megabytes(maxLine))
@@ -196,7 +197,7 @@ func (w *Writer) unfit(n int64, objects, parts int) string {
 		return fmt.Sprintf("a bundle holds at most %d JSON objects", maxObjects)
 	case w.parts+parts > maxParts:
 		return fmt.Sprintf("a bundle holds at most %d iterations, connections and exchanges", maxParts)
-	case w.used+n > w.limit/4*evidenceShare:
+	case w.used+n > w.limit/4*quarters:
 		return fmt.Sprintf("the bundle was to stay within %s", Megabytes(w.limit))
 	}
 	return ""
