@@ -60,6 +60,9 @@ func (c *canvas) fault(f bundle.FaultResult) {
 func (c *canvas) variant(v bundle.VariantResult) {
 	if v.Clean {
 		c.block(painted{pad("clean", selftestColumns), green}, line(v.ID), plain)
+		for _, by := range v.Once {
+			c.block(painted{strings.Repeat(" ", selftestColumns) + "blamed once, not again by itself  ", yellow}, line(by), dim)
+		}
 		return
 	}
 	c.block(painted{pad("BLAMED", selftestColumns), red}, line(v.ID)+", which is legal", plain)

@@ -42,6 +42,8 @@ type VariantResult struct {
 	ID string `json:"id"`
 	// Clean is set when no rule was broken on it.
 	Clean bool `json:"clean"`
-	// Failing are the scenarios, or rules, that blamed it.
+	// Failing are the scenarios, or rules, that blamed it, twice.
 	Failing []string `json:"failing"`
+	// Once are those that blamed it beside other gateways, and not by themselves.
+	Once []string `json:"once,omitempty"`
 }

@@ -57,6 +57,7 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 		Faults:   make([]bundle.FaultResult, len(faults)),
 		Variants: make([]bundle.VariantResult, len(variants)),
 	}
+	blames := make([]map[key]string, len(variants))
 	err = t.each(ctx, len(faults)+len(variants), func(ctx context.Context, n int) (err error) {
 		if n < len(faults) {
 			t.step("fault " + faults[n].ID)
@@ -65,11 +66,17 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 		}
 		n -= len(faults)
 		t.step("variant " + variants[n].ID)
-		r.Variants[n], err = t.variant(ctx, variants[n], n)
+		r.Variants[n].ID = variants[n].ID
+		blames[n], err = t.variant(ctx, variants[n], n)
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	for n := range variants {
+		if err := t.again(ctx, &r.Variants[n], blames[n]); err != nil {
+			return nil, err
+		}
 	}
 	t.step("")
 	t.conclude(r)

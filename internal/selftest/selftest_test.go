@@ -39,6 +39,39 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	}
 }
 
+// What blamed a variant beside other gateways, and does not by itself, is told and is no
+// blame; what blames it twice is.
+func TestAVariantIsBlamedByWhatBlamesItTwice(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		clean      bool
+	}{
+		{"right by itself", "0", true},
+		{"too strict", "3", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tester, err := newTester(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := scenarios.Parse("x.yaml", []byte("id: process.exit.x\ntitle: X\nrules: [process.end.exit-code]\nneeds: [process.start]\n"+
+				"steps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {p: {end: {code: "+c.code+"}}}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := scenarios.Instance{Scenario: script, Axes: bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}}
+			tester.all, tester.baseline = []scenarios.Instance{i}, &baseline{verdicts: map[key]bundle.Verdict{}}
+			v := bundle.VariantResult{ID: "no-date"}
+			if err := tester.again(t.Context(), &v, map[key]string{{script.ID, i.Axes, "process.end.exit-code"}: "late"}); err != nil {
+				t.Fatal(err)
+			}
+			if v.Clean != c.clean || len(v.Failing) > 0 == c.clean || slices.Equal(v.Once, []string{"late"}) != c.clean {
+				t.Errorf("got %+v", v)
+			}
+		})
+	}
+}
+
 // The rules that faults name are known as strings only; here they meet the catalogue.
 func TestFaultsNameRulesThatExist(t *testing.T) {
 	tester, err := newTester(Options{})
