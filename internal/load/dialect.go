@@ -245,8 +245,8 @@ func (d *Dialect) event(p []byte) (event, []envd.Problem) {
 	}
 }
 
-// listed reads an answer to List: all pids, and those of this run.
-func (d *Dialect) listed(message []byte) (all int, ours []uint32, err error) {
+// listed reads an answer to List: the pids of this run.
+func (d *Dialect) listed(message []byte) (ours []uint32, err error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.listedCommands(message)
 	}
@@ -257,17 +257,17 @@ func (d *Dialect) listed(message []byte) (all int, ours []uint32, err error) {
 		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(message, &m)
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("the answer to List: %w", err)
+		return nil, fmt.Errorf("the answer to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {
 		if p.GetConfig().GetEnvs()[markVariable] == d.mark() {
 			ours = append(ours, p.GetPid())
 		}
 	}
-	return len(m.GetProcesses()), ours, nil
+	return ours, nil
 }
 
-func (d *Dialect) listedCommands(message []byte) (all int, ours []uint32, err error) {
+func (d *Dialect) listedCommands(message []byte) (ours []uint32, err error) {
 	var m struct {
 		Commands []struct {
 			PID   uint32 `json:"pid"`
@@ -276,16 +276,15 @@ func (d *Dialect) listedCommands(message []byte) (all int, ours []uint32, err er
 		} `json:"commands"`
 	}
 	if err := json.Unmarshal(message, &m); err != nil {
-		return 0, nil, fmt.Errorf("the list of commands: %w", err)
+		return nil, fmt.Errorf("the list of commands: %w", err)
 	}
 	for _, c := range m.Commands {
 		if c.State == "ending" || c.State == "ended" {
 			continue
 		}
-		all++
 		if c.Cmd == d.marked() {
 			ours = append(ours, c.PID)
 		}
 	}
-	return all, ours, nil
+	return ours, nil
 }

@@ -232,7 +232,7 @@ type leftOpen struct {
 
 // watchEvery is how often deadlines are looked at. One goroutine looks at all
 // streams, so that none of them needs a timer.
-const watchEvery = 100 * time.Millisecond
+const watchEvery = WatchEvery
 
 func (r *portableRun) watch() {
 	tick := time.NewTicker(watchEvery)
@@ -289,7 +289,7 @@ func (r *portableRun) sweep(most time.Duration) {
 		if err != nil {
 			continue
 		}
-		_, ours, _ := d.listed(message)
+		ours, _ := d.listed(message)
 		r.killAll(ctx, d, ours, killed)
 	}
 	for i := range r.left {
