@@ -1,0 +1,310 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+// connState is what a connection of HTTP/1.1 does.
+type connState uint8
+
+const (
+	connFree connState = iota
+	connDialing
+	connBusy
+	connIdle
+)
+
+// framing is where in an answer a connection is.
+type framing uint8
+
+const (
+	atHead framing = iota // before the first byte of a head
+	atSlow                // the strict decoder reads
+	atSize                // in the digits of a chunk's size
+	atSizeLF
+	atData
+	atDataCR
+	atDataLF
+	atEndCR // after the last chunk: the CR of the empty trailer section
+	atEndLF
+)
+
+// conn is one connection of HTTP/1.1.
+type conn struct {
+	fd       int32
+	stream   int32 // whose answer is read, or whose dial it is; none when idle
+	remain   int64 // bytes of the present chunk that are missing; its size while that is read
+	deadline int64 // of the dial
+	gen      uint32
+	off      int32 // bytes of the request that are written
+	digits   uint8
+	state    connState
+	framing  framing
+	any      bool // a byte of the present answer came
+	unsent   bool // a part of the request could not be written
+	proven   bool // it was seen to stay open after an answer
+}
+
+// key is what epoll tells of the connection.
+func (c *conn) key(ci int32) uint64 { return uint64(uint32(ci)) | uint64(c.gen)<<32 } //nolint:gosec // an index
+
+// openH1 sends the request of a stream on an idle connection, or on a new one.
+func (l *loop) openH1(i int32, s *stream) {
+	idle := l.idleFor(s)
+	ci := l.popIdle(idle)
+	switch {
+	case ci != none:
+		now := l.opening(s)
+		s.set(flagAlive)
+		c := l.conns.at(ci)
+		c.state, c.stream = connBusy, i
+		l.request(ci, c, s, now)
+	case l.dialing < load.DialsAtOnce:
+		l.opening(s)
+		l.dial(i, s)
+	default:
+		l.waiting.push(waiter{i, s.number})
+	}
+}
+
+// dial begins to open a connection for a stream.
+func (l *loop) dial(i int32, s *stream) {
+	fd, err := l.dialer.connect()
+	if err != nil {
+		l.fail(i, s, l.noConnection(err))
+		return
+	}
+	ci := l.conns.take()
+	c := l.conns.at(ci)
+	*c = conn{fd: fd, gen: c.gen, state: connDialing, stream: i, deadline: l.clock.now() + int64(l.plan.Limits.Connect)}
+	s.conn = ci
+	l.dialing++
+	if err := l.poll.add(fd, c.key(ci)); err != nil {
+		l.lose(ci, c, l.noConnection(err))
+	}
+}
+
+// dialled is called when a dial has ended.
+func (l *loop) dialled(ci int32, c *conn) {
+	if err := dialError(c.fd); err != nil {
+		l.lose(ci, c, l.noConnection(err))
+		return
+	}
+	l.dialing--
+	c.state = connBusy
+	l.request(ci, c, l.streams.at(c.stream), l.clock.now())
+}
+
+// request writes the request of a connection's stream.
+func (l *loop) request(ci int32, c *conn, s *stream, now int64) {
+	c.any, c.framing, c.off, c.unsent = false, atHead, 0, false
+	s.conn = ci
+	s.sent, s.since, s.phase = now, now, phaseSent
+	l.write(ci, c, s)
+}
+
+// write writes what is left of the request.
+func (l *loop) write(ci int32, c *conn, s *stream) {
+	p := l.encoded(c.stream, s).H1[c.off:]
+	n, e := send(c.fd, p)
+	switch {
+	case e == unix.EAGAIN:
+		c.unsent = true
+	case e != 0:
+		l.lose(ci, c, broken(e, "while the request was sent"))
+	case n < len(p):
+		c.off += int32(n) //nolint:gosec // a part of a request
+		c.unsent = true   // the edge comes when there is room again
+	default:
+		c.unsent = false
+	}
+}
+
+// broken sorts the errors of reading and writing a connection.
+func broken(e unix.Errno, where string) *failure {
+	return &failure{outcome: load.Reset, detail: e.Error() + " " + where}
+}
+
+// popIdle takes an idle connection, or none. What was used last is the warmest.
+func (l *loop) popIdle(idle *[]uint64) int32 {
+	for n := len(*idle); n > 0; n = len(*idle) {
+		k := (*idle)[n-1]
+		*idle = (*idle)[:n-1]
+		ci := int32(uint32(k)) //nolint:gosec // an index
+		c := l.conns.at(ci)
+		if c.state != connIdle || c.key(ci) != k {
+			continue
+		}
+		// A gateway that closes connections after an answer tells nobody before. It is
+		// asked once for each connection, and each time where one was ever seen to close.
+		if !c.proven || l.cautious {
+			if _, _, e := l.recv.read(c.fd); e != unix.EAGAIN {
+				l.cautious = true
+				l.closeConn(ci, c)
+				continue
+			}
+			c.proven = true
+		}
+		return ci
+	}
+	return none
+}
+
+// connEvent is called when something happened on a connection.
+func (l *loop) connEvent(ci int32, c *conn, what uint32) {
+	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	gen := c.gen
+	if c.state == connDialing {
+		l.dialled(ci, c)
+	} else if c.unsent && what&unix.EPOLLOUT != 0 {
+		l.write(ci, c, l.streams.at(c.stream))
+	}
+	if c.gen == gen && what&ready != 0 {
+		l.readConn(ci, c, what&(ready&^unix.EPOLLIN) != 0)
+	}
+}
+
+// readsAtOnce bounds how long one connection may keep the others waiting.
+const readsAtOnce = 8
+
+// readConn reads what has come. more says that there is something behind the bytes.
+func (l *loop) readConn(ci int32, c *conn, more bool) {
+	gen := c.gen
+	for range readsAtOnce {
+		n, stamp, e := l.recv.read(c.fd)
+		switch {
+		case e == unix.EAGAIN:
+			return
+		case c.state == connIdle:
+			l.cautious = true
+			l.closeConn(ci, c)
+			return
+		case e != 0:
+			l.arrived(0)
+			l.lose(ci, c, broken(e, "inside the answer"))
+			return
+		case n == 0:
+			l.arrived(0)
+			l.eof(ci, c)
+			return
+		}
+		l.arrived(stamp)
+		l.feed(ci, c, l.recv.buf[:n])
+		l.settleGaps(false)
+		if c.gen != gen || n < len(l.recv.buf) && !more {
+			return
+		}
+	}
+	l.again = append(l.again, c.key(ci))
+}
+
+// feed takes bytes of an answer.
+func (l *loop) feed(ci int32, c *conn, p []byte) {
+	i := c.stream
+	s := l.streams.at(i)
+	if !c.any {
+		c.any = true
+		s.set(flagAlive)
+	}
+	gen := c.gen
+	for len(p) > 0 && c.state == connBusy && c.stream == i && c.gen == gen {
+		switch c.framing {
+		case atHead:
+			p = l.feedHead(ci, c, s, p)
+		case atSlow:
+			p = l.feedSlow(ci, c, p)
+		case atData:
+			n := min(c.remain, int64(len(p)))
+			c.remain -= n
+			if c.remain == 0 {
+				c.framing = atDataCR
+			}
+			l.body(i, s, p[:n])
+			p = p[n:]
+		default:
+			p = l.feedChunk(ci, c, s, p)
+		}
+	}
+}
+
+// feedHead reads a head that is, but for its date, the one that the last good answer
+// had, in place; any other goes to the strict decoder.
+func (l *loop) feedHead(ci int32, c *conn, s *stream, p []byte) []byte {
+	if !s.has(flagCall) {
+		if n := l.class(s).known.match(p); n > 0 {
+			l.goodHead(s)
+			c.framing, c.remain, c.digits = atSize, 0, 0
+			return p[n:]
+		}
+	}
+	l.slow(ci, c, "")
+	return p
+}
+
+// answered is called when an answer is complete; rest is what follows it.
+func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
+	i := c.stream
+	if len(rest) > 0 {
+		l.breach(i, s, "http.extra: bytes that no request asked for")
+		l.closeConn(ci, c)
+	} else {
+		l.park(ci, c)
+	}
+	l.end(i, s, nil)
+}
+
+// park keeps a connection for the next request.
+func (l *loop) park(ci int32, c *conn) {
+	idle := l.idleFor(l.streams.at(c.stream))
+	c.state, c.stream = connIdle, none
+	*idle = append(*idle, c.key(ci))
+}
+
+// idleFor is where the connections wait that a stream, or a call, may use. Calls have
+// their own: a gateway that closes connections after a stream must not hit a kill.
+func (l *loop) idleFor(s *stream) *[]uint64 {
+	if s.has(flagCall) {
+		return &l.idleCalls
+	}
+	return &l.idle
+}
+
+// eof is called when the other side has closed the connection.
+func (l *loop) eof(ci int32, c *conn) {
+	switch {
+	case c.state != connBusy:
+		l.lose(ci, c, l.noConnection(unix.ECONNRESET))
+	case c.framing == atSlow && l.eofSlow(ci, c):
+	case !c.any:
+		l.lose(ci, c, &failure{outcome: load.Reset, detail: "the connection was closed without an answer"})
+	default:
+		l.lose(ci, c, &failure{outcome: load.Reset, detail: "the connection was closed inside the answer"})
+	}
+}
+
+// lose gives a connection up and tells its stream.
+func (l *loop) lose(ci int32, c *conn, f *failure) {
+	i := c.stream
+	l.closeConn(ci, c)
+	if i != none {
+		l.fail(i, l.streams.at(i), f)
+	}
+}
+
+// closeConn closes a connection. What epoll still says of it is of an older generation.
+func (l *loop) closeConn(ci int32, c *conn) {
+	if c.state == connDialing {
+		l.dialing--
+	}
+	if c.framing == atSlow {
+		l.dropSlow(ci)
+	}
+	closeSocket(c.fd)
+	c.state, c.stream, c.framing = connFree, none, atHead
+	c.gen++
+	l.conns.put(ci)
+}

@@ -1,0 +1,193 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"assay/internal/load"
+	"assay/internal/wire"
+)
+
+// slow is the strict decoder at work on an answer of HTTP/1.1: on its head, and on all
+// of it when its framing is not plain chunks.
+type slow struct {
+	dec     wire.ResponseDecoder
+	text    []byte // the head so far
+	primed  bool   // what is fed is ours, and nobody is told
+	headed  bool
+	chunked bool // and nothing in the head was wrong
+	done    bool
+	reuse   bool
+	plain   bool // the head may be known from now on
+	broken  *failure
+	trailer []wire.Field
+}
+
+// slow has the strict decoder read the answer from here on. prefix is what it has to be
+// told of what came: of a chunked body, the part of the present line.
+func (l *loop) slow(ci int32, c *conn, prefix string) {
+	w := &slow{}
+	if n := len(l.spareSlow); n > 0 {
+		w, l.spareSlow = l.spareSlow[n-1], l.spareSlow[:n-1]
+	}
+	i := c.stream
+	s := l.streams.at(i)
+	*w = slow{text: w.text[:0], dec: wire.ResponseDecoder{
+		Method: func() string {
+			if w.done {
+				return ""
+			}
+			return "POST"
+		},
+		OnHead: func(h wire.Head) { l.slowHead(i, s, w, &h) },
+		OnBody: func(p []byte) {
+			if !w.primed {
+				l.body(i, s, p)
+			}
+		},
+		OnEnd:       func(trailers []wire.Field) { w.done, w.trailer = true, trailers },
+		OnViolation: func(v wire.Violation) { l.slowViolation(i, s, w, v) },
+	}}
+	c.framing = atSlow
+	l.slows[ci] = w
+	if prefix != "" {
+		w.primed = true
+		w.dec.Feed([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + prefix))
+		w.primed, w.headed, w.chunked, w.reuse = false, true, false, true
+	}
+}
+
+// prefix is what brings a decoder to where the fast one is in a chunked body.
+func (c *conn) prefix() string {
+	size := ""
+	if c.digits > 0 {
+		size = strconv.FormatInt(c.remain, 16)
+	}
+	const one = "1\r\nx" // a chunk whose data is complete
+	switch c.framing {
+	case atSizeLF:
+		return size + "\r"
+	case atDataCR:
+		return one
+	case atDataLF:
+		return one + "\r"
+	case atEndCR:
+		return "0\r\n"
+	case atEndLF:
+		return "0\r\n\r"
+	default: // atSize: at least something, to get behind the head
+		return one + "\r\n" + size
+	}
+}
+
+// dropSlow gives the decoder of a connection back.
+func (l *loop) dropSlow(ci int32) {
+	w := l.slows[ci]
+	delete(l.slows, ci)
+	if w != nil && len(l.spareSlow) < maxSpare && cap(w.text) <= keptCut {
+		*w = slow{text: w.text[:0]}
+		l.spareSlow = append(l.spareSlow, w)
+	}
+}
+
+func (l *loop) slowHead(i int32, s *stream, w *slow, h *wire.Head) {
+	if h.Status < 200 || w.primed {
+		return
+	}
+	w.headed = true
+	w.reuse = h.Framing != wire.FramingClose && h.Proto == "HTTP/1.1"
+	for _, f := range h.Fields {
+		if strings.EqualFold(f.Name, "connection") && strings.EqualFold(f.Value, "close") {
+			w.reuse = false
+		}
+	}
+	w.chunked = h.Framing == wire.FramingChunked && w.reuse && w.broken == nil && !s.has(flagCall)
+	w.plain = w.chunked && l.class(s).plainHead(h.Status, h.Fields)
+	l.head(i, s, h.Status, h.Fields)
+}
+
+func (l *loop) slowViolation(i int32, s *stream, w *slow, v wire.Violation) {
+	switch v.Kind {
+	case wire.HTTPTruncated:
+		// Said better by how the connection ended.
+	case wire.HTTPStatusLine:
+		if w.broken == nil {
+			w.broken = &failure{outcome: load.ServerError, refused: true, detail: "the answer is no HTTP/1.1: " + v.Detail}
+		}
+	default:
+		text := string(v.Kind) + ": " + v.Detail
+		if w.broken == nil {
+			w.broken = &failure{outcome: load.Corrupt, detail: text}
+		}
+		if !s.has(flagCall) {
+			l.breach(i, s, text)
+		}
+	}
+}
+
+// feedSlow feeds the strict decoder. Behind the head of a chunked answer the fast one
+// goes on.
+func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
+	w := l.slows[ci]
+	for len(p) > 0 && !w.headed && !w.done && !w.dec.Lost() {
+		n := bytes.IndexByte(p, '\n') + 1
+		if n == 0 {
+			n = len(p)
+		}
+		if len(w.text) < keptCut {
+			w.text = append(w.text, p[:n]...)
+		}
+		w.dec.Feed(p[:n])
+		p = p[n:]
+	}
+	if w.headed && w.chunked && !w.done {
+		if w.plain && bytes.HasPrefix(w.text, []byte("HTTP/1.1 200")) {
+			l.class(l.streams.at(c.stream)).known.learn(w.text)
+		}
+		l.dropSlow(ci)
+		c.framing, c.remain, c.digits = atSize, 0, 0
+		return p
+	}
+	w.dec.Feed(p)
+	switch {
+	case w.done:
+		l.answeredSlow(ci, c, w)
+	case w.dec.Lost():
+		f := w.broken
+		if f == nil {
+			f = &failure{outcome: load.Corrupt, detail: "the framing of the answer is broken"}
+		}
+		l.lose(ci, c, f)
+	}
+	return nil
+}
+
+// answeredSlow is called when the strict decoder has seen the end of the answer.
+func (l *loop) answeredSlow(ci int32, c *conn, w *slow) {
+	i := c.stream
+	trailers, reuse := w.trailer, w.reuse && w.dec.Idle()
+	if reuse {
+		l.dropSlow(ci)
+		c.framing = atHead
+		l.park(ci, c)
+	} else {
+		l.closeConn(ci, c)
+	}
+	l.end(i, l.streams.at(i), trailers)
+}
+
+// eofSlow tells the decoder that the connection has ended; true says that with it the
+// answer has, well or not.
+func (l *loop) eofSlow(ci int32, c *conn) bool {
+	w := l.slows[ci]
+	w.dec.Close()
+	if !w.done {
+		return false
+	}
+	w.reuse = false
+	l.answeredSlow(ci, c, w)
+	return true
+}

@@ -1,0 +1,154 @@
+//go:build linux && (amd64 || arm64)
+
+package fast_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/internal/load"
+	"assay/internal/load/fast"
+)
+
+// hostiles is how many streams meet hostile peers: few here, 100,000 where the
+// environment asks for it (ASSAY_HOSTILE_STREAMS=100000).
+func hostiles(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("ASSAY_HOSTILE_STREAMS")
+	if text == "" {
+		return 1500
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("ASSAY_HOSTILE_STREAMS=%q: want a number", text)
+	}
+	return n
+}
+
+// A hostile peer does one of these to every connection, in turns.
+func hostile(draw uint64, c net.Conn) {
+	tcp := c.(*net.TCPConn)
+	good := goodAnswer()
+	request := make([]byte, 4096)
+	if draw%12 != 0 {
+		if _, err := c.Read(request); err != nil {
+			return
+		}
+	}
+	quiet := func() { _, _ = io.Copy(io.Discard, c) } // until the driver goes away
+	r := rand.New(rand.NewPCG(draw, 7))
+	switch draw % 12 {
+	case 0: // accepts and reads nothing
+		_ = tcp.SetReadBuffer(1024)
+		quiet()
+	case 1: // never answers
+		quiet()
+	case 2: // resets
+		_ = tcp.SetLinger(0)
+	case 3: // resets inside the answer
+		_, _ = io.WriteString(c, good[:r.IntN(len(good))])
+		_ = tcp.SetLinger(0)
+	case 4: // closes after n bytes
+		_, _ = io.WriteString(c, good[:r.IntN(len(good))])
+	case 5: // garbage
+		p := make([]byte, 1+r.IntN(3000))
+		for i := range p {
+			p[i] = byte(r.Uint32())
+		}
+		_, _ = c.Write(p)
+	case 6: // endless headers
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+		for range 2000 {
+			if _, err := io.WriteString(c, "x-filler: 0123456789012345678901234567890123456789\r\n"); err != nil {
+				return
+			}
+		}
+		quiet()
+	case 7: // stalls inside the answer
+		_, _ = io.WriteString(c, good[:r.IntN(len(good)-5)])
+		quiet()
+	case 8: // an envelope that never ends
+		_, _ = io.WriteString(c, streamHead+chunk(startEvent(7))+chunk("\x00\x03\x00\x00\x00{"))
+		for range 20 {
+			if _, err := io.WriteString(c, chunk(string(make([]byte, 16<<10)))); err != nil {
+				return
+			}
+		}
+	case 9: // one byte at a time
+		for i := range good {
+			if _, err := io.WriteString(c, good[i:i+1]); err != nil {
+				return
+			}
+		}
+	default: // well-behaved, and used again once
+		for range 2 {
+			if _, err := io.WriteString(c, good); err != nil {
+				return
+			}
+			if _, err := c.Read(request); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Whatever peers do, every stream has an outcome, the loop goes on, and nothing is left.
+func TestHostilePeersAreOutcomes(t *testing.T) {
+	n := hostiles(t)
+	var turn atomic.Uint64
+	addr := listen(t, func(c net.Conn) { hostile(turn.Add(1), c) })
+	files := openFiles(t)
+	before := heap()
+	begun := time.Now()
+	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
+		// The open model: a failed stream is not paused for.
+		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
+		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+	}))
+	if len(q.results) != n {
+		t.Fatalf("%d results, want %d", len(q.results), n)
+	}
+	counts := map[load.Outcome]int{}
+	for _, r := range q.results {
+		counts[r.Outcome]++
+	}
+	for _, o := range []load.Outcome{load.OK, load.Reset, load.Corrupt, load.Stall, load.AcceptStall, load.ServerError} {
+		if counts[o] == 0 {
+			t.Errorf("no stream ended as %v: %v", o, counts)
+		}
+	}
+	if limit := time.Duration(n)*time.Second/2000 + 10*time.Second; time.Since(begun) > limit {
+		t.Errorf("it took %v", time.Since(begun))
+	}
+	if left := openFiles(t) - files; left > 2100 { // the peers' ends go away by and by
+		t.Errorf("%d descriptors are left", left)
+	}
+	q.results, q.values = nil, nil
+	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+		t.Errorf("the heap has grown by %d KB", grown>>10)
+	}
+	t.Log(counts)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}

@@ -1,0 +1,86 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+// idTable finds streams by their HTTP/2 id: open addressing, 8 bytes an entry, at most three
+// quarters full. The zero value is empty. (A Go map takes three times the memory.)
+type idTable struct {
+	slots []idSlot // a power of two
+	n     int
+}
+
+// idSlot is an entry; id 0, which is the connection's own, is none.
+type idSlot struct {
+	id     uint32
+	stream int32
+}
+
+func (t *idTable) len() int { return t.n }
+
+// home is where an id is looked for first. Ids are odd and come in order.
+func (t *idTable) home(id uint32) int { return int(id>>1) & (len(t.slots) - 1) }
+
+func (t *idTable) find(id uint32) int32 {
+	if t.n == 0 || id == 0 {
+		return none
+	}
+	for at := t.home(id); ; at = (at + 1) & (len(t.slots) - 1) {
+		switch t.slots[at].id {
+		case id:
+			return t.slots[at].stream
+		case 0:
+			return none
+		}
+	}
+}
+
+func (t *idTable) add(id uint32, stream int32) {
+	if (t.n+1)*4 > len(t.slots)*3 {
+		old := t.slots
+		t.slots = make([]idSlot, max(16, 2*len(old)))
+		t.n = 0
+		for _, s := range old {
+			if s.id != 0 {
+				t.add(s.id, s.stream)
+			}
+		}
+	}
+	at := t.home(id)
+	for t.slots[at].id != 0 {
+		at = (at + 1) & (len(t.slots) - 1)
+	}
+	t.slots[at] = idSlot{id, stream}
+	t.n++
+}
+
+// remove takes an id away, and moves up what its place had displaced.
+func (t *idTable) remove(id uint32) {
+	if t.n == 0 {
+		return
+	}
+	mask := len(t.slots) - 1
+	at := t.home(id)
+	for t.slots[at].id != id {
+		if t.slots[at].id == 0 {
+			return
+		}
+		at = (at + 1) & mask
+	}
+	for next := (at + 1) & mask; t.slots[next].id != 0; next = (next + 1) & mask {
+		if home := t.home(t.slots[next].id); (next-home)&mask >= (next-at)&mask {
+			t.slots[at] = t.slots[next]
+			at = next
+		}
+	}
+	t.slots[at] = idSlot{}
+	t.n--
+}
+
+// each calls f for every entry; f must not change the table.
+func (t *idTable) each(f func(id uint32, stream int32)) {
+	for _, s := range t.slots {
+		if s.id != 0 {
+			f(s.id, s.stream)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+const (
+	// muxWindow is how much of a stream the other side may send unacknowledged, and
+	// muxConnWindow how much of all streams together: so much that a loop that is late
+	// never makes the gateway wait.
+	muxWindow     = 1 << 20
+	muxConnWindow = 1 << 30
+	// muxLastID ends the use of a connection before stream ids run out.
+	muxLastID = 1 << 30
+	// muxWriteTimeout bounds the time in which the other side reads nothing.
+	muxWriteTimeout = 10 * time.Second
+	// muxMaxFrame is the largest frame that every peer takes (RFC 9113, section 4.2).
+	muxMaxFrame = 16 << 10
+	// maxHeaderList is the longest list of fields that is taken.
+	maxHeaderList = 64 << 10
+	frameHeader   = 9
+)
+
+// muxState is what an HTTP/2 connection does.
+type muxState uint8
+
+const (
+	muxDialing muxState = iota
+	muxShaking          // the preface is sent, the other side's SETTINGS have not come
+	muxOpen
+	muxDead
+)
+
+// mux is one HTTP/2 connection. Frames of DATA, and header blocks that were seen
+// before, are read in place; every other frame goes through the Framer of x/net.
+type mux struct {
+	in       *muxes
+	pool     *muxPool
+	fd       int32
+	gen      uint32
+	index    uint32
+	state    muxState
+	dirty    bool  // it is in muxes.dirty
+	most     int64 // streams that the other side allows
+	deadline int64 // of dial and handshake
+	stuck    int64 // since when nothing could be written; 0 when it can
+
+	ids     idTable
+	nextID  uint32
+	window  int64 // what the other side lets us send
+	initial int64 // of a new stream
+	pending []pending
+	unacked int // DATA of all streams that was not acknowledged
+	out     []byte
+	cut     []byte // a frame that a read has cut
+	block   []byte // a header block that its frame has not ended
+
+	framer *http2.Framer
+	source source
+	heads  headMemo
+}
+
+// pending is the rest of a request that no window lets through.
+type pending struct {
+	stream int32
+	id     uint32
+	window int64 // of the stream
+	body   []byte
+}
+
+// source is what a Framer reads: whole frames in memory.
+type source struct{ p []byte }
+
+// Read gives out what is there, and io.ErrUnexpectedEOF where a frame asks for more.
+func (s *source) Read(p []byte) (int, error) {
+	if len(s.p) == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(p, s.p)
+	s.p = s.p[n:]
+	return n, nil
+}
+
+func newMux(in *muxes, p *muxPool, fd int32, gen uint32) *mux {
+	c := &mux{in: in, pool: p, fd: fd, gen: gen, most: 1 << 31, nextID: 1, window: 65535, initial: 65535}
+	c.framer = http2.NewFramer(io.Discard, &c.source)
+	c.framer.SetReuseFrames()
+	c.framer.SetMaxReadFrameSize(muxMaxFrame)
+	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	c.framer.MaxHeaderListSize = maxHeaderList
+	return c
+}
+
+// touch has the connection's output written at the end of the turn.
+func (c *mux) touch() {
+	if !c.dirty && c.state != muxDead {
+		c.dirty = true
+		c.in.dirty = append(c.in.dirty, c)
+	}
+}
+
+// dialled is called when the dial has ended; true says that there is a connection.
+func (c *mux) dialled() bool {
+	l := c.in.l
+	if err := dialError(c.fd); err != nil {
+		l.at = l.clock.now()
+		c.die(l.noConnection(err))
+		return false
+	}
+	c.state = muxShaking
+	c.deadline = l.clock.now() + int64(l.plan.Limits.FirstEvent)
+	c.out = append(c.out, http2.ClientPreface...)
+	c.out = appendSettings(c.out)
+	c.out = appendWindowUpdate(c.out, 0, muxConnWindow-65535)
+	c.touch()
+	return true
+}
+
+// shaken is called when the other side's SETTINGS have come.
+func (c *mux) shaken() {
+	c.state = muxOpen
+	c.pool.dialing--
+	c.pool.conns = append(c.pool.conns, c)
+	c.pool.room = int(min(c.most, 1<<31))
+}
+
+// overdue says why the connection is to be given up at this time, nil when it is not.
+func (c *mux) overdue(now int64) *failure {
+	lim := &c.in.l.plan.Limits
+	switch {
+	case c.state == muxDialing && now > c.deadline:
+		return c.in.l.dialTimeout()
+	case c.state == muxShaking && now > c.deadline:
+		return &failure{outcome: load.AcceptStall, detail: fmt.Sprintf("the connection was accepted, and no SETTINGS came within %v", lim.FirstEvent)}
+	case c.stuck != 0 && time.Duration(now-c.stuck) > muxWriteTimeout:
+		return &failure{outcome: load.Reset, detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
+	}
+	return nil
+}
+
+// begin sends a request.
+func (c *mux) begin(i int32, s *stream) {
+	l := c.in.l
+	req := l.encoded(i, s)
+	s.mux, s.id, s.unacked = int32(c.index), c.nextID, 0 //nolint:gosec // a handful of connections
+	c.nextID += 2
+	c.ids.add(s.id, i)
+	c.out = appendHeaders(c.out, s.id, req.Block, len(req.Body) == 0)
+	c.send(pending{stream: i, id: s.id, window: c.initial, body: req.Body})
+	s.set(flagAlive) // the handshake was
+	now := l.clock.now()
+	s.sent, s.since, s.phase = now, now, phaseSent
+	if c.nextID > muxLastID {
+		c.most = 0
+	}
+	c.touch()
+}
+
+// send sends as much of a request's body as the other side lets us.
+func (c *mux) send(p pending) {
+	for len(p.body) > 0 {
+		n := min(int64(len(p.body)), p.window, c.window, muxMaxFrame)
+		if n <= 0 {
+			c.pending = append(c.pending, p)
+			return
+		}
+		rest := p.body[n:]
+		c.out = appendData(c.out, p.id, p.body[:n], len(rest) == 0)
+		p.body = rest
+		p.window -= n
+		c.window -= n
+	}
+}
+
+// resume sends what had to wait for a window.
+func (c *mux) resume() {
+	if len(c.pending) == 0 {
+		return
+	}
+	waiting := c.pending
+	c.pending = nil
+	for _, p := range waiting {
+		if i := c.ids.find(p.id); i == p.stream {
+			c.send(p)
+		}
+	}
+	c.touch()
+}
+
+// flush writes what has gathered.
+func (c *mux) flush() {
+	if c.state == muxDead || len(c.out) == 0 || c.stuck != 0 {
+		return
+	}
+	n, e := send(c.fd, c.out)
+	if e != 0 && e != unix.EAGAIN {
+		c.in.l.at = c.in.l.clock.now()
+		c.die(broken(e, "while requests were sent"))
+		return
+	}
+	if e != 0 {
+		n = 0
+	}
+	rest := copy(c.out, c.out[n:])
+	if c.out = c.out[:rest]; rest > 0 { // the edge comes when there is room again
+		c.stuck = c.in.l.clock.now()
+	} else if cap(c.out) > keptOut {
+		c.out = nil
+	}
+}
+
+// keptOut bounds the output buffer of an idle connection.
+const keptOut = 256 << 10
+
+// read reads what has come. more says that there is something behind the bytes.
+func (c *mux) read(more bool) {
+	l := c.in.l
+	for range readsAtOnce {
+		n, stamp, e := l.recv.read(c.fd)
+		if e == unix.EAGAIN {
+			return
+		}
+		l.arrived(stamp)
+		switch {
+		case e != 0:
+			c.die(c.ended(e.Error()))
+			return
+		case n == 0:
+			c.die(c.ended("EOF"))
+			return
+		}
+		c.feed(l.recv.buf[:n])
+		l.settleGaps(len(l.touched) > 1 && l.now-l.at > int64(vagueFrom+l.resting.longest(l.schedule.open)))
+		if c.state == muxDead || n < len(l.recv.buf) && !more {
+			return
+		}
+	}
+	l.again = append(l.again, uint64(c.index|keyMux)|uint64(c.gen)<<32)
+}
+
+// vagueFrom is how late a read of many streams may be for the stamp of its last
+// segment to stand for all of them: the error of a gap is at most that and the nap.
+const vagueFrom = 2 * time.Millisecond
+
+// ended is the failure of a connection that was closed.
+func (c *mux) ended(reason string) *failure {
+	if c.state == muxShaking {
+		return &failure{outcome: load.Reset, detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
+	}
+	return &failure{outcome: load.Reset, detail: "the HTTP/2 connection was closed: " + reason}
+}
+
+// die ends the connection and every stream on it.
+func (c *mux) die(f *failure) {
+	if c.state == muxDead {
+		return
+	}
+	l := c.in.l
+	opened := c.state == muxOpen
+	c.state = muxDead
+	closeSocket(c.fd)
+	c.in.all[c.index] = nil
+	if opened {
+		for n, o := range c.pool.conns {
+			if o == c {
+				c.pool.conns = append(c.pool.conns[:n], c.pool.conns[n+1:]...)
+				break
+			}
+		}
+	} else {
+		c.pool.dialing--
+	}
+	c.ids.each(func(_ uint32, i int32) {
+		l.fail(i, l.streams.at(i), &failure{outcome: f.outcome, detail: f.detail, refused: f.refused})
+	})
+	c.ids = idTable{}
+	if !opened {
+		c.in.undialled(c.pool, f)
+	}
+}
+
+// breach is a failure of the connection's framing.
+func breach(format string, args ...any) *failure {
+	return &failure{outcome: load.Corrupt, detail: fmt.Sprintf(format, args...)}
+}
+
+// framed sorts the errors of the Framer. A breach on one stream leaves the others alone.
+func (c *mux) framed(err error) *failure {
+	var stream http2.StreamError
+	switch {
+	case errors.As(err, &stream):
+		detail := fmt.Sprintf("the frame breaks HTTP/2: %v", stream.Code)
+		if cause := c.framer.ErrorDetail(); cause != nil {
+			detail += ": " + cause.Error()
+		}
+		if i := c.ids.find(stream.StreamID); i != none {
+			c.out = appendReset(c.out, stream.StreamID, uint32(stream.Code))
+			c.touch()
+			c.ids.remove(stream.StreamID)
+			c.in.l.fail(i, c.in.l.streams.at(i), &failure{outcome: load.Corrupt, detail: detail})
+		}
+		return nil
+	case c.state == muxShaking:
+		return &failure{outcome: load.ServerError, refused: true, detail: "no HTTP/2: " + err.Error()}
+	}
+	return breach("the connection breaks HTTP/2: %v", err)
+}

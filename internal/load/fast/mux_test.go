@@ -1,0 +1,299 @@
+//go:build linux && (amd64 || arm64)
+
+package fast_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/load"
+	"assay/internal/load/fast"
+)
+
+// peer is the server's end of an HTTP/2 connection, written by hand.
+type peer struct {
+	*http2.Framer
+
+	c     net.Conn
+	block bytes.Buffer
+	enc   *hpack.Encoder
+}
+
+// h2 serves HTTP/2 by hand: start writes the answer to a Start on a stream. Other calls
+// are answered with success.
+func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) (addr string) {
+	t.Helper()
+	return listen(t, func(c net.Conn) {
+		preface := make([]byte, len(http2.ClientPreface))
+		if _, err := io.ReadFull(c, preface); err != nil {
+			return
+		}
+		p := &peer{Framer: http2.NewFramer(c, c), c: c}
+		p.enc = hpack.NewEncoder(&p.block)
+		dec := hpack.NewDecoder(4096, nil)
+		_ = p.WriteSettings(settings...)
+		paths := map[uint32]string{}
+		for {
+			f, err := p.ReadFrame()
+			if err != nil {
+				return
+			}
+			switch f := f.(type) {
+			case *http2.SettingsFrame:
+				if !f.IsAck() {
+					_ = p.WriteSettingsAck()
+				}
+			case *http2.HeadersFrame:
+				fields, _ := dec.DecodeFull(f.HeaderBlockFragment())
+				for _, h := range fields {
+					if h.Name == ":path" {
+						paths[f.StreamID] = h.Value
+					}
+				}
+			case *http2.DataFrame:
+				if !f.StreamEnded() {
+					continue
+				}
+				if strings.HasSuffix(paths[f.StreamID], "/Start") {
+					start(p, f.StreamID)
+					continue
+				}
+				p.head(f.StreamID, false, ":status", "200", "content-type", "application/json")
+				_ = p.WriteData(f.StreamID, true, []byte("{}"))
+			}
+		}
+	})
+}
+
+// fields encodes a header block.
+func (p *peer) fields(pairs ...string) []byte {
+	p.block.Reset()
+	for i := 0; i < len(pairs); i += 2 {
+		_ = p.enc.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return p.block.Bytes()
+}
+
+// head sends a header block.
+func (p *peer) head(id uint32, last bool, pairs ...string) {
+	_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(pairs...), EndHeaders: true, EndStream: last})
+}
+
+func (p *peer) good(id uint32) {
+	p.head(id, false, ":status", "200", "content-type", "application/connect+json", "date", "today")
+}
+
+// body is the content of a good answer.
+func goodBody() []byte {
+	return []byte(startEvent(7) + stdout("1\n") + stdout("2\n") + stdout("3\n") + endEvent(0) + eos)
+}
+
+// muxAnswers are what a gateway may do on a stream, right and wrong.
+func muxAnswers() map[string]func(p *peer, id uint32) {
+	return map[string]func(p *peer, id uint32){
+		"as it should be": func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) },
+		"the end in a frame of its own": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteData(id, false, goodBody())
+			_ = p.WriteData(id, true, nil)
+		},
+		"a frame for each byte": func(p *peer, id uint32) {
+			p.good(id)
+			for _, b := range goodBody() {
+				_ = p.WriteData(id, false, []byte{b})
+			}
+			_ = p.WriteData(id, true, nil)
+		},
+		"padding": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteDataPadded(id, true, goodBody(), make([]byte, 200))
+		},
+		"padding that is too long": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, id, []byte{9, 1})
+		},
+		"a block in pieces": func(p *peer, id uint32) {
+			block := bytes.Clone(p.fields(":status", "200", "content-type", "application/connect+json"))
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block[:1]})
+			_ = p.WriteContinuation(id, false, block[1:5])
+			_ = p.WriteContinuation(id, true, block[5:])
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"a block that is cut by another frame": func(p *peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(":status", "200")})
+			_ = p.WritePing(false, [8]byte{})
+		},
+		"an endless block": func(p *peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.fields(":status", "200")})
+			for range 50 {
+				if p.WriteContinuation(id, false, bytes.Repeat(hpack.AppendHuffmanString(nil, "aaaaaaaa"), 1000)) != nil {
+					return
+				}
+			}
+		},
+		"a block that is none": func(p *peer, id uint32) {
+			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
+		},
+		"capitals in a name": func(p *peer, id uint32) { p.head(id, false, ":status", "200", "Content-Type", "x") },
+		"an interim answer": func(p *peer, id uint32) {
+			p.head(id, false, ":status", "103", "link", "</x>")
+			p.good(id)
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"no head": func(p *peer, id uint32) { _ = p.WriteData(id, true, goodBody()) },
+		"trailers": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteData(id, false, goodBody())
+			p.head(id, true, "x-checksum", "1")
+		},
+		"trailers that do not end": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteData(id, false, goodBody())
+			p.head(id, false, "x-checksum", "1")
+			_ = p.WriteData(id, true, nil)
+		},
+		"503": func(p *peer, id uint32) {
+			p.head(id, false, ":status", "503")
+			_ = p.WriteData(id, true, []byte("busy"))
+		},
+		"404":       func(p *peer, id uint32) { p.head(id, true, ":status", "404") },
+		"a reset":   func(p *peer, id uint32) { p.good(id); _ = p.WriteRSTStream(id, http2.ErrCodeInternal) },
+		"a refusal": func(p *peer, id uint32) { _ = p.WriteRSTStream(id, http2.ErrCodeRefusedStream) },
+		"GOAWAY":    func(p *peer, id uint32) { _ = p.WriteGoAway(0, http2.ErrCodeNo, nil) },
+		"a GOAWAY that lets it end": func(p *peer, id uint32) {
+			_ = p.WriteGoAway(id, http2.ErrCodeNo, nil)
+			p.good(id)
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"a push": func(p *peer, id uint32) {
+			_ = p.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true})
+		},
+		"DATA of nobody":   func(p *peer, id uint32) { _ = p.WriteData(id+2, false, []byte("x")) },
+		"DATA on stream 0": func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameData, 0, 0, []byte("x")) },
+		"a window beyond 2^31": func(p *peer, id uint32) {
+			_ = p.WriteWindowUpdate(0, 1<<31-1)
+			p.good(id)
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"a window of nothing":      func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4)) },
+		"a frame that is too long": func(p *peer, id uint32) { _, _ = p.c.Write([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1}) },
+		"a frame nobody knows": func(p *peer, id uint32) {
+			_ = p.WriteRawFrame(0x42, 0, id, []byte("x"))
+			p.good(id)
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"settings that break": func(p *peer, id uint32) {
+			_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 31})
+		},
+		"pings and settings between": func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WritePing(false, [8]byte{1})
+			_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+			_ = p.WriteData(id, true, goodBody())
+		},
+		"the connection is closed": func(p *peer, id uint32) { p.good(id); _ = p.c.Close() },
+		"half a frame": func(p *peer, id uint32) {
+			p.good(id)
+			_, _ = p.c.Write([]byte{0, 0, 9, 0, 0, 0, 0, 0, 1, 'x'})
+			_ = p.c.Close()
+		},
+		"silence":                func(*peer, uint32) {},
+		"silence after the head": func(p *peer, id uint32) { p.good(id) },
+	}
+}
+
+func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
+	for name, answer := range muxAnswers() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := h2(t, nil, answer)
+			both(t, func() *load.Plan {
+				return testPlan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
+			})
+		})
+	}
+}
+
+// What is no HTTP/2 at all.
+func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
+	for name, text := range map[string]string{
+		"HTTP/1.1": "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "a banner": "220 mail.example ESMTP ready\r\n",
+		"nothing": "", "another frame": "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678", "two bytes": "OK",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := listen(t, func(c net.Conn) {
+				_, _ = io.ReadFull(c, make([]byte, 24))
+				_, _ = io.WriteString(c, text)
+			})
+			both(t, func() *load.Plan {
+				return testPlan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
+			})
+		})
+	}
+}
+
+// The same header block means something else once the table has changed.
+func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
+	n := 0
+	addr := h2(t, nil, func(p *peer, id uint32) {
+		n++
+		if n == 3 { // pushes an entry in front: the references move
+			p.head(id, true, ":status", "503", "x-new", strconv.Itoa(n))
+			return
+		}
+		p.good(id)
+		_ = p.WriteData(id, true, goodBody())
+	})
+	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
+	ok := 0
+	for _, r := range q.results {
+		if r.Outcome == load.OK {
+			ok++
+		}
+	}
+	if ok != 5 {
+		t.Errorf("%d of 6 are ok, want 5: %q", ok, q.messages())
+	}
+}
+
+// MAX_CONCURRENT_STREAMS is kept: the others wait, and those that wait too long are blocked.
+func TestStreamsWaitForRoom(t *testing.T) {
+	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
+	addr := h2(t, most, func(*peer, uint32) { t.Error("a stream was opened") })
+	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
+		p.HTTP, p.Streams, p.Count = load.H2C, 3, 3
+		p.Limits.Connect, p.Limits.FirstEvent = 100*time.Millisecond, 100*time.Millisecond
+	}))
+	for _, r := range q.results {
+		if r.Outcome != load.Blocked {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(q.results) != 3 {
+		t.Errorf("%d results", len(q.results))
+	}
+	one := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}
+	addr = h2(t, one, func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) })
+	q = drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
+	for _, r := range q.results {
+		if r.Outcome != load.OK {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A peer that grants no window gets no body, and nobody waits for ever.
+func TestAWindowOfZeroIsAnOutcome(t *testing.T) {
+	t.Parallel()
+	addr := h2(t, []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, func(*peer, uint32) { t.Error("a body came") })
+	both(t, func() *load.Plan { return testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams = load.H2C, 1 }) })
+}

@@ -1,0 +1,201 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+// muxes are the HTTP/2 connections of a loop: some for streams, and others for calls,
+// which must not wait for room among the streams that they are to kill.
+type muxes struct {
+	l       *loop
+	all     []*mux // by the index that epoll tells; nil where one is closed
+	gen     uint32
+	streams muxPool
+	calls   muxPool
+	dirty   []*mux // with something to write
+}
+
+// muxPool is connections that share a load. A request goes to the connection with the
+// fewest streams; the other side's MAX_CONCURRENT_STREAMS is kept, and what finds no
+// room waits in order.
+type muxPool struct {
+	conns   []*mux
+	dialing int
+	wanted  int // connections to have before they are full
+	room    int // streams that the last connection said it takes
+	waiting queue[waiter]
+}
+
+func newMuxes(l *loop) *muxes {
+	streams := (l.plan.Wanted() + l.run.count - 1) / l.run.count
+	wanted := min(max((streams+load.H2StreamsPerConn-1)/load.H2StreamsPerConn, 1), load.H2Conns)
+	return &muxes{
+		l: l, streams: muxPool{wanted: max(wanted/l.run.count, 1), room: load.H2Guess},
+		calls: muxPool{wanted: 1, room: load.H2Guess},
+	}
+}
+
+// pool is where a stream or a call goes.
+func (m *muxes) pool(s *stream) *muxPool {
+	if s.has(flagCall) {
+		return &m.calls
+	}
+	return &m.streams
+}
+
+// open sends the request of a stream, when there is room.
+func (m *muxes) open(i int32, s *stream) {
+	m.l.opening(s)
+	p := m.pool(s)
+	p.waiting.push(waiter{i, s.number})
+	m.serve(p)
+}
+
+// serve gives waiting requests to connections, as far as there is room.
+func (m *muxes) serve(p *muxPool) {
+	for p.waiting.len() > 0 {
+		if w := p.waiting.items[p.waiting.head]; !m.l.waits(w) {
+			p.waiting.pop()
+			continue
+		}
+		c := p.freest()
+		if c == nil || len(p.conns)+p.dialing < p.wanted {
+			m.grow(p, c == nil)
+		}
+		if c == nil {
+			return
+		}
+		w := p.waiting.pop()
+		c.begin(w.stream, m.l.streams.at(w.stream))
+	}
+}
+
+// freest is the connection with the fewest streams that has room, or nil.
+func (p *muxPool) freest() *mux {
+	var best *mux
+	for _, c := range p.conns {
+		if n := int64(c.ids.len()); n < c.most && (best == nil || n < int64(best.ids.len())) {
+			best = c
+		}
+	}
+	return best
+}
+
+// dialsAtOnce bounds the connections that one pool opens at a time, as in the portable engine.
+const dialsAtOnce = 16
+
+// grow dials as many connections as the waiting requests need.
+func (m *muxes) grow(p *muxPool, full bool) {
+	need := p.wanted - len(p.conns)
+	if full && p.room > 0 { // one that takes no streams at all is not helped by more
+		need = max(need, (p.waiting.len()+p.room-1)/p.room)
+	}
+	need = min(need, load.H2MaxConns-len(p.conns), dialsAtOnce)
+	for p.dialing < need && m.dial(p) {
+	}
+}
+
+// dial begins to open a connection.
+func (m *muxes) dial(p *muxPool) bool {
+	l := m.l
+	fd, err := l.dialer.connect()
+	if err != nil {
+		m.undialled(p, l.noConnection(err))
+		return false
+	}
+	m.gen++
+	c := newMux(m, p, fd, m.gen)
+	c.deadline = l.clock.now() + int64(l.plan.Limits.Connect)
+	p.dialing++
+	for c.index = 0; int(c.index) < len(m.all) && m.all[c.index] != nil; {
+		c.index++
+	}
+	if int(c.index) == len(m.all) {
+		m.all = append(m.all, nil)
+	}
+	m.all[c.index] = c
+	if err := l.poll.add(fd, uint64(c.index|keyMux)|uint64(c.gen)<<32); err != nil {
+		c.die(l.noConnection(err))
+		return false
+	}
+	return true
+}
+
+// undialled is called when a connection came to nothing. Without any other, those
+// who wait fail.
+func (m *muxes) undialled(p *muxPool, f *failure) {
+	if len(p.conns) > 0 || p.dialing > 0 {
+		return
+	}
+	for n := p.waiting.len(); n > 0; n-- {
+		w := p.waiting.pop()
+		if m.l.waits(w) {
+			m.l.at = m.l.clock.now()
+			m.l.fail(w.stream, m.l.streams.at(w.stream), &failure{outcome: f.outcome, detail: f.detail, refused: f.refused})
+		}
+	}
+}
+
+// event is called when something happened on a connection.
+func (m *muxes) event(index, gen, what uint32) {
+	if int(index) >= len(m.all) || m.all[index] == nil || m.all[index].gen != gen {
+		return
+	}
+	c := m.all[index]
+	if c.state == muxDialing && !c.dialled() {
+		return
+	}
+	if what&unix.EPOLLOUT != 0 && len(c.out) > 0 {
+		c.stuck = 0
+		c.touch()
+	}
+	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
+	if what&ready != 0 {
+		c.read(what&(ready&^unix.EPOLLIN) != 0)
+	}
+}
+
+// cancel resets the stream of a request.
+func (m *muxes) cancel(i int32, s *stream, f *failure) {
+	c := m.all[s.mux]
+	c.out = appendReset(c.out, s.id, cancelCode)
+	c.touch()
+	c.ids.remove(s.id)
+	m.l.fail(i, s, f)
+}
+
+// flush writes what has gathered in a turn, and gives free room to who waits.
+func (m *muxes) flush() {
+	m.serve(&m.streams)
+	m.serve(&m.calls)
+	for _, c := range m.dirty { // what dies on the way fails streams, and writes nothing
+		c.dirty = false
+		c.flush()
+	}
+	m.dirty = m.dirty[:0]
+}
+
+// scan gives up connections that take too long to open, and those that take nothing.
+func (m *muxes) scan(now int64) {
+	for _, c := range m.all {
+		if c != nil {
+			if f := c.overdue(now); f != nil {
+				m.l.at = now
+				c.die(f)
+			}
+		}
+	}
+}
+
+func (m *muxes) close() {
+	for n, c := range m.all {
+		if c != nil {
+			closeSocket(c.fd)
+			m.all[n] = nil
+		}
+	}
+}

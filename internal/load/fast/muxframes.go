@@ -1,0 +1,379 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"golang.org/x/net/http2"
+
+	"assay/internal/load"
+	"assay/internal/wire"
+)
+
+const cancelCode = uint32(http2.ErrCodeCancel)
+
+func appendFrameHeader(dst []byte, n int, typ http2.FrameType, flags http2.Flags, id uint32) []byte {
+	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(typ), byte(flags))
+	return binary.BigEndian.AppendUint32(dst, id)
+}
+
+// appendSettings appends ours: no push, and a large window for each stream.
+func appendSettings(dst []byte) []byte {
+	dst = appendFrameHeader(dst, 12, http2.FrameSettings, 0, 0)
+	for _, s := range []http2.Setting{{ID: http2.SettingEnablePush, Val: 0}, {ID: http2.SettingInitialWindowSize, Val: muxWindow}} {
+		dst = binary.BigEndian.AppendUint16(dst, uint16(s.ID))
+		dst = binary.BigEndian.AppendUint32(dst, s.Val)
+	}
+	return dst
+}
+
+func appendWindowUpdate(dst []byte, id, n uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendFrameHeader(dst, 4, http2.FrameWindowUpdate, 0, id), n)
+}
+
+func appendReset(dst []byte, id, code uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendFrameHeader(dst, 4, http2.FrameRSTStream, 0, id), code)
+}
+
+func appendData(dst []byte, id uint32, p []byte, last bool) []byte {
+	var flags http2.Flags
+	if last {
+		flags = http2.FlagDataEndStream
+	}
+	return append(appendFrameHeader(dst, len(p), http2.FrameData, flags, id), p...)
+}
+
+// appendHeaders appends a field block, continued where it is longer than a frame.
+func appendHeaders(dst []byte, id uint32, block []byte, last bool) []byte {
+	typ, flags := http2.FrameHeaders, http2.Flags(0)
+	if last {
+		flags = http2.FlagHeadersEndStream
+	}
+	for {
+		n := min(len(block), muxMaxFrame)
+		if n == len(block) {
+			flags |= http2.FlagHeadersEndHeaders // the same bit in CONTINUATION
+		}
+		dst = append(appendFrameHeader(dst, n, typ, flags, id), block[:n]...)
+		if block = block[n:]; len(block) == 0 {
+			return dst
+		}
+		typ, flags = http2.FrameContinuation, 0
+	}
+}
+
+// feed takes bytes of the connection. Frames that are whole in p are read in place.
+func (c *mux) feed(p []byte) {
+	if len(c.cut) > 0 {
+		c.cut = append(c.cut, p...)
+		n := c.frames(c.cut)
+		if c.state == muxDead {
+			return
+		}
+		c.cut = c.cut[:copy(c.cut, c.cut[n:])]
+		if len(c.cut) == 0 {
+			c.cut = nil // an idle connection holds no buffer
+		}
+		return
+	}
+	if n := c.frames(p); n < len(p) && c.state != muxDead {
+		c.cut = append(c.cut, p[n:]...)
+	}
+}
+
+// frames takes all frames that are whole in p, and returns how long they are.
+func (c *mux) frames(p []byte) (used int) {
+	for c.state != muxDead {
+		b := p[used:]
+		if len(b) < frameHeader {
+			break
+		}
+		n := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
+		if n > muxMaxFrame { // the Framer refuses it by its header
+			if f := c.strict(http2.FrameType(b[3]), http2.Flags(b[4]), b[:frameHeader]); f != nil {
+				c.die(f)
+			} else {
+				c.die(breach("a frame of %d bytes", n))
+			}
+			return used
+		}
+		if len(b) < frameHeader+n {
+			break
+		}
+		used += frameHeader + n
+		if f := c.frame(b[:frameHeader+n]); f != nil {
+			c.die(f)
+		}
+	}
+	return used
+}
+
+// frame takes one frame. It returns why the connection ends.
+func (c *mux) frame(b []byte) *failure {
+	typ, flags := http2.FrameType(b[3]), http2.Flags(b[4])
+	id := binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1)
+	if c.state == muxOpen && len(c.block) == 0 {
+		payload := b[frameHeader:]
+		switch {
+		case typ == http2.FrameData && flags&^http2.FlagDataEndStream == 0 && id != 0:
+			return c.data(id, payload, len(payload), flags&http2.FlagDataEndStream != 0)
+		case typ == http2.FrameHeaders && flags&^http2.FlagHeadersEndStream == http2.FlagHeadersEndHeaders && id != 0:
+			if h := c.heads.find(payload); h != nil {
+				return c.known(id, h, flags&http2.FlagHeadersEndStream != 0)
+			}
+		}
+	}
+	return c.strict(typ, flags, b)
+}
+
+// maxBlock bounds a header block with its continuations. The Framer gives one up that
+// is longer than twice the largest list that it takes.
+const maxBlock = 2*maxHeaderList + muxMaxFrame
+
+// strict takes a frame through the Framer, which wants header blocks whole.
+func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *failure {
+	if len(c.block) > 0 {
+		c.block = append(c.block, b...)
+		if typ == http2.FrameContinuation && flags&http2.FlagContinuationEndHeaders == 0 && len(c.block) < maxBlock {
+			return nil
+		}
+		b = c.block
+		c.block = nil
+	} else if typ == http2.FrameHeaders && flags&http2.FlagHeadersEndHeaders == 0 {
+		c.block = append(c.block, b...)
+		return nil
+	}
+	c.source.p = b
+	for len(c.source.p) > 0 {
+		f, err := c.framer.ReadFrame()
+		if err != nil {
+			return c.framed(err) // what is left belongs to the broken frame
+		}
+		if settings, ok := f.(*http2.SettingsFrame); c.state == muxShaking && (!ok || settings.IsAck()) {
+			return &failure{outcome: load.ServerError, refused: true, detail: "no HTTP/2: the first frame is not SETTINGS"}
+		}
+		if fail := c.take(f, b); fail != nil {
+			return fail
+		}
+	}
+	return nil
+}
+
+// take takes a frame that the Framer has read.
+func (c *mux) take(f http2.Frame, b []byte) *failure {
+	switch f := f.(type) {
+	case *http2.DataFrame:
+		return c.data(f.StreamID, f.Data(), int(f.Length), f.StreamEnded())
+	case *http2.MetaHeadersFrame:
+		return c.headers(f, b)
+	case *http2.RSTStreamFrame:
+		c.reset(f)
+	case *http2.SettingsFrame:
+		return c.settings(f)
+	case *http2.PingFrame:
+		if !f.IsAck() {
+			c.out = append(appendFrameHeader(c.out, len(f.Data), http2.FramePing, http2.FlagPingAck, 0), f.Data[:]...)
+			c.touch()
+		}
+	case *http2.WindowUpdateFrame:
+		return c.grant(f)
+	case *http2.GoAwayFrame:
+		c.goAway(f)
+	case *http2.PushPromiseFrame:
+		return breach("PUSH_PROMISE although push is off")
+	}
+	return nil
+}
+
+// data takes DATA of so many bytes, with padding: it counts, too.
+func (c *mux) data(id uint32, p []byte, n int, last bool) *failure {
+	if c.unacked += n; c.unacked >= muxConnWindow/2 {
+		c.out = appendWindowUpdate(c.out, 0, uint32(c.unacked)) //nolint:gosec // below 2^30 and a frame
+		c.unacked = 0
+		c.touch()
+	}
+	i := c.ids.find(id)
+	if i == none {
+		if id >= c.nextID {
+			return breach("DATA on stream %d, which nobody opened", id)
+		}
+		return nil // of a stream that we have reset
+	}
+	l := c.in.l
+	s := l.streams.at(i)
+	if !s.has(flagHeaded) && !s.has(flagCall) {
+		l.breach(i, s, "DATA before HEADERS")
+	}
+	if len(p) > 0 {
+		l.body(i, s, p)
+	}
+	if last {
+		c.ids.remove(id)
+		l.end(i, s, nil)
+		return nil
+	}
+	if s.unacked += int32(n); s.unacked >= muxWindow/2 { //nolint:gosec // below 2^20 and a frame
+		c.out = appendWindowUpdate(c.out, id, uint32(s.unacked)) //nolint:gosec // see above
+		s.unacked = 0
+		c.touch()
+	}
+	return nil
+}
+
+// known takes a header block that was seen before.
+func (c *mux) known(id uint32, h *knownBlock, last bool) *failure {
+	i := c.ids.find(id)
+	if i == none {
+		return nil
+	}
+	l := c.in.l
+	s := l.streams.at(i)
+	class := l.class(s)
+	switch {
+	case s.has(flagCall):
+	case !s.has(flagHeaded) && !last && h.goodFor == class:
+		l.goodHead(s)
+		return nil
+	case s.has(flagHeaded) && last && h.goodEnd && class.grpc && !s.has(flagEOS|flagBad):
+		s.set(flagEOS)
+		c.ids.remove(id)
+		l.end(i, s, nil)
+		return nil
+	}
+	c.fields(i, s, h.status, h.fields, last)
+	return nil
+}
+
+// headers takes a header block that the Framer has read out of b.
+func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *failure {
+	fields := make([]wire.Field, 0, len(f.Fields))
+	status := 0
+	for _, h := range f.Fields {
+		if h.Name == ":status" {
+			status, _ = strconv.Atoi(h.Value) // 0 is no status, and is said so
+			continue
+		}
+		fields = append(fields, wire.Field{Name: h.Name, Value: h.Value})
+	}
+	i := c.ids.find(f.StreamID)
+	if f.Truncated {
+		c.heads.forget()
+		if i != none && !c.in.l.streams.at(i).has(flagCall) {
+			c.in.l.breach(i, c.in.l.streams.at(i), "the header list is over 64 KiB")
+		}
+	} else {
+		c.remember(i, b, status, fields)
+	}
+	if i != none {
+		c.fields(i, c.in.l.streams.at(i), status, fields, f.StreamEnded())
+	}
+	return nil
+}
+
+// fields takes a head or trailers.
+func (c *mux) fields(i int32, s *stream, status int, fields []wire.Field, last bool) {
+	l := c.in.l
+	headed := s.has(flagHeaded)
+	switch {
+	case headed && !last && !s.has(flagCall):
+		l.breach(i, s, "trailers without END_STREAM")
+	case !headed && status >= 100 && status < 200 && !last:
+		return
+	}
+	if !headed {
+		l.head(i, s, status, fields)
+		fields = nil
+	}
+	if last {
+		c.ids.remove(s.id)
+		l.end(i, s, fields)
+	}
+}
+
+func (c *mux) reset(f *http2.RSTStreamFrame) {
+	i := c.ids.find(f.StreamID)
+	if i == none {
+		return
+	}
+	why := &failure{outcome: load.Reset, detail: fmt.Sprintf("RST_STREAM with %v", f.ErrCode)}
+	if f.ErrCode == http2.ErrCodeRefusedStream {
+		why.outcome = load.Blocked
+	}
+	c.ids.remove(f.StreamID)
+	c.in.l.fail(i, c.in.l.streams.at(i), why)
+}
+
+// settings takes the other side's settings and acknowledges them.
+func (c *mux) settings(f *http2.SettingsFrame) *failure {
+	if f.IsAck() {
+		return nil
+	}
+	err := f.ForeachSetting(func(s http2.Setting) error {
+		if err := s.Valid(); err != nil {
+			return err
+		}
+		switch s.ID {
+		case http2.SettingMaxConcurrentStreams:
+			if c.nextID <= muxLastID {
+				c.most = int64(s.Val)
+			}
+		case http2.SettingInitialWindowSize:
+			change := int64(s.Val) - c.initial
+			c.initial = int64(s.Val)
+			for n := range c.pending {
+				c.pending[n].window += change
+			}
+		default: // frame size and table size are never used beyond their defaults
+		}
+		return nil
+	})
+	if err != nil {
+		return breach("SETTINGS break HTTP/2: %v", err)
+	}
+	c.out = appendFrameHeader(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	c.touch()
+	c.resume()
+	if c.state == muxShaking {
+		c.shaken()
+	}
+	return nil
+}
+
+// grant takes a WINDOW_UPDATE.
+func (c *mux) grant(f *http2.WindowUpdateFrame) *failure {
+	if f.StreamID == 0 {
+		if c.window += int64(f.Increment); c.window > 1<<31-1 {
+			return breach("the connection's window grows beyond 2^31-1")
+		}
+	}
+	for n := range c.pending {
+		if c.pending[n].id == f.StreamID {
+			c.pending[n].window += int64(f.Increment)
+		}
+	}
+	c.resume()
+	return nil
+}
+
+// goAway fails the streams that the other side will not answer; the rest goes on,
+// and no new ones come.
+func (c *mux) goAway(f *http2.GoAwayFrame) {
+	c.most = 0
+	c.nextID = muxLastID + 1
+	var lost []uint32
+	c.ids.each(func(id uint32, _ int32) {
+		if id > f.LastStreamID {
+			lost = append(lost, id)
+		}
+	})
+	for _, id := range lost {
+		i := c.ids.find(id)
+		c.ids.remove(id)
+		c.in.l.fail(i, c.in.l.streams.at(i), &failure{
+			outcome: load.Reset, detail: fmt.Sprintf("GOAWAY with %v, last stream %d", f.ErrCode, f.LastStreamID),
+		})
+	}
+}

@@ -1,0 +1,31 @@
+//go:build !linux || !(amd64 || arm64)
+
+package fast
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"assay/internal/load"
+)
+
+// Engine is not to be had on this system: use load.Portable.
+type Engine struct {
+	// Loops and Nap are as on Linux.
+	Loops int
+	Nap   time.Duration
+}
+
+var _ load.Engine = Engine{}
+
+// Available reports that the engine cannot run here.
+func Available(string) bool { return false }
+
+// Name is "fast".
+func (Engine) Name() string { return "fast" }
+
+// Run fails.
+func (Engine) Run(context.Context, *load.Plan, load.Sink) error {
+	return errors.New("the fast engine needs Linux on amd64 or arm64: use the portable one")
+}

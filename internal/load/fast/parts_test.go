@@ -1,0 +1,286 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
+	var table idTable
+	want := map[uint32]int32{}
+	draw := rand.New(rand.NewPCG(3, 4))
+	next := uint32(1)
+	for range 20_000 {
+		if draw.IntN(3) > 0 || len(want) == 0 {
+			table.add(next, int32(next*7))
+			want[next] = int32(next * 7)
+			next += 2
+			continue
+		}
+		for id := range want { // any
+			table.remove(id)
+			table.remove(id) // twice does no harm
+			delete(want, id)
+			break
+		}
+	}
+	if table.len() != len(want) {
+		t.Errorf("%d entries, want %d", table.len(), len(want))
+	}
+	for id := uint32(1); id < next; id += 2 {
+		got, ok := want[id]
+		if !ok {
+			got = none
+		}
+		if table.find(id) != got {
+			t.Fatalf("id %d: %d, want %d", id, table.find(id), got)
+		}
+	}
+	seen := 0
+	table.each(func(id uint32, i int32) {
+		if want[id] != i {
+			t.Errorf("id %d: %d", id, i)
+		}
+		seen++
+	})
+	if seen != len(want) || table.find(0) != none {
+		t.Errorf("%d of %d were visited", seen, len(want))
+	}
+}
+
+func TestTimersComeInOrder(t *testing.T) {
+	var h timers
+	var want []int64
+	draw := rand.New(rand.NewPCG(5, 6))
+	for range 1000 {
+		at := draw.Int64N(100)
+		h.push(timer{at: at})
+		want = append(want, at)
+	}
+	slices.Sort(want)
+	for i, at := range want {
+		if got := h.pop().at; got != at {
+			t.Fatalf("the timer number %d is at %d, want %d", i, got, at)
+		}
+	}
+	if len(h) != 0 {
+		t.Errorf("%d are left", len(h))
+	}
+}
+
+func TestAQueueKeepsTheOrderAndItsMemory(t *testing.T) {
+	var q queue[int]
+	next, want := 0, 0
+	for range 1000 {
+		for range 3 {
+			q.push(next)
+			next++
+		}
+		for range 3 {
+			if got := q.pop(); got != want {
+				t.Fatalf("%d, want %d", got, want)
+			}
+			want++
+		}
+		q.push(next) // it is never empty for long
+		next++
+		if got := q.pop(); got != want {
+			t.Fatalf("%d, want %d", got, want)
+		}
+		want++
+	}
+	if q.len() != 0 || cap(q.items) > 64 {
+		t.Errorf("%d items, room for %d", q.len(), cap(q.items))
+	}
+}
+
+func TestWhenBytesCameIn(t *testing.T) {
+	base := time.Now()
+	now := int64(10 * time.Second)
+	clock := func() clock { return clock{base: base, offset: base.UnixNano(), synced: now} }
+	wall := func(at int64) int64 { return base.UnixNano() + at }
+	for name, tt := range map[string]struct {
+		stamp   int64
+		want    int64
+		stamped bool
+	}{
+		"a stamp is told in time of the run":        {wall(now - int64(time.Millisecond)), now - int64(time.Millisecond), true},
+		"without a stamp it is now":                 {0, now, false},
+		"a stamp that is a little ahead is now":     {wall(now + 5000), now, true},
+		"a stamp of another clock is not believed":  {wall(now + int64(time.Hour)), now, false},
+		"a stamp from before a step is not, either": {wall(now - int64(2*time.Minute)), now, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clock()
+			if got, stamped := c.arrived(tt.stamp, now); got != tt.want || stamped != tt.stamped {
+				t.Errorf("%v, stamped %v; want %v, %v", time.Duration(got), stamped, time.Duration(tt.want), tt.stamped)
+			}
+		})
+	}
+}
+
+// The kernel's stamp is that of the arrival, however late the driver reads.
+func TestTheKernelStampsWhatItReceives(t *testing.T) {
+	addr, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer addr.Close()
+	d := dialer{to: addr.Addr().(*net.TCPAddr).AddrPort(), sources: []netip.Addr{netip.MustParseAddr("127.0.0.5")}}
+	fd, err := d.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSocket(fd)
+	peer, err := addr.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	if host := peer.RemoteAddr().(*net.TCPAddr).IP.String(); host != "127.0.0.5" {
+		t.Errorf("the connection comes from %s", host)
+	}
+	r, c := newReceiver(4096), newClock(time.Now())
+	const late = 30 * time.Millisecond
+	for range 20 { // the first packets after the first socket asks may have none
+		sent := c.now()
+		if _, err := peer.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		for c.now()-sent < int64(late) { // the driver is busy
+		}
+		n, stamp, e := r.read(fd)
+		now := c.now()
+		if n != 1 || e != 0 {
+			t.Fatalf("%d bytes, %v", n, e)
+		}
+		if stamp == 0 {
+			continue
+		}
+		at, _ := c.arrived(stamp, now)
+		if after := time.Duration(at - sent); after < -time.Millisecond || after > late/2 {
+			t.Errorf("it came in %v after it was sent", after)
+		}
+		if _, _, e := r.read(fd); e != unix.EAGAIN {
+			t.Errorf("there is more: %v", e)
+		}
+		return
+	}
+	t.Skip("this kernel stamps nothing")
+}
+
+func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
+	sink := &gapSink{}
+	l.sink = sink
+	i, s := l.testStream(0)
+	s.pid, s.phase = 7, phaseLive
+	read := func(at int64, events int) {
+		l.reads++
+		l.at = at
+		for range events {
+			l.touch(i, s)
+		}
+		l.settleGaps(false)
+	}
+	read(10, 1)
+	read(20, 1) // 10
+	read(30, 2) // a group
+	read(45, 1) // 15
+	if want := []time.Duration{10, 15}; !slices.Equal(sink.gaps, want) || l.gaps.unsaid != 2 {
+		t.Errorf("gaps %v and %d kept out, want %v and 2", sink.gaps, l.gaps.unsaid, want)
+	}
+	l.tellGaps()
+	if len(sink.gaps) != 2 {
+		t.Errorf("groups are told of although there are others: %v", sink.gaps)
+	}
+	l.reads++
+	l.touch(i, s)
+	l.settleGaps(true)
+	if len(sink.gaps) != 2 {
+		t.Errorf("a vague gap was recorded: %v", sink.gaps)
+	}
+}
+
+// gapSink keeps gaps.
+type gapSink struct {
+	nowhere
+
+	gaps []time.Duration
+}
+
+func (g *gapSink) Record(_ int, m load.Metric, d time.Duration) {
+	if m == load.Gap {
+		g.gaps = append(g.gaps, d)
+	}
+}
+
+func TestGroupsAreTheGapsOfAGatewayThatSendsGroups(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
+	sink := &gapSink{}
+	l.sink = sink
+	i, s := l.testStream(0)
+	for n := range 4 {
+		l.reads++
+		l.at = int64(n+1) * int64(time.Second)
+		l.touch(i, s)
+		l.touch(i, s)
+		l.settleGaps(false)
+	}
+	l.tellGaps()
+	if len(sink.gaps) != 3 || sink.gaps[0] < 990*time.Millisecond || sink.gaps[0] > 1010*time.Millisecond {
+		t.Errorf("%v, want three of 1 s", sink.gaps)
+	}
+}
+
+func TestALoopRestsAsLongAsItPays(t *testing.T) {
+	var r rest
+	for _, tt := range []struct {
+		what        string
+		open, ended int
+		least, most time.Duration
+	}{
+		{"few streams", 4, 4, 0, 0},
+		{"held streams", 1000, 0, 0, 0},
+		{"short streams that end one by one", 64, 1, 1, shortMost},
+		{"and one by one", 64, 1, 6 * time.Microsecond, shortMost},
+		{"many held streams", 5000, 0, manyNap, manyNap},
+		{"very many", 20_000, 0, veryManyNap, veryManyNap},
+	} {
+		if got := r.next(tt.open, tt.ended); got < tt.least || got > tt.most || got > r.longest(tt.open) {
+			t.Errorf("%s: %v, want %v to %v", tt.what, got, tt.least, tt.most)
+		}
+	}
+	for range 100 {
+		r.next(64, 1)
+	}
+	long := r.next(64, 1)
+	if short := r.next(64, 60); long != shortMost || short >= long {
+		t.Errorf("%v while few end, %v when many do", long, short)
+	}
+	if r := (rest{fixed: -1}); r.next(20_000, 0) > 0 || r.longest(20_000) != 0 {
+		t.Error("it rests although it was told not to")
+	}
+}
+
+func TestLoopbackSourcesWhenPortsRunShort(t *testing.T) {
+	local := netip.MustParseAddr("127.0.0.1")
+	for n, want := range map[int]int{64: 0, 10_000: 0, 10_001: 2, 19_900: 2, 45_000: 5} {
+		if got := len(loopbacks(local, n)); got != want {
+			t.Errorf("%d connections: %d sources, want %d", n, got, want)
+		}
+	}
+	if got := loopbacks(netip.MustParseAddr("192.0.2.1"), 50_000); got != nil {
+		t.Errorf("another host: %v", got)
+	}
+}
