@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/load"
+	"assay/internal/load/fast"
 )
 
 // loadWorker is the name of the command that load starts this program with, where one
@@ -19,7 +20,8 @@ func newLoadWorker(io stdio) *cobra.Command {
 		Hidden: true,
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return defect(load.Work(c.Context(), io.in, io.out, load.Portable{}))
+			stayLean()
+			return defect(load.Work(c.Context(), io.in, io.out, load.Portable{}, fast.Engine{}))
 		},
 	}
 }
