@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/fakes"
 	"assay/internal/load"
+	"assay/scenarios"
 )
 
 // loadFlags are the flags of load.
@@ -101,7 +103,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the figures; may be given again")
 	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
 	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: not before this time")
-	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: connect, e2b, coppice, full, or a file")
+	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address on which the driver's own Prometheus metrics are served while it runs")
 	fs.StringVar(&f.out, "out", "", "directory for report, histograms (.hlog) and scrapes")
 	fs.StringVar(&f.engine, "engine", "auto", "what opens the streams: fast (http on Linux), portable, or auto: fast where it can be")

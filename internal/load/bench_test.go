@@ -27,6 +27,7 @@ func (nowhere) HungUp()                           {}
 func (nowhere) Killing()                          {}
 func (nowhere) Ended(Result)                      {}
 func (nowhere) Coalesced(int)                     {}
+func (nowhere) Unstamped(int)                     {}
 func (nowhere) ClockStepped(time.Duration)        {}
 func (nowhere) Swept(int)                         {}
 

@@ -21,6 +21,8 @@ type collector struct {
 	killing atomic.Int64 // kills, in all
 	// coalesced is the events whose own time is not known.
 	coalesced atomic.Int64
+	// unstamped is the reads without the kernel's time of arrival.
+	unstamped atomic.Int64
 
 	plan *Plan // nil has one class
 
@@ -174,6 +176,7 @@ func (c *collector) Swept(n int) {
 }
 
 func (c *collector) Coalesced(n int) { c.coalesced.Add(int64(n)) }
+func (c *collector) Unstamped(n int) { c.unstamped.Add(int64(n)) }
 
 // maxSteps bounds how many jumps of the clock are kept.
 const maxSteps = 20

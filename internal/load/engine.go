@@ -82,6 +82,9 @@ type Sink interface {
 	// Coalesced says that n events came in one read with a later one, so that their
 	// time is the later one's and was not recorded as a gap.
 	Coalesced(n int)
+	// Unstamped says that n reads of an engine that takes the kernel's time of arrival
+	// had none, so that what they measured is of the driver's own clock.
+	Unstamped(n int)
 	// ClockStepped says that the clock of the kernel's stamps jumped by d against the monotonic one.
 	ClockStepped(d time.Duration)
 	// Swept says that n processes, which streams without a start event left behind,

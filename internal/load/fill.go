@@ -89,7 +89,7 @@ func (s *session) fill(r *Report) {
 	r.Output.Events, r.Output.Bytes, r.Output.Clamped = s.sink.hist.counts()
 	r.Output.Coalesced = s.sink.coalesced.Load()
 	r.Ledger = ledgerOf(b)
-	r.Driver.ClockStepsMS = nil
+	r.Driver.UnstampedReads, r.Driver.ClockStepsMS = s.sink.unstamped.Load(), nil
 	for _, d := range b.steps {
 		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
 	}

@@ -198,6 +198,9 @@ type Driver struct {
 	Engine       string  `json:"engine"`
 	// Processes is how many worker processes the plan was shared out over; absent for none.
 	Processes int `json:"processes,omitempty"`
+	// UnstampedReads is how many reads had no time of arrival from the kernel, of an
+	// engine that takes it; theirs is the driver's own.
+	UnstampedReads int64 `json:"unstamped_reads,omitempty"`
 	// ClockStepsMS are jumps of this machine's clock during the run, in milliseconds.
 	ClockStepsMS []float64 `json:"clock_steps_ms,omitempty"`
 }

@@ -6,6 +6,7 @@ import "time"
 // which a worker process says it.
 type tally struct {
 	Opening, Started, Live, Peak, Killing, Coalesced int64
+	Unstamped                                        int64
 	Events, Bytes, Clamped                           int64
 	Outcomes                                         Outcomes
 	Fates                                            [EndedUnseen + 1]int64
@@ -19,7 +20,7 @@ type tally struct {
 func (c *collector) tally() tally {
 	t := tally{
 		Opening: c.opening.Load(), Started: c.started.Load(), Live: c.live.Load(), Peak: c.peak.Load(),
-		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(),
+		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(), Unstamped: c.unstamped.Load(),
 	}
 	t.Events, t.Bytes, t.Clamped = c.hist.counts()
 	c.mu.Lock()
@@ -41,6 +42,7 @@ func (c *collector) absorb(last, now tally) {
 	c.peak.Add(now.Peak - last.Peak)
 	c.killing.Add(now.Killing - last.Killing)
 	c.coalesced.Add(now.Coalesced - last.Coalesced)
+	c.unstamped.Add(now.Unstamped - last.Unstamped)
 	s := &c.hist.shards[0]
 	s.events.Add(now.Events - last.Events)
 	s.bytes.Add(now.Bytes - last.Bytes)

@@ -156,6 +156,9 @@ func (t *page) latencies(r *Report) {
 	if r.Output.Coalesced > 0 {
 		t.put("", fmt.Sprintf("%d events were read together with a later one: no gap was measured", r.Output.Coalesced))
 	}
+	if n := r.Driver.UnstampedReads; n > 0 {
+		t.put("", fmt.Sprintf("%d reads had no time of arrival from the kernel: theirs is the driver's", n))
+	}
 	if r.Output.Clamped > 0 {
 		t.put("", fmt.Sprintf("%d values were out of range, and count as the nearest in it", r.Output.Clamped))
 	}

@@ -29,6 +29,7 @@ func (*nowhere) Started()                               {}
 func (*nowhere) Output(int, int, int)                   {}
 func (*nowhere) Killing()                               {}
 func (*nowhere) Coalesced(int)                          {}
+func (*nowhere) Unstamped(int)                          {}
 func (*nowhere) ClockStepped(time.Duration)             {}
 func (*nowhere) Swept(int)                              {}
 func (n *nowhere) Ended(r load.Result)                  { n.ended++; n.result = r }

@@ -52,16 +52,17 @@ type loop struct {
 
 	schedule schedule
 
-	reads   uint32 // counts reads
-	noticed int64  // when the present batch of events was noticed
-	now     int64  // when the present read was made
-	at      int64  // when its bytes came in
-	touched []touch
-	gaps    gaps
-	resting rest
-	endings int // streams that ended in the present turn
-	events  int // of output, in the present turn
-	bytes   int
+	reads     uint32 // counts reads
+	unstamped int    // reads without the kernel's stamp that the sink has not been told of
+	noticed   int64  // when the present batch of events was noticed
+	now       int64  // when the present read was made
+	at        int64  // when its bytes came in
+	touched   []touch
+	gaps      gaps
+	resting   rest
+	endings   int // streams that ended in the present turn
+	events    int // of output, in the present turn
+	bytes     int
 
 	scanAt   int64 // when deadlines are looked at next
 	scanPage int32
@@ -152,6 +153,7 @@ func (l *loop) arrived(stamp int64) {
 	from, stamped := l.clock.arrived(stamp, l.now)
 	l.at = from
 	if !stamped {
+		l.unstamped++
 		from = l.noticed
 	}
 	l.record(load.DriverLag, l.now-from)
@@ -228,6 +230,10 @@ func (l *loop) turn(d time.Duration) error {
 	if l.events > 0 {
 		l.sink.Output(l.index, l.events, l.bytes)
 		l.events, l.bytes = 0, 0
+	}
+	if l.unstamped > 0 {
+		l.sink.Unstamped(l.unstamped)
+		l.unstamped = 0
 	}
 	if n := l.gaps.unsaid; n > 0 {
 		l.sink.Coalesced(n)

@@ -179,6 +179,16 @@ func TestTheKernelStampsWhatItReceives(t *testing.T) {
 	t.Skip("this kernel stamps nothing")
 }
 
+func TestAReadWithoutAStampIsCounted(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
+	l.arrived(0)
+	l.arrived(l.clock.offset + l.clock.now())
+	l.arrived(0)
+	if l.unstamped != 2 {
+		t.Errorf("%d reads are without a stamp, want 2", l.unstamped)
+	}
+}
+
 func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
 	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
 	sink := &gapSink{}

@@ -35,6 +35,7 @@ type tally struct {
 	events    int
 	bytes     int
 	coalesced int
+	unstamped int
 	swept     int
 }
 
@@ -56,6 +57,7 @@ func (t *tally) Opening()        { t.locked(func() { t.opening++ }) }
 func (t *tally) Started()        { t.locked(func() { t.started++ }) }
 func (t *tally) Killing()        { t.locked(func() { t.killing++ }) }
 func (t *tally) Swept(n int)     { t.locked(func() { t.swept += n }) }
+func (t *tally) Unstamped(n int) { t.locked(func() { t.unstamped += n }) }
 func (t *tally) Coalesced(n int) { t.locked(func() { t.coalesced += n }) }
 func (t *tally) Output(_, events, bytes int) {
 	t.locked(func() { t.events, t.bytes = t.events+events, t.bytes+bytes })
