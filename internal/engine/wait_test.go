@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,14 +23,14 @@ func TestAWaitIsIdleFromTheLastThingThatHappened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				began, happened := time.Now(), 0
+				began, happened := time.Now(), atomic.Int64{}
 				err := waitFor(t.Context(), waiting{
 					idle: tc.idle,
-					met:  func() bool { return happened == 5 },
+					met:  func() bool { return happened.Load() == 5 },
 					over: func() bool { return false },
 					changed: func() <-chan struct{} {
 						c := make(chan struct{})
-						time.AfterFunc(tc.every, func() { happened++; close(c) })
+						time.AfterFunc(tc.every, func() { happened.Add(1); close(c) })
 						return c
 					},
 				}, time.Second)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -31,7 +32,9 @@ type folder struct {
 	file *os.File
 	log  *bufio.Writer
 	base time.Time
-	err  error
+
+	mu  sync.Mutex // scrapes and intervals come from two goroutines
+	err error
 }
 
 // createFolder makes the directory. It must be absent, empty, or that of an older
@@ -109,9 +112,18 @@ func (f *folder) write(name string, p []byte) error {
 }
 
 func (f *folder) keep(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.err == nil {
 		f.err = err
 	}
+}
+
+// failed is the first error.
+func (f *folder) failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
 }
 
 // scrape keeps one exposition.
@@ -157,15 +169,15 @@ func (f *folder) finish(r *Report) error {
 	f.keep(err)
 	f.keep(f.log.Flush())
 	f.keep(f.file.Close())
-	if f.err == nil {
+	if f.failed() == nil {
 		f.keep(bundle.Seal(f.root, bundle.Manifest{
 			Kind: bundle.KindLoad, Tool: r.Tool, Seed: r.Plan.Seed, Started: f.base, Ended: f.base.Add(time.Duration(r.DurationMS) * time.Millisecond),
 			Target: bundle.Target{URL: r.Target.URL, Embedded: r.Target.Embedded}, Profile: r.Target.Profile, Interrupted: r.Interrupted,
 		}))
 	}
 	f.keep(f.root.Close())
-	if f.err != nil {
-		return fmt.Errorf("the files of the run are not complete: %w; make room, or name another directory", f.err)
+	if err := f.failed(); err != nil {
+		return fmt.Errorf("the files of the run are not complete: %w; make room, or name another directory", err)
 	}
 	return nil
 }

@@ -27,7 +27,6 @@ func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 		"there is nothing behind": {nil, bundle.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			g, err := fakes.Start(t.Context(), fakes.Options{Faults: tc.faults})
 			if err != nil {
 				t.Fatal(err)

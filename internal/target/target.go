@@ -151,15 +151,14 @@ func (t *Target) Way() bundle.Axes {
 var plainWay = bundle.Axes{Protocol: protoConnect, Codec: codecJSON, HTTP: transport.HTTP1, Compression: "identity"}
 
 // Secrets are the strings that must not be recorded: the token, and the values
-// of extra headers whose name speaks of a credential, also without their scheme
-// ("Bearer …").
+// of extra headers, also without their scheme ("Bearer …"), but for what isOpen lets pass.
 func (t *Target) Secrets() []string {
 	var secrets []string
 	if t.options.Token != "" {
 		secrets = append(secrets, t.options.Token)
 	}
 	for _, h := range t.options.Headers {
-		if !isCredential(h.Name) || h.Value == "" {
+		if h.Value == "" || isOpen(h) {
 			continue
 		}
 		secrets = append(secrets, h.Value)
@@ -170,14 +169,25 @@ func (t *Target) Secrets() []string {
 	return secrets
 }
 
-func isCredential(header string) bool {
-	header = strings.ToLower(header)
-	for _, word := range []string{"auth", "cookie", "token", "key", "secret", "password", "credential", "signature"} {
-		if strings.Contains(header, word) {
+// leastPlain is the shortest value that is a secret under a name which does not speak of
+// one: overwriting every "true" or "1.0" would leave nothing of a record.
+const leastPlain = 8
+
+// isOpen reports whether the value of an extra header may be recorded: that of a header
+// which everybody knows, or a short one whose name does not speak of a credential.
+func isOpen(h bundle.Header) bool {
+	name := strings.ToLower(h.Name)
+	for _, word := range []string{"auth", "cookie", "token", "key", "secret", "pass", "credential", "signature", "session", "jwt"} {
+		if strings.Contains(name, word) {
+			return false
+		}
+	}
+	for _, known := range []string{"accept", "content-", "user-agent", "x-request-id", "traceparent", "tracestate", "e2b-sandbox-", "host", "origin", "referer", "cache-control", "x-forwarded-"} {
+		if strings.HasPrefix(name, known) {
 			return true
 		}
 	}
-	return false
+	return len(h.Value) < leastPlain
 }
 
 // Identity is what a bundle says of the target; it holds no secret.
