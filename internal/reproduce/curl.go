@@ -36,8 +36,9 @@ func (s *source) curl(d Dialing, secrets []secretHeader) (string, error) {
 	default:
 		words = append(words, "-X "+quoteWord(r.Method))
 	}
+	next := newTurns(secrets)
 	for _, h := range s.curlHeaders() {
-		words = append(words, "-H "+headerWord(h, secrets))
+		words = append(words, "-H "+headerWord(h, next))
 	}
 	lead, body := dataWords(r)
 	words = append(words, body...)
@@ -143,11 +144,9 @@ func (s *source) curlHeaders() []bundle.Header {
 
 // headerWord is a field as the argument of -H: "Name:" leaves it out, "Name;"
 // sends it empty.
-func headerWord(h bundle.Header, secrets []secretHeader) string {
-	for _, s := range secrets {
-		if strings.EqualFold(s.name, h.Name) && h.Value == s.masked {
-			return `"` + h.Name + `: $` + s.variable + `"`
-		}
+func headerWord(h bundle.Header, next *turns) string {
+	if variable, ok := next.variable(h.Name, h.Value); ok {
+		return `"` + h.Name + `: $` + variable + `"`
 	}
 	switch {
 	case strings.HasSuffix(h.Name, ":"):

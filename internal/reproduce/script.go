@@ -97,25 +97,40 @@ func (s *source) request(secrets []secretHeader) (text string, variables []strin
 	}
 	var b strings.Builder
 	b.WriteString("request() {\n")
+	hs := holes(s.sent(), secrets)
+	if leaks(s.sent(), hs, secrets) {
+		return "", nil, errSecret
+	}
+	begin := 0 // of a write in all that was sent
 	for _, w := range s.writes {
-		hs := holes(w.data, secrets)
-		if leaks(w.data, hs, secrets) {
-			return "", nil, errSecret
-		}
 		if w.pause > 0 {
 			fmt.Fprintf(&b, "    sleep %s\n", seconds(w.pause))
 		}
-		from := 0
-		for _, h := range hs {
-			printf(&b, w.data[from:h.from])
+		end, from := begin+len(w.data), 0
+		for ; len(hs) > 0 && hs[0].from < end; hs = hs[1:] {
+			h := hs[0]
+			if h.to > end {
+				return "", nil, errSecret // it was cut in the middle
+			}
+			printf(&b, w.data[from:h.from-begin])
 			fmt.Fprintf(&b, "    printf %%s \"$%s\"\n", h.variable)
-			from = h.to
+			from = h.to - begin
 			variables = append(variables, h.variable)
 		}
 		printf(&b, w.data[from:])
+		begin = end
 	}
 	b.WriteString("}\n")
 	return b.String(), compact(variables), nil
+}
+
+// sent is all that is written, without the pauses.
+func (s *source) sent() []byte {
+	var all []byte
+	for _, w := range s.writes {
+		all = append(all, w.data...)
+	}
+	return all
 }
 
 // seconds is a duration as sleep takes it.

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,9 +21,12 @@ type secretHeader struct {
 	masked                string // how a record holds the value
 }
 
-// secretHeaders are those of the target's headers that hold one of its secrets.
+// secretHeaders are those of the target's headers that hold one of its secrets,
+// each with a variable of its own: ASSAY_TOKEN is that of x-access-token, and a
+// name that is taken is numbered (ASSAY_X_KEY, ASSAY_X_KEY_2).
 func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
 	var out []secretHeader
+	taken := map[string]bool{}
 	for _, h := range headers {
 		masked := h.Value
 		for _, s := range secrets {
@@ -33,14 +37,24 @@ func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
 		if masked == h.Value {
 			continue
 		}
-		out = append(out, secretHeader{name: h.Name, value: h.Value, variable: variableOf(h.Name), masked: masked})
+		base := variableOf(h.Name)
+		variable := base
+		reserved := base == TokenVariable && !isToken(h.Name)
+		for n := 2; taken[variable] || reserved && variable == TokenVariable; n++ {
+			variable = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[variable] = true
+		out = append(out, secretHeader{name: h.Name, value: h.Value, variable: variable, masked: masked})
 	}
 	return out
 }
 
-// variableOf is the variable of the environment that holds a header's value.
+// isToken reports whether a header is the one of the access token.
+func isToken(header string) bool { return strings.EqualFold(header, "x-access-token") }
+
+// variableOf is the variable of the environment that a header's value asks for.
 func variableOf(header string) string {
-	if strings.EqualFold(header, "x-access-token") {
+	if isToken(header) {
 		return TokenVariable
 	}
 	return "ASSAY_" + strings.Map(func(r rune) rune {
@@ -54,6 +68,35 @@ func variableOf(header string) string {
 	}, header)
 }
 
+// turns gives out the variables of a request's fields in the order of the fields:
+// secrets of one name and one length look the same in a record, and take turns.
+type turns struct {
+	secrets []secretHeader
+	given   map[string]int
+}
+
+func newTurns(secrets []secretHeader) *turns {
+	return &turns{secrets: secrets, given: map[string]int{}}
+}
+
+// variable is the variable of the next field that looks like this; false for a
+// field without a secret.
+func (t *turns) variable(name, masked string) (string, bool) {
+	var alike []string
+	for _, s := range t.secrets {
+		if strings.EqualFold(s.name, name) && s.masked == masked {
+			alike = append(alike, s.variable)
+		}
+	}
+	if len(alike) == 0 {
+		return "", false
+	}
+	k := strings.ToLower(name) + ":" + masked
+	n := t.given[k]
+	t.given[k]++
+	return alike[n%len(alike)], true
+}
+
 // errSecret says that a secret stands where no variable can take its place.
 var errSecret = errors.New("a secret stands in its bytes, in a form that a script cannot name")
 
@@ -64,23 +107,38 @@ type hole struct {
 }
 
 // holes finds the secrets in what was sent on HTTP/1.1: the values of the header
-// lines that hold them. On HTTP/2 they are part of a compressed block.
+// lines that hold them. On HTTP/2 they are part of a compressed block. They come in
+// the order of their places, and no two share a byte.
 func holes(data []byte, secrets []secretHeader) []hole {
 	var out []hole
-	for _, s := range secrets {
-		line := []byte("\r\n" + s.name + ": " + s.masked + "\r\n")
-		lower := bytes.ToLower(data)
-		for from := 0; ; {
-			i := bytes.Index(lower[from:], bytes.ToLower(line))
-			if i < 0 {
-				break
+	lower := lowered(data)
+	next := newTurns(secrets)
+	for at := 0; at < len(data); at++ {
+		if data[at] != '\r' {
+			continue
+		}
+		for _, s := range secrets {
+			lead := len("\r\n") + len(s.name) + len(": ")
+			if !bytes.HasPrefix(lower[at:], lowered([]byte("\r\n"+s.name+": "))) || !bytes.HasPrefix(data[at+lead:], []byte(s.masked+"\r\n")) {
+				continue
 			}
-			at := from + i + 2 + len(s.name) + 2
-			out = append(out, hole{from: at, to: at + len(s.masked), variable: s.variable})
-			from = at
+			variable, _ := next.variable(s.name, s.masked)
+			out = append(out, hole{from: at + lead, to: at + lead + len(s.masked), variable: variable})
+			at += lead + len(s.masked) - 1 // the line may end where the next begins
+			break
 		}
 	}
-	slices.SortFunc(out, func(a, b hole) int { return a.from - b.from })
+	return out
+}
+
+// lowered is data with the ASCII letters in lower case, and as long as it was.
+func lowered(data []byte) []byte {
+	out := bytes.Clone(data)
+	for i, c := range out {
+		if c >= 'A' && c <= 'Z' {
+			out[i] = c - 'A' + 'a'
+		}
+	}
 	return out
 }
 
