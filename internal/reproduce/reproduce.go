@@ -219,10 +219,12 @@ func (m *maker) replayed(ctx context.Context, f Failure, observed *bundle.Observ
 		replay.Output = "not tried: " + v.Message
 		return f, replay
 	}
-	replay.Ran, replay.Shown, replay.Output = true, sameConclusion(f.Verdict, v), told(v)
-	if !replay.Shown {
+	replay.Ran, replay.Output = true, told(v)
+	if why := another(f.sighting(), sighting{v, observed}, false); why != "" {
+		replay.Output += "\nNot shown: " + why + "."
 		return f, replay
 	}
+	replay.Shown = true
 	f.Observation, f.Verdict = observed, *v
 	small, overrides := m.shrink(ctx, f)
 	for _, o := range overrides {
@@ -264,37 +266,55 @@ func (m *maker) verdictOf(s *scenarios.Scenario, rule string, o *bundle.Observat
 	return nil
 }
 
-// sameConclusion reports whether a verdict shows again what another said.
-func sameConclusion(was bundle.Verdict, v *bundle.Verdict) bool {
-	if v == nil {
-		return false
-	}
-	if was.Conclusion == bundle.UnexpectedPass {
-		return v.Conclusion == bundle.Pass || v.Conclusion == bundle.UnexpectedPass
-	}
-	return v.Conclusion == was.Conclusion
-}
-
 // errLeaves is the reason not to run a script.
 var errLeaves = errors.New("it would leave a process running on the target")
 
 // run tries a text, and has the judge look at what came back.
 func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
+	silent := s.conn.Received.Len == 0
+	if silent {
+		// That nothing comes shows something of a target that is there alone.
+		if err := m.reach(ctx); err != nil {
+			r.Output = "not tried: " + err.Error()
+			return
+		}
+	}
 	p, err := m.printed(ctx, s, r)
 	if err != nil {
 		r.Output = "not tried: " + err.Error()
 		return
 	}
 	r.Ran = true
+	if len(p.bytes()) == 0 && !silent {
+		r.Output = "nothing came back"
+		return
+	}
 	o, err := s.playback(ctx, m.o.Clock, p)
 	if err != nil {
 		r.Ran, r.Output = false, "not judged: "+err.Error()
 		return
 	}
 	v := m.verdictOf(s.Instance.Scenario, s.Verdict.Rule, o)
-	r.Shown = sameConclusion(s.Verdict, v) && pointed(s.Verdict, v)
-	r.Output = told(v) + "\n" + printable(m.redacted(p.bytes()))
+	said := told(v)
+	if why := another(s.sighting(), sighting{v, o}, true); why != "" {
+		said += "\nNot shown: " + why + "."
+	} else {
+		r.Shown = pointed(s.Verdict, v)
+	}
+	r.Output = said + "\n" + printable(m.redacted(p.bytes()))
 }
+
+// reach opens a connection to the target and closes it.
+func (m *maker) reach(ctx context.Context) error {
+	conn, err := (&net.Dialer{Timeout: reachTime}).DialContext(ctx, "tcp", m.o.Target.Addr())
+	if err != nil {
+		return fmt.Errorf("the target is not there any more: %w", err)
+	}
+	return conn.Close()
+}
+
+// reachTime bounds opening a connection.
+const reachTime = 3 * time.Second
 
 // pointed reports whether a verdict is about the connection: on that alone, what
 // the script expects of others cannot be judged.

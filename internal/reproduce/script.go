@@ -48,9 +48,10 @@ func (s *source) script(d Dialing, secrets []secretHeader, about []string) (stri
 		fmt.Fprintf(&b, ": \"${%s:?is to hold the secret that was sent}\"\n", v)
 	}
 	b.WriteString(request)
-	b.WriteString("show() { if [ -t 1 ]; then " + s.shown() + "; else cat; fi; }\n")
 	hold := s.hold()
-	fmt.Fprintf(&b, "{ request; sleep %d; } | %s | show\n", hold, d.command(hold, s.http2()))
+	fmt.Fprintf(&b, "carry() { { request; sleep %d; } | %s; }\n", hold, d.command(hold, s.http2()))
+	// Without a terminal the status is that of the tool.
+	b.WriteString("if [ -t 1 ]; then carry | " + s.shown() + "; else carry; fi\n")
 	return b.String(), nil
 }
 

@@ -51,7 +51,7 @@ func (m *maker) smaller(ctx context.Context, f Failure, overrides []scenarios.Ov
 	i := scenarios.Instance{Scenario: s, Axes: f.Instance.Axes}
 	observed := m.o.Again(ctx, []scenarios.Instance{i})[0]
 	v := m.verdictOf(s, f.Verdict.Rule, observed)
-	if observed.Interrupted || !sameConclusion(f.Verdict, v) {
+	if observed.Interrupted || another(f.sighting(), sighting{v, observed}, false) != "" {
 		return f, false
 	}
 	right, err := m.o.Reference(ctx, i)
