@@ -216,3 +216,24 @@ func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
 		t.Errorf("%d texts, want a replay and a script", len(out.Reproducers))
 	}
 }
+
+func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
+	wrong := gateway(t, "eos-dropped")
+	headers := []bundle.Header{{Name: "X-Key", Value: "aaaaaaaa11"}, {Name: "X-Key", Value: "bbbbbbbb22"}}
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := 0
+	for _, r := range out.Reproducers {
+		if r.Kind != bundle.ReproduceReplay {
+			texts++
+			if !strings.Contains(r.Text, "$ASSAY_X_KEY\"") || !strings.Contains(r.Text, "$ASSAY_X_KEY_2\"") {
+				t.Errorf("it lacks a variable:\n%s", r.Text)
+			}
+		}
+	}
+	if texts == 0 {
+		t.Errorf("there is no text with the two: %+v", out.Reproducers)
+	}
+}
