@@ -160,7 +160,7 @@ func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	gen := c.gen
 	if c.state == connDialing {
 		l.dialled(ci, c)
-	} else if c.unsent && what&unix.EPOLLOUT != 0 {
+	} else if c.state == connBusy && c.unsent && what&unix.EPOLLOUT != 0 {
 		l.write(ci, c, l.streams.at(c.stream))
 	}
 	if c.gen == gen && what&ready != 0 {
@@ -245,13 +245,17 @@ func (l *loop) feedHead(ci int32, c *conn, s *stream, p []byte) []byte {
 	return p
 }
 
-// answered is called when an answer is complete; rest is what follows it.
+// answered is called when an answer is complete; rest is what follows it. A connection
+// whose request is not all written is of no more use.
 func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
 	i := c.stream
-	if len(rest) > 0 {
+	switch {
+	case len(rest) > 0:
 		l.breach(i, s, "http.extra: bytes that no request asked for")
 		l.closeConn(ci, c)
-	} else {
+	case c.unsent:
+		l.closeConn(ci, c)
+	default:
 		l.park(ci, c)
 	}
 	l.end(i, s, nil)

@@ -168,7 +168,7 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 // answeredSlow is called when the strict decoder has seen the end of the answer.
 func (l *loop) answeredSlow(ci int32, c *conn, w *slow) {
 	i := c.stream
-	trailers, reuse := w.trailer, w.reuse && w.dec.Idle()
+	trailers, reuse := w.trailer, w.reuse && w.dec.Idle() && !c.unsent
 	if reuse {
 		l.dropSlow(ci)
 		c.framing = atHead
