@@ -172,7 +172,8 @@ func (m *muxes) cancel(i int32, s *stream, f *failure) {
 func (m *muxes) flush() {
 	m.serve(&m.streams)
 	m.serve(&m.calls)
-	for _, c := range m.dirty { // what dies on the way fails streams, and writes nothing
+	for n := 0; n < len(m.dirty); n++ { // what dies on the way may make others dirty
+		c := m.dirty[n]
 		c.dirty = false
 		c.flush()
 	}

@@ -1,0 +1,52 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+// A connection that dies while output is written fails streams, which may give other
+// connections something to write.
+func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { closeSocket(int32(pair[0])); closeSocket(int32(pair[1])) }()
+	dying, other := l.testMux(), l.testMux()
+	other.fd = int32(pair[0])
+	dying.out = []byte("x") // its socket is none
+	dying.touch()
+	sink := &touching{other: other}
+	l.run.sink, l.sink = sink, sink
+	i, s := l.testStream(0)
+	s.mux, s.id = int32(dying.index), 1
+	dying.ids.add(1, i)
+	l.mux.flush()
+	if sink.ended != 1 || len(other.out) != 0 || other.dirty || len(l.mux.dirty) != 0 {
+		t.Errorf("%d ended, %d bytes are unwritten, dirty %v", sink.ended, len(other.out), other.dirty)
+	}
+	got := make([]byte, 9)
+	if n, err := unix.Read(pair[1], got); err != nil || string(got[:max(n, 0)]) != "late" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// touching is a sink that gives a connection something to write when a stream ends.
+type touching struct {
+	nowhere
+
+	other *mux
+}
+
+func (w *touching) Ended(r load.Result) {
+	w.nowhere.Ended(r)
+	w.other.out = append(w.other.out, "late"...)
+	w.other.touch()
+}
