@@ -86,15 +86,20 @@ func (p *Plan) multiplexed() bool { return p.HTTP != HTTP11 }
 func (p *Plan) Open() bool { return p.Rate > 0 || len(p.Stages) > 0 }
 
 // Wanted is how many streams the plan begins in all, as far as that is known
-// beforehand: the count, or rate × duration; else how many it keeps open.
+// beforehand: the count, or rate × duration, whichever ends the schedule; else how
+// many it keeps open.
 func (p *Plan) Wanted() int {
-	if p.Count > 0 {
+	if p.Count > 0 && p.Duration == 0 {
 		return p.Count
 	}
+	n := share(p.Streams, p.Part, p.Parts)
 	if p.Open() {
-		return p.Pacer().Before(p.Duration)
+		n = p.Pacer().Before(p.Duration)
 	}
-	return share(p.Streams, p.Part, p.Parts)
+	if p.Count > 0 {
+		n = min(n, p.Count)
+	}
+	return n
 }
 
 // share is how many of n numbered things the given part of several gets.
