@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -162,7 +163,7 @@ func (c *mux) begin(i int32, s *stream) {
 	now := l.clock.now()
 	s.sent, s.since, s.phase = now, now, phaseSent
 	if c.nextID > muxLastID {
-		c.most = 0
+		c.retire()
 	}
 	c.touch()
 }
@@ -183,6 +184,14 @@ func (c *mux) send(p pending) {
 	}
 }
 
+// drop forgets a stream, with what is unsent of its request.
+func (c *mux) drop(id uint32) {
+	c.ids.remove(id)
+	if len(c.pending) > 0 {
+		c.pending = slices.DeleteFunc(c.pending, func(p pending) bool { return p.id == id })
+	}
+}
+
 // resume sends what had to wait for a window.
 func (c *mux) resume() {
 	if len(c.pending) == 0 {
@@ -191,9 +200,7 @@ func (c *mux) resume() {
 	waiting := c.pending
 	c.pending = nil
 	for _, p := range waiting {
-		if i := c.ids.find(p.id); i == p.stream {
-			c.send(p)
-		}
+		c.send(p)
 	}
 	c.touch()
 }
@@ -261,7 +268,7 @@ func (c *mux) ended(reason string) *failure {
 	return &failure{outcome: load.Reset, detail: "the HTTP/2 connection was closed: " + reason}
 }
 
-// die ends the connection and every stream on it.
+// die ends the connection and every stream on it, of which there is none without a failure.
 func (c *mux) die(f *failure) {
 	if c.state == muxDead {
 		return
@@ -272,21 +279,29 @@ func (c *mux) die(f *failure) {
 	closeSocket(c.fd)
 	c.in.all[c.index] = nil
 	if opened {
-		for n, o := range c.pool.conns {
-			if o == c {
-				c.pool.conns = append(c.pool.conns[:n], c.pool.conns[n+1:]...)
-				break
-			}
-		}
+		c.retire()
 	} else {
 		c.pool.dialing--
 	}
 	c.ids.each(func(_ uint32, i int32) {
 		l.fail(i, l.streams.at(i), &failure{outcome: f.outcome, detail: f.detail, refused: f.refused})
 	})
-	c.ids = idTable{}
+	c.ids, c.pending = idTable{}, nil
 	if !opened {
 		c.in.undialled(c.pool, f)
+	}
+}
+
+// retire takes the connection out of its pool: no more streams come to it.
+func (c *mux) retire() {
+	c.most = 0
+	c.pool.conns = slices.DeleteFunc(c.pool.conns, func(o *mux) bool { return o == c })
+}
+
+// closeDrained closes a connection that takes no more streams and has none left.
+func (c *mux) closeDrained() {
+	if c.state == muxOpen && c.nextID > muxLastID && c.ids.len() == 0 && len(c.out) == 0 {
+		c.die(nil)
 	}
 }
 
@@ -300,6 +315,7 @@ func (c *mux) framed(err error) *failure {
 	var stream http2.StreamError
 	switch {
 	case errors.As(err, &stream):
+		c.heads.forget() // the Framer has decoded the block, which may have moved the table
 		detail := fmt.Sprintf("the frame breaks HTTP/2: %v", stream.Code)
 		if cause := c.framer.ErrorDetail(); cause != nil {
 			detail += ": " + cause.Error()
@@ -307,7 +323,7 @@ func (c *mux) framed(err error) *failure {
 		if i := c.ids.find(stream.StreamID); i != none {
 			c.out = appendReset(c.out, stream.StreamID, uint32(stream.Code))
 			c.touch()
-			c.ids.remove(stream.StreamID)
+			c.drop(stream.StreamID)
 			c.in.l.fail(i, c.in.l.streams.at(i), &failure{outcome: load.Corrupt, detail: detail})
 		}
 		return nil

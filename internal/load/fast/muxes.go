@@ -164,7 +164,7 @@ func (m *muxes) cancel(i int32, s *stream, f *failure) {
 	c := m.all[s.mux]
 	c.out = appendReset(c.out, s.id, cancelCode)
 	c.touch()
-	c.ids.remove(s.id)
+	c.drop(s.id)
 	m.l.fail(i, s, f)
 }
 
@@ -176,6 +176,7 @@ func (m *muxes) flush() {
 		c := m.dirty[n]
 		c.dirty = false
 		c.flush()
+		c.closeDrained()
 	}
 	m.dirty = m.dirty[:0]
 }
@@ -188,6 +189,7 @@ func (m *muxes) scan(now int64) {
 				m.l.at = now
 				c.die(f)
 			}
+			c.closeDrained()
 		}
 	}
 }

@@ -177,6 +177,7 @@ func (c *mux) take(f http2.Frame, b []byte) *failure {
 		if !f.IsAck() {
 			c.out = append(appendFrameHeader(c.out, len(f.Data), http2.FramePing, http2.FlagPingAck, 0), f.Data[:]...)
 			c.touch()
+			return c.flooded()
 		}
 	case *http2.WindowUpdateFrame:
 		return c.grant(f)
@@ -211,7 +212,7 @@ func (c *mux) data(id uint32, p []byte, n int, last bool) *failure {
 		l.body(i, s, p)
 	}
 	if last {
-		c.ids.remove(id)
+		c.drop(id)
 		l.end(i, s, nil)
 		return nil
 	}
@@ -239,7 +240,7 @@ func (c *mux) known(id uint32, h *knownBlock, last bool) *failure {
 		return nil
 	case s.has(flagHeaded) && last && h.goodEnd && class.grpc && !s.has(flagEOS|flagBad):
 		s.set(flagEOS)
-		c.ids.remove(id)
+		c.drop(id)
 		l.end(i, s, nil)
 		return nil
 	}
@@ -288,7 +289,7 @@ func (c *mux) fields(i int32, s *stream, status int, fields []wire.Field, last b
 		fields = nil
 	}
 	if last {
-		c.ids.remove(s.id)
+		c.drop(s.id)
 		l.end(i, s, fields)
 	}
 }
@@ -302,7 +303,7 @@ func (c *mux) reset(f *http2.RSTStreamFrame) {
 	if f.ErrCode == http2.ErrCodeRefusedStream {
 		why.outcome = load.Blocked
 	}
-	c.ids.remove(f.StreamID)
+	c.drop(f.StreamID)
 	c.in.l.fail(i, c.in.l.streams.at(i), why)
 }
 
@@ -339,7 +340,18 @@ func (c *mux) settings(f *http2.SettingsFrame) *failure {
 	if c.state == muxShaking {
 		c.shaken()
 	}
-	return nil
+	return c.flooded()
+}
+
+// mostUnread bounds the output for a side that asks for answers and reads none.
+const mostUnread = 16 << 20
+
+// flooded is a breach where more than that has gathered.
+func (c *mux) flooded() *failure {
+	if c.stuck == 0 || len(c.out) <= mostUnread {
+		return nil
+	}
+	return breach("the other side sends PING or SETTINGS and reads nothing: %d MB of answers wait", mostUnread>>20)
 }
 
 // grant takes a WINDOW_UPDATE.
@@ -361,7 +373,7 @@ func (c *mux) grant(f *http2.WindowUpdateFrame) *failure {
 // goAway fails the streams that the other side will not answer; the rest goes on,
 // and no new ones come.
 func (c *mux) goAway(f *http2.GoAwayFrame) {
-	c.most = 0
+	c.retire()
 	c.nextID = muxLastID + 1
 	var lost []uint32
 	c.ids.each(func(id uint32, _ int32) {
@@ -371,7 +383,7 @@ func (c *mux) goAway(f *http2.GoAwayFrame) {
 	})
 	for _, id := range lost {
 		i := c.ids.find(id)
-		c.ids.remove(id)
+		c.drop(id)
 		c.in.l.fail(i, c.in.l.streams.at(i), &failure{
 			outcome: load.Reset, detail: fmt.Sprintf("GOAWAY with %v, last stream %d", f.ErrCode, f.LastStreamID),
 		})

@@ -1,0 +1,90 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"testing"
+
+	"golang.org/x/net/http2"
+
+	"assay/internal/load"
+)
+
+// waitingStream makes a stream whose request is sent on a connection.
+func (c *mux) waitingStream(l *loop) (int32, *stream) {
+	i, s := l.testStream(0)
+	s.mux, s.id = int32(c.index), 1
+	c.nextID = 3
+	c.ids.add(1, i)
+	return i, s
+}
+
+func TestADrainedConnectionIsClosed(t *testing.T) {
+	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	c := l.testMux()
+	c.waitingStream(l)
+	l.arrived(0)
+	c.feed([]byte{0, 0, 8, byte(http2.FrameGoAway), 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0})
+	l.mux.scan(0)
+	if len(l.mux.streams.conns) != 0 || l.mux.all[c.index] != c {
+		t.Fatalf("%d connections take streams; closed: %v", len(l.mux.streams.conns), l.mux.all[c.index] == nil)
+	}
+	c.feed(muxStream(1))
+	l.settleGaps(false)
+	l.mux.scan(0)
+	if sink.ended != 1 || sink.result.Outcome != load.OK || l.mux.all[c.index] != nil || c.state != muxDead {
+		t.Errorf("%d ended, %+v; the connection is in state %d", sink.ended, sink.result, c.state)
+	}
+}
+
+func TestWhatIsUnsentGoesWithItsStream(t *testing.T) {
+	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	c := l.testMux()
+	i, s := c.waitingStream(l)
+	c.window = 0
+	c.send(pending{stream: i, id: 1, window: 10, body: []byte("x")})
+	if len(c.pending) != 1 {
+		t.Fatal("nothing waits")
+	}
+	l.mux.cancel(i, s, &failure{outcome: load.Stall})
+	if sink.ended != 1 || len(c.pending) != 0 {
+		t.Errorf("%d ended, %d wait", sink.ended, len(c.pending))
+	}
+}
+
+func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
+	ping := append(appendFrameHeader(nil, 8, http2.FramePing, 0, 0), "12345678"...)
+	for name, frame := range map[string][]byte{"PING": ping, "SETTINGS": appendFrameHeader(nil, 0, http2.FrameSettings, 0, 0)} {
+		t.Run(name, func(t *testing.T) {
+			l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+			c := l.testMux()
+			c.waitingStream(l)
+			c.stuck = 1
+			for n := 0; c.state == muxOpen && n < 2*mostUnread; n += len(frame) {
+				c.feed(frame)
+			}
+			if c.state != muxDead || sink.result.Outcome != load.Corrupt || len(c.out) > mostUnread+100 {
+				t.Errorf("state %d, %+v, %d bytes wait", c.state, sink.result, len(c.out))
+			}
+		})
+	}
+}
+
+// The Framer has decoded the block that it refuses, with what that adds to the table.
+func TestARefusedBlockMakesKnownOnesForgotten(t *testing.T) {
+	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	c := l.testMux()
+	c.waitingStream(l)
+	good := muxStream(1)
+	block := good[frameHeader : frameHeader+int(good[2])]
+	l.arrived(0)
+	c.feed(good)
+	l.settleGaps(false)
+	if c.heads.find(block) == nil {
+		t.Fatal("the block is not known")
+	}
+	c.feed(appendHeaders(nil, 1, append([]byte{0x88, 0x40, 1, 'X', 1}, 'y'), false)) // a capital, added
+	if c.heads.find(block) != nil || c.state != muxOpen {
+		t.Errorf("the block is still known, or the connection is in state %d; %+v", c.state, sink.result)
+	}
+}
