@@ -40,9 +40,15 @@ type Dialect struct {
 	Command string
 	// Run names the run; every process carries it.
 	Run string
+	// Part is the part of a plan that several processes share, from 0: each may kill
+	// only what it began itself. EveryPart finds the processes of all.
+	Part int
 	// Stdin says that the process gets an input that Input writes to. NDJSON has none.
 	Stdin bool
 }
+
+// EveryPart as a Part lists the processes of all parts; it begins none.
+const EveryPart = -1
 
 // Request is one HTTP request.
 type Request struct {
@@ -52,10 +58,18 @@ type Request struct {
 }
 
 // mark is the value of markVariable.
-func (d *Dialect) mark() string { return d.Run + "/load" }
+func (d *Dialect) mark() string {
+	if d.Part > 0 {
+		return d.Run + "/load." + strconv.Itoa(d.Part)
+	}
+	return d.Run + "/load"
+}
+
+// noOp begins the command that NDJSON sends, and says whose it is.
+func (d *Dialect) noOp() string { return ": " + markVariable + "=" + d.mark() }
 
 // marked is the command as NDJSON sends it.
-func (d *Dialect) marked() string { return ": " + markVariable + "=" + d.mark() + "; " + d.Command }
+func (d *Dialect) marked() string { return d.noOp() + "; " + d.Command }
 
 // Start is the request that begins a stream.
 func (d *Dialect) Start() (Request, error) {
@@ -260,7 +274,8 @@ func (d *Dialect) listed(message []byte) (ours []uint32, err error) {
 		return nil, fmt.Errorf("the answer to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {
-		if p.GetConfig().GetEnvs()[markVariable] == d.mark() {
+		mark := p.GetConfig().GetEnvs()[markVariable]
+		if mark == d.mark() || d.Part == EveryPart && strings.HasPrefix(mark, d.mark()) {
 			ours = append(ours, p.GetPid())
 		}
 	}
@@ -282,7 +297,7 @@ func (d *Dialect) listedCommands(message []byte) (ours []uint32, err error) {
 		if c.State == "ending" || c.State == "ended" {
 			continue
 		}
-		if c.Cmd == d.marked() {
+		if c.Cmd == d.marked() || d.Part == EveryPart && strings.HasPrefix(c.Cmd, d.noOp()) {
 			ours = append(ours, c.PID)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,9 +92,15 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	return err
 }
 
-// clean kills what the processes of a worker that failed have left behind.
+// clean kills what the workers, of which one failed, have left behind.
 func (e *split) clean(p *Plan, s Sink) {
-	if r, err := newPortableRun(p, s); err == nil {
+	whole := *p
+	whole.Dialect.Part = EveryPart
+	whole.Classes = slices.Clone(p.Classes)
+	for i := range whole.Classes {
+		whole.Classes[i].Dialect.Part = EveryPart
+	}
+	if r, err := newPortableRun(&whole, s); err == nil {
 		r.sweep(p.Limits.winding(true) / 5)
 		r.close()
 	}

@@ -27,7 +27,7 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			body := "{}"
 			if strings.HasSuffix(r.URL.Path, "/List") {
-				body = `{"processes":[{"config":{"cmd":"x","envs":{"ASSAY_RUN":"test/load"}},"pid":7},{"config":{"cmd":"x"},"pid":8}]}`
+				body = `{"processes":[{"config":{"cmd":"x","envs":{"ASSAY_RUN":"test/load"}},"pid":7},{"config":{"cmd":"x"},"pid":8},{"config":{"cmd":"x","envs":{"ASSAY_RUN":"test/load.1"}},"pid":9}]}`
 			} else {
 				kills.Add(1)
 			}
@@ -41,10 +41,10 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 	}{
 		"it dies before it is ready":   {"exit 3", " of 2: ", 0},
 		"it cannot begin":              {`read job; echo '{"Error":"no target"}'`, "no target", 0},
-		"it dies at work":              {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 1},
-		"it says what nobody can read": {"read job; echo '{}'; read go; echo x", "invalid character", 1},
-		"it says that it failed":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 1},
-		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":{"0":"eHg="}}'`, "measured values", 1},
+		"it dies at work":              {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 2},
+		"it says what nobody can read": {"read job; echo '{}'; read go; echo x", "invalid character", 2},
+		"it says that it failed":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 2},
+		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":{"0":"eHg="}}'`, "measured values", 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

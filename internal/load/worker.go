@@ -131,7 +131,7 @@ func (w *working) prepare(j job, engines []Engine) error {
 		Duration: j.Duration, Count: share(j.Count, j.Part, j.Parts), Warmup: j.Warmup, Seed: j.Seed,
 		classes: j.Classes, stages: j.Stages,
 	}
-	if w.plan, err = o.plan(Dialect{Target: t, Run: j.Run}); err != nil {
+	if w.plan, err = o.plan(Dialect{Target: t, Run: j.Run, Part: j.Part}); err != nil {
 		return err
 	}
 	w.plan.Part, w.plan.Parts = j.Part, j.Parts
