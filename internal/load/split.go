@@ -61,7 +61,14 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 		workers = append(workers, w)
 	}
 	for _, w := range workers {
-		if err := w.ready(); err != nil {
+		err := w.ready(ctx)
+		if ctx.Err() != nil {
+			for _, w := range workers {
+				w.kill() // interrupted before anything began
+			}
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -101,7 +108,7 @@ func (e *split) clean(p *Plan, s Sink) {
 		whole.Classes[i].Dialect.Part = EveryPart
 	}
 	if r, err := newPortableRun(&whole, s); err == nil {
-		r.sweep(p.Limits.winding(true) / 5)
+		r.sweep(p.Limits.winding(true) / 10)
 		r.close()
 	}
 }
@@ -140,8 +147,10 @@ func (e *split) start(i int) (*worker, error) {
 	return w, nil
 }
 
-// ready waits until the worker says that it could begin.
-func (w *worker) ready() error {
+// ready waits until the worker says that it could begin. The end of ctx kills it.
+func (w *worker) ready(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, w.kill)
+	defer stop()
 	if err := w.out.Decode(&w.last); err != nil {
 		return w.failure(err)
 	}
@@ -163,10 +172,9 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = w.in.Close() })
 	defer stop()
-	// A worker that does not end when it is told to is ended.
-	patience := context.AfterFunc(ctx, func() {
-		time.AfterFunc(l.winding(true)+l.Grace+l.End, w.kill)
-	})
+	// A worker that does not end when it is told to, within workerShare, is ended. The
+	// last tenth of the time is for clean.
+	patience := context.AfterFunc(ctx, func() { time.AfterFunc(l.winding(true)*9/10, w.kill) })
 	defer patience()
 	for {
 		var now said
@@ -206,6 +214,9 @@ func (w *worker) end() {
 		force.Stop()
 	})
 }
+
+// workerShare is how much of the time after an interrupt a worker may take.
+func workerShare(l *Limits) time.Duration { return l.winding(true) * 4 / 5 }
 
 // killWorkerAfter is how long a worker may take to end that has said its last word.
 const killWorkerAfter = 5 * time.Second

@@ -4,6 +4,7 @@ package load
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // A worker that fails ends the run with its number and its reason, and what it has
@@ -66,5 +68,32 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 	}
 	if err := none.Run(t.Context(), testPlan(t, addr), nowhere{}); err == nil || none.Name() != "portable" {
 		t.Errorf("%v, %s", err, none.Name())
+	}
+}
+
+// A worker that says nothing, or does not end, does not hold up an interrupted run.
+func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		fails  bool
+	}{
+		"before it is ready": {"exec sleep 100", false},
+		"at work":            {"read job; echo '{}'; exec sleep 100", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := listen(t, func(net.Conn) {})
+			e := &split{worker: []string{"/bin/sh", "-c", tt.script}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
+			p := testPlan(t, addr)
+			p.Limits.Wind, p.Limits.Interrupt = time.Second, time.Second
+			ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer stop()
+			begun := time.Now()
+			if err := e.Run(ctx, p, newCollector(1).of(p)); (err != nil) != tt.fails {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }

@@ -135,6 +135,7 @@ func (w *working) prepare(j job, engines []Engine) error {
 		return err
 	}
 	w.plan.Part, w.plan.Parts = j.Part, j.Parts
+	w.plan.Limits.Interrupt = workerShare(&w.plan.Limits)
 	if w.plan.Sources, err = addresses(j.Sources); err != nil {
 		return err
 	}
