@@ -172,7 +172,7 @@ func (m *muxes) cancel(i int32, s *stream, f *failure) {
 func (m *muxes) flush() {
 	m.serve(&m.streams)
 	m.serve(&m.calls)
-	for n := 0; n < len(m.dirty); n++ { // what dies on the way may make others dirty
+	for n := 0; n < len(m.dirty); n++ { //nolint:intrange // what dies on the way may make others dirty, which are then behind n
 		c := m.dirty[n]
 		c.dirty = false
 		c.flush()
