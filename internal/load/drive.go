@@ -36,6 +36,8 @@ func (s *session) drive(ctx context.Context, r *Report) error {
 			s.refused <- message // for over
 			stop()
 			err := <-done
+			s.tick(&last, s.sink.hist.last)
+			r.Aborted = "ended because the gateway refused to run the command: " + message
 			return s.over(err)
 		case <-tick.C:
 		}
