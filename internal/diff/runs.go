@@ -39,6 +39,7 @@ func Runs(a, b Run, o Options) *bundle.Diff {
 	for _, k := range slices.SortedFunc(maps.Keys(union(old, now)), place.compare) {
 		c.scenario(k)
 	}
+	c.unfinished(a.Report, b.Report)
 	d.NewRules, d.VanishedRules = without(b.Report, a.Report), without(a.Report, b.Report)
 	if a.Info != nil && b.Info != nil {
 		d.Features = features(a.Info.Features, b.Info.Features)

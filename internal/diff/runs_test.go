@@ -99,6 +99,35 @@ func TestEqualRunsHaveNoDifferences(t *testing.T) {
 	}
 }
 
+func TestARunThatDidNotComeToItsEndIsWorse(t *testing.T) {
+	done := func(exit int, interrupted bool) *bundle.Report {
+		r := report(verdict("r.a.b", bundle.Pass))
+		if interrupted {
+			r = report(verdict("r.a.b", bundle.NotRun))
+		}
+		r.Exit, r.Interrupted = exit, interrupted
+		return r
+	}
+	for name, c := range map[string]struct {
+		a, b *bundle.Report
+		want int
+	}{
+		"a run that was killed":           {done(0, false), done(130, true), 1},
+		"a run without a verdict":         {done(0, false), done(5, false), 1},
+		"a defect":                        {done(0, false), done(4, false), 1},
+		"both were interrupted":           {done(130, true), done(130, true), 0},
+		"the first alone was interrupted": {done(130, true), done(0, false), 0},
+		"neither came to a verdict":       {done(5, false), done(5, false), 0},
+		"what is slow was not asked for":  {done(0, false), done(0, false), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := Runs(Run{Report: c.a}, Run{Report: c.b}, Options{}); d.Exit != c.want {
+				t.Errorf("exit %d, want %d: %+v", d.Exit, c.want, d.Regressions)
+			}
+		})
+	}
+}
+
 func TestPermutationsThatChangeAlikeAreOneChange(t *testing.T) {
 	a, b := report(verdict("r.a.b", bundle.Pass)), report(verdict("r.a.b", bundle.Fail))
 	add(a, "a.b", axesProto, verdict("r.a.b", bundle.Pass))

@@ -3,6 +3,7 @@ package diff
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"assay/internal/bundle"
 )
@@ -93,6 +94,24 @@ func Worse(was, now bundle.Conclusion) bool {
 	default:
 		return trouble(now) > trouble(was)
 	}
+}
+
+// unfinished makes a regression of a run that did not come to its end (interrupted,
+// killed, a defect, inconclusive) beside one that did: what it did not see is not-run,
+// which by itself is nobody's fault, and a gate must not pass on it.
+func (c *changes) unfinished(a, b *bundle.Report) {
+	var why string
+	switch {
+	case b.Interrupted && !a.Interrupted:
+		why = "B was interrupted or killed before its end"
+	case (b.Exit == 4 || b.Exit == 5) && a.Exit == 0:
+		why = "B came to no verdict (exit " + strconv.Itoa(b.Exit) + ")"
+	default:
+		return
+	}
+	c.d.Regressions = append(c.d.Regressions, bundle.VerdictChange{
+		Rule: "run.complete", Level: "must", Axes: []string{}, Was: bundle.Pass, Now: bundle.Inconclusive, Message: why + ": what it did not see is not compared",
+	})
 }
 
 // better reports whether what was broken, or not known, holds now, or is only advised against.
