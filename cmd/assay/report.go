@@ -48,14 +48,28 @@ func drawReport(io stdio, f outputFlags, dirs []string) error {
 		}
 		shards = append(shards, s)
 	}
-	r, err := judge.Merge(shards)
+	r, err := merged(shards)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	if err := f.write(io, r); err != nil {
 		return defect(err)
 	}
 	return code(r.Exit)
+}
+
+// merged is the report of all shards, one bundle its own.
+func merged(shards []judge.Shard) (*bundle.Report, error) {
+	first := shards[0]
+	if len(shards) == 1 {
+		return first.Report, nil
+	}
+	j, err := judgeOf(&bundle.Bundle{Dir: first.Name, Run: first.Run}, "", false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := j.Merge(shards)
+	return r, usage(err)
 }
 
 // shard is the result of one bundle: the one that it holds, or, when it is not
@@ -66,7 +80,7 @@ func shard(io stdio, dir string) (judge.Shard, error) {
 		return judge.Shard{}, usage(err)
 	}
 	warnPartial(io, b)
-	s := judge.Shard{Name: dir, Run: b.Run, Verdicts: b.Verdicts, Report: b.Report}
+	s := judge.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
 		io.errorf("assay: %s: the run ended before its report was complete; what there is was judged now\n", dir)
 		s.Verdicts, s.Report, err = judged(b, "", false)

@@ -15,6 +15,9 @@ const (
 	ruleKnownUnmatched = "run.known.unmatched"
 )
 
+// ofKnownList reports whether a rule is one by which the list itself is judged.
+func ofKnownList(rule string) bool { return rule == ruleKnownExpired || rule == ruleKnownUnmatched }
+
 // applyKnown holds the verdicts of one scenario on one set of axes against the
 // list of known failures, in place. A fail that an entry names becomes a
 // known-failure. Where an entry expects a failure and there is only what passes,

@@ -11,10 +11,11 @@ import (
 
 // Shard is one part of a run that was split: a bundle with its verdicts.
 type Shard struct {
-	Name     string // of its directory, for messages
-	Run      *bundle.Run
-	Verdicts []bundle.Verdict
-	Report   *bundle.Report
+	Name         string // of its directory, for messages
+	Run          *bundle.Run
+	Observations []*bundle.Observation
+	Verdicts     []bundle.Verdict
+	Report       *bundle.Report
 }
 
 // ShardError says that two shards are not of one run.
@@ -31,9 +32,10 @@ func (e *ShardError) Error() string {
 // Merge puts the reports of shards together: the same program ran disjoint
 // scenarios against the same target, held against the same profile. Counts, rules
 // and exit code are those of all verdicts; of what spans the run the worst counts;
-// the duration is the sum. Two shards that contradict each other are a *ShardError.
+// the duration is the sum. The list of known failures, that of j, is judged once,
+// against all shards: it is enough that one of them has what an entry names. Two shards that contradict each other are a *ShardError.
 // One shard is its own report.
-func Merge(shards []Shard) (*bundle.Report, error) {
+func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
 		return first.Report, nil
@@ -42,7 +44,7 @@ func Merge(shards []Shard) (*bundle.Report, error) {
 	merged := *first.Report
 	merged.Scenarios, merged.Notes, merged.DurationMS = nil, nil, 0
 	var verdicts, spanning []bundle.Verdict
-	var runRules []bundle.RuleVerdict
+	var ofRun []bundle.RuleVerdict
 	var names, ids []string
 	for n, s := range shards {
 		if why := unlike(&first, &s); why != "" {
@@ -58,24 +60,46 @@ func Merge(shards []Shard) (*bundle.Report, error) {
 			merged.Scenarios = append(merged.Scenarios, *r)
 		}
 		for i := range s.Verdicts {
-			if s.Verdicts[i].Scenario == "" {
-				spanning = append(spanning, s.Verdicts[i])
-				continue
+			switch v := s.Verdicts[i]; {
+			case v.Scenario != "":
+				verdicts = append(verdicts, v)
+			case !ofKnownList(v.Rule):
+				spanning = append(spanning, v)
 			}
-			verdicts = append(verdicts, s.Verdicts[i])
 		}
-		runRules = append(runRules, s.Report.RunRules...)
+		for _, v := range s.Report.RunRules {
+			if !ofKnownList(v.ID) {
+				ofRun = append(ofRun, v)
+			}
+		}
 		names, ids = append(names, s.Name), append(ids, s.Report.Run)
 		merged.Notes = append(merged.Notes, s.Report.Notes...)
 		merged.DurationMS += s.Report.DurationMS
 		merged.Interrupted = merged.Interrupted || s.Report.Interrupted
 	}
+	known := j.knownListOf(shards, verdicts)
+	spanning, ofRun = append(spanning, known...), append(ofRun, runRules(j.Rules, known)...)
 	verdicts = append(verdicts, worstOf(spanning, func(v *bundle.Verdict) (string, bundle.Conclusion) { return v.Rule, v.Conclusion })...)
-	merged.RunRules = worstOf(runRules, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
+	merged.RunRules = worstOf(ofRun, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
 	merged.Run = strings.Join(ids, "+")
 	merged.Notes = append(merged.Notes, fmt.Sprintf("put together from %d shards: %s", len(shards), strings.Join(names, ", ")))
 	total(&merged, verdicts)
 	return &merged, nil
+}
+
+// knownListOf judges the list of known failures against all shards, by the day on
+// which the last of them began. verdicts are those of their scenarios.
+func (j *Judge) knownListOf(shards []Shard, verdicts []bundle.Verdict) []bundle.Verdict {
+	var whole bundle.Run
+	var obs []*bundle.Observation
+	for _, s := range shards {
+		if s.Run.Started.After(whole.Started) {
+			whole.Started = s.Run.Started
+		}
+		whole.Planned = append(whole.Planned, s.Run.Planned...)
+		obs = append(obs, s.Observations...)
+	}
+	return j.KnownList(&whole, obs, verdicts)
 }
 
 // total counts what a report holds, and concludes.
@@ -131,6 +155,8 @@ func unlike(a, b *Shard) string {
 		return "only one was run with --strict"
 	case ra.RulesText != rb.RulesText:
 		return "the rules that came with the scripts are not the same"
+	case ra.KnownText != rb.KnownText:
+		return "the lists of known failures are not the same"
 	}
 	return ""
 }

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/bundle"
 )
@@ -23,7 +25,7 @@ func shardOf(name string, c, ofRun bundle.Conclusion) Shard {
 func TestShardsAreOneReport(t *testing.T) {
 	b := shardOf("b", bundle.Pass, bundle.Pass)
 	b.Report.Scenarios[0].Replay = "its own"
-	r, err := Merge([]Shard{b, shardOf("a", bundle.Pass, bundle.Inconclusive)})
+	r, err := (&Judge{}).Merge([]Shard{b, shardOf("a", bundle.Pass, bundle.Inconclusive)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestTheExitCodeOfShardsIsThatOfAll(t *testing.T) {
 	cut := shardOf("c", bundle.Pass, bundle.Pass)
 	cut.Report.Interrupted = true
 	for want, shards := range map[int][]Shard{0: {unsupported, pass}, 1: {pass, fail}, 5: {unsupported}, 130: {fail, cut}} {
-		if r, err := Merge(shards); err != nil || r.Exit != want {
+		if r, err := (&Judge{}).Merge(shards); err != nil || r.Exit != want {
 			t.Errorf("%v, exit code %d, want %d", err, r.Exit, want)
 		}
 	}
@@ -64,11 +66,12 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 		"profile full has another text in each":                       func(s *Shard) { s.Run.ProfileText = "" },
 		"only one was run with --strict":                              func(s *Shard) { s.Run.Strict = true },
 		"the rules that came with the scripts":                        func(s *Shard) { s.Run.RulesText = "rules: []" },
+		"the lists of known failures are not the same":                func(s *Shard) { s.Run.KnownText = "[]" },
 		"both have area.one [":                                        func(s *Shard) { s.Report.Scenarios[0].ID = "area.one" },
 	} {
 		other := shardOf("other", bundle.Pass, bundle.Pass)
 		change(&other)
-		_, err := Merge([]Shard{shardOf("one", bundle.Pass, bundle.Pass), other})
+		_, err := (&Judge{}).Merge([]Shard{shardOf("one", bundle.Pass, bundle.Pass), other})
 		var contradiction *ShardError
 		if !errors.As(err, &contradiction) || !strings.HasPrefix(err.Error(), "one and other are not shards of one run: "+want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -76,7 +79,56 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 	}
 	a, b := shardOf("a", bundle.Pass, bundle.Pass), shardOf("b", bundle.Pass, bundle.Pass)
 	a.Run.Target, b.Run.Target = bundle.Target{URL: "http://127.0.0.1:1", Embedded: true}, bundle.Target{URL: "http://127.0.0.1:2", Embedded: true}
-	if _, err := Merge([]Shard{a, b}); err != nil {
+	if _, err := (&Judge{}).Merge([]Shard{a, b}); err != nil {
 		t.Errorf("two embedded gateways: %v", err)
+	}
+}
+
+// Each shard of two names what the other does not have, and both say so.
+func TestTheListOfKnownFailuresIsJudgedAgainstAllShards(t *testing.T) {
+	one, two := "- {pattern: area.one, "+knownRest+"}\n", "- {pattern: area.two, "+knownRest+"}\n"
+	expired := strings.Replace(one, "2027-03-31", "2027-03-29", 1)
+	stray := strings.Replace(one, "area.one", "area.three", 1)
+	for name, c := range map[string]struct {
+		list string
+		want []string // rules that fail
+	}{
+		"every entry names something of one shard": {one + two, nil},
+		"an entry names something of none":         {one + two + stray, []string{ruleKnownUnmatched}},
+		"an entry has expired":                     {expired + two, []string{ruleKnownExpired}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &Judge{Known: knownList(t, c.list)}
+			var shards []Shard
+			for n, id := range []string{"one", "two"} {
+				s := shardOf(id, bundle.KnownFailure, bundle.Pass)
+				s.Run.Started, s.Run.KnownText = time.Date(2027, 3, 29+n, 23, 0, 0, 0, time.UTC), c.list
+				s.Observations = []*bundle.Observation{{Scenario: "area." + id}}
+				own := append(s.Verdicts, j.KnownList(s.Run, s.Observations, s.Verdicts)...)
+				if len(own) == len(s.Verdicts) {
+					t.Fatal("a shard alone has no fault of its list")
+				}
+				s.Verdicts, s.Report = own, Report(s.Run, nil, s.Observations, own)
+				shards = append(shards, s)
+			}
+			r, err := j.Merge(shards)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failed, ofRules []string
+			for _, v := range r.RunRules {
+				if v.Verdict == bundle.Fail {
+					failed = append(failed, v.ID)
+				}
+			}
+			for _, v := range r.Rules {
+				if v.Verdict == bundle.Fail {
+					ofRules = append(ofRules, v.ID)
+				}
+			}
+			if !slices.Equal(failed, c.want) || !slices.Equal(ofRules, c.want) || (r.Exit == 1) != (c.want != nil) {
+				t.Errorf("rules of the run %v, rules %v, exit code %d; want %v", failed, ofRules, r.Exit, c.want)
+			}
+		})
 	}
 }
