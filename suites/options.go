@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -9,6 +10,9 @@ import (
 	"assay/internal/target"
 	"assay/scenarios"
 )
+
+// ErrNothingAccepted says that Options.Only accepted nothing of what was selected.
+var ErrNothingAccepted = errors.New("nothing that was selected is to run")
 
 // Options say what to run against what. The zero value runs the whole catalogue
 // against the embedded reference gateway with the profile full.
@@ -23,7 +27,8 @@ type Options struct {
 	Select string
 	// Scenarios is a folder of scripts to run instead of the embedded catalogue.
 	Scenarios string
-	// Only, when not nil, limits the run to the instances it accepts.
+	// Only, when not nil, limits the run to the instances it accepts; of those that
+	// are selected it must accept one, or there is ErrNothingAccepted.
 	Only func(scenarios.Instance) bool
 	// Set changes the selected scenarios to a smaller form, for Replay.
 	Set []scenarios.Override

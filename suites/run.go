@@ -69,6 +69,7 @@ type session struct {
 	clock     *transport.Clock
 	run       *bundle.Run
 	instances []scenarios.Instance
+	leftOut   []scenarios.Instance // selected, and not accepted by Options.Only
 	judge     *judge.Judge
 	writer    *bundle.Writer
 	gateway   *fakes.Gateway // the embedded one, or nil
@@ -140,7 +141,7 @@ func (s *session) load() (err error) {
 	if s.profile, err = scenarios.LoadProfile(name); err != nil {
 		return err
 	}
-	if s.instances, err = chosen(s.catalogue, s.opts); err != nil {
+	if s.instances, s.leftOut, err = chosen(s.catalogue, s.opts); err != nil {
 		return err
 	}
 	return s.override()
@@ -170,7 +171,7 @@ func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	instances, err := chosen(cat, o)
+	instances, _, err := chosen(cat, o)
 	return cat, instances, err
 }
 
@@ -194,17 +195,24 @@ func ownRules(dir string) (string, error) {
 	return string(text), err
 }
 
-// chosen are the instances that the options select.
-func chosen(cat *scenarios.Catalogue, o Options) ([]scenarios.Instance, error) {
+// chosen are the instances that the options select, and those that were selected
+// and that Options.Only left out.
+func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Instance, err error) {
 	all, err := cat.Select(o.Select)
 	if err != nil || o.Only == nil {
-		return all, err
+		return all, nil, err
 	}
-	all = slices.DeleteFunc(all, func(i scenarios.Instance) bool { return !o.Only(i) })
-	if len(all) == 0 {
-		return nil, &scenarios.NothingSelectedError{Term: o.Select}
+	for _, i := range all {
+		if o.Only(i) {
+			run = append(run, i)
+		} else {
+			leftOut = append(leftOut, i)
+		}
 	}
-	return all, nil
+	if len(run) == 0 {
+		return nil, nil, ErrNothingAccepted
+	}
+	return run, leftOut, nil
 }
 
 // reach finds the target, measures and probes it.
@@ -248,6 +256,7 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 	}
 	if k := s.opts.Known; k != nil {
 		r.KnownFile, r.KnownText = k.File, string(k.Text)
+		r.LeftOut = planned(s.leftOut)
 	}
 	r.Planned = planned(s.instances)
 	return r

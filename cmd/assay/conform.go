@@ -74,7 +74,7 @@ of them for what to leave out.`,
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "how large the bundle may grow; what does not fit is named and not kept")
 	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
-	fs.StringVar(&f.rerun, "rerun", "", "run only what failed, or stayed open, in this bundle")
+	fs.StringVar(&f.rerun, "rerun", "", "run only what failed, or stayed open, in this bundle (where nothing did: exit 5)")
 	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario that many times")
 	fs.DurationVar(&f.budget, "budget", 0, "start no scenario after this time")
 	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
@@ -160,7 +160,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		o.Specs = io.err
 	}
 	if f.dryRun {
-		return dryRun(io, f.output.format, o)
+		return f.nothingAgain(dryRun(io, f.output.format, o))
 	}
 	if f.exec != "" {
 		gateway, err := startChild(io, f.exec)
@@ -174,7 +174,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	}
 	out, err := suites.Run(c.Context(), o)
 	if out == nil {
-		return nothingRun(err)
+		return f.nothingAgain(nothingRun(err))
 	}
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
 	if err := errors.Join(err, f.output.write(io, out.Report)); err != nil {

@@ -30,7 +30,7 @@ func nothingRun(err error) error {
 		return &exitError{exitInterrupted, errors.New("interrupted before the first scenario")}
 	}
 	var none *scenarios.NothingSelectedError
-	if errors.As(err, &none) {
+	if errors.As(err, &none) || errors.Is(err, suites.ErrNothingAccepted) {
 		return &exitError{exitInconclusive, err}
 	}
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"assay/internal/bundle"
@@ -41,6 +42,19 @@ func failedIn(dir string) (func(scenarios.Instance) bool, error) {
 		}
 	}
 	return func(i scenarios.Instance) bool { return again[instanceOf(i.Scenario.ID, i.Axes)] }, nil
+}
+
+// nothingAgain tells why nothing ran, when it is that --rerun names a bundle in
+// which nothing failed; its exit code stays, and so do all other errors.
+func (f *conformFlags) nothingAgain(err error) error {
+	if !errors.Is(err, suites.ErrNothingAccepted) {
+		return err
+	}
+	what := "nothing"
+	if f.selection != "" {
+		what = fmt.Sprintf("nothing of --select %q", f.selection)
+	}
+	return &exitError{exitInconclusive, fmt.Errorf("%s failed or stayed open in %s: nothing to run again", what, f.rerun)}
 }
 
 func instanceOf(id string, axes bundle.Axes) bundle.Planned {

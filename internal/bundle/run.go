@@ -27,6 +27,9 @@ type Run struct {
 	Flags []string `json:"flags,omitempty"`
 	// Planned is what was to run: what has no observation did not.
 	Planned []Planned `json:"planned,omitempty"`
+	// LeftOut is what was selected and was not to run again, of a run of a part of
+	// another with a list of known failures: the list speaks of it as well.
+	LeftOut []Planned `json:"left_out,omitempty"`
 	// ProfileText is the profile as it was, and RulesText the rules that came with
 	// scripts of one's own, so that the run can be judged again by them.
 	ProfileText string `json:"profile_text,omitempty"`

@@ -87,7 +87,7 @@ func (j *Judge) surprise(entry *scenarios.KnownFailure, own []string, verdicts [
 }
 
 // KnownList judges the list of known failures itself, against all that was
-// selected: an entry that had expired when the run began is a fail of
+// selected, also where only a part of it was to run again: an entry that had expired when the run began is a fail of
 // run.known.expired, one that names nothing of the run a fail of
 // run.known.unmatched. verdicts are those of the scenarios. There are none of its
 // own without a list.
@@ -142,6 +142,11 @@ func matchesAny(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Ob
 		seen[instance{o.Scenario, o.Axes}] = true
 		unjudged := o.Skip != nil || o.Interrupted
 		if (entry.Rule == "" || unjudged) && entry.Matches(o.Scenario, o.Axes) {
+			return true
+		}
+	}
+	for _, p := range run.LeftOut {
+		if entry.Matches(p.Scenario, p.Axes) {
 			return true
 		}
 	}

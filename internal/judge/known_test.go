@@ -72,6 +72,7 @@ func TestTheListOfKnownFailuresIsJudgedItself(t *testing.T) {
 	run := &bundle.Run{
 		Started: time.Date(2027, 3, 31, 23, 0, 0, 0, time.UTC),
 		Planned: []bundle.Planned{{Scenario: "a.b", Axes: axes}, {Scenario: "a.planned", Axes: axes}},
+		LeftOut: []bundle.Planned{{Scenario: "a.left-out", Axes: axes}},
 	}
 	obs := []*bundle.Observation{
 		{Scenario: "a.b", Axes: axes}, {Scenario: "a.skipped", Axes: axes, Skip: &bundle.Skip{Reason: bundle.SkipSlow}}, nil,
@@ -83,6 +84,7 @@ func TestTheListOfKnownFailuresIsJudgedItself(t *testing.T) {
 		"a rule that it was not judged by":       {"pattern: a.b, rule: r.one.three", ruleKnownUnmatched},
 		"a scenario that was skipped":            {"pattern: a.skipped, rule: r.one.three", ""},
 		"a scenario that was planned":            {"pattern: a.planned, rule: r.one.three", ""},
+		"a scenario that was not to run again":   {"pattern: a.left-out, rule: r.one.three", ""},
 		"a scenario that was not selected":       {"pattern: a.c", ruleKnownUnmatched},
 		"axes that were not selected":            {"pattern: a.b, axes: proto", ruleKnownUnmatched},
 		"an entry that has expired":              {"pattern: a.b, expires: 2027-03-30", ruleKnownExpired},

@@ -97,6 +97,7 @@ func (j *Judge) knownListOf(shards []Shard, verdicts []bundle.Verdict) []bundle.
 			whole.Started = s.Run.Started
 		}
 		whole.Planned = append(whole.Planned, s.Run.Planned...)
+		whole.LeftOut = append(whole.LeftOut, s.Run.LeftOut...)
 		obs = append(obs, s.Observations...)
 	}
 	return j.KnownList(&whole, obs, verdicts)
