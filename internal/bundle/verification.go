@@ -12,8 +12,8 @@ const (
 	ProblemMissing    ProblemKind = "missing"    // a file of the manifest is not there
 	ProblemEdited     ProblemKind = "edited"     // a file is not the one that was sealed
 	ProblemStranger   ProblemKind = "stranger"   // a file that the manifest does not know
-	ProblemManifest   ProblemKind = "manifest"   // the manifest lists what no bundle has
-	ProblemSchema     ProblemKind = "schema"     // a file does not have the published form
+	ProblemManifest   ProblemKind = "manifest"   // the manifest lists what no bundle has, or is not that of the run
+	ProblemSchema     ProblemKind = "schema"     // a file does not have the published form, or says what cannot be
 	ProblemUnreadable ProblemKind = "unreadable" // the bundle cannot be opened, or judged
 	ProblemVerdicts   ProblemKind = "verdicts"   // the evidence does not give the verdicts that are stored
 	ProblemResult     ProblemKind = "result"     // the verdicts do not give the result that is stored

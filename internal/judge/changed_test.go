@@ -25,7 +25,8 @@ func storedBundle(t *testing.T) (*Judge, *bundle.Bundle) {
 	two.Axes.Codec = "proto"
 	b := &bundle.Bundle{
 		Dir: "run", Run: run, Observations: []*bundle.Observation{one, two},
-		Scripts: map[string][]byte{"area.one": []byte(storedScript)},
+		Scripts:  map[string][]byte{"area.one": []byte(storedScript)},
+		Manifest: &bundle.Manifest{Tool: run.Tool, Run: run.ID, Target: run.Target, Profile: run.Profile, Seed: run.Seed},
 	}
 	if b.Verdicts, b.Report, err = j.Bundle(b); err != nil || b.Report.Exit != 0 {
 		t.Fatalf("%v, exit code %d", err, b.Report.Exit)
@@ -59,6 +60,7 @@ func TestChangedListsWhatTwoJudgementsDoNotShare(t *testing.T) {
 
 func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 	self := bundle.Tool{Name: "assay", Version: "1"}
+	result, manifest := []bundle.ProblemKind{bundle.ProblemResult}, []bundle.ProblemKind{bundle.ProblemManifest}
 	for name, tc := range map[string]struct {
 		by      bundle.Tool
 		spoil   func(b *bundle.Bundle)
@@ -90,8 +92,25 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 			[]bundle.ProblemKind{bundle.ProblemResult}, "counts"},
 		"a scenario of the result passed, and did not": {self, func(b *bundle.Bundle) { b.Report.Scenarios[1].Rules[0].Verdict = bundle.Fail },
 			[]bundle.ProblemKind{bundle.ProblemResult}, "differs in area.one [connect/proto"},
-		"there is no result":  {self, func(b *bundle.Bundle) { b.Report = nil }, []bundle.ProblemKind{bundle.ProblemResult}, "there is none"},
-		"a script is missing": {self, func(b *bundle.Bundle) { b.Scripts = nil }, []bundle.ProblemKind{bundle.ProblemUnreadable}, "script of area.one"},
+		"a rule of the result is another":      {self, func(b *bundle.Bundle) { b.Report.Rules[0].Verdict = bundle.Fail }, result, "differs in the rule"},
+		"a level of the result is another":     {self, func(b *bundle.Bundle) { b.Report.Rules[0].Level = "may" }, result, "differs in the rule"},
+		"the result has another replay":        {self, func(b *bundle.Bundle) { b.Report.Scenarios[0].Replay = "rm -rf ." }, result, "differs in area.one"},
+		"the result is of another run":         {self, func(b *bundle.Bundle) { b.Report.Run = "other" }, result, "another run"},
+		"the result is of another program":     {self, func(b *bundle.Bundle) { b.Report.Tool.Version = "9" }, result, "another run, program"},
+		"the result is of another target":      {self, func(b *bundle.Bundle) { b.Report.Target.URL = "http://other" }, result, "another run"},
+		"the result is of another profile":     {self, func(b *bundle.Bundle) { b.Report.Profile = "other" }, result, "another run"},
+		"the result was interrupted":           {self, func(b *bundle.Bundle) { b.Report.Interrupted = true }, result, "another run"},
+		"how long it took is not compared":     {self, func(b *bundle.Bundle) { b.Report.DurationMS++ }, nil, ""},
+		"the manifest is of another program":   {self, func(b *bundle.Bundle) { b.Manifest.Tool.Version = "9" }, manifest, "another tool"},
+		"the manifest is of another run":       {self, func(b *bundle.Bundle) { b.Manifest.Run = "other" }, manifest, "another run"},
+		"the manifest is of another target":    {self, func(b *bundle.Bundle) { b.Manifest.Target.URL = "http://other" }, manifest, "another target"},
+		"the manifest has profile and seed":    {self, func(b *bundle.Bundle) { b.Manifest.Profile, b.Manifest.Seed = "x", 99 }, manifest, "another profile, seed"},
+		"the manifest was interrupted":         {self, func(b *bundle.Bundle) { b.Manifest.Interrupted = true }, manifest, "another interrupted"},
+		"the manifest names what was kept":     {self, func(b *bundle.Bundle) { b.Manifest.Omitted = []bundle.OmittedObservation{{Scenario: "area.one"}} }, manifest, "not the 0 of"},
+		"a reproducer showed it without a run": {self, func(b *bundle.Bundle) { b.Reproducers = []bundle.Reproducer{{Scenario: "area.one", Shown: true}} }, []bundle.ProblemKind{bundle.ProblemSchema}, "did not run"},
+		"a reproducer ran and showed it":       {self, func(b *bundle.Bundle) { b.Reproducers = []bundle.Reproducer{{Ran: true, Shown: true}} }, nil, ""},
+		"there is no result":                   {self, func(b *bundle.Bundle) { b.Report = nil }, []bundle.ProblemKind{bundle.ProblemResult}, "there is none"},
+		"a script is missing":                  {self, func(b *bundle.Bundle) { b.Scripts = nil }, []bundle.ProblemKind{bundle.ProblemUnreadable}, "script of area.one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, b := storedBundle(t)
@@ -117,6 +136,7 @@ func TestEvidenceThatWasNotKeptIsInconclusive(t *testing.T) {
 	gone := *b.Observations[0]
 	gone.Iterations, gone.Omitted = nil, &bundle.Omission{Bytes: 9, Reason: "it was too long"}
 	b.Observations[0] = &gone
+	b.Manifest.Omitted = []bundle.OmittedObservation{{Scenario: gone.Scenario, Axes: gone.Axes, Bytes: 9}}
 	verdicts, report, err := j.Bundle(b)
 	if err != nil {
 		t.Fatal(err)

@@ -2,15 +2,15 @@ package judge
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 
 	"assay/internal/bundle"
 )
 
 // Verify derives the verdicts of a bundle again and adds to found what they do
-// not share with those that are stored, and what the stored result does not share
-// with the stored verdicts. Verdicts whose evidence was not kept are counted and
+// not share with those that are stored, what the stored result does not share with
+// the stored verdicts, and where manifest, run and observations contradict each
+// other. Verdicts whose evidence was not kept are counted and
 // not compared. by is the program that verifies: when it is the one that made the
 // bundle, the text of a verdict must be the same as well.
 func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verification) {
@@ -32,6 +32,7 @@ func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verificat
 	} else if n := retold(stored, derived); n > 0 && b.Run.Tool == by {
 		found.Add(bundle.ProblemVerdicts, "verdicts.json", fmt.Sprintf("%d of %d verdicts are told in other words than the evidence gives", n, len(stored)))
 	}
+	consistent(b, found)
 	if why := j.result(b); why != "" {
 		found.Add(bundle.ProblemResult, "result.json", "the result is not that of the stored verdicts: "+why)
 	}
@@ -81,42 +82,4 @@ func retold(stored, derived []bundle.Verdict) int {
 		}
 	}
 	return n
-}
-
-// result says what the stored result does not share with the stored verdicts, "" when nothing.
-func (j *Judge) result(b *bundle.Bundle) string {
-	if b.Report == nil {
-		return "there is none"
-	}
-	r := Report(b.Run, j.Rules, b.Observations, b.Verdicts)
-	switch {
-	case r.Verdict != b.Report.Verdict || r.Exit != b.Report.Exit:
-		return fmt.Sprintf("it says %s (exit %d), they say %s (exit %d)", b.Report.Verdict, b.Report.Exit, r.Verdict, r.Exit)
-	case !maps.Equal(r.Counts, b.Report.Counts):
-		return fmt.Sprintf("it counts %v, they %v", b.Report.Counts, r.Counts)
-	case len(r.Scenarios) != len(b.Report.Scenarios) || len(r.RunRules) != len(b.Report.RunRules):
-		return fmt.Sprintf("it has %d scenarios and %d rules of the run, they have %d and %d",
-			len(b.Report.Scenarios), len(b.Report.RunRules), len(r.Scenarios), len(r.RunRules))
-	}
-	for i := range r.RunRules {
-		if !sameRule(&r.RunRules[i], &b.Report.RunRules[i]) {
-			return "it differs in " + clip(b.Report.RunRules[i].ID)
-		}
-	}
-	for i := range r.Scenarios {
-		want, got := &r.Scenarios[i], &b.Report.Scenarios[i]
-		same := want.ID == got.ID && want.Axes == got.Axes && want.Verdict == got.Verdict && len(want.Rules) == len(got.Rules)
-		for k := 0; same && k < len(want.Rules); k++ {
-			same = sameRule(&want.Rules[k], &got.Rules[k])
-		}
-		if !same {
-			return "it differs in " + clip(got.ID) + " [" + clip(got.Axes.String()) + "]"
-		}
-	}
-	return ""
-}
-
-// sameRule compares what a verdict says, and not what the catalogue says of its rule.
-func sameRule(a, b *bundle.RuleVerdict) bool {
-	return a.ID == b.ID && a.Level == b.Level && a.Verdict == b.Verdict && a.Message == b.Message && a.Seen == b.Seen && maps.Equal(a.Counts, b.Counts)
 }
