@@ -39,7 +39,7 @@ func readCompared(path string) (compared, error) {
 		return compared{}, err
 	}
 	r := b.Report
-	if r == nil {
+	if r == nil || b.Unfinished {
 		if _, r, err = judged(b, "", false); err != nil {
 			return compared{}, err
 		}
