@@ -126,17 +126,25 @@ func fill(c *cobra.Command, file configFile) error {
 	return errors.Join(errs...)
 }
 
-// setNode sets a flag to a scalar, or to each of a list.
+// setNode sets a flag to a scalar, or to each of a list; a flag that takes one value,
+// as --select does, gets the list joined by commas.
 func setNode(fs *pflag.FlagSet, name string, node yaml.Node) error {
 	switch node.Kind {
 	case yaml.ScalarNode:
 		return fs.Set(name, node.Value)
 	case yaml.SequenceNode:
+		var values []string
 		for _, n := range node.Content {
 			if n.Kind != yaml.ScalarNode {
 				return errors.New("want a list of plain values")
 			}
-			if err := fs.Set(name, n.Value); err != nil {
+			values = append(values, n.Value)
+		}
+		if _, many := fs.Lookup(name).Value.(pflag.SliceValue); !many {
+			return fs.Set(name, strings.Join(values, ","))
+		}
+		for _, v := range values {
+			if err := fs.Set(name, v); err != nil {
 				return err
 			}
 		}
