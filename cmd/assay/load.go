@@ -64,7 +64,7 @@ the driver did: before, during, after.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
   assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
 
-  # 50,000 streams over a few connections, in 30 MB
+  # 50,000 streams over a few connections
   assay load http://127.0.0.1:8081 --http h2c --streams 50000 --ramp 10s --duration 60s
 
   # 200 short commands a second as a CI gate
