@@ -139,7 +139,7 @@ func (e *Engine) run(ctx context.Context) {
 	defer close(e.done)
 	sampling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var sampler sync.WaitGroup
-	sampler.Go(func() { e.sampleLag(sampling) })
+	sampler.Go(e.sampleLag(sampling))
 	defer sampler.Wait()
 	defer stop()
 	p := e.schedule()

@@ -12,20 +12,26 @@ const lagEvery = 10 * time.Millisecond
 // sampleLag measures how late this program's own timers are: it sleeps to an
 // instant again and again, and notes with every instance that is running how much
 // later it woke. A rule about time cannot be held against a target by a driver that is late itself.
-func (e *Engine) sampleLag(ctx context.Context) {
-	for {
-		tick := time.Now().Add(lagEvery)
+//
+// The first tick is set before the goroutine starts, each further one under the
+// lock under which the last was noted: no delay falls between two.
+func (e *Engine) sampleLag(ctx context.Context) func() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tick = time.Now().Add(lagEvery)
+	tick := e.tick
+	return func() { e.ticks(ctx, tick) }
+}
+
+func (e *Engine) ticks(ctx context.Context, tick time.Time) {
+	for sleep(ctx, time.Until(tick)) == nil {
 		e.mu.Lock()
-		e.tick = tick
-		e.mu.Unlock()
-		if sleep(ctx, time.Until(tick)) != nil {
-			return
-		}
-		e.mu.Lock()
-		late := time.Since(tick)
+		now := time.Now()
 		for s := range e.running {
-			s.lag = max(s.lag, late)
+			s.lag = max(s.lag, now.Sub(tick))
 		}
+		tick = now.Add(lagEvery)
+		e.tick = tick
 		e.mu.Unlock()
 	}
 }
