@@ -31,7 +31,7 @@ func readCompared(path string) (compared, error) {
 	if !info.IsDir() {
 		return readComparedFile(path)
 	}
-	if _, err := os.Stat(filepath.Join(path, "load.json")); err == nil {
+	if isLoad(path) {
 		return readLoad(path)
 	}
 	b, err := bundle.Open(path)
@@ -45,6 +45,12 @@ func readCompared(path string) (compared, error) {
 		}
 	}
 	return compared{run: &diff.Run{Name: path, Report: r, Info: b.Run, Observations: b.Observations, Partial: b.Partial}}, nil
+}
+
+// isLoad reports whether a directory is that of a run under load.
+func isLoad(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "load.json"))
+	return err == nil
 }
 
 // readComparedFile reads a report, and tells by its schema of what.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/internal/load"
 	"assay/reports"
 )
 
@@ -18,7 +21,8 @@ func newReport(io stdio) *cobra.Command {
 was complete. The exit code is the one of the run.
 
 Several bundles are the shards of one run, and give one report: the same version
-of assay ran different scenarios against the same target and profile.`,
+of assay ran different scenarios against the same target and profile. The report
+of a run under load is drawn as text or JSON.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
@@ -40,6 +44,9 @@ of assay ran different scenarios against the same target and profile.`,
 }
 
 func drawReport(io stdio, f outputFlags, dirs []string) error {
+	if len(dirs) == 1 && isLoad(dirs[0]) {
+		return redrawLoad(io, f, dirs[0])
+	}
 	var shards []judge.Shard
 	for _, dir := range dirs {
 		s, err := shard(io, dir)
@@ -56,6 +63,18 @@ func drawReport(io stdio, f outputFlags, dirs []string) error {
 		return defect(err)
 	}
 	return code(r.Exit)
+}
+
+// redrawLoad draws the report of a run under load, which has two formats.
+func redrawLoad(io stdio, f outputFlags, dir string) error {
+	if f.format != "text" && f.format != "json" || len(f.reports) > 0 {
+		return usage(fmt.Errorf("%s is a run under load: its report is drawn as --format text or json, to stdout", dir))
+	}
+	s, err := load.Open(dir)
+	if err != nil {
+		return usage(err)
+	}
+	return loadResult(io, f.format, s.Report, nil)
 }
 
 // merged is the report of all shards, one bundle its own.
