@@ -236,6 +236,10 @@ func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// LoadProfile takes the embedded ones as they are; this is where they are checked.
+		if _, err := ParseProfile("profiles/"+name+".yaml", p.Text); err != nil {
+			t.Errorf("profile %s: %v", name, err)
+		}
 		if p.ID != name {
 			t.Errorf("profile %s calls itself %s", name, p.ID)
 		}
