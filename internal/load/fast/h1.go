@@ -41,6 +41,7 @@ type conn struct {
 	deadline int64 // of the dial
 	gen      uint32
 	off      int32 // bytes of the request that are written
+	unread   int32 // bytes that were looked at and are not removed
 	digits   uint8
 	state    connState
 	framing  framing
@@ -105,6 +106,7 @@ func (l *loop) request(ci int32, c *conn, s *stream, now int64) {
 	s.conn = ci
 	s.sent, s.since, s.phase = now, now, phaseSent
 	l.write(ci, c, s)
+	l.remove(c)
 }
 
 // write writes what is left of the request.
@@ -142,6 +144,7 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 		// A gateway that closes connections after an answer tells nobody before. It is
 		// asked once for each connection, and each time where one was ever seen to close.
 		if !c.proven || l.cautious {
+			l.remove(c)
 			if _, _, e := l.recv.read(c.fd); e != unix.EAGAIN {
 				l.cautious = true
 				l.closeConn(ci, c)
@@ -175,7 +178,7 @@ const readsAtOnce = 8
 func (l *loop) readConn(ci int32, c *conn, more bool) {
 	gen := c.gen
 	for range readsAtOnce {
-		n, stamp, e := l.recv.read(c.fd)
+		n, stamp, e := l.take(ci, c)
 		switch {
 		case e == unix.EAGAIN:
 			return
@@ -256,6 +259,9 @@ func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
 	case c.unsent:
 		l.closeConn(ci, c)
 	default:
+		if !c.proven && !s.has(flagCall) {
+			l.learnSegments(c)
+		}
 		l.park(ci, c)
 	}
 	l.end(i, s, nil)
@@ -307,6 +313,7 @@ func (l *loop) closeConn(ci int32, c *conn) {
 	if c.framing == atSlow {
 		l.dropSlow(ci)
 	}
+	l.remove(c) // or the other side gets a reset
 	closeSocket(c.fd)
 	c.state, c.stream, c.framing = connFree, none, atHead
 	c.gen++

@@ -68,6 +68,7 @@ type loop struct {
 	scanPage int32
 	wakeFD   int32
 	woken    atomic.Bool
+	unread   unread
 
 	scratch     []byte
 	spareExtras []*extra
@@ -227,6 +228,7 @@ func (l *loop) turn(d time.Duration) error {
 	if l.mux != nil {
 		l.mux.flush()
 	}
+	l.settleUnread(l.endings)
 	if l.events > 0 {
 		l.sink.Output(l.index, l.events, l.bytes)
 		l.events, l.bytes = 0, 0

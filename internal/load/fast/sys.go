@@ -44,10 +44,17 @@ func newReceiver(size int) *receiver {
 
 // read reads once. The stamp is the time in ns, on the wall clock, at which the last
 // segment of what was read came in; 0 when the kernel has set none.
-func (r *receiver) read(fd int32) (n int, stamp int64, e unix.Errno) {
+func (r *receiver) read(fd int32) (n int, stamp int64, e unix.Errno) { return r.receive(fd, 0) }
+
+// peek is read, but leaves the bytes to be read again, or to discard.
+func (r *receiver) peek(fd int32) (n int, stamp int64, e unix.Errno) {
+	return r.receive(fd, unix.MSG_PEEK)
+}
+
+func (r *receiver) receive(fd int32, flags uintptr) (n int, stamp int64, e unix.Errno) {
 	for {
 		r.head.SetControllen(len(r.control))
-		got, _, e := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.head)), unix.MSG_DONTWAIT)
+		got, _, e := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.head)), flags|unix.MSG_DONTWAIT)
 		switch {
 		case e == unix.EINTR:
 			continue
@@ -55,6 +62,16 @@ func (r *receiver) read(fd int32) (n int, stamp int64, e unix.Errno) {
 			return 0, 0, e
 		}
 		return int(got), r.stamp(), 0 //nolint:gosec // at most len(buf)
+	}
+}
+
+// discard removes n bytes that have come in, which TCP does without copying them.
+func discard(fd int32, n int) {
+	for {
+		_, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
+		if e != unix.EINTR {
+			return
+		}
 	}
 }
 

@@ -1,0 +1,150 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assay/internal/load"
+)
+
+// Bytes that were looked at are taken once, removed when the next request is written,
+// at the end of the turn, and before a connection is closed.
+func TestWhatWasLookedAtIsRemoved(t *testing.T) {
+	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
+	l.recv = newReceiver(readSize)
+	fd, peer := connected(t)
+	defer func() { _ = peer.Close() }()
+	i, s := l.testStream(0)
+	ci, c := l.testConn(i, s)
+	c.fd = fd
+	answer := wholeAnswer()
+	say := func(p []byte) {
+		t.Helper()
+		for n := 0; n < len(p); n += 100 { // a segment each
+			if _, err := peer.Write(p[n:min(n+100, len(p))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for deadline := time.Now().Add(10 * time.Second); held(t, fd) < len(p); {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d of %d bytes came", held(t, fd), len(p))
+			}
+		}
+	}
+
+	say(answer)
+	l.readConn(ci, c, false)
+	l.settleUnread(1)
+	if sink.ended != 1 || !l.unread.pays() || held(t, fd) != 0 {
+		t.Fatalf("the first answer: %d ended, segmented %v, ending %v, %d bytes are held", sink.ended, l.unread.segmented, l.unread.ending, held(t, fd))
+	}
+	again := func() {
+		t.Helper()
+		j, next := l.testStream(int64(sink.ended))
+		if got := l.popIdle(&l.idle); got != ci {
+			t.Fatalf("the idle connection is %d", got)
+		}
+		c.state, c.stream = connBusy, j
+		l.request(ci, c, next, l.clock.now())
+		if c.unread != 0 || held(t, fd) != 0 {
+			t.Errorf("after the next request %d bytes are held, %d counted", held(t, fd), c.unread)
+		}
+		if _, err := io.ReadFull(peer, make([]byte, len(l.classes[0].request.H1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.proven = true // else it is asked whether it lives, which removes the bytes
+	again()
+	say(answer)
+	l.readConn(ci, c, false)
+	if sink.ended != 2 || held(t, fd) != len(answer) || int(c.unread) != len(answer) {
+		t.Fatalf("the second answer: %d ended, %d bytes are held, %d counted", sink.ended, held(t, fd), c.unread)
+	}
+	again()
+	say(answer)
+	l.readConn(ci, c, false)
+	l.settleUnread(2)
+	if sink.ended != 3 || held(t, fd) != 0 {
+		t.Errorf("after the turn: %d ended, %d bytes are held", sink.ended, held(t, fd))
+	}
+	again()
+	say(answer[:len(answer)/2])
+	l.readConn(ci, c, false)
+	if held(t, fd) == 0 {
+		t.Error("half an answer was removed at once")
+	}
+	l.closeConn(ci, c)
+	if n, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the other side read %d bytes, %v", n, err)
+	}
+	if sink.result.Outcome.Failed() {
+		t.Errorf("the last stream ended as %+v", sink.result)
+	}
+}
+
+// Where an answer comes in one piece, or does not end when it is read, it is read.
+func TestBytesAreRemovedAtOnceWhereThatIsCheaper(t *testing.T) {
+	for name, c := range map[string]struct {
+		segmented   bool
+		ended, read int
+		want        bool
+	}{
+		"short streams in many segments": {true, 9, 10, true},
+		"short streams in one segment":   {false, 10, 10, false},
+		"held streams":                   {true, 1, 10, false},
+	} {
+		l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
+		l.unread.segmented = c.segmented
+		for range c.read {
+			l.arrived(0)
+		}
+		l.settleUnread(c.ended)
+		if l.unread.pays() != c.want {
+			t.Errorf("%s: %v", name, l.unread.pays())
+		}
+		l.settleUnread(0) // a turn without a read says nothing
+		if l.unread.pays() != c.want {
+			t.Errorf("%s: %v after a turn without a read", name, l.unread.pays())
+		}
+	}
+}
+
+// connected is a socket of the engine and the other side of it.
+func connected(t *testing.T) (int32, net.Conn) {
+	t.Helper()
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = at.Close() }()
+	d := dialer{to: at.Addr().(*net.TCPAddr).AddrPort()}
+	fd, err := d.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := at.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := peer.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return fd, peer
+}
+
+// held is how many bytes a socket holds.
+func held(t *testing.T, fd int32) int {
+	t.Helper()
+	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
