@@ -2,11 +2,14 @@
 
 package fast
 
+import "math/bits"
+
 // idTable finds streams by their HTTP/2 id: open addressing, 8 bytes an entry, at most three
 // quarters full. The zero value is empty. (A Go map takes three times the memory.)
 type idTable struct {
 	slots []idSlot // a power of two
 	n     int
+	shift uint8 // 32 minus the bits of an index
 }
 
 // idSlot is an entry; id 0, which is the connection's own, is none.
@@ -17,8 +20,10 @@ type idSlot struct {
 
 func (t *idTable) len() int { return t.n }
 
-// home is where an id is looked for first. Ids are odd and come in order.
-func (t *idTable) home(id uint32) int { return int(id>>1) & (len(t.slots) - 1) }
+// home is where an id is looked for first. Ids are odd and come in order: next to
+// one another they would make one long row, which each remove would have to walk. The golden
+// ratio puts them as far apart as there is room.
+func (t *idTable) home(id uint32) int { return int(((id >> 1) * 0x9e3779b9) >> t.shift) }
 
 func (t *idTable) find(id uint32) int32 {
 	if t.n == 0 || id == 0 {
@@ -38,6 +43,7 @@ func (t *idTable) add(id uint32, stream int32) {
 	if (t.n+1)*4 > len(t.slots)*3 {
 		old := t.slots
 		t.slots = make([]idSlot, max(16, 2*len(old)))
+		t.shift = uint8(32 - bits.TrailingZeros(uint(len(t.slots)))) //nolint:gosec // at most 28
 		t.n = 0
 		for _, s := range old {
 			if s.id != 0 {

@@ -58,6 +58,30 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 	}
 }
 
+// Ids that come in order stand apart, so that none is far from where it is looked for.
+func TestIDsStandApart(t *testing.T) {
+	var table idTable
+	for n := range uint32(50_000) {
+		table.add(2*n+1, 0)
+		if n >= 30_000 {
+			table.remove(2*(n-30_000) + 1)
+		}
+		row, longest := 0, 0
+		if n%9_999 != 0 {
+			continue
+		}
+		for _, s := range table.slots {
+			if row++; s.id == 0 {
+				row = 0
+			}
+			longest = max(longest, row)
+		}
+		if longest > 16 {
+			t.Errorf("of %d ids in %d places, %d are in a row", table.len(), len(table.slots), longest)
+		}
+	}
+}
+
 func TestTimersComeInOrder(t *testing.T) {
 	var h timers
 	var want []int64
