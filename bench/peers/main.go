@@ -112,7 +112,8 @@ func (b *bench) session(ctx context.Context) error {
 			continue
 		}
 		b.sayf("== %s (%s)", part, load())
-		if err := measure[part](ctx, p); err != nil {
+		err := b.noteStolen(p, func() error { return measure[part](ctx, p) })
+		if err != nil {
 			if ctx.Err() != nil {
 				return errors.Join(err, ctx.Err())
 			}
@@ -126,6 +127,21 @@ func (b *bench) session(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(failures...)
+}
+
+// noteStolen measures a part, and says how far it was disturbed: a machine that is
+// one of several on its host loses its processors for milliseconds at a time.
+func (b *bench) noteStolen(p *page, measure func() error) error {
+	before, unknown := machineTicks()
+	if err := measure(); err != nil {
+		return err
+	}
+	after, err := machineTicks()
+	if unknown != nil || err != nil {
+		return nil //nolint:nilerr // where the system does not tell, nothing is said
+	}
+	p.printf("\nOf the processors' time, the host took %.2f %% meanwhile.\n", 100*after.since(before))
+	return nil
 }
 
 func (b *bench) sayf(format string, args ...any) {

@@ -27,6 +27,21 @@ func TestProcFilesAreRead(t *testing.T) {
 	}
 }
 
+func TestStolenTimeIsRead(t *testing.T) {
+	before, err := parseTicks("cpu  100 0 50 800 10 0 30 10 7 0\ncpu0 1 2 3\n")
+	if err != nil || before != (ticks{1000, 10}) {
+		t.Errorf("%+v, %v", before, err)
+	}
+	if got := (ticks{1200, 15}).since(before); got != 0.025 {
+		t.Errorf("a share of %v", got)
+	}
+	for _, text := range []string{"", "cpu 1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu 1 2 3 4 5 6 7 x\n"} {
+		if _, err := parseTicks(text); err == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
+
 func TestTheBooksOfTheGatewayAreRead(t *testing.T) {
 	text := "# TYPE x counter\ncoppice_commands_started_total 7\ncoppice_commands_finished_total{status=\"ok\"} 4\ncoppice_commands_active 3\ncanned_events_total 40\n" +
 		"canned_lateness_seconds{quantile=\"0.99\"} 1\ncanned_lateness_seconds{quantile=\"0.999\"} 0.0025\n"

@@ -146,3 +146,38 @@ func family(pid int) []int {
 	}
 	return pids
 }
+
+// ticks are the times of all processors since the machine started, in the kernel's ticks.
+type ticks struct{ all, stolen int64 }
+
+// machineTicks reads /proc/stat.
+func machineTicks() (ticks, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return ticks{}, err
+	}
+	return parseTicks(string(text))
+}
+
+// parseTicks reads the first line of /proc/stat: user, nice, system, idle, iowait,
+// irq, softirq, steal; what follows is contained in the first two.
+func parseTicks(text string) (t ticks, err error) {
+	words := strings.Fields(text)
+	const steal = 8
+	if len(words) <= steal || words[0] != "cpu" {
+		return ticks{}, errors.New("/proc/stat has no line of all processors")
+	}
+	for _, word := range words[1 : steal+1] {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return ticks{}, fmt.Errorf("/proc/stat: %w", err)
+		}
+		t.all, t.stolen = t.all+n, n
+	}
+	return t, nil
+}
+
+// since is the share of the processors' time that the host gave to others.
+func (t ticks) since(before ticks) float64 {
+	return float64(t.stolen-before.stolen) / float64(max(1, t.all-before.all))
+}
