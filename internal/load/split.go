@@ -184,8 +184,11 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 		c.absorb(w.last.Tally, now.Tally)
 		for m, text := range now.Values {
 			h, err := hdrhistogram.Decode(text)
-			if err != nil || int(m) >= numMetrics {
-				return w.failure(fmt.Errorf("measured values that cannot be read: %v", err)) //nolint:errorlint // may be nil
+			if err == nil && int(m) >= numMetrics {
+				err = fmt.Errorf("there is no measure %d", m)
+			}
+			if err != nil {
+				return w.failure(fmt.Errorf("measured values that cannot be read: %w", err))
 			}
 			c.hist.add(m, h)
 		}
