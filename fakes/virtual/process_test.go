@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,11 +90,18 @@ func waitIdle(t *testing.T, s *System, procs []*Process, reads func(i int) bool)
 func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	s := system(t)
 	p, rec := start(t, s, Spec{Argv: sh("(sleep 0.3; echo late) & echo $!; sleep 100; echo no")})
-	for {
-		if out, _ := rec.texts(); strings.HasSuffix(out, "\n") {
-			break
+	// The command in the foreground begins after the background's number was written.
+	foreground := func() bool {
+		out, _ := rec.texts()
+		number, _, whole := strings.Cut(out, "\n")
+		return whole && slices.ContainsFunc(s.group(p.PID()), func(child *Process) bool {
+			return child.ppid == p.PID() && strconv.FormatUint(uint64(child.PID()), 10) != number
+		})
+	}
+	for limit := time.Now().Add(patience); !foreground(); runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatal("the command in the foreground never began")
 		}
-		runtime.Gosched()
 	}
 	signalOf(t, p, syscall.SIGTERM)
 	arrives(t, "exit", p.Exited())
