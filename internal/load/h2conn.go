@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/transport"
 )
 
 const (
@@ -40,7 +42,8 @@ type h2Conn struct {
 	streams map[uint32]*h2Stream
 	nextID  uint32
 	peer    flow // what the other side lets us send
-	unacked int  // DATA of all streams that was not acknowledged
+	table   transport.FieldTable
+	unacked int // DATA of all streams that was not acknowledged
 	out     []byte
 	ended   int      // streams that ended since the reader last told the pool
 	why     *failure // set: no more streams
@@ -155,7 +158,7 @@ func (c *h2Conn) begin(job h2Job) {
 	}
 	c.nextID += 2
 	c.streams[st.id] = st
-	c.out = appendHeaders(c.out, st.id, job.req.block, len(st.body) == 0)
+	c.out = appendHeaders(c.out, st.id, c.table.Block(job.req.block), len(st.body) == 0)
 	c.send(st)
 	retire := c.nextID > h2LastID
 	job.a.sent(c.pool.dialer.now())

@@ -222,7 +222,9 @@ func (c *h2Conn) settings(f *http2.SettingsFrame) *failure {
 			for _, st := range c.streams {
 				st.window += change
 			}
-		default: // frame size and table size are never used beyond their defaults
+		case http2.SettingHeaderTableSize:
+			c.table.Limit(s.Val)
+		default: // frames are never longer than the default
 		}
 		return nil
 	})

@@ -63,6 +63,7 @@ type h2 struct {
 	initialWindow int64  // of a stream, as the peer has it
 	maxFrame      int    // that the peer takes
 	sendWindow    int64  // of the connection
+	table         FieldTable
 
 	own        ownSettings
 	recvWindow int64 // of the connection: what the peer may still send

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -48,6 +49,36 @@ func TestRequestWaitsForRoomAmongTheStreams(t *testing.T) {
 	}
 	if s := c.done(first); s.Outcome != bundle.OutcomeComplete {
 		t.Errorf("the first: %s", s.Outcome)
+	}
+}
+
+// A peer that keeps a smaller table than every peer does at first is told so once,
+// at the beginning of the next header block.
+func TestASmallerTableIsAgreedTo(t *testing.T) {
+	for _, size := range []uint32{0, 4095, 4096} {
+		blocks := make(chan []byte, 3)
+		w := h2Server(t, func(p *h2peer) {
+			p.settings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: size})
+			for f := p.read(); f != nil; f = p.read() {
+				if f, ok := f.(*http2.HeadersFrame); ok {
+					blocks <- bytes.Clone(f.HeaderBlockFragment())
+				}
+				if f.Header().Flags.Has(http2.FlagDataEndStream) && f.Header().Type == http2.FrameData {
+					p.whole(f.Header().StreamID)
+				}
+			}
+		})
+		c := newClient(t)
+		conn := c.open(w)
+		for n := range 3 {
+			if s := c.done(c.ask(conn)); s.Outcome != bundle.OutcomeComplete {
+				t.Fatalf("request %d: %s (%s)", n, s.Outcome, s.Detail)
+			}
+			block := <-blocks
+			if told := block[0] == 0x20; told != (n == 0 && size < 4096) {
+				t.Errorf("a table of %d bytes, header block %d begins with %x", size, n, block[:2])
+			}
+		}
 	}
 }
 

@@ -263,7 +263,9 @@ func (h *h2) setting(s http2.Setting, off int64) {
 				return
 			}
 		}
-	default: // of no use to a client without push, and whose table is not used
+	case http2.SettingHeaderTableSize:
+		h.table.Limit(s.Val)
+	default: // of no use to a client without push
 	}
 }
 

@@ -107,7 +107,7 @@ func (h *h2) request(ctx context.Context, x *Exchange, block []byte, end bool) e
 	h.streams[st.id] = st
 	delete(h.waiting, x)
 	x.rec.Stream = st.id
-	err := c.writeNoted(ctx, headerFrames(st.id, block, end, h.maxFrame)) // gives up c.mu
+	err := c.writeNoted(ctx, headerFrames(st.id, h.table.Block(block), end, h.maxFrame)) // gives up c.mu
 	c.writing.Unlock()
 	if err == nil && end {
 		x.MarkSent()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/transport"
 )
 
 const (
@@ -61,6 +62,7 @@ type mux struct {
 	nextID  uint32
 	window  int64 // what the other side lets us send
 	initial int64 // of a new stream
+	table   transport.FieldTable
 	pending []pending
 	unacked int // DATA of all streams that was not acknowledged
 	out     []byte
@@ -157,7 +159,7 @@ func (c *mux) begin(i int32, s *stream) {
 	s.mux, s.id, s.unacked = int32(c.index), c.nextID, 0 //nolint:gosec // a handful of connections
 	c.nextID += 2
 	c.ids.add(s.id, i)
-	c.out = appendHeaders(c.out, s.id, req.Block, len(req.Body) == 0)
+	c.out = appendHeaders(c.out, s.id, c.table.Block(req.Block), len(req.Body) == 0)
 	c.send(pending{stream: i, id: s.id, window: c.initial, body: req.Body})
 	s.set(flagAlive) // the handshake was
 	now := l.clock.now()

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,9 @@ func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) 
 		p.enc = hpack.NewEncoder(&p.block)
 		dec := hpack.NewDecoder(4096, nil)
 		_ = p.WriteSettings(settings...)
+		// Like nghttp2, it insists on hearing that its table is smaller than at the beginning.
+		smaller := slices.ContainsFunc(settings, func(s http2.Setting) bool { return s.ID == http2.SettingHeaderTableSize && s.Val < 4096 })
+		acknowledged := false
 		paths := map[uint32]string{}
 		for {
 			f, err := p.ReadFrame()
@@ -48,10 +52,16 @@ func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) 
 			}
 			switch f := f.(type) {
 			case *http2.SettingsFrame:
+				acknowledged = acknowledged || f.IsAck()
 				if !f.IsAck() {
 					_ = p.WriteSettingsAck()
 				}
 			case *http2.HeadersFrame:
+				smaller = smaller && f.HeaderBlockFragment()[0]&0xe0 != 0x20
+				if smaller && acknowledged {
+					_ = p.WriteGoAway(0, http2.ErrCodeCompression, nil)
+					return
+				}
 				fields, _ := dec.DecodeFull(f.HeaderBlockFragment())
 				for _, h := range fields {
 					if h.Name == ":path" {
@@ -287,6 +297,24 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	for _, r := range q.results {
 		if r.Outcome != load.OK {
 			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A peer that keeps a smaller table for our fields than every peer does at first is told so.
+func TestASmallerTableIsAgreedTo(t *testing.T) {
+	for _, size := range []uint32{0, 100, 4096, 1 << 20} {
+		addr := h2(t, []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: size}}, func(p *peer, id uint32) {
+			p.good(id)
+			_ = p.WriteData(id, true, goodBody())
+		})
+		portable, quick := both(t, func() *load.Plan {
+			return testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 2, 20 })
+		})
+		for _, r := range append(portable.results, quick.results...) {
+			if r.Outcome != load.OK {
+				t.Fatalf("a table of %d bytes: %+v", size, r)
+			}
 		}
 	}
 }

@@ -327,7 +327,9 @@ func (c *mux) settings(f *http2.SettingsFrame) *failure {
 			for n := range c.pending {
 				c.pending[n].window += change
 			}
-		default: // frame size and table size are never used beyond their defaults
+		case http2.SettingHeaderTableSize:
+			c.table.Limit(s.Val)
+		default: // frames are never longer than the default
 		}
 		return nil
 	})
