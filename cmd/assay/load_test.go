@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/fakes"
 	"assay/internal/load"
 )
 
@@ -57,6 +59,50 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 			var kept load.Report
 			if text, err := os.ReadFile(filepath.Join(dir, "load.json")); err != nil || json.Unmarshal(text, &kept) != nil || kept.Streams != r.Streams {
 				t.Errorf("load.json: %v, %+v", err, kept.Streams)
+			}
+		})
+	}
+}
+
+// A driver that is stopped for a while must not say that the gateway is late, with
+// either engine: what was due meanwhile begins late, and the threshold is undecided.
+func TestAStoppedDriverBlamesNobody(t *testing.T) {
+	g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{}) // not in the process that is stopped
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	for _, engine := range []string{"fast", "portable"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "300", "--duration", "2s",
+				"--command", "seq 1 5", "--threshold", `first_event.p99 < duration("60ms")`, "--format", "json")
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+			time.Sleep(900*time.Millisecond - time.Since(began)) // another process; it is in the middle of its run
+			for range 3 {
+				if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(200 * time.Millisecond)
+				if err := c.Process.Signal(syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			wantExit(t, c.Wait(), exitInconclusive, stderr)
+			var r load.Report
+			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != load.Inconclusive || len(r.Thresholds) != 1 || !strings.Contains(r.Thresholds[0].Why, "lag.p99") {
+				t.Errorf("%s: %+v", r.Verdict, r.Thresholds)
+			}
+			if r.Latency.DriverLag.Max < 100_000 {
+				t.Errorf("a stop of 200 ms is a delay of %d µs", r.Latency.DriverLag.Max)
 			}
 		})
 	}

@@ -8,6 +8,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -15,6 +17,8 @@ import (
 )
 
 func main() {
+	// Libraries log what a peer does wrong; what matters of it is in the report.
+	log.SetOutput(io.Discard)
 	// A pipe whose reader has gone is an error of the write, and no end by a signal. Notify,
 	// and not Ignore, which would pass on to children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

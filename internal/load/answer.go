@@ -14,7 +14,7 @@ import (
 type answer interface {
 	// opening says that the driver turns to the request: a dial may follow. false
 	// means that nobody wants the answer any more.
-	opening(now time.Duration) bool
+	opening() bool
 	// begin says on what the request is sent; false means that nobody wants it any more.
 	begin(c canceller) bool
 	// sent says that the request is on its way.
@@ -68,7 +68,7 @@ func newReply() *reply {
 	return &reply{done: make(chan struct{}), conn: make(chan canceller, 1)}
 }
 
-func (r *reply) opening(time.Duration) bool { return true }
+func (r *reply) opening() bool { return true }
 
 func (r *reply) begin(c canceller) bool {
 	select {

@@ -39,10 +39,11 @@ const (
 	// EndOfStream is the time to the end of the answer: from the intended start for a
 	// stream that ended by itself, from the sending of the kill for one that was killed.
 	EndOfStream
-	// StartLag is how much later than intended the driver began to open a stream.
+	// StartLag is how much later than intended the driver turned to a stream: its own
+	// delay. A wait for a connection comes after it.
 	StartLag
 	// DriverLag is how much later than it could have the driver took notice of what
-	// had come: its own delay, and none of the gateway's.
+	// had come, or of the time: its own delay, and none of the gateway's.
 	DriverLag
 	// GapCorrected is Gap, with the gaps added that a late event hid: see Class.RecordGap.
 	GapCorrected

@@ -91,7 +91,7 @@ func (c *h1Conn) ready(a answer) bool {
 	}
 	if c.nc != nil {
 		a.heard()
-		if !a.opening(c.pool.dialer.now()) {
+		if !a.opening() {
 			a.fail(gaveUp(), c.pool.dialer.now())
 			return false
 		}
@@ -104,7 +104,7 @@ func (c *h1Conn) ready(a answer) bool {
 	}
 	f := gaveUp()
 	var nc net.Conn
-	if a.opening(d.now()) {
+	if a.opening() {
 		nc, f = d.dial()
 	}
 	d.release()
@@ -148,7 +148,11 @@ func (c *h1Conn) read(a answer) *failure {
 	case c.done: // the end of the connection was the end of the answer
 		return nil
 	case !errors.Is(err, io.EOF):
-		return broken(err, "inside the answer")
+		where := "inside the answer"
+		if !c.any {
+			where = "before the answer"
+		}
+		return broken(err, where)
 	case !c.any:
 		return &failure{outcome: Reset, detail: "the connection was closed without an answer"}
 	}

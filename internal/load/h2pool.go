@@ -52,7 +52,7 @@ func newH2Pool(d *dialer, handshake time.Duration, streams int) *h2Pool {
 func h2Connections(streams int) int { return min(max((streams+h2Streams-1)/h2Streams, 1), h2Wanted) }
 
 func (p *h2Pool) do(req *encoded, a answer) {
-	wanted := a.opening(p.dialer.now())
+	wanted := a.opening()
 	p.mu.Lock()
 	closed := p.closed || !wanted
 	if !closed {

@@ -76,6 +76,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"a cut inside a chunk":                {then(streamHead+chunk(startEvent(7))+"ff\r\nabc", hangUp), killOK, Reset, FateKilled, "inside the answer"},
 		"a cut after the end of stream":       {then(streamHead+chunk(startEvent(7)+lines+endEvent(0)+eos), hangUp), killOK, Reset, EndedOK, "inside the answer"},
 		"a reset":                             {then(streamHead+chunk(startEvent(7)), abort), killOK, Reset, FateKilled, "connection reset"},
+		"a reset at once":                     {abort, killOK, Reset, NoProcess, "before the answer"},
 		"not a byte":                          {hold, killOK, AcceptStall, NoProcess, "not a byte"},
 		"a head only":                         {then(streamHead, hold), killOK, Stall, NoProcess, "no start event"},
 		"silence after start":                 {then(streamHead+chunk(startEvent(7)), hold), killOK, Stall, FateKilled, "no event for"},

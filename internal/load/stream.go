@@ -101,14 +101,13 @@ func (s *stream) become(p phase, now time.Duration) {
 	s.phase.Store(uint32(p))
 }
 
-func (s *stream) opening(now time.Duration) bool {
+func (s *stream) opening() bool {
 	s.mu.Lock()
 	wanted := s.given == nil
 	s.mu.Unlock()
 	if wanted {
 		s.opened = true
 		s.run.sink.Opening()
-		s.run.sink.Record(s.worker(), StartLag, now-s.intended)
 	}
 	return wanted
 }

@@ -30,7 +30,7 @@ func judged(t testing.TB, protocol, codec string, answer []byte, cut int) Result
 	if protocol == ProtocolNDJSON {
 		kind = "application/x-ndjson"
 	}
-	s.opening(0)
+	s.opening()
 	s.sent(0)
 	s.head(200, []wire.Field{{Name: "Content-Type", Value: kind}}, time.Second)
 	for p := answer; len(p) > 0; {

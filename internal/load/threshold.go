@@ -198,12 +198,13 @@ func (t *Thresholds) mayAbort() bool {
 func (t *threshold) judge(r *Report, values map[string]any, whole bool) ThresholdResult {
 	res := ThresholdResult{Expr: t.Expr}
 	var seen []string
-	timed := false
+	timed, planned := false, false
 	for _, name := range t.uses {
 		seen = append(seen, fmt.Sprintf("%s = %v", name, values[name]))
 		metric, _, _ := strings.Cut(name, ".")
 		if _, is := values[name].(time.Duration); is {
 			timed = true
+			planned = planned || metric == FirstEvent.String() || metric == EndOfStream.String()
 			if values[metric+".count"] == int64(0) {
 				res.Why = metric + " has no samples"
 			}
@@ -222,14 +223,24 @@ func (t *threshold) judge(r *Report, values map[string]any, whole bool) Threshol
 	if !is {
 		return res
 	}
-	lag := time.Duration(r.Latency.DriverLag.P99) * time.Microsecond
+	whose, lag := ownDelay(&r.Latency, planned)
 	switch {
 	case !ok && timed && t.bound > 0 && float64(lag) > excess*float64(t.bound):
-		res.Why = fmt.Sprintf("it is missed, but the driver's own delay is too long beside %v to blame the gateway: driver_lag.p99 = %v", t.bound, lag)
+		res.Why = fmt.Sprintf("it is missed, but the driver's own delay is too long beside %v to blame the gateway: %s.p99 = %v", t.bound, whose, lag)
 	case ok && whole && r.Streams.Offered < enough:
 		res.Why = fmt.Sprintf("it is met, but only %.0f %% of the planned load was offered", 100*r.Streams.Offered)
 	default:
 		res.OK = &ok
 	}
 	return res
+}
+
+// ownDelay is the driver's own delay: how late it took notice, and, of what is
+// measured from the time that was planned, how late it began.
+func ownDelay(l *Latencies, planned bool) (of Metric, p99 time.Duration) {
+	of, most := DriverLag, l.DriverLag.P99
+	if planned && l.StartLag.P99 > most {
+		of, most = StartLag, l.StartLag.P99
+	}
+	return of, time.Duration(most) * time.Microsecond
 }

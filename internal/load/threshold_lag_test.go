@@ -12,19 +12,24 @@ func TestWhatAThresholdProves(t *testing.T) {
 	tests := map[string]struct {
 		expr    string
 		lag     int64 // driver_lag.p99 in microseconds
+		late    int64 // start_lag.p99
 		offered float64
 		ok      *bool
 		why     string
 	}{
-		"missed, with little delay":               {`first_event.p99 < duration("2ms")`, 199, 1, &no, ""},
-		"missed, with a delay of over a tenth":    {`first_event.p99 < duration("2ms")`, 201, 1, nil, "driver_lag.p99 = 201µs"},
-		"missed, the shortest bound counts":       {`first_event.p99 < duration("2ms") && first_event.max < duration("1h")`, 201, 1, nil, "beside 2ms"},
-		"missed by a count, delay has no part":    {`outcomes.corrupt == 0`, 1e6, 1, &no, ""},
-		"met, with any delay":                     {`first_event.p99 < duration("4ms")`, 1e6, 1, &yes, ""},
-		"met, with nearly all of the load":        {`first_event.p99 < duration("4ms")`, 0, 0.95, &yes, ""},
-		"met, with too little of the load":        {`first_event.p99 < duration("4ms")`, 0, 0.94, nil, "only 94 %"},
-		"missed, with too little of it":           {`first_event.p99 < duration("2ms")`, 0, 0.1, &no, ""},
-		"missed, the bound is no literal of time": {`first_event.p99 < first_event.p50`, 1e6, 1, &no, ""},
+		"missed, with little delay":               {`first_event.p99 < duration("2ms")`, 199, 0, 1, &no, ""},
+		"missed, with a delay of over a tenth":    {`first_event.p99 < duration("2ms")`, 201, 0, 1, nil, "driver_lag.p99 = 201µs"},
+		"missed, the shortest bound counts":       {`first_event.p99 < duration("2ms") && first_event.max < duration("1h")`, 201, 0, 1, nil, "beside 2ms"},
+		"missed, begun late by over a tenth":      {`first_event.p99 < duration("2ms")`, 150, 201, 1, nil, "start_lag.p99 = 201µs"},
+		"missed at the end, begun late":           {`end_of_stream.p50 < duration("1us")`, 0, 201, 1, nil, "start_lag.p99"},
+		"missed, and a late start has no part":    {`gap.p99 < duration("1us")`, 0, 1e6, 1, &no, ""},
+		"missed from the sending, begun late":     {`from_sent.p99 < duration("1us")`, 0, 1e6, 1, &no, ""},
+		"missed by a count, delay has no part":    {`outcomes.corrupt == 0`, 1e6, 0, 1, &no, ""},
+		"met, with any delay":                     {`first_event.p99 < duration("4ms")`, 1e6, 0, 1, &yes, ""},
+		"met, with nearly all of the load":        {`first_event.p99 < duration("4ms")`, 0, 0, 0.95, &yes, ""},
+		"met, with too little of the load":        {`first_event.p99 < duration("4ms")`, 0, 0, 0.94, nil, "only 94 %"},
+		"missed, with too little of it":           {`first_event.p99 < duration("2ms")`, 0, 0, 0.1, &no, ""},
+		"missed, the bound is no literal of time": {`first_event.p99 < first_event.p50`, 1e6, 0, 1, &no, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -34,6 +39,10 @@ func TestWhatAThresholdProves(t *testing.T) {
 			}
 			r := measured()
 			r.Latency.DriverLag = Latency{Count: 1, P99: tt.lag}
+			r.Latency.StartLag = Latency{Count: 1, P99: tt.late}
+			for _, m := range []Metric{Gap, EndOfStream, FromSent} {
+				*r.Latency.at(m) = r.Latency.FirstEvent
+			}
 			r.Streams.Offered = tt.offered
 			got := all.Judge(r)[0]
 			if (got.OK == nil) != (tt.ok == nil) || got.OK != nil && *got.OK != *tt.ok {

@@ -59,11 +59,11 @@ func (l *loop) openH1(i int32, s *stream) {
 	ci := l.popIdle(idle)
 	switch {
 	case ci != none:
-		now := l.opening(s)
+		l.opening(s)
 		s.set(flagAlive)
 		c := l.conns.at(ci)
 		c.state, c.stream = connBusy, i
-		l.request(ci, c, s, now)
+		l.request(ci, c, s, l.clock.now())
 	case l.dialing < load.DialsAtOnce:
 		l.opening(s)
 		l.dial(i, s)
@@ -188,7 +188,11 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 			return
 		case e != 0:
 			l.arrived(0)
-			l.lose(ci, c, broken(e, "inside the answer"))
+			where := "inside the answer"
+			if !c.any {
+				where = "before the answer"
+			}
+			l.lose(ci, c, broken(e, where))
 			return
 		case n == 0:
 			l.arrived(0)

@@ -136,15 +136,12 @@ func (l *loop) record(m load.Metric, ns int64) {
 	l.sink.Record(l.index, m, max(time.Duration(ns), 0))
 }
 
-// opening says that the loop turns to a stream.
-func (l *loop) opening(s *stream) (now int64) {
-	now = l.clock.now()
+// opening says that a stream is about to be opened.
+func (l *loop) opening(s *stream) {
 	if !s.has(flagCall | flagOpened) {
 		s.set(flagOpened)
 		l.sink.Opening()
-		l.record(load.StartLag, now-s.intended)
 	}
-	return now
 }
 
 // arrived says that bytes were read, with the kernel's stamp.
@@ -306,6 +303,9 @@ func (l *loop) wake() {
 const (
 	scanEvery = load.WatchEvery / scanParts
 	scanParts = 4
+	// awayFor is how late a look may be; more is the driver's own delay, which nothing
+	// that came in may show.
+	awayFor = int64(2 * time.Millisecond)
 )
 
 // scan looks at the deadlines of a part of the streams, in the order of their entries.
@@ -313,6 +313,9 @@ const (
 func (l *loop) scan(now int64) {
 	if now < l.scanAt {
 		return
+	}
+	if late := now - l.scanAt; l.scanAt > 0 && late > awayFor {
+		l.record(load.DriverLag, late)
 	}
 	l.scanAt = now + int64(scanEvery)
 	pages := int32(len(l.streams.pages)) //nolint:gosec // a few hundred

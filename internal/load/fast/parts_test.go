@@ -58,6 +58,33 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 	}
 }
 
+// noting is a sink that keeps the driver's own delays.
+type noting struct {
+	nowhere
+
+	lags []time.Duration
+}
+
+func (n *noting) Record(_ int, m load.Metric, d time.Duration) {
+	if m == load.DriverLag {
+		n.lags = append(n.lags, d)
+	}
+}
+
+// A stop in which nothing came in shows only in the time.
+func TestALoopThatWasAwaySaysSo(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
+	sink := &noting{}
+	l.sink = sink
+	l.scan(int64(time.Hour)) // the first look was not due at any time
+	for _, late := range []time.Duration{0, 2 * time.Millisecond, 300 * time.Millisecond, time.Millisecond} {
+		l.scan(l.scanAt + int64(late))
+	}
+	if len(sink.lags) != 1 || sink.lags[0] != 300*time.Millisecond {
+		t.Errorf("noted %v", sink.lags)
+	}
+}
+
 // Ids that come in order stand apart, so that none is far from where it is looked for.
 func TestIDsStandApart(t *testing.T) {
 	var table idTable

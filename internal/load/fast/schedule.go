@@ -131,6 +131,7 @@ func (l *loop) begin(intended int64) {
 		})
 		return
 	}
+	l.record(load.StartLag, l.clock.now()-intended)
 	l.open(i, s)
 }
 
