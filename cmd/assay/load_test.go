@@ -67,14 +67,15 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 // A driver that is stopped for a while must not say that the gateway is late, with
 // either engine: what was due meanwhile begins late, and the threshold is undecided.
 func TestAStoppedDriverBlamesNobody(t *testing.T) {
-	g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{}) // not in the process that is stopped
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Close() })
 	for _, engine := range []string{"fast", "portable"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
+			// Not in the process that is stopped, and one for each, whose counters are held against the ledger.
+			g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = g.Close() })
 			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "300", "--duration", "2s",
 				"--command", "seq 1 5", "--threshold", `first_event.p99 < duration("60ms")`, "--format", "json")
 			if err := c.Start(); err != nil {
