@@ -11,7 +11,7 @@ import (
 // unread is about bytes that were taken from a socket, but not yet removed from it.
 //
 // The kernel acknowledges an answer of many segments when it is read, with a packet
-// that costs a seventh of a short stream. A request that leaves before then carries
+// that costs a tenth of a short stream. A request that leaves before then carries
 // the acknowledgement itself. So where the next request is likely to follow at once, an
 // answer is looked at (MSG_PEEK), the request is written, and the bytes are removed
 // after that, which does not copy them again.
