@@ -1,0 +1,151 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestASignalReachesOnlyTheProcess(t *testing.T) {
+	s := system(t)
+	p, rec := start(t, s, Spec{Argv: sh("(sleep 0.3; echo late) & echo $!; sleep 100; echo no")})
+	// The command in the foreground begins after the background's number was written.
+	foreground := func() bool {
+		out, _ := rec.texts()
+		number, _, whole := strings.Cut(out, "\n")
+		return whole && slices.ContainsFunc(s.group(p.PID()), func(child *Process) bool {
+			return child.ppid == p.PID() && strconv.FormatUint(uint64(child.PID()), 10) != number
+		})
+	}
+	for limit := time.Now().Add(patience); !foreground(); runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatal("the command in the foreground never began")
+		}
+	}
+	signalOf(t, p, syscall.SIGTERM)
+	arrives(t, "exit", p.Exited())
+	if got := p.Status(); got != (Status{Signal: syscall.SIGTERM}) {
+		t.Errorf("status %+v", got)
+	}
+	select {
+	case <-p.Drained():
+		t.Error("drained although a child holds the output")
+	default:
+	}
+	if err := p.Signal(syscall.SIGKILL); !errors.Is(err, ErrEnded) {
+		t.Errorf("signal after the end: %v, want ErrEnded", err)
+	}
+	out, _ := rec.texts()
+	rec.await(t, out+"late\n")
+	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the sleep that was in the foreground lives on
+		if time.Now().After(limit) {
+			t.Fatalf("%d processes live on, want 1", len(s.group(p.PID())))
+		}
+	}
+	s.KillAll()
+	arrives(t, "drain", p.Drained())
+}
+
+func TestALoopWithoutCommandsCanBeKilled(t *testing.T) {
+	for name, text := range map[string]string{
+		"while":        "while :; do :; done",
+		"assignments":  "while x=1; do x=2; done",
+		"functions":    "f() { :; }; while f; do f; done",
+		"for ever":     "for ((;;)); do :; done",
+		"writes":       "while echo x; do :; done >/dev/null",
+		"substitution": "while :; do x=$(echo y); done",
+		"pipelines":    "while :; do echo x | cat >/dev/null; done",
+		"background":   "while :; do : & wait; done",
+		"yes":          "yes >/dev/null",
+		"trap loop":    "trap 'kill $$' TERM; kill $$; while :; do :; done",
+		"seq":          "seq 1 1000000000000 >/dev/null",
+		"braces":       "echo {1..1000000000}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := start(t, system(t), Spec{Argv: []string{"bash", "-c", text}})
+			time.AfterFunc(20*time.Millisecond, func() { _ = p.Signal(sigKILL) })
+			arrives(t, "exit", p.Exited())
+			if got := p.Status().Signal; got != sigKILL && name != "braces" {
+				t.Errorf("status %+v", p.Status())
+			}
+			arrives(t, "drain", p.Drained())
+		})
+	}
+}
+
+func TestSignalsEndUntrappedProcesses(t *testing.T) {
+	for _, argv := range [][]string{{"sleep", "100"}, {"cat"}, sh("sleep 100"), sh("read x"), sh("sleep 100 & wait"), sh("x=$(sleep 100)"), sh("sleep 100 | cat")} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL} {
+			s := system(t)
+			p, _ := start(t, s, Spec{Argv: argv, Stdin: true})
+			signalOf(t, p, syscall.SIGSTOP)
+			signalOf(t, p, syscall.SIGCONT)
+			signalOf(t, p, 0)
+			signalOf(t, p, sig)
+			arrives(t, "exit", p.Exited())
+			if got := p.Status(); got != (Status{Signal: sig}) {
+				t.Errorf("%q by %v ended with %+v", argv, sig, got)
+			}
+			s.KillAll()
+			arrives(t, "drain", p.Drained())
+		}
+	}
+	p, _ := start(t, system(t), Spec{Argv: []string{"sleep", "100"}})
+	if err := p.Signal(99); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("signal 99: %v", err)
+	}
+}
+
+func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
+	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo trapped; exit 5' TERM; echo ready; cat; echo no`), Stdin: true})
+	rec.await(t, "ready\n")
+	signalOf(t, p, syscall.SIGTERM)
+	if err := p.Write(context.Background(), []byte("still cat\n")); err != nil {
+		t.Fatal(err)
+	}
+	rec.await(t, "ready\nstill cat\n")
+	p.CloseStdin()
+	arrives(t, "drain", p.Drained())
+	out, _ := rec.texts()
+	if want := "ready\nstill cat\ntrapped\n"; out != want || p.Status() != (Status{Code: 5}) {
+		t.Errorf("out %q, status %+v", out, p.Status())
+	}
+}
+
+func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
+	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo t' USR1; echo ready; read x; echo $?`), Stdin: true})
+	rec.await(t, "ready\n")
+	signalOf(t, p, syscall.SIGUSR1)
+	rec.await(t, "ready\nt\n1\n")
+	arrives(t, "drain", p.Drained())
+}
+
+func TestABlockedOutputHoldsTheWriterAndNotASignal(t *testing.T) {
+	release, entered := make(chan struct{}), make(chan struct{}, 100)
+	p, err := system(t).Start(Spec{Argv: []string{"yes"}, Output: func(Stream, []byte) {
+		entered <- struct{}{}
+		<-release
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	signalOf(t, p, sigKILL)
+	arrives(t, "exit", p.Exited())
+	select {
+	case <-p.Drained():
+		t.Error("drained during a delivery")
+	default:
+	}
+	close(release)
+	arrives(t, "drain", p.Drained())
+	if len(entered) != 0 {
+		t.Errorf("%d deliveries after the kill", len(entered))
+	}
+}
