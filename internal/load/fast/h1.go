@@ -63,7 +63,7 @@ func (l *loop) openH1(i int32, s *stream) {
 		s.set(flagAlive)
 		c := l.conns.at(ci)
 		c.state, c.stream = connBusy, i
-		l.request(ci, c, s, l.clock.now())
+		l.request(ci, c, s)
 	case l.dialing < load.DialsAtOnce:
 		l.opening(s)
 		l.dial(i, s)
@@ -97,11 +97,12 @@ func (l *loop) dialled(ci int32, c *conn) {
 	}
 	l.dialing--
 	c.state = connBusy
-	l.request(ci, c, l.streams.at(c.stream), l.clock.now())
+	l.request(ci, c, l.streams.at(c.stream))
 }
 
 // request writes the request of a connection's stream.
-func (l *loop) request(ci int32, c *conn, s *stream, now int64) {
+func (l *loop) request(ci int32, c *conn, s *stream) {
+	now := l.clock.now()
 	c.any, c.framing, c.off, c.unsent = false, atHead, 0, false
 	s.conn = ci
 	s.sent, s.since, s.phase = now, now, phaseSent
@@ -263,9 +264,6 @@ func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
 	case c.unsent:
 		l.closeConn(ci, c)
 	default:
-		if !c.proven && !s.has(flagCall) {
-			l.learnSegments(c)
-		}
 		l.park(ci, c)
 	}
 	l.end(i, s, nil)
@@ -273,7 +271,11 @@ func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
 
 // park keeps a connection for the next request.
 func (l *loop) park(ci int32, c *conn) {
-	idle := l.idleFor(l.streams.at(c.stream))
+	s := l.streams.at(c.stream)
+	if !c.proven && !s.has(flagCall) {
+		l.learnSegments(c)
+	}
+	idle := l.idleFor(s)
 	c.state, c.stream = connIdle, none
 	*idle = append(*idle, c.key(ci))
 }

@@ -29,10 +29,11 @@ const few = 2
 // pays reports whether bytes should be removed only after the next request.
 func (u *unread) pays() bool { return u.segmented && u.ending }
 
-// take reads a connection once.
+// take reads a connection once. Where popIdle will ask whether the connection lives,
+// the bytes are removed before the request whatever is done here.
 func (l *loop) take(ci int32, c *conn) (n int, stamp int64, e unix.Errno) {
 	l.remove(c)
-	if !l.unread.pays() {
+	if !l.unread.pays() || !c.proven || l.cautious {
 		return l.recv.read(c.fd)
 	}
 	n, stamp, e = l.recv.peek(c.fd)

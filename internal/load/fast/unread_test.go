@@ -52,7 +52,7 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 			t.Fatalf("the idle connection is %d", got)
 		}
 		c.state, c.stream = connBusy, j
-		l.request(ci, c, next, l.clock.now())
+		l.request(ci, c, next)
 		if c.unread != 0 || held(t, fd) != 0 {
 			t.Errorf("after the next request %d bytes are held, %d counted", held(t, fd), c.unread)
 		}
@@ -75,6 +75,14 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 		t.Errorf("after the turn: %d ended, %d bytes are held", sink.ended, held(t, fd))
 	}
 	again()
+	l.cautious = true // the bytes would be removed before the next request
+	say(answer)
+	l.readConn(ci, c, false)
+	if sink.ended != 4 || held(t, fd) != 0 {
+		t.Errorf("where every connection is asked: %d ended, %d bytes are held", sink.ended, held(t, fd))
+	}
+	again()
+	l.cautious = false
 	say(answer[:len(answer)/2])
 	l.readConn(ci, c, false)
 	if held(t, fd) == 0 {
