@@ -210,7 +210,8 @@ func TestGatewayIsSeenThroughTheFramesOfItsConnection(t *testing.T) {
 		}
 	}
 	slices.Sort(sent[2:]) // the acknowledgement may come at any place
-	if want := []string{"preface", "SETTINGS", "DATA", "HEADERS", "SETTINGS"}; !slices.Equal(sent, want) {
+	// It waits for nobody, and may not have been sent when the exchange was over.
+	if want := []string{"preface", "SETTINGS", "DATA", "HEADERS", "SETTINGS"}; !slices.Equal(sent, want) && !slices.Equal(sent, want[:4]) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 }
