@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -242,47 +241,58 @@ func TestAShellWithoutATerminalCannotControlJobs(t *testing.T) {
 }
 
 func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		argv []string
+		most int // bytes
+	}{
+		{"cat", []string{"cat"}, 12 << 10},
+		{"command", sh("sleep 100"), 16 << 10},
+		{"shell", []string{"sh", "-i"}, 32 << 10},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if alone(t) {
+				idleTerminals(t, row.argv, row.most)
+			}
+		})
+	}
+}
+
+func idleTerminals(t *testing.T, argv []string, most int) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const n = 10_000
-	for _, row := range []struct {
-		argv []string
-		most uint64
-	}{
-		{[]string{"cat"}, 12 << 10}, {sh("sleep 100"), 16 << 10}, {[]string{"sh", "-i"}, 32 << 10},
-	} {
-		s := New(Options{})
-		fds, mem := descriptorCount(t), memoryInUse()
-		procs := make([]*Process, n)
-		shown := make(chan struct{}, n)
-		for i := range procs {
-			var once sync.Once
-			p, err := s.Start(Spec{Argv: row.argv, PTY: &Size{Cols: 80, Rows: 24}, Output: func(Stream, []byte) { once.Do(func() { shown <- struct{}{} }) }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			procs[i] = p
+	s := New(Options{})
+	fds, mem := descriptorCount(t), memoryInUse()
+	procs := make([]*Process, n)
+	shown := make(chan struct{}, n)
+	for i := range procs {
+		var once sync.Once
+		p, err := s.Start(Spec{Argv: argv, PTY: &Size{Cols: 80, Rows: 24}, Output: func(Stream, []byte) { once.Do(func() { shown <- struct{}{} }) }})
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, p := range procs {
-			if row.argv[0] == "/bin/sh" {
-				break // it shows nothing and reads nothing
-			}
-			if row.argv[0] == "sh" {
-				<-shown
-			}
-			waitReading(t, p.tty)
+		procs[i] = p
+	}
+	for _, p := range procs {
+		if argv[0] == "/bin/sh" {
+			break // it shows nothing and reads nothing
 		}
-		more, each := descriptorCount(t)-fds, (memoryInUse()-mem)/n
-		t.Logf("%d idle terminals with %q: %d descriptors more, %d bytes each", n, row.argv, more, each)
-		if more >= 64 {
-			t.Errorf("%d terminals took %d descriptors", n, more)
+		if argv[0] == "sh" {
+			<-shown
 		}
-		if each > row.most {
-			t.Errorf("an idle terminal with %q takes %d bytes, want at most %d", row.argv, each, row.most)
-		}
-		s.KillAll()
-		for _, p := range procs {
-			arrives(t, "drain", p.Drained())
-		}
+		waitReading(t, p.tty)
+	}
+	more, each := descriptorCount(t)-fds, (memoryInUse()-mem)/n
+	t.Logf("%d idle terminals with %q: %d descriptors more, %d bytes each", n, argv, more, each)
+	if more >= 64 {
+		t.Errorf("%d terminals took %d descriptors", n, more)
+	}
+	if each < 1<<10 || each > most {
+		t.Errorf("an idle terminal with %q takes %d bytes, want 1 KiB to %d", argv, each, most)
+	}
+	s.KillAll()
+	for _, p := range procs {
+		arrives(t, "drain", p.Drained())
 	}
 }
 
@@ -300,22 +310,6 @@ func waitReading(t *testing.T, on *terminal) {
 			t.Fatal("nobody reads the terminal")
 		}
 	}
-}
-
-func descriptorCount(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skipf("SKIPPED: descriptors cannot be counted here: %v", err)
-	}
-	return len(entries)
-}
-
-func memoryInUse() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
 }
 
 // BenchmarkIdleTerminal tells the memory of a terminal on which cat waits.
