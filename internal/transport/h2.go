@@ -31,10 +31,12 @@ const (
 	controlLimit = 64 << 10
 	// sentLimit is the longest raw frame that is looked into for the record.
 	sentLimit = 1 << 20
-	// settingsWait bounds the wait for the peer's SETTINGS: they are the first
-	// thing that it sends, so a second is a thousand round trips nearby and still
-	// several to the other side of the world.
-	settingsWait = time.Second
+	// The wait for the peer's SETTINGS is so many looks of a tenth of a second. They are the
+	// first thing that it sends: three seconds are many round trips to the other side of the
+	// world, and time enough for a machine that does something else. Looks are counted and not
+	// the time, of which a machine that stands still loses any amount at once.
+	settingsLooks = 30
+	settingsLook  = 100 * time.Millisecond
 	// closedKept is how many streams are remembered after their end.
 	closedKept = 256
 )
@@ -145,12 +147,12 @@ func (h *h2) greet(ctx context.Context) {
 }
 
 // settle waits until the peer's SETTINGS have come, so that the first requests
-// keep to them. A peer that sends none within settingsWait is gone on with.
+// keep to them. A peer that sends none within settingsLooks is gone on with.
 func (h *h2) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settingsWait)
-	defer cancel()
 	c := h.conn
-	for {
+	look := time.NewTicker(settingsLook)
+	defer look.Stop()
+	for looks := 0; looks < settingsLooks; {
 		c.mu.Lock()
 		over := h.settled || c.lostAt >= 0 || c.closed || c.peerClosed
 		changed := c.changed.wait()
@@ -160,6 +162,8 @@ func (h *h2) settle(ctx context.Context) {
 		}
 		select {
 		case <-changed:
+		case <-look.C:
+			looks++
 		case <-ctx.Done():
 			return
 		}

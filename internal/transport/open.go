@@ -31,7 +31,7 @@ type Options struct {
 // Open opens a connection to addr (host:port) with TCP_NODELAY, within ctx and
 // at most 10 s, TLS handshake included. On HTTP/2, unless raw, the client preface,
 // our SETTINGS and the connection's window have been sent when it returns, and
-// the peer's SETTINGS have come, for which it waits a second at most. The failure
+// the peer's SETTINGS have come, for which it waits three seconds at most. The failure
 // is a *DialError and is recorded as a Conn with DialError too.
 func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Conn, error) {
 	c := newConn(rec, name, addr)
