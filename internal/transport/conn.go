@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"assay/internal/bundle"
@@ -65,6 +66,7 @@ type Conn struct {
 	sendBroken bool // we have cut a write, so that nothing sensible can follow it (HTTP/2, TLS)
 	silent     bool // we neither read nor write any more
 	peerClosed bool
+	reset      error // what a write was told of a reset by the peer
 }
 
 // newConn makes the record and the decoder of a connection that is not open yet.
@@ -129,6 +131,9 @@ func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 			c.h2.controlled.fire()
 		}
 		return nil
+	}
+	if errors.Is(err, syscall.ECONNRESET) {
+		c.reset = err
 	}
 	if ctx.Err() != nil {
 		c.sendBroken = c.h2 != nil || c.tcp != c.nc

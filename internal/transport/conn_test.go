@@ -201,13 +201,35 @@ func TestWaysToEndAConnection(t *testing.T) {
 	}
 }
 
+// The kernel tells of a reset once, to the write or to the read that asks first.
+func TestResetIsSeenWhileARequestIsWritten(t *testing.T) {
+	body := make([]byte, 64<<20)
+	for range 20 {
+		addr := rawServer(t, func(c *net.TCPConn) {
+			c.Read(make([]byte, 1))
+			c.SetLinger(0)
+			c.Close()
+		})
+		c := newClient(t)
+		conn := c.dial(addr)
+		x := conn.Begin(plainCall())
+		if err := conn.Write(c.ctx, body); err == nil {
+			t.Fatal("all was written to a peer that reads one byte")
+		}
+		if s := c.done(x); s.Outcome != bundle.OutcomeReset {
+			t.Fatalf("outcome = %s (%s)", s.Outcome, s.Detail)
+		}
+	}
+}
+
 func TestPausedReaderReadsNothingUntilResumed(t *testing.T) {
 	sent := make(chan struct{})
 	paused := make(chan struct{})
 	addr := rawServer(t, func(c *net.TCPConn) {
 		readRequest(bufio.NewReader(c))
 		<-paused
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n")
+		// The first byte goes out whatever becomes of the deadline.
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx")
 		c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 		c.Write(make([]byte, 64<<20)) // more than the kernel holds: nobody reads
 		close(sent)

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -73,10 +74,26 @@ func (c *Conn) read() {
 			c.feed(buf[:n])
 		}
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			c.endedByPeer(err)
+			c.endedByPeer(c.resetFor(err))
 			return
 		}
 	}
+}
+
+// resetFor gives the reset for the end that was read in its place. The kernel tells of a
+// reset once: where a write was under way and was told, reading sees an end.
+func (c *Conn) resetFor(err error) error {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || !c.dead() {
+		return err
+	}
+	c.writing.Lock() // a write that was told has taken note of it by then
+	defer c.writing.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reset != nil {
+		return c.reset
+	}
+	return err
 }
 
 // hold keeps what was read back while reading is paused: a read that was under

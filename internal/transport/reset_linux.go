@@ -1,0 +1,26 @@
+package transport
+
+import (
+	"encoding/binary"
+	"syscall"
+)
+
+// tcpClosed is TCP_CLOSE of the kernel.
+const tcpClosed = 7
+
+// dead reports whether the kernel has given the connection up, so that no write on it
+// can be waiting: that is so behind a reset, while behind a FIN the peer may still read.
+func (c *Conn) dead() bool {
+	raw, err := c.tcp.SyscallConn()
+	if err != nil {
+		return false
+	}
+	state := byte(0)
+	_ = raw.Control(func(fd uintptr) {
+		// The state is the first byte of what TCP_INFO gives.
+		if n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO); err == nil {
+			state = binary.NativeEndian.AppendUint32(nil, uint32(n))[0]
+		}
+	})
+	return state == tcpClosed
+}
