@@ -326,6 +326,9 @@ func TestEndlessPeerEndsAtTheDeadlineInBoundedMemory(t *testing.T) {
 			c := newClient(t)
 			conn := c.open(h2Server(t, after(tt.serve)))
 			x := c.ask(conn)
+			if tt.outcome == bundle.OutcomeStalled {
+				c.until(x, "head", func(s bundle.Exchange) bool { return s.Response != nil })
+			}
 			deadline := time.NewTimer(300 * time.Millisecond) // of the script, which the peer's flood fills
 			defer deadline.Stop()
 			select {

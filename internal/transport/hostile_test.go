@@ -194,14 +194,8 @@ func TestManyFramesAreBoundedAndTheEndIsStillSeen(t *testing.T) {
 }
 
 func TestRefusedConnectionIsRecorded(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
 	c := newClient(t)
-	_, err = transport.Dial(c.ctx, c.rec, "c", addr)
+	_, err := transport.Dial(c.ctx, c.rec, "c", refusingAddr(t))
 	var dial *transport.DialError
 	if !errors.As(err, &dial) || !errors.Is(err, syscall.ECONNREFUSED) || dial.Conn != 0 {
 		t.Fatalf("err = %v", err)

@@ -315,7 +315,7 @@ func TestOpenSaysWhyThereIsNoHTTP2(t *testing.T) {
 		{"TLS to a plain port", way{ways["h2c"].addr, transport.Options{HTTP: "h2-tls", TLS: trusting}}, new(tls.RecordHeaderError)},
 		{"an authority that is not known", way{ways["h2-tls"].addr, transport.Options{HTTP: "h2-tls", TLS: &tls.Config{}}}, new(*tls.CertificateVerificationError)},
 		{"no h2 by ALPN", way{old.Listener.Addr().String(), transport.Options{HTTP: "h2-tls", TLS: trusting}}, new(*transport.NoH2Error)},
-		{"nothing listens", way{freeAddr(t), transport.Options{HTTP: "h2c"}}, new(*net.OpError)},
+		{"nothing listens", way{refusingAddr(t), transport.Options{HTTP: "h2c"}}, new(*net.OpError)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -337,15 +337,4 @@ func TestOpenSaysWhyThereIsNoHTTP2(t *testing.T) {
 			t.Errorf("options %+v are accepted", o)
 		}
 	}
-}
-
-// freeAddr is where nothing listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

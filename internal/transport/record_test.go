@@ -1,8 +1,11 @@
 package transport_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -71,11 +74,20 @@ func decodeBlobs(t *testing.T, text string) string {
 }
 
 func TestSnapshotsDoNotChangeAfterwards(t *testing.T) {
+	const steps = 5
+	next := make(chan struct{}, steps)
+	addr := rawServer(t, func(c *net.TCPConn) {
+		readRequest(bufio.NewReader(c))
+		io.WriteString(c, "HTTP/1.1 200 OK\r\n"+streamJSON+"\r\n"+envelope(0, startEvent))
+		for range steps {
+			<-next
+			io.WriteString(c, strings.Repeat(envelope(0, dataEvent), 40))
+		}
+		io.WriteString(c, envelope(2, "{}"))
+		c.Close()
+	})
 	c := newClient(t)
-	body := envelope(0, startEvent) + strings.Repeat(envelope(0, dataEvent), 200) + envelope(2, "{}")
-	conn := c.dial(answering(t, false, respond(200, streamJSON, body)))
-	conn.Rate(200_000)
-	x := c.request(conn, startCall())
+	x := c.request(c.dial(addr), startCall())
 	type seen struct {
 		snapshot bundle.Exchange
 		text     string
@@ -88,13 +100,13 @@ func TestSnapshotsDoNotChangeAfterwards(t *testing.T) {
 		}
 		return string(p)
 	}
-	c.until(x, "end", func(s bundle.Exchange) bool {
+	step := func(s bundle.Exchange) bool { return len(s.Events) == 1+40*len(all) }
+	for range steps {
+		s := c.until(x, "the next step", step)
 		all = append(all, seen{s, render(s)})
-		return s.Returned != nil
-	})
-	if len(all) < 3 {
-		t.Fatalf("only %d snapshots", len(all))
+		next <- struct{}{}
 	}
+	c.done(x)
 	for _, s := range all {
 		if render(s.snapshot) != s.text {
 			t.Fatal("a snapshot changed after it was taken")

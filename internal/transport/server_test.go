@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +24,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := lastingLeak(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// lastingLeak is what goes on although it had half a minute to end: goroutines of
+// servers end behind their tests, and goleak itself looks for half a second only.
+func lastingLeak() error {
+	for end := time.Now().Add(30 * time.Second); ; {
+		err := goleak.Find()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
 
 // patience bounds every wait of these tests; nothing should come near it, but the race detector on a busy machine takes its time.
 const patience = time.Minute
@@ -35,6 +57,7 @@ func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 	}
 	var mu sync.Mutex
 	var open []net.Conn
+	over := false
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -44,6 +67,9 @@ func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 			}
 			mu.Lock()
 			open = append(open, c)
+			if over {
+				c.Close()
+			}
 			mu.Unlock()
 			running.Go(func() { fn(c.(*net.TCPConn)) })
 		}
@@ -51,6 +77,7 @@ func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 	t.Cleanup(func() {
 		l.Close()
 		mu.Lock()
+		over = true
 		for _, c := range open {
 			c.Close()
 		}
@@ -58,6 +85,25 @@ func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 		running.Wait()
 	})
 	return l.Addr().String()
+}
+
+// refusingAddr is an address that refuses connections for as long as the test lasts:
+// its port is taken, so that nobody else can listen there.
+func refusingAddr(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
 }
 
 // readRequest reads one whole request; ok is false at the end of the connection.
