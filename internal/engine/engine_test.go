@@ -1,14 +1,76 @@
 package engine
 
 import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"assay/internal/bundle"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := lastingLeak(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// lastingLeak is what goes on although it had half a minute to end: goroutines of
+// servers end behind their tests, and goleak itself looks for half a second only.
+func lastingLeak() error {
+	for end := time.Now().Add(30 * time.Second); ; {
+		err := goleak.Find()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// patient makes the bounds of what the engine does of its own, and the time that a
+// script has by default, so long that they end nothing on a machine that stands still
+// for a while. A deadline that a script names is ten times as long as it says.
+func (b *bench) patient() *bench {
+	b.options.Run.Calibration.Spawn = int64(60 * time.Millisecond)
+	b.options.Run.Calibration.TimeScale = 10
+	return b
+}
+
+// longer runs a script with deadlines that grow from short to half a minute, until ready
+// says that all was there when the deadline came. The last observation is returned.
+func longer(short time.Duration, run func(deadline time.Duration) *bundle.Observation, ready func(*bundle.Observation) bool) *bundle.Observation {
+	for d := short; ; d *= 4 {
+		if o := run(d); ready(o) || d > 30*time.Second {
+			return o
+		}
+	}
+}
+
+// refusingURL is where connections are refused for as long as the test lasts: the
+// port is taken, so that nobody else can listen there.
+func refusingURL(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
+}
 
 func TestAProcessIsStartedAndSeenToEnd(t *testing.T) {
 	gw := newMiniature(t)

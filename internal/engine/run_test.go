@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/scenarios"
 )
 
 func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
@@ -19,7 +19,7 @@ func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
 		"several":                     {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
 		"counters that grow with it":  {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
 		"counters that do not":        {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
-		"iterations that end in vain": {"deadline: 20ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]", 3, ""},
+		"iterations that end in vain": {"steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, within: 20ms}}]", 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, newMiniature(t).URL)
@@ -55,11 +55,18 @@ func TestRepeatingEndsWhenTheObservationIsFull(t *testing.T) {
 func TestNothingBeginsAfterTheBudget(t *testing.T) {
 	b := newBench(t, newMiniature(t).URL)
 	b.options.Run.Jobs = 1
-	b.options.Budget = 50 * time.Millisecond
+	b.options.Budget = time.Hour
 	b.options.Repeat = 1000
-	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 80ms}]"))
+	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 1ms}]"))
 	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))
-	all := b.start(first, second).Observations()
+	started := make(chan *Engine, 1)
+	b.options.OnStart = func(scenarios.Instance) { // the budget is spent as soon as the first runs
+		e := <-started
+		e.began = e.began.Add(-2 * time.Hour)
+	}
+	e := b.start(first, second)
+	started <- e
+	all := e.Observations()
 	if n := len(all[0].Iterations); n != 1 {
 		t.Errorf("what had begun has %d iterations, want the one that was under way", n)
 	}
@@ -70,25 +77,40 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 
 func TestTheDriversOwnLagIsRecorded(t *testing.T) {
 	const held = 60 * time.Millisecond
-	b := newBench(t, newMiniature(t).URL)
-	slow := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 150ms}]"))
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	slow := instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
+	began := time.Now()
 	e := b.start(slow)
-	for !e.busy() {
-		runtime.Gosched()
-	}
+	pid := <-gw.spawned // by an instance that is running, and goes on until its process ends
 	e.holdUp(held)
+	gw.end(pid, 0, "")
 	o := e.Wait(slow)
-	if lag := time.Duration(o.Lag); lag < held-lagEvery || lag > 20*held {
+	if lag := time.Duration(o.Lag); lag < held-lagEvery || lag > time.Since(began) {
 		t.Errorf("a sampler that was held up for %v recorded a lag of %v", held, lag)
 	}
 	<-e.Done()
 }
 
-// busy reports whether an instance is running.
-func (e *Engine) busy() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.running) > 0
+func TestScenariosRunBesideEachOther(t *testing.T) {
+	const n = 8
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	b.options.Run.Jobs = n
+	is := numbered(t, n, "deadline: 60s\nsteps: [{start: {as: p, sh: sleep, wait: end}}]\nexpect: {p: {end: {code: 0}}}")
+	e := b.start(is...)
+	var pids []uint32
+	for range n { // none of them ends before all have begun
+		pids = append(pids, <-gw.spawned)
+	}
+	for _, pid := range pids {
+		gw.end(pid, 0, "")
+	}
+	for _, o := range e.Observations() {
+		if p := o.Iterations[0].Exchange("p"); p.Outcome != bundle.OutcomeComplete || len(o.Beside) != n-1 {
+			t.Errorf("%s ended %q beside %v", o.Scenario, p.Outcome, o.Beside)
+		}
+	}
 }
 
 // holdUp keeps the sampler from its turn, as an overloaded machine does.

@@ -15,7 +15,7 @@ func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
 	b.options.Run.Jobs = 4
 	b.options.Destructive = true
 	shared := func(id string) scenarios.Instance {
-		return instanceOf(parse(t, "id: "+id+"\nsteps: [{start: {as: p, sh: sleep}}, {pause: 100ms}]"))
+		return instanceOf(parse(t, "id: "+id+"\ndeadline: 60s\nsteps: [{start: {as: p, sh: sleep, wait: end}}]"))
 	}
 	alone := func(id, kind string) scenarios.Instance {
 		return instanceOf(parse(t, "id: "+id+"\n"+kind+": true\nsteps: [{list: {as: l}}, {pause: 10ms}]"))
@@ -31,7 +31,11 @@ func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
 		began = append(began, i.Scenario.ID)
 	}
 	b.options.OnDone = func(i scenarios.Instance, _ *bundle.Observation) { done = append(done, i.Scenario.ID) }
-	all := b.start(is...).Observations()
+	e := b.start(is...)
+	for _, pid := range []uint32{<-gw.spawned, <-gw.spawned} { // neither of the shared ones ends before both have begun
+		gw.end(pid, 0, "")
+	}
+	all := e.Observations()
 
 	if slices.Sort(began[:2]); !slices.Equal(began, []string{"test.a", "test.b", "test.x", "test.y", "test.z"}) || len(done) != 5 {
 		t.Errorf("began %v, done %v", began, done)

@@ -168,16 +168,27 @@ func (it *iteration) awaitSilence(ctx context.Context, h *handle, a *scenarios.A
 }
 
 func (it *iteration) silent(ctx context.Context, conn *transport.Conn, want time.Duration) error {
+	return waitSilent(ctx, want, conn.Changed, func() int64 { n, _ := conn.Received(); return n })
+}
+
+// waitSilent waits until nothing was received for that long. What counts is when the
+// silence is over and not when we come to look: it is longer than the time for it, or it is not.
+func waitSilent(ctx context.Context, want time.Duration, changed func() <-chan struct{}, received func() int64) error {
 	for {
-		changed := conn.Changed()
-		before, _ := conn.Received()
+		more := changed()
+		before := received()
+		end, bounded := ctx.Deadline()
+		tooLong := bounded && time.Until(end) < want
 		timer := time.NewTimer(want)
 		select {
 		case <-timer.C:
-			if now, _ := conn.Received(); now == before {
+			switch {
+			case tooLong:
+				return errExpired
+			case received() == before:
 				return nil
 			}
-		case <-changed:
+		case <-more:
 		case <-ctx.Done():
 			timer.Stop()
 			return ended(ctx)

@@ -64,25 +64,6 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 	}
 }
 
-func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
-	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run(`
-steps:
-  - start: {as: p, sh: read x}
-  - parallel:
-      - await: {on: p, silence: 80ms}
-      - race: {offset: 40ms, a: {pause: 1ms}, b: {input: {to: p, data: x}}}
-`)
-	it := &o.Iterations[0]
-	var end int64
-	for _, e := range it.Exchange("p").Events {
-		end = max(end, e.At.T)
-	}
-	if a := it.Awaits[0]; !a.Met || a.Ended.T-end < int64(75*time.Millisecond) {
-		t.Errorf("silence was met %v after the last byte", time.Duration(a.Ended.T-end))
-	}
-}
-
 func TestASendWaitsForWhatItSays(t *testing.T) {
 	const sleep = `rpc: process.Process/Start, body: [{envelope: {json: {process: {cmd: x, args: [sleep]}}}}]`
 	for name, tc := range map[string]struct {
