@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -83,15 +84,18 @@ func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, serve(t, tc.answer))
-			began := time.Now()
-			o := b.run(`
-deadline: 300ms
-steps:
-  - start: {as: p, sh: sleep}
-  - list: {as: l}
-`)
-			took := time.Since(began)
-			if took > 5*time.Second {
+			run := func(deadline time.Duration) *bundle.Observation {
+				return b.run("deadline: " + deadline.String() + "\nsteps: [{start: {as: p, sh: sleep}}, {list: {as: l}}]")
+			}
+			var o *bundle.Observation
+			if tc.atOnce {
+				o = run(2 * time.Minute)
+			} else {
+				o = longer(300*time.Millisecond, run, func(o *bundle.Observation) bool {
+					return o.Iterations[0].Exchange("p").Outcome == tc.outcome
+				})
+			}
+			if took := time.Duration(o.Ended.T - o.Started.T); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			it := o.Iterations[0]
@@ -113,13 +117,7 @@ steps:
 }
 
 func TestARefusedConnectionIsRecordedAndTheRestIsNotRun(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + l.Addr().String()
-	_ = l.Close()
-	b := newBench(t, url)
+	b := newBench(t, refusingURL(t))
 	b.options.Run.Jobs = 1
 	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {list: {as: m}}]"))
 	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))
@@ -161,7 +159,12 @@ func streamThenSilence(c net.Conn) {
 func TestAnAnswerThatNobodyAskedForIsNotTakenForTheExchanges(t *testing.T) {
 	url := serve(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") })
 	// The second side opens its connection at once and sends its request later.
-	o := newBench(t, url).run("deadline: 400ms\nsteps: [{race: {offset: 100ms, a: {pause: 1ms}, b: {list: {as: l}}}}]\nexpect: {l: {error: aborted}}")
+	o := longer(100*time.Millisecond, func(offset time.Duration) *bundle.Observation {
+		return newBench(t, url).run(fmt.Sprintf("deadline: %v\nsteps: [{race: {offset: %v, a: {pause: 1ms}, b: {list: {as: l}}}}]\nexpect: {l: {error: aborted}}", 4*offset, offset))
+	}, func(o *bundle.Observation) bool { // that the answer came before the request
+		l := o.Iterations[0].Exchange("l")
+		return l != nil && (l.Response == nil || l.Response.Head.Before(l.Invoked))
+	})
 	it := &o.Iterations[0]
 	l, early := it.Exchange("l"), it.Exchange("l (unasked)")
 	if l == nil || l.Op != "list" || l.Response != nil {
@@ -190,7 +193,13 @@ func TestARequestIsWrittenToItsEndAlthoughItsAnswerIsThere(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	})
-	o := newBench(t, url).run("steps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: 150ms}, finish: half}}]")
+	o := longer(150*time.Millisecond, func(pause time.Duration) *bundle.Observation {
+		return newBench(t, url).run("deadline: 2m\nsteps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: " + pause.String() + "}, finish: half}}]")
+	}, func(o *bundle.Observation) bool { // that the answer came before the last piece
+		s := o.Iterations[0].Exchange("s")
+		writes := o.Iterations[0].Conns[0].Writes
+		return s.Returned.Before(writes[len(writes)-1].At)
+	})
 	s := o.Iterations[0].Exchange("s")
 	if s.Sent == nil || s.Returned == nil || !s.Returned.Before(*s.Sent) {
 		t.Fatalf("sent %v, returned %v: the answer came first, and yet all was to be sent", s.Sent, s.Returned)

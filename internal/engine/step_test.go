@@ -73,21 +73,24 @@ func TestASendWaitsForWhatItSays(t *testing.T) {
 		"the head":             {"wait: head", false},
 		"the start event":      {"wait: start", false},
 		"nothing":              {"wait: none", false},
-		"the end, in its time": {"within: 60ms", true},
+		"the end, in its time": {"within: 6ms", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gw := newMiniature(t)
-			o := newBench(t, gw.URL).run("steps: [{send: {as: p, " + sleep + ", " + tc.wait + "}}, {list: {as: l}}]\nexpect: {l: ok}")
+			o := newBench(t, gw.URL).patient().run("steps: [{send: {as: p, " + sleep + ", " + tc.wait + "}}, {list: {as: l}}]\nexpect: {l: ok}")
 			it := &o.Iterations[0]
 			if expired := it.Exchange("l") == nil; expired != tc.expired {
 				t.Errorf("expired: %v", expired)
 			}
-			want := bundle.OutcomeAborted
-			if tc.expired {
+			p, want := it.Exchange("p"), bundle.OutcomeAborted
+			switch {
+			case tc.expired && p.Response == nil:
+				want = bundle.OutcomeNoAnswer // on a machine that was slower than the time for it
+			case tc.expired:
 				want = bundle.OutcomeStalled
 			}
-			if got := it.Exchange("p").Outcome; got != want {
-				t.Errorf("outcome %q, want %q", got, want)
+			if p.Outcome != want {
+				t.Errorf("outcome %q, want %q", p.Outcome, want)
 			}
 			if gw.alive() != 0 {
 				t.Error("the process was left behind")
@@ -198,7 +201,12 @@ expect: {p: {end: {code: 0}}}
 	if p := o.Iterations[0].Exchange("p"); p.Outcome != bundle.OutcomeComplete {
 		t.Errorf("outcome %q", p.Outcome)
 	}
-	o = newBench(t, gw.URL).run("deadline: 200ms\nsteps: [{start: {as: p, sh: sleep}}]\nexpect: {p: {end: {code: 0}}}")
+	o = longer(200*time.Millisecond, func(d time.Duration) *bundle.Observation {
+		return newBench(t, gw.URL).run("deadline: " + d.String() + "\nsteps: [{start: {as: p, sh: sleep}}]\nexpect: {p: {end: {code: 0}}}")
+	}, func(o *bundle.Observation) bool {
+		p := o.Iterations[0].Exchange("p")
+		return p != nil && hasEvent(p, bundle.EventStart)
+	})
 	it := &o.Iterations[0]
 	if p := it.Exchange("p"); p.Outcome != bundle.OutcomeStalled || len(it.Awaits) != 1 || it.Awaits[0].Step != "end" {
 		t.Errorf("outcome %q, awaits %+v", p.Outcome, it.Awaits)
@@ -216,7 +224,12 @@ func TestTheFirstDifferenceFromWhatIsExpectedIsKept(t *testing.T) {
 
 func TestTheIterationsDeadlineCutsAPauseAndSaysSo(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run("deadline: 50ms\nsteps: [{list: {as: l}}, {pause: 10s}]")
+	o := longer(50*time.Millisecond, func(d time.Duration) *bundle.Observation {
+		return newBench(t, gw.URL).run("deadline: " + d.String() + "\nsteps: [{list: {as: l}}, {pause: 10m}]")
+	}, func(o *bundle.Observation) bool {
+		l := o.Iterations[0].Exchange("l")
+		return l != nil && l.Outcome == bundle.OutcomeComplete
+	})
 	a := o.Iterations[0].Awaits
 	if len(a) != 1 || a[0].Step != "steps[1]" || a[0].Met {
 		t.Errorf("awaits %+v", a)
@@ -225,7 +238,7 @@ func TestTheIterationsDeadlineCutsAPauseAndSaysSo(t *testing.T) {
 
 func TestIterationsThatExpireEndTheRepeating(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run("repeat: {times: 50}\ndeadline: 30ms\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end}}]")
+	o := newBench(t, gw.URL).run("repeat: {times: 50}\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end, within: 30ms}}]")
 	if len(o.Iterations) != maxExpired || !strings.HasPrefix(o.Stopped, "3 of 50 iterations were run") {
 		t.Errorf("%d iterations, stopped %q", len(o.Iterations), o.Stopped)
 	}
@@ -234,7 +247,7 @@ func TestIterationsThatExpireEndTheRepeating(t *testing.T) {
 func TestTheCountersAreReadBeforeAndAtRest(t *testing.T) {
 	gw := newMiniature(t)
 	gw.spawn([]byte(`{}`), "sleep") // somebody else's
-	o := newBench(t, gw.URL).run(`
+	o := newBench(t, gw.URL).patient().run(`
 exclusive: true
 needs: [metrics.prometheus]
 steps:
@@ -270,7 +283,7 @@ func TestAGaugeThatStaysWrongIsWaitedForWithinABound(t *testing.T) {
 	gw.spawn([]byte(`{}`), "sleep")
 	began := time.Now()
 	after := in.scrapeAtRest(t.Context(), before)
-	if took := time.Since(began); took < in.restBound() || took > in.restBound()+3*time.Second {
+	if took := time.Since(began); took < in.restBound() || took > in.restBound()+30*time.Second {
 		t.Errorf("it took %v, the bound is %v", took, in.restBound())
 	}
 	if !strings.Contains(string(after.Body), "t_active 1") {
