@@ -87,7 +87,7 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 
 // expect holds one subject of an iteration against its matcher.
 func (s *scene) expect(name string, m *scenarios.Match) finding {
-	f := s.look(name, m)
+	f := s.heldUp(s.subject(name), s.look(name, m))
 	if f.grade != held {
 		f.message = s.says(name, f.message)
 	}

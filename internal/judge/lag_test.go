@@ -1,0 +1,76 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// An answer that its own limit has cut may have come short since the machine stood still.
+func TestWhatALimitCutsIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
+	m := &scenarios.Match{Start: ptr(true), Error: &scenarios.ErrorMatch{Code: []string{"deadline_exceeded"}}, NotBefore: scenarios.Span{Fixed: 180 * time.Millisecond}}
+	cut := func(took int64, field, value string) *bundle.Exchange { // before anything came
+		x := streamExchange("send")
+		x.Request.Headers = append(x.Request.Headers, bundle.Header{Name: field, Value: value})
+		x.Events, x.Outputs = nil, nil
+		x.Error = &bundle.RPCError{Code: "deadline_exceeded"}
+		x.Returned = &bundle.Stamp{T: x.Invoked.T + took, N: 99}
+		return x
+	}
+	for name, tc := range map[string]struct {
+		x    *bundle.Exchange
+		lag  int64
+		want bundle.Conclusion
+	}{
+		"nothing was late":           {cut(200e6, "Connect-Timeout-Ms", "200"), 0, bundle.Fail},
+		"it was late by a little":    {cut(200e6, "connect-timeout-ms", "200"), 99e6, bundle.Fail},
+		"it was late by half of it":  {cut(200e6, "connect-timeout-ms", "200"), 100e6, bundle.Inconclusive},
+		"of gRPC":                    {cut(200e6, "grpc-timeout", "200m"), 300e6, bundle.Inconclusive},
+		"in other units":             {cut(1e9, "Grpc-Timeout", "1S"), 300e6, bundle.Fail},
+		"there was no limit":         {cut(200e6, "X-Timeout", "200"), 300e6, bundle.Fail},
+		"it is none":                 {cut(200e6, "Connect-Timeout-Ms", "-200"), 300e6, bundle.Fail},
+		"a limit that came too soon": {cut(100e6, "Connect-Timeout-Ms", "200"), 300e6, bundle.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := observation(tc.x)
+			o.Lag = tc.lag
+			v := judgeOne(t, scenarioOf(subjects("send", m)), o)
+			if v.Conclusion != tc.want || (tc.want == bundle.Inconclusive) != strings.Contains(v.Message, "; the time for it was") {
+				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
+			}
+		})
+	}
+}
+
+// A wait of which the machine took half proves nothing.
+func TestAWaitInVainIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
+	await := func(took int64) []bundle.Await {
+		return []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + took, N: 90}, Deadline: 3e9}}
+	}
+	s := map[string]*scenarios.Scenario{
+		"what was never reached": scenarioOf(subjects("k", &scenarios.Match{OK: ptr(true)})),
+		"what stands still":      scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})),
+	}
+	for name, s := range s {
+		t.Run(name, func(t *testing.T) {
+			for _, tc := range []struct {
+				took, lag int64
+				want      bundle.Conclusion
+			}{
+				{3e9, 0, bundle.Fail}, {3e9, 1e9, bundle.Fail}, {3e9, 15e8, bundle.Inconclusive},
+				{1e8, 15e8, bundle.Fail}, // nothing more could come
+			} {
+				o := observation(streamExchange("p"))
+				x := &o.Iterations[0].Exchanges[0]
+				x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
+				o.Iterations[0].Awaits, o.Lag = await(tc.took), tc.lag
+				if v := judgeOne(t, s, o); v.Conclusion != tc.want {
+					t.Errorf("a wait of %d with a lag of %d: got %s: %s, want %s", tc.took, tc.lag, v.Conclusion, v.Message, tc.want)
+				}
+			}
+		})
+	}
+}
