@@ -71,6 +71,9 @@ func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 	return w
 }
 
+// looks is how many parts a moment is waited in, so that a write goes on in the others.
+const looks = 5
+
 func (w *writing) watch(moment time.Duration) {
 	select {
 	case <-w.x.Done():
@@ -79,8 +82,10 @@ func (w *writing) watch(moment time.Duration) {
 	}
 	for {
 		before := w.turns.Load()
-		if sleep(w.ctx, moment) != nil {
-			return
+		for range looks { // of which a machine that stands still takes one
+			if sleep(w.ctx, moment/looks) != nil {
+				return
+			}
 		}
 		if before%2 == 1 && w.turns.Load() == before {
 			w.cancel()
