@@ -194,7 +194,7 @@ func TestARequestIsWrittenToItsEndAlthoughItsAnswerIsThere(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	})
 	o := longer(150*time.Millisecond, func(pause time.Duration) *bundle.Observation {
-		return newBench(t, url).run("deadline: 2m\nsteps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: " + pause.String() + "}, finish: half}}]")
+		return newBench(t, url).patient().run("deadline: 12s\nsteps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: " + pause.String() + "}, finish: half}}]")
 	}, func(o *bundle.Observation) bool { // that the answer came before the last piece
 		s := o.Iterations[0].Exchange("s")
 		writes := o.Iterations[0].Conns[0].Writes

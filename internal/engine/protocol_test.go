@@ -42,9 +42,10 @@ func held(t *testing.T, text string) *scenarios.Scenario {
 }
 
 const life = `
+deadline: 80s
 steps:
   - open: {as: held}
-  - start: {as: p, sh: cat, timeout-ms: 20000}
+  - start: {as: p, sh: cat, timeout-ms: 90000}
   - list: {as: l}
   - send:
       as: i
@@ -107,13 +108,13 @@ func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 	case protocolConnect:
 		want = []field{
 			{"unary", "Content-Type", "application/" + axes.Codec}, {"stream", "Content-Type", "application/connect+" + axes.Codec},
-			{"unary", "Connect-Protocol-Version", "1"}, {"stream", "Connect-Timeout-Ms", "20000"}, {"stream", "Te", ""},
+			{"unary", "Connect-Protocol-Version", "1"}, {"stream", "Connect-Timeout-Ms", "90000"}, {"stream", "Te", ""},
 		}
 	default:
 		kind := "application/" + axes.Protocol + "+" + axes.Codec
 		want = []field{
 			{"unary", "Content-Type", kind}, {"stream", "Content-Type", kind}, {"unary", "Connect-Protocol-Version", ""},
-			{"unary", "Grpc-Timeout", ""}, {"stream", "Grpc-Timeout", "20000m"},
+			{"unary", "Grpc-Timeout", ""}, {"stream", "Grpc-Timeout", "90000m"},
 			{"unary", "Te", map[string]string{protocolGRPC: "trailers"}[axes.Protocol]},
 			{"unary", "X-Grpc-Web", map[string]string{protocolGRPCWeb: "1"}[axes.Protocol]},
 		}
