@@ -169,7 +169,7 @@ func TestAnInterruptEndsTheRunAndCleansUp(t *testing.T) {
 }
 
 func TestAnInterruptEndsARunAgainstAServerThatNeverAnswers(t *testing.T) {
-	started := make(chan struct{}, 10)
+	started := make(chan struct{}, 100)
 	url := serve(t, func(c net.Conn) {
 		streamThenSilence(c)
 		started <- struct{}{}
