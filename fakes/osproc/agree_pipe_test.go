@@ -2,6 +2,12 @@ package osproc_test
 
 import "syscall"
 
+// until is a command that waits for a file: who sleeps instead is in time on a quick machine only.
+func until(file string) string { return "while [ ! -e " + file + " ]; do sleep 0.01; done" }
+
+// orphaned is a command that waits for the end of the script's own process.
+const orphaned = "while kill -0 $$ 2>/dev/null; do sleep 0.01; done"
+
 // pipeRows are scripts on pipes.
 func pipeRows() []row {
 	return []row{
@@ -57,11 +63,11 @@ func pipeRows() []row {
 		{name: "a child inherits what is ignored", text: "trap '' TERM; sh -c 'kill $$; echo alive'", out: "alive\n"},
 		{name: "a child does not inherit a trap", text: "trap 'echo t' TERM; sh -c 'kill $$; echo no'; echo $?", out: "143\n", err: "Terminated\n"},
 		{name: "a trap at the exit", text: "trap 'echo bye' EXIT; echo a; exit 6", out: "a\nbye\n", code: 6},
-		{name: "a trap interrupts wait", text: "sleep 100 & p=$!; trap 'echo t' USR1; (sleep 0.2; kill -USR1 $$) & wait $p; echo $?; kill $p", out: "t\n138\n"},
+		{name: "a trap interrupts wait", text: "trap 'n=t' USR1; " + until("f") + " & p=$!; (while [ ! -e f ]; do kill -USR1 $$; sleep 0.02; done) & wait $p; s=$?; trap '' USR1; : >f; wait; echo $n $s", out: "t 138\n"},
 
-		{name: "a child outlives the process and holds the output", text: "(sleep 0.2; echo late) & echo early; exit 3", out: "early\nlate\n", code: 3},
-		{name: "a child outlives a signal", text: "(sleep 0.3; echo late) & echo r; read x", stdin: true, steps: []step{{await: "r", signal: syscall.SIGTERM}}, out: "r\nlate\n", signal: syscall.SIGTERM},
-		{name: "the process has ended while a child holds the output", text: "(sleep 0.3; echo late) & exit 0", steps: []step{{exited: true}}, out: "late\n"},
+		{name: "a child outlives the process and holds the output", text: "(" + orphaned + "; echo late) & echo early; exit 3", out: "early\nlate\n", code: 3},
+		{name: "a child outlives a signal", text: "(" + orphaned + "; echo late) & echo r; read x", stdin: true, steps: []step{{await: "r", signal: syscall.SIGTERM}}, out: "r\nlate\n", signal: syscall.SIGTERM},
+		{name: "the process has ended while a child holds the output", text: "(" + orphaned + "; echo late) & exit 0", steps: []step{{exited: true}}, out: "late\n"},
 		{name: "wait waits for all", text: "for i in 1 2 3; do sleep 0.0$i & done; wait; echo done", out: "done\n"},
 		{name: "wait tells the status", text: "(exit 7) & wait $!; echo $?", out: "7\n"},
 		{name: "a background child has no stdin", text: "cat & wait; echo $?", stdin: true, steps: []step{{await: "0\n", close: true}}, out: "0\n"},

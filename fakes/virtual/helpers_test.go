@@ -3,6 +3,8 @@ package virtual
 import (
 	"bytes"
 	"context"
+	"errors"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -10,7 +12,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; it only passes when something is broken.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // recorder collects output.
 type recorder struct {
@@ -97,7 +99,8 @@ func run(t *testing.T, s *System, spec Spec, stdin string) outcome {
 	spec.Stdin = stdin != ""
 	p, rec := start(t, s, spec)
 	if spec.Stdin {
-		if err := p.Write(context.Background(), []byte(stdin)); err != nil {
+		// Who does not read may have ended before.
+		if err := p.Write(context.Background(), []byte(stdin)); err != nil && !errors.Is(err, ErrBrokenPipe) {
 			t.Fatalf("write stdin: %v", err)
 		}
 		p.CloseStdin()
@@ -105,6 +108,22 @@ func run(t *testing.T, s *System, spec Spec, stdin string) outcome {
 	arrives(t, "the end of "+spec.Argv[len(spec.Argv)-1], p.Drained())
 	out, errText := rec.texts()
 	return outcome{out, errText, p.Status()}
+}
+
+// waitsForInput waits until the process, or who shares its stdin, waits for a byte of it.
+func waitsForInput(t *testing.T, p *Process) {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+		p.stdin.mu.Lock()
+		waits := p.stdin.changed != nil
+		p.stdin.mu.Unlock()
+		if waits {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal("nobody reads stdin")
+		}
+	}
 }
 
 func system(t *testing.T) *System {

@@ -14,7 +14,7 @@ import (
 
 func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	s := system(t)
-	p, rec := start(t, s, Spec{Argv: sh("(sleep 0.3; echo late) & echo $!; sleep 100; echo no")})
+	p, rec := start(t, s, Spec{Argv: sh("(" + until("/tmp/go") + "; echo late) & echo $!; sleep 100; echo no")})
 	// The command in the foreground begins after the background's number was written.
 	foreground := func() bool {
 		out, _ := rec.texts()
@@ -42,6 +42,7 @@ func TestASignalReachesOnlyTheProcess(t *testing.T) {
 		t.Errorf("signal after the end: %v, want ErrEnded", err)
 	}
 	out, _ := rec.texts()
+	run(t, s, Spec{Argv: sh(": >/tmp/go")}, "")
 	rec.await(t, out+"late\n")
 	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the sleep that was in the foreground lives on
 		if time.Now().After(limit) {
@@ -104,16 +105,22 @@ func TestSignalsEndUntrappedProcesses(t *testing.T) {
 
 func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
 	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo trapped; exit 5' TERM; echo ready; cat; echo no`), Stdin: true})
-	rec.await(t, "ready\n")
-	signalOf(t, p, syscall.SIGTERM)
-	if err := p.Write(context.Background(), []byte("still cat\n")); err != nil {
-		t.Fatal(err)
+	want := "ready\n"
+	rec.await(t, want)
+	for _, line := range []string{"cat\n", "still cat\n"} {
+		if err := p.Write(context.Background(), []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		want += line
+		rec.await(t, want)
+		if line == "cat\n" { // it runs
+			signalOf(t, p, syscall.SIGTERM)
+		}
 	}
-	rec.await(t, "ready\nstill cat\n")
 	p.CloseStdin()
 	arrives(t, "drain", p.Drained())
 	out, _ := rec.texts()
-	if want := "ready\nstill cat\ntrapped\n"; out != want || p.Status() != (Status{Code: 5}) {
+	if want += "trapped\n"; out != want || p.Status() != (Status{Code: 5}) {
 		t.Errorf("out %q, status %+v", out, p.Status())
 	}
 }
@@ -121,6 +128,7 @@ func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
 func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
 	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo t' USR1; echo ready; read x; echo $?`), Stdin: true})
 	rec.await(t, "ready\n")
+	waitsForInput(t, p)
 	signalOf(t, p, syscall.SIGUSR1)
 	rec.await(t, "ready\nt\n1\n")
 	arrives(t, "drain", p.Drained())

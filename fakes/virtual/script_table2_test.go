@@ -1,5 +1,8 @@
 package virtual
 
+// until is a command that waits for a file.
+func until(file string) string { return "while [ ! -e " + file + " ]; do sleep 0.01; done" }
+
 func trapScripts() []script {
 	return []script{
 		{name: "EXIT runs at the end", text: `trap 'echo bye' EXIT; echo hi`, stdout: "hi\nbye\n"},
@@ -21,9 +24,11 @@ func trapScripts() []script {
 		{name: "names with and without SIG, numbers", text: `trap 'echo t' HUP 10; kill -1 $$; kill -s USR1 $$; kill -10 $$`, stdout: "t\nt\nt\n"},
 		{name: "a bad signal name", text: `trap foo BAR; echo $?`, stdout: "1\n", stderr: "bad trap"},
 		{name: "set -e runs EXIT", text: `set -e; trap 'echo bye' EXIT; false; echo no`, stdout: "bye\n", code: 1},
-		{name: "a trap is deferred while a command runs", text: `trap 'echo t' TERM; (sleep 0.05; kill $$) & sleep 0.3; echo slept; wait`, stdout: "t\nslept\n"},
-		{name: "wait is interrupted by a trapped signal", text: `trap 'echo t' TERM; sleep 1 & (sleep 0.1; kill $$) & wait; echo $?`, stdout: "t\n143\n"},
-		{name: "read is interrupted by a trapped signal", text: `trap 'echo t' USR1; (sleep 0.1; kill -USR1 $$) & sleep 0.4 | { sleep 0.5; }; echo done`, stdout: "t\ndone\n"},
+		// Files say when: a script that sleeps instead is as right as the machine is quick.
+		{name: "a trap is deferred while a command runs", text: `trap 'echo t' TERM; (` + until("g") + `; kill $$; : >f) & sh -c ': >g; ` + until("f") + `; echo ran'; echo over; wait`, stdout: "ran\nt\nover\n"},
+		// Signals come until one of them finds the shell in its wait.
+		{name: "wait is interrupted by a trapped signal", text: `trap 'n=t' TERM; ` + until("f") + ` & p=$!; (while [ ! -e f ]; do kill $$; sleep 0.02; done) & k=$!; wait $p; s=$?; trap '' TERM; : >f; wait; echo $n $s`, stdout: "t 143\n"},
+		{name: "a trap is deferred while a pipeline runs", text: `trap 'echo t' USR1; (` + until("g") + `; kill -USR1 $$; : >f) & ` + until("f") + ` | { : >g; cat; echo ran; }; echo done; wait`, stdout: "ran\nt\ndone\n"},
 		{name: "exec drops traps", text: `trap 'echo t' TERM; exec sh -c 'kill $$; echo no'`, signal: sigTERM},
 	}
 }
@@ -48,7 +53,7 @@ func jobScripts() []script {
 		{name: "a background reader has no stdin", text: `cat & wait; echo end`, stdin: "x\n", stdout: "end\n"},
 		{name: "background ignores SIGINT", text: `sh -c 'kill -INT $$; echo alive' & wait`, stdout: "alive\n"},
 		{name: "kill -l names", text: `kill -l 9; kill -l 143`, stdout: "KILL\nTERM\n"},
-		{name: "jobs run at the same time", text: `for i in 3 1 2; do (sleep 0.${i}; echo $i) & done; wait`, stdout: "1\n2\n3\n"},
+		{name: "jobs run at the same time", text: `for i in 3 1 2; do (` + until("f$((i-1))") + `; echo $i; : >f$i) & done; : >f0; wait`, stdout: "1\n2\n3\n"},
 		{name: "$! of the last", text: `sleep 0 & a=$!; sleep 0 & [ $a != $! ] && echo two; wait $a $!; echo $?`, stdout: "two\n0\n"},
 	}
 }
