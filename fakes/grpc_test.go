@@ -209,13 +209,18 @@ func TestContentTypesOfGRPCThatAreNotServed(t *testing.T) {
 }
 
 func TestAGRPCDeadlineKillsLikeAConnectOne(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
+	var begun []*stream
 	for _, as := range []connect.ClientOption{connect.WithGRPC(), connect.WithGRPCWeb()} {
 		c := processconnect.NewProcessClient(httpClient(t, g, "h2c"), g.URL(), as)
 		// The deadline travels as a header alone: the client does not hurry the server.
-		req := sh("echo so far; sleep 30")
-		req.Header().Set("Grpc-Timeout", "100m")
-		out, _, end, err := begin(t, c, req).rest()
+		req := sh("echo so far; sleep 100")
+		req.Header().Set("Grpc-Timeout", late+"m")
+		begun = append(begun, begin(t, c, req))
+	}
+	for _, s := range begun {
+		out, _, end, err := s.rest()
 		if out != "so far\n" || end != nil || connect.CodeOf(err) != connect.CodeDeadlineExceeded {
 			t.Errorf("%q, %v, %v", out, end, err)
 		}

@@ -75,7 +75,7 @@ func TestEnvdTakesAndRefusesWhatTheDaemonDoes(t *testing.T) {
 func TestEnvdStartsWhatHasATimeoutOfZero(t *testing.T) {
 	g := startGateway(t, Options{Like: "envd"})
 	for _, timeout := range []string{"0", "-5"} {
-		a := roundTrip(t, g, "POST", startPath, envelope(0, shell("read x; sleep 30")), streaming, "Connect-Timeout-Ms: "+timeout)
+		a := roundTrip(t, g, "POST", startPath, envelope(0, shell("read x; sleep 100")), streaming, "Connect-Timeout-Ms: "+timeout)
 		if a.code != "deadline_exceeded" || len(a.frames) != 1 {
 			t.Errorf("%s: %q, %d frames", timeout, a.code, len(a.frames))
 		}
@@ -201,10 +201,11 @@ func TestEnvdDiesOfAKeepaliveOfZero(t *testing.T) {
 }
 
 func TestEnvdTimeoutsOfGRPCLeaveTheProcess(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	c := processconnect.NewProcessClient(httpClient(t, g, "1.1"), g.URL(), connect.WithGRPCWeb())
-	req := sh("sleep 30")
-	req.Header().Set("Grpc-Timeout", "50m")
+	req := sh("sleep 100")
+	req.Header().Set("Grpc-Timeout", late+"m")
 	if _, _, _, err := begin(t, c, req).rest(); connect.CodeOf(err) != connect.CodeDeadlineExceeded {
 		t.Errorf("%v, want deadline_exceeded", err)
 	}

@@ -3,6 +3,7 @@ package fakes
 import (
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -204,8 +205,9 @@ func TestADisconnectLeavesTheProcessRunning(t *testing.T) {
 }
 
 func TestATimeoutKillsWithAnErrorAndConnectStillShowsTheEnd(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
-	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("echo before; sleep 100")), streaming, "Connect-Timeout-Ms: 300")
+	a := roundTrip(t, g, "POST", startPath, envelope(0, shell("echo before; sleep 100")), streaming, "Connect-Timeout-Ms: "+late)
 	events := a.events(t)
 	if a.code != "deadline_exceeded" || len(events) != 2 || events[1]["data"] == nil {
 		t.Fatalf("error %q after %v; want start, data, deadline_exceeded", a.code, events)
@@ -247,7 +249,10 @@ func TestInputThatNobodyReadsBlocksOnlyItself(t *testing.T) {
 func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
 	g := startGateway(t, Options{})
 	const total = 24 << 20
-	stuck := dial(t, g) // never reads
+	stuck := dial(t, g) // never reads, and no more than this waits for it in the kernel
+	if err := stuck.Conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
 	stuck.request("POST", startPath, envelope(0, `{"process":{"cmd":"/bin/sh","args":["-c","read x; head -c `+strconv.Itoa(total)+` /dev/zero"]}}`), streaming)
 	c, ctx := client(t, g), deadline(t)
 	var pid uint32

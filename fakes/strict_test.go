@@ -228,7 +228,7 @@ func TestAnEnvelopeMayComeByteByByteOrInChunks(t *testing.T) {
 
 func TestARefusalDoesNotWaitForABodyThatDoesNotCome(t *testing.T) {
 	g := startGateway(t, Options{})
-	for _, c := range []struct {
+	cases := []struct {
 		name, path, contentType string
 		body                    []byte
 		status                  int
@@ -238,10 +238,15 @@ func TestARefusalDoesNotWaitForABodyThatDoesNotCome(t *testing.T) {
 		{"a reserved bit", startPath, streaming, []byte{4, 0, 0, 0, 9}, 200, "invalid_argument"},
 		{"a foreign content type", startPath, "Content-Type: text/plain", nil, 415, ""},
 		{"an unknown path", "/process.Process/None", streaming, nil, 404, ""},
-	} {
+	}
+	var conns []*rawConn
+	for _, c := range cases { // all at once: each answer ends when the gateway has given up the rest of the body
 		conn := dial(t, g)
 		conn.request("POST", c.path, c.body, c.contentType, "Content-Length: 5000")
-		if a := conn.answer("POST"); a.status != c.status || a.code != c.code {
+		conns = append(conns, conn)
+	}
+	for i, c := range cases {
+		if a := conns[i].answer("POST"); a.status != c.status || a.code != c.code {
 			t.Errorf("%s: %d %q, want %d %q", c.name, a.status, a.code, c.status, c.code)
 		}
 	}
@@ -259,7 +264,7 @@ func TestABodyThatDoesNotComeEndsWithTheTimeout(t *testing.T) {
 
 func TestAnErrorOfStreamInputIsAnsweredWhileTheClientStillSends(t *testing.T) {
 	g := startGateway(t, Options{})
-	for _, c := range []struct {
+	cases := []struct {
 		name string
 		body []byte
 		code string
@@ -271,11 +276,16 @@ func TestAnErrorOfStreamInputIsAnsweredWhileTheClientStillSends(t *testing.T) {
 		{"C38: compressed without declaration", envelope(1, `{}`), "internal"},
 		{"C97: empty JSON message", envelope(0, ""), "invalid_argument"},
 		{"bytes that are not base64", envelope(0, `{"data":{"input":{"stdin":"*"}}}`), "invalid_argument"},
-	} {
+	}
+	var conns []*rawConn
+	for _, c := range cases {
 		conn := dial(t, g)
 		conn.request("POST", "/process.Process/StreamInput", nil, streaming, "Transfer-Encoding: chunked")
 		fmt.Fprintf(conn, "%x\r\n%s\r\n", len(c.body), c.body)
-		if a := conn.answer("POST"); a.status != 200 || a.code != c.code {
+		conns = append(conns, conn)
+	}
+	for i, c := range cases {
+		if a := conns[i].answer("POST"); a.status != 200 || a.code != c.code {
 			t.Errorf("%s: %d %q (%s), want %q", c.name, a.status, a.code, a.text, c.code)
 		}
 	}
