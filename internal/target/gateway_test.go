@@ -133,6 +133,9 @@ func (g *gateway) remove(pid uint32) {
 	delete(g.running, pid)
 }
 
+// patience is how long a test waits for what must happen; it only passes when something is broken.
+const patience = 30 * time.Second
+
 // idle waits for the handlers whose process has sent its end, and returns how
 // many processes were started and how many still run.
 func (g *gateway) idle() (started, running int) {
@@ -142,7 +145,7 @@ func (g *gateway) idle() (started, running int) {
 	for _, p := range procs {
 		select {
 		case <-p.done:
-		case <-time.After(time.Second):
+		case <-time.After(patience):
 		}
 	}
 	g.mu.Lock()

@@ -14,8 +14,9 @@ import (
 )
 
 // keepaliveWait is how long a probe waits for the first keepalive at an
-// interval of one second: half an interval of slack for a timer that ticks late.
-const keepaliveWait = 1500 * time.Millisecond
+// interval of one second. A machine that stands still for two seconds more sends it
+// in time: what is taken for absent is not tested.
+const keepaliveWait = 3500 * time.Millisecond
 
 // probe finds out about some features with a few calls of its own.
 type probe struct {
@@ -66,7 +67,7 @@ func probes() []probe {
 // present, absent (the target clearly refuses) or unknown, with what was seen.
 // Calls go the target's Way, which Calibrate finds: it should have come before.
 //
-// process.keepalive takes up to a second and a half of silence, beside the
+// process.keepalive takes up to three seconds and a half of silence, beside the
 // others. The embedded gateway, which is part of this program, is trusted to have it
 // unless want names it. An id in want that is not known is an error; other
 // errors are those of ctx.

@@ -3,6 +3,7 @@ package target
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -236,7 +237,7 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 		return without(featPTY, s, err)
 	}
 	defer run.reap(ctx)
-	run.ended(ctx)
+	run.endedWithin(ctx, callTimeout) // what has not come yet would pass for the output of a terminal
 	s = run.x.Snapshot()
 	other := ""
 	for _, e := range s.Events {
@@ -275,7 +276,7 @@ func probeKeepalive(ctx context.Context, c *client) (findings, error) {
 		select {
 		case <-changed:
 		case <-wait.Done():
-			return findings{featKeepalive: absent("no keepalive within 1.5 s at an interval of 1 s")}, nil
+			return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s", c.target.scaled(keepaliveWait)))}, nil
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/target"
@@ -25,7 +24,7 @@ func newTarget(t *testing.T, o target.Options) *target.Target {
 
 func probe(t *testing.T, o target.Options, want ...string) map[string]bundle.Feature {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	f, err := newTarget(t, o).Probe(ctx, transport.NewClock(), bundle.Calibration{}, want...)
 	if err != nil {
@@ -68,7 +67,8 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe stdio.ws"
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
-	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t), TimeScale: 0.3})
+	t.Parallel() // it waits for a keepalive
+	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t)})
 	want := append(strings.Fields(others), "process.keepalive", "process.pty", "process.tag")
 	slices.Sort(want)
 	if got := in(f, bundle.FeatureAbsent); !slices.Equal(got, want) {
@@ -127,12 +127,13 @@ func TestProbeTellsRefusedFromIgnoredFromDenied(t *testing.T) {
 }
 
 func TestEmbeddedGatewayIsTrustedWithWhatIsSlowToProbe(t *testing.T) {
+	t.Parallel() // it waits for a keepalive
 	g := &gateway{}
 	f := probe(t, target.Options{URL: g.serve(t), Embedded: true})
 	if f["process.keepalive"].State != bundle.FeaturePresent {
 		t.Errorf("process.keepalive = %+v", f["process.keepalive"])
 	}
-	f = probe(t, target.Options{URL: g.serve(t), Embedded: true, TimeScale: 0.3}, "process.keepalive")
+	f = probe(t, target.Options{URL: g.serve(t), Embedded: true}, "process.keepalive")
 	if f["process.keepalive"].State != bundle.FeatureAbsent {
 		t.Errorf("asked for by name: %+v", f["process.keepalive"])
 	}
@@ -167,14 +168,11 @@ func TestProbeOfAnUnknownFeatureIsAnError(t *testing.T) {
 	}
 }
 
+// probe gives up a Probe that does not end by itself.
 func TestProbeOfASilentServerEnds(t *testing.T) {
-	began := time.Now()
 	f := probe(t, target.Options{URL: rawServer(t, nil), TimeScale: 0.05})
 	if got := in(f, bundle.FeatureUnknown); len(got) != len(target.Features())-1 || f["http.h2-tls"].State != bundle.FeatureAbsent {
 		t.Errorf("unknown: %q, want all but http.h2-tls", got)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 

@@ -119,8 +119,11 @@ func (r *running) kill(ctx context.Context) bundle.Exchange {
 }
 
 // ended waits a moment for the process's end event and reports whether it came.
-func (r *running) ended(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(time.Second))
+func (r *running) ended(ctx context.Context) bool { return r.endedWithin(ctx, time.Second) }
+
+// endedWithin waits for the process's end event for at most d, before the time scale.
+func (r *running) endedWithin(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(d))
 	defer cancel()
 	for {
 		changed := r.x.Changed()

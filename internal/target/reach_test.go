@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,14 +65,25 @@ func says(text string) func(c *net.TCPConn) {
 	return func(c *net.TCPConn) { io.WriteString(c, text) }
 }
 
-func closedPort(t *testing.T) string {
+// closedPort is a URL on which nobody listens until listen is called. The port is ours
+// meanwhile, so that nobody else comes to listen there.
+func closedPort(t *testing.T) (url string, listen func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	check(err)
+	syscall.CloseOnExec(fd)
+	t.Cleanup(func() { check(syscall.Close(fd)) })
+	check(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := syscall.Getsockname(fd)
+	check(err)
+	url = fmt.Sprintf("http://127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	return url, func() { check(syscall.Listen(fd, 8)) }
 }
 
 func answers(t *testing.T, status int, kind, body string) string {
@@ -83,19 +96,23 @@ func answers(t *testing.T, status int, kind, body string) string {
 
 // What is no gateway is refused with its reason and what to do, in a few lines.
 func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
+	t.Parallel()
 	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
+	nobody, _ := closedPort(t)
+	// Deadlines that a test waits out come long after what is to be seen before them.
+	soon := target.Options{TimeScale: 0.5}
 	tests := []struct {
 		name, url, reason, mend string
 		options                 target.Options
 	}{
-		{name: "nothing listens", url: closedPort(t), reason: "connection refused", mend: "running"},
+		{name: "nothing listens", url: nobody, reason: "connection refused", mend: "running"},
 		{name: "a host name that does not exist", url: "http://no-such-host.invalid", reason: "cannot be resolved", mend: "spelling"},
 		{name: "a TLS port", url: strings.Replace(tls.URL, "https", "http", 1), reason: "speaks TLS", mend: "https://127.0.0.1"},
 		{name: "a TLS alert", url: rawServer(t, says("\x15\x03\x01\x00\x02\x02\x16")), reason: "speaks TLS"},
-		{name: "an HTTP/2 port", url: rawServer(t, says("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00")), options: target.Options{TimeScale: 0.04}, reason: "speaks HTTP/2"},
+		{name: "an HTTP/2 port", url: rawServer(t, says("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00")), options: soon, reason: "speaks HTTP/2"},
 		{name: "HTML for a page", url: answers(t, 200, "text/html", "<html>"), reason: "HTML", mend: "--endpoint"},
 		{name: "HTML for 404", url: answers(t, 404, "text/html; charset=utf-8", "<html>"), reason: "HTML"},
 		{name: "HTML without a head", url: rawServer(t, says("<!DOCTYPE html><p>")), reason: "HTML that has no HTTP head"},
@@ -106,17 +123,24 @@ func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 		{name: "a redirect", url: serveHTTP(t, http.RedirectHandler("/login", http.StatusFound)), reason: "redirected"},
 		{name: "a proxy without its upstream", url: answers(t, 502, "text/plain", "bad gateway"), reason: "a proxy answers"},
 		{name: "another API", url: answers(t, 200, "text/plain", "hello"), reason: "none of Connect, gRPC and gRPC-Web"},
-		{name: "silence", url: rawServer(t, nil), options: target.Options{TimeScale: 0.04}, reason: "does not answer", mend: "--time-scale"},
-		{name: "half an answer", url: rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")), options: target.Options{TimeScale: 0.04}, reason: "did not end"},
+		{name: "silence", url: rawServer(t, nil), options: soon, reason: "does not answer", mend: "--time-scale"},
+		{name: "half an answer", url: rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")), options: soon, reason: "did not end"},
 		{name: "closed at once", url: rawServer(t, func(c *net.TCPConn) { c.Close() }), reason: "closes it", mend: "done starting"},
 		{name: "reset at once", url: rawServer(t, func(c *net.TCPConn) { c.SetLinger(0); c.Close() }), reason: "resets it"},
 		{name: "garbage", url: rawServer(t, says("220 smtp ready\r\n")), reason: `begins "220 smtp`},
 		{name: "endless headers", url: rawServer(t, says("HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 30_000))), reason: "headers that do not end"},
 	}
-	for _, tt := range tests {
+	errs := make([]error, len(tests))
+	var all sync.WaitGroup
+	for i, tt := range tests { // all at once: some wait
+		tt.options.URL = tt.url
+		tg := newTarget(t, tt.options)
+		all.Go(func() { _, errs[i] = tg.Calibrate(context.Background(), transport.NewClock()) })
+	}
+	all.Wait()
+	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.options.URL = tt.url
-			_, err := newTarget(t, tt.options).Calibrate(context.Background(), transport.NewClock())
+			err := errs[i]
 			var u *target.UnreachableError
 			if !errors.As(err, &u) {
 				t.Fatalf("err = %v, want *UnreachableError", err)
@@ -177,13 +201,8 @@ func TestCalibrateEndsWithItsContext(t *testing.T) {
 }
 
 func TestWaitTriesUntilTheTargetAccepts(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	tg := newTarget(t, target.Options{URL: "http://" + addr})
+	url, listen := closedPort(t)
+	tg := newTarget(t, target.Options{URL: url})
 	var u *target.UnreachableError
 	if err := tg.Wait(context.Background(), 0); !errors.As(err, &u) {
 		t.Fatalf("err = %v, want *UnreachableError", err)
@@ -193,11 +212,8 @@ func TestWaitTriesUntilTheTargetAccepts(t *testing.T) {
 		t.Fatalf("err = %v after %s, want *UnreachableError after 100 ms", err, time.Since(began))
 	}
 	result := make(chan error)
-	go func() { result <- tg.Wait(context.Background(), 10*time.Second) }()
-	if l, err = net.Listen("tcp", addr); err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	go func() { result <- tg.Wait(context.Background(), patience) }()
+	listen()
 	if err := <-result; err != nil {
 		t.Errorf("err = %v", err)
 	}
