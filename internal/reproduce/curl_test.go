@@ -31,7 +31,7 @@ func TestACallIsOneLineOfCurl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `curl -sS -i --raw -g --path-as-is --max-time 2 --http1.1 --cacert 'my ca.pem' -X POST -H 'host: h' -H "x-access-token: $ASSAY_TOKEN" -H 'x-empty;'` +
+	want := `curl -sS -i --raw -g --path-as-is --max-time 3 --http1.1 --cacert 'my ca.pem' -X POST -H 'host: h' -H "x-access-token: $ASSAY_TOKEN" -H 'x-empty;'` +
 		` -H Accept: -H User-Agent: -H Content-Type: --data-binary '{"it'\''s":1}' 'https://h:8443/a?b=[1]'` + "\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

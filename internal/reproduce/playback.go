@@ -22,13 +22,14 @@ func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printe
 	ctx, cancel := context.WithTimeout(ctx, playbackTime)
 	defer cancel()
 	asked, told := make(chan struct{}), make(chan struct{})
+	said := s.parts(p)
 	go func() {
 		defer close(told)
-		speak(ctx, listener, s.parts(p), asked)
+		speak(ctx, listener, said, asked)
 	}()
 	rec := transport.NewRecorder(clock, nil)
 	began := clock.Stamp()
-	err = s.ask(ctx, rec, listener.Addr().String(), asked, p)
+	err = s.ask(ctx, rec, listener.Addr().String(), asked, said)
 	cancel()
 	_ = listener.Close()
 	<-told
@@ -47,6 +48,15 @@ type parts struct {
 	first []byte
 	rest  []arrival
 	end   bool // the connection ends behind it
+}
+
+// size is how many bytes are said.
+func (p parts) size() int64 {
+	n := len(p.first)
+	for _, a := range p.rest {
+		n += len(a.data)
+	}
+	return int64(n)
 }
 
 // parts divides what came. An HTTP/2 server speaks before it is asked: its
@@ -116,9 +126,10 @@ func speak(ctx context.Context, l net.Listener, p parts, asked <-chan struct{}) 
 			return
 		}
 	}
-	if !p.end {
-		<-ctx.Done()
+	if p.end {
+		_ = conn.(*net.TCPConn).CloseWrite() // Close would be a reset where something has not been read yet
 	}
+	<-ctx.Done()
 }
 
 // pauseKept is the least pause between two pieces that is made again.
@@ -146,8 +157,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // ask sends what the source sent and reads the answers, until all are complete or
-// nothing more will come.
-func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, asked chan<- struct{}, p *printed) error {
+// nothing more will come: the end of the connection, where it is said, or else the
+// last byte, which is decoded when it is counted.
+func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, asked chan<- struct{}, said parts) error {
 	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == "raw"
 	how := transport.Options{HTTP: transport.HTTP1}
 	if s.http2() {
@@ -162,10 +174,10 @@ func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, 
 	if err != nil {
 		return fmt.Errorf("what came back could not be read again: %w", err)
 	}
-	total := int64(len(p.bytes()))
+	total := said.size()
 	settled := func() bool {
 		n, _ := conn.Received()
-		return n >= total
+		return n >= total && !said.end
 	}
 	for ctx.Err() == nil {
 		changed := conn.Changed()

@@ -1,10 +1,11 @@
 package reproduce
 
 import (
-	"net"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/internal/bundle"
@@ -66,15 +67,24 @@ func TestAFailureIsShownByTheSameFailureAlone(t *testing.T) {
 	}
 }
 
-// closedPort is an address on which nobody listens.
+// closedPort is an address on which nobody listens, and nobody else comes to listen:
+// the port is ours.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	syscall.CloseOnExec(fd)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
 func TestWhatBringsNothingShowsNothing(t *testing.T) {

@@ -55,9 +55,10 @@ func (s *source) script(d Dialing, secrets []secretHeader, about []string) (stri
 	return b.String(), nil
 }
 
-// hold is for how many seconds the connection is kept open for the answer.
+// hold is for how many seconds the connection is kept open for the answer: longer
+// than a machine stands still, whose answer comes late and is the same.
 func (s *source) hold() int {
-	const least, most = 1, 10
+	const least, most = 2, 10
 	return min(max(int((s.took()+time.Second-1)/time.Second), least), most)
 }
 

@@ -37,8 +37,8 @@ func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Ove
 	return f, taken
 }
 
-// shrinkTime bounds one try of a smaller form.
-const shrinkTime = 3 * time.Second
+// shrinkTime bounds one try of a smaller form. It runs twice, here and on a correct gateway.
+const shrinkTime = 5 * time.Second
 
 // smaller tries one form.
 func (m *maker) smaller(ctx context.Context, f Failure, overrides []scenarios.Override) (Failure, bool) {

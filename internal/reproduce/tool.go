@@ -90,8 +90,12 @@ func runShell(ctx context.Context, text string, secrets []secretHeader, done fun
 	return p
 }
 
-// lull is how long is waited for more when all seems to have come.
-const lull = 100 * time.Millisecond
+// lull is how long is waited for more when all seems to have come. It passes in
+// steps: where the machine stood still, one has passed, and not all of them.
+const (
+	lull      = 100 * time.Millisecond
+	lullSteps = 4
+)
 
 // collect reads until the end, or until done and a lull.
 func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool, end func() error) {
@@ -111,6 +115,7 @@ func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool
 	}()
 	var all []byte
 	var quiet <-chan time.Time
+	left := 0 // steps
 	for {
 		select {
 		case piece, ok := <-pieces:
@@ -124,9 +129,13 @@ func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool
 			all = append(all, piece...)
 			p.arrivals = append(p.arrivals, arrival{time.Since(began), piece})
 			if done(all) {
-				quiet = time.After(lull)
+				quiet, left = time.After(lull/lullSteps), lullSteps
 			}
 		case <-quiet:
+			if left--; left > 0 {
+				quiet = time.After(lull / lullSteps)
+				continue
+			}
 			p.complete, quiet = true, nil
 			_ = end()
 		}
