@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"assay/fakes/virtual"
 )
@@ -161,12 +160,6 @@ func (p *Process) deliverRest() {
 			continue
 		case <-p.gaveUp:
 		}
-		grace := time.NewTimer(killGrace)
-		select {
-		case <-flushed:
-		case <-r.done:
-		case <-grace.C:
-		}
-		grace.Stop()
+		r.grace(flushed)
 	}
 }

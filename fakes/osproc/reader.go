@@ -69,6 +69,22 @@ func (r *reader) flush(last bool) <-chan struct{} {
 	return r.flushed
 }
 
+// grace waits for a flush for killGrace. That passes in steps: while the machine stands still one of them passes, and the reader still has the others.
+func (r *reader) grace(flushed <-chan struct{}) {
+	const steps = 20
+	tick := time.NewTicker(killGrace / steps)
+	defer tick.Stop()
+	for range steps {
+		select {
+		case <-flushed:
+			return
+		case <-r.done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
 // catchUp answers a flush: it reads without waiting, at most what can have been there. over says that the stream has ended.
 func (r *reader) catchUp(buf []byte) (over bool) {
 	r.mu.Lock()
