@@ -14,13 +14,13 @@ import (
 // tell the same story.
 func TestAKillRacesTheExitOverHTTP(t *testing.T) {
 	g := startGateway(t, Options{})
-	c, ctx := client(t, g), deadline(t)
+	c := client(t, g)
 	const rounds, workers = 200, 8
 	var killed, exited int
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	round := func(i int) {
-		s := begin(t, c, sh("read x"))
+		s, ctx := begin(t, c, sh("read x")), deadline(t) // each round has its own
 		var pair sync.WaitGroup
 		var killErr error
 		input := func() { _, _ = c.SendInput(ctx, stdin(s.pid, "\n")) } // not_found when it came too late

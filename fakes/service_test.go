@@ -254,7 +254,9 @@ func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	stuck.request("POST", startPath, envelope(0, `{"process":{"cmd":"/bin/sh","args":["-c","read x; head -c `+strconv.Itoa(total)+` /dev/zero"]}}`), streaming)
-	c, ctx := client(t, g), deadline(t)
+	c := client(t, g)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it is much to encode
+	defer cancel()
 	var pid uint32
 	for pid == 0 {
 		list, err := c.List(ctx, connect.NewRequest(&envd.ListRequest{}))
@@ -278,6 +280,9 @@ func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
 	}
 	if got != total || st.Err() != nil {
 		t.Errorf("the reader that reads got %d of %d bytes, %v", got, total, st.Err())
+	}
+	if err := stuck.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
 	}
 	if a := stuck.answer("POST"); a.code != "resource_exhausted" {
 		t.Errorf("the other one, reading at last: %q, want resource_exhausted", a.code)

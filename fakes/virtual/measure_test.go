@@ -23,7 +23,7 @@ func alone(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
-	cmd := exec.Command(self, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=2m")
+	cmd := exec.Command(self, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=5m")
 	cmd.Env = append(os.Environ(), mark+"="+t.Name())
 	out, err := cmd.CombinedOutput()
 	switch ran := strings.Contains(string(out), "--- PASS: "+t.Name()+" "); {

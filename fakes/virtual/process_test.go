@@ -57,7 +57,7 @@ func waitIdle(t *testing.T, s *System, procs []*Process, reads func(i int) bool)
 	if live != len(procs) {
 		t.Fatalf("%d processes live, want %d", live, len(procs))
 	}
-	limit := time.Now().Add(patience)
+	limit := time.Now().Add(3 * patience) // for all
 	for i, p := range procs {
 		for reads(i) {
 			p.stdin.mu.Lock()
