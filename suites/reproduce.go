@@ -16,8 +16,8 @@ import (
 	"assay/scenarios"
 )
 
-// reproduceTime is how long a run may take longer for its reproducers: against a
-// gateway on which everything is broken, too.
+// reproduceTime is how long a run may take longer for its reproducers, against a
+// gateway on which everything is broken, too; a time scale above 1 stretches it.
 const reproduceTime = 10 * time.Second
 
 // reproduce makes the reproducers of all that failed, tries some of them, and puts
@@ -27,7 +27,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	if len(failures) == 0 {
 		return nil
 	}
-	budget := reproduceTime
+	budget := time.Duration(float64(reproduceTime) * max(1, s.opts.Target.TimeScale))
 	if s.run.Interrupted {
 		budget = 0
 	}
