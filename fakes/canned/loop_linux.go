@@ -223,6 +223,7 @@ func (l *loop) happened(c *conn, events uint32) {
 	case err != nil || n == 0:
 		c.drop()
 	default:
+		l.gateway.now = l.now() // the bytes may be younger than the turn: what they ask for begins now
 		c.received(l.buffer[:n])
 	}
 }
