@@ -122,11 +122,22 @@ func (c *h2Conn) noHandshake(err error) *failure {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{outcome: AcceptStall, detail: fmt.Sprintf("the connection was accepted, and no SETTINGS came within %v", c.pool.handshake)}
 	case errors.Is(err, net.ErrClosed):
-		return gaveUp()
+		return c.closedByUs()
 	case isConnectionEnd(err):
 		return &failure{outcome: Reset, detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
 	}
 	return &failure{outcome: ServerError, refused: true, detail: "no HTTP/2: " + err.Error()}
+}
+
+// closedByUs says why this side closed the connection: its writer found it broken, or
+// the pool closes.
+func (c *h2Conn) closedByUs() *failure {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unsent != nil {
+		return c.unsent
+	}
+	return gaveUp()
 }
 
 // isConnectionEnd reports whether an error of the Framer is that of the connection.

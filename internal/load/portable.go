@@ -238,6 +238,7 @@ const watchEvery = WatchEvery
 func (r *portableRun) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	var lookout Lookout
 	for {
 		select {
 		case <-r.unwatch:
@@ -245,6 +246,9 @@ func (r *portableRun) watch() {
 		case <-tick.C:
 		}
 		now := r.now()
+		if !lookout.Look(now, watchEvery) {
+			continue
+		}
 		for _, s := range r.open() {
 			if f := s.overdue(now); f != nil {
 				s.giveUp(f)

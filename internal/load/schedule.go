@@ -32,7 +32,7 @@ func (s *schedule) run(ctx context.Context) {
 	if s.plan.Open() {
 		s.open(ctx, wanted)
 	} else {
-		s.closed(ctx)
+		s.closed(ctx, wanted)
 	}
 	for ctx.Err() == nil { // the count was reached; now they end
 		if s.gate.empty(ctx, time.Hour) {
@@ -46,7 +46,7 @@ func (s *schedule) run(ctx context.Context) {
 // duration begins also when the driver comes too late for it, and is charged the delay.
 func (s *schedule) open(ctx, wanted context.Context) {
 	pacer := s.plan.Pacer()
-	for s.plan.Count == 0 || s.begun < s.plan.Count {
+	for !s.counted() {
 		at, ok := pacer.At(s.begun)
 		if !ok || s.plan.Duration > 0 && at >= s.plan.Duration {
 			break
@@ -61,17 +61,19 @@ func (s *schedule) open(ctx, wanted context.Context) {
 	}
 }
 
-// closed starts the first streams at their times, and one for each that ends.
-func (s *schedule) closed(ctx context.Context) {
+// closed starts the first streams at their times, also when the driver comes too late
+// for them, and one for each that ends before the end of the duration. ctx and wanted
+// are those of open.
+func (s *schedule) closed(ctx, wanted context.Context) {
 	pacer := s.plan.Pacer()
 	first := 0                // streams of the pacer that have begun
 	var again []time.Duration // when places are filled again after a pause, in order
-	for s.more() && ctx.Err() == nil {
+	for wanted.Err() == nil {
 		now := time.Since(s.base)
 		next := time.Hour
-		for s.more() {
+		for !s.counted() {
 			at, ok := pacer.At(first)
-			if !ok {
+			if !ok || s.plan.Duration > 0 && at >= s.plan.Duration {
 				break
 			}
 			if at > now {
@@ -80,6 +82,9 @@ func (s *schedule) closed(ctx context.Context) {
 			}
 			s.begin(at)
 			first++
+		}
+		if !s.more() || ctx.Err() != nil {
+			break
 		}
 		for len(again) > 0 && s.more() && again[0] <= now {
 			s.begin(again[0])
@@ -119,9 +124,11 @@ func (s *schedule) wait(ctx context.Context, d time.Duration) (free int, later [
 
 // more reports whether another stream may begin.
 func (s *schedule) more() bool {
-	return (s.plan.Count == 0 || s.begun < s.plan.Count) &&
-		(s.plan.Duration == 0 || time.Since(s.base) < s.plan.Duration)
+	return !s.counted() && (s.plan.Duration == 0 || time.Since(s.base) < s.plan.Duration)
 }
+
+// counted reports whether the count of streams has begun.
+func (s *schedule) counted() bool { return s.plan.Count > 0 && s.begun >= s.plan.Count }
 
 func (s *schedule) begin(intended time.Duration) {
 	s.begun++

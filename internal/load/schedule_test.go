@@ -111,6 +111,19 @@ func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
 	})
 }
 
+func TestADriverThatComesLateBeginsTheFirstStreamsOfACrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starts []time.Duration
+		s := schedule{plan: &Plan{Streams: 3, Ramp: 300 * time.Millisecond, Duration: 500 * time.Millisecond}, base: time.Now(), gate: newTurnstile()}
+		s.start = func(intended time.Duration) { starts = append(starts, intended) }
+		time.Sleep(time.Second) // past the end of the duration
+		s.run(t.Context())
+		if want := ms(0, 100, 200); !slices.Equal(starts, want) {
+			t.Errorf("started at %v, want %v", starts, want)
+		}
+	})
+}
+
 func TestTheTurnstileIsEmptyWhenAllHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newTurnstile()

@@ -65,6 +65,7 @@ type loop struct {
 	bytes     int
 
 	scanAt   int64 // when deadlines are looked at next
+	lookout  load.Lookout
 	scanPage int32
 	wakeFD   int32
 	woken    atomic.Bool
@@ -318,6 +319,9 @@ func (l *loop) scan(now int64) {
 		l.record(load.DriverLag, late)
 	}
 	l.scanAt = now + int64(scanEvery)
+	if !l.lookout.Look(time.Duration(now), scanEvery) {
+		return
+	}
 	pages := int32(len(l.streams.pages)) //nolint:gosec // a few hundred
 	for range (pages + scanParts - 1) / scanParts {
 		l.scanPage++

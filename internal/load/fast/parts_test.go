@@ -85,6 +85,25 @@ func TestALoopThatWasAwaySaysSo(t *testing.T) {
 	}
 }
 
+// What was due within the duration begins also when the loop comes too late for it.
+func TestALoopThatComesLateBeginsAllThatWasDue(t *testing.T) {
+	for name, change := range map[string]func(p *load.Plan){
+		"the closed model": func(p *load.Plan) { p.Streams = 3 },
+		"the open model":   func(p *load.Plan) { p.Rate, p.Streams = 10, 0 },
+	} {
+		l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
+		l.plan.Duration = 300 * time.Millisecond
+		change(l.plan)
+		l.schedule.stage, l.schedule.pacer = stageRun, l.plan.Pacer()
+		l.dialing = load.DialsAtOnce // nothing is opened
+		l.advance()
+		l.beginDue(int64(time.Second))
+		if n := l.run.begun.Load(); n != 3 || l.schedule.open != 3 {
+			t.Errorf("%s: %d begun, %d open, want 3", name, n, l.schedule.open)
+		}
+	}
+}
+
 // Ids that come in order stand apart, so that none is far from where it is looked for.
 func TestIDsStandApart(t *testing.T) {
 	var table idTable

@@ -72,16 +72,21 @@ func (l *loop) tend(now int64) {
 	l.advanceStage(now)
 }
 
-// beginDue begins every stream whose time has come.
+// beginDue begins every stream whose time has come. One that was due within the duration
+// begins also when the loop comes too late for it, and is charged the delay; a place that
+// became free is filled only within it.
 func (l *loop) beginDue(now int64) {
 	sc := &l.schedule
-	if l.plan.Duration > 0 && now >= int64(l.plan.Duration) {
+	if l.run.interrupted.Load() {
 		return
 	}
 	for sc.some && sc.nextAt <= now {
 		at := sc.nextAt
 		l.begin(at)
 		l.advance()
+	}
+	if l.plan.Duration > 0 && now >= int64(l.plan.Duration) {
+		return
 	}
 	for ; sc.ready > 0; sc.ready-- {
 		l.begin(now)

@@ -1,0 +1,50 @@
+package load
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAStopOfTheDriverIsGivenBack(t *testing.T) {
+	const every = 100 * time.Millisecond
+	var l Lookout
+	now := 5 * time.Second // the first look, whenever it is
+	if !l.Look(now, every) {
+		t.Error("nothing was missed before the first look")
+	}
+	for _, tt := range []struct {
+		after, wait time.Duration // ms: the look comes so long after the last, and the next that counts so long after it
+	}{
+		{100, 0}, {200, 0}, // a little late
+		{2100, 2000},
+		{600, 500}, {600, 500},
+	} {
+		now += tt.after * time.Millisecond
+		begun := now
+		for !l.Look(now, every) {
+			now += every
+		}
+		if now-begun != tt.wait*time.Millisecond {
+			t.Errorf("a look %v ms after the last: deadlines count after %v, want %v ms", int(tt.after), now-begun, int(tt.wait))
+		}
+	}
+	l.Look(now+2100*time.Millisecond, every)
+	now += 4 * time.Second // a second stop, in what was given back of the first
+	if l.Look(now, every) || l.Look(now+every, every) {
+		t.Error("a second stop is not given back")
+	}
+}
+
+// A driver that is late with every look gives up streams all the same.
+func TestADriverThatIsAlwaysLateLooks(t *testing.T) {
+	var l Lookout
+	looks := 0
+	for n := range 50 {
+		if l.Look(time.Duration(n)*time.Second, 100*time.Millisecond) {
+			looks++
+		}
+	}
+	if looks < 10 || looks > 12 {
+		t.Errorf("%d of 50 looks were any, want every fifth", looks)
+	}
+}
