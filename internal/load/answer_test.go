@@ -33,7 +33,7 @@ func TestACallThatIsGivenUpFreesItsConnection(t *testing.T) {
 			a.giveUp(r.pool, gaveUp())
 			select {
 			case <-a.done:
-			case <-time.After(10 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("it still waits")
 			}
 			if a.failed == nil {

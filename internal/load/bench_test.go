@@ -176,8 +176,8 @@ func BenchmarkHeldStreams(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 		})
-		b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/streams, "heap-B/stream")
-		b.ReportMetric(float64(after.StackInuse-before.StackInuse)/streams, "stack-B/stream")
+		b.ReportMetric((float64(after.HeapInuse)-float64(before.HeapInuse))/streams, "heap-B/stream")
+		b.ReportMetric((float64(after.StackInuse)-float64(before.StackInuse))/streams, "stack-B/stream")
 	}
 }
 

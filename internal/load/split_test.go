@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,26 +76,41 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 // A worker that says nothing, or does not end, does not hold up an interrupted run.
 func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
 	for name, tt := range map[string]struct {
-		script string
+		script string // it marks that it has come so far
 		fails  bool
 	}{
-		"before it is ready": {"exec sleep 100", false},
-		"at work":            {"read job; echo '{}'; exec sleep 100", true},
+		"before it is ready": {"read job; : >$0/$$; exec sleep 100", false},
+		"at work":            {"read job; echo '{}'; read go; : >$0/$$; exec sleep 100", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := listen(t, func(net.Conn) {})
-			e := &split{worker: []string{"/bin/sh", "-c", tt.script}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
+			addr, marks := listen(t, func(net.Conn) {}), t.TempDir()
+			e := &split{worker: []string{"/bin/sh", "-c", tt.script, marks}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
 			p := testPlan(t, addr)
 			p.Limits.Wind, p.Limits.Interrupt = time.Second, time.Second
-			ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer stop()
+			ctx, stop := context.WithCancel(t.Context())
+			var watching sync.WaitGroup
+			watching.Go(func() {
+				defer stop()
+				awaitFiles(t, filepath.Join(marks, "*"), e.parts)
+			})
+			defer watching.Wait()
 			begun := time.Now()
 			if err := e.Run(ctx, p, newCollector(1).of(p)); (err != nil) != tt.fails {
 				t.Errorf("%v", err)
 			}
-			if took := time.Since(begun); took > 5*time.Second {
+			if took := time.Since(begun); took > patience {
 				t.Errorf("it took %v", took)
 			}
 		})
 	}
+}
+
+// awaitFiles waits until there are so many files.
+func awaitFiles(t *testing.T, pattern string, n int) {
+	for begun := time.Now(); time.Since(begun) < patience/2; time.Sleep(5 * time.Millisecond) { // other processes make them
+		if all, _ := filepath.Glob(pattern); len(all) >= n {
+			return
+		}
+	}
+	t.Errorf("there are no %d files %s", n, pattern)
 }
