@@ -66,6 +66,42 @@ func TestCountersThatNeverAgreeAreGivenUpWhenTheyRest(t *testing.T) {
 	}
 }
 
+// A gateway that says nothing of its counters any more is a violation, however little
+// time there was for it.
+func TestCountersThatAreNotToldAfterTheRun(t *testing.T) {
+	ended := make(chan struct{})
+	w := exposition(t, func(n int) []string {
+		if n > 1 {
+			<-ended
+		}
+		return []string{"10", "10", "0"}
+	})
+	t.Cleanup(func() { close(ended) }) // before the server is closed, which waits for its answers
+	w.begin(t.Context())
+	w.scale, w.scraper.client.Timeout = 0, 10*time.Millisecond
+	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	if r := w.result(); len(r.Violations) != 1 || !strings.HasPrefix(r.Violations[0], "after: the scrape failed") {
+		t.Errorf("%q", r.Violations)
+	}
+}
+
+// What the gateway counts late is waited for, also when the time for it has gone by
+// between two looks.
+func TestCountersAreReadAgainAfterAStop(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		if n < 4 {
+			return []string{"10", "10", "0"}
+		}
+		return []string{"13", "13", "0"}
+	})
+	w.begin(t.Context())
+	w.scale = 0
+	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	if r := w.result(); len(r.Violations) > 0 || r.Scraped != 4 {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestScrapesThatFailLaterAreOneViolation(t *testing.T) {
 	w := exposition(t, func(n int) []string {
 		if n > 1 {

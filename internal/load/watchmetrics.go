@@ -77,19 +77,19 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() activ
 	w.last = c
 }
 
-// after reads them until they say what the ledger says, for at most settleFor.
+// after reads them until they say what the ledger says, for settleFor, and as often as
+// shows that they rest: where this machine stood still meanwhile, so did the gateway.
 func (w *counterWatch) after(ctx context.Context, own Ledger) {
 	if !w.usable {
 		return
 	}
-	ctx, stop := context.WithTimeout(ctx, time.Duration(float64(settleFor)*w.scale))
-	defer stop()
+	end := time.Now().Add(time.Duration(float64(settleFor) * w.scale))
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	var after ledger.Counters
 	var failure error
 	read, equal := false, 0
-	for {
+	for n := 1; ; n++ {
 		c, err := w.scraper.scrape(ctx, "after")
 		if err == nil {
 			equal++
@@ -98,11 +98,12 @@ func (w *counterWatch) after(ctx context.Context, own Ledger) {
 			}
 			after, read = c, true
 			w.info.Scraped++
-		} else if ctx.Err() == nil {
+		} else {
 			failure = err
 		}
 		quiet := equal >= settledAfter && after.Active == w.before.Active
-		if read && (quiet || settled(w.before, after, own)) || !next(ctx, tick) {
+		over := time.Now().After(end) && (err != nil || n > settledAfter)
+		if read && (quiet || settled(w.before, after, own)) || over || !next(ctx, tick) {
 			break
 		}
 	}
