@@ -13,19 +13,19 @@ func TestAStopOfTheDriverIsGivenBack(t *testing.T) {
 		t.Error("nothing was missed before the first look")
 	}
 	for _, tt := range []struct {
-		after, wait time.Duration // ms: the look comes so long after the last, and the next that counts so long after it
+		after, wait time.Duration // the look comes so long after the last, and the next that counts so long after it
 	}{
-		{100, 0}, {200, 0}, // a little late
-		{2100, 2000},
-		{600, 500}, {600, 500},
+		{every, 0}, {2 * every, 0}, // a little late
+		{every + 2*time.Second, 2 * time.Second},
+		{6 * every, 5 * every}, {6 * every, 5 * every},
 	} {
-		now += tt.after * time.Millisecond
+		now += tt.after
 		begun := now
 		for !l.Look(now, every) {
 			now += every
 		}
-		if now-begun != tt.wait*time.Millisecond {
-			t.Errorf("a look %v ms after the last: deadlines count after %v, want %v ms", int(tt.after), now-begun, int(tt.wait))
+		if now-begun != tt.wait {
+			t.Errorf("a look %v after the last: deadlines count after %v, want %v", tt.after, now-begun, tt.wait)
 		}
 	}
 	l.Look(now+2100*time.Millisecond, every)

