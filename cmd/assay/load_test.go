@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,28 +24,26 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			c, out, _ := program(t, "load", "--streams", "50", "--duration", "1h", "--format", "json", "--out", dir)
-			began := make(chan struct{})
-			c.Stderr = &firstWrite{began: began}
+			g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = g.Close() })
+			c, out, _ := program(t, "load", g.URL(), "--streams", "50", "--duration", "1h", "--format", "json", "--out", dir)
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case <-began: // the headline: streams are about to be opened
-			case <-time.After(30 * time.Second):
-				t.Error("nothing on stderr within 30 s")
-			}
-			time.Sleep(200 * time.Millisecond) // another process; nothing to wait on
+			waitFor(t, "fifty open streams", func() bool { return strings.Contains(metricsOf(g.URL()), "coppice_commands_active 50\n") })
 			begun := time.Now()
 			if err := c.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			err := c.Wait()
+			err = c.Wait()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 				t.Fatalf("ended with %v, want exit code 130", err)
 			}
-			if took := time.Since(begun); took > 12*time.Second {
+			if took := time.Since(begun); took > 30*time.Second {
 				t.Errorf("it took %v to end", took)
 			}
 			if err := oneJSON(out.String()); err != nil {
@@ -76,25 +76,15 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = g.Close() })
-			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "300", "--duration", "2s",
+			c, out, stderr := program(t, "load", g.URL(), "--engine", engine, "--rate", "300", "--duration", "3s",
 				"--command", "seq 1 5", "--threshold", `first_event.p99 < duration("60ms")`, "--format", "json")
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
 			waitFor(t, "the plan", func() bool { return stderr.String() != "" })
-			time.Sleep(900*time.Millisecond - time.Since(began)) // another process; it is in the middle of its run
-			for range 3 {
-				if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(200 * time.Millisecond)
-				if err := c.Process.Signal(syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(100 * time.Millisecond)
-			}
-			wantExit(t, c.Wait(), exitInconclusive, stderr)
+			ended := make(chan error, 1)
+			go func() { ended <- c.Wait() }()
+			wantExit(t, stopAndGo(c.Process, ended), exitInconclusive, stderr)
 			var r load.Report
 			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 				t.Fatal(err)
@@ -109,18 +99,30 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 	}
 }
 
-// firstWrite closes began at the first write.
-type firstWrite struct {
-	began chan struct{}
-	done  bool
+// stopAndGo stops a process for 200 ms, again and again until it has ended, and returns
+// how. So it is stopped in the middle of its run, whenever that is.
+func stopAndGo(p *os.Process, ended <-chan error) error {
+	for {
+		_ = p.Signal(syscall.SIGSTOP) // it may have ended
+		time.Sleep(200 * time.Millisecond)
+		_ = p.Signal(syscall.SIGCONT)
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
-func (w *firstWrite) Write(p []byte) (int, error) {
-	if !w.done {
-		w.done = true
-		close(w.began)
+// metricsOf is the counters of a gateway, "" when it does not say them.
+func metricsOf(url string) string {
+	resp, err := http.Get(url + "/metrics") //nolint:gosec,noctx // the test's own gateway
+	if err != nil {
+		return ""
 	}
-	return len(p), nil
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return string(text)
 }
 
 func TestOneSecondInWords(t *testing.T) {
