@@ -245,13 +245,22 @@ func TestTheFolderOfARun(t *testing.T) {
 	during := filepath.Join(dir, "metrics", "0*.txt")
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
+	var gaps atomic.Bool
 	watching.Go(func() {
 		defer stop()
-		for all := []string(nil); len(all) == 0 && ctx.Err() == nil; all, _ = filepath.Glob(during) {
-			time.Sleep(10 * time.Millisecond) // the run tells nobody
+		for all := []string(nil); (len(all) == 0 || !gaps.Load()) && ctx.Err() == nil; all, _ = filepath.Glob(during) {
+			time.Sleep(10 * time.Millisecond) // of a scrape the run tells nobody
 		}
 	})
-	r := run(t, ctx, load.Options{Target: at(url), Streams: 3, Duration: time.Minute, Out: dir})
+	seen := ticked(func(now load.Tick) {
+		if now.Gap.Count > 0 {
+			gaps.Store(true)
+		}
+	})
+	r := run(t, ctx, load.Options{
+		Target: at(url), Streams: 3, Duration: time.Minute, Out: dir, Progress: seen,
+		Command: "while :; do echo x; sleep 0.1; done", Expect: "none",
+	})
 	stop()
 	watching.Wait()
 	text, err := os.ReadFile(filepath.Join(dir, "load.json"))
@@ -323,6 +332,13 @@ type begins func()
 func (f begins) Begin(string, time.Duration, int) { f() }
 func (begins) Tick(load.Tick)                     {}
 func (begins) End()                               {}
+
+// ticked is called with every tick.
+type ticked func(load.Tick)
+
+func (ticked) Begin(string, time.Duration, int) {}
+func (f ticked) Tick(now load.Tick)             { f(now) }
+func (ticked) End()                             {}
 
 // ticks counts what the progress is told, and ends the run with the first tick.
 type ticks struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,9 +15,13 @@ import (
 // Short streams are counted and measured, and so are their failures.
 func TestShortStreamsAreMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var calls, open, peak atomic.Int64
+		var calls, open atomic.Int64
+		var mu sync.Mutex
+		most := int64(0) // open at one time
 		d := newDriver(Config{Streams: 10, Open: 3}, func(_ context.Context, on func()) error {
-			peak.Store(max(peak.Load(), open.Add(1)))
+			mu.Lock()
+			most = max(most, open.Add(1))
+			mu.Unlock()
 			defer open.Add(-1)
 			n := calls.Add(1)
 			time.Sleep(2 * time.Millisecond)
@@ -30,8 +35,8 @@ func TestShortStreamsAreMeasured(t *testing.T) {
 		})
 		d.short(t.Context())
 		r := reportOf(t, d)
-		if calls.Load() != 10 || peak.Load() != 3 || r.Failed != 1 || r.Failure != "broken" {
-			t.Errorf("%d calls, %d at a time, report %+v", calls.Load(), peak.Load(), r)
+		if calls.Load() != 10 || most != 3 || r.Failed != 1 || r.Failure != "broken" {
+			t.Errorf("%d calls, %d at a time, report %+v", calls.Load(), most, r)
 		}
 		for name, want := range map[string]int64{"first_event": 2000, "gap": 3000, "end_of_stream": 5000} {
 			if l := r.Latency[name]; l.Count != 10 || l.P50/10 != want/10 {
