@@ -168,17 +168,25 @@ func (l *Limits) winding(interrupted bool) time.Duration {
 // interval (0: that may be silent for long), stretched by scale.
 //
 // A stream is stalled after five intervals: ticks of a loaded gateway come late by
-// a fraction of one, and a stream that lost a tick is found by its number. An
-// answer has 5 s to end after its process was killed, because a child of the
+// a fraction of one, and a stream that lost a tick is found by its number. Below 5 s
+// it is not: a machine may stand still for some of them, however short an interval is.
+// An answer has 5 s to end after its process was killed, because a child of the
 // command may hold the output open for another interval.
 func DefaultLimits(interval time.Duration, scale float64) Limits {
 	if scale <= 0 {
 		scale = 1
 	}
 	s := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale) }
+	silence := time.Duration(0)
+	if interval > 0 {
+		silence = max(5*interval, leastSilence)
+	}
 	return Limits{
 		Connect: s(5 * time.Second), FirstEvent: s(10 * time.Second),
-		Silence: s(5 * interval), End: s(5 * time.Second),
+		Silence: s(silence), End: s(5 * time.Second),
 		Grace: s(time.Second), Wind: 10 * time.Second, Interrupt: 10 * time.Second,
 	}
 }
+
+// leastSilence is the shortest silence that is a stall, unless a plan says another.
+const leastSilence = 5 * time.Second

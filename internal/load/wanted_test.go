@@ -28,3 +28,13 @@ func TestAPlanWantsWhatItsScheduleAllows(t *testing.T) {
 		})
 	}
 }
+
+func TestAShortIntervalIsNoShortSilence(t *testing.T) {
+	for interval, want := range map[time.Duration]time.Duration{
+		0: 0, 20 * time.Millisecond: 10 * time.Second, time.Second: 10 * time.Second, 3 * time.Second: 30 * time.Second,
+	} {
+		if got := DefaultLimits(interval, 2).Silence; got != want {
+			t.Errorf("%v: a silence of %v, want %v", interval, got, want)
+		}
+	}
+}
