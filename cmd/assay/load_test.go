@@ -116,7 +116,7 @@ func stopAndGo(p *os.Process, ended <-chan error) error {
 
 // metricsOf is the counters of a gateway, "" when it does not say them.
 func metricsOf(url string) string {
-	resp, err := http.Get(url + "/metrics") //nolint:gosec,noctx // the test's own gateway
+	resp, err := http.Get(url + "/metrics") //nolint:gosec // the test's own gateway
 	if err != nil {
 		return ""
 	}
