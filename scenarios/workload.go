@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -147,10 +148,11 @@ func checkWorkload(w *Workload, d *document) {
 	names := map[string]bool{}
 	for i := range w.Classes {
 		place, c := fmt.Sprintf("/classes/%d", i), &w.Classes[i]
-		if names[c.Name] {
-			d.errorf(d.key(place+"/name"), "", "there is another class %q", c.Name)
+		figure := strings.ReplaceAll(c.Name, "-", "_") // as thresholds write it
+		if names[figure] {
+			d.errorf(d.key(place+"/name"), "names differ in more than - and _", "there is another class %q", c.Name)
 		}
-		names[c.Name] = true
+		names[figure] = true
 		if c.Think > 0 && open {
 			d.errorf(d.key(place+"/think"), "it is for streams that are kept open: use streams", "think does not go with rate and stages")
 		}

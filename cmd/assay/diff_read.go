@@ -119,11 +119,15 @@ func readLoad(path string) (compared, error) {
 		return compared{load: l}, nil
 	}
 	l.Intervals = map[string][]float64{}
-	for _, m := range []load.Metric{load.FirstEvent, load.Gap, load.EndOfStream} {
-		for _, i := range s.Intervals[m] {
+	for series, intervals := range s.Intervals {
+		if m := series.Metric; m != load.FirstEvent && m != load.Gap && m != load.EndOfStream {
+			continue
+		}
+		p50, p99 := series.String()+".p50", series.String()+".p99"
+		for _, i := range intervals {
 			if i.Latency.Count >= leastInInterval {
-				l.Intervals[m.String()+".p50"] = append(l.Intervals[m.String()+".p50"], float64(i.Latency.P50))
-				l.Intervals[m.String()+".p99"] = append(l.Intervals[m.String()+".p99"], float64(i.Latency.P99))
+				l.Intervals[p50] = append(l.Intervals[p50], float64(i.Latency.P50))
+				l.Intervals[p99] = append(l.Intervals[p99], float64(i.Latency.P99))
 			}
 		}
 	}

@@ -52,9 +52,10 @@ every stream is checked. The output of other commands is held against --expect.
 
 Latencies count from the intended start (from_sent: from the sent request). Thresholds
 are CEL over first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag,
-driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*. One that is
-missed while the driver's own delay (driver_lag.p99; of what counts from the intended
-start also start_lag.p99) is over a tenth of it is undecided.
+driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with
+several classes also over classes.NAME.first_event.p99 and so on. One that is missed
+while the driver's own delay (driver_lag.p99; of what counts from the intended start
+also start_lag.p99) is over a tenth of it is undecided.
 
 --engine fast, which auto takes for http URLs on Linux, drives the sockets from one
 event loop and takes the kernel's time of arrival; portable runs everywhere, and for https.

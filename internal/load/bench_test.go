@@ -19,17 +19,17 @@ type nowhere struct{}
 
 var _ Sink = nowhere{}
 
-func (nowhere) Record(int, Metric, time.Duration) {}
-func (nowhere) Opening()                          {}
-func (nowhere) Started()                          {}
-func (nowhere) Output(int, int, int)              {}
-func (nowhere) HungUp()                           {}
-func (nowhere) Killing()                          {}
-func (nowhere) Ended(Result)                      {}
-func (nowhere) Coalesced(int)                     {}
-func (nowhere) Unstamped(int)                     {}
-func (nowhere) ClockStepped(time.Duration)        {}
-func (nowhere) Swept(int)                         {}
+func (nowhere) Record(int, int, Metric, time.Duration) {}
+func (nowhere) Opening()                               {}
+func (nowhere) Started()                               {}
+func (nowhere) Output(int, int, int)                   {}
+func (nowhere) HungUp()                                {}
+func (nowhere) Killing()                               {}
+func (nowhere) Ended(Result)                           {}
+func (nowhere) Coalesced(int)                          {}
+func (nowhere) Unstamped(int)                          {}
+func (nowhere) ClockStepped(time.Duration)             {}
+func (nowhere) Swept(int)                              {}
 
 // fed is a stream that has started, and a function that feeds it the next line
 // as the given protocol and codec write it.

@@ -58,17 +58,21 @@ type Example struct {
 
 var _ Sink = (*collector)(nil)
 
-func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards)} }
+func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards, 1)} }
 
-// of makes the collector count the outcomes of each class of a plan.
+// of makes the collector count and measure each class of a plan. It is called before
+// anything is recorded.
 func (c *collector) of(p *Plan) *collector {
 	c.plan, c.classes = p, make([]Outcomes, len(p.Mix()))
+	if len(c.classes) > 1 {
+		c.hist = newHistograms(len(c.hist.shards), len(c.classes))
+	}
 	return c
 }
 
-func (c *collector) Record(worker int, m Metric, d time.Duration) {
+func (c *collector) Record(worker, class int, m Metric, d time.Duration) {
 	if !c.cold.Load() {
-		c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(m, d) //nolint:gosec // any number will do
+		c.hist.shards[uint(worker)%uint(len(c.hist.shards))].record(class, m, d) //nolint:gosec // any number will do
 	}
 }
 

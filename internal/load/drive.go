@@ -132,7 +132,10 @@ type second struct {
 func (s *session) tick(last *second, merge func()) {
 	now := time.Since(s.base)
 	merge()
-	s.folder.interval(s.sink.hist.interval, s.base.Add(last.at), now-last.at)
+	s.folder.interval("", s.sink.hist.interval, s.base.Add(last.at), now-last.at)
+	for i, c := range s.sink.hist.classes {
+		s.folder.interval(s.opts.classes[i].Name, c.interval, s.base.Add(last.at), now-last.at)
+	}
 	b := s.sink.snapshot()
 	started := s.sink.started.Load()
 	interval := s.sink.hist.interval

@@ -2,6 +2,8 @@ package load
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -61,12 +63,42 @@ func (m Metric) String() string {
 	}[m]
 }
 
+// ofStreams reports whether the metric tells of the gateway's answers, and not of the driver.
+func (m Metric) ofStreams() bool { return m != StartLag && m != DriverLag }
+
+// Series is one metric of all streams of a run, or of those of a class.
+type Series struct {
+	Metric Metric
+	// Class is the name of the class; "" for all streams.
+	Class string
+}
+
+// String is the series' tag in .hlog files: "gap", or "gap/held" for a class.
+func (s Series) String() string {
+	if s.Class == "" {
+		return s.Metric.String()
+	}
+	return s.Metric.String() + "/" + s.Class
+}
+
+// seriesOf reads what String writes.
+func seriesOf(tag string) (Series, error) {
+	name, class, several := strings.Cut(tag, "/")
+	for m := range Metric(numMetrics) {
+		if m.String() == name && (class != "") == several {
+			return Series{m, class}, nil
+		}
+	}
+	return Series{}, fmt.Errorf("there is no metric %.40q", tag)
+}
+
 // Sink takes what an engine sees. Its methods may be called from any goroutine,
 // allocate nothing (but for Ended of a stream that failed), and never block for long.
 type Sink interface {
 	// Record adds a measured value. worker spreads callers that run at the same
-	// time over shards; any number will do.
-	Record(worker int, m Metric, d time.Duration)
+	// time over shards; any number will do. class is that of the stream, an index into
+	// Plan.Mix; DriverLag, which is no stream's, is of class 0.
+	Record(worker, class int, m Metric, d time.Duration)
 	// Opening says that a stream is being opened: from here on a process may exist.
 	Opening()
 	// Started says that the start event of a stream came.

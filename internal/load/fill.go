@@ -101,14 +101,20 @@ func (s *session) fill(r *Report) {
 	}
 }
 
-// classes are the classes of the plan with their outcomes. It needs the sink's mu.
+// classes are the classes of the plan with their outcomes and latencies. It needs the sink's mu.
 func (s *session) classes() (out []ClassInfo) {
 	for i := range s.opts.classes {
 		c, outcomes := &s.opts.classes[i], s.sink.classes[i]
-		out = append(out, ClassInfo{
+		info := ClassInfo{
 			Name: c.Name, Share: c.Share, Protocol: c.Protocol, Codec: c.Codec, Command: commandOf(c), Check: checkName(c),
 			Completed: outcomes.Total(), Outcomes: outcomes,
-		})
+		}
+		for m, h := range s.sink.hist.classes[i].total {
+			if l := info.Latency.at(Metric(m)); l != nil { //nolint:gosec // an index of the array
+				*l = latencyOf(h)
+			}
+		}
+		out = append(out, info)
 	}
 	return out
 }

@@ -25,7 +25,7 @@ const (
 )
 
 // folder is the directory of a run: load.json with the report, latency.hlog with a
-// histogram per metric and second (tagged), metrics/ with every scrape, and last the manifest of a bundle. A nil
+// histogram per series and second (tagged), metrics/ with every scrape, and last the manifest of a bundle. A nil
 // folder keeps nothing. The first error is kept, and returned by finish.
 type folder struct {
 	root *os.Root
@@ -86,7 +86,7 @@ func (f *folder) prepare(dir string) error {
 	w := hdrhistogram.NewHistogramLogWriter(f.log)
 	base := f.base.UnixMilli()
 	return errors.Join(
-		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags are the metrics of the report]"),
+		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags are the metrics of the report, of a class after a /]"),
 		w.OutputLogFormatVersion(), w.OutputStartTime(base), w.OutputBaseTime(base), w.OutputLegend())
 }
 
@@ -133,18 +133,19 @@ func (f *folder) scrape(name string, body []byte) {
 	}
 }
 
-// interval writes the histograms of one interval. The
+// interval writes the histograms of one interval: of a class, or of all streams for "". The
 // library's own writer cannot be told the unit of the largest value, so the line
 // is composed here: tag, start and length in seconds, largest value in
 // milliseconds, the histogram.
-func (f *folder) interval(set *[numMetrics]*hdrhistogram.Histogram, begun time.Time, length time.Duration) {
+func (f *folder) interval(class string, set *metricSet, begun time.Time, length time.Duration) {
 	if f == nil {
 		return
 	}
 	// The base time in the file has whole seconds; starts are relative to it.
 	start := begun.Sub(f.base.Truncate(time.Second)).Seconds()
 	for m, h := range set {
-		if h.TotalCount() == 0 {
+		s := Series{Metric(m), class} //nolint:gosec // an index of the array
+		if h.TotalCount() == 0 || class != "" && !s.Metric.ofStreams() {
 			continue
 		}
 		payload, err := h.EncodeV2()
@@ -152,7 +153,7 @@ func (f *folder) interval(set *[numMetrics]*hdrhistogram.Histogram, begun time.T
 			f.keep(fmt.Errorf("writing %s: %w", hlogFile, err))
 			return
 		}
-		_, err = fmt.Fprintf(f.log, "Tag=%s,%.3f,%.3f,%.3f,%s\n", Metric(m), start, length.Seconds(), float64(h.Max())/1000, payload) //nolint:gosec // an index of the array
+		_, err = fmt.Fprintf(f.log, "Tag=%s,%.3f,%.3f,%.3f,%s\n", s, start, length.Seconds(), float64(h.Max())/1000, payload)
 		f.keep(err)
 	}
 }

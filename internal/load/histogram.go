@@ -69,23 +69,23 @@ func (c *cells) drain(into *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
-// set is a distribution for each metric.
+// set is a distribution for each metric, of one class of streams.
 type set [numMetrics]cells
 
 // shard is what some of the workers measured: there are several so that workers on
 // different processors do not write to the same memory. The set that is recorded
 // into is exchanged once a second, and the other one is drained meanwhile.
 type shard struct {
-	live    atomic.Pointer[set]
-	idle    *set         // of merge
-	clamped atomic.Int64 // values that were out of range, and count as the nearest in range
+	live    atomic.Pointer[[]set] // by class
+	idle    *[]set                // of merge
+	clamped atomic.Int64          // values that were out of range, and count as the nearest in range
 	events  atomic.Int64
 	bytes   atomic.Int64
 	_       [64]byte // shards do not share a cache line
 }
 
-// record adds a value. One that is out of range is clamped and counted, never lost.
-func (s *shard) record(m Metric, d time.Duration) {
+// record adds a value of a class. One that is out of range is clamped and counted, never lost.
+func (s *shard) record(class int, m Metric, d time.Duration) {
 	v := int64(d / time.Microsecond)
 	if v < 0 {
 		v = 0
@@ -94,7 +94,7 @@ func (s *shard) record(m Metric, d time.Duration) {
 		v = highest
 		s.clamped.Add(1)
 	}
-	s.live.Load()[m][cellOf(v)].Add(1)
+	(*s.live.Load())[class][m][cellOf(v)].Add(1)
 }
 
 func (s *shard) output(events, bytes int) {
@@ -104,18 +104,53 @@ func (s *shard) output(events, bytes int) {
 
 // exchange swaps the sets and returns the one that is not recorded into any more,
 // but for values on their way, which are found in it the next time.
-func (s *shard) exchange() *set {
+func (s *shard) exchange() []set {
 	s.idle = s.live.Swap(s.idle)
-	return s.idle
+	return *s.idle
 }
 
-// histograms is all measured values: of the last interval, and of the whole run.
-// merge and what it fills are for one goroutine.
+// metricSet is a histogram for each metric.
+type metricSet [numMetrics]*hdrhistogram.Histogram
+
+func newSet() *metricSet {
+	var all metricSet
+	for m := range all {
+		all[m] = newHistogram()
+	}
+	return &all
+}
+
+// clear forgets what was recorded.
+func (s *metricSet) clear() {
+	for _, h := range s {
+		if h.TotalCount() > 0 {
+			h.Reset()
+		}
+	}
+}
+
+// merge adds what another one holds, and returns how many values that would not take.
+func (s *metricSet) merge(other *metricSet) (dropped int64) {
+	for m, h := range other {
+		if h.TotalCount() > 0 {
+			dropped += s[m].Merge(h)
+		}
+	}
+	return dropped
+}
+
+// samples is what was recorded of some streams: in the last interval, and in the whole run.
+type samples struct{ interval, total *metricSet }
+
+func newSamples() samples { return samples{newSet(), newSet()} }
+
+// histograms is all measured values. merge and what it fills are for one goroutine.
 type histograms struct {
-	shards   []shard
-	interval *[numMetrics]*hdrhistogram.Histogram
-	total    *[numMetrics]*hdrhistogram.Histogram
-	dropped  int64 // values that a merge could not take; a defect unless 0
+	samples // of all streams
+	shards  []shard
+	// classes is the same of each class; nil when there is one.
+	classes []samples
+	dropped int64 // values that a merge could not take; a defect unless 0
 
 	mu     sync.Mutex
 	others []measuredElsewhere // to be merged
@@ -123,32 +158,41 @@ type histograms struct {
 
 // measuredElsewhere is what another process has measured.
 type measuredElsewhere struct {
+	class  int
 	metric Metric
 	values *hdrhistogram.Histogram
 }
 
-// add takes in what another process has measured.
-func (h *histograms) add(m Metric, values *hdrhistogram.Histogram) {
+// add takes in what another process has measured of a class, which must be there.
+func (h *histograms) add(class int, m Metric, values *hdrhistogram.Histogram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.others = append(h.others, measuredElsewhere{m, values})
+	h.others = append(h.others, measuredElsewhere{class, m, values})
 }
 
-func newHistograms(shards int) *histograms {
-	h := &histograms{shards: make([]shard, shards), interval: newSet(), total: newSet()}
+// newHistograms is for a number of classes of streams, at least 1.
+func newHistograms(shards, classes int) *histograms {
+	h := &histograms{samples: newSamples(), shards: make([]shard, shards)}
 	for i := range h.shards {
-		h.shards[i].live.Store(new(set))
-		h.shards[i].idle = new(set)
+		live, idle := make([]set, classes), make([]set, classes)
+		h.shards[i].live.Store(&live)
+		h.shards[i].idle = &idle
+	}
+	if classes > 1 {
+		h.classes = make([]samples, classes)
+		for c := range h.classes {
+			h.classes[c] = newSamples()
+		}
 	}
 	return h
 }
 
-func newSet() *[numMetrics]*hdrhistogram.Histogram {
-	var all [numMetrics]*hdrhistogram.Histogram
-	for m := range all {
-		all[m] = newHistogram()
+// of is what the last interval has of a class: of all streams when there is one.
+func (h *histograms) of(class int) *metricSet {
+	if h.classes == nil {
+		return h.interval
 	}
-	return &all
+	return h.classes[class].interval
 }
 
 // merge ends an interval: interval holds what was recorded since the last call.
@@ -158,15 +202,17 @@ func (h *histograms) merge() { h.collect(1) }
 func (h *histograms) last() { h.collect(2) }
 
 func (h *histograms) collect(times int) {
-	for _, m := range h.interval {
-		if m.TotalCount() > 0 {
-			m.Reset()
-		}
+	h.interval.clear()
+	for _, c := range h.classes {
+		c.interval.clear()
 	}
 	for i := range times * len(h.shards) {
-		set := h.shards[i%len(h.shards)].exchange()
-		for m := range set {
-			h.dropped += set[m].drain(h.interval[m])
+		sets := h.shards[i%len(h.shards)].exchange()
+		for class := range sets {
+			into := h.of(class)
+			for m := range into {
+				h.dropped += sets[class][m].drain(into[m])
+			}
 		}
 	}
 	h.mu.Lock()
@@ -174,13 +220,13 @@ func (h *histograms) collect(times int) {
 	h.others = nil
 	h.mu.Unlock()
 	for _, o := range others {
-		h.dropped += h.interval[o.metric].Merge(o.values)
+		h.dropped += h.of(o.class)[o.metric].Merge(o.values)
 	}
-	for m, part := range h.interval {
-		if part.TotalCount() > 0 {
-			h.dropped += h.total[m].Merge(part)
-		}
+	for _, c := range h.classes {
+		h.dropped += c.total.merge(c.interval)
+		h.dropped += h.interval.merge(c.interval)
 	}
+	h.dropped += h.total.merge(h.interval)
 }
 
 // counts are the events and bytes of output, and the clamped values, so far.

@@ -33,9 +33,9 @@ func TestQuantilesCountFromZeroToOne(t *testing.T) {
 }
 
 func TestValuesOutOfRangeAreClampedAndCounted(t *testing.T) {
-	h := newHistograms(1)
+	h := newHistograms(1, 1)
 	for _, d := range []time.Duration{-time.Second, 0, time.Nanosecond, time.Microsecond, time.Hour, time.Hour + time.Microsecond, 100 * time.Hour} {
-		h.shards[0].record(Gap, d)
+		h.shards[0].record(0, Gap, d)
 	}
 	h.merge()
 	if n := h.total[Gap].TotalCount(); n != 7 {
@@ -75,10 +75,10 @@ func TestCellsAreThoseOfTheLibrary(t *testing.T) {
 }
 
 func TestAValueOnItsWayIsFoundTheNextTime(t *testing.T) {
-	h := newHistograms(1)
+	h := newHistograms(1, 1)
 	late := h.shards[0].live.Load() // a worker has looked where to record
 	h.merge()
-	late[Gap][cellOf(5)].Add(1)
+	(*late)[0][Gap][cellOf(5)].Add(1)
 	h.merge()
 	h.merge()
 	if n := h.total[Gap].TotalCount(); n != 1 {
@@ -87,22 +87,22 @@ func TestAValueOnItsWayIsFoundTheNextTime(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	h := newHistograms(2)
+	h := newHistograms(2, 1)
 	b.RunParallel(func(pb *testing.PB) {
 		for n := 0; pb.Next(); n++ {
-			h.shards[n&1].record(Gap, time.Duration(n)*time.Microsecond)
+			h.shards[n&1].record(0, Gap, time.Duration(n)*time.Microsecond)
 		}
 	})
 }
 
 func TestNothingIsLostWhileShardsAreMerged(t *testing.T) {
-	h := newHistograms(2)
+	h := newHistograms(2, 1)
 	const each = 20000
 	var workers sync.WaitGroup
 	for w := range 4 {
 		workers.Go(func() {
 			for i := range each {
-				h.shards[w%2].record(FirstEvent, time.Duration(i)*time.Microsecond)
+				h.shards[w%2].record(0, FirstEvent, time.Duration(i)*time.Microsecond)
 				h.shards[w%2].output(1, 3)
 			}
 		})
@@ -131,10 +131,31 @@ func TestNothingIsLostWhileShardsAreMerged(t *testing.T) {
 	}
 }
 
+func TestClassesAreMeasuredApartAndTogether(t *testing.T) {
+	h := newHistograms(2, 3)
+	h.shards[0].record(0, Gap, 10*time.Microsecond)
+	h.shards[1].record(2, Gap, 30*time.Microsecond)
+	h.merge()
+	if all, first, second, third := h.interval[Gap], h.of(0)[Gap], h.of(1)[Gap], h.of(2)[Gap]; all.TotalCount() != 2 || first.Max() != 10 || second.TotalCount() != 0 || third.Max() != 30 {
+		t.Errorf("%d in all, up to %d of the first, %d of the second, up to %d of the third", all.TotalCount(), first.Max(), second.TotalCount(), third.Max())
+	}
+	elsewhere := newHistogram()
+	_ = elsewhere.RecordValue(50)
+	h.add(2, Gap, elsewhere)
+	h.shards[0].record(2, Gap, 40*time.Microsecond)
+	h.last()
+	if all, third := h.interval[Gap].TotalCount(), h.of(2)[Gap].TotalCount(); all != 2 || third != 2 {
+		t.Errorf("%d in all and %d of the third in the second interval, want 2 and 2", all, third)
+	}
+	if all, third := h.total[Gap].TotalCount(), h.classes[2].total[Gap].TotalCount(); all != 4 || third != 3 || h.dropped != 0 {
+		t.Errorf("%d in all and %d of the third in the run, want 4 and 3; %d dropped", all, third, h.dropped)
+	}
+}
+
 func TestRecordingAllocatesNothing(t *testing.T) {
 	c := newCollector(2)
 	if n := testing.AllocsPerRun(1000, func() {
-		c.Record(7, Gap, time.Second)
+		c.Record(7, 0, Gap, time.Second)
 		c.Output(7, 1, 2)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -153,7 +174,7 @@ func TestTheLogIsReadBackByTheLibrary(t *testing.T) {
 		_ = set[FirstEvent].RecordValue(v)
 	}
 	_ = set[StartLag].RecordValue(5)
-	f.interval(set, base.Add(time.Second), time.Second)
+	f.interval("", set, base.Add(time.Second), time.Second)
 	if err := f.finish(&Report{Schema: Schema}); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +226,7 @@ func TestAFolderThatIsNotOursIsLeftAlone(t *testing.T) {
 	}
 	var none *folder // a nil one is a no-op
 	none.scrape("x", nil)
-	none.interval(nil, time.Time{}, 0)
+	none.interval("", nil, time.Time{}, 0)
 	if err := none.finish(nil); err != nil {
 		t.Error(err)
 	}

@@ -32,7 +32,7 @@ func (r *portableRun) probe() {
 				return
 			}
 			due := time.Duration(binary.LittleEndian.Uint64(stamp[:])) //nolint:gosec // as it was written
-			r.sink.Record(0, DriverLag, r.now()-due)
+			r.sink.Record(0, 0, DriverLag, r.now()-due)
 		}
 	}()
 	tick := time.NewTicker(lagEvery)

@@ -142,16 +142,16 @@ const maxCorrections = 10_000
 // as it is and, where the class has an interval, corrected for what was not seen:
 // a gap of five intervals hides four events that were as late as that, so the
 // corrected histogram also gets the gap less one interval, less two, and so on.
-// An engine calls it instead of Record with Gap.
-func (c *Class) RecordGap(s Sink, worker int, d time.Duration) {
-	s.Record(worker, Gap, d)
+// class is its index. An engine calls it instead of Record with Gap.
+func (c *Class) RecordGap(s Sink, worker, class int, d time.Duration) {
+	s.Record(worker, class, Gap, d)
 	if c.Interval <= 0 {
 		return
 	}
-	s.Record(worker, GapCorrected, d)
+	s.Record(worker, class, GapCorrected, d)
 	n := 0
 	for rest := d - c.Interval; rest >= c.Interval && n < maxCorrections; rest -= c.Interval {
-		s.Record(worker, GapCorrected, rest)
+		s.Record(worker, class, GapCorrected, rest)
 		n++
 	}
 }

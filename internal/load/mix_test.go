@@ -94,7 +94,7 @@ type recorded struct {
 	values map[Metric][]time.Duration
 }
 
-func (r *recorded) Record(_ int, m Metric, d time.Duration) {
+func (r *recorded) Record(_, _ int, m Metric, d time.Duration) {
 	r.values[m] = append(r.values[m], d)
 }
 
@@ -112,7 +112,7 @@ func TestAGapIsCorrectedForWhatItHides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorded{values: map[Metric][]time.Duration{}}
 			c := Class{Interval: tt.interval}
-			c.RecordGap(r, 0, tt.gap)
+			c.RecordGap(r, 0, 0, tt.gap)
 			if got := r.values[Gap]; len(got) != 1 || got[0] != tt.gap {
 				t.Errorf("gap: %v", got)
 			}

@@ -88,7 +88,7 @@ func (o *Options) Validate() error {
 	if err != nil {
 		return err
 	}
-	_, err = CompileThresholds(r.conditions)
+	_, err = CompileThresholds(r.conditions, r.classNames())
 	return err
 }
 

@@ -136,6 +136,16 @@ func commandOf(c *scenarios.WorkloadClass) string {
 // ticks reports whether a class runs the command that never ends.
 func ticks(c *scenarios.WorkloadClass) bool { return c.Command == "" && c.Lines == 0 }
 
+// classNames are the names of the classes where there are several, else nil.
+func (o *Options) classNames() (names []string) {
+	if len(o.classes) > 1 {
+		for i := range o.classes {
+			names = append(names, o.classes[i].Name)
+		}
+	}
+	return names
+}
+
 // class is one of the options' classes, which are resolved, as the plan has it. base
 // has what all dialects share.
 func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error) {

@@ -182,7 +182,7 @@ func (r *portableRun) start(intended time.Duration) {
 		s.finish(&failure{outcome: Blocked, detail: fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", r.plan.MaxOpen)})
 		return
 	}
-	r.sink.Record(s.worker(), StartLag, r.now()-intended)
+	r.sink.Record(s.worker(), s.part.Class, StartLag, r.now()-intended)
 	r.pool.do(r.starts[s.part.Class], s)
 }
 

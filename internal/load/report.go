@@ -94,8 +94,27 @@ type ClassInfo struct {
 	Command  string  `json:"command"`
 	Check    string  `json:"check"`
 	// Completed is how many of its streams ended; it is the sum of the outcomes.
-	Completed int64    `json:"completed"`
-	Outcomes  Outcomes `json:"outcomes"`
+	Completed int64          `json:"completed"`
+	Outcomes  Outcomes       `json:"outcomes"`
+	Latency   ClassLatencies `json:"latency_us"`
+}
+
+// ClassLatencies are the distributions of a class's streams, in microseconds. What
+// tells of the driver is not of a class.
+type ClassLatencies struct {
+	FirstEvent  Latency `json:"first_event"`
+	Gap         Latency `json:"gap"`
+	EndOfStream Latency `json:"end_of_stream"`
+	// GapCorrected and FromSent are empty where the engine or the class has none.
+	GapCorrected Latency `json:"gap_corrected,omitzero"`
+	FromSent     Latency `json:"from_sent,omitzero"`
+}
+
+// at is the distribution of a metric; nil for one that is the driver's.
+func (l *ClassLatencies) at(m Metric) *Latency {
+	return map[Metric]*Latency{
+		FirstEvent: &l.FirstEvent, Gap: &l.Gap, EndOfStream: &l.EndOfStream, GapCorrected: &l.GapCorrected, FromSent: &l.FromSent,
+	}[m]
 }
 
 // Streams counts streams.
@@ -130,15 +149,6 @@ type Latencies struct {
 // at is the distribution of a metric.
 func (l *Latencies) at(m Metric) *Latency {
 	return [numMetrics]*Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag, &l.DriverLag, &l.GapCorrected, &l.FromSent}[m]
-}
-
-// all is every distribution by its name.
-func (l *Latencies) all() map[string]Latency {
-	out := map[string]Latency{}
-	for m := range Metric(numMetrics) {
-		out[m.String()] = *l.at(m)
-	}
-	return out
 }
 
 // OutputInfo is what the streams printed.

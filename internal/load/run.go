@@ -67,7 +67,7 @@ func prepare(o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{opts: o, refused: make(chan string, 1)}
-	if s.thresholds, err = CompileThresholds(o.conditions); err != nil {
+	if s.thresholds, err = CompileThresholds(o.conditions, o.classNames()); err != nil {
 		return nil, err
 	}
 	profile, err := scenarios.LoadProfile(o.Profile)

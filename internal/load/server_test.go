@@ -148,7 +148,7 @@ func testPlan(t *testing.T, addr string, change ...func(*Plan)) *Plan {
 // runPlan runs the portable engine and returns what it counted.
 func runPlan(t *testing.T, ctx context.Context, p *Plan) *collector {
 	t.Helper()
-	c := newCollector(2)
+	c := newCollector(2).of(p)
 	begun := time.Now()
 	if err := (Portable{}).Run(ctx, p, c); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func runUntil(t *testing.T, m Metric, values int64, p *Plan) *collector {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	s := &counting{collector: newCollector(2), metric: m, stop: stop}
+	s := &counting{collector: newCollector(2).of(p), metric: m, stop: stop}
 	s.left.Store(values)
 	begun := time.Now()
 	if err := (Portable{}).Run(ctx, p, s); err != nil {
@@ -188,8 +188,8 @@ type counting struct {
 	stop   func()
 }
 
-func (c *counting) Record(worker int, m Metric, d time.Duration) {
-	c.collector.Record(worker, m, d)
+func (c *counting) Record(worker, class int, m Metric, d time.Duration) {
+	c.collector.Record(worker, class, m, d)
 	if m == c.metric && c.left.Add(-1) == 0 {
 		c.stop()
 	}

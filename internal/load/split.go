@@ -182,15 +182,15 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 			return w.failure(err)
 		}
 		c.absorb(w.last.Tally, now.Tally)
-		for m, text := range now.Values {
-			h, err := hdrhistogram.Decode(text)
-			if err == nil && int(m) >= numMetrics {
-				err = fmt.Errorf("there is no measure %d", m)
+		for _, v := range now.Values {
+			h, err := hdrhistogram.Decode(v.Histogram)
+			if err == nil && (int(v.Metric) >= numMetrics || v.Class < 0 || v.Class >= len(c.classes)) {
+				err = fmt.Errorf("there is no measure %d of class %d", v.Metric, v.Class)
 			}
 			if err != nil {
 				return w.failure(fmt.Errorf("measured values that cannot be read: %w", err))
 			}
-			c.hist.add(m, h)
+			c.hist.add(v.Class, v.Metric, h)
 		}
 		w.last = now
 		if now.Refused != "" {

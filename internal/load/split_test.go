@@ -5,6 +5,7 @@ package load
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -38,6 +39,14 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		}
 	})
+	histogram, err := newHistogram().EncodeV2()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := json.Marshal(said{Values: []values{{Class: 1, Histogram: histogram}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		script string
 		want   string
@@ -48,7 +57,8 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 		"it dies at work":              {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 2},
 		"it says what nobody can read": {"read job; echo '{}'; read go; echo x", "invalid character", 2},
 		"it says that it failed":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 2},
-		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":{"0":"eHg="}}'`, "measured values", 2},
+		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":[{"Histogram":"eHg="}]}'`, "measured values", 2},
+		"it measured a class too many": {`read job; echo '{}'; read go; echo '` + string(foreign) + `'`, "there is no measure 0 of class 1", 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -21,10 +21,10 @@ const (
 	maxReport    = 64 << 20
 	maxLog       = 1 << 30
 	maxLogLine   = 256 << 10     // more than any histogram of ours takes
-	maxIntervals = 7 * 24 * 3600 // a week of seconds, of each metric
+	maxIntervals = 7 * 24 * 3600 // a week of seconds, of each series
 )
 
-// Interval is one metric over one interval of a run, in microseconds.
+// Interval is one series over one interval of a run, in microseconds.
 type Interval struct {
 	Start, Length time.Duration // since the run began
 	Latency       Latency
@@ -33,9 +33,9 @@ type Interval struct {
 // Stored is a run that was read back.
 type Stored struct {
 	Report *Report
-	// Intervals are those of latency.hlog, by metric and in the order of the file;
+	// Intervals are those of latency.hlog, by series and in the order of the file;
 	// nil for a report alone.
-	Intervals map[Metric][]Interval
+	Intervals map[Series][]Interval
 }
 
 // Open reads the directory that --out of a run left behind, or the report alone
@@ -103,8 +103,8 @@ func readReport(name string, in io.Reader) (*Report, error) {
 }
 
 // readLog reads the tagged histograms of a log as folder.interval writes it.
-func readLog(name string, in io.Reader) (map[Metric][]Interval, error) {
-	all := map[Metric][]Interval{}
+func readLog(name string, in io.Reader) (map[Series][]Interval, error) {
+	all := map[Series][]Interval{}
 	r := bufio.NewScanner(in)
 	r.Buffer(make([]byte, 0, 64<<10), maxLogLine)
 	var broken error
@@ -116,16 +116,16 @@ func readLog(name string, in io.Reader) (map[Metric][]Interval, error) {
 		if line == "" || line[0] == '#' || line[0] == '"' {
 			continue
 		}
-		m, i, err := readInterval(line)
+		s, i, err := readInterval(line)
 		if err != nil {
 			// The last line may have been cut; any other is damaged.
 			broken = fmt.Errorf("%s:%d: %w", name, n, err)
 			continue
 		}
-		if len(all[m]) >= maxIntervals {
+		if len(all[s]) >= maxIntervals {
 			return nil, fmt.Errorf("%s:%d: more than %d intervals", name, n, maxIntervals)
 		}
-		all[m] = append(all[m], i)
+		all[s] = append(all[s], i)
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -134,33 +134,28 @@ func readLog(name string, in io.Reader) (map[Metric][]Interval, error) {
 }
 
 // readInterval reads "Tag=NAME,START,LENGTH,MAX,HISTOGRAM".
-func readInterval(line string) (m Metric, i Interval, err error) {
+func readInterval(line string) (s Series, i Interval, err error) {
 	parts := strings.SplitN(line, ",", 5)
 	tag, tagged := strings.CutPrefix(parts[0], "Tag=")
 	if !tagged || len(parts) != 5 {
-		return 0, i, errors.New("not a tagged interval of a histogram log")
+		return s, i, errors.New("not a tagged interval of a histogram log")
 	}
-	for m = range Metric(numMetrics) {
-		if m.String() == tag {
-			break
-		}
-	}
-	if m.String() != tag {
-		return 0, i, fmt.Errorf("there is no metric %.40q", tag)
+	if s, err = seriesOf(tag); err != nil {
+		return s, i, err
 	}
 	start, err := strconv.ParseFloat(parts[1], 64)
 	if err != nil {
-		return 0, i, fmt.Errorf("the start of the interval: %w", err)
+		return s, i, fmt.Errorf("the start of the interval: %w", err)
 	}
 	length, err := strconv.ParseFloat(parts[2], 64)
 	if err != nil {
-		return 0, i, fmt.Errorf("the length of the interval: %w", err)
+		return s, i, fmt.Errorf("the length of the interval: %w", err)
 	}
 	h, err := decodeHistogram(parts[4])
 	if err != nil {
-		return 0, i, err
+		return s, i, err
 	}
-	return m, Interval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
+	return s, Interval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
 }
 
 func sinceStart(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

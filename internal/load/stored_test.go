@@ -24,8 +24,12 @@ func writeRun(t *testing.T, r *Report) string {
 				t.Fatal(err)
 			}
 		}
-		f.interval(set, base.Add(time.Duration(i)*time.Second), time.Second)
+		f.interval("", set, base.Add(time.Duration(i)*time.Second), time.Second)
 	}
+	short := newSet()
+	_ = short[FirstEvent].RecordValue(7)
+	_ = short[StartLag].RecordValue(7) // the driver's: not written for a class
+	f.interval("short", short, base.Add(time.Second), time.Second)
 	if err := f.finish(r); err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +42,9 @@ func TestAStoredRunIsReadBackByInterval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.Intervals[FirstEvent]
-	if len(got) != 2 || len(s.Intervals) != 1 || s.Report.Verdict != Pass {
+	got := s.Intervals[Series{Metric: FirstEvent}]
+	short := s.Intervals[Series{FirstEvent, "short"}]
+	if len(got) != 2 || len(short) != 1 || short[0].Latency.Max != 7 || len(s.Intervals) != 2 || s.Report.Verdict != Pass {
 		t.Fatalf("got %+v", s)
 	}
 	if got[0].Latency.Count != 100 || got[0].Latency.P50 != 1049 || got[1].Latency.P50 < 2000 || got[1].Start != time.Second || got[1].Length != time.Second {
@@ -59,6 +64,8 @@ func TestALogThatWasCutOrDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+	lines = lines[:len(lines)-1] // without that of a class
+	text = []byte(strings.Join(lines, ""))
 	last := len(lines) - 1
 	for name, c := range map[string]struct {
 		text, want string
@@ -67,6 +74,7 @@ func TestALogThatWasCutOrDamaged(t *testing.T) {
 		"the last line was cut":         {string(text[:len(text)-30]), "", 1},
 		"a line before it is damaged":   {strings.Join(lines[:last-1], "") + strings.Replace(lines[last-1], "HIST", "HASC", 1) + lines[last], "a damaged histogram", 0},
 		"a metric that does not exist":  {strings.Replace(string(text), "Tag=first_event", "Tag=nonesuch", 1), `there is no metric "nonesuch"`, 0},
+		"a class without a name":        {strings.Replace(string(text), "Tag=first_event", "Tag=first_event/", 1), `there is no metric "first_event/"`, 0},
 		"a start that is no number":     {strings.Replace(string(text), "first_event,0", "first_event,x", 1), "the start of the interval", 0},
 		"a length that is no number":    {strings.Replace(string(text), ",1.000,", ",x,", 1), "the length of the interval", 0},
 		"a line longer than any of us":  {string(text) + strings.Repeat("x", maxLogLine+1) + "\n", "too long", 0},
@@ -84,7 +92,7 @@ func TestALogThatWasCutOrDamaged(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || len(s.Intervals[FirstEvent]) != c.intervals {
+			if err != nil || len(s.Intervals[Series{Metric: FirstEvent}]) != c.intervals {
 				t.Errorf("got %+v, %v", s, err)
 			}
 		})
@@ -126,11 +134,12 @@ func FuzzReadInterval(f *testing.F) {
 	}
 	f.Add("Tag=gap,0.000,1.000,0.000," + string(payload))
 	f.Add("Tag=gap,0,1,0,")
+	f.Add("Tag=gap/held-open,0,1,0," + string(payload))
 	f.Add("Tag=first_event,NaN,1e99,0,HISTFAAAABl4nA")
 	f.Fuzz(func(t *testing.T, line string) {
-		m, i, err := readInterval(line)
-		if err == nil && (int(m) >= numMetrics || i.Latency.Count < 0) {
-			t.Errorf("%q reads as %v %+v", line, m, i)
+		s, i, err := readInterval(line)
+		if err == nil && (int(s.Metric) >= numMetrics || i.Latency.Count < 0 || !strings.HasPrefix(line, "Tag="+s.String()+",")) {
+			t.Errorf("%q reads as %v %+v", line, s, i)
 		}
 	})
 }

@@ -303,8 +303,8 @@ func (s *stream) started(e event) {
 	}
 	s.pid = e.pid
 	s.run.sink.Started()
-	s.run.sink.Record(s.worker(), FirstEvent, s.now-s.intended)
-	s.run.sink.Record(s.worker(), FromSent, s.now-s.sentAt)
+	s.run.sink.Record(s.worker(), s.part.Class, FirstEvent, s.now-s.intended)
+	s.run.sink.Record(s.worker(), s.part.Class, FromSent, s.now-s.sentAt)
 	s.become(phaseLive, s.now)
 	s.begun()
 }

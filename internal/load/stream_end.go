@@ -205,7 +205,7 @@ func (s *stream) settle() {
 		s.result.Outcome, s.result.Message = Corrupt, wrong
 		return
 	}
-	s.run.sink.Record(s.worker(), EndOfStream, s.now-from)
+	s.run.sink.Record(s.worker(), s.part.Class, EndOfStream, s.now-from)
 }
 
 // whole checks the output of a command that ended by itself.

@@ -14,7 +14,7 @@ func (s *stream) output(e *event) {
 	case s.now: // read together with the one before: when each of them came, nobody knows
 		s.run.sink.Coalesced(1)
 	default:
-		s.class.RecordGap(s.run.sink, s.worker(), s.now-s.last)
+		s.class.RecordGap(s.run.sink, s.worker(), s.part.Class, s.now-s.last)
 	}
 	s.last = s.now
 	before := s.out.bytes

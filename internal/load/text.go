@@ -138,6 +138,9 @@ func (t *page) latencies(r *Report) {
 		t.b.WriteByte('\n')
 	}
 	row("latency", "count", "p50", "p90", "p99", "p99.9", "max")
+	all := func(name string, l *Latency) {
+		row(name, strconv.FormatInt(l.Count, 10), short(l.P50), short(l.P90), short(l.P99), short(l.P999), short(l.Max))
+	}
 	for m := range Metric(numMetrics) {
 		l := r.Latency.at(m)
 		name := strings.ReplaceAll(m.String(), "_", " ")
@@ -148,7 +151,12 @@ func (t *page) latencies(r *Report) {
 			row(name, "0", "-", "-", "-", "-", "-")
 			continue
 		}
-		row(name, strconv.FormatInt(l.Count, 10), short(l.P50), short(l.P90), short(l.P99), short(l.P999), short(l.Max))
+		all(name, l)
+		for i := range r.Classes {
+			if l := r.Classes[i].Latency.at(m); l != nil && l.Count > 0 {
+				all("  "+cut(r.Classes[i].Name, label-3), l)
+			}
+		}
 	}
 	if r.Plan.WarmupMS > 0 {
 		t.put("", fmt.Sprintf("the first %v are not in it", time.Duration(r.Plan.WarmupMS)*time.Millisecond))
@@ -162,6 +170,14 @@ func (t *page) latencies(r *Report) {
 	if r.Output.Clamped > 0 {
 		t.put("", fmt.Sprintf("%d values were out of range, and count as the nearest in it", r.Output.Clamped))
 	}
+}
+
+// cut shortens a name of ASCII to a width.
+func cut(name string, width int) string {
+	if len(name) <= width {
+		return name
+	}
+	return name[:width-1] + "…"
 }
 
 // short is a span of microseconds in at most six columns.

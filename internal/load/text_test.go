@@ -27,6 +27,11 @@ func sampleReport() *Report {
 	}
 	r.Streams.Outcomes[OK], r.Streams.Outcomes[Killed], r.Streams.Outcomes[Corrupt] = 3997, 1000, 3
 	r.Latency.FirstEvent = Latency{Count: 5000, P50: 99, P90: 12345, P99: 123456, P999: 1234567, Max: 3600_000_000}
+	held, short := ClassInfo{Name: "held-all-the-while", Protocol: "grpc"}, ClassInfo{Name: "short", Protocol: "ndjson"}
+	held.Outcomes[Killed], short.Outcomes[OK], short.Outcomes[Corrupt] = 1000, 3997, 3
+	held.Latency.FirstEvent = Latency{Count: 1000, P50: 99, P90: 123, P99: 456, P999: 789, Max: 12345}
+	short.Latency.FirstEvent = Latency{Count: 4000, P50: 101, P90: 12345, P99: 123456, P999: 1234567, Max: 3600_000_000}
+	r.Classes = []ClassInfo{held, short}
 	r.conclude(false)
 	return r
 }

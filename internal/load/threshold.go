@@ -18,6 +18,8 @@ import (
 //	    .p50 .p90 .p99 .p999 .max (durations), .count
 //	streams: .wanted .opened .open_peak .completed .failed
 //	outcomes: .ok .killed .server_error … (one for each outcome)
+//	classes.NAME, of a plan with several classes: .completed .failed, and the metrics
+//	    of its streams, as classes.NAME.first_event.p99. NAME is written with _ for -.
 type Thresholds struct{ list []threshold }
 
 // Condition is a threshold as it is asked for.
@@ -50,9 +52,10 @@ type ThresholdResult struct {
 	Why string `json:"why,omitempty"`
 }
 
-// CompileThresholds checks conditions. An error says which one is wrong, and where.
-func CompileThresholds(conditions []Condition) (*Thresholds, error) {
-	env, err := thresholdEnv()
+// CompileThresholds checks conditions on a run with these classes, of which none is
+// named where there is one alone. An error says which condition is wrong, and where.
+func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, error) {
+	env, err := thresholdEnv(classes)
 	if err != nil {
 		return nil, fmt.Errorf("thresholds: %w", err)
 	}
@@ -68,9 +71,13 @@ func CompileThresholds(conditions []Condition) (*Thresholds, error) {
 	return t, nil
 }
 
-func thresholdEnv() (*cel.Env, error) {
+func thresholdEnv(classes []string) (*cel.Env, error) {
+	r := &Report{}
+	for _, name := range classes {
+		r.Classes = append(r.Classes, ClassInfo{Name: name})
+	}
 	var vars []cel.EnvOption
-	for name, v := range figures(&Report{}) {
+	for name, v := range figures(r) {
 		typ := cel.IntType
 		if _, ok := v.(time.Duration); ok {
 			typ = cel.DurationType
@@ -132,7 +139,7 @@ func thresholdError(text string, issues *cel.Issues) error {
 			fmt.Fprintf(&b, "\n   | %s\n   | %s^", lines[e.Location.Line()-1], strings.Repeat(".", max(0, e.Location.Column())))
 		}
 	}
-	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; times are written duration(\"250ms\")")
+	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with several classes also classes.NAME.first_event.* and so on; times are written duration(\"250ms\")")
 	return errors.New(b.String())
 }
 
@@ -145,13 +152,28 @@ func figures(r *Report) map[string]any {
 	for o, name := range outcomeNames() {
 		f["outcomes."+name] = r.Streams.Outcomes[o]
 	}
-	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-	for name, l := range r.Latency.all() {
-		f[name+".count"] = l.Count
-		f[name+".p50"], f[name+".p90"], f[name+".p99"] = us(l.P50), us(l.P90), us(l.P99)
-		f[name+".p999"], f[name+".max"] = us(l.P999), us(l.Max)
+	for m := range Metric(numMetrics) {
+		r.Latency.at(m).figures(m.String(), f)
+	}
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		name := "classes." + strings.ReplaceAll(c.Name, "-", "_")
+		f[name+".completed"], f[name+".failed"] = c.Completed, c.Outcomes.Failed()
+		for m := range Metric(numMetrics) {
+			if l := c.Latency.at(m); l != nil {
+				l.figures(name+"."+m.String(), f)
+			}
+		}
 	}
 	return f
+}
+
+// figures adds the figures of a distribution.
+func (l *Latency) figures(name string, to map[string]any) {
+	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+	to[name+".count"] = l.Count
+	to[name+".p50"], to[name+".p90"], to[name+".p99"] = us(l.P50), us(l.P90), us(l.P99)
+	to[name+".p999"], to[name+".max"] = us(l.P999), us(l.Max)
 }
 
 const (
@@ -201,12 +223,13 @@ func (t *threshold) judge(r *Report, values map[string]any, whole bool) Threshol
 	timed, planned := false, false
 	for _, name := range t.uses {
 		seen = append(seen, fmt.Sprintf("%s = %v", name, values[name]))
-		metric, _, _ := strings.Cut(name, ".")
 		if _, is := values[name].(time.Duration); is {
 			timed = true
+			of := name[:strings.LastIndexByte(name, '.')]
+			metric := of[strings.LastIndexByte(of, '.')+1:]
 			planned = planned || metric == FirstEvent.String() || metric == EndOfStream.String()
-			if values[metric+".count"] == int64(0) {
-				res.Why = metric + " has no samples"
+			if values[of+".count"] == int64(0) {
+				res.Why = of + " has no samples"
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func TestWhatAThresholdProves(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: tt.expr}})
+			all, err := CompileThresholds([]Condition{{Expr: tt.expr}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestAThresholdEndsARunAfterItsDelay(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, tt.c})
+			all, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, tt.c}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,10 @@ func measured() *Report {
 	r.Latency.FirstEvent = Latency{Count: 100, P50: 1000, P90: 2000, P99: 3000, P999: 4000, Max: 5000}
 	r.Streams = Streams{Wanted: 100, Opened: 100, OpenPeak: 60, Completed: 100, Offered: 1}
 	r.Streams.Outcomes[OK], r.Streams.Outcomes[Corrupt] = 98, 2
+	held := ClassInfo{Name: "held-open", Completed: 40}
+	held.Outcomes[Corrupt] = 1
+	held.Latency.FirstEvent = Latency{Count: 40, P99: 2500}
+	r.Classes = []ClassInfo{held, {Name: "short", Completed: 60}}
 	return r
 }
 
@@ -28,12 +32,15 @@ func TestThresholdsAreDecided(t *testing.T) {
 		`streams.failed <= 2 && streams.open_peak >= 50`:                              {&yes, "streams.failed = 2, streams.open_peak = 60", ""},
 		`double(outcomes.ok) / double(streams.completed) > 0.97`:                      {&yes, "outcomes.ok = 98, streams.completed = 100", ""},
 		`gap.p99 < duration("2s")`:                                                    {nil, "gap.p99 = 0s", "gap has no samples"},
+		`classes.held_open.first_event.p99 < duration("2ms")`:                         {&no, "classes.held_open.first_event.p99 = 2.5ms", ""},
+		`classes.held_open.failed == 1 && classes.short.completed == 60`:              {&yes, "classes.held_open.failed = 1, classes.short.completed = 60", ""},
+		`classes.short.gap.p99 < duration("2s")`:                                      {nil, "classes.short.gap.p99 = 0s", "classes.short.gap has no samples"},
 		`gap.count == 0`:                                                              {&yes, "gap.count = 0", ""},
 		`streams.completed / outcomes.killed > 1`:                                     {nil, "outcomes.killed = 0, streams.completed = 100", "division by zero"},
 	}
 	for text, tt := range tests {
 		t.Run(text, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: text}})
+			all, err := CompileThresholds([]Condition{{Expr: text}}, []string{"held-open", "short"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,16 +57,18 @@ func TestThresholdsAreDecided(t *testing.T) {
 
 func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 	for text, want := range map[string][]string{
-		`first_event.p99 <`:                      {"1:18", "^"},
-		`first_event.p98 < duration("1s")`:       {"1:1", "undeclared", "first_event, from_sent"},
-		`first_event.p99 < 250`:                  {"1:17", "no matching overload"},
-		`first_event.p99`:                        {"no condition", "Duration"},
-		`outcomes.fine == 0`:                     {"undeclared"},
+		`first_event.p99 <`:                        {"1:18", "^"},
+		`first_event.p98 < duration("1s")`:         {"1:1", "undeclared", "first_event, from_sent"},
+		`first_event.p99 < 250`:                    {"1:17", "no matching overload"},
+		`first_event.p99`:                          {"no condition", "Duration"},
+		`outcomes.fine == 0`:                       {"undeclared"},
+		`classes.long.gap.p99 < duration("1s")`:    {"undeclared", "classes.NAME"},
+		`classes.a.start_lag.p99 < duration("1s")`: {"undeclared"},
 		`true`:                                   {"names no figure"},
 		``:                                       {"cannot be used"},
 		"streams.failed == 0 &&\n  outcomes.x>0": {"2:11", "^"},
 	} {
-		_, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, {Expr: text}})
+		_, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, {Expr: text}}, []string{"a", "b"})
 		if err == nil {
 			t.Errorf("%q is accepted", text)
 			continue

@@ -42,14 +42,21 @@ type job struct {
 // has come, and last that it is done.
 type said struct {
 	Tally tally
-	// Values are the histograms of what was measured since it last spoke.
-	Values   map[Metric][]byte `json:",omitempty"`
-	Refused  string            `json:",omitempty"`
-	Error    string            `json:",omitempty"`
-	Done     bool              `json:",omitempty"`
-	Examples []Example         `json:",omitempty"`
-	CPU      float64           `json:",omitempty"` // seconds
-	RSS      int64             `json:",omitempty"` // bytes, at most
+	// Values is what was measured since it last spoke.
+	Values   []values  `json:",omitempty"`
+	Refused  string    `json:",omitempty"`
+	Error    string    `json:",omitempty"`
+	Done     bool      `json:",omitempty"`
+	Examples []Example `json:",omitempty"`
+	CPU      float64   `json:",omitempty"` // seconds
+	RSS      int64     `json:",omitempty"` // bytes, at most
+}
+
+// values is what was measured of one class of streams.
+type values struct {
+	Class     int
+	Metric    Metric
+	Histogram []byte
 }
 
 // Work is the whole of a worker process, which a run starts where one process may not
@@ -185,16 +192,19 @@ func (w *working) work(ctx context.Context) error {
 
 // now is how far it has come.
 func (w *working) now() (said, error) {
-	s := said{Tally: w.sink.tally(), Values: map[Metric][]byte{}}
-	for m, h := range w.sink.hist.interval {
-		if h.TotalCount() == 0 {
-			continue
+	s := said{Tally: w.sink.tally()}
+	for class := range w.sink.classes {
+		for m, h := range w.sink.hist.of(class) {
+			if h.TotalCount() == 0 {
+				continue
+			}
+			v := values{Class: class, Metric: Metric(m)} //nolint:gosec // an index of the array
+			var err error
+			if v.Histogram, err = h.EncodeV2(); err != nil {
+				return s, fmt.Errorf("the histogram of %s: %w", v.Metric, err)
+			}
+			s.Values = append(s.Values, v)
 		}
-		text, err := h.EncodeV2()
-		if err != nil {
-			return s, fmt.Errorf("the histogram of %s: %w", Metric(m), err) //nolint:gosec // an index of the array
-		}
-		s.Values[Metric(m)] = text //nolint:gosec // an index of the array
 	}
 	w.sink.mu.Lock()
 	defer w.sink.mu.Unlock()

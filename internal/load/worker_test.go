@@ -58,7 +58,7 @@ func TestAWorkerDoesItsPart(t *testing.T) {
 	if b := sink.snapshot(); b.outcomes[OK] != 5 || b.fates[EndedOK] != 5 || sink.started.Load() != 5 || sink.live.Load() != 0 || sink.peak.Load() < 1 {
 		t.Errorf("%+v", b)
 	}
-	if len(s.Values[FirstEvent]) == 0 || s.CPU <= 0 {
+	if len(s.Values) == 0 || s.Values[0].Metric != FirstEvent || s.Values[0].Class != 0 || s.CPU <= 0 {
 		t.Errorf("it measured %v", s.Values)
 	}
 }

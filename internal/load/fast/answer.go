@@ -310,7 +310,7 @@ func (l *loop) settle(i int32, s *stream, r *load.Result) {
 		r.Outcome, r.Message = load.Corrupt, wrong
 		return
 	}
-	l.record(load.EndOfStream, s.since-from)
+	l.record(s.class, load.EndOfStream, s.since-from)
 }
 
 // whole checks the output of a command that ended by itself.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -308,7 +309,7 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 			}
 			defer gateway.Close()
 			addr := strings.TrimPrefix(gateway.URL(), "http://")
-			q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
+			plan := testPlan(t, addr, func(p *load.Plan) {
 				p.HTTP, p.Count, p.Streams, p.Seed = version, 40, 8, 5
 				p.Limits = load.DefaultLimits(0, 1)
 				ticks, short, input := p.Dialect, p.Dialect, p.Dialect
@@ -319,7 +320,15 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 					{Name: "short", Share: 1, Dialect: short, Check: load.Check{Kind: load.CheckSame}, Think: 5 * time.Millisecond},
 					{Name: "input", Share: 1, Dialect: input, Check: load.Check{Kind: load.CheckSequence, First: 1, Lines: 2}, Stdin: []byte("1\n2\n")},
 				}
-			}))
+			})
+			q := drive(t, t.Context(), fast.Engine{}, plan)
+			firsts := map[int]int{}
+			for n := range int64(40) {
+				firsts[plan.Stream(n).Class]++
+			}
+			if !maps.Equal(q.firsts, firsts) {
+				t.Errorf("start events by class: %v, want %v", q.firsts, firsts)
+			}
 			kinds := map[string]int{}
 			for _, r := range q.results {
 				kinds[fmt.Sprintf("%v %d %v %v", r.Outcome, r.Fate, r.Disconnected, r.Uncertain)]++

@@ -23,8 +23,8 @@ type touch struct {
 // what there is to tell.
 type gaps struct {
 	known  int64
-	unsaid int // events that were kept out, and of which the sink was not told yet
-	spare  *hdrhistogram.Histogram
+	unsaid int                       // events that were kept out, and of which the sink was not told yet
+	spare  []*hdrhistogram.Histogram // by class
 }
 
 // The range of what is kept of coalesced gaps, in µs; two digits take 27 KB.
@@ -53,33 +53,40 @@ func (l *loop) settleGaps(vague bool) {
 		switch {
 		case !t.after:
 		case vague || l.streams.at(t.stream).has(flagCoalesced):
-			l.gaps.keep(t.gap)
+			l.gaps.keep(t.class, t.gap)
 		default:
 			l.gaps.known++
-			l.classes[t.class].RecordGap(l.sink, l.index, max(time.Duration(t.gap), 0))
+			l.classes[t.class].RecordGap(l.sink, l.index, int(t.class), max(time.Duration(t.gap), 0))
 		}
 	}
 	l.touched = l.touched[:0]
 }
 
 // keep keeps a gap out that is not known.
-func (g *gaps) keep(ns int64) {
-	if g.spare == nil {
-		g.spare = hdrhistogram.New(1, spareHighest, spareDigits)
+func (g *gaps) keep(class uint16, ns int64) {
+	for int(class) >= len(g.spare) {
+		g.spare = append(g.spare, nil)
+	}
+	if g.spare[class] == nil {
+		g.spare[class] = hdrhistogram.New(1, spareHighest, spareDigits)
 	}
 	g.unsaid++
-	_ = g.spare.RecordValue(min(max(ns/int64(time.Microsecond), 0), spareHighest)) // in range
+	_ = g.spare[class].RecordValue(min(max(ns/int64(time.Microsecond), 0), spareHighest)) // in range
 }
 
 // tellGaps tells the sink, at the end, what the gaps came to.
 func (l *loop) tellGaps() {
-	g := &l.gaps
-	if g.known > 0 || g.spare == nil {
+	if l.gaps.known > 0 {
 		return
 	}
-	for _, b := range g.spare.Distribution() {
-		for range b.Count {
-			l.classes[0].RecordGap(l.sink, l.index, time.Duration(b.From)*time.Microsecond)
+	for class, spare := range l.gaps.spare {
+		if spare == nil {
+			continue
+		}
+		for _, b := range spare.Distribution() {
+			for range b.Count {
+				l.classes[class].RecordGap(l.sink, l.index, class, time.Duration(b.From)*time.Microsecond)
+			}
 		}
 	}
 }

@@ -22,17 +22,17 @@ type nowhere struct {
 
 var _ load.Sink = (*nowhere)(nil)
 
-func (*nowhere) Record(int, load.Metric, time.Duration) {}
-func (*nowhere) HungUp()                                {}
-func (*nowhere) Opening()                               {}
-func (*nowhere) Started()                               {}
-func (*nowhere) Output(int, int, int)                   {}
-func (*nowhere) Killing()                               {}
-func (*nowhere) Coalesced(int)                          {}
-func (*nowhere) Unstamped(int)                          {}
-func (*nowhere) ClockStepped(time.Duration)             {}
-func (*nowhere) Swept(int)                              {}
-func (n *nowhere) Ended(r load.Result)                  { n.ended++; n.result = r }
+func (*nowhere) Record(int, int, load.Metric, time.Duration) {}
+func (*nowhere) HungUp()                                     {}
+func (*nowhere) Opening()                                    {}
+func (*nowhere) Started()                                    {}
+func (*nowhere) Output(int, int, int)                        {}
+func (*nowhere) Killing()                                    {}
+func (*nowhere) Coalesced(int)                               {}
+func (*nowhere) Unstamped(int)                               {}
+func (*nowhere) ClockStepped(time.Duration)                  {}
+func (*nowhere) Swept(int)                                   {}
+func (n *nowhere) Ended(r load.Result)                       { n.ended++; n.result = r }
 
 // bench is a loop without sockets: bytes are fed by hand.
 func bench(tb testing.TB, protocol, codec, version string, check load.Check) (*loop, *nowhere) {

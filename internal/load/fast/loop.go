@@ -133,8 +133,9 @@ func (l *loop) waits(w waiter) bool {
 	return s.number == w.number && s.phase == phaseWaiting && s.conn == none && s.mux == none
 }
 
-func (l *loop) record(m load.Metric, ns int64) {
-	l.sink.Record(l.index, m, max(time.Duration(ns), 0))
+// record adds what was measured of a stream; DriverLag is of none, and has class 0.
+func (l *loop) record(class uint16, m load.Metric, ns int64) {
+	l.sink.Record(l.index, int(class), m, max(time.Duration(ns), 0))
 }
 
 // opening says that a stream is about to be opened.
@@ -155,7 +156,7 @@ func (l *loop) arrived(stamp int64) {
 		l.unstamped++
 		from = l.noticed
 	}
-	l.record(load.DriverLag, l.now-from)
+	l.record(0, load.DriverLag, l.now-from)
 }
 
 // started takes a start event.
@@ -163,8 +164,8 @@ func (l *loop) started(i int32, s *stream, pid uint32) {
 	s.pid = pid
 	s.phase, s.since = phaseLive, l.at
 	l.sink.Started()
-	l.record(load.FirstEvent, l.at-s.intended)
-	l.record(load.FromSent, l.at-s.sent)
+	l.record(s.class, load.FirstEvent, l.at-s.intended)
+	l.record(s.class, load.FromSent, l.at-s.sent)
 	c := l.class(s)
 	if c.Stdin != nil {
 		l.queueInput(i, s)
@@ -316,7 +317,7 @@ func (l *loop) scan(now int64) {
 		return
 	}
 	if late := now - l.scanAt; l.scanAt > 0 && late > awayFor {
-		l.record(load.DriverLag, late)
+		l.record(0, load.DriverLag, late)
 	}
 	l.scanAt = now + int64(scanEvery)
 	if !l.lookout.Look(time.Duration(now), scanEvery) {

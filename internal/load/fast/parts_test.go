@@ -65,7 +65,7 @@ type noting struct {
 	lags []time.Duration
 }
 
-func (n *noting) Record(_ int, m load.Metric, d time.Duration) {
+func (n *noting) Record(_, _ int, m load.Metric, d time.Duration) {
 	if m == load.DriverLag {
 		n.lags = append(n.lags, d)
 	}
@@ -301,7 +301,7 @@ type gapSink struct {
 	gaps []time.Duration
 }
 
-func (g *gapSink) Record(_ int, m load.Metric, d time.Duration) {
+func (g *gapSink) Record(_, _ int, m load.Metric, d time.Duration) {
 	if m == load.Gap {
 		g.gaps = append(g.gaps, d)
 	}

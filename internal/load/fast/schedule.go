@@ -136,7 +136,7 @@ func (l *loop) begin(intended int64) {
 		})
 		return
 	}
-	l.record(load.StartLag, l.clock.now()-intended)
+	l.record(s.class, load.StartLag, l.clock.now()-intended)
 	l.open(i, s)
 }
 

@@ -29,6 +29,7 @@ type tally struct {
 	mu        sync.Mutex
 	results   []load.Result
 	values    map[load.Metric][]time.Duration
+	firsts    map[int]int // start events by class
 	opening   int
 	started   int
 	killing   int
@@ -42,7 +43,9 @@ type tally struct {
 
 var _ load.Sink = (*tally)(nil)
 
-func newTally() *tally { return &tally{values: map[load.Metric][]time.Duration{}} }
+func newTally() *tally {
+	return &tally{values: map[load.Metric][]time.Duration{}, firsts: map[int]int{}}
+}
 
 func (t *tally) locked(f func()) {
 	t.mu.Lock()
@@ -50,8 +53,13 @@ func (t *tally) locked(f func()) {
 	f()
 }
 
-func (t *tally) Record(_ int, m load.Metric, d time.Duration) {
-	t.locked(func() { t.values[m] = append(t.values[m], d) })
+func (t *tally) Record(_, class int, m load.Metric, d time.Duration) {
+	t.locked(func() {
+		t.values[m] = append(t.values[m], d)
+		if m == load.FirstEvent {
+			t.firsts[class]++
+		}
+	})
 }
 func (t *tally) HungUp()  {}
 func (t *tally) Opening() { t.locked(func() { t.opening++ }) }
@@ -85,9 +93,9 @@ func (t *tally) what() string {
 			bytes = 0 // of output that is not what it says, the length says nothing
 		}
 	}
-	return fmt.Sprintf("%v; %d opening, %d started, %d killing, %d swept; %d events, %d bytes; %d first, %d from sent, %d ends, %d start lags",
+	return fmt.Sprintf("%v; %d opening, %d started, %d killing, %d swept; %d events, %d bytes; %d first %v, %d from sent, %d ends, %d start lags",
 		counts, t.opening, t.started, t.killing, t.swept, t.events, bytes,
-		len(t.values[load.FirstEvent]), len(t.values[load.FromSent]), len(t.values[load.EndOfStream]), len(t.values[load.StartLag]))
+		len(t.values[load.FirstEvent]), t.firsts, len(t.values[load.FromSent]), len(t.values[load.EndOfStream]), len(t.values[load.StartLag]))
 }
 
 func (t *tally) messages() (all []string) {
