@@ -73,7 +73,7 @@ func latencies(d *bundle.Diff, all bool) (told []bundle.LatencyChange, rest []st
 	same, few, needed := 0, 0, 0
 	for _, l := range d.Latency {
 		switch {
-		case all || l.Of == "" || l.Result == bundle.LatencySlower || l.Result == bundle.LatencyFaster:
+		case all || l.Name != bundle.LatencyIteration || l.Result == bundle.LatencySlower || l.Result == bundle.LatencyFaster:
 			told = append(told, l)
 		case l.Result == bundle.LatencyTooFew:
 			few, needed = few+1, max(needed, l.Needed)
@@ -90,7 +90,8 @@ func latencies(d *bundle.Diff, all bool) (told []bundle.LatencyChange, rest []st
 	return told, rest
 }
 
-// latencyName is what was measured: "round trip", or of a scenario its iterations.
+// latencyName is what was measured: "round trip", or of a scenario its iterations, of
+// a class of streams its "gap.p99".
 func latencyName(l bundle.LatencyChange) string {
 	name := strings.ReplaceAll(line(l.Name), "_", " ")
 	if l.Of != "" {

@@ -123,7 +123,10 @@ func readLoad(path string) (compared, error) {
 		if m := series.Metric; m != load.FirstEvent && m != load.Gap && m != load.EndOfStream {
 			continue
 		}
-		p50, p99 := series.String()+".p50", series.String()+".p99"
+		p50, p99 := series.Metric.String()+".p50", series.Metric.String()+".p99"
+		if series.Class != "" {
+			p50, p99 = p50+"/"+series.Class, p99+"/"+series.Class
+		}
 		for _, i := range intervals {
 			if i.Latency.Count >= leastInInterval {
 				l.Intervals[p50] = append(l.Intervals[p50], float64(i.Latency.P50))

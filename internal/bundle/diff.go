@@ -119,10 +119,14 @@ const (
 	LatencyMissing = "not-measured" // by one of the runs
 )
 
+// LatencyIteration is the name of what repeated scenarios are compared by.
+const LatencyIteration = "iteration"
+
 // LatencyChange compares two samples of a duration by the Mann-Whitney U test,
 // which assumes nothing of their distribution.
 type LatencyChange struct {
-	// Name is what was measured, Of the scenario and axes or "" for the whole run.
+	// Name is what was measured, Of the scenario and axes (of LatencyIteration), the
+	// class of streams, or "" for the whole run.
 	Name string `json:"name"`
 	Of   string `json:"of,omitempty"`
 	// Each is what one sample is.

@@ -129,12 +129,17 @@ func TestLoadsAreComparedByInterval(t *testing.T) {
 	side := func(verdict string, middle float64, stalls int64, ok bool) Load {
 		return Load{
 			Verdict: verdict, Plan: map[string]string{"streams": "10"}, Counts: map[string]int64{"outcomes.stall": stalls, "streams.opened": 100},
-			Thresholds: map[string]bool{"first_event.p99 < 1s": ok}, Intervals: map[string][]float64{"first_event.p50": around(uint64(middle), middle, 20)}, Each: "one second",
+			Thresholds: map[string]bool{"first_event.p99 < 1s": ok}, Intervals: map[string][]float64{
+				"first_event.p50": around(uint64(middle), middle, 20), "first_event.p50/held": around(uint64(middle), 5, 20),
+			}, Each: "one second",
 		}
 	}
 	d := Loads(side("pass", 100, 0, true), side("fail", 200, 3, false), Options{Threshold: 0.5})
 	if d.Exit != 1 || len(d.Regressions) != 2 || d.Regressions[0].Rule != "load" || len(d.Counts) != 1 || !d.Latency[0].Regression {
 		t.Errorf("got %+v", d)
+	}
+	if held := d.Latency[1]; held.Name != "first_event.p50" || held.Of != "held" || held.Result != bundle.LatencySame {
+		t.Errorf("of the class: %+v", held)
 	}
 	same := Loads(side("pass", 100, 0, true), side("pass", 101, 0, true), Options{})
 	if same.Exit != 0 || !same.Equal {

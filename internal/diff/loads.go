@@ -3,6 +3,7 @@ package diff
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"assay/internal/bundle"
 )
@@ -21,7 +22,7 @@ type Load struct {
 	// Thresholds are the conditions on the figures, and whether they held.
 	Thresholds map[string]bool
 	// Intervals are the quantiles of each interval of the run, in microseconds, by
-	// name (first_event.p50); nil without a histogram log.
+	// name (first_event.p50, of a class first_event.p50/held); nil without a histogram log.
 	Intervals map[string][]float64
 	// Each is what one of them covers: "one second".
 	Each string
@@ -96,8 +97,9 @@ func loadLatency(a, b Load, o Options) (all []bundle.LatencyChange, note string)
 		return nil, "a report alone has no histograms: compare two directories of load --out"
 	}
 	var pairs []pair
-	for _, name := range slices.Sorted(maps.Keys(union(a.Intervals, b.Intervals))) {
-		pairs = append(pairs, pair{name: name, each: a.Each, a: a.Intervals[name], b: b.Intervals[name]})
+	for _, key := range slices.Sorted(maps.Keys(union(a.Intervals, b.Intervals))) {
+		name, class, _ := strings.Cut(key, "/")
+		pairs = append(pairs, pair{name: name, of: class, each: a.Each, a: a.Intervals[key], b: b.Intervals[key]})
 	}
 	if len(pairs) == 0 {
 		return nil, "neither run has a second with enough values to compare"

@@ -30,7 +30,7 @@ func runLatency(a, b Run, o Options) (all []bundle.LatencyChange, note string) {
 		trips.add(roundTrips(x), roundTrips(y))
 		starts.add(firstEvents(x), firstEvents(y))
 		if i, j := iterations(x), iterations(y); len(i) >= leastIterations && len(j) >= leastIterations {
-			repeated = append(repeated, pair{name: "iteration", of: k.scenario + " " + k.axes, each: "an iteration of the scenario", a: i, b: j})
+			repeated = append(repeated, pair{name: bundle.LatencyIteration, of: k.scenario + " " + k.axes, each: "an iteration of the scenario", a: i, b: j})
 		}
 	}
 	for _, p := range []pair{trips, starts} {
