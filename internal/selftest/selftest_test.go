@@ -72,6 +72,42 @@ func TestAVariantIsBlamedByWhatBlamesItTwice(t *testing.T) {
 	}
 }
 
+// What could not be told of a fault, since the driver was late itself, is tried again, a few
+// times; what was told is not.
+func TestWhatCouldNotBeToldOfAFaultIsTriedAgain(t *testing.T) {
+	one, two := scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.one"}}, scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.two"}}
+	for name, c := range map[string]struct {
+		untold int // tries of the first instance that could not tell
+		kills  bool
+		want   []string
+	}{
+		"noticed at once":      {0, true, []string{"a.one"}},
+		"missed":               {0, false, []string{"a.one", "a.two"}},
+		"late, and noticed":    {2, true, []string{"a.one", "a.two", "a.one", "a.one"}},
+		"late, and missed":     {1, false, []string{"a.one", "a.two", "a.one"}},
+		"late again and again": {99, true, []string{"a.one", "a.two", "a.one", "a.one", "a.one"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tried []string
+			untold := c.untold
+			err := pursue([][]scenarios.Instance{{one}, {two}, nil}, func(list []scenarios.Instance) ([]scenarios.Instance, bool, error) {
+				tried = append(tried, list[0].Scenario.ID)
+				if list[0] != one {
+					return nil, false, nil
+				}
+				untold--
+				if untold >= 0 {
+					return list, false, nil
+				}
+				return nil, c.kills, nil
+			})
+			if err != nil || !slices.Equal(tried, c.want) {
+				t.Errorf("tried %v, want %v; %v", tried, c.want, err)
+			}
+		})
+	}
+}
+
 // The rules that faults name are known as strings only; here they meet the catalogue.
 func TestFaultsNameRulesThatExist(t *testing.T) {
 	tester, err := newTester(Options{})

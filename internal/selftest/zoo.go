@@ -11,40 +11,65 @@ import (
 	"assay/scenarios"
 )
 
+// attempts is how often is tried what could not be told: a driver that was late itself
+// blames nobody, so a fault may go by while a machine stands still.
+const attempts = 4
+
 // fault runs what should notice f, a sample first, and everything else that can
-// before it is said to have survived.
-func (t *tester) fault(ctx context.Context, f fakes.Fault) (bundle.FaultResult, error) {
-	res := bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}
-	if t.opts.Full {
-		err := t.hunt(ctx, f, &res, t.all)
-		return res, err
+// before it is said to have survived. What could not be told is not said to have
+// missed it: it is run once more.
+func (t *tester) fault(ctx context.Context, f fakes.Fault) (res bundle.FaultResult, err error) {
+	res = bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}
+	queue := [][]scenarios.Instance{t.all}
+	if !t.opts.Full {
+		sample, rest := t.candidates(f.Breaks)
+		queue = [][]scenarios.Instance{sample, rest}
 	}
-	sample, rest := t.candidates(f.Breaks)
-	for _, instances := range [][]scenarios.Instance{sample, rest} {
-		if len(instances) == 0 {
-			continue
+	err = pursue(queue, func(instances []scenarios.Instance) (untold []scenarios.Instance, killed bool, err error) {
+		untold, err = t.hunt(ctx, f, &res, instances)
+		return untold, res.Killed, err
+	})
+	return res, err
+}
+
+// pursue tries lists of instances until one has killed, and after them, a few times, those that
+// could not tell.
+func pursue(queue [][]scenarios.Instance, try func([]scenarios.Instance) (untold []scenarios.Instance, killed bool, err error)) error {
+	for range attempts {
+		var open []scenarios.Instance
+		for _, instances := range queue {
+			if len(instances) == 0 {
+				continue
+			}
+			untold, killed, err := try(instances)
+			if err != nil || killed {
+				return err
+			}
+			open = append(open, untold...)
 		}
-		if err := t.hunt(ctx, f, &res, instances); err != nil || res.Killed {
-			return res, err
-		}
+		queue = [][]scenarios.Instance{open}
 	}
-	return res, nil
+	return nil
 }
 
 // hunt runs instances against a fault, and notes who notices it. It stops at the
-// first unless everything is wanted.
-func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResult, instances []scenarios.Instance) error {
+// first unless everything is wanted, and returns those that could not tell.
+func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResult, instances []scenarios.Instance) (untold []scenarios.Instance, err error) {
 	g, err := t.open(ctx, fakes.Options{Faults: []string{f.ID}}, t.baseline.run)
 	if err != nil {
-		return fmt.Errorf("fault %s: %w", f.ID, err)
+		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
 	}
 	defer g.close()
+	open := map[key]bool{}
 	err = g.exercise(ctx, instances, func(k key, v bundle.Verdict) bool {
 		if !slices.Contains(f.Breaks, k.rule) {
 			return false
 		}
 		noticed := v.Conclusion == bundle.Fail || v.Conclusion == bundle.Advisory
 		if !noticed || !t.baseline.passed(k) {
+			if v.Conclusion == bundle.Inconclusive {
+				open[key{scenario: k.scenario, axes: k.axes}] = true
+			}
 			if !res.Killed && v.Message != "" && v.Conclusion != bundle.NotRun {
 				res.Saw = fmt.Sprintf("%s: %s: %s", k.rule, v.Conclusion, v.Message)
 			}
@@ -59,7 +84,7 @@ func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResul
 		return !t.opts.Full
 	})
 	if err != nil {
-		return fmt.Errorf("fault %s: %w", f.ID, err)
+		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
 	}
 	slices.Sort(res.By)
 	t.mu.Lock()
@@ -67,7 +92,14 @@ func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResul
 	for _, id := range res.By {
 		t.killers[id] = true
 	}
-	return nil
+	return among(instances, open), nil
+}
+
+// among are the instances that keys without a rule name.
+func among(all []scenarios.Instance, named map[key]bool) []scenarios.Instance {
+	return slices.DeleteFunc(slices.Clone(all), func(i scenarios.Instance) bool {
+		return !named[key{scenario: i.Scenario.ID, axes: i.Axes}]
+	})
 }
 
 // variant runs each scenario: nothing may turn from pass to a breach. That it cannot be
@@ -89,14 +121,11 @@ func (t *tester) again(ctx context.Context, v *bundle.VariantResult, first map[k
 		v.Clean, v.Failing = true, []string{}
 		return nil
 	}
-	instances := slices.DeleteFunc(slices.Clone(t.all), func(i scenarios.Instance) bool {
-		for k := range first {
-			if k.scenario == i.Scenario.ID && k.axes == i.Axes {
-				return false
-			}
-		}
-		return true
-	})
+	named := map[key]bool{}
+	for k := range first {
+		named[key{scenario: k.scenario, axes: k.axes}] = true
+	}
+	instances := among(t.all, named)
 	second, err := t.blame(ctx, v.ID, instances)
 	if err != nil {
 		return err
