@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -87,7 +88,8 @@ var hostileTalk = map[string]func(*net.TCPConn){
 	"h2-garbage": func(c *net.TCPConn) {
 		readSome(c)
 		_, _ = c.Write([]byte("\x00\x00\x00\xff\xff\xff\xff\xff\xffnonsense"))
-		_ = c.Close()
+		_ = c.CloseWrite() // a close with something unread would be a reset, which may take what was written with it
+		_, _ = io.Copy(io.Discard, c)
 	},
 	"garbage": func(c *net.TCPConn) {
 		readSome(c)
