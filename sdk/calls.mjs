@@ -21,7 +21,7 @@ import { calls as pty } from './calls/pty.mjs'
 import { Wire } from './calls/tools.mjs'
 
 /** What one call may take before it counts as hung, in milliseconds. */
-const CALL_LIMIT_MS = 12_000
+const CALL_LIMIT_MS = 60_000
 
 /** The last version of the daemon that the SDK knows a difference for. */
 const ENVD_VERSION = '0.5.7'
@@ -68,11 +68,14 @@ async function judge(call) {
   return { ok: !error, ms, error: error && text(error) }
 }
 
+/** What a request of the clearing away may take, in milliseconds. */
+const CLEAR_LIMIT_MS = 30_000
+
 /** Kills what still runs, and says what it was. */
 async function clear() {
   try {
-    const left = await world.sandbox.commands.list({ requestTimeoutMs: 5_000 })
-    await Promise.all(left.map((p) => world.sandbox.commands.kill(p.pid, { requestTimeoutMs: 5_000 })))
+    const left = await world.sandbox.commands.list({ requestTimeoutMs: CLEAR_LIMIT_MS })
+    await Promise.all(left.map((p) => world.sandbox.commands.kill(p.pid, { requestTimeoutMs: CLEAR_LIMIT_MS })))
     return left.map((p) => [p.cmd, ...p.args].join(' ').slice(0, 80))
   } catch (error) {
     return [`the list could not be read: ${text(error)}`]

@@ -18,7 +18,7 @@ import (
 )
 
 // stopLimit is what the gateway may take to end after an interrupt.
-const stopLimit = 10 * time.Second
+const stopLimit = 30 * time.Second
 
 // setup is how a gateway is started.
 type setup struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // runLimit bounds one run over all calls.
-const runLimit = 60 * time.Second
+const runLimit = 5 * time.Minute
 
 // call is what the SDK said of one call.
 type call struct {

@@ -2,7 +2,7 @@
 // what was typed is never taken for its output.
 import assert from 'node:assert/strict'
 import { CommandExitError, NotFoundError, SandboxError, TimeoutError } from 'e2b'
-import { isListed, rejects, Screen, unlisted } from './tools.mjs'
+import { isListed, rejects, Screen, unlisted, until } from './tools.mjs'
 
 /** Runs use with a terminal of 80 by 24, which is killed afterwards. */
 async function withTerminal(sandbox, options, use) {
@@ -118,11 +118,11 @@ export const calls = {
       await late.shows(/back-2\r\n/)
     }),
 
-  'pty: timeoutMs is a TimeoutError, and the shell ends': ({ sandbox }) =>
-    withTerminal(sandbox, { timeoutMs: 400 }, async ({ handle }) => {
-      await rejects(handle.wait(), TimeoutError)
-      await unlisted(sandbox, handle.pid)
-    }),
+  'pty: timeoutMs is a TimeoutError, and the shell ends': async ({ sandbox }) => {
+    // Where all of it passes before the start event comes, it is create that says so.
+    await rejects(withTerminal(sandbox, { timeoutMs: 400 }, ({ handle }) => handle.wait()), TimeoutError)
+    await until('the list to be empty', async () => (await sandbox.commands.list()).length === 0)
+  },
 
   'pty: Unicode in both directions': ({ sandbox }) =>
     withTerminal(sandbox, {}, async ({ screen, type }) => {

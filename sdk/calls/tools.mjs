@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 
 /** How long anything that a call waits for may take, in milliseconds. */
-export const PATIENCE_MS = 8_000
+export const PATIENCE_MS = 30_000
 
 /**
  * Waits until probe returns (or resolves to) something true, and returns that.
