@@ -56,16 +56,17 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 
 // scrapeAtRest reads the exposition until the gauge of active processes is back
 // at its value before and everything started is counted as finished or active, or
-// a bound is spent. Only the last one is kept.
+// a bound is spent. Only the last one is kept. A target that stood still for the whole bound
+// has not had it: some looks are taken in any case.
 func (in *instance) scrapeAtRest(ctx context.Context, before bundle.Scrape) bundle.Scrape {
 	until := time.Now().Add(in.restBound())
 	want, known := in.read(before)
 	grace := restGrace
-	for {
+	for looks := 1; ; looks++ {
 		last := in.scrape(ctx, "after", around)
 		got, ok := in.read(last)
 		switch {
-		case !known, ctx.Err() != nil, time.Now().After(until):
+		case !known, ctx.Err() != nil, looks > restGrace && time.Now().After(until):
 			return last
 		case ok && got.Active == want.Active:
 			balanced := got.Started-want.Started == got.Finished()-want.Finished()
