@@ -14,9 +14,11 @@ import (
 )
 
 // keepaliveWait is how long a probe waits for the first keepalive at an
-// interval of one second. A machine that stands still for two seconds more sends it
-// in time: what is taken for absent is not tested.
-const keepaliveWait = 3500 * time.Millisecond
+// interval of one second: half an interval of slack for a timer that ticks late.
+const keepaliveWait = 1500 * time.Millisecond
+
+// keepaliveGrace is for one that was due while the target, or this driver, stood still.
+const keepaliveGrace = 300 * time.Millisecond
 
 // probe finds out about some features with a few calls of its own.
 type probe struct {
@@ -67,10 +69,9 @@ func probes() []probe {
 // present, absent (the target clearly refuses) or unknown, with what was seen.
 // Calls go the target's Way, which Calibrate finds: it should have come before.
 //
-// process.keepalive takes up to three seconds and a half of silence, beside the
-// others. The embedded gateway, which is part of this program, is trusted to have it
-// unless want names it. An id in want that is not known is an error; other
-// errors are those of ctx.
+// process.keepalive takes up to two seconds of silence, beside the others. The
+// embedded gateway, which is part of this program, is trusted to have it unless want
+// names it. An id in want that is not known is an error; other errors are those of ctx.
 func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.Calibration, want ...string) (map[string]bundle.Feature, error) {
 	known := Features()
 	for _, id := range want {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -254,7 +255,8 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 	return findings{featPTY: absent("the field pty is ignored: the process has no terminal, and its output comes as " + other)}, nil
 }
 
-// probeKeepalive waits on a silent process for a keepalive.
+// probeKeepalive waits on a silent process for a keepalive. When none has come, the target may have
+// stood still meanwhile, or this driver: it is called once, and given a moment behind its answer.
 func probeKeepalive(ctx context.Context, c *client) (findings, error) {
 	interval := bundle.Header{Name: "keepalive-ping-interval", Value: "1"}
 	run, s, err := c.start(ctx, command{text: "read x", stdin: true, headers: []bundle.Header{interval}})
@@ -262,21 +264,36 @@ func probeKeepalive(ctx context.Context, c *client) (findings, error) {
 		return without(featKeepalive, s, err)
 	}
 	defer run.reap(ctx)
-	wait, cancel := context.WithTimeout(ctx, c.target.scaled(keepaliveWait))
+	s = run.keptAlive(ctx, keepaliveWait)
+	if s.Returned == nil && !hasEvent(s, bundle.EventKeepAlive) {
+		if answer := c.list(ctx).answer; answer.Response == nil {
+			return findings{featKeepalive: unknown("no keepalive came, and no answer to a List either: " + describe(answer))}, nil
+		}
+		s = run.keptAlive(ctx, keepaliveGrace)
+	}
+	switch {
+	case hasEvent(s, bundle.EventKeepAlive):
+		return findings{featKeepalive: present("a keepalive came at an interval of 1 s")}, nil
+	case s.Returned != nil:
+		return findings{featKeepalive: unknown("the stream ended first: " + describe(s))}, nil
+	}
+	return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor behind the answer to a List", c.target.scaled(keepaliveWait)))}, nil
+}
+
+// keptAlive waits for a keepalive or the end of the answer, and returns what has come by then.
+func (r *running) keptAlive(ctx context.Context, wait time.Duration) bundle.Exchange {
+	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(wait))
 	defer cancel()
 	for {
-		changed := run.x.Changed()
-		s = run.x.Snapshot()
-		if hasEvent(s, bundle.EventKeepAlive) {
-			return findings{featKeepalive: present("a keepalive came at an interval of 1 s")}, nil
-		}
-		if s.Returned != nil {
-			return findings{featKeepalive: unknown("the stream ended first: " + describe(s))}, nil
+		changed := r.x.Changed()
+		s := r.x.Snapshot()
+		if s.Returned != nil || hasEvent(s, bundle.EventKeepAlive) {
+			return s
 		}
 		select {
 		case <-changed:
-		case <-wait.Done():
-			return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s", c.target.scaled(keepaliveWait)))}, nil
+		case <-ctx.Done():
+			return r.x.Snapshot()
 		}
 	}
 }
