@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"assay/internal/leaktest"
 )
 
 func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	leaktest.Check(t)
 	const n = 10_000
 	s := New(Options{})
 	fds, mem := descriptorCount(t), memoryInUse()

@@ -1,38 +1,17 @@
 package engine
 
 import (
-	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"assay/internal/bundle"
+	"assay/internal/leaktest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := lastingLeak(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// lastingLeak is what goes on although it had half a minute to end: goroutines of
-// servers end behind their tests, and goleak itself looks for half a second only.
-func lastingLeak() error {
-	for end := time.Now().Add(30 * time.Second); ; {
-		err := goleak.Find()
-		if err == nil || time.Now().After(end) {
-			return err
-		}
-	}
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patient makes the bounds of what the engine does of its own, and the time that a
 // script has by default, so long that they end nothing on a machine that stands still

@@ -3,7 +3,7 @@ package load
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"assay/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

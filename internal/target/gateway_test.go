@@ -15,25 +15,12 @@ import (
 
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
+	"assay/internal/leaktest"
 
 	"connectrpc.com/connect"
-	"go.uber.org/goleak"
 )
 
-// TestMain finds goroutines that a test leaves behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(patient{m}) }
-
-// patient gives goroutines that wind down more time than goleak does, half a second:
-// a machine may stand still for longer.
-type patient struct{ *testing.M }
-
-func (p patient) Run() int {
-	code := p.M.Run()
-	for limit := time.Now().Add(patience); code == 0 && goleak.Find() != nil && time.Now().Before(limit); {
-		continue
-	}
-	return code
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // gateway is a small gateway: it knows the handful of commands that calibration
 // and probing run, and nothing else.

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,32 +15,14 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/leaktest"
 	"assay/internal/transport"
 
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := lastingLeak(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// lastingLeak is what goes on although it had half a minute to end: goroutines of
-// servers end behind their tests, and goleak itself looks for half a second only.
-func lastingLeak() error {
-	for end := time.Now().Add(30 * time.Second); ; {
-		err := goleak.Find()
-		if err == nil || time.Now().After(end) {
-			return err
-		}
-	}
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // patience bounds every wait of these tests; nothing should come near it, but the race detector on a busy machine takes its time.
 const patience = time.Minute

@@ -15,14 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"assay/internal/leaktest"
 	"assay/internal/load"
 	"assay/internal/target"
 	"assay/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // tally is a sink that counts.
 type tally struct {
