@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func serveFile(t *testing.T, text string) *Server {
 	t.Helper()

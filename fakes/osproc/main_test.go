@@ -3,7 +3,7 @@ package osproc
 import (
 	"testing"
 
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 )
 
 func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	leaktest.Check(t)
+	testkit.CheckLeaks(t)
 	const n = 10_000
 	s := New(Options{})
 	fds, mem := descriptorCount(t), memoryInUse()

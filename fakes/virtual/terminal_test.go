@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 )
 
 // screen is a terminal in a test.
@@ -43,7 +43,7 @@ func (s screen) types(t *testing.T, text string) {
 }
 
 func TestABlockedScreenStopsTheWriterAndNeitherKeysNorSignals(t *testing.T) {
-	leaktest.Check(t)
+	testkit.CheckLeaks(t)
 	release, entered := make(chan struct{}), make(chan struct{}, 1)
 	var once sync.Once
 	s := system(t)
@@ -259,7 +259,7 @@ func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
 }
 
 func idleTerminals(t *testing.T, argv []string, most int) {
-	leaktest.Check(t)
+	testkit.CheckLeaks(t)
 	const n = 10_000
 	s := New(Options{})
 	fds, mem := descriptorCount(t), memoryInUse()

@@ -1,14 +1,13 @@
 package doctor
 
 import (
-	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/fakes"
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 )
 
 func checkNamed(t *testing.T, r *bundle.DoctorReport, name string) bundle.DoctorCheck {
@@ -81,33 +80,14 @@ func TestAPaceIsSlowAboveItsBoundAlone(t *testing.T) {
 }
 
 func TestAClosedPortIsNotWellAndSaysWhy(t *testing.T) {
-	r, err := Examine(t.Context(), Options{Target: target.Options{URL: "http://" + closedPort(t)}})
+	addr, _ := testkit.ClosedPort(t)
+	r, err := Examine(t.Context(), Options{Target: target.Options{URL: "http://" + addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c := checkNamed(t, r, "reachable"); c.Health != bundle.HealthFail || c.Mend == "" || r.Exit != 3 {
 		t.Errorf("%+v, exit %d: want a failure with a mend, exit 3", c, r.Exit)
 	}
-}
-
-// closedPort is an address on which nobody listens, and nobody else comes to listen:
-// the port is ours.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	syscall.CloseOnExec(fd)
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
 func TestAWrongURLIsAnError(t *testing.T) {

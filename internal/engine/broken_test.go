@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/testkit"
 )
 
 // serve answers every connection with f, until the test ends.
@@ -117,7 +118,8 @@ func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
 }
 
 func TestARefusedConnectionIsRecordedAndTheRestIsNotRun(t *testing.T) {
-	b := newBench(t, refusingURL(t))
+	addr, _ := testkit.ClosedPort(t)
+	b := newBench(t, "http://"+addr)
 	b.options.Run.Jobs = 1
 	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {list: {as: m}}]"))
 	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))

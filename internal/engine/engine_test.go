@@ -1,17 +1,14 @@
 package engine
 
 import (
-	"net"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // patient makes the bounds of what the engine does of its own, and the time that a
 // script has by default, so long that they end nothing on a machine that stands still
@@ -30,25 +27,6 @@ func longer(short time.Duration, run func(deadline time.Duration) *bundle.Observ
 			return o
 		}
 	}
-}
-
-// refusingURL is where connections are refused for as long as the test lasts: the
-// port is taken, so that nobody else can listen there.
-func refusingURL(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
 }
 
 func TestAProcessIsStartedAndSeenToEnd(t *testing.T) {

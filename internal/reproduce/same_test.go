@@ -1,15 +1,14 @@
 package reproduce
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 )
 
@@ -67,26 +66,6 @@ func TestAFailureIsShownByTheSameFailureAlone(t *testing.T) {
 	}
 }
 
-// closedPort is an address on which nobody listens, and nobody else comes to listen:
-// the port is ours.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	syscall.CloseOnExec(fd)
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-}
-
 func TestWhatBringsNothingShowsNothing(t *testing.T) {
 	tests := []struct {
 		name, nc, received string
@@ -104,7 +83,8 @@ func TestWhatBringsNothingShowsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			to, err := target.New(target.Options{URL: "http://" + closedPort(t)})
+			addr, _ := testkit.ClosedPort(t)
+			to, err := target.New(target.Options{URL: "http://" + addr})
 			if err != nil {
 				t.Fatal(err)
 			}

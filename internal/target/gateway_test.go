@@ -15,12 +15,12 @@ import (
 
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 
 	"connectrpc.com/connect"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // gateway is a small gateway: it knows the handful of commands that calibration
 // and probing run, and nothing else.

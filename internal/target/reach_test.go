@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -12,11 +11,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 )
 
@@ -65,27 +64,6 @@ func says(text string) func(c *net.TCPConn) {
 	return func(c *net.TCPConn) { io.WriteString(c, text) }
 }
 
-// closedPort is a URL on which nobody listens until listen is called. The port is ours
-// meanwhile, so that nobody else comes to listen there.
-func closedPort(t *testing.T) (url string, listen func()) {
-	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	check(err)
-	syscall.CloseOnExec(fd)
-	t.Cleanup(func() { check(syscall.Close(fd)) })
-	check(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	name, err := syscall.Getsockname(fd)
-	check(err)
-	url = fmt.Sprintf("http://127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-	return url, func() { check(syscall.Listen(fd, 8)) }
-}
-
 func answers(t *testing.T, status int, kind, body string) string {
 	return serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -101,14 +79,14 @@ func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
-	nobody, _ := closedPort(t)
+	nobody, _ := testkit.ClosedPort(t)
 	// Deadlines that a test waits out come long after what is to be seen before them.
 	soon := target.Options{TimeScale: 0.5}
 	tests := []struct {
 		name, url, reason, mend string
 		options                 target.Options
 	}{
-		{name: "nothing listens", url: nobody, reason: "connection refused", mend: "running"},
+		{name: "nothing listens", url: "http://" + nobody, reason: "connection refused", mend: "running"},
 		{name: "a host name that does not exist", url: "http://no-such-host.invalid", reason: "cannot be resolved", mend: "spelling"},
 		{name: "a TLS port", url: strings.Replace(tls.URL, "https", "http", 1), reason: "speaks TLS", mend: "https://127.0.0.1"},
 		{name: "a TLS alert", url: rawServer(t, says("\x15\x03\x01\x00\x02\x02\x16")), reason: "speaks TLS"},
@@ -201,8 +179,8 @@ func TestCalibrateEndsWithItsContext(t *testing.T) {
 }
 
 func TestWaitTriesUntilTheTargetAccepts(t *testing.T) {
-	url, listen := closedPort(t)
-	tg := newTarget(t, target.Options{URL: url})
+	addr, listen := testkit.ClosedPort(t)
+	tg := newTarget(t, target.Options{URL: "http://" + addr})
 	var u *target.UnreachableError
 	if err := tg.Wait(context.Background(), 0); !errors.As(err, &u) {
 		t.Fatalf("err = %v, want *UnreachableError", err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 )
 
@@ -195,7 +196,8 @@ func TestManyFramesAreBoundedAndTheEndIsStillSeen(t *testing.T) {
 
 func TestRefusedConnectionIsRecorded(t *testing.T) {
 	c := newClient(t)
-	_, err := transport.Dial(c.ctx, c.rec, "c", refusingAddr(t))
+	addr, _ := testkit.ClosedPort(t)
+	_, err := transport.Dial(c.ctx, c.rec, "c", addr)
 	var dial *transport.DialError
 	if !errors.As(err, &dial) || !errors.Is(err, syscall.ECONNREFUSED) || dial.Conn != 0 {
 		t.Fatalf("err = %v", err)

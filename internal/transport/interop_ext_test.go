@@ -19,6 +19,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
@@ -307,6 +308,7 @@ func TestOpenSaysWhyThereIsNoHTTP2(t *testing.T) {
 	old.StartTLS()
 	t.Cleanup(old.Close)
 	trusting := &tls.Config{InsecureSkipVerify: true}
+	closed, _ := testkit.ClosedPort(t)
 	tests := []struct {
 		name string
 		way  way
@@ -315,7 +317,7 @@ func TestOpenSaysWhyThereIsNoHTTP2(t *testing.T) {
 		{"TLS to a plain port", way{ways["h2c"].addr, transport.Options{HTTP: "h2-tls", TLS: trusting}}, new(tls.RecordHeaderError)},
 		{"an authority that is not known", way{ways["h2-tls"].addr, transport.Options{HTTP: "h2-tls", TLS: &tls.Config{}}}, new(*tls.CertificateVerificationError)},
 		{"no h2 by ALPN", way{old.Listener.Addr().String(), transport.Options{HTTP: "h2-tls", TLS: trusting}}, new(*transport.NoH2Error)},
-		{"nothing listens", way{refusingAddr(t), transport.Options{HTTP: "h2c"}}, new(*net.OpError)},
+		{"nothing listens", way{closed, transport.Options{HTTP: "h2c"}}, new(*net.OpError)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,22 +7,20 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/leaktest"
+	"assay/internal/testkit"
 	"assay/internal/transport"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // patience bounds every wait of these tests; nothing should come near it, but the race detector on a busy machine takes its time.
 const patience = time.Minute
@@ -65,25 +63,6 @@ func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 		running.Wait()
 	})
 	return l.Addr().String()
-}
-
-// refusingAddr is an address that refuses connections for as long as the test lasts:
-// its port is taken, so that nobody else can listen there.
-func refusingAddr(t *testing.T) string {
-	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { syscall.Close(fd) })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	name, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(name.(*syscall.SockaddrInet4).Port))
 }
 
 // readRequest reads one whole request; ok is false at the end of the connection.

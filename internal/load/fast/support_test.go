@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/leaktest"
 	"assay/internal/load"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/internal/wire"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // tally is a sink that counts.
 type tally struct {

@@ -1,4 +1,4 @@
-package leaktest
+package testkit
 
 import (
 	"fmt"
@@ -25,9 +25,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Check fails the test when goroutines go on at its end that are not there now. Its
+// CheckLeaks fails the test when goroutines go on at its end that are not there now. Its
 // cleanup runs behind those that are registered later.
-func Check(t testing.TB) {
+func CheckLeaks(t testing.TB) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {

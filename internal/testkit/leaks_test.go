@@ -1,4 +1,4 @@
-package leaktest
+package testkit
 
 import (
 	"strings"
@@ -29,6 +29,6 @@ func TestAGoroutineThatGoesOnIsFound(t *testing.T) {
 
 // goleak gives up after less than half a second.
 func TestAGoroutineThatTakesASecondToEndIsNone(t *testing.T) {
-	Check(t)
+	CheckLeaks(t)
 	go func() { <-time.After(time.Second) }()
 }
