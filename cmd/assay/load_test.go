@@ -33,7 +33,7 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "fifty open streams", func() bool { return strings.Contains(metricsOf(g.URL()), "coppice_commands_active 50\n") })
+			waitFor(t, "fifty open streams", func() bool { return strings.Contains(metricsAt(g.URL()+"/metrics"), "coppice_commands_active 50\n") })
 			begun := time.Now()
 			if err := c.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -114,9 +114,9 @@ func stopAndGo(p *os.Process, ended <-chan error) error {
 	}
 }
 
-// metricsOf is the counters of a gateway, "" when it does not say them.
-func metricsOf(url string) string {
-	resp, err := http.Get(url + "/metrics") //nolint:gosec // the test's own gateway
+// metricsAt is what a server of the test says of itself, "" when it does not.
+func metricsAt(url string) string {
+	resp, err := http.Get(url) //nolint:gosec // on this machine
 	if err != nil {
 		return ""
 	}

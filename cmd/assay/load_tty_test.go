@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
-	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -87,19 +85,14 @@ func TestLoadServesMetricsOfTheDriver(t *testing.T) {
 	}
 	url := ""
 	waitFor(t, "the address", func() bool {
-		_, rest, ok := strings.Cut(stderr.String(), "metrics of the driver: ")
-		url, _, _ = strings.Cut(rest, "\n")
-		return ok && url != ""
+		_, rest, _ := strings.Cut(stderr.String(), "metrics of the driver: ")
+		line, _, whole := strings.Cut(rest, "\n")
+		url = line
+		return whole
 	})
 	text := ""
 	waitFor(t, "a second in which five streams were open and ticked", func() bool {
-		resp, err := http.Get(url) //nolint:gosec // the test's own program
-		if err != nil {
-			return false
-		}
-		defer resp.Body.Close()
-		body, _ := io.ReadAll(resp.Body)
-		text = string(body)
+		text = metricsAt(url)
 		return strings.Contains(text, "assay_load_streams_open 5\n") && strings.Contains(text, `assay_load_driver_lag_seconds{quantile="0.99"}`)
 	})
 	for _, want := range []string{

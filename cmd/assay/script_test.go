@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script through the real program.
 func TestScripts(t *testing.T) {
+	open, err := filepath.Abs("testdata/open.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -37,6 +42,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("OPEN", open) // assay load, of an open model
 			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
 			return nil
 		},
