@@ -28,6 +28,11 @@ func JSON(w io.Writer, r *bundle.Report) error {
 		s.Rules = list(s.Rules)
 		full.Scenarios[i] = s
 	}
+	full.Causes = make([]bundle.Cause, len(r.Causes))
+	for i, c := range r.Causes {
+		c.Follows, c.Scenarios = list(c.Follows), list(c.Scenarios)
+		full.Causes[i] = c
+	}
 	return writeJSON(w, full)
 }
 

@@ -1,5 +1,14 @@
 package scenarios
 
+import (
+	"path"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+
+	"assay/internal/bundle"
+)
+
 // Rule is one requirement.
 type Rule struct {
 	ID         string `yaml:"id"`
@@ -11,6 +20,19 @@ type Rule struct {
 	Untestable string `yaml:"untestable"` // reason, from a closed list
 	// Standing lists the violation kinds and checks by which every observation is judged ("envelope.reserved-flags", "check:http-trailers").
 	Standing []string `yaml:"standing"`
+	// Foundation says what else breaks when this rule is broken; nil for a rule on which none rests.
+	Foundation *Foundation `yaml:"foundation"`
+}
+
+// Foundation is what a broken rule explains elsewhere. A failure whose symptom it
+// explains, or of a rule that it names, follows from it.
+type Foundation struct {
+	// Rank orders foundations: one follows only from others of a lower rank.
+	Rank int `yaml:"rank"`
+	// Symptoms are those of failures that follow, whatever the rule.
+	Symptoms []bundle.Symptom `yaml:"symptoms"`
+	// Rules are globs over the ids of rules that follow, whatever the symptom.
+	Rules []string `yaml:"rules"`
 }
 
 // Profile is what a target claims to be.
@@ -19,8 +41,8 @@ type Profile struct {
 	Title string `yaml:"title"`
 	// Require lists features whose absence is a failure of profile.ID.FEATURE.
 	Require []string `yaml:"require"`
-	// Deviations are rule ids whose breach is allowed, with the reason.
-	Deviations map[string]string `yaml:"deviations"`
+	// Deviations are rule ids whose breach is allowed, with where and why.
+	Deviations map[string]Deviation `yaml:"deviations"`
 	// Levels raise or lower rules.
 	Levels map[string]LevelChange `yaml:"levels"`
 	// Metrics are the names of the process counters: started, finished, active.
@@ -32,6 +54,36 @@ type Profile struct {
 	Text []byte `yaml:"-"`
 	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health".
 	Paths map[string]string `yaml:"paths"`
+}
+
+// Deviation is a breach of a rule that a profile allows: in some scenarios, or with some
+// symptoms, or both; nowhere else.
+type Deviation struct {
+	Reason string `yaml:"reason"`
+	// Scenarios are globs over scenario ids; none is any scenario.
+	Scenarios []string `yaml:"scenarios"`
+	// Symptoms are those of the breach; none is any.
+	Symptoms []bundle.Symptom `yaml:"symptoms"`
+}
+
+// Allows reports whether the deviation covers a breach with that symptom in a scenario.
+func (d Deviation) Allows(scenario string, symptom bundle.Symptom) bool {
+	named := len(d.Scenarios) == 0 || slices.ContainsFunc(d.Scenarios, func(glob string) bool {
+		ok, err := path.Match(glob, scenario)
+		return err == nil && ok
+	})
+	return named && (len(d.Symptoms) == 0 || slices.Contains(d.Symptoms, symptom))
+}
+
+// UnmarshalYAML reads a deviation. A text alone is the reason of one that covers every
+// breach of its rule, as profiles in older bundles have it.
+func (d *Deviation) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		d.Reason = n.Value
+		return nil
+	}
+	type plain Deviation
+	return listOf(n, "scenarios", "symptoms").Decode((*plain)(d))
 }
 
 // LevelChange gives a rule another level, and says why.

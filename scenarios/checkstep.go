@@ -145,6 +145,14 @@ func (c *checker) checkAwait(at string, a *Await) {
 	if !a.Idle.IsZero() && !a.Done {
 		c.errorf(c.at(at+"/idle"), "idle says how long a wait for done may stand still", "an idle needs done")
 	}
+	c.checkProves(at+"/proves", a.Proves)
+}
+
+// checkProves checks that a step proves a rule of its scenario.
+func (c *checker) checkProves(at, rule string) {
+	if rule != "" && !slices.Contains(c.s.Rules, rule) {
+		c.errorf(c.at(at), didYouMean(rule, c.s.Rules), "the scenario does not list the rule %q", rule)
+	}
 }
 
 func (c *checker) checkStart(at string, s *Start) {
@@ -160,6 +168,7 @@ func (c *checker) checkStart(at string, s *Start) {
 	if s.Tag != nil {
 		c.checkVars(at+"/tag", *s.Tag)
 	}
+	c.checkProves(at+"/proves", s.Proves)
 }
 
 func (c *checker) checkRace(at string, r *Race) {

@@ -6,6 +6,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"assay/internal/bundle"
 )
 
 // ProfileNames lists the embedded profiles, sorted.
@@ -47,18 +51,25 @@ func ParseProfile(file string, text []byte) (*Profile, error) {
 	return readProfile(file, text, checked)
 }
 
-// trust says whether a text is held against its schema and its rules. The embedded
+// ParseStoredProfile parses the profile of a bundle, which may be an older one: a
+// deviation need not say where it is allowed, and is then allowed everywhere.
+func ParseStoredProfile(file string, text []byte) (*Profile, error) {
+	return readProfile(file, text, stored)
+}
+
+// trust says how far a text is held against its schema and its rules. The embedded
 // ones are by the tests: compiling the schemas is most of what a short command costs.
-type trust bool
+type trust int
 
 const (
-	checked trust = false
-	trusted trust = true
+	checked trust = iota
+	stored
+	trusted
 )
 
 func readProfile(file string, text []byte, t trust) (*Profile, error) {
 	d, value := parseDocument(file, text)
-	if len(d.errs) == 0 && t == checked {
+	if len(d.errs) == 0 && t != trusted {
 		d.validate("profile", value)
 	}
 	if len(d.errs) > 0 {
@@ -69,8 +80,11 @@ func readProfile(file string, text []byte, t trust) (*Profile, error) {
 		d.decodeError(err)
 		return nil, joinErrors(d.errs)
 	}
-	if t == checked {
+	if t != trusted {
 		checkProfile(p, d)
+	}
+	if t == checked {
+		checkPlaces(p, d)
 	}
 	if err := joinErrors(d.errs); err != nil {
 		return nil, err
@@ -99,11 +113,35 @@ func checkProfile(p *Profile, d *document) {
 			d.errorf(d.key(place), didYouMean(id, ids), "there is no rule %q", id)
 		}
 	}
-	for id := range p.Deviations {
+	for id, deviation := range p.Deviations {
 		known("/deviations/"+id, id)
+		for _, s := range deviation.Symptoms {
+			checkSymptom(d, d.key("/deviations/"+id), s)
+		}
 	}
 	for id := range p.Levels {
 		known("/levels/"+id, id)
+	}
+}
+
+// checkPlaces reports deviations that excuse every breach of their rule.
+func checkPlaces(p *Profile, d *document) {
+	for id, deviation := range p.Deviations {
+		if len(deviation.Scenarios) == 0 && len(deviation.Symptoms) == 0 {
+			d.errorf(d.key("/deviations/"+id), "write {reason: …, scenarios: [ID]}, or symptoms, so that another breach of the rule still fails",
+				"the deviation of %s does not say where the rule may be broken", id)
+		}
+	}
+}
+
+// checkSymptom reports a symptom that is not known.
+func checkSymptom(d *document, n *yaml.Node, s bundle.Symptom) {
+	if all := bundle.Symptoms(); !slices.Contains(all, s) {
+		names := make([]string, len(all))
+		for i := range all {
+			names[i] = string(all[i])
+		}
+		d.errorf(n, didYouMean(string(s), names), "there is no symptom %q", s)
 	}
 }
 

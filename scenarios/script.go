@@ -53,7 +53,7 @@ type Repeat struct {
 
 // Span is a time in the units of scripts: fixed ("500ms"), of the target's
 // measured round trip ("2rtt") or spawn latency ("1.5spawn"), or a sum of them
-// ("500ms+4rtt"). Line is where it stands, for messages.
+// ("500ms+4rtt").
 type Span struct {
 	Fixed time.Duration
 	RTT   float64
@@ -69,13 +69,22 @@ func (s Span) Resolve(c bundle.Calibration) time.Duration {
 	return s.Fixed + time.Duration(s.RTT*float64(c.RTT)) + time.Duration(s.Spawn*float64(c.Spawn))
 }
 
-// Deadline is s as an upper bound: Resolve times the time scale.
+// commandSlack is how many times the length of the shortest command, beyond its spawn, is
+// added to every upper bound: a login shell may take seconds before it runs anything.
+const commandSlack = 4
+
+// Deadline is s as an upper bound: Resolve, and what the target's shell takes, times the
+// time scale. The zero span stays zero.
 func (s Span) Deadline(c bundle.Calibration) time.Duration {
+	if s.IsZero() {
+		return 0
+	}
 	scale := c.TimeScale
 	if scale <= 0 {
 		scale = 1
 	}
-	return time.Duration(float64(s.Resolve(c)) * scale)
+	slack := commandSlack * time.Duration(max(0, c.End-c.Spawn))
+	return time.Duration(float64(s.Resolve(c)+slack) * scale)
 }
 
 // Range is a sweep: "-2rtt..+2rtt".
@@ -263,6 +272,11 @@ type Await struct {
 	// a stream that stands still is told from a slow one.
 	Idle   Span `yaml:"idle"`
 	Within Span `yaml:"within"` // deadline; default the iteration's
+	// Proves names the rule that is broken when the wait is in vain. Without it the wait is a
+	// precondition: what stands behind it is then not judged, and nobody is blamed.
+	Proves string `yaml:"proves"`
+	// Optional goes on with the steps when the wait is in vain.
+	Optional bool `yaml:"optional"`
 }
 
 // Close ends a connection, or that of an exchange: fin, rst, half (FIN, reading goes on), silent (neither reads nor writes any more);
@@ -289,7 +303,9 @@ type Start struct {
 	Headers   map[string]*string `yaml:"headers"`
 	Wait      string             `yaml:"wait"` // start (default), end, none
 	Within    Span               `yaml:"within"`
-	// Output, when set, is what stdout is to be: kept so that the first difference can be shown.
+	// Proves names the rule that is broken when a process that later steps need does not
+	// start, or has ended before they come. Without it that is a precondition, as for Await.
+	Proves string `yaml:"proves"`
 }
 
 // Size is a window in cells.

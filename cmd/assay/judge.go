@@ -107,7 +107,7 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 // it was then.
 func profileOf(b *bundle.Bundle, name string) (*scenarios.Profile, error) {
 	if name == "" && b.Run.ProfileText != "" {
-		return scenarios.ParseProfile("the profile of the bundle", []byte(b.Run.ProfileText))
+		return scenarios.ParseStoredProfile("the profile of the bundle", []byte(b.Run.ProfileText))
 	}
 	if name == "" {
 		name = b.Run.Profile

@@ -28,6 +28,11 @@ type Report struct {
 	Scenarios   []ScenarioResult   `json:"scenarios"`
 	// RunRules are the verdicts that belong to no scenario.
 	RunRules []RuleVerdict `json:"run_rules,omitempty"`
+	// Causes are what failed and does not follow from anything else that failed, the most basic first;
+	// each with what follows from it.
+	Causes []Cause `json:"causes"`
+	// Scope is what the verdict is about: what was not tested, and what was allowed.
+	Scope *Scope `json:"scope,omitempty"`
 	// Notes say, for people, what the report does not rest on: evidence that was not
 	// kept, shards that were put together.
 	Notes []string `json:"notes,omitempty"`
@@ -42,6 +47,43 @@ type RuleResult struct {
 	Level     string     `json:"level"`
 	Verdict   Conclusion `json:"verdict"` // the worst
 	Scenarios []string   `json:"scenarios"`
+}
+
+// Cause is a rule that is broken by itself, and the rules whose failures follow from it.
+type Cause struct {
+	Rule  string `json:"rule"`
+	Level string `json:"level"`
+	Title string `json:"title"` // the rule's sentence
+	// Scenario, Axes and Message are its best evidence: the smallest scenario that shows it. Scenario is ""
+	// for what spans the run.
+	Scenario string `json:"scenario,omitempty"`
+	Axes     Axes   `json:"axes,omitzero"`
+	Message  string `json:"message"`
+	// Follows are the rules whose every failure is explained by causes, and some of them by this one, sorted.
+	Follows []string `json:"follows"`
+	// Unjudged are the rules that could not be judged because of it and are broken nowhere, sorted.
+	Unjudged []string `json:"unjudged,omitempty"`
+	// Scenarios are all that show it, sorted.
+	Scenarios []string `json:"scenarios"`
+	// Reproducer is the command that shows it again.
+	Reproducer string `json:"reproducer"`
+}
+
+// Scope says what a run did not test, and what it allowed.
+type Scope struct {
+	// Unsupported counts the runs that were left out for each absent feature, most first; a
+	// run that lacks several counts for each.
+	Unsupported []Count `json:"unsupported,omitempty"`
+	// NotRun counts the runs that were left out for each other reason, most first.
+	NotRun []Count `json:"not_run,omitempty"`
+	// Deviations counts the runs in which a breach of a rule was allowed, by rule, sorted.
+	Deviations []Count `json:"deviations,omitempty"`
+}
+
+// Count is how many runs something holds for.
+type Count struct {
+	Name string `json:"name"`
+	Runs int    `json:"runs"`
 }
 
 // ScenarioResult is a scenario on one set of axes.
@@ -69,6 +111,7 @@ type RuleVerdict struct {
 	Source  string         `json:"source,omitempty"`
 	Verdict Conclusion     `json:"verdict"`
 	Message string         `json:"message"`
+	Symptom Symptom        `json:"symptom,omitempty"`
 	Seen    string         `json:"seen"` // the legal answer that was seen, where there are several
 	Counts  map[string]int `json:"counts,omitempty"`
 }

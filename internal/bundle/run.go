@@ -66,8 +66,10 @@ type Target struct {
 
 // Calibration is the target's own pace, from which every deadline is taken.
 type Calibration struct {
-	RTT       int64   `json:"rtt_ns"`   // median round trip of a unary call
-	Spawn     int64   `json:"spawn_ns"` // median of request to start event
+	RTT   int64 `json:"rtt_ns"`   // median round trip of a unary call
+	Spawn int64 `json:"spawn_ns"` // median of request to start event
+	// End is the median of request to end event of the shortest command: what the shell itself takes.
+	End       int64   `json:"end_ns,omitempty"`
 	Samples   int     `json:"samples"`
 	TimeScale float64 `json:"time_scale"`
 }

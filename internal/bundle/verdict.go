@@ -53,6 +53,8 @@ type Verdict struct {
 	Conclusion Conclusion `json:"verdict"`
 	// Message is one or more sentences for people: the legal set, what was seen, where.
 	Message string `json:"message,omitempty"`
+	// Symptom is what a breach looks like, or why the rule could not be judged; "" when it holds.
+	Symptom Symptom `json:"symptom,omitempty"`
 	// Seen is the legal answer that was seen, where the rule leaves several.
 	Seen string `json:"seen,omitempty"`
 	// Counts are the interleavings of a race: order -> how often.

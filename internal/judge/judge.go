@@ -140,7 +140,7 @@ func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 		if v.Level != levelMust && !j.Strict {
 			v.Conclusion = bundle.Advisory
 		}
-		if reason, ok := j.deviation(v.Rule); ok {
+		if reason, ok := j.deviation(v); ok {
 			v.Conclusion = bundle.Deviation
 			v.Message = "allowed by profile " + j.Profile.ID + " (" + clip(reason) + "): " + f.message
 		}
@@ -160,12 +160,13 @@ func (j *Judge) level(rule string) string {
 	return levelMust
 }
 
-func (j *Judge) deviation(rule string) (reason string, ok bool) {
+// deviation reports whether the profile allows the breach, and why.
+func (j *Judge) deviation(v *bundle.Verdict) (reason string, ok bool) {
 	if j.Profile == nil {
 		return "", false
 	}
-	reason, ok = j.Profile.Deviations[rule]
-	return reason, ok
+	d, named := j.Profile.Deviations[v.Rule]
+	return d.Reason, named && d.Allows(v.Scenario, v.Symptom)
 }
 
 // defects is what Assay itself did wrong in an observation, in words.

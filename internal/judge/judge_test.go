@@ -32,7 +32,7 @@ func TestLevelsAndProfiles(t *testing.T) {
 		{"a profile raises a rule", Judge{Rules: catalogue("may"), Profile: &scenarios.Profile{ID: "e2b",
 			Levels: map[string]scenarios.LevelChange{testRule: {Level: "must", Reason: "SDKs need it"}}}}, bundle.Fail, "must", brokenMessage},
 		{"a profile allows a breach by name", Judge{Rules: catalogue("must"), Profile: &scenarios.Profile{ID: "e2b",
-			Deviations: map[string]string{testRule: "the daemon does so"}}}, bundle.Deviation, "must",
+			Deviations: map[string]scenarios.Deviation{testRule: {Reason: "the daemon does so"}}}}, bundle.Deviation, "must",
 			"allowed by profile e2b (the daemon does so): " + brokenMessage},
 		{"a rule that nobody knows is a must", Judge{}, bundle.Fail, "must", brokenMessage},
 	}

@@ -54,7 +54,7 @@ func everyJudge() *Judge {
 		}},
 		{ID: "coppice.metrics.monotone", Level: "must"},
 	}}
-	return &Judge{Rules: cat, Profile: &scenarios.Profile{ID: "x", Require: []string{"http.1"}, Deviations: map[string]string{"r.two": "so it is"}}}
+	return &Judge{Rules: cat, Profile: &scenarios.Profile{ID: "x", Require: []string{"http.1"}, Deviations: map[string]scenarios.Deviation{"r.two": {Reason: "so it is"}}}}
 }
 
 func samples() []*bundle.Observation {

@@ -29,6 +29,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		Rules:       ruleResults(verdicts),
 		Scenarios:   scenarioResults(run, cat, obs, verdicts),
 		RunRules:    runRules(cat, verdicts),
+		Causes:      Causes(run, cat, obs, verdicts),
 	}
 	for _, c := range bundle.Conclusions() {
 		r.Counts[c] = 0
