@@ -122,3 +122,8 @@ func (s *Scenario) connections() []string {
 	})
 	return names
 }
+
+// EachStep visits every step of the script in its order, also those inside of others.
+func (s *Scenario) EachStep(visit func(*Step)) {
+	s.walk(func(step *Step, _ string) { visit(step) })
+}

@@ -9,13 +9,13 @@ import (
 )
 
 // A Start that was answered, and from which no process came, is why later steps
-// have no pid: the target's doing, and no defect of ours.
-func TestAStartWithoutAProcessIsTheCulprit(t *testing.T) {
+// have no pid: they are not judged, and it is no defect of ours.
+func TestWhatAStartWithoutAProcessLeavesUndoneIsNotJudged(t *testing.T) {
 	p := streamExchange("p")
 	p.Op, p.Step, p.Events, p.Frames = "start", "steps[0]", nil, nil
 	v := judgeOne(t, scenarioOf(subjects("k", &scenarios.Match{OK: ptr(true)})), observation(p))
-	if v.Conclusion != bundle.Fail || !strings.Contains(v.Message, "never got that far: step steps[0] (p)") {
-		t.Errorf("%s: %s; want the start to be blamed", v.Conclusion, v.Message)
+	if v.Conclusion != bundle.Inconclusive || v.Symptom != bundle.SymptomNoStart || !strings.Contains(v.Message, "not judged: step steps[0] (p)") {
+		t.Errorf("%s (%s): %s; want it not judged because of the start", v.Conclusion, v.Symptom, v.Message)
 	}
 }
 

@@ -1,11 +1,282 @@
 package judge
 
 import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
 
-// Causes sorts the failures of a run: what failed by itself, and what follows from it.
-func Causes(_ *bundle.Run, _ *scenarios.Catalogue, _ []*bundle.Observation, _ []bundle.Verdict) []bundle.Cause {
-	return []bundle.Cause{}
+// Causes sorts the failures of a run. A rule follows from a foundation rule that is broken on
+// the same target when each of its failures has a symptom that the foundation explains, or
+// when the foundation names the rule. What does not follow is a cause. Causes are
+// ordered by rank, foundations first, then by how much follows from them, then by rule.
+func Causes(run *bundle.Run, cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Cause {
+	c := &causal{cat: cat, run: run, verdicts: verdicts, rules: map[string]*breakage{}}
+	c.gather()
+	for _, b := range c.sorted() {
+		c.explain(b)
+	}
+	return c.causes()
+}
+
+// causal is the sorting of one run's failures.
+type causal struct {
+	cat      *scenarios.Catalogue
+	run      *bundle.Run
+	verdicts []bundle.Verdict
+	rules    map[string]*breakage
+}
+
+// breakage is a broken rule.
+type breakage struct {
+	id    string
+	rule  *scenarios.Rule // nil for one that is not in the catalogue
+	bad   []*bundle.Verdict
+	fails bool // one of them is a fail, and not an advisory
+	// own are the breaches that nothing explains; from is what most of the others follow from.
+	own  []*bundle.Verdict
+	from *breakage
+	// kept are the verdicts of the rule that passed: where it held, it explains nothing.
+	kept []*bundle.Verdict
+}
+
+// gather collects the broken rules.
+func (c *causal) gather() {
+	for i := range c.verdicts {
+		v := &c.verdicts[i]
+		if v.Conclusion != bundle.Fail && v.Conclusion != bundle.Advisory && v.Conclusion != bundle.UnexpectedPass {
+			continue
+		}
+		b := c.rules[v.Rule]
+		if b == nil {
+			b = &breakage{id: v.Rule, rule: findRule(c.cat, v.Rule)}
+			c.rules[v.Rule] = b
+		}
+		b.bad = append(b.bad, v)
+		b.fails = b.fails || v.Conclusion != bundle.Advisory
+	}
+	for i := range c.verdicts {
+		if v := &c.verdicts[i]; v.Conclusion == bundle.Pass && c.rules[v.Rule] != nil {
+			c.rules[v.Rule].kept = append(c.rules[v.Rule].kept, v)
+		}
+	}
+}
+
+func (c *causal) sorted() []*breakage {
+	all := make([]*breakage, 0, len(c.rules))
+	for _, b := range c.rules {
+		all = append(all, b)
+	}
+	slices.SortFunc(all, func(a, b *breakage) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.id, b.id)) })
+	return all
+}
+
+// noRank is that of a rule on which none rests: behind all foundations.
+const noRank = 1 << 20
+
+func (b *breakage) rank() int {
+	if b.rule == nil || b.rule.Foundation == nil {
+		return noRank
+	}
+	return b.rule.Foundation.Rank
+}
+
+// explain finds what the breaches of a rule follow from. Foundations come before what
+// rests on them, so that their own cause is known by then.
+func (c *causal) explain(b *breakage) {
+	count := map[*breakage]int{}
+	for _, v := range b.bad {
+		by := c.explaining(b, v)
+		if len(by) == 0 {
+			b.own = append(b.own, v)
+		}
+		for _, f := range by {
+			count[f]++
+		}
+	}
+	if len(b.own) > 0 {
+		return
+	}
+	for _, f := range c.sorted() {
+		if n := count[f]; n > 0 && (b.from == nil || n > count[b.from]) {
+			b.from = f
+		}
+	}
+}
+
+// explaining are the broken foundations that a breach may follow from.
+func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
+	var by []*breakage
+	for _, f := range c.rules {
+		if f != b && f.rank() < b.rank() && f.explains(v) {
+			by = append(by, f)
+		}
+	}
+	return by
+}
+
+// explains reports whether a breach of another rule, or that it could not be judged, follows
+// from this one: by its symptom, or by name; and in the same protocol and version of
+// HTTP, unless this rule was not looked at there.
+func (b *breakage) explains(v *bundle.Verdict) bool {
+	f := b.rule.Foundation
+	named := slices.ContainsFunc(f.Rules, func(glob string) bool {
+		ok, err := path.Match(glob, v.Rule)
+		return err == nil && ok
+	})
+	return (named || slices.Contains(f.Symptoms, v.Symptom)) && b.reaches(v) && sameProtocol(b.id, v)
+}
+
+// reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict.
+func (b *breakage) reaches(v *bundle.Verdict) bool {
+	on := func(o *bundle.Verdict) bool { return o.Axes.HTTP == v.Axes.HTTP }
+	return v.Scenario == "" || slices.ContainsFunc(b.bad, on) || !slices.ContainsFunc(b.kept, on)
+}
+
+// sameProtocol reports whether a rule of one protocol can explain a verdict at all.
+func sameProtocol(rule string, v *bundle.Verdict) bool {
+	area, _, _ := strings.Cut(rule, ".")
+	switch area {
+	case protoConnect:
+		return v.Axes.Protocol == protoConnect || v.Axes.Protocol == ""
+	case protoGRPC:
+		return v.Axes.Protocol == protoGRPC || v.Axes.Protocol == protoWeb
+	case protoWeb:
+		return v.Axes.Protocol == protoWeb
+	}
+	return true
+}
+
+// root is the cause that a breakage follows from in the end.
+func (b *breakage) root() *breakage {
+	for b.from != nil {
+		b = b.from
+	}
+	return b
+}
+
+// causes lists what follows from nothing, with what follows from it.
+func (c *causal) causes() []bundle.Cause {
+	follows := map[*breakage][]string{}
+	for _, b := range c.sorted() {
+		if b.from != nil && b.fails {
+			follows[b.root()] = append(follows[b.root()], b.id)
+		}
+	}
+	unjudged := c.unjudged()
+	out := []bundle.Cause{}
+	for _, b := range c.sorted() {
+		if b.from != nil || !b.fails && len(follows[b]) == 0 {
+			continue
+		}
+		cause := c.cause(b)
+		cause.Follows = append([]string{}, sortedOnce(follows[b])...)
+		cause.Unjudged = sortedOnce(unjudged[b])
+		out = append(out, cause)
+	}
+	slices.SortStableFunc(out, func(x, y bundle.Cause) int {
+		a, b := c.rules[x.Rule], c.rules[y.Rule]
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(len(y.Follows), len(x.Follows)), cmp.Compare(x.Rule, y.Rule))
+	})
+	return out
+}
+
+func sortedOnce(ids []string) []string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// unjudged are the rules that are broken nowhere and could not be judged, by the cause that explains it.
+func (c *causal) unjudged() map[*breakage][]string {
+	all := map[*breakage][]string{}
+	for i := range c.verdicts {
+		v := &c.verdicts[i]
+		if v.Conclusion != bundle.Inconclusive || c.rules[v.Rule] != nil || v.Symptom == "" {
+			continue
+		}
+		for _, f := range c.sorted() {
+			if f.rank() < noRank && f.explains(v) {
+				all[f.root()] = append(all[f.root()], v.Rule)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// cause is a broken rule with its best evidence.
+func (c *causal) cause(b *breakage) bundle.Cause {
+	best := c.best(b)
+	cause := bundle.Cause{
+		Rule: b.id, Level: best.Level, Scenario: best.Scenario, Axes: best.Axes, Message: best.Message,
+		Follows: []string{}, Scenarios: []string{},
+	}
+	if b.rule != nil {
+		cause.Title = b.rule.Text
+	}
+	for _, v := range b.bad {
+		if v.Scenario != "" {
+			cause.Scenarios = append(cause.Scenarios, v.Scenario)
+		}
+	}
+	cause.Scenarios = append([]string{}, sortedOnce(cause.Scenarios)...)
+	if best.Scenario != "" {
+		cause.Reproducer = replay(c.run, instance{best.Scenario, best.Axes})
+	}
+	return cause
+}
+
+// best is the breach that shows a rule's defect most simply: a fail before an advisory, one that
+// nothing else explains, of the smallest script, on the plainest axes.
+func (c *causal) best(b *breakage) *bundle.Verdict {
+	of := b.bad
+	if len(b.own) > 0 {
+		of = b.own
+	}
+	sizes := map[string]int{}
+	for _, v := range of {
+		sizes[v.Scenario] = c.size(v.Scenario)
+	}
+	return slices.MinFunc(of, func(x, y *bundle.Verdict) int {
+		return cmp.Or(
+			-cmp.Compare(x.Conclusion.Rank(), y.Conclusion.Rank()),
+			cmp.Compare(sizes[x.Scenario], sizes[y.Scenario]),
+			cmp.Compare(x.Scenario, y.Scenario),
+			cmp.Compare(plainness(x.Axes), plainness(y.Axes)),
+			cmp.Compare(x.Axes.String(), y.Axes.String()),
+		)
+	})
+}
+
+// size is how much a scenario does: its steps, and much more when it repeats them.
+func (c *causal) size(id string) int {
+	if c.cat == nil {
+		return 0
+	}
+	s := c.cat.Scenario(id)
+	if s == nil {
+		return 0
+	}
+	n := 0
+	s.EachStep(func(*scenarios.Step) { n++ })
+	if s.Repeat.Times > 1 {
+		n += 100
+	}
+	return n
+}
+
+// plainness counts the axes that are not the plainest.
+func plainness(a bundle.Axes) int {
+	n := 0
+	for _, plain := range []bool{a.Protocol == protoConnect, a.Codec == "json", a.HTTP == "1.1", a.Compression == "identity"} {
+		if !plain {
+			n++
+		}
+	}
+	return n
 }

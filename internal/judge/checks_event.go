@@ -23,7 +23,7 @@ func checkStartFirst(e *exam) applied {
 		return notApplied()
 	}
 	if first := &e.x.Events[0]; first.Kind != bundle.EventStart {
-		return breaks(frameOff(e.x, first.Frame), "want start as the first event, saw %s (%s)", first.Kind, place(e.x, first.Frame))
+		return breaks(frameOff(e.x, first.Frame), "want start as the first event, saw %s (%s)", first.Kind, place(e.x, first.Frame)).as(bundle.SymptomOrder)
 	}
 	return holds()
 }
@@ -40,9 +40,9 @@ func checkEndLast(e *exam) applied {
 			ev := &e.x.Events[i]
 			switch ev.Kind {
 			case bundle.EventStart, bundle.EventData:
-				return breaks(frameOff(e.x, ev.Frame), "want end as the last event, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame))
+				return breaks(frameOff(e.x, ev.Frame), "want end as the last event, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomOrder)
 			case bundle.EventEnd:
-				return breaks(frameOff(e.x, ev.Frame), "want at most one end event, saw a second (%s)", place(e.x, ev.Frame))
+				return breaks(frameOff(e.x, ev.Frame), "want at most one end event, saw a second (%s)", place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
 			case bundle.EventKeepAlive, bundle.EventUnknown:
 			}
 		}
@@ -52,7 +52,7 @@ func checkEndLast(e *exam) applied {
 		e.x.Shape == bundle.ShapeNDJSON && e.x.Outcome == bundle.OutcomeComplete
 	switch {
 	case success && !e.x.Aborted:
-		return breaks(e.x.Response.Body, "want one end event in a stream that ends without an error, saw none (%s)", answer(e.x))
+		return breaks(e.x.Response.Body, "want one end event in a stream that ends without an error, saw none (%s)", answer(e.x)).as(noEnd(e.x))
 	case len(e.x.Events) == 0 || e.x.Outcome != bundle.OutcomeComplete:
 		return notApplied()
 	}
@@ -78,7 +78,7 @@ func checkNDJSONTypeAndEnd(e *exam) applied {
 		return holds()
 	}
 	if n := len(x.Events); n == 0 || x.Events[n-1].Kind != bundle.EventEnd {
-		return breaks(x.Response.Body, "want end as the last line, saw %s", answer(x))
+		return breaks(x.Response.Body, "want end as the last line, saw %s", answer(x)).as(noEnd(x))
 	}
 	return holds()
 }

@@ -36,25 +36,29 @@ func checkMethodAllow(e *exam) applied {
 	return holds()
 }
 
-// checkConnReusableAfterError: after an RPC error an HTTP/1.1 connection carries
-// further requests. An answer that announces the end of the connection takes that
-// back; a request that was not whole, that asked to close, or that was cut by us
-// leaves the target no such duty.
+// checkConnReusableAfterError: after an RPC error an HTTP/1.1 connection that stays open carries
+// further requests: nothing of the failed call is left on it. To close it, announced or
+// not, is legal; a request that was not whole, or that was cut by us, leaves the target no such duty.
 func checkConnReusableAfterError(e *exam) applied {
 	x := e.x
 	c := e.conn(x.Conn)
-	switch {
-	case !e.connect() || x.Error == nil || c == nil,
-		x.Outcome != bundle.OutcomeComplete || x.Aborted || x.Op == "raw" || x.Sent == nil,
-		x.Response.Proto != "HTTP/1.1" || asksClose(x) || saysClose(x.Response) || !wholeRequest(x),
-		c.Ended != nil && c.Ended.By == "us" && c.Ended.At.Before(returned(x)):
+	if !e.connect() || x.Error == nil || c == nil || x.Outcome != bundle.OutcomeComplete || x.Aborted ||
+		x.Op == "raw" || x.Sent == nil || x.Response.Proto != "HTTP/1.1" || !wholeRequest(x) {
 		return notApplied()
 	}
-	if next := nextOn(e.it, x); next != nil && next.Response == nil && !next.Aborted && cutShort(next) {
-		return breaks(-1, "connection after error %s: want it to carry the next request, saw %s", x.Error.Code, outcomeText(next))
+	if leftOver(x) {
+		return breaks(-1, "connection after error %s: want nothing more on it, saw bytes left over after the answer", x.Error.Code)
 	}
-	if why := notReusable(e.scene, x, c); why != "" {
-		return breaks(-1, "connection after error %s: want it reusable, saw %s", x.Error.Code, why)
+	next := nextOn(e.it, x)
+	switch {
+	case next == nil && !saysClose(x.Response):
+		return holds()
+	case next == nil || next.Aborted:
+		return notApplied()
+	case next.Outcome == bundle.OutcomeGarbage:
+		return breaks(-1, "connection after error %s: want it to carry the next request, saw %s", x.Error.Code, outcomeText(next)).as(bundle.SymptomGarbage)
+	case next.Response == nil:
+		return notApplied()
 	}
 	return holds()
 }
@@ -67,10 +71,6 @@ func nextOn(it *bundle.Iteration, x *bundle.Exchange) *bundle.Exchange {
 		}
 	}
 	return nil
-}
-
-func asksClose(x *bundle.Exchange) bool {
-	return saysClose(&bundle.Response{Headers: x.Request.Headers})
 }
 
 // status is the HTTP status of an answer, 0 when there is none.

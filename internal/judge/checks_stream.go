@@ -17,15 +17,69 @@ func checkHTTPTrailers(e *exam) applied {
 	return holds()
 }
 
-// checkStreamStatus: a Connect stream has HTTP status 200, also when the RPC failed.
+// checkStreamStatus: a Connect stream has HTTP status 200, also when the RPC failed: then
+// its end-of-stream message has the error. What does not come from the RPC layer is legal
+// HTTP: see beforeRPC.
 func checkStreamStatus(e *exam) applied {
-	if !e.connectStream() {
+	s := status(e.x)
+	switch {
+	case e.connectStream() && s != 200:
+		return breaks(-1, "want HTTP 200 for a stream of type %s, saw %d", responseType(e.x), s).as(bundle.SymptomStreamStatus)
+	case e.connectStream():
+		return holds()
+	case !e.streamCall() || s == 200 || s == 0 || e.beforeRPC():
 		return notApplied()
 	}
-	if s := status(e.x); s != 200 {
-		return breaks(-1, "want HTTP 200 for a stream of type %s, saw %d", responseType(e.x), s)
+	return breaks(-1, "want HTTP 200 and an end-of-stream message with the error, saw HTTP %d of type %s: %s",
+		s, orNone(responseType(e.x)), blobStart(bodyOf(e.x))).as(bundle.SymptomStreamStatus)
+}
+
+// streamCall reports whether a request is a well-formed call of a streaming procedure
+// that the target has, in the Connect protocol.
+func (e *exam) streamCall() bool {
+	feature := map[string]string{"process.Process/Start": "process.start", "process.Process/Connect": "process.connect"}[e.x.RPC]
+	return e.connect() && e.x.Shape == bundle.ShapeStream && feature != "" && e.x.Request.Method == "POST" &&
+		isStreamType(requestType(e.x)) && e.x.Op != "raw" && wholeRequest(e.x) && !e.x.Aborted &&
+		e.x.Outcome == bundle.OutcomeComplete && e.features[feature].State != bundle.FeatureAbsent
+}
+
+// beforeRPC reports whether an HTTP error may come from what stands before the RPC layer: a check of
+// the token, of the protocol version or of the content type, or a limit of a server or proxy. An
+// error that names one of the RPC codes does not, but for the first three.
+func (e *exam) beforeRPC() bool {
+	request := &bundle.Response{Headers: e.x.Request.Headers}
+	switch status(e.x) {
+	case 401, 403, 415:
+		return true
+	case 400:
+		version := request.Get("Connect-Protocol-Version")
+		return len(version) != 1 || version[0] != "1" || !rpcErrorBody(e.x)
 	}
-	return holds()
+	return !rpcErrorBody(e.x)
+}
+
+// rpcErrorBody reports whether the body of an HTTP error is that of an error of a unary RPC.
+func rpcErrorBody(x *bundle.Exchange) bool {
+	if x.Error != nil {
+		return true
+	}
+	b := bodyOf(x)
+	if !b.Whole() || responseType(x) != "application/json" {
+		return false
+	}
+	v, err := decodeJSON(b.Data)
+	object, _ := v.(map[string]any)
+	name, _ := object["code"].(string)
+	_, known := wire.CodeByName(name)
+	return err == nil && known
+}
+
+// bodyOf is the body of an answer, an empty one where none is kept.
+func bodyOf(x *bundle.Exchange) *bundle.Blob {
+	if x.Body == nil {
+		return &bundle.Blob{}
+	}
+	return x.Body
 }
 
 // checkStreamContentType: a stream has the content type of its request.
@@ -64,5 +118,5 @@ func checkEndStreamOnce(e *exam) applied {
 		return notApplied()
 	}
 	return breaks(e.x.Response.Body, "want an end-of-stream as the last frame, saw the body end without one (%s, %d bytes)",
-		plural(len(e.x.Frames), "frame"), e.x.Response.Body)
+		plural(len(e.x.Frames), "frame"), e.x.Response.Body).as(shortfallOr(e.x, bundle.SymptomNoEndStream))
 }

@@ -18,7 +18,7 @@ func checkUnaryStatusByCode(e *exam) applied {
 		return notApplied()
 	}
 	if got := status(e.x); got != code.Status {
-		return breaks(-1, "error %s: want HTTP %d, saw %d", code.Name, code.Status, got)
+		return breaks(-1, "error %s: want HTTP %d, saw %d", code.Name, code.Status, got).as(bundle.SymptomErrorForm)
 	}
 	return holds()
 }
@@ -29,7 +29,7 @@ func checkUnaryErrorContentType(e *exam) applied {
 		return notApplied()
 	}
 	if got := responseType(e.x); got != "application/json" {
-		return breaks(-1, "content type of an error: want application/json, saw %s", orNone(got))
+		return breaks(-1, "content type of an error: want application/json, saw %s", orNone(got)).as(bundle.SymptomErrorForm)
 	}
 	return holds()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
@@ -15,12 +16,43 @@ func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observ
 	for _, id := range rulesOf(s) {
 		tallies[id] = &tally{}
 	}
+	all := scenes(s, run, o)
 	for i := range s.Expect {
 		c := &s.Expect[i]
-		t := j.clause(c, s, run, o)
+		t := j.clause(c, s, all, o)
 		for _, id := range provedBy(s, c) {
 			tallies[id].merge(t)
 		}
+	}
+	for rule, t := range proofs(all, o) {
+		if tallies[rule] != nil {
+			tallies[rule].merge(t)
+		}
+	}
+	return tallies
+}
+
+// proofs are the breaches of rules that preconditions prove.
+func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
+	tallies := map[string]*tally{}
+	for _, sc := range all {
+		if sc.cut {
+			continue
+		}
+		for _, ob := range sc.obstacles() {
+			if ob.rule == "" {
+				continue
+			}
+			if tallies[ob.rule] == nil {
+				tallies[ob.rule] = &tally{}
+			}
+			f := ob.breach(sc)
+			f.message = sc.says("", f.message)
+			tallies[ob.rule].add(f)
+		}
+	}
+	for _, t := range tallies {
+		t.sum(len(all), o)
 	}
 	return tallies
 }
@@ -45,9 +77,8 @@ func provedBy(s *scenarios.Scenario, c *scenarios.Clause) []string {
 	return slices.Compact(free)
 }
 
-func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) *tally {
+func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
 	t := &tally{}
-	all := scenes(run, o)
 	for _, sc := range all {
 		for _, name := range subjectNames(c.Subjects) {
 			t.add(sc.expect(name, c.Subjects[name]))
@@ -63,15 +94,32 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, run *bundle.R
 		judgeOrders(t, c.Orders, all, o)
 	}
 	if len(c.Metrics) > 0 {
-		t.merge(j.metrics(c.Metrics, s, o))
+		t.merge(j.counted(c.Metrics, s, all, o))
 	}
-	if t.broken > 1 && len(all) > 1 {
-		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, len(all))
+	t.sum(len(all), o)
+	return t
+}
+
+// counted judges counters, unless a step that was to move them did not happen.
+func (j *Judge) counted(want map[string]string, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
+	for _, sc := range all {
+		if blocked := sc.obstacles(); len(blocked) > 0 && !o.Interrupted {
+			t := &tally{}
+			t.add(blocked[0].finding(sc))
+			return t
+		}
+	}
+	return j.metrics(want, s, o)
+}
+
+// sum adds to the message of a breach in how many iterations there was one.
+func (t *tally) sum(iterations int, o *bundle.Observation) {
+	if t.broken > 1 && iterations > 1 {
+		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, iterations)
 	}
 	if t.worst.grade == broken && o.Stopped != "" {
 		t.worst.message += "; " + clip(o.Stopped)
 	}
-	return t
 }
 
 func subjectNames(subjects map[string]*scenarios.Match) []string {
@@ -85,33 +133,43 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 	return names
 }
 
-// expect holds one subject of an iteration against its matcher.
+// expect holds one subject of an iteration against its matcher, unless a precondition
+// of it did not hold.
 func (s *scene) expect(name string, m *scenarios.Match) finding {
-	f := s.heldUp(s.subject(name), s.look(name, m))
+	x := s.subject(name)
+	f := s.look(name, m)
+	if o := s.behind(subjectName(name), x); o != nil && !s.cut && (f.grade != held || !o.soft) {
+		f = o.finding(s)
+	}
+	f = s.heldUp(x, f)
 	if f.grade != held {
 		f.message = s.says(name, f.message)
 	}
 	return f
 }
 
-// look is expect without the subject's name in the message.
+// subjectName is the exchange that a key of a clause names.
+func subjectName(key string) string {
+	key = strings.TrimPrefix(key, "each ")
+	if key == "stream" {
+		return "send"
+	}
+	return key
+}
+
+// look is expect without the subject's name in the message, and without preconditions.
 func (s *scene) look(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	if x == nil {
-		return s.neverGot("no such answer")
+		return s.neverBegan()
 	}
 	if s.cut && x.Outcome != bundle.OutcomeComplete {
 		return finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
 	}
 	f := match(&look{scene: s, m: m, x: x})
 	if f.grade == broken && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
-		// We broke it off before it could satisfy the script, because an earlier step had failed.
-		g := s.neverGot(f.message)
-		if g.grade != broken {
-			g.message = f.message + ": we broke the answer off, and no earlier step failed because of the target"
-		}
-		g.at = f.at
-		return g
+		// We broke it off before it could satisfy the script.
+		f.grade, f.message = ours, f.message+": we broke the answer off, and every precondition held"
 	}
 	return f
 }

@@ -22,12 +22,22 @@ const (
 type finding struct {
 	grade   grade
 	message string
+	// symptom is what a breach looks like, or why nothing could be told.
+	symptom bundle.Symptom
 	// seen names the legal answer that was seen where several are.
 	seen string
 	at   bundle.Evidence
 }
 
 func (f finding) ok() bool { return f.grade == held }
+
+// as is the finding with a symptom, unless it has one or needs none.
+func (f finding) as(s bundle.Symptom) finding {
+	if f.grade != held && f.symptom == "" {
+		f.symptom = s
+	}
+	return f
+}
 
 // worst returns the finding of the higher grade; of two equal ones the first.
 func worst(a, b finding) finding {

@@ -12,10 +12,11 @@ import (
 func Broken(s *scenarios.Scenario, run *bundle.Run, it *bundle.Iteration) bool {
 	o := &bundle.Observation{Scenario: s.ID, Iterations: []bundle.Iteration{*it}}
 	broke := map[string]bool{}
+	all := scenes(s, run, o)
 	for i := range s.Expect {
 		c := s.Expect[i]
 		c.Metrics = nil
-		t := (&Judge{}).clause(&c, s, run, o)
+		t := (&Judge{}).clause(&c, s, all, o)
 		if t.looked == 0 {
 			continue
 		}

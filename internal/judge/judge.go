@@ -33,6 +33,9 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 	if o.Skip != nil {
 		return j.skipped(own, o)
 	}
+	if id := unanswered(s, run, o); id != "" {
+		return j.unjudged(own, o, "the probe for "+id+" gave no answer, and neither did this scenario")
+	}
 	tallies := j.clauses(s, run, o)
 	for id, t := range j.standing(run, o) {
 		if tallies[id] == nil {
@@ -97,6 +100,45 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 	return verdicts
 }
 
+// unanswered is a feature that the scenario needs, of which the probe could not tell whether it
+// is there, when nothing was answered in the scenario either; "" when there is none.
+func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) string {
+	if run == nil || o.Interrupted {
+		return ""
+	}
+	asked := false
+	for i := range o.Iterations {
+		for n := range o.Iterations[i].Exchanges {
+			x := &o.Iterations[i].Exchanges[n]
+			if x.Response != nil && x.Op != "cleanup" && x.Op != "probe" || len(x.Violations) > 0 {
+				return ""
+			}
+			asked = true
+		}
+	}
+	if !asked {
+		return ""
+	}
+	for _, id := range (scenarios.Instance{Scenario: s, Axes: o.Axes}).Needs() {
+		if run.Features[id].State == bundle.FeatureUnknown {
+			return id
+		}
+	}
+	return ""
+}
+
+// unjudged are the verdicts of a scenario that says nothing of its rules.
+func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bundle.Verdict {
+	verdicts := make([]bundle.Verdict, 0, len(rules))
+	for _, id := range rules {
+		verdicts = append(verdicts, bundle.Verdict{
+			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id), Conclusion: bundle.Inconclusive,
+			Message: why, Symptom: bundle.SymptomNoAnswer,
+		})
+	}
+	return verdicts
+}
+
 // verdict turns what was gathered for a rule into its verdict.
 func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Verdict {
 	f := t.worst
@@ -113,7 +155,7 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 	v := bundle.Verdict{Scenario: o.Scenario, Axes: o.Axes, Rule: rule, Level: j.level(rule), Counts: t.counts, Seen: t.seenText()}
 	j.conclude(&v, f)
 	if o.Interrupted && f.grade != broken && f.grade != ours {
-		v.Conclusion, v.Message, v.Evidence = bundle.NotRun, "interrupted before it was concluded", nil
+		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before it was concluded", "", nil
 	}
 	return v
 }
@@ -121,14 +163,14 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 // conclude fills in the conclusion that a finding deserves at the verdict's
 // level, under the profile.
 func (j *Judge) conclude(v *bundle.Verdict, f finding) {
-	v.Message = f.message
+	v.Message, v.Symptom = f.message, f.symptom
 	if f.grade != held {
 		at := f.at
 		v.Evidence = &at
 	}
 	switch f.grade {
 	case held:
-		v.Conclusion, v.Message = bundle.Pass, ""
+		v.Conclusion, v.Message, v.Symptom = bundle.Pass, "", ""
 	case lacking:
 		v.Conclusion = bundle.Unsupported
 	case unclear:

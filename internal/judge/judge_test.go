@@ -106,18 +106,18 @@ func TestStepsThatWereNeverReached(t *testing.T) {
 	}{
 		{"because the target did not answer", func(it *bundle.Iteration) {
 			it.Exchanges[0].Outcome, it.Exchanges[0].Response, it.Exchanges[0].Events = bundle.OutcomeNoAnswer, nil, nil
-		}, bundle.Fail, "k: no such answer: never got that far: step steps[0] (p): no answer before the deadline (after 4 frames)"},
+		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): no answer before the deadline (after 4 frames)"},
 		{"because the target refused the start", func(it *bundle.Iteration) {
-			it.Exchanges[0].Error, it.Exchanges[0].Events = &bundle.RPCError{Code: "internal"}, nil
-		}, bundle.Fail, "k: no such answer: never got that far: step steps[0] (p): HTTP 200, error internal"},
+			it.Exchanges[0].Op, it.Exchanges[0].Error, it.Exchanges[0].Events = "start", &bundle.RPCError{Code: "internal"}, nil
+		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): HTTP 200, error internal"},
 		{"because an await was not met", func(it *bundle.Iteration) {
-			it.Awaits = []bundle.Await{{Step: "steps[1].await", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 90}}}
-		}, bundle.Fail, "k: no such answer: never got that far: step steps[1].await: waited 2s for data on p, which did not come"},
+			it.Awaits = []bundle.Await{{Step: "steps[1].await", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 2}}}
+		}, bundle.Inconclusive, "k: not judged: data did not come on p within 2s"},
 		{"and nobody knows why", func(*bundle.Iteration) {}, bundle.Error,
-			"k: no such answer: the step was never executed, and no earlier step failed because of the target"},
+			"k: the step was never executed, and every precondition held"},
 		{"and what the script broke off is not the target's fault", func(it *bundle.Iteration) {
 			it.Exchanges[0].Outcome, it.Exchanges[0].Aborted = bundle.OutcomeReset, true
-		}, bundle.Error, "k: no such answer: the step was never executed, and no earlier step failed because of the target"},
+		}, bundle.Error, "k: the step was never executed, and every precondition held"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestWhatTheCleanUpBrokeOff(t *testing.T) {
 	}
 	o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 90}}}
 	v = judgeOne(t, s, o)
-	if v.Conclusion != bundle.Fail || !strings.Contains(v.Message, "never got that far: step steps[1]: waited 2s for data on p") {
+	if v.Conclusion != bundle.Inconclusive || !strings.Contains(v.Message, "not judged: data did not come on p within 2s") {
 		t.Errorf("an await failed before: got %s: %s", v.Conclusion, v.Message)
 	}
 }
@@ -237,14 +237,14 @@ func TestPlacesOfAThinnedAnswerHaveNoNumber(t *testing.T) {
 	}
 }
 
-func TestAnExpectedErrorIsNotTheCulprit(t *testing.T) {
+func TestAnExpectedErrorIsNoReason(t *testing.T) {
 	s := scenarioOf(subjects("last", &scenarios.Match{OK: ptr(true)}))
 	o := observation(withError(unaryExchange("k"), 404, "not_found", ""), streamExchange("p"))
 	p := &o.Iterations[0].Exchanges[1]
 	p.Outcome, p.Step = bundle.OutcomeStalled, "steps[4]"
 	p.Returned = &bundle.Stamp{T: 9e9, N: 900}
 	v := judgeOne(t, s, o)
-	if want := "never got that far: step steps[4] (p): "; v.Conclusion != bundle.Fail || !strings.Contains(v.Message, want) {
+	if want := "not judged: step steps[4] (p): "; v.Conclusion != bundle.Inconclusive || !strings.Contains(v.Message, want) {
 		t.Errorf("got %s: %s, want %q in it", v.Conclusion, v.Message, want)
 	}
 }

@@ -13,7 +13,15 @@ import (
 // which this driver itself was late by half or more: a machine that stands still for so
 // long holds both of them up.
 func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
-	if f.grade != broken || s.lag <= 0 {
+	if f.grade != broken {
+		return f
+	}
+	if limit := s.tooShort(x); limit > 0 {
+		f.grade = unclear
+		f.message += fmt.Sprintf("; the time for it was %s, and the shortest command takes %s here", span(limit), span(s.cal.End))
+		return f
+	}
+	if s.lag <= 0 {
 		return f
 	}
 	had := s.timeFor(x)
@@ -23,6 +31,18 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	f.grade = unclear
 	f.message += fmt.Sprintf("; the time for it was %s, and this driver itself ran late by up to %s", span(had), span(s.lag))
 	return f
+}
+
+// tooShort is the limit of a request that ended it, where the shell of the target alone
+// takes half of that or more; 0 otherwise.
+func (s *scene) tooShort(x *bundle.Exchange) int64 {
+	if x == nil {
+		return 0
+	}
+	if limit := limitOf(x); limit > 0 && endedBy(x, limit) && s.cal.End >= limit/2 {
+		return limit
+	}
+	return 0
 }
 
 // timeFor is how long an answer had that came short: up to the limit that its request set,

@@ -12,7 +12,7 @@ import (
 func match(l *look) finding {
 	var result finding
 	for _, field := range fields() {
-		f := field(l)
+		f := field.hold(l).as(field.symptom)
 		if f.grade == broken {
 			return f
 		}
@@ -24,14 +24,27 @@ func match(l *look) finding {
 	return result
 }
 
+// field is one part of a matcher, and what a breach of it looks like unless it says
+// otherwise itself.
+type field struct {
+	hold    func(*look) finding
+	symptom bundle.Symptom
+}
+
 // fields are the parts of a matcher in the order in which they are tried: the
 // first message is the one that explains most.
-func fields() []func(*look) finding {
-	return []func(*look) finding{
-		matchOutcome, matchStatus, matchError, matchGRPC, matchOK, matchHeaders, matchTrailers, matchMetadata,
-		matchStart, matchEnd, matchEnds, matchNever, matchEvents, matchMessages,
-		matchStdout, matchStderr, matchPTY, matchBody, matchLists, matchNotLists,
-		matchCompressed, matchSpread, matchWithin, matchNotBefore, matchGap, matchConn, matchH2, matchH2Never, matchAny,
+func fields() []field {
+	return []field{
+		{matchOutcome, bundle.SymptomOther}, {matchStatus, bundle.SymptomStatus}, {matchError, bundle.SymptomErrorCode},
+		{matchGRPC, bundle.SymptomErrorCode}, {matchOK, bundle.SymptomRefused}, {matchHeaders, bundle.SymptomHeader},
+		{matchTrailers, bundle.SymptomHeader}, {matchMetadata, bundle.SymptomHeader},
+		{matchStart, bundle.SymptomNoStart}, {matchEnd, bundle.SymptomEndEvent}, {matchEnds, bundle.SymptomEndEvent},
+		{matchNever, bundle.SymptomNotRefused}, {matchEvents, bundle.SymptomOrder}, {matchMessages, bundle.SymptomOutputOther},
+		{matchStdout, bundle.SymptomOutputOther}, {matchStderr, bundle.SymptomOutputOther}, {matchPTY, bundle.SymptomOutputOther},
+		{matchBody, bundle.SymptomBody}, {matchLists, bundle.SymptomNotListed}, {matchNotLists, bundle.SymptomStillListed},
+		{matchCompressed, bundle.SymptomCompression}, {matchSpread, bundle.SymptomHeldBack}, {matchWithin, bundle.SymptomTime},
+		{matchNotBefore, bundle.SymptomTime}, {matchGap, bundle.SymptomTime}, {matchConn, bundle.SymptomConnection},
+		{matchH2, bundle.SymptomConnection}, {matchH2Never, bundle.SymptomConnection}, {matchAny, bundle.SymptomOther},
 	}
 }
 
@@ -53,7 +66,7 @@ func matchOutcome(l *look) finding {
 		if slices.Contains(l.m.Outcome, string(got)) {
 			return oneOf(len(l.m.Outcome), string(got))
 		}
-		return l.fails(-1, "want outcome %s, saw %s", legal(l.m.Outcome, asIs), outcomeText(l.x))
+		return l.fails(-1, "want outcome %s, saw %s", legal(l.m.Outcome, asIs), outcomeText(l.x)).as(shortfall(l.x))
 	}
 	switch {
 	case !asksAnything(&alone), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
@@ -63,7 +76,10 @@ func matchOutcome(l *look) finding {
 	case onlyConn(l.m):
 		return finding{}
 	}
-	return l.fails(-1, "want a complete answer, saw %s", outcomeText(l.x))
+	if l.m.Error != nil && slices.Equal(l.m.Error.Code, []string{codeDeadline}) && got == bundle.OutcomeStalled {
+		return l.fails(-1, "want %s, saw %s", codeDeadline, outcomeText(l.x)).as(bundle.SymptomNoDeadline)
+	}
+	return l.fails(-1, "want a complete answer, saw %s", outcomeText(l.x)).as(shortfall(l.x))
 }
 
 // onlyConn reports whether a matcher asks for nothing but how the connection ended.
@@ -90,6 +106,7 @@ func matchAny(l *look) finding {
 	}
 	var doubt finding
 	var misses []string
+	var symptom bundle.Symptom
 	for i := range l.m.Any {
 		n := &l.m.Any[i]
 		f := match(&look{scene: l.scene, m: &n.Match, x: l.x})
@@ -99,12 +116,15 @@ func matchAny(l *look) finding {
 		if f.grade != broken {
 			doubt = worst(doubt, f)
 		}
+		if symptom == "" || symptom == bundle.SymptomNotRefused {
+			symptom = f.symptom // that it was not refused is the least that can be said
+		}
 		misses = append(misses, n.Name+" ("+f.message+")")
 	}
 	if !doubt.ok() {
 		return doubt
 	}
-	return l.fails(-1, "none of the legal answers: %s; saw %s", legal(misses, asIs), answer(l.x))
+	return l.fails(-1, "none of the legal answers: %s; saw %s", legal(misses, asIs), answer(l.x)).as(symptom)
 }
 
 // oneOf records what was seen where the legal set has several members.

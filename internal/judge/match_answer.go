@@ -20,9 +20,9 @@ func matchOK(l *look) finding {
 	why := notOK(l.x)
 	switch {
 	case *l.m.OK && why != "":
-		return l.fails(-1, "want success, saw %s", why)
+		return l.fails(-1, "want success, saw %s", why).as(failure(l.x))
 	case !*l.m.OK && !isError(l.x):
-		return l.fails(-1, "want an error, saw %s", answer(l.x))
+		return l.fails(-1, "want an error, saw %s", answer(l.x)).as(bundle.SymptomNotRefused)
 	}
 	return finding{}
 }
@@ -66,11 +66,11 @@ func matchStatus(l *look) finding {
 	}
 	want := legal(l.m.Status, strconv.Itoa)
 	if l.x.Response == nil {
-		return l.fails(-1, "want HTTP %s, saw no answer", want)
+		return l.fails(-1, "want HTTP %s, saw no answer", want).as(shortfall(l.x))
 	}
 	got := l.x.Response.Status
 	if !slices.Contains(l.m.Status, got) {
-		return l.fails(-1, "want HTTP %s, saw %s", want, answer(l.x))
+		return l.fails(-1, "want HTTP %s, saw %s", want, answer(l.x)).as(statusSymptom(l.x, slices.Contains(l.m.Status, 200)))
 	}
 	return oneOf(len(l.m.Status), fmt.Sprintf("HTTP %d", got))
 }
@@ -128,13 +128,13 @@ func matchError(l *look) finding {
 	}
 	code, note := errorCode(l.x)
 	if code == "" {
-		return l.fails(-1, "want %s, saw %s", want, answer(l.x))
+		return l.fails(-1, "want %s, saw %s", want, answer(l.x)).as(notError(l))
 	}
 	if _, known := wire.CodeByName(code); !known {
-		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, quoteString(code))
+		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, quoteString(code)).as(bundle.SymptomErrorForm)
 	}
 	if len(m.Code) > 0 && !slices.Contains(m.Code, "*") && !slices.Contains(m.Code, code) {
-		return l.fails(-1, "want %s, saw %s%s", want, answer(l.x), note)
+		return l.fails(-1, "want %s, saw %s%s", want, answer(l.x), note).as(otherCode(l, note != ""))
 	}
 	if m.Message != "" && (l.x.Error == nil || !strings.Contains(l.x.Error.Message, l.expand(m.Message))) {
 		return l.fails(-1, "error message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), answer(l.x))

@@ -24,8 +24,11 @@ func matchConn(l *look) finding {
 	}
 	switch l.m.Conn {
 	case connReusable:
-		if why := notReusable(l.scene, l.x, c); why != "" {
-			return l.fails(-1, "connection: want it reusable, saw %s", why)
+		if leftOver(l.x) {
+			return l.fails(-1, "connection: want nothing more on it, saw bytes left over after the answer")
+		}
+		if why := closed(l.scene, l.x, c); why != "" {
+			return finding{grade: lacking, message: "connection: the server ends it, as it may (" + why + ")", at: l.at(l.x, -1)}
 		}
 	case connClosedByPeer:
 		if c.Ended == nil || c.Ended.By != "peer" {
@@ -37,21 +40,23 @@ func matchConn(l *look) finding {
 	return finding{}
 }
 
-// notReusable says why the connection of an answer could not carry another
-// request, "" when it could. A later answer on it settles the question.
-func notReusable(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
+// leftOver reports whether bytes came behind an answer that belong to none.
+func leftOver(x *bundle.Exchange) bool {
+	return slices.ContainsFunc(x.Violations, func(v bundle.Violation) bool { return v.Kind == string(wire.HTTPExtra) })
+}
+
+// closed says how the connection of an answer ended, or will, "" when it carries another
+// request. A later answer on it settles the question.
+func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 	for i := range s.it.Exchanges {
 		o := &s.it.Exchanges[i]
 		if o.Conn == x.Conn && o.ID > x.ID && o.Response != nil && o.Outcome == bundle.OutcomeComplete {
 			return ""
 		}
 	}
-	extra := func(v bundle.Violation) bool { return v.Kind == string(wire.HTTPExtra) }
 	switch {
 	case x.Outcome != bundle.OutcomeComplete:
 		return outcomeText(x)
-	case slices.ContainsFunc(x.Violations, extra):
-		return "bytes left over after the answer"
 	case saysClose(x.Response):
 		return "Connection: close"
 	case x.Response != nil && x.Response.Framing == "close":

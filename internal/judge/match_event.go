@@ -28,13 +28,13 @@ func matchStart(l *look) finding {
 	first := slices.IndexFunc(l.x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
 	switch {
 	case *l.m.Start && len(l.x.Events) == 0:
-		return l.fails(-1, "start event: want one, saw %s", answer(l.x))
+		return l.fails(-1, "start event: want one, saw %s", answer(l.x)).as(shortfallOr(l.x, bundle.SymptomNoStart))
 	case *l.m.Start && first != 0:
 		e := &l.x.Events[0]
-		return l.fails(frameOff(l.x, e.Frame), "start event: want it first, saw %s (%s)", e.Kind, place(l.x, e.Frame))
+		return l.fails(frameOff(l.x, e.Frame), "start event: want it first, saw %s (%s)", e.Kind, place(l.x, e.Frame)).as(bundle.SymptomOrder)
 	case !*l.m.Start && first >= 0:
 		e := &l.x.Events[first]
-		return l.fails(frameOff(l.x, e.Frame), "start event: want none, saw pid %d (%s)", e.PID, place(l.x, e.Frame))
+		return l.fails(frameOff(l.x, e.Frame), "start event: want none, saw pid %d (%s)", e.PID, place(l.x, e.Frame)).as(bundle.SymptomNotRefused)
 	}
 	return finding{}
 }
@@ -47,13 +47,17 @@ func matchEnd(l *look) finding {
 	}
 	e, _ := endEvent(l.x)
 	if e == nil {
-		return l.fails(-1, "end event: want %s, saw none (%s)", endWant(m), answer(l.x))
+		return l.fails(-1, "end event: want %s, saw none (%s)", endWant(m), answer(l.x)).as(noEnd(l.x))
 	}
 	if e.Exit == nil {
 		return l.fails(frameOff(l.x, e.Frame), "end event: want %s, saw one without content", endWant(m))
 	}
 	if what, want, got := endDiffers(m, e.Exit, l.x.Shape); what != "" {
-		return l.fails(frameOff(l.x, e.Frame), "%s: want %s, saw %s (end event, %s)", what, want, got, place(l.x, e.Frame))
+		f := l.fails(frameOff(l.x, e.Frame), "%s: want %s, saw %s (end event, %s)", what, want, got, place(l.x, e.Frame))
+		if what == "exit code" {
+			return f.as(bundle.SymptomExitCode)
+		}
+		return f
 	}
 	seen := oneOf(len(m.Code), fmt.Sprintf("code %d", e.Exit.Code))
 	if len(m.Signal) > 1 {
@@ -135,7 +139,7 @@ func matchEnds(l *look) finding {
 	switch l.m.Ends {
 	case "once":
 		if n == 0 {
-			return l.fails(-1, "end events: want exactly one, saw none (%s)", answer(l.x))
+			return l.fails(-1, "end events: want exactly one, saw none (%s)", answer(l.x)).as(noEnd(l.x))
 		}
 		if n > 1 {
 			return l.fails(frameOff(l.x, at[1]), "end events: want exactly one, saw %d (the second: %s)", n, place(l.x, at[1]))
@@ -200,7 +204,7 @@ func matchEvents(l *look) finding {
 	if p.Match(kinds) {
 		return finding{}
 	}
-	return l.fails(-1, "events: want %s, saw %s", quoteString(l.m.Events), eventsSeen(l.x, strings.Contains(l.m.Events, "keepalive")))
+	return l.fails(-1, "events: want %s, saw %s", quoteString(l.m.Events), eventsSeen(l.x, strings.Contains(l.m.Events, "keepalive"))).as(eventsSymptom(l, kinds))
 }
 
 func eventsSeen(x *bundle.Exchange, keepalives bool) string {

@@ -18,13 +18,13 @@ func matchGRPC(l *look) finding {
 	}
 	got := l.x.GRPC
 	if got == nil {
-		return l.fails(-1, "grpc-status: want %s, saw none (%s)", grpcWant(m.Status), answer(l.x))
+		return l.fails(-1, "grpc-status: want %s, saw none (%s)", grpcWant(m.Status), answer(l.x)).as(shortfallOr(l.x, bundle.SymptomNoEndStream))
 	}
 	switch {
 	case len(m.Status) > 0 && !slices.Contains(m.Status, got.Code):
-		return l.fails(-1, "grpc-status: want %s, saw %s", grpcWant(m.Status), grpcText(got))
+		return l.fails(-1, "grpc-status: want %s, saw %s", grpcWant(m.Status), grpcText(got)).as(grpcSymptom(m.Status, got.Code))
 	case len(m.In) > 0 && !slices.Contains(m.In, got.In):
-		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", legal(m.In, asIs), orNone(got.In))
+		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", legal(m.In, asIs), orNone(got.In)).as(bundle.SymptomHeader)
 	case m.Message != "" && !strings.Contains(got.Message, l.expand(m.Message)):
 		return l.fails(-1, "grpc-message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), quoteString(got.Message))
 	}

@@ -29,14 +29,16 @@ func (l *look) listed(names []string, want bool) finding {
 	}
 	pids, err := listedPIDs(l.x)
 	if err != nil {
-		return l.fails(-1, "list: not readable: %v (%s)", err, answer(l.x))
+		return l.fails(-1, "list: not readable: %v (%s)", err, answer(l.x)).as(shortfallOr(l.x, bundle.SymptomBody))
 	}
 	for _, name := range names {
 		pid := l.pid(name)
 		if pid == 0 {
-			return l.neverGot("list: the pid of " + name + " is not known")
+			return l.unclear("list: the pid of %s is not known", name).as(bundle.SymptomNoStart)
 		}
 		switch has := slices.Contains(pids, pid); {
+		case want && !has && l.hadEnded(name, l.x.Invoked):
+			return l.unclear("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
 		case want && !has:
 			return l.fails(-1, "list: want pid %d (%s) in it, saw %s", pid, name, pidsText(pids))
 		case !want && has:

@@ -344,8 +344,8 @@ func TestMatch(t *testing.T) {
 		},
 		{
 			name: "a reusable connection", match: scenarios.Match{Conn: "reusable"},
-			change:  func(x *bundle.Exchange) { x.Response.Headers = headers("Connection", "close") },
-			message: "connection: want it reusable, saw Connection: close",
+			change:  func(x *bundle.Exchange) { x.Violations = []bundle.Violation{{Kind: "http.extra-bytes"}} },
+			message: "connection: want nothing more on it, saw bytes left over after the answer",
 		},
 		{
 			name: "a legal set of whole answers", match: scenarios.Match{Any: []scenarios.NamedMatch{
@@ -405,4 +405,12 @@ func TestConnClosedByPeer(t *testing.T) {
 	wantVerdict(t, judgeOne(t, s, o), bundle.Pass, "")
 	o.Iterations[0].Conns[0].Ended.By = "us"
 	wantVerdict(t, judgeOne(t, s, o), bundle.Fail, "c: connection: want it closed by the peer, saw it still open")
+}
+
+// A server may end a connection behind any answer.
+func TestAConnectionThatIsClosedIsNotReusedAndNoBreach(t *testing.T) {
+	x := streamExchange("send")
+	x.Response.Headers = append(x.Response.Headers, headers("Connection", "close")...)
+	v := judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{Conn: "reusable"})), observation(x))
+	wantVerdict(t, v, bundle.Unsupported, "connection: the server ends it, as it may (Connection: close)")
 }

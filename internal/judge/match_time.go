@@ -12,7 +12,7 @@ func matchWithin(l *look) finding {
 	}
 	took, ok := duration(l.x)
 	if !ok {
-		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x))
+		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x)).as(shortfall(l.x))
 	}
 	if most := int64(l.m.Within.Deadline(l.cal)); took > most {
 		return l.late(took-most, l.fails(-1, "time: want at most %s, took %s", span(most), span(took)))
@@ -66,7 +66,7 @@ func matchSpread(l *look) finding {
 	}
 	end, _ := endEvent(l.x)
 	if first == nil || end == nil {
-		return l.fails(-1, "spread: want a data and an end event, saw %s", answer(l.x))
+		return l.fails(-1, "spread: want a data and an end event, saw %s", answer(l.x)).as(noEnd(l.x))
 	}
 	least, got := int64(l.m.Spread.Resolve(l.cal)), end.At.T-first.At.T
 	if got < least {
@@ -86,7 +86,7 @@ func matchGap(l *look) finding {
 	over := finished(l.x)
 	switch {
 	case over == nil:
-		return l.fails(-1, "gap: want an end-of-stream, saw %s", answer(l.x))
+		return l.fails(-1, "gap: want an end-of-stream, saw %s", answer(l.x)).as(shortfallOr(l.x, bundle.SymptomNoEndStream))
 	case l.x.Response == nil || l.x.Response.Ended == nil:
 		return l.fails(-1, "gap: want the body to end within %s of the end-of-stream, it had not ended (%s)", span(most), answer(l.x))
 	}

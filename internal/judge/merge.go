@@ -73,6 +73,9 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 			}
 		}
 		names, ids = append(names, s.Name), append(ids, s.Report.Run)
+		if n > 0 {
+			merged.Scope = addScope(merged.Scope, s.Report.Scope)
+		}
 		merged.Notes = append(merged.Notes, s.Report.Notes...)
 		merged.DurationMS += s.Report.DurationMS
 		merged.Interrupted = merged.Interrupted || s.Report.Interrupted
@@ -83,6 +86,7 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 	merged.RunRules = worstOf(ofRun, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
 	merged.Run = strings.Join(ids, "+")
 	merged.Notes = append(merged.Notes, fmt.Sprintf("put together from %d shards: %s", len(shards), strings.Join(names, ", ")))
+	merged.Causes = Causes(first.Run, j.Rules, verdicts)
 	total(&merged, verdicts)
 	return &merged, nil
 }

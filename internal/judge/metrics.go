@@ -70,7 +70,7 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 // readScrape finds a scrape by name (the first, or the last) and reads its counters.
 func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledger.Counters, finding) {
 	fails := func(g grade, format string, args ...any) (ledger.Counters, finding) {
-		return ledger.Counters{}, finding{grade: g, message: "metrics: " + fmt.Sprintf(format, args...), at: nowhere()}
+		return ledger.Counters{}, finding{grade: g, symptom: bundle.SymptomCounters, message: "metrics: " + fmt.Sprintf(format, args...), at: nowhere()}
 	}
 	var s *bundle.Scrape
 	for i := range o.Scrapes {
@@ -130,7 +130,7 @@ func (c *metricsCheck) judge() finding {
 	if why := c.foreign(partition == ""); why != "" {
 		return finding{grade: unclear, at: nowhere(), message: "metrics: " + why + " (" + strings.Join(misses, "; ") + ")"}
 	}
-	return finding{grade: broken, at: nowhere(), message: "metrics: " + strings.Join(misses, "; ") + "; " + c.driver()}
+	return finding{grade: broken, symptom: bundle.SymptomCounters, at: nowhere(), message: "metrics: " + strings.Join(misses, "; ") + "; " + c.driver()}
 }
 
 func (c *metricsCheck) miss(key string, want, got float64) string {

@@ -47,6 +47,9 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 			continue
 		}
 		f := s.noOrder(orders)
+		if o := s.blockedOrder(orders); o != nil && f.grade == broken {
+			f = o.finding(s)
+		}
 		f.message = s.says("", f.message)
 		t.add(f)
 	}
@@ -58,6 +61,18 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 	for name, n := range counts {
 		t.count(name, n)
 	}
+}
+
+// blockedOrder is the obstacle that makes one of the exchanges of a race void, or nil.
+func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
+	for i := range orders {
+		for _, name := range subjectNames(orders[i].Subjects) {
+			if o := s.behind(subjectName(name), s.subject(name)); o != nil {
+				return o
+			}
+		}
+	}
+	return nil
 }
 
 // noOrder is the finding for an iteration that fits none of the orders.
@@ -77,7 +92,9 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 			told[name] = true
 			x := s.subject(name)
 			if x == nil {
-				return s.neverGot(name)
+				f := s.neverBegan()
+				f.message = name + ": " + f.message
+				return f
 			}
 			if first == nil {
 				first = x
@@ -86,7 +103,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 		}
 	}
 	return finding{
-		grade:   broken,
+		grade: broken, symptom: bundle.SymptomOrder,
 		message: fmt.Sprintf("want one of the orders %s, saw %s", legal(names, asIs), strings.Join(seen, "; ")),
 		at:      s.at(first, -1),
 	}
@@ -98,7 +115,7 @@ func tooRare(order *scenarios.Order, n int, o *bundle.Observation) finding {
 		why = "the time budget was spent"
 	}
 	return finding{
-		grade:   unclear,
+		grade: unclear, symptom: bundle.SymptomTooRare,
 		message: fmt.Sprintf("order %s was seen %d times of at least %d when %s", order.Name, n, order.Min, why),
 		at:      nowhere(),
 	}

@@ -84,7 +84,7 @@ func outputExact(l *look, stream string, m *scenarios.OutputMatch, got *bundle.B
 func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 	if got.Whole() {
 		if i, differ := firstDifference(got.Data, want); differ {
-			return l.differs(stream, int64(i), want[min(i, len(want)):], got.Data[min(i, len(got.Data)):])
+			return l.differs(stream, int64(i), want[min(i, len(want)):], got.Data[min(i, len(got.Data)):]).as(outputSymptom(int64(i), got.Len))
 		}
 		return finding{}
 	}
@@ -101,7 +101,7 @@ func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 func (l *look) differsKept(stream string, want []byte, got *bundle.Blob) finding {
 	if d := got.Diff; d != nil && d.Off >= d.From {
 		skip := int(min(d.Off-d.From, 1<<20))
-		return l.differs(stream, d.Off, d.Want[min(skip, len(d.Want)):], d.Got[min(skip, len(d.Got)):])
+		return l.differs(stream, d.Off, d.Want[min(skip, len(d.Want)):], d.Got[min(skip, len(d.Got)):]).as(outputSymptom(d.Off, got.Len))
 	}
 	head := got.Head
 	if i, differ := firstDifference(head, want[:min(len(head), len(want))]); differ {
@@ -109,7 +109,7 @@ func (l *look) differsKept(stream string, want []byte, got *bundle.Blob) finding
 	}
 	if n := int64(len(want)); got.Len != n {
 		return l.fails(min(got.Len, n), "%s: want %d bytes, saw %d (it ends in %s, want %s)",
-			stream, n, got.Len, ending(got.Tail), ending(want))
+			stream, n, got.Len, ending(got.Tail), ending(want)).as(lengthSymptom(got.Len, n))
 	}
 	return l.fails(-1, "%s: %d bytes came, as they should, but not the right ones: want SHA-256 %.16s…, saw %.16s…",
 		stream, got.Len, digest(want), got.SHA256)
@@ -130,7 +130,7 @@ func outputLength(l *look, stream string, m *scenarios.OutputMatch, got *bundle.
 	if m.Length == nil || *m.Length == got.Len {
 		return finding{}
 	}
-	return l.fails(min(got.Len, *m.Length), "%s: want %d bytes, saw %d", stream, *m.Length, got.Len)
+	return l.fails(min(got.Len, *m.Length), "%s: want %d bytes, saw %d", stream, *m.Length, got.Len).as(lengthSymptom(got.Len, *m.Length))
 }
 
 func outputDigest(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -185,7 +185,7 @@ func (l *look) contains(what, text string, got *bundle.Blob) finding {
 	case !got.Whole():
 		return l.unclear("%s: %s stands neither in the first nor in the last bytes, and the rest is gone", what, quote(part))
 	}
-	return l.fails(-1, "%s: want it to hold %s, saw %s", what, quote(part), quote(got.Data))
+	return l.fails(-1, "%s: want it to hold %s, saw %s", what, quote(part), quote(got.Data)).as(partSymptom(what, got))
 }
 
 func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -199,7 +199,7 @@ func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle
 	case !got.Whole():
 		return l.unclear("%s: %d bytes came and were not kept whole", stream, got.Len)
 	case !re.Match(got.Data):
-		return l.fails(-1, "%s: want it to match %s, saw %s", stream, quoteString(re.String()), quote(got.Data))
+		return l.fails(-1, "%s: want it to match %s, saw %s", stream, quoteString(re.String()), quote(got.Data)).as(partSymptom(stream, got))
 	}
 	return finding{}
 }

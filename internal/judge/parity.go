@@ -18,7 +18,12 @@ func (s *scene) parity(names []string) finding {
 	for _, name := range names {
 		x := s.subject(name)
 		if x == nil {
-			f := s.neverGot("parity: " + name)
+			f := s.neverBegan()
+			f.message = s.says("", "parity: "+name+": "+f.message)
+			return f
+		}
+		if o := s.behind(subjectName(name), x); o != nil && !s.cut {
+			f := o.finding(s)
 			f.message = s.says("", f.message)
 			return f
 		}
@@ -38,25 +43,25 @@ func (s *scene) parity(names []string) finding {
 }
 
 func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
-	breach := func(what, inA, inB string) finding {
+	breach := func(symptom bundle.Symptom, what, inA, inB string) finding {
 		return finding{
-			grade:   broken,
+			grade: broken, symptom: symptom,
 			message: fmt.Sprintf("parity: %s differs: %s has %s, %s has %s", what, nameA, inA, nameB, inB),
 			at:      s.at(b, -1),
 		}
 	}
 	if ka, kb := kindsOnce(a), kindsOnce(b); ka != kb {
-		return breach("the order of events", quoteString(ka), quoteString(kb))
+		return breach(kindsSymptom(a, b), "the order of events", quoteString(ka), quoteString(kb))
 	}
 	ea, _ := endEvent(a)
 	eb, _ := endEvent(b)
 	if ea != nil && eb != nil && ea.Exit != nil && eb.Exit != nil {
 		if ea.Exit.Code != eb.Exit.Code {
-			return breach("the exit code", strconv.Itoa(int(ea.Exit.Code)), strconv.Itoa(int(eb.Exit.Code)))
+			return breach(bundle.SymptomExitCode, "the exit code", strconv.Itoa(int(ea.Exit.Code)), strconv.Itoa(int(eb.Exit.Code)))
 		}
 		rich := a.Shape != bundle.ShapeNDJSON && b.Shape != bundle.ShapeNDJSON
 		if rich && (ea.Exit.Exited != eb.Exit.Exited || ea.Exit.Status != eb.Exit.Status) {
-			return breach("the end event", fmt.Sprintf("%v %q", ea.Exit.Exited, ea.Exit.Status), fmt.Sprintf("%v %q", eb.Exit.Exited, eb.Exit.Status))
+			return breach(bundle.SymptomEndEvent, "the end event", fmt.Sprintf("%v %q", ea.Exit.Exited, ea.Exit.Status), fmt.Sprintf("%v %q", eb.Exit.Exited, eb.Exit.Status))
 		}
 	}
 	for _, stream := range []string{"stdout", "stderr", "pty"} {
@@ -81,7 +86,7 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 			return finding{}
 		}
 		return finding{
-			grade: broken,
+			grade: broken, symptom: parityOutput(ba, bb, i),
 			message: fmt.Sprintf("parity: %s differs at byte %d: %s has %s, %s has %s",
 				stream, i, nameA, rest(ba.Data[i:]), nameB, rest(bb.Data[i:])),
 			at: s.at(b, -1),
@@ -96,7 +101,7 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 		return finding{grade: unclear, message: "parity: " + stream + " was not kept whole and cannot be compared", at: s.at(b, -1)}
 	}
 	return finding{
-		grade:   broken,
+		grade: broken, symptom: parityOutput(ba, bb, -1),
 		message: fmt.Sprintf("parity: %s differs: %s has %d bytes, %s has %d", stream, nameA, ba.Len, nameB, bb.Len),
 		at:      s.at(b, -1),
 	}

@@ -29,7 +29,8 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		Rules:       ruleResults(verdicts),
 		Scenarios:   scenarioResults(run, cat, obs, verdicts),
 		RunRules:    runRules(cat, verdicts),
-		Causes:      Causes(run, cat, obs, verdicts),
+		Causes:      Causes(run, cat, verdicts),
+		Scope:       scope(obs, verdicts),
 	}
 	for _, c := range bundle.Conclusions() {
 		r.Counts[c] = 0
@@ -57,7 +58,7 @@ func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
 		return exitDefect
 	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
 		return exitFailed
-	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted == 0:
+	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted == 0, cutShortRun(r.Scope):
 		return exitInconclusive
 	}
 	return exitOK
@@ -189,7 +190,7 @@ func runRules(cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Rule
 func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict {
 	rv := bundle.RuleVerdict{
 		ID: v.Rule, Level: v.Level, Verdict: v.Conclusion,
-		Message: v.Message, Seen: v.Seen, Counts: v.Counts,
+		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts,
 	}
 	if r := findRule(cat, v.Rule); r != nil {
 		rv.Text, rv.Source = r.Text, sourceOf(r)

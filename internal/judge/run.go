@@ -14,6 +14,7 @@ import (
 const (
 	ruleMonotone  = "coppice.metrics.monotone"
 	ruleLeftovers = "run.leftovers"
+	ruleAlive     = "run.target-alive"
 )
 
 // checkMonotone stands in the rule that is judged over all scrapes of a run, and on no
@@ -27,6 +28,9 @@ const checkMonotone = "metrics-monotone"
 func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict {
 	verdicts := j.features(run)
 	if v, ok := j.unclaimed(run); ok {
+		verdicts = append(verdicts, v)
+	}
+	if v, ok := died(obs); ok {
 		verdicts = append(verdicts, v)
 	}
 	if v, ok := j.leftovers(obs); ok {
@@ -108,9 +112,46 @@ func feature(id string, run *bundle.Run) finding {
 	case f.State == bundle.FeaturePresent:
 		return finding{}
 	case f.State == bundle.FeatureAbsent:
-		return finding{grade: broken, message: "feature " + id + " is required by the profile and absent" + detail}
+		return finding{grade: broken, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile and absent" + detail}
 	}
 	return finding{grade: unclear, message: "feature " + id + " is required and its probe did not tell" + detail}
+}
+
+// died is the verdict on a target that stopped answering in the middle of the run: what
+// was left could not be run.
+func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
+	last, left := killer(obs)
+	if left == 0 {
+		return bundle.Verdict{}, false
+	}
+	where := "a scenario"
+	if last != nil {
+		where = clip(last.Scenario)
+	}
+	return bundle.Verdict{
+		Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect,
+		Message: fmt.Sprintf("the target stopped answering while %s ran: %d of the runs behind it could not be made", where, left),
+	}, true
+}
+
+// killer is the observation in which a target stopped answering, as far as can be told, and how many runs
+// were left out for it; nil and 0 when it did not.
+func killer(obs []*bundle.Observation) (last *bundle.Observation, left int) {
+	for _, o := range obs {
+		switch {
+		case o == nil:
+		case o.Skip != nil:
+			if o.Skip.Reason == bundle.SkipTargetGone {
+				left++
+			}
+		case last == nil || last.Ended.Before(o.Ended):
+			last = o
+		}
+	}
+	if left == 0 {
+		return nil, 0
+	}
+	return last, left
 }
 
 // leftovers lists the processes whose clean-up failed. The next run on the target
@@ -177,7 +218,7 @@ func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
 			}
 			b, _ := before.counters.Get(key)
 			a, _ := r.counters.Get(key)
-			j.conclude(&v, finding{grade: broken, at: nowhere(), message: fmt.Sprintf(
+			j.conclude(&v, finding{grade: broken, symptom: bundle.SymptomCounters, at: nowhere(), message: fmt.Sprintf(
 				"counter %s went down from %s (scrape %s of %s) to %s (scrape %s of %s)",
 				key, ledger.Number(b), before.scrape.Name, before.scenario, ledger.Number(a), r.scrape.Name, r.scenario)})
 			v.Evidence = nil

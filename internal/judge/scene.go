@@ -19,13 +19,21 @@ type scene struct {
 	lag int64
 	// cut is set when the run was interrupted: what we broke off proves nothing.
 	cut bool
+	// premises are what the script takes for granted; nil when no script is at hand.
+	premises *premises
+	blocked  *[]obstacle // once they were looked for
 }
 
-func scenes(run *bundle.Run, o *bundle.Observation) []*scene {
+// scenes are the iterations of an observation; s may be nil for who asks nothing of the script.
+func scenes(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []*scene {
+	var p *premises
+	if s != nil {
+		p = premisesOf(s)
+	}
 	all := make([]*scene, len(o.Iterations))
 	for i := range o.Iterations {
 		all[i] = &scene{
-			cal: calibration(run), it: &o.Iterations[i],
+			cal: calibration(run), it: &o.Iterations[i], premises: p,
 			many: len(o.Iterations) > 1, cut: o.Interrupted, lag: o.Lag,
 		}
 	}

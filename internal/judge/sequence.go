@@ -31,7 +31,7 @@ func (s *scene) outOfOrder(first, second string, by int64) finding {
 	one, _, _ := strings.Cut(first, ".")
 	two, _, _ := strings.Cut(second, ".")
 	f := finding{
-		grade:   broken,
+		grade: broken, symptom: bundle.SymptomOrder,
 		message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier", second, first, span(by))),
 		at:      s.at(s.subject(two), -1),
 	}
@@ -50,9 +50,14 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	case !ok:
 		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", a name and a part were expected", at: s.at(nil, -1)}
 	case x == nil:
-		return bundle.Stamp{}, s.neverGot(name)
+		f := s.neverBegan()
+		f.message = name + ": " + f.message
+		return bundle.Stamp{}, f
 	}
 	at, known := instantOf(x, what)
+	if o := s.behind(subjectName(subject), x); o != nil && at == nil && !s.cut {
+		return bundle.Stamp{}, o.finding(s)
+	}
 	switch {
 	case !known:
 		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", which is not known", at: s.at(x, -1)}
@@ -60,10 +65,9 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 		return *at, finding{}
 	case s.cut:
 		return bundle.Stamp{}, finding{grade: unclear, message: "interrupted", at: s.at(x, -1)}
-	case x.Outcome == bundle.OutcomeAborted && !x.Aborted:
-		return bundle.Stamp{}, s.neverGot(name)
 	}
-	return bundle.Stamp{}, finding{grade: broken, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
+	f := finding{grade: broken, message: fmt.Sprintf("%s never came (%s)", name, answer(x)), at: s.at(x, -1)}
+	return bundle.Stamp{}, f.as(instantSymptom(x, what))
 }
 
 // instantOf is an instant of an exchange, nil when it never came; known is false for a part that has no meaning.

@@ -12,6 +12,8 @@ import (
 type exam struct {
 	*scene
 	x *bundle.Exchange
+	// features are what the run found of the target; nil when nothing is known.
+	features map[string]bundle.Feature
 }
 
 // applied is what a standing check says: whether it applied to the exchange at
@@ -20,6 +22,15 @@ type applied struct {
 	applies bool
 	breach  string
 	off     int64
+	symptom bundle.Symptom
+}
+
+// as gives a breach a symptom.
+func (a applied) as(s bundle.Symptom) applied {
+	if a.breach != "" && a.symptom == "" {
+		a.symptom = s
+	}
+	return a
 }
 
 // notApplied is for an exchange that a check has nothing to do with.
@@ -40,7 +51,7 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 	if j.Rules == nil {
 		return tallies
 	}
-	all := scenes(run, o)
+	all := scenes(nil, run, o)
 	for _, r := range j.Rules.Rules {
 		if r == nil || len(r.Standing) == 0 {
 			continue
@@ -48,7 +59,7 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 		t := &tally{}
 		for _, s := range all {
 			for i := range s.it.Exchanges {
-				if e := (&exam{scene: s, x: &s.it.Exchanges[i]}); e.judged() {
+				if e := (&exam{scene: s, x: &s.it.Exchanges[i], features: featuresOf(run)}); e.judged() {
 					e.standing(t, r)
 				}
 			}
@@ -62,6 +73,13 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 		}
 	}
 	return tallies
+}
+
+func featuresOf(run *bundle.Run) map[string]bundle.Feature {
+	if run == nil {
+		return nil
+	}
+	return run.Features
 }
 
 // judged reports whether an exchange can be held against the target at all: not
@@ -80,12 +98,13 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 		a := e.entry(entry)
 		result.applies = result.applies || a.applies
 		if a.breach != "" && result.breach == "" {
-			result.breach, result.off = a.breach, a.off
+			result.breach, result.off, result.symptom = a.breach, a.off, a.symptom
 		}
 	}
 	switch {
 	case result.breach != "":
-		t.add(finding{grade: broken, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)})
+		f := finding{grade: broken, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
+		t.add(f.as(bundle.SymptomViolation))
 	case result.applies:
 		t.add(finding{})
 	}

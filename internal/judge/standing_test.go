@@ -79,8 +79,11 @@ func TestStandingRules(t *testing.T) {
 			"want end as the last line, saw HTTP 200, events start data", status(400)},
 		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want one of NDJSON, saw text/html", status(400)},
 		{"check:conn-reusable-after-error", failed, func(x *bundle.Exchange) { x.Violations = []bundle.Violation{{Kind: string(wire.HTTPExtra)}} },
-			"connection after error not_found: want it reusable, saw bytes left over after the answer",
+			"connection after error not_found: want nothing more on it, saw bytes left over after the answer",
 			func(x *bundle.Exchange) { x.Response.Headers = headers("Connection", "keep-alive, close") }},
+		{"check:stream-status", stream, rpcErrorOverHTTP(404),
+			`want HTTP 200 and an end-of-stream message with the error, saw HTTP 404 of type application/json: "{\"code\":\"not_found\"}"`,
+			both(status(404), answerType("text/plain"))},
 		{string(wire.ReservedFlags), stream, violation(string(wire.ReservedFlags), "frame"),
 			"what it was (envelope.reserved-flags, body offset 7)", both(violation(string(wire.ReservedFlags), "frame"), status(400), answerType("text/plain"))},
 		{string(wire.TruncatedPayload), stream, both(violation(string(wire.TruncatedPayload), "frame"), outcome(bundle.OutcomeReset)),
@@ -97,6 +100,48 @@ func TestStandingRules(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.entry, c.run)
+	}
+}
+
+// rpcErrorOverHTTP answers a stream as if it were a unary call.
+func rpcErrorOverHTTP(code int) func(*bundle.Exchange) {
+	return func(x *bundle.Exchange) {
+		x.Response.Status, x.Response.Headers = code, headers("Content-Type", "application/json")
+		x.Events, x.Frames, x.EndStream = nil, nil, nil
+		x.Body = ptr(bundle.NewBlob([]byte(`{"code":"not_found"}`), nil, nil))
+	}
+}
+
+// What a token check, a version check, a router or a proxy says of a stream is legal HTTP.
+func TestWhatStandsBeforeTheRPCLayerMayAnswerAStreamByHTTP(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status  int
+		change  func(*bundle.Exchange)
+		applies bool
+	}{
+		"an error of the RPC":      {500, nil, true},
+		"a bad request of the RPC": {400, nil, true},
+		"a bad protocol version": {400, func(x *bundle.Exchange) {
+			x.Request.Headers = append(x.Request.Headers[:1:1], bundle.Header{Name: "connect-protocol-version", Value: "2"})
+		}, false},
+		"a bad token":                 {401, nil, false},
+		"a token without the right":   {403, nil, false},
+		"an unknown content type":     {415, nil, false},
+		"a page of a proxy":           {502, func(x *bundle.Exchange) { x.Response.Headers = headers("Content-Type", "text/html") }, false},
+		"a request that was not POST": {405, func(x *bundle.Exchange) { x.Request.Method = "GET" }, false},
+		"a request of raw bytes":      {400, func(x *bundle.Exchange) { x.Op = "raw" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := streamExchange("send")
+			x.Request.Headers = append(x.Request.Headers, bundle.Header{Name: "Connect-Protocol-Version", Value: "1"})
+			rpcErrorOverHTTP(tc.status)(x)
+			if tc.change != nil {
+				tc.change(x)
+			}
+			if vs := standingOf("check:stream-status", x); (len(vs) == 1) != tc.applies || tc.applies && vs[0].Symptom != bundle.SymptomStreamStatus {
+				t.Errorf("got %+v", vs)
+			}
+		})
 	}
 }
 

@@ -18,6 +18,9 @@ func (j *Judge) result(b *bundle.Bundle) string {
 		return "there is none"
 	}
 	want, got := bare(Report(b.Run, j.Rules, b.Observations, b.Verdicts)), bare(b.Report)
+	if b.Report.Causes == nil { // it is from before they were told
+		want.Causes, got.Causes, want.Scope = nil, nil, got.Scope
+	}
 	switch {
 	case want.Verdict != got.Verdict || want.Exit != got.Exit:
 		return fmt.Sprintf("it says %s (exit %d), they say %s (exit %d)", clip(got.Verdict), got.Exit, want.Verdict, want.Exit)
@@ -54,6 +57,11 @@ func (j *Judge) result(b *bundle.Bundle) string {
 func bare(r *bundle.Report) bundle.Report {
 	c := *r
 	c.DurationMS, c.Notes = 0, nil
+	c.Causes = make([]bundle.Cause, 0, len(r.Causes))
+	for _, cause := range r.Causes {
+		cause.Title, cause.Reproducer = "", ""
+		c.Causes = append(c.Causes, cause)
+	}
 	c.RunRules = plain(r.RunRules)
 	c.Scenarios = make([]bundle.ScenarioResult, 0, len(r.Scenarios))
 	for _, s := range r.Scenarios {

@@ -16,10 +16,21 @@ func (e *exam) violation(kind string) applied {
 	for i := range e.x.Violations {
 		v := &e.x.Violations[i]
 		if v.Kind == kind && !e.excused(v) {
-			return breaks(v.Off, "%s", violationText(v))
+			return breaks(v.Off, "%s", violationText(v)).as(violationSymptom(e.x, kind))
 		}
 	}
 	return holds()
+}
+
+// violationSymptom is that of a violation: what was cut looks like a cut, whatever was cut.
+func violationSymptom(x *bundle.Exchange, kind string) bundle.Symptom {
+	switch {
+	case x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset:
+		return bundle.SymptomCut
+	case strings.HasPrefix(kind, "error."):
+		return bundle.SymptomErrorForm
+	}
+	return bundle.SymptomViolation
 }
 
 func violationText(v *bundle.Violation) string {

@@ -1,0 +1,152 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+func foundations() *scenarios.Catalogue {
+	of := func(rank int, rules []string, symptoms ...bundle.Symptom) *scenarios.Foundation {
+		return &scenarios.Foundation{Rank: rank, Rules: rules, Symptoms: symptoms}
+	}
+	return &scenarios.Catalogue{
+		Rules: []*scenarios.Rule{
+			{ID: "connect.timeout.expired", Level: "must", Text: "A deadline ends the call.", Foundation: of(40, nil, bundle.SymptomNoDeadline)},
+			{ID: "process.end.once", Level: "must", Foundation: of(30, nil, bundle.SymptomNoEnd)},
+			{ID: "process.output.complete", Level: "must", Text: "All output arrives.", Foundation: of(20, nil, bundle.SymptomOutputShort)},
+			{ID: "process.pty.is-terminal", Level: "must", Foundation: of(50, []string{"process.pty.*"})},
+			{ID: "transport.whole", Level: "must", Foundation: of(10, nil, bundle.SymptomCut)},
+		},
+		Scenarios: []*scenarios.Scenario{
+			{ID: "a.long", Steps: []scenarios.Step{{}, {}, {}}}, {ID: "a.short", Steps: []scenarios.Step{{}}},
+			{ID: "a.often", Steps: []scenarios.Step{{}}, Repeat: scenarios.Repeat{Times: 62}},
+		},
+	}
+}
+
+// on is a verdict on a scenario, by default over the plainest axes.
+func on(scenario, rule string, c bundle.Conclusion, s bundle.Symptom) bundle.Verdict {
+	return bundle.Verdict{
+		Scenario: scenario, Rule: rule, Level: "must", Conclusion: c, Symptom: s, Message: scenario + " " + string(s),
+		Axes: bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"},
+	}
+}
+
+func over(v bundle.Verdict, protocol, http string) bundle.Verdict {
+	v.Axes.Protocol, v.Axes.HTTP = protocol, http
+	return v
+}
+
+func TestCauses(t *testing.T) {
+	short, fail := bundle.SymptomOutputShort, bundle.Fail
+	cases := []struct {
+		name     string
+		verdicts []bundle.Verdict
+		want     map[string][]string // rule -> what follows
+	}{
+		{"nothing failed", []bundle.Verdict{on("a.short", "x.y.z", bundle.Pass, "")}, map[string][]string{}},
+		{"a failure by itself", []bundle.Verdict{on("a.short", "x.y.z", fail, short)}, map[string][]string{"x.y.z": {}}},
+		{"a symptom that a broken foundation explains", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, short), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
+		{"another symptom", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, short), on("a.long", "x.y.z", fail, bundle.SymptomExitCode),
+		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"one of two failures is explained", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, short), on("a.long", "x.y.z", fail, short), on("a.short", "x.y.z", fail, bundle.SymptomExitCode),
+		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"a foundation that holds explains nothing", []bundle.Verdict{
+			on("a.short", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"x.y.z": {}}},
+		{"a rule that a foundation names", []bundle.Verdict{
+			on("a.short", "process.pty.is-terminal", fail, bundle.SymptomOutputOther), on("a.long", "process.pty.echo", fail, bundle.SymptomHeldBack),
+		}, map[string][]string{"process.pty.is-terminal": {"process.pty.echo"}}},
+		{"a chain has one root", []bundle.Verdict{
+			on("a.short", "transport.whole", fail, bundle.SymptomViolation), on("a.short", "process.end.once", fail, bundle.SymptomCut),
+			on("a.long", "x.y.z", fail, bundle.SymptomNoEnd),
+		}, map[string][]string{"transport.whole": {"process.end.once", "x.y.z"}}},
+		{"a foundation never follows from one that rests on it", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, bundle.SymptomNoEnd), on("a.short", "process.end.once", fail, short),
+		}, map[string][]string{"process.output.complete": {"process.end.once"}}},
+		{"an advisory that explains failures is a cause", []bundle.Verdict{
+			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, bundle.SymptomNoDeadline),
+		}, map[string][]string{"connect.timeout.expired": {"x.y.z"}}},
+		{"an advisory that explains none is none", []bundle.Verdict{
+			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"x.y.z": {}}},
+		{"a rule of Connect explains nothing over gRPC", []bundle.Verdict{
+			on("a.short", "connect.timeout.expired", fail, bundle.SymptomNoDeadline), over(on("a.long", "x.y.z", fail, bundle.SymptomNoDeadline), "grpc", "h2c"),
+		}, map[string][]string{"connect.timeout.expired": {}, "x.y.z": {}}},
+		{"what broke over HTTP/2 alone explains nothing over HTTP/1.1", []bundle.Verdict{
+			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), on("a.short", "process.output.complete", bundle.Pass, ""),
+			on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"what spans the run", []bundle.Verdict{{Rule: "profile.e2b.process.pty", Level: "must", Conclusion: fail, Symptom: bundle.SymptomAbsent}},
+			map[string][]string{"profile.e2b.process.pty": {}}},
+		{"a deviation is no cause", []bundle.Verdict{on("a.short", "process.output.complete", bundle.Deviation, short)}, map[string][]string{}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got := map[string][]string{}
+			for _, cause := range Causes(testRun(), foundations(), c.verdicts) {
+				got[cause.Rule] = cause.Follows
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			slices.Reverse(c.verdicts)
+			again := map[string][]string{}
+			for _, cause := range Causes(testRun(), foundations(), c.verdicts) {
+				again[cause.Rule] = cause.Follows
+			}
+			if diff := cmp.Diff(got, again); diff != "" {
+				t.Errorf("they depend on the order of the verdicts:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The best evidence is that of the smallest script on the plainest axes; what could not be
+// judged for the same reason is told, and what is broken elsewhere is not.
+func TestACauseIsToldByItsBestEvidence(t *testing.T) {
+	causes := Causes(testRun(), foundations(), []bundle.Verdict{
+		on("a.long", "process.output.complete", bundle.Fail, bundle.SymptomOutputShort),
+		on("a.often", "process.output.complete", bundle.Fail, bundle.SymptomOutputShort),
+		over(on("a.short", "process.output.complete", bundle.Fail, bundle.SymptomOutputShort), "grpc", "h2c"),
+		on("a.short", "process.output.complete", bundle.Fail, bundle.SymptomOutputShort),
+		on("a.long", "not.judged.here", bundle.Inconclusive, bundle.SymptomOutputShort),
+		on("a.long", "open.for.another", bundle.Inconclusive, bundle.SymptomTooRare),
+		on("a.long", "broken.as.well", bundle.Inconclusive, bundle.SymptomOutputShort),
+		on("a.short", "broken.as.well", bundle.Fail, bundle.SymptomOutputShort),
+	})
+	want := []bundle.Cause{{
+		Rule: "process.output.complete", Level: "must", Title: "All output arrives.", Scenario: "a.short", Message: "a.short output-short",
+		Axes:    bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"},
+		Follows: []string{"broken.as.well"}, Unjudged: []string{"not.judged.here"}, Scenarios: []string{"a.long", "a.often", "a.short"},
+		Reproducer: "assay replay a.short http://127.0.0.1:8081 --axis connect/json/1.1/identity --seed 7",
+	}}
+	if diff := cmp.Diff(want, causes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What nobody asked to leave out leaves the verdict open.
+func TestARunThatWasCutShortIsInconclusive(t *testing.T) {
+	for reason, want := range map[bundle.SkipReason]int{
+		bundle.SkipSlow: 0, bundle.SkipDestructive: 0, bundle.SkipFeature: 0, bundle.SkipStalled: exitInconclusive, "budget": exitInconclusive,
+	} {
+		obs := []*bundle.Observation{observation(streamExchange("send")), {Scenario: "area.two", Skip: &bundle.Skip{Reason: reason, Detail: "x"}}}
+		r := Report(testRun(), nil, obs, []bundle.Verdict{
+			{Scenario: "area.one", Axes: obs[0].Axes, Rule: testRule, Level: "must", Conclusion: bundle.Pass},
+			{Scenario: "area.two", Rule: testRule, Level: "must", Conclusion: bundle.NotRun},
+		})
+		if r.Exit != want {
+			t.Errorf("%s: exit code %d, want %d", reason, r.Exit, want)
+		}
+	}
+}

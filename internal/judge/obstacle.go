@@ -1,0 +1,316 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// obstacle is a precondition that did not hold. What stands behind it is not judged:
+// only the rule that the precondition itself proves is broken.
+type obstacle struct {
+	at      bundle.Stamp // from when on it stands in the way
+	text    string
+	symptom bundle.Symptom
+	// names are the exchanges that it makes void, whenever they ended.
+	names []string
+	// soft leaves what holds all the same: a wait was in vain, and what was waited for
+	// came in another way.
+	soft bool
+	// optional: the steps went on.
+	optional bool
+	rule     string // that it breaks, "" for none
+	x        *bundle.Exchange
+	limit    int64 // how long was waited, 0 when time is no matter
+}
+
+// obstacles are the preconditions of an iteration that did not hold, the earliest first.
+func (s *scene) obstacles() []obstacle {
+	if s.premises == nil {
+		return nil
+	}
+	if s.blocked == nil {
+		all := slices.Concat(s.unconnected(), s.unstarted(), s.departed(), s.refusedCalls(), s.vainWaits())
+		slices.SortStableFunc(all, func(a, b obstacle) int { return order(a.at, b.at) })
+		for i := range all {
+			if slices.ContainsFunc(all[:i], func(o obstacle) bool { return o.rule != all[i].rule && !o.optional }) {
+				all[i].rule = "" // it follows from an earlier one
+			}
+		}
+		s.blocked = &all
+	}
+	return *s.blocked
+}
+
+// behind is the obstacle that makes an exchange void, or nil. x is nil for one that never began.
+func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
+	all := s.obstacles()
+	for i := range all {
+		o := &all[i]
+		switch {
+		case x == nil && !o.optional, slices.Contains(o.names, name):
+			return o
+		case x == nil, o.optional:
+		case o.at.Before(x.Invoked), x.Outcome == bundle.OutcomeAborted && !x.Aborted:
+			return o
+		}
+	}
+	return nil
+}
+
+// finding says that something was not judged because of the obstacle.
+func (o *obstacle) finding(s *scene) finding {
+	return finding{grade: unclear, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
+}
+
+// breach is the obstacle as a breach of the rule that it proves.
+func (o *obstacle) breach(s *scene) finding {
+	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1)}
+	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
+		f.grade = unclear
+		f.message += fmt.Sprintf("; the time for it was %s, and this driver itself ran late by up to %s", span(o.limit), span(s.lag))
+	}
+	return f
+}
+
+// unconnected: a connection of its own that the script wanted could not be opened.
+func (s *scene) unconnected() []obstacle {
+	var out []obstacle
+	for i := range s.it.Conns {
+		c := &s.it.Conns[i]
+		if c.DialError == "" {
+			continue
+		}
+		out = append(out, obstacle{at: c.Dialed, text: "no connection could be opened: " + clip(c.DialError), symptom: bundle.SymptomNoConnect})
+	}
+	return out
+}
+
+// unstarted: a process that later steps act on did not start.
+func (s *scene) unstarted() []obstacle {
+	var out []obstacle
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		rule, needed := s.premises.needed[x.Name]
+		if !needed || x.Op != "start" || x.Aborted || slices.ContainsFunc(x.Events, isStart) ||
+			x.Outcome == bundle.OutcomeNoConnect || x.Outcome == bundle.OutcomeAborted {
+			continue
+		}
+		out = append(out, obstacle{
+			at: returned(x), text: fmt.Sprintf("%s did not start: %s", x.Name, answer(x)),
+			symptom: shortfallOr(x, bundle.SymptomNoStart), names: []string{x.Name}, rule: rule, x: x,
+		})
+	}
+	return out
+}
+
+// departed: a process had ended before the first step that acts on it, and nothing
+// that the script did before could have ended it.
+func (s *scene) departed() []obstacle {
+	var out []obstacle
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		name := s.premises.alive[x.Step]
+		if name == "" || x.Op == "cleanup" || !s.hadEnded(name, x.Invoked) {
+			continue
+		}
+		out = append(out, obstacle{
+			at: s.process(name).Started, text: fmt.Sprintf("%s before %s was sent", s.endText(name), called(x)),
+			symptom: bundle.SymptomEndedEarly, names: append(s.streamsOf(name), x.Name), rule: s.premises.needed[name], x: s.it.Exchange(name),
+		})
+	}
+	return out
+}
+
+// called is an exchange by its name, or its kind.
+func called(x *bundle.Exchange) string {
+	if x.Name == x.Op {
+		return "the " + x.Op
+	}
+	return x.Op + " " + x.Name
+}
+
+// streamsOf are the exchanges that carry the events of a process.
+func (s *scene) streamsOf(name string) []string {
+	names := []string{name}
+	pid := s.pid(name)
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		if slices.ContainsFunc(x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart && e.PID == pid && pid != 0 }) {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// refusedCalls: a call that no clause speaks of, and that the rest depends on, was answered
+// with an error; or the server had closed the connection on which it was to go.
+func (s *scene) refusedCalls() []obstacle {
+	var out []obstacle
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		switch {
+		case x.Op == "cleanup" || x.Aborted:
+		case s.premises.helper(x.Step, x.Name) && (isError(x) || cutShort(x)) && x.Outcome != bundle.OutcomeNoConnect:
+			out = append(out, obstacle{
+				at: x.Invoked, text: fmt.Sprintf("%s was answered with %s", called(x), answer(x)),
+				symptom: shortfallOr(x, bundle.SymptomRefused), names: s.actedOn(x), x: x,
+			})
+		case x.Response == nil && (x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset) && s.premises.reuses(x.Step):
+			out = append(out, obstacle{
+				at: x.Invoked, text: "the server had closed the connection, as it may, when " + called(x) + " was sent on it",
+				symptom: bundle.SymptomConnection, names: []string{x.Name}, x: x,
+			})
+		}
+	}
+	return out
+}
+
+// actedOn are the exchanges that a call about a process has to do with: its own, and
+// the streams of the process.
+func (s *scene) actedOn(x *bundle.Exchange) []string {
+	st := s.premises.steps[x.Step]
+	names := []string{x.Name}
+	for _, t := range []*scenarios.Target{targetOf(st)} {
+		if t != nil && t.To != "" && st.Connect == nil {
+			names = append(names, s.streamsOf(t.To)...)
+		}
+	}
+	return names
+}
+
+func targetOf(st *scenarios.Step) *scenarios.Target {
+	switch {
+	case st.Signal != nil:
+		return &st.Signal.Target
+	case st.Input != nil:
+		return &st.Input.Target
+	case st.Update != nil:
+		return &st.Update.Target
+	case st.Connect != nil:
+		return &st.Connect.Target
+	}
+	return st.CloseStdin
+}
+
+// vainWaits: what was waited for did not come.
+func (s *scene) vainWaits() []obstacle {
+	var out []obstacle
+	for i := range s.it.Awaits {
+		a := &s.it.Awaits[i]
+		if a.Met {
+			continue
+		}
+		x := s.it.Exchange(a.On)
+		o := obstacle{at: a.Ended, text: s.waitText(a, x), symptom: waitSymptom(a, x), x: x, soft: true}
+		if a.Ended.T-a.Began.T >= a.Deadline {
+			o.limit = a.Deadline
+		}
+		if st := s.premises.explicit(a.Step); st != nil {
+			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
+			if !endsOnly(st) && overBy(a, x) {
+				o.rule = "" // it ended by itself: not to have come is the matter of other rules
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// overBy reports whether an exchange was over by itself when a wait for it ended.
+func overBy(a *bundle.Await, x *bundle.Exchange) bool {
+	if x == nil || x.Returned == nil || a.Ended.Before(*x.Returned) {
+		return false
+	}
+	return x.Outcome != bundle.OutcomeStalled && x.Outcome != bundle.OutcomeNoAnswer && x.Outcome != bundle.OutcomeAborted
+}
+
+// waitText says in words what was waited for in vain.
+func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
+	what := clip(a.What)
+	if text, ok := strings.CutPrefix(a.What, "output "); ok {
+		if overBy(a, x) {
+			return fmt.Sprintf("%s without printing %s", s.overText(a.On, x), clip(text))
+		}
+		what = "the output " + clip(text)
+	}
+	switch {
+	case a.On == "the iteration":
+		return fmt.Sprintf("the time for the steps was over after %s, in step %s", span(a.Ended.T-a.Began.T), stepName(a.Step))
+	case overBy(a, x) && a.What != "done":
+		return fmt.Sprintf("%s, and %s had not come", s.overText(a.On, x), what)
+	case a.What == "done" || a.What == "end of the answer":
+		return fmt.Sprintf("%s did not end within %s", clip(a.On), span(a.Ended.T-a.Began.T))
+	}
+	return fmt.Sprintf("%s did not come on %s within %s", what, clip(a.On), span(a.Ended.T-a.Began.T))
+}
+
+// overText says how an exchange was over: by the end of its process, or otherwise.
+func (s *scene) overText(name string, x *bundle.Exchange) string {
+	if e, _ := endEvent(x); e != nil {
+		return name + " ended (" + exitShort(e.Exit) + ")"
+	}
+	return clip(name) + " was answered with " + answer(x)
+}
+
+func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {
+	over := overBy(a, x)
+	switch {
+	case over && shortfall(x) != bundle.SymptomOther:
+		return shortfall(x)
+	case over && isError(x):
+		return bundle.SymptomRefused
+	case over:
+		return bundle.SymptomEndedEarly
+	case strings.HasPrefix(a.What, "output "), strings.HasPrefix(a.What, "event data"):
+		return bundle.SymptomHeldBack
+	case a.What == "pid", a.What == "event start":
+		return bundle.SymptomNoStart
+	case a.What == "done", a.What == "end of the answer", strings.HasPrefix(a.What, "event end"):
+		return bundle.SymptomStalled
+	case strings.HasPrefix(a.What, "frame "), a.What == "closed":
+		return bundle.SymptomConnection
+	}
+	return bundle.SymptomNoAnswer
+}
+
+// process is what the record has of a process by its name, or nil.
+func (s *scene) process(name string) *bundle.Process {
+	for i := range s.it.Processes {
+		if s.it.Processes[i].Name == name {
+			return &s.it.Processes[i]
+		}
+	}
+	return nil
+}
+
+// hadEnded reports whether the end of a process was seen before an instant.
+func (s *scene) hadEnded(name string, before bundle.Stamp) bool {
+	p := s.process(name)
+	return p != nil && p.Ended != nil && p.Ended.Before(before)
+}
+
+// endText says that a process ended, and how: "p ended (exit 0)".
+func (s *scene) endText(name string) string {
+	if x := s.it.Exchange(name); x != nil {
+		if e, _ := endEvent(x); e != nil {
+			return name + " ended (" + exitShort(e.Exit) + ")"
+		}
+	}
+	return name + " had ended"
+}
+
+// exitShort is an end in two words: "exit 0", "SIGKILL".
+func exitShort(e *bundle.Exit) string {
+	switch {
+	case e == nil:
+		return "no exit code"
+	case e.Signal != "":
+		return e.Signal
+	}
+	return "exit " + strconv.Itoa(int(e.Code))
+}

@@ -1,0 +1,245 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// scripted is an iteration that is built step by step: each exchange comes behind the one before.
+type scripted struct {
+	t  *testing.T
+	it bundle.Iteration
+	n  int64
+}
+
+func (s *scripted) stamp() bundle.Stamp {
+	s.n++
+	return bundle.Stamp{T: s.n * 1e6, N: s.n}
+}
+
+// add puts an exchange behind all that was added; its stamps are shifted there.
+func (s *scripted) add(x *bundle.Exchange, name, op, step string) *bundle.Exchange {
+	x.ID, x.Conn, x.Name, x.Op, x.Step = len(s.it.Exchanges), len(s.it.Exchanges), name, op, step
+	x.Invoked = s.stamp()
+	for i := range x.Events {
+		x.Events[i].At = s.stamp()
+	}
+	if x.Returned != nil {
+		x.Returned = ptr(s.stamp())
+	}
+	s.it.Exchanges = append(s.it.Exchanges, *x)
+	s.it.Conns = append(s.it.Conns, bundle.Conn{ID: x.Conn, Name: name})
+	return &s.it.Exchanges[len(s.it.Exchanges)-1]
+}
+
+// ended is a process p that ran to its end, with an exit code.
+func (s *scripted) ended(step string, code int32) {
+	x := streamExchange("p")
+	x.Events[2].Exit = &bundle.Exit{Code: code, Exited: true}
+	x = s.add(x, "p", "start", step)
+	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At, Ended: ptr(x.Events[2].At)})
+}
+
+// running is a process p whose stream had not ended when we gave it up.
+func (s *scripted) running(step string, outcome bundle.Outcome) {
+	x := streamExchange("p")
+	x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, outcome
+	x = s.add(x, "p", "start", step)
+	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At})
+}
+
+// refusedStart is a Start that was answered with an error.
+func (s *scripted) refusedStart(step string) {
+	x := streamExchange("p")
+	x.Events, x.Outputs, x.Error = nil, nil, &bundle.RPCError{Code: "internal"}
+	s.add(x, "p", "start", step)
+}
+
+func (s *scripted) call(name, op, step, code string) {
+	x := unaryExchange(name)
+	if code != "" {
+		withError(x, 404, code, "")
+	}
+	s.add(x, name, op, step)
+}
+
+// vain is a wait that was not met: the steps stop there.
+func (s *scripted) vain(step, on, what string) {
+	began, ended := s.stamp(), s.stamp()
+	s.it.Awaits = append(s.it.Awaits, bundle.Await{Step: step, On: on, What: what, Began: began, Ended: ended, Deadline: 1e6})
+	for i := range s.it.Exchanges {
+		if x := &s.it.Exchanges[i]; x.Outcome == bundle.OutcomeAborted || x.Outcome == bundle.OutcomeStalled {
+			x.Returned = ptr(s.stamp()) // given up behind the wait
+		}
+	}
+}
+
+func TestPreconditions(t *testing.T) {
+	const ready = `
+steps:
+  - start: {as: p, sh: echo ready; read x; exit 5, stdin: true%s}
+  - await: {on: p, output: "ready\n"%s}
+  - input: {to: p, data: "\n"}
+expect:
+  - rule: a.wait.comes
+    p: {stdout: "ready\n"}
+  - rule: a.exit.code
+    p: {end: {code: 5}}
+`
+	const kill = `
+steps:
+  - start: {as: p, sh: read x, stdin: true%s}
+  - signal: {as: first, to: p, name: SIGKILL}
+  - await: {on: p, done: true%s}
+  - signal: {as: second, to: p, name: SIGKILL}
+expect:
+  - rule: a.wait.comes
+    first: ok
+  - rule: a.exit.code
+    p: {end: {code: [-1, 137]}}
+    second: not_found
+`
+	cases := []struct {
+		name   string
+		script string
+		marks  [2]string // behind start and await
+		run    func(*scripted)
+		want   map[string]bundle.Conclusion
+		says   string
+	}{
+		{"a process that ended without its marker", ready, [2]string{}, func(s *scripted) {
+			s.ended("steps[0]", 0)
+			s.vain("steps[1]", "p", `output "ready\n"`)
+		}, bothOf(bundle.Inconclusive), `p ended (exit 0) without printing "ready\n"`},
+		{"a process that ended without its marker is no matter of when it is sent", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
+			s.ended("steps[0]", 0)
+			s.vain("steps[1]", "p", `output "ready\n"`)
+		}, bothOf(bundle.Inconclusive), `p ended (exit 0) without printing "ready\n"`},
+		{"a marker that is held back breaks the rule that it proves, and no other", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeStalled)
+			s.vain("steps[1]", "p", `output "ready\n"`)
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, `the output "ready\n" did not come on p within 1ms`},
+		{"a marker that is held back is nobody's fault where it proves nothing", ready, [2]string{}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeStalled)
+			s.vain("steps[1]", "p", `output "ready\n"`)
+		}, bothOf(bundle.Inconclusive), `the output "ready\n" did not come on p within 1ms`},
+		{"a process that did not start", kill, [2]string{}, func(s *scripted) {
+			s.refusedStart("steps[0]")
+			s.vain("steps[1]", "p", "pid")
+		}, bothOf(bundle.Inconclusive), "p did not start: HTTP 200, error internal"},
+		{"a start that proves a rule", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
+			s.refusedStart("steps[0]")
+			s.vain("steps[1]", "p", "pid")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p did not start"},
+		{"a process that had ended before it was killed", kill, [2]string{}, func(s *scripted) {
+			s.ended("steps[0]", 1)
+			s.call("first", "signal", "steps[1]", "not_found")
+			s.call("second", "signal", "steps[3]", "not_found")
+		}, bothOf(bundle.Inconclusive), "p ended (exit 1) before signal first was sent"},
+		{"one that had ended, where its start proves that it runs on", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
+			s.ended("steps[0]", 1)
+			s.call("first", "signal", "steps[1]", "not_found")
+			s.call("second", "signal", "steps[3]", "not_found")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p ended (exit 1) before signal first was sent"},
+		{"an input that nothing speaks of and that was refused", ready, [2]string{}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeAborted)
+			s.call("input", "input", "steps[2]", "internal")
+		}, bothOf(bundle.Inconclusive), "the input was answered with HTTP 404, error internal"},
+		{"a kill that a clause speaks of and that was refused", kill, [2]string{}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeAborted)
+			s.call("first", "signal", "steps[1]", "internal")
+			s.vain("steps[2]", "p", "done")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p did not end within 1ms"},
+		{"a wait that the steps do not depend on", kill, [2]string{"", ", optional: true"}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeStalled)
+			s.call("first", "signal", "steps[1]", "")
+			s.vain("steps[2]", "p", "done")
+			s.call("second", "signal", "steps[3]", "")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Pass, "a.exit.code": bundle.Fail}, "second: want error not_found, saw HTTP 200"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			text := "id: area.one\ntitle: One\nrules: [a.wait.comes, a.exit.code]" + strings.Replace(strings.Replace(c.script, "%s", c.marks[0], 1), "%s", c.marks[1], 1)
+			script, err := scenarios.Parse("one.yaml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &scripted{t: t, it: bundle.Iteration{Vars: map[string]string{"p.pid": "42"}}}
+			c.run(s)
+			o := observation()
+			o.Iterations = []bundle.Iteration{s.it}
+			said := ""
+			for _, v := range (&Judge{}).Scenario(script, testRun(), o) {
+				if v.Conclusion != c.want[v.Rule] {
+					t.Errorf("%s: %s: %s, want %s", v.Rule, v.Conclusion, v.Message, c.want[v.Rule])
+				}
+				said += v.Message + "\n"
+			}
+			if !strings.Contains(said, c.says) {
+				t.Errorf("it says %q, want %q in it", said, c.says)
+			}
+		})
+	}
+}
+
+func bothOf(c bundle.Conclusion) map[string]bundle.Conclusion {
+	return map[string]bundle.Conclusion{"a.wait.comes": c, "a.exit.code": c}
+}
+
+// A list that does not hold what has ended is right.
+func TestAListWithoutAProcessThatHasEndedIsNotBlamed(t *testing.T) {
+	script, err := scenarios.Parse("one.yaml", []byte(`
+id: area.one
+title: One
+rules: [area.topic.rule]
+steps:
+  - start: {as: p, sh: read x, stdin: true}
+  - list: {as: during}
+expect:
+  during: {ok: true, lists: p}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scripted{t: t}
+	s.ended("steps[0]", 1)
+	s.call("during", "list", "steps[1]", "")
+	o := observation()
+	o.Iterations = []bundle.Iteration{s.it}
+	v := judgeOne(t, script, o)
+	if v.Conclusion != bundle.Inconclusive || v.Symptom != bundle.SymptomEndedEarly {
+		t.Errorf("%s (%s): %s", v.Conclusion, v.Symptom, v.Message)
+	}
+}
+
+// A feature of which nobody knows whether it is there is not blamed for its silence.
+func TestSilenceOfAFeatureThatTheProbeLeftOpenIsNoBreach(t *testing.T) {
+	script, err := scenarios.Parse("one.yaml", []byte(`
+id: area.one
+title: One
+rules: [area.topic.rule]
+axes: {http: h2c}
+send: {rpc: process.Process/List, message: {}}
+expect: {stream: ok}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := unaryExchange("send")
+	x.Response, x.Outcome, x.Body = nil, bundle.OutcomeNoAnswer, nil
+	o := observation(x)
+	o.Axes.HTTP = "h2c"
+	for state, want := range map[bundle.FeatureState]bundle.Conclusion{
+		bundle.FeatureUnknown: bundle.Inconclusive, bundle.FeaturePresent: bundle.Fail,
+	} {
+		run := testRun()
+		run.Features = map[string]bundle.Feature{"http.h2c": {State: state}}
+		vs := (&Judge{}).Scenario(script, run, o)
+		if vs[0].Conclusion != want {
+			t.Errorf("a feature that is %s: %s: %s, want %s", state, vs[0].Conclusion, vs[0].Message, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package judge
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// scope says what the verdict of a run is about: what was not tested, and what was allowed.
+func scope(obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Scope {
+	unsupported, notRun, deviations := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, o := range obs {
+		switch {
+		case o == nil || o.Skip == nil:
+		case o.Skip.Reason == bundle.SkipFeature:
+			for id := range strings.SplitSeq(o.Skip.Detail, ", ") {
+				unsupported[id]++
+			}
+		default:
+			notRun[string(o.Skip.Reason)]++
+		}
+	}
+	for i := range verdicts {
+		if verdicts[i].Conclusion == bundle.Deviation {
+			deviations[verdicts[i].Rule]++
+		}
+	}
+	s := &bundle.Scope{Unsupported: counts(unsupported), NotRun: counts(notRun)}
+	for _, rule := range slices.Sorted(maps.Keys(deviations)) {
+		s.Deviations = append(s.Deviations, bundle.Count{Name: rule, Runs: deviations[rule]})
+	}
+	return s
+}
+
+// counts lists what was counted, most first.
+func counts(of map[string]int) []bundle.Count {
+	var out []bundle.Count
+	for name, n := range of {
+		out = append(out, bundle.Count{Name: name, Runs: n})
+	}
+	slices.SortFunc(out, func(a, b bundle.Count) int { return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name)) })
+	return out
+}
+
+// addScope adds what another shard of the run did not test.
+func addScope(a, b *bundle.Scope) *bundle.Scope {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := func(x, y []bundle.Count) map[string]int {
+		all := map[string]int{}
+		for _, c := range slices.Concat(x, y) {
+			all[c.Name] += c.Runs
+		}
+		return all
+	}
+	out := &bundle.Scope{Unsupported: counts(sum(a.Unsupported, b.Unsupported)), NotRun: counts(sum(a.NotRun, b.NotRun))}
+	deviations := sum(a.Deviations, b.Deviations)
+	for _, rule := range slices.Sorted(maps.Keys(deviations)) {
+		out.Deviations = append(out.Deviations, bundle.Count{Name: rule, Runs: deviations[rule]})
+	}
+	return out
+}
+
+// cutShortRun reports whether runs were left out that nobody asked to leave out: the verdict is
+// about a part of what was to be tested.
+func cutShortRun(s *bundle.Scope) bool {
+	if s == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.NotRun, func(c bundle.Count) bool {
+		reason := bundle.SkipReason(c.Name)
+		return reason != bundle.SkipSlow && reason != bundle.SkipDestructive
+	})
+}
