@@ -216,7 +216,7 @@ func (m *BodyMatch) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // clauseFields are the keys of a clause that are not the names of exchanges.
-var clauseFields = []string{"rule", "orders", "metrics", "parity", "sequence", "never"}
+var clauseFields = []string{"rule", "orders", "metrics", "parity", "sequence", "never", "says"}
 
 // UnmarshalYAML reads a clause: whatever key is not one of its own is a subject.
 func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
@@ -226,13 +226,14 @@ func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
 		Metrics  map[string]string `yaml:"metrics"`
 		Parity   []string          `yaml:"parity"`
 		Sequence []string          `yaml:"sequence"`
+		Says     string            `yaml:"says"`
 		Never    eventList         `yaml:"never"`
 	}
 	if err := n.Decode(&fixed); err != nil {
 		return err
 	}
 	*c = Clause{Rule: fixed.Rule, Orders: fixed.Orders, Metrics: fixed.Metrics,
-		Parity: fixed.Parity, Sequence: fixed.Sequence, Line: n.Line}
+		Parity: fixed.Parity, Sequence: fixed.Sequence, Says: fixed.Says, Line: n.Line}
 	var err error
 	if c.Subjects, err = subjects(n, clauseFields); err != nil {
 		return err

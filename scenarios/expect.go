@@ -16,6 +16,8 @@ type Clause struct {
 	Parity []string `yaml:"parity"`
 	// Sequence names instants that must come in this order: "p.invoked", "k.returned", "p.start", "p.end", "p.data", "p.end-stream".
 	Sequence []string `yaml:"sequence"`
+	// Says tells in words what a breach of the clause means; it stands before what was seen.
+	Says string `yaml:"says"`
 
 	Line int `yaml:"-"`
 }

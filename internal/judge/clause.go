@@ -96,6 +96,9 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	if len(c.Metrics) > 0 {
 		t.merge(j.counted(c.Metrics, s, all, o))
 	}
+	if t.worst.grade == broken && c.Says != "" {
+		t.worst.message = c.Says + ": " + t.worst.message
+	}
 	t.sum(len(all), o)
 	return t
 }

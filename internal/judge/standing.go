@@ -65,6 +65,7 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 			}
 		}
 		j.standingScrapes(t, r, o)
+		j.standingRest(t, r, run, o)
 		if t.looked > 0 {
 			if t.broken > 1 {
 				t.worst.message += fmt.Sprintf(" (%d of %d answers)", t.broken, t.looked)
@@ -157,5 +158,5 @@ func checkByName(name string) func(*exam) applied {
 // judge: a check by its name, or anything else, which is taken as a kind of violation.
 func Known(entry string) bool {
 	name, ok := strings.CutPrefix(entry, "check:")
-	return !ok || checkByName(name) != nil || name == checkExposition || name == checkMonotone
+	return !ok || checkByName(name) != nil || name == checkExposition || name == checkAtRest || name == checkMonotone
 }

@@ -1,0 +1,79 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"assay/internal/bundle"
+	"assay/internal/ledger"
+	"assay/scenarios"
+)
+
+// checkAtRest is the standing check that the gauge of active commands is what List shows
+// while nothing happens.
+const checkAtRest = "metrics-at-rest"
+
+// standingRest holds the scrapes that stand between two equal lists against a rule that lists
+// checkAtRest. Of several in one iteration the last counts: a gateway may take a moment.
+func (j *Judge) standingRest(t *tally, r *scenarios.Rule, run *bundle.Run, o *bundle.Observation) {
+	if !slices.Contains(r.Standing, "check:"+checkAtRest) || len(o.Beside) > 0 {
+		return
+	}
+	for _, s := range scenes(nil, run, o) {
+		for i := len(o.Scrapes) - 1; i >= 0; i-- {
+			scrape := &o.Scrapes[i]
+			if scrape.Iteration != s.it.Index || scrape.Err != "" || scrape.Status != 200 {
+				continue
+			}
+			listed, ok := s.around(scrape)
+			if !ok {
+				continue
+			}
+			c, _ := ledger.ReadCounters(scrape.Body, j.metricNames())
+			if c.Has["active"] {
+				t.add(s.active(scrape, c.Active, listed))
+			}
+			break
+		}
+	}
+}
+
+// around are the pids in the last list before a scrape and in the first behind it, when these
+// are the same and nothing else was asked for in between.
+func (s *scene) around(scrape *bundle.Scrape) (pids []uint32, ok bool) {
+	var before, after *bundle.Exchange
+	for i := range s.it.Exchanges {
+		x := &s.it.Exchanges[i]
+		if x.RPC != "process.Process/List" || x.Outcome != bundle.OutcomeComplete || notOK(x) != "" {
+			continue
+		}
+		switch {
+		case x.Returned.Before(scrape.Sent):
+			before = x
+		case after == nil && scrape.Received.Before(x.Invoked):
+			after = x
+		}
+	}
+	if before == nil || after == nil {
+		return nil, false
+	}
+	for i := range s.it.Exchanges {
+		if x := &s.it.Exchanges[i]; x != before && x != after && before.Invoked.Before(x.Invoked) && x.Invoked.Before(*after.Returned) {
+			return nil, false
+		}
+	}
+	pids, errBefore := listedPIDs(before)
+	again, errAfter := listedPIDs(after)
+	return pids, errBefore == nil && errAfter == nil && slices.Equal(pids, again)
+}
+
+func (s *scene) active(scrape *bundle.Scrape, got float64, listed []uint32) finding {
+	if got == float64(len(listed)) {
+		return finding{}
+	}
+	return finding{
+		grade: broken, symptom: bundle.SymptomCounters, at: s.at(nil, -1),
+		message: s.says("", fmt.Sprintf("scrape %s: active is %s, and List shows %s before and after it (%s)",
+			scrape.Name, ledger.Number(got), plural(len(listed), "command"), pidsText(listed))),
+	}
+}

@@ -1,0 +1,53 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// A gauge that is always one too high moves as it should, and is wrong at rest.
+func TestAtRestTheGaugeIsWhatListShows(t *testing.T) {
+	cat := &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "coppice.metrics.at-rest", Level: "must", Standing: []string{"check:metrics-at-rest"}}}}
+	lists := func(s *scripted, pids string) {
+		x := unaryExchange("list")
+		x.RPC, x.Body = "process.Process/List", ptr(bundle.NewBlob([]byte(`{"processes":[`+pids+`]}`), nil, nil))
+		s.add(x, "list", "list", "steps[0]")
+	}
+	two := `{"pid":1},{"pid":2}`
+	for _, tc := range []struct {
+		name          string
+		before, after string
+		active        int
+		between       bool
+		beside        []string
+		want          string
+	}{
+		{"it is", two, two, 2, false, nil, "pass"},
+		{"it is one too high", two, two, 3, false, nil, "fail"},
+		{"the list changed around it", two, `{"pid":1}`, 3, false, nil, ""},
+		{"something was asked for around it", two, two, 3, true, nil, ""},
+		{"others ran at the same time", two, two, 3, false, []string{"b.two"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &scripted{t: t}
+			lists(s, tc.before)
+			if tc.between {
+				s.call("k", "signal", "steps[1]", "")
+			}
+			scrape := bundle.Scrape{Name: "rest", Sent: s.stamp(), Received: s.stamp(), Status: 200, Body: fmt.Appendf(nil, "# TYPE coppice_commands_active gauge\ncoppice_commands_active %d\n", tc.active)}
+			lists(s, tc.after)
+			o := observation()
+			o.Iterations, o.Scrapes, o.Beside = []bundle.Iteration{s.it}, []bundle.Scrape{scrape}, tc.beside
+			got := ""
+			for _, v := range (&Judge{Rules: cat}).Scenario(&scenarios.Scenario{ID: "area.one"}, testRun(), o) {
+				got = string(v.Conclusion)
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
