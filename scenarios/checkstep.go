@@ -168,6 +168,7 @@ func (c *checker) checkStart(at string, s *Start) {
 	if s.Tag != nil {
 		c.checkVars(at+"/tag", *s.Tag)
 	}
+	c.refer(at+"/on", s.On, "an exchange or connection", c.names, c.conns)
 	c.checkProves(at+"/proves", s.Proves)
 }
 

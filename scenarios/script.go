@@ -301,8 +301,10 @@ type Start struct {
 	PTY       *Size              `yaml:"pty"`
 	TimeoutMS *int64             `yaml:"timeout-ms"` // Connect-Timeout-Ms, or timeout_ms
 	Headers   map[string]*string `yaml:"headers"`
-	Wait      string             `yaml:"wait"` // start (default), end, none
-	Within    Span               `yaml:"within"`
+	// On starts it on a connection opened before, or on that of an earlier exchange, instead of a new one.
+	On     string `yaml:"on"`
+	Wait   string `yaml:"wait"` // start (default), end, none
+	Within Span   `yaml:"within"`
 	// Proves names the rule that is broken when a process that later steps need does not
 	// start, or has ended before they come. Without it that is a precondition, as for Await.
 	Proves string `yaml:"proves"`

@@ -104,7 +104,7 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
-		op: "start", as: s.As, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
+		op: "start", as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
 		build: func(ctx context.Context, f form) (request, error) {
 			if s.Via == viaCommands {
 				return it.commandRequest(f, s)
