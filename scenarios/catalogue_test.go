@@ -49,7 +49,7 @@ var checks = []string{
 	"check:grpc-http-status", "check:grpc-content-type", "check:grpc-status-place", "check:goaway-before-close",
 	"check:goaway-finishes", "check:h2-answer-ended",
 	"check:grpc-web-content-type", "check:grpc-web-status-last", "check:grpc-web-trailers-only", "check:grpc-web-http-trailers",
-	"check:metrics-exposition", "check:metrics-monotone",
+	"check:metrics-exposition", "check:metrics-monotone", "check:metrics-at-rest",
 }
 
 func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
