@@ -14,6 +14,7 @@ import (
 func Diff(w io.Writer, d *bundle.Diff, s Style) error {
 	t := diffText{newCanvas(w, s), d}
 	t.header()
+	t.causes()
 	t.verdicts("WORSE", red, d.Regressions)
 	t.verdicts("BETTER", green, d.Fixes)
 	t.verdicts("CHANGED", yellow, d.Changes)
@@ -45,6 +46,18 @@ func (t diffText) header() {
 	}
 	for _, c := range t.d.Context {
 		t.block(painted{"differs  ", yellow}, line(c.What+": "+orNone(c.A)+" → "+orNone(c.B)), plain)
+	}
+}
+
+// causes are told before the verdicts, most of which follow from them.
+func (t diffText) causes() {
+	for _, list := range []struct {
+		lead painted
+		ids  []string
+	}{{painted{"new causes  ", red}, t.d.NewCauses}, {painted{"gone causes  ", green}, t.d.GoneCauses}} {
+		if len(list.ids) > 0 {
+			t.block(list.lead, line(strings.Join(list.ids, ", ")), plain)
+		}
 	}
 }
 

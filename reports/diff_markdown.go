@@ -25,6 +25,14 @@ func DiffMarkdown(w io.Writer, d *bundle.Diff) error {
 	for _, c := range d.Context {
 		fmt.Fprintf(&b, "\n**Not made alike:** %s: %s → %s\n", escaped(c.What), escaped(orNone(c.A)), escaped(orNone(c.B)))
 	}
+	for _, list := range []struct {
+		word string
+		ids  []string
+	}{{"New causes", d.NewCauses}, {"Gone causes", d.GoneCauses}} {
+		if len(list.ids) > 0 {
+			fmt.Fprintf(&b, "\n**%s of failures:** %s\n", list.word, escaped(strings.Join(list.ids, ", ")))
+		}
+	}
 	diffTable(&b, "Worse", d.Regressions, false)
 	diffTable(&b, "Better", d.Fixes, true)
 	diffTable(&b, "Changed", d.Changes, true)

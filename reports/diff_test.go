@@ -34,6 +34,7 @@ func changed() *bundle.Diff {
 		New:      []bundle.DiffScenario{{ID: "process.output.tail", Axes: both, Verdict: bundle.Pass}},
 		Vanished: []bundle.DiffScenario{{ID: "process.output.old", Axes: one, Verdict: bundle.Fail}},
 		NewRules: []string{"process.output.tail"}, VanishedRules: []string{"process.output.old", "process.output.older"},
+		NewCauses: []string{"process.output.complete"}, GoneCauses: []string{"connect.stream.flushed"},
 		Seen:     []bundle.SeenChange{{Rule: "connect.timeout.zero", Scenario: "connect.timeout.zero", Axes: one, Was: "invalid_argument", Now: "no deadline"}},
 		Features: []bundle.FeatureChange{{ID: "process.pty", Was: bundle.FeaturePresent, Now: bundle.FeatureAbsent}, {ID: "rpc.get", Now: bundle.FeaturePresent}},
 		Counts:   []bundle.CountChange{},
@@ -54,7 +55,7 @@ func alike() *bundle.Diff {
 	return &bundle.Diff{
 		Schema: bundle.DiffSchema, Kind: bundle.DiffLoads, A: side, B: side, Equal: true,
 		Context: []bundle.DiffContext{}, Regressions: []bundle.VerdictChange{}, Fixes: []bundle.VerdictChange{}, Changes: []bundle.VerdictChange{},
-		New: []bundle.DiffScenario{}, Vanished: []bundle.DiffScenario{}, NewRules: []string{}, VanishedRules: []string{},
+		New: []bundle.DiffScenario{}, Vanished: []bundle.DiffScenario{}, NewRules: []string{}, VanishedRules: []string{}, NewCauses: []string{}, GoneCauses: []string{},
 		Seen: []bundle.SeenChange{}, Features: []bundle.FeatureChange{}, Latency: []bundle.LatencyChange{},
 		Counts: []bundle.CountChange{{Name: "streams.opened", A: 100, B: 103}}, LatencyNote: "a report alone has no histograms",
 	}

@@ -30,6 +30,10 @@ type Diff struct {
 	Vanished      []DiffScenario `json:"vanished"`
 	NewRules      []string       `json:"new_rules"`
 	VanishedRules []string       `json:"vanished_rules"`
+	// NewCauses and GoneCauses are the rules that are a cause of failures in B alone, or in A alone.
+	// They do not enter Exit: what they break is a regression.
+	NewCauses  []string `json:"new_causes"`
+	GoneCauses []string `json:"gone_causes"`
 	// Seen are rules that hold in both, with another of the legal answers.
 	Seen     []SeenChange    `json:"seen"`
 	Features []FeatureChange `json:"features"`

@@ -33,6 +33,8 @@ type Report struct {
 	Causes []Cause `json:"causes"`
 	// Scope is what the verdict is about: what was not tested, and what was allowed.
 	Scope *Scope `json:"scope,omitempty"`
+	// Died is the scenario during which the target stopped to accept connections; what came after it was not run.
+	Died *Died `json:"died,omitempty"`
 	// Notes say, for people, what the report does not rest on: evidence that was not
 	// kept, shards that were put together.
 	Notes []string `json:"notes,omitempty"`
@@ -67,6 +69,15 @@ type Cause struct {
 	Scenarios []string `json:"scenarios"`
 	// Reproducer is the command that shows it again.
 	Reproducer string `json:"reproducer"`
+	// Transcript is what was sent and what came around the place where the rule is broken in that
+	// scenario, as text; empty in a bundle, which holds the bytes.
+	Transcript string `json:"transcript,omitempty"`
+}
+
+// Died is the scenario during which a target died.
+type Died struct {
+	Scenario string `json:"scenario"`
+	Axes     Axes   `json:"axes"`
 }
 
 // Scope says what a run did not test, and what it allowed.

@@ -62,7 +62,12 @@ type Target struct {
 	Embedded bool              `json:"embedded,omitempty"`
 	Paths    map[string]string `json:"paths,omitempty"` // surface -> path
 	Shell    []string          `json:"shell,omitempty"`
+	// Looks is the profile of the implementation that it looks like, "" when it looks like none that is known.
+	Looks string `json:"looks,omitempty"`
 }
+
+// LooksEnvd is the daemon of the E2B sandboxes.
+const LooksEnvd = "envd"
 
 // Calibration is the target's own pace, from which every deadline is taken.
 type Calibration struct {

@@ -40,7 +40,11 @@ func Runs(a, b Run, o Options) *bundle.Diff {
 		c.scenario(k)
 	}
 	c.unfinished(a.Report, b.Report)
-	d.NewRules, d.VanishedRules = without(b.Report, a.Report), without(a.Report, b.Report)
+	d.NewRules, d.VanishedRules = without(judgedBy(b.Report), judgedBy(a.Report)), without(judgedBy(a.Report), judgedBy(b.Report))
+	if a.Report.Causes != nil && b.Report.Causes != nil { // an older report has none
+		was, now := causesOf(a.Report), causesOf(b.Report)
+		d.NewCauses, d.GoneCauses = without(now, was), without(was, now)
+	}
 	if a.Info != nil && b.Info != nil {
 		d.Features = features(a.Info.Features, b.Info.Features)
 	}
@@ -61,6 +65,8 @@ func finish(d *bundle.Diff) {
 	full(&d.Vanished)
 	full(&d.NewRules)
 	full(&d.VanishedRules)
+	full(&d.NewCauses)
+	full(&d.GoneCauses)
 	full(&d.Seen)
 	full(&d.Features)
 	full(&d.Counts)
@@ -133,20 +139,34 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 	return all
 }
 
-// without lists the rules of a report that another does not have.
-func without(r, other *bundle.Report) []string {
-	has := map[string]bool{}
-	for _, rule := range other.Rules {
-		has[rule.ID] = true
-	}
-	var ids []string
-	for _, rule := range r.Rules {
-		if !has[rule.ID] {
-			ids = append(ids, rule.ID)
+// without are the ids that other does not have, sorted.
+func without(ids, other []string) []string {
+	var out []string
+	for _, id := range ids {
+		if !slices.Contains(other, id) {
+			out = append(out, id)
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// judgedBy are the ids of the rules that a run was judged by.
+func judgedBy(r *bundle.Report) []string {
+	ids := make([]string, len(r.Rules))
+	for i := range r.Rules {
+		ids[i] = r.Rules[i].ID
+	}
+	return ids
+}
+
+// causesOf are the ids of the rules that are a cause of failures.
+func causesOf(r *bundle.Report) []string {
+	ids := make([]string, len(r.Causes))
+	for i := range r.Causes {
+		ids[i] = r.Causes[i].Rule
+	}
+	return ids
 }
 
 // features lists what was gained, lost, or can no longer be told.

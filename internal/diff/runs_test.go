@@ -169,3 +169,29 @@ func TestScenariosAnswersFeaturesAndContext(t *testing.T) {
 		t.Errorf("features %+v", d.Features)
 	}
 }
+
+func TestCausesAreComparedWhereBothRunsHaveThem(t *testing.T) {
+	caused := func(rules ...string) *bundle.Report {
+		r := report()
+		r.Causes = []bundle.Cause{}
+		for _, id := range rules {
+			r.Causes = append(r.Causes, bundle.Cause{Rule: id})
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		was, now  *bundle.Report
+		new, gone []string
+	}{
+		"one is new and one is gone":       {caused("a.a", "b.b"), caused("c.c", "b.b"), []string{"c.c"}, []string{"a.a"}},
+		"the first cause of all":           {caused(), caused("c.c"), []string{"c.c"}, []string{}},
+		"a report that is older than they": {report(), caused("c.c"), []string{}, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Runs(Run{Report: c.was}, Run{Report: c.now}, Options{})
+			if !slices.Equal(d.NewCauses, c.new) || !slices.Equal(d.GoneCauses, c.gone) || d.NewCauses == nil || d.GoneCauses == nil {
+				t.Errorf("new %v, gone %v; want %v and %v", d.NewCauses, d.GoneCauses, c.new, c.gone)
+			}
+		})
+	}
+}
