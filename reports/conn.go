@@ -29,6 +29,9 @@ func (t *transcript) conn(it *bundle.Iteration, c *bundle.Conn) {
 	t.connMoments(l, c)
 	whole := bodies(c, mine)
 	for _, e := range mine {
+		if t.only != nil && t.only != e {
+			continue
+		}
 		t.exchangeMoments(l, answer{Exchange: e, conn: &c.Received, body: whole[e]}, len(mine) > 1)
 	}
 	t.frameMoments(l, c, mine)

@@ -8,10 +8,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// Annotate puts an excerpt of the transcript into the result of each scenario in
-// which a rule is broken or in doubt: the connection to which the worst verdict
+// Annotate puts an excerpt of the transcript into each cause, and into the result of
+// each scenario in which a rule is broken or in doubt: the exchange to which a verdict
 // points, folded to the request, the head of the answer, and what stands around
-// the place. It is n columns wide. What is not in trouble has none.
+// the place. A cause has that of its own rule, and so has the scenario that shows it; any
+// other scenario that of its worst verdict. It is n columns wide. What is not in trouble has none.
 func Annotate(r *bundle.Report, obs []*bundle.Observation, verdicts []bundle.Verdict, n int) {
 	type instance struct {
 		id   string
@@ -28,63 +29,107 @@ func Annotate(r *bundle.Report, obs []*bundle.Observation, verdicts []bundle.Ver
 			of[k] = append(of[k], v)
 		}
 	}
+	caused := map[instance]string{} // the rule of the first cause that a scenario shows
+	small := windowOf(len(r.Causes))
+	for i := range r.Causes {
+		c := &r.Causes[i]
+		k := instance{c.Scenario, c.Axes}
+		c.Transcript = small.excerpt(observed[k], ofRule(of[k], c.Rule), n)
+		if caused[k] == "" {
+			caused[k] = c.Rule
+		}
+	}
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		k := instance{s.ID, s.Axes}
-		if o := observed[k]; o != nil && len(of[k]) > 0 {
-			s.Transcript = excerpt(o, of[k], n)
+		from := of[k]
+		if rule := caused[k]; rule != "" {
+			from = ofRule(from, rule)
 		}
+		s.Transcript = window{first: 5, before: 14, behind: 8}.excerpt(observed[k], from, n)
 	}
 }
 
-// The lines of an excerpt: at its beginning, before the mark, and behind it.
-const (
-	excerptFirst  = 5
-	excerptBefore = 14
-	excerptBehind = 8
-)
+// ofRule are the verdicts on one rule.
+func ofRule(verdicts []bundle.Verdict, rule string) []bundle.Verdict {
+	var out []bundle.Verdict
+	for _, v := range verdicts {
+		if v.Rule == rule {
+			out = append(out, v)
+		}
+	}
+	return out
+}
 
-// excerpt draws the connection of the worst verdict; "" when there is none.
-func excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int) string {
+// window is how many lines an excerpt has: at its beginning, before the mark, and
+// from the mark on.
+type window struct {
+	first, before, behind int
+	// short leaves out how the connection came to be.
+	short bool
+}
+
+// windowOf is the window of a cause among so many, which are to fit on two screens.
+func windowOf(causes int) window {
+	switch {
+	case causes <= 2:
+		return window{first: 3, before: 4, behind: 4, short: true}
+	case causes <= 5:
+		return window{first: 2, before: 2, behind: 3, short: true}
+	}
+	return window{first: 1, before: 1, behind: 2, short: true}
+}
+
+// excerpt draws the exchange, or the connection, of the worst verdict; "" when there is none.
+func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int) string {
+	if o == nil || len(verdicts) == 0 {
+		return ""
+	}
 	worst := slices.MaxFunc(verdicts, func(a, b bundle.Verdict) int { return a.Conclusion.Rank() - b.Conclusion.Rank() })
 	at := worst.Evidence
 	if at.Iteration < 0 || at.Iteration >= len(o.Iterations) {
 		return ""
 	}
 	it := &o.Iterations[at.Iteration]
+	var b strings.Builder
+	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration}
+	t.n = max(n, leastExcerpt)
 	id := at.Conn
 	if at.Exchange >= 0 && at.Exchange < len(it.Exchanges) {
-		id = it.Exchanges[at.Exchange].Conn
+		t.only = &it.Exchanges[at.Exchange]
+		id = t.only.Conn
 	}
 	i := slices.IndexFunc(it.Conns, func(c bundle.Conn) bool { return c.ID == id })
 	if i < 0 {
 		return ""
 	}
-	var b strings.Builder
-	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration}
-	t.n = max(n, leastExcerpt)
 	t.conn(it, &it.Conns[i])
-	return strings.Join(nearMark(strings.Split(strings.Trim(b.String(), "\n"), "\n")), "\n")
+	return strings.Join(w.fold(strings.Split(strings.Trim(b.String(), "\n"), "\n")), "\n")
 }
 
 // leastExcerpt is the width below which bytes can no longer be drawn.
 const leastExcerpt = 56
 
-// nearMark folds the lines of a connection to those around the first mark, or to
+// fold folds the lines of a connection to those around the first mark, or to
 // the last ones where there is none.
-func nearMark(lines []string) []string {
+func (w window) fold(lines []string) []string {
 	mark := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "◀") })
+	request := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, " "+string(sent)+" ") })
+	if w.short && request > 0 && (mark < 0 || mark > request) {
+		lines = lines[request:]
+		mark = max(-1, mark-request)
+	}
 	if mark < 0 {
 		mark = len(lines) - 1
 	}
-	from, to := max(excerptFirst, mark-excerptBefore), min(len(lines), mark+excerptBehind)
-	if from <= excerptFirst+1 {
+	from, to := max(w.first, mark-w.before), min(len(lines), mark+w.behind)
+	if from <= w.first+1 {
 		from = 0
 	}
 	var out []string
 	if from > 0 {
-		out = append(out, lines[:excerptFirst]...)
-		out = append(out, fmt.Sprintf("      … %s folded", plural(from-excerptFirst, "line")))
+		out = append(out, lines[:w.first]...)
+		out = append(out, fmt.Sprintf("      … %s folded", plural(from-w.first, "line")))
 	}
 	out = append(out, lines[min(from, len(lines)):to]...)
 	if left := len(lines) - to; left > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
@@ -62,7 +63,8 @@ type (
 // axes, and a testsuite "run" for the rules that belong to no scenario. fail and
 // unexpected-pass are failures; error and inconclusive are errors; unsupported,
 // known-failure and not-run are skipped; advisory and deviation pass with a
-// property. Times are seconds. Characters that XML cannot hold are escaped.
+// property. What shows a cause of failures comes first, and a failure that follows
+// from one says so. Times are seconds. Characters that XML cannot hold are escaped.
 func JUnit(w io.Writer, r *bundle.Report) error {
 	doc := junitSuites{Name: "assay", Suites: junitAreas(r)}
 	for i := range doc.Suites {
@@ -93,11 +95,23 @@ func junitAreas(r *bundle.Report) []junitSuite {
 		suites[i].Cases = append(suites[i].Cases, c)
 		suites[i].add(c.counts())
 	}
-	for _, s := range r.Scenarios {
-		put(area(s.ID), scenarioCase(s), s.DurationMS)
+	by := explained(r)
+	shows := func(scenario string, axes bundle.Axes, rule string) bool {
+		return slices.ContainsFunc(r.Causes, func(c bundle.Cause) bool {
+			return c.Scenario == scenario && c.Axes == axes && (scenario != "" || c.Rule == rule)
+		})
 	}
-	for _, v := range r.RunRules {
-		put("run", runRuleCase(v), 0)
+	for _, first := range []bool{true, false} {
+		for _, s := range r.Scenarios {
+			if shows(s.ID, s.Axes, "") == first {
+				put(area(s.ID), scenarioCase(s, by), s.DurationMS)
+			}
+		}
+		for _, v := range r.RunRules {
+			if shows("", bundle.Axes{}, v.ID) == first {
+				put("run", runRuleCase(v, by), 0)
+			}
+		}
 	}
 	for area, i := range index {
 		suites[i].Time = seconds(millis[area])
@@ -114,29 +128,30 @@ func junitRun(r *bundle.Report) *junitProperties {
 	}}
 }
 
-func scenarioCase(s bundle.ScenarioResult) junitCase {
+func scenarioCase(s bundle.ScenarioResult, by map[string][]string) junitCase {
 	c := junitCase{
 		Name:  line(s.ID + " [" + s.Axes.String() + "]"),
 		Class: "assay." + area(s.ID),
 		Time:  seconds(s.DurationMS),
 	}
-	c.conclude(s.Verdict, s.Rules, line(s.Title), s.Replay)
+	c.conclude(s, by)
 	if text := shownText(s); text != "" {
 		c.Out = &junitOutput{xmlText(text)}
 	}
 	return c
 }
 
-func runRuleCase(v bundle.RuleVerdict) junitCase {
+func runRuleCase(v bundle.RuleVerdict, by map[string][]string) junitCase {
 	c := junitCase{Name: line(v.ID), Class: "assay.run", Time: seconds(0)}
-	c.conclude(v.Verdict, []bundle.RuleVerdict{v}, "", "")
+	c.conclude(bundle.ScenarioResult{Verdict: v.Verdict, Rules: []bundle.RuleVerdict{v}}, by)
 	return c
 }
 
-// conclude gives the case its element and its properties.
-func (c *junitCase) conclude(verdict bundle.Conclusion, rules []bundle.RuleVerdict, title, replay string) {
+// conclude gives the case its element and its properties. by says from which causes
+// a rule follows.
+func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 	var props []junitProperty
-	for _, v := range rules {
+	for _, v := range s.Rules {
 		switch {
 		case v.Verdict == bundle.Advisory || v.Verdict == bundle.Deviation:
 			props = append(props, junitProperty{string(v.Verdict), line(v.ID + ": " + v.Message)})
@@ -147,8 +162,8 @@ func (c *junitCase) conclude(verdict bundle.Conclusion, rules []bundle.RuleVerdi
 	if props != nil {
 		c.Properties = &junitProperties{props}
 	}
-	problem := junitProblemOf(verdict, rules, title, replay)
-	switch verdict {
+	problem := junitProblemOf(s, by)
+	switch s.Verdict {
 	case bundle.Fail, bundle.UnexpectedPass:
 		c.Failure = problem
 	case bundle.Unsupported, bundle.KnownFailure, bundle.NotRun:
@@ -159,23 +174,34 @@ func (c *junitCase) conclude(verdict bundle.Conclusion, rules []bundle.RuleVerdi
 	}
 }
 
-// junitProblemOf names the first rule that has the verdict, the worst of all, and
-// tells of every rule that has it or is in trouble of another kind.
-func junitProblemOf(verdict bundle.Conclusion, rules []bundle.RuleVerdict, title, replay string) *junitProblem {
-	p := &junitProblem{Type: string(verdict)}
+// junitProblemOf names the first rule that has the verdict, the worst of all, a cause
+// before others and what follows from one last, and tells of every rule that has it or
+// is in trouble of another kind.
+func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProblem {
+	p := &junitProblem{Type: string(s.Verdict)}
 	var text strings.Builder
-	if title != "" {
-		fmt.Fprintf(&text, "%s\n", title)
+	if s.Title != "" {
+		fmt.Fprintf(&text, "%s\n", line(s.Title))
 	}
-	for _, v := range rules {
-		if v.Verdict != verdict && !troubles(v.Verdict) {
+	for _, v := range causesFirst(s.Rules, by) {
+		if v.Verdict != s.Verdict && !troubles(v.Verdict) {
 			continue
 		}
-		if p.Message == "" && v.Verdict == verdict {
+		follows := ""
+		if from := by[v.ID]; len(from) > 0 && v.Verdict == bundle.Fail {
+			follows = "follows from " + line(strings.Join(from, ", "))
+		}
+		if p.Message == "" && v.Verdict == s.Verdict {
 			p.Type = line(v.ID)
 			p.Message = line(v.ID + ": " + v.Message)
+			if follows != "" {
+				p.Message = follows + ": " + p.Message
+			}
 		}
 		fmt.Fprintf(&text, "\n%s  %s (%s)\n", v.Verdict, line(v.ID), line(v.Level))
+		if follows != "" {
+			fmt.Fprintf(&text, "  %s\n", follows)
+		}
 		for _, part := range []string{v.Text, v.Message} {
 			if part != "" {
 				fmt.Fprintf(&text, "  %s\n", strings.ReplaceAll(clean(part), "\n", "\n  "))
@@ -189,13 +215,31 @@ func junitProblemOf(verdict bundle.Conclusion, rules []bundle.RuleVerdict, title
 		}
 	}
 	if p.Message == "" {
-		p.Message = string(verdict)
+		p.Message = string(s.Verdict)
 	}
-	if replay != "" {
-		fmt.Fprintf(&text, "\nreplay: %s\n", line(replay))
+	if s.Replay != "" {
+		fmt.Fprintf(&text, "\nreplay: %s\n", line(s.Replay))
 	}
 	p.Text = xmlText(text.String())
 	return p
+}
+
+// causesFirst are the rules of a scenario: those that are a cause, the others, and
+// those that follow from a cause.
+func causesFirst(rules []bundle.RuleVerdict, by map[string][]string) []bundle.RuleVerdict {
+	rank := func(v bundle.RuleVerdict) int {
+		from, told := by[v.ID]
+		switch {
+		case !told:
+			return 1
+		case len(from) == 0:
+			return 0
+		}
+		return 2
+	}
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b bundle.RuleVerdict) int { return rank(a) - rank(b) })
+	return sorted
 }
 
 // xmlText escapes clean text as the content of an element. encoding/xml would

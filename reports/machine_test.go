@@ -24,6 +24,8 @@ func rendered(t *testing.T, format string, r *bundle.Report) []byte {
 func TestTheMachineReadableReports(t *testing.T) {
 	golden(t, "failing.json", rendered(t, FormatJSON, failing()))
 	golden(t, "passing.json", rendered(t, FormatJSON, passing()))
+	golden(t, "caused.json", rendered(t, FormatJSON, caused()))
+	golden(t, "caused.xml", rendered(t, FormatJUnit, caused()))
 	golden(t, "failing.xml", rendered(t, FormatJUnit, failing()))
 	golden(t, "passing.xml", rendered(t, FormatJUnit, passing()))
 }
@@ -41,7 +43,7 @@ func TestJSONIsOneValueAndANewline(t *testing.T) {
 			if string(rest) != "\n" {
 				t.Errorf("after the value comes %q, want a newline", rest)
 			}
-			for _, key := range []string{"schema", "tool", "target", "profile", "verdict", "counts", "rules", "scenarios"} {
+			for _, key := range []string{"schema", "tool", "target", "profile", "verdict", "counts", "rules", "scenarios", "causes"} {
 				if v[key] == nil {
 					t.Errorf("%s is missing or null", key)
 				}
@@ -113,7 +115,7 @@ func parse(t *testing.T, text []byte) parsed {
 }
 
 func TestJUnitCountsEqualItsElements(t *testing.T) {
-	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "empty": {}} {
+	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused(), "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			p := parse(t, rendered(t, FormatJUnit, r))
 			var all [4]int

@@ -9,19 +9,21 @@ import (
 	"assay/internal/bundle"
 )
 
-// Markdown draws for a pull request or a wiki: the verdict and the counts, a
-// section for each broken rule with the scenarios that show it, what stayed open,
-// the advisories, and a table of all scenarios, folded. Nothing that a target
-// sent can become markup.
+// Markdown draws for a pull request or a wiki: the verdict and the counts, each
+// cause of failures with its best evidence, a section for each broken rule without a
+// cause, what stayed open by its reason, the advisories, and two folded tables: what
+// follows from the causes, and all scenarios. Nothing that a target sent can become markup.
 func Markdown(w io.Writer, r *bundle.Report) error {
 	m := markdown{r: r}
 	m.header()
-	m.section("Broken", bundle.Fail, bundle.UnexpectedPass)
-	m.section("Defects of Assay", bundle.Error)
-	m.section("Inconclusive", bundle.Inconclusive)
+	m.causes()
+	m.section("Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.UnexpectedPass)))
+	m.section("Defects of Assay", findingsOf(r, bundle.Error))
+	m.open()
 	m.briefly("Advisories", bundle.Advisory)
 	m.briefly("Known failures", bundle.KnownFailure)
 	m.races()
+	m.following()
 	m.scenarios()
 	_, err := io.WriteString(w, m.b.String())
 	return err
@@ -35,8 +37,11 @@ type markdown struct {
 func (m *markdown) printf(format string, args ...any) { fmt.Fprintf(&m.b, format, args...) }
 
 func (m *markdown) header() {
-	word, sentence := verdictText(m.r, findingsOf(m.r, bundle.Fail, bundle.UnexpectedPass))
+	word, sentence := verdictText(m.r)
 	m.printf("# %s\n\n", word)
+	if died := diedText(m.r); died != "" {
+		m.printf("**%s**\n\n", escaped(died))
+	}
 	target := escaped(m.r.Target.URL)
 	if m.r.Target.Embedded {
 		target += " (embedded reference gateway)"
@@ -51,30 +56,41 @@ func (m *markdown) header() {
 		}
 	}
 	m.printf("\n%s %s, run `%s`, %s.\n", escaped(m.r.Tool.Name), escaped(m.r.Tool.Version), strings.ReplaceAll(line(m.r.Run), "`", "'"), took(m.r.DurationMS))
+	for _, p := range scopeOf(m.r, 1000) {
+		m.printf("\n%s: %s.\n", strings.ToUpper(p.name[:1])+p.name[1:], escaped(p.text))
+	}
 	for _, n := range m.r.Notes {
 		m.printf("\nNote: %s.\n", escaped(n))
 	}
+	if text := suggestion(m.r); text != "" {
+		m.printf("\nNote: %s.\n", escaped(text))
+	}
 }
 
-func (m *markdown) section(title string, verdicts ...bundle.Conclusion) {
-	findings := findingsOf(m.r, verdicts...)
+func (m *markdown) section(title string, findings []finding) {
 	if len(findings) == 0 {
 		return
 	}
 	m.printf("\n## %s\n", title)
 	for _, f := range findings {
-		m.printf("\n### %s (%s)\n\n", escaped(f.rule.ID), escaped(f.rule.Level))
-		if f.rule.Text != "" {
-			m.printf("%s", escaped(f.rule.Text))
-			if f.rule.Source != "" {
-				m.printf(" *%s*", escaped(f.rule.Source))
-			}
-			m.printf("\n\n")
-		}
+		m.ruleHead(f.rule)
 		for _, p := range f.places {
 			m.place(p)
 		}
 	}
+}
+
+// ruleHead is the heading of a rule, and what it demands.
+func (m *markdown) ruleHead(v bundle.RuleVerdict) {
+	m.printf("\n### %s (%s)\n\n", escaped(v.ID), escaped(v.Level))
+	if v.Text == "" {
+		return
+	}
+	m.printf("%s", escaped(v.Text))
+	if v.Source != "" {
+		m.printf(" *%s*", escaped(v.Source))
+	}
+	m.printf("\n\n")
 }
 
 // place is one item: where, what was seen, and the command that shows it again.

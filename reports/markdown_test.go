@@ -9,7 +9,7 @@ import (
 )
 
 func TestMarkdownOfARunThatPassedAndOfOneThatFailed(t *testing.T) {
-	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing()} {
+	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused()} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := Markdown(&b, r); err != nil {

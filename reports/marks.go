@@ -111,7 +111,7 @@ func (t *transcript) frameMoments(l *timeline, c *bundle.Conn, mine []*bundle.Ex
 			l.add(moment{at: f.At, way: noted, head: painted{fmt.Sprintf("… and %s more", plural(len(c.H2)-i, "frame")), dim}})
 			return
 		}
-		if !t.style.Verbose && quiet(f) && len(mine) > 0 {
+		if !t.style.Verbose && quiet(f) && len(mine) > 0 || t.only != nil && f.Stream != 0 && f.Stream != t.only.Stream {
 			continue
 		}
 		shown++

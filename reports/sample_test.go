@@ -89,3 +89,55 @@ func counted(r *bundle.Report) *bundle.Report {
 	}
 	return r
 }
+
+// caused is the report of a run with two causes: most of what is broken follows from
+// them, the target died at the end, and much was not tested.
+func caused() *bundle.Report {
+	r := passing()
+	r.Target = bundle.Target{URL: "http://gateway.example:8081", Looks: bundle.LooksEnvd}
+	r.Profile, r.Verdict, r.Exit = "full", bundle.Nonconformant, 1
+	const said = "stdout ends at byte 65536, 200000 were written"
+	complete := rule("process.output.complete", "must", "Every byte that a process wrote arrives, in order, before its end event.", bundle.Fail, said)
+	complete.Source, complete.Symptom = "envd, Output (E12)", bundle.SymptomOutputShort
+	add := func(id string, a bundle.Axes, v bundle.Conclusion, rules ...bundle.RuleVerdict) {
+		r.Scenarios = append(r.Scenarios, bundle.ScenarioResult{
+			ID: id, Title: "Of " + id, Axes: a, Verdict: v, Rules: rules, DurationMS: 35, Replay: "assay replay " + id + " http://gateway.example:8081 --axis " + a.String(),
+		})
+	}
+	broken := func(id, message string) bundle.RuleVerdict { return rule(id, "must", "", bundle.Fail, message) }
+	add("process.output.large", axesJSON, bundle.Fail, broken("connect.stream.flushed", "the last byte came late"), complete)
+	again := complete
+	add("process.output.binary", axesProto, bundle.Fail, again)
+	add("process.pty.output", axesJSON, bundle.Fail, broken("process.pty.echo", "want 12 bytes, saw 7"))
+	exit := rule("process.end.exit-code", "must", "The end event has the exit code of the process.", bundle.Fail, "exit code: want 42, saw 0 (end event, frame 1, body offset 37)")
+	add("process.exit.codes", axesJSON, bundle.Fail, exit, broken("process.end.status-text", "want exit status 42"))
+	for _, id := range []string{"process.input.late", "process.signal.term", "process.signal.kill"} {
+		add(id, axesJSON, bundle.Inconclusive, rule(id, "must", "", bundle.Inconclusive, "not judged: p ended (exit 0) without printing ready"))
+	}
+	add("process.tag.three", axesJSON, bundle.Inconclusive, rule("process.tag.three", "must", "", bundle.Inconclusive, "not judged: "+hostileText))
+	add("connect.unary.case", axesJSON, bundle.Advisory, rule("connect.unary.header-case", "should", "Names are canonical.", bundle.Advisory, "CONTENT-TYPE"))
+	add("http.method.get", axesJSON, bundle.UnexpectedPass, rule("http.method.allow", "must", "405 carries Allow.", bundle.UnexpectedPass, "it was listed as a known failure, and passed"))
+	for _, id := range []string{"connect.request.huge", "http.flood"} {
+		add(id, axesJSON, bundle.NotRun, rule(id, "must", "", bundle.NotRun, "the target was gone: the target had stopped accepting connections"))
+	}
+	r.Causes = []bundle.Cause{
+		{
+			Rule: "process.output.complete", Level: "must", Title: complete.Text, Scenario: "process.output.large", Axes: axesJSON, Message: said,
+			Follows: []string{"connect.stream.flushed", "process.pty.echo"}, Scenarios: []string{"process.output.binary", "process.output.large"},
+			Unjudged:   []string{"process.input.late", "process.signal.term"},
+			Reproducer: "assay replay process.output.large http://gateway.example:8081 --axis connect/json/1.1/identity --seed 7",
+			Transcript: "CONNECTION 0\n       0 µs   dialed\n      … 3 lines folded\n      +1.2 ms ✗ ◀ stdout differs from what was expected at byte 65536",
+		},
+		{
+			Rule: "process.end.exit-code", Level: "must", Title: exit.Text, Scenario: "process.exit.codes", Axes: axesJSON, Message: exit.Message,
+			Follows: []string{"process.end.status-text"}, Scenarios: []string{"process.exit.codes"}, Reproducer: "assay replay process.exit.codes",
+		},
+	}
+	r.Scope = &bundle.Scope{
+		Unsupported: []bundle.Count{{Name: "http.h2c", Runs: 120}, {Name: "protocol.grpc", Runs: 80}, {Name: "rpc.probe", Runs: 3}, {Name: "process.stream-input", Runs: 2}, {Name: "metrics.prometheus", Runs: 2}, {Name: "ndjson.commands", Runs: 1}},
+		NotRun:      []bundle.Count{{Name: "slow", Runs: 5}, {Name: "destructive", Runs: 2}, {Name: "target-gone", Runs: 2}},
+		Deviations:  []bundle.Count{{Name: "connect.compression.preference", Runs: 3}, {Name: "connect.route.allow", Runs: 1}, {Name: "process.tag.selects", Runs: 2}, {Name: "process.keepalive.zero", Runs: 1}, {Name: "process.signal.zero", Runs: 1}},
+	}
+	r.Died = &bundle.Died{Scenario: "process.keepalive.zero", Axes: axesJSON}
+	return counted(r)
+}

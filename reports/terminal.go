@@ -9,15 +9,22 @@ import (
 	"assay/internal/bundle"
 )
 
-// Terminal draws for people: failures first, one block per broken rule with the
-// scenarios that show it; then errors of our own, what stayed inconclusive,
-// advisories in short, the races, and last the counts and the verdict with the
-// meaning of the exit code. A run that passed takes three to six lines. Verbose
-// adds every scenario with each of its rules.
+// Terminal draws for people: the causes of failures first, each once with its best
+// evidence and the names of what follows from it; then broken rules without a
+// cause, one block per rule with the scenarios that show it, errors of our own, what
+// stayed inconclusive by its reason, advisories in short, the races, and last the
+// counts, what the verdict rests on, and the verdict with the meaning of the exit code. A
+// run that passed takes a few lines. Verbose adds every broken rule in full, and
+// every scenario with each of its rules.
 func Terminal(w io.Writer, r *bundle.Report, s Style) error {
-	t := terminal{canvas: newCanvas(w, s), r: r}
+	t := terminal{canvas: newCanvas(w, s), r: r, causes: causesOf(r)}
+	if died := diedText(r); died != "" {
+		t.block(painted{}, died, red)
+	}
 	t.header()
+	t.drawCauses()
 	t.troubles()
+	t.open()
 	t.advisories()
 	if s.Verbose {
 		t.everything()
@@ -33,7 +40,8 @@ type terminal struct {
 	// long is set once something stands between the header and the summary, which
 	// are then set off by empty lines.
 	long   bool
-	broken []finding
+	causes []cause
+	broken []finding // what is told of beside the causes
 }
 
 // The number of places of one rule that are told in full, and of races that are
@@ -59,13 +67,15 @@ func (t *terminal) gap() {
 }
 
 func (t *terminal) troubles() {
-	for _, verdicts := range [][]bundle.Conclusion{
-		{bundle.Fail, bundle.UnexpectedPass}, {bundle.Error}, {bundle.Inconclusive},
-	} {
-		for _, f := range findingsOf(t.r, verdicts...) {
+	for _, verdicts := range [][]bundle.Conclusion{{bundle.Fail, bundle.UnexpectedPass}, {bundle.Error}} {
+		findings := findingsOf(t.r, verdicts...)
+		t.broken = append(t.broken, unexplained(t.r, findings)...)
+		if !t.style.Verbose {
+			findings = unexplained(t.r, findings)
+		}
+		for _, f := range findings {
 			t.gap()
 			t.finding(f)
-			t.broken = append(t.broken, f)
 		}
 	}
 }
@@ -75,25 +85,32 @@ func label(c bundle.Conclusion) string {
 	return strings.ToUpper(strings.ReplaceAll(line(string(c)), "-", " "))
 }
 
-func (t *terminal) finding(f finding) {
-	head := label(f.rule.Verdict) + "  "
-	indent := strings.Repeat(" ", width(head))
-	level := painted{line(f.rule.Level), dim}
-	name := line(f.rule.ID)
+// ruleHead calls out a rule with its verdict, and tells what it demands; indent is
+// for what else is told of it.
+func (t *terminal) ruleHead(v bundle.RuleVerdict) (indent string) {
+	head := label(v.Verdict) + "  "
+	indent = strings.Repeat(" ", width(head))
+	level := painted{line(v.Level), dim}
+	name := line(v.ID)
 	if room := t.n - width(head) - width(level.text) - 2; width(name) > room {
 		name = cut(name, room)
 	}
 	fill := strings.Repeat(" ", max(0, t.n-width(head)-width(name)-width(level.text)))
-	t.row(t.paint(tintOf(f.rule.Verdict), head), t.paint(bold, name), fill, t.paint(level.tint, level.text))
+	t.row(t.paint(tintOf(v.Verdict), head), t.paint(bold, name), fill, t.paint(level.tint, level.text))
 	if len(indent) > 7 {
 		indent = "      "
 	}
-	if f.rule.Text != "" {
-		t.block(painted{indent, plain}, f.rule.Text, plain)
+	if v.Text != "" {
+		t.block(painted{indent, plain}, v.Text, plain)
 	}
-	if f.rule.Source != "" {
-		t.block(painted{indent, plain}, f.rule.Source, dim)
+	if v.Source != "" {
+		t.block(painted{indent, plain}, v.Source, dim)
 	}
+	return indent
+}
+
+func (t *terminal) finding(f finding) {
+	indent := t.ruleHead(f.rule)
 	if f.rule.Verdict == bundle.Error {
 		t.block(painted{indent, plain}, "This is a defect of Assay or of its surroundings, not of the target.", dim)
 	}
@@ -179,11 +196,17 @@ func (t *terminal) otherPlaces(places []place) {
 	}
 }
 
-// advisories are told in short, and so is what was known to fail.
+// advisories are told in short, and so is what was known to fail; where there are
+// causes to look at, by their names alone.
 func (t *terminal) advisories() {
 	all := findingsOf(t.r, bundle.Advisory, bundle.KnownFailure)
 	if len(all) > 0 {
 		t.gap()
+	}
+	if len(t.causes) > 0 && !t.style.Verbose {
+		t.named(bundle.Advisory, all)
+		t.named(bundle.KnownFailure, all)
+		return
 	}
 	for _, f := range all {
 		where := "the run"
@@ -269,7 +292,10 @@ func (t *terminal) summary() {
 	if t.long {
 		t.row(t.paint(dim, strings.Repeat("─", t.n)))
 	}
-	if len(t.broken) > 1 {
+	if len(t.causes)+len(t.broken) > 1 {
+		for _, c := range t.causes {
+			t.listed(bundle.Fail, "", line(c.Rule), painted{followers(c), dim})
+		}
 		for _, f := range t.broken {
 			where := "the run"
 			if n := len(f.scenarios()); n > 0 {
@@ -284,7 +310,16 @@ func (t *terminal) summary() {
 	}
 	t.notes(t.r.Notes)
 	t.counts()
-	word, sentence := verdictText(t.r, t.broken)
+	t.scope()
+	t.verdict()
+	if text := suggestion(t.r); text != "" {
+		t.block(painted{}, text, cyan)
+	}
+}
+
+// verdict is the verdict of the run in one line.
+func (t *terminal) verdict() {
+	word, sentence := verdictText(t.r)
 	c := bundle.Inconclusive
 	switch t.r.Exit {
 	case 0:
@@ -318,37 +353,4 @@ func (t *terminal) counts() {
 		lead += ":  "
 	}
 	t.flow(painted{lead, plain}, parts, orderSep)
-}
-
-// verdictText is the verdict in a word, and a sentence that says what the exit
-// code means.
-func verdictText(r *bundle.Report, broken []finding) (word, sentence string) {
-	rules := 0
-	for _, f := range broken {
-		if f.rule.Verdict == bundle.Fail || f.rule.Verdict == bundle.UnexpectedPass {
-			rules++
-		}
-	}
-	profile := line(r.Profile)
-	switch r.Exit {
-	case 0:
-		if r.Counts[bundle.Advisory] > 0 {
-			return "CONFORMANT", fmt.Sprintf("to profile %s, with advisories: every rule that must hold and was tested holds (exit 0)", profile)
-		}
-		return "CONFORMANT", fmt.Sprintf("to profile %s: every rule that was tested holds (exit 0)", profile)
-	case 1:
-		if rules == 1 {
-			return "NOT CONFORMANT", fmt.Sprintf("to profile %s: 1 rule is broken (exit 1)", profile)
-		}
-		return "NOT CONFORMANT", fmt.Sprintf("to profile %s: %d rules are broken (exit 1)", profile, rules)
-	case 2:
-		return "NOT RUN", "the command line or the configuration is wrong (exit 2)"
-	case 3:
-		return "NOT RUN", "the target could not be reached, or lacks what testing needs (exit 3)"
-	case 4:
-		return "DEFECT", "Assay itself failed, so this says nothing of the target (exit 4)"
-	case 130:
-		return "INTERRUPTED", "the results are of what had run until then (exit 130)"
-	}
-	return "INCONCLUSIVE", fmt.Sprintf("nothing, or not enough, was tested to say that the target conforms (exit %d)", r.Exit)
 }

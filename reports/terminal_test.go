@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheTerminalReport(t *testing.T) {
-	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing()} {
+	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused()} {
 		t.Run(name, func(t *testing.T) {
 			goldenDrawing(t, "terminal-"+name, func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })
 		})
@@ -67,7 +67,15 @@ func TestColoursAreOnlyThereWhenAskedFor(t *testing.T) {
 }
 
 func TestAHostileTargetDoesNotControlTheTerminal(t *testing.T) {
-	r := failing()
+	r := caused()
+	for i := range r.Causes {
+		c := &r.Causes[i]
+		c.Rule, c.Level, c.Title, c.Message, c.Reproducer, c.Transcript = hostileText, hostileText, hostileText, hostileText, hostileText, hostileText
+		c.Follows, c.Unjudged, c.Scenario = []string{hostileText}, []string{hostileText}, hostileText
+	}
+	count := []bundle.Count{{Name: hostileText, Runs: 1}}
+	r.Scope, r.Died = &bundle.Scope{Unsupported: count, NotRun: count, Deviations: count}, &bundle.Died{Scenario: hostileText}
+	r.Scenarios = append(r.Scenarios, failing().Scenarios...)
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		s.ID, s.Title, s.Replay, s.Axes.Codec = hostileText, hostileText, hostileText, hostileText

@@ -39,6 +39,8 @@ type transcript struct {
 	o        *bundle.Observation
 	verdicts []bundle.Verdict
 	current  int // index of the iteration that is drawn
+	// only is the one exchange of its connection that is drawn; nil draws all.
+	only *bundle.Exchange
 }
 
 // fold is how much is drawn of something: usually, and when everything is asked for.

@@ -141,9 +141,13 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 
 // without are the ids that other does not have, sorted.
 func without(ids, other []string) []string {
+	has := map[string]bool{}
+	for _, id := range other {
+		has[id] = true
+	}
 	var out []string
 	for _, id := range ids {
-		if !slices.Contains(other, id) {
+		if !has[id] {
 			out = append(out, id)
 		}
 	}

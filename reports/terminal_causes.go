@@ -1,0 +1,129 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// shortNames is the room of a list of rules, in lines, unless everything is asked for.
+const shortNames = 3
+
+// drawCauses tells of each cause once: the verdict of the run above them, since
+// they may take more than a screen.
+func (t *terminal) drawCauses() {
+	if len(t.causes) == 0 {
+		return
+	}
+	t.verdict()
+	for _, c := range t.causes {
+		t.gap()
+		t.cause(c)
+	}
+}
+
+func (t *terminal) cause(c cause) {
+	t.ruleHead(bundle.RuleVerdict{ID: c.Rule, Level: c.Level, Text: c.Title, Source: c.source, Verdict: bundle.Fail})
+	p := c.place
+	if !t.style.Verbose && len(p.again) > 1 {
+		p.again = p.again[:1] // the others are in the reports for machines
+	}
+	t.place(p, true)
+	if n := len(c.Scenarios); n > 1 {
+		t.block(painted{"    ", plain}, fmt.Sprintf("%d scenarios show it", n), dim)
+	}
+	t.names(fmt.Sprintf("followed by %s: ", plural(len(c.Follows), "rule")), c.Follows)
+	t.names("not judged because of it: ", c.Unjudged)
+}
+
+// names lists rules behind a lead, as many as fit in a few lines.
+func (t *terminal) names(lead string, rules []string) {
+	const indent = "    "
+	if len(rules) == 0 {
+		return
+	}
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = line(r)
+	}
+	text := strings.Join(names, ", ")
+	if !t.style.Verbose {
+		text = some(names, ", ", t.room(indent)-width(lead))
+	}
+	t.block(painted{indent, plain}, lead+text, plain)
+}
+
+// room is how many columns of text a few lines hold, which break at words.
+func (t *terminal) room(indent string) int { return shortNames*(t.n-width(indent)) - t.n/2 }
+
+// followers says in short what follows from a cause.
+func followers(c cause) string {
+	switch n := len(c.Follows); n {
+	case 0:
+	case 1:
+		return "1 rule follows"
+	default:
+		return fmt.Sprintf("%d rules follow", n)
+	}
+	return plural(max(1, len(c.Scenarios)), "scenario")
+}
+
+// open lists what came to no verdict by its reason, and in full where everything is asked for.
+func (t *terminal) open() {
+	if t.style.Verbose {
+		for _, f := range findingsOf(t.r, bundle.Inconclusive) {
+			t.gap()
+			t.finding(f)
+		}
+		return
+	}
+	told := unjudged(t.r)
+	all := reasonsOf(t.r, bundle.Inconclusive, told)
+	if len(all) == 0 {
+		return
+	}
+	t.gap()
+	rules, runs := total(all)
+	noun := "rule"
+	if len(told) > 0 {
+		noun = "other rule"
+	}
+	t.block(painted{"INCONCLUSIVE  ", yellow}, fmt.Sprintf("%s could not be judged in %s", plural(rules, noun), plural(runs, "run")), plain)
+	for i, r := range all {
+		if i == shortReasons && len(all) > shortReasons+1 {
+			t.row("  ", t.paint(dim, fmt.Sprintf("and for %d other reasons (-v lists them)", len(all)-i)))
+			return
+		}
+		t.block(painted{"  ", plain}, cut(r.saying(), 2*t.n-8), plain)
+		t.block(painted{"      ", plain}, r.where(), dim)
+	}
+}
+
+// named lists the rules of findings with a verdict by their names.
+func (t *terminal) named(c bundle.Conclusion, findings []finding) {
+	var ids []string
+	for _, f := range findings {
+		if f.rule.Verdict == c && !slices.Contains(ids, f.rule.ID) {
+			ids = append(ids, f.rule.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	lead := painted{label(c) + "  ", tintOf(c)}
+	head := plural(len(ids), "rule") + ": "
+	for i := range ids {
+		ids[i] = line(ids[i])
+	}
+	t.block(lead, head+some(ids, ", ", t.room(lead.text)-width(head)), plain)
+}
+
+// scope says what the verdict rests on.
+func (t *terminal) scope() {
+	const columns = 12
+	for _, p := range scopeOf(t.r, shortNames*(t.n-columns)-t.n/3) {
+		t.block(painted{pad(p.name, columns), dim}, p.text, plain)
+	}
+}
