@@ -23,6 +23,7 @@ type (
 		Schema    string         `json:"schema"`
 		Rules     []ruleJSON     `json:"rules"`
 		Scenarios []scenarioJSON `json:"scenarios"`
+		Profiles  []profileJSON  `json:"profiles,omitempty"` // of a list of profiles, which has neither rules nor scenarios
 	}
 	ruleJSON struct {
 		ID         string   `json:"id"`

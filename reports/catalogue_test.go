@@ -17,7 +17,8 @@ func sampleCatalogue() (*scenarios.Catalogue, Faults) {
 		Rules: []*scenarios.Rule{
 			{ID: "connect.host.two", Level: "may", Source: "connect", Text: "Two hosts answer alike.", Untestable: "needs two hosts"},
 			{ID: "connect.stream.end-stream-once", Level: "must", Source: "Connect specification", Section: "Streaming-Response", Ref: "C118", Text: "A complete answer of a stream ends with exactly one end-of-stream message, and nothing follows it.", Standing: []string{"check:end-stream-once"}},
-			{ID: "process.output.complete", Level: "must", Source: "envd 0.6.13", Text: "Every byte that a process wrote arrives."},
+			{ID: "process.output.complete", Level: "must", Source: "envd 0.6.13", Text: "Every byte that a process wrote arrives.",
+				Foundation: &scenarios.Foundation{Rank: 2, Symptoms: []bundle.Symptom{bundle.SymptomOutputShort, bundle.SymptomOutputMissing}, Rules: []string{"process.pty.*"}}},
 		},
 		Scenarios: []*scenarios.Scenario{
 			{
@@ -31,6 +32,27 @@ func sampleCatalogue() (*scenarios.Catalogue, Faults) {
 		},
 	}
 	return cat, Faults{"process.output.complete": {"tail-lost"}}
+}
+
+func sampleProfiles() []*scenarios.Profile {
+	return []*scenarios.Profile{
+		{ID: "connect", Title: "A command over Connect, and nothing else", Require: []string{"process.start", "codec.json"}, Levels: map[string]scenarios.LevelChange{
+			"connect.host.two": {Level: "must", Reason: "Clients count on it."},
+		}},
+		{ID: "envd", Title: "The E2B sandbox daemon", Require: []string{"process.start"}, Shell: []string{"/bin/bash", "-l", "-c"}, Deviations: map[string]scenarios.Deviation{
+			"process.output.complete": {Scenarios: []string{"process.signal.*"}, Symptoms: []bundle.Symptom{bundle.SymptomOutputShort}, Reason: "After SIGTERM nobody waits for what is still in the pipe, so it may be lost."},
+			"connect.old":             {Reason: "Of an older bundle."},
+		}},
+	}
+}
+
+func TestTheProfiles(t *testing.T) {
+	goldenDrawing(t, "profiles", func(b *bytes.Buffer, s Style) error { return Profiles(b, sampleProfiles(), s) })
+	var b bytes.Buffer
+	if err := ProfilesJSON(&b, sampleProfiles()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "profiles.json", b.Bytes())
 }
 
 func TestTheCatalogue(t *testing.T) {
@@ -76,9 +98,9 @@ func TestTheCatalogueAsJSONHasTheKeysOfItsSchema(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	cat, faults := sampleCatalogue()
-	for _, id := range []string{"connect.stream.end-stream-once", "process.output.complete", "process.output.large"} {
+	for _, id := range []string{"connect.stream.end-stream-once", "process.output.complete", "process.output.large", "envd"} {
 		goldenDrawing(t, "explain-"+id, func(b *bytes.Buffer, s Style) error {
-			return Explain(b, Topic{cat, faults, id}, s)
+			return Explain(b, Topic{cat, sampleProfiles(), faults, id}, s)
 		})
 	}
 }
@@ -86,9 +108,9 @@ func TestExplain(t *testing.T) {
 func TestExplainOfAnUnknownIDSuggestsNearOnes(t *testing.T) {
 	cat, faults := sampleCatalogue()
 	for id, want := range map[string]string{
-		"process.output.complet": "did you mean process.output.complete", "large": "process.output.large", "zzz": "`assay list` shows them all", "": "assay list",
+		"process.output.complet": "did you mean process.output.complete", "large": "process.output.large", "envt": "did you mean envd", "zzz": "`assay list --profiles` show them all", "": "assay list",
 	} {
-		err := Explain(new(bytes.Buffer), Topic{cat, faults, id}, Style{})
+		err := Explain(new(bytes.Buffer), Topic{cat, sampleProfiles(), faults, id}, Style{})
 		var unknown *UnknownIDError
 		if !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", id, err, want)

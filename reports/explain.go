@@ -9,14 +9,15 @@ import (
 	"assay/scenarios"
 )
 
-// Topic is what Explain is asked about: a rule or a scenario of the catalogue.
+// Topic is what Explain is asked about: a rule or a scenario of the catalogue, or a profile.
 type Topic struct {
 	Catalogue *scenarios.Catalogue
+	Profiles  []*scenarios.Profile
 	Faults    Faults
 	ID        string
 }
 
-// UnknownIDError says that there is neither a rule nor a scenario of that id.
+// UnknownIDError says that there is neither a rule nor a scenario nor a profile of that id.
 type UnknownIDError struct {
 	ID   string
 	Near []string // ids that look like it, at most five
@@ -25,29 +26,41 @@ type UnknownIDError struct {
 // Error names the id and those that look like it.
 func (e *UnknownIDError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("there is no rule and no scenario %q: `assay list` shows them all", e.ID)
+		return fmt.Sprintf("there is no rule, scenario or profile %q: `assay list` and `assay list --profiles` show them all", e.ID)
 	}
-	return fmt.Sprintf("there is no rule and no scenario %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
+	return fmt.Sprintf("there is no rule, scenario or profile %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
 }
 
-// Explain tells what is known of one rule (its sentence, level, source, and the
-// scenarios and faults that go with it) or of one scenario (its title, rules,
-// needs, axes and script). Where a rule and a scenario share the id, both are
-// told. An id that is neither is an *UnknownIDError.
+// Explain tells what is known of one rule (its sentence, level, source, what it
+// explains, and the profiles, scenarios and faults that go with it), of one scenario (its
+// title, rules, needs, axes and script) or of one profile (what it requires, raises
+// and allows). Where several share the id, all are told. An id that is none of them is
+// an *UnknownIDError.
 func Explain(w io.Writer, topic Topic, s Style) error {
 	c := newCanvas(w, s)
 	r, sc := topic.Catalogue.Rule(topic.ID), topic.Catalogue.Scenario(topic.ID)
-	if r == nil && sc == nil {
-		return &UnknownIDError{topic.ID, near(topic.Catalogue, topic.ID)}
+	told := 0
+	next := func() {
+		if told++; told > 1 {
+			c.row()
+		}
 	}
 	if r != nil {
+		next()
 		c.explainRule(topic, r)
 	}
-	if r != nil && sc != nil {
-		c.row()
-	}
 	if sc != nil {
+		next()
 		c.explainScenario(topic.Catalogue, sc)
+	}
+	for _, p := range topic.Profiles {
+		if p.ID == topic.ID {
+			next()
+			c.explainProfile(topic.Catalogue, p)
+		}
+	}
+	if told == 0 {
+		return &UnknownIDError{topic.ID, near(topic)}
 	}
 	return c.err
 }
@@ -86,6 +99,8 @@ func (c *canvas) explainRule(topic Topic, r *scenarios.Rule) {
 	if len(r.Standing) > 0 {
 		c.fact("standing", "judged on every observation by "+line(strings.Join(r.Standing, ", ")))
 	}
+	c.explainFoundation(r.Foundation)
+	c.explainProfiles(topic.Profiles, r.ID)
 	c.facts("scenarios", proving(topic.Catalogue, r.ID))
 	c.facts("faults", topic.Faults[r.ID])
 }
@@ -133,7 +148,8 @@ func conditions(s *scenarios.Scenario) string {
 }
 
 // near are the ids that share most with one that is not there.
-func near(cat *scenarios.Catalogue, id string) []string {
+func near(topic Topic) []string {
+	id := topic.ID
 	type candidate struct {
 		id       string
 		distance int
@@ -148,11 +164,14 @@ func near(cat *scenarios.Catalogue, id string) []string {
 			all = append(all, candidate{other, d})
 		}
 	}
-	for _, r := range cat.Rules {
+	for _, r := range topic.Catalogue.Rules {
 		consider(r.ID)
 	}
-	for _, s := range cat.Scenarios {
+	for _, s := range topic.Catalogue.Scenarios {
 		consider(s.ID)
+	}
+	for _, p := range topic.Profiles {
+		consider(p.ID)
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
 	var ids []string

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,20 +14,27 @@ import (
 func newExplain(io stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
-		Short: "Explain a rule or a scenario",
+		Short: "Explain a rule, a scenario or a profile",
 		Example: `  # what a rule demands, where it comes from, and what proves it
   assay explain connect.stream.envelope-complete
 
   # what a scenario does
-  assay explain coppice.kill-races-exit`,
-		Args:              exactly(1, "want the id of a rule or of a scenario"),
-		ValidArgsFunction: completeScenarios,
+  assay explain coppice.kill-races-exit
+
+  # what a profile requires, raises and allows
+  assay explain envd`,
+		Args:              exactly(1, "want the id of a rule, of a scenario or of a profile"),
+		ValidArgsFunction: completeTopics,
 		RunE: func(_ *cobra.Command, args []string) error {
 			cat, err := scenarios.Load()
 			if err != nil {
 				return defect(err)
 			}
-			topic := reports.Topic{Catalogue: cat, Faults: faultsByRule(), ID: args[0]}
+			profiles, err := allProfiles()
+			if err != nil {
+				return defect(err)
+			}
+			topic := reports.Topic{Catalogue: cat, Profiles: profiles, Faults: faultsByRule(), ID: args[0]}
 			err = reports.Explain(io.out, topic, style(io.out, false))
 			var unknown *reports.UnknownIDError
 			if errors.As(err, &unknown) {
@@ -34,4 +43,24 @@ func newExplain(io stdio) *cobra.Command {
 			return defect(err)
 		},
 	}
+}
+
+// completeTopics completes the first argument with the ids of rules, scenarios and profiles.
+func completeTopics(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	ids, directive := completeScenarios(c, args, prefix)
+	cat, err := scenarios.Load()
+	if err != nil || len(args) > 0 {
+		return ids, directive
+	}
+	for _, r := range cat.Rules {
+		if strings.HasPrefix(r.ID, prefix) && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	for _, name := range scenarios.ProfileNames() {
+		if strings.HasPrefix(name, prefix) {
+			ids = append(ids, name)
+		}
+	}
+	return ids, directive
 }

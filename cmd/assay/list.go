@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,23 +14,64 @@ import (
 
 func newList(io stdio) *cobra.Command {
 	var format, selection string
+	var profiles bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios and the rules they prove",
+		Short: "List the scenarios and the rules they prove, or the profiles",
 		Example: `  # all scenarios, by area
   assay list
 
   # what proves a rule, for a program
-  assay list --select rule:connect.stream.envelope-complete --format json`,
+  assay list --select rule:connect.stream.envelope-complete --format json
+
+  # what a gateway may claim to be
+  assay list --profiles`,
 		Args:              exactly(0, "list takes none; --select limits it"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
+			if profiles {
+				return listProfiles(io, format, selection)
+			}
 			return list(io, format, selection)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().StringVar(&selection, "select", "", "limit the scenarios to these terms (as for conform)")
+	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles instead")
 	return c
+}
+
+// listProfiles lists the embedded profiles.
+func listProfiles(io stdio, format, selection string) error {
+	if selection != "" {
+		return usage(errors.New("--select limits scenarios, and not --profiles: give one of them"))
+	}
+	all, err := allProfiles()
+	if err != nil {
+		return defect(err)
+	}
+	switch format {
+	case "text":
+		err = reports.Profiles(io.out, all, style(io.out, false))
+	case "json":
+		err = reports.ProfilesJSON(io.out, all)
+	default:
+		return usage(fmt.Errorf("--format %q: want text or json", format))
+	}
+	return defect(err)
+}
+
+// allProfiles are the embedded profiles, by name.
+func allProfiles() ([]*scenarios.Profile, error) {
+	var all []*scenarios.Profile
+	for _, name := range scenarios.ProfileNames() {
+		p, err := scenarios.LoadProfile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 func list(io stdio, format, selection string) error {
