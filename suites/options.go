@@ -23,6 +23,9 @@ type Options struct {
 	// Profile is the name of an embedded profile or the path of a file. Default:
 	// full for the embedded gateway, connect for a URL.
 	Profile string
+	// ProfileText, when not "", is the profile of a stored run as it was then, and goes
+	// before Profile.
+	ProfileText string
 	// Select limits the scenarios, in the terms of --select.
 	Select string
 	// Scenarios is a folder of scripts to run instead of the embedded catalogue.

@@ -131,20 +131,26 @@ func (s *session) load() (err error) {
 	if s.rules, err = ownRules(s.opts.Scenarios); err != nil {
 		return err
 	}
-	name := s.opts.Profile
-	if name == "" {
-		name = "connect"
-		if s.opts.Target.URL == "" {
-			name = "full"
-		}
-	}
-	if s.profile, err = scenarios.LoadProfile(name); err != nil {
+	if s.profile, err = profile(s.opts); err != nil {
 		return err
 	}
 	if s.instances, s.leftOut, err = chosen(s.catalogue, s.opts); err != nil {
 		return err
 	}
 	return s.override()
+}
+
+// profile is what the target is held against.
+func profile(o Options) (*scenarios.Profile, error) {
+	switch {
+	case o.ProfileText != "":
+		return scenarios.ParseStoredProfile("the profile of the stored run", []byte(o.ProfileText))
+	case o.Profile != "":
+		return scenarios.LoadProfile(o.Profile)
+	case o.Target.URL == "":
+		return scenarios.LoadProfile("full")
+	}
+	return scenarios.LoadProfile("connect")
 }
 
 // override applies Options.Set to the selected scenarios.

@@ -25,6 +25,8 @@ type conformFlags struct {
 	outLimit                          sizeValue
 	wait, budget                      time.Duration
 	strict, destructive, slow, dryRun bool
+
+	again rerun // of --rerun, once the flags were checked
 }
 
 func newConform(io stdio) *cobra.Command {
@@ -36,9 +38,10 @@ func newConform(io stdio) *cobra.Command {
 when there is no URL, and judges what was seen.
 
 The profile says what the gateway claims to be; connect is the default for a
-URL, full for the embedded gateway. --select takes terms joined by commas: an id
-glob, rule:ID, level:must, feature:ID, area:NAME, axis:proto, and ! before any
-of them for what to leave out.`,
+URL, full for the embedded gateway (assay list --profiles). --select takes terms
+joined by commas: an id glob, rule:ID, level:must, feature:ID, area:NAME,
+axis:proto, and ! before any of them for what to leave out. --rerun tests the
+URL of its bundle with the bundle's profile, unless others are named.`,
 		Example: `  # everything, against the embedded gateway
   assay conform
 
@@ -47,7 +50,7 @@ of them for what to leave out.`,
 
   # start it, wait for it, test it, end it; then only what failed, ten times
   assay conform http://127.0.0.1:8081 --exec ./gateway --out run
-  assay conform http://127.0.0.1:8081 --rerun run --repeat 10
+  assay conform --rerun run --exec ./gateway --repeat 10
 
   # as a gate while some things are known to fail
   assay conform http://127.0.0.1:8081 --known known.yaml
@@ -90,6 +93,11 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if len(args) > 0 {
 		url = args[0]
 	}
+	again, err := f.takeAgain(url)
+	if err != nil {
+		return suites.Options{}, err
+	}
+	f.again, url = again, again.url
 	t, err := f.target.options(url)
 	if err != nil {
 		return suites.Options{}, err
@@ -115,16 +123,12 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if f.reproduce < 0 || f.reproduce > 1000 {
 		return suites.Options{}, errors.New("--reproduce: want 0 to 1000")
 	}
-	only, err := failedIn(f.rerun)
-	if err != nil {
-		return suites.Options{}, err
-	}
 	known, err := knownFrom(f.known)
 	if err != nil {
 		return suites.Options{}, err
 	}
 	return suites.Options{
-		Target: t, Known: known, Profile: f.profile, Select: f.selection, Scenarios: f.scenarios, Only: only,
+		Target: t, Known: known, Profile: f.profile, ProfileText: again.profile, Select: f.selection, Scenarios: f.scenarios, Only: again.only,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
 		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Version: version,
 		Reproduce: f.reproduce, Flags: f.replayFlags(), CACert: f.target.caCert,
@@ -137,8 +141,8 @@ const defaultReproduce = 20
 // replayFlags are the flags that a replay of a failure needs as well.
 func (f *conformFlags) replayFlags() []string {
 	words := f.target.words()
-	if f.profile != "" {
-		words = append(words, "--profile", f.profile)
+	if f.again.replay != "" {
+		words = append(words, "--profile", f.again.replay)
 	}
 	if f.scenarios != "" {
 		words = append(words, "--scenarios", f.scenarios)
@@ -153,6 +157,9 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	o, err := f.options(args)
 	if err != nil {
 		return usage(err)
+	}
+	if f.again.said != "" {
+		io.errorf("assay: %s\n", f.again.said)
 	}
 	o.Log = logger(io)
 	o.Progress = newProgress(io)

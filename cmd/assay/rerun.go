@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"assay/internal/bundle"
 	"assay/reports"
@@ -10,20 +12,91 @@ import (
 	"assay/suites"
 )
 
-// failedIn accepts the instances that failed, or stayed open, in a bundle, also
-// because the run was interrupted or killed before them; nil for no bundle.
-func failedIn(dir string) (func(scenarios.Instance) bool, error) {
-	if dir == "" {
-		return nil, nil
+// rerun is what --rerun takes from a bundle; the zero value takes nothing.
+type rerun struct {
+	// only accepts the instances that failed, or stayed open; nil accepts all.
+	only func(scenarios.Instance) bool
+	// url is that of its target, "" for the embedded gateway.
+	url string
+	// profile is its profile as it was, and replay the value of --profile by which a replay finds it.
+	profile, replay string
+	// said tells what was taken.
+	said string
+}
+
+// takeAgain reads the bundle of --rerun, if there is one. Where the command line names no
+// URL, or no profile, those of the bundle are taken.
+func (f *conformFlags) takeAgain(url string) (rerun, error) {
+	again := rerun{url: url, replay: f.profile}
+	if f.rerun == "" {
+		return again, nil
 	}
-	b, err := bundle.Open(dir)
+	b, err := bundle.Open(f.rerun)
 	if err != nil {
-		return nil, fmt.Errorf("--rerun: %w", err)
+		return again, fmt.Errorf("--rerun: %w", err)
 	}
+	if again.only, err = failedIn(b); err != nil {
+		return again, fmt.Errorf("--rerun: %w", err)
+	}
+	var taken []string
+	switch {
+	case url != "":
+	case b.Run.Target.Embedded:
+		taken = append(taken, "the embedded gateway")
+	case b.Run.Target.URL == "":
+		return again, fmt.Errorf("--rerun: %s does not say what was tested: name the URL", f.rerun)
+	default:
+		again.url = b.Run.Target.URL
+		taken = append(taken, fmt.Sprintf("the URL %q", again.url))
+	}
+	if f.profile == "" {
+		again.profile, again.replay = b.Run.ProfileText, flagOf(b.Run.Flags, "--profile")
+		if again.replay == "" {
+			again.replay = b.Run.Profile
+		}
+		if again.profile == "" {
+			f.profile = b.Run.Profile
+		}
+		taken = append(taken, fmt.Sprintf("the profile %q", b.Run.Profile))
+	}
+	if len(taken) > 0 {
+		again.said = fmt.Sprintf("as in %s: %s", f.rerun, strings.Join(taken, ", "))
+	}
+	if other := targetWords(b.Run.Flags); len(other) > 0 && url == "" && !slices.Equal(other, f.target.words()) {
+		again.said += fmt.Sprintf("; not its flags %q", strings.Join(other, " "))
+	}
+	return again, nil
+}
+
+// flagOf is the value of a flag among words, "" without it.
+func flagOf(words []string, name string) string {
+	if i := slices.Index(words, name); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+// targetWords are the flags of a run without its profile and its folder of scripts.
+func targetWords(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		if words[i] == "--profile" || words[i] == "--scenarios" {
+			i++
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
+// failedIn accepts the instances that failed, or stayed open, in a bundle, also
+// because the run was interrupted or killed before them.
+func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	r := b.Report
 	if b.Unfinished || r == nil {
+		var err error
 		if _, r, err = judged(b, "", false); err != nil {
-			return nil, fmt.Errorf("--rerun: %w", err)
+			return nil, err
 		}
 	}
 	again := map[bundle.Planned]bool{}
