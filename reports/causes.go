@@ -30,7 +30,8 @@ func causesOf(r *bundle.Report) []cause {
 			}
 		}
 		if i := slices.IndexFunc(rules, func(v bundle.RuleVerdict) bool { return v.ID == c.Rule }); i >= 0 {
-			k.source, k.place.verdict.Counts, k.place.verdict.Seen = rules[i].Source, rules[i].Counts, rules[i].Seen
+			v := &k.place.verdict
+			k.source, v.Verdict, v.Counts, v.Seen = rules[i].Source, rules[i].Verdict, rules[i].Counts, rules[i].Seen
 		}
 		all = append(all, k)
 	}
@@ -72,7 +73,7 @@ func unexplained(r *bundle.Report, findings []finding) []finding {
 	by := explained(r)
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding) bool {
 		_, told := by[f.rule.ID]
-		return told && f.rule.Verdict == bundle.Fail
+		return told && f.rule.Verdict != bundle.Error
 	})
 }
 

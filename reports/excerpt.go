@@ -73,11 +73,11 @@ type window struct {
 func windowOf(causes int) window {
 	switch {
 	case causes <= 2:
-		return window{first: 3, before: 4, behind: 4, short: true}
+		return window{first: 4, before: 4, behind: 3, short: true}
 	case causes <= 5:
-		return window{first: 2, before: 2, behind: 3, short: true}
+		return window{first: 3, before: 3, behind: 2, short: true}
 	}
-	return window{first: 1, before: 1, behind: 2, short: true}
+	return window{first: 1, before: 2, behind: 1, short: true}
 }
 
 // excerpt draws the exchange, or the connection, of the worst verdict; "" when there is none.
@@ -92,7 +92,7 @@ func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int)
 	}
 	it := &o.Iterations[at.Iteration]
 	var b strings.Builder
-	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration}
+	t := transcript{canvas: newCanvas(&b, Style{}), o: o, verdicts: []bundle.Verdict{worst}, current: at.Iteration, short: w.short}
 	t.n = max(n, leastExcerpt)
 	id := at.Conn
 	if at.Exchange >= 0 && at.Exchange < len(it.Exchanges) {

@@ -180,7 +180,8 @@ func (t *transcript) frames(l *timeline, a answer) {
 func (t *transcript) frame(a answer, i int) moment {
 	f := &a.Frames[i]
 	m := moment{at: f.At, way: received, head: painted{frameText(a.Exchange, f), plain}}
-	if marks := t.frameMarks(a.Exchange, i); len(marks) > 0 {
+	marks := t.frameMarks(a.Exchange, i)
+	if len(marks) > 0 && !(t.short && isText(f.Head)) {
 		m.lines = t.marks(f.Off, a.bytesOf(f), marks)
 		return m
 	}
@@ -194,6 +195,9 @@ func (t *transcript) frame(a answer, i int) moment {
 	m.lines = t.bytes(off, f.Head, nil)
 	if more := f.Len - int64(len(f.Head)); more > 0 && f.Flags&wire.FlagCompressed == 0 {
 		m.lines = append(m.lines, painted{"… " + size(more) + " more", dim})
+	}
+	for _, k := range marks {
+		m.lines = append(m.lines, painted{fmt.Sprintf("%s at byte %d of the body", k.text, k.off), red})
 	}
 	return m
 }

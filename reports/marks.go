@@ -114,6 +114,9 @@ func (t *transcript) frameMoments(l *timeline, c *bundle.Conn, mine []*bundle.Ex
 		if !t.style.Verbose && quiet(f) && len(mine) > 0 || t.only != nil && f.Stream != 0 && f.Stream != t.only.Stream {
 			continue
 		}
+		if t.short && !ending(f) {
+			continue
+		}
 		shown++
 		way := received
 		if f.Dir == "sent" {
@@ -129,6 +132,9 @@ func foldH2() fold { return fold{24, 200} }
 func quiet(f *bundle.H2Frame) bool {
 	return f.Stream == 0 && (f.Type == "SETTINGS" || f.Type == "WINDOW_UPDATE" || f.Type == "PING")
 }
+
+// ending are frames that end a stream or a connection, of which the exchange does not tell.
+func ending(f *bundle.H2Frame) bool { return f.Type == "RST_STREAM" || f.Type == "GOAWAY" }
 
 // frameLine is a frame by field.
 func frameLine(f *bundle.H2Frame) string {

@@ -79,8 +79,9 @@ func total(all []reason) (rules, runs int) {
 	return len(ids), len(places)
 }
 
-// some joins parts as long as they fit in so many columns, at least one, and counts the rest.
-func some(parts []string, sep string, room int) string {
+// some joins parts by commas as long as they fit in so many columns, at least one, and counts the rest.
+func some(parts []string, room int) string {
+	const sep = ", "
 	var b strings.Builder
 	used := 0
 	for i, p := range parts {

@@ -25,7 +25,7 @@ func scopeOf(r *bundle.Report, room int) []scopePart {
 		if len(d) == 1 {
 			lead = "1 deviation of profile " + line(r.Profile) + " was used: "
 		}
-		parts = append(parts, scopePart{"allowed", lead + some(countedNames(d), ", ", room-width(lead))})
+		parts = append(parts, scopePart{"allowed", lead + some(countedNames(d), room-width(lead))})
 	}
 	return parts
 }
@@ -70,7 +70,7 @@ func untested(r *bundle.Report, room int) string {
 		}
 		lead := plural(runs, "run") + " for want of "
 		left := room - width(lead) - width(strings.Join(rest, "; "))
-		rest = append([]string{lead + some(names, ", ", left)}, rest...)
+		rest = append([]string{lead + some(names, left)}, rest...)
 	}
 	return strings.Join(rest, "; ")
 }

@@ -293,8 +293,12 @@ func (t *terminal) summary() {
 		t.row(t.paint(dim, strings.Repeat("─", t.n)))
 	}
 	if len(t.causes)+len(t.broken) > 1 {
-		for _, c := range t.causes {
-			t.listed(bundle.Fail, "", line(c.Rule), painted{followers(c), dim})
+		for i, c := range t.causes {
+			if i == fullCauses && len(t.causes) > fullCauses+1 {
+				t.row(t.paint(dim, fmt.Sprintf("                 and %d more causes", len(t.causes)-i)))
+				break
+			}
+			t.listed(c.place.verdict.Verdict, "", line(c.Rule), painted{followers(c), dim})
 		}
 		for _, f := range t.broken {
 			where := "the run"

@@ -11,6 +11,9 @@ import (
 // shortNames is the room of a list of rules, in lines, unless everything is asked for.
 const shortNames = 3
 
+// fullCauses is how many causes are told of in full, unless everything is asked for.
+const fullCauses = 6
+
 // drawCauses tells of each cause once: the verdict of the run above them, since
 // they may take more than a screen.
 func (t *terminal) drawCauses() {
@@ -18,14 +21,27 @@ func (t *terminal) drawCauses() {
 		return
 	}
 	t.verdict()
-	for _, c := range t.causes {
+	for i, c := range t.causes {
 		t.gap()
+		if i == fullCauses && len(t.causes) > fullCauses+1 && !t.style.Verbose {
+			t.otherCauses(t.causes[i:])
+			return
+		}
 		t.cause(c)
 	}
 }
 
+// otherCauses tells of each cause in two lines.
+func (t *terminal) otherCauses(causes []cause) {
+	t.row(t.paint(bold, fmt.Sprintf("and %d more causes (-v tells of them in full)", len(causes))))
+	for _, c := range causes {
+		t.listed(c.place.verdict.Verdict, "", line(c.Rule), painted{followers(c), dim})
+		t.row("    ", t.paint(dim, cut(line(c.Message), t.n-4)))
+	}
+}
+
 func (t *terminal) cause(c cause) {
-	t.ruleHead(bundle.RuleVerdict{ID: c.Rule, Level: c.Level, Text: c.Title, Source: c.source, Verdict: bundle.Fail})
+	t.ruleHead(bundle.RuleVerdict{ID: c.Rule, Level: c.Level, Text: c.Title, Source: c.source, Verdict: c.place.verdict.Verdict})
 	p := c.place
 	if !t.style.Verbose && len(p.again) > 1 {
 		p.again = p.again[:1] // the others are in the reports for machines
@@ -50,7 +66,7 @@ func (t *terminal) names(lead string, rules []string) {
 	}
 	text := strings.Join(names, ", ")
 	if !t.style.Verbose {
-		text = some(names, ", ", t.room(indent)-width(lead))
+		text = some(names, t.room(indent)-width(lead))
 	}
 	t.block(painted{indent, plain}, lead+text, plain)
 }
@@ -117,7 +133,7 @@ func (t *terminal) named(c bundle.Conclusion, findings []finding) {
 	for i := range ids {
 		ids[i] = line(ids[i])
 	}
-	t.block(lead, head+some(ids, ", ", t.room(lead.text)-width(head)), plain)
+	t.block(lead, head+some(ids, t.room(lead.text)-width(head)), plain)
 }
 
 // scope says what the verdict rests on.

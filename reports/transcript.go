@@ -41,6 +41,8 @@ type transcript struct {
 	current  int // index of the iteration that is drawn
 	// only is the one exchange of its connection that is drawn; nil draws all.
 	only *bundle.Exchange
+	// short tells of a mark in text by its offset, and draws no bytes.
+	short bool
 }
 
 // fold is how much is drawn of something: usually, and when everything is asked for.
