@@ -54,11 +54,17 @@ func (w *Writer) Reproducer(r Reproducer) error {
 }
 
 // Attach puts each reproducer to the result of its scenario, in the order of
-// rules and kinds. One whose scenario is not in the report is left out.
+// rules and kinds, and to each cause the command that shows it again. One whose
+// scenario is not in the report is left out.
 func (r *Report) Attach(all []Reproducer) {
 	type instance struct {
 		id   string
 		axes Axes
+	}
+	for i := range r.Causes {
+		if text := r.reproducerOf(&r.Causes[i], all); text != "" {
+			r.Causes[i].Reproducer = text
+		}
 	}
 	by := map[instance][]Reproducer{}
 	for _, p := range all {
@@ -72,4 +78,40 @@ func (r *Report) Attach(all []Reproducer) {
 			return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Kind, b.Kind))
 		})
 	}
+}
+
+// reproducerOf is the text that shows a cause again: one that did, a replay before
+// any other and its best evidence before other scenarios; without one the replay of
+// its best evidence, "" where it has none.
+func (r *Report) reproducerOf(c *Cause, all []Reproducer) string {
+	const evidence, shown, shownByReplay = 1, 2, 4
+	best, text := 0, ""
+	for _, p := range all {
+		worth := 0
+		switch {
+		case p.Rule != c.Rule && p.Rule != "":
+			continue
+		case p.Shown && p.Kind == ReproduceReplay:
+			worth = shownByReplay
+		case p.Shown:
+			worth = shown
+		case p.Kind != ReproduceReplay:
+			continue
+		}
+		if p.Scenario == c.Scenario && p.Axes == c.Axes {
+			worth |= evidence
+		}
+		if worth > best {
+			best, text = worth, p.Text
+		}
+	}
+	if text != "" {
+		return strings.TrimRight(text, "\n")
+	}
+	for _, s := range r.Scenarios {
+		if s.ID == c.Scenario && s.Axes == c.Axes {
+			return s.Replay
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"assay/internal/bundle"
 )
@@ -63,6 +64,10 @@ func bare(r *bundle.Report) bundle.Report {
 		c.Causes = append(c.Causes, cause)
 	}
 	c.RunRules = plain(r.RunRules)
+	c.Causes = slices.Clone(r.Causes)
+	for i := range c.Causes {
+		c.Causes[i].Reproducer = ""
+	}
 	c.Scenarios = make([]bundle.ScenarioResult, 0, len(r.Scenarios))
 	for _, s := range r.Scenarios {
 		s.Title, s.DurationMS, s.Transcript, s.Reproducers = "", 0, "", nil
