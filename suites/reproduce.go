@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"strings"
 	"time"
 
 	"assay/fakes"
@@ -12,7 +12,6 @@ import (
 	"assay/internal/engine"
 	"assay/internal/reproduce"
 	"assay/internal/target"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -31,12 +30,13 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	if s.run.Interrupted {
 		budget = 0
 	}
-	oracle := &reference{opts: s.opts, clock: s.clock}
+	oracle := &reference{of: s}
 	defer oracle.close()
 	all := reproduce.All(ctx, reproduce.Options{
 		Judge: s.judge, Run: s.run, Target: s.target, Clock: s.clock,
 		CACert: s.opts.CACert, Insecure: s.opts.Target.Insecure,
-		Again: s.again, Reference: oracle.run, Limit: s.opts.Reproduce, Budget: budget,
+		Again: s.again, Reference: oracle.start, Causes: out.Report.Causes,
+		Limit: s.opts.Reproduce, Budget: budget,
 	}, failures)
 	var errs []error
 	for _, r := range all {
@@ -84,47 +84,44 @@ func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*
 	}, instances).Observations()
 }
 
-// reference is a gateway that is known to be correct, started when it is first asked for.
+// reference is a gateway that is known to be correct, started when it is asked for.
 type reference struct {
-	opts  Options
-	clock *transport.Clock
-
-	once    sync.Once
-	gateway *fakes.Gateway
-	target  *target.Target
-	made    *bundle.Run
-	err     error
+	of  *session
+	own *fakes.Gateway
 }
 
-// run runs an instance against it.
-func (r *reference) run(ctx context.Context, i scenarios.Instance) (*bundle.Observation, error) {
-	r.once.Do(func() { r.err = r.start(ctx) })
-	if r.err != nil {
-		return nil, r.err
-	}
-	return engine.Start(ctx, engine.Options{
-		Target: r.target, Run: r.made, Clock: r.clock, Slow: true, Log: r.opts.Log,
-	}, []scenarios.Instance{i}).Observations()[0], nil
-}
-
-func (r *reference) start(ctx context.Context) (err error) {
-	if r.gateway, err = fakes.Start(context.WithoutCancel(ctx), fakes.Options{}); err != nil {
-		return fmt.Errorf("starting a gateway to compare with: %w", err)
-	}
-	r.target, err = target.New(target.Options{URL: r.gateway.URL(), TimeScale: r.opts.Target.TimeScale, Embedded: true})
+// start starts it where it can be spoken to in the way of the target, in clear or
+// not, with the same credentials, and below the same path.
+func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
+	o := r.of.opts.Target
+	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
+	r.own, err = fakes.Start(context.WithoutCancel(ctx), fakes.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("starting a gateway to compare with: %w", err)
 	}
-	r.made = &bundle.Run{ID: "reference", Seed: r.opts.Seed, Jobs: 1}
-	if r.made.Calibration, err = r.target.Calibrate(ctx, r.clock); err != nil {
-		return err
+	o.URL, o.Embedded, o.Insecure, o.CACert = r.own.URL(), true, r.of.target.Secure(), nil
+	o.Shell, o.Paths = r.of.target.Shell(), nil
+	to, err := target.New(o)
+	if err != nil {
+		return nil, err
 	}
-	r.made.Features, err = r.target.Probe(ctx, r.clock, r.made.Calibration)
-	return err
+	made := &bundle.Run{ID: "reference", Seed: r.of.opts.Seed, Jobs: r.of.opts.Jobs}
+	if made.Calibration, err = to.Calibrate(ctx, r.of.clock); err != nil {
+		return nil, err
+	}
+	made.Target = to.Identity()
+	if made.Features, err = to.Probe(ctx, r.of.clock, made.Calibration); err != nil {
+		return nil, err
+	}
+	return &reproduce.Reference{Run: made, Target: to, Again: func(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
+		return engine.Start(ctx, engine.Options{
+			Target: to, Run: made, Clock: r.of.clock, Profile: r.of.profile, Slow: true, Log: r.of.opts.Log,
+		}, instances).Observations()
+	}}, nil
 }
 
 func (r *reference) close() {
-	if r.gateway != nil {
-		_ = r.gateway.Close()
+	if r.own != nil {
+		_ = r.own.Close()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,12 @@ func statusTrailers(p []byte) bool {
 
 func gateway(t *testing.T, faults ...string) *fakes.Gateway {
 	t.Helper()
-	g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{Faults: faults})
+	return gatewayWith(t, fakes.Options{Faults: faults})
+}
+
+func gatewayWith(t *testing.T, o fakes.Options) *fakes.Gateway {
+	t.Helper()
+	g, err := fakes.Start(context.WithoutCancel(t.Context()), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,5 +241,92 @@ func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
 	}
 	if texts == 0 {
 		t.Errorf("there is no text with the two: %+v", out.Reproducers)
+	}
+}
+
+// TestWhatACorrectGatewayAnswersTooIsNotShown demands of a correct gateway what it
+// does not do: the requests show again that the rule is broken, and prove nothing.
+func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
+	scripts := filepath.Join(t.TempDir(), "scripts", "wrong")
+	if err := os.MkdirAll(scripts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"unary":  "id: wrong.unary\ntitle: t\nrules: [connect.unary.error-status]\nneeds: [process.list]\nsend: {rpc: process.Process/List, message: {}}\nexpect: {stream: {status: 418}}\n",
+		"stream": "id: wrong.stream\ntitle: t\nrules: [process.end.exit-code]\nneeds: [process.start]\nsteps:\n  - start: {as: p, sh: \"exit 3\", wait: end}\nexpect: {p: {end: {code: 4}}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(scripts, name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: gateway(t).URL(), TimeScale: slowdown}, Scenarios: filepath.Dir(scripts), Reproduce: 5, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[bundle.ReproducerKind]int{}
+	for _, r := range out.Reproducers {
+		if !r.Ran {
+			continue // without nc
+		}
+		tried[r.Kind]++
+		if first, _, _ := strings.Cut(r.Output, "\n"); r.Shown || first != "the reference gateway answers the same" {
+			t.Errorf("%s %s: shown %v: %s", r.Scenario, r.Kind, r.Shown, r.Output)
+		}
+	}
+	if tried[bundle.ReproduceReplay] != 2 {
+		t.Errorf("tried are %v: %+v", tried, out.Reproducers)
+	}
+}
+
+// TestTheReferenceIsSpokenToAsTheTargetIs has a target of which everything differs
+// from a gateway that is started without options.
+func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
+	const token = "s3cr$t 'token'"
+	wrong := gatewayWith(t, fakes.Options{
+		Faults: []string{"error-as-500", "exit-code-zeroed"}, Token: token, TLS: true, Prefix: "/sand/box", Shell: []string{"/bin/bash", "-l", "-c"},
+	})
+	out, err := Run(t.Context(), Options{
+		Target:    target.Options{URL: wrong.URL(), Insecure: true, Token: token, TimeScale: slowdown},
+		Select:    "connect.compression.unary-refused,connect.stream.bytes-look-like-frames,axis:connect/json/1.1/identity",
+		Reproduce: 5, Seed: 7,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[bundle.ReproducerKind]int{}
+	for _, r := range out.Reproducers {
+		if strings.Contains(r.Text+r.Output, token) {
+			t.Errorf("it tells the token: %+v", r)
+		}
+		if !strings.Contains(r.Text, "${ASSAY_TOKEN:?set it to the access token}") {
+			t.Errorf("it does not demand the token:\n%s", r.Text)
+		}
+		if r.Shown {
+			shown[r.Kind]++
+		} else if !strings.HasSuffix(r.Output, "is not on this machine") {
+			t.Errorf("%s %s: not shown: %s", r.Scenario, r.Kind, r.Output)
+		}
+	}
+	if shown[bundle.ReproduceReplay] == 0 || os.Getenv("CI") != "" && (shown[bundle.ReproduceCurl] == 0 || shown[bundle.ReproduceShell] == 0) {
+		t.Errorf("shown are %v: %+v", shown, out.Reproducers)
+	}
+	t.Logf("shown are %v", shown)
+}
+
+func TestWhatNeedsAProcessOfAnotherCallHasItsReplayAlone(t *testing.T) {
+	out, err := Run(t.Context(), Options{
+		Target: target.Options{URL: gateway(t, "input-doubled").URL(), TimeScale: slowdown},
+		Select: "process.input.echo,axis:connect/json/1.1/identity", Reproduce: 1, Seed: 7,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Reproducers {
+		if r.Kind != bundle.ReproduceReplay || !r.Shown {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if len(out.Reproducers) == 0 {
+		t.Error("there is none")
 	}
 }

@@ -36,14 +36,14 @@ func (s *source) curl(d Dialing, secrets []secretHeader) (string, error) {
 	default:
 		words = append(words, "-X "+quoteWord(r.Method))
 	}
-	next := newTurns(secrets)
-	for _, h := range s.curlHeaders() {
-		words = append(words, "-H "+headerWord(h, next))
+	fields, err := s.fieldWords(secrets)
+	if err != nil {
+		return "", err
 	}
 	lead, body := dataWords(r)
-	words = append(words, body...)
+	words = append(append(words, fields.words...), body...)
 	words = append(words, quoteWord(strings.TrimSuffix(originOf(d.URL), "/")+r.Path))
-	return lead + strings.Join(words, " ") + "\n", nil
+	return fields.around(lead, strings.Join(words, " ")) + "\n", nil
 }
 
 // originOf is scheme and authority of a URL.
@@ -142,21 +142,6 @@ func (s *source) curlHeaders() []bundle.Header {
 	return out
 }
 
-// headerWord is a field as the argument of -H: "Name:" leaves it out, "Name;"
-// sends it empty.
-func headerWord(h bundle.Header, next *turns) string {
-	if variable, ok := next.variable(h.Name, h.Value); ok {
-		return `"` + h.Name + `: $` + variable + `"`
-	}
-	switch {
-	case strings.HasSuffix(h.Name, ":"):
-		return quoteWord(h.Name)
-	case h.Value == "":
-		return quoteWord(h.Name + ";")
-	}
-	return quoteWord(h.Name + ": " + h.Value)
-}
-
 // dataWords are what gives curl the body; what is not plain text comes from printf.
 func dataWords(r *bundle.Request) (lead string, words []string) {
 	data := r.Body.Data
@@ -173,6 +158,6 @@ func dataWords(r *bundle.Request) (lead string, words []string) {
 	for i, c := range data {
 		b.WriteString(escape(c, i == 0))
 	}
-	b.WriteString("' | ")
+	b.WriteString("'")
 	return b.String(), []string{"--data-binary @-"}
 }

@@ -1,12 +1,9 @@
 package reproduce
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +30,12 @@ type Options struct {
 	// Again runs instances against the target once more, with the seed of the run,
 	// and returns their observations in order.
 	Again func(context.Context, []scenarios.Instance) []*bundle.Observation
-	// Reference runs an instance against a gateway that is known to be correct: a
-	// smaller input counts only when that passes with it. nil: nothing is shrunk.
-	Reference func(context.Context, scenarios.Instance) (*bundle.Observation, error)
+	// Reference gives a gateway that is known to be correct. A text shows a failure
+	// when it does not show it there as well, and a smaller input counts only when
+	// the rule holds there. It is asked for when the first failure has shown again.
+	Reference func(context.Context) (*Reference, error)
+	// Causes are those of the run: the best evidence of each is tried first.
+	Causes []bundle.Cause
 	// Limit is how many failing instances are tried at most, and Budget for how long
 	// in all; what is not tried has its texts all the same. 0 tries nothing.
 	Limit  int
@@ -43,34 +43,26 @@ type Options struct {
 }
 
 // All makes the reproducers of the failures and tries as many as the bounds allow:
-// the first instance of every rule before the second of any. It returns them in
-// the order of scenarios, axes, rules and kinds. It never fails: a text that could
-// not be tried says why.
+// the best evidence of every cause first, then an instance of every other rule, and
+// then the second of any. It returns them in the order of scenarios, axes, rules
+// and kinds. It never fails: a text that could not be tried says why.
 func All(ctx context.Context, o Options, failures []Failure) []bundle.Reproducer {
 	ctx, cancel := context.WithTimeout(ctx, max(o.Budget, 0))
 	defer cancel()
-	m := &maker{o: o, secrets: secretHeaders(o.Target.Headers("", ""), o.Target.Secrets())}
-	chosen := choose(failures, o.Limit)
-	again := m.again(ctx, chosen)
-	var wait sync.WaitGroup
-	out := make([][]bundle.Reproducer, len(failures))
-	turn := make(chan struct{}, parallel)
-	for i, f := range failures {
-		observed, try := again[keyOf(f)]
-		if !try {
-			out[i] = m.untried(f)
-			continue
-		}
-		// One after the other: what runs beside a scenario may change its verdict.
-		f, replay := m.replayed(ctx, f, observed)
-		out[i] = []bundle.Reproducer{replay}
-		wait.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			m.try(ctx, f, &out[i])
-		})
+	m := &maker{
+		o: o, secrets: secretHeaders(o.Target.Headers("", ""), o.Target.Secrets()),
+		seen: map[key]*bundle.Observation{}, right: map[key]*bundle.Observation{},
 	}
-	wait.Wait()
+	out := make([][]bundle.Reproducer, len(failures))
+	first, rest := rounds(o.Causes, failures, o.Limit)
+	for _, round := range [][]int{first, rest} {
+		m.round(ctx, failures, round, out)
+	}
+	for i, f := range failures {
+		if out[i] == nil {
+			out[i] = m.untried(f, m.unchosen(f))
+		}
+	}
 	all := slices.Concat(out...)
 	slices.SortStableFunc(all, func(a, b bundle.Reproducer) int {
 		return cmp.Or(strings.Compare(a.Scenario, b.Scenario), strings.Compare(a.Axes.String(), b.Axes.String()),
@@ -86,79 +78,98 @@ const parallel = 4
 type maker struct {
 	o       Options
 	secrets []secretHeader
+	// seen are the instances that were run again, right what the reference gateway
+	// answered to those whose failure showed.
+	seen, right map[key]*bundle.Observation
+
+	asking      sync.Mutex // guards what follows
+	reference   *Reference
+	noReference error // why there is none
 }
 
-// key is an instance by value.
-type key struct {
-	id   string
-	axes bundle.Axes
-}
-
-func keyOf(f Failure) key { return key{f.Observation.Scenario, f.Observation.Axes} }
-
-// choose picks the instances that are tried: for each rule its first one, then
-// the second, and so on.
-func choose(failures []Failure, limit int) []Failure {
-	rank := map[string]int{}
-	type ranked struct {
-		Failure
-		rank, order int
+// round tries the failures with those numbers and puts their reproducers into out.
+func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, out [][]bundle.Reproducer) {
+	var round []Failure
+	for _, i := range numbers {
+		round = append(round, failures[i])
 	}
-	var all []ranked
-	for i, f := range failures {
-		if f.Instance.Scenario.Destructive {
+	m.again(ctx, round)
+	m.compare(ctx, round)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	turn := make(chan struct{}, parallel)
+	for n, i := range numbers {
+		if m.seen[keyOf(round[n])] == nil {
+			out[i] = m.untried(round[n], timeSpent)
 			continue
 		}
-		all = append(all, ranked{f, rank[f.Verdict.Rule], i})
-		rank[f.Verdict.Rule]++
+		// One after the other: what runs beside a scenario may change its verdict.
+		f, replay := m.replayed(ctx, round[n])
+		out[i] = []bundle.Reproducer{replay}
+		wait.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			m.try(ctx, f, &out[i])
+		})
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
-		return cmp.Or(-cmp.Compare(a.Verdict.Conclusion.Rank(), b.Verdict.Conclusion.Rank()), a.rank-b.rank, a.order-b.order)
-	})
-	seen := map[key]bool{}
-	var out []Failure
-	for _, f := range all {
-		if k := keyOf(f.Failure); !seen[k] && len(out) < limit {
-			seen[k] = true
-			out = append(out, f.Failure)
-		}
-	}
-	return out
 }
 
-// again runs the chosen instances once more.
-func (m *maker) again(ctx context.Context, chosen []Failure) map[key]*bundle.Observation {
-	out := map[key]*bundle.Observation{}
-	if len(chosen) == 0 || ctx.Err() != nil {
-		return out
+// again runs the instances of the failures that have not been run again yet.
+func (m *maker) again(ctx context.Context, failures []Failure) {
+	if ctx.Err() != nil {
+		return
 	}
-	var instances []scenarios.Instance
-	for _, f := range chosen {
-		instances = append(instances, f.Instance)
+	keys, instances := m.lacking(m.seen, failures)
+	if len(keys) == 0 {
+		return
 	}
 	for i, o := range m.o.Again(ctx, instances) {
-		out[keyOf(chosen[i])] = o
+		m.seen[keys[i]] = o
 	}
-	return out
 }
 
-// untried are the texts of a failure, with the reason why nothing was tried.
-func (m *maker) untried(f Failure) []bundle.Reproducer {
-	why := fmt.Sprintf("not tried: at most %d failing scenarios are", m.o.Limit)
-	switch {
-	case m.o.Limit == 0:
-		why = "not tried: not asked for"
-	case f.Instance.Scenario.Destructive:
-		why = "not tried: it may kill the target"
-	case m.o.Budget <= 0:
-		why = "not tried: there was no time left"
+// lacking are the instances of the failures that are not in a map, each once.
+func (m *maker) lacking(in map[key]*bundle.Observation, failures []Failure) (keys []key, instances []scenarios.Instance) {
+	for _, f := range failures {
+		if k := keyOf(f); in[k] == nil && !slices.Contains(keys, k) {
+			keys, instances = append(keys, k), append(instances, f.Instance)
+		}
 	}
-	all := []bundle.Reproducer{m.text(f, bundle.ReproduceReplay, f.Replay, why)}
+	return keys, instances
+}
+
+// untried are the texts of a failure that was not tried, with the reason.
+func (m *maker) untried(f Failure, why string) []bundle.Reproducer {
+	all := []bundle.Reproducer{m.text(f, bundle.ReproduceReplay, m.replay(f), why)}
 	s, err := sourceOf(f)
 	if err == nil {
 		all = append(all, m.written(s, why)...)
 	}
 	return all
+}
+
+// unchosen says why a failure is not among those that are tried.
+func (m *maker) unchosen(f Failure) string {
+	switch {
+	case m.o.Limit == 0:
+		return "not tried: not asked for"
+	case f.Instance.Scenario.Destructive:
+		return "not tried: it may kill the target"
+	}
+	return fmt.Sprintf("not tried: at most %d failing scenarios are", m.o.Limit)
+}
+
+// timeSpent is why a failure is not tried any more.
+const timeSpent = "not tried: the time for reproducers was spent"
+
+// replay is the command that runs a failure again. Where the token comes from the
+// environment, it is demanded there.
+func (m *maker) replay(f Failure) string {
+	named := slices.ContainsFunc(m.secrets, func(s secretHeader) bool { return s.variable == TokenVariable })
+	if !named || slices.Contains(m.o.Run.Flags, "--token-file") {
+		return f.Replay
+	}
+	return TokenVariable + `="` + required(TokenVariable) + `" ` + f.Replay
 }
 
 func (m *maker) text(f Failure, kind bundle.ReproducerKind, text, why string) bundle.Reproducer {
@@ -174,16 +185,21 @@ func (m *maker) written(s *source, why string) []bundle.Reproducer {
 	if m.o.Run.Target.Embedded {
 		return nil
 	}
-	d := m.dialing()
-	if text, err := s.curl(d, m.secrets); err == nil {
-		return []bundle.Reproducer{m.text(s.Failure, bundle.ReproduceCurl, text, why)}
-	}
-	rule, source := m.ruleText(s.Verdict.Rule)
-	text, err := s.script(d, m.secrets, s.about(rule, source, s.Verdict.Level))
+	kind, text, err := m.writtenFor(s, m.dialing())
 	if err != nil {
 		return nil
 	}
-	return []bundle.Reproducer{m.text(s.Failure, bundle.ReproduceShell, text, why)}
+	return []bundle.Reproducer{m.text(s.Failure, kind, text, why)}
+}
+
+// writtenFor is the text of a source for one gateway.
+func (m *maker) writtenFor(s *source, d Dialing) (bundle.ReproducerKind, string, error) {
+	if text, err := s.curl(d, m.secrets); err == nil {
+		return bundle.ReproduceCurl, text, nil
+	}
+	rule, source := m.ruleText(s.Verdict.Rule)
+	text, err := s.script(d, m.secrets, s.about(rule, source, s.Verdict.Level))
+	return bundle.ReproduceShell, text, err
 }
 
 func (m *maker) ruleText(id string) (text, source string) {
@@ -193,193 +209,4 @@ func (m *maker) ruleText(id string) (text, source string) {
 		}
 	}
 	return "", ""
-}
-
-func (m *maker) dialing() Dialing {
-	host, port, err := net.SplitHostPort(m.o.Target.Addr())
-	if err != nil {
-		host, port = m.o.Target.Addr(), "80"
-	}
-	return Dialing{
-		URL: m.o.Run.Target.URL, Host: host, Port: port,
-		Secure: m.o.Target.Secure(), CACert: m.o.CACert, Insecure: m.o.Insecure,
-	}
-}
-
-// replayed tells what running the failure again came to, and makes it smaller when
-// it failed again.
-func (m *maker) replayed(ctx context.Context, f Failure, observed *bundle.Observation) (Failure, bundle.Reproducer) {
-	replay := m.text(f, bundle.ReproduceReplay, f.Replay, "")
-	v := m.verdictOf(f.Instance.Scenario, f.Verdict.Rule, observed)
-	switch {
-	case observed.Skip != nil, observed.Interrupted, v == nil && ctx.Err() != nil:
-		replay.Output = "not tried: the time for reproducers was spent"
-		return f, replay
-	case v != nil && v.Conclusion == bundle.Error:
-		replay.Output = "not tried: " + v.Message
-		return f, replay
-	}
-	replay.Ran, replay.Output = true, told(v)
-	if why := another(f.sighting(), sighting{v, observed}, false); why != "" {
-		replay.Output += "\nNot shown: " + why + "."
-		return f, replay
-	}
-	replay.Shown = true
-	f.Observation, f.Verdict = observed, *v
-	small, overrides := m.shrink(ctx, f)
-	for _, o := range overrides {
-		replay.Text += " --set " + quoteWord(o.String())
-	}
-	replay.Output = told(&small.Verdict)
-	return small, replay
-}
-
-// try makes the texts of a failure and tries them.
-func (m *maker) try(ctx context.Context, f Failure, all *[]bundle.Reproducer) {
-	s, err := sourceOf(f)
-	if err != nil {
-		first := &(*all)[0]
-		first.Output = strings.TrimSpace(first.Output + "\nNo script: " + err.Error() + ".")
-		return
-	}
-	for _, r := range m.written(s, "") {
-		m.run(ctx, s, &r)
-		*all = append(*all, r)
-	}
-}
-
-// told is what a verdict says.
-func told(v *bundle.Verdict) string {
-	if v == nil {
-		return "the rule did not apply to what was seen"
-	}
-	return strings.TrimSpace(string(v.Conclusion) + "  " + v.Message)
-}
-
-// verdictOf judges an observation, and picks the verdict of a rule; nil without one.
-func (m *maker) verdictOf(s *scenarios.Scenario, rule string, o *bundle.Observation) *bundle.Verdict {
-	for _, v := range m.o.Judge.Scenario(s, m.o.Run, o) {
-		if v.Rule == rule {
-			return &v
-		}
-	}
-	return nil
-}
-
-// errLeaves is the reason not to run a script.
-var errLeaves = errors.New("it would leave a process running on the target")
-
-// run tries a text, and has the judge look at what came back.
-func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
-	silent := s.conn.Received.Len == 0
-	if silent {
-		// That nothing comes shows something of a target that is there alone.
-		if err := m.reach(ctx); err != nil {
-			r.Output = "not tried: " + err.Error()
-			return
-		}
-	}
-	p, err := m.printed(ctx, s, r)
-	if err != nil {
-		r.Output = "not tried: " + err.Error()
-		return
-	}
-	r.Ran = true
-	if len(p.bytes()) == 0 && !silent {
-		r.Output = "nothing came back"
-		return
-	}
-	o, err := s.playback(ctx, m.o.Clock, p)
-	if err != nil {
-		r.Ran, r.Output = false, "not judged: "+err.Error()
-		return
-	}
-	v := m.verdictOf(s.Instance.Scenario, s.Verdict.Rule, o)
-	said := told(v)
-	if why := another(s.sighting(), sighting{v, o}, true); why != "" {
-		said += "\nNot shown: " + why + "."
-	} else {
-		r.Shown = pointed(s.Verdict, v)
-	}
-	r.Output = said + "\n" + printable(m.redacted(p.bytes()))
-}
-
-// reach opens a connection to the target and closes it.
-func (m *maker) reach(ctx context.Context) error {
-	conn, err := (&net.Dialer{Timeout: reachTime}).DialContext(ctx, "tcp", m.o.Target.Addr())
-	if err != nil {
-		return fmt.Errorf("the target is not there any more: %w", err)
-	}
-	return conn.Close()
-}
-
-// reachTime bounds opening a connection.
-const reachTime = 3 * time.Second
-
-// pointed reports whether a verdict is about the connection: on that alone, what
-// the script expects of others cannot be judged.
-func pointed(was bundle.Verdict, v *bundle.Verdict) bool {
-	return was.Conclusion == bundle.UnexpectedPass || v.Evidence != nil && (v.Evidence.Exchange >= 0 || v.Evidence.Conn >= 0)
-}
-
-// printed runs the text and returns what it printed, as the target sent it.
-func (m *maker) printed(ctx context.Context, s *source, r *bundle.Reproducer) (*printed, error) {
-	if !s.endsByItself() {
-		return nil, errLeaves
-	}
-	programs := []string{"sh", "curl"}
-	if r.Kind == bundle.ReproduceShell {
-		programs[1] = m.dialing().tool()
-	}
-	if err := missing(programs...); err != nil {
-		return nil, err
-	}
-	done := s.answered()
-	if r.Kind == bundle.ReproduceCurl {
-		done = func([]byte) bool { return false } // it ends by itself
-	}
-	p := runShell(ctx, r.Text, m.secrets, done)
-	if p.err != nil {
-		return nil, p.err
-	}
-	if r.Kind == bundle.ReproduceCurl && s.http2() {
-		frames, err := framed(p.bytes())
-		if err != nil {
-			return nil, err
-		}
-		p.arrivals = []arrival{{data: frames}}
-		p.complete = true
-	}
-	return p, nil
-}
-
-// redacted is p without the secrets that a target may have said again.
-func (m *maker) redacted(p []byte) []byte {
-	for _, s := range m.o.Target.Secrets() {
-		if s != "" {
-			p = bytes.ReplaceAll(p, []byte(s), []byte("***"))
-		}
-	}
-	return p
-}
-
-// printable is what came, for people: at most a few lines of it.
-func printable(p []byte) string {
-	const most = 4 << 10
-	more := ""
-	if len(p) > most {
-		more = fmt.Sprintf("\n… %d bytes more", len(p)-most)
-		p = p[:most]
-	}
-	var b strings.Builder
-	for _, c := range p {
-		switch {
-		case c == '\n' || c >= 0x20 && c <= 0x7e:
-			b.WriteByte(c)
-		case c == '\r':
-		default:
-			fmt.Fprintf(&b, `\%03o`, c)
-		}
-	}
-	return b.String() + more
 }

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/judge"
 	"assay/internal/target"
 	"assay/internal/testkit"
 	"assay/internal/transport"
+	"assay/scenarios"
 )
 
 // said is a sighting of a verdict on one exchange, in iteration 3.
@@ -93,7 +95,7 @@ func TestWhatBringsNothingShowsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.conn.Received = bundle.NewBlob([]byte(tt.received), nil, nil)
-			m := &maker{o: Options{Target: to, Run: &bundle.Run{}, Clock: transport.NewClock()}}
+			m := &maker{o: Options{Target: to, Run: &bundle.Run{}, Clock: transport.NewClock(), Judge: &judge.Judge{Rules: &scenarios.Catalogue{}}}}
 			text, err := s.script(m.dialing(), nil, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func (s *source) script(d Dialing, secrets []secretHeader, about []string) (stri
 		return "", err
 	}
 	for _, v := range variables {
-		fmt.Fprintf(&b, ": \"${%s:?is to hold the secret that was sent}\"\n", v)
+		b.WriteString(demand([]string{v}) + "\n")
 	}
 	b.WriteString(request)
 	hold := s.hold()

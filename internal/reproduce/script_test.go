@@ -132,6 +132,7 @@ func TestWhatNeedsAnotherConnectionHasItsReplayAlone(t *testing.T) {
 		{"a pid of an earlier start", scenarios.Step{At: "steps[0]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "p"}}}, "process p"},
 		{"a pid in the bytes", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Path: "/commands/${q.pid}/kill"}}, "process q"},
 		{"a process that another call drives", scenarios.Step{At: "steps[1]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "me"}}}, "drives"},
+		{"a process that another call attaches to", scenarios.Step{At: "steps[1]", Connect: &scenarios.Connect{Target: scenarios.Target{To: "me"}}}, "attaches"},
 		{"steered reading", scenarios.Step{Read: &scenarios.Read{Mode: "pause"}}, "steers"},
 		{"an end in the middle", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Finish: "half"}}, "ends the connection"},
 	}

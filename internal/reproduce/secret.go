@@ -52,6 +52,29 @@ func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
 // isToken reports whether a header is the one of the access token.
 func isToken(header string) bool { return strings.EqualFold(header, "x-access-token") }
 
+// required is the expansion of a variable that a shell refuses when it is not set
+// or empty: a request without its secret shows nothing.
+func required(variable string) string {
+	what := "the value of the secret header that was sent"
+	if variable == TokenVariable {
+		what = "the access token"
+	}
+	return "${" + variable + ":?set it to " + what + "}"
+}
+
+// demand is the command that ends a shell, or the line that it stands in, unless
+// the variables are set; "" for none.
+func demand(variables []string) string {
+	if len(variables) == 0 {
+		return ""
+	}
+	words := []string{":"}
+	for _, v := range variables {
+		words = append(words, `"`+required(v)+`"`)
+	}
+	return strings.Join(words, " ")
+}
+
 // variableOf is the variable of the environment that a header's value asks for.
 func variableOf(header string) string {
 	if isToken(header) {

@@ -1,8 +1,14 @@
 package reproduce
 
 import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/bundle"
 )
@@ -74,13 +80,173 @@ func TestASecretThatWasCutHasNoScript(t *testing.T) {
 	}
 }
 
-func TestFieldsOfCurlThatLookTheSameTakeTurns(t *testing.T) {
-	next := newTurns(alike())
-	var got []string
-	for _, h := range []bundle.Header{{Name: "x-key", Value: "**********"}, {Name: "X-Key", Value: "**********"}, {Name: "x-key", Value: "***"}} {
-		got = append(got, headerWord(h, next))
+// fails runs a text that is to fail, and returns what it printed.
+func fails(t *testing.T, text string, env ...string) (stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin"}, env...)
+	var out, why bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &why
+	if err := cmd.Run(); err == nil {
+		t.Errorf("it does not fail:\n%s", text)
 	}
-	if want := `"x-key: $ASSAY_X_KEY" "X-Key: $ASSAY_X_KEY_2" 'x-key: ***'`; strings.Join(got, " ") != want {
-		t.Errorf("got  %v\nwant %s", got, want)
+	return out.String(), why.String()
+}
+
+// recorder is a directory with programs that keep their arguments in a file "args",
+// what they are given by "-H @FILE" in "fields", and their input in "input".
+func recorder(t *testing.T, programs ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := "#!/bin/sh\ncd \"${0%/*}\"\nprintf '%s\\n' \"$@\" >args\ncase \" $* \" in\n" +
+		"*' @/dev/fd/3 '*) cat <&3 >fields; cat >input;;\n*' @- '*--data-binary' @- '*) exit 9;;\n*' -H @- '*) cat >fields;;\n*) cat >input;;\nesac\n"
+	for _, p := range programs {
+		if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return dir
+}
+
+func kept(t *testing.T, dir, name string) string {
+	t.Helper()
+	p, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(p)
+}
+
+func TestASecretIsNoArgumentAndIsNeverSentEmpty(t *testing.T) {
+	const token, key = "s3cr$t\"'%s\\n`id`", "Bearer k$y"
+	real := []bundle.Header{{Name: "x-access-token", Value: token}, {Name: "x`id`-key", Value: key}}
+	secrets := secretHeaders(real, []string{token, key})
+	headers := []bundle.Header{
+		{Name: "host", Value: "h"}, {Name: "x-access-token", Value: secrets[0].masked}, {Name: "x-empty"},
+		{Name: "x`id`-key", Value: secrets[1].masked}, {Name: "x-last", Value: "$HOME"},
+	}
+	const fields = "host: h\nx-access-token: " + token + "\nx-empty;\nx`id`-key: " + key + "\nx-last: $HOME\n"
+	env := []string{secrets[0].variable + "=" + token, secrets[1].variable + "=" + key}
+	bodies := map[string]string{"a text": `{"a":1}`, "bytes": "\x00\xff'%\n", "a file's name": "@-"}
+	for name, body := range bodies {
+		f := unary(body, headers...)
+		s, err := sourceOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := s.curl(Dialing{URL: "http://h"}, secrets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := s.script(Dialing{Host: "h", Port: "1"}, secrets, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run("curl, "+name, func(t *testing.T) {
+			dir := recorder(t, "curl")
+			sh(t, "PATH="+dir+":$PATH\n"+line, env...)
+			if got, _, _ := strings.Cut(kept(t, dir, "fields"), "Accept:"); got != fields {
+				t.Errorf("curl is given the fields %q, want %q", got, fields)
+			}
+			if got := kept(t, dir, "input"); name != "a text" && got != body {
+				t.Errorf("curl is given the body %q, want %q", got, body)
+			}
+			noArgument(t, kept(t, dir, "args"), token, key)
+		})
+		t.Run("nc, "+name, func(t *testing.T) {
+			t.Parallel()
+			dir := recorder(t, "nc")
+			sh(t, "PATH="+dir+":$PATH\n"+script, env...)
+			want := strings.NewReplacer(secrets[0].masked, token, secrets[1].masked, key).Replace(string(f.Observation.Iterations[0].Conns[0].Sent.Data))
+			if got := kept(t, dir, "input"); got != want {
+				t.Errorf("nc is given %q, want %q", got, want)
+			}
+			noArgument(t, kept(t, dir, "args"), token, key)
+		})
+		for program, text := range map[string]string{"curl": line, "nc": script} {
+			for missing, env := range map[string][]string{"missing": {}, "empty": {"ASSAY_TOKEN="}, "half": env[:1]} {
+				t.Run(program+" without a secret, "+missing+", "+name, func(t *testing.T) {
+					dir := recorder(t, program)
+					_, why := fails(t, "PATH="+dir+":$PATH\n"+text, env...)
+					if !strings.Contains(why, "set it to ") {
+						t.Errorf("it says %q", why)
+					}
+					if args := kept(t, dir, "args"); args != "" {
+						t.Errorf("%s was run: %s", program, args)
+					}
+				})
+			}
+		}
+	}
+}
+
+func noArgument(t *testing.T, args string, secrets ...string) {
+	t.Helper()
+	if args == "" {
+		t.Error("it was not run")
+	}
+	for _, s := range secrets {
+		if strings.Contains(args, s) {
+			t.Errorf("every user of the machine can read %q in\n%s", s, args)
+		}
+	}
+}
+
+// textsOf are all texts of a call that sent two secrets, as the record shows it.
+func textsOf(t *testing.T, token, credential string, body []byte, http2 bool) (masked, texts []string) {
+	t.Helper()
+	real := []bundle.Header{{Name: "x-access-token", Value: token}, {Name: "authorization", Value: "Bearer " + credential}}
+	secrets := secretHeaders(real, []string{token, "Bearer " + credential, credential})
+	headers := []bundle.Header{{Name: "host", Value: "h"}}
+	for _, s := range secrets {
+		masked = append(masked, s.name+s.masked+s.variable)
+		headers = append(headers, bundle.Header{Name: s.name, Value: s.masked})
+	}
+	f := unary(string(body), headers...)
+	m := &maker{o: Options{Run: &bundle.Run{}}, secrets: secrets}
+	texts = append(texts, m.replay(f))
+	s, err := sourceOf(f)
+	if err != nil {
+		return masked, texts
+	}
+	if http2 {
+		s.conn.HTTP = "h2c"
+	}
+	for _, d := range []Dialing{{URL: "http://h", Host: "h", Port: "1"}, {URL: "https://h", Host: "h", Port: "1", Secure: true, CACert: "ca"}} {
+		line, err := s.curl(d, secrets)
+		texts = append(texts, line, why(err))
+		script, err := s.script(d, secrets, s.about("rule", "source", "must"))
+		texts = append(texts, script, why(err))
+	}
+	return masked, texts
+}
+
+func why(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// FuzzNoTextTellsASecret holds the texts of two calls against each other that
+// differ in their secrets alone: whoever reads one learns no more than their length.
+func FuzzNoTextTellsASecret(f *testing.F) {
+	f.Add("topsecret", "credential", []byte(`{"a":1}`), false)
+	f.Add("s3cr$t\"'%s", "$(id)", []byte("\x00\xff*********"), false)
+	f.Add("topsecret", "credential", []byte("topsecret"), true)
+	f.Fuzz(func(t *testing.T, token, credential string, body []byte, http2 bool) {
+		masked, texts := textsOf(t, token, credential, body, http2)
+		other := func(s string) string { return strings.Repeat("\x01", len(s)) }
+		same, others := textsOf(t, other(token), other(credential), body, http2)
+		if strings.Join(masked, "\n") != strings.Join(same, "\n") {
+			t.Skip("the record itself differs: one secret is a part of the other, or empty")
+		}
+		for i := range texts {
+			if texts[i] != others[i] {
+				t.Errorf("it tells a secret:\n%s\n%s", texts[i], others[i])
+			}
+		}
+	})
 }

@@ -14,7 +14,8 @@ import (
 // on it, and a correct gateway passes with it, so that it is the target's failure
 // and not the form's. It returns the smallest that was found in time.
 func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Override) {
-	if m.o.Reference == nil {
+	reference, err := m.refer(ctx)
+	if err != nil {
 		return f, nil
 	}
 	var taken []scenarios.Override
@@ -23,7 +24,7 @@ func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Ove
 			if ctx.Err() != nil {
 				return f, taken
 			}
-			small, ok := m.smaller(ctx, f, append(taken[:len(taken):len(taken)], o))
+			small, ok := m.smaller(ctx, reference, f, append(taken[:len(taken):len(taken)], o))
 			if ok {
 				f.Observation, f.Verdict = small.Observation, small.Verdict
 				taken = append(taken, o)
@@ -41,24 +42,22 @@ func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Ove
 const shrinkTime = 5 * time.Second
 
 // smaller tries one form.
-func (m *maker) smaller(ctx context.Context, f Failure, overrides []scenarios.Override) (Failure, bool) {
+func (m *maker) smaller(ctx context.Context, reference *Reference, f Failure, overrides []scenarios.Override) (Failure, bool) {
 	ctx, cancel := context.WithTimeout(ctx, shrinkTime)
 	defer cancel()
 	s, err := f.Instance.Scenario.With(overrides...)
 	if err != nil {
 		return f, false
 	}
-	i := scenarios.Instance{Scenario: s, Axes: f.Instance.Axes}
-	observed := m.o.Again(ctx, []scenarios.Instance{i})[0]
-	v := m.verdictOf(s, f.Verdict.Rule, observed)
+	form := f
+	form.Instance.Scenario = s
+	observed := m.o.Again(ctx, []scenarios.Instance{form.Instance})[0]
+	v := verdictOf(m.o.Judge, m.o.Run, form, observed)
 	if observed.Interrupted || another(f.sighting(), sighting{v, observed}, false) != "" {
 		return f, false
 	}
-	right, err := m.o.Reference(ctx, i)
-	if err != nil {
-		return f, false
-	}
-	if r := m.verdictOf(s, f.Verdict.Rule, right); r == nil || r.Conclusion != bundle.Pass {
+	right := reference.Again(ctx, []scenarios.Instance{form.Instance})[0]
+	if r := verdictOf(m.o.Judge, reference.Run, form, right); r == nil || r.Conclusion != bundle.Pass {
 		return f, false
 	}
 	f.Observation, f.Verdict = observed, *v

@@ -116,7 +116,10 @@ func (s *source) standsAlone() error {
 			why = s.steered(st)
 		}
 	})
-	return why
+	if why != nil {
+		return why
+	}
+	return s.alone()
 }
 
 const maxExchanges = 16
@@ -136,8 +139,8 @@ func (s *source) steered(st *scenarios.Step) error {
 	}
 	process := processOf(st)
 	if !s.stepped(st.At) && (st.Write == nil || !s.named(st.Write.To)) {
-		if s.named(process) && st.Connect == nil {
-			return fmt.Errorf("another connection drives the process %s that it starts", process)
+		if s.named(process) {
+			return fmt.Errorf("another connection drives the process %s that it starts, or attaches to it", process)
 		}
 		return nil
 	}
