@@ -17,7 +17,7 @@ import (
 
 // reproduceTime is how long a run may take longer for its reproducers, against a
 // gateway on which everything is broken, too; a time scale above 1 stretches it.
-const reproduceTime = 10 * time.Second
+const reproduceTime = 20 * time.Second
 
 // reproduce makes the reproducers of all that failed, tries some of them, and puts
 // them into the bundle and the report.

@@ -79,7 +79,7 @@ func (m *maker) likewise(ctx context.Context, f Failure) string {
 	right := m.right[keyOf(f)]
 	switch {
 	case right == nil, right.Interrupted, right.Skip != nil && right.Skip.Reason == bundle.SkipInterrupted:
-		return notCompared + "the time for reproducers was spent"
+		return notCompared + noTime
 	case right.Skip != nil:
 		return notCompared + "it does not run there: " + right.Skip.Detail
 	}
@@ -101,10 +101,15 @@ func (m *maker) bothShowText(ctx context.Context, s *source, now sighting) strin
 	}
 	_, right, err := m.attempt(ctx, s, reference.party())
 	switch {
+	case ctx.Err() != nil:
+		return notCompared + noTime
 	case err != nil:
 		return notCompared + err.Error()
 	case right.observation == nil:
 		return notCompared + "nothing came back"
+	}
+	if right.verdict != nil && !pointed(s.Verdict, right.verdict) {
+		return "" // what is said of others says nothing of this call
 	}
 	return bothShow(now, right, true)
 }
@@ -124,7 +129,7 @@ func bothShow(was, right sighting, piped bool) string {
 	case another(was, right, piped) == "":
 		return "the reference gateway answers the same"
 	}
-	return "the reference gateway breaks the rule as well: " + clean(clip(right.verdict.Message))
+	return notCompared + "it breaks the rule there in another way: " + clean(clip(right.verdict.Message))
 }
 
 // dialing is how a text reaches a gateway.

@@ -4,11 +4,11 @@
 //
 // What lives here: which of the three a failure can have, their text, running them,
 // reading what came back by our own decoder so that the judge can say whether it
-// shows the failure, and the search for a smaller input that still fails. What may
-// not: rules and matching (the judge's), running scenarios (the engine's; who calls
-// hands it in), rendering.
+// shows the failure, holding that against a correct gateway, and the search for a
+// smaller input that still fails. What may not: rules and matching (the judge's),
+// running scenarios and starting gateways (who calls hands them in), rendering.
 //
-// A text is made of nothing but the observation. What cannot be one byte stream,
-// because it needs a second connection or the pid of an earlier start, has its
-// replay command alone, and the reason is said.
+// A text is made of nothing but the observation. What one byte stream cannot show,
+// because it takes a second connection, the pid of an earlier start or the processes
+// that other calls had started, has its replay command alone, and the reason is said.
 package reproduce

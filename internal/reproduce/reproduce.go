@@ -100,7 +100,7 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 	turn := make(chan struct{}, parallel)
 	for n, i := range numbers {
 		if m.seen[keyOf(round[n])] == nil {
-			out[i] = m.untried(round[n], timeSpent)
+			out[i] = m.untried(round[n], "not tried: "+noTime)
 			continue
 		}
 		// One after the other: what runs beside a scenario may change its verdict.
@@ -159,8 +159,8 @@ func (m *maker) unchosen(f Failure) string {
 	return fmt.Sprintf("not tried: at most %d failing scenarios are", m.o.Limit)
 }
 
-// timeSpent is why a failure is not tried any more.
-const timeSpent = "not tried: the time for reproducers was spent"
+// noTime is why a failure is not tried any more.
+const noTime = "the time for reproducers was spent"
 
 // replay is the command that runs a failure again. Where the token comes from the
 // environment, it is demanded there.

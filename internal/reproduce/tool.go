@@ -83,7 +83,7 @@ func runShell(ctx context.Context, text string, secrets []secretHeader, done fun
 	switch {
 	case p.complete:
 	case ctx.Err() != nil:
-		p.err = errors.New("it was ended: the time for reproducers was spent")
+		p.err = errors.New("it was ended: " + noTime)
 	case err != nil && len(p.arrivals) == 0:
 		p.err = fmt.Errorf("%w: %s", err, p.stderr)
 	}

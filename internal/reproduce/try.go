@@ -21,7 +21,7 @@ func (m *maker) replayed(ctx context.Context, f Failure) (Failure, bundle.Reprod
 	v := verdictOf(m.o.Judge, m.o.Run, f, observed)
 	switch {
 	case observed.Skip != nil, observed.Interrupted, v == nil && ctx.Err() != nil:
-		replay.Output = timeSpent
+		replay.Output = "not tried: " + noTime
 		return f, replay
 	case v != nil && v.Conclusion == bundle.Error:
 		replay.Output = "not tried: " + v.Message
@@ -82,7 +82,11 @@ func (m *maker) tested() party { return party{m.o.Run, m.o.Target, m.dialing()} 
 // reference gateway.
 func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 	p, now, err := m.attempt(ctx, s, m.tested())
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		r.Output = "not tried: " + noTime
+		return
+	case err != nil:
 		r.Output = err.Error()
 		return
 	}
@@ -127,7 +131,7 @@ func (m *maker) attempt(ctx context.Context, s *source, at party) (*printed, sig
 	if err != nil {
 		return nil, sighting{}, fmt.Errorf("not judged: %w", err)
 	}
-	return p, sighting{verdictOf(m.o.Judge, at.run, s.Failure, o), o}, nil
+	return p, sighting{verdictOf(m.o.Judge, at.run, s.part(), o), o}, nil
 }
 
 // reach opens a connection and closes it.

@@ -1,0 +1,39 @@
+package reproduce
+
+import "assay/scenarios"
+
+// part is the failure with what its script says of the connection alone: a text
+// shows nothing else, and what is not there breaks no rule.
+func (s *source) part() Failure {
+	script := *s.Instance.Scenario
+	script.Steps, script.Expect = nil, make([]scenarios.Clause, 0, len(s.Instance.Scenario.Expect))
+	for _, st := range s.Instance.Scenario.Steps {
+		if s.acts(&st) {
+			script.Steps = append(script.Steps, st)
+		}
+	}
+	// A clause without a subject stays: which rules the others prove depends on it.
+	for _, c := range s.Instance.Scenario.Expect {
+		kept := scenarios.Clause{Rule: c.Rule, Line: c.Line, Subjects: map[string]*scenarios.Match{}}
+		for name, m := range c.Subjects {
+			if s.named(name) {
+				kept.Subjects[name] = m
+			}
+		}
+		script.Expect = append(script.Expect, kept)
+	}
+	f := s.Failure
+	f.Instance.Scenario = &script
+	return f
+}
+
+// acts reports whether a step, or one inside of it, sent something on the connection.
+// Waits are left out: a text waits in its own way, and their records are not in what
+// is judged.
+func (s *source) acts(st *scenarios.Step) bool {
+	acts := false
+	visit([]scenarios.Step{*st}, func(st *scenarios.Step) {
+		acts = acts || s.stepped(st.At) || st.Open != nil && s.named(st.Open.As) || st.Write != nil && s.named(st.Write.To)
+	})
+	return acts
+}
