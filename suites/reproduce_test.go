@@ -57,6 +57,10 @@ func statusTrailers(p []byte) bool {
 	return false
 }
 
+// patience is the time scale of a run whose reproducers all have to be tried, also on
+// a machine that has other things to do.
+const patience = 5 * slowdown
+
 func gateway(t *testing.T, faults ...string) *fakes.Gateway {
 	t.Helper()
 	return gatewayWith(t, fakes.Options{Faults: faults})
@@ -176,7 +180,7 @@ func runText(t *testing.T, text string) []byte {
 
 func TestARaceHasItsReplayAlone(t *testing.T) {
 	wrong := gateway(t, "kill-counted-twice")
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: "coppice.kill-races-exit", Reproduce: 1, Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Profile: "full", Select: "coppice.kill-races-exit", Reproduce: 1, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +263,7 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: gateway(t).URL(), TimeScale: slowdown}, Scenarios: filepath.Dir(scripts), Reproduce: 5, Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: gateway(t).URL(), TimeScale: patience}, Scenarios: filepath.Dir(scripts), Reproduce: 5, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +290,7 @@ func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 		Faults: []string{"error-as-500", "exit-code-zeroed"}, Token: token, TLS: true, Prefix: "/sand/box", Shell: []string{"/bin/bash", "-l", "-c"},
 	})
 	out, err := Run(t.Context(), Options{
-		Target:    target.Options{URL: wrong.URL(), Insecure: true, Token: token, TimeScale: slowdown},
+		Target:    target.Options{URL: wrong.URL(), Insecure: true, Token: token, TimeScale: patience},
 		Select:    "connect.compression.unary-refused,connect.stream.bytes-look-like-frames,axis:connect/json/1.1/identity",
 		Reproduce: 5, Seed: 7,
 	})
@@ -315,7 +319,7 @@ func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 
 func TestWhatNeedsAProcessOfAnotherCallHasItsReplayAlone(t *testing.T) {
 	out, err := Run(t.Context(), Options{
-		Target: target.Options{URL: gateway(t, "input-doubled").URL(), TimeScale: slowdown},
+		Target: target.Options{URL: gateway(t, "input-doubled").URL(), TimeScale: patience},
 		Select: "process.input.echo,axis:connect/json/1.1/identity", Reproduce: 1, Seed: 7,
 	})
 	if err != nil {
