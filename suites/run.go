@@ -246,8 +246,8 @@ func (s *session) reach(ctx context.Context) (err error) {
 	if s.run.Calibration, err = s.target.Calibrate(ctx, s.clock); err != nil {
 		return err
 	}
-	s.run.Target = s.target.Identity() // calibration may have found another shell
 	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration)
+	s.run.Target = s.target.Identity() // another shell may have been found, and what it looks like
 	return err
 }
 

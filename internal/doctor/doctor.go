@@ -44,8 +44,10 @@ func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error
 	if err != nil {
 		return err
 	}
-	id := t.Identity()
-	r.Target = &id
+	defer func() { // what is found out on the way is part of it
+		id := t.Identity()
+		r.Target = &id
+	}()
 	clock := transport.NewClock()
 	cal, err := t.Calibrate(ctx, clock)
 	var unreachable *target.UnreachableError
@@ -64,6 +66,11 @@ func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error
 		return err
 	}
 	r.Checks = append(r.Checks, shell(t, r.Features))
+	if looks := t.Identity().Looks; looks != "" {
+		r.Checks = append(r.Checks, bundle.DoctorCheck{
+			Of: "target", Name: "looks like", Health: bundle.HealthOK, Value: looks, Mend: "hold it to what that gateway promises with --profile " + looks,
+		})
+	}
 	return nil
 }
 
@@ -71,19 +78,30 @@ func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error
 const (
 	slowTrip  = 200 * time.Millisecond
 	slowSpawn = time.Second
+	slowEnd   = time.Second
 )
 
-// pace is the round trip and the spawn latency: every deadline comes from them.
+// pace is the round trip, the spawn latency and the time that the shortest command
+// takes: every deadline comes from them.
 func pace(cal bundle.Calibration) []bundle.DoctorCheck {
-	check := func(name string, ns int64, slow time.Duration) bundle.DoctorCheck {
+	check := func(name string, ns int64, slow time.Duration, follows string) bundle.DoctorCheck {
 		d := time.Duration(ns)
 		c := bundle.DoctorCheck{Of: "target", Name: name, Health: bundle.HealthOK, Value: d.Round(10 * time.Microsecond).String()}
 		if d > slow {
-			c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("over %v: a run takes long; races need a larger budget", slow)
+			c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("over %v: %s", slow, follows)
 		}
 		return c
 	}
-	return []bundle.DoctorCheck{check("round trip", cal.RTT, slowTrip), check("spawn latency", cal.Spawn, slowSpawn)}
+	const takesLong = "a run takes long; races need a larger budget"
+	end := check("end of true", cal.End, slowEnd,
+		"the shell takes that long for every command (a login shell that loads much?); deadlines are stretched by four times as much, and a run takes accordingly longer")
+	if cal.End == 0 {
+		end.Health, end.Value = bundle.HealthWarn, "no end event came"
+		end.Mend = "deadlines are not stretched for the shell; if it only takes long, give it time with --time-scale 4"
+	}
+	return []bundle.DoctorCheck{
+		check("round trip", cal.RTT, slowTrip, takesLong), check("spawn latency", cal.Spawn, slowSpawn, takesLong), end,
+	}
 }
 
 // shell says whether commands run through the shell that scenarios use.

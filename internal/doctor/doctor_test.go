@@ -51,7 +51,7 @@ func TestAGoodGatewayIsWell(t *testing.T) {
 			t.Errorf("%+v: want ok", c)
 		}
 	}
-	for _, name := range []string{"round trip", "spawn latency"} { // whether they are well is the machine's affair
+	for _, name := range []string{"round trip", "spawn latency", "end of true"} { // whether they are well is the machine's affair
 		if c := checkNamed(t, r, name); c.Health == bundle.HealthFail || c.Value == "0s" || c.Value == "" {
 			t.Errorf("%+v: want what was measured", c)
 		}
@@ -62,18 +62,43 @@ func TestAGoodGatewayIsWell(t *testing.T) {
 }
 
 func TestAPaceIsSlowAboveItsBoundAlone(t *testing.T) {
+	const ok, warn = bundle.HealthOK, bundle.HealthWarn
 	for _, c := range []struct {
-		trip, spawn time.Duration
-		want        []bundle.Health
+		trip, spawn, end time.Duration
+		want             []bundle.Health
 	}{
-		{time.Millisecond, 20 * time.Millisecond, []bundle.Health{bundle.HealthOK, bundle.HealthOK}},
-		{slowTrip, slowSpawn, []bundle.Health{bundle.HealthOK, bundle.HealthOK}},
-		{slowTrip + 1, time.Millisecond, []bundle.Health{bundle.HealthWarn, bundle.HealthOK}},
-		{time.Millisecond, slowSpawn + 1, []bundle.Health{bundle.HealthOK, bundle.HealthWarn}},
+		{time.Millisecond, 20 * time.Millisecond, 30 * time.Millisecond, []bundle.Health{ok, ok, ok}},
+		{slowTrip, slowSpawn, slowEnd, []bundle.Health{ok, ok, ok}},
+		{slowTrip + 1, time.Millisecond, time.Millisecond, []bundle.Health{warn, ok, ok}},
+		{time.Millisecond, slowSpawn + 1, slowEnd, []bundle.Health{ok, warn, ok}},
+		{time.Millisecond, 12 * time.Millisecond, slowEnd + 1, []bundle.Health{ok, ok, warn}},
+		{time.Millisecond, 12 * time.Millisecond, 0, []bundle.Health{ok, ok, warn}},
 	} {
-		for i, got := range pace(bundle.Calibration{RTT: int64(c.trip), Spawn: int64(c.spawn)}) {
-			if got.Health != c.want[i] || (got.Mend != "") != (got.Health == bundle.HealthWarn) {
-				t.Errorf("round trip %v, spawn %v: %+v, want %s", c.trip, c.spawn, got, c.want[i])
+		for i, got := range pace(bundle.Calibration{RTT: int64(c.trip), Spawn: int64(c.spawn), End: int64(c.end)}) {
+			if got.Health != c.want[i] || (got.Mend != "") != (got.Health == warn) {
+				t.Errorf("round trip %v, spawn %v, end %v: %+v, want %s", c.trip, c.spawn, c.end, got, c.want[i])
+			}
+		}
+	}
+}
+
+func TestAGatewayThatLooksLikeTheDaemonIsNamed(t *testing.T) {
+	for like, want := range map[string]string{"": "", "envd": "envd"} {
+		g, err := fakes.Start(t.Context(), fakes.Options{Like: like})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Examine(t.Context(), Options{Target: target.Options{URL: g.URL()}})
+		_ = g.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Target.Looks != want {
+			t.Errorf("like %q: looks like %q", like, r.Target.Looks)
+		}
+		if want != "" {
+			if c := checkNamed(t, r, "looks like"); c.Health != bundle.HealthOK || c.Value != want {
+				t.Errorf("%+v: want the name of the profile", c)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/transport"
 )
 
 // succeeded reports whether a call was answered with success.
@@ -39,7 +40,38 @@ func refused(s bundle.Exchange) bool {
 
 // handled reports whether the method is there, whatever it made of the call.
 func handled(s bundle.Exchange) bool {
-	return succeeded(s) || s.Error != nil && s.Error.Code != "" && s.Error.Code != "unimplemented"
+	return succeeded(s) || s.Error != nil && s.Error.Code != "" && !mayMeanRoute(s)
+}
+
+// hasType reports whether an answer has the content type of the codec that was
+// asked for: a client of that codec cannot read any other.
+func (c *client) hasType(s bundle.Exchange) bool {
+	if s.Response == nil {
+		return false
+	}
+	kind := contentType(s)
+	switch {
+	case s.Protocol == protoGRPC, s.Protocol == protoWeb:
+		base := "application/" + s.Protocol
+		return kind == base+"+"+c.way.Codec || kind == base && c.way.Codec == codecProto
+	case s.Shape == bundle.ShapeStream:
+		return kind == "application/connect+"+c.way.Codec
+	}
+	return kind == "application/"+c.way.Codec
+}
+
+// carriedOut reports whether a List or a Start was answered with success that
+// can be read in the client's way: a list of processes, or a start event.
+func (c *client) carriedOut(x *transport.Exchange) bool {
+	s := x.Snapshot()
+	if !c.hasType(s) {
+		return false
+	}
+	if s.RPC == rpcStart {
+		return startedPID(s) != 0
+	}
+	var l listing
+	return succeeded(s) && l.decode(c.way.Codec, x.BodyBytes()) == nil
 }
 
 // describe says in a few words what a call came to.
@@ -47,6 +79,8 @@ func describe(s bundle.Exchange) string {
 	switch {
 	case s.Error != nil && s.Error.Code != "":
 		return fmt.Sprintf("error %s: %.100s", s.Error.Code, s.Error.Message)
+	case s.Response == nil && s.Outcome == bundle.OutcomeNoAnswer:
+		return s.Detail
 	case s.Response == nil:
 		return strings.TrimSpace(string(s.Outcome) + " " + s.Detail)
 	}

@@ -19,10 +19,11 @@ const (
 )
 
 // Calibrate measures the target's own pace with a few calls: the median round
-// trip of a unary call on a kept-alive connection, and the median time from a
-// Start request to its start event. A target without List is measured by the
-// refusals of List, or by Start alone; one whose Start starts nothing has the
-// round trip as its spawn latency.
+// trip of a unary call on a kept-alive connection, and the median times from a
+// Start request of `true` to its start event, and to its end event. A target without
+// List is measured by the refusals of List, or by Start alone; one whose Start starts
+// nothing has the round trip as its spawn latency. The time to the end is 0 when no
+// end came.
 //
 // It speaks connect/json/1.1 where the target does, else the first of the other
 // protocols, codecs and HTTP versions that works, which Way says from then on. A
@@ -34,7 +35,7 @@ const (
 // *UnreachableError. Every call is bounded by 5 s times the time scale, and so are
 // all samples together.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
-	c := t.newClient(clock, "calibrate")
+	c := t.newClient(clock, "calibrate", t.scaled(callTimeout), t.scaled(callTimeout))
 	defer c.close()
 	first, err := c.findWay(ctx)
 	if ctx.Err() != nil {
@@ -49,12 +50,16 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	budget, cancel := c.within(ctx)
 	defer cancel()
 	cal := bundle.Calibration{TimeScale: t.options.TimeScale}
-	var trips, spawns []time.Duration
+	var trips, spawns, ends []time.Duration
 	if list.Outcome == bundle.OutcomeComplete {
 		trips = c.roundTrips(budget)
 	}
-	if d, ok := spawnTime(start); ok {
-		spawns = append(c.spawnTimes(budget), d)
+	if d, ok := timeTo(start, bundle.EventStart); ok {
+		spawns, ends = c.startTimes(budget)
+		spawns = append(spawns, d)
+	}
+	if d, ok := timeTo(start, bundle.EventEnd); ok {
+		ends = append(ends, d)
 	}
 	if len(trips) == 0 { // the call that came back is all there is
 		trips = []time.Duration{headTime(list, start)}
@@ -63,6 +68,9 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	cal.Spawn = cal.RTT
 	if len(spawns) > 0 {
 		cal.Spawn = int64(median(spawns))
+	}
+	if len(ends) > 0 {
+		cal.End = int64(median(ends))
 	}
 	return cal, ctx.Err()
 }
@@ -132,27 +140,31 @@ func (c *client) roundTrips(ctx context.Context) []time.Duration {
 	return trips
 }
 
-// spawnTimes measures Starts, one after another.
-func (c *client) spawnTimes(ctx context.Context) []time.Duration {
-	var times []time.Duration
+// startTimes measures Starts, one after another: the times to their start events,
+// and to the end events of those that ended in time.
+func (c *client) startTimes(ctx context.Context) (spawns, ends []time.Duration) {
 	for range calibrationSamples - 1 {
 		x, err := c.startTrue(ctx)
 		if err != nil {
-			return times
+			return spawns, ends
 		}
-		d, ok := spawnTime(x.Snapshot())
+		s := x.Snapshot()
+		d, ok := timeTo(s, bundle.EventStart)
 		if !ok {
-			return times
+			return spawns, ends
 		}
-		times = append(times, d)
+		spawns = append(spawns, d)
+		if d, ok := timeTo(s, bundle.EventEnd); ok {
+			ends = append(ends, d)
+		}
 	}
-	return times
+	return spawns, ends
 }
 
-// spawnTime is the time from the request to the start event.
-func spawnTime(s bundle.Exchange) (time.Duration, bool) {
+// timeTo is the time from the request to the first event of a kind.
+func timeTo(s bundle.Exchange, k bundle.EventKind) (time.Duration, bool) {
 	for _, e := range s.Events {
-		if e.Kind == bundle.EventStart {
+		if e.Kind == k {
 			return elapsed(s.Invoked, e.At), true
 		}
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +21,22 @@ type client struct {
 	what   string // calibrate or probe, for the User-Agent and the mark of processes
 	way    bundle.Axes
 	bare   bool // without the token
+
+	limit time.Duration // how long an answer is waited for
+	life  time.Duration // of a process that nobody ends, in whole seconds
+	seen  *sight
 }
 
-func (t *Target) newClient(clock *transport.Clock, what string) *client {
-	return &client{target: t, rec: transport.NewRecorder(clock, t.Secrets()), what: what, way: t.Way()}
+// newClient makes the client of calls that together have so much time, and of
+// processes that live as long by themselves.
+func (t *Target) newClient(clock *transport.Clock, what string, limit, life time.Duration) *client {
+	if rest := life % time.Second; rest > 0 {
+		life += time.Second - rest
+	}
+	return &client{
+		target: t, rec: transport.NewRecorder(clock, t.Secrets()), what: what, way: t.Way(),
+		limit: limit, life: life, seen: &sight{},
+	}
 }
 
 // on is the client that goes another way.
@@ -43,6 +56,7 @@ type request struct {
 	shape                 bundle.Shape
 	protocol, codec       string
 	headers               []bundle.Header // beside the target's, which they replace
+	message               []byte          // of an RPC, without its envelope
 	body                  []byte
 }
 
@@ -53,7 +67,7 @@ func (c *client) rpcRequest(rpc, message string, headers ...bundle.Header) (requ
 		return request{}, err
 	}
 	r := request{method: "POST", surface: "process", path: rpc, rpc: rpc, shape: transport.ShapeOf(rpc),
-		protocol: c.way.Protocol, codec: c.way.Codec, body: p}
+		protocol: c.way.Protocol, codec: c.way.Codec, message: p, body: p}
 	kind := "application/"
 	var own []bundle.Header
 	switch {
@@ -137,11 +151,20 @@ func replaceHeader(hs []bundle.Header, h bundle.Header) []bundle.Header {
 func (c *client) do(ctx context.Context, r request) *transport.Exchange {
 	conn, err := c.open(ctx)
 	if err != nil {
-		return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: "probe"}, dialedConn(err), err)
+		return c.failed(ctx, r, err)
 	}
 	x := c.begin(ctx, conn, r)
 	c.await(ctx, x, func(bundle.Exchange) bool { return false })
 	return x
+}
+
+// failed is the exchange of a call that could not even be begun.
+func (c *client) failed(ctx context.Context, r request, err error) *transport.Exchange {
+	conn := dialedConn(err)
+	if ctx.Err() != nil {
+		err = errors.New(c.noAnswer())
+	}
+	return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: "probe"}, conn, err)
 }
 
 // dialedConn is the id under which a failed dial is recorded, or -1.
@@ -153,9 +176,9 @@ func dialedConn(err error) int {
 	return -1
 }
 
-// await waits until seen holds or the exchange has returned; at the end of ctx
-// it gives the exchange up.
-func (c *client) await(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange) bool) bundle.Exchange {
+// watch waits until seen holds, the exchange has returned or ctx has ended, and
+// returns what has come by then.
+func watch(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange) bool) bundle.Exchange {
 	for {
 		changed := x.Changed()
 		s := x.Snapshot()
@@ -166,17 +189,32 @@ func (c *client) await(ctx context.Context, x *transport.Exchange, seen func(bun
 		case <-changed:
 		case <-x.Done():
 		case <-ctx.Done():
-			giveUp(x, s)
+			return x.Snapshot()
 		}
 	}
 }
 
-func giveUp(x *transport.Exchange, s bundle.Exchange) {
-	if s.Response == nil {
-		x.GiveUp(bundle.OutcomeNoAnswer, "nothing before the deadline")
-		return
+// await is watch that gives the exchange up at the end of ctx.
+func (c *client) await(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange) bool) bundle.Exchange {
+	s := watch(ctx, x, seen)
+	if s.Returned == nil && !seen(s) {
+		x.GiveUp(c.overdue(s))
+		return x.Snapshot()
 	}
-	x.GiveUp(bundle.OutcomeStalled, "the answer had not ended by the deadline")
+	return s
+}
+
+// overdue says of an answer that has not ended how far it came.
+func (c *client) overdue(s bundle.Exchange) (bundle.Outcome, string) {
+	if s.Response == nil {
+		return bundle.OutcomeNoAnswer, c.noAnswer()
+	}
+	return bundle.OutcomeStalled, "the answer had not ended by the deadline"
+}
+
+// noAnswer says how long an answer was waited for.
+func (c *client) noAnswer() string {
+	return fmt.Sprintf("no answer within %v", c.limit.Round(100*time.Millisecond))
 }
 
 // within bounds one call.

@@ -25,6 +25,41 @@ func (f *contact) answered() bool {
 	return f.list.Snapshot().Response != nil || f.start.Snapshot().Response != nil
 }
 
+// serves reports whether the process service is there: a server that speaks the
+// protocol may have it below another path, and say so in the words of an RPC. One
+// without List has a Start, which tells.
+func (c *client) serves(ctx context.Context, f *contact) bool {
+	if !f.speaks() {
+		return false
+	}
+	c = c.on(f.way)
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	start, err := c.startRequest(command{text: "true"})
+	if err == nil && c.isThere(ctx, start, f.start) {
+		return true
+	}
+	list, err := c.rpcRequest(rpcList, "{}")
+	return err == nil && c.isThere(ctx, list, f.list)
+}
+
+// isThere reports whether what was called is there, whatever it said: a start
+// event proves it, any other answer in the protocol when it is none to a name that cannot be there.
+func (c *client) isThere(ctx context.Context, r request, x *transport.Exchange) bool {
+	s := x.Snapshot()
+	if startedPID(s) != 0 {
+		return true
+	}
+	if !speaksRPC(s) || refused(s) {
+		return false
+	}
+	if s.Error != nil && !mayMeanRoute(s) {
+		return true
+	}
+	same, _ := c.likeNothing(ctx, r, x)
+	return !same
+}
+
 // telling is the one of the two that says more of what is wrong.
 func (f *contact) telling() *transport.Exchange {
 	list, start := f.list.Snapshot(), f.start.Snapshot()
@@ -44,7 +79,7 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 		return nil, c.target.dialFailure(dial.Err)
 	case err != nil:
 		return nil, err
-	case first.speaks():
+	case c.serves(ctx, first):
 		return first, nil
 	case isAuth(first.list.Snapshot()) || isAuth(first.start.Snapshot()):
 		return nil, c.target.diagnose(first.telling())
@@ -54,11 +89,19 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 	}
 	others := c.otherContacts(ctx)
 	for _, f := range others {
-		if f != nil && f.speaks() {
+		if f != nil && c.serves(ctx, f) {
 			return f, nil
 		}
 	}
+	if first.speaks() {
+		return nil, c.target.diagnoseMissing(first.start.Snapshot())
+	}
 	if !first.answered() {
+		for _, f := range others {
+			if f != nil && f.speaks() {
+				return nil, c.target.diagnoseMissing(f.start.Snapshot())
+			}
+		}
 		for _, f := range others { // an answer says more than none
 			if f != nil && f.answered() {
 				return nil, c.target.diagnose(f.telling())

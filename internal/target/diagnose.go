@@ -130,6 +130,13 @@ func (t *Target) diagnoseAnswer(x *transport.Exchange, s bundle.Exchange) *Unrea
 		path, status, kind, x.BodyBytes()), mendPort+" "+mendPath)
 }
 
+// diagnoseMissing explains a server that speaks the protocol, and in whose words
+// neither List nor Start is there.
+func (t *Target) diagnoseMissing(start bundle.Exchange) *UnreachableError {
+	return t.unreachable(fmt.Sprintf("POST %s is answered as a method that is not there (%s): the process service is not below this URL.",
+		start.Request.Path, describe(start)), mendPath)
+}
+
 func (t *Target) diagnoseAuth(s bundle.Exchange) *UnreachableError {
 	status := s.Response.Status
 	if t.options.Token == "" {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +32,14 @@ type gateway struct {
 	terminal                   bool // with plainPTY: there is a terminal all the same
 	ghosts                     bool // users that do not exist are accepted
 	noTags, noList, keepalive  bool
-	bashOnly                   bool // no command but /bin/bash -l -c
+	bashOnly                   bool          // no command but /bin/bash -l -c
+	noSignal                   bool          // SendSignal is not implemented
+	killsNobody                bool          // SendSignal finds no process
+	blocksInput                bool          // SendInput waits until the process reads
+	silentPTYs                 int           // how many terminals show nothing before one does
+	silent                     bool          // no output at all
+	endless                    bool          // no end event
+	endAfter                   time.Duration // from the start event of a short command
 
 	mu      sync.Mutex
 	next    uint32
@@ -39,6 +48,7 @@ type gateway struct {
 }
 
 type proc struct {
+	pid    uint32
 	config *process.ProcessConfig
 	tag    *string
 	wake   chan string // a line of input, "EOF" or "KILL"
@@ -76,34 +86,80 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 	if err := send(startOf(pid)); err != nil {
 		return err
 	}
+	if err := g.act(ctx, p, req, send); err != nil {
+		ended = false // as in the real daemon, who hangs up leaves the process behind
+		return err
+	}
+	if g.endless {
+		return nil
+	}
+	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: &process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}}})
+}
+
+// act does what the command of a process does until its end.
+func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process.StartRequest], send func(*process.ProcessEvent) error) error {
 	args := p.config.GetArgs()
-	switch args[len(args)-1] {
-	case "read x", "cat", "sleep 30":
+	text := args[len(args)-1]
+	var over <-chan time.Time
+	if seconds, ok := strings.CutPrefix(text, "exec sleep "); ok {
+		n, err := strconv.Atoi(seconds)
+		if err != nil {
+			return err
+		}
+		over = time.After(time.Duration(n) * time.Second)
+	}
+	switch {
+	case text == "read x", over != nil:
 		if g.keepalive && req.Header().Get("Keepalive-Ping-Interval") == "1" {
 			if err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Keepalive{}}); err != nil {
 				return err
 			}
 		}
-		select {
-		case <-p.wake:
-		case <-ctx.Done():
-			ended = false // as in the real daemon, who hangs up leaves the process behind
-			return ctx.Err()
+		for {
+			select {
+			case with := <-p.wake:
+				if with == "line" && over != nil {
+					continue // nobody reads it
+				}
+				return nil
+			case <-over:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-	case "echo x", "test -t 1 && echo terminal; echo x":
-		text := "x\n"
-		if g.terminal {
-			text = "terminal\r\nx\r\n"
+	case strings.Contains(text, "test -t 1"):
+		return g.say(req.Msg.Pty != nil, send)
+	}
+	if g.endAfter > 0 {
+		<-time.After(g.endAfter)
+	}
+	return nil
+}
+
+// say tells whether the output is a terminal.
+func (g *gateway) say(pty bool, send func(*process.ProcessEvent) error) error {
+	text := "pipe\n"
+	if g.terminal {
+		text = "terminal\r\n"
+	}
+	data := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte(text)}}
+	if pty {
+		g.mu.Lock()
+		g.silentPTYs--
+		lost := g.silentPTYs >= 0
+		g.mu.Unlock()
+		if lost {
+			return nil
 		}
-		data := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte(text)}}
-		if req.Msg.Pty != nil && !g.plainPTY {
-			data.Output = &process.ProcessEvent_DataEvent_Pty{Pty: []byte("x\r\n")}
-		}
-		if err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: data}}); err != nil {
-			return err
+		if !g.plainPTY {
+			data.Output = &process.ProcessEvent_DataEvent_Pty{Pty: []byte("terminal\r\n")}
 		}
 	}
-	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: &process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}}})
+	if g.silent {
+		return nil
+	}
+	return send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: data}})
 }
 
 func startOf(pid uint32) *process.ProcessEvent {
@@ -122,6 +178,7 @@ func (g *gateway) add(p *proc) uint32 {
 	}
 	g.next++
 	g.started++
+	p.pid = g.next
 	g.running[g.next] = p
 	return g.next
 }
@@ -193,7 +250,7 @@ func (g *gateway) Connect(ctx context.Context, req *connect.Request[process.Conn
 	if err != nil {
 		return err
 	}
-	if err := out.Send(&process.ConnectResponse{Event: startOf(req.Msg.GetProcess().GetPid())}); err != nil {
+	if err := out.Send(&process.ConnectResponse{Event: startOf(p.pid)}); err != nil {
 		return err
 	}
 	select {
@@ -203,11 +260,22 @@ func (g *gateway) Connect(ctx context.Context, req *connect.Request[process.Conn
 	return nil
 }
 
-func (g *gateway) SendInput(_ context.Context, req *connect.Request[process.SendInputRequest]) (*connect.Response[process.SendInputResponse], error) {
+func (g *gateway) SendInput(ctx context.Context, req *connect.Request[process.SendInputRequest]) (*connect.Response[process.SendInputResponse], error) {
+	p, err := g.find(req.Msg.GetProcess())
+	if err == nil && g.blocksInput && p.config.GetArgs()[len(p.config.GetArgs())-1] != "read x" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return connect.NewResponse(&process.SendInputResponse{}), g.wake(req.Msg.GetProcess(), "line")
 }
 
 func (g *gateway) SendSignal(_ context.Context, req *connect.Request[process.SendSignalRequest]) (*connect.Response[process.SendSignalResponse], error) {
+	switch {
+	case g.noSignal:
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("no signals"))
+	case g.killsNobody:
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("process %d not found", req.Msg.GetProcess().GetPid()))
+	}
 	return connect.NewResponse(&process.SendSignalResponse{}), g.wake(req.Msg.GetProcess(), "KILL")
 }
 

@@ -13,12 +13,8 @@ import (
 	"assay/internal/transport"
 )
 
-// keepaliveWait is how long a probe waits for the first keepalive at an
-// interval of one second: half an interval of slack for a timer that ticks late.
-const keepaliveWait = 1500 * time.Millisecond
-
-// keepaliveGrace is for one that was due while the target, or this driver, stood still.
-const keepaliveGrace = 300 * time.Millisecond
+// callsOfAProbe is how many calls, one after another, a probe makes about one process.
+const callsOfAProbe = 4
 
 // probe finds out about some features with a few calls of its own.
 type probe struct {
@@ -65,9 +61,11 @@ func probes() []probe {
 }
 
 // Probe looks for features: those that want names, or all. Every probe makes
-// a few calls, all at the same time; what it starts it ends. The state is
+// a few calls, all at the same time and within one deadline; what it starts it ends,
+// or it ends by itself a few seconds later, which is waited for. The state is
 // present, absent (the target clearly refuses) or unknown, with what was seen.
 // Calls go the target's Way, which Calibrate finds: it should have come before.
+// What the target looks like is part of its Identity from then on.
 //
 // process.keepalive takes up to two seconds of silence, beside the others. The
 // embedded gateway, which is part of this program, is trusted to have it unless want
@@ -79,9 +77,9 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 			return nil, fmt.Errorf("no feature %q: there are %s", id, strings.Join(known, ", "))
 		}
 	}
-	c := t.newClient(clock, "probe")
-	defer c.close()
 	limit := t.scaled(callTimeout) + 20*time.Duration(cal.RTT+cal.Spawn)
+	c := t.newClient(clock, "probe", limit, t.scaled(callTimeout)+callsOfAProbe*time.Duration(cal.RTT+cal.Spawn))
+	defer c.close()
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
@@ -102,6 +100,9 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 	all.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if looks := c.seen.looks(); looks != "" {
+		t.looks.Store(&looks)
 	}
 	if want != nil {
 		maps.DeleteFunc(found, func(id string, _ bundle.Feature) bool { return !slices.Contains(want, id) })
@@ -124,7 +125,10 @@ func (p probe) look(ctx context.Context, c *client, want []string) findings {
 	}
 	f, err := p.run(ctx, c)
 	detail := "the probe had nothing to look at"
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		detail = c.noAnswer()
+	case err != nil:
 		detail = err.Error()
 	}
 	maps.Copy(got, f)

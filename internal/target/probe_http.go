@@ -8,65 +8,28 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
-	"assay/internal/transport"
-	"assay/internal/wire"
 )
 
-// probeGzip sends a compressed unary request. A refusal only counts where the
-// same request is not refused when it is plain.
-func probeGzip(ctx context.Context, c *client) (findings, error) {
-	req, err := c.rpcRequest(rpcList, "{}")
-	if err != nil {
-		return nil, err
-	}
-	if err := req.compress(c.way.Codec); err != nil {
-		return nil, err
-	}
-	s := c.do(ctx, req).Snapshot()
-	if succeeded(s) {
-		return findings{featGzip: present(describe(s))}, nil
-	}
-	if l := c.list(ctx); !l.valid {
-		return findings{featGzip: unknown("there is no unary List to try it on: " + describe(l.answer))}, nil
-	}
-	return findings{featGzip: decide(s, false)}, nil
-}
+// ownLine is what the command of probeCommands prints.
+const ownLine = "assay-probe"
 
-// compress makes a List request one that is compressed, and accepts that too.
-func (r *request) compress(codec string) error {
-	p, err := transport.Message(rpcList, codec, []byte("{}"))
-	if err != nil {
-		return err
-	}
-	// An empty message is never decompressed, so proto gets a field that nobody knows.
-	if len(p) == 0 {
-		p = []byte{0x98, 0x06, 0x01} // field 99, varint 1
-	}
-	prefix := ""
-	r.body = transport.Gzip(p)
-	if r.enveloped() {
-		prefix = "grpc-"
-		r.body = wire.AppendEnvelope(nil, wire.FlagCompressed, r.body)
-	}
-	field, accept := prefix+"encoding", prefix+"accept-encoding"
-	if prefix == "" {
-		field = "content-encoding"
-	}
-	r.headers = append(r.headers, bundle.Header{Name: field, Value: "gzip"}, bundle.Header{Name: accept, Value: "gzip"})
-	return nil
-}
-
-// probeCommands runs `true` by the NDJSON alias.
+// probeCommands runs a command by the NDJSON alias: it is there when the lines of
+// the answer have the alias's form, from the start to the end of the command.
 func probeCommands(ctx context.Context, c *client) (findings, error) {
-	s := c.do(ctx, request{
-		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: []byte(`{"cmd":"true"}`),
+	r := request{
+		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: []byte(`{"cmd":": ASSAY_RUN=assay/probe; echo ` + ownLine + `"}`),
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
-	}).Snapshot()
-	f := decide(s, hasEvent(s, bundle.EventStart))
-	// A page for every path is no alias: what answers well and without a single
-	// event is something else.
-	if f.State == bundle.FeatureUnknown && s.Outcome == bundle.OutcomeComplete && len(s.Events) == 0 {
-		f = absent("not NDJSON: " + describe(s))
+	}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
+	ours := startedPID(s) != 0
+	f := c.decideCall(ctx, r, x, ours && hasEvent(s, bundle.EventEnd))
+	switch {
+	case f.State != bundle.FeatureUnknown || s.Response == nil || s.Response.Status != 200:
+	case ours && !hasEvent(s, bundle.EventUnknown):
+		f.Detail += "; no end of the command came"
+	case s.Outcome == bundle.OutcomeComplete || len(s.Events) > 0:
+		f = absent("not the lines of the alias: " + describe(s))
 	}
 	return findings{featCommands: f}, nil
 }
@@ -74,12 +37,14 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 // probeMetrics reads the exposition, and looks whether the gateway tells of its
 // own process in it.
 func probeMetrics(ctx context.Context, c *client) (findings, error) {
-	x := c.do(ctx, request{method: "GET", surface: "metrics", shape: bundle.ShapePlain})
+	r := request{method: "GET", surface: "metrics", shape: bundle.ShapePlain}
+	x := c.do(ctx, r)
 	s := x.Snapshot()
 	body := x.BodyBytes()
+	c.seen.metrics(s, body)
 	switch {
 	case !succeeded(s):
-		f := decide(s, false)
+		f := c.decideCall(ctx, r, x, false)
 		return findings{featMetrics: f, featOwnMetrics: f}, nil
 	case isExposition(body):
 		own := absent("no sample of the exposition begins with process_")
@@ -124,7 +89,10 @@ func isExposition(body []byte) bool {
 
 // probeHealth asks for the health of the gateway.
 func probeHealth(ctx context.Context, c *client) (findings, error) {
-	s := c.do(ctx, request{method: "GET", surface: "health", shape: bundle.ShapePlain}).Snapshot()
+	r := request{method: "GET", surface: "health", shape: bundle.ShapePlain}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
+	c.seen.health(s)
 	ok := s.Outcome == bundle.OutcomeComplete && s.Response.Status >= 200 && s.Response.Status < 300
-	return findings{featHealth: decide(s, ok)}, nil
+	return findings{featHealth: c.decideCall(ctx, r, x, ok)}, nil
 }

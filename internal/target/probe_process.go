@@ -1,13 +1,11 @@
 package target
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -15,20 +13,19 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
-	"assay/internal/wire"
 )
 
-// probeLife follows one process: Start, then Connect, List and Update while it
-// waits on stdin, then the line that lets it end.
+// probeLife follows one process: Start, then Connect, List and Update, then a
+// line of input.
 func probeLife(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "read x", stdin: true})
+	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
 	if err != nil {
 		return nil, err
 	}
 	defer run.reap(ctx)
-	f := findings{featStart: c.decideStart(s)}
+	f := findings{featStart: c.decideStart(ctx, s)}
 	if run.pid == 0 {
-		f[featList] = decideList(c.list(ctx), nil)
+		f[featList] = c.list(ctx).decide(ctx, nil)
 		return f, nil
 	}
 	var mu sync.Mutex
@@ -39,30 +36,28 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 		f[id] = feature
 	}
 	calls.Go(func() { set(featConnect, run.connect(ctx)) })
-	calls.Go(func() { set(featList, decideList(c.list(ctx), run)) })
-	calls.Go(func() {
-		answer := run.call(ctx, rpcUpdate, `,"pty":{"size":{"cols":80,"rows":24}}`)
-		set(featUpdate, decide(answer, handled(answer)))
-	})
+	calls.Go(func() { set(featList, c.list(ctx).decide(ctx, run)) })
+	calls.Go(func() { set(featUpdate, run.update(ctx)) })
 	calls.Wait()
-	input := run.call(ctx, rpcSendInput, `,"input":{"stdin":"Cg=="}`)
-	f[featInput] = decide(input, succeeded(input))
-	if succeeded(input) {
-		run.ended(ctx)
-	}
+	f[featInput] = run.input(ctx)
 	return f, nil
 }
 
 // decideStart says beside what was seen which shell it took, where that is not
 // the one that everybody has. A target that refuses a command as such starts
 // nothing that could be tested, and is asked for another shell.
-func (c *client) decideStart(s bundle.Exchange) bundle.Feature {
+func (c *client) decideStart(ctx context.Context, s bundle.Exchange) bundle.Feature {
 	f := decide(s, startedPID(s) != 0)
 	shell := strings.Join(c.target.Shell(), " ")
 	switch {
 	case f.State == bundle.FeaturePresent && c.target.shell.Load() != nil:
 		f.Detail += "; " + strings.Join(defaultShell[:], " ") + " is refused, " + shell + " is accepted"
 	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
+		if r, err := c.startRequest(command{text: "true"}); err == nil {
+			if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
+				return absent("answered as what cannot be there: " + f.Detail)
+			}
+		}
 		f = absent(f.Detail + "; commands were sent as " + shell + " COMMAND: if only another shell is accepted, name it with --shell, for example --shell '" +
 			strings.Join(fallbackShell[:], " ") + "'")
 	}
@@ -75,24 +70,81 @@ var refusesCommand = []string{"invalid_argument", "not_found", "permission_denie
 
 // connect attaches to the process and waits for the start event.
 func (r *running) connect(ctx context.Context) bundle.Feature {
-	req, err := r.client.rpcRequest(rpcConnect, `{"process":`+r.selector()+`}`)
+	req, err := r.client.rpcRequest(rpcConnect, r.message(""))
 	if err != nil {
 		return unknown(err.Error())
 	}
 	conn, err := r.client.open(ctx)
 	if err != nil {
-		return unknown(err.Error())
+		return unknown(describe(r.client.failed(ctx, req, err).Snapshot()))
 	}
-	s := r.client.await(ctx, r.client.begin(ctx, conn, req), func(s bundle.Exchange) bool {
-		return hasEvent(s, bundle.EventStart)
-	})
-	return decide(s, hasEvent(s, bundle.EventStart))
+	x := r.client.begin(ctx, conn, req)
+	s := r.client.await(ctx, x, hasStart)
+	return r.decide(ctx, req, x, hasStart(s))
+}
+
+// size is the part of a message that says how large a terminal is.
+const size = `,"pty":{"size":{"cols":80,"rows":24}}`
+
+// update resizes a terminal that the process does not have: whatever is said of that
+// is said by a method that is there. One that is not implemented for such a process may
+// be for one with a terminal.
+func (r *running) update(ctx context.Context) bundle.Feature {
+	answer, f := r.method(ctx, rpcUpdate, size, handled)
+	if f.State != bundle.FeatureAbsent || answer.Error == nil {
+		return f
+	}
+	run, _, err := r.client.start(ctx, command{text: r.client.nap(), pty: true})
+	if err != nil {
+		return f
+	}
+	defer run.reap(ctx)
+	if run.pid == 0 {
+		return f
+	}
+	if _, second := run.method(ctx, rpcUpdate, size, succeeded); second.State == bundle.FeaturePresent {
+		return second
+	}
+	return f
+}
+
+const (
+	// readLine ends at a line of input.
+	readLine = "read x"
+	// aLine follows the selector of a SendInput.
+	aLine = `,"input":{"stdin":"Cg=="}`
+)
+
+// input sends a line to the process, which does not read it. Where that is not answered,
+// the target may wait for a reader: it gets one.
+func (r *running) input(ctx context.Context) bundle.Feature {
+	c := r.client
+	brief, cancel := context.WithTimeout(ctx, c.limit/3)
+	defer cancel()
+	answer, f := r.method(brief, rpcSendInput, aLine, succeeded)
+	if answer.Response != nil || brief.Err() == nil || ctx.Err() != nil {
+		return f
+	}
+	reader, _, err := c.start(ctx, command{text: readLine, stdin: true})
+	if err != nil {
+		return f
+	}
+	defer reader.reap(ctx)
+	if reader.pid == 0 {
+		return f
+	}
+	if _, f = reader.method(ctx, rpcSendInput, aLine, succeeded); f.State == bundle.FeaturePresent {
+		reader.ended(ctx)
+	}
+	return f
 }
 
 // listing is the answer to List.
 type listing struct {
-	answer bundle.Exchange
-	valid  bool
+	client  *client
+	request request
+	answer  *transport.Exchange
+	valid   bool
 	process.ListResponse
 }
 
@@ -105,12 +157,15 @@ func (l *listing) decode(codec string, p []byte) error {
 }
 
 func (c *client) list(ctx context.Context) *listing {
-	x, err := c.unary(ctx, rpcList, "{}")
-	if err != nil {
-		return &listing{answer: bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}}
+	l := &listing{client: c}
+	var err error
+	if l.request, err = c.rpcRequest(rpcList, "{}"); err != nil {
+		l.answer = c.failed(ctx, l.request, err)
+		return l
 	}
-	l := &listing{answer: x.Snapshot()}
-	l.valid = succeeded(l.answer) && l.decode(c.way.Codec, x.BodyBytes()) == nil
+	l.answer = c.do(ctx, l.request)
+	s := l.answer.Snapshot()
+	l.valid = succeeded(s) && c.hasType(s) && l.decode(c.way.Codec, l.answer.BodyBytes()) == nil
 	return l
 }
 
@@ -124,77 +179,82 @@ func (l *listing) has(pid uint32) (tag string, ok bool) {
 	return "", false
 }
 
-func decideList(l *listing, run *running) bundle.Feature {
-	f := decide(l.answer, l.valid)
-	if run == nil || f.State != bundle.FeaturePresent {
-		return f
+// decide says whether List is there; run is a process that should be listed, or nil.
+func (l *listing) decide(ctx context.Context, run *running) bundle.Feature {
+	if run == nil {
+		return l.client.decidePage(ctx, l.request, l.answer, l.valid)
 	}
-	if _, ok := l.has(run.pid); !ok {
+	if _, ok := l.has(run.pid); ok {
+		return present(describe(l.answer.Snapshot()))
+	}
+	f := l.client.decidePage(ctx, l.request, l.answer, l.valid)
+	if f.State == bundle.FeaturePresent {
 		f.Detail += "; a process that had just started was not listed"
 	}
 	return f
 }
 
-// probeSignal kills a process.
+// probeSignal kills a process. Where it does not end, success alone proves nothing.
 func probeSignal(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "sleep 30"})
-	if err != nil || run.pid == 0 {
-		return without(featSignal, s, err)
+	run, s, err := c.start(ctx, command{text: c.nap()})
+	if err != nil {
+		return nil, err
 	}
-	kill := run.kill(ctx)
-	f := decide(kill, succeeded(kill))
-	if succeeded(kill) && !run.ended(ctx) {
+	defer run.reap(ctx)
+	if run.pid == 0 {
+		return without(featSignal, s), nil
+	}
+	killed, f := run.method(ctx, rpcSendSignal, sigKill, succeeded)
+	if succeeded(killed) && !run.ended(ctx) {
 		f.Detail += "; the process did not end"
 	}
-	run.reap(ctx)
 	return findings{featSignal: f}, nil
 }
 
-// probeCloseStdin ends the input of a process that reads until then.
+// probeCloseStdin closes the input of a process.
 func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "cat", stdin: true})
-	if err != nil || run.pid == 0 {
-		return without(featCloseStdin, s, err)
+	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
+	if err != nil {
+		return nil, err
 	}
 	defer run.reap(ctx)
-	closed := run.call(ctx, rpcCloseStdin, "")
-	if succeeded(closed) {
-		run.ended(ctx)
+	if run.pid == 0 {
+		return without(featCloseStdin, s), nil
 	}
-	return findings{featCloseStdin: decide(closed, succeeded(closed))}, nil
+	_, f := run.method(ctx, rpcCloseStdin, "", succeeded)
+	return findings{featCloseStdin: f}, nil
 }
 
-// probeStreamInput sends a line through StreamInput.
+// probeStreamInput opens a stream of input to a process, and ends it without any:
+// a target may wait until what is sent is read.
 func probeStreamInput(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "read x", stdin: true})
-	if err != nil || run.pid == 0 {
-		return without(featStreamInput, s, err)
+	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
+	if err != nil {
+		return nil, err
 	}
 	defer run.reap(ctx)
-	req, err := c.rpcRequest(rpcStreamInput, `{"start":{"process":`+run.selector()+`}}`)
+	if run.pid == 0 {
+		return without(featStreamInput, s), nil
+	}
+	req, err := c.rpcRequest(rpcStreamInput, `{"start":`+run.message("")+`}`)
 	if err != nil {
 		return nil, err
 	}
-	second, err := transport.Message(rpcStreamInput, c.way.Codec, []byte(`{"data":{"input":{"stdin":"Cg=="}}}`))
-	if err != nil {
-		return nil, err
-	}
-	req.body = wire.AppendEnvelope(req.body, 0, second)
-	answer := c.do(ctx, req).Snapshot()
-	if succeeded(answer) {
-		run.ended(ctx)
-	}
-	return findings{featStreamInput: decide(answer, succeeded(answer))}, nil
+	x := c.do(ctx, req)
+	return findings{featStreamInput: run.decide(ctx, req, x, succeeded(x.Snapshot()))}, nil
 }
 
 // probeTag starts a process with a tag and finds it again: in List, or by Connect.
 func probeTag(ctx context.Context, c *client) (findings, error) {
 	const tag = "assay-probe"
-	run, s, err := c.start(ctx, command{text: "read x", stdin: true, tag: tag})
-	if err != nil || run.pid == 0 {
-		return without(featTag, s, err)
+	run, s, err := c.start(ctx, command{text: c.nap(), tag: tag})
+	if err != nil {
+		return nil, err
 	}
 	defer run.reap(ctx)
+	if run.pid == 0 {
+		return findings{featTag: decide(s, false)}, nil
+	}
 	l := c.list(ctx)
 	listed, ok := l.has(run.pid)
 	switch {
@@ -203,109 +263,36 @@ func probeTag(ctx context.Context, c *client) (findings, error) {
 	case ok:
 		return findings{featTag: absent("List shows the process without its tag")}, nil
 	}
-	x, err := c.unary(ctx, rpcSendInput, `{"process":{"tag":"`+tag+`"},"input":{"stdin":"Cg=="}}`)
+	return findings{featTag: run.byTag(ctx, tag)}, nil
+}
+
+// byTag names the process by its tag to Connect, and where that is not there to SendSignal.
+func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
+	c, selector := r.client, `{"process":{"tag":"`+tag+`"}`
+	req, err := c.rpcRequest(rpcConnect, selector+"}")
 	if err != nil {
-		return nil, err
+		return unknown(err.Error())
 	}
-	answer := x.Snapshot()
-	return findings{featTag: decide(answer, succeeded(answer))}, nil
-}
-
-// probeUser asks for a user that cannot exist: a target that knows users refuses it.
-func probeUser(ctx context.Context, c *client) (findings, error) {
-	ghost := bundle.Header{Name: "authorization", Value: basicUser("assay-no-such-user")}
-	run, s, err := c.start(ctx, command{text: "true", headers: []bundle.Header{ghost}})
+	conn, err := c.open(ctx)
 	if err != nil {
-		return nil, err
+		return unknown(describe(c.failed(ctx, req, err).Snapshot()))
 	}
-	defer run.reap(ctx)
-	refusals := []string{"unauthenticated", "permission_denied", "invalid_argument", "not_found"}
-	switch {
-	case s.Error != nil && slices.Contains(refusals, s.Error.Code), isAuth(s):
-		return findings{featUser: present("a user that does not exist is refused: " + describe(s))}, nil
-	case run.pid != 0:
-		return findings{featUser: unknown("a user that does not exist is accepted")}, nil
+	x := c.begin(ctx, conn, req)
+	if s := c.await(ctx, x, hasStart); hasStart(s) {
+		return present("Connect finds it")
 	}
-	return findings{featUser: unknown(describe(s))}, nil
-}
-
-// probePTY starts a command on a PTY. A target that takes the request claims to
-// have terminals, be they right or not; only one on which the field has no effect at all, neither
-// a terminal for the process nor another kind of output, is one that does not know it.
-func probePTY(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: "test -t 1 && echo terminal; echo x", pty: true})
-	if err != nil || run.pid == 0 {
-		return without(featPTY, s, err)
-	}
-	defer run.reap(ctx)
-	run.endedWithin(ctx, callTimeout) // what has not come yet would pass for the output of a terminal
-	s = run.x.Snapshot()
-	other := ""
-	for _, e := range s.Events {
-		if e.Kind == bundle.EventData && e.Stream != "pty" {
-			other = e.Stream
-		}
-	}
-	switch {
-	case other == "":
-		return findings{featPTY: present(describe(s))}, nil
-	case bytes.Contains(run.x.Output(other), []byte("terminal")):
-		return findings{featPTY: present("the process has a terminal, whose output comes as " + other)}, nil
-	}
-	return findings{featPTY: absent("the field pty is ignored: the process has no terminal, and its output comes as " + other)}, nil
-}
-
-// probeKeepalive waits on a silent process for a keepalive. When none has come, the target may have
-// stood still meanwhile, or this driver: it is called once, and given a moment behind its answer.
-func probeKeepalive(ctx context.Context, c *client) (findings, error) {
-	interval := bundle.Header{Name: "keepalive-ping-interval", Value: "1"}
-	run, s, err := c.start(ctx, command{text: "read x", stdin: true, headers: []bundle.Header{interval}})
-	if err != nil || run.pid == 0 {
-		return without(featKeepalive, s, err)
-	}
-	defer run.reap(ctx)
-	s = run.keptAlive(ctx, keepaliveWait)
-	if s.Returned == nil && !hasEvent(s, bundle.EventKeepAlive) {
-		if answer := c.list(ctx).answer; answer.Response == nil {
-			return findings{featKeepalive: unknown("no keepalive came, and no answer to a List either: " + describe(answer))}, nil
-		}
-		s = run.keptAlive(ctx, keepaliveGrace)
-	}
-	switch {
-	case hasEvent(s, bundle.EventKeepAlive):
-		return findings{featKeepalive: present("a keepalive came at an interval of 1 s")}, nil
-	case s.Returned != nil:
-		return findings{featKeepalive: unknown("the stream ended first: " + describe(s))}, nil
-	}
-	return findings{featKeepalive: absent(fmt.Sprintf("no keepalive within %v at an interval of 1 s, nor behind the answer to a List", c.target.scaled(keepaliveWait)))}, nil
-}
-
-// keptAlive waits for a keepalive or the end of the answer, and returns what has come by then.
-func (r *running) keptAlive(ctx context.Context, wait time.Duration) bundle.Exchange {
-	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(wait))
-	defer cancel()
-	for {
-		changed := r.x.Changed()
-		s := r.x.Snapshot()
-		if s.Returned != nil || hasEvent(s, bundle.EventKeepAlive) {
-			return s
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return r.x.Snapshot()
-		}
-	}
-}
-
-// without is the result of a probe whose process did not start. The feature is
-// absent when the very Start that asks for it is refused, unknown otherwise.
-func without(id string, s bundle.Exchange, err error) (findings, error) {
+	req, err = c.rpcRequest(rpcSendSignal, selector+sigKill+"}")
 	if err != nil {
-		return nil, err
+		return unknown(err.Error())
 	}
-	if id == featPTY || id == featTag {
-		return findings{id: decide(s, false)}, nil
+	s := c.do(ctx, req).Snapshot()
+	if succeeded(s) {
+		return present("SendSignal finds it")
 	}
-	return findings{id: unknown("no process could be started for it: " + describe(s))}, nil
+	return unknown(fmt.Sprintf("neither List nor Connect (%s) nor SendSignal (%s) finds it", describe(x.Snapshot()), describe(s)))
+}
+
+// without is the result of a probe whose process did not start.
+func without(id string, s bundle.Exchange) findings {
+	return findings{id: unknown("no process could be started for it: " + describe(s))}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/transport"
 )
 
 const (
@@ -22,7 +23,8 @@ func probeVersion(id, version string) func(context.Context, *client) (findings, 
 		if !slices.Contains(c.target.Versions(), version) {
 			return findings{id: absent(fmt.Sprintf("it does not go with a URL of %s", c.target.url.Scheme))}, nil
 		}
-		f := c.search(ctx, func(w bundle.Axes) bool { return w.HTTP == version }, func(s bundle.Exchange) bool {
+		f := c.search(ctx, func(w bundle.Axes) bool { return w.HTTP == version }, func(_ *client, x *transport.Exchange) bool {
+			s := x.Snapshot()
 			return speaksRPC(s) || s.Outcome == bundle.OutcomeComplete && !slices.Contains(asksForAnother, s.Response.Status)
 		})
 		return findings{id: f}, nil
@@ -36,27 +38,62 @@ var asksForAnother = []int{400, 421, 426, 505}
 // probeProtocol looks whether a protocol is spoken over any HTTP version, in any codec.
 func probeProtocol(id, protocol string) func(context.Context, *client) (findings, error) {
 	return func(ctx context.Context, c *client) (findings, error) {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, understood)}, nil
+		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, c.understands(ctx))}, nil
 	}
 }
 
 // probeCodec looks whether a codec is understood in the protocols that there are.
 func probeCodec(id, codec string) func(context.Context, *client) (findings, error) {
 	return func(ctx context.Context, c *client) (findings, error) {
-		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, understood)}, nil
+		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, c.understands(ctx))}, nil
+	}
+}
+
+// works reports whether an answer shows that a target can be spoken to in the way of the client.
+type works func(on *client, x *transport.Exchange) bool
+
+// understands tells whether a call was read and answered in the way it was made:
+// carried out, or refused as it is in the client's own way. Any other error may be
+// about the codec or the protocol, in whatever words.
+func (c *client) understands(ctx context.Context) works {
+	return func(on *client, x *transport.Exchange) bool {
+		s := x.Snapshot()
+		switch {
+		case on.carriedOut(x):
+			return true
+		case !speaksRPC(s) || s.Error == nil || s.Response.Status == 415:
+			return false
+		case on.way == c.way:
+			return s.Error.Code != "unimplemented"
+		}
+		own := c.try(ctx).Snapshot()
+		return own.RPC == s.RPC && own.Error != nil && own.Error.Code == s.Error.Code && own.Error.Code != "unimplemented"
 	}
 }
 
 // search tries the ways that keep to a condition, until one works. What cannot
-// be told (silence, credentials that are refused) outweighs refusals.
-func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, works func(bundle.Exchange) bool) bundle.Feature {
+// be told (silence, credentials that are refused) outweighs refusals, but for
+// silence on an HTTP version that is not the client's own: nothing is said in it. A
+// version that is silent is tried once.
+func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, ok works) bundle.Feature {
 	var first bundle.Feature
+	silent := ""
 	for _, w := range c.waysWith(keep) {
-		s := c.on(w).try(ctx).Snapshot()
+		if w.HTTP == silent {
+			continue
+		}
+		on := c.on(w)
+		x := on.try(ctx)
+		s := x.Snapshot()
 		said := fmt.Sprintf("%s: %s", w, describe(s))
+		quiet := s.Outcome == bundle.OutcomeNoAnswer || s.Response == nil && ctx.Err() != nil
+		if quiet {
+			silent = w.HTTP
+		}
 		switch {
-		case works(s):
+		case ok(on, x):
 			return present(said)
+		case quiet && w.HTTP != c.way.HTTP && first.State == bundle.FeatureAbsent:
 		case !unspoken(s) && first.State != bundle.FeatureUnknown:
 			first = unknown(said)
 		case first.State == "":
@@ -64,16 +101,6 @@ func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, works 
 		}
 	}
 	return first
-}
-
-// understood reports whether an answer is one of the protocol to a request that
-// was understood. An error in the words of an RPC may still say that the codec or the content
-// type is not known, by 415 or by unimplemented for a method that surely is there.
-func understood(s bundle.Exchange) bool {
-	if !speaksRPC(s) || s.Response.Status == 415 {
-		return false
-	}
-	return s.RPC == rpcList || startedPID(s) != 0 || s.Error == nil || s.Error.Code != "unimplemented"
 }
 
 // unspoken reports whether an answer shows that the target does not speak that
@@ -93,11 +120,13 @@ func unspoken(s bundle.Exchange) bool {
 
 // probeGet calls the side-effect free method of the probe service by GET.
 func probeGet(ctx context.Context, c *client) (findings, error) {
-	s := c.do(ctx, request{
+	r := request{
 		method: "GET", surface: "process", path: rpcSafeProbe + "?connect=v1&encoding=json&message=%7B%7D",
 		rpc: rpcSafeProbe, protocol: protoConnect, codec: codecJSON, shape: bundle.ShapeUnary,
-	}).Snapshot()
-	f := decide(s, succeeded(s) && contentType(s) == "application/json")
+	}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
+	f := c.decidePage(ctx, r, x, succeeded(s) && contentType(s) == "application/json")
 	if f.State == bundle.FeatureAbsent {
 		f.Detail += "; no method without side effects is known to be there"
 	}
@@ -116,12 +145,13 @@ func probeFilesystem(ctx context.Context, c *client) (findings, error) {
 
 // probeUnary makes one unary call that must succeed.
 func (c *client) probeUnary(ctx context.Context, id, rpc, message string) (findings, error) {
-	x, err := c.unary(ctx, rpc, message)
+	r, err := c.rpcRequest(rpc, message)
 	if err != nil {
 		return nil, err
 	}
+	x := c.do(ctx, r)
 	s := x.Snapshot()
-	return findings{id: decide(s, succeeded(s) && isProtocolType(s))}, nil
+	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}, nil
 }
 
 // probeToken makes the same call with the token, where there is one, and without it.
@@ -146,22 +176,30 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 // probeStdio asks for the WebSocket endpoint without an upgrade: nothing is
 // opened, and who has it says that an upgrade is needed.
 func probeStdio(ctx context.Context, c *client) (findings, error) {
-	x := c.do(ctx, request{method: "GET", path: "attach", shape: bundle.ShapePlain})
+	r := request{method: "GET", path: "attach", shape: bundle.ShapePlain}
+	x := c.do(ctx, r)
 	s := x.Snapshot()
-	body := strings.ToLower(string(x.BodyBytes()))
-	ok := s.Outcome == bundle.OutcomeComplete && (s.Response.Status == 426 ||
-		s.Response.Status < 500 && !refused(s) && (strings.Contains(body, "websocket") || strings.Contains(body, "upgrade")))
-	return findings{featStdio: decide(s, ok)}, nil
+	ok := s.Outcome == bundle.OutcomeComplete && !isAuth(s) && (s.Response.Status == 426 ||
+		s.Response.Status >= 400 && s.Response.Status < 500 && !refused(s) && asksForUpgrade(s, x.BodyBytes()))
+	return findings{featStdio: c.decidePage(ctx, r, x, ok)}, nil
+}
+
+// asksForUpgrade reports whether an answer speaks of WebSocket or of an upgrade.
+func asksForUpgrade(s bundle.Exchange, body []byte) bool {
+	text := strings.ToLower(string(body) + " " + strings.Join(s.Response.Get("Upgrade"), " "))
+	return strings.Contains(text, "websocket") || strings.Contains(text, "upgrade")
 }
 
 // probeControl asks for a sandbox in a way that no control plane grants: without
 // a template.
 func probeControl(ctx context.Context, c *client) (findings, error) {
-	s := c.do(ctx, request{
+	r := request{
 		method: "POST", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
-	}).Snapshot()
+	}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
 	ok := s.Outcome == bundle.OutcomeComplete && contentType(s) == "application/json" &&
 		s.Response.Status < 500 && !refused(s)
-	return findings{featControl: decide(s, ok)}, nil
+	return findings{featControl: c.decidePage(ctx, r, x, ok)}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"assay/internal/bundle"
@@ -18,13 +19,10 @@ const (
 	rpcCloseStdin  = "process.Process/CloseStdin"
 	rpcStreamInput = "process.Process/StreamInput"
 	rpcUpdate      = "process.Process/Update"
-
-	// leashMS is the deadline in milliseconds of every Start: a process that no call
-	// of ours can end is ended by the gateway.
-	leashMS = "20000"
 )
 
-// command is what a probe starts.
+// command is what a probe starts. It ends by itself, and soon: a target may have
+// nothing that would end it.
 type command struct {
 	text    string   // for the shell
 	shell   []string // nil for the target's
@@ -61,22 +59,30 @@ func (c *client) startRequest(p command) (request, error) {
 	return c.rpcRequest(rpcStart, string(text), append([]bundle.Header{c.leash()}, p.headers...)...)
 }
 
-// leash is the deadline of a Start in the words of the protocol.
+// leash is the deadline of a Start in the words of the protocol: what no call of
+// ours ends, and what does not end by itself, is ended by the gateway.
 func (c *client) leash() bundle.Header {
+	ms := strconv.FormatInt((c.life + c.target.scaled(callTimeout)).Milliseconds(), 10)
 	if c.way.Protocol == protoConnect {
-		return bundle.Header{Name: "connect-timeout-ms", Value: leashMS}
+		return bundle.Header{Name: "connect-timeout-ms", Value: ms}
 	}
-	return bundle.Header{Name: "grpc-timeout", Value: leashMS + "m"}
+	return bundle.Header{Name: "grpc-timeout", Value: ms + "m"}
 }
+
+// nap is a command that waits, and ends by itself. It takes the place of the
+// shell, so that who is killed is the one who waits.
+func (c *client) nap() string { return fmt.Sprintf("exec sleep %d", c.life/time.Second) }
 
 // running is a process that a probe has started, or tried to.
 type running struct {
 	client *client
 	x      *transport.Exchange
 	pid    uint32 // 0 when no start event came
+	reads  bool   // it ends at a line of input
 }
 
 // start starts a process and waits for its start event or the end of the answer.
+// The process is to be reaped, whatever came of it: its start event may come later.
 func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchange, error) {
 	r, err := c.startRequest(p)
 	if err != nil {
@@ -86,11 +92,16 @@ func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchang
 	if err != nil {
 		return nil, bundle.Exchange{}, err
 	}
-	run := &running{client: c, x: c.begin(ctx, conn, r)}
-	s := c.await(ctx, run.x, func(s bundle.Exchange) bool { return hasEvent(s, bundle.EventStart) })
+	run := &running{client: c, x: c.begin(ctx, conn, r), reads: p.text == readLine}
+	s := watch(ctx, run.x, hasStart)
 	run.pid = startedPID(s)
+	if s.Returned == nil && run.pid == 0 {
+		s.Outcome, s.Detail = c.overdue(s)
+	}
 	return run, s, nil
 }
+
+func hasStart(s bundle.Exchange) bool { return hasEvent(s, bundle.EventStart) }
 
 // startedPID is the pid in the first start event, 0 without one.
 func startedPID(s bundle.Exchange) uint32 {
@@ -105,18 +116,35 @@ func startedPID(s bundle.Exchange) uint32 {
 // selector is the process in a request message.
 func (r *running) selector() string { return fmt.Sprintf(`{"pid":%d}`, r.pid) }
 
-// call makes a unary call about the process; rest follows the selector in the message.
-func (r *running) call(ctx context.Context, rpc, rest string) bundle.Exchange {
-	x, err := r.client.unary(ctx, rpc, `{"process":`+r.selector()+rest+`}`)
+// message is a request message about the process; rest follows its selector.
+func (r *running) message(rest string) string { return `{"process":` + r.selector() + rest + `}` }
+
+// method makes a call about the process and decides whether the method is there, on
+// the ground that the process runs; rest follows the selector in the message.
+func (r *running) method(ctx context.Context, rpc, rest string, ok func(bundle.Exchange) bool) (bundle.Exchange, bundle.Feature) {
+	req, err := r.client.rpcRequest(rpc, r.message(rest))
 	if err != nil {
-		return bundle.Exchange{Name: rpc, Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}
+		return bundle.Exchange{}, unknown(err.Error())
 	}
-	return x.Snapshot()
+	x := r.client.do(ctx, req)
+	s := x.Snapshot()
+	return s, r.decide(ctx, req, x, ok(s))
 }
 
-func (r *running) kill(ctx context.Context) bundle.Exchange {
-	return r.call(ctx, rpcSendSignal, `,"signal":"SIGNAL_SIGKILL"`)
+// decide is decideCall about a process that runs; where it has ended meanwhile,
+// that it is not found says nothing.
+func (r *running) decide(ctx context.Context, req request, x *transport.Exchange, ok bool) bundle.Feature {
+	f := r.client.decideCall(ctx, req, x, ok)
+	if s := x.Snapshot(); r.over() && f.State == bundle.FeatureAbsent && s.Error != nil && s.Error.Code == "not_found" {
+		return unknown("the process had ended: " + describe(s))
+	}
+	return f
 }
+
+// over reports whether the process has ended, or its stream.
+func (r *running) over() bool { return isOver(r.x.Snapshot()) }
+
+func isOver(s bundle.Exchange) bool { return s.Returned != nil || hasEvent(s, bundle.EventEnd) }
 
 // ended waits a moment for the process's end event and reports whether it came.
 func (r *running) ended(ctx context.Context) bool { return r.endedWithin(ctx, time.Second) }
@@ -125,32 +153,61 @@ func (r *running) ended(ctx context.Context) bool { return r.endedWithin(ctx, ti
 func (r *running) endedWithin(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(d))
 	defer cancel()
-	for {
-		changed := r.x.Changed()
-		s := r.x.Snapshot()
-		if s.Returned != nil || hasEvent(s, bundle.EventEnd) {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false
-		}
-	}
+	return isOver(watch(ctx, r.x, isOver))
 }
 
-// reap ends the process, if it has not ended by itself, and waits for it. It
-// works on when the probe's own time is over.
+// lateStart is how long a start event is waited for that did not come in time.
+const lateStart = time.Second
+
+// reap ends the process, if it has not ended by itself, and waits for it: for a
+// target that cannot kill as long as the process may live. It works on when the
+// probe's own time is over.
 func (r *running) reap(ctx context.Context) {
-	if r == nil || r.pid == 0 {
+	if r == nil || r.over() {
 		return
 	}
-	s := r.x.Snapshot()
-	if hasEvent(s, bundle.EventEnd) || s.Outcome == bundle.OutcomeComplete {
-		return
-	}
-	ctx, cancel := r.client.within(context.WithoutCancel(ctx))
+	c := r.client
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.life+c.target.scaled(time.Second))
 	defer cancel()
-	r.kill(ctx)
-	r.ended(ctx)
+	if r.pid == 0 {
+		late, stop := context.WithTimeout(ctx, c.target.scaled(lateStart))
+		r.pid = startedPID(watch(late, r.x, hasStart))
+		stop()
+	}
+	if r.pid == 0 || r.over() || r.killed(ctx) {
+		return
+	}
+	if r.reads {
+		r.call(ctx, rpcSendInput, `,"input":{"stdin":"Cg=="}`)
+		r.call(ctx, rpcCloseStdin, "")
+	}
+	watch(ctx, r.x, isOver)
+}
+
+// killed kills the process and reports whether it is gone: its end has come, or
+// it is no longer listed.
+func (r *running) killed(ctx context.Context) bool {
+	bounded, cancel := r.client.within(ctx)
+	defer cancel()
+	if !succeeded(r.call(bounded, rpcSendSignal, sigKill)) {
+		return false
+	}
+	if r.ended(ctx) {
+		return true
+	}
+	l := r.client.list(ctx)
+	_, listed := l.has(r.pid)
+	return l.valid && !listed
+}
+
+// sigKill follows the selector of a SendSignal that kills.
+const sigKill = `,"signal":"SIGNAL_SIGKILL"`
+
+// call makes a unary call about the process; rest follows the selector in the message.
+func (r *running) call(ctx context.Context, rpc, rest string) bundle.Exchange {
+	req, err := r.client.rpcRequest(rpc, r.message(rest))
+	if err != nil {
+		return bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}
+	}
+	return r.client.do(ctx, req).Snapshot()
 }

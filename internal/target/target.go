@@ -20,8 +20,8 @@ import (
 const callTimeout = 5 * time.Second
 
 // Target is the gateway under test. It is safe for concurrent use, and does not
-// change but for what Calibrate finds out: the way that the target can be spoken
-// to, and its shell.
+// change but for what Calibrate finds out, the way that the target can be spoken
+// to and its shell, and for what it looks like to Probe.
 type Target struct {
 	options Options
 	url     *url.URL
@@ -31,6 +31,7 @@ type Target struct {
 
 	way   atomic.Pointer[bundle.Axes] // nil until Calibrate
 	shell atomic.Pointer[[]string]    // nil for that of the options
+	looks atomic.Pointer[string]      // nil until Probe knows it
 }
 
 // tokenHeader carries the access token.
@@ -190,12 +191,17 @@ func isOpen(h bundle.Header) bool {
 	return len(h.Value) < leastPlain
 }
 
-// Identity is what a bundle says of the target; it holds no secret.
+// Identity is what a bundle says of the target; it holds no secret. The shell is
+// final after Calibrate, what the target looks like after Probe.
 func (t *Target) Identity() bundle.Target {
-	return bundle.Target{
+	id := bundle.Target{
 		URL: t.url.String(), Embedded: t.options.Embedded,
 		Paths: maps.Clone(t.paths), Shell: t.Shell(),
 	}
+	if looks := t.looks.Load(); looks != nil {
+		id.Looks = *looks
+	}
+	return id
 }
 
 // scaled is d stretched by the time scale.

@@ -55,28 +55,27 @@ func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 	return append(near, far...)
 }
 
-// try makes a List, and where that tells nothing a Start, and returns the
-// answer that speaks the protocol, else the first one.
+// try makes a List, and where that was not carried out a Start, and returns the
+// answer that says more of the way: the one that was carried out, else a Start
+// that is not refused as such, else the one that speaks the protocol.
 func (c *client) try(ctx context.Context) *transport.Exchange {
-	x, err := c.unary(ctx, rpcList, "{}")
+	r, err := c.rpcRequest(rpcList, "{}")
 	if err != nil {
-		return c.failed(rpcList, err)
+		return c.failed(ctx, request{rpc: rpcList, path: rpcList}, err)
 	}
+	x := c.do(ctx, r)
 	s := x.Snapshot()
-	if speaksRPC(s) || s.Response == nil {
+	if c.carriedOut(x) || s.Response == nil || isAuth(s) {
 		return x
 	}
 	started, err := c.startTrue(ctx)
-	if err == nil && speaksRPC(started.Snapshot()) {
+	if err != nil {
+		return x
+	}
+	if second := started.Snapshot(); c.carriedOut(started) || speaksRPC(second) && (!refused(second) || !speaksRPC(s)) {
 		return started
 	}
 	return x
-}
-
-// failed is the exchange of a call that could not even be begun.
-func (c *client) failed(rpc string, err error) *transport.Exchange {
-	call := transport.Call{Name: rpc, RPC: rpc, Protocol: c.way.Protocol, Shape: transport.ShapeOf(rpc), Op: "probe"}
-	return c.rec.Failed(call, dialedConn(err), err)
 }
 
 // isProtocolType reports whether a content type is one of the RPC protocol.

@@ -1,0 +1,110 @@
+package target
+
+import (
+	"context"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/internal/wire"
+)
+
+// packing is what a target makes of a compressed request.
+type packing int
+
+const (
+	packingUnclear packing = iota
+	packingMute            // plain, compressed and garbage are answered alike: what was sent does not matter
+	packingTaken
+	packingRefused // in the words for an encoding that is not known
+	packingGarbled // compressed is answered as garbage is: it was not decompressed
+)
+
+// ghost is a pid that no process has.
+const ghost = 2147483646
+
+// probeGzip sends a compressed Start, and a compressed SendSignal to a process that
+// does not exist: unlike List, both say something that must be read to be answered.
+// The feature is there when streams and unary calls both take it, for scripts use it
+// in both.
+func probeGzip(ctx context.Context, c *client) (findings, error) {
+	start, err := c.startRequest(command{text: "true"})
+	if err != nil {
+		return nil, err
+	}
+	signal, err := c.rpcRequest(rpcSendSignal, (&running{pid: ghost}).message(sigKill))
+	if err != nil {
+		return nil, err
+	}
+	stream, told := c.unpacks(ctx, start)
+	unary, toldUnary := c.unpacks(ctx, signal)
+	said := "a stream: " + told + "; a unary call: " + toldUnary
+	either := func(p packing) bool { return stream == p || unary == p }
+	switch {
+	case either(packingRefused):
+		return findings{featGzip: absent(said)}, nil
+	case either(packingTaken):
+		return findings{featGzip: present(said)}, nil
+	case either(packingGarbled):
+		return findings{featGzip: absent("what is compressed is answered as garbage is; " + said)}, nil
+	}
+	return findings{featGzip: unknown(said)}, nil
+}
+
+// unpacks finds out what becomes of a request when it is compressed, and says how
+// that was answered. A start event proves that it was read.
+func (c *client) unpacks(ctx context.Context, r request) (packing, string) {
+	packed := c.do(ctx, r.packed(transport.Gzip(r.message)))
+	s := packed.Snapshot()
+	said := describe(s)
+	if startedPID(s) != 0 && !refusesShell(s) { // an empty message may be run as an empty command
+		return packingTaken, said
+	}
+	plain := c.do(ctx, r)
+	plainFace, ok := c.faceOf(r, plain)
+	packedFace, packedOK := c.faceOf(r, packed)
+	if !ok || !packedOK {
+		return packingUnclear, said
+	}
+	if refused(s) && !refused(plain.Snapshot()) {
+		return packingRefused, said
+	}
+	garbageFace, ok := c.faceOf(r, c.do(ctx, r.packed(garbage)))
+	switch {
+	case !ok:
+		return packingUnclear, said
+	case packedFace == plainFace && packedFace == garbageFace:
+		return packingMute, said
+	case packedFace == plainFace:
+		return packingTaken, said
+	}
+	packedFace.text, garbageFace.text = "", "" // a parser names what it stumbles over
+	if packedFace == garbageFace {
+		return packingGarbled, said
+	}
+	return packingUnclear, said
+}
+
+// garbage begins as gzip does, and is none.
+var garbage = []byte("\x1f\x8bassay: this is not gzip")
+
+// packed is the request with a message that it declares as gzip; gzip is taken in the answer too.
+func (r request) packed(message []byte) request {
+	prefix := ""
+	switch {
+	case r.protocol != protoConnect:
+		prefix = "grpc-"
+	case r.shape == bundle.ShapeStream:
+		prefix = "connect-"
+	}
+	field, accept := prefix+"encoding", prefix+"accept-encoding"
+	if prefix != "grpc-" {
+		field = prefix + "content-encoding"
+	}
+	r.body = message
+	if r.enveloped() {
+		r.body = wire.AppendEnvelope(nil, wire.FlagCompressed, message)
+	}
+	r.headers = append(r.headers[:len(r.headers):len(r.headers)],
+		bundle.Header{Name: field, Value: "gzip"}, bundle.Header{Name: accept, Value: "gzip"})
+	return r
+}

@@ -1,0 +1,48 @@
+package target
+
+import (
+	"context"
+	"slices"
+
+	"assay/internal/bundle"
+)
+
+// refusals are the codes by which a Start is refused for what it asks.
+var refusals = []string{"unauthenticated", "permission_denied", "invalid_argument", "not_found", "failed_precondition"}
+
+// probeUser asks for a user that cannot exist: a target that knows users refuses
+// it, and takes one that does.
+func probeUser(ctx context.Context, c *client) (findings, error) {
+	run, s, err := c.startAs(ctx, "assay-no-such-user")
+	if err != nil {
+		return nil, err
+	}
+	defer run.reap(ctx)
+	switch {
+	case run.pid != 0:
+		return findings{featUser: unknown("a user that does not exist is accepted")}, nil
+	case !isAuth(s) && (s.Error == nil || !slices.Contains(refusals, s.Error.Code)):
+		return findings{featUser: unknown(describe(s))}, nil
+	}
+	said := "a user that does not exist is refused: " + describe(s)
+	users := []string{"root", "user"}
+	if own := c.target.options.User; own != "" {
+		users = []string{own}
+	}
+	for _, user := range users {
+		known, _, err := c.startAs(ctx, user)
+		if err != nil {
+			return nil, err
+		}
+		known.reap(ctx)
+		if known.pid != 0 {
+			return findings{featUser: present(said + "; " + user + " is accepted")}, nil
+		}
+	}
+	return findings{featUser: unknown(said + "; so is every other user that was tried")}, nil
+}
+
+// startAs runs `true` as a user.
+func (c *client) startAs(ctx context.Context, user string) (*running, bundle.Exchange, error) {
+	return c.start(ctx, command{text: "true", headers: []bundle.Header{{Name: "authorization", Value: basicUser(user)}}})
+}
