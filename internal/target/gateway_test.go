@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ type gateway struct {
 	ghosts                     bool // users that do not exist are accepted
 	noTags, noList, keepalive  bool
 	bashOnly                   bool          // no command but /bin/bash -l -c
+	invalidPTY                 bool          // a Start with pty is invalid
+	lateStarts                 bool          // the start event comes when the probe has given up
 	noSignal                   bool          // SendSignal is not implemented
 	killsNobody                bool          // SendSignal finds no process
 	blocksInput                bool          // SendInput waits until the process reads
@@ -62,6 +65,9 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 	if req.Msg.Pty != nil && g.noPTY {
 		return connect.NewError(connect.CodeUnimplemented, errors.New("no pty"))
 	}
+	if req.Msg.Pty != nil && g.invalidPTY {
+		return connect.NewError(connect.CodeInvalidArgument, errors.New("no field pty"))
+	}
 	if req.Msg.Pty != nil && g.deniedPTY {
 		return connect.NewError(connect.CodePermissionDenied, errors.New("not for you"))
 	}
@@ -83,6 +89,9 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 		}
 	}()
 	send := func(e *process.ProcessEvent) error { return out.Send(&process.StartResponse{Event: e}) }
+	if g.lateStarts && req.Msg.GetProcess().GetArgs()[1] != "true" {
+		<-time.After(afterDeadline)
+	}
 	if err := send(startOf(pid)); err != nil {
 		return err
 	}
@@ -125,6 +134,10 @@ func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process
 			case <-over:
 				return nil
 			case <-ctx.Done():
+				if g.lateStarts && over != nil {
+					<-over // nobody has heard of it, and it ends by itself
+					return nil
+				}
 				return ctx.Err()
 			}
 		}
@@ -162,6 +175,23 @@ func (g *gateway) say(pty bool, send func(*process.ProcessEvent) error) error {
 	return send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: data}})
 }
 
+// mercy ends every process that sleeps when the signals to kill it have been
+// asked for so often: a test does not wait until they end by themselves.
+func (g *gateway) mercy(h http.Handler, after int) http.Handler {
+	var asked atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		if !strings.HasSuffix(r.URL.Path, "/SendSignal") || asked.Add(1) < int64(after) {
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, p := range g.running {
+			p.wake <- "MERCY"
+		}
+	})
+}
+
 func startOf(pid uint32) *process.ProcessEvent {
 	return &process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: pid}}}
 }
@@ -189,6 +219,9 @@ func (g *gateway) remove(pid uint32) {
 	close(g.running[pid].done)
 	delete(g.running, pid)
 }
+
+// afterDeadline is a little more than the time that all calls of a probe have.
+const afterDeadline = 5200 * time.Millisecond
 
 // patience is how long a test waits for what must happen; it only passes when something is broken.
 const patience = 30 * time.Second
@@ -308,9 +341,12 @@ func (g *gateway) serve(t *testing.T) string {
 	return serveHTTP(t, g.handler())
 }
 
-func (g *gateway) handler() http.Handler {
+func (g *gateway) handler() http.Handler { return handle(g) }
+
+// handle serves a process service, and every other surface at its usual path.
+func handle(service processconnect.ProcessHandler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(processconnect.NewProcessHandler(g))
+	mux.Handle(processconnect.NewProcessHandler(service))
 	mux.HandleFunc("POST /commands", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"type":"start","pid":1}`+"\n"+`{"type":"end","exit_code":0}`+"\n")
 	})

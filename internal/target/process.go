@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -128,7 +129,16 @@ func (r *running) method(ctx context.Context, rpc, rest string, ok func(bundle.E
 	}
 	x := r.client.do(ctx, req)
 	s := x.Snapshot()
+	if succeeded(s) && !isEmptyMessage(x.BodyBytes()) { // which is all that these methods answer
+		return s, r.client.decidePage(ctx, req, x, ok(s))
+	}
 	return s, r.decide(ctx, req, x, ok(s))
+}
+
+// isEmptyMessage reports whether a body is a message without fields, in either codec.
+func isEmptyMessage(body []byte) bool {
+	text := strings.Join(strings.Fields(string(body)), "")
+	return text == "" || text == "{}"
 }
 
 // decide is decideCall about a process that runs; where it has ended meanwhile,

@@ -24,10 +24,10 @@ const (
 // routeCodes are the codes of an error that may be about the route.
 var routeCodes = []string{"unimplemented", "not_found", "invalid_argument"}
 
-// mayMeanRoute reports whether an answer is an error that may say that there is
-// no such method, in the words of an RPC.
+// mayMeanRoute reports whether an answer is an error that may say that there is no
+// such method: in the words of an RPC, or in JSON of its own.
 func mayMeanRoute(s bundle.Exchange) bool {
-	return s.Error != nil && slices.Contains(routeCodes, s.Error.Code)
+	return s.Error != nil && (s.Error.Code == "" || slices.Contains(routeCodes, s.Error.Code))
 }
 
 // elsewhere is the same request to a name that cannot be there.
@@ -60,7 +60,7 @@ func (c *client) faceOf(r request, x *transport.Exchange) (f face, ok bool) {
 	}
 	f = face{status: s.Response.Status, kind: contentType(s)}
 	text := string(x.BodyBytes())
-	if s.Error != nil {
+	if s.Error != nil && s.Error.Code != "" {
 		f.code, text = s.Error.Code, s.Error.Message
 	}
 	f.text = plainText(text, r.names(c.target))
@@ -122,7 +122,7 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 	switch {
 	case same && s.Response.Status < 500:
 		return absent("answered as what cannot be there: " + describe(s))
-	case asked && s.Error != nil && strings.HasPrefix(r.rpc, "process."):
+	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process."):
 		return present("it is there, and refuses the process: " + describe(s))
 	}
 	return f

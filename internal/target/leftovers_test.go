@@ -1,0 +1,156 @@
+package target_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"assay/internal/bundle"
+	"assay/internal/envd/process"
+	"assay/internal/target"
+	"assay/internal/transport"
+)
+
+// What a probe has started is gone when Probe returns, whatever the target lacks to end it.
+func TestProbesLeaveNothingBehind(t *testing.T) {
+	for name, g := range map[string]*gateway{
+		"who kills":                    {},
+		"who has no SendSignal":        {noSignal: true},
+		"who finds nobody to kill":     {killsNobody: true},
+		"who has no List":              {noList: true},
+		"who waits for readers":        {blocksInput: true},
+		"who has neither of the two":   {blocksInput: true, noSignal: true},
+		"who tells of starts too late": {lateStarts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // processes that nobody can kill end by themselves, which takes seconds
+			f := probe(t, target.Options{URL: g.serve(t)})
+			if started, running := g.idle(); started < 8 || running != 0 {
+				t.Errorf("%d processes were started, %d still run", started, running)
+			}
+			if want := bundle.FeaturePresent; !g.lateStarts && f["process.input"].State != want {
+				t.Errorf("process.input = %+v", f["process.input"])
+			}
+		})
+	}
+}
+
+// unmarked collects the Starts that are not said to be ours, and those that read input without asking for it.
+type unmarked struct {
+	*gateway
+	mu   sync.Mutex
+	said []string
+}
+
+func (u *unmarked) Start(ctx context.Context, req *connect.Request[process.StartRequest], out *connect.ServerStream[process.StartResponse]) error {
+	u.mu.Lock()
+	if mark := req.Msg.GetProcess().GetEnvs()["ASSAY_RUN"]; !strings.HasPrefix(mark, "assay/") {
+		u.said = append(u.said, fmt.Sprintf("%v is marked %q", req.Msg, mark))
+	}
+	if req.Header().Get("Connect-Timeout-Ms") == "" && req.Header().Get("Grpc-Timeout") == "" {
+		u.said = append(u.said, fmt.Sprintf("%v has no deadline", req.Msg))
+	}
+	if req.Msg.Pty == nil && req.Msg.Stdin == nil || req.Msg.Pty != nil && req.Msg.Stdin != nil {
+		u.said = append(u.said, fmt.Sprintf("%v leaves stdin open, or has one beside a terminal", req.Msg))
+	}
+	u.mu.Unlock()
+	return u.gateway.Start(ctx, req, out)
+}
+
+func TestEveryProcessOfAProbeIsMarkedAndBounded(t *testing.T) {
+	u := &unmarked{gateway: &gateway{blocksInput: true, silentPTYs: 9, keepalive: true}}
+	tg := newTarget(t, target.Options{URL: serveBoth(t, handle(u))})
+	cal, err := tg.Calibrate(context.Background(), transport.NewClock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tg.Probe(context.Background(), transport.NewClock(), cal); err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range u.said {
+		t.Error(said)
+	}
+}
+
+// mutePreface is a listener of a server that hangs on the preface of HTTP/2.
+type mutePreface struct {
+	net.Listener
+	over chan struct{}
+}
+
+func (l mutePreface) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &muteConn{Conn: c, over: l.over}, err
+}
+
+type muteConn struct {
+	net.Conn
+	over chan struct{}
+}
+
+func (c *muteConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if strings.HasPrefix(string(p[:n]), "PRI ") {
+		<-c.over
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+func TestPeerThatHangsOnHTTP2CostsOneDeadline(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(onlyType("application/json", (&gateway{keepalive: true}).handler()))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	over := make(chan struct{})
+	s.Listener = mutePreface{s.Listener, over}
+	s.Start()
+	t.Cleanup(func() { close(over); s.Close() })
+	tg := newTarget(t, target.Options{URL: s.URL})
+	began := time.Now()
+	f, err := tg.Probe(context.Background(), transport.NewClock(), bundle.Calibration{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %v: that is not one deadline of 5 s, however slow the machine", took)
+	}
+	for _, id := range []string{"http.h2c", "protocol.grpc"} {
+		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no answer within 5s") {
+			t.Errorf("%s = %+v, want it unknown for want of an answer", id, f[id])
+		}
+	}
+	for _, id := range []string{"codec.proto", "protocol.grpc-web"} { // refused where answers are given
+		if f[id].State != bundle.FeatureAbsent {
+			t.Errorf("%s = %+v, want it absent", id, f[id])
+		}
+	}
+}
+
+func TestTerminalIsKnownThoughItsOutputIsLost(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		gateway *gateway
+		want    bundle.FeatureState
+	}{
+		{"the first is silent", &gateway{silentPTYs: 1}, bundle.FeaturePresent},
+		{"all but the last are silent", &gateway{silentPTYs: 3}, bundle.FeaturePresent},
+		{"all are silent", &gateway{silentPTYs: 99}, bundle.FeaturePresent},
+		{"the first that is none is silent", &gateway{silentPTYs: 1, plainPTY: true}, bundle.FeatureAbsent},
+		{"all but the last that are none are silent", &gateway{silentPTYs: 3, plainPTY: true}, bundle.FeatureAbsent},
+		{"everything is silent", &gateway{silent: true}, bundle.FeatureUnknown},
+		{"refused as invalid", &gateway{invalidPTY: true}, bundle.FeatureAbsent},
+	} {
+		if f := probe(t, target.Options{URL: tt.gateway.serve(t)}, "process.pty"); f["process.pty"].State != tt.want {
+			t.Errorf("%s: process.pty = %+v, want it %s", tt.name, f["process.pty"], tt.want)
+		}
+	}
+}
