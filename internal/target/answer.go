@@ -79,7 +79,7 @@ func describe(s bundle.Exchange) string {
 	switch {
 	case s.Error != nil && s.Error.Code != "":
 		return fmt.Sprintf("error %s: %.100s", s.Error.Code, s.Error.Message)
-	case s.Response == nil && s.Outcome == bundle.OutcomeNoAnswer:
+	case s.Response == nil && strings.HasPrefix(s.Detail, noAnswerWithin):
 		return s.Detail
 	case s.Response == nil:
 		return strings.TrimSpace(string(s.Outcome) + " " + s.Detail)

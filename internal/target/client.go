@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,9 +211,12 @@ func (c *client) overdue(s bundle.Exchange) (bundle.Outcome, string) {
 	return bundle.OutcomeStalled, "the answer had not ended by the deadline"
 }
 
+// noAnswerWithin begins what is said of a call that was not answered.
+const noAnswerWithin = "no answer within "
+
 // noAnswer says how long an answer was waited for.
 func (c *client) noAnswer() string {
-	return fmt.Sprintf("no answer within %v", c.limit.Round(100*time.Millisecond))
+	return noAnswerWithin + c.limit.Round(100*time.Millisecond).String()
 }
 
 // within bounds one call.

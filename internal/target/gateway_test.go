@@ -110,7 +110,7 @@ func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process
 	args := p.config.GetArgs()
 	text := args[len(args)-1]
 	var over <-chan time.Time
-	if seconds, ok := strings.CutPrefix(text, "exec sleep "); ok {
+	if seconds, ok := strings.CutPrefix(text, "echo ready; exec sleep "); ok {
 		n, err := strconv.Atoi(seconds)
 		if err != nil {
 			return err

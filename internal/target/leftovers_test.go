@@ -22,7 +22,8 @@ import (
 
 // What a probe has started is gone when Probe returns, whatever the target lacks to end it.
 func TestProbesLeaveNothingBehind(t *testing.T) {
-	for name, g := range map[string]*gateway{
+	t.Parallel() // processes that nobody can kill end by themselves, which takes seconds
+	gateways := map[string]*gateway{
 		"who kills":                    {},
 		"who has no SendSignal":        {noSignal: true},
 		"who finds nobody to kill":     {killsNobody: true},
@@ -30,17 +31,34 @@ func TestProbesLeaveNothingBehind(t *testing.T) {
 		"who waits for readers":        {blocksInput: true},
 		"who has neither of the two":   {blocksInput: true, noSignal: true},
 		"who tells of starts too late": {lateStarts: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // processes that nobody can kill end by themselves, which takes seconds
-			f := probe(t, target.Options{URL: g.serve(t)})
-			if started, running := g.idle(); started < 8 || running != 0 {
-				t.Errorf("%d processes were started, %d still run", started, running)
+	}
+	found := map[string]map[string]bundle.Feature{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for name, g := range gateways {
+		tg := newTarget(t, target.Options{URL: g.serve(t)})
+		all.Go(func() {
+			f, err := tg.Probe(context.Background(), transport.NewClock(), bundle.Calibration{})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
-			if want := bundle.FeaturePresent; !g.lateStarts && f["process.input"].State != want {
-				t.Errorf("process.input = %+v", f["process.input"])
-			}
+			mu.Lock()
+			defer mu.Unlock()
+			found[name] = f
 		})
+	}
+	all.Wait()
+	for name, g := range gateways {
+		if started, running := g.idle(); started < 8 || running != 0 {
+			t.Errorf("%s: %d processes were started, %d still run", name, started, running)
+		}
+		f := found[name]
+		if s := f["process.start"]; s.State != bundle.FeaturePresent {
+			t.Errorf("%s: process.start = %+v", name, s)
+		}
+		if s := f["process.input"]; s.State != bundle.FeaturePresent && !g.lateStarts {
+			t.Errorf("%s: process.input = %+v", name, s)
+		}
 	}
 }
 

@@ -18,13 +18,18 @@ import (
 // probeLife follows one process: Start, then Connect, List and Update, then a
 // line of input.
 func probeLife(ctx context.Context, c *client) (findings, error) {
-	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
+	brief, cancel := context.WithTimeout(ctx, c.limit/2)
+	defer cancel()
+	run, s, err := c.start(brief, command{text: c.nap(), stdin: true})
 	if err != nil {
 		return nil, err
 	}
 	defer run.reap(ctx)
 	f := findings{featStart: c.decideStart(ctx, s)}
 	if run.pid == 0 {
+		if s.Returned == nil { // it may come with the end
+			f[featStart] = c.startOfShort(ctx, f[featStart])
+		}
 		f[featList] = c.list(ctx).decide(ctx, nil)
 		return f, nil
 	}
@@ -41,6 +46,19 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 	calls.Wait()
 	f[featInput] = run.input(ctx)
 	return f, nil
+}
+
+// startOfShort decides by a command that ends at once, where one that waits has no
+// start event in time; that is what was found of it.
+func (c *client) startOfShort(ctx context.Context, long bundle.Feature) bundle.Feature {
+	x, err := c.startTrue(ctx)
+	if err != nil {
+		return long
+	}
+	if s := x.Snapshot(); startedPID(s) != 0 {
+		return present("a short command starts: " + describe(s) + "; one that waits does not tell of its start in time: " + long.Detail)
+	}
+	return long
 }
 
 // decideStart says beside what was seen which shell it took, where that is not

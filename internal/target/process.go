@@ -70,9 +70,10 @@ func (c *client) leash() bundle.Header {
 	return bundle.Header{Name: "grpc-timeout", Value: ms + "m"}
 }
 
-// nap is a command that waits, and ends by itself. It takes the place of the
-// shell, so that who is killed is the one who waits.
-func (c *client) nap() string { return fmt.Sprintf("exec sleep %d", c.life/time.Second) }
+// nap is a command that waits, and ends by itself. It says something first, since a
+// target may hold back the start event until there is output; and it takes the place of
+// the shell, so that who is killed is the one who waits.
+func (c *client) nap() string { return fmt.Sprintf("echo ready; exec sleep %d", c.life/time.Second) }
 
 // running is a process that a probe has started, or tried to.
 type running struct {
