@@ -13,18 +13,38 @@ func (u unordered) list() []*process {
 	return all
 }
 
-// hastyTerm does not wait for the output of what was terminated.
-func hastyTerm(next processTable) processTable { return hasty{next} }
+// termChunk is what the daemon reads at a time, and lossyTerms after how many
+// SIGTERMs it loses that.
+const (
+	termChunk  = 32 << 10
+	lossyTerms = 5
+)
 
-type hasty struct{ processTable }
+// loseAfterTerm does not wait for the output of what was terminated, and stops
+// reading at the exit of some.
+func loseAfterTerm(s *seams, seed uint64) {
+	s.processes.termChunk = termChunk
+	lossy := newShare(1, lossyTerms, seed)
+	s.table = around(s.table, func(next processTable) processTable { return hasty{next, lossy} })
+}
+
+// hasty does not wait for the output of what was terminated.
+type hasty struct {
+	processTable
+	lossy *share
+}
 
 func (h hasty) terminate(s selector) error {
 	p, err := h.find(s)
-	if err == nil {
-		err = h.processTable.terminate(s)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		p.abandonOutput()
+	if h.lossy.strikes() {
+		p.reader.begin() // before the signal, for its trap may write at once
 	}
-	return err
+	if err := h.processTable.terminate(s); err != nil {
+		return err
+	}
+	p.abandonOutput()
+	return nil
 }

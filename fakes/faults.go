@@ -22,7 +22,7 @@ type faultDecorator struct {
 
 // zooFaults are the faults by id.
 func zooFaults() []faultDecorator {
-	all := slices.Concat(requestFaults(), headFaults(), frameFaults(), eventFaults(), outputFaults(),
+	all := slices.Concat(startFaults(), requestFaults(), headFaults(), frameFaults(), eventFaults(), outputFaults(),
 		readerFaults(), inputFaults(), exitFaults(), tableFaults(), deadlineFaults(), countFaults(), grpcFaults(), terminalFaults(), h2Faults())
 	slices.SortFunc(all, func(a, b faultDecorator) int { return cmp.Compare(a.ID, b.ID) })
 	return all

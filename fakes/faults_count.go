@@ -37,6 +37,20 @@ func countFaults() []faultDecorator {
 			drift := driftingGauge(s)
 			s.gone = func(processTable, *process) { drift.Add(1) }
 		}},
+		{Fault{
+			ID:     "labels-swapped",
+			Title:  "A command that went well counts as error, and one that failed as ok",
+			Breaks: []string{"coppice.metrics.status"},
+			Source: "agentscope-ai/agentscope-java#2793: an exit code of 0 that is omitted read as a failure",
+		}, func(s *seams, _ uint64) {
+			s.count = around(s.count, func(next counters) counters { return swapped{next} })
+		}},
+		{Fault{
+			ID:     "gauge-one-too-high",
+			Title:  "One command more is said to be active than there are",
+			Breaks: []string{"coppice.metrics.at-rest"},
+			Source: "soketi#1195, fluent-bit#8868: a gauge that was raised once on a path that never lowers it",
+		}, func(s *seams, _ uint64) { driftingGauge(s).Add(1) }},
 	}
 }
 
@@ -73,6 +87,20 @@ func (n noKills) finished(f finish) {
 		f = finishError
 	}
 	n.counters.finished(f)
+}
+
+// swapped mixes up success and failure.
+type swapped struct{ counters }
+
+func (s swapped) finished(f finish) {
+	switch f {
+	case finishOK:
+		f = finishError
+	case finishError:
+		f = finishOK
+	default: // a kill is a kill
+	}
+	s.counters.finished(f)
 }
 
 // leakyStart counts as active what could not be started.

@@ -11,14 +11,9 @@ func deadlineFaults() []faultDecorator {
 		{Fault{
 			ID:     "deadline-ignored",
 			Title:  "The timeout of a call has no effect",
-			Breaks: []string{"connect.timeout.expired", "connect.timeout.nothing-left"},
+			Breaks: []string{"connect.timeout.expired", "connect.timeout.nothing-left", "connect.timeout.reaches-handler"},
 			Source: "connectrpc/conformance has no effective case for it; its own reference server ignores the header",
-		}, onRequest(func(r *http.Request) {
-			if validTimeout(r.Header) {
-				r.Header.Del("Connect-Timeout-Ms")
-				r.Header.Del("Grpc-Timeout")
-			}
-		})},
+		}, ignoreDeadlines},
 		{Fault{
 			ID:     "bad-timeout-ignored",
 			Title:  "A timeout that cannot be read is taken for none",
@@ -42,7 +37,23 @@ func deadlineFaults() []faultDecorator {
 			Breaks: []string{"connect.timeout.expired"},
 			Source: "e2b-dev/infra#480",
 		}, onTable(func(next processTable) processTable { return killingDeadline{next} })},
+		{Fault{
+			ID:     "expired-timeout-starts",
+			Title:  "A timeout of zero or below is an error at once, and the process is started all the same",
+			Breaks: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
+			Source: "e2b-dev/infra#480, as seen of the daemon: the call's context has expired and the process's has not",
+		}, func(s *seams, _ uint64) { s.lax.signedTimeouts = true }},
 	}
+}
+
+// ignoreDeadlines takes a timeout that can be read for none.
+func ignoreDeadlines(s *seams, seed uint64) {
+	onRequest(func(r *http.Request) {
+		if validTimeout(r.Header) {
+			r.Header.Del("Connect-Timeout-Ms")
+			r.Header.Del("Grpc-Timeout")
+		}
+	})(s, seed)
 }
 
 // validTimeout reports whether the timeouts of a request can be read.

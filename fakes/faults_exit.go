@@ -41,6 +41,18 @@ func exitFaults() []faultDecorator {
 		}, func(s *seams, _ uint64) {
 			s.exit = aroundExit(s.exit, func(next exitPath, _ counters) exitPath { return stuckExit{next} })
 		}},
+		{Fault{
+			ID:     "orphan-wedges-end",
+			Title:  "The stream of a process never ends when somebody else holds its output 200 ms after the exit",
+			Breaks: []string{"process.end.background-child"},
+			Source: "agent-compose#364, agent-compose#382: a background child that holds the pipe",
+		}, func(s *seams, _ uint64) { s.processes.orphansWedge = true }},
+		{Fault{
+			ID:     "term-output-lost",
+			Title:  "After one SIGTERM in 5 a process loses the last chunk that it writes, of at most 32 KiB",
+			Breaks: []string{"process.output.complete"},
+			Source: "the E2B daemon, which waits for nothing any more after a signal: seen in 2 of 20 runs",
+		}, loseAfterTerm},
 	}
 }
 

@@ -37,6 +37,12 @@ func frameFaults() []faultDecorator {
 			Breaks: []string{"connect.compression.declared-response", "connect.compression.accepted-response"},
 			Source: "mattrobenolt/connect-python#11, seen from the other side",
 		}, onFrames(compressAll)},
+		{Fault{
+			ID:     "stream-errors-as-http",
+			Title:  "A stream that fails before its first message has the HTTP status of its error, and a JSON body",
+			Breaks: []string{"connect.stream.status-200", "connect.timeout.stream-error-form"},
+			Source: "gateways that write the error of every call by one function; e2b-dev/E2B#806 at the edge",
+		}, onOpening(errorAsHTTP)},
 	}
 }
 

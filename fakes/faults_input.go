@@ -35,6 +35,18 @@ func inputFaults() []faultDecorator {
 			Source: "e2b-dev/E2B#927, e2b-dev/E2B#919, e2b-dev/infra#1093",
 		}, onTable(func(next processTable) processTable { return openInput{next} })},
 		{Fault{
+			ID:     "stdin-default-closed",
+			Title:  "A request that does not say whether there is to be stdin gets none",
+			Breaks: []string{"process.input.default-open"},
+			Source: "e2b-dev/infra#1093: a default of /dev/null, which breaks who sends input",
+		}, func(s *seams, _ uint64) { s.processes.stdinClosed = true }},
+		{Fault{
+			ID:     "stdin-never-open",
+			Title:  "Every process reads the end of its input at once, whatever the request said",
+			Breaks: []string{"process.input.open", "process.input.default-open", "process.input.delivered", "process.stream-input.delivered"},
+			Source: "e2b-dev/E2B#919, e2b-dev/infra#1093: stdin bound to /dev/null for all",
+		}, onTable(func(next processTable) processTable { return noInput{next} })},
+		{Fault{
 			ID:     "input-error-internal",
 			Title:  "Input that cannot be taken is an internal error",
 			Breaks: []string{"process.input.refused-code"},
@@ -86,6 +98,14 @@ type openStdin struct{ stdinPump }
 
 // CloseStdin does nothing.
 func (openStdin) CloseStdin() {}
+
+// noInput starts every process without stdin.
+type noInput struct{ processTable }
+
+func (n noInput) start(s spec) (*process, *subscriber, error) {
+	s.input = false
+	return n.processTable.start(s)
+}
 
 // openInput starts every process with stdin open.
 type openInput struct{ processTable }

@@ -3,7 +3,6 @@ package fakes
 import (
 	"bytes"
 	"sync"
-	"sync/atomic"
 
 	"assay/fakes/virtual"
 )
@@ -42,7 +41,24 @@ func outputFaults() []faultDecorator {
 			Breaks: []string{"process.output.complete", "commands.stream.output"},
 			Source: "e2b-dev/infra#3344: dropping on a full buffer",
 		}, dropLines},
+		{Fault{
+			ID:     "tail-lost-often",
+			Title:  "3 of 10 commands lose the last chunk of their output, of at most 4 KiB, when they exit",
+			Breaks: []string{"process.output.complete"},
+			Source: "boxlite#563, boxlite#705: the exit is told before the reader of the pipes is done, on short outputs too",
+		}, loseTails},
 	}
+}
+
+// lossyChunk is what a hasty reader takes at a time: a page.
+const lossyChunk = 4 << 10
+
+// loseTails gives 3 of 10 commands a hasty reader.
+func loseTails(s *seams, seed uint64) {
+	lossy := newShare(3, 10, seed)
+	s.output = around(s.output, func(next output) output {
+		return &hastyReader{output: next, clock: wallClock{}, chunk: lossyChunk, hasty: lossy.strikes()}
+	})
 }
 
 // onOutput puts a decorator around the output of every process.
@@ -133,15 +149,14 @@ func (l *scanner) write(s virtual.Stream, p []byte) {
 // streams of few lines lose as many as one stream of many. The seed is where
 // the count begins.
 func dropLines(s *seams, seed uint64) {
-	count := &atomic.Uint64{}
-	count.Store(seed % dropEvery)
-	s.output = around(s.output, func(next output) output { return &lossyLines{output: next, count: count} })
+	dropped := newShare(1, dropEvery, seed)
+	s.output = around(s.output, func(next output) output { return &lossyLines{output: next, dropped: dropped} })
 }
 
 // lossyLines counts the newlines of stdout and drops every dropEvery-th line.
 type lossyLines struct {
 	output
-	count *atomic.Uint64 // of the gateway
+	dropped *share // of the lines of the gateway
 }
 
 func (l *lossyLines) write(s virtual.Stream, p []byte) {
@@ -151,7 +166,7 @@ func (l *lossyLines) write(s virtual.Stream, p []byte) {
 	}
 	kept := make([]byte, 0, len(p))
 	for line := range bytes.Lines(p) {
-		if line[len(line)-1] == '\n' && l.count.Add(1)%dropEvery == 0 {
+		if line[len(line)-1] == '\n' && l.dropped.strikes() {
 			continue
 		}
 		kept = append(kept, line...)

@@ -16,6 +16,18 @@ func readerFaults() []faultDecorator {
 			Source: "e2b-dev/infra#2579: a slice header copied under churn",
 		}, onHubs(func(p *hubPolicy) { p.lateTwice = true })},
 		{Fault{
+			ID:     "attach-replays",
+			Title:  "A client that attaches gets all output from the beginning",
+			Breaks: []string{"process.connect.attach"},
+			Source: "gateways that keep all output and play it back to whoever attaches: a client that comes back has it twice",
+		}, onHubs(func(p *hubPolicy) { p.replays = true })},
+		{Fault{
+			ID:     "slow-reader-drops",
+			Title:  "What a subscriber that is 512 KiB behind would get is dropped, and the others read on",
+			Breaks: []string{"process.connect.slow-reader"},
+			Source: "e2b-dev/infra#3344: dropping on a full buffer, in silence",
+		}, onHubs(func(p *hubPolicy) { p.dropsBehind = true })},
+		{Fault{
 			ID:     "late-reader-forgotten",
 			Title:  "A client that attaches to an ended process waits for ever",
 			Breaks: []string{"process.connect.after-exit"},

@@ -33,6 +33,12 @@ func terminalFaults() []faultDecorator {
 			Breaks: []string{"process.pty.output-stream"},
 			Source: "gateways with one pump for all output; the SDKs' terminals stay empty",
 		}, onEvents(terminalAsStdout)},
+		{Fault{
+			ID:     "terminal-begins-late",
+			Title:  "One terminal in 20 loses the first piece of its output",
+			Breaks: []string{"process.pty.output-complete"},
+			Source: "the E2B daemon under load: the process writes before the reader is there",
+		}, beginTerminalsLate},
 	}
 }
 
@@ -44,6 +50,15 @@ func terminalAsStdout(next eventSink) eventSink {
 		}
 		return next.send(e)
 	})
+}
+
+// lateTerminals is in how many terminals one begins late.
+const lateTerminals = 20
+
+// beginTerminalsLate loses the first piece of some terminals.
+func beginTerminalsLate(s *seams, seed uint64) {
+	lost := newShare(1, lateTerminals, seed)
+	s.output = around(s.output, func(next output) output { return &lateTerminal{output: next, lost: lost} })
 }
 
 // asTerminal says of all output that it came from a terminal.

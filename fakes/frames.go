@@ -26,21 +26,57 @@ type streamWriter struct {
 	sink frameSink // nil: bytes go straight through
 	part []byte    // of an envelope that is not complete
 	held bool
+	// change sees the beginning of the answer to request before it is sent; nil when
+	// it has been sent, or is as it is.
+	change  func(*opening)
+	request *http.Request
+	over    bool // what follows is dropped
 }
 
 // streamWriterKey is the key of the streamWriter in a request's context.
 type streamWriterKey struct{}
 
-// newStreamWriter wraps w; decorate may be nil.
-func newStreamWriter(w http.ResponseWriter, decorate func(frameSink) frameSink) *streamWriter {
+// newStreamWriter wraps w with the decorators of frames, which may be nil.
+func newStreamWriter(w http.ResponseWriter, frames func(frameSink) frameSink) *streamWriter {
 	s := &streamWriter{ResponseWriter: w}
-	if decorate != nil {
-		s.sink = decorate(frameSinkFunc(func(flags byte, payload []byte) error {
-			_, err := w.Write(wire.AppendEnvelope(nil, flags, payload))
-			return err
-		}))
+	if frames != nil {
+		s.sink = frames(frameSinkFunc(s.emit))
 	}
 	return s
+}
+
+// opens lets change see the beginning of the answer to r; nil changes nothing.
+func (s *streamWriter) opens(r *http.Request, change func(*opening)) {
+	s.request, s.change = r, change
+	if change != nil && s.sink == nil {
+		s.sink = frameSinkFunc(s.emit)
+	}
+}
+
+// emit sends one envelope.
+func (s *streamWriter) emit(flags byte, payload []byte) error {
+	if s.change != nil {
+		o := &opening{request: s.request, header: s.Header(), status: http.StatusOK, flags: flags, payload: payload}
+		s.change(o)
+		s.change, s.over = nil, o.body != nil
+		s.ResponseWriter.WriteHeader(o.status)
+		if s.over {
+			_, err := s.ResponseWriter.Write(o.body)
+			return err
+		}
+	}
+	if s.over {
+		return nil
+	}
+	_, err := s.ResponseWriter.Write(wire.AppendEnvelope(nil, flags, payload))
+	return err
+}
+
+// WriteHeader waits, where the beginning is still to be seen, for the first envelope.
+func (s *streamWriter) WriteHeader(status int) {
+	if s.change == nil {
+		s.ResponseWriter.WriteHeader(status)
+	}
 }
 
 func (s *streamWriter) Write(p []byte) (int, error) {
@@ -63,7 +99,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 
 // Flush sends what was written, unless it is held.
 func (s *streamWriter) Flush() {
-	if !s.held {
+	if !s.held && s.change == nil {
 		// An error shows again at the next write.
 		_ = http.NewResponseController(s.ResponseWriter).Flush()
 	}

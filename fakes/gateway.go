@@ -85,6 +85,9 @@ func (g *Gateway) listen(ctx context.Context, o Options, s *seams, box sandbox) 
 	if s.conn != nil {
 		listener = connListener{listener, s.conn}
 	}
+	if s.kept != (keptPolicy{}) {
+		listener = s.kept.watch(g.server, listener)
+	}
 	go func() {
 		defer close(g.served)
 		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -134,7 +137,7 @@ func (g *Gateway) routes(o Options, s *seams, own clock) (http.Handler, error) {
 	auth, errs := authorizer{token: o.Token}, newErrorWriter()
 	errs.trailers = s.trailersOnlyNever
 	mux := http.NewServeMux()
-	front := strict{auth: auth, errors: errs, lax: s.lax, protocols: o.Protocols, frames: s.frames}
+	front := strict{auth: auth, errors: errs, lax: s.lax, protocols: o.Protocols, frames: s.frames, opening: s.opening}
 	options := connect.WithHandlerOptions(jsonCodecs(apply(s.json, jsonStyle{})), connect.WithReadMaxBytes(maxMessage), connect.WithCompressMinBytes(s.compressFrom))
 
 	rpc := &service{table: processes, own: own, seams: s, shell: o.Shell}
@@ -149,11 +152,13 @@ func (g *Gateway) routes(o Options, s *seams, own clock) (http.Handler, error) {
 		alias.handle(mux)
 	}
 	mux.HandleFunc("GET /health", health)
-	metrics, err := g.metrics(o, s)
-	if err != nil {
-		return nil, err
+	if !s.without.metrics {
+		metrics, err := g.metrics(o, s)
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("GET /metrics", alias.checked(metrics))
 	}
-	mux.Handle("GET /metrics", alias.checked(metrics))
 	return apply[http.Handler](s.front, http.StripPrefix(o.Prefix, cors(front.orNotFound(mux)))), nil
 }
 

@@ -43,10 +43,27 @@ type hubPolicy struct {
 	lateSilent bool
 	// lateTwice gives a later subscriber its first piece of output twice.
 	lateTwice bool
+	// replays gives a later subscriber all output from the beginning, up to
+	// maxReplay of it.
+	replays bool
+	// dropsBehind leaves output out, in silence, for a subscriber that is
+	// dropBacklog behind.
+	dropsBehind bool
 	// lateForgotten never tells a subscriber of a process that has ended that
 	// it has.
 	lateForgotten bool
 }
+
+// maxReplay is how much output is kept to be replayed. It fits the backlog of a
+// subscriber twice.
+const maxReplay = maxBacklog / 2
+
+// The bounds of a fan-out that drops: a process waits for its fastest reader from
+// dropWater on, so a single reader misses nothing.
+const (
+	dropWater   = 64 << 10
+	dropBacklog = 512 << 10
+)
 
 // pipeSize is what a pipe of the operating system holds.
 const pipeSize = 64 << 10
@@ -77,6 +94,8 @@ type hub struct {
 	stopRest [virtual.PTY + 1]func() bool
 	subs     map[*subscriber]struct{}
 	log      logBuffer
+	history  []chunk       // to be replayed
+	kept     int           // bytes of history
 	known    bool          // somebody has subscribed
 	finished bool          // no more output
 	ended    bool          // the end event is known
@@ -118,6 +137,9 @@ func (h *hub) subscribe() *subscriber {
 	s.forgotten = h.ended && h.policy.lateForgotten
 	if !h.ended {
 		h.subs[s] = struct{}{}
+	}
+	if s.late {
+		s.queue, s.backlog = slices.Clone(h.history), h.kept
 	}
 	s.wake()
 	return s
@@ -208,8 +230,9 @@ func (h *hub) flushRest(s virtual.Stream) {
 // publish queues c for every subscriber; it never blocks. Called with mu held.
 func (h *hub) publish(c chunk) {
 	h.log.add(c.data)
+	h.keep(c)
 	for s := range h.subs {
-		if s.late && h.policy.lateSilent {
+		if s.late && h.policy.lateSilent || h.policy.dropsBehind && s.backlog > dropBacklog {
 			continue
 		}
 		if s.twice {
@@ -226,6 +249,17 @@ func (h *hub) publish(c chunk) {
 		s.queue = append(s.queue, c)
 		s.backlog += len(c.data)
 		s.wake()
+	}
+}
+
+// keep adds c to what is replayed. Called with mu held.
+func (h *hub) keep(c chunk) {
+	if !h.policy.replays {
+		return
+	}
+	h.history = append(h.history, c)
+	for h.kept += len(c.data); h.kept > maxReplay; h.history = h.history[1:] {
+		h.kept -= len(h.history[0].data)
 	}
 }
 
@@ -246,8 +280,12 @@ func (h *hub) crowded() bool {
 	if h.stalled {
 		return false
 	}
+	behind := highWater
+	if h.policy.dropsBehind {
+		behind = dropWater
+	}
 	for s := range h.subs {
-		if s.backlog < highWater {
+		if s.backlog < behind {
 			return false
 		}
 	}

@@ -25,6 +25,9 @@ func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendI
 // CloseStdin ends stdin. It may be called again, and for a process that never
 // had one, but not for a terminal, whose input ends by Ctrl+D.
 func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
+	if s.seams.without.closeStdin {
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("process.Process.CloseStdin is not implemented"))
+	}
 	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
 		return nil, err

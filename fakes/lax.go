@@ -1,5 +1,7 @@
 package fakes
 
+import "connectrpc.com/connect"
+
 // lax is where the strict layer takes what the protocol forbids, or refuses
 // what it allows, as other gateways do. The zero value is strict.
 type lax struct {
@@ -42,4 +44,14 @@ type lax struct {
 	// bareUnknownVerbs leaves Allow out of the 405 for a verb that HTTP does not
 	// know.
 	bareUnknownVerbs bool
+	// jsonNotFound answers an unknown path or method with 404 in JSON, which says
+	// not_found, and not in text.
+	jsonNotFound bool
+	// verbsNotFound answers another verb than a procedure has like an unknown path.
+	verbsNotFound bool
+	// headLikeGet serves HEAD where GET is served.
+	headLikeGet bool
+	// zeroTimeoutCode is the code for a Connect timeout of zero; 0: that of every
+	// bad timeout.
+	zeroTimeoutCode connect.Code
 }

@@ -1,12 +1,14 @@
 package fakes
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Deviation is one way in which a gateway that exists differs from the
-// reference. Rules are the ids of the rules that it breaks; none for what the
+// reference. An id means the same wherever it is. Rules are the ids of the rules that it breaks; none for what the
 // protocols allow, and for surfaces that are absent.
 type Deviation struct {
 	ID    string
@@ -36,7 +38,9 @@ type likeDecorator struct {
 
 // zooLikes are the gateways that can be imitated, by id.
 func zooLikes() []likeDecorator {
-	return []likeDecorator{{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()}}
+	all := append(foundLikes(), likeDecorator{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()})
+	slices.SortFunc(all, func(a, b likeDecorator) int { return cmp.Compare(a.id, b.id) })
+	return all
 }
 
 // Likes lists the gateways that Options.Like knows, sorted by id, each with its

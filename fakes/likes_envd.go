@@ -90,6 +90,11 @@ func envdRequests() []deviationDecorator {
 			Rules: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
 		}, func(s *seams, _ *Options) { s.lax.signedTimeouts = true }},
 		{Deviation{
+			ID:    "expired-stream-starts",
+			Title: "1 in 4 streams that end at once by a timeout of zero or below have their start event first",
+			Rules: []string{"connect.timeout.zero", "connect.timeout.negative"},
+		}, func(s *seams, o *Options) { s.expiredStarts = newShare(1, 4, o.Seed) }},
+		{Deviation{
 			ID:    "timeout-not-for-reading",
 			Title: "A timeout does not end the wait for the rest of a request",
 		}, func(s *seams, _ *Options) { s.lax.patientBodies = true }},
@@ -153,9 +158,14 @@ func envdProcesses() []deviationDecorator {
 		}, func(s *seams, _ *Options) { s.table = around(s.table, shuffled) }},
 		{Deviation{
 			ID:    "term-cuts-output",
-			Title: "After SIGTERM nobody waits for output that children still hold",
+			Title: "After SIGTERM nobody waits for output that children still hold, and 1 time in 5 the last chunk that the process itself writes, of at most 32 KiB, is lost",
 			Rules: []string{"process.output.complete"},
-		}, func(s *seams, _ *Options) { s.table = around(s.table, hastyTerm) }},
+		}, func(s *seams, o *Options) { loseAfterTerm(s, o.Seed) }},
+		{Deviation{
+			ID:    "terminal-begins-late",
+			Title: "One terminal in 20 loses the first piece of its output",
+			Rules: []string{"process.pty.output-complete"},
+		}, func(s *seams, o *Options) { beginTerminalsLate(s, o.Seed) }},
 		{Deviation{
 			ID:    "grpc-timeout-spares",
 			Title: "The timeout of a gRPC call ends the call and leaves the process running",

@@ -2,9 +2,12 @@ package fakes
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +18,26 @@ import (
 )
 
 func TestEveryDeviationIsDescribedOnce(t *testing.T) {
-	seen := map[string]bool{}
+	var likes []string
+	everywhere := map[string]Deviation{}
 	for _, l := range Likes() {
+		likes = append(likes, l.ID)
 		if l.ID == "" || l.Title == "" || len(l.Deviations) == 0 {
 			t.Errorf("%+v is not described", l)
 		}
+		seen := map[string]bool{}
 		for _, d := range l.Deviations {
 			if d.ID == "" || d.Title == "" || seen[d.ID] {
 				t.Errorf("%s: %+v is not described, or twice", l.ID, d)
 			}
-			seen[d.ID] = true
+			if other, ok := everywhere[d.ID]; ok && !reflect.DeepEqual(other, d) {
+				t.Errorf("%s: %+v is %+v elsewhere", l.ID, d, other)
+			}
+			seen[d.ID], everywhere[d.ID] = true, d
 		}
+	}
+	if want := []string{"bash-only", "envd", "http-errors", "lossy"}; !slices.Equal(likes, want) {
+		t.Errorf("likes %v, want %v, sorted", likes, want)
 	}
 }
 
@@ -74,14 +86,23 @@ func TestEnvdTakesAndRefusesWhatTheDaemonDoes(t *testing.T) {
 
 func TestEnvdStartsWhatHasATimeoutOfZero(t *testing.T) {
 	g := startGateway(t, Options{Like: "envd"})
-	for _, timeout := range []string{"0", "-5"} {
+	begun := 0
+	for i := range 8 {
+		timeout := []string{"0", "-5"}[i%2]
 		a := roundTrip(t, g, "POST", startPath, envelope(0, shell("read x; sleep 100")), streaming, "Connect-Timeout-Ms: "+timeout)
-		if a.code != "deadline_exceeded" || len(a.frames) != 1 {
-			t.Errorf("%s: %q, %d frames", timeout, a.code, len(a.frames))
+		events := a.events(t)
+		if a.code != "deadline_exceeded" || len(events) > 1 || len(events) == 1 && events[0]["start"] == nil {
+			t.Errorf("%s: %q, events %v", timeout, a.code, events)
 		}
+		begun += len(events)
 	}
-	if n := len(g.table.list()); n != 2 {
-		t.Errorf("%d processes run, want 2", n)
+	if n := len(g.table.list()); n != 8 || begun != 2 {
+		t.Errorf("%d of 8 processes run, and %d had their start event, want 2", n, begun)
+	}
+	pid := g.table.list()[0].pid
+	a := roundTrip(t, g, "POST", "/process.Process/Connect", envelope(0, fmt.Sprintf(`{"process":{"pid":%d}}`, pid)), streaming, "Connect-Timeout-Ms: 0")
+	if a.code != "deadline_exceeded" {
+		t.Errorf("Connect: %q %v", a.code, a.events(t))
 	}
 	if a := roundTrip(t, g, "POST", listPath, []byte("{}"), unaryJSON, "Connect-Timeout-Ms: 0"); a.status != 504 {
 		t.Errorf("unary: %d", a.status)

@@ -28,12 +28,17 @@ type method struct {
 	input func() proto.Message
 }
 
-// allow is the value of the Allow header of a method.
-func (m method) allow() string {
-	if m.get {
+// allow is the value of the Allow header of a method; head says that HEAD is
+// served where GET is.
+func (m method) allow(head bool) string {
+	switch {
+	case m.get && head:
+		return "GET, HEAD, POST"
+	case m.get:
 		return "GET, POST"
+	default:
+		return "POST"
 	}
-	return "POST"
 }
 
 // processMethods are the procedures of the process service.

@@ -16,4 +16,18 @@ type processPolicy struct {
 	// pipesForTerminals runs a process that is to have a terminal on pipes, and
 	// says of its output that it came from one.
 	pipesForTerminals bool
+	// updatesAnything takes the size of a terminal for a process without one, and
+	// does nothing.
+	updatesAnything bool
+	// stdinClosed takes a request that does not say whether there is to be stdin
+	// for one without.
+	stdinClosed bool
+	// termChunk is the size of the last chunk that a process may lose after
+	// SIGTERM; 0: nothing is lost.
+	termChunk int
+	// orphansWedge waits for the end of an output that somebody else holds at the
+	// exit, and does not see it.
+	orphansWedge bool
+	// before is what runs before every command, and ends by becoming it.
+	before []string
 }

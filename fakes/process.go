@@ -66,6 +66,8 @@ type process struct {
 	stdin   stdinPump
 	hub     *hub
 	out     output
+	// reader, when set, can be told to lose the last chunk.
+	reader *hastyReader
 
 	// abandon is closed when nobody waits for its output to be drained any
 	// more, but only for the process itself to be dead.

@@ -72,14 +72,19 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	if err != nil {
 		return startError(err)
 	}
-	if hasExpired(ctx) {
+	if s.seams.mute.strikes() {
 		sub.close()
-		return rpcError(context.DeadlineExceeded)
+		<-ctx.Done()
+		return rpcError(ctx.Err())
 	}
 	sink := eventSinkFunc(func(e event) error {
 		holdFlush(ctx, e.more)
 		return out.Send(&envd.StartResponse{Event: e.message()})
 	})
+	if hasExpired(ctx) {
+		sub.close()
+		return s.expired(p, sink)
+	}
 	err = s.follow(ctx, &follower{p: p, sub: sub, sink: sink, owner: !spared, idle: keepaliveOf(req.Header())})
 	if errors.Is(ctx.Err(), context.Canceled) && s.seams.gone != nil {
 		s.seams.gone(s.table, p)
@@ -87,11 +92,24 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	return err
 }
 
+// expired ends a stream whose deadline had passed before it came.
+func (s *service) expired(p *process, sink eventSink) error {
+	if s.seams.expiredStarts.strikes() {
+		if err := apply(s.seams.events, sink).send(event{kind: eventStart, pid: p.pid}); err != nil {
+			return rpcError(err)
+		}
+	}
+	return rpcError(context.DeadlineExceeded)
+}
+
 // specOf reads what is to be run.
 func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartRequest]) (spec, error) {
 	sp := spec{
 		config: req.Msg.GetProcess(), command: req.Msg.GetProcess().GetCmd(), tag: req.Msg.Tag,
-		user: userOf(ctx), sandbox: sandboxOf(req.Header()), input: req.Msg.Stdin == nil || *req.Msg.Stdin,
+		user: userOf(ctx), sandbox: sandboxOf(req.Header()), input: !s.seams.processes.stdinClosed,
+	}
+	if req.Msg.Stdin != nil {
+		sp.input = *req.Msg.Stdin
 	}
 	if sp.config == nil {
 		sp.config = &envd.ProcessConfig{}
@@ -137,6 +155,9 @@ func (s *service) Connect(ctx context.Context, req *connect.Request[envd.Connect
 		holdFlush(ctx, e.more)
 		return out.Send(&envd.ConnectResponse{Event: e.message()})
 	})
+	if hasExpired(ctx) {
+		return s.expired(p, sink)
+	}
 	return s.follow(ctx, &follower{p: p, sub: p.hub.subscribe(), sink: sink, idle: keepaliveOf(req.Header())})
 }
 
@@ -167,6 +188,9 @@ func (s *service) Update(_ context.Context, req *connect.Request[envd.UpdateRequ
 // resize gives the terminal of p a size.
 func (s *service) resize(p *process, m *envd.PTY_Size) error {
 	if p.pty == nil {
+		if s.seams.processes.updatesAnything {
+			return nil
+		}
 		return connect.NewError(connect.CodeFailedPrecondition, errNoTerminal)
 	}
 	if m == nil || s.seams.processes.neverResizes {

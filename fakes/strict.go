@@ -39,6 +39,8 @@ type strict struct {
 	protocols []string
 	// frames puts the decorators of the frame seam around a sink.
 	frames func(frameSink) frameSink
+	// opening changes the beginning of Connect's streams; nil changes nothing.
+	opening func(*opening)
 }
 
 var _ http.Handler = (*strict)(nil)
@@ -70,14 +72,18 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.notFound(w, r)
 		return
 	}
-	if r.Method == http.MethodGet && m.get && has(s.protocols, connectRPC.String()) {
+	if s.isGet(r) && m.get && has(s.protocols, connectRPC.String()) {
 		s.serveGet(w, r, m)
 		return
 	}
 	if r.Method != http.MethodPost {
+		if s.lax.verbsNotFound {
+			s.notFound(w, r)
+			return
+		}
 		limitReading(w, drainGrace)
 		if !s.lax.bareUnknownVerbs || isKnownVerb(r.Method) {
-			w.Header().Set("Allow", m.allow())
+			w.Header().Set("Allow", m.allow(s.lax.headLikeGet))
 		}
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -88,6 +94,12 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.run(c)
+}
+
+// isGet reports whether a request asks by GET, or by HEAD where that is the same
+// without a body.
+func (s *strict) isGet(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead && s.lax.headLikeGet
 }
 
 // serves reports whether the protocol of a call is served over its version of
@@ -123,7 +135,8 @@ func (s *strict) run(c *call) {
 // orNotFound is a mux that knows how to say to gRPC that a service is unknown.
 func (s strict) orNotFound(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, pattern := mux.Handler(r); pattern == "" && strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
+		_, pattern := mux.Handler(r)
+		if pattern == "" && (s.lax.jsonNotFound || strings.HasPrefix(r.Header.Get("Content-Type"), grpcType)) {
 			s.notFound(w, r)
 			return
 		}
@@ -138,10 +151,19 @@ func (s *strict) notFound(w http.ResponseWriter, r *http.Request) {
 	m, ok := parseMediaType(r.Header.Get("Content-Type"), serverStream, false)
 	c := &call{mediaType: m, r: r}
 	if !ok || !m.protocol.isGRPC() || r.Method != http.MethodPost || s.lax.plainNotFound || !s.serves(c) {
-		http.NotFound(w, r)
+		s.noRoute(w, r)
 		return
 	}
 	s.errors.grpc(w, m.canonical, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("unknown method %s", r.URL.Path)))
+}
+
+// noRoute is HTTP 404, in text or, as many routers have it, in JSON.
+func (s *strict) noRoute(w http.ResponseWriter, r *http.Request) {
+	if !s.lax.jsonNotFound {
+		http.NotFound(w, r)
+		return
+	}
+	s.errors.unary(w, connect.NewError(connect.CodeNotFound, fmt.Errorf("route %s %s not found", r.Method, r.URL.Path)))
 }
 
 // isKnownVerb reports whether HTTP knows a method.
@@ -191,6 +213,9 @@ func (c *call) readTimeout() (err error) {
 		}
 	}
 	c.timeout, err = c.protocol.parseTimeout(c.r.Header)
+	if err != nil && c.lax.zeroTimeoutCode != 0 && c.protocol == connectRPC && isZero(c.r.Header.Get("Connect-Timeout-Ms")) {
+		return recode(err, c.lax.zeroTimeoutCode)
+	}
 	if err == nil && c.timeout == 0 {
 		c.r.Header.Del("Grpc-Timeout")
 	}
@@ -212,7 +237,7 @@ func (s *strict) refuse(c *call, err error) {
 		s.errors.unary(c.w, err)
 	default:
 		c.w.Header().Set("Connect-Accept-Encoding", gzipName)
-		s.errors.stream(newStreamWriter(c.w, s.frames), c.canonical, err)
+		s.errors.stream(s.streamWriter(c), c.canonical, err)
 	}
 }
 
@@ -226,11 +251,20 @@ func (s *strict) serve(c *call) {
 		// An error is answered while the client still sends.
 		_ = http.NewResponseController(c.w).EnableFullDuplex()
 	}
-	w := newStreamWriter(c.w, s.frames)
+	w := s.streamWriter(c)
 	s.next.ServeHTTP(w, c.r.WithContext(context.WithValue(c.r.Context(), streamWriterKey{}, w)))
 	if c.raw != nil {
 		c.drain()
 	}
+}
+
+// streamWriter is the way out of a call whose answer is in envelopes.
+func (s *strict) streamWriter(c *call) *streamWriter {
+	w := newStreamWriter(c.w, s.frames)
+	if c.protocol == connectRPC {
+		w.opens(c.r, s.opening)
+	}
+	return w
 }
 
 // drain reads what the client goes on to send after its answer, for a while.

@@ -32,6 +32,8 @@ type stubProcess struct {
 	status  virtual.Status
 	over    bool
 	holders int // & children that hold the output
+	// onSignal, when set, runs in the place of a death by a signal.
+	onSignal func(syscall.Signal)
 	exited  chan struct{}
 	drained chan struct{}
 }
@@ -103,6 +105,10 @@ func (p *stubProcess) CloseStdin()                         {}
 func (p *stubProcess) Resize(virtual.Size) error { return virtual.ErrNoTerminal }
 
 func (p *stubProcess) Signal(sig syscall.Signal) error {
+	if p.onSignal != nil && sig == syscall.SIGTERM {
+		p.onSignal(sig)
+		return nil
+	}
 	if !p.exit(virtual.Status{Signal: sig}) {
 		return virtual.ErrEnded
 	}

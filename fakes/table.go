@@ -81,13 +81,17 @@ var _ processTable = (*table)(nil)
 func (t *table) start(s spec) (*process, *subscriber, error) {
 	p := &process{spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall, t.hubs)}
 	p.out = t.sink(p.hub)
+	if t.policy.termChunk > 0 {
+		p.reader = &hastyReader{output: p.out, clock: t.wall, chunk: t.policy.termChunk}
+		p.out = p.reader
+	}
 	terminal := s.pty
 	if terminal != nil && t.policy.pipesForTerminals {
 		terminal, p.out = nil, asTerminal{p.out}
 	}
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
-		Argv:   append(t.wrap.words(s.sandbox), append([]string{s.config.GetCmd()}, s.config.GetArgs()...)...),
+		Argv:   slices.Concat(t.wrap.words(s.sandbox), t.policy.before, []string{s.config.GetCmd()}, s.config.GetArgs()),
 		Env:    s.config.GetEnvs(),
 		Dir:    s.config.GetCwd(),
 		User:   s.user,
@@ -142,10 +146,7 @@ func (t *table) watch(p *process) {
 	if !t.policy.liveUntilDrained {
 		t.exited(p)
 	}
-	select {
-	case <-p.run.Drained():
-	case <-p.abandon:
-	}
+	t.waitForOutput(p)
 	t.exited(p)
 	p.out.finish()
 	e := t.exit.ending(p)
@@ -153,6 +154,31 @@ func (t *table) watch(p *process) {
 	t.keep(p, e)
 	p.hub.end()
 }
+
+// waitForOutput waits until nobody holds the output of p any more.
+func (t *table) waitForOutput(p *process) {
+	drained := p.run.Drained()
+	if t.policy.orphansWedge {
+		held := make(chan struct{})
+		stop := t.wall.AfterFunc(orphanGrace, func() { close(held) })
+		defer stop()
+		select {
+		case <-drained:
+			return
+		case <-held:
+			drained = nil
+		case <-p.abandon:
+		}
+	}
+	select {
+	case <-drained:
+	case <-p.abandon:
+	}
+}
+
+// orphanGrace is how long after the exit an output counts as held by somebody
+// else: a process lets go of its own at once.
+const orphanGrace = 200 * time.Millisecond
 
 // exited finalizes a process that ended by itself, or of a SIGTERM; a second
 // time it does nothing.

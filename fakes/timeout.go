@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -94,6 +95,9 @@ func grpcUnit(c byte) (time.Duration, bool) {
 		return 0, false
 	}
 }
+
+// isZero reports whether v is a number of which every digit is 0.
+func isZero(v string) bool { return v != "" && strings.Trim(v, "0") == "" }
 
 // isDigits reports whether v holds nothing but ASCII digits; an empty v does.
 func isDigits(v string) bool {

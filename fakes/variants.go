@@ -16,7 +16,7 @@ type variantDecorator struct {
 
 // zooVariants are the variants by id.
 func zooVariants() []variantDecorator {
-	all := slices.Concat(headVariants(), framingVariants(), messageVariants(), behaviourVariants())
+	all := slices.Concat(headVariants(), framingVariants(), messageVariants(), behaviourVariants(), connectionVariants(), choiceVariants())
 	slices.SortFunc(all, func(a, b variantDecorator) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

@@ -182,6 +182,8 @@ func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
 				if out != "out\n" || errs != "err\n" || end.GetExitCode() != 3 || err != nil {
 					t.Errorf("over HTTP %s: %q %q %v %v", version, out, errs, end, err)
 				}
+				// On a connection of its own: a variant may close the first one.
+				c = processconnect.NewProcessClient(httpClient(t, g, version), g.URL(), opts...)
 				_, err = c.SendSignal(deadline(t), signal(1, envd.Signal_SIGNAL_SIGKILL))
 				wantCode(t, "a signal for nobody, over HTTP "+version, err, connect.CodeNotFound)
 			}
