@@ -16,7 +16,7 @@ const pipeRest = 20 * time.Millisecond
 // hastyReader is a reader of pipes that is stopped when its process exits: the
 // last chunk that still stands in a pipe is lost then, however short it is. What
 // has stood there for pipeRest has been read, so nothing is lost of a process that
-// writes and then waits.
+// writes and then waits. A terminal is no pipe: nothing of it is lost.
 type hastyReader struct {
 	output
 	clock clock
@@ -37,7 +37,7 @@ func (r *hastyReader) begin() {
 
 func (r *hastyReader) write(s virtual.Stream, p []byte) {
 	r.mu.Lock()
-	if !r.hasty {
+	if !r.hasty || s == virtual.PTY {
 		r.mu.Unlock()
 		r.output.write(s, p)
 		return

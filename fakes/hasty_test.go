@@ -51,6 +51,17 @@ func TestAHastyReaderLosesNothingOfWhatAProcessWroteBeforeItWaited(t *testing.T)
 	})
 }
 
+func TestAHastyReaderOfATerminalLosesNothing(t *testing.T) {
+	h := newHub(wallClock{}, hubPolicy{})
+	s := h.subscribe()
+	r := &hastyReader{output: h, clock: wallClock{}, chunk: 100, hasty: true}
+	r.write(virtual.PTY, []byte("$ "))
+	r.finish()
+	if out, _ := taken(s); out != "$ " {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestAReaderThatIsNotHastyYetPassesEverythingOn(t *testing.T) {
 	h := newHub(wallClock{}, hubPolicy{})
 	s := h.subscribe()

@@ -15,7 +15,7 @@ func foundLikes() []likeDecorator {
 	}
 }
 
-// bareSurfaces leave the process service alone.
+// bareSurfaces leave the process service alone, over the Connect protocol.
 func bareSurfaces() []deviationDecorator {
 	return []deviationDecorator{
 		{Deviation{
@@ -30,6 +30,10 @@ func bareSurfaces() []deviationDecorator {
 			ID:    "no-metrics",
 			Title: "There are no metrics",
 		}, func(s *seams, _ *Options) { s.without.metrics = true }},
+		{Deviation{
+			ID:    "connect-only",
+			Title: "gRPC and gRPC-Web are not spoken: their content types are HTTP 415",
+		}, func(_ *seams, o *Options) { o.Protocols = []string{connectRPC.String()} }},
 	}
 }
 
@@ -49,10 +53,6 @@ func bashOnlyDeviations() []deviationDecorator {
 			ID:    "routes-json-404",
 			Title: "Unknown paths, methods and verbs are HTTP 404 with a JSON error that says not_found",
 		}, func(s *seams, _ *Options) { s.lax.jsonNotFound, s.lax.verbsNotFound = true, true }},
-		{Deviation{
-			ID:    "connect-only",
-			Title: "gRPC and gRPC-Web are not spoken: their content types are HTTP 415",
-		}, func(_ *seams, o *Options) { o.Protocols = []string{connectRPC.String()} }},
 		{Deviation{
 			ID:    "preface-json-404",
 			Title: "HTTP/2 is not spoken: its preface is an unknown path, and the connection ends",

@@ -155,6 +155,21 @@ func TestLossyConnectsWithoutDataAndClosesNoStdin(t *testing.T) {
 	}
 }
 
+func TestGatewaysAsTheyAreFoundHaveTheProcessServiceAlone(t *testing.T) {
+	for _, like := range []string{"bash-only", "http-errors", "lossy"} {
+		g := startGateway(t, Options{Like: like})
+		for path, want := range map[string]int{"/commands": 404, "/metrics": 404, "/assay.v1.Probe/Unary": 404, listPath: 415} {
+			a := roundTrip(t, g, "POST", path, envelope(0, ""), "Content-Type: application/grpc-web")
+			if a.status != want {
+				t.Errorf("%s: %s: %d, want %d", like, path, a.status, want)
+			}
+		}
+		if a := roundTrip(t, g, "POST", listPath, []byte("{}"), unaryJSON); a.status != 200 {
+			t.Errorf("%s: List: %d", like, a.status)
+		}
+	}
+}
+
 func TestHTTPErrorsHaveTheStatusOfTheirCode(t *testing.T) {
 	for _, o := range []Options{{Like: "http-errors"}, {Faults: []string{"stream-errors-as-http"}}} {
 		g := startGateway(t, o)

@@ -34,8 +34,8 @@ type stubProcess struct {
 	holders int // & children that hold the output
 	// onSignal, when set, runs in the place of a death by a signal.
 	onSignal func(syscall.Signal)
-	exited  chan struct{}
-	drained chan struct{}
+	exited   chan struct{}
+	drained  chan struct{}
 }
 
 func (b *stubBox) Start(spec virtual.Spec) (sandboxProcess, error) {
