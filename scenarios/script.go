@@ -19,7 +19,7 @@ type Scenario struct {
 	Exclusive   bool `yaml:"exclusive"`   // runs alone
 	Destructive bool `yaml:"destructive"` // may kill the target: only with --destructive, last
 	Slow        Span `yaml:"slow"`        // waits this long: only with --slow
-	Deadline    Span `yaml:"deadline"`    // for one iteration; default 10s
+	Deadline    Span `yaml:"deadline"`    // for one iteration, from the last progress of an exchange; default 10s
 
 	Repeat Repeat           `yaml:"repeat"`
 	Sweep  map[string]Range `yaml:"sweep"`
@@ -174,7 +174,7 @@ type Send struct {
 	Finish string `yaml:"finish"`
 	// Wait is end (default), head, start or none.
 	Wait string `yaml:"wait"`
-	// Within bounds the wait; default the iteration's deadline.
+	// Within is how long the wait may last without progress; default the iteration's deadline.
 	Within Span `yaml:"within"`
 	// Protocol is connect, grpc or grpc-web instead of the axis's.
 	Protocol string `yaml:"protocol"`
@@ -268,10 +268,11 @@ type Await struct {
 	Closed  bool   `yaml:"closed"`  // the peer has closed the connection
 	Silence Span   `yaml:"silence"` // nothing came for that long
 	H2      string `yaml:"h2"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
-	// Idle gives up a wait for Done earlier, when nothing came on the connection for that long:
-	// a stream that stands still is told from a slow one.
-	Idle   Span `yaml:"idle"`
-	Within Span `yaml:"within"` // deadline; default the iteration's
+	// Within is how long may pass without progress of what is waited for (content of an
+	// exchange, bytes of a connection), and for a silence how long the whole may take; default the iteration's.
+	Within Span `yaml:"within"`
+	// Idle is Within in older scripts, where that was for the whole.
+	Idle Span `yaml:"idle"`
 	// Proves names the rule that is broken when the wait is in vain. Without it the wait is a
 	// precondition: what stands behind it is then not judged, and nobody is blamed.
 	Proves string `yaml:"proves"`

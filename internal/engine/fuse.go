@@ -102,23 +102,54 @@ func (in *instance) patience() time.Duration {
 	return min(in.deadline, in.scaled(bound)+in.paced(200, leastPatience, in.deadline))
 }
 
-// within bounds an iteration. One that its script gives more time than usual is
-// ended after the usual time as soon as everything stalls.
-func (in *instance) within(ctx context.Context, limit time.Duration) (context.Context, func()) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	usual := in.scaled(defaultDeadline)
-	if limit <= usual {
-		return ctx, cancel
-	}
+// within bounds the steps of an iteration: its deadline runs from the last progress of any
+// of its exchanges. One that its script gives more time than usual is ended when nothing
+// has come for the usual time, as soon as everything stalls.
+func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
-		for wait := usual; sleep(ctx, wait) == nil; wait = leastPatience {
-			if in.fuse.hurries() {
-				end(context.DeadlineExceeded)
-			}
+		if it.outlasts(ctx) {
+			end(context.DeadlineExceeded)
 		}
 	}()
-	return ctx, func() { end(nil); cancel() }
+	return ctx, func() { end(nil) }
+}
+
+// outlasts reports, when it is so, that the iteration has taken too long; false when ctx ends before.
+func (it *iteration) outlasts(ctx context.Context) bool {
+	usual := it.in.scaled(defaultDeadline)
+	for {
+		more, hurried := it.left(), usual-it.quiet()
+		if more <= 0 || hurried <= 0 && it.in.fuse.hurries() {
+			return true
+		}
+		if hurried <= 0 {
+			hurried = leastPatience
+		}
+		if sleep(ctx, min(more, hurried)) != nil {
+			return false
+		}
+	}
+}
+
+// left is how much longer the steps may take.
+func (it *iteration) left() time.Duration {
+	return left(it.limit, time.Since(it.began), it.quiet)
+}
+
+// quiet is for how long no exchange of the iteration has made progress.
+func (it *iteration) quiet() time.Duration {
+	quiet := time.Since(it.began)
+	for _, h := range it.all() {
+		x := h.x
+		if x == nil && h.conn != nil {
+			x = h.conn.Raw()
+		}
+		if x != nil {
+			quiet = min(quiet, it.in.clock.Since(x.Progressed()))
+		}
+	}
+	return quiet
 }
 
 // letDown tells in a word or two in which way the first Start of an iteration

@@ -61,7 +61,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 		b := newBench(t, "http://127.0.0.1:1")
 		in := newInstance(newEnv(b.options), instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]")))
 		began := time.Now()
-		ctx, cancel := in.within(t.Context(), in.deadline)
+		ctx, cancel := in.newIteration(0).within(t.Context())
 		defer cancel()
 		time.Sleep(25 * time.Second)
 		for range hurryAfter {

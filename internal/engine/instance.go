@@ -40,9 +40,39 @@ func newInstance(e *env, i scenarios.Instance) *instance {
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)
 	}
+	in.deadline += e.commands(s.Steps)
 	seed := e.run.Seed ^ hash(s.ID, i.Axes.String())
 	in.sweep = newSweep(s.Sweep, max(1, s.Repeat.Times), seed, e.cal)
 	return in
+}
+
+// commands is what the target's shell takes for the commands that steps run one after
+// another: with a login shell of three seconds, six of them come to more than any deadline
+// that was made for a quick one.
+func (e *env) commands(steps []scenarios.Step) time.Duration {
+	cal := e.cal
+	cal.End = 0 // it is all of what is asked for, and no slack beside it
+	return scenarios.Span{Fixed: time.Duration(inARow(steps)) * time.Duration(e.cal.End)}.Deadline(cal)
+}
+
+// inARow is how many processes steps start one after another.
+func inARow(steps []scenarios.Step) (n int) {
+	for i := range steps {
+		st := &steps[i]
+		switch {
+		case st.Start != nil, st.Send != nil && st.Send.RPC == rpcStart:
+			n++
+		case st.Race != nil:
+			n += max(inARow([]scenarios.Step{st.Race.A}), inARow([]scenarios.Step{st.Race.B}))
+		case len(st.Parallel) > 0:
+			most := 0
+			for j := range st.Parallel {
+				most = max(most, inARow(st.Parallel[j:j+1]))
+			}
+			n += most
+		}
+	}
+	return n
 }
 
 // wanted are the outputs that clauses expect as a whole, by exchange and stream,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +20,8 @@ type iteration struct {
 	in    *instance
 	index int
 	rec   *transport.Recorder
-	limit time.Duration            // for the steps
+	began time.Time
+	limit time.Duration            // for the steps, from the last progress
 	vars  map[string]time.Duration // of the sweep
 
 	mu       sync.Mutex
@@ -30,6 +30,8 @@ type iteration struct {
 	attached map[int]bool // connections on which raw bytes called Connect
 	awaits   []bundle.Await
 	scrapes  []bundle.Scrape
+	// explained is set when a wait in vain says why the steps stopped.
+	explained bool
 }
 
 // result is a finished iteration.
@@ -44,19 +46,23 @@ type result struct {
 	lost        bool // a process may run whose pid was never told
 }
 
+func (in *instance) newIteration(index int) *iteration {
+	return &iteration{
+		in: in, index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
+		rec:    transport.NewRecorder(in.clock, in.secrets),
+		byName: make(map[string]*handle), attached: make(map[int]bool),
+	}
+}
+
 // iterate runs the steps once: the steps themselves within the iteration's
 // deadline, then what the clauses still need to see, then the clean-up, which has
 // its own bounds and is done in any case.
 func (in *instance) iterate(ctx context.Context, index int) (out result) {
-	it := &iteration{
-		in: in, index: index, vars: in.sweep.at(index), limit: in.patience(),
-		rec:    transport.NewRecorder(in.clock, in.secrets),
-		byName: make(map[string]*handle), attached: make(map[int]bool),
-	}
+	it := in.newIteration(index)
 	out.Index = index
 	out.Started = in.clock.Stamp()
 	err := guard(func() error {
-		ctx, cancel := in.within(ctx, it.limit)
+		ctx, cancel := it.within(ctx)
 		defer cancel()
 		err := it.steps(ctx, in.s.Steps)
 		return it.settle(ctx, err)
@@ -170,7 +176,7 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	if slices.ContainsFunc(it.awaits, func(a bundle.Await) bool { return !a.Met }) {
+	if it.explained {
 		return
 	}
 	it.awaits = append(it.awaits, bundle.Await{

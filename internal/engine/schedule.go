@@ -89,7 +89,7 @@ func stepsEstimate(steps []scenarios.Step, cal bundle.Calibration) time.Duration
 		sum += 2 * time.Duration(cal.RTT)
 		switch {
 		case st.Start != nil:
-			sum += time.Duration(cal.Spawn)
+			sum += time.Duration(max(cal.Spawn, cal.End))
 			if st.Start.TimeoutMS != nil && *st.Start.TimeoutMS > 0 {
 				sum += time.Duration(min(*st.Start.TimeoutMS, 10_000)) * time.Millisecond
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,16 @@ import (
 )
 
 // await waits for what the step names. It is recorded in any case; when it is
-// not met the steps end there.
+// not met the steps end there, unless it is optional and the iteration has time left.
 func (it *iteration) await(ctx context.Context, a *scenarios.Await) error {
+	err := it.awaitOne(ctx, a)
+	if a.Optional && errors.Is(err, errExpired) && ctx.Err() == nil && it.left() > 0 {
+		return nil
+	}
+	return err
+}
+
+func (it *iteration) awaitOne(ctx context.Context, a *scenarios.Await) error {
 	h, err := it.handle(a.On)
 	if err != nil {
 		return err
@@ -32,8 +41,8 @@ func (it *iteration) await(ctx context.Context, a *scenarios.Await) error {
 	if err != nil {
 		return err
 	}
-	w.record = true
-	w.within, w.idle = a.Within.Deadline(it.in.cal), a.Idle.Deadline(it.in.cal)
+	w.record, w.optional = true, a.Optional
+	w.within = cmp.Or(a.Idle, a.Within).Deadline(it.in.cal)
 	return it.wait(ctx, w)
 }
 
@@ -107,6 +116,12 @@ func (it *iteration) onAnswer(h *handle, what string, met func(*transport.Exchan
 		x := it.answerOn(h.conn)
 		return x != nil && met(x)
 	})
+	w.since = func() time.Duration {
+		if x := it.answerOn(h.conn); x != nil {
+			return it.in.clock.Since(x.Progressed())
+		}
+		return it.in.clock.Since(bundle.Stamp{})
+	}
 	w.handle = h
 	return w
 }
@@ -146,23 +161,23 @@ func outputHas(text string) func(*transport.Exchange) bool {
 // outputStreams are the streams of a process.
 var outputStreams = [...]string{"stdout", "stderr", "pty"}
 
-// awaitSilence waits until nothing has come for a while; each byte begins it anew.
+// awaitSilence waits until nothing has come for a while; each byte begins it anew. Its
+// limit is for the whole of it: what keeps delivering is never silent.
 func (it *iteration) awaitSilence(ctx context.Context, h *handle, a *scenarios.Await) error {
 	if h.conn == nil {
 		return errUnconnected
 	}
 	want := a.Silence.Resolve(it.in.cal)
-	ctx, cancel := it.bounded(ctx, a.Within.Deadline(it.in.cal))
-	defer cancel()
 	record := bundle.Await{Step: stepOf(ctx), On: h.name, What: fmt.Sprintf("silence %v", want), Began: it.in.clock.Stamp()}
-	if end, ok := ctx.Deadline(); ok {
-		record.Deadline = int64(time.Until(end))
-	}
+	limit := max(0, min(cmp.Or(a.Within.Deadline(it.in.cal), it.limit), it.left()))
+	record.Deadline = int64(limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	err := it.silent(ctx, h.conn, want)
 	record.Ended = it.in.clock.Stamp()
 	record.Met = err == nil
 	if !errors.Is(err, errInterrupted) {
-		it.addAwait(record)
+		it.addAwait(record, a.Optional)
 	}
 	return err
 }
@@ -195,12 +210,4 @@ func waitSilent(ctx context.Context, want time.Duration, changed func() <-chan s
 		}
 		timer.Stop()
 	}
-}
-
-// bounded is ctx with a further deadline; 0 is none.
-func (it *iteration) bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, d)
 }

@@ -28,8 +28,7 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 		"bytes that never come":        {sleeper, `{on: p, bytes: 100000, within: 50ms}`, "bytes 100000", false},
 		"the end of an answer":         {hello, `{on: p, done: true}`, "done", true},
 		"no end of an answer":          {sleeper, `{on: p, done: true, within: 50ms}`, "done", false},
-		"an answer that stands still":  {sleeper, `{on: p, done: true, idle: 50ms}`, "done", false},
-		"an answer that is done":       {hello, `{on: p, done: true, idle: 5s}`, "done", true},
+		"as older scripts say it":      {sleeper, `{on: p, done: true, idle: 50ms, within: 10s}`, "done", false},
 		"silence":                      {sleeper, `{on: p, silence: 30ms}`, "silence 30ms", true},
 		"silence longer than the time": {sleeper, `{on: p, silence: 1s, within: 50ms}`, "silence 1s", false},
 		"a connection that stays open": {sleeper, `{on: p, closed: true, within: 50ms}`, "closed", false},
@@ -59,6 +58,78 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 			}
 			if went := it.Exchange("l") != nil; went != tc.met {
 				t.Errorf("the next step ran: %v", went)
+			}
+		})
+	}
+}
+
+func TestTheStepsGoOnBehindAnOptionalWaitInVain(t *testing.T) {
+	for name, await := range map[string]string{
+		"for an event":      "{on: p, event: end, within: 30ms, optional: true}",
+		"for a silence":     "{on: p, silence: 1h, within: 30ms, optional: true}",
+		"that comes late":   "{on: q, event: keepalive, optional: true}",
+		"for one that came": "{on: p, event: start, optional: true}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newBench(t, newMiniature(t).URL).patient().run("steps: [{start: {as: p, sh: sleep}}, {start: {as: q, sh: exit 0}}, {await: " + await + "}, {list: {as: l}}]\nexpect: {l: ok}")
+			it := &o.Iterations[0]
+			if len(it.Awaits) != 1 || it.Awaits[0].Met != strings.Contains(await, "start") || it.Exchange("l") == nil {
+				t.Errorf("awaits %+v, list %v", it.Awaits, it.Exchange("l"))
+			}
+			if p := it.Exchange("p"); p.Outcome != bundle.OutcomeAborted {
+				t.Errorf("outcome %q: nobody asked for its end", p.Outcome)
+			}
+		})
+	}
+}
+
+// What stops the steps is said also behind a wait that did not.
+func TestAnOptionalWaitDoesNotOutlastItsIteration(t *testing.T) {
+	gw := newMiniature(t)
+	for _, rest := range []string{"{list: {as: l}}", "{pause: 10m}"} {
+		o := longer(50*time.Millisecond, func(d time.Duration) *bundle.Observation {
+			within := ""
+			if strings.Contains(rest, "pause") {
+				within = "within: 5ms, "
+			}
+			return newBench(t, gw.URL).run("deadline: " + d.String() + "\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, " + within + "optional: true}}, " + rest + "]")
+		}, func(o *bundle.Observation) bool {
+			return len(o.Iterations[0].Awaits) > 0 && o.Iterations[0].Awaits[0].What == "done"
+		})
+		it := &o.Iterations[0]
+		if n := len(it.Awaits); n != 2 || it.Awaits[1].On != "the iteration" || it.Exchange("l") != nil {
+			t.Errorf("%s: awaits %+v, list %v", rest, it.Awaits, it.Exchange("l"))
+		}
+	}
+}
+
+func TestADeadlineHasRoomForTheCommandsOfTheSteps(t *testing.T) {
+	const six = "{start: {as: a, sh: x}}, {parallel: [{start: {as: b, sh: x}}, {start: {as: c, sh: x}}]}, " +
+		"{race: {a: {start: {as: d, sh: x}}, b: {list: {as: l}}}}, {start: {as: e, sh: x}}, {start: {as: f, sh: x}}, " +
+		"{send: {as: g, rpc: process.Process/Start, message: {}}}"
+	for name, tc := range map[string]struct {
+		script string
+		end    time.Duration
+		least  time.Duration
+		most   time.Duration
+	}{
+		"a login shell of three seconds": {"steps: [" + six + "]", 3 * time.Second, 10*time.Second + 6*3*time.Second, time.Minute},
+		"and a deadline of its own":      {"deadline: 1s\nsteps: [" + six + "]", 3 * time.Second, 19 * time.Second, 40 * time.Second},
+		"a quick shell":                  {"steps: [" + six + "]", time.Millisecond, 10 * time.Second, 10*time.Second + 50*time.Millisecond},
+		"no command":                     {"steps: [{list: {as: l}}]", time.Millisecond, 10 * time.Second, 10*time.Second + 5*time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "http://127.0.0.1:1")
+			b.options.Run.Calibration.End = int64(tc.end)
+			in := newInstance(newEnv(b.options), instanceOf(parse(t, tc.script+"\nexpect: {l: ok}")))
+			if in.deadline < tc.least || in.deadline > tc.most {
+				t.Errorf("it has %v, want %v to %v", in.deadline, tc.least, tc.most)
+			}
+			for range hurryAfter {
+				in.fuse.count(&in.fuse.stalled, new(instance))
+			}
+			if got := in.patience(); strings.Contains(name, "login") && got < 6*3*time.Second {
+				t.Errorf("in a hurry it has %v", got)
 			}
 		})
 	}

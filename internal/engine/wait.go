@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -16,15 +17,40 @@ type waiting struct {
 	met     func() bool
 	// over reports that nothing will come any more.
 	over func() bool
-	// within bounds the wait besides the iteration's own deadline; 0 is no bound of its own.
+	// since is how long ago what is waited for last made progress; nil for what makes none.
+	since func() time.Duration
+	// within bounds the wait besides the iteration's own deadline; 0 is as long as that.
 	within time.Duration
-	// idle gives the wait up when nothing happens for that long; 0 never does.
-	idle time.Duration
 	// record makes a bundle.Await of it also when it is met.
 	record bool
 	// endIsEnough: that nothing will come any more ends the wait as well as what was waited for.
 	endIsEnough bool
-	handle      *handle
+	// optional: that it is not met is neither held against the handle nor why the steps stop.
+	optional bool
+	handle   *handle
+}
+
+// A wait goes on while what is waited for makes progress, for six times its limit, and for
+// at most three minutes more than that: a stream that keeps delivering is not late, and one
+// that never ends must not hold up the run.
+const (
+	longestTimes = 6
+	longestMore  = 3 * time.Minute
+)
+
+// longest is how long something of that limit may take in all.
+func longest(limit time.Duration) time.Duration {
+	return min(longestTimes*limit, limit+longestMore)
+}
+
+// left is how much longer something may take that has taken so long: limit runs from its
+// last progress.
+func left(limit, took time.Duration, since func() time.Duration) time.Duration {
+	quiet := took
+	if since != nil {
+		quiet = min(took, since())
+	}
+	return min(limit-quiet, longest(limit)-took)
 }
 
 // wait waits. It returns nil when what was waited for has come, errExpired when
@@ -32,27 +58,22 @@ type waiting struct {
 // is always recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
-	deadline := w.within
-	if end, ok := ctx.Deadline(); ok {
-		left := max(0, time.Until(end))
-		if deadline <= 0 || left < deadline {
-			deadline = left
-		}
-	}
-	err := waitFor(ctx, w, deadline)
+	limit := cmp.Or(w.within, it.limit)
+	deadline := max(0, min(limit, it.left()))
+	err := waitFor(ctx, w, limit)
 	over := errors.Is(err, errOver)
 	if over && w.endIsEnough {
 		err = nil
 	} else if over {
 		err = errExpired
-	} else if errors.Is(err, errExpired) && w.handle != nil {
+	} else if errors.Is(err, errExpired) && w.handle != nil && !w.optional {
 		it.blame(w.handle)
 	}
 	if w.record || errors.Is(err, errExpired) {
 		it.addAwait(bundle.Await{
 			Step: stepOf(ctx), On: w.on, What: w.what, Began: began, Ended: it.in.clock.Stamp(),
 			Deadline: int64(deadline), Met: err == nil,
-		})
+		}, w.optional)
 	}
 	return err
 }
@@ -60,11 +81,11 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 // errOver ends a wait for something that cannot come any more.
 var errOver = errors.New("nothing more will come")
 
-func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
-	timer := time.NewTimer(max(0, deadline))
+// waitFor waits until it is met, for no longer than limit from the last progress.
+func waitFor(ctx context.Context, w waiting, limit time.Duration) error {
+	began := time.Now()
+	timer := time.NewTimer(max(0, limit))
 	defer timer.Stop()
-	idle := newIdle(w.idle)
-	defer idle.stop()
 	for {
 		changed := w.changed()
 		over := w.over() // before met: what comes last must be seen
@@ -76,44 +97,18 @@ func waitFor(ctx context.Context, w waiting, deadline time.Duration) error {
 		}
 		select {
 		case <-changed:
-			idle.reset()
 		case <-timer.C:
-			return lastLook(w)
-		case <-idle.over:
-			return lastLook(w)
+			more := left(limit, time.Since(began), w.since)
+			if more <= 0 {
+				return lastLook(w)
+			}
+			timer.Reset(more)
 		case <-ctx.Done():
 			if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				return errInterrupted
 			}
 			return lastLook(w)
 		}
-	}
-}
-
-// idle is a timer that begins anew with everything that happens.
-type idle struct {
-	after time.Duration
-	timer *time.Timer
-	over  <-chan time.Time // nil, which never comes, when there is no such limit
-}
-
-func newIdle(after time.Duration) *idle {
-	if after <= 0 {
-		return &idle{}
-	}
-	t := time.NewTimer(after)
-	return &idle{after: after, timer: t, over: t.C}
-}
-
-func (i *idle) reset() {
-	if i.timer != nil {
-		i.timer.Reset(i.after)
-	}
-}
-
-func (i *idle) stop() {
-	if i.timer != nil {
-		i.timer.Stop()
 	}
 }
 
@@ -134,19 +129,28 @@ func (it *iteration) onExchange(h *handle, what string, met func(*bundle.Exchang
 			s := h.x.Snapshot()
 			return met(&s)
 		},
-		over: func() bool { return returned(h.x) },
+		over:  func() bool { return returned(h.x) },
+		since: func() time.Duration { return it.in.clock.Since(h.x.Progressed()) },
 	}
 }
 
 // onConn waits for a state of a connection.
 func (it *iteration) onConn(h *handle, what string, met func() bool) waiting {
-	return waiting{on: h.name, what: what, changed: h.conn.Changed, met: met, over: h.conn.PeerClosed}
+	return waiting{
+		on: h.name, what: what, changed: h.conn.Changed, met: met, over: h.conn.PeerClosed,
+		since: func() time.Duration {
+			_, last := h.conn.Received()
+			return it.in.clock.Since(last)
+		},
+	}
 }
 
-func (it *iteration) addAwait(a bundle.Await) {
+// addAwait records a wait. One in vain explains why the steps stopped, unless it was optional.
+func (it *iteration) addAwait(a bundle.Await, optional bool) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	it.awaits = append(it.awaits, a)
+	it.explained = it.explained || !a.Met && !optional
 }
 
 func (it *iteration) blame(h *handle) {

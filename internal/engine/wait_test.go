@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,35 +11,58 @@ import (
 )
 
 // What goes on, however slowly, is waited for; what stands still is given up.
-func TestAWaitIsIdleFromTheLastThingThatHappened(t *testing.T) {
+func TestAWaitLastsFromTheLastProgress(t *testing.T) {
+	const ms, often = time.Millisecond, 1 << 30
 	for name, tc := range map[string]struct {
-		every, idle time.Duration
-		want        error
-		took        time.Duration
+		every    time.Duration // something happens
+		progress int           // so many of those are progress
+		things   int           // until it is met
+		limit    time.Duration
+		want     error
+		took     time.Duration
 	}{
-		"five things in time":    {40 * time.Millisecond, 50 * time.Millisecond, nil, 200 * time.Millisecond},
-		"the first comes late":   {60 * time.Millisecond, 50 * time.Millisecond, errExpired, 50 * time.Millisecond},
-		"without such a limit":   {60 * time.Millisecond, 0, nil, 300 * time.Millisecond},
-		"longer than the time":   {300 * time.Millisecond, time.Minute, errExpired, time.Second},
-		"as soon as it is there": {time.Nanosecond, time.Minute, nil, 5 * time.Nanosecond},
+		"five things in time":         {40 * ms, often, 5, 50 * ms, nil, 200 * ms},
+		"the first comes late":        {60 * ms, often, 5, 50 * ms, errExpired, 50 * ms},
+		"what happens is no progress": {40 * ms, 0, 5, 50 * ms, errExpired, 50 * ms},
+		"progress, and then none":     {40 * ms, 2, 5, 70 * ms, errExpired, 150 * ms},
+		"progress without end":        {40 * ms, often, often, 50 * ms, errExpired, 300 * ms},
+		"a long limit":                {time.Minute, often, often, 2 * time.Minute, errExpired, 5 * time.Minute},
+		"as soon as it is there":      {time.Nanosecond, often, 5, time.Minute, nil, 5 * time.Nanosecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				began, happened := time.Now(), atomic.Int64{}
+				began := time.Now()
+				var mu sync.Mutex
+				happened, progressed := 0, began
+				var next chan struct{}
 				err := waitFor(t.Context(), waiting{
-					idle: tc.idle,
-					met:  func() bool { return happened.Load() == 5 },
-					over: func() bool { return false },
+					met:   func() bool { mu.Lock(); defer mu.Unlock(); return happened == tc.things },
+					over:  func() bool { return false },
+					since: func() time.Duration { mu.Lock(); defer mu.Unlock(); return time.Since(progressed) },
 					changed: func() <-chan struct{} {
-						c := make(chan struct{})
-						time.AfterFunc(tc.every, func() { happened.Add(1); close(c) })
-						return c
+						mu.Lock()
+						defer mu.Unlock()
+						if next == nil {
+							next = make(chan struct{})
+							time.AfterFunc(tc.every, func() {
+								mu.Lock()
+								defer mu.Unlock()
+								happened++
+								if happened <= tc.progress {
+									progressed = time.Now()
+								}
+								c := next
+								next = nil
+								close(c)
+							})
+						}
+						return next
 					},
-				}, time.Second)
+				}, tc.limit)
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}
-				synctest.Wait()
+				time.Sleep(tc.every) // for the last timer
 			})
 		})
 	}

@@ -118,6 +118,9 @@ func (a *lineAnswer) line(l wire.Line) {
 	at := a.x.recorder.clock.Stamp()
 	event, problems := envd.DecodeLine(l.Data)
 	special := isSpecial(bundle.EventKind(event.Kind)) || len(problems) > 0
+	if event.Kind == envd.KindKeepAlive {
+		a.x.pings += int64(len(l.Data)) + 1 // its newline
+	}
 	frame := a.x.addFrame(bundle.Frame{Off: l.Off, Len: int64(len(l.Data)), At: at}, l.Data, special)
 	a.x.linkEvent(event, frame, at)
 	for _, p := range problems {

@@ -29,6 +29,11 @@ func (c *Clock) Stamp() bundle.Stamp {
 	return bundle.Stamp{T: int64(time.Since(c.start)), N: c.last}
 }
 
+// Since is how long ago a stamp was taken.
+func (c *Clock) Since(s bundle.Stamp) time.Duration {
+	return time.Since(c.start) - time.Duration(s.T)
+}
+
 // broadcast wakes everyone who took its channel before the last change. Its
 // owner's mutex guards it.
 type broadcast struct{ ch chan struct{} }

@@ -27,6 +27,9 @@ type Exchange struct {
 	plain         []byte // the entity without its Content-Encoding, when it had one
 	decoded       bool   // plain is set
 	kept          budget
+	pings         int64        // bytes of the body that were keepalive events
+	content       int64        // the most that came of the others
+	progressed    bundle.Stamp // when the last of them came
 	trailers      []wire.Field // as they came
 	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
@@ -117,6 +120,14 @@ func (x *Exchange) BodyBytes() []byte {
 	}
 }
 
+// Progressed is when content last came: the head, or bytes of the body that belong to
+// no keepalive event. It is the zero Stamp before.
+func (x *Exchange) Progressed() bundle.Stamp {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.progressed
+}
+
 // Done is closed when the exchange has returned.
 func (x *Exchange) Done() <-chan struct{} { return x.done }
 
@@ -158,6 +169,7 @@ func (x *Exchange) begin(h wire.Head) {
 		Framing: h.Framing, Head: x.recorder.clock.Stamp(),
 	}
 	x.answer = x.choose(fields(h.Fields))
+	x.progressed = x.rec.Response.Head
 	x.changed.fire()
 }
 
@@ -168,6 +180,10 @@ func (x *Exchange) feed(p []byte) {
 	}
 	x.rec.Response.Body += int64(len(p))
 	x.answer.feed(p, x.conn.lastRead)
+	// A keepalive event that comes in pieces counts until it is whole, and the next one does not.
+	if content := x.rec.Response.Body - x.pings; content > x.content {
+		x.content, x.progressed = content, x.conn.lastRead
+	}
 	x.changed.fire()
 }
 

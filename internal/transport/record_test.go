@@ -114,6 +114,52 @@ func TestSnapshotsDoNotChangeAfterwards(t *testing.T) {
 	}
 }
 
+// Keepalives are no progress, also one that comes in two pieces; anything else is.
+func TestOnlyContentIsProgress(t *testing.T) {
+	ping := envelope(0, `{"event":{"keepalive":{}}}`)
+	pieces := []struct {
+		text     string
+		events   int // that are there then
+		progress bool
+	}{
+		{"HTTP/1.1 200 OK\r\n" + streamJSON + "\r\n", 0, true},
+		{envelope(0, startEvent), 1, true},
+		{ping, 2, false},
+		{ping, 3, false},
+		{envelope(0, dataEvent), 4, true},
+		{ping[:9], 4, true}, // nobody can tell yet
+		{ping[9:] + ping[:9], 5, false},
+		{ping[9:], 6, false},
+		{envelope(0, dataEvent)[:9], 6, false}, // nor here, and it is no more than came before
+		{envelope(0, dataEvent)[9:], 7, true},
+	}
+	next := make(chan struct{})
+	addr := rawServer(t, func(c *net.TCPConn) {
+		readRequest(bufio.NewReader(c))
+		for _, p := range pieces {
+			io.WriteString(c, p.text)
+			<-next
+		}
+		c.Close()
+	})
+	c := newClient(t)
+	conn := c.dial(addr)
+	x := c.request(conn, startCall())
+	var last bundle.Stamp
+	var sent int64
+	for i, p := range pieces {
+		sent += int64(len(p.text))
+		c.untilConn(conn, "the next piece", func() bool { n, _ := conn.Received(); return n == sent })
+		now := x.Progressed()
+		if got := now != last; got != p.progress || len(x.Snapshot().Events) != p.events {
+			t.Errorf("piece %d: progress %v, %d events; want %v, %d", i, got, len(x.Snapshot().Events), p.progress, p.events)
+		}
+		last = now
+		next <- struct{}{}
+	}
+	c.done(x)
+}
+
 func TestExpectedBytesGiveTheFirstDifference(t *testing.T) {
 	c := newClient(t)
 	c.done(c.request(c.dial(answering(t, false, respond(200, "", "abcX"))), plainCall()))

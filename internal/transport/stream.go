@@ -127,6 +127,9 @@ func (a *messages) message(f wire.Frame, payload []byte, rec bundle.Frame) {
 	}
 	event, problems := envd.DecodeEvent(a.codec, payload)
 	special = special || isSpecial(bundle.EventKind(event.Kind)) || len(problems) > 0
+	if event.Kind == envd.KindKeepAlive {
+		a.x.pings += wire.HeaderSize + int64(len(f.Payload))
+	}
 	a.x.linkEvent(event, a.x.addFrame(rec, payload, special), rec.At)
 	base := f.Off + wire.HeaderSize
 	for _, p := range problems {
