@@ -105,7 +105,8 @@ func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	}
 	for _, o := range b.Observations {
 		// What was seen to its end is decided by its verdict, below.
-		again[instanceOf(o.Scenario, o.Axes)] = o.Interrupted || o.Skip != nil && o.Skip.Reason == bundle.SkipInterrupted
+		again[instanceOf(o.Scenario, o.Axes)] = o.Interrupted ||
+			o.Skip != nil && (o.Skip.Reason == bundle.SkipInterrupted || o.Skip.Reason == bundle.SkipBudget)
 	}
 	for _, s := range r.Scenarios {
 		switch s.Verdict {

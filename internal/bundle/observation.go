@@ -72,7 +72,7 @@ type Observation struct {
 // SkipReason is why a scenario was not run.
 type SkipReason string
 
-// The reasons. SkipFeature gives the verdict unsupported, the others not-run.
+// The reasons. SkipFeature gives the verdict unsupported, SkipUnanswered inconclusive, the others not-run.
 const (
 	SkipFeature     SkipReason = "feature"
 	SkipDestructive SkipReason = "destructive"
@@ -80,6 +80,10 @@ const (
 	SkipInterrupted SkipReason = "interrupted"
 	SkipTargetGone  SkipReason = "target-gone"
 	SkipStalled     SkipReason = "stalled" // nothing that the target starts comes to an end
+	SkipBudget      SkipReason = "budget"  // the time budget of the run was spent
+	// SkipUnanswered: a probe left open whether the target has a feature that is needed, and
+	// the first scenario that tried it had no answer either.
+	SkipUnanswered SkipReason = "unanswered"
 )
 
 // Skip says why a scenario did not run.

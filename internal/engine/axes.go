@@ -117,11 +117,9 @@ func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
 	}
 }
 
-// missing are the features that an instance needs and the target does not have,
-// sorted: those that it names, and those that single steps ask for instead of its axes. A
-// probe that gave no answer is no reason to look away: the scenario will tell.
-// Nor is one that was not made, for what every target is first thought to have.
-func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
+// needed are the features that an instance needs: those that it names, and those that
+// single steps ask for instead of its axes.
+func needed(i scenarios.Instance, h2 string) []string {
 	ids := i.Needs()
 	visit(i.Scenario.Steps, func(st *scenarios.Step) {
 		switch {
@@ -133,8 +131,16 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 			ids = append(ids, axisFeature[st.Open.HTTP])
 		}
 	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// missing are those of the features that an instance needs which the target does not have,
+// sorted. A probe that gave no answer is no reason to look away: a canary will tell.
+// Nor is one that was not made, for what every target is first thought to have.
+func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
 	granted := []string{axisFeature[plainAxes.Protocol], axisFeature[plainAxes.Codec], axisFeature[plainAxes.HTTP]}
-	ids = slices.DeleteFunc(ids, func(id string) bool {
+	ids := slices.DeleteFunc(needed(i, h2), func(id string) bool {
 		switch features[id].State {
 		case bundle.FeaturePresent, bundle.FeatureUnknown:
 			return true
@@ -146,6 +152,5 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 	if len(ids) == 0 && i.Axes.Protocol == protocolGRPC && i.Axes.HTTP == http11 {
 		return []string{axisFeature[protocolGRPC] + " over HTTP/1.1, which nobody has"}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	return ids
 }

@@ -39,8 +39,8 @@ type Options struct {
 	// Repeat runs every instance that many times, as iterations of one observation; 0 is 1.
 	Repeat int
 	// Budget is how long after Start the last instance may begin; what has not
-	// begun by then is skipped as interrupted. Nor is anything repeated for
-	// Repeat's sake any further. 0 is no limit.
+	// begun by then is skipped. Nor is anything repeated for Repeat's sake any
+	// further. 0 is no limit.
 	Budget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
@@ -64,6 +64,8 @@ type Engine struct {
 	index map[scenarios.Instance]*slot
 	done  chan struct{}
 
+	canaries map[string]*slot // by unknown feature
+
 	callbacks sync.Mutex // OnStart and OnDone one at a time
 
 	mu      sync.Mutex // guards running, what slots say of their time there, and tick
@@ -81,7 +83,10 @@ type slot struct {
 	observation *bundle.Observation // set before ready is closed
 	ready       chan struct{}
 	beside      map[string]struct{}
+	entered     time.Time
 	lag         time.Duration // the greatest while it ran
+	unknown     []string      // features that it needs, of which no probe could tell
+	canary      bool          // it is the first to try one of them
 }
 
 // Start begins to run the instances and returns at once. Cancel ctx to
@@ -182,18 +187,22 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 
 // runOne runs one slot, or records why it was not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
+	unanswered := e.unanswered(ctx, s)
 	switch {
 	case ctx.Err() != nil:
 		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "the run was interrupted before it began"})
 		return
 	case e.spent():
-		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "budget spent"})
+		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
 		return
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
 	case e.env.fuse.hasBlown() && startsSomething(s.run.Scenario):
 		e.skip(s, stalledSkip())
+		return
+	case unanswered != nil:
+		e.skip(s, *unanswered)
 		return
 	}
 	if e.o.OnStart != nil {
@@ -203,7 +212,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	}
 	e.enter(s)
 	in := newInstance(e.env, s.run)
-	in.again, in.spent = max(1, e.o.Repeat), e.spent
+	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	o := in.observe(ctx)
 	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)

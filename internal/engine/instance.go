@@ -26,6 +26,7 @@ type instance struct {
 	needsEnd map[string]bool
 	again    int         // how often the whole is repeated beyond the script
 	spent    func() bool // the budget of the run
+	canary   bool        // others wait for what comes of it
 
 	// What the engine has to know afterwards.
 	refused atomic.Bool // a connection could not be opened

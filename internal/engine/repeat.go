@@ -167,6 +167,8 @@ func (r *repeater) put(out *result) {
 	case out.refused:
 		r.in.refused.Store(true)
 		r.stop = "the target refused a connection"
+	case r.expired > 0 && r.in.canary && r.stop == "":
+		r.stop = "one had ended at a wait that was not met, and others wait for what comes of it"
 	case r.expired >= max(maxExpired, r.parallel/2) && r.stop == "":
 		r.stop = fmt.Sprintf("%d iterations had ended at a wait that was not met", r.expired)
 	case r.alike >= maxAlike && r.stop == "":

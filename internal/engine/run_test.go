@@ -70,7 +70,7 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 	if n := len(all[0].Iterations); n != 1 {
 		t.Errorf("what had begun has %d iterations, want the one that was under way", n)
 	}
-	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipInterrupted || s.Detail != "budget spent" {
+	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipBudget {
 		t.Errorf("what had not begun: skip %+v", s)
 	}
 }

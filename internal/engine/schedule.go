@@ -23,7 +23,8 @@ type skipped struct {
 
 // schedule sorts the slots: what cannot run is skipped, shared ones are ordered
 // so that the longest begin first (the wall time then comes near to the longest
-// of them), and the others keep their order.
+// of them), and the others keep their order. Of the destructive ones those come last that
+// the target will not survive, as its profile says. Canaries go before all others of their kind.
 func (e *Engine) schedule() plan {
 	var p plan
 	for _, s := range e.slots {
@@ -44,7 +45,35 @@ func (e *Engine) schedule() plan {
 	slices.SortStableFunc(p.shared, func(a, b *slot) int {
 		return cmp.Compare(estimate(b.instance.Scenario, cal), estimate(a.instance.Scenario, cal))
 	})
+	slices.SortStableFunc(p.destructive, func(a, b *slot) int {
+		return cmp.Compare(e.deviates(a.instance.Scenario), e.deviates(b.instance.Scenario))
+	})
+	e.appointCanaries(slices.Concat(p.shared, p.exclusive, p.destructive))
+	for _, slots := range [][]*slot{p.shared, p.exclusive, p.destructive} {
+		tryFirst(slots)
+	}
 	return p
+}
+
+// deviates is 1 for a scenario in which the profile allows a rule of it to be broken, else 0.
+func (e *Engine) deviates(s *scenarios.Scenario) int {
+	if e.o.Profile == nil {
+		return 0
+	}
+	for _, rule := range s.Rules {
+		d, named := e.o.Profile.Deviations[rule]
+		if !named {
+			continue
+		}
+		var symptom bundle.Symptom // any that it allows
+		if len(d.Symptoms) > 0 {
+			symptom = d.Symptoms[0]
+		}
+		if d.Allows(s.ID, symptom) {
+			return 1
+		}
+	}
+	return 0
 }
 
 // refuse says why an instance is not run, or nil.

@@ -84,6 +84,39 @@ func TestTheLongestBeginFirst(t *testing.T) {
 	}
 }
 
+// The target does not survive it, as the profile says.
+func TestWhatTheProfileAllowsToBreakRunsLastOfTheDestructiveOnes(t *testing.T) {
+	const alone = "\ndestructive: true\nsteps: [{list: {as: l}}]"
+	for name, tc := range map[string]struct {
+		deviation scenarios.Deviation
+		want      []string
+	}{
+		"in that scenario":    {scenarios.Deviation{Scenarios: []string{"test.b*"}}, []string{"test.a", "test.c", "test.b"}},
+		"with a symptom":      {scenarios.Deviation{Symptoms: []bundle.Symptom{"no-end"}, Scenarios: []string{"test.a"}}, []string{"test.b", "test.c", "test.a"}},
+		"wherever it is":      {scenarios.Deviation{}, []string{"test.c", "test.a", "test.b"}},
+		"in some other one":   {scenarios.Deviation{Scenarios: []string{"test.z"}}, []string{"test.a", "test.b", "test.c"}},
+		"of a rule elsewhere": {scenarios.Deviation{Scenarios: []string{"test.c"}}, []string{"test.a", "test.b", "test.c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "http://127.0.0.1:1")
+			b.options.Destructive = true
+			b.options.Profile.Deviations = map[string]scenarios.Deviation{"test.rule": tc.deviation}
+			e := &Engine{o: b.options, env: newEnv(b.options)}
+			for _, text := range []string{"id: test.a", "id: test.b", "id: test.c\nrules: [test.other]"} {
+				i := instanceOf(parse(t, text+alone))
+				e.slots = append(e.slots, &slot{instance: i, run: i})
+			}
+			var order []string
+			for _, s := range e.schedule().destructive {
+				order = append(order, s.instance.Scenario.ID)
+			}
+			if !slices.Equal(order, tc.want) {
+				t.Errorf("order %v, want %v", order, tc.want)
+			}
+		})
+	}
+}
+
 func TestWhatCannotRunIsSkippedWithItsReason(t *testing.T) {
 	gw := newMiniature(t)
 	for name, tc := range map[string]struct {

@@ -84,6 +84,10 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 		message = "the target was gone"
 	case bundle.SkipStalled:
 		message = "the target no longer ends what it starts"
+	case bundle.SkipBudget:
+		message = "the time budget of the run was spent before it"
+	case bundle.SkipUnanswered:
+		conclusion, message = bundle.Inconclusive, "not tried"
 	default:
 		message = "not run: " + clip(string(o.Skip.Reason))
 	}

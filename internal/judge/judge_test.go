@@ -63,6 +63,8 @@ func TestWhatWasNotRun(t *testing.T) {
 		{bundle.Skip{Reason: bundle.SkipInterrupted}, bundle.NotRun, "the run was interrupted before it"},
 		{bundle.Skip{Reason: bundle.SkipTargetGone}, bundle.NotRun, "the target was gone"},
 		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "the target no longer ends what it starts: why"},
+		{bundle.Skip{Reason: bundle.SkipBudget}, bundle.NotRun, "the time budget of the run was spent before it"},
+		{bundle.Skip{Reason: bundle.SkipUnanswered, Detail: "why"}, bundle.Inconclusive, "not tried: why"},
 	}
 	for _, c := range cases {
 		t.Run(string(c.skip.Reason), func(t *testing.T) {

@@ -8,9 +8,6 @@ import (
 	"assay/internal/bundle"
 )
 
-// looksEnvd is the name of the profile of the E2B sandbox daemon.
-const looksEnvd = "envd"
-
 // sight is what probes saw by the way that tells one gateway from others.
 type sight struct {
 	mu          sync.Mutex
@@ -45,7 +42,7 @@ func (v *sight) looks() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.envdHealth && v.envdMetrics {
-		return looksEnvd
+		return bundle.LooksEnvd
 	}
 	return ""
 }

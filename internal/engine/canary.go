@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// A probe that gave no answer leaves open whether the target has a feature. Of all
+// instances that need it, one is run first: the canary of the feature. When it asked and
+// nothing was answered, the others are not run: each would wait for its deadline and show
+// the same.
+
+// appointCanaries finds, for each feature that is needed and unknown, the instance that
+// tries it first. The cheapest is taken, before that one that runs beside others, needs no
+// further unknown feature, and makes calls instead of writing bytes of its own.
+func (e *Engine) appointCanaries(slots []*slot) {
+	e.canaries = make(map[string]*slot)
+	for _, s := range slots {
+		for _, id := range needed(s.run, e.env.http2()) {
+			if e.o.Run.Features[id].State == bundle.FeatureUnknown {
+				s.unknown = append(s.unknown, id)
+			}
+		}
+	}
+	for _, s := range slots {
+		for _, id := range s.unknown {
+			if c := e.canaries[id]; c == nil || e.compareCanaries(s, c) < 0 {
+				e.canaries[id] = s
+			}
+		}
+	}
+	for _, s := range e.canaries {
+		s.canary = true
+	}
+}
+
+func (e *Engine) compareCanaries(a, b *slot) int {
+	rank := func(s *slot) []int64 {
+		sc, cal := s.instance.Scenario, e.o.Run.Calibration
+		kind := int64(0)
+		switch {
+		case sc.Destructive:
+			kind = 3 + int64(e.deviates(sc))
+		case sc.Exclusive:
+			kind = 2
+		case !sc.Slow.IsZero():
+			kind = 1
+		}
+		raw := int64(0)
+		visit(sc.Steps, func(st *scenarios.Step) {
+			if st.Open != nil {
+				raw = 1
+			}
+		})
+		return []int64{kind, int64(len(s.unknown)), raw, int64(sc.Deadline.Resolve(cal)), int64(estimate(sc, cal))}
+	}
+	return slices.Compare(rank(a), rank(b))
+}
+
+// tryFirst puts canaries before all others, and what waits for one of them behind.
+func tryFirst(slots []*slot) {
+	turn := func(s *slot) int {
+		switch {
+		case s.canary:
+			return 0
+		case len(s.unknown) == 0:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(slots, func(a, b *slot) int { return cmp.Compare(turn(a), turn(b)) })
+}
+
+// unanswered says why a slot is not run, when the canary of a feature that it needs had no
+// answer. It waits for the canary, which has begun already.
+func (e *Engine) unanswered(ctx context.Context, s *slot) *bundle.Skip {
+	if s.canary {
+		return nil
+	}
+	for _, id := range s.unknown {
+		c := e.canaries[id]
+		select {
+		case <-c.ready:
+		case <-ctx.Done():
+			return nil
+		}
+		if !answered(id, c.observation) {
+			return &bundle.Skip{
+				Reason: bundle.SkipUnanswered,
+				Detail: fmt.Sprintf("the probe for %s gave no answer, and neither did %s", id, c.instance.Scenario.ID),
+			}
+		}
+	}
+	return nil
+}
+
+// answered reports whether a target has answered anything over a feature: with any
+// response to a call that is the feature's. One that was never asked counts as answered,
+// since nothing speaks against it.
+func answered(feature string, o *bundle.Observation) bool {
+	asked := false
+	for i := range o.Iterations {
+		it := &o.Iterations[i]
+		for j := range it.Exchanges {
+			x := &it.Exchanges[j]
+			if x.Op == opCleanup || x.Op == opProbe || !concerns(feature, it, x) {
+				continue
+			}
+			asked = true
+			if x.Response != nil || reacted(it, x) {
+				return true
+			}
+		}
+	}
+	if strings.HasPrefix(feature, "metrics.") {
+		for i := range o.Scrapes {
+			asked = true
+			if o.Scrapes[i].Status != 0 {
+				return true
+			}
+		}
+	}
+	return !asked
+}
+
+// The calls that a feature is about, and the surfaces of those that are no procedure.
+var (
+	featureRPC = map[string]string{
+		"process.start": rpcStart, "process.pty": rpcStart, "process.tag": rpcStart, "process.user": rpcStart,
+		"process.keepalive": rpcStart, "process.connect": rpcConnect, "process.list": rpcList, "process.signal": rpcSendSignal,
+		"process.input": rpcSendInput, "process.close-stdin": rpcCloseStdin, "process.update": rpcUpdate,
+		"process.stream-input": "process.Process/StreamInput",
+	}
+	featureSurface = map[string]string{
+		"ndjson.commands": surfaceCommands, "metrics.prometheus": surfaceMetrics, "metrics.process": surfaceMetrics,
+		"health": "health",
+	}
+)
+
+// concerns reports whether an exchange is one of a feature: on a connection of that
+// version of HTTP, in that protocol or codec, of that procedure or surface. Of any other
+// feature every exchange is.
+func concerns(feature string, it *bundle.Iteration, x *bundle.Exchange) bool {
+	kind, value, _ := strings.Cut(feature, ".")
+	switch kind {
+	case "http":
+		c := connOf(it, x)
+		return c != nil && axisFeature[c.HTTP] == feature
+	case "protocol":
+		return x.Protocol == value
+	case "codec":
+		return x.RPC != "" && x.Codec == value
+	}
+	if rpc := featureRPC[feature]; rpc != "" {
+		return x.RPC == rpc
+	}
+	surface := featureSurface[feature]
+	return surface == "" || x.Surface == surface
+}
+
+// reacted reports whether the peer of an HTTP/2 connection did something about what it was
+// sent. Its SETTINGS come unasked.
+func reacted(it *bundle.Iteration, x *bundle.Exchange) bool {
+	c := connOf(it, x)
+	return c != nil && slices.ContainsFunc(c.H2, func(f bundle.H2Frame) bool {
+		return f.Dir == "received" && slices.Contains([]string{"HEADERS", "RST_STREAM", "GOAWAY"}, f.Type)
+	})
+}
+
+// connOf is the connection of an exchange, or nil.
+func connOf(it *bundle.Iteration, x *bundle.Exchange) *bundle.Conn {
+	for i := range it.Conns {
+		if it.Conns[i].ID == x.Conn {
+			return &it.Conns[i]
+		}
+	}
+	return nil
+}
