@@ -308,6 +308,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	settled()
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
+	s.run.DriverLag = int64(eng.Lag())
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)
 	}

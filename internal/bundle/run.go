@@ -22,6 +22,8 @@ type Run struct {
 	Calibration Calibration        `json:"calibration"`
 	Features    map[string]Feature `json:"features"`
 	Interrupted bool               `json:"interrupted,omitempty"`
+	// DriverLag is how late the driver's own timers were at most while scenarios ran, in nanoseconds.
+	DriverLag int64 `json:"driver_lag_ns,omitempty"`
 	// Flags are the flags of the target as they were given, for the command that
 	// runs a scenario again. They name files of secrets, and hold none.
 	Flags []string `json:"flags,omitempty"`

@@ -68,9 +68,10 @@ type Engine struct {
 
 	callbacks sync.Mutex // OnStart and OnDone one at a time
 
-	mu      sync.Mutex // guards running, what slots say of their time there, and tick
+	mu      sync.Mutex // guards running, what slots say of their time there, tick and lag
 	running map[*slot]struct{}
-	tick    time.Time // when the lag sampler is to wake next
+	tick    time.Time     // when the lag sampler is to wake next
+	lag     time.Duration // the greatest of the run
 
 	gone atomic.Bool // the target has died
 	lost atomic.Bool // a process was asked for whose pid never came
@@ -235,6 +236,7 @@ func (e *Engine) enter(s *slot) {
 		s.beside[other.instance.Scenario.ID] = struct{}{}
 	}
 	e.running[s] = struct{}{}
+	s.entered = time.Now()
 }
 
 // leave ends that, and says how late the driver's own timers were meanwhile.
@@ -242,7 +244,8 @@ func (e *Engine) leave(s *slot) (lag time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.running, s)
-	return e.lagOf(s)
+	e.noteLag(s, time.Now())
+	return s.lag
 }
 
 // spent reports whether the budget of the run is.

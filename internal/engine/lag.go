@@ -28,7 +28,7 @@ func (e *Engine) ticks(ctx context.Context, tick time.Time) {
 		e.mu.Lock()
 		now := time.Now()
 		for s := range e.running {
-			s.lag = max(s.lag, now.Sub(tick))
+			e.noteLag(s, now)
 		}
 		tick = now.Add(lagEvery)
 		e.tick = tick
@@ -36,11 +36,24 @@ func (e *Engine) ticks(ctx context.Context, tick time.Time) {
 	}
 }
 
-// lagOf is the greatest lag while s ran, and what the sampler is overdue right
-// now: an instance may end before the sampler gets its turn. The caller holds mu.
-func (e *Engine) lagOf(s *slot) time.Duration {
-	if e.tick.IsZero() {
-		return s.lag
+// noteLag notes how long the sampler is overdue, of the time that s has run. It is asked
+// for as well when s ends, which may be before the sampler gets its turn. The caller holds mu.
+func (e *Engine) noteLag(s *slot, now time.Time) {
+	due := e.tick
+	if due.IsZero() {
+		return // nobody samples
 	}
-	return max(s.lag, time.Since(e.tick))
+	if s.entered.After(due) {
+		due = s.entered
+	}
+	s.lag = max(s.lag, now.Sub(due))
+	e.lag = max(e.lag, s.lag)
+}
+
+// Lag is how late the driver's own timers were at most while any instance ran. It waits for Done.
+func (e *Engine) Lag() time.Duration {
+	<-e.done
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lag
 }

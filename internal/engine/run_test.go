@@ -89,7 +89,32 @@ func TestTheDriversOwnLagIsRecorded(t *testing.T) {
 	if lag := time.Duration(o.Lag); lag < held-lagEvery || lag > time.Since(began) {
 		t.Errorf("a sampler that was held up for %v recorded a lag of %v", held, lag)
 	}
-	<-e.Done()
+	if e.Lag() < held-lagEvery || e.Lag() < time.Duration(o.Lag) {
+		t.Errorf("the greatest lag of the run is %v", e.Lag())
+	}
+}
+
+// Of the time that the sampler is overdue, a scenario has what fell into its own.
+func TestALagIsThatOfTheTimeInWhichAScenarioRan(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct{ tick, entered, now, before, want time.Duration }{
+		"all of it":                           {100 * ms, 0, 150 * ms, 0, 50 * ms},
+		"it began while the machine stood":    {100 * ms, 130 * ms, 150 * ms, 0, 20 * ms},
+		"the sampler is not due yet":          {100 * ms, 0, 95 * ms, 0, 0},
+		"it began before the sampler was due": {100 * ms, 95 * ms, 97 * ms, 0, 0},
+		"it was more before":                  {100 * ms, 0, 150 * ms, 70 * ms, 70 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zero := time.Now()
+			e := &Engine{tick: zero.Add(tc.tick), done: make(chan struct{})}
+			close(e.done)
+			s := &slot{entered: zero.Add(tc.entered), lag: tc.before}
+			e.noteLag(s, zero.Add(tc.now))
+			if s.lag != tc.want || e.Lag() != tc.want {
+				t.Errorf("got %v, and %v for the run; want %v", s.lag, e.Lag(), tc.want)
+			}
+		})
+	}
 }
 
 func TestScenariosRunBesideEachOther(t *testing.T) {
