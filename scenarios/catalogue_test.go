@@ -128,13 +128,23 @@ func TestTheRulesThatFaultsBreakAreProvenByScripts(t *testing.T) {
 }
 
 func TestStatisticalScriptsSayTheirProbability(t *testing.T) {
-	s := load(t).Scenario("process.output.tail")
-	if s.Repeat.Times < 62 {
-		t.Errorf("process.output.tail runs %d times; a tail lost in one of five runs needs 62", s.Repeat.Times)
-	}
-	want, _ := s.Expect[0].Subjects["p"].Stdout.Resolve(nil)
-	if len(want) <= 64<<10 {
-		t.Errorf("its output is %d bytes long, want more than 64 KiB", len(want))
+	for id, want := range map[string]func(*OutputMatch) int64{
+		"process.output.tail": func(m *OutputMatch) int64 {
+			all, _ := m.Resolve(nil)
+			return int64(len(all))
+		},
+		"process.signal.term-output": func(m *OutputMatch) int64 { return *m.Length },
+	} {
+		s := load(t).Scenario(id)
+		if s.Repeat.Times < 62 {
+			t.Errorf("%s runs %d times; a tail lost in one of five runs needs 62", id, s.Repeat.Times)
+		}
+		if n := want(s.Expect[0].Subjects["p"].Stdout); n <= 64<<10 {
+			t.Errorf("the output of %s is %d bytes long, want more than 64 KiB", id, n)
+		}
+		if !strings.Contains(string(s.Text), "0.8^62 = 1e-6") {
+			t.Errorf("%s does not say how probable it is to miss what it looks for", id)
+		}
 	}
 }
 

@@ -1,0 +1,114 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readsInput finds commands that wait for input.
+var readsInput = regexp.MustCompile(`\bread \w|(^|[;&|] ?)cat($|;)`)
+
+// Some gateways take an absent field for false. That is asked once; everywhere else a
+// script says what it wants, or the one mistake would be blamed on every rule.
+func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
+	seen := 0
+	for _, s := range load(t).Scenarios {
+		s.walk(func(step *Step, _ string) {
+			p := step.Start
+			if p == nil || p.PTY != nil || p.Via == "commands" || !readsInput.MatchString(p.Sh) {
+				return
+			}
+			seen++
+			if p.Stdin == nil && s.ID != "process.input.default-open" {
+				t.Errorf("%s:%d starts %q, which reads, and does not say stdin: true", s.File, step.Line, p.Sh)
+			}
+		})
+	}
+	if seen < 10 {
+		t.Errorf("%d commands read, which is too few to be true", seen)
+	}
+}
+
+// A start carries the mark by which what a run leaves behind is known; a raw request does not.
+func TestWhatIsStartedByARawRequestEndsByItself(t *testing.T) {
+	lasts := regexp.MustCompile(`read |while |for |sleep [1-9]|\bcat\b`)
+	for _, s := range load(t).Scenarios {
+		s.walk(func(step *Step, _ string) {
+			if step.Send == nil || !strings.HasSuffix(step.Send.RPC, "/Start") || step.Send.Message == nil {
+				return
+			}
+			text, err := json.Marshal(jsonable(step.Send.Message))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lasts.Match(text) && !strings.Contains(string(text), "ASSAY_RUN") {
+				t.Errorf("%s:%d starts what may live on, without the variable ASSAY_RUN: %s", s.File, step.Line, text)
+			}
+		})
+	}
+}
+
+// jsonable is v with the keys of its maps as strings.
+func jsonable(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		out := map[string]any{}
+		for k, e := range v {
+			key, _ := k.(string)
+			out[key] = jsonable(e)
+		}
+		return out
+	case map[string]any:
+		for k, e := range v {
+			v[k] = jsonable(e)
+		}
+	case []any:
+		for i := range v {
+			v[i] = jsonable(v[i])
+		}
+	}
+	return v
+}
+
+// Two counts that are alike hide a label that stands for the other.
+func TestCountsOfOneClauseDiffer(t *testing.T) {
+	for _, s := range load(t).Scenarios {
+		for i := range s.Expect {
+			var counts []string
+			for _, status := range []string{"ok", "error", "killed"} {
+				if n := s.Expect[i].Metrics[status]; n != "" {
+					counts = append(counts, n)
+				}
+			}
+			slices.Sort(counts)
+			if len(slices.Compact(slices.Clone(counts))) != len(counts) {
+				t.Errorf("%s:%d expects the counts %v; swapped, they would pass", s.File, s.Expect[i].Line, counts)
+			}
+		}
+	}
+}
+
+// A deviation is allowed where some scenario can show it, and nowhere else.
+func TestDeviationsNameScenariosThatCanShowThem(t *testing.T) {
+	c := load(t)
+	for _, name := range ProfileNames() {
+		p, err := LoadProfile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, d := range p.Deviations {
+			for _, glob := range d.Scenarios {
+				if !slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool {
+					ok, err := path.Match(glob, s.ID)
+					return err == nil && ok && (slices.Contains(s.Rules, id) || len(c.Rule(id).Standing) > 0)
+				}) {
+					t.Errorf("%s allows a breach of %s in %s, and no such scenario is about it", name, id, glob)
+				}
+			}
+		}
+	}
+}
