@@ -17,7 +17,7 @@ func TestCausesComeFirstAndWhatFollowsIsOnlyNamed(t *testing.T) {
 		"◀ stdout differs", "$ assay replay process.output.large", "2 scenarios show it", "followed by 2 rules: connect.stream.flushed, process.pty.echo",
 		"not judged because of it: process.input.late, process.signal.term",
 		"FAIL  process.end.exit-code", "followed by 1 rule: process.end.status-text",
-		"UNEXPECTED PASS  http.method.allow", "INCONCLUSIVE  2 other rules", "ADVISORY  1 rule: connect.unary.header-case",
+		"UNEXPECTED PASS  http.method.allow", "INCONCLUSIVE  4 other rules could not be judged in 4 runs", "2 rules in 2 runs, first process.update.a", "1 rule in 1 run: process.signal.kill", "ADVISORY  1 rule: connect.unary.header-case",
 		"not tested  120 runs for want of http.h2c", "allowed     5 deviations of profile full", "NOT CONFORMANT  to profile full: 2 causes",
 		"--profile envd",
 	} {

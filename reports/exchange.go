@@ -65,7 +65,9 @@ func (t *transcript) request(l *timeline, e *bundle.Exchange, named bool) {
 		head += "   (" + line(e.Name) + ")"
 	}
 	m := moment{at: e.Invoked, way: sent, head: painted{head, bold}}
-	m.lines = t.headers(e.Request.Headers)
+	if !t.short {
+		m.lines = t.headers(e.Request.Headers)
+	}
 	for _, p := range sentPieces(e) {
 		colour := dim
 		if p.bad {

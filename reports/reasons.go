@@ -18,7 +18,8 @@ type reason struct {
 	first string       // the first scenario, "" for the run as a whole
 }
 
-// reasonsOf groups what came to a conclusion by the message, the one of most runs first.
+// reasonsOf groups what came to a conclusion by the message but for the numbers in it, such
+// as those of processes, the one of most runs first.
 // Rules that left out accepts are told elsewhere.
 func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) []reason {
 	var all []reason
@@ -29,10 +30,11 @@ func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) [
 				continue
 			}
 			text := line(v.Message)
-			i, ok := index[text]
+			key := withoutNumbers(text)
+			i, ok := index[key]
 			if !ok {
 				i = len(all)
-				index[text] = i
+				index[key] = i
 				all = append(all, reason{text: text, rules: map[string]bool{}, runs: map[int]bool{}, first: scenario})
 			}
 			all[i].rules[v.ID], all[i].runs[run] = true, true
@@ -44,6 +46,23 @@ func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) [
 	put(-1, "", r.RunRules)
 	slices.SortStableFunc(all, func(a, b reason) int { return cmp.Compare(len(b.runs), len(a.runs)) })
 	return all
+}
+
+// withoutNumbers is text with 0 for each number.
+func withoutNumbers(text string) string {
+	var b strings.Builder
+	digits := false
+	for _, r := range text {
+		isDigit := r >= '0' && r <= '9'
+		if isDigit && !digits {
+			b.WriteByte('0')
+		}
+		if !isDigit {
+			b.WriteRune(r)
+		}
+		digits = isDigit
+	}
+	return b.String()
 }
 
 // shortReasons is how many reasons are listed, unless everything is asked for.

@@ -1,6 +1,10 @@
 package reports
 
-import "assay/internal/bundle"
+import (
+	"fmt"
+
+	"assay/internal/bundle"
+)
 
 var (
 	axesJSON  = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}
@@ -113,6 +117,9 @@ func caused() *bundle.Report {
 	add("process.exit.codes", axesJSON, bundle.Fail, exit, broken("process.end.status-text", "want exit status 42"))
 	for _, id := range []string{"process.input.late", "process.signal.term", "process.signal.kill"} {
 		add(id, axesJSON, bundle.Inconclusive, rule(id, "must", "", bundle.Inconclusive, "not judged: p ended (exit 0) without printing ready"))
+	}
+	for _, id := range []string{"process.update.a", "process.update.b"} {
+		add(id, axesJSON, bundle.Inconclusive, rule(id, "must", "", bundle.Inconclusive, fmt.Sprintf("not judged: update was answered with not_found \"process with pid 1%d not found\"", len(r.Scenarios))))
 	}
 	add("process.tag.three", axesJSON, bundle.Inconclusive, rule("process.tag.three", "must", "", bundle.Inconclusive, "not judged: "+hostileText))
 	add("connect.unary.case", axesJSON, bundle.Advisory, rule("connect.unary.header-case", "should", "Names are canonical.", bundle.Advisory, "CONTENT-TYPE"))

@@ -41,7 +41,7 @@ type transcript struct {
 	current  int // index of the iteration that is drawn
 	// only is the one exchange of its connection that is drawn; nil draws all.
 	only *bundle.Exchange
-	// short tells of a mark in text by its offset, and draws no bytes.
+	// short leaves out the header of a request, and tells of a mark in text by its offset.
 	short bool
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/reports"
 	"assay/scenarios"
 )
 
@@ -56,6 +57,7 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 	if b.Verdicts != nil {
 		report.Changed = judge.Changed(b.Verdicts, verdicts)
 	}
+	reports.Annotate(report, b.Observations, verdicts, excerptWidth(io))
 	if err := f.output.write(io, report); err != nil {
 		return defect(err)
 	}
