@@ -31,6 +31,7 @@ func answersInJSON(h http.Handler, kind, as, body string) http.Handler {
 func TestCodecOrProtocolIsKnownByTheTypeOfTheAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, kind, as, body, feature string }{
 		{"proto in JSON", "proto", "application/json", `{"processes":[]}`, "codec.proto"},
+		{"proto in nothing that says JSON", "proto", "application/json", "", "codec.proto"},
 		{"proto in JSON that says proto", "proto", "application/proto", `{"processes":[]}`, "codec.proto"},
 		{"proto in an error about JSON", "proto", "application/json", `{"code":"invalid_argument"}`, "codec.proto"},
 		{"gRPC in JSON", "application/grpc", "application/json", `{}`, "protocol.grpc"},
@@ -124,6 +125,15 @@ func TestGzipIsKnownByWhatWasCompressed(t *testing.T) {
 			}
 			return false
 		}, bundle.FeaturePresent}, // which is a bug, and not for a probe to hide
+		{"is read as it is in streams, and there are no unary calls", func(w http.ResponseWriter, r *http.Request) bool {
+			if unary(r) {
+				http.NotFound(w, r)
+				return true
+			}
+			packed(r, true)
+			clearFlag(r)
+			return false
+		}, bundle.FeatureAbsent},
 		{"is answered with a failure", func(w http.ResponseWriter, r *http.Request) bool {
 			if packed(r, false) {
 				body, _ := io.ReadAll(r.Body)

@@ -232,10 +232,12 @@ func (g *gateway) idle() (started, running int) {
 	g.mu.Lock()
 	procs := slices.Collect(maps.Values(g.running))
 	g.mu.Unlock()
+	limit := time.After(patience)
 	for _, p := range procs {
 		select {
 		case <-p.done:
-		case <-time.After(patience):
+		case <-limit:
+			limit = time.After(0)
 		}
 	}
 	g.mu.Lock()

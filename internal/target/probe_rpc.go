@@ -73,23 +73,15 @@ func (c *client) understands(ctx context.Context) works {
 
 // search tries the ways that keep to a condition, until one works. What cannot
 // be told (silence, credentials that are refused) outweighs refusals, but for
-// silence on an HTTP version that is not the client's own: nothing is said in it. A
-// version that is silent is tried once.
+// silence on an HTTP version that is not the client's own: nothing is said in it.
 func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, ok works) bundle.Feature {
 	var first bundle.Feature
-	silent := ""
 	for _, w := range c.waysWith(keep) {
-		if w.HTTP == silent {
-			continue
-		}
 		on := c.on(w)
 		x := on.try(ctx)
 		s := x.Snapshot()
 		said := fmt.Sprintf("%s: %s", w, describe(s))
 		quiet := s.Outcome == bundle.OutcomeNoAnswer || s.Response == nil && ctx.Err() != nil
-		if quiet {
-			silent = w.HTTP
-		}
 		switch {
 		case ok(on, x):
 			return present(said)

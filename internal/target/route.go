@@ -122,7 +122,7 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 	switch {
 	case same && s.Response.Status < 500:
 		return absent("answered as what cannot be there: " + describe(s))
-	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process."):
+	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process.") && r.rpc != rpcList:
 		return present("it is there, and refuses the process: " + describe(s))
 	}
 	return f
