@@ -142,6 +142,40 @@ func TestTheSelftest(t *testing.T) {
 	}
 }
 
+// sampleBlame is a full self-test: a fault with blame of both kinds, one with as many causes as it may
+// have, and one with a cause too many.
+func sampleBlame() *bundle.SelftestReport {
+	axes := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}
+	tail, exit := "process.output.complete", "process.end.exit-code"
+	fault := func(id string, breaks []string, causes ...string) bundle.FaultResult {
+		return bundle.FaultResult{ID: id, Breaks: breaks, Killed: true, By: []string{"process.exit.codes"}, Causes: causes, Blame: []bundle.Blame{}}
+	}
+	lost := fault("tail-lost", []string{tail}, tail, "process.connect.attach")
+	lost.Unattached = 3
+	lost.Blame = []bundle.Blame{
+		{Rule: "process.connect.attach", Cause: "process.connect.attach", Scenarios: []string{"process.connect.attach", "process.connect.churn"}, Axes: axes, Message: "c: stdout ends at byte 65536 of 200000: want \"rstuvwxyz\", saw the end (end event, frame 4, body offset 176)"},
+		{Rule: "process.connect.gone", Cause: "process.connect.attach", Scenarios: []string{"process.connect.churn"}, Axes: axes, Message: "c: no end event"},
+		{Rule: "run.target-alive", Cause: "run.target-alive", Message: "the target stopped answering"},
+		{Rule: "process.pty.output-complete", Cause: tail, Attached: true, Scenarios: []string{"process.pty.output"}, Axes: axes, Message: "short"},
+	}
+	lost.Once = []string{"process.exit.codes [connect/json/1.1/identity] process.end.once: fail: no end event"}
+	three := fault("three-causes", []string{exit, tail, "process.end.once"}, exit, "process.end.once", tail)
+	return &bundle.SelftestReport{
+		Score: 1, Exit: 1, IdleScenarios: []string{},
+		Faults: []bundle.FaultResult{lost, fault("exit-code-zeroed", []string{exit}, exit), three},
+	}
+}
+
+// Only a self-test that looked at blame tells of it; what is attached is only counted.
+func TestTheSelftestTellsOfBlame(t *testing.T) {
+	goldenDrawing(t, "selftest-blame", func(b *bytes.Buffer, s Style) error { return Selftest(b, sampleBlame(), s) })
+	var b bytes.Buffer
+	if err := SelftestJSON(&b, sampleBlame()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "selftest-blame.json", b.Bytes())
+}
+
 func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -151,6 +185,14 @@ func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 		{"a survivor", func(*bundle.SelftestReport) {}, "a fault survived"},
 		{"a blamed variant", func(r *bundle.SelftestReport) { r.Faults = r.Faults[:1] }, "a legal variant was blamed"},
 		{"all is well", func(r *bundle.SelftestReport) { r.Faults, r.Variants, r.Exit = r.Faults[:1], r.Variants[:1], 0 }, "TRUSTED  every fault"},
+		{"a fault with blame", func(r *bundle.SelftestReport) {
+			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
+			r.Faults[0].Unattached = 1
+		}, "NOT TRUSTED  a fault is blamed on another rule"},
+		{"a fault with a cause too many", func(r *bundle.SelftestReport) {
+			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
+			r.Faults[0].Causes = []string{"a.b.c", "a.b.d", "a.b.e"}
+		}, "NOT TRUSTED  a fault is blamed on another rule"},
 		{"interrupted", func(r *bundle.SelftestReport) { r.Exit = 130 }, "INTERRUPTED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

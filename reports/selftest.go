@@ -3,14 +3,16 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
 )
 
 // Selftest draws the result of a self-test for people: survivors and blamed
-// variants first, then one line per fault with the scenarios that killed it, and
-// the score. Verbose adds every fault's source and what was seen.
+// variants first, then one line per fault with the scenarios that killed it, what else
+// each fault breaks when that was looked at, and the score. Verbose adds every fault's source and what was
+// seen.
 func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
 	c := newCanvas(w, s)
 	for _, good := range []bool{false, true} {
@@ -28,6 +30,7 @@ func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
 	if len(r.IdleScenarios) > 0 {
 		c.block(painted{"idle      ", yellow}, "killed no fault: "+line(strings.Join(r.IdleScenarios, ", ")), plain)
 	}
+	c.blame(r.Faults)
 	c.selftestSummary(r)
 	return c.err
 }
@@ -88,6 +91,7 @@ func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
 		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
 	}, orderSep)
+	misblamed := slices.ContainsFunc(r.Faults, func(f bundle.FaultResult) bool { return f.Misblamed() })
 	word, colour, sentence := "TRUSTED", green, "every fault was noticed and no legal variant was blamed"
 	switch {
 	case r.Exit == 130:
@@ -96,6 +100,8 @@ func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 		word, colour, sentence = "NOT TRUSTED", red, "a fault survived: a scenario is missing, or too lenient"
 	case r.Exit != 0 && clean < len(r.Variants):
 		word, colour, sentence = "NOT TRUSTED", red, "a legal variant was blamed: a scenario or a rule is too strict"
+	case r.Exit != 0 && misblamed:
+		word, colour, sentence = "NOT TRUSTED", red, "a fault is blamed on another rule: a scenario takes for granted what it should prove, or a foundation is missing"
 	case r.Exit != 0:
 		word, colour, sentence = "INCONCLUSIVE", yellow, "the self-test could not be finished"
 	}
@@ -103,7 +109,7 @@ func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 }
 
 // SelftestJSON writes the result as one JSON value of schema assay.selftest/v1
-// and a newline. idle_scenarios is null when it is nil; other lists are never null.
+// and a newline. idle_scenarios, causes and blame are null when they are nil; other lists are never null.
 func SelftestJSON(w io.Writer, r *bundle.SelftestReport) error {
 	full := *r
 	full.Schema = bundle.SelftestSchema
@@ -111,6 +117,10 @@ func SelftestJSON(w io.Writer, r *bundle.SelftestReport) error {
 	full.Faults = make([]bundle.FaultResult, len(r.Faults))
 	for i, f := range r.Faults {
 		f.Breaks, f.By = list(f.Breaks), list(f.By)
+		f.Blame = slices.Clone(f.Blame)
+		for n := range f.Blame {
+			f.Blame[n].Scenarios = list(f.Blame[n].Scenarios)
+		}
 		full.Faults[i] = f
 	}
 	full.Variants = make([]bundle.VariantResult, len(r.Variants))

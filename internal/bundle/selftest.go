@@ -17,7 +17,8 @@ type SelftestReport struct {
 	// IdleScenarios are those that killed no fault; nil when not every scenario
 	// was run against every fault.
 	IdleScenarios []string `json:"idle_scenarios"`
-	// Exit is the exit code that the self-test deserves: 0, or 1 for a survivor or a blamed variant.
+	// Exit is the exit code that the self-test deserves: 0, or 1 for a survivor, a blamed variant or
+	// a fault that is blamed on another rule.
 	Exit int `json:"exit"`
 }
 
@@ -35,6 +36,37 @@ type FaultResult struct {
 	By []string `json:"by"`
 	// Saw is what the first of them said, or for a survivor what was seen instead.
 	Saw string `json:"saw,omitempty"`
+	// Causes are the rules that are broken on it and follow from nothing else, the most basic first; nil when
+	// the scenarios stopped at the first that noticed it.
+	Causes []string `json:"causes"`
+	// Blame are the rules that are broken on it and that Breaks does not name, the unattached first; nil as
+	// Causes.
+	Blame []Blame `json:"blame"`
+	// Unattached counts those of Blame that do not follow from a rule of Breaks.
+	Unattached int `json:"unattached"`
+	// Once are those that were broken beside other gateways, and not by themselves.
+	Once []string `json:"once,omitempty"`
+}
+
+// MostCauses is how many causes a fault may have: it is one defect, which at most two rules describe
+// equally well.
+const MostCauses = 2
+
+// Misblamed reports whether whoever reads a report on this gateway is led to something else than its defect.
+func (f *FaultResult) Misblamed() bool { return f.Unattached > 0 || len(f.Causes) > MostCauses }
+
+// Blame is a rule that is broken on a faulty gateway and that the fault does not name.
+type Blame struct {
+	Rule string `json:"rule"`
+	// Cause is the rule that it follows from, or the rule itself when it follows from nothing.
+	Cause string `json:"cause"`
+	// Attached is set when the fault names the cause.
+	Attached bool `json:"attached"`
+	// Scenarios are all that show it, sorted; none for what spans the run.
+	Scenarios []string `json:"scenarios"`
+	// Axes and Message are those of the first breach.
+	Axes    Axes   `json:"axes,omitzero"`
+	Message string `json:"message"`
 }
 
 // VariantResult is one gateway that differs in a legal way.

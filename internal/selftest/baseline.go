@@ -84,8 +84,12 @@ func (t *tester) candidates(rules []string) (sample, rest []scenarios.Instance) 
 			seen[i.Axes]++
 		}
 	}
-	rest = slices.DeleteFunc(rest, func(i scenarios.Instance) bool { return slices.Contains(sample, i) })
-	return sample, unique(rest)
+	return sample, unique(without(rest, sample))
+}
+
+// without are the instances of a list that are not in another.
+func without(list, other []scenarios.Instance) []scenarios.Instance {
+	return slices.DeleteFunc(slices.Clone(list), func(i scenarios.Instance) bool { return slices.Contains(other, i) })
 }
 
 // effort orders instances: those whose script names the rule first, those that repeat
@@ -136,4 +140,11 @@ func (b *baseline) once(all []scenarios.Instance, turn int) []scenarios.Instance
 		}
 	}
 	return out
+}
+
+// part is what a fault is put to for blame: the sample that should notice it, and each scenario on
+// one set of axes, another one for every turn, but for the costly ones.
+func (t *tester) part(sample []scenarios.Instance, turn int) []scenarios.Instance {
+	cheap := slices.DeleteFunc(t.baseline.once(t.all, turn), func(i scenarios.Instance) bool { return t.baseline.took[i] >= costly })
+	return unique(append(slices.Clone(sample), cheap...))
 }

@@ -20,6 +20,9 @@ type Options struct {
 	// that notice a fault are named, and the idle scenarios. Otherwise a fault is given up to
 	// the first scenario that notices it, and a variant runs each scenario on one set of axes.
 	Full bool
+	// Blame looks at all that each fault breaks, and not only whether it is noticed, with each scenario on
+	// one set of axes. Full does so on all axes.
+	Blame bool
 	// Jobs is how many scenarios run at the same time on a gateway; 0 is 8.
 	Jobs int
 	// Gateways is how many gateways are tested at the same time; 0 is 4. What waits costs
@@ -33,7 +36,7 @@ type Options struct {
 	Step func(done, total int, name string)
 }
 
-// Run measures the suites. A fault that survives and a variant that is blamed
+// Run measures the suites. A fault that survives or is blamed on another rule and a variant that is blamed
 // are in the report, with exit code 1; errors are for what could not be run.
 func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	t, err := newTester(o)
@@ -57,11 +60,12 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 		Faults:   make([]bundle.FaultResult, len(faults)),
 		Variants: make([]bundle.VariantResult, len(variants)),
 	}
+	trials := make([]*trial, len(faults))
 	blames := make([]map[key]string, len(variants))
 	err = t.each(ctx, len(faults)+len(variants), func(ctx context.Context, n int) (err error) {
 		if n < len(faults) {
 			t.step("fault " + faults[n].ID)
-			r.Faults[n], err = t.fault(ctx, faults[n])
+			trials[n], err = t.fault(ctx, faults[n], n)
 			return err
 		}
 		n -= len(faults)
@@ -72,6 +76,14 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	for n, tr := range trials {
+		if t.blaming() {
+			if err := t.confirm(ctx, tr); err != nil {
+				return nil, err
+			}
+		}
+		r.Faults[n] = *tr.res
 	}
 	for n := range variants {
 		if err := t.again(ctx, &r.Variants[n], blames[n]); err != nil {
@@ -184,7 +196,8 @@ func (t *tester) conclude(r *bundle.SelftestReport) {
 		r.Score = float64(killed) / float64(len(r.Faults))
 	}
 	blamed := slices.ContainsFunc(r.Variants, func(v bundle.VariantResult) bool { return !v.Clean })
-	if len(r.Survivors) > 0 || blamed {
+	misblamed := slices.ContainsFunc(r.Faults, func(f bundle.FaultResult) bool { return f.Misblamed() })
+	if len(r.Survivors) > 0 || blamed || misblamed {
 		r.Exit = 1
 	}
 	if t.opts.Full {

@@ -17,20 +17,28 @@ const attempts = 4
 
 // fault runs what should notice f, a sample first, and everything else that can
 // before it is said to have survived. What could not be told is not said to have
-// missed it: it is run once more.
-func (t *tester) fault(ctx context.Context, f fakes.Fault) (res bundle.FaultResult, err error) {
-	res = bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}
-	queue := [][]scenarios.Instance{t.all}
-	if !t.opts.Full {
-		sample, rest := t.candidates(f.Breaks)
+// missed it: it is run once more. When blame is wanted, the first list is run to its end.
+func (t *tester) fault(ctx context.Context, f fakes.Fault, turn int) (*trial, error) {
+	tr := &trial{fault: f, res: &bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}}
+	var queue [][]scenarios.Instance
+	switch sample, rest := t.candidates(f.Breaks); {
+	case t.opts.Full:
+		queue = [][]scenarios.Instance{t.all}
+	case t.opts.Blame:
+		part := t.part(sample, turn)
+		queue = [][]scenarios.Instance{part, without(rest, part)}
+	default:
 		queue = [][]scenarios.Instance{sample, rest}
 	}
-	err = pursue(queue, func(instances []scenarios.Instance) (untold []scenarios.Instance, killed bool, err error) {
-		untold, err = t.hunt(ctx, f, &res, instances)
-		return untold, res.Killed, err
+	err := pursue(queue, func(instances []scenarios.Instance) (untold []scenarios.Instance, killed bool, err error) {
+		untold, err = t.hunt(ctx, tr, instances)
+		return untold, tr.res.Killed, err
 	})
-	return res, err
+	return tr, err
 }
+
+// blaming reports whether it is looked at what a fault is blamed for.
+func (t *tester) blaming() bool { return t.opts.Full || t.opts.Blame }
 
 // pursue tries lists of instances until one has killed, and after them, a few times, those that
 // could not tell.
@@ -53,20 +61,28 @@ func pursue(queue [][]scenarios.Instance, try func([]scenarios.Instance) (untold
 }
 
 // hunt runs instances against a fault, and notes who notices it. It stops at the
-// first unless everything is wanted, and returns those that could not tell.
-func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResult, instances []scenarios.Instance) (untold []scenarios.Instance, err error) {
+// first unless everything is wanted, and returns those that could not tell. For blame all verdicts of the
+// first hunt are kept, and of later ones those that noticed.
+func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Instance) (untold []scenarios.Instance, err error) {
+	f, res := tr.fault, tr.res
 	g, err := t.open(ctx, fakes.Options{Faults: []string{f.ID}}, t.baseline.run)
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
 	}
 	defer g.close()
+	whole := t.blaming() && tr.verdicts == nil
+	if whole {
+		tr.ran, tr.verdicts = instances, verdicts{}
+	}
 	open := map[key]bool{}
 	err = g.exercise(ctx, instances, func(k key, v bundle.Verdict) bool {
+		if whole {
+			tr.verdicts[k] = v
+		}
 		if !slices.Contains(f.Breaks, k.rule) {
 			return false
 		}
-		noticed := v.Conclusion == bundle.Fail || v.Conclusion == bundle.Advisory
-		if !noticed || !t.baseline.passed(k) {
+		if !broken(v) || !t.baseline.passed(k) {
 			if v.Conclusion == bundle.Inconclusive {
 				open[key{scenario: k.scenario, axes: k.axes}] = true
 			}
@@ -75,13 +91,16 @@ func (t *tester) hunt(ctx context.Context, f fakes.Fault, res *bundle.FaultResul
 			}
 			return false
 		}
+		if tr.verdicts != nil {
+			tr.verdicts[k] = v
+		}
 		if !res.Killed {
 			res.Killed, res.Saw = true, v.Message
 		}
 		if k.scenario != "" && !slices.Contains(res.By, k.scenario) {
 			res.By = append(res.By, k.scenario)
 		}
-		return !t.opts.Full
+		return !whole && !t.opts.Full
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
@@ -139,24 +158,22 @@ func (t *tester) again(ctx context.Context, v *bundle.VariantResult, first map[k
 
 // blame is what a variant is blamed for by the instances, and in what words.
 func (t *tester) blame(ctx context.Context, variant string, instances []scenarios.Instance) (map[key]string, error) {
-	g, err := t.open(ctx, fakes.Options{Variants: []string{variant}}, nil)
+	all, err := t.judged(ctx, fakes.Options{Variants: []string{variant}}, nil, instances)
 	if err != nil {
 		return nil, fmt.Errorf("variant %s: %w", variant, err)
 	}
-	defer g.close()
+	return t.unfair(all), nil
+}
+
+// unfair are the verdicts that blame a gateway that is right, in words.
+func (t *tester) unfair(all verdicts) map[key]string {
 	blame := map[key]string{}
-	err = g.exercise(ctx, instances, func(k key, now bundle.Verdict) bool {
-		blamed := slices.Contains([]bundle.Conclusion{bundle.Fail, bundle.Advisory, bundle.Error, bundle.UnexpectedPass}, now.Conclusion)
-		was, known := t.baseline.verdicts[k]
-		if blamed && (!known || was.Conclusion == bundle.Pass) {
-			blame[k] = fmt.Sprintf("%s [%s] %s: %s: %s", k.scenario, k.axes, k.rule, now.Conclusion, now.Message)
+	for k, v := range all {
+		if (broken(v) || isDefect(v) || v.Conclusion == bundle.UnexpectedPass) && t.counts(k) {
+			blame[k] = words(k, v)
 		}
-		return false
-	})
-	if err != nil {
-		return nil, fmt.Errorf("variant %s: %w", variant, err)
 	}
-	return blame, nil
+	return blame
 }
 
 // told are the words of a blame, in order.
