@@ -121,14 +121,19 @@ func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 
 // explains reports whether a breach of another rule, or that it could not be judged, follows
 // from this one: by its symptom, or by name; and in the same protocol and version of
-// HTTP, unless this rule was not looked at there.
+// HTTP, unless this rule was not looked at there; and not in a run in which this rule held.
 func (b *breakage) explains(v *bundle.Verdict) bool {
 	f := b.rule.Foundation
 	named := slices.ContainsFunc(f.Rules, func(glob string) bool {
 		ok, err := path.Match(glob, v.Rule)
 		return err == nil && ok
 	})
-	return (named || slices.Contains(f.Symptoms, v.Symptom)) && b.reaches(v) && sameProtocol(b.id, v)
+	return (named || slices.Contains(f.Symptoms, v.Symptom)) && b.reaches(v) && !b.heldIn(v) && sameProtocol(b.id, v)
+}
+
+// heldIn reports whether the rule held in the run of a verdict: what it did not break, does not follow from it.
+func (b *breakage) heldIn(v *bundle.Verdict) bool {
+	return slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
 // reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict.

@@ -79,6 +79,9 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 		merged.Notes = append(merged.Notes, s.Report.Notes...)
 		merged.DurationMS += s.Report.DurationMS
 		merged.Interrupted = merged.Interrupted || s.Report.Interrupted
+		if merged.Died == nil {
+			merged.Died = s.Report.Died
+		}
 	}
 	known := j.knownListOf(shards, verdicts)
 	spanning, ofRun = append(spanning, known...), append(ofRun, runRules(j.Rules, known)...)

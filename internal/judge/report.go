@@ -31,6 +31,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		RunRules:    runRules(cat, verdicts),
 		Causes:      Causes(run, cat, verdicts),
 		Scope:       scope(obs, verdicts),
+		Died:        diedIn(obs),
 		Notes:       lagNotes(run, verdicts),
 	}
 	for _, c := range bundle.Conclusions() {

@@ -134,6 +134,15 @@ func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	}, true
 }
 
+// diedIn is the scenario during which the target died, nil when it did not.
+func diedIn(obs []*bundle.Observation) *bundle.Died {
+	last, _ := killer(obs)
+	if last == nil {
+		return nil
+	}
+	return &bundle.Died{Scenario: last.Scenario, Axes: last.Axes}
+}
+
 // killer is the observation in which a target stopped answering, as far as can be told, and how many runs
 // were left out for it; nil and 0 when it did not.
 func killer(obs []*bundle.Observation) (last *bundle.Observation, left int) {

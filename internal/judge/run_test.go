@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"time"
+
 	"testing"
 
 	"assay/internal/bundle"
@@ -123,5 +125,25 @@ func TestCountersAreMonotoneOverTheRun(t *testing.T) {
 	j.Rules = nil
 	if vs := j.Run(testRun(), down); len(vs) != 0 {
 		t.Errorf("no such rule, got %+v", vs)
+	}
+}
+
+func TestTheScenarioInWhichTheTargetDied(t *testing.T) {
+	_, early := brokenScenario()
+	_, late := brokenScenario()
+	_, lost := brokenScenario()
+	early.Scenario, late.Scenario = "area.early", "area.late"
+	late.Ended = early.Ended.Add(time.Second)
+	if r := Report(testRun(), nil, []*bundle.Observation{late, early}, nil); r.Died != nil {
+		t.Errorf("died in %s, and every run was made", r.Died.Scenario)
+	}
+	lost.Skip, lost.Iterations = &bundle.Skip{Reason: bundle.SkipTargetGone}, nil
+	lost.Ended = late.Ended.Add(time.Second)
+	r := Report(testRun(), nil, []*bundle.Observation{late, lost, early}, nil)
+	if r.Died == nil || r.Died.Scenario != "area.late" {
+		t.Errorf("died in %+v, want area.late: the last that ended", r.Died)
+	}
+	if v, ok := died([]*bundle.Observation{early, lost}); !ok || v.Conclusion != bundle.Fail {
+		t.Errorf("the verdict on a target that died is %+v", v)
 	}
 }

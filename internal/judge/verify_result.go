@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"assay/internal/bundle"
 )
@@ -60,14 +59,10 @@ func bare(r *bundle.Report) bundle.Report {
 	c.DurationMS, c.Notes = 0, nil
 	c.Causes = make([]bundle.Cause, 0, len(r.Causes))
 	for _, cause := range r.Causes {
-		cause.Title, cause.Reproducer = "", ""
+		cause.Title, cause.Reproducer, cause.Transcript = "", "", ""
 		c.Causes = append(c.Causes, cause)
 	}
 	c.RunRules = plain(r.RunRules)
-	c.Causes = slices.Clone(r.Causes)
-	for i := range c.Causes {
-		c.Causes[i].Reproducer = ""
-	}
 	c.Scenarios = make([]bundle.ScenarioResult, 0, len(r.Scenarios))
 	for _, s := range r.Scenarios {
 		s.Title, s.DurationMS, s.Transcript, s.Reproducers = "", 0, "", nil
