@@ -1,9 +1,6 @@
 package fakes
 
-import (
-	"net/http"
-	"slices"
-)
+import "slices"
 
 // foundLikes are gateways as they are found in the wild: not one vendor's, but
 // combinations of habits that come together.
@@ -56,21 +53,7 @@ func bashOnlyDeviations() []deviationDecorator {
 		{Deviation{
 			ID:    "preface-json-404",
 			Title: "HTTP/2 is not spoken: its preface is an unknown path, and the connection ends",
-		}, func(s *seams, o *Options) {
-			o.HTTP = []string{"1.1"}
-			s.front = around(s.front, closeAfterPreface)
-		}},
-	})
-}
-
-// closeAfterPreface ends the connection behind whatever answers the preface of
-// HTTP/2.
-func closeAfterPreface(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == "PRI" {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, r)
+		}, func(_ *seams, o *Options) { o.HTTP = []string{"1.1"} }},
 	})
 }
 
