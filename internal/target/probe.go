@@ -77,8 +77,9 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 			return nil, fmt.Errorf("no feature %q: there are %s", id, strings.Join(known, ", "))
 		}
 	}
-	limit := t.scaled(callTimeout) + 20*time.Duration(cal.RTT+cal.Spawn)
-	c := t.newClient(clock, "probe", limit, t.scaled(callTimeout)+callsOfAProbe*time.Duration(cal.RTT+cal.Spawn))
+	pace, shell := time.Duration(cal.RTT+cal.Spawn), callsOfAProbe*time.Duration(cal.End)
+	limit := t.scaled(callTimeout) + 20*pace + shell
+	c := t.newClient(clock, "probe", limit, t.scaled(callTimeout)+callsOfAProbe*pace+shell)
 	defer c.close()
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
