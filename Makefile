@@ -69,9 +69,10 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
-nightly: ## all that takes long: everything under -race, fuzzing, slow and destructive scenarios
+nightly: ## all that takes long: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios
 	$(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
 	$(MAKE) selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 4h -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
 	bin/assay conform --slow --destructive --strict
 	$(MAKE) bench

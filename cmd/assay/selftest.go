@@ -25,7 +25,9 @@ func newSelftest(io stdio) *cobra.Command {
 		Use:   "selftest",
 		Short: "Prove that the suites notice every fault and blame no variant",
 		Long: `Runs the scenarios against the reference gateway with every fault and every
-variant in turn. The exit code is 1 when a fault survives or a variant is blamed.`,
+variant in turn. The exit code is 1 when a fault survives or a variant is blamed;
+with --full also when a fault breaks a rule that does not follow from the rules it names,
+or has more than two causes.`,
 		Example: `  # the kill matrix
   assay selftest
 
@@ -40,7 +42,7 @@ variant in turn. The exit code is 1 when a fault survives or a variant is blamed
 	fs := c.Flags()
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
-	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault, and name the idle ones")
+	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; name the idle ones, and what each fault is blamed for")
 	fs.StringVar(&f.format, "format", "text", "text or json")
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "scenarios at the same time")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all plans")
