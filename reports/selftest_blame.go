@@ -31,7 +31,7 @@ func (c *canvas) blame(faults []bundle.FaultResult) {
 }
 
 // blameColumns are the three numbers of a line of the table.
-const blameColumns = "%6s  %8s  %10s"
+const blameColumns = "%6v  %8v  %10v"
 
 func (c *canvas) blameTable(faults []bundle.FaultResult) {
 	const head = "rules broken beside its own"
@@ -48,7 +48,7 @@ func (c *canvas) blameTable(faults []bundle.FaultResult) {
 		if f.Misblamed() {
 			t = red
 		}
-		row(line(f.ID), fmt.Sprintf(blameColumns, fmt.Sprint(len(f.Causes)), fmt.Sprint(len(f.Blame)-f.Unattached), fmt.Sprint(f.Unattached)), t)
+		row(line(f.ID), fmt.Sprintf(blameColumns, len(f.Causes), len(f.Blame)-f.Unattached, f.Unattached), t)
 	}
 }
 

@@ -60,7 +60,7 @@ func burn() {
 func startBurners(t *testing.T) {
 	t.Helper()
 	for range burners {
-		c := exec.Command(os.Args[0]) //nolint:gosec,noctx // this test binary; it is ended below
+		c := exec.Command(os.Args[0]) //nolint:gosec // this test binary; it is ended below
 		c.Env = append(os.Environ(), envBurn+"=1")
 		stdin, err := c.StdinPipe()
 		if err == nil {
