@@ -199,7 +199,7 @@ func (t *transcript) frame(a answer, i int) moment {
 		m.lines = append(m.lines, painted{"… " + size(more) + " more", dim})
 	}
 	for _, k := range marks {
-		m.lines = append(m.lines, painted{fmt.Sprintf("%s at byte %d of the body", k.text, k.off), red})
+		m.lines = append(m.lines, painted{fmt.Sprintf("%s at byte %d", k.text, k.off), red})
 	}
 	return m
 }
