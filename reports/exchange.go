@@ -183,7 +183,7 @@ func (t *transcript) frame(a answer, i int) moment {
 	f := &a.Frames[i]
 	m := moment{at: f.At, way: received, head: painted{frameText(a.Exchange, f), plain}}
 	marks := t.frameMarks(a.Exchange, i)
-	if len(marks) > 0 && !(t.short && isText(f.Head)) {
+	if len(marks) > 0 && (!t.short || !isText(f.Head)) {
 		m.lines = t.marks(f.Off, a.bytesOf(f), marks)
 		return m
 	}
