@@ -101,7 +101,7 @@ func envdRequests() []deviationDecorator {
 		{Deviation{
 			ID:    "keepalive-zero-crashes",
 			Title: "A keepalive interval of zero or below ends the daemon",
-			Rules: []string{"process.keepalive.zero"},
+			Rules: []string{"process.keepalive.zero", "http.message.complete"},
 		}, func(s *seams, _ *Options) { s.front = around(s.front, s.crashOnKeepalive) }},
 	}
 }
@@ -141,7 +141,7 @@ func envdProcesses() []deviationDecorator {
 		{Deviation{
 			ID:    "output-in-step",
 			Title: "A subscriber that does not read stalls the others, and in the end the process",
-			Rules: []string{"connect.stream.slow-reader", "process.connect.slow-reader"},
+			Rules: []string{"connect.stream.slow-reader"},
 		}, func(s *seams, _ *Options) { s.hubs.lockStep = true }},
 		{Deviation{
 			ID:    "tag-lookup-stops",

@@ -162,6 +162,15 @@ func kindsSymptom(a, b *bundle.Exchange) bundle.Symptom {
 			return noEnd(x)
 		}
 	}
+	without := func(x *bundle.Exchange, kind bundle.EventKind) string {
+		return strings.Join(slices.DeleteFunc(strings.Fields(kindsOnce(x)), func(k string) bool { return k == string(kind) }), " ")
+	}
+	switch {
+	case without(a, bundle.EventData) == without(b, bundle.EventData):
+		return bundle.SymptomOutputMissing
+	case without(a, bundle.EventStart) == without(b, bundle.EventStart):
+		return bundle.SymptomNoStart
+	}
 	return bundle.SymptomOrder
 }
 
