@@ -159,9 +159,11 @@ type Send struct {
 	Headers map[string]*string `yaml:"headers"`
 
 	// At most one of Message, JSON and Body.
-	Message any       `yaml:"message"` // a request message, written as JSON, sent in the codec of the axis, enveloped where the RPC streams
-	JSON    any       `yaml:"json"`    // a plain JSON body
-	Body    []Segment `yaml:"body"`    // exactly these bytes
+	// Message is a request message, written as JSON, sent in the codec of the axis, enveloped where
+	// the RPC streams. A process that it starts has the run's mark in its environment.
+	Message any       `yaml:"message"`
+	JSON    any       `yaml:"json"` // a plain JSON body
+	Body    []Segment `yaml:"body"` // exactly these bytes
 
 	Split *Split `yaml:"split"`
 	// Framing is length (default), chunked, or none (no length is declared).

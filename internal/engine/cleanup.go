@@ -20,6 +20,7 @@ const afterInterrupt = 1200 * time.Millisecond
 const (
 	cleanupKilled = "killed"
 	cleanupGone   = "gone"
+	cleanupFailed = "failed: " // and why
 )
 
 // mayStart reports whether an exchange asked for a new process.
@@ -79,10 +80,12 @@ func endOf(pid uint32, since bundle.Stamp, exchanges []bundle.Exchange) *bundle.
 	return first
 }
 
-// startLost reports whether a process may run whose pid was never told.
+// startLost reports whether a process may run whose pid was never told. Of what a
+// script writes itself nobody knows how many it starts.
 func startLost(exchanges []bundle.Exchange) bool {
 	return slices.ContainsFunc(exchanges, func(x bundle.Exchange) bool {
-		return mayStart(&x) && x.Outcome != bundle.OutcomeNoConnect && pidOf(&x) == 0
+		own := x.Op == "send" || x.Op == "raw"
+		return mayStart(&x) && x.Outcome != bundle.OutcomeNoConnect && (own || pidOf(&x) == 0)
 	})
 }
 
@@ -98,12 +101,18 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	if len(left) == 0 {
 		return
 	}
-	ctx, cancel := aside(ctx, it.in.cleanupBound(), afterInterrupt)
+	bound := it.in.cleanupBound()
+	ctx, cancel := aside(ctx, bound, afterInterrupt)
 	defer cancel()
 	rec := transport.NewRecorder(it.in.clock, it.in.secrets)
 	in := it.in.plain()
+	killing := ctx
+	if in.has("process.list") { // which is asked in any case
+		killing, cancel = context.WithTimeout(ctx, bound/2)
+		defer cancel()
+	}
 	for _, p := range left {
-		p.Cleanup = in.kill(ctx, rec, p.PID, viaOf(p.PID, out.Exchanges))
+		p.Cleanup = in.kill(killing, rec, p.PID, viaOf(p.PID, out.Exchanges))
 	}
 	in.awaitUnlisted(ctx, rec, left)
 	absorb(out, rec)
@@ -123,20 +132,20 @@ func viaOf(pid uint32, exchanges []bundle.Exchange) string {
 func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint32, via string) string {
 	req, err := in.killRequest(pid, via)
 	if err != nil {
-		return "failed: " + err.Error()
+		return cleanupFailed + err.Error()
 	}
 	s := in.direct(ctx, rec, opCleanup, req).Snapshot()
 	switch {
 	case s.Outcome != bundle.OutcomeComplete:
-		return strings.TrimSpace(fmt.Sprintf("failed: %s %s", s.Outcome, s.Detail))
+		return strings.TrimSpace(fmt.Sprintf("%s%s %s", cleanupFailed, s.Outcome, s.Detail))
 	case s.Response.Status/100 == 2 && s.Error == nil:
 		return cleanupKilled
 	case s.Response.Status == 404 || s.Error != nil && s.Error.Code == "not_found":
 		return cleanupGone
 	case s.Error != nil:
-		return fmt.Sprintf("failed: status %d, %s: %s", s.Response.Status, s.Error.Code, s.Error.Message)
+		return fmt.Sprintf("%sstatus %d, %s: %s", cleanupFailed, s.Response.Status, s.Error.Code, s.Error.Message)
 	}
-	return fmt.Sprintf("failed: status %d", s.Response.Status)
+	return fmt.Sprintf("%sstatus %d", cleanupFailed, s.Response.Status)
 }
 
 func (in *instance) killRequest(pid uint32, via string) (request, error) {
@@ -151,36 +160,56 @@ func (e *env) has(feature string) bool {
 	return e.run.Features[feature].State == bundle.FeaturePresent
 }
 
-// awaitUnlisted waits until no killed process is listed any more, so that what
-// runs next finds the target as it was before.
-func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, killed []*bundle.Process) {
+// awaitUnlisted waits until no process that was to be ended is listed any more, so that
+// what runs next finds the target as it was before. What is not listed is gone, however
+// the attempt to end it went; what stays listed was not ended, whatever was answered.
+func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, left []*bundle.Process) {
 	if !in.has("process.list") {
 		return
 	}
-	for {
+	failed := func(p *bundle.Process) bool { return strings.HasPrefix(p.Cleanup, cleanupFailed) }
+	for looks := 0; ; looks++ {
 		list, ok := in.listed(ctx, rec, opCleanup)
-		if !ok {
+		switch {
+		case !ok && looks == 0:
+			return // nobody knows
+		case !ok:
+			stillListed(left) // as it said last
 			return
 		}
-		alive := make(map[uint32]bool, len(list))
-		for _, p := range list {
-			alive[p.pid] = true
-		}
-		killed = slices.DeleteFunc(killed, func(p *bundle.Process) bool { return p.Cleanup != cleanupKilled || !alive[p.PID] })
-		if len(killed) == 0 {
+		left = slices.DeleteFunc(left, func(p *bundle.Process) bool {
+			listed := slices.ContainsFunc(list, func(l listedProcess) bool { return l.pid == p.PID })
+			if !listed && failed(p) {
+				p.Cleanup = cleanupGone
+			}
+			return !listed
+		})
+		hopeless := looks >= failedGrace && !slices.ContainsFunc(left, func(p *bundle.Process) bool { return !failed(p) })
+		if len(left) == 0 || hopeless || sleep(ctx, in.poll()) != nil {
+			stillListed(left)
 			return
 		}
-		if sleep(ctx, in.poll()) != nil {
-			break
-		}
-	}
-	for _, p := range killed {
-		p.Cleanup = "failed: still listed after it was killed"
 	}
 }
 
+// stillListed says of processes that they were not ended, whatever was answered.
+func stillListed(left []*bundle.Process) {
+	for _, p := range left {
+		switch p.Cleanup {
+		case cleanupKilled:
+			p.Cleanup = cleanupFailed + "still listed after it was killed"
+		case cleanupGone:
+			p.Cleanup = cleanupFailed + "still listed after it was said to be gone"
+		}
+	}
+}
+
+// failedGrace is how many further looks are taken at a process that could not be killed:
+// it may be about to end by itself.
+const failedGrace = 10
+
 // sweep ends processes of this run whose pids were never told to us, by the mark
-// in their environment. It is called when no scenario runs.
+// in their environment, when there may be any. It is called when no scenario runs.
 func (e *Engine) sweep(ctx context.Context) {
 	if !e.lost.Swap(false) || e.gone.Load() || !e.env.has("process.list") {
 		return
@@ -193,7 +222,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	list, _ := in.listed(ctx, rec, opCleanup)
 	for _, p := range list {
 		if strings.HasPrefix(p.mark, e.env.run.ID+"/") {
-			e.o.Log.Warn("a process was left over whose start event never came", "pid", p.pid, "mark", p.mark,
+			e.o.Log.Warn("a process of this run was left over", "pid", p.pid, "mark", p.mark,
 				"cleanup", in.kill(ctx, rec, p.pid, ""))
 		}
 	}

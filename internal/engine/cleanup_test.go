@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +91,94 @@ func TestAProcessThatIsNotOursIsNotTouched(t *testing.T) {
 		t.Error("the process of somebody else was ended")
 	}
 	gw.end(foreign.pid, 0, "")
+}
+
+// Whether a process is gone is what List says; how the attempt to end it went is not.
+func TestWhatStaysListedWasNotEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int  // of the answer to the kill, 0 for none
+		ends   bool // the process ends all the same
+		listed bool // there is a List
+		want   string
+	}{
+		"it was killed":                        {200, true, true, cleanupKilled},
+		"the kill fails, and it ends":          {500, true, true, cleanupGone},
+		"the kill is not answered, it ends":    {0, true, true, cleanupGone},
+		"the kill fails, and it runs on":       {500, false, true, "failed: status 500"},
+		"the kill is not answered, it runs":    {0, false, true, "failed: no-answer"},
+		"the kill works, and it runs on":       {200, false, true, "failed: still listed after it was killed"},
+		"it is not found, and it is listed":    {404, false, true, "failed: still listed after it was said to be gone"},
+		"the kill fails, and there's no List":  {500, true, false, "failed: status 500"},
+		"it is not found, and there's no List": {404, true, false, cleanupGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gw := newMiniature(t)
+			inner := gw.Config.Handler
+			gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/SendSignal") {
+					inner.ServeHTTP(w, r)
+					return
+				}
+				if tc.ends {
+					gw.end(101, -1, "SIGKILL")
+				}
+				_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
+				if tc.status == 0 {
+					<-r.Context().Done()
+					return
+				}
+				w.WriteHeader(tc.status)
+			})
+			b := newBench(t, gw.URL)
+			b.options.Run.Calibration.TimeScale = 4 // a clean-up has eight seconds, and most of these do not wait for them
+			if !tc.listed {
+				b.options.Run.Features["process.list"] = bundle.Feature{State: bundle.FeatureAbsent}
+			}
+			o := b.run("steps: [{start: {as: p, sh: sleep}}]")
+			if p := o.Iterations[0].Processes; len(p) != 1 || !strings.HasPrefix(p[0].Cleanup, tc.want) {
+				t.Errorf("processes %+v, want %q", p, tc.want)
+			}
+		})
+	}
+}
+
+// At its end the run looks once more for what bears its mark, whoever started it.
+func TestWhatBearsTheMarkIsEndedWithTheRun(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL).patient()
+	b.options.OnDone = func(scenarios.Instance, *bundle.Observation) {
+		gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"run1/test.script"}}`), "sleep")
+		gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"run2/test.script"}}`), "sleep")
+	}
+	b.run("steps: [{list: {as: l}}]")
+	if n := gw.alive(); n != 1 {
+		t.Errorf("%d processes are alive, want the one of another run", n)
+	}
+}
+
+func TestWhatASendStartedIsFoundByItsMark(t *testing.T) {
+	gw := newMiniature(t)
+	inner := gw.Config.Handler
+	gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/Start") { // nobody is told of it
+			inner.ServeHTTP(httptest.NewRecorder(), r.WithContext(overOf(r)))
+			w.WriteHeader(http.StatusRequestTimeout)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	newBench(t, gw.URL).patient().run(`steps: [{send: {as: p, rpc: process.Process/Start, message: {process: {cmd: x, args: [sleep]}}}}]`)
+	if gw.started != 1 || gw.alive() != 0 {
+		t.Errorf("%d were started, %d are alive", gw.started, gw.alive())
+	}
+}
+
+// overOf is the context of a request that is over.
+func overOf(r *http.Request) context.Context {
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	return ctx
 }
 
 func TestTheListIsReadInBothCodecs(t *testing.T) {

@@ -74,7 +74,8 @@ type Engine struct {
 	lag     time.Duration // the greatest of the run
 
 	gone atomic.Bool // the target has died
-	lost atomic.Bool // a process was asked for whose pid never came
+	lost atomic.Bool // a process may run whose pid was never told
+	ran  atomic.Bool // an instance was run
 }
 
 // slot is one instance on its way to an observation.
@@ -162,6 +163,8 @@ func (e *Engine) run(ctx context.Context) {
 		e.runOne(ctx, s)
 		e.sweep(ctx)
 	}
+	e.lost.Store(e.ran.Load()) // a last look, whatever is known
+	e.sweep(ctx)
 }
 
 // runShared runs slots on the worker pool, in their order.
@@ -212,6 +215,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 		e.callbacks.Unlock()
 	}
 	e.enter(s)
+	e.ran.Store(true)
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	o := in.observe(ctx)

@@ -75,6 +75,9 @@ func (e *env) paced(trips int, least, most time.Duration) time.Duration {
 // readOn bounds the reading on for a start event after a start was given up.
 func (e *env) readOn() time.Duration { return e.paced(10, 50*time.Millisecond, 500*time.Millisecond) }
 
+// resumeBound bounds the reading of what was paused when the steps stopped.
+func (e *env) resumeBound() time.Duration { return e.paced(50, 500*time.Millisecond, 2*time.Second) }
+
 // cleanupBound bounds the ending of one iteration's left-over processes.
 func (e *env) cleanupBound() time.Duration { return e.paced(50, 2*time.Second, 5*time.Second) }
 

@@ -28,6 +28,7 @@ type iteration struct {
 	handles  []*handle
 	byName   map[string]*handle
 	attached map[int]bool // connections on which raw bytes called Connect
+	paused   map[*transport.Conn]bool
 	awaits   []bundle.Await
 	scrapes  []bundle.Scrape
 	// explained is set when a wait in vain says why the steps stopped.
@@ -50,7 +51,7 @@ func (in *instance) newIteration(index int) *iteration {
 	return &iteration{
 		in: in, index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
 		rec:    transport.NewRecorder(in.clock, in.secrets),
-		byName: make(map[string]*handle), attached: make(map[int]bool),
+		byName: make(map[string]*handle), attached: make(map[int]bool), paused: make(map[*transport.Conn]bool),
 	}
 }
 
@@ -83,6 +84,9 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 
 // conclude ends what is still under way, collects the record, and cleans up.
 func (it *iteration) conclude(ctx context.Context, out *result) {
+	if out.expired {
+		it.resume(ctx)
+	}
 	it.giveUp(ctx, out)
 	out.Conns, out.Exchanges = it.rec.Finish(it.in.wanted)
 	out.dropped = it.rec.Dropped()

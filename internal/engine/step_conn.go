@@ -101,9 +101,14 @@ func (it *iteration) prepareRead(r *scenarios.Read) (action, error) {
 	}
 	return fires(func(context.Context) error {
 		switch r.Mode {
-		case "pause", "stop":
+		case "pause":
+			it.notePause(h.conn, true)
+			h.conn.Pause()
+		case "stop":
+			it.notePause(h.conn, false)
 			h.conn.Pause()
 		case "resume":
+			it.notePause(h.conn, false)
 			h.conn.Resume()
 		case "", "rate":
 			h.conn.Rate(r.Rate)
@@ -112,4 +117,37 @@ func (it *iteration) prepareRead(r *scenarios.Read) (action, error) {
 		}
 		return nil
 	})
+}
+
+// notePause remembers whether reading of a connection is paused, to be resumed later.
+func (it *iteration) notePause(conn *transport.Conn, paused bool) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	it.paused[conn] = paused
+}
+
+func (it *iteration) isPaused(conn *transport.Conn) bool {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.paused[conn]
+}
+
+// resume goes on reading where the steps stopped before they came to it, and gives what
+// was held back a moment to end by itself.
+func (it *iteration) resume(ctx context.Context) {
+	var held []*handle
+	for _, h := range it.all() {
+		if h.underWay() != nil && it.isPaused(h.conn) {
+			held = append(held, h)
+			h.conn.Resume()
+		}
+	}
+	if len(held) == 0 {
+		return
+	}
+	bound, cancel := aside(ctx, it.in.resumeBound(), afterInterrupt/6)
+	defer cancel()
+	for _, h := range held {
+		_ = waitFor(bound, it.onAnswer(h, "", returned), it.in.readOn()) // whatever comes of it, the exchange ends now
+	}
 }

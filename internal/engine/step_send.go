@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"assay/internal/bundle"
 	"assay/internal/transport"
@@ -93,7 +94,7 @@ func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, sh
 	var p headerPlan
 	switch {
 	case s.Message != nil:
-		json, err := it.jsonOf(ctx, s.Message)
+		json, err := it.jsonOf(ctx, it.in.marked(s))
 		if err != nil {
 			return rendered{}, p, err
 		}
@@ -113,6 +114,25 @@ func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, sh
 	p.compressed = s.RPC != "" && f.gzip() && f.enveloped(shape)
 	body, err := rendering{it: it, rpc: cmp.Or(s.RPC, rawRPC), codec: f.Codec}.segments(ctx, s.Body)
 	return body, p, err
+}
+
+// marked is the message of a send, with the run's mark in the environment of a process
+// that it starts, as every start step has it. Where the script counts its bytes it stays as it is.
+func (in *instance) marked(s *scenarios.Send) any {
+	message, _ := s.Message.(map[string]any)
+	config, _ := message["process"].(map[string]any)
+	if s.RPC != rpcStart || config["cmd"] == nil || s.ContentLength != nil || s.Split != nil && len(s.Split.At) > 0 {
+		return s.Message
+	}
+	envs, set := config["envs"].(map[string]any)
+	if _, named := config["envs"]; named && !set {
+		return s.Message // something else, for which it is there
+	}
+	marked := map[string]any{markName: in.mark()}
+	maps.Copy(marked, envs)
+	message, config = maps.Clone(message), maps.Clone(config)
+	config["envs"], message["process"] = marked, config
+	return message
 }
 
 // frame adds the framing: a declared length, chunks, or nothing. A body whose

@@ -212,6 +212,30 @@ steps:
 	}
 }
 
+// What was paused when the steps stopped ends by itself if it can; what the script stopped does not.
+func TestWhatWasPausedIsReadToItsEndBehindAWaitInVain(t *testing.T) {
+	for mode, want := range map[string]bundle.Outcome{"pause": bundle.OutcomeComplete, "stop": bundle.OutcomeStalled} {
+		t.Run(mode, func(t *testing.T) {
+			o := newBench(t, newMiniature(t).URL).patient().run(`
+steps:
+  - start: {as: p, sh: read x}
+  - start: {as: q, sh: sleep}
+  - read: {on: p, mode: ` + mode + `}
+  - input: {to: p, data: "\n"}
+  - await: {on: p, done: true, within: 5ms}
+`)
+			it := &o.Iterations[0]
+			p, q := it.Exchange("p"), it.Exchange("q")
+			if p.Outcome != want || hasEvent(p, bundle.EventEnd) != (mode == "pause") {
+				t.Errorf("outcome %q (%s)", p.Outcome, p.Detail)
+			}
+			if a := it.Awaits; len(a) != 1 || a[0].Met || q.Outcome != bundle.OutcomeAborted {
+				t.Errorf("awaits %+v, the other one is %q", a, q.Outcome)
+			}
+		})
+	}
+}
+
 func TestVariablesOfOtherStepsStandInRequests(t *testing.T) {
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run(`

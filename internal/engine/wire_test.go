@@ -149,6 +149,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 
 func TestSendSendsTheseBytes(t *testing.T) {
 	const message = `{"process":{"cmd":"x"}}`
+	const marked = `{"process":{"cmd":"x","envs":{"ASSAY_RUN":"run1/test.script"}}}`
 	start := func(b *bench, length string, body string, fields ...string) string {
 		all := []string{"Connect-Protocol-Version: 1", "Content-Type: application/connect+json"}
 		if length != "" {
@@ -162,7 +163,23 @@ func TestSendSendsTheseBytes(t *testing.T) {
 	}{
 		"a message is enveloped where the RPC streams": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x}}}`,
+			func(b *bench) string { return start(b, "Content-Length: 68", enveloped(marked)) },
+		},
+		"a message whose bytes are counted is as it stands": {
+			`{rpc: process.Process/Start, message: {process: {cmd: x}}, split: {at: [3]}}`,
 			func(b *bench) string { return start(b, "Content-Length: 28", enveloped(message)) },
+		},
+		"an environment is added to": {
+			`{rpc: process.Process/Start, message: {process: {cmd: x, envs: {B: y}}}}`,
+			func(b *bench) string {
+				return start(b, "Content-Length: 76", enveloped(strings.Replace(marked, `"}}}`, `","B":"y"}}}`, 1)))
+			},
+		},
+		"one that is none is left alone": {
+			`{rpc: process.Process/Start, message: {process: {cmd: x, envs: 5}}}`,
+			func(b *bench) string {
+				return start(b, "Content-Length: 37", enveloped(strings.Replace(message, `"}}`, `","envs":5}}`, 1)))
+			},
 		},
 		"a unary message is not": {
 			`{rpc: process.Process/List, message: {}}`,
@@ -183,7 +200,7 @@ func TestSendSendsTheseBytes(t *testing.T) {
 		"one chunk and the last": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x}}, framing: chunked}`,
 			func(b *bench) string {
-				return start(b, "Transfer-Encoding: chunked", "1c\r\n"+enveloped(message)+"\r\n0\r\n\r\n")
+				return start(b, "Transfer-Encoding: chunked", "44\r\n"+enveloped(marked)+"\r\n0\r\n\r\n")
 			},
 		},
 		"chunks of the script, with an extension and a wrong size": {
