@@ -126,12 +126,12 @@ func (r race) same(o race) bool {
 }
 
 // racesOf lists the races of a report, each once; those that are in trouble are
-// told of with their rule.
+// told of with their rule, and one that was run once has no distribution.
 func racesOf(r *bundle.Report) []race {
 	var races []race
 	for _, s := range r.Scenarios {
 		for _, v := range s.Rules {
-			if len(v.Counts) == 0 || troubles(s.Verdict) {
+			if troubles(s.Verdict) || sum(v.Counts) < 2 {
 				continue
 			}
 			n := race{s.ID, s.Axes, ordersText(v.Counts), v.Counts}
@@ -141,6 +141,14 @@ func racesOf(r *bundle.Report) []race {
 		}
 	}
 	return races
+}
+
+func sum(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
 
 // orderParts are the interleavings of a race and how often each was seen, by name.
