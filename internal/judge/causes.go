@@ -128,7 +128,7 @@ func (b *breakage) explains(v *bundle.Verdict) bool {
 		ok, err := path.Match(glob, v.Rule)
 		return err == nil && ok
 	})
-	return (named || slices.Contains(f.Symptoms, v.Symptom)) && b.reaches(v) && !b.heldIn(v) && sameProtocol(b.id, v)
+	return (named || slices.Contains(f.Symptoms, v.Symptom) && sameProtocol(b.id, v)) && b.reaches(v) && !b.heldIn(v)
 }
 
 // heldIn reports whether the rule held in the run of a verdict: what it did not break, does not follow from it.

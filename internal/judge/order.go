@@ -83,6 +83,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 	var names, seen []string
 	told := map[string]bool{}
 	var first *bundle.Exchange
+	symptom := bundle.SymptomOrder
 	for i := range orders {
 		names = append(names, orders[i].Name)
 		for _, name := range subjectNames(orders[i].Subjects) {
@@ -99,11 +100,14 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 			if first == nil {
 				first = x
 			}
+			if m := malformed(x); m != "" {
+				symptom = m
+			}
 			seen = append(seen, name+": "+answer(x))
 		}
 	}
 	return finding{
-		grade: broken, symptom: bundle.SymptomOrder,
+		grade: broken, symptom: symptom,
 		message: fmt.Sprintf("want one of the orders %s, saw %s", legal(names, asIs), strings.Join(seen, "; ")),
 		at:      s.at(first, -1),
 	}

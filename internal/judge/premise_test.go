@@ -171,15 +171,15 @@ expect:
 			c.run(s)
 			o := observation()
 			o.Iterations = []bundle.Iteration{s.it}
-			said := ""
+			var said strings.Builder
 			for _, v := range (&Judge{}).Scenario(script, testRun(), o) {
 				if v.Conclusion != c.want[v.Rule] {
 					t.Errorf("%s: %s: %s, want %s", v.Rule, v.Conclusion, v.Message, c.want[v.Rule])
 				}
-				said += v.Message + "\n"
+				said.WriteString(v.Message + "\n")
 			}
-			if !strings.Contains(said, c.says) {
-				t.Errorf("it says %q, want %q in it", said, c.says)
+			if !strings.Contains(said.String(), c.says) {
+				t.Errorf("it says %q, want %q in it", said.String(), c.says)
 			}
 		})
 	}

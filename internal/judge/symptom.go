@@ -65,10 +65,31 @@ func statusSymptom(x *bundle.Exchange, well bool) bundle.Symptom {
 
 // notError is the symptom of an answer without the error that it should carry.
 func notError(l *look) bundle.Symptom {
+	if s := malformed(l.x); s != "" {
+		return s
+	}
 	if slices.Equal(l.m.Error.Code, []string{codeDeadline}) {
 		return bundle.SymptomNoDeadline
 	}
 	return shortfallOr(l.x, bundle.SymptomNotRefused)
+}
+
+// malformed is the symptom of a complete answer that cannot be read as a success or as an error; "" for others.
+func malformed(x *bundle.Exchange) bundle.Symptom {
+	if x.Outcome != bundle.OutcomeComplete || x.Response == nil {
+		return ""
+	}
+	if code, _ := errorCode(x); x.Error != nil && code == "" {
+		return bundle.SymptomErrorForm
+	}
+	over := x.EndStream != nil
+	if ofGRPC(x) {
+		over = x.GRPC != nil
+	}
+	if x.Shape == bundle.ShapeStream && x.Response.Status == 200 && !over {
+		return bundle.SymptomNoEndStream
+	}
+	return ""
 }
 
 // otherCode is the symptom of an error with another code than it should have;
