@@ -139,7 +139,12 @@ func answer(x *bundle.Exchange) string {
 }
 
 func rpcError(e *bundle.RPCError) string {
-	if e.Message == "" {
+	switch {
+	case e.Code == "" && e.Message == "":
+		return "without a code"
+	case e.Code == "":
+		return "without a code " + quoteString(e.Message)
+	case e.Message == "":
 		return e.Code
 	}
 	return e.Code + " " + quoteString(e.Message)
@@ -174,7 +179,8 @@ func outcomeText(x *bundle.Exchange) string {
 	if n := len(x.Frames); n > 0 && x.Outcome != bundle.OutcomeComplete {
 		text += " (after " + plural(n, "frame") + ")"
 	}
-	if x.Detail != "" && x.Outcome != bundle.OutcomeComplete {
+	same := strings.HasSuffix(x.Detail, "the deadline") // the detail is the same in other words
+	if x.Detail != "" && x.Outcome != bundle.OutcomeComplete && !same {
 		text += ": " + clip(x.Detail)
 	}
 	return text
