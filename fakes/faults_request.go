@@ -30,7 +30,7 @@ func requestFaults() []faultDecorator {
 		{Fault{
 			ID:     "get-executes",
 			Title:  "A procedure with side effects is run by GET",
-			Breaks: []string{"connect.route.get-not-executed", "connect.route.stream-post-only"},
+			Breaks: []string{"connect.route.get-not-executed", "connect.route.stream-post-only", "grpc.route.post-only"},
 			Source: "a mutant that connectrpc/conformance lets live: verbs on streams are not tested",
 		}, onRequest(func(r *http.Request) {
 			if r.Method == http.MethodGet && isProcedure(r.URL.Path) {

@@ -120,15 +120,16 @@ func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 }
 
 // explains reports whether a breach of another rule, or that it could not be judged, follows
-// from this one: by its symptom, or by name; and in the same protocol and version of
-// HTTP, unless this rule was not looked at there; and not in a run in which this rule held.
+// from this one: by name; or by its symptom, in the same protocol, and not in a run in which this rule
+// held. In either case on the same version of HTTP, unless this rule was not looked at there.
 func (b *breakage) explains(v *bundle.Verdict) bool {
 	f := b.rule.Foundation
 	named := slices.ContainsFunc(f.Rules, func(glob string) bool {
 		ok, err := path.Match(glob, v.Rule)
 		return err == nil && ok
 	})
-	return (named || slices.Contains(f.Symptoms, v.Symptom) && sameProtocol(b.id, v)) && b.reaches(v) && !b.heldIn(v)
+	alike := slices.Contains(f.Symptoms, v.Symptom) && sameProtocol(b.id, v) && !b.heldIn(v)
+	return (named || alike) && b.reaches(v)
 }
 
 // heldIn reports whether the rule held in the run of a verdict: what it did not break, does not follow from it.

@@ -63,6 +63,12 @@ func TestCauses(t *testing.T) {
 		{"a foundation that holds explains nothing", []bundle.Verdict{
 			on("a.short", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"x.y.z": {}}},
+		{"a foundation that held in the same run", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, short), on("a.long", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"a rule that a foundation names, in a run in which it held", []bundle.Verdict{
+			on("a.short", "process.pty.is-terminal", fail, ""), on("a.long", "process.pty.is-terminal", bundle.Pass, ""), over(on("a.long", "process.pty.echo", fail, ""), "grpc", "1.1"),
+		}, map[string][]string{"process.pty.is-terminal": {"process.pty.echo"}}},
 		{"a rule that a foundation names", []bundle.Verdict{
 			on("a.short", "process.pty.is-terminal", fail, bundle.SymptomOutputOther), on("a.long", "process.pty.echo", fail, bundle.SymptomHeldBack),
 		}, map[string][]string{"process.pty.is-terminal": {"process.pty.echo"}}},
