@@ -271,9 +271,10 @@ type Await struct {
 	Silence Span   `yaml:"silence"` // nothing came for that long
 	H2      string `yaml:"h2"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
 	// Within is how long may pass without progress of what is waited for (content of an
-	// exchange, bytes of a connection), and for a silence how long the whole may take; default the iteration's.
+	// exchange, bytes of a connection), six times over at most; for a silence it is the time for the
+	// whole. Default the iteration's deadline.
 	Within Span `yaml:"within"`
-	// Idle is Within in older scripts, where that was for the whole.
+	// Idle takes the place of Within for what stands still in a wait for Done, where that is less.
 	Idle Span `yaml:"idle"`
 	// Proves names the rule that is broken when the wait is in vain. Without it the wait is a
 	// precondition: what stands behind it is then not judged, and nobody is blamed.

@@ -134,7 +134,7 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 
 // left is how much longer the steps may take.
 func (it *iteration) left() time.Duration {
-	return left(it.limit, time.Since(it.began), it.quiet)
+	return lasting(it.limit).left(time.Since(it.began), it.quiet)
 }
 
 // quiet is for how long no exchange of the iteration has made progress.

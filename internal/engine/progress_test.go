@@ -40,6 +40,7 @@ const (
 func TestAStreamThatDeliversIsNotLate(t *testing.T) {
 	for name, script := range map[string]string{
 		"within a wait":                "deadline: 10m\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, done: true, within: LIMIT}}]",
+		"longer than within":           "deadline: 10m\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, done: true, idle: LIMIT, within: LIMIT}}]",
 		"within a wait for bytes":      "deadline: 10m\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, bytes: 1000, within: LIMIT}}]",
 		"within a start":               "deadline: 10m\nsteps: [{start: {as: p, sh: x, wait: end, within: LIMIT}}]",
 		"within the iteration":         "deadline: LIMIT\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, done: true}}]",
@@ -81,7 +82,7 @@ func TestAStreamThatOnlySendsKeepalivesIsLate(t *testing.T) {
 			if last.Met || last.Deadline > int64(limit) || last.Ended.T-last.Began.T < last.Deadline {
 				t.Errorf("await %+v", last)
 			}
-			if n := len(events); n > 0 && time.Duration(events[n-1].At.T-last.Began.T) > longest(limit)-limit {
+			if n := len(events); n > 0 && time.Duration(events[n-1].At.T-last.Began.T) > lasting(limit).most-limit {
 				t.Errorf("it was waited for while %d events came, the last %v after the wait began", n, time.Duration(events[n-1].At.T-last.Began.T))
 			}
 		})

@@ -57,7 +57,7 @@ func (it *iteration) readOn(ctx context.Context, h *handle) {
 		s := x.Snapshot()
 		return pidOf(&s) != 0
 	})
-	_ = waitFor(ctx, w, it.in.readOn()) // whatever comes of it, the exchange ends now
+	_ = waitFor(ctx, w, lasting(it.in.readOn())) // whatever comes of it, the exchange ends now
 }
 
 // outcome is how an exchange ended that we give up: it is the target's doing when

@@ -42,7 +42,7 @@ func (it *iteration) awaitOne(ctx context.Context, a *scenarios.Await) error {
 		return err
 	}
 	w.record, w.optional = true, a.Optional
-	w.within = cmp.Or(a.Idle, a.Within).Deadline(it.in.cal)
+	w.within, w.idle = a.Within.Deadline(it.in.cal), a.Idle.Deadline(it.in.cal)
 	return it.wait(ctx, w)
 }
 

@@ -145,9 +145,9 @@ func (it *iteration) resume(ctx context.Context) {
 	if len(held) == 0 {
 		return
 	}
-	bound, cancel := aside(ctx, it.in.resumeBound(), afterInterrupt/6)
+	short, cancel := aside(ctx, it.in.resumeBound(), afterInterrupt/6)
 	defer cancel()
 	for _, h := range held {
-		_ = waitFor(bound, it.onAnswer(h, "", returned), it.in.readOn()) // whatever comes of it, the exchange ends now
+		_ = waitFor(short, it.onAnswer(h, "", returned), lasting(it.in.readOn())) // whatever comes of it, the exchange ends now
 	}
 }

@@ -21,6 +21,8 @@ type waiting struct {
 	since func() time.Duration
 	// within bounds the wait besides the iteration's own deadline; 0 is as long as that.
 	within time.Duration
+	// idle is how long may pass without progress, where that is less than within; 0 is as long as that.
+	idle time.Duration
 	// record makes a bundle.Await of it also when it is met.
 	record bool
 	// endIsEnough: that nothing will come any more ends the wait as well as what was waited for.
@@ -38,19 +40,21 @@ const (
 	longestMore  = 3 * time.Minute
 )
 
-// longest is how long something of that limit may take in all.
-func longest(limit time.Duration) time.Duration {
-	return min(longestTimes*limit, limit+longestMore)
+// bound is how long something may take: quiet from its last progress, and most in all.
+type bound struct{ quiet, most time.Duration }
+
+// lasting is the bound of something that has a limit.
+func lasting(limit time.Duration) bound {
+	return bound{quiet: limit, most: min(longestTimes*limit, limit+longestMore)}
 }
 
-// left is how much longer something may take that has taken so long: limit runs from its
-// last progress.
-func left(limit, took time.Duration, since func() time.Duration) time.Duration {
+// left is how much longer something may take that has taken so long.
+func (b bound) left(took time.Duration, since func() time.Duration) time.Duration {
 	quiet := took
 	if since != nil {
 		quiet = min(took, since())
 	}
-	return min(limit-quiet, longest(limit)-took)
+	return min(b.quiet-quiet, b.most-took)
 }
 
 // wait waits. It returns nil when what was waited for has come, errExpired when
@@ -58,9 +62,10 @@ func left(limit, took time.Duration, since func() time.Duration) time.Duration {
 // is always recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
-	limit := cmp.Or(w.within, it.limit)
-	deadline := max(0, min(limit, it.left()))
-	err := waitFor(ctx, w, limit)
+	b := lasting(cmp.Or(w.within, it.limit))
+	b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
+	deadline := max(0, min(b.quiet, it.left()))
+	err := waitFor(ctx, w, b)
 	over := errors.Is(err, errOver)
 	if over && w.endIsEnough {
 		err = nil
@@ -81,10 +86,10 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 // errOver ends a wait for something that cannot come any more.
 var errOver = errors.New("nothing more will come")
 
-// waitFor waits until it is met, for no longer than limit from the last progress.
-func waitFor(ctx context.Context, w waiting, limit time.Duration) error {
+// waitFor waits until it is met, within a bound.
+func waitFor(ctx context.Context, w waiting, b bound) error {
 	began := time.Now()
-	timer := time.NewTimer(max(0, limit))
+	timer := time.NewTimer(max(0, b.quiet))
 	defer timer.Stop()
 	for {
 		changed := w.changed()
@@ -98,7 +103,7 @@ func waitFor(ctx context.Context, w waiting, limit time.Duration) error {
 		select {
 		case <-changed:
 		case <-timer.C:
-			more := left(limit, time.Since(began), w.since)
+			more := b.left(time.Since(began), w.since)
 			if more <= 0 {
 				return lastLook(w)
 			}
