@@ -65,8 +65,8 @@ func over(version string, s *scenarios.Scenario) scenarios.Instance {
 func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).open("http.h2c")
-	l := &hanging{Listener: gw.Listener}
-	b.options.Target = targetOf(t, frontOf(t, gw, l))
+	l := new(hanging)
+	b.options.Target = targetOf(t, frontOf(t, gw, func(inner net.Listener) net.Listener { l.Listener = inner; return l }))
 	b.options.Run.Jobs = 3
 	b.options.Destructive = true
 	const list = "\ndeadline: 300ms\nsteps: [{list: {as: l}}]"
@@ -99,21 +99,20 @@ func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	}
 }
 
-// frontOf serves what gw serves on a listener of its own.
-func frontOf(t *testing.T, gw *miniature, l *hanging) (url string) {
+// frontOf serves what gw serves on a listener of its own, over HTTP/2 as well.
+func frontOf(t *testing.T, gw *miniature, wrap func(net.Listener) net.Listener) (url string) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Listener = inner
 	srv := &http.Server{Handler: gw.Config.Handler, Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(l)
+		_ = srv.Serve(wrap(inner))
 	}()
 	t.Cleanup(func() {
 		_ = srv.Close()
@@ -125,9 +124,7 @@ func frontOf(t *testing.T, gw *miniature, l *hanging) (url string) {
 func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).open("http.h2c", "process.update", "process.tag").patient()
-	gw.Config.Protocols = new(http.Protocols)
-	gw.Config.Protocols.SetUnencryptedHTTP2(true)
-	gw.Config.Protocols.SetHTTP1(true)
+	b.options.Target = targetOf(t, frontOf(t, gw, func(inner net.Listener) net.Listener { return inner }))
 	var began []string
 	b.options.OnStart = func(i scenarios.Instance) { began = append(began, i.Scenario.ID) }
 	b.options.Run.Jobs = 1
