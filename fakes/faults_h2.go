@@ -34,7 +34,7 @@ func h2Faults() []faultDecorator {
 		{Fault{
 			ID:     "h2-window-ignored",
 			Title:  "DATA is sent whatever the window of the stream allows",
-			Breaks: []string{"http2.window.respected", "http2.window.stream-alone"},
+			Breaks: []string{"http2.window.respected", "http2.window.stream-alone", "http2.connection.broken-ends"},
 			Source: "hand-written HTTP/2 servers: flow control works by itself until a client is slow",
 		}, onH2(windowIgnored)},
 		{Fault{

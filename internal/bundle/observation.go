@@ -393,6 +393,8 @@ type Await struct {
 	Ended    Stamp  `json:"ended"`
 	Deadline int64  `json:"deadline_ns"`
 	Met      bool   `json:"met"`
+	// Short: the time of the steps left less than half of what the script gives it.
+	Short bool `json:"short,omitempty"`
 }
 
 // Process is a process that the scenario started, and how it was cleaned up.

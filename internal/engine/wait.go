@@ -64,7 +64,8 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
 	b := lasting(cmp.Or(w.within, it.limit))
 	b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
-	deadline := max(0, min(b.quiet, it.left()))
+	left := max(0, it.left())
+	deadline := min(b.quiet, left)
 	err := waitFor(ctx, w, b)
 	over := errors.Is(err, errOver)
 	if over && w.endIsEnough {
@@ -77,7 +78,7 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	if w.record || errors.Is(err, errExpired) {
 		it.addAwait(bundle.Await{
 			Step: stepOf(ctx), On: w.on, What: w.what, Began: began, Ended: it.in.clock.Stamp(),
-			Deadline: int64(deadline), Met: err == nil,
+			Deadline: int64(deadline), Met: err == nil, Short: w.within > 0 && left < b.quiet/2,
 		}, w.optional)
 	}
 	return err

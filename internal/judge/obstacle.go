@@ -212,8 +212,8 @@ func (s *scene) vainWaits() []obstacle {
 		}
 		if st := s.premises.explicit(a.Step); st != nil {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
-			if !endsOnly(st) && overBy(a, x) {
-				o.rule = "" // it ended by itself: not to have come is the matter of other rules
+			if !endsOnly(st) && overBy(a, x) || a.Short {
+				o.rule = "" // it ended by itself, which is the matter of other rules; or it had not the time that it should have
 			}
 		}
 		out = append(out, o)
@@ -241,6 +241,8 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 	switch {
 	case a.On == "the iteration":
 		return fmt.Sprintf("the time for the steps was over after %s, in step %s", span(a.Ended.T-a.Began.T), stepName(a.Step))
+	case a.What == "closed":
+		return fmt.Sprintf("the connection %s was not closed within %s", clip(a.On), span(a.Ended.T-a.Began.T))
 	case overBy(a, x) && a.What != "done":
 		return fmt.Sprintf("%s, and %s had not come", s.overText(a.On, x), what)
 	case a.What == "done" || a.What == "end of the answer":

@@ -122,6 +122,11 @@ expect:
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, `the output "ready\n" did not come on p within 1ms`},
+		{"a marker that had not the time that it should have", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeStalled)
+			s.vain("steps[1]", "p", `output "ready\n"`)
+			s.it.Awaits[0].Short = true
+		}, bothOf(bundle.Inconclusive), `the output "ready\n" did not come on p within 1ms`},
 		{"a marker that is held back is nobody's fault where it proves nothing", ready, [2]string{}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.vain("steps[1]", "p", `output "ready\n"`)
