@@ -15,7 +15,7 @@ const (
 	SymptomNoStart       Symptom = "no-start"         // a process that should run did not start
 	SymptomEndedEarly    Symptom = "ended-early"      // a process ended before anything could have ended it
 	SymptomHeldBack      Symptom = "held-back"        // output that was awaited did not come while the process ran
-	SymptomOutputShort   Symptom = "output-short"     // output ends before its end
+	SymptomOutputShort   Symptom = "output-short"     // output is cut, or lacks a part
 	SymptomOutputOther   Symptom = "output-other"     // output has other bytes than it should
 	SymptomOutputMissing Symptom = "output-missing"   // a stream of output is empty
 	SymptomExitCode      Symptom = "exit-code"        // an end event has the wrong code

@@ -176,8 +176,13 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 }
 
 // explain records that a step was cut by the iteration's deadline, unless a wait
-// that was not met says so already.
+// that was not met says so already. A request that the target did not take whole in that time is not answered.
 func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
+	for _, h := range it.all() {
+		if h.x != nil && !returned(h.x) && h.x.Snapshot().Step == st.At {
+			it.blame(h)
+		}
+	}
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if it.explained {

@@ -14,6 +14,9 @@ func match(l *look) finding {
 	for _, field := range fields() {
 		f := field.hold(l).as(field.symptom)
 		if f.grade == broken {
+			if f.symptom == bundle.SymptomOutputMissing && refusedStart(l.x) {
+				f.symptom = bundle.SymptomNoStart
+			}
 			return f
 		}
 		result = worst(result, f)

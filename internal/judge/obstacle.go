@@ -212,13 +212,26 @@ func (s *scene) vainWaits() []obstacle {
 		}
 		if st := s.premises.explicit(a.Step); st != nil {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
-			if !endsOnly(st) && overBy(a, x) || a.Short {
+			if !endsOnly(st) && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
 				o.rule = "" // it ended by itself, which is the matter of other rules; or it had not the time that it should have
 			}
+		} else if x != nil && x.Op == "start" && !slices.ContainsFunc(x.Events, isStart) {
+			o.rule = s.premises.needed[a.On] // the wait of the start itself
 		}
 		out = append(out, o)
 	}
 	return out
+}
+
+// killedAfterSignal reports whether a signal ended the process of an exchange, behind one that the script sent.
+func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
+	e, _ := endEvent(x)
+	if e == nil || e.Exit == nil || e.Exit.Signal == "" {
+		return false
+	}
+	return slices.ContainsFunc(s.it.Exchanges, func(o bundle.Exchange) bool {
+		return o.Op == "signal" && x.Returned != nil && o.Invoked.Before(*x.Returned)
+	})
 }
 
 // overBy reports whether an exchange was over by itself when a wait for it ended.

@@ -84,7 +84,7 @@ func outputExact(l *look, stream string, m *scenarios.OutputMatch, got *bundle.B
 func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 	if got.Whole() {
 		if i, differ := firstDifference(got.Data, want); differ {
-			return l.differs(stream, int64(i), want[min(i, len(want)):], got.Data[min(i, len(got.Data)):]).as(outputSymptom(int64(i), got.Len))
+			return l.differs(stream, int64(i), want[min(i, len(want)):], got.Data[min(i, len(got.Data)):]).as(lossSymptom(i, got.Data, want))
 		}
 		return finding{}
 	}

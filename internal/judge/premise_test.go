@@ -58,6 +58,12 @@ func (s *scripted) refusedStart(step string) {
 	s.add(x, "p", "start", step)
 }
 
+func (s *scripted) unansweredStart(step string) {
+	x := streamExchange("p")
+	x.Events, x.Outputs, x.Response, x.Outcome = nil, nil, nil, bundle.OutcomeStalled
+	s.add(x, "p", "start", step)
+}
+
 func (s *scripted) call(name, op, step, code string) {
 	x := unaryExchange(name)
 	if code != "" {
@@ -139,6 +145,10 @@ expect:
 			s.refusedStart("steps[0]")
 			s.vain("steps[1]", "p", "pid")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p did not start"},
+		{"a start that proves a rule and is not answered", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
+			s.unansweredStart("steps[0]")
+			s.vain("steps[0]", "p", "start")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "start did not come on p"},
 		{"a process that had ended before it was killed", kill, [2]string{}, func(s *scripted) {
 			s.ended("steps[0]", 1)
 			s.call("first", "signal", "steps[1]", "not_found")

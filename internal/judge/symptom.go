@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -47,6 +48,11 @@ func failure(x *bundle.Exchange) bundle.Symptom {
 		return bundle.SymptomRefused
 	}
 	return bundle.SymptomNoEndStream
+}
+
+// refusedStart reports whether a process was refused before it started.
+func refusedStart(x *bundle.Exchange) bool {
+	return starts(x) && isError(x) && !slices.ContainsFunc(x.Events, isStart)
 }
 
 func isStart(e bundle.Event) bool { return e.Kind == bundle.EventStart }
@@ -155,6 +161,28 @@ func outputSymptom(at, length int64) bundle.Symptom {
 		return bundle.SymptomOutputShort
 	}
 	return bundle.SymptomOutputOther
+}
+
+// lossSymptom is outputSymptom for bytes that are known whole: with parts of the middle missing, they
+// end before their end too.
+func lossSymptom(at int, got, want []byte) bundle.Symptom {
+	s := outputSymptom(int64(at), int64(len(got)))
+	if s == bundle.SymptomOutputOther && len(got) < len(want) && within(got, want) {
+		return bundle.SymptomOutputShort
+	}
+	return s
+}
+
+// within reports whether the bytes are some of all, in their order.
+func within(some, all []byte) bool {
+	for _, b := range some {
+		i := bytes.IndexByte(all, b)
+		if i < 0 {
+			return false
+		}
+		all = all[i+1:]
+	}
+	return true
 }
 
 // lengthSymptom is that of an output of another length than it should have.
