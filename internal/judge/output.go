@@ -101,7 +101,7 @@ func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 func (l *look) differsKept(stream string, want []byte, got *bundle.Blob) finding {
 	if d := got.Diff; d != nil && d.Off >= d.From {
 		skip := int(min(d.Off-d.From, 1<<20))
-		return l.differs(stream, d.Off, d.Want[min(skip, len(d.Want)):], d.Got[min(skip, len(d.Got)):]).as(outputSymptom(d.Off, got.Len))
+		return l.differs(stream, d.Off, d.Want[min(skip, len(d.Want)):], d.Got[min(skip, len(d.Got)):]).as(keptSymptom(d.Off, got.Len, int64(len(want))))
 	}
 	head := got.Head
 	if i, differ := firstDifference(head, want[:min(len(head), len(want))]); differ {

@@ -173,6 +173,15 @@ func lossSymptom(at int, got, want []byte) bundle.Symptom {
 	return s
 }
 
+// keptSymptom is lossSymptom for a long output of which not all was kept: that it is too short is all that
+// is known of the bytes behind the difference.
+func keptSymptom(at, got, want int64) bundle.Symptom {
+	if s := outputSymptom(at, got); s != bundle.SymptomOutputOther || got >= want {
+		return s
+	}
+	return bundle.SymptomOutputShort
+}
+
 // within reports whether the bytes are some of all, in their order.
 func within(some, all []byte) bool {
 	for _, b := range some {
