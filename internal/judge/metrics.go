@@ -63,8 +63,30 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 		own: ledger.Of(o), uncertain: ledger.Uncertain(o),
 		exclusive: s.Exclusive, beside: o.Beside, names: j.metricNames(),
 	}
-	t.add(c.judge())
+	f := c.judge()
+	if x := uncounted(want, s, o); f.grade == broken && x != nil {
+		f = finding{grade: unclear, symptom: bundle.SymptomNoStart, message: fmt.Sprintf("not judged: %s did not start: %s", x.Name, answer(x)), at: nowhere()}
+	}
+	t.add(f)
 	return t
+}
+
+// uncounted is a start that was refused, where a difference is wanted that counts it; nil when there is
+// none. What a clause says of its answer it says of a refusal too.
+func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observation) *bundle.Exchange {
+	counts := false
+	for _, diff := range want {
+		counts = counts || diff != "+0"
+	}
+	named := namedIn(s)
+	for i := range o.Iterations {
+		for n := range o.Iterations[i].Exchanges {
+			if x := &o.Iterations[i].Exchanges[n]; counts && refusedStart(x) && x.Op == "start" && !named[x.Name] {
+				return x
+			}
+		}
+	}
+	return nil
 }
 
 // readScrape finds a scrape by name (the first, or the last) and reads its counters.
