@@ -58,7 +58,7 @@ func requestFaults() []faultDecorator {
 		{Fault{
 			ID:     "unknown-codec-as-json",
 			Title:  "An unknown streaming codec is taken for JSON",
-			Breaks: []string{"connect.type.unknown-stream-codec"},
+			Breaks: []string{"connect.type.unknown-stream-codec", "connect.stream.content-type"},
 			Source: "a mutant that connectrpc/conformance lets live: connectrpc.com#169",
 		}, onRequest(func(r *http.Request) {
 			if v := r.Header.Get("Content-Type"); strings.HasPrefix(v, "application/connect+") && v != "application/connect+proto" {

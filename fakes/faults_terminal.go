@@ -35,10 +35,10 @@ func terminalFaults() []faultDecorator {
 		}, onEvents(terminalAsStdout)},
 		{Fault{
 			ID:     "terminal-begins-late",
-			Title:  "One terminal in 20 loses the first piece of its output",
+			Title:  "Every second terminal loses the first piece of its output",
 			Breaks: []string{"process.pty.output-complete"},
 			Source: "the E2B daemon under load: the process writes before the reader is there",
-		}, beginTerminalsLate},
+		}, func(s *seams, seed uint64) { beginTerminalsLate(s, 2, seed) }},
 	}
 }
 
@@ -52,12 +52,12 @@ func terminalAsStdout(next eventSink) eventSink {
 	})
 }
 
-// lateTerminals is in how many terminals one begins late.
+// lateTerminals is in how many terminals of the daemon one begins late.
 const lateTerminals = 20
 
-// beginTerminalsLate loses the first piece of some terminals.
-func beginTerminalsLate(s *seams, seed uint64) {
-	lost := newShare(1, lateTerminals, seed)
+// beginTerminalsLate loses the first piece of one in so many terminals.
+func beginTerminalsLate(s *seams, of, seed uint64) {
+	lost := newShare(1, of, seed)
 	s.output = around(s.output, func(next output) output { return &lateTerminal{output: next, lost: lost} })
 }
 

@@ -165,7 +165,7 @@ func envdProcesses() []deviationDecorator {
 			ID:    "terminal-begins-late",
 			Title: "One terminal in 20 loses the first piece of its output",
 			Rules: []string{"process.pty.output-complete"},
-		}, func(s *seams, o *Options) { beginTerminalsLate(s, o.Seed) }},
+		}, func(s *seams, o *Options) { beginTerminalsLate(s, lateTerminals, o.Seed) }},
 		{Deviation{
 			ID:    "grpc-timeout-spares",
 			Title: "The timeout of a gRPC call ends the call and leaves the process running",

@@ -292,9 +292,12 @@ func TestEnvdLosesTheTailOfEveryFifthTrap(t *testing.T) {
 	}
 }
 
-func TestEveryTwentiethTerminalOfEnvdBeginsLate(t *testing.T) {
-	for _, o := range []Options{{Like: "envd"}, {Like: "envd", Seed: 11}, {Faults: []string{"terminal-begins-late"}}} {
-		tab, own, box := seamedTable(t, o)
+func TestSomeTerminalsBeginLate(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want int
+	}{{Options{Like: "envd"}, 2}, {Options{Like: "envd", Seed: 11}, 2}, {Options{Faults: []string{"terminal-begins-late"}}, 20}} {
+		tab, own, box := seamedTable(t, c.o)
 		lost := 0
 		for i := range 40 {
 			p, sub, err := tab.start(spec{config: &envd.ProcessConfig{}, pty: &virtual.Size{}})
@@ -314,8 +317,8 @@ func TestEveryTwentiethTerminalOfEnvdBeginsLate(t *testing.T) {
 			}
 		}
 		own.close()
-		if lost != 2 {
-			t.Errorf("%+v: %d of 40 terminals began late, want 2", o, lost)
+		if lost != c.want {
+			t.Errorf("%+v: %d of 40 terminals began late, want %d", c.o, lost, c.want)
 		}
 	}
 }

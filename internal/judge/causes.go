@@ -120,8 +120,8 @@ func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 }
 
 // explains reports whether a breach of another rule, or that it could not be judged, follows
-// from this one: by name; or by its symptom, in the same protocol, and not in a run in which this rule
-// held. In either case on the same version of HTTP, unless this rule was not looked at there.
+// from this one: by name; or by its symptom, in the same protocol, and not for output where this rule held in
+// the same run. In either case on the same version of HTTP, unless this rule was not looked at there.
 func (b *breakage) explains(v *bundle.Verdict) bool {
 	f := b.rule.Foundation
 	named := slices.ContainsFunc(f.Rules, func(glob string) bool {
@@ -132,13 +132,19 @@ func (b *breakage) explains(v *bundle.Verdict) bool {
 	return (named || alike) && b.reaches(v)
 }
 
-// heldIn reports whether the rule held in the run of a verdict: what it did not break, does not follow from it.
+// heldIn reports whether the rule held in the run of a verdict on output: what came there whole was not lost by it.
+// A transport may fail beside one that holds.
 func (b *breakage) heldIn(v *bundle.Verdict) bool {
-	return slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
+	output := []bundle.Symptom{bundle.SymptomOutputMissing, bundle.SymptomOutputShort, bundle.SymptomOutputOther}
+	return slices.Contains(output, v.Symptom) && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
-// reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict.
+// reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict. Rules of the
+// framing of HTTP/1.1 hold over HTTP/2 whatever is sent, so that tells nothing.
 func (b *breakage) reaches(v *bundle.Verdict) bool {
+	if strings.HasPrefix(b.id, "http.") {
+		return true
+	}
 	on := func(o *bundle.Verdict) bool { return o.Axes.HTTP == v.Axes.HTTP }
 	return v.Scenario == "" || slices.ContainsFunc(b.bad, on) || !slices.ContainsFunc(b.kept, on)
 }
