@@ -36,7 +36,7 @@ func exitFaults() []faultDecorator {
 		{Fault{
 			ID:     "missing-program-hangs",
 			Title:  "The stream of a program that does not exist never ends",
-			Breaks: []string{"process.start.missing-program"},
+			Breaks: []string{"process.start.missing-program", "process.end.exit-code", "commands.end.exit-code"},
 			Source: "CubeSandbox#136",
 		}, func(s *seams, _ uint64) {
 			s.exit = aroundExit(s.exit, func(next exitPath, _ counters) exitPath { return stuckExit{next} })
