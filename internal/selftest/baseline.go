@@ -14,8 +14,9 @@ import (
 // baseline is what the reference gateway gave: what turns from pass there is what counts.
 type baseline struct {
 	run      *bundle.Run
-	verdicts map[key]bundle.Verdict
+	verdicts verdicts
 	took     map[scenarios.Instance]time.Duration
+	bytes    map[scenarios.Instance]int64
 }
 
 // passed reports whether the reference passed.
@@ -29,7 +30,7 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 		return nil, err
 	}
 	defer g.close()
-	b := &baseline{run: g.run, verdicts: map[key]bundle.Verdict{}, took: g.took}
+	b := &baseline{run: g.run, verdicts: verdicts{}, took: g.took, bytes: g.bytes}
 	for n, left := 0, t.all; n < attempts && len(left) > 0; n++ {
 		again := map[key]bool{}
 		err := g.exercise(ctx, left, func(k key, v bundle.Verdict) bool {
@@ -118,12 +119,16 @@ func unique(list []scenarios.Instance) []scenarios.Instance {
 	return out
 }
 
-// costly is how long a scenario takes on the reference that not every variant is put to.
-const costly = time.Second
+// What is run against every gateway is light: it takes less than costly on the reference and moves fewer bytes than
+// heavy. One scenario in ten is not, and those cost nine tenths of the processor's time.
+const (
+	costly = time.Second
+	heavy  = 64 << 10
+)
 
-// once is each scenario on one of its sets of axes, another one for every turn; of the
-// costly ones a third.
-func (b *baseline) once(all []scenarios.Instance, turn int) []scenarios.Instance {
+// once is each scenario on one of its sets of axes, another one for every turn; of those
+// that are not light one in share.
+func (b *baseline) once(all []scenarios.Instance, turn, share int) []scenarios.Instance {
 	by := map[*scenarios.Scenario][]scenarios.Instance{}
 	var order []*scenarios.Scenario
 	for _, i := range all {
@@ -135,16 +140,24 @@ func (b *baseline) once(all []scenarios.Instance, turn int) []scenarios.Instance
 	out := make([]scenarios.Instance, 0, len(order))
 	for n, s := range order {
 		i := by[s][(turn+n)%len(by[s])]
-		if b.took[i] < costly || turn%3 == n%3 {
+		switch {
+		case b.took[i] < costly && b.bytes[i] < heavy:
 			out = append(out, i)
+		case turn%share == n%share:
+			out = append(out, by[s][(turn/share+n)%len(by[s])])
 		}
 	}
 	return out
 }
 
+// How many of the scenarios that are not light a gateway is put to: one in so many.
+const (
+	variantShare = 3
+	faultShare   = 8
+)
+
 // part is what a fault is put to for blame: the sample that should notice it, and each scenario on
-// one set of axes, another one for every turn, but for the costly ones.
+// one set of axes.
 func (t *tester) part(sample []scenarios.Instance, turn int) []scenarios.Instance {
-	cheap := slices.DeleteFunc(t.baseline.once(t.all, turn), func(i scenarios.Instance) bool { return t.baseline.took[i] >= costly })
-	return unique(append(slices.Clone(sample), cheap...))
+	return unique(append(slices.Clone(sample), t.baseline.once(t.all, turn, faultShare)...))
 }

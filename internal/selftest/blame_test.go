@@ -206,14 +206,14 @@ func TestASelftestWithBlameIsNotTrusted(t *testing.T) {
 	}
 }
 
-// A fault is put to all that should notice it, however long it takes, and to each other scenario that is
-// not costly; over the turns on all its axes.
+// A fault is put to all that should notice it, whatever that costs, and to each other scenario that
+// is light.
 func TestAFaultIsPutToItsSampleAndToAPartOfEverything(t *testing.T) {
 	tester, err := newTester(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := tester.all[0].Scenario
+	slow := tester.all[0].Scenario // in turn 0, and not before turn 8 again
 	tester.baseline = &baseline{took: map[scenarios.Instance]time.Duration{}}
 	var sample []scenarios.Instance
 	for _, i := range tester.all {
@@ -222,23 +222,19 @@ func TestAFaultIsPutToItsSampleAndToAPartOfEverything(t *testing.T) {
 			sample = append(sample, i)
 		}
 	}
-	seen := map[scenarios.Instance]bool{}
-	for turn := range 12 {
+	for turn := range faultShare {
 		for _, with := range [][]scenarios.Instance{nil, sample} {
 			part := tester.part(with, turn)
 			of := map[string]bool{}
 			for _, i := range part {
-				of[i.Scenario.ID], seen[i] = true, true
+				of[i.Scenario.ID] = true
 			}
-			if !slices.Equal(part[:len(with)], with) || of[slow.ID] != (len(with) > 0) || len(unique(part)) != len(part) {
+			if !slices.Equal(part[:len(with)], with) || of[slow.ID] != (len(with) > 0 || turn == 0) || len(unique(part)) != len(part) {
 				t.Fatalf("turn %d, sample %v: got %v", turn, names(with), names(part))
 			}
 			if want := len(tester.catalogue.Scenarios); len(of) < want-1 {
 				t.Errorf("turn %d: %d of %d scenarios", turn, len(of), want)
 			}
 		}
-	}
-	if len(seen) != len(tester.all) {
-		t.Errorf("%d of %d instances were run in 12 turns", len(seen), len(tester.all))
 	}
 }

@@ -99,7 +99,7 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 			if id != "" {
 				fo.Variants = []string{id}
 			}
-			all, err := tester.judged(t.Context(), fo, nil, tester.baseline.once(tester.all, round+n))
+			all, err := tester.judged(t.Context(), fo, nil, tester.baseline.once(tester.all, round+n, 1))
 			if err != nil {
 				t.Fatalf("round %d, variant %q: %v", round, id, err)
 			}

@@ -29,6 +29,7 @@ type gateway struct {
 	clock  *transport.Clock
 	run    *bundle.Run
 	took   map[scenarios.Instance]time.Duration // how long each instance ran
+	bytes  map[scenarios.Instance]int64         // how much went over its connections
 }
 
 // open starts a gateway. Its calibration and features are those of like, or,
@@ -36,7 +37,7 @@ type gateway struct {
 // that is broken is tested as if it were the reference.
 func (t *tester) open(ctx context.Context, fo fakes.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
-	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}}
+	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
 	if g.fake, err = fakes.Start(ctx, fo); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 	eng := engine.Start(inner, engine.Options{
 		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, Log: g.t.opts.Log,
 		OnDone: func(i scenarios.Instance, o *bundle.Observation) {
-			g.took[i] = time.Duration(o.Ended.T - o.Started.T)
+			g.took[i], g.bytes[i] = time.Duration(o.Ended.T-o.Started.T), transferred(o)
 			for _, v := range j.Scenario(i.Scenario, g.run, o) {
 				enough = see(key{i.Scenario.ID, i.Axes, v.Rule}, v) || enough
 			}
@@ -101,4 +102,15 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 		see(key{rule: v.Rule}, v)
 	}
 	return nil
+}
+
+// transferred counts the bytes of an observation, in both directions.
+func transferred(o *bundle.Observation) int64 {
+	var n int64
+	for i := range o.Iterations {
+		for _, c := range o.Iterations[i].Conns {
+			n += c.Sent.Len + c.Received.Len
+		}
+	}
+	return n
 }

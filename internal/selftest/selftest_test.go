@@ -198,35 +198,42 @@ func names(instances []scenarios.Instance) []string {
 	return out
 }
 
-// Every variant runs each scenario once, and over the turns it runs on all its axes.
-func TestVariantsTakeTurnsOnTheAxes(t *testing.T) {
+// Every gateway runs each scenario once, and over the turns it runs on all its axes; what is not light
+// runs on all of them too, in as many more turns.
+func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 	tester, err := newTester(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &baseline{took: map[scenarios.Instance]time.Duration{}}
-	seen := map[scenarios.Instance]bool{}
-	for turn := range 12 {
-		once := b.once(tester.all, turn)
-		if len(once) != len(tester.catalogue.Scenarios) {
-			t.Fatalf("turn %d: %d instances of %d scenarios", turn, len(once), len(tester.catalogue.Scenarios))
+	b := &baseline{took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
+	const share = 3
+	over := func(turns int) (ran int) {
+		seen := map[scenarios.Instance]bool{}
+		for turn := range turns {
+			once := b.once(tester.all, turn, share)
+			ran += len(once)
+			for _, i := range once {
+				seen[i] = true
+			}
 		}
-		for _, i := range once {
-			seen[i] = true
+		if len(seen) != len(tester.all) {
+			t.Errorf("%d of %d instances were run in %d turns", len(seen), len(tester.all), turns)
+		}
+		return ran
+	}
+	each := len(tester.catalogue.Scenarios)
+	if ran := over(12); ran != 12*each {
+		t.Errorf("%d runs of light scenarios in 12 turns, want one of each of %d in each", ran, each)
+	}
+	for n, i := range tester.all {
+		if n%2 == 0 {
+			b.took[i] = 2 * costly
+		} else {
+			b.bytes[i] = heavy
 		}
 	}
-	if len(seen) != len(tester.all) {
-		t.Errorf("%d of %d instances were run in 12 turns", len(seen), len(tester.all))
-	}
-	for _, i := range tester.all {
-		b.took[i] = 2 * costly
-	}
-	n := 0
-	for turn := range 3 {
-		n += len(b.once(tester.all, turn))
-	}
-	if n != len(tester.catalogue.Scenarios) {
-		t.Errorf("%d costly runs in three turns, want one of each of %d scenarios", n, len(tester.catalogue.Scenarios))
+	if ran := over(12 * share); ran != 12*each {
+		t.Errorf("%d runs of scenarios that are not light in %d turns, want 12 of each of %d", ran, 12*share, each)
 	}
 }
 

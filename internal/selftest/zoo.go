@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"assay/fakes"
 	"assay/internal/bundle"
@@ -60,6 +61,10 @@ func pursue(queue [][]scenarios.Instance, try func([]scenarios.Instance) (untold
 	return nil
 }
 
+// patience is how long a fault that has been noticed is looked at for blame when not everything is wanted: one
+// that holds each answer for seconds takes minutes, and shows no more in them.
+const patience = 30 * time.Second
+
 // hunt runs instances against a fault, and notes who notices it. It stops at the
 // first unless everything is wanted, and returns those that could not tell. For blame all verdicts of the
 // first hunt are kept, and of later ones those that noticed.
@@ -75,12 +80,14 @@ func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Inst
 		tr.ran, tr.verdicts = instances, verdicts{}
 	}
 	open := map[key]bool{}
+	began := time.Now()
 	err = g.exercise(ctx, instances, func(k key, v bundle.Verdict) bool {
+		late := whole && !t.opts.Full && res.Killed && time.Since(began) > patience
 		if whole {
 			tr.verdicts[k] = v
 		}
 		if !slices.Contains(f.Breaks, k.rule) {
-			return false
+			return late
 		}
 		if !broken(v) || !t.baseline.passed(k) {
 			if v.Conclusion == bundle.Inconclusive {
@@ -89,7 +96,7 @@ func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Inst
 			if !res.Killed && v.Message != "" && v.Conclusion != bundle.NotRun {
 				res.Saw = fmt.Sprintf("%s: %s: %s", k.rule, v.Conclusion, v.Message)
 			}
-			return false
+			return late
 		}
 		if tr.verdicts != nil {
 			tr.verdicts[k] = v
@@ -100,7 +107,7 @@ func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Inst
 		if k.scenario != "" && !slices.Contains(res.By, k.scenario) {
 			res.By = append(res.By, k.scenario)
 		}
-		return !whole && !t.opts.Full
+		return late || !whole && !t.opts.Full
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
@@ -126,7 +133,7 @@ func among(all []scenarios.Instance, named map[key]bool) []scenarios.Instance {
 func (t *tester) variant(ctx context.Context, v fakes.Variant, turn int) (map[key]string, error) {
 	instances := t.all
 	if !t.opts.Full {
-		instances = t.baseline.once(t.all, turn)
+		instances = t.baseline.once(t.all, turn, variantShare)
 	}
 	return t.blame(ctx, v.ID, instances)
 }
