@@ -36,7 +36,7 @@ func terminalFaults() []faultDecorator {
 		{Fault{
 			ID:     "terminal-begins-late",
 			Title:  "Every second terminal loses the first piece of its output",
-			Breaks: []string{"process.pty.output-complete"},
+			Breaks: []string{"process.pty.output-complete", "process.pty.echo"},
 			Source: "the E2B daemon under load: the process writes before the reader is there",
 		}, func(s *seams, seed uint64) { beginTerminalsLate(s, 2, seed) }},
 	}
