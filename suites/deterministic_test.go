@@ -136,7 +136,7 @@ func encoded(t *testing.T, v any) string {
 // dropped are the fields of a bundle that times, ids and the counts of races go
 // into, by why they do. So do ids that are numbers: of exchanges and connections.
 var dropped = map[string][]string{
-	"times":           {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "deadline_ns", "beside"},
+	"times":           {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "end_ns", "deadline_ns", "beside"},
 	"ids":             {"run", "url", "local", "remote", "pid", "vars", "detail", "digests"},
 	"counts of races": {"counts"},
 	"where reads and writes were cut, which is up to the kernel, and what was beside what": {
