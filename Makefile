@@ -4,7 +4,7 @@ TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 60s
 
-.PHONY: help build debian test race lint tidy generate generated bench bench-peers nightly fuzz selftest
+.PHONY: help build debian test test-go test-sdk race lint tidy generate generated bench bench-peers nightly fuzz selftest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,14 @@ debian: ## install the Debian packages that tests run, where root can; their tes
 
 test: debian ## unit tests, black-box tests through the binary, the catalogue, the self-test
 	$(GO) vet ./...
-	$(GO) test -timeout 10m $$($(GO) list ./... | grep -v '/sdk$$')
+	$(MAKE) -j 2 test-go test-sdk
+
+# The longest packages begin first. Tests wait more than they compute: three packages run at once on two cores.
+test-go:
+	$(GO) test -p 3 -timeout 10m ./internal/selftest ./cmd/assay $$($(GO) list ./... | grep -v '/sdk$$')
+
+# -v, so that a test that is skipped is seen.
+test-sdk:
 	$(GO) test -v ./sdk
 
 race: debian ## the unit tests and a smoke of the catalogue under the race detector

@@ -55,6 +55,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the whole catalogue")
 	}
+	t.Parallel()
 	const token = "of the test"
 	g, err := fakes.Start(t.Context(), fakes.Options{Like: "envd", Token: token})
 	if err != nil {
@@ -124,8 +125,10 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the whole catalogue")
 	}
+	t.Parallel()
 	for _, id := range []string{"bash-only", "http-errors", "lossy"} {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			g, err := fakes.Start(t.Context(), fakes.Options{Like: id})
 			if err != nil {
 				t.Fatal(err)

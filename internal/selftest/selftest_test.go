@@ -18,6 +18,7 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs against every gateway of the zoo")
 	}
+	t.Parallel()
 	r, err := Run(t.Context(), Options{Seed: 1, Step: func(_, _ int, name string) { t.Log(name) }})
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +47,7 @@ func TestWhatFailsBesideABasicFaultFollowsFromIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs most of the catalogue against several gateways")
 	}
+	t.Parallel()
 	r, err := Run(t.Context(), Options{Blame: true, Seed: 1, Faults: []string{
 		"eos-dropped", "error-as-200", "exit-code-zeroed", "h2-capital-names", "last-line-lost", "stdin-default-closed", "stream-errors-as-http", "tail-lost",
 	}})
