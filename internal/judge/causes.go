@@ -20,6 +20,9 @@ func Causes(run *bundle.Run, cat *scenarios.Catalogue, verdicts []bundle.Verdict
 	for _, b := range c.sorted() {
 		c.explain(b)
 	}
+	for _, b := range c.sorted() {
+		c.explainByChance(b)
+	}
 	return c.causes()
 }
 
@@ -108,6 +111,31 @@ func (c *causal) explain(b *breakage) {
 	}
 }
 
+// explainByChance finds what a rule follows from that is broken only where a process did not start, and held elsewhere:
+// a foundation that fails at random strikes rules of any rank. The foundation is a cause by itself by now.
+func (c *causal) explainByChance(b *breakage) {
+	if len(b.own) == 0 || b.from != nil || len(b.kept) == 0 {
+		return
+	}
+	for _, f := range c.sorted() {
+		if f.rank() <= b.rank() || f.rank() == noRank || f.from != nil || !f.intermittent() {
+			continue
+		}
+		foreign := slices.ContainsFunc(b.own, func(v *bundle.Verdict) bool { return !isUnstarted(v.Symptom) || !f.explains(v) })
+		if !foreign {
+			b.own, b.from = nil, f
+			return
+		}
+	}
+}
+
+// intermittent reports whether the rule was broken and held in one scenario, on one version of HTTP.
+func (b *breakage) intermittent() bool {
+	return slices.ContainsFunc(b.bad, func(o *bundle.Verdict) bool {
+		return slices.ContainsFunc(b.kept, func(k *bundle.Verdict) bool { return k.Scenario == o.Scenario && k.Axes.HTTP == o.Axes.HTTP })
+	})
+}
+
 // explaining are the broken foundations that a breach may follow from.
 func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 	var by []*breakage
@@ -135,14 +163,13 @@ func (b *breakage) explains(v *bundle.Verdict) bool {
 // heldIn reports whether the rule held in the run of a verdict on output: what came there whole was not lost by it.
 // A transport may fail beside one that holds.
 func (b *breakage) heldIn(v *bundle.Verdict) bool {
-	output := []bundle.Symptom{bundle.SymptomOutputMissing, bundle.SymptomOutputShort, bundle.SymptomOutputOther}
-	return slices.Contains(output, v.Symptom) && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
+	return isOutput(v.Symptom) && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
 // reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict. Rules of the
-// framing of HTTP/1.1 hold over HTTP/2 whatever is sent, so that tells nothing.
+// framing of HTTP/1.1 hold over HTTP/2 whatever is sent, so that tells nothing; nor does it where a rule fails at random.
 func (b *breakage) reaches(v *bundle.Verdict) bool {
-	if strings.HasPrefix(b.id, "http.") {
+	if strings.HasPrefix(b.id, "http.") || b.intermittent() {
 		return true
 	}
 	on := func(o *bundle.Verdict) bool { return o.Axes.HTTP == v.Axes.HTTP }

@@ -20,6 +20,7 @@ func foundations() *scenarios.Catalogue {
 			{ID: "process.end.once", Level: "must", Foundation: of(30, nil, bundle.SymptomNoEnd)},
 			{ID: "process.output.complete", Level: "must", Text: "All output arrives.", Foundation: of(20, nil, bundle.SymptomOutputShort)},
 			{ID: "process.pty.is-terminal", Level: "must", Foundation: of(50, []string{"process.pty.*"})},
+			{ID: "process.start.begins", Level: "must", Foundation: of(60, nil, bundle.SymptomNoStart, bundle.SymptomRefused)},
 			{ID: "transport.whole", Level: "must", Foundation: of(10, nil, bundle.SymptomCut)},
 		},
 		Scenarios: []*scenarios.Scenario{
@@ -92,6 +93,22 @@ func TestCauses(t *testing.T) {
 			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), on("a.short", "process.output.complete", bundle.Pass, ""),
 			on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"what broke at random reaches every version of HTTP", []bundle.Verdict{
+			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), over(on("a.short", "process.output.complete", bundle.Pass, ""), "grpc", "h2c"),
+			on("a.short", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
+		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
+		{"starts that fail at random explain a foundation that held elsewhere", []bundle.Verdict{
+			on("a.short", "process.start.begins", fail, bundle.SymptomRefused), over(on("a.short", "process.start.begins", bundle.Pass, ""), "grpc", "1.1"),
+			on("a.long", "process.end.once", fail, bundle.SymptomNoStart), on("a.short", "process.end.once", bundle.Pass, ""),
+		}, map[string][]string{"process.start.begins": {"process.end.once"}}},
+		{"starts that fail at random, and a foundation that holds nowhere", []bundle.Verdict{
+			on("a.short", "process.start.begins", fail, bundle.SymptomRefused), over(on("a.short", "process.start.begins", bundle.Pass, ""), "grpc", "1.1"),
+			on("a.long", "process.end.once", fail, bundle.SymptomNoStart),
+		}, map[string][]string{"process.start.begins": {}, "process.end.once": {}}},
+		{"starts that always fail, and a foundation that held elsewhere", []bundle.Verdict{
+			on("a.short", "process.start.begins", fail, bundle.SymptomRefused),
+			on("a.long", "process.end.once", fail, bundle.SymptomNoStart), on("a.short", "process.end.once", bundle.Pass, ""),
+		}, map[string][]string{"process.start.begins": {}, "process.end.once": {}}},
 		{"what spans the run", []bundle.Verdict{{Rule: "profile.e2b.process.pty", Level: "must", Conclusion: fail, Symptom: bundle.SymptomAbsent}},
 			map[string][]string{"profile.e2b.process.pty": {}}},
 		{"a deviation is no cause", []bundle.Verdict{on("a.short", "process.output.complete", bundle.Deviation, short)}, map[string][]string{}},

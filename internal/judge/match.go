@@ -14,7 +14,7 @@ func match(l *look) finding {
 	for _, field := range fields() {
 		f := field.hold(l).as(field.symptom)
 		if f.grade == broken {
-			if f.symptom == bundle.SymptomOutputMissing && refusedStart(l.x) {
+			if isOutput(f.symptom) && refusedStart(l.x) {
 				f.symptom = bundle.SymptomNoStart
 			}
 			return f

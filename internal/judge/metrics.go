@@ -81,7 +81,7 @@ func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observat
 	named := namedIn(s)
 	for i := range o.Iterations {
 		for n := range o.Iterations[i].Exchanges {
-			if x := &o.Iterations[i].Exchanges[n]; counts && refusedStart(x) && x.Op == "start" && !named[x.Name] {
+			if x := &o.Iterations[i].Exchanges[n]; counts && x.Op == "start" && isError(x) && !slices.ContainsFunc(x.Events, isStart) && !named[x.Name] {
 				return x
 			}
 		}

@@ -41,6 +41,11 @@ func TestMetricsClause(t *testing.T) {
 			x.Op, x.Events, x.Error = "start", nil, &bundle.RPCError{Code: "internal"}
 			o.Iterations[0].Exchanges = append(o.Iterations[0].Exchanges, *x)
 		}, message: "not judged: r did not start: HTTP 200, error internal"},
+		{name: "a command of the alias that was refused", after: scrape("after", 20, 12, 11, 0, 2, 0), want: bundle.Inconclusive, change: func(o *bundle.Observation) {
+			o.Iterations[0].Exchanges = append(o.Iterations[0].Exchanges, bundle.Exchange{
+				Name: "r", Op: "start", Shape: bundle.ShapeNDJSON, Outcome: bundle.OutcomeComplete, Response: &bundle.Response{Status: 500},
+			})
+		}, message: "not judged: r did not start: HTTP 500"},
 		{name: "a kill counted twice", after: scrape("after", 20, 12, 11, 0, 2, 0), want: bundle.Fail,
 			message: "metrics: finished: want +2, saw +3 (10 → 13); the driver started 2: ok 2, error 0, killed 0, open 0"},
 		{name: "a kill counted twice that also lowers the gauge twice", after: scrape("after", 20, 12, 11, 0, 2, -1), want: bundle.Fail,
