@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// concurrent is how many short streams are open at a time, over so many
-// connections of HTTP/2.
+// concurrent is the number of short streams open at a time, connections the number
+// of HTTP/2 connections for them.
 const (
 	concurrent  = 64
 	connections = 8
@@ -17,20 +17,20 @@ const (
 // driver is one way to run W1: a tool and the HTTP version that it speaks.
 type driver struct {
 	Name string
-	// Part is which part of the streams it is given: slow tools cost the same per
-	// stream after a fraction of them. 0 is all.
+	// Part divides the number of streams: slow tools reach the same cost per stream
+	// with a fraction of them. 0 means all.
 	Part int
-	// argv is its command line.
+	// argv returns the command line.
 	argv func(b *bench, g *gateway, n int) []string
 }
 
-// tool is the path of a program that was installed or built for the comparison.
+// tool returns the path of an installed or built program.
 func (b *bench) tool(name string) string { return filepath.Join(b.tools, name) }
 
-// file is the path of one of the files that tools need.
+// file returns the path of an input file for the tools.
 func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
 
-// ours is Assay's driver with everything switched on that a user has switched on.
+// ours runs Assay's driver with everything that is on by default.
 func ours(engine, on string) func(*bench, *gateway, int) []string {
 	return func(b *bench, g *gateway, n int) []string {
 		argv := []string{
@@ -44,7 +44,7 @@ func ours(engine, on string) func(*bench, *gateway, int) []string {
 	}
 }
 
-// client is one of the clients of bench/clients.
+// client runs a client of bench/clients.
 func client(name string, flags ...string) func(*bench, *gateway, int) []string {
 	return func(b *bench, g *gateway, n int) []string {
 		return append([]string{b.tool(name), "-url", g.url, "-streams", strconv.Itoa(n), "-open", strconv.Itoa(concurrent)}, flags...)
@@ -54,7 +54,7 @@ func client(name string, flags ...string) func(*bench, *gateway, int) []string {
 const contentType = "content-type: application/connect+json"
 
 func wrk(b *bench, g *gateway, n int) []string {
-	// It knows no count. At 20,000 streams a second that is about n; what it did is counted by the gateway.
+	// wrk has no option for a count. At 20,000 streams per second this is about n; the gateway counts the real number.
 	seconds := max(2, n/20_000)
 	return []string{b.tool("wrk"), "-t1", fmt.Sprintf("-c%d", concurrent), fmt.Sprintf("-d%ds", seconds), "-s", b.file("start.lua"), g.start()}
 }
@@ -91,10 +91,10 @@ func ghz(b *bench, g *gateway, n int) []string {
 	}
 }
 
-// slowPart is the part of the streams that k6 and ghz are given.
+// slowPart is the Part of k6 and ghz.
 const slowPart = 4
 
-// short lists who runs W1, by HTTP version.
+// short lists the drivers of W1 by HTTP version.
 func (b *bench) short() map[string][]driver {
 	h1 := []driver{
 		{Name: "assay portable", argv: ours("portable", "1.1")},
@@ -126,9 +126,9 @@ const (
 	h2c   = "h2c"
 )
 
-// holding is the command line of Assay's driver that opens n streams evenly over a
+// holding returns the command line of Assay's driver that opens n streams evenly over a
 // ramp, checks their lines, and kills them after the duration. No stream may end
-// by itself before.
+// by itself earlier.
 func (b *bench) holding(g *gateway, on string, n int, ramp, duration time.Duration) []string {
 	argv := []string{
 		b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(n), "--ramp", ramp.String(), "--duration", duration.String(),
@@ -140,7 +140,7 @@ func (b *bench) holding(g *gateway, on string, n int, ramp, duration time.Durati
 	return argv
 }
 
-// engine is the engine that the targets are for.
+// engine names the engine that the targets apply to.
 func (b *bench) engine() string {
 	if b.engines {
 		return "fast"

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// gateway is a canned gateway in a process of its own.
+// gateway is a canned gateway in a separate process.
 type gateway struct {
 	cmd *exec.Cmd
 	url string
@@ -36,32 +36,31 @@ func serve(ctx context.Context, assay, file string) (*gateway, error) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		g.close()
-		return nil, fmt.Errorf("the gateway said no URL: %w", err)
+		return nil, fmt.Errorf("the gateway printed no URL: %w", err)
 	}
 	g.url = strings.TrimSpace(line)
 	return g, nil
 }
 
-// close ends it; how it ends does not matter any more.
+// close ends the gateway and ignores its exit code.
 func (g *gateway) close() {
 	_ = g.cmd.Process.Signal(syscall.SIGTERM)
 	_ = g.cmd.Wait()
 }
 
-// addr is HOST:PORT.
+// addr returns HOST:PORT.
 func (g *gateway) addr() string { return strings.TrimPrefix(g.url, "http://") }
 
-// start is the URL of Start.
+// start returns the URL of Start.
 func (g *gateway) start() string { return g.url + "/process.Process/Start" }
 
-// books are what the gateway has counted; late is by how much the latest of a
-// thousand events was.
+// books are the gateway's counters; late is the p99.9 of the lateness of its events.
 type books struct {
 	started, active, events int64
 	late                    time.Duration
 }
 
-// read reads them.
+// read scrapes the books.
 func (g *gateway) read(ctx context.Context) (books, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/metrics", nil)
 	if err != nil {
@@ -107,12 +106,12 @@ func parseBooks(text string) (books, error) {
 		delete(want, name)
 	}
 	for name := range want {
-		return b, fmt.Errorf("/metrics: there is no %s", name)
+		return b, fmt.Errorf("/metrics: %s is missing", name)
 	}
 	return b, nil
 }
 
-// run runs a driver to its end, between two looks at the gateway's books.
+// run runs a driver to its end and reads the gateway's books before and after.
 func (g *gateway) run(ctx context.Context, dir string, argv []string) (result, error) {
 	before, err := g.read(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// plateau is what was seen of a driver while all its streams were open.
+// plateau holds the samples of a driver while all its streams were open.
 type plateau struct {
 	resident sample // bytes, anonymous
 	cpu      time.Duration
@@ -17,10 +17,10 @@ type plateau struct {
 	result   result
 }
 
-// sampleEvery is how often a driver that holds streams is looked at.
+// sampleEvery is the sampling interval of a driver that holds streams.
 const sampleEvery = 250 * time.Millisecond
 
-// hold runs a driver that opens n streams, and looks at it from when all are open
+// hold runs a driver that opens n streams and samples it from when all are open
 // until one has ended.
 func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*plateau, error) {
 	ctx, stop := context.WithTimeout(ctx, perRun)
@@ -34,7 +34,7 @@ func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*pl
 	p.result, err = c.wait()
 	if err != nil {
 		if why := clean(p.result, n); why != nil {
-			err = why // the report tells more than the exit code
+			err = why // the report says more than the exit code
 		}
 	} else {
 		err = seen
@@ -45,7 +45,7 @@ func (b *bench) hold(ctx context.Context, g *gateway, n int, argv []string) (*pl
 	return p, err
 }
 
-// watch looks until the streams end. The first second at full height is left out.
+// watch samples until the streams end. It skips the first second with all streams open.
 func (p *plateau) watch(ctx context.Context, g *gateway, n int, c *command) error {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
@@ -68,7 +68,7 @@ func (p *plateau) watch(ctx context.Context, g *gateway, n int, c *command) erro
 		}
 		if now.active < int64(n) {
 			if full > 0 {
-				full = -1 << 30 // it is over
+				full = -1 << 30 // the plateau is over
 			}
 			continue
 		}
@@ -77,7 +77,7 @@ func (p *plateau) watch(ctx context.Context, g *gateway, n int, c *command) erro
 		}
 		used, bytes, err := look(pid)
 		if err != nil {
-			return nil //nolint:nilerr // it has just ended
+			return nil //nolint:nilerr // the process has just ended
 		}
 		if p.resident = append(p.resident, float64(bytes)); len(p.resident) == 1 {
 			from, cpu = now, used
@@ -86,8 +86,8 @@ func (p *plateau) watch(ctx context.Context, g *gateway, n int, c *command) erro
 	}
 }
 
-// look reads processor time of a process and those that it started, and the memory
-// of the one that holds most.
+// look reads the CPU time of a process and its children, and the memory of the
+// largest of them.
 func look(pid int) (cpu time.Duration, bytes int64, err error) {
 	for _, member := range family(pid) {
 		used, err := cpuOf(member)
@@ -103,7 +103,7 @@ func look(pid int) (cpu time.Duration, bytes int64, err error) {
 	return cpu, bytes, nil
 }
 
-// clean returns an error when the report of Assay's driver tells of a failure.
+// clean returns an error when the report of Assay's driver has a failure.
 func clean(r result, n int) error {
 	var report struct {
 		Streams struct {
@@ -115,12 +115,12 @@ func clean(r result, n int) error {
 		return fmt.Errorf("the driver's report: %w", err)
 	}
 	if killed := report.Streams.Outcomes["killed"]; killed != int64(n) || len(report.Reasons) > 0 {
-		return fmt.Errorf("%d of %d streams went well: %v %v", killed, n, report.Streams.Outcomes, report.Reasons)
+		return fmt.Errorf("%d of %d streams succeeded: %v %v", killed, n, report.Streams.Outcomes, report.Reasons)
 	}
 	return nil
 }
 
-// slopeFrom and slopeTo are how many streams are open when the memory of one is measured.
+// slopeFrom and slopeTo are the numbers of open streams between which memory per stream is measured.
 const (
 	slopeFrom = 5_000
 	slopeTo   = 15_000
@@ -129,14 +129,14 @@ const (
 	heldFor   = 15 * time.Second
 )
 
-// measureMemory finds what one more open stream takes.
+// measureMemory measures the memory of one more open stream.
 func (b *bench) measureMemory(ctx context.Context, p *page) error {
 	g, err := serve(ctx, b.assay, b.file("held.yaml"))
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	p.printf("\n### Memory of an open stream, %d to %d\n\n| driver | HTTP | MB at %d | MB at %d | bytes per stream |\n|---|---|---|---|---|\n", slopeFrom, slopeTo, slopeFrom, slopeTo)
+	p.printf("\n### Memory per open stream, %d to %d\n\n| driver | HTTP | MB at %d | MB at %d | bytes per stream |\n|---|---|---|---|---|\n", slopeFrom, slopeTo, slopeFrom, slopeTo)
 	var failures []error
 	for _, d := range b.holders() {
 		var x, y []float64
@@ -160,7 +160,7 @@ func (b *bench) measureMemory(ctx context.Context, p *page) error {
 		bytes := slope(x, y)
 		p.printf("| %s | %s | %v | %v | %.0f |\n", d.name, d.on, *at[slopeFrom], *at[slopeTo], bytes)
 		if d.own {
-			p.aim(target{What: "memory of an open stream over " + d.on, Got: bytes, Most: slopeAim, Unit: "bytes", Missing: len(*at[slopeFrom]) == 0 || len(*at[slopeTo]) == 0})
+			p.aim(target{What: "memory per open stream over " + d.on, Got: bytes, Most: slopeAim, Unit: "bytes", Missing: len(*at[slopeFrom]) == 0 || len(*at[slopeTo]) == 0})
 		}
 	}
 	return errors.Join(failures...)
@@ -174,7 +174,7 @@ type holder struct {
 	argv     func(g *gateway, n int) []string
 }
 
-// holders lists who is measured. Peers are there for the scale, and run once.
+// holders lists the measured drivers. Peers only give the scale and run once.
 func (b *bench) holders() []holder {
 	own := func(on string) holder {
 		return holder{name: "assay " + b.engine(), on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
@@ -193,21 +193,21 @@ func (b *bench) holders() []holder {
 		holder{name: "connect-go JSON", on: h2c, runs: 1, argv: b.heldByConnect("-h2c")})
 }
 
-// heldByConnect is connect-go with n streams, evenly opened.
+// heldByConnect returns the command line of connect-go with n streams, evenly opened.
 func (b *bench) heldByConnect(flags ...string) func(g *gateway, n int) []string {
 	return func(g *gateway, n int) []string {
 		return append([]string{b.tool("connectgo"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String()}, flags...)
 	}
 }
 
-// measureMost opens as many streams as one process can be asked for.
+// measureMost opens the largest supported number of streams in one process.
 func (b *bench) measureMost(ctx context.Context, p *page) error {
 	g, err := serve(ctx, b.assay, b.file("most.yaml"))
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	p.printf("\n### As many as one process holds\n\n| HTTP | streams | failed | MB |\n|---|---|---|---|\n")
+	p.printf("\n### Maximum in one process\n\n| HTTP | streams | failed | MB |\n|---|---|---|---|\n")
 	var failures []error
 	for _, most := range []struct {
 		on string
@@ -234,8 +234,8 @@ func (b *bench) measureMost(ctx context.Context, p *page) error {
 	return errors.Join(failures...)
 }
 
-// measureEven holds 10,000 streams that were opened evenly, with an event a second
-// each, and counts what an event costs.
+// measureEven holds 10,000 streams that were opened evenly, with one event per second
+// each, and measures the cost of an event.
 func (b *bench) measureEven(ctx context.Context, p *page) error {
 	const n = 10_000
 	g, err := serve(ctx, b.assay, b.file("even.yaml"))
@@ -243,7 +243,7 @@ func (b *bench) measureEven(ctx context.Context, p *page) error {
 		return err
 	}
 	defer g.close()
-	p.printf("\n### %d held streams, an event a second each, evenly spread\n\n| driver | HTTP | CPU, µs/event | MB |\n|---|---|---|---|\n", n)
+	p.printf("\n### %d held streams, one event per second each, evenly spread\n\n| driver | HTTP | CPU, µs/event | MB |\n|---|---|---|---|\n", n)
 	var failures []error
 	for _, on := range []string{http1, h2c} {
 		most := 0.22

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// module is a peer that the Go module proxy gives.
+// module is a peer from the Go module proxy.
 type module struct{ name, path, version string }
 
 func modules() []module {
@@ -21,12 +21,12 @@ func modules() []module {
 	}
 }
 
-// packages are the peers that Debian has, by their programs.
+// packages maps the programs of peers to their Debian packages.
 func packages() map[string]string {
 	return map[string]string{"h2load": "nghttp2-client", "wrk": "wrk"}
 }
 
-// install gets everything that is not there yet, and returns what cannot be had, with why.
+// install installs every missing peer, and returns those that failed, with the reason.
 func (b *bench) install(ctx context.Context) (missing map[string]string, err error) {
 	missing = map[string]string{}
 	if err := b.write(); err != nil {
@@ -54,23 +54,23 @@ func (b *bench) install(ctx context.Context) (missing map[string]string, err err
 	return missing, b.without(missing)
 }
 
-// without says which peers the comparison has to do without; where CI is set it may not.
+// without reports the missing peers; if CI is set, it returns an error.
 func (b *bench) without(missing map[string]string) error {
 	for name, why := range missing {
 		b.sayf("MISSING %s: %s", name, why)
 	}
 	if len(missing) > 0 && os.Getenv("CI") != "" {
-		return errors.New("peers are missing, and CI is set: a comparison without them is none")
+		return errors.New("peers are missing, and CI is set: the comparison needs all of them")
 	}
 	return nil
 }
 
-// fromDebian makes a program of a Debian package a tool.
+// fromDebian links a program into the tools, and installs its Debian package first if needed.
 func (b *bench) fromDebian(ctx context.Context, name, pkg string) error {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		if os.Geteuid() != 0 {
-			return fmt.Errorf("it is not installed, and apt-get install %s needs root", pkg)
+			return fmt.Errorf("not installed, and apt-get install %s needs root", pkg)
 		}
 		b.sayf("installing %s", pkg)
 		if err := b.quiet(ctx, nil, "apt-get", "update"); err != nil {
@@ -89,7 +89,7 @@ func (b *bench) fromDebian(ctx context.Context, name, pkg string) error {
 	return nil
 }
 
-// quiet runs a program of the toolchain; its output is only in the error.
+// quiet runs a program and shows its output only in the error.
 func (b *bench) quiet(ctx context.Context, env []string, argv ...string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), env...)
@@ -100,7 +100,7 @@ func (b *bench) quiet(ctx context.Context, env []string, argv ...string) error {
 	return nil
 }
 
-// versions says what was run: the machine, and each tool.
+// versions lists the machine and the version of each tool.
 func (b *bench) versions(ctx context.Context) []string {
 	kernel := "of unknown version"
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
@@ -108,7 +108,7 @@ func (b *bench) versions(ctx context.Context) []string {
 	}
 	lines := []string{machine(kernel)}
 	for _, v := range []struct{ name, flag string }{{"wrk", "-v"}, {"h2load", "--version"}} {
-		out, _ := exec.CommandContext(ctx, b.tool(v.name), v.flag).CombinedOutput() // wrk fails after it has said it
+		out, _ := exec.CommandContext(ctx, b.tool(v.name), v.flag).CombinedOutput() // wrk prints its version and fails
 		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 		if line == "" {
 			line = v.name + ": missing"
@@ -121,7 +121,7 @@ func (b *bench) versions(ctx context.Context) []string {
 	return append(lines, "connect-go and net/http: as in go.mod")
 }
 
-// write writes the files that tools need.
+// write writes the input files of the tools.
 func (b *bench) write() error {
 	for _, dir := range []string{b.tools, b.dir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -35,7 +35,7 @@ type bench struct {
 	fresher       int
 }
 
-// parts lists what can be measured, in the order in which it is.
+// parts lists the measurements in order.
 func parts() []string { return []string{"short", "together", "memory", "most", "even", "pace", "stop"} }
 
 func main() {
@@ -50,22 +50,22 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{log: os.Stderr}
-	only := flag.String("only", strings.Join(parts(), ","), "what to measure")
+	only := flag.String("only", strings.Join(parts(), ","), "parts to measure")
 	limit := flag.Duration("limit", 90*time.Minute, "give up after this time")
-	flag.StringVar(&b.assay, "assay", "bin/assay", "the program")
-	flag.StringVar(&b.tools, "tools", "bin/peers", "where the peers are, or are put")
+	flag.StringVar(&b.assay, "assay", "bin/assay", "the assay binary")
+	flag.StringVar(&b.tools, "tools", "bin/peers", "folder of the peers; missing ones are installed there")
 	flag.StringVar(&b.proto, "proto", "internal/envd/proto/process/process.proto", "the process service, for ghz")
-	flag.IntVar(&b.streams, "streams", 200_000, "short streams of one run")
-	flag.IntVar(&b.runs, "runs", 5, "runs of each driver")
+	flag.IntVar(&b.streams, "streams", 200_000, "short streams per run")
+	flag.IntVar(&b.runs, "runs", 5, "runs per driver")
 	flag.Parse()
 	b.parts = strings.Split(*only, ",")
 	for _, part := range b.parts {
 		if !slices.Contains(parts(), part) {
-			return fmt.Errorf("-only %q: want some of %s", part, strings.Join(parts(), ", "))
+			return fmt.Errorf("-only %q: want any of %s", part, strings.Join(parts(), ", "))
 		}
 	}
 	if b.streams < 1000 || b.runs < 1 {
-		return fmt.Errorf("-streams %d -runs %d: want at least 1000 streams and a run", b.streams, b.runs)
+		return fmt.Errorf("-streams %d -runs %d: want at least 1000 streams and 1 run", b.streams, b.runs)
 	}
 	for _, path := range []*string{&b.assay, &b.tools, &b.proto} {
 		abs, err := filepath.Abs(*path)
@@ -85,7 +85,7 @@ func run(ctx context.Context) (err error) {
 	return b.session(ctx)
 }
 
-// session installs, measures and prints.
+// session installs the peers, measures, and prints the page.
 func (b *bench) session(ctx context.Context) error {
 	missing, err := b.install(ctx)
 	if err != nil {
@@ -129,8 +129,8 @@ func (b *bench) session(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// noteStolen measures a part, and says how far it was disturbed: a machine that is
-// one of several on its host loses its processors for milliseconds at a time.
+// noteStolen measures a part and reports the CPU time that the host took away
+// meanwhile: a virtual machine loses its CPUs for milliseconds at a time.
 func (b *bench) noteStolen(p *page, measure func() error) error {
 	before, unknown := machineTicks()
 	if err := measure(); err != nil {
@@ -138,14 +138,14 @@ func (b *bench) noteStolen(p *page, measure func() error) error {
 	}
 	after, err := machineTicks()
 	if unknown != nil || err != nil {
-		return nil //nolint:nilerr // where the system does not tell, nothing is said
+		return nil //nolint:nilerr // unknown: report nothing
 	}
-	p.printf("\nOf the processors' time, the host took %.2f %% meanwhile.\n", 100*after.since(before))
+	p.printf("\nCPU time stolen by the host meanwhile: %.2f %%.\n", 100*after.since(before))
 	return nil
 }
 
 func (b *bench) sayf(format string, args ...any) {
-	// Where progress cannot be shown, it is not.
+	// Progress is best effort.
 	_, _ = fmt.Fprintf(b.log, time.Now().Format("15:04:05 ")+format+"\n", args...)
 }
 
@@ -155,7 +155,7 @@ func (b *bench) fresh() string {
 	return filepath.Join(b.dir, fmt.Sprintf("run%d", b.fresher))
 }
 
-// load is how busy the machine is, in words.
+// load returns the load average as text.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -165,7 +165,7 @@ func load() string {
 	return "load " + words[0]
 }
 
-// machine is the machine in words.
+// machine describes the machine.
 func machine(kernel string) string {
 	cpu := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -18,7 +18,7 @@ type latencies map[string]struct {
 	Count, P50, P99, P999, Max int64
 }
 
-// parseLatencies reads those of a report of Assay's driver, or of a client.
+// parseLatencies reads the latencies from a report of Assay's driver or of a client.
 func parseLatencies(output []byte) (latencies, error) {
 	var report struct {
 		Latency latencies `json:"latency_us"`
@@ -34,8 +34,8 @@ const (
 	paceFor  = 3 * time.Second
 )
 
-// measurePace compares how late starts are, at 10,000 a second against a gateway
-// that answers nothing.
+// measurePace compares how late starts are at 10,000 per second against a gateway
+// that never responds.
 func (b *bench) measurePace(ctx context.Context, p *page) error {
 	g, err := serve(ctx, b.assay, b.file("sink.yaml"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *bench) measurePace(ctx context.Context, p *page) error {
 	}
 	sleeper := []string{b.tool("pacer"), "-sink", sink.Addr().String(), "-rate", strconv.Itoa(paceRate), "-duration", paceFor.String()}
 	var p99 [2]sample
-	p.printf("\n### %d starts a second against a sink: how late they are\n\n| driver | p50, µs | p99, µs | p99.9, µs |\n|---|---|---|---|\n", paceRate)
+	p.printf("\n### %d starts per second against a sink: delay of the start\n\n| driver | p50, µs | p99, µs | p99.9, µs |\n|---|---|---|---|\n", paceRate)
 	var middle, tail [2]sample
 	for range b.runs {
 		for i, argv := range [][]string{own, sleeper} {
@@ -77,8 +77,8 @@ func (b *bench) measurePace(ctx context.Context, p *page) error {
 	return nil
 }
 
-// paced runs a driver and reads its report; that of a gateway that says nothing
-// tells of failures, and its exit code is not looked at.
+// paced runs a driver and reads its report. It ignores the exit code: against a
+// gateway that never responds, the streams fail.
 func (b *bench) paced(ctx context.Context, argv []string) (latencies, error) {
 	ctx, stop := context.WithTimeout(ctx, perRun)
 	defer stop()
@@ -94,9 +94,9 @@ func (b *bench) paced(ctx context.Context, argv []string) (latencies, error) {
 	return lag, nil
 }
 
-// discard listens, and throws away what comes.
+// discard listens and discards everything it receives.
 func discard() (net.Listener, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func discard() (net.Listener, error) {
 				return // closed
 			}
 			go func() {
-				_, _ = io.Copy(io.Discard, conn) // until the client has gone
+				_, _ = io.Copy(io.Discard, conn) // until the client closes
 				_ = conn.Close()
 			}()
 		}
@@ -121,11 +121,10 @@ const (
 )
 
 // measureStop stops a driver that holds 2,000 streams six times for 50 ms, and
-// compares the gaps that it reports with the second that is true, and what the
-// gateway itself was late.
+// compares the reported gaps with the true second plus the gateway's own delay.
 func (b *bench) measureStop(ctx context.Context, p *page) error {
 	const n = 2000
-	p.printf("\n### Driver stopped %d × %v: error of the gaps that it reports\n\n| driver | reported p99.9, ms over | gateway late p99.9, ms | error, ms | driver lag p99.9, ms |\n|---|---|---|---|---|\n", stops, stopFor)
+	p.printf("\n### Driver stopped %d × %v: error of the reported gaps\n\n| driver | reported p99.9, ms over | gateway late p99.9, ms | error, ms | driver lag p99.9, ms |\n|---|---|---|---|---|\n", stops, stopFor)
 	var wrong [2]sample
 	var lag string
 	for range min(b.runs, 3) {
@@ -147,8 +146,8 @@ func (b *bench) measureStop(ctx context.Context, p *page) error {
 	return nil
 }
 
-// oneStop is one such run, of Assay's driver or of one with time.Now: the error in
-// milliseconds, and the lag that the driver knows of.
+// oneStop runs it once, with Assay's driver or with one that uses time.Now. It returns
+// the error in milliseconds and the lag that the driver reports.
 func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off float64, lag string, err error) {
 	g, err := serve(ctx, b.assay, b.file("even.yaml"))
 	if err != nil {
@@ -176,7 +175,7 @@ func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off floa
 	return off, lag, nil
 }
 
-// stopped runs a driver and stops it in the middle, again and again.
+// stopped runs a driver and stops it repeatedly in the middle.
 func (b *bench) stopped(ctx context.Context, argv []string) (latencies, error) {
 	ctx, stop := context.WithTimeout(ctx, perRun)
 	defer stop()
@@ -193,7 +192,7 @@ func (b *bench) stopped(ctx context.Context, argv []string) (latencies, error) {
 	pause(5 * time.Second)
 	for range stops {
 		for _, pid := range family(c.cmd.Process.Pid) {
-			_ = syscall.Kill(pid, syscall.SIGSTOP) // one that has ended need not be stopped
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
 		}
 		pause(stopFor)
 		for _, pid := range family(c.cmd.Process.Pid) {

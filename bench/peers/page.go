@@ -14,14 +14,14 @@ type page struct {
 	aims []target
 }
 
-// String is what has been written.
+// String returns the text so far.
 func (p *page) String() string { return p.b.String() }
 
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
 
-// machine writes what was run, on what.
+// machine writes the date, the versions and the missing peers.
 func (p *page) machine(lines []string, missing map[string]string, streams, runs int) {
-	p.printf("%s, %d short streams a run, medians of %d interleaved runs (smallest–largest).\n\n", time.Now().UTC().Format(time.DateOnly), streams, runs)
+	p.printf("%s, %d short streams per run, medians of %d interleaved runs (smallest–largest).\n\n", time.Now().UTC().Format(time.DateOnly), streams, runs)
 	for _, line := range lines {
 		p.printf("- %s\n", line)
 	}
@@ -30,7 +30,7 @@ func (p *page) machine(lines []string, missing map[string]string, streams, runs 
 	}
 }
 
-// failed says that a part could not be measured.
+// failed reports a part that could not be measured.
 func (p *page) failed(part string, err error) {
 	p.printf("\n**%s could not be measured:** %v\n", part, err)
 }

@@ -99,9 +99,9 @@ func TestTargetsAreMetOrMissedByHowMuch(t *testing.T) {
 	}{
 		"a ratio that is met":    {target{What: "w", Got: 11, Against: 10, Most: 1.1, Peer: "wrk", Relative: true}, "| w | ≤ 1.10 × wrk | 1.10 | met |\n"},
 		"a ratio that is missed": {target{What: "w", Got: 15, Against: 10, Most: 1.2, Peer: "wrk", Relative: true}, "| w | ≤ 1.20 × wrk | 1.50 | missed by 25 % |\n"},
-		"a peer that is missing": {target{What: "w", Got: 15, Most: 1.2, Peer: "wrk", Relative: true, Missing: true}, "| w | ≤ 1.20 × wrk | – | cannot be told: wrk is missing |\n"},
+		"a peer that is missing": {target{What: "w", Got: 15, Most: 1.2, Peer: "wrk", Relative: true, Missing: true}, "| w | ≤ 1.20 × wrk | – | unknown: wrk is missing |\n"},
 		"a figure that is met":   {target{What: "w", Got: 200, Most: 256, Unit: "bytes"}, "| w | ≤ 256 bytes | 200 bytes | met |\n"},
-		"a figure that is none":  {target{What: "w", Most: 32, Unit: "MB", Missing: true}, "| w | ≤ 32 MB | 0 MB | cannot be told: a figure is missing |\n"},
+		"a figure that is none":  {target{What: "w", Most: 32, Unit: "MB", Missing: true}, "| w | ≤ 32 MB | 0 MB | unknown: a figure is missing |\n"},
 	} {
 		if got := tt.target.row(); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -122,7 +122,7 @@ func TestTheTableNamesWhatIsMissing(t *testing.T) {
 	p.targets()
 	for _, want := range []string{
 		"| assay portable | 22.00 (20.00–24.00) | 2.00 | 5.00 | 1000 |\n", "| h2load | **missing** | | | |\n", "| fortio | failed: unexpected EOF | | | |\n",
-		"one write: CPU per stream | ≤ 1.10 × wrk | 2.00 | missed by 82 % |\n", "| ≤ 0.16 × k6 | – | cannot be told: k6 is missing |\n",
+		"one write: CPU per stream | ≤ 1.10 × wrk | 2.00 | missed by 82 % |\n", "| ≤ 0.16 × k6 | – | unknown: k6 is missing |\n",
 	} {
 		if !strings.Contains(p.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, p.String())

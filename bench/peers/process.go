@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// result is what one run of a driver cost.
+// result is the cost of one run of a driver.
 type result struct {
-	// CPU is user and system time of the driver, and of what it started itself.
+	// CPU is user and system time of the driver and its children.
 	CPU time.Duration
-	// Wall is how long it ran.
+	// Wall is the elapsed time.
 	Wall time.Duration
-	// Streams and Events are what the gateway counted meanwhile, and ServerCPU its own time.
+	// Streams and Events are the gateway's counts meanwhile, ServerCPU its CPU time.
 	Streams, Events int64
 	ServerCPU       time.Duration
 	// Output is what the driver printed on stdout.
 	Output []byte
 }
 
-// command is a driver that runs.
+// command is a running driver.
 type command struct {
 	cmd         *exec.Cmd
 	out, stderr bytes.Buffer
@@ -35,7 +35,7 @@ type command struct {
 	done        chan error
 }
 
-// start starts a program in a directory of its own.
+// start starts a program in dir.
 func start(ctx context.Context, dir string, argv []string) (*command, error) {
 	c := &command{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), done: make(chan error, 1)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, &c.out, &c.stderr
@@ -49,7 +49,7 @@ func start(ctx context.Context, dir string, argv []string) (*command, error) {
 	return c, nil
 }
 
-// wait waits until it has ended; a failure holds the end of what it said.
+// wait waits for the end; the error of a failure has the end of the output.
 func (c *command) wait() (result, error) {
 	err := <-c.done
 	r := result{Wall: time.Since(c.begun), Output: c.out.Bytes()}
@@ -62,19 +62,19 @@ func (c *command) wait() (result, error) {
 	return r, nil
 }
 
-// last is the end of the first text that says anything.
+// last returns the end of the first text that is not empty.
 func last(texts ...[]byte) string {
 	for _, text := range texts {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			return string(text[max(0, len(text)-400):])
 		}
 	}
-	return "it said nothing"
+	return "no output"
 }
 
-// cpuOf is the processor time of a running process so far, from the books of the
-// scheduler: they are exact where the ticks of /proc/PID/stat are not. Threads that
-// have ended are not in it.
+// cpuOf returns the CPU time of a running process so far, from schedstat, which is
+// exact where the ticks of /proc/PID/stat are not. Threads that have ended are not
+// included.
 func cpuOf(pid int) (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(tasks) == 0 {
@@ -84,7 +84,7 @@ func cpuOf(pid int) (time.Duration, error) {
 	for _, task := range tasks {
 		text, err := os.ReadFile(task)
 		if err != nil {
-			continue // it has just ended
+			continue // the thread has just ended
 		}
 		ns, err := parseSchedstat(string(text))
 		if err != nil {
@@ -95,17 +95,17 @@ func cpuOf(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// parseSchedstat reads the first number of a schedstat: nanoseconds on a processor.
+// parseSchedstat reads the first number of a schedstat: nanoseconds on a CPU.
 func parseSchedstat(text string) (time.Duration, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return 0, errors.New("it is empty")
+		return 0, errors.New("empty")
 	}
 	ns, err := strconv.ParseInt(words[0], 10, 64)
 	return time.Duration(ns), err
 }
 
-// anonymous is the anonymous resident memory of a process, in bytes.
+// anonymous returns the anonymous resident memory of a process in bytes.
 func anonymous(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -124,14 +124,14 @@ func parseRSSAnon(text string) (int64, error) {
 		kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
 		return kb << 10, err
 	}
-	return 0, errors.New("there is no line RssAnon")
+	return 0, errors.New("no line RssAnon")
 }
 
-// family is a process and all that it has started, for drivers that split into workers.
+// family returns a process and its descendants, for drivers that split into workers.
 func family(pid int) []int {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && len(pids) < 64; i++ {
-		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[i])) // the pattern is good
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[i])) // the pattern is valid
 		for _, f := range files {
 			text, err := os.ReadFile(f)
 			if err != nil {
@@ -147,7 +147,7 @@ func family(pid int) []int {
 	return pids
 }
 
-// ticks are the times of all processors since the machine started, in the kernel's ticks.
+// ticks is the time of all CPUs since boot, in kernel ticks.
 type ticks struct{ all, stolen int64 }
 
 // machineTicks reads /proc/stat.
@@ -160,12 +160,12 @@ func machineTicks() (ticks, error) {
 }
 
 // parseTicks reads the first line of /proc/stat: user, nice, system, idle, iowait,
-// irq, softirq, steal; what follows is contained in the first two.
+// irq, softirq, steal; the guest times after them are part of the first two.
 func parseTicks(text string) (t ticks, err error) {
 	words := strings.Fields(text)
 	const steal = 8
 	if len(words) <= steal || words[0] != "cpu" {
-		return ticks{}, errors.New("/proc/stat has no line of all processors")
+		return ticks{}, errors.New("/proc/stat has no line for all CPUs")
 	}
 	for _, word := range words[1 : steal+1] {
 		n, err := strconv.ParseInt(word, 10, 64)
@@ -177,7 +177,7 @@ func parseTicks(text string) (t ticks, err error) {
 	return t, nil
 }
 
-// since is the share of the processors' time that the host gave to others.
+// since returns the share of the CPU time that the host took away.
 func (t ticks) since(before ticks) float64 {
 	return float64(t.stolen-before.stolen) / float64(max(1, t.all-before.all))
 }

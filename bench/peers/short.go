@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// figures are what the runs of a driver cost: microseconds of processor time per
-// stream, of the driver and of the gateway, and streams a second.
+// figures is the cost of a driver's runs: microseconds of CPU time per stream, of
+// the driver and of the gateway, and streams per second.
 type figures struct{ cpu, server, rate sample }
 
 // perRun bounds one run of any driver.
 const perRun = 5 * time.Minute
 
-// workload is a way to answer short streams.
+// workload is a canned file that answers short streams.
 type workload struct{ file, title string }
 
-// measureShort runs W1: each event is a write of its own, as gateways do it.
+// measureShort runs W1 with one write per event, as in real gateways.
 func (b *bench) measureShort(ctx context.Context, p *page) error {
-	return b.measure(ctx, p, workload{"w1", "a write for each event"})
+	return b.measure(ctx, p, workload{"w1", "one write per event"})
 }
 
-// measureTogether runs W1 with one write for each answer.
+// measureTogether runs W1 with one write per response.
 func (b *bench) measureTogether(ctx context.Context, p *page) error {
-	return b.measure(ctx, p, workload{b.file("together.yaml"), "one write for each answer"})
+	return b.measure(ctx, p, workload{b.file("together.yaml"), "one write per response"})
 }
 
-// measure runs every driver in turn, as often as asked for.
+// measure runs every driver in turn, b.runs times.
 func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 	g, err := serve(ctx, b.assay, w.file)
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 		failures := map[string]error{}
 		for n := range b.runs {
 			for i := range all[on] {
-				d := all[on][(i+n)%len(all[on])] // nobody always comes after the same one
+				d := all[on][(i+n)%len(all[on])] // rotate, so that no driver always follows the same one
 				if failures[d.Name] != nil || b.missing[strings.Fields(d.Name)[0]] != "" {
 					continue
 				}
@@ -60,7 +60,7 @@ func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 	return nil
 }
 
-// oneShort is one run of one driver.
+// oneShort runs one driver once.
 func (b *bench) oneShort(ctx context.Context, g *gateway, d driver, got map[string]*figures) error {
 	ctx, stop := context.WithTimeout(ctx, perRun)
 	defer stop()
@@ -107,7 +107,7 @@ func (b *bench) drawShort(p *page, on string, all []driver, got map[string]*figu
 	}
 }
 
-// reference is the driver that others are set in relation to.
+// reference names the driver that ratios relate to.
 func reference(on string) string {
 	if on == http1 {
 		return "wrk"
@@ -115,7 +115,7 @@ func reference(on string) string {
 	return "h2load"
 }
 
-// aim is a peer, and how much of its cost Assay's driver may have.
+// aim is the highest allowed cost of Assay's driver relative to a peer.
 type aim struct {
 	peer string
 	most float64

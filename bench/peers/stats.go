@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// sample is one figure of several runs.
+// sample holds one figure of several runs.
 type sample []float64
 
-// median is the middle one, 0 of nothing.
+// median returns the median, 0 for an empty sample.
 func (s sample) median() float64 {
 	if len(s) == 0 {
 		return 0
@@ -22,7 +22,7 @@ func (s sample) median() float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// String is the median with the smallest and the largest: "1.20 (1.10–1.30)".
+// String returns the median with the smallest and the largest: "1.20 (1.10–1.30)".
 func (s sample) String() string {
 	if len(s) == 0 {
 		return "–"
@@ -30,7 +30,7 @@ func (s sample) String() string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median(), slices.Min(s), slices.Max(s))
 }
 
-// target is one aim: a figure may be at most Most times another one, or Most itself
+// target is an upper bound of a figure: Most times another figure, or Most itself
 // when there is no other.
 type target struct {
 	What     string
@@ -39,20 +39,20 @@ type target struct {
 	Most     float64
 	Unit     string
 	Peer     string
-	Missing  bool // one of the figures could not be had
+	Missing  bool // one of the figures is unknown
 	Relative bool
 }
 
-// verdict says whether it is met, and by how much it is missed.
+// verdict says whether the target is met, or by how much it is missed.
 func (t target) verdict() string {
 	value := t.Got
 	if t.Relative {
 		if t.Missing || t.Against == 0 {
-			return "cannot be told: " + cmp.Or(t.Peer, "a figure") + " is missing"
+			return "unknown: " + cmp.Or(t.Peer, "a figure") + " is missing"
 		}
 		value = t.Got / t.Against
 	} else if t.Missing {
-		return "cannot be told: a figure is missing"
+		return "unknown: a figure is missing"
 	}
 	if value <= t.Most {
 		return "met"
@@ -60,7 +60,7 @@ func (t target) verdict() string {
 	return fmt.Sprintf("missed by %.0f %%", (value/t.Most-1)*100)
 }
 
-// row is the target as a row of a table.
+// row formats the target as a table row.
 func (t target) row() string {
 	aim, got := fmt.Sprintf("≤ %.3g %s", t.Most, t.Unit), fmt.Sprintf("%.3g %s", t.Got, t.Unit)
 	if t.Relative {
@@ -72,7 +72,7 @@ func (t target) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", t.What, aim, got, t.verdict())
 }
 
-// slope is the change of y with x over points, by least squares.
+// slope returns the change of y per x, by least squares.
 func slope(x, y []float64) float64 {
 	var mx, my float64
 	for i := range x {

@@ -47,7 +47,7 @@ func open(c drive.Config) (drive.Stream, error) {
 			return err
 		}
 		if !ended {
-			return fmt.Errorf("the last event is no end event")
+			return fmt.Errorf("the last event is not an end event")
 		}
 		return s.Close()
 	}, nil

@@ -1,7 +1,6 @@
-// Package drive is what the clients that Assay is compared with have in common:
-// flags, the order of the streams, and histograms. It is written the way a careful
-// user of a client library would write it: a goroutine per stream, time.Now around
-// each event.
+// Package drive holds the shared parts of the clients that Assay is compared with:
+// flags, scheduling of streams, and histograms. It is written as a careful user of a
+// client library would write it: a goroutine per stream, time.Now around each event.
 package drive
 
 import (
@@ -19,21 +18,21 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Config is what a client is asked for.
+// Config is the configuration of a client.
 type Config struct {
-	// URL is the gateway's.
+	// URL is the base URL of the gateway.
 	URL string
 	// H2C speaks HTTP/2 with prior knowledge.
 	H2C bool
-	// Protocol is connect or grpc, Codec json or proto. Not every client has all of them.
+	// Protocol is connect or grpc, Codec json or proto. Not every client supports all of them.
 	Protocol, Codec string
-	// Streams is how many there are in all, Open how many at a time; with Ramp all
-	// of them are open, and begin evenly over that time.
+	// Streams is the total, Open the number at a time; with Ramp all of them are open
+	// and start evenly over that time.
 	Streams, Open int
 	Ramp          time.Duration
 }
 
-// Stream makes one call of Start, and calls on for each of its events.
+// Stream makes one call of Start, and calls on for each event.
 type Stream func(ctx context.Context, on func()) error
 
 // Latency is a distribution in microseconds.
@@ -45,7 +44,7 @@ type Latency struct {
 	Max   int64 `json:"max"`
 }
 
-// Report is what a client prints.
+// Report is the output of a client.
 type Report struct {
 	Streams int64              `json:"streams"`
 	Failed  int64              `json:"failed"`
@@ -53,7 +52,7 @@ type Report struct {
 	Latency map[string]Latency `json:"latency_us"`
 }
 
-// Main reads flags, drives the streams that open makes, and prints the report. It
+// Main parses the flags, drives the streams that open returns, prints the report, and
 // returns the exit code.
 func Main(open func(Config) (Stream, error)) int {
 	var c Config
@@ -94,7 +93,7 @@ type driver struct {
 	why    atomic.Pointer[string]
 }
 
-// shard is the histograms of some of the streams.
+// shard holds the histograms of some of the streams.
 type shard struct {
 	mu         sync.Mutex
 	first, gap *hdrhistogram.Histogram
@@ -137,7 +136,7 @@ func (d *driver) one(ctx context.Context, n int) {
 	})
 	s.record(s.end, time.Since(begin))
 	if err == nil && events == 0 {
-		err = errors.New("the stream held no event")
+		err = errors.New("the stream had no event")
 	}
 	if err != nil {
 		d.failed.Add(1)
@@ -146,7 +145,7 @@ func (d *driver) one(ctx context.Context, n int) {
 	}
 }
 
-// short keeps Open streams open until there were Streams of them.
+// short keeps Open streams open until Streams of them have run.
 func (d *driver) short(ctx context.Context) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -197,7 +196,7 @@ func (d *driver) report(w io.Writer) error {
 
 func latency(h *hdrhistogram.Histogram) Latency {
 	at := func(percent float64) int64 {
-		return h.ValueAtQuantile(percent) //nolint:forbidigo // in percent, as the library wants it
+		return h.ValueAtQuantile(percent) //nolint:forbidigo // the library expects percent
 	}
 	return Latency{Count: h.TotalCount(), P50: at(50), P99: at(99), P999: at(99.9), Max: h.Max()}
 }

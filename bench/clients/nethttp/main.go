@@ -1,5 +1,5 @@
-// Command nethttp drives Start with net/http and a reader of envelopes, without
-// looking into the events.
+// Command nethttp drives Start with net/http and an envelope reader that does not
+// decode the events.
 package main
 
 import (
@@ -23,7 +23,7 @@ const message = `{"process":{"cmd":"/bin/sh","args":["-c","seq 1 20"]}}`
 
 func open(c drive.Config) (drive.Stream, error) {
 	if c.Protocol != "connect" || c.Codec != "json" {
-		return nil, errors.New("this client speaks Connect with JSON only")
+		return nil, errors.New("this client supports only Connect with JSON")
 	}
 	t := &http.Transport{MaxIdleConnsPerHost: c.Open, DisableCompression: true, Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP1(!c.H2C)
@@ -50,7 +50,7 @@ func open(c drive.Config) (drive.Stream, error) {
 	}, nil
 }
 
-// events reads envelopes until the one that ends the stream.
+// events reads envelopes up to the end of the stream.
 func events(r io.Reader, on func()) error {
 	in := bufio.NewReader(r)
 	var head [wire.HeaderSize]byte

@@ -1,5 +1,5 @@
-// Command pacer starts at intended times the way most tools do: it sleeps until the
-// next one is due. It writes a few bytes to a sink for each, and prints how late they were.
+// Command pacer starts at intended times as most tools do: it sleeps until the next
+// one is due. It writes a few bytes to a sink for each and prints the lateness.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("sink", "", "HOST:PORT that takes bytes and answers nothing")
-	rate := flag.Float64("rate", 10_000, "starts a second")
+	addr := flag.String("sink", "", "HOST:PORT that reads bytes and never responds")
+	rate := flag.Float64("rate", 10_000, "starts per second")
 	duration := flag.Duration("duration", 5*time.Second, "how long")
 	flag.Parse()
 	conn, err := net.DialTimeout("tcp", *addr, 5*time.Second) //nolint:noctx // it has a deadline
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// pace writes to the sink at intended times, and then the lateness to w.
+// pace writes to the sink at intended times, then writes the lateness to w.
 func pace(sink io.Writer, rate float64, duration time.Duration, w io.Writer) error {
 	h := hdrhistogram.New(1, time.Hour.Microseconds(), 3)
 	request := make([]byte, 256)
@@ -43,7 +43,7 @@ func pace(sink io.Writer, rate float64, duration time.Duration, w io.Writer) err
 		}
 	}
 	at := func(percent float64) int64 {
-		return h.ValueAtQuantile(percent) //nolint:forbidigo // in percent, as the library wants it
+		return h.ValueAtQuantile(percent) //nolint:forbidigo // the library expects percent
 	}
 	lag := map[string]int64{"count": h.TotalCount(), "p50": at(50), "p99": at(99), "p999": at(99.9), "max": h.Max()}
 	if err := json.NewEncoder(w).Encode(map[string]any{"latency_us": map[string]any{"start_lag": lag}}); err != nil {
