@@ -12,18 +12,18 @@ import (
 	"assay/suites"
 )
 
-// child is the gateway that --exec starts and ends.
+// child is the gateway that --exec starts and stops.
 type child struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	err   error // of Wait, valid once ended is closed
 }
 
-// childGrace is how long a gateway has to end after SIGTERM.
+// childGrace is the time for a gateway to exit after SIGTERM.
 const childGrace = 10 * time.Second
 
-// startChild runs a command line in a process group of its own. What it prints
-// goes to stderr: stdout is ours.
+// startChild runs a command line in a new process group. Its output goes to stderr,
+// because stdout is for reports.
 func startChild(io stdio, line string) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
 	c.cmd.Stdout, c.cmd.Stderr = io.err, io.err
@@ -38,7 +38,7 @@ func startChild(io stdio, line string) (*child, error) {
 	return c, nil
 }
 
-// up waits until the gateway accepts connections, or has ended by itself.
+// up waits until the gateway accepts connections or exits.
 func (c *child) up(ctx context.Context, o suites.Options) error {
 	t, err := target.New(o.Target)
 	if err != nil {
@@ -63,20 +63,19 @@ func (c *child) up(ctx context.Context, o suites.Options) error {
 	if c.err != nil {
 		how = c.err.Error()
 	}
-	return &exitError{exitUnreachable, fmt.Errorf("--exec: the command ended (%s) before it could be tested", how)}
+	return &exitError{exitUnreachable, fmt.Errorf("--exec: the command exited (%s) before the gateway could be tested", how)}
 }
 
-// stop ends the gateway and everything in its group: SIGTERM, and SIGKILL when
-// that is not enough.
+// stop ends the gateway and everything in its group with SIGTERM, then SIGKILL.
 func (c *child) stop(io stdio) {
 	group := -c.cmd.Process.Pid
 	_ = syscall.Kill(group, syscall.SIGTERM)
 	select {
 	case <-c.ended:
 	case <-time.After(childGrace):
-		io.errorf("assay: --exec: the command did not end within %v after SIGTERM; it is killed\n", childGrace)
+		io.errorf("assay: --exec: the command did not exit within %v after SIGTERM; killing it\n", childGrace)
 	}
-	// What is left of the group, in both cases.
+	// Kill the rest of the group in both cases.
 	if err := syscall.Kill(group, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		io.errorf("assay: --exec: %v\n", err)
 	}

@@ -14,20 +14,20 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// configName is read from the working directory when --config names no other.
+// configName is the configuration file in the working directory, used without --config.
 const configName = "assay.yaml"
 
-// addConfig gives c, and every command below it, --config, and fills flags
-// that were not given: from the environment (ASSAY_TIME_SCALE for
-// --time-scale), then from the file. The file has a mapping of flag names, and
-// one more per command that holds for that command only:
+// addConfig adds --config to c and every command below it. Flags that the command
+// line does not set come from the environment (ASSAY_TIME_SCALE for --time-scale),
+// then from the file. The file maps flag names to values, with an optional section
+// per command:
 //
 //	profile: e2b
 //	conform:
 //	  strict: true
 //	  report: [junit=junit.xml]
 func addConfig(c *cobra.Command) {
-	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, when there is one)")
+	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, if it exists)")
 	c.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		file, err := readConfig(c, *path)
 		if err != nil {
@@ -37,13 +37,13 @@ func addConfig(c *cobra.Command) {
 	}
 }
 
-// configFile is a file that was read: values by flag name.
+// configFile is a parsed file: values by flag name.
 type configFile struct {
 	path   string
 	values map[string]yaml.Node
 }
 
-// readConfig reads the file; one that was not asked for may be absent.
+// readConfig reads the file; only the default file may be absent.
 func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if path == "" {
 		path = os.Getenv("ASSAY_CONFIG")
@@ -66,8 +66,8 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	return merge(c, path, all)
 }
 
-// merge puts the command's own mapping over the common one, and refuses what no
-// command knows.
+// merge overrides the common flags with the command's section, and rejects flags
+// that no command has.
 func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile, error) {
 	out := configFile{path: path, values: map[string]yaml.Node{}}
 	own := map[string]yaml.Node{}
@@ -101,7 +101,7 @@ func anyHas(root *cobra.Command, flag string) bool {
 	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Flags().Lookup(flag) != nil })
 }
 
-// fill sets the flags that the command line left alone.
+// fill sets the flags that the command line does not set.
 func fill(c *cobra.Command, file configFile) error {
 	var errs []error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -126,8 +126,8 @@ func fill(c *cobra.Command, file configFile) error {
 	return errors.Join(errs...)
 }
 
-// setNode sets a flag to a scalar, or to each of a list; a flag that takes one value,
-// as --select does, gets the list joined by commas.
+// setNode sets a flag to a scalar or to each element of a list; a flag with one value,
+// such as --select, gets the list joined by commas.
 func setNode(fs *pflag.FlagSet, name string, node yaml.Node) error {
 	switch node.Kind {
 	case yaml.ScalarNode:

@@ -26,7 +26,7 @@ type conformFlags struct {
 	wait, budget                      time.Duration
 	strict, destructive, slow, dryRun bool
 
-	again rerun // of --rerun, once the flags were checked
+	again rerun // of --rerun, set by options
 }
 
 func newConform(io stdio) *cobra.Command {
@@ -34,28 +34,28 @@ func newConform(io stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "conform [URL]",
 		Short: "Run the scenarios against a gateway and judge it",
-		Long: `Runs the scenarios against the gateway at URL, or against the reference gateway
-when there is no URL, and judges what was seen.
+		Long: `Runs the scenarios against the gateway at URL, or against the embedded reference
+gateway without a URL, and judges the observations.
 
-The profile says what the gateway claims to be; connect is the default for a
-URL, full for the embedded gateway (assay list --profiles). --select takes terms
-joined by commas: an id glob, rule:ID, level:must, feature:ID, area:NAME,
-axis:proto, and ! before any of them for what to leave out. --rerun tests the
-URL of its bundle with the bundle's profile, unless others are named.`,
-		Example: `  # everything, against the embedded gateway
+--profile says what the gateway claims to be; the default is connect for a URL
+and full for the embedded gateway (see assay list --profiles). --select takes
+comma-separated terms: an id glob, rule:ID, level:must, feature:ID, area:NAME or
+axis:proto; ! in front of a term excludes it. --rerun uses the URL and profile of
+its bundle by default.`,
+		Example: `  # every scenario, against the embedded gateway
   assay conform
 
-  # a gateway of yours as a CI gate, with evidence
+  # your own gateway, as a CI gate with evidence
   assay conform http://127.0.0.1:8081 --profile e2b --report junit=junit.xml --out run
 
-  # start it, wait for it, test it, end it; then only what failed, ten times
+  # start the gateway, test it, stop it; then run only the failures, ten times each
   assay conform http://127.0.0.1:8081 --exec ./gateway --out run
   assay conform --rerun run --exec ./gateway --repeat 10
 
-  # as a gate while some things are known to fail
+  # as a gate with a list of known failures
   assay conform http://127.0.0.1:8081 --known known.yaml
 
-  # only envelopes, only JSON
+  # only the Connect scenarios, without the proto codec
   assay conform http://127.0.0.1:8081 --select 'connect.*,!axis:proto'`,
 		Args:              between(0, 1, "want at most one URL"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -67,27 +67,27 @@ URL of its bundle with the bundle's profile, unless others are named.`,
 	f.output.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
-	fs.StringVar(&f.selection, "select", "", "limit the scenarios to these terms")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "scenarios at the same time")
-	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules fail, too")
-	fs.BoolVar(&f.destructive, "destructive", false, "also run what may kill the gateway")
-	fs.BoolVar(&f.slow, "slow", false, "also run what has to wait for long")
-	fs.StringVar(&f.known, "known", "", "list of known failures, which do not fail the run; `FILE` as in assay schema known")
-	fs.StringVar(&f.out, "out", "", "directory for the bundle: all that was seen, to be judged again")
+	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios")
+	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
+	fs.BoolVar(&f.destructive, "destructive", false, "also run scenarios that can kill the gateway")
+	fs.BoolVar(&f.slow, "slow", false, "also run scenarios that wait long")
+	fs.StringVar(&f.known, "known", "", "`FILE` with known failures, which do not fail the run (format: assay schema known)")
+	fs.StringVar(&f.out, "out", "", "directory for the bundle: evidence, verdicts and report")
 	f.outLimit = bundle.DefaultLimit
-	fs.Var(&f.outLimit, "out-limit", "how large the bundle may grow; what does not fit is named and not kept")
+	fs.Var(&f.outLimit, "out-limit", "maximum size of the bundle; the report names omitted evidence")
 	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
-	fs.StringVar(&f.rerun, "rerun", "", "run only what failed, or stayed open, in this bundle (where nothing did: exit 5)")
-	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario that many times")
-	fs.DurationVar(&f.budget, "budget", 0, "start no scenario after this time")
+	fs.StringVar(&f.rerun, "rerun", "", "run only the failed or undecided scenarios of this bundle (exit 5 if there are none)")
+	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario N times")
+	fs.DurationVar(&f.budget, "budget", 0, "start no further scenario after this time")
 	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
-	fs.IntVar(&f.reproduce, "reproduce", defaultReproduce, "run so many failing scenarios again at the end, with their curl lines and scripts (0: none)")
-	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and end it afterwards")
-	fs.BoolVar(&f.dryRun, "dry-run", false, "list what would run, and touch nothing")
+	fs.IntVar(&f.reproduce, "reproduce", defaultReproduce, "at the end, reproduce up to N failing scenarios, also with curl lines and shell scripts (0: none)")
+	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "list the scenarios that would run, and exit")
 	return c
 }
 
-// options checks the flags whole, before any work.
+// options validates all flags before any work.
 func (f *conformFlags) options(args []string) (suites.Options, error) {
 	url := ""
 	if len(args) > 0 {
@@ -109,13 +109,13 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 		return suites.Options{}, errors.New("--repeat: want 1 to 10000")
 	}
 	if f.wait < 0 || f.budget < 0 {
-		return suites.Options{}, errors.New("--wait and --budget: want a time above 0, for example 30s")
+		return suites.Options{}, errors.New("--wait and --budget: want a positive duration, for example 30s")
 	}
 	if f.outLimit < bundle.MinLimit || f.outLimit > bundle.MaxLimit {
 		return suites.Options{}, fmt.Errorf("--out-limit %s: want %s to %s", &f.outLimit, bundle.Megabytes(bundle.MinLimit), bundle.Megabytes(bundle.MaxLimit))
 	}
 	if f.exec != "" && url == "" {
-		return suites.Options{}, errors.New("--exec: name the URL at which the gateway will be")
+		return suites.Options{}, errors.New("--exec: also give the URL of the gateway")
 	}
 	if f.exec != "" && f.wait == 0 {
 		f.wait = execWait
@@ -135,10 +135,10 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	}, f.output.validate()
 }
 
-// defaultReproduce is how many failing scenarios are run again; time bounds them, too.
+// defaultReproduce is the default of --reproduce; a time limit applies as well.
 const defaultReproduce = 20
 
-// replayFlags are the flags that a replay of a failure needs as well.
+// replayFlags returns the flags that the replay of a failure needs.
 func (f *conformFlags) replayFlags() []string {
 	words := f.target.words()
 	if f.again.replay != "" {
@@ -150,7 +150,7 @@ func (f *conformFlags) replayFlags() []string {
 	return words
 }
 
-// execWait is how long a gateway that we start has to come up.
+// execWait is the default of --wait with --exec.
 const execWait = 30 * time.Second
 
 func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {

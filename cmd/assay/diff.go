@@ -24,25 +24,25 @@ func newDiff(io stdio) *cobra.Command {
 	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Tell what changed from one run to another",
+		Short: "Compare two runs",
 		Long: `Compares two runs: bundles (conform --out), reports (--format json), or two
-directories or reports of load. Tells which verdicts got worse or better, what is
-new or gone, which legal answers and features changed, and whether latencies did.
+directories or reports of load. Lists verdicts that got worse or better, new and
+missing scenarios and rules, and changes in legal responses, features and latencies.
 
-Latencies are compared by the Mann-Whitney U test at 5 % over all that is
-compared at once: over a run one value for each scenario, for a scenario that was
-repeated (--repeat) its iterations, for load the quantiles of each second. Where
-samples are too few to tell, it says so, and how many are needed.
+Latencies are compared with the Mann-Whitney U test at 5 % over all comparisons
+together. The samples are one value per scenario for a run, the iterations of a
+repeated scenario (--repeat), and the quantiles of each second for load. When there
+are too few samples, the report says how many are needed.
 
-The exit code is 1 when a verdict got worse, or a latency by more than
---latency-threshold; 2 for what cannot be compared; else 0.`,
+The exit code is 1 when a verdict got worse, or a latency grew by more than
+--latency-threshold; 2 when the runs cannot be compared; otherwise 0.`,
 		Example: `  # against the run of the main branch, as a gate
   assay diff main-run this-run
 
-  # for a comment on a pull request; a median 20 % slower fails, too
+  # for a comment on a pull request; a median 20 % slower also fails
   assay diff main-run this-run --format markdown --latency-threshold 20%
 
-  # two runs under load
+  # two load runs
   assay diff load-before load-after`,
 		Args:              exactly(2, "want two runs to compare"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
@@ -51,16 +51,16 @@ The exit code is 1 when a verdict got worse, or a latency by more than
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json or markdown")
-	fs.StringVar(&f.threshold, "latency-threshold", "", "a median that grew significantly by more than this `SHARE` (20%) is a regression")
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "list everything, also latencies that did not change")
+	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json or markdown")
+	fs.StringVar(&f.threshold, "latency-threshold", "", "fail when a median grew significantly by more than this `SHARE` (for example 20%)")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "also list unchanged latencies")
 	return c
 }
 
 // diffFormats are the values of --format.
 var diffFormats = []string{"text", "json", "markdown"}
 
-// options checks the flags whole, before any work.
+// options validates all flags before any work.
 func (f *diffFlags) options() (diff.Options, error) {
 	if !slices.Contains(diffFormats, f.format) {
 		return diff.Options{}, fmt.Errorf("--format %q: want text, json or markdown", f.format)
@@ -71,7 +71,7 @@ func (f *diffFlags) options() (diff.Options, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(f.threshold), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !percent || !(share > 0 && share <= 1e6) {
-		return diff.Options{}, fmt.Errorf("--latency-threshold %q: want a share above 0, for example 20%%", f.threshold)
+		return diff.Options{}, fmt.Errorf("--latency-threshold %q: want a positive share, for example 20%%", f.threshold)
 	}
 	return diff.Options{Threshold: share / 100}, nil
 }
@@ -96,7 +96,7 @@ func diffRuns(io stdio, f diffFlags, a, b string) error {
 	case was.load != nil && now.load != nil:
 		d = diff.Loads(*was.load, *now.load, o)
 	default:
-		return usage(errors.New("one of them is a run of scenarios, the other a run under load: they have nothing to compare"))
+		return usage(errors.New("one is a conform run, the other a load run: they cannot be compared"))
 	}
 	if err := drawDiff(io, f, d); err != nil {
 		return defect(fmt.Errorf("writing the comparison to stdout: %w", err))

@@ -14,10 +14,10 @@ func newDoctor(io stdio) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "doctor [URL]",
-		Short: "Can this machine, and this gateway, be tested?",
-		Long: `Looks at descriptors, source ports, clock and processors of this machine and,
-with a URL, at reachability, credentials, round trip, spawn latency, shell and
-features of the gateway. The exit code is 3 when testing does not work.`,
+		Short: "Check whether this machine can test, and a gateway can be tested",
+		Long: `Checks descriptors, source ports, clock and CPUs of this machine and, with a URL,
+reachability, credentials, round trip, spawn latency, shell and features of the
+gateway. The exit code is 3 when testing is impossible.`,
 		Example: `  # this machine
   assay doctor
 

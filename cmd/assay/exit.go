@@ -23,7 +23,7 @@ type exitError struct {
 	err  error
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit code %d", e.code)
@@ -33,7 +33,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks err as the user's: exit code 2.
+// usage marks err as a usage error: exit code 2.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -41,7 +41,7 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
-// defect marks err as ours, or the machine's: exit code 4.
+// defect marks err as a defect of Assay or the machine: exit code 4.
 func defect(err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func defect(err error) error {
 	return &exitError{exitDefect, err}
 }
 
-// code ends with an exit code that the report has explained already.
+// code ends the program with an exit code that the report has already explained.
 func code(c int) error {
 	if c == 0 {
 		return nil
@@ -57,7 +57,7 @@ func code(c int) error {
 	return &exitError{code: c}
 }
 
-// exitCode prints err once and says how the program ends.
+// exitCode prints err and returns the exit code.
 func exitCode(io stdio, err error) int {
 	var ex *exitError
 	var unreachable *target.UnreachableError

@@ -15,13 +15,13 @@ func newExplain(io stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a rule, a scenario or a profile",
-		Example: `  # what a rule demands, where it comes from, and what proves it
+		Example: `  # the requirement of a rule, its source, and the scenarios that prove it
   assay explain connect.stream.envelope-complete
 
-  # what a scenario does
+  # the script of a scenario
   assay explain coppice.kill-races-exit
 
-  # what a profile requires, raises and allows
+  # the features that a profile requires, the rules that it raises and allows
   assay explain envd`,
 		Args:              exactly(1, "want the id of a rule, of a scenario or of a profile"),
 		ValidArgsFunction: completeTopics,

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// failed is what a program gets on stdout, with --format json, instead of a report
-// that there is none of.
+// failed replaces a missing report on stdout with --format json.
 type failed struct {
 	Schema string            `json:"schema"`
 	Tool   map[string]string `json:"tool"`
@@ -16,8 +15,8 @@ type failed struct {
 	Error  string            `json:"error"`
 }
 
-// failure writes the error object of a command that was asked for JSON and ended
-// before it had written any.
+// failure writes the error object of a command with --format json that ended
+// without output.
 func failure(c *cobra.Command, io stdio, code int, err error) error {
 	format := c.Flags().Lookup("format")
 	if err == nil || format == nil || format.Value.String() != "json" {
@@ -28,7 +27,7 @@ func failure(c *cobra.Command, io stdio, code int, err error) error {
 	}
 	var ex *exitError
 	if errors.As(err, &ex) && ex.err == nil {
-		return nil // a report has told why
+		return nil // the report says why
 	}
 	text, err := json.MarshalIndent(failed{
 		Schema: "assay.error/v1", Tool: map[string]string{"name": "assay", "version": version}, Exit: code, Error: err.Error(),

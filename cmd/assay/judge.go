@@ -21,14 +21,14 @@ func newJudge(io stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge BUNDLE",
 		Short: "Judge a stored run again, without a network",
-		Long: `Judges the observations of a bundle by the rules of this program. The scripts
-are those of the bundle; the profile is the one of the run unless --profile
-names another. Lists the verdicts that are no longer those which the run left in
-its bundle; with --format json they are in the field "changed".`,
+		Long: `Judges the observations of a bundle by the rules of this program, with the scripts
+of the bundle and, unless --profile names another, the profile of the run. Lists
+the verdicts that differ from the stored ones; with --format json they are in the
+field "changed".`,
 		Example: `  # the verdicts of a stored run
   assay judge run
 
-  # the same evidence, held against another profile, for a program
+  # the same evidence against another profile, as JSON
   assay judge run --profile e2b --format json`,
 		Args: exactly(1, "want the directory of a bundle"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -39,8 +39,8 @@ its bundle; with --format json they are in the field "changed".`,
 		},
 	}
 	f.output.register(c)
-	c.Flags().StringVar(&f.profile, "profile", "", "judge by this profile instead of the run's")
-	c.Flags().BoolVar(&f.strict, "strict", false, "broken should and may rules fail, too")
+	c.Flags().StringVar(&f.profile, "profile", "", "profile to use instead of the run's")
+	c.Flags().BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
 	return c
 }
 
@@ -64,15 +64,15 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 	return code(report.Exit)
 }
 
-// warnPartial tells on stderr what a bundle lacks.
+// warnPartial prints the missing parts of a bundle to stderr.
 func warnPartial(io stdio, b *bundle.Bundle) {
 	for _, p := range b.Partial {
 		io.errorf("assay: %s: %s\n", b.Dir, p)
 	}
 }
 
-// judged are the verdicts and the report of a bundle by the rules of this program,
-// for the named profile, or for that of the run.
+// judged judges a bundle by the rules of this program, with the named profile or,
+// for "", the profile of the run.
 func judged(b *bundle.Bundle, profile string, strict bool) ([]bundle.Verdict, *bundle.Report, error) {
 	j, err := judgeOf(b, profile, strict)
 	if err != nil {
@@ -82,8 +82,8 @@ func judged(b *bundle.Bundle, profile string, strict bool) ([]bundle.Verdict, *b
 	return verdicts, report, usage(err)
 }
 
-// judgeOf is who judges a bundle: the rules of this program, with those that came
-// with the scripts, and the named profile, or that of the run.
+// judgeOf returns the judge for a bundle: the rules of this program and of the
+// bundle, and the named profile or, for "", the profile of the run.
 func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error) {
 	rules, err := scenarios.Load()
 	if err != nil {
@@ -105,8 +105,7 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 	return &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict, Known: known}, nil
 }
 
-// profileOf is the named profile, or the one that the run was held against, as
-// it was then.
+// profileOf returns the named profile or, for "", the stored profile of the run.
 func profileOf(b *bundle.Bundle, name string) (*scenarios.Profile, error) {
 	if name == "" && b.Run.ProfileText != "" {
 		return scenarios.ParseStoredProfile("the profile of the bundle", []byte(b.Run.ProfileText))

@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// maxKnown is more than any list of known failures is long, in bytes.
+// maxKnown limits the size of a list of known failures, in bytes.
 const maxKnown = 1 << 20
 
 // knownFrom reads the list of known failures of --known; nil for no file.
@@ -29,7 +29,7 @@ func knownFrom(file string) (*scenarios.Known, error) {
 	return scenarios.ParseKnown(file, text)
 }
 
-// knownOf is the list that a stored run was judged with, as it was then.
+// knownOf returns the stored list of known failures of a run.
 func knownOf(b *bundle.Bundle) (*scenarios.Known, error) {
 	if b.Run.KnownText == "" {
 		return nil, nil //nolint:nilnil // a nil list excuses nothing

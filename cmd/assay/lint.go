@@ -16,10 +16,10 @@ func newLint(io stdio) *cobra.Command {
 		Example: `  # one script
   assay lint my/scenario.yaml
 
-  # a whole folder; the exit code is 2 when one is broken
+  # a folder; the exit code is 2 when a script is invalid
   assay lint scenarios/*/*.yaml
 
-  # what conform --known takes
+  # a list of known failures (conform --known)
   assay lint known.yaml`,
 		Args: between(1, -1, "want one or more files"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -50,8 +50,8 @@ func lint(io stdio, files []string) error {
 		}
 	}
 	if broken > 0 {
-		return usage(fmt.Errorf("%d of %d files are broken", broken, len(files)))
+		return usage(fmt.Errorf("%d of %d files are invalid", broken, len(files)))
 	}
-	io.errorf("%d files are good\n", len(files))
+	io.errorf("%d files are valid\n", len(files))
 	return nil
 }

@@ -21,10 +21,10 @@ func newList(io stdio) *cobra.Command {
 		Example: `  # all scenarios, by area
   assay list
 
-  # what proves a rule, for a program
+  # the scenarios that prove a rule, as JSON
   assay list --select rule:connect.stream.envelope-complete --format json
 
-  # what a gateway may claim to be
+  # the profiles that a gateway can claim
   assay list --profiles`,
 		Args:              exactly(0, "list takes none; --select limits it"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -36,7 +36,7 @@ func newList(io stdio) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
-	c.Flags().StringVar(&selection, "select", "", "limit the scenarios to these terms (as for conform)")
+	c.Flags().StringVar(&selection, "select", "", "list only the scenarios that match these terms (as for conform)")
 	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles instead")
 	return c
 }
@@ -44,7 +44,7 @@ func newList(io stdio) *cobra.Command {
 // listProfiles lists the embedded profiles.
 func listProfiles(io stdio, format, selection string) error {
 	if selection != "" {
-		return usage(errors.New("--select limits scenarios, and not --profiles: give one of them"))
+		return usage(errors.New("--select does not apply to --profiles: give only one of them"))
 	}
 	all, err := allProfiles()
 	if err != nil {
@@ -61,7 +61,7 @@ func listProfiles(io stdio, format, selection string) error {
 	return defect(err)
 }
 
-// allProfiles are the embedded profiles, by name.
+// allProfiles returns the embedded profiles, sorted by name.
 func allProfiles() ([]*scenarios.Profile, error) {
 	var all []*scenarios.Profile
 	for _, name := range scenarios.ProfileNames() {
@@ -97,7 +97,7 @@ func list(io stdio, format, selection string) error {
 	return defect(err)
 }
 
-// faultsByRule says which faults break a rule.
+// faultsByRule maps each rule to the faults that break it.
 func faultsByRule() reports.Faults {
 	m := reports.Faults{}
 	for _, f := range fakes.Faults() {

@@ -41,38 +41,38 @@ func newLoad(io stdio) *cobra.Command {
 	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load [URL]",
-		Short: "Open many concurrent streams, check every byte, measure",
-		Long: `Keeps --streams streams of Start open on the gateway at URL (or begins --rate a
-second), a new one for each that ends, until --duration or --count; without URL,
-on the reference gateway in this process.
+		Short: "Open many concurrent streams, check every byte, measure latencies",
+		Long: `Keeps --streams Start streams open on the gateway at URL, replacing each that ends,
+or starts --rate streams per second, until --duration or --count. Without a URL it
+uses the embedded reference gateway.
 
-Each runs --command. The default prints a numbered line a second until it is
-killed at the end; with --count, twenty numbered lines at once. Every line of
-every stream is checked. The output of other commands is held against --expect.
+Each stream runs --command. The default prints one numbered line per second until it
+is killed at the end; with --count, twenty numbered lines at once. Every line of
+every stream is checked; the output of your own --command is compared with --expect.
 
 Latencies count from the intended start (from_sent: from the sent request). Thresholds
-are CEL over first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag,
-driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with
-several classes also over classes.NAME.first_event.p99 and so on. One that is missed
-while the driver's own delay (driver_lag.p99; of what counts from the intended start
-also start_lag.p99) is over a tenth of it is undecided.
+are CEL expressions over first_event, from_sent, gap, gap_corrected, end_of_stream,
+start_lag, driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; a
+plan with several classes adds classes.NAME.first_event.p99 and so on. A missed
+threshold is undecided when the driver's own delay exceeds a tenth of it: that is
+driver_lag.p99, and start_lag.p99 for latencies from the intended start.
 
---engine fast, which auto takes for http URLs on Linux, drives the sockets from one
-event loop and takes the kernel's time of arrival; portable runs everywhere, and for https.
+--engine fast, the choice of auto for http URLs on Linux, uses one event loop and
+kernel receive timestamps; portable runs on every system and supports https.
 
---plan is a file with a mix of streams, stages of a rate, kills and hang-ups; its
-format is that of assay schema plan. The counters of /metrics are held against what
-the driver did: before, during, after.`,
+--plan is a file with a mix of streams, stages of a rate, kills and disconnects (see
+assay schema plan). The counters on /metrics are compared with the driver's ledger
+before, during and after the run.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
   assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
 
   # 50,000 streams over a few connections
   assay load http://127.0.0.1:8081 --http h2c --streams 50000 --ramp 10s --duration 60s
 
-  # 200 short commands a second as a CI gate
+  # 200 short commands per second, as a CI gate
   assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")'
 
-  # a tenth is killed, a tenth is hung up on: do the counters keep the books?
+  # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
 		Args:              between(0, 1, "want at most one URL"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -87,32 +87,32 @@ the driver did: before, during, after.`,
 
 func (f *loadFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags are preferred to it")
-	fs.IntVar(&f.streams, "streams", 0, "closed model: keep so many streams open (default 100)")
-	fs.Float64Var(&f.rate, "rate", 0, "open model: begin so many streams a second, whether or not earlier ones have ended")
-	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: begin at random times, as clients do that do not know of each other")
-	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time")
-	fs.DurationVar(&f.duration, "duration", 0, "how long (default 10s, unless --count is given)")
-	fs.IntVar(&f.count, "count", 0, "how many streams in all")
-	fs.DurationVar(&f.warmup, "warmup", 0, "keep no measured values for so long; the ledger counts all the same")
-	fs.Float64Var(&f.killShare, "kill-share", 0, "part of the streams, 0 to 1, whose process is killed at some time")
-	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "part of the streams, 0 to 1, on which the driver hangs up; what is left of them is killed at the end")
-	fs.StringVar(&f.command, "command", "", "what every stream runs (default: numbered lines)")
-	fs.StringVar(&f.expect, "expect", "", "what --command prints: same (as in the first stream; default), sha256:HEX or none")
+	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
+	fs.IntVar(&f.streams, "streams", 0, "closed model: keep N streams open (default 100)")
+	fs.Float64Var(&f.rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
+	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: start at random times, like independent clients")
+	fs.DurationVar(&f.ramp, "ramp", 0, "increase linearly to --streams or --rate over this time")
+	fs.DurationVar(&f.duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
+	fs.IntVar(&f.count, "count", 0, "total number of streams")
+	fs.DurationVar(&f.warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
+	fs.Float64Var(&f.killShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
+	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end")
+	fs.StringVar(&f.command, "command", "", "command of every stream (default: numbered lines)")
+	fs.StringVar(&f.expect, "expect", "", "expected output of --command: same (as in the first stream; default), sha256:HEX or none")
 	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web or ndjson (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
-	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; for grpc HTTP/2)")
-	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the figures; may be given again")
+	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
+	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
 	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
-	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: not before this time")
-	fs.StringVar(&f.profile, "profile", "", "where shell, paths and metric names come from: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
-	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address on which the driver's own Prometheus metrics are served while it runs")
-	fs.StringVar(&f.out, "out", "", "directory for report, histograms (.hlog) and scrapes")
-	fs.StringVar(&f.engine, "engine", "auto", "what opens the streams: fast (http on Linux), portable, or auto: fast where it can be")
-	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text or json")
+	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
+	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
+	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
+	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
+	fs.StringVar(&f.engine, "engine", "auto", "driver engine: fast (http on Linux), portable, or auto (fast where possible)")
+	fs.StringVar(&f.format, "format", "text", "format on stdout: text or json")
 }
 
-// options checks the flags whole, before any work.
+// options validates all flags before any work.
 func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, error) {
 	url := ""
 	if len(args) > 0 {
@@ -177,7 +177,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 	return loadResult(io, f.format, r, err)
 }
 
-// loadResult draws the report and finds the exit code.
+// loadResult writes the report and returns the exit code.
 func loadResult(io stdio, format string, r *load.Report, err error) error {
 	var limit *load.LimitError
 	var engine *load.EngineError

@@ -1,9 +1,9 @@
-// Command assay proves, from outside and given only a URL, whether a sandbox
-// gateway speaks the E2B envd protocol correctly.
+// Command assay tests, from outside and given only a URL, whether a sandbox
+// gateway implements the E2B envd protocol correctly.
 //
-// One file per command: flags fill an options struct, one call goes into a
-// package below, and the answer is drawn by reports. Exit codes are those of
-// exit.go.
+// Each command has one file: its flags fill an options struct, one call runs a
+// package below, and package reports renders the result. exit.go lists the exit
+// codes.
 package main
 
 import (
@@ -17,15 +17,15 @@ import (
 )
 
 func main() {
-	// Libraries log what a peer does wrong; what matters of it is in the report.
+	// Libraries log errors of the peer; the report has those that matter.
 	log.SetOutput(io.Discard)
-	// A pipe whose reader has gone is an error of the write, and no end by a signal. Notify,
-	// and not Ignore, which would pass on to children.
+	// Writing to a closed pipe returns an error instead of ending the program by a signal.
+	// Children would inherit Ignore, so this uses Notify.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: &output{File: os.Stdout}, err: os.Stderr}))
 }
 
-// run is the program without its process: arguments in, exit code out.
+// run runs the program with the given arguments and returns the exit code.
 func run(args []string, io stdio) int {
 	ctx, stop := interruptible(context.Background(), io)
 	defer stop()
@@ -40,7 +40,7 @@ func run(args []string, io stdio) int {
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, so
-// that what was recorded is judged and written. A second one ends the program
+// that the program judges and writes its records. A second signal ends the program
 // at once.
 func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
@@ -57,7 +57,7 @@ func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 				os.Exit(exitInterrupted)
 			}
 			first = false
-			io.errorf("\ninterrupted: cleaning up; once more to quit at once\n")
+			io.errorf("\ninterrupted: cleaning up; interrupt again to quit at once\n")
 			cancel()
 		}
 	}()

@@ -13,7 +13,7 @@ import (
 	"assay/reports"
 )
 
-// outputFlags say which reports are drawn, and where.
+// outputFlags select the reports and their destinations.
 type outputFlags struct {
 	format  string
 	reports []string
@@ -22,12 +22,12 @@ type outputFlags struct {
 
 func (f *outputFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "what goes to stdout: text, json, junit or markdown")
-	fs.StringSliceVar(&f.reports, "report", nil, "also write reports, as `FORMAT=PATH,…`; formats: json, junit, markdown, text")
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "list what passed, too")
+	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, junit or markdown")
+	fs.StringSliceVar(&f.reports, "report", nil, "also write reports to files, as `FORMAT=PATH,…`; formats: json, junit, markdown, text")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "also list passing rules")
 }
 
-// renderer is the name that the reports package has for a --format.
+// renderer returns the name of a --format in package reports.
 func renderer(format string) string {
 	if format == "text" {
 		return "terminal"
@@ -35,7 +35,7 @@ func renderer(format string) string {
 	return format
 }
 
-// validate refuses unknown formats before any work is done.
+// validate rejects unknown formats before any work.
 func (f *outputFlags) validate() error {
 	if !slices.Contains(reports.Formats(), renderer(f.format)) {
 		return fmt.Errorf("--format %q: want text, json, junit or markdown", f.format)
@@ -43,7 +43,7 @@ func (f *outputFlags) validate() error {
 	for _, r := range f.reports {
 		format, path, ok := strings.Cut(r, "=")
 		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
-			return fmt.Errorf("--report %q: want FORMAT=PATH with one of the formats json, junit, markdown, text", r)
+			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are json, junit, markdown, text", r)
 		}
 		if err := writable(path); err != nil {
 			return fmt.Errorf("--report %q: %w", r, err)
@@ -52,16 +52,16 @@ func (f *outputFlags) validate() error {
 	return nil
 }
 
-// writable finds out before a run, and not after it, that a file cannot be written.
+// writable checks before a run that a file can be written.
 func writable(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a report is for others to read
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // reports are public
 	if err != nil {
 		return err
 	}
 	return f.Close()
 }
 
-// write draws the report on stdout and into the files.
+// write writes the report to stdout and to the files.
 func (f *outputFlags) write(io stdio, r *bundle.Report) error {
 	var errs []error
 	for _, spec := range f.reports {

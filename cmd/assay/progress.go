@@ -24,7 +24,7 @@ func logger(io stdio) *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// nothingRun sorts the errors that end a run before its first scenario.
+// nothingRun classifies errors that end a run before its first scenario.
 func nothingRun(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return &exitError{exitInterrupted, errors.New("interrupted before the first scenario")}
@@ -67,7 +67,7 @@ func (b *bar) Begin(run *bundle.Run, instances []scenarios.Instance) {
 		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO, decor.WCSyncSpace), decor.Any(func(decor.Statistics) string { return b.tail(room) })))
 }
 
-// tail is what stands behind the bar.
+// tail returns the text behind the bar.
 func (b *bar) tail(room int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,14 +84,14 @@ func (b *bar) tail(room int) string {
 	return s
 }
 
-// Start names what is running.
+// Start adds a running scenario.
 func (b *bar) Start(i scenarios.Instance) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.running = append(b.running, i.Scenario.ID)
 }
 
-// Done moves the bar on.
+// Done advances the bar.
 func (b *bar) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
 	b.mu.Lock()
 	for n, id := range b.running {
@@ -107,7 +107,7 @@ func (b *bar) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
 	b.b.Increment()
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (b *bar) End() {
 	b.b.Abort(true)
 	b.p.Wait()
@@ -117,7 +117,7 @@ func bad(c bundle.Conclusion) bool {
 	return c == bundle.Fail || c == bundle.Error || c == bundle.UnexpectedPass
 }
 
-// headline says what is tested.
+// headline describes the run in one line.
 func headline(run *bundle.Run, n int) string {
 	url := run.Target.URL
 	if run.Target.Embedded {
@@ -126,7 +126,7 @@ func headline(run *bundle.Run, n int) string {
 	text := fmt.Sprintf("%s · profile %s · %d runs · round trip %v",
 		url, run.Profile, n, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
 	if shell := strings.Join(run.Target.Shell, " "); shell != "/bin/sh -c" {
-		text += " · commands by " + shell
+		text += " · shell " + shell
 	}
 	return text
 }
@@ -176,14 +176,14 @@ func (l *lines) line() string {
 		time.Since(l.began).Seconds(), l.done, l.total, l.failed, strings.Join(names, " "))
 }
 
-// Start notes what is running.
+// Start counts a running scenario.
 func (l *lines) Start(i scenarios.Instance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running[i.Scenario.ID]++
 }
 
-// Done counts.
+// Done counts a finished scenario.
 func (l *lines) Done(i scenarios.Instance, c bundle.Conclusion, _ time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

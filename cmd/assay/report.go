@@ -15,23 +15,23 @@ func newReport(io stdio) *cobra.Command {
 	var f outputFlags
 	c := &cobra.Command{
 		Use:   "report BUNDLE…",
-		Short: "Draw the report of a stored run again, in any format",
-		Long: `Draws the report that a run left in its bundle. Nothing is judged anew (see
-` + "`assay judge`" + ` for that), except when the run was killed before its bundle
-was complete. The exit code is the one of the run.
+		Short: "Render the report of a stored run in any format",
+		Long: `Renders the report in a bundle. The stored verdicts are not judged again (see
+` + "`assay judge`" + `), unless the run was killed before its bundle was complete. The
+exit code is that of the run.
 
-Several bundles are the shards of one run, and give one report: the same version
-of assay ran different scenarios against the same target and profile. The report
-of a run under load is drawn as text or JSON.`,
+Several bundles are merged into one report if they are shards of one run: the same
+version of assay ran different scenarios against the same target and profile. Load
+runs have text and JSON reports.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
-  # everything at once
+  # all formats at once
   assay report run --report junit=junit.xml,json=report.json,markdown=report.md
 
   # two halves of the catalogue that ran on two machines
   assay report half-1 half-2 --format junit`,
-		Args: between(1, -1, "want the directory of a bundle, or of each shard of a run"),
+		Args: between(1, -1, "want the directory of a bundle, or of each shard"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.validate(); err != nil {
 				return usage(err)
@@ -65,10 +65,10 @@ func drawReport(io stdio, f outputFlags, dirs []string) error {
 	return code(r.Exit)
 }
 
-// redrawLoad draws the report of a run under load, which has two formats.
+// redrawLoad renders the report of a load run, which has two formats.
 func redrawLoad(io stdio, f outputFlags, dir string) error {
 	if f.format != "text" && f.format != "json" || len(f.reports) > 0 {
-		return usage(fmt.Errorf("%s is a run under load: its report is drawn as --format text or json, to stdout", dir))
+		return usage(fmt.Errorf("%s is a load run: its report is --format text or json, on stdout", dir))
 	}
 	s, err := load.Open(dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func redrawLoad(io stdio, f outputFlags, dir string) error {
 	return loadResult(io, f.format, s.Report, nil)
 }
 
-// merged is the report of all shards, one bundle its own.
+// merged returns the report of all shards; a single bundle keeps its own.
 func merged(shards []judge.Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
@@ -91,8 +91,8 @@ func merged(shards []judge.Shard) (*bundle.Report, error) {
 	return r, usage(err)
 }
 
-// shard is the result of one bundle: the one that it holds, or, when it is not
-// complete, that of what there is.
+// shard returns the stored result of a bundle, or judges the evidence of an
+// incomplete one.
 func shard(io stdio, dir string) (judge.Shard, error) {
 	b, err := bundle.Open(dir)
 	if err != nil {
@@ -101,7 +101,7 @@ func shard(io stdio, dir string) (judge.Shard, error) {
 	warnPartial(io, b)
 	s := judge.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
-		io.errorf("assay: %s: the run ended before its report was complete; what there is was judged now\n", dir)
+		io.errorf("assay: %s: the run ended before its report was complete; its evidence was judged now\n", dir)
 		s.Verdicts, s.Report, err = judged(b, "", false)
 	}
 	if err == nil {

@@ -12,20 +12,20 @@ import (
 	"assay/suites"
 )
 
-// rerun is what --rerun takes from a bundle; the zero value takes nothing.
+// rerun holds the settings that --rerun takes from a bundle; the zero value is no --rerun.
 type rerun struct {
-	// only accepts the instances that failed, or stayed open; nil accepts all.
+	// only accepts the failed or undecided instances; nil accepts all.
 	only func(scenarios.Instance) bool
-	// url is that of its target, "" for the embedded gateway.
+	// url is the target's URL, "" for the embedded gateway.
 	url string
-	// profile is its profile as it was, and replay the value of --profile by which a replay finds it.
+	// profile is the text of the bundle's profile, replay the --profile value for replays.
 	profile, replay string
-	// said tells what was taken.
+	// said describes the settings.
 	said string
 }
 
-// takeAgain reads the bundle of --rerun, if there is one. Where the command line names no
-// URL, or no profile, those of the bundle are taken.
+// takeAgain reads the bundle of --rerun, if given. Its URL and profile are the
+// defaults for those of the command line.
 func (f *conformFlags) takeAgain(url string) (rerun, error) {
 	again := rerun{url: url, replay: f.profile}
 	if f.rerun == "" {
@@ -44,7 +44,7 @@ func (f *conformFlags) takeAgain(url string) (rerun, error) {
 	case b.Run.Target.Embedded:
 		taken = append(taken, "the embedded gateway")
 	case b.Run.Target.URL == "":
-		return again, fmt.Errorf("--rerun: %s does not say what was tested: name the URL", f.rerun)
+		return again, fmt.Errorf("--rerun: %s does not record its target: give the URL", f.rerun)
 	default:
 		again.url = b.Run.Target.URL
 		taken = append(taken, fmt.Sprintf("the URL %q", again.url))
@@ -68,7 +68,7 @@ func (f *conformFlags) takeAgain(url string) (rerun, error) {
 	return again, nil
 }
 
-// flagOf is the value of a flag among words, "" without it.
+// flagOf returns the value of a flag among words, "" without it.
 func flagOf(words []string, name string) string {
 	if i := slices.Index(words, name); i >= 0 && i+1 < len(words) {
 		return words[i+1]
@@ -76,7 +76,7 @@ func flagOf(words []string, name string) string {
 	return ""
 }
 
-// targetWords are the flags of a run without its profile and its folder of scripts.
+// targetWords returns the flags of a run without --profile and --scenarios.
 func targetWords(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); i++ {
@@ -89,8 +89,8 @@ func targetWords(words []string) []string {
 	return out
 }
 
-// failedIn accepts the instances that failed, or stayed open, in a bundle, also
-// because the run was interrupted or killed before them.
+// failedIn accepts the failed or undecided instances of a bundle, including those
+// that an interrupted or killed run did not reach.
 func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	r := b.Report
 	if b.Unfinished || r == nil {
@@ -104,7 +104,7 @@ func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 		again[p] = !b.Run.Complete() || b.Unfinished
 	}
 	for _, o := range b.Observations {
-		// What was seen to its end is decided by its verdict, below.
+		// The verdicts below decide about complete observations.
 		again[instanceOf(o.Scenario, o.Axes)] = o.Interrupted ||
 			o.Skip != nil && (o.Skip.Reason == bundle.SkipInterrupted || o.Skip.Reason == bundle.SkipBudget)
 	}
@@ -118,8 +118,8 @@ func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	return func(i scenarios.Instance) bool { return again[instanceOf(i.Scenario.ID, i.Axes)] }, nil
 }
 
-// nothingAgain tells why nothing ran, when it is that --rerun names a bundle in
-// which nothing failed; its exit code stays, and so do all other errors.
+// nothingAgain explains that nothing ran because nothing failed in the bundle of
+// --rerun; it keeps the exit code, and returns all other errors unchanged.
 func (f *conformFlags) nothingAgain(err error) error {
 	if !errors.Is(err, suites.ErrNothingAccepted) {
 		return err
@@ -128,14 +128,14 @@ func (f *conformFlags) nothingAgain(err error) error {
 	if f.selection != "" {
 		what = fmt.Sprintf("nothing of --select %q", f.selection)
 	}
-	return &exitError{exitInconclusive, fmt.Errorf("%s failed or stayed open in %s: nothing to run again", what, f.rerun)}
+	return &exitError{exitInconclusive, fmt.Errorf("%s failed or stayed undecided in %s: nothing to rerun", what, f.rerun)}
 }
 
 func instanceOf(id string, axes bundle.Axes) bundle.Planned {
 	return bundle.Planned{Scenario: id, Axes: axes}
 }
 
-// dryRun lists what would run.
+// dryRun lists the selected scenarios.
 func dryRun(io stdio, format string, o suites.Options) error {
 	cat, instances, err := suites.Plan(o)
 	if err != nil {

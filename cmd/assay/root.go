@@ -4,23 +4,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the program's version; releases set it by -ldflags "-X main.version=…".
+// version is the program's version; releases set it with -ldflags "-X main.version=…".
 var version = "0.1.0-dev"
 
-// newRoot is the command tree.
+// newRoot returns the command tree.
 func newRoot(io stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
-		Short: "Prove whether a sandbox gateway speaks the E2B envd protocol",
-		Long: `Assay proves, from outside and given only a URL, whether a sandbox gateway
-speaks the E2B envd protocol correctly.
+		Short: "Test whether a sandbox gateway implements the E2B envd protocol",
+		Long: `Assay tests, from outside and given only a URL, whether a sandbox gateway
+implements the E2B envd protocol correctly.
 
 Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
             4 a defect in Assay · 5 inconclusive · 130 interrupted`,
-		Example: `  # test the gateway that is built in
+		Example: `  # test the embedded gateway
   assay conform
 
-  # test yours
+  # test your own
   assay conform http://127.0.0.1:8081`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -40,18 +40,18 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 	return root
 }
 
-// hint is an error with a second line that says what to do.
+// hint is an error with a second line that suggests what to do.
 type hint struct {
 	err  error
 	what string
 }
 
-// Error is both lines.
+// Error returns both lines.
 func (h hint) Error() string { return h.err.Error() + "\n  " + h.what }
 
 func (h hint) Unwrap() error { return h.err }
 
-// exactly refuses a wrong number of arguments, and says what the arguments are.
+// exactly rejects a wrong number of arguments with a message that names them.
 func exactly(n int, what string) cobra.PositionalArgs { return between(n, n, what) }
 
 func between(least, most int, what string) cobra.PositionalArgs {

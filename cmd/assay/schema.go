@@ -13,7 +13,7 @@ import (
 	"assay/scenarios"
 )
 
-// cannedSchema is the name of the schema of canned answers.
+// cannedSchema is the name of the schema of canned responses.
 const cannedSchema = "canned"
 
 func newSchema(io stdio) *cobra.Command {
@@ -30,13 +30,13 @@ func newSchema(io stdio) *cobra.Command {
   # the profile format
   assay schema profile
 
-  # what a stored run holds
+  # the observations of a stored run
   assay schema bundle.observation`,
 		Args:      exactly(1, "want one of "+names),
 		ValidArgs: all,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !slices.Contains(all, args[0]) {
-				return usage(fmt.Errorf("there is no schema %q; there are %s", args[0], names))
+				return usage(fmt.Errorf("no schema %q; the schemas are %s", args[0], names))
 			}
 			read := scenarios.Schema
 			switch {

@@ -23,15 +23,15 @@ func newSelftest(io stdio) *cobra.Command {
 	var f selftestFlags
 	c := &cobra.Command{
 		Use:   "selftest",
-		Short: "Prove that the suites notice every fault and blame no variant",
-		Long: `Runs the scenarios against the reference gateway with every fault and every
-variant in turn. The exit code is 1 when a fault survives or a variant is blamed;
-with --full also when a fault breaks a rule that does not follow from the rules it names,
-or has more than two causes.`,
+		Short: "Check that the scenarios detect every fault and accept every variant",
+		Long: `Runs the scenarios against the reference gateway with each fault and each variant
+in turn. The exit code is 1 when a fault survives or a variant fails; with --full
+also when a fault breaks a rule that does not follow from the rules it names, or
+has more than two causes.`,
 		Example: `  # the kill matrix
   assay selftest
 
-  # one fault, every scenario, for a program
+  # one fault, every scenario, as JSON
   assay selftest --fault tail-lost --full --format json`,
 		Args:              exactly(0, "selftest takes none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -42,10 +42,10 @@ or has more than two causes.`,
 	fs := c.Flags()
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
-	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; name the idle ones, and what each fault is blamed for")
+	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.format, "format", "text", "text or json")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "scenarios at the same time")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of all plans")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
@@ -81,8 +81,8 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	return code(report.Exit)
 }
 
-// stepper tells which gateway is tested: one line that is overwritten on a
-// terminal, a line each elsewhere.
+// stepper prints the gateway under test: one overwritten line on a terminal, one
+// line each elsewhere.
 func stepper(io stdio, tty bool) func(done, total int, name string) {
 	return func(done, total int, name string) {
 		switch {

@@ -36,19 +36,19 @@ HTTP/1.1 and HTTP/2, the NDJSON alias /commands, /metrics and /health. Commands
 run in a virtual shell inside this process and have no access to the machine;
 --processes os runs real ones, with your rights, and needs a token.
 
---fault breaks it in one named way, --variant makes it differ in one legal way;
-` + "`assay selftest`" + ` proves that the suites notice the first and tolerate the second.`,
-		Example: `  # a gateway to point a client at
+--fault breaks it in a named way, --variant makes it differ in a legal way;
+` + "`assay selftest`" + ` checks that the scenarios detect the first and accept the second.`,
+		Example: `  # a gateway to test a client against
   assay serve --listen 127.0.0.1:8081
   curl -N -d '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
 
-  # one that forgets to end its streams
+  # a gateway that never ends its streams
   assay serve --listen 127.0.0.1:8081 --fault eos-dropped
 
-  # one that answers as the daemon does, over TLS
+  # a gateway that behaves like the E2B daemon, over TLS
   assay serve --listen 127.0.0.1:8443 --like envd --tls --ca-out ca.pem
 
-  # one that costs next to nothing, to measure drivers against
+  # a canned gateway that costs almost nothing, to measure load drivers
   assay serve --listen 127.0.0.1:8081 --canned w1`,
 		Args:              exactly(0, "serve takes none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -64,24 +64,24 @@ run in a virtual shell inside this process and have no access to the machine;
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; other than loopback needs a token")
-	fs.StringSliceVar(&f.faults, "fault", nil, "break it: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
-	fs.StringSliceVar(&f.variants, "variant", nil, "vary it: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
+	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
+	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
 	fs.StringVar(&f.processes, "processes", fakes.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
 	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
-	fs.StringVar(&f.like, "like", "", "answer as a gateway that exists, deviations included: "+ids(fakes.Likes(), func(l fakes.Like) string { return l.ID }))
-	fs.BoolVar(&f.tls, "tls", false, "serve https with a self-made certificate")
-	fs.StringVar(&f.caOut, "ca-out", "", "write the authority of that certificate to this file, for --cacert")
+	fs.StringVar(&f.like, "like", "", "behave like an existing gateway, deviations included: "+ids(fakes.Likes(), func(l fakes.Like) string { return l.ID }))
+	fs.BoolVar(&f.tls, "tls", false, "serve https with a generated certificate")
+	fs.StringVar(&f.caOut, "ca-out", "", "write the CA certificate to this file, for --cacert")
 	fs.StringSliceVar(&f.http, "http", nil, "serve only these HTTP versions: 1.1, 2")
 	fs.StringSliceVar(&f.protocols, "protocol", nil, "serve only these protocols: connect, grpc, grpc-web")
-	fs.StringVar(&f.prefix, "prefix", "", "path before every surface, for example /sandbox")
+	fs.StringVar(&f.prefix, "prefix", "", "path prefix of every surface, for example /sandbox")
 	fs.StringVar(&f.shell, "shell", "", "accept only commands that begin with these words, for example \"/bin/bash -l -c\"")
 	fs.StringVar(&f.metricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
-	fs.StringVar(&f.wrap, "wrap", "", "put this before every command, unless its binary is absent; {sandbox} is the sandbox id")
-	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (or ASSAY_TOKEN)")
-	fs.Float64Var(&f.clockScale, "clock-scale", 1, "run the gateway's own timers this much faster")
-	fs.StringVar(&f.canned, "canned", "", "answer every Start with the events of this file, at the cost of the kernel; built in: "+strings.Join(canned.Examples(), ", "))
-	fs.Uint64Var(&f.seed, "seed", 0, "phase of faults that strike only sometimes")
+	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
+	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
+	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
+	fs.StringVar(&f.canned, "canned", "", "answer every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
+	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
 	return c
 }
 
@@ -93,7 +93,7 @@ func ids[T any](all []T, id func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// options checks the flags whole.
+// options validates all flags.
 func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 	o := fakes.Options{
 		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
@@ -102,7 +102,7 @@ func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 		Shell: strings.Fields(f.shell),
 	}
 	if f.caOut != "" && !f.tls {
-		return o, errors.New("--ca-out: there is no certificate without --tls")
+		return o, errors.New("--ca-out needs --tls")
 	}
 	if f.clockScale <= 0 || f.clockScale > 10000 {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
@@ -116,7 +116,7 @@ func (f *serveFlags) options(io stdio) (fakes.Options, error) {
 		return o, fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
 	}
 	if !isLoopback(host) && o.Token == "" {
-		return o, hint{fmt.Errorf("--listen %s can be reached from other machines", f.listen), "give it a token with --token-file, or listen on 127.0.0.1"}
+		return o, hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with --token-file, or listen on 127.0.0.1"}
 	}
 	return o, nil
 }
@@ -126,7 +126,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// serve runs until it is interrupted. The URL is the one line on stdout.
+// serve runs the gateway until it is interrupted. Its only line on stdout is the URL.
 func serve(ctx context.Context, io stdio, o fakes.Options, caOut string) error {
 	g, err := fakes.Start(ctx, o)
 	if err != nil {
@@ -140,7 +140,7 @@ func serve(ctx context.Context, io stdio, o fakes.Options, caOut string) error {
 	if err := io.printf("%s\n", g.URL()); err != nil {
 		return defect(err)
 	}
-	io.errorf("serving on %s; Ctrl-C ends it\n", g.URL())
+	io.errorf("serving on %s; stop with Ctrl-C\n", g.URL())
 	<-ctx.Done()
 	return g.Close()
 }

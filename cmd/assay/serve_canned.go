@@ -9,18 +9,18 @@ import (
 	"assay/fakes/canned"
 )
 
-// alone checks that nothing is asked of a canned gateway that it does not do.
+// alone rejects flags that a canned gateway does not support.
 func (f *serveFlags) alone(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(fl *pflag.Flag) {
 		if fl.Name != "canned" && fl.Name != "listen" && c.LocalNonPersistentFlags().Lookup(fl.Name) != nil {
-			err = fmt.Errorf("--%s does not go with --canned: a canned gateway has its file and --listen, nothing else", fl.Name)
+			err = fmt.Errorf("--%s does not go with --canned, which supports only --listen", fl.Name)
 		}
 	})
 	return err
 }
 
-// serveCanned runs a canned gateway until it is interrupted. The URL is the one line
-// on stdout. It needs no token anywhere: it runs nothing.
+// serveCanned runs a canned gateway until it is interrupted. Its only line on stdout
+// is the URL. It never needs a token, because it runs no commands.
 func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err := f.alone(c); err != nil {
 		return usage(err)
@@ -36,7 +36,7 @@ func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err := io.printf("%s\n", s.URL()); err != nil {
 		return defect(err)
 	}
-	io.errorf("serving %s on %s; Ctrl-C ends it\n", f.canned, s.URL())
+	io.errorf("serving %s on %s; stop with Ctrl-C\n", f.canned, s.URL())
 	<-c.Context().Done()
 	return defect(s.Close())
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sizeValue is a flag of a number of bytes: "100MB", "1.5 GB", "4096". The units
-// are powers of 1,024.
+// sizeValue is a flag value in bytes: "100MB", "1.5 GB", "4096". The units are
+// powers of 1,024.
 type sizeValue int64
 
 var _ pflag.Value = (*sizeValue)(nil)
 
-// sizeUnits are the units, longest suffix first.
+// sizeUnits lists the units, the longest suffix first.
 var sizeUnits = []struct {
 	suffix string
 	bytes  float64
@@ -38,7 +38,7 @@ func (s *sizeValue) Set(text string) error {
 	return fmt.Errorf("want a size, for example 100MB")
 }
 
-// String is the size in the largest unit that it is a whole number of.
+// String returns the size in the largest unit that divides it.
 func (s *sizeValue) String() string {
 	for _, u := range sizeUnits {
 		if n := float64(*s) / u.bytes; *s > 0 && n == math.Trunc(n) {
@@ -48,5 +48,5 @@ func (s *sizeValue) String() string {
 	return "0B"
 }
 
-// Type is how help texts name the value.
+// Type returns the name of the value in help texts.
 func (s *sizeValue) Type() string { return "size" }

@@ -13,14 +13,14 @@ import (
 	"assay/reports"
 )
 
-// stdio is where a command reads and writes: stdout is data, stderr is
-// progress and messages.
+// stdio holds the streams of a command: stdout is for data, stderr for progress and
+// messages.
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// errorf writes to stderr; what cannot be written there has nowhere else to go.
+// errorf writes to stderr and ignores write errors.
 func (s stdio) errorf(format string, args ...any) { _, _ = fmt.Fprintf(s.err, format, args...) }
 
 // printf writes to stdout.
@@ -29,9 +29,9 @@ func (s stdio) printf(format string, args ...any) error {
 	return err
 }
 
-// output is the program's stdout. Once its reader has gone (`assay list | head`),
-// what is written to it is dropped without an error: nobody wants it, and the exit code
-// is that of the run all the same. Every other failure to write is one.
+// output is the program's stdout. Once its reader has closed the pipe (`assay list |
+// head`), writes succeed without effect, so that the exit code is still that of the
+// run. Every other failed write is an error.
 type output struct {
 	*os.File
 	gone    bool
@@ -68,8 +68,8 @@ func terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// style is how reports are drawn on w: as wide as the terminal, or COLUMNS, or
-// 80, within 60 and 200; in colour on a terminal unless NO_COLOR is set.
+// style returns the style of reports on w: the width of the terminal, or COLUMNS, or
+// 80, between 60 and 200; in colour on a terminal unless NO_COLOR is set.
 func style(w io.Writer, verbose bool) reports.Style {
 	width, tty := terminal(w)
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
@@ -84,5 +84,5 @@ func style(w io.Writer, verbose bool) reports.Style {
 	}
 }
 
-// excerptWidth is the room of a transcript below the place that it belongs to.
+// excerptWidth returns the width of an indented transcript.
 func excerptWidth(io stdio) int { return style(io.out, false).Width - 4 }

@@ -21,13 +21,13 @@ type argsError struct {
 	what string
 }
 
-// Error says what was wanted.
+// Error names the expected arguments.
 func (e argsError) Error() string {
 	return fmt.Sprintf("wrong number of arguments (%d): %s", e.got, e.what)
 }
 
-// targetFlags are the flags of every command that has a target. Secrets come
-// from a file or the environment (ASSAY_TOKEN), never from a flag's value.
+// targetFlags are the flags of every command with a target. Secrets come from a
+// file or the environment (ASSAY_TOKEN), never from a flag's value.
 type targetFlags struct {
 	tokenFile, headerFile, user, shell string
 	caCert                             string
@@ -39,18 +39,18 @@ type targetFlags struct {
 
 func (f *targetFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (or the environment's ASSAY_TOKEN)")
-	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, a line each: Name: value")
+	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (default: the variable ASSAY_TOKEN)")
+	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
-	fs.StringVar(&f.shell, "shell", "", "words before a command, for example \"/bin/bash -l -c\" (default: the profile's)")
-	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: process, commands, metrics, health")
-	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust for https")
-	fs.BoolVar(&f.insecure, "insecure", false, "do not check the certificate of an https gateway")
-	fs.Float64Var(&f.timeScale, "time-scale", 1, "stretch every deadline by this factor")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of all plans (0: from the clock)")
+	fs.StringVar(&f.shell, "shell", "", "words in front of a command, for example \"/bin/bash -l -c\" (default: from the profile)")
+	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: process, commands, metrics, health (repeatable)")
+	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust")
+	fs.BoolVar(&f.insecure, "insecure", false, "do not verify the gateway's certificate")
+	fs.Float64Var(&f.timeScale, "time-scale", 1, "multiply every deadline by this factor")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of all random choices (0: from the clock)")
 }
 
-// options turns the flags into the target's options.
+// options returns the target options of the flags.
 func (f *targetFlags) options(url string) (target.Options, error) {
 	o := target.Options{URL: url, User: f.user, Shell: strings.Fields(f.shell), TimeScale: f.timeScale, Insecure: f.insecure}
 	if f.timeScale <= 0 || f.timeScale > 1000 {
@@ -70,7 +70,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 	for _, e := range f.endpoints {
 		surface, path, ok := strings.Cut(e, "=")
 		if !ok || !strings.HasPrefix(path, "/") || !isSurface(surface) {
-			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH with one of the surfaces process, commands, metrics, health", e)
+			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH; the surfaces are process, commands, metrics, health", e)
 		}
 		if o.Paths == nil {
 			o.Paths = map[string]string{}
@@ -87,7 +87,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 	return o, nil
 }
 
-// readToken is the access token in a file, or, without one, that of the environment.
+// readToken reads the access token from a file, or without one from the environment.
 func readToken(path string) (string, error) {
 	if path == "" {
 		return os.Getenv("ASSAY_TOKEN"), nil
@@ -103,7 +103,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// words are the flags as a replay needs them; the seed is said elsewhere.
+// words returns the flags for a replay command, without the seed.
 func (f *targetFlags) words() []string {
 	var words []string
 	for _, o := range []struct{ name, value string }{
@@ -129,7 +129,7 @@ func isSurface(s string) bool {
 	return s == "process" || s == "commands" || s == "metrics" || s == "health"
 }
 
-// readHeaders reads "Name: value" lines; empty lines and # comments are passed over.
+// readHeaders reads "Name: value" lines and skips empty lines and # comments.
 func readHeaders(path string) (hs []bundle.Header, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,20 +13,20 @@ func newVerify(io stdio) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "verify BUNDLE",
-		Short: "Prove that a stored run is what was sealed, and judge it again",
-		Long: `Holds a bundle against its manifest and against itself: the size and SHA-256
-digest of every file, no other files, the published schema of every file, the
-verdicts derived from the evidence again and compared with those that are stored,
-and the result compared with the verdicts.
+		Short: "Check that a stored run is intact and yields the same verdicts",
+		Long: `Checks a bundle against its manifest and for consistency: the size and SHA-256
+digest of every file, the absence of other files, the schema of every file, the
+stored verdicts against verdicts derived again from the evidence, and the result
+against the verdicts.
 
-A digest tells of a change, and not who made it: whoever changes a bundle can
-write a new manifest as well, but not evidence that gives other verdicts.
+A digest shows a change, not its author: whoever edits a bundle can write a new
+manifest, but cannot produce evidence that yields other verdicts.
 
-Exit codes: 0 good · 1 not good, or unfinished · 2 not a bundle, or a newer one`,
-		Example: `  # is the evidence still what the run left behind?
+Exit codes: 0 good · 1 not good, or unfinished · 2 not a bundle, or a newer format`,
+		Example: `  # is the evidence unchanged?
   assay verify run
 
-  # for a program
+  # as JSON
   assay verify run --format json`,
 		Args: exactly(1, "want the directory of a bundle"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ Exit codes: 0 good · 1 not good, or unfinished · 2 not a bundle, or a newer on
 			return verifyBundle(io, format, args[0])
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "what goes to stdout: text or json")
+	c.Flags().StringVar(&format, "format", "text", "format on stdout: text or json")
 	return c
 }
 
@@ -61,8 +61,7 @@ func verifyBundle(io stdio, format, dir string) error {
 	return code(v.Exit)
 }
 
-// verifyVerdicts judges the bundle again. What keeps it from being judged is a
-// problem of the bundle.
+// verifyVerdicts judges the bundle again. An error is a problem of the bundle.
 func verifyVerdicts(dir string, by bundle.Tool, v *bundle.Verification) {
 	b, err := bundle.Open(dir)
 	if err != nil {

@@ -10,7 +10,7 @@ func newVersion(io stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Example: `  # for people
+		Example: `  # the version
   assay version
 
   # in a bug report
