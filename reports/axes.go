@@ -7,8 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// axesText is several permutations in short: "connect/{json,proto}/1.1/identity"
-// when they are all combinations of some values, else one after the other.
+// axesText abbreviates several permutations: "connect/{json,proto}/1.1/identity" when
+// they are all combinations of some values, else a list.
 func axesText(all []bundle.Axes) string {
 	if len(all) == 0 {
 		return ""

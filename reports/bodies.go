@@ -7,9 +7,9 @@ import (
 	"assay/internal/wire"
 )
 
-// bodies decodes the bytes of a connection once more, and returns the entity
-// body of the answer to each exchange, as far as the bytes are still there. The
-// exchanges are those of the connection, in any order.
+// bodies decodes the stored bytes of a connection again and returns the response body
+// of each exchange, as far as the bytes were kept. The exchanges are those of the
+// connection, in any order.
 func bodies(c *bundle.Conn, exchanges []*bundle.Exchange) map[*bundle.Exchange][]byte {
 	order := slices.Clone(exchanges)
 	slices.SortStableFunc(order, func(a, b *bundle.Exchange) int { return int(a.Invoked.N - b.Invoked.N) })

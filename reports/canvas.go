@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// canvas collects lines and keeps the first error of writing, so that drawing
-// code need not look at each.
+// canvas writes lines and keeps the first write error, so that drawing code need not
+// check each one.
 type canvas struct {
 	w     io.Writer
 	style Style
@@ -19,7 +19,7 @@ func newCanvas(w io.Writer, s Style) *canvas {
 	return &canvas{w: w, style: s, n: s.width()}
 }
 
-// row writes one line; spaces at its end are dropped.
+// row writes one line without trailing spaces.
 func (c *canvas) row(parts ...string) {
 	if c.err != nil {
 		return
@@ -29,7 +29,7 @@ func (c *canvas) row(parts ...string) {
 
 func (c *canvas) paint(t tint, text string) string { return c.style.paint(t, text) }
 
-// ends draws left and right at the two edges; left is cut when both do not fit.
+// ends draws left and right at the two edges; left is truncated if both do not fit.
 func (c *canvas) ends(left, right painted) {
 	room := c.n - width(right.text)
 	if right.text != "" {
@@ -46,8 +46,8 @@ type painted struct {
 	tint tint
 }
 
-// block draws text wrapped to the width: the first line behind lead, the others
-// indented as far as lead is wide. lead is drawn in its own colour.
+// block draws text wrapped to the width: the first line after lead, the others
+// indented by the width of lead. lead has its own colour.
 func (c *canvas) block(lead painted, text string, t tint) {
 	in := width(lead.text)
 	if in > c.n/2 {
@@ -65,8 +65,8 @@ func (c *canvas) block(lead painted, text string, t tint) {
 	}
 }
 
-// flow draws parts behind one another after lead, and on a new line where one
-// does not fit; a part that is wider than a line is wrapped.
+// flow draws parts one after another behind lead, and starts a new line when a part
+// does not fit; a part wider than a line is wrapped.
 func (c *canvas) flow(lead painted, parts []string, sep string) {
 	indent := strings.Repeat(" ", min(leadingSpaces(lead.text)+2, c.n/2))
 	if width(lead.text) > c.n {

@@ -13,8 +13,8 @@ import (
 // CatalogueSchema names the version of the catalogue's JSON form.
 const CatalogueSchema = "assay.catalogue/v1"
 
-// Faults names, by rule id, the faults that break it. Who knows the fakes fills
-// it in; nil is no faults.
+// Faults maps rule ids to the faults that break them. The caller, which may import
+// the fakes, provides it; nil means no faults.
 type Faults map[string][]string
 
 // The JSON form of a catalogue.
@@ -23,7 +23,7 @@ type (
 		Schema    string         `json:"schema"`
 		Rules     []ruleJSON     `json:"rules"`
 		Scenarios []scenarioJSON `json:"scenarios"`
-		Profiles  []profileJSON  `json:"profiles,omitempty"` // of a list of profiles, which has neither rules nor scenarios
+		Profiles  []profileJSON  `json:"profiles,omitempty"` // only in a list of profiles, which has neither rules nor scenarios
 	}
 	ruleJSON struct {
 		ID         string   `json:"id"`
@@ -41,7 +41,7 @@ type (
 		Title string        `json:"title"`
 		Rules []string      `json:"rules"`
 		Needs []string      `json:"needs"`
-		Axes  []bundle.Axes `json:"axes"` // every permutation it runs on
+		Axes  []bundle.Axes `json:"axes"` // every permutation
 	}
 )
 
@@ -67,7 +67,7 @@ func ListJSON(w io.Writer, cat *scenarios.Catalogue, faults Faults) error {
 	return writeJSON(w, doc)
 }
 
-// provenBy are the rules that a scenario proves: those it lists, and those of its clauses.
+// provenBy returns the rules that a scenario proves: those it lists and those of its clauses.
 func provenBy(s *scenarios.Scenario) []string {
 	ids := slices.Clone(s.Rules)
 	for _, c := range s.Expect {
@@ -78,7 +78,7 @@ func provenBy(s *scenarios.Scenario) []string {
 	return ids
 }
 
-// proving are the scenarios that prove a rule.
+// proving returns the scenarios that prove a rule.
 func proving(cat *scenarios.Catalogue, rule string) []string {
 	var ids []string
 	for _, s := range cat.Scenarios {
@@ -89,8 +89,8 @@ func proving(cat *scenarios.Catalogue, rule string) []string {
 	return ids
 }
 
-// List draws the catalogue for people: the scenarios by area with their titles,
-// then the rules with how they are covered. Verbose adds the sentence of each rule.
+// List draws the catalogue as text: the scenarios by area with their titles, then the
+// rules with their coverage. Verbose adds the sentence of each rule.
 func List(w io.Writer, cat *scenarios.Catalogue, faults Faults, s Style) error {
 	c := newCanvas(w, s)
 	runs := 0
@@ -141,7 +141,7 @@ func (c *canvas) listRule(cat *scenarios.Catalogue, r *scenarios.Rule, faults Fa
 	}
 }
 
-// coverage is how a rule is tested, in a few words.
+// coverage describes in a few words how a rule is tested.
 func coverage(cat *scenarios.Catalogue, r *scenarios.Rule, faults Faults) string {
 	var parts []string
 	if r.Untestable != "" {

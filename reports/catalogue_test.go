@@ -108,7 +108,7 @@ func TestExplain(t *testing.T) {
 func TestExplainOfAnUnknownIDSuggestsNearOnes(t *testing.T) {
 	cat, faults := sampleCatalogue()
 	for id, want := range map[string]string{
-		"process.output.complet": "did you mean process.output.complete", "large": "process.output.large", "envt": "did you mean envd", "zzz": "`assay list --profiles` show them all", "": "assay list",
+		"process.output.complet": "did you mean process.output.complete", "large": "process.output.large", "envt": "did you mean envd", "zzz": "see `assay list` and `assay list --profiles`", "": "assay list",
 	} {
 		err := Explain(new(bytes.Buffer), Topic{cat, sampleProfiles(), faults, id}, Style{})
 		var unknown *UnknownIDError
@@ -183,16 +183,16 @@ func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 		want   string
 	}{
 		{"a survivor", func(*bundle.SelftestReport) {}, "a fault survived"},
-		{"a blamed variant", func(r *bundle.SelftestReport) { r.Faults = r.Faults[:1] }, "a legal variant was blamed"},
+		{"a blamed variant", func(r *bundle.SelftestReport) { r.Faults = r.Faults[:1] }, "a legal variant failed"},
 		{"all is well", func(r *bundle.SelftestReport) { r.Faults, r.Variants, r.Exit = r.Faults[:1], r.Variants[:1], 0 }, "TRUSTED  every fault"},
 		{"a fault with blame", func(r *bundle.SelftestReport) {
 			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
 			r.Faults[0].Unattached = 1
-		}, "NOT TRUSTED  a fault is blamed on another rule"},
+		}, "NOT TRUSTED  a fault breaks an unrelated rule"},
 		{"a fault with a cause too many", func(r *bundle.SelftestReport) {
 			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
 			r.Faults[0].Causes = []string{"a.b.c", "a.b.d", "a.b.e"}
-		}, "NOT TRUSTED  a fault is blamed on another rule"},
+		}, "NOT TRUSTED  a fault breaks an unrelated rule"},
 		{"interrupted", func(r *bundle.SelftestReport) { r.Exit = 130 }, "INTERRUPTED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

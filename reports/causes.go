@@ -13,7 +13,7 @@ type cause struct {
 	place  place
 }
 
-// causesOf are the causes of a report, the most basic first.
+// causesOf returns the causes of a report, the most basic first.
 func causesOf(r *bundle.Report) []cause {
 	all := make([]cause, 0, len(r.Causes))
 	for _, c := range r.Causes {
@@ -38,7 +38,7 @@ func causesOf(r *bundle.Report) []cause {
 	return all
 }
 
-// resultOf is the result of a scenario on one set of axes, or nil.
+// resultOf returns the result of a scenario on one set of axes, or nil.
 func resultOf(r *bundle.Report, id string, axes bundle.Axes) *bundle.ScenarioResult {
 	for i := range r.Scenarios {
 		if s := &r.Scenarios[i]; s.ID == id && s.Axes == axes {
@@ -48,7 +48,7 @@ func resultOf(r *bundle.Report, id string, axes bundle.Axes) *bundle.ScenarioRes
 	return nil
 }
 
-// explained says of each rule that causes explain which ones; of a cause itself there is none.
+// explained maps each explained rule to its causes; a cause itself maps to none.
 func explained(r *bundle.Report) map[string][]string {
 	by := map[string][]string{}
 	for _, c := range r.Causes {
@@ -68,7 +68,7 @@ func isCause(r *bundle.Report, rule string) bool {
 	return slices.ContainsFunc(r.Causes, func(c bundle.Cause) bool { return c.Rule == rule })
 }
 
-// unexplained are the findings that no cause tells of.
+// unexplained returns the findings that belong to no cause.
 func unexplained(r *bundle.Report, findings []finding) []finding {
 	by := explained(r)
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding) bool {
@@ -77,7 +77,7 @@ func unexplained(r *bundle.Report, findings []finding) []finding {
 	})
 }
 
-// unjudged are the rules that could not be judged because of a cause.
+// unjudged returns the rules that could not be judged because of a cause.
 func unjudged(r *bundle.Report) map[string]bool {
 	all := map[string]bool{}
 	for _, c := range r.Causes {

@@ -12,13 +12,13 @@ func TestCausesComeFirstAndWhatFollowsIsOnlyNamed(t *testing.T) {
 	text := draw(t, caused(), Style{Width: 100})
 	at := -1
 	for _, part := range []string{
-		"THE TARGET DIED while process.keepalive.zero ran; 2 runs were not made", "http://gateway.example:8081", "NOT CONFORMANT  to profile full: 2 causes, 6 rules are broken (exit 1)",
+		"THE TARGET DIED while process.keepalive.zero ran; 2 runs were skipped", "http://gateway.example:8081", "NOT CONFORMANT  to profile full: 2 causes, 6 rules are broken (exit 1)",
 		"FAIL  process.output.complete", "must", "Every byte that a process wrote", "envd, Output (E12)", "process.output.large", "stdout ends at byte 65536",
-		"◀ stdout differs", "$ assay replay process.output.large", "2 scenarios show it", "followed by 2 rules: connect.stream.flushed, process.pty.echo",
+		"◀ stdout differs", "$ assay replay process.output.large", "2 scenarios show it", "2 rules follow from it: connect.stream.flushed, process.pty.echo",
 		"not judged because of it: process.input.late, process.signal.term",
-		"FAIL  process.end.exit-code", "followed by 1 rule: process.end.status-text",
+		"FAIL  process.end.exit-code", "1 rule follows from it: process.end.status-text",
 		"UNEXPECTED PASS  http.method.allow", "INCONCLUSIVE  4 other rules could not be judged in 4 runs", "2 rules in 2 runs, first process.update.a", "1 rule in 1 run: process.signal.kill", "ADVISORY  1 rule: connect.unary.header-case",
-		"not tested  120 runs for want of http.h2c", "allowed     5 deviations of profile full", "NOT CONFORMANT  to profile full: 2 causes",
+		"not tested  120 runs need http.h2c", "allowed     5 deviations of profile full", "NOT CONFORMANT  to profile full: 2 causes",
 		"--profile envd",
 	} {
 		next := strings.Index(text[at+1:], part)
@@ -71,7 +71,7 @@ func TestManyConsequencesDoNotHideTheCauses(t *testing.T) {
 		if n := strings.Count(text, "\n"); n > 150 {
 			t.Errorf("%d columns: the report takes %d lines, want at most 150", columns, n)
 		}
-		for _, want := range []string{"followed by 20", "more", "60 rules in 4 runs, first process.output.large"} {
+		for _, want := range []string{"203 rules follow from it", "more", "60 rules in 4 runs, first process.output.large"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d columns: %q is missing:\n%s", columns, want, text)
 			}
@@ -112,28 +112,31 @@ func TestWhatAVerdictRestsOnFitsInSixLines(t *testing.T) {
 		if n := strings.Count(text, "\n"); n > 6 {
 			t.Errorf("%d columns: %d lines, want at most 6:\n%s", columns, n, text)
 		}
-		if !strings.Contains(text, "more") || !strings.Contains(strings.Join(strings.Fields(text), " "), "5 slow, 2 destructive not asked for") {
+		if !strings.Contains(text, "more") || !strings.Contains(strings.Join(strings.Fields(text), " "), "5 slow runs (--slow); 2 destructive runs (--destructive)") {
 			t.Errorf("%d columns: not all is told:\n%s", columns, text)
 		}
 	}
 }
 
 func TestAnInconclusiveRunSaysWhatIsMissing(t *testing.T) {
-	budget := rule("a.b", "must", "", bundle.NotRun, "the run was interrupted before it: budget spent")
 	for name, tt := range map[string]struct {
-		add  []bundle.RuleVerdict
-		want string
+		add     []bundle.RuleVerdict
+		skipped bundle.SkipReason
+		want    string
 	}{
-		"the budget was spent":         {[]bundle.RuleVerdict{budget, budget}, "2 of 5 runs were not made: the time budget was spent (exit 5)"},
-		"a rule could not be judged":   {[]bundle.RuleVerdict{rule("a.b", "must", "", bundle.Inconclusive, "x")}, "1 rule could not be judged"},
-		"nothing was tested":           {nil, "nothing, or not enough, was tested"},
-		"interrupted for another need": {[]bundle.RuleVerdict{rule("a.b", "must", "", bundle.NotRun, "slow: not asked for")}, "nothing, or not enough, was tested"},
+		"the budget was spent":       {nil, bundle.SkipBudget, "2 of 3 runs were skipped: the time budget was spent (exit 5)"},
+		"a rule could not be judged": {[]bundle.RuleVerdict{rule("a.b", "must", "", bundle.Inconclusive, "x")}, "", "1 rule could not be judged"},
+		"nothing was tested":         {nil, "", "too little was tested"},
+		"skipped for another reason": {nil, bundle.SkipSlow, "too little was tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := passing()
 			r.Exit = 5
 			for i, v := range tt.add {
 				r.Scenarios = append(r.Scenarios, bundle.ScenarioResult{ID: fmt.Sprintf("a.b-%d", i), Axes: axesJSON, Verdict: v.Verdict, Rules: []bundle.RuleVerdict{v}})
+			}
+			if tt.skipped != "" {
+				r.Scope = &bundle.Scope{NotRun: []bundle.Count{{Name: string(tt.skipped), Runs: 2}}}
 			}
 			text := draw(t, counted(r), Style{Width: 200})
 			if !strings.Contains(text, "\nINCONCLUSIVE  "+tt.want) {

@@ -7,13 +7,13 @@ import (
 	"assay/internal/bundle"
 )
 
-// shortChanges is how many changed verdicts are listed, unless everything is asked for.
+// shortChanges limits the listed verdict changes unless Verbose is set.
 const shortChanges = 20
 
-// changed lists the verdicts that a stored run had otherwise.
+// changed lists the verdicts that differ from the stored ones.
 func (c *canvas) changed(changes []bundle.Change) {
 	if len(changes) == 0 {
-		c.row("Nothing changed: every verdict is the one that is stored.")
+		c.row("Nothing changed: every verdict equals the stored one.")
 		return
 	}
 	c.row(c.paint(bold, plural(len(changes), "verdict")+" changed"))
@@ -34,7 +34,7 @@ func (c *canvas) changed(changes []bundle.Change) {
 	}
 }
 
-// had is a conclusion, or that there was none.
+// had returns the conclusion, or "none".
 func had(c bundle.Conclusion) string {
 	if c == "" {
 		return "none"
@@ -42,15 +42,15 @@ func had(c bundle.Conclusion) string {
 	return line(string(c))
 }
 
-// notes tells what a report does not rest on.
+// notes lists the limits of a report.
 func (c *canvas) notes(notes []string) {
 	for _, n := range notes {
 		c.block(painted{"note  ", yellow}, n, plain)
 	}
 }
 
-// Verification draws what `assay verify` found: what is good in one line, or each
-// problem, the verdicts that are not those of the evidence, and the answer.
+// Verification draws the result of `assay verify`: one line for a valid bundle, else
+// each problem, the verdicts that the evidence does not support, and the conclusion.
 func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 	c := newCanvas(w, s)
 	for _, p := range v.Problems {
@@ -60,17 +60,17 @@ func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 		c.changed(v.Changed)
 	}
 	if v.Underivable > 0 {
-		c.notes([]string{fmt.Sprintf("%s rest on evidence that was not kept, and could not be derived again", plural(v.Underivable, "verdict"))})
+		c.notes([]string{fmt.Sprintf("%s could not be derived again: the evidence was not kept", plural(v.Underivable, "verdict"))})
 	}
 	if !v.OK {
-		c.block(painted{"NOT GOOD  ", red}, fmt.Sprintf("%s: %s (exit 1)", line(v.Bundle), plural(len(v.Problems), "problem")), plain)
+		c.block(painted{"INVALID  ", red}, fmt.Sprintf("%s: %s (exit 1)", line(v.Bundle), plural(len(v.Problems), "problem")), plain)
 		return c.err
 	}
-	said := fmt.Sprintf("%s: %s of %s are as they were sealed", line(v.Bundle), plural(v.Files, "file"), bundle.Megabytes(v.Bytes))
+	said := fmt.Sprintf("%s: %s of %s match the manifest", line(v.Bundle), plural(v.Files, "file"), bundle.Megabytes(v.Bytes))
 	if v.Kind == bundle.KindConform {
-		said += fmt.Sprintf(", and the evidence gives the same %s again", plural(v.Verdicts, "verdict"))
+		said += fmt.Sprintf(", and the evidence yields the same %s", plural(v.Verdicts, "verdict"))
 	}
-	c.block(painted{"GOOD  ", green}, said+" (exit 0)", plain)
+	c.block(painted{"VALID  ", green}, said+" (exit 0)", plain)
 	return c.err
 }
 

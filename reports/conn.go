@@ -8,7 +8,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// stampColumns is the room of a time and a direction on the left.
+// stampColumns is the width of the time and direction on the left.
 const stampColumns = 14
 
 // conn draws one connection from dial to end.
@@ -85,7 +85,7 @@ func (t *transcript) connMoments(l *timeline, c *bundle.Conn) {
 	l.add(moment{at: c.Ended.At, way: noted, head: painted{text, dim}})
 }
 
-// rawMoments draws a connection on which nothing was decoded: its bytes.
+// rawMoments draws the bytes of a connection on which nothing was decoded.
 func (t *transcript) rawMoments(l *timeline, c *bundle.Conn) {
 	for _, side := range []struct {
 		way    direction
@@ -107,7 +107,7 @@ func (t *transcript) rawMoments(l *timeline, c *bundle.Conn) {
 	}
 }
 
-// bytes draws a payload: as text when it is text, else in hexadecimal, folded.
+// bytes draws a payload as text or, if binary, as folded hexadecimal.
 func (t *transcript) bytes(off int64, data []byte, marks []mark) []painted {
 	n := t.n - stampColumns - 2
 	if len(marks) == 0 && isText(data) {
@@ -124,8 +124,8 @@ func (t *transcript) bytes(off int64, data []byte, marks []mark) []painted {
 	return out
 }
 
-// textLines cuts text into lines of n columns, without regard to words: it is
-// what stood on the wire.
+// textLines cuts text into lines of n columns without regard to words, to show the
+// bytes on the wire.
 func (t *transcript) textLines(text string, n int) []painted {
 	var out []painted
 	rest := strings.TrimRight(strings.ReplaceAll(clean(strings.ReplaceAll(text, "\r\n", "\n")), "\n", "⏎\n"), "\n")
@@ -150,7 +150,7 @@ func (t *transcript) textLines(text string, n int) []painted {
 	return out
 }
 
-// moment draws one moment: time, direction, what it is, and its lines below.
+// moment draws one moment: time, direction, head, and its lines below.
 func (t *transcript) moment(m moment, zero bundle.Stamp) {
 	since := m.at.T - zero.T
 	sign := "+"

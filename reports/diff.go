@@ -8,9 +8,9 @@ import (
 	"assay/internal/bundle"
 )
 
-// Diff draws a comparison for people: first how the two runs were not made alike,
-// then what got worse, what got better, what else changed, latencies, and last
-// the figures in one line. Verbose also lists every latency that did not change.
+// Diff draws a comparison as text: first the differences in setup, then the verdicts
+// that got worse, got better or otherwise changed, latencies, and last the figures in
+// one line. Verbose also lists unchanged latencies.
 func Diff(w io.Writer, d *bundle.Diff, s Style) error {
 	t := diffText{newCanvas(w, s), d}
 	t.header()
@@ -49,7 +49,7 @@ func (t diffText) header() {
 	}
 }
 
-// causes are told before the verdicts, most of which follow from them.
+// causes come before the verdicts, most of which follow from them.
 func (t diffText) causes() {
 	for _, list := range []struct {
 		lead painted
@@ -61,7 +61,7 @@ func (t diffText) causes() {
 	}
 }
 
-// sideParts are what is told of a run at the top.
+// sideParts returns the facts about a run in the header.
 func sideParts(s bundle.DiffSide) []string {
 	target := line(s.Target.URL)
 	if s.Target.Embedded {
@@ -81,7 +81,7 @@ func orNone(text string) string {
 	return text
 }
 
-// shortDiff is how many changes of a kind are told unless everything is asked for.
+// shortDiff limits the listed changes of a kind unless Verbose is set.
 const shortDiff = 30
 
 func (t diffText) verdicts(word string, colour tint, all []bundle.VerdictChange) {
@@ -105,7 +105,7 @@ func (t diffText) verdicts(word string, colour tint, all []bundle.VerdictChange)
 	}
 }
 
-// change is "pass → fail".
+// change returns a change such as "pass → fail".
 func change(v bundle.VerdictChange) string {
 	word := func(c bundle.Conclusion) string {
 		if c == "" {
@@ -116,7 +116,7 @@ func change(v bundle.VerdictChange) string {
 	return word(v.Was) + " → " + word(v.Now)
 }
 
-// whereOf is a scenario with the axes that are meant.
+// whereOf returns a scenario with its axes.
 func whereOf(scenario string, axes []string) string {
 	if scenario == "" {
 		return ""
@@ -152,7 +152,7 @@ func (t diffText) answers() {
 		t.row()
 	}
 	for _, s := range t.d.Seen {
-		t.block(painted{"answer   ", cyan}, line(fmt.Sprintf("%s: %s → %s (both legal; %s)", s.Rule, orNone(s.Was), orNone(s.Now), orRun(s.Scenario))), plain)
+		t.block(painted{"response ", cyan}, line(fmt.Sprintf("%s: %s → %s (both legal; %s)", s.Rule, orNone(s.Was), orNone(s.Now), orRun(s.Scenario))), plain)
 	}
 	for _, f := range t.d.Features {
 		t.block(painted{"feature  ", cyan}, line(fmt.Sprintf("%s: %s → %s", f.ID, orNone(string(f.Was)), orNone(string(f.Now)))), plain)

@@ -8,13 +8,13 @@ import (
 	"assay/internal/bundle"
 )
 
-// DiffMarkdown writes a comparison for a comment on a pull request: what got
-// worse open, everything else folded. Text of a target is escaped.
+// DiffMarkdown writes a comparison for a comment on a pull request: regressions
+// unfolded, everything else folded. Text from a target is escaped.
 func DiffMarkdown(w io.Writer, d *bundle.Diff) error {
 	var b strings.Builder
 	word, sentence := diffVerdict(d)
 	fmt.Fprintf(&b, "# %s\n\n%s; %s.\n\n", word, escaped(strings.Join(diffParts(d), ", ")), escaped(sentence))
-	b.WriteString("| | run | what | verdict |\n|---|---|---|---|\n")
+	b.WriteString("| | run | setup | verdict |\n|---|---|---|---|\n")
 	for _, s := range []struct {
 		name string
 		of   bundle.DiffSide
@@ -23,7 +23,7 @@ func DiffMarkdown(w io.Writer, d *bundle.Diff) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.name, escaped(s.of.Name), escaped(strings.Join(parts[:len(parts)-1], ", ")), escaped(s.of.Verdict))
 	}
 	for _, c := range d.Context {
-		fmt.Fprintf(&b, "\n**Not made alike:** %s: %s → %s\n", escaped(c.What), escaped(orNone(c.A)), escaped(orNone(c.B)))
+		fmt.Fprintf(&b, "\n**Different setup:** %s: %s → %s\n", escaped(c.What), escaped(orNone(c.A)), escaped(orNone(c.B)))
 	}
 	for _, list := range []struct {
 		word string
@@ -51,7 +51,7 @@ func diffTable(b *strings.Builder, heading string, all []bundle.VerdictChange, f
 	} else {
 		fmt.Fprintf(b, "\n## %s\n\n", heading)
 	}
-	b.WriteString("| rule | scenario | change | what is seen now |\n|---|---|---|---|\n")
+	b.WriteString("| rule | scenario | change | seen now |\n|---|---|---|---|\n")
 	for _, v := range all {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", escaped(v.Rule), escaped(whereOf(v.Scenario, v.Axes)), escaped(change(v)), escaped(cut(line(v.Message), 300)))
 	}
@@ -60,7 +60,7 @@ func diffTable(b *strings.Builder, heading string, all []bundle.VerdictChange, f
 	}
 }
 
-// diffLists are what is new, gone, answered otherwise, or counted.
+// diffLists lists new and gone items, and changed responses, features and counts.
 func diffLists(b *strings.Builder, d *bundle.Diff) {
 	var items []string
 	put := func(format string, args ...any) { items = append(items, escaped(fmt.Sprintf(format, args...))) }
@@ -77,7 +77,7 @@ func diffLists(b *strings.Builder, d *bundle.Diff) {
 		put("gone rule %s", id)
 	}
 	for _, s := range d.Seen {
-		put("answer of %s in %s: %s → %s", s.Rule, orRun(s.Scenario), orNone(s.Was), orNone(s.Now))
+		put("response for %s in %s: %s → %s", s.Rule, orRun(s.Scenario), orNone(s.Was), orNone(s.Now))
 	}
 	for _, f := range d.Features {
 		put("feature %s: %s → %s", f.ID, orNone(string(f.Was)), orNone(string(f.Now)))
@@ -86,7 +86,7 @@ func diffLists(b *strings.Builder, d *bundle.Diff) {
 		put("%s: %d → %d", c.Name, c.A, c.B)
 	}
 	if len(items) > 0 {
-		fmt.Fprintf(b, "\n<details><summary>New, gone and otherwise (%d)</summary>\n\n- %s\n\n</details>\n", len(items), strings.Join(items, "\n- "))
+		fmt.Fprintf(b, "\n<details><summary>New, gone and changed (%d)</summary>\n\n- %s\n\n</details>\n", len(items), strings.Join(items, "\n- "))
 	}
 }
 

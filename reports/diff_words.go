@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// diffVerdict is a comparison in a word, and what its exit code means.
+// diffVerdict returns the verdict of a comparison and a sentence that explains the exit code.
 func diffVerdict(d *bundle.Diff) (word, sentence string) {
 	slower := 0
 	for _, l := range d.Latency {
@@ -17,20 +17,20 @@ func diffVerdict(d *bundle.Diff) (word, sentence string) {
 	}
 	switch {
 	case len(d.Regressions) > 0 && slower > 0:
-		return "WORSE", fmt.Sprintf("%s got worse, and %s past the threshold (exit %d)", plural(len(d.Regressions), "verdict"), latenciesText(slower), d.Exit)
+		return "WORSE", fmt.Sprintf("%s got worse, and %s beyond the threshold (exit %d)", plural(len(d.Regressions), "verdict"), latenciesText(slower), d.Exit)
 	case len(d.Regressions) > 0:
 		return "WORSE", fmt.Sprintf("%s got worse (exit %d)", plural(len(d.Regressions), "verdict"), d.Exit)
 	case slower > 0:
-		return "WORSE", fmt.Sprintf("%s past the threshold (exit %d)", latenciesText(slower), d.Exit)
+		return "WORSE", fmt.Sprintf("%s beyond the threshold (exit %d)", latenciesText(slower), d.Exit)
 	case d.Equal && d.Kind == bundle.DiffLoads:
 		return "NO DIFFERENCES", fmt.Sprintf("in verdict and thresholds (exit %d)", d.Exit)
 	case d.Equal:
-		return "NO DIFFERENCES", fmt.Sprintf("in verdicts, answers and features (exit %d)", d.Exit)
+		return "NO DIFFERENCES", fmt.Sprintf("in verdicts, responses and features (exit %d)", d.Exit)
 	}
 	return "DIFFERENT", fmt.Sprintf("nothing got worse (exit %d)", d.Exit)
 }
 
-// diffParts are the figures of a comparison that are not 0.
+// diffParts returns the figures of a comparison that are not 0.
 func diffParts(d *bundle.Diff) []string {
 	axes := func(all []bundle.DiffScenario) (n int) {
 		for _, s := range all {
@@ -55,7 +55,7 @@ func diffParts(d *bundle.Diff) []string {
 		noun, word string
 	}{
 		{len(d.NewRules), "rule", "new"}, {len(d.VanishedRules), "rule", "gone"},
-		{len(d.Seen), "answer", "changed"}, {len(d.Features), "feature", "changed"},
+		{len(d.Seen), "response", "changed"}, {len(d.Features), "feature", "changed"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, plural(p.n, p.noun)+" "+p.word)
@@ -67,8 +67,8 @@ func diffParts(d *bundle.Diff) []string {
 	return parts
 }
 
-// latencies are the comparisons that are told one by one, and words for the rest:
-// scenarios with nothing to tell are only counted unless all is asked for.
+// latencies returns the comparisons to list one by one, and a summary of the rest:
+// repeated scenarios without a significant change are only counted unless all is set.
 func latencies(d *bundle.Diff, all bool) (told []bundle.LatencyChange, rest []string) {
 	same, few, needed := 0, 0, 0
 	for _, l := range d.Latency {
@@ -85,13 +85,13 @@ func latencies(d *bundle.Diff, all bool) (told []bundle.LatencyChange, rest []st
 		rest = append(rest, plural(same, "repeated scenario")+": no significant change")
 	}
 	if few > 0 {
-		rest = append(rest, fmt.Sprintf("%s: too few samples to tell (%d of each are needed)", plural(few, "repeated scenario"), needed))
+		rest = append(rest, fmt.Sprintf("%s: too few samples (%d of each needed)", plural(few, "repeated scenario"), needed))
 	}
 	return told, rest
 }
 
-// latencyName is what was measured: "round trip", or of a scenario its iterations, of
-// a class of streams its "gap.p99".
+// latencyName names the measured quantity, such as "round trip", "iteration of" a
+// scenario, or "gap.p99 of" a class of streams.
 func latencyName(l bundle.LatencyChange) string {
 	name := strings.ReplaceAll(line(l.Name), "_", " ")
 	if l.Of != "" {
@@ -100,10 +100,10 @@ func latencyName(l bundle.LatencyChange) string {
 	return name
 }
 
-// latencyText is "1.20 ms → 1.25 ms: no significant change (p 0.31; 120 and 118 samples)".
+// latencyText returns text such as "1.20 ms → 1.25 ms: no significant change (p 0.31; 120 and 118 samples)".
 func latencyText(l bundle.LatencyChange) string {
 	if l.Result == bundle.LatencyMissing {
-		return "not measured by one of them"
+		return "measured in only one run"
 	}
 	medians := micros(l.A.Median) + " → " + micros(l.B.Median)
 	samples := fmt.Sprintf("%d and %d samples", l.A.Samples, l.B.Samples)
@@ -113,13 +113,13 @@ func latencyText(l bundle.LatencyChange) string {
 	}
 	switch l.Result {
 	case bundle.LatencyTooFew:
-		return fmt.Sprintf("%s: too few samples to tell (%s; %d of each are needed)", medians, samples, l.Needed)
+		return fmt.Sprintf("%s: too few samples (%s; %d of each needed)", medians, samples, l.Needed)
 	case bundle.LatencySame:
 		return fmt.Sprintf("%s: no significant change (%s; %s)", medians, p, samples)
 	}
 	text := fmt.Sprintf("%s: %+.1f %%, %s (%s; %s)", medians, l.Change*100, line(l.Result), p, samples)
 	if l.Regression {
-		text += ", past the threshold"
+		text += ", beyond the threshold"
 	}
 	return text
 }

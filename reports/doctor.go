@@ -8,8 +8,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// Doctor draws an examination: a line for each check, what to do about those
-// that are not well, and the features by state.
+// Doctor draws an examination: one line per check, advice for checks that are not ok,
+// and the features by state.
 func Doctor(w io.Writer, r *bundle.DoctorReport, s Style) error {
 	c := newCanvas(w, s)
 	of := ""
@@ -30,9 +30,9 @@ func Doctor(w io.Writer, r *bundle.DoctorReport, s Style) error {
 	c.features(r.Features)
 	c.row()
 	if r.Exit == 0 {
-		c.row(c.paint(green, "WELL"), "  testing works (exit 0)")
+		c.row(c.paint(green, "READY"), "  testing works (exit 0)")
 	} else {
-		c.row(c.paint(red, "NOT WELL"), "  testing does not work (exit 3)")
+		c.row(c.paint(red, "NOT READY"), "  testing does not work (exit 3)")
 	}
 	return c.err
 }
@@ -49,7 +49,7 @@ func (c *canvas) check(d bundle.DoctorCheck) {
 	}
 }
 
-// features lists the features by state, those that are there first.
+// features lists the features by state, the present ones first.
 func (c *canvas) features(all map[string]bundle.Feature) {
 	if len(all) == 0 {
 		return

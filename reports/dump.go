@@ -9,21 +9,21 @@ import (
 	"assay/internal/bundle"
 )
 
-// mark is a place in a body or connection that breaks a rule.
+// mark is an offset in a body or connection that breaks a rule.
 type mark struct {
 	off  int64
 	text string
 }
 
-// dump draws bytes in hexadecimal beside their text, 16, 8 or 4 a row, with the
-// offset of each row; a mark is drawn under its byte as ^^ with its reason.
+// dump draws bytes in hexadecimal beside their text, 16, 8 or 4 per row, with the
+// offset of each row; a mark is ^^ under its byte, with the reason.
 type dump struct {
 	base  int64 // offset of data[0]
 	data  []byte
 	marks []mark
 }
 
-// rows draws at most limit rows of bytes in n columns, and says how much is left out.
+// rows draws at most limit rows of bytes in n columns and says how much is omitted.
 func (d dump) rows(n, limit int) []string {
 	per := 16
 	for per > 4 && n < 10+per*3+2+per {
@@ -39,7 +39,7 @@ func (d dump) rows(n, limit int) []string {
 		out = append(out, d.row(int64(from), row, per))
 		places := len(row)
 		if places < per {
-			places++ // a mark just behind the last byte: something is missing there
+			places++ // a mark just after the last byte: bytes are missing there
 		}
 		out = append(out, d.under(int64(from), places, n)...)
 	}
@@ -49,14 +49,14 @@ func (d dump) rows(n, limit int) []string {
 	return out
 }
 
-// folded says how many bytes of data are not drawn, and the digest of all of it,
-// by which two runs can be compared.
+// folded says how many bytes of data are not drawn, with the digest of all of it for
+// comparing two runs.
 func folded(data []byte, left int) string {
 	sum := sha256.Sum256(data)
 	return fmt.Sprintf("… %s folded, sha256 of all %x…", bytesText(int64(left)), sum[:6])
 }
 
-// bytesText is a number of bytes with its thousands apart: "12,345 bytes".
+// bytesText returns a number of bytes with thousands separators: "12,345 bytes".
 func bytesText(n int64) string {
 	if n == 1 {
 		return "1 byte"
@@ -102,8 +102,8 @@ func (d dump) under(from int64, n, columns int) []string {
 	return out
 }
 
-// around is the window of data that is worth showing for a mark: a row or two
-// before it and after it. A mark just behind the last byte shows the end.
+// around returns the window of data to show for a mark: a row or two before and after
+// it. A mark just after the last byte shows the end.
 func around(base int64, data []byte, m mark) (dump, bool) {
 	i := m.off - base
 	if i < 0 || i > int64(len(data)) || len(data) == 0 {
@@ -114,8 +114,7 @@ func around(base int64, data []byte, m mark) (dump, bool) {
 	return dump{base: base + from, data: data[from:to], marks: []mark{m}}, true
 }
 
-// known are the bytes of b around an offset that are still there, and the offset
-// of the first of them.
+// known returns the kept bytes of b around an offset, and the offset of the first.
 func known(b *bundle.Blob, off int64) (base int64, data []byte) {
 	tail := b.Len - int64(len(b.Tail))
 	switch {

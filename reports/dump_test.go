@@ -64,10 +64,10 @@ func TestEnvelopesThatWereSentAreToldAsTheyAre(t *testing.T) {
 	if len(pieces) != 2 || pieces[0].bad || string(pieces[0].data) != "hi" {
 		t.Fatalf("got %+v", pieces)
 	}
-	if p := pieces[1]; p.off != 7 || !p.bad || p.head != "flags 81 compressed reserved bits  length 256, 3 of them there" || string(p.data) != "abc" {
+	if p := pieces[1]; p.off != 7 || !p.bad || p.head != "flags 81 compressed reserved bits  length 256, 3 of them present" || string(p.data) != "abc" {
 		t.Errorf("got %+v", p)
 	}
-	if p := envelopes([]byte{0, 0}); len(p) != 1 || !p[0].bad || p[0].head != "2 bytes of an envelope's header" {
+	if p := envelopes([]byte{0, 0}); len(p) != 1 || !p[0].bad || p[0].head != "2 bytes of an envelope header" {
 		t.Errorf("got %+v", p)
 	}
 }

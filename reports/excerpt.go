@@ -8,11 +8,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// Annotate puts an excerpt of the transcript into each cause, and into the result of
-// each scenario in which a rule is broken or in doubt: the exchange to which a verdict
-// points, folded to the request, the head of the answer, and what stands around
-// the place. A cause has that of its own rule, and so has the scenario that shows it; any
-// other scenario that of its worst verdict. It is n columns wide. What is not in trouble has none.
+// Annotate adds an excerpt of the transcript, n columns wide, to each cause and to the
+// result of each scenario with a broken or undecided rule: the exchange to which a
+// verdict points, folded to the request, the head of the response, and the lines around
+// the evidence. A cause, and the scenario that shows it, get the excerpt of the cause's
+// rule; any other scenario gets that of its worst verdict.
 func Annotate(r *bundle.Report, obs []*bundle.Observation, verdicts []bundle.Verdict, n int) {
 	type instance struct {
 		id   string
@@ -50,7 +50,7 @@ func Annotate(r *bundle.Report, obs []*bundle.Observation, verdicts []bundle.Ver
 	}
 }
 
-// ofRule are the verdicts on one rule.
+// ofRule returns the verdicts on one rule.
 func ofRule(verdicts []bundle.Verdict, rule string) []bundle.Verdict {
 	var out []bundle.Verdict
 	for _, v := range verdicts {
@@ -61,15 +61,15 @@ func ofRule(verdicts []bundle.Verdict, rule string) []bundle.Verdict {
 	return out
 }
 
-// window is how many lines an excerpt has: at its beginning, before the mark, and
+// window is the number of lines of an excerpt at its beginning, before the mark, and
 // from the mark on.
 type window struct {
 	first, before, behind int
-	// short leaves out how the connection came to be.
+	// short omits the establishment of the connection.
 	short bool
 }
 
-// windowOf is the window of a cause among so many, which are to fit on two screens.
+// windowOf returns the window of a cause so that all causes fit on two screens.
 func windowOf(causes int) window {
 	switch {
 	case causes <= 2:
@@ -107,11 +107,11 @@ func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int)
 	return strings.Join(w.fold(strings.Split(strings.Trim(b.String(), "\n"), "\n")), "\n")
 }
 
-// leastExcerpt is the width below which bytes can no longer be drawn.
+// leastExcerpt is the minimum width for drawing bytes.
 const leastExcerpt = 56
 
-// fold folds the lines of a connection to those around the first mark, or to
-// the last ones where there is none.
+// fold keeps the lines of a connection around the first mark, or the last lines if
+// there is none.
 func (w window) fold(lines []string) []string {
 	mark := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "◀") })
 	request := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, " "+string(sent)+" ") })
@@ -138,7 +138,7 @@ func (w window) fold(lines []string) []string {
 	return out
 }
 
-// reproducersOf are those of one rule of a scenario, or of all of them.
+// reproducersOf returns the reproducers of one rule of a scenario, or of all rules for "".
 func reproducersOf(s bundle.ScenarioResult, rule string) []bundle.Reproducer {
 	var out []bundle.Reproducer
 	for _, r := range s.Reproducers {
@@ -146,7 +146,7 @@ func reproducersOf(s bundle.ScenarioResult, rule string) []bundle.Reproducer {
 			out = append(out, r)
 		}
 	}
-	// The replay is what most readers want: it comes first.
+	// Most readers want the replay: it comes first.
 	slices.SortStableFunc(out, func(a, b bundle.Reproducer) int { return notReplay(a) - notReplay(b) })
 	return out
 }
@@ -158,21 +158,21 @@ func notReplay(r bundle.Reproducer) int {
 	return 1
 }
 
-// triedText is what came of trying a reproducer.
+// triedText says whether a reproducer reproduced the failure.
 func triedText(r bundle.Reproducer) string {
 	said, _, _ := strings.Cut(r.Output, "\n")
 	switch {
 	case r.Ran && r.Shown:
-		return "(it was tried, and showed it again)"
+		return "(tried: it reproduced the failure)"
 	case r.Ran:
-		return "(it was tried, and did not show it again: " + line(cut(said, 200)) + ")"
+		return "(tried: it did not reproduce the failure: " + line(cut(said, 200)) + ")"
 	case said != "":
 		return "(" + line(cut(said, 200)) + ")"
 	}
 	return ""
 }
 
-// shownText is the transcript and the reproducers of a scenario, for a log.
+// shownText returns the transcript and the reproducers of a scenario, for a log.
 func shownText(s bundle.ScenarioResult) string {
 	var parts []string
 	if s.Transcript != "" {

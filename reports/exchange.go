@@ -11,15 +11,15 @@ import (
 	"assay/internal/wire"
 )
 
-// answer is an exchange with what is still there of the bytes that came for it.
+// answer is an exchange with the kept bytes of its response.
 type answer struct {
 	*bundle.Exchange
-	conn *bundle.Blob // what was received on its connection
-	body []byte       // of the answer
+	conn *bundle.Blob // bytes received on its connection
+	body []byte       // of the response
 }
 
-// exchangeMoments tells of one request and its answer. named is set when the
-// connection carried several.
+// exchangeMoments adds one request and its response. named is set when the connection
+// carried several.
 func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
 	e := a.Exchange
 	t.request(l, e, named)
@@ -39,7 +39,7 @@ func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
 	}
 }
 
-// answered is when the answer was complete, or the last of what is known of it.
+// answered returns the time when the response was complete, or of its last known part.
 func answered(e *bundle.Exchange) bundle.Stamp {
 	switch {
 	case e.Response != nil && e.Response.Ended != nil:
@@ -109,7 +109,7 @@ func (t *transcript) response(l *timeline, e *bundle.Exchange) {
 	}
 }
 
-// body draws an answer that has no frames.
+// body draws a response without frames.
 func (t *transcript) body(l *timeline, e *bundle.Exchange) {
 	if e.Body == nil || e.Body.Len == 0 || len(e.Frames) > 0 {
 		return
@@ -133,7 +133,7 @@ func (t *transcript) complete(l *timeline, e *bundle.Exchange) {
 	if r == nil || r.Ended == nil {
 		return
 	}
-	text := fmt.Sprintf("the answer is complete: %s, %s", size(r.Body), framingText(r.Framing))
+	text := fmt.Sprintf("response complete: %s, %s", size(r.Body), framingText(r.Framing))
 	l.add(moment{at: *r.Ended, way: noted, head: painted{text, dim}})
 }
 
@@ -144,15 +144,14 @@ func framingText(framing string) string {
 	case "length":
 		return "by its length"
 	case "close":
-		return "by the end of the connection"
+		return "by connection close"
 	case "stream":
 		return "by END_STREAM"
 	}
 	return "no body"
 }
 
-// frames draws the first and the last frames of an answer; what lies between is
-// counted.
+// frames draws the first and the last frames of a response and counts the others.
 func (t *transcript) frames(l *timeline, a answer) {
 	e := a.Exchange
 	limit := t.limit(foldFrames())
@@ -176,9 +175,8 @@ func (t *transcript) frames(l *timeline, a answer) {
 	}
 }
 
-// frame draws one frame: its offset, header and event, and its payload; where a
-// rule is broken the bytes as they came, with its header, so that a mark finds
-// its byte.
+// frame draws one frame: its offset, header, event and payload. If a rule is broken in
+// it, it draws the raw bytes with the header, so that a mark points to its byte.
 func (t *transcript) frame(a answer, i int) moment {
 	f := &a.Frames[i]
 	m := moment{at: f.At, way: received, head: painted{frameText(a.Exchange, f), plain}}
@@ -220,11 +218,11 @@ func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	return text
 }
 
-// webTrailers is the flag of gRPC-Web's frame of trailers, which is reserved in the
-// other protocols; and there nothing ends a stream.
+// webTrailers is the flag of the trailer frame in gRPC-Web, reserved in the other
+// protocols. gRPC-Web has no end-stream flag.
 const webTrailers = 0x80
 
-// frameFlags is the header of an envelope in the words of its protocol.
+// frameFlags describes the flags of an envelope in the terms of its protocol.
 func frameFlags(e *bundle.Exchange, f *bundle.Frame) string {
 	if e.Protocol == "grpc-web" && f.Flags&^wire.FlagCompressed == webTrailers {
 		return strings.Replace(envelopeText(f.Flags, f.Len), "reserved bits", "trailers", 1)
@@ -232,7 +230,7 @@ func frameFlags(e *bundle.Exchange, f *bundle.Frame) string {
 	return envelopeText(f.Flags, f.Len)
 }
 
-// bytesOf are the bytes of a frame as they came, as far as they are known.
+// bytesOf returns the raw bytes of a frame, as far as they were kept.
 func (a answer) bytesOf(f *bundle.Frame) []byte {
 	end := frameEnd(a.Exchange, f)
 	switch {
@@ -241,7 +239,7 @@ func (a answer) bytesOf(f *bundle.Frame) []byte {
 	case a.Shape == bundle.ShapeNDJSON:
 		return f.Head
 	case f.Flags&wire.FlagCompressed != 0:
-		return nil // the payload was kept decompressed
+		return nil // only the decompressed payload was kept
 	}
 	data := wire.AppendEnvelope(nil, f.Flags, f.Head)
 	binary.BigEndian.PutUint32(data[1:], uint32(min(max(f.Len, 0), math.MaxUint32)))
@@ -261,8 +259,7 @@ func (t *transcript) marks(off int64, data []byte, marks []mark) []painted {
 	return out
 }
 
-// eventText is what a frame meant, with the output that it carried where that is
-// still there.
+// eventText describes the event of a frame, with its output if that was kept.
 func eventText(e *bundle.Exchange, ev *bundle.Event) string {
 	switch ev.Kind {
 	case bundle.EventStart:
@@ -275,7 +272,7 @@ func eventText(e *bundle.Exchange, ev *bundle.Event) string {
 		return text
 	case bundle.EventEnd:
 		return exitText(ev.Exit)
-	default: // keepalives, and kinds that we do not know
+	default: // keepalives and unknown kinds
 		return line(string(ev.Kind))
 	}
 }
@@ -291,7 +288,7 @@ func exitText(x *bundle.Exit) string {
 	return text
 }
 
-// outputOf is the beginning of the bytes of a data event, nil when they were not kept.
+// outputOf returns the first bytes of a data event, nil when they were not kept.
 func outputOf(e *bundle.Exchange, ev *bundle.Event) []byte {
 	b := e.Outputs[ev.Stream]
 	if b == nil {
@@ -308,8 +305,8 @@ func outputOf(e *bundle.Exchange, ev *bundle.Event) []byte {
 	return data[from:to]
 }
 
-// violations tells of each breach at its time, and shows the bytes of those that
-// lie in no frame, where they are still there.
+// violations adds each violation at its time, with the bytes of those outside any
+// frame, if they were kept.
 func (t *transcript) violations(l *timeline, a answer) {
 	for _, v := range a.Violations {
 		place, base, data := "of the body", int64(0), a.body
@@ -329,8 +326,8 @@ func (t *transcript) violations(l *timeline, a answer) {
 	}
 }
 
-// inFrame reports whether a byte of the body belongs to a frame, where it is
-// marked already.
+// inFrame reports whether a byte of the body belongs to a frame, which already has
+// the mark.
 func inFrame(e *bundle.Exchange, off int64) bool {
 	for i := range e.Frames {
 		if f := &e.Frames[i]; off >= f.Off && off < frameEnd(e, f) {

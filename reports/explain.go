@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// Topic is what Explain is asked about: a rule or a scenario of the catalogue, or a profile.
+// Topic is the subject of Explain: a rule or scenario of the catalogue, or a profile.
 type Topic struct {
 	Catalogue *scenarios.Catalogue
 	Profiles  []*scenarios.Profile
@@ -17,25 +17,24 @@ type Topic struct {
 	ID        string
 }
 
-// UnknownIDError says that there is neither a rule nor a scenario nor a profile of that id.
+// UnknownIDError reports an id that is not a rule, scenario or profile.
 type UnknownIDError struct {
 	ID   string
-	Near []string // ids that look like it, at most five
+	Near []string // at most five similar ids
 }
 
-// Error names the id and those that look like it.
+// Error names the id and similar ones.
 func (e *UnknownIDError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("there is no rule, scenario or profile %q: `assay list` and `assay list --profiles` show them all", e.ID)
+		return fmt.Sprintf("no rule, scenario or profile %q: see `assay list` and `assay list --profiles`", e.ID)
 	}
-	return fmt.Sprintf("there is no rule, scenario or profile %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
+	return fmt.Sprintf("no rule, scenario or profile %q; did you mean %s?", e.ID, strings.Join(e.Near, ", "))
 }
 
-// Explain tells what is known of one rule (its sentence, level, source, what it
-// explains, and the profiles, scenarios and faults that go with it), of one scenario (its
-// title, rules, needs, axes and script) or of one profile (what it requires, raises
-// and allows). Where several share the id, all are told. An id that is none of them is
-// an *UnknownIDError.
+// Explain describes a rule (sentence, level, source, the failures that it explains, its
+// profiles, scenarios and faults), a scenario (title, rules, needs, axes and script) or
+// a profile (required features, raised and allowed rules). If several share the id, it
+// describes all of them. An unknown id is an *UnknownIDError.
 func Explain(w io.Writer, topic Topic, s Style) error {
 	c := newCanvas(w, s)
 	r, sc := topic.Catalogue.Rule(topic.ID), topic.Catalogue.Scenario(topic.ID)
@@ -65,10 +64,10 @@ func Explain(w io.Writer, topic Topic, s Style) error {
 	return c.err
 }
 
-// factColumns is the room of the names on the left.
+// factColumns is the width of the names on the left.
 const factColumns = 12
 
-// fact draws a name and its value; nothing when there is none.
+// fact draws a name and its value, or nothing without a value.
 func (c *canvas) fact(name, value string) {
 	if value != "" {
 		c.block(painted{pad("  "+name, factColumns), dim}, value, plain)
@@ -94,7 +93,7 @@ func (c *canvas) explainRule(topic Topic, r *scenarios.Rule) {
 	}
 	c.fact("source", strings.TrimPrefix(source, ", "))
 	c.fact("reference", line(r.Ref))
-	c.fact("broken is", map[string]string{"must": "a failure", "should": "an advisory, unless --strict or the profile raises it", "may": "an advisory, unless --strict or the profile raises it"}[r.Level])
+	c.fact("breach", map[string]string{"must": "a failure", "should": "an advisory, unless --strict or the profile raises it", "may": "an advisory, unless --strict or the profile raises it"}[r.Level])
 	c.fact("untestable", line(r.Untestable))
 	if len(r.Standing) > 0 {
 		c.fact("standing", "judged on every observation by "+line(strings.Join(r.Standing, ", ")))
@@ -129,7 +128,7 @@ func (c *canvas) explainScenario(cat *scenarios.Catalogue, s *scenarios.Scenario
 	c.fact("file", line(s.File))
 	c.row()
 	for l := range strings.SplitSeq(strings.TrimRight(clean(string(s.Text)), "\n"), "\n") {
-		c.row("  ", c.paint(dim, "│ "), l) // as it is: a script is to be copied
+		c.row("  ", c.paint(dim, "│ "), l) // verbatim, for copying
 	}
 }
 
@@ -147,7 +146,7 @@ func conditions(s *scenarios.Scenario) string {
 	return strings.Join(parts, ", ")
 }
 
-// near are the ids that share most with one that is not there.
+// near returns the ids most similar to an unknown one.
 func near(topic Topic) []string {
 	id := topic.ID
 	type candidate struct {
@@ -183,7 +182,7 @@ func near(topic Topic) []string {
 	return ids
 }
 
-// distance is the edit distance of two ids (Levenshtein); ids are short.
+// distance returns the Levenshtein distance of two ids.
 func distance(a, b string) int {
 	if len(a) > 200 || len(b) > 200 {
 		return len(a) + len(b)

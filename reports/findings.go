@@ -10,14 +10,14 @@ import (
 	"assay/internal/bundle"
 )
 
-// finding is one rule with one verdict, and every place where it came to that.
+// finding is one rule with one verdict, and every place with that verdict.
 type finding struct {
 	rule   bundle.RuleVerdict // of the first place
 	places []place
 }
 
-// place is one scenario in which a rule came to a verdict; permutations that
-// say the same are one place.
+// place is a scenario in which a rule has a verdict; permutations with the same
+// result are one place.
 type place struct {
 	scenario string // "" for the whole run
 	title    string
@@ -28,9 +28,9 @@ type place struct {
 	again    []bundle.Reproducer // of the rule
 }
 
-// findingsOf groups what has one of the verdicts by rule: rules that must hold
-// first, of these the ones of the whole run, since what a target lacks is the cause of
-// much else, then those that are broken in most places, then as they came.
+// findingsOf groups the results with one of the verdicts by rule: must rules first,
+// among them the rules of the whole run, since a missing feature causes many other
+// failures; then the rules with the most places, then in order of occurrence.
 func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 	type key struct {
 		rule    string
@@ -74,7 +74,7 @@ func findingsOf(r *bundle.Report, verdicts ...bundle.Conclusion) []finding {
 	return all
 }
 
-// put adds a place, or its axes to one that says the same.
+// put adds a place, or adds its axes to an equal one.
 func (f *finding) put(p place) {
 	for i := range f.places {
 		o := &f.places[i]
@@ -87,7 +87,7 @@ func (f *finding) put(p place) {
 	f.places = append(f.places, p)
 }
 
-// scenarios are the different ones, in order.
+// scenarios returns the distinct scenarios in order.
 func (f *finding) scenarios() []string {
 	var ids []string
 	for _, p := range f.places {
@@ -98,7 +98,7 @@ func (f *finding) scenarios() []string {
 	return ids
 }
 
-// scenarioRank puts what is about the whole run before what is about scenarios.
+// scenarioRank orders findings of the whole run before those of scenarios.
 func scenarioRank(f finding) int {
 	if f.places[0].scenario == "" {
 		return 0
@@ -113,7 +113,7 @@ func levelRank(level string) int {
 	return 3
 }
 
-// race is one scenario with the orders that its race was seen in.
+// race is one scenario with the observed orders of its race.
 type race struct {
 	scenario string
 	axes     bundle.Axes
@@ -125,8 +125,8 @@ func (r race) same(o race) bool {
 	return r.scenario == o.scenario && r.axes == o.axes && r.orders == o.orders
 }
 
-// racesOf lists the races of a report, each once; those that are in trouble are
-// told of with their rule, and one that was run once has no distribution.
+// racesOf lists the races of a report, each once. It skips failed ones, which appear
+// with their rule, and single runs, which have no distribution.
 func racesOf(r *bundle.Report) []race {
 	var races []race
 	for _, s := range r.Scenarios {
@@ -151,7 +151,7 @@ func sum(counts map[string]int) int {
 	return n
 }
 
-// orderParts are the interleavings of a race and how often each was seen, by name.
+// orderParts returns the orders of a race with their counts, by name.
 func orderParts(counts map[string]int) []string {
 	parts := make([]string, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -160,7 +160,7 @@ func orderParts(counts map[string]int) []string {
 	return parts
 }
 
-// ordersText is orderParts on one line.
+// ordersText returns orderParts on one line.
 func ordersText(counts map[string]int) string { return strings.Join(orderParts(counts), orderSep) }
 
 const orderSep = " · "

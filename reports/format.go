@@ -16,11 +16,11 @@ const (
 	FormatMarkdown = "markdown"
 )
 
-// Formats are the names that Render knows, in the order of help texts.
+// Formats returns the format names of Render, in the order of help texts.
 func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown} }
 
-// CheckFormat refuses a name that Render does not know, with those that it
-// knows, so that a wrong name is found before a run and not after it.
+// CheckFormat returns an error for a name that Render does not know, so that a wrong
+// name fails before a run and not after it.
 func CheckFormat(format string) error {
 	for _, f := range Formats() {
 		if f == format {
@@ -30,9 +30,9 @@ func CheckFormat(format string) error {
 	return fmt.Errorf("unknown report format %q: the formats are %s", format, strings.Join(Formats(), ", "))
 }
 
-// Render writes the report in that format. The style matters to the terminal
-// format only. An unknown format is an error that lists the known ones, and
-// nothing is written.
+// Render writes the report in the given format. The style applies only to the terminal
+// format. For an unknown format it writes nothing and returns an error that lists the
+// known ones.
 func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 	switch format {
 	case FormatTerminal:

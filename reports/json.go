@@ -11,9 +11,9 @@ import (
 	"assay/internal/bundle"
 )
 
-// JSON writes exactly one JSON value, the report of schema assay.report/v1, and
-// a newline. Lists that are empty are [], and every conclusion has its count.
-// What is not printable stands as \uNNNN, so that the text is safe to look at.
+// JSON writes exactly one JSON value, the report of schema assay.report/v1, and a
+// newline. Empty lists are [], and every conclusion has its count. Unprintable
+// characters are \uNNNN, so that the text is safe to print.
 func JSON(w io.Writer, r *bundle.Report) error {
 	full := *r
 	full.Schema = bundle.ReportSchema
@@ -44,7 +44,7 @@ func allCounts(counts map[bundle.Conclusion]int) map[bundle.Conclusion]int {
 	return all
 }
 
-// list is s, or an empty list instead of null.
+// list returns s, or an empty list for nil.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}
@@ -52,7 +52,7 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// writeJSON writes v in one go: nothing when it cannot be encoded.
+// writeJSON writes v in one write, or nothing when it cannot be encoded.
 func writeJSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -65,9 +65,9 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escapeUnprintable writes what encoding/json leaves as it is, but a terminal
-// may obey (C1 controls, bidirectional overrides), as \uNNNN. Such runes can only
-// stand inside strings.
+// escapeUnprintable writes runes that encoding/json leaves unescaped but a terminal may
+// interpret (C1 controls, bidirectional overrides) as \uNNNN. Such runes occur only
+// inside strings.
 func escapeUnprintable(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {

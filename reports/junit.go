@@ -10,8 +10,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// The elements of JUnit XML as CI systems read them. Counts stand on both
-// levels and equal the elements below.
+// The elements of JUnit XML as CI systems read them. Both levels have counts, which
+// equal the number of elements below.
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -63,8 +63,8 @@ type (
 // axes, and a testsuite "run" for the rules that belong to no scenario. fail and
 // unexpected-pass are failures; error and inconclusive are errors; unsupported,
 // known-failure and not-run are skipped; advisory and deviation pass with a
-// property. What shows a cause of failures comes first, and a failure that follows
-// from one says so. Times are seconds. Characters that XML cannot hold are escaped.
+// property. The scenario that shows a cause comes first, and a failure that follows from
+// a cause names it. Times are seconds. Characters that XML does not allow are escaped.
 func JUnit(w io.Writer, r *bundle.Report) error {
 	doc := junitSuites{Name: "assay", Suites: junitAreas(r)}
 	for i := range doc.Suites {
@@ -79,7 +79,7 @@ func JUnit(w io.Writer, r *bundle.Report) error {
 	return err
 }
 
-// junitAreas sorts the results into suites, in the order in which areas first come.
+// junitAreas groups the results into suites, in the order of the first result of an area.
 func junitAreas(r *bundle.Report) []junitSuite {
 	var suites []junitSuite
 	index := map[string]int{}
@@ -147,8 +147,8 @@ func runRuleCase(v bundle.RuleVerdict, by map[string][]string) junitCase {
 	return c
 }
 
-// conclude gives the case its element and its properties. by says from which causes
-// a rule follows.
+// conclude sets the element and the properties of the case. by maps rules to the
+// causes that they follow from.
 func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 	var props []junitProperty
 	for _, v := range s.Rules {
@@ -169,14 +169,14 @@ func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 	case bundle.Unsupported, bundle.KnownFailure, bundle.NotRun:
 		c.Skipped = problem
 	case bundle.Pass, bundle.Advisory, bundle.Deviation:
-	default: // error, inconclusive, and what we do not know
+	default: // error, inconclusive and unknown verdicts
 		c.Error = problem
 	}
 }
 
-// junitProblemOf names the first rule that has the verdict, the worst of all, a cause
-// before others and what follows from one last, and tells of every rule that has it or
-// is in trouble of another kind.
+// junitProblemOf names the first rule with the worst verdict, causes first and rules that
+// follow from a cause last, and describes every rule that has this verdict or another
+// bad one.
 func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProblem {
 	p := &junitProblem{Type: string(s.Verdict)}
 	var text strings.Builder
@@ -224,8 +224,8 @@ func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProbl
 	return p
 }
 
-// causesFirst are the rules of a scenario: those that are a cause, the others, and
-// those that follow from a cause.
+// causesFirst orders the rules of a scenario: causes, other rules, then rules that
+// follow from a cause.
 func causesFirst(rules []bundle.RuleVerdict, by map[string][]string) []bundle.RuleVerdict {
 	rank := func(v bundle.RuleVerdict) int {
 		from, told := by[v.ID]
@@ -242,13 +242,13 @@ func causesFirst(rules []bundle.RuleVerdict, by map[string][]string) []bundle.Ru
 	return sorted
 }
 
-// xmlText escapes clean text as the content of an element. encoding/xml would
-// escape newlines and quotes as well, which nobody can read in a CI log.
+// xmlText escapes clean text as the content of an element. encoding/xml would also
+// escape newlines and quotes, which is unreadable in a CI log.
 func xmlText(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// troubles reports whether a verdict needs somebody's attention.
+// troubles reports whether a verdict needs attention.
 func troubles(c bundle.Conclusion) bool {
 	switch c {
 	case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
@@ -278,7 +278,7 @@ func (n *junitCounts) add(o junitCounts) {
 	n.Skipped += o.Skipped
 }
 
-// area is the first word of an id.
+// area returns the first word of an id.
 func area(id string) string {
 	a, _, _ := strings.Cut(line(id), ".")
 	return a

@@ -9,16 +9,16 @@ import (
 	"assay/internal/bundle"
 )
 
-// Markdown draws for a pull request or a wiki: the verdict and the counts, each
-// cause of failures with its best evidence, a section for each broken rule without a
-// cause, what stayed open by its reason, the advisories, and two folded tables: what
-// follows from the causes, and all scenarios. Nothing that a target sent can become markup.
+// Markdown renders for a pull request or a wiki: the verdict and the counts, each cause
+// with its best evidence, a section for each broken rule without a cause, undecided
+// rules by reason, the advisories, and two folded tables: rules that follow from the
+// causes, and all scenarios. Text from a target cannot become markup.
 func Markdown(w io.Writer, r *bundle.Report) error {
 	m := markdown{r: r}
 	m.header()
 	m.causes()
 	m.section("Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.UnexpectedPass)))
-	m.section("Defects of Assay", findingsOf(r, bundle.Error))
+	m.section("Defects in Assay", findingsOf(r, bundle.Error))
 	m.open()
 	m.briefly("Advisories", bundle.Advisory)
 	m.briefly("Known failures", bundle.KnownFailure)
@@ -80,7 +80,7 @@ func (m *markdown) section(title string, findings []finding) {
 	}
 }
 
-// ruleHead is the heading of a rule, and what it demands.
+// ruleHead writes the heading of a rule and its text.
 func (m *markdown) ruleHead(v bundle.RuleVerdict) {
 	m.printf("\n### %s (%s)\n\n", escaped(v.ID), escaped(v.Level))
 	if v.Text == "" {
@@ -93,7 +93,7 @@ func (m *markdown) ruleHead(v bundle.RuleVerdict) {
 	m.printf("\n\n")
 }
 
-// place is one item: where, what was seen, and the command that shows it again.
+// place writes one item: location, message, and the command that reproduces it.
 func (m *markdown) place(p place) {
 	where := "the run as a whole"
 	if p.scenario != "" {
@@ -113,14 +113,14 @@ func (m *markdown) place(p place) {
 		}
 	}
 	if p.excerpt != "" {
-		m.printf("\n  <details><summary>What stood on the wire</summary>\n")
+		m.printf("\n  <details><summary>Bytes on the wire</summary>\n")
 		m.fenced("text", clean(p.excerpt))
 		m.printf("\n  </details>\n")
 	}
 }
 
-// fenced draws text as a code block inside of an item; no run of backticks in it
-// ends the block.
+// fenced writes text as a code block inside an item; no run of backticks in it ends
+// the block.
 func (m *markdown) fenced(kind, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -129,7 +129,7 @@ func (m *markdown) fenced(kind, text string) {
 	m.printf("\n  %s%s\n  %s\n  %s\n", fence, kind, strings.ReplaceAll(text, "\n", "\n  "), fence)
 }
 
-// briefly lists the rules that came to a verdict, each with what was seen first.
+// briefly lists the rules with a verdict, each with its first message.
 func (m *markdown) briefly(heading string, verdict bundle.Conclusion) {
 	findings := findingsOf(m.r, verdict)
 	if len(findings) == 0 {
@@ -161,12 +161,12 @@ func (m *markdown) scenarios() {
 	m.printf("\n</details>\n")
 }
 
-// markup are the characters that Markdown, or the HTML inside of it, gives a meaning.
+// markup escapes the special characters of Markdown and of HTML inside it.
 var markup = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "~", `\~`, "!", `\!`,
 )
 
-// escaped is text in one line, without control characters and without markup.
+// escaped returns text on one line, without control characters and markup.
 func escaped(text string) string {
 	return markup.Replace(line(strings.Join(strings.Fields(text), " ")))
 }

@@ -6,7 +6,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// causes tells of each cause once, with the names of what follows from it.
+// causes writes each cause once, with the rules that follow from it.
 func (m *markdown) causes() {
 	if len(m.r.Causes) == 0 {
 		return
@@ -18,7 +18,7 @@ func (m *markdown) causes() {
 		if n := len(c.Scenarios); n > 1 {
 			m.printf("\n%d scenarios show it.\n", n)
 		}
-		m.names("Followed by "+plural(len(c.Follows), "rule"), c.Follows)
+		m.names(followText(len(c.Follows)), c.Follows)
 		m.names("Not judged because of it", c.Unjudged)
 	}
 }
@@ -29,7 +29,7 @@ func (m *markdown) names(lead string, rules []string) {
 	}
 }
 
-// open lists what came to no verdict by its reason.
+// open lists undecided rules by reason.
 func (m *markdown) open() {
 	all := reasonsOf(m.r, bundle.Inconclusive, unjudged(m.r))
 	if len(all) == 0 {
@@ -41,7 +41,7 @@ func (m *markdown) open() {
 	}
 }
 
-// following is the table of the broken rules that causes explain, folded.
+// following writes the folded table of broken rules that follow from causes.
 func (m *markdown) following() {
 	by := explained(m.r)
 	var rows []finding
@@ -53,7 +53,7 @@ func (m *markdown) following() {
 	if len(rows) == 0 {
 		return
 	}
-	m.printf("\n<details><summary>What follows from the causes (%s)</summary>\n\n| rule | follows from | scenarios | seen first |\n|---|---|---:|---|\n", plural(len(rows), "rule"))
+	m.printf("\n<details><summary>Rules that follow from the causes (%s)</summary>\n\n| rule | follows from | scenarios | first message |\n|---|---|---:|---|\n", plural(len(rows), "rule"))
 	for _, f := range rows {
 		m.printf("| %s | %s | %d | %s |\n", escaped(f.rule.ID), escaped(strings.Join(by[f.rule.ID], ", ")),
 			len(f.scenarios()), escaped(cut(line(f.places[0].verdict.Message), 300)))

@@ -9,7 +9,7 @@ import (
 	"assay/internal/wire"
 )
 
-// frameMarks are the violations inside frame i, and where a verdict points to.
+// frameMarks returns the violations inside frame i and the evidence of verdicts there.
 func (t *transcript) frameMarks(e *bundle.Exchange, i int) []mark {
 	f := &e.Frames[i]
 	var out []mark
@@ -27,7 +27,7 @@ func (t *transcript) frameMarks(e *bundle.Exchange, i int) []mark {
 	return out
 }
 
-// evidence are the bytes of an answer to which verdicts point.
+// evidence returns the bytes of a response to which verdicts point.
 func (t *transcript) evidence(e *bundle.Exchange) []mark {
 	var out []mark
 	for _, v := range t.verdicts {
@@ -43,13 +43,13 @@ func (t *transcript) evidence(e *bundle.Exchange) []mark {
 	return out
 }
 
-// status is the outcome of a gRPC answer in words, with where it stood.
+// status adds the outcome of a gRPC response and its location.
 func (t *transcript) status(l *timeline, e *bundle.Exchange) {
 	g := e.GRPC
 	if g == nil {
 		return
 	}
-	place := map[string]string{"trailers": "in the trailers", "headers": "in the headers alone", "frame": "in a frame of trailers"}[g.In]
+	place := map[string]string{"trailers": "in the trailers", "headers": "in a headers-only response", "frame": "in a trailer frame"}[g.In]
 	text := fmt.Sprintf("grpc-status %d %s %s", g.Code, codeName(g.Code), place)
 	if g.Message != "" {
 		text += ": " + line(g.Message)
@@ -62,7 +62,7 @@ func (t *transcript) status(l *timeline, e *bundle.Exchange) {
 	l.add(m)
 }
 
-// codeName is a gRPC code by name.
+// codeName returns the name of a gRPC code.
 func codeName(n int) string {
 	if c, ok := wire.CodeByNumber(n); ok {
 		return c.Name
@@ -70,11 +70,11 @@ func codeName(n int) string {
 	if n == 0 {
 		return "ok"
 	}
-	return "(no code of gRPC)"
+	return "(not a gRPC code)"
 }
 
-// outputs tells of what an answer carried of each stream where that differs from
-// what the script expects: the first byte that does, and what stands around it.
+// outputs adds, for each stream whose output differs from the expected one, the first
+// different byte and its surroundings.
 func (t *transcript) outputs(l *timeline, e *bundle.Exchange) {
 	for _, name := range []string{"stdout", "stderr", "pty"} {
 		b := e.Outputs[name]
@@ -83,7 +83,7 @@ func (t *transcript) outputs(l *timeline, e *bundle.Exchange) {
 		}
 		d := b.Diff
 		m := moment{at: answered(e), way: wrong, head: painted{
-			fmt.Sprintf("◀ %s differs from what was expected at byte %d of %s", name, d.Off, bytesText(b.Len)), red,
+			fmt.Sprintf("◀ %s differs from the expected output at byte %d of %s", name, d.Off, bytesText(b.Len)), red,
 		}}
 		for _, side := range []struct {
 			what string
@@ -100,8 +100,8 @@ func (t *transcript) outputs(l *timeline, e *bundle.Exchange) {
 	}
 }
 
-// frameMoments lists the frames of an HTTP/2 connection by field. HEADERS and DATA
-// of an exchange are told of there; here is that they came, and how.
+// frameMoments lists the frames of an HTTP/2 connection by field. The contents of
+// HEADERS and DATA appear with their exchange.
 func (t *transcript) frameMoments(l *timeline, c *bundle.Conn, mine []*bundle.Exchange) {
 	limit := t.limit(foldH2())
 	shown := 0
@@ -128,15 +128,15 @@ func (t *transcript) frameMoments(l *timeline, c *bundle.Conn, mine []*bundle.Ex
 
 func foldH2() fold { return fold{24, 200} }
 
-// quiet are frames that say nothing of what was asked and answered.
+// quiet reports frames that belong to no exchange.
 func quiet(f *bundle.H2Frame) bool {
 	return f.Stream == 0 && (f.Type == "SETTINGS" || f.Type == "WINDOW_UPDATE" || f.Type == "PING")
 }
 
-// ending are frames that end a stream or a connection, of which the exchange does not tell.
+// ending reports frames that end a stream or a connection, which the exchange does not show.
 func ending(f *bundle.H2Frame) bool { return f.Type == "RST_STREAM" || f.Type == "GOAWAY" }
 
-// frameLine is a frame by field.
+// frameLine describes a frame by field.
 func frameLine(f *bundle.H2Frame) string {
 	parts := []string{line(f.Type)}
 	if names := flagNames(f); names != "" {
@@ -147,15 +147,15 @@ func frameLine(f *bundle.H2Frame) string {
 	}
 	parts = append(parts, fmt.Sprintf("length %d", f.Len))
 	text := "frame " + strings.Join(parts, " ")
-	// The fields of HEADERS stand at the exchange.
+	// The exchange has the fields of HEADERS.
 	if f.Detail != "" && f.Type != "HEADERS" {
 		text += "  " + line(f.Detail)
 	}
 	return text
 }
 
-// flagNames are the flags of a frame by name (RFC 9113, section 6); what has none
-// stays a number.
+// flagNames returns the flags of a frame by name (RFC 9113, section 6); an unnamed
+// flag stays a number.
 func flagNames(f *bundle.H2Frame) string {
 	names := map[string]map[byte]string{
 		"DATA":          {0x1: "END_STREAM", 0x8: "PADDED"},

@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// direction is which way something went on a connection.
+// direction is the direction of a moment on a connection.
 type direction string
 
 const (
@@ -17,7 +17,7 @@ const (
 	wrong    direction = "✗"
 )
 
-// moment is one thing that happened on a connection.
+// moment is one event on a connection.
 type moment struct {
 	at    bundle.Stamp
 	way   direction
@@ -25,15 +25,15 @@ type moment struct {
 	lines []painted // below the head
 }
 
-// timeline is what happened on one connection, to be put in the order of time.
+// timeline collects the moments of one connection.
 type timeline struct {
 	moments []moment
 }
 
 func (l *timeline) add(m moment) { l.moments = append(l.moments, m) }
 
-// sorted are the moments by their number in the run; what has none comes where
-// its time says.
+// sorted returns the moments by their sequence number; moments without one are placed
+// by their time.
 func (l *timeline) sorted() []moment {
 	slices.SortStableFunc(l.moments, func(a, b moment) int {
 		if a.at.N == 0 || b.at.N == 0 {

@@ -52,8 +52,8 @@ func ProfilesJSON(w io.Writer, profiles []*scenarios.Profile) error {
 	return writeJSON(w, doc)
 }
 
-// Profiles draws the profiles for people, each with its title and how many features
-// it requires, deviations it allows, and rules it raises.
+// Profiles draws the profiles as text, each with its title and the numbers of required
+// features, allowed deviations and changed levels.
 func Profiles(w io.Writer, profiles []*scenarios.Profile, s Style) error {
 	c := newCanvas(w, s)
 	c.ends(painted{"  PROFILE", bold}, painted{"FEATURES  DEVIATIONS  LEVELS", bold})
@@ -63,11 +63,11 @@ func Profiles(w io.Writer, profiles []*scenarios.Profile, s Style) error {
 		c.block(painted{"      ", plain}, line(p.Title), plain)
 	}
 	c.row()
-	c.block(painted{}, "FEATURES must be there, DEVIATIONS are breaches that are allowed, LEVELS are rules that count more or less than they do by themselves: assay explain PROFILE names them.", dim)
+	c.block(painted{}, "FEATURES: required features. DEVIATIONS: allowed breaches. LEVELS: rules with a changed level. assay explain PROFILE lists them.", dim)
 	return c.err
 }
 
-// explainProfile tells what a profile requires, which rules it raises, and which breaches it allows where.
+// explainProfile draws the required features, changed levels and allowed deviations of a profile.
 func (c *canvas) explainProfile(cat *scenarios.Catalogue, p *scenarios.Profile) {
 	c.row(c.paint(bold, cut("profile "+line(p.ID), c.n)))
 	c.block(painted{"  ", plain}, line(p.Title), plain)
@@ -88,7 +88,7 @@ func (c *canvas) explainProfile(cat *scenarios.Catalogue, p *scenarios.Profile) 
 	}
 	if len(p.Deviations) > 0 {
 		c.row()
-		c.row(c.paint(bold, "  deviations that are allowed"))
+		c.row(c.paint(bold, "  allowed deviations"))
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Deviations)) {
 		d := p.Deviations[id]
@@ -98,14 +98,14 @@ func (c *canvas) explainProfile(cat *scenarios.Catalogue, p *scenarios.Profile) 
 	}
 }
 
-// allowedWhere says where a deviation is allowed.
+// allowedWhere describes the scenarios and symptoms of a deviation.
 func allowedWhere(d scenarios.Deviation) string {
 	text := "in every scenario"
 	if len(d.Scenarios) > 0 {
 		text = "in " + line(strings.Join(d.Scenarios, ", "))
 	}
 	if len(d.Symptoms) > 0 {
-		text += ", where it looks like " + symptomsText(d.Symptoms)
+		text += ", with the symptom " + symptomsText(d.Symptoms)
 	}
 	return text
 }
@@ -118,22 +118,22 @@ func symptomsText(symptoms []bundle.Symptom) string {
 	return line(strings.Join(names, ", "))
 }
 
-// explainFoundation says what a broken rule explains elsewhere.
+// explainFoundation draws the other failures that a breach explains.
 func (c *canvas) explainFoundation(f *scenarios.Foundation) {
 	if f == nil {
 		return
 	}
 	var parts []string
 	if len(f.Symptoms) > 0 {
-		parts = append(parts, "failures that look like "+symptomsText(f.Symptoms)+", whatever the rule")
+		parts = append(parts, "failures of any rule with the symptom "+symptomsText(f.Symptoms))
 	}
 	if len(f.Rules) > 0 {
 		parts = append(parts, "failures of "+line(strings.Join(f.Rules, ", ")))
 	}
-	c.fact("explains", "when it is broken: "+strings.Join(parts, "; "))
+	c.fact("explains", "if broken: "+strings.Join(parts, "; "))
 }
 
-// explainProfiles says which profiles give a rule another level, and which allow its breach.
+// explainProfiles draws the profiles that change the level of a rule, and those that allow its breach.
 func (c *canvas) explainProfiles(profiles []*scenarios.Profile, rule string) {
 	var texts []string
 	by := map[scenarios.LevelChange][]string{}
@@ -149,7 +149,7 @@ func (c *canvas) explainProfiles(profiles []*scenarios.Profile, rule string) {
 	}
 	for _, p := range profiles {
 		if d, ok := p.Deviations[rule]; ok {
-			texts = append(texts, fmt.Sprintf("%s allows its breach %s: %s", p.ID, allowedWhere(d), d.Reason))
+			texts = append(texts, fmt.Sprintf("%s allows a breach %s: %s", p.ID, allowedWhere(d), d.Reason))
 		}
 	}
 	c.facts("profiles", texts)

@@ -10,7 +10,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// reason is why rules came to no verdict, and where it was so.
+// reason is a reason why rules have no verdict, with the rules and runs.
 type reason struct {
 	text  string
 	rules map[string]bool
@@ -18,9 +18,9 @@ type reason struct {
 	first string       // the first scenario, "" for the run as a whole
 }
 
-// reasonsOf groups what came to a conclusion by the message but for the numbers in it, such
-// as those of processes, the one of most runs first.
-// Rules that left out accepts are told elsewhere.
+// reasonsOf groups the rules with a conclusion by message, ignoring numbers such as
+// process ids, the reason with the most runs first. It skips the rules in leftOut, which
+// appear elsewhere in the report.
 func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) []reason {
 	var all []reason
 	index := map[string]int{}
@@ -48,7 +48,7 @@ func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) [
 	return all
 }
 
-// withoutNumbers is text with 0 for each number.
+// withoutNumbers returns text with each number replaced by 0.
 func withoutNumbers(text string) string {
 	var b strings.Builder
 	digits := false
@@ -65,10 +65,10 @@ func withoutNumbers(text string) string {
 	return b.String()
 }
 
-// shortReasons is how many reasons are listed, unless everything is asked for.
+// shortReasons limits the listed reasons unless Verbose is set.
 const shortReasons = 6
 
-// where says how many rules and runs a reason is of.
+// where counts the rules and runs of a reason.
 func (r reason) where() string {
 	if r.first == "" {
 		return plural(len(r.rules), "rule") + " of the run as a whole"
@@ -80,15 +80,15 @@ func (r reason) where() string {
 	return text + ", first " + line(r.first)
 }
 
-// saying is the reason, or that there is none.
+// saying returns the reason, or a placeholder.
 func (r reason) saying() string {
 	if r.text == "" {
-		return "no reason was given"
+		return "no reason given"
 	}
 	return r.text
 }
 
-// total counts the rules and the runs of all reasons.
+// total counts the distinct rules and runs of all reasons.
 func total(all []reason) (rules, runs int) {
 	ids, places := map[string]bool{}, map[int]bool{}
 	for _, r := range all {
@@ -98,7 +98,7 @@ func total(all []reason) (rules, runs int) {
 	return len(ids), len(places)
 }
 
-// some joins parts by commas as long as they fit in so many columns, at least one, and counts the rest.
+// some joins parts with commas, at least one and as many as fit in room columns, and counts the rest.
 func some(parts []string, room int) string {
 	const sep = ", "
 	var b strings.Builder

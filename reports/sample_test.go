@@ -133,7 +133,7 @@ func caused() *bundle.Report {
 			Follows: []string{"connect.stream.flushed", "process.pty.echo"}, Scenarios: []string{"process.output.binary", "process.output.large"},
 			Unjudged:   []string{"process.input.late", "process.signal.term"},
 			Reproducer: "assay replay process.output.large http://gateway.example:8081 --axis connect/json/1.1/identity --seed 7",
-			Transcript: "CONNECTION 0\n       0 µs   dialed\n      … 3 lines folded\n      +1.2 ms ✗ ◀ stdout differs from what was expected at byte 65536",
+			Transcript: "CONNECTION 0\n       0 µs   dialed\n      … 3 lines folded\n      +1.2 ms ✗ ◀ stdout differs from the expected output at byte 65536",
 		},
 		{
 			Rule: "process.end.exit-code", Level: "must", Title: exit.Text, Scenario: "process.exit.codes", Axes: axesJSON, Message: exit.Message,

@@ -7,11 +7,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// scopePart is one thing that the verdict of a run rests on.
+// scopePart is one limit of the verdict of a run.
 type scopePart struct{ name, text string }
 
-// scopeOf says what a run did not test and what its profile allowed; names that do
-// not fit in so many columns are counted.
+// scopeOf says what a run did not test and which deviations its profile allowed. Names
+// that do not fit in room columns are only counted.
 func scopeOf(r *bundle.Report, room int) []scopePart {
 	if r.Scope == nil {
 		return nil
@@ -21,45 +21,43 @@ func scopeOf(r *bundle.Report, room int) []scopePart {
 		parts = append(parts, scopePart{"not tested", text})
 	}
 	if d := r.Scope.Deviations; len(d) > 0 {
-		lead := plural(len(d), "deviation") + " of profile " + line(r.Profile) + " were used: "
-		if len(d) == 1 {
-			lead = "1 deviation of profile " + line(r.Profile) + " was used: "
-		}
+		lead := plural(len(d), "deviation") + " of profile " + line(r.Profile) + ": "
 		parts = append(parts, scopePart{"allowed", lead + some(countedNames(d), room-width(lead))})
 	}
 	return parts
 }
 
-// skipText is why a run was not made, in words.
-func skipText(name string) string {
-	switch bundle.SkipReason(name) {
+// skipText says why runs were skipped.
+func skipText(reason string) string {
+	switch bundle.SkipReason(reason) {
 	case bundle.SkipTargetGone:
-		return "the target was gone"
+		return "the target had stopped responding"
 	case bundle.SkipInterrupted:
 		return "the run was interrupted"
 	case bundle.SkipStalled:
-		return "the target no longer ends what it starts"
+		return "most earlier scenarios had stalled"
+	case bundle.SkipBudget:
+		return "the time budget was spent"
+	case bundle.SkipUnanswered:
+		return "the probe of a feature had no response"
 	default:
-		return name
+		return reason
 	}
 }
 
-// untested says which runs were left out, and why.
+// untested counts the skipped runs by reason.
 func untested(r *bundle.Report, room int) string {
-	var asked, rest []string
+	var parts []string
 	for _, c := range r.Scope.NotRun {
 		name := line(c.Name)
 		switch {
 		case strings.HasPrefix(name, string(bundle.SkipSlow)):
-			asked = append(asked, fmt.Sprintf("%d slow", c.Runs))
-		case strings.HasPrefix(name, string(bundle.SkipDestructive)) || strings.HasPrefix(name, "may kill the target"):
-			asked = append(asked, fmt.Sprintf("%d destructive", c.Runs))
+			parts = append(parts, plural(c.Runs, "slow run")+" (--slow)")
+		case strings.HasPrefix(name, string(bundle.SkipDestructive)):
+			parts = append(parts, plural(c.Runs, "destructive run")+" (--destructive)")
 		default:
-			rest = append(rest, plural(c.Runs, "run")+": "+cut(skipText(name), 60))
+			parts = append(parts, plural(c.Runs, "run")+" because "+cut(skipText(name), 60))
 		}
-	}
-	if len(asked) > 0 {
-		rest = append([]string{strings.Join(asked, ", ") + " not asked for"}, rest...)
 	}
 	if features := r.Scope.Unsupported; len(features) > 0 {
 		runs := r.Counts[bundle.Unsupported]
@@ -68,14 +66,31 @@ func untested(r *bundle.Report, room int) string {
 			runs = max(runs, f.Runs)
 			names = append(names, line(f.Name))
 		}
-		lead := plural(runs, "run") + " for want of "
-		left := room - width(lead) - width(strings.Join(rest, "; "))
-		rest = append([]string{lead + some(names, left)}, rest...)
+		verb := " need "
+		if runs == 1 {
+			verb = " needs "
+		}
+		lead := plural(runs, "run") + verb
+		left := room - width(lead) - width(strings.Join(parts, "; "))
+		parts = append([]string{lead + some(names, left)}, parts...)
 	}
-	return strings.Join(rest, "; ")
+	return strings.Join(parts, "; ")
 }
 
-// countedNames is each name with how many runs it is of.
+// skippedRuns counts the runs that were skipped for a reason.
+func skippedRuns(r *bundle.Report, reason bundle.SkipReason) int {
+	if r.Scope == nil {
+		return 0
+	}
+	for _, c := range r.Scope.NotRun {
+		if c.Name == string(reason) {
+			return c.Runs
+		}
+	}
+	return 0
+}
+
+// countedNames returns each name with its number of runs.
 func countedNames(all []bundle.Count) []string {
 	names := make([]string, len(all))
 	for i, c := range all {

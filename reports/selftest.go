@@ -9,10 +9,10 @@ import (
 	"assay/internal/bundle"
 )
 
-// Selftest draws the result of a self-test for people: survivors and blamed
-// variants first, then one line per fault with the scenarios that killed it, what else
-// each fault breaks when that was looked at, and the score. Verbose adds every fault's source and what was
-// seen.
+// Selftest draws the result of a self-test as text: survivors and failed variants first,
+// then one line per fault with the scenarios that killed it, with Full the other rules
+// that each fault breaks, and the score. Verbose adds the source of every fault and the
+// message that killed it.
 func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
 	c := newCanvas(w, s)
 	for _, good := range []bool{false, true} {
@@ -35,7 +35,7 @@ func Selftest(w io.Writer, r *bundle.SelftestReport, s Style) error {
 	return c.err
 }
 
-// selftestColumns is the room of the word on the left.
+// selftestColumns is the width of the word on the left.
 const selftestColumns = 10
 
 func (c *canvas) fault(f bundle.FaultResult) {
@@ -43,7 +43,7 @@ func (c *canvas) fault(f bundle.FaultResult) {
 	by := "by " + strings.Join(f.By, ", ")
 	if !f.Killed {
 		word, colour = "SURVIVED", red
-		by = "no scenario noticed it; it breaks " + strings.Join(f.Breaks, ", ")
+		by = "no scenario detected it; it breaks " + strings.Join(f.Breaks, ", ")
 	}
 	name := line(f.ID)
 	if f.Title != "" && f.Title != f.ID {
@@ -64,7 +64,7 @@ func (c *canvas) variant(v bundle.VariantResult) {
 	if v.Clean {
 		c.block(painted{pad("clean", selftestColumns), green}, line(v.ID), plain)
 		for _, by := range v.Once {
-			c.block(painted{strings.Repeat(" ", selftestColumns) + "blamed once, not again by itself  ", yellow}, line(by), dim)
+			c.block(painted{strings.Repeat(" ", selftestColumns) + "failed once, passed when run alone  ", yellow}, line(by), dim)
 		}
 		return
 	}
@@ -92,18 +92,18 @@ func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
 	}, orderSep)
 	misblamed := slices.ContainsFunc(r.Faults, func(f bundle.FaultResult) bool { return f.Misblamed() })
-	word, colour, sentence := "TRUSTED", green, "every fault was noticed and no legal variant was blamed"
+	word, colour, sentence := "TRUSTED", green, "every fault was detected and no legal variant failed"
 	switch {
 	case r.Exit == 130:
-		word, colour, sentence = "INTERRUPTED", yellow, "not every fault was tried"
+		word, colour, sentence = "INTERRUPTED", yellow, "not every fault was tested"
 	case r.Exit != 0 && killed < len(r.Faults):
-		word, colour, sentence = "NOT TRUSTED", red, "a fault survived: a scenario is missing, or too lenient"
+		word, colour, sentence = "NOT TRUSTED", red, "a fault survived: a scenario is missing or too lenient"
 	case r.Exit != 0 && clean < len(r.Variants):
-		word, colour, sentence = "NOT TRUSTED", red, "a legal variant was blamed: a scenario or a rule is too strict"
+		word, colour, sentence = "NOT TRUSTED", red, "a legal variant failed: a scenario or a rule is too strict"
 	case r.Exit != 0 && misblamed:
-		word, colour, sentence = "NOT TRUSTED", red, "a fault is blamed on another rule: a scenario takes for granted what it should prove, or a foundation is missing"
+		word, colour, sentence = "NOT TRUSTED", red, "a fault breaks an unrelated rule: a scenario has an unproven assumption, or a foundation is missing"
 	case r.Exit != 0:
-		word, colour, sentence = "INCONCLUSIVE", yellow, "the self-test could not be finished"
+		word, colour, sentence = "INCONCLUSIVE", yellow, "the self-test could not finish"
 	}
 	c.block(painted{word + "  ", colour}, fmt.Sprintf("%s (exit %d)", sentence, r.Exit), plain)
 }

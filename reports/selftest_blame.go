@@ -7,8 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// blame draws what the faults break beside what they name: a table, the blame that is attached to
-// no rule of the fault in full, and a line that sums up. It draws nothing when that was not looked at.
+// blame draws the rules that faults break besides their own: a table, each rule that no
+// rule of the fault explains, and a summary line. It draws nothing without blame data.
 func (c *canvas) blame(faults []bundle.FaultResult) {
 	var looked []bundle.FaultResult
 	for _, f := range faults {
@@ -30,11 +30,11 @@ func (c *canvas) blame(faults []bundle.FaultResult) {
 	c.flow(painted{}, []string{fmt.Sprintf("%s: %d unattached,", plural(len(looked), "fault"), unattached), " at most " + plural(most, "cause")}, "")
 }
 
-// blameColumns are the three numbers of a line of the table.
+// blameColumns formats the three numbers of a table line.
 const blameColumns = "%6v  %8v  %10v"
 
 func (c *canvas) blameTable(faults []bundle.FaultResult) {
-	const head = "rules broken beside its own"
+	const head = "rules broken besides its own"
 	numbers := fmt.Sprintf(blameColumns, "causes", "attached", "unattached")
 	n := width(head)
 	for _, f := range faults {
@@ -52,7 +52,7 @@ func (c *canvas) blameTable(faults []bundle.FaultResult) {
 	}
 }
 
-// misblamed draws the causes of a fault that is blamed on another rule, and each such rule.
+// misblamed draws the causes of a fault that breaks unrelated rules, and each such rule.
 func (c *canvas) misblamed(f bundle.FaultResult) {
 	in := strings.Repeat(" ", selftestColumns)
 	if f.Misblamed() {
@@ -65,11 +65,11 @@ func (c *canvas) misblamed(f bundle.FaultResult) {
 		}
 	}
 	for _, o := range f.Once {
-		c.block(painted{pad("once", selftestColumns), yellow}, line(f.ID)+", and not again by itself: "+line(o), dim)
+		c.block(painted{pad("once", selftestColumns), yellow}, line(f.ID)+", not when run alone: "+line(o), dim)
 	}
 }
 
-// unattached draws a rule that no rule of the fault explains, with what was seen.
+// unattached draws a rule that no rule of the fault explains, with the message.
 func (c *canvas) unattached(b bundle.Blame) {
 	in := strings.Repeat(" ", selftestColumns)
 	rule := line(b.Rule)

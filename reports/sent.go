@@ -9,28 +9,28 @@ import (
 	"assay/internal/wire"
 )
 
-// piece is a part of a body at its offset: one envelope, or what is none.
+// piece is a part of a body at its offset: one envelope, or bytes that are not an envelope.
 type piece struct {
 	off  int64
-	head string // what it is, in words
+	head string // description
 	data []byte
-	bad  bool // it is not what its header says
+	bad  bool // the header does not match the bytes
 }
 
-// envelopes cuts a body that was sent into envelopes. It is what a script asked
-// for, right or wrong, so a length that is not true is said and not judged.
+// envelopes splits a sent body into envelopes. A script may send wrong lengths on
+// purpose, so a wrong length is noted and not judged.
 func envelopes(body []byte) []piece {
 	var out []piece
 	for off := 0; off < len(body); {
 		rest := body[off:]
 		if len(rest) < wire.HeaderSize {
-			return append(out, piece{off: int64(off), head: fmt.Sprintf("%s of an envelope's header", plural(len(rest), "byte")), data: rest, bad: true})
+			return append(out, piece{off: int64(off), head: fmt.Sprintf("%s of an envelope header", plural(len(rest), "byte")), data: rest, bad: true})
 		}
 		n := int64(binary.BigEndian.Uint32(rest[1:wire.HeaderSize]))
 		p := piece{off: int64(off), head: envelopeText(rest[0], n)}
 		have := int64(len(rest) - wire.HeaderSize)
 		if have < n {
-			p.head += fmt.Sprintf(", %d of them there", have)
+			p.head += fmt.Sprintf(", %d of them present", have)
 			p.bad = true
 			n = have
 		}
@@ -41,7 +41,7 @@ func envelopes(body []byte) []piece {
 	return out
 }
 
-// envelopeText is an envelope's header in words.
+// envelopeText describes the header of an envelope.
 func envelopeText(flags byte, n int64) string {
 	text := fmt.Sprintf("flags %02x", flags)
 	if flags&wire.FlagCompressed != 0 {
@@ -56,22 +56,22 @@ func envelopeText(flags byte, n int64) string {
 	return text + fmt.Sprintf("  length %d", n)
 }
 
-// sentPieces is the body of a request, as it can still be told.
+// sentPieces returns the body of a request, as far as it was kept.
 func sentPieces(e *bundle.Exchange) []piece {
 	b := &e.Request.Body
 	switch {
 	case b.Len == 0:
 		return nil
 	case !b.Whole():
-		return []piece{{head: size(b.Len) + " in all, the beginning:", data: b.Head}}
+		return []piece{{head: size(b.Len) + " in total, starting with:", data: b.Head}}
 	case e.Shape == bundle.ShapeStream, e.Protocol == "grpc", e.Protocol == "grpc-web":
 		return envelopes(b.Data)
 	}
 	return []piece{{head: size(b.Len), data: b.Data}}
 }
 
-// isText reports whether bytes are better shown as text than in hexadecimal.
-// data may have been cut inside a character.
+// isText reports whether bytes are better shown as text than in hexadecimal. data may
+// be truncated inside a character.
 func isText(data []byte) bool {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])

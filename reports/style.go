@@ -2,12 +2,12 @@ package reports
 
 import "assay/internal/bundle"
 
-// Style is how a terminal report is drawn. The zero value is 80 columns without
-// colours, failures only.
+// Style is the style of a terminal report. The zero value has 80 columns, no colours,
+// and shows only failures.
 type Style struct {
-	Width   int  // 60 to 200 columns, what is outside is moved to the nearest; 0 = 80
+	Width   int  // 60 to 200 columns, other values are clamped; 0 = 80
 	Color   bool // ANSI colours
-	Verbose bool // also what passed, and nothing folded that would fit on a few screens
+	Verbose bool // also show passes, and fold much less
 }
 
 const (
@@ -23,8 +23,8 @@ func (s Style) width() int {
 	return min(max(s.Width, minWidth), maxWidth)
 }
 
-// tint is an ANSI colour; the 16 colours of the terminal's own palette are used,
-// so that a theme stays readable.
+// tint is an ANSI colour from the terminal's own palette of 16, so that every theme
+// stays readable.
 type tint string
 
 const (
@@ -38,7 +38,7 @@ const (
 	cyan    tint = "36"
 )
 
-// paint colours text that has been escaped before.
+// paint colours text that is already escaped.
 func (s Style) paint(t tint, text string) string {
 	if !s.Color || t == plain || text == "" {
 		return text
@@ -58,7 +58,7 @@ func tintOf(c bundle.Conclusion) tint {
 		return yellow
 	case bundle.Deviation, bundle.KnownFailure:
 		return cyan
-	default: // what was not tested
+	default: // not tested
 		return dim
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"assay/internal/bundle"
 )
 
-// Terminal draws for people: the causes of failures first, each once with its best
-// evidence and the names of what follows from it; then broken rules without a
-// cause, one block per rule with the scenarios that show it, errors of our own, what
-// stayed inconclusive by its reason, advisories in short, the races, and last the
-// counts, what the verdict rests on, and the verdict with the meaning of the exit code. A
-// run that passed takes a few lines. Verbose adds every broken rule in full, and
-// every scenario with each of its rules.
+// Terminal renders text: the causes of failures first, each once with its best evidence
+// and the rules that follow from it; then broken rules without a cause, one block per
+// rule with its scenarios, errors in Assay, inconclusive rules by reason, advisories in
+// short, the races, and last the counts, the limits of the verdict, and the verdict with
+// the meaning of the exit code. A run that passed takes a few lines. Verbose adds every
+// broken rule in full, and every scenario with each of its rules.
 func Terminal(w io.Writer, r *bundle.Report, s Style) error {
 	t := terminal{canvas: newCanvas(w, s), r: r, causes: causesOf(r)}
 	if died := diedText(r); died != "" {
@@ -37,15 +36,14 @@ func Terminal(w io.Writer, r *bundle.Report, s Style) error {
 type terminal struct {
 	*canvas
 	r *bundle.Report
-	// long is set once something stands between the header and the summary, which
-	// are then set off by empty lines.
+	// long is set once there is a block between the header and the summary, which then
+	// have empty lines around them.
 	long   bool
 	causes []cause
-	broken []finding // what is told of beside the causes
+	broken []finding // broken rules without a cause
 }
 
-// The number of places of one rule that are told in full, and of races that are
-// listed, unless everything is asked for.
+// The limits of places in full per rule and of listed races, unless Verbose is set.
 const (
 	fullPlaces = 5
 	shortRaces = 3
@@ -60,7 +58,7 @@ func (t *terminal) header() {
 	t.flow(tool, []string{target, "profile " + line(t.r.Profile)}, "  ")
 }
 
-// gap sets the next block off from what stands above it.
+// gap separates the next block from the one above.
 func (t *terminal) gap() {
 	t.long = true
 	t.row()
@@ -80,13 +78,13 @@ func (t *terminal) troubles() {
 	}
 }
 
-// label is how a verdict is called out at the head of a block.
+// label returns the verdict as the heading of a block.
 func label(c bundle.Conclusion) string {
 	return strings.ToUpper(strings.ReplaceAll(line(string(c)), "-", " "))
 }
 
-// ruleHead calls out a rule with its verdict, and tells what it demands; indent is
-// for what else is told of it.
+// ruleHead draws a rule with its verdict, text and source; indent is the indentation of
+// its details.
 func (t *terminal) ruleHead(v bundle.RuleVerdict) (indent string) {
 	head := label(v.Verdict) + "  "
 	indent = strings.Repeat(" ", width(head))
@@ -112,7 +110,7 @@ func (t *terminal) ruleHead(v bundle.RuleVerdict) (indent string) {
 func (t *terminal) finding(f finding) {
 	indent := t.ruleHead(f.rule)
 	if f.rule.Verdict == bundle.Error {
-		t.block(painted{indent, plain}, "This is a defect of Assay or of its surroundings, not of the target.", dim)
+		t.block(painted{indent, plain}, "This is a defect in Assay or its environment, not in the target.", dim)
 	}
 	for i, p := range f.places {
 		if i == fullPlaces && !t.style.Verbose && len(f.places) > fullPlaces+1 {
@@ -123,8 +121,8 @@ func (t *terminal) finding(f finding) {
 	}
 }
 
-// place tells of one scenario: where, what was seen, and how to see it again;
-// what stood on the wire for the first one only, unless everything is asked for.
+// place draws one scenario: location, message, and the command that reproduces it, and
+// the bytes on the wire if excerpt is set.
 func (t *terminal) place(p place, excerpt bool) {
 	t.row()
 	name, axes := "the run as a whole", axesText(p.axes)
@@ -155,11 +153,11 @@ func (t *terminal) place(p place, excerpt bool) {
 	}
 }
 
-// reproducer draws a command; a script is named, since it is a page of bytes.
+// reproducer draws a command; a script, which is a page of bytes, is only mentioned.
 func (t *terminal) reproducer(in string, r bundle.Reproducer) {
 	switch r.Kind {
 	case bundle.ReproduceShell:
-		t.block(painted{in, dim}, "a shell script of the exact bytes is in the JSON, Markdown and JUnit reports", dim)
+		t.block(painted{in, dim}, "the JSON, Markdown and JUnit reports have a shell script with the exact bytes", dim)
 	default:
 		t.command(len(in), line(r.Text))
 	}
@@ -168,7 +166,7 @@ func (t *terminal) reproducer(in string, r bundle.Reproducer) {
 	}
 }
 
-// excerptTint is the colour of a line of an excerpt.
+// excerptTint returns the colour of a line of an excerpt.
 func excerptTint(l string) tint {
 	if strings.Contains(l, "◀") || strings.Contains(l, "^^") {
 		return red
@@ -187,7 +185,7 @@ func (t *terminal) placeHead(name, axes string) {
 	}
 }
 
-// otherPlaces lists in one line each what is not told in full.
+// otherPlaces lists the remaining places, one line each.
 func (t *terminal) otherPlaces(places []place) {
 	t.row()
 	t.row("  ", t.paint(dim, fmt.Sprintf("and in %d more:", len(places))))
@@ -196,8 +194,8 @@ func (t *terminal) otherPlaces(places []place) {
 	}
 }
 
-// advisories are told in short, and so is what was known to fail; where there are
-// causes to look at, by their names alone.
+// advisories draws advisories and known failures in short; if there are causes, only
+// their names.
 func (t *terminal) advisories() {
 	all := findingsOf(t.r, bundle.Advisory, bundle.KnownFailure)
 	if len(all) > 0 {
@@ -250,7 +248,7 @@ func (t *terminal) listedRule(v bundle.RuleVerdict) {
 	if v.Seen != "" {
 		t.block(painted{in + "seen  ", dim}, line(v.Seen), dim)
 	}
-	// What is in trouble was told above.
+	// Bad verdicts have their message above.
 	if v.Message != "" && !troubles(v.Verdict) && v.Verdict != bundle.Advisory {
 		t.block(painted{in, plain}, v.Message, dim)
 	}
@@ -321,7 +319,7 @@ func (t *terminal) summary() {
 	}
 }
 
-// verdict is the verdict of the run in one line.
+// verdict draws the verdict of the run in one line.
 func (t *terminal) verdict() {
 	word, sentence := verdictText(t.r)
 	c := bundle.Inconclusive
@@ -336,7 +334,7 @@ func (t *terminal) verdict() {
 	t.block(painted{word + "  ", tintOf(c)}, sentence, plain)
 }
 
-// counts says how many scenarios came to each verdict, worst first.
+// counts draws the number of scenarios per verdict, worst first.
 func (t *terminal) counts() {
 	var ids []string
 	for _, s := range t.r.Scenarios {

@@ -8,14 +8,14 @@ import (
 	"assay/internal/bundle"
 )
 
-// shortNames is the room of a list of rules, in lines, unless everything is asked for.
+// shortNames is the maximum height of a list of rules, in lines, unless Verbose is set.
 const shortNames = 3
 
-// fullCauses is how many causes are told of in full, unless everything is asked for.
+// fullCauses limits the causes in full unless Verbose is set.
 const fullCauses = 6
 
-// drawCauses tells of each cause once: the verdict of the run above them, since
-// they may take more than a screen.
+// drawCauses draws each cause once, below the verdict of the run, since the causes can
+// take more than a screen.
 func (t *terminal) drawCauses() {
 	if len(t.causes) == 0 {
 		return
@@ -31,9 +31,9 @@ func (t *terminal) drawCauses() {
 	}
 }
 
-// otherCauses tells of each cause in two lines.
+// otherCauses draws each cause in two lines.
 func (t *terminal) otherCauses(causes []cause) {
-	t.row(t.paint(bold, fmt.Sprintf("and %d more causes (-v tells of them in full)", len(causes))))
+	t.row(t.paint(bold, fmt.Sprintf("and %d more causes (-v shows them in full)", len(causes))))
 	for _, c := range causes {
 		t.listed(c.place.verdict.Verdict, "", line(c.Rule), painted{followers(c), dim})
 		t.row("    ", t.paint(dim, cut(line(c.Message), t.n-4)))
@@ -44,17 +44,25 @@ func (t *terminal) cause(c cause) {
 	t.ruleHead(bundle.RuleVerdict{ID: c.Rule, Level: c.Level, Text: c.Title, Source: c.source, Verdict: c.place.verdict.Verdict})
 	p := c.place
 	if !t.style.Verbose && len(p.again) > 1 {
-		p.again = p.again[:1] // the others are in the reports for machines
+		p.again = p.again[:1] // the machine-readable reports have the others
 	}
 	t.place(p, true)
 	if n := len(c.Scenarios); n > 1 {
 		t.block(painted{"    ", plain}, fmt.Sprintf("%d scenarios show it", n), dim)
 	}
-	t.names(fmt.Sprintf("followed by %s: ", plural(len(c.Follows), "rule")), c.Follows)
+	t.names(followText(len(c.Follows))+": ", c.Follows)
 	t.names("not judged because of it: ", c.Unjudged)
 }
 
-// names lists rules behind a lead, as many as fit in a few lines.
+// followText introduces the n rules that follow from a cause.
+func followText(n int) string {
+	if n == 1 {
+		return "1 rule follows from it"
+	}
+	return fmt.Sprintf("%d rules follow from it", n)
+}
+
+// names lists rules after a lead, as many as fit in a few lines.
 func (t *terminal) names(lead string, rules []string) {
 	const indent = "    "
 	if len(rules) == 0 {
@@ -71,10 +79,10 @@ func (t *terminal) names(lead string, rules []string) {
 	t.block(painted{indent, plain}, lead+text, plain)
 }
 
-// room is how many columns of text a few lines hold, which break at words.
+// room returns the number of columns in a few lines of wrapped text.
 func (t *terminal) room(indent string) int { return shortNames*(t.n-width(indent)) - t.n/2 }
 
-// followers says in short what follows from a cause.
+// followers counts the rules that follow from a cause.
 func followers(c cause) string {
 	switch n := len(c.Follows); n {
 	case 0:
@@ -86,7 +94,7 @@ func followers(c cause) string {
 	return plural(max(1, len(c.Scenarios)), "scenario")
 }
 
-// open lists what came to no verdict by its reason, and in full where everything is asked for.
+// open lists undecided rules by reason, and with Verbose in full.
 func (t *terminal) open() {
 	if t.style.Verbose {
 		for _, f := range findingsOf(t.r, bundle.Inconclusive) {
@@ -117,7 +125,7 @@ func (t *terminal) open() {
 	}
 }
 
-// named lists the rules of findings with a verdict by their names.
+// named lists the names of the rules with a verdict.
 func (t *terminal) named(c bundle.Conclusion, findings []finding) {
 	var ids []string
 	for _, f := range findings {
@@ -136,7 +144,7 @@ func (t *terminal) named(c bundle.Conclusion, findings []finding) {
 	t.block(lead, head+some(ids, t.room(lead.text)-width(head)), plain)
 }
 
-// scope says what the verdict rests on.
+// scope draws the limits of the verdict.
 func (t *terminal) scope() {
 	const columns = 12
 	for _, p := range scopeOf(t.r, shortNames*(t.n-columns)-t.n/3) {

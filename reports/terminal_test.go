@@ -115,8 +115,8 @@ func TestManyPlacesOfOneRuleAreFolded(t *testing.T) {
 
 func TestTheVerdictLineSaysWhatTheExitCodeMeans(t *testing.T) {
 	for code, want := range map[int]string{
-		0: "every rule that was tested holds (exit 0)", 1: "rules are broken (exit 1)", 2: "configuration", 3: "could not be reached",
-		4: "Assay itself failed", 5: "(exit 5)", 130: "had run until then (exit 130)",
+		0: "every tested rule holds (exit 0)", 1: "rules are broken (exit 1)", 2: "configuration", 3: "unreachable",
+		4: "Assay itself failed", 5: "(exit 5)", 130: "that had run (exit 130)",
 	} {
 		r := passing()
 		r.Exit = code

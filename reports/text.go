@@ -9,9 +9,9 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// clean makes text of unknown origin safe for a terminal and for XML: what is
-// not printable is drawn as \xNN (bytes and C0), \uNNNN or \UNNNNNNNN. Newlines
-// stay, tabs become four spaces.
+// clean makes untrusted text safe for a terminal and for XML: unprintable characters
+// become \xNN (bytes and C0), \uNNNN or \UNNNNNNNN. Newlines stay, tabs become four
+// spaces.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -47,7 +47,7 @@ func isClean(text string) bool {
 	return true
 }
 
-// line is clean text on one line: newlines and the space around them become one space.
+// line returns clean text on one line: newlines and the space around them become one space.
 func line(text string) string {
 	if !strings.Contains(text, "\n") {
 		return clean(text)
@@ -62,13 +62,13 @@ func line(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// cells measures runes as a terminal that is not East Asian draws them; the
-// environment has no say.
+// cells measures runes as a terminal without an East Asian locale draws them,
+// regardless of the environment.
 func cells() *runewidth.Condition {
 	return &runewidth.Condition{StrictEmojiNeutral: true}
 }
 
-// width is the number of columns that text takes on one line.
+// width returns the number of columns of text on one line.
 func width(text string) int {
 	if isClean(text) {
 		return len(text)
@@ -80,7 +80,7 @@ func width(text string) int {
 	return n
 }
 
-// cut is text in at most n columns, with an ellipsis where something is missing.
+// cut truncates text to at most n columns, with an ellipsis.
 func cut(text string, n int) string {
 	if width(text) <= n {
 		return text
@@ -90,12 +90,12 @@ func cut(text string, n int) string {
 	}
 	head, _ := split(text, n-1)
 	if width(head) > n-1 {
-		head = "" // a wide rune at the very edge
+		head = "" // a wide rune at the edge
 	}
 	return strings.TrimRight(head, " ") + "…"
 }
 
-// split takes as many runes as fit in n columns, at least one.
+// split splits off as many runes as fit in n columns, at least one.
 func split(text string, n int) (head, rest string) {
 	used, c := 0, cells()
 	for i, r := range text {
@@ -107,14 +107,14 @@ func split(text string, n int) (head, rest string) {
 	return text, ""
 }
 
-// pad is text, filled with spaces to n columns.
+// pad pads text with spaces to n columns.
 func pad(text string, n int) string {
 	return text + strings.Repeat(" ", max(0, n-width(text)))
 }
 
-// wrap breaks clean text into lines of at most n columns, at spaces where it
-// can. Newlines of the text are kept, and continuation lines are indented as the
-// line that they continue. Spaces inside a line that fits are kept.
+// wrap breaks clean text into lines of at most n columns, at spaces if possible. It keeps
+// newlines and the spaces inside a line, and indents continuation lines like the line
+// that they continue.
 func wrap(text string, n int) []string {
 	var out []string
 	n = max(n, 1)
@@ -132,7 +132,7 @@ func wrap(text string, n int) []string {
 	return out
 }
 
-// wrapWords breaks one line; the spaces between words stay as they are but at a break.
+// wrapWords breaks one line; spaces between words stay, except at a break.
 func wrapWords(text string, n int) []string {
 	var out []string
 	current := ""
@@ -165,7 +165,7 @@ func wrapWords(text string, n int) []string {
 	return out
 }
 
-// cutWord is the text up to the first space, and the rest with that space.
+// cutWord splits text before the first space.
 func cutWord(text string) (word, rest string) {
 	if i := strings.IndexByte(text, ' '); i >= 0 {
 		return text[:i], text[i:]
@@ -173,8 +173,8 @@ func cutWord(text string) (word, rest string) {
 	return text, ""
 }
 
-// wrapCommand breaks a shell command at spaces that are not quoted, so that the
-// lines can be copied as one command. A word that is too long stays whole.
+// wrapCommand breaks a shell command at unquoted spaces, so that the lines can be copied
+// as one command. A word that is too long stays whole.
 func wrapCommand(command string, n int) []string {
 	var out []string
 	current := ""
@@ -192,7 +192,7 @@ func wrapCommand(command string, n int) []string {
 	return append(out, current)
 }
 
-// withValues joins each flag with the value behind it.
+// withValues joins each flag with its value.
 func withValues(words []string) []string {
 	var out []string
 	for _, w := range words {
@@ -230,7 +230,7 @@ func shellWords(command string) []string {
 	return words
 }
 
-// plural is "1 scenario", "2 scenarios".
+// plural returns text such as "1 scenario" or "2 scenarios".
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -238,7 +238,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// size is a number of bytes for people: 512 B, 65.5 kB, 1.2 MB.
+// size formats a number of bytes: 512 B, 65.5 kB, 1.2 MB.
 func size(n int64) string {
 	switch {
 	case n < 1000:
@@ -251,7 +251,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.3g GB", float64(n)/1e9)
 }
 
-// took is a duration in milliseconds for people: 35 ms, 3.2 s.
+// took formats a duration in milliseconds: 35 ms, 3.2 s.
 func took(ms int64) string {
 	if ms < 1000 {
 		return fmt.Sprintf("%d ms", ms)
@@ -259,7 +259,7 @@ func took(ms int64) string {
 	return fmt.Sprintf("%.1f s", float64(ms)/1e3)
 }
 
-// span is a time in nanoseconds for people: 130 µs, 1.25 ms, 3.20 s.
+// span formats a time in nanoseconds: 130 µs, 1.25 ms, 3.20 s.
 func span(ns int64) string {
 	abs := max(ns, -ns)
 	switch {

@@ -12,12 +12,12 @@ import (
 	"assay/internal/bundle"
 )
 
-// Transcript draws an observation for `replay`. Per iteration (beyond three, those
-// that a verdict points to come first and the rest is counted) it lists the calls
-// with their outcome; then each connection in the order of time, both directions,
-// with times relative to its first request: heads, envelopes and events at their
-// offset in the body, and where a rule is broken the bytes with a mark below. The
-// verdicts come last. Long output is folded; Verbose folds much later.
+// Transcript draws an observation for `replay`. Per iteration it lists the calls with
+// their outcome, then each connection in order of time, both directions, with times
+// relative to its first request: heads, envelopes and events at their offset in the
+// body, and for a broken rule the bytes with a mark below. It draws at most three
+// iterations, those with evidence first, and counts the others. The verdicts come last.
+// Long output is folded; Verbose folds much later.
 func Transcript(w io.Writer, o *bundle.Observation, v []bundle.Verdict, s Style) error {
 	t := transcript{canvas: newCanvas(w, s), o: o, verdicts: v}
 	t.head()
@@ -28,7 +28,7 @@ func Transcript(w io.Writer, o *bundle.Observation, v []bundle.Verdict, s Style)
 	}
 	if more := len(o.Iterations) - len(shown); more > 0 {
 		t.row()
-		t.row(t.paint(dim, fmt.Sprintf("… and %s more: %s in all", plural(more, "iteration"), took((o.Ended.T-o.Started.T)/1e6))))
+		t.row(t.paint(dim, fmt.Sprintf("… and %s more: %s in total", plural(more, "iteration"), took((o.Ended.T-o.Started.T)/1e6))))
 	}
 	t.tail()
 	return t.err
@@ -38,14 +38,14 @@ type transcript struct {
 	*canvas
 	o        *bundle.Observation
 	verdicts []bundle.Verdict
-	current  int // index of the iteration that is drawn
-	// only is the one exchange of its connection that is drawn; nil draws all.
+	current  int // index of the current iteration
+	// only is the only exchange to draw of its connection; nil draws all.
 	only *bundle.Exchange
-	// short leaves out the header of a request, and tells of a mark in text by its offset.
+	// short omits the header of a request, and describes a mark in text by its offset.
 	short bool
 }
 
-// fold is how much is drawn of something: usually, and when everything is asked for.
+// fold is the limit of lines to draw, by default and with Verbose.
 type fold struct{ usual, verbose int }
 
 func foldIterations() fold { return fold{3, 20} }
@@ -72,14 +72,14 @@ func (t *transcript) head() {
 		t.block(painted{"not run  ", yellow}, string(o.Skip.Reason)+": "+o.Skip.Detail, plain)
 	}
 	if o.Interrupted {
-		t.row(t.paint(yellow, "interrupted: what follows is not all"))
+		t.row(t.paint(yellow, "interrupted: this is incomplete"))
 	}
 	if o.Defect != "" {
-		t.block(painted{"defect of Assay  ", magenta}, o.Defect, plain)
+		t.block(painted{"defect in Assay  ", magenta}, o.Defect, plain)
 	}
 }
 
-// shown are the iterations to draw, in order: those with evidence before others.
+// shown returns the iterations to draw, in order; iterations with evidence are preferred.
 func (t *transcript) shown() []int {
 	limit := t.limit(foldIterations())
 	picked := map[int]bool{}
@@ -107,7 +107,7 @@ func (t *transcript) iteration(it *bundle.Iteration) {
 		t.row(t.paint(dim, strings.TrimLeft(varsText(it.Vars), " ")))
 	}
 	if it.Defect != "" {
-		t.block(painted{"defect of Assay  ", magenta}, it.Defect, plain)
+		t.block(painted{"defect in Assay  ", magenta}, it.Defect, plain)
 	}
 	t.calls(it)
 	t.awaits(it)
@@ -125,8 +125,8 @@ func varsText(vars map[string]string) string {
 	return b.String()
 }
 
-// calls is the table of exchanges: when each was invoked and returned, counted
-// from the first, and how it ended.
+// calls draws the table of exchanges: the times of invocation and return, relative to
+// the first, and the outcome.
 func (t *transcript) calls(it *bundle.Iteration) {
 	if len(it.Exchanges) == 0 {
 		return
@@ -150,7 +150,7 @@ func (t *transcript) calls(it *bundle.Iteration) {
 	}
 }
 
-// pointers is each element's address.
+// pointers returns the address of each element.
 func pointers[T any](s []T) []*T {
 	out := make([]*T, len(s))
 	for i := range s {
@@ -159,7 +159,7 @@ func pointers[T any](s []T) []*T {
 	return out
 }
 
-// outcomeText is what was called and what came of it.
+// outcomeText describes a call and its outcome.
 func outcomeText(e *bundle.Exchange) string {
 	what := e.RPC
 	if what == "" {
@@ -212,7 +212,7 @@ func (t *transcript) processes(it *bundle.Iteration) {
 	}
 }
 
-// tail is what spans the iterations: scrapes, what was left out, and the verdicts.
+// tail draws the parts that span iterations: scrapes, omissions, and the verdicts.
 func (t *transcript) tail() {
 	if len(t.o.Scrapes) > 0 {
 		t.row()
@@ -226,14 +226,14 @@ func (t *transcript) tail() {
 		t.block(painted{"  ", plain}, text, plain)
 	}
 	for _, d := range t.o.Dropped {
-		t.block(painted{"left out  ", dim}, d, dim)
+		t.block(painted{"omitted   ", dim}, d, dim)
 	}
 	if len(t.verdicts) == 0 {
 		return
 	}
 	t.row()
 	t.row(t.paint(bold, "VERDICTS"))
-	// The worst comes last, where a reader's eye is when the program has ended.
+	// The worst comes last, next to the prompt.
 	sorted := slices.SortedStableFunc(slices.Values(t.verdicts), func(a, b bundle.Verdict) int {
 		return cmp.Compare(a.Conclusion.Rank(), b.Conclusion.Rank())
 	})

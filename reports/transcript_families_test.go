@@ -65,7 +65,7 @@ func grpcWithoutStatus() family {
 func webWithTrailers() family {
 	c := &clock{}
 	f := family{name: "grpc-web", verdict: pointing("grpc-web.trailers.lower-case", 12), want: []string{
-		"flags 80 trailers  length 16", "grpc-status 0 ok in a frame of trailers", "^^ ◀ grpc-web.trailers.lower-case",
+		"flags 80 trailers  length 16", "grpc-status 0 ok in a trailer frame", "^^ ◀ grpc-web.trailers.lower-case",
 	}}
 	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0)}
 	message := wire.AppendEnvelope(nil, 0, []byte("{}"))
@@ -108,7 +108,7 @@ func lostLine() family {
 	first := `{"type":"start","pid":7}`
 	second := `{"type":"stdout","data":"1\n2\n4\n\u202e"}`
 	f := family{name: "ndjson", verdict: pointing("process.output.complete", -1), want: []string{
-		"@0     line  length 24", "◀ stdout differs from what was expected at byte 4 of 6 bytes", "^^ ◀ came", "^^ ◀ expected",
+		"@0     line  length 24", "◀ stdout differs from the expected output at byte 4 of 6 bytes", "^^ ◀ came", "^^ ◀ expected",
 	}}
 	f.conn = bundle.Conn{HTTP: "1.1", Dialed: c.at(0)}
 	f.e = bundle.Exchange{
@@ -210,7 +210,7 @@ func TestAReportHoldsAnExcerptAroundTheFailure(t *testing.T) {
 					narrow(t, b.String(), 60)
 				}
 				golden(t, "excerpt-"+f.name+"-"+format+".txt", b.Bytes())
-				for _, want := range []string{"CONNECTION 0", "assay replay x --seed 7", "did not show it again"} {
+				for _, want := range []string{"CONNECTION 0", "assay replay x --seed 7", "did not reproduce the failure"} {
 					if format != "json" && !strings.Contains(b.String(), want) {
 						t.Errorf("%s lacks %q:\n%s", format, want, b.String())
 					}
