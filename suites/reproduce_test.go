@@ -273,7 +273,7 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 			continue // without nc
 		}
 		tried[r.Kind]++
-		if first, _, _ := strings.Cut(r.Output, "\n"); r.Shown || first != "the reference gateway answers the same" {
+		if first, _, _ := strings.Cut(r.Output, "\n"); r.Shown || first != "the reference gateway responds the same" {
 			t.Errorf("%s %s: shown %v: %s", r.Scenario, r.Kind, r.Shown, r.Output)
 		}
 	}

@@ -11,13 +11,12 @@ import (
 	"assay/scenarios"
 )
 
-// alone reports what the failure needs beside the bytes of its connection: a
-// process that another call started, another answer to compare with, a connection
-// that was broken off before. Bytes without it would show nothing; the replay
-// performs every step.
+// alone reports why the bytes of the connection are not enough to show the failure: it
+// needs a process that another call started, another response to compare with, or an
+// earlier connection that was cut off. Only the replay performs every step.
 func (s *source) alone() error {
 	if s.it.Index > 0 && s.Instance.Scenario.Repeat.Times > 1 {
-		return fmt.Errorf("it was seen in iteration %d, and not in each", s.it.Index)
+		return fmt.Errorf("the failure occurred in iteration %d, and not in every one", s.it.Index)
 	}
 	if s.x == nil {
 		return nil
@@ -31,8 +30,8 @@ func (s *source) alone() error {
 	return s.before()
 }
 
-// judgedWith reports what the clauses of the rule hold the answer against that is
-// no part of the answer.
+// judgedWith reports a clause of the rule that compares the response with anything
+// outside it.
 func (s *source) judgedWith() error {
 	for i := range s.Instance.Scenario.Expect {
 		c := &s.Instance.Scenario.Expect[i]
@@ -42,19 +41,19 @@ func (s *source) judgedWith() error {
 		match, named := c.Subjects[s.x.Name]
 		switch {
 		case len(c.Orders) > 0:
-			return errors.New("it is judged over many repetitions")
+			return errors.New("the rule is judged over many repetitions")
 		case !named && slices.Contains(c.Parity, s.x.Name):
-			return errors.New("its answer is compared with that to other calls")
+			return errors.New("its response is compared with responses to other calls")
 		case !named && s.sequenced(c.Sequence):
-			return errors.New("its time is compared with that of other calls")
+			return errors.New("its time is compared with the time of other calls")
 		case named && ofProcesses(match):
-			return errors.New("its answer is to name processes that other calls started")
+			return errors.New("its response must name processes that other calls started")
 		}
 	}
 	return nil
 }
 
-// sequenced reports whether instants of the connection stand beside those of others.
+// sequenced reports whether instants of the connection are compared with others.
 func (s *source) sequenced(instants []string) bool {
 	ours, theirs := false, false
 	for _, instant := range instants {
@@ -77,19 +76,18 @@ func ofProcesses(m *scenarios.Match) bool {
 	return err != nil || strings.Contains(string(text), ".pid}") || strings.Contains(string(text), ".tag}")
 }
 
-// beside reports that the call was made together with others: alone it may succeed.
+// beside reports that other calls ran at the same time: alone the call may succeed.
 func (s *source) beside() error {
 	var why error
 	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
 		if len(st.Parallel) > 0 && strings.HasPrefix(s.x.Step, st.At+".") {
-			why = errors.New("it was seen while other calls ran beside it")
+			why = errors.New("other calls ran at the same time")
 		}
 	})
 	return why
 }
 
-// before reports what other connections had left behind when the call was made
-// that it may depend on.
+// before reports effects of earlier connections that the call may depend on.
 func (s *source) before() error {
 	looks, tagged := looksAtProcesses(s.x), s.tagged()
 	for i := range s.it.Exchanges {
@@ -99,29 +97,29 @@ func (s *source) before() error {
 		}
 		switch {
 		case startsProcess(x) && looks:
-			return fmt.Errorf("it asks about processes, and %s had started one", x.Name)
+			return fmt.Errorf("the call looks at processes, and %s had started one", x.Name)
 		case startsProcess(x) && tagged:
-			return fmt.Errorf("it gives a tag, and %s had started a process before", x.Name)
+			return fmt.Errorf("the call uses a tag, and %s had started a process before", x.Name)
 		case x.Aborted && x.Returned != nil && x.Returned.Before(s.x.Invoked):
-			return fmt.Errorf("%s had been broken off before", x.Name)
+			return fmt.Errorf("%s had been cut off before", x.Name)
 		}
 	}
 	for i := range s.it.Conns {
 		c := &s.it.Conns[i]
 		if c.ID != s.conn.ID && c.Ended != nil && c.Ended.By == "us" && c.Ended.How != "fin" && c.Ended.At.Before(s.x.Invoked) {
-			return errors.New("another connection had been broken off before")
+			return errors.New("another connection had been cut off before")
 		}
 	}
 	return nil
 }
 
-// startsProcess reports whether a call is one that starts a process.
+// startsProcess reports whether a call starts a process.
 func startsProcess(x *bundle.Exchange) bool {
 	return x.Op == "start" || strings.HasSuffix(x.RPC, "/Start") || x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON
 }
 
-// looksAtProcesses reports whether the answer to a call depends on the processes
-// that there are.
+// looksAtProcesses reports whether the response to a call depends on the existing
+// processes.
 func looksAtProcesses(x *bundle.Exchange) bool {
 	if x.Surface == "metrics" {
 		return true

@@ -50,11 +50,11 @@ func TestACallThatNeedsMoreThanItselfHasItsReplayAlone(t *testing.T) {
 		{"a start under a tag, behind a start", start, start, steps(scenarios.Step{At: "steps[1]", Start: &scenarios.Start{Tag: &text}}), "tag"},
 		{"a message with a tag, behind a start", start, start, steps(scenarios.Step{At: "steps[1]", Send: &scenarios.Send{Message: map[string]any{"tag": text}}}), "tag"},
 		{"an unknown route behind a start", bundle.Exchange{Op: "send"}, start, same, ""},
-		{"a call behind one that was broken off", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 5}}, same, "p had been broken off"},
+		{"a call behind one that was broken off", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 5}}, same, "p had been cut off"},
 		{"a call beside one that was broken off later", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 15}}, same, ""},
 		{"a call behind a connection that was reset", start, list, func(f *Failure) {
 			f.Observation.Iterations[0].Conns[1].Ended = &bundle.ConnEnd{By: "us", How: "rst", At: bundle.Stamp{N: 5}}
-		}, "connection had been broken off"},
+		}, "connection had been cut off"},
 		{"a call behind a connection that was closed", start, list, func(f *Failure) {
 			f.Observation.Iterations[0].Conns[1].Ended = &bundle.ConnEnd{By: "us", How: "fin", At: bundle.Stamp{N: 5}}
 		}, ""},
@@ -62,9 +62,9 @@ func TestACallThatNeedsMoreThanItselfHasItsReplayAlone(t *testing.T) {
 		{"one of several calls in parallel", start, start, func(f *Failure) {
 			steps(scenarios.Step{At: "steps[1]", Parallel: []scenarios.Step{{At: "steps[1].parallel[0]"}}})(f)
 			f.Observation.Iterations[0].Exchanges[0].Step = "steps[1].parallel[0]"
-		}, "beside it"},
+		}, "at the same time"},
 		{"a race's orders", start, start, clause(scenarios.Clause{Orders: []scenarios.Order{{}}}), "repetitions"},
-		{"answers that are to be equal", start, start, clause(scenarios.Clause{Parity: []string{"p", "x"}}), "compared with that to other calls"},
+		{"answers that are to be equal", start, start, clause(scenarios.Clause{Parity: []string{"p", "x"}}), "compared with responses to other calls"},
 		{"an order of instants", start, start, clause(scenarios.Clause{Sequence: []string{"p.end", "x.invoked"}}), "time"},
 		{"an order of its own instants", start, start, clause(scenarios.Clause{Sequence: []string{"x.start", "x.end"}}), ""},
 		{"an answer that lists processes", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Lists: []string{"p"}}}}), "name processes"},

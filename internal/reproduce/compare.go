@@ -12,8 +12,8 @@ import (
 	"assay/scenarios"
 )
 
-// Reference is a gateway that is known to be correct, spoken to as the target is:
-// by the same scheme, credentials and shell, and below the same path.
+// Reference is a correct gateway, called like the target: with the same scheme,
+// credentials, shell and path prefix.
 type Reference struct {
 	// Run holds its calibration and its features.
 	Run    *bundle.Run
@@ -22,8 +22,8 @@ type Reference struct {
 	Again func(context.Context, []scenarios.Instance) []*bundle.Observation
 }
 
-// compare runs those failures against the reference gateway that showed again on
-// the target. What fails on a correct gateway as well proves nothing.
+// compare runs the reproduced failures against the reference gateway. A failure on a
+// correct gateway as well proves nothing.
 func (m *maker) compare(ctx context.Context, failures []Failure) {
 	var shown []Failure
 	for _, f := range failures {
@@ -48,7 +48,7 @@ func (m *maker) compare(ctx context.Context, failures []Failure) {
 	}
 }
 
-// refer gets the reference gateway, which is asked for once.
+// refer returns the reference gateway and requests it only once.
 func (m *maker) refer(ctx context.Context) (*Reference, error) {
 	m.asking.Lock()
 	defer m.asking.Unlock()
@@ -61,16 +61,16 @@ func (m *maker) refer(ctx context.Context) (*Reference, error) {
 	return m.reference, m.noReference
 }
 
-var errNoReference = errors.New("there is none")
+var errNoReference = errors.New("none is available")
 
-// notCompared is the beginning of why something is not said to show a failure.
+// notCompared introduces the reason why a failure does not count as reproduced.
 const notCompared = "not compared with the reference gateway: "
 
-// likewise says why a failure that showed again on the target is not held to be
-// shown: the reference gateway shows it too, or could not be asked. "" when it is.
+// likewise says why a failure that showed again on the target does not count as
+// reproduced: the reference gateway shows it too, or could not be tested. "" when it counts.
 func (m *maker) likewise(ctx context.Context, f Failure) string {
 	if f.Verdict.Conclusion == bundle.UnexpectedPass {
-		return "" // that a correct gateway passes says nothing against it
+		return "" // a correct gateway passes
 	}
 	reference, err := m.refer(ctx)
 	if err != nil {
@@ -81,13 +81,13 @@ func (m *maker) likewise(ctx context.Context, f Failure) string {
 	case right == nil, right.Interrupted, right.Skip != nil && right.Skip.Reason == bundle.SkipInterrupted:
 		return notCompared + noTime
 	case right.Skip != nil:
-		return notCompared + "it does not run there: " + right.Skip.Detail
+		return notCompared + "the scenario does not run there: " + right.Skip.Detail
 	}
 	return bothShow(f.sighting(), sighting{verdictOf(m.o.Judge, reference.Run, f, right), right}, false)
 }
 
-// bothShowText says why a text that showed the failure on the target proves nothing,
-// "" when it does not show it on the reference gateway.
+// bothShowText says why a text that showed the failure on the target proves nothing; ""
+// when the reference gateway does not show it.
 func (m *maker) bothShowText(ctx context.Context, s *source, now sighting) string {
 	if s.Verdict.Conclusion == bundle.UnexpectedPass {
 		return ""
@@ -106,33 +106,32 @@ func (m *maker) bothShowText(ctx context.Context, s *source, now sighting) strin
 	case err != nil:
 		return notCompared + err.Error()
 	case right.observation == nil:
-		return notCompared + "nothing came back"
+		return notCompared + "no response"
 	}
 	if right.verdict != nil && !pointed(s.Verdict, right.verdict) {
-		return "" // what is said of others says nothing of this call
+		return "" // verdicts about other calls do not count
 	}
 	return bothShow(now, right, true)
 }
 
 func (r *Reference) party() party {
 	d := dialing(r.Target, r.Run.Target.URL)
-	d.Insecure = true // it made its certificate itself
+	d.Insecure = true // its certificate is self-signed
 	return party{r.Run, r.Target, d}
 }
 
-// bothShow says how the reference gateway breaks the rule as the target does, "" when
-// it does not.
+// bothShow says how the reference gateway breaks the rule too; "" when it does not.
 func bothShow(was, right sighting, piped bool) string {
 	switch {
 	case was.verdict.Conclusion == bundle.UnexpectedPass, !sameConclusion(*was.verdict, right.verdict):
 		return ""
 	case another(was, right, piped) == "":
-		return "the reference gateway answers the same"
+		return "the reference gateway responds the same"
 	}
-	return notCompared + "it breaks the rule there in another way: " + clean(clip(right.verdict.Message))
+	return notCompared + "it breaks the rule in another way there: " + clean(clip(right.verdict.Message))
 }
 
-// dialing is how a text reaches a gateway.
+// dialing returns the connection parameters for a gateway.
 func dialing(t *target.Target, url string) Dialing {
 	host, port, err := net.SplitHostPort(t.Addr())
 	if err != nil {
@@ -141,15 +140,15 @@ func dialing(t *target.Target, url string) Dialing {
 	return Dialing{URL: url, Host: host, Port: port, Secure: t.Secure()}
 }
 
-// dialing is how a text reaches the target.
+// dialing returns the connection parameters for the target.
 func (m *maker) dialing() Dialing {
 	d := dialing(m.o.Target, m.o.Run.Target.URL)
 	d.CACert, d.Insecure = m.o.CACert, m.o.Insecure
 	return d
 }
 
-// verdictOf judges an observation of a failure's scenario, and picks the verdict of
-// its rule; nil without one.
+// verdictOf judges an observation of a failure's scenario and returns the verdict on its
+// rule, or nil.
 func verdictOf(j *judge.Judge, run *bundle.Run, f Failure, o *bundle.Observation) *bundle.Verdict {
 	for _, v := range j.Scenario(f.Instance.Scenario, run, o) {
 		if v.Rule == f.Verdict.Rule {

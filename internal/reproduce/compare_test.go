@@ -23,9 +23,9 @@ func TestWhatACorrectGatewayShowsTooProvesNothing(t *testing.T) {
 		{"it passes", said(bundle.Fail, whole), said(bundle.Pass, whole), ""},
 		{"it could not be judged", said(bundle.Fail, whole), said(bundle.Inconclusive, whole), ""},
 		{"the rule does not apply", said(bundle.Fail, whole), sighting{nil, &bundle.Observation{}}, ""},
-		{"it fails alike", said(bundle.Fail, whole), said(bundle.Fail, whole), "the reference gateway answers the same"},
-		{"it breaks a should alike", said(bundle.Advisory, whole), said(bundle.Advisory, whole), "the reference gateway answers the same"},
-		{"it fails otherwise", said(bundle.Fail, whole), other, notCompared + "it breaks the rule there in another way: status: want 200, saw 404"},
+		{"it fails alike", said(bundle.Fail, whole), said(bundle.Fail, whole), "the reference gateway responds the same"},
+		{"it breaks a should alike", said(bundle.Advisory, whole), said(bundle.Advisory, whole), "the reference gateway responds the same"},
+		{"it fails otherwise", said(bundle.Fail, whole), other, notCompared + "it breaks the rule in another way there: status: want 200, saw 404"},
 		{"it passes what should have failed", said(bundle.UnexpectedPass, whole), said(bundle.Pass, whole), ""},
 	}
 	for _, tt := range tests {
@@ -48,11 +48,11 @@ func TestNothingIsShownWithoutAComparison(t *testing.T) {
 		right     *bundle.Observation
 		want      string
 	}{
-		{"there is no gateway", nil, nil, "there is none"},
+		{"there is no gateway", nil, nil, "none is available"},
 		{"it does not start", failing, nil, "no port"},
 		{"it was not asked in time", there, nil, "the time for reproducers was spent"},
 		{"it was interrupted", there, &bundle.Observation{Interrupted: true}, "the time for reproducers was spent"},
-		{"it did not run the scenario", there, &bundle.Observation{Skip: &bundle.Skip{Reason: bundle.SkipFeature, Detail: "x"}}, "it does not run there: x"},
+		{"it did not run the scenario", there, &bundle.Observation{Skip: &bundle.Skip{Reason: bundle.SkipFeature, Detail: "x"}}, "the scenario does not run there: x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

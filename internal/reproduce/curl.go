@@ -12,11 +12,11 @@ import (
 	"assay/scenarios"
 )
 
-// errNotUnary and the other errors of curl say why there is no line for it.
-var errNotUnary = errors.New("it is no unary call over HTTP")
+// errNotUnary and the other errors of curl say why there is no curl line.
+var errNotUnary = errors.New("not a unary call over HTTP")
 
-// curl writes a source as one line for curl: the same call, with the header fields
-// in curl's order. It prints the head and the body as they come.
+// curl writes a source as a curl line: the same call, with the header fields in curl's
+// order. It prints the head and the body unchanged.
 func (s *source) curl(d Dialing, secrets []secretHeader) (string, error) {
 	if err := s.asCurl(); err != nil {
 		return "", err
@@ -46,14 +46,14 @@ func (s *source) curl(d Dialing, secrets []secretHeader) (string, error) {
 	return fields.around(lead, strings.Join(words, " ")) + "\n", nil
 }
 
-// originOf is scheme and authority of a URL.
+// originOf returns scheme and authority of a URL.
 func originOf(url string) string {
 	scheme, rest, _ := strings.Cut(url, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	return scheme + "://" + host
 }
 
-// asCurl reports why curl cannot make the call.
+// asCurl returns an error if curl cannot make the call.
 func (s *source) asCurl() error {
 	x := s.x
 	switch {
@@ -62,43 +62,43 @@ func (s *source) asCurl() error {
 	case x.Shape != bundle.ShapeUnary && x.Shape != bundle.ShapePlain, x.Protocol != "" && x.Protocol != "connect":
 		return errNotUnary
 	case !x.Request.Body.Whole():
-		return errors.New("the record does not hold the whole body")
+		return errors.New("the record does not have the whole body")
 	}
 	if st := s.step(); st != nil && st.Send != nil && st.Send.Split != nil {
-		return errors.New("the request is cut into pieces")
+		return errors.New("the request is split")
 	}
 	if s.http2() {
 		for _, f := range s.conn.H2 {
 			if f.Dir == "sent" && !slices.Contains([]string{"SETTINGS", "WINDOW_UPDATE", "PING", "HEADERS", "DATA", "preface"}, f.Type) {
-				return fmt.Errorf("the request holds a frame %s", f.Type)
+				return fmt.Errorf("the request has a frame %s", f.Type)
 			}
 		}
 		return s.sameLength()
 	}
 	head, rest, ok := bytes.Cut(s.conn.Sent.Data, []byte("\r\n\r\n"))
 	if !ok || !bytes.HasPrefix(head, []byte(x.Request.Method+" "+x.Request.Path+" HTTP/1.1\r\n")) {
-		return errors.New("its bytes are not a request as curl makes them")
+		return errors.New("curl cannot send these bytes")
 	}
 	if !bytes.Equal(rest, x.Request.Body.Data) {
-		return errors.New("its body is framed in a way of its own")
+		return errors.New("curl cannot frame its body like this")
 	}
 	return s.sameLength()
 }
 
-// sameLength reports a declared length that is not that of the body.
+// sameLength returns an error if the declared length is wrong.
 func (s *source) sameLength() error {
 	for _, h := range s.x.Request.Headers {
 		if strings.EqualFold(h.Name, "content-length") && h.Value != strconv.FormatInt(s.x.Request.Body.Len, 10) {
-			return errors.New("the declared length is not that of the body")
+			return errors.New("the declared length differs from the body")
 		}
 		if strings.ContainsFunc(h.Name+h.Value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-			return errors.New("a header field holds what curl does not send")
+			return errors.New("a header field has characters that curl does not send")
 		}
 	}
 	return nil
 }
 
-// step is the step that made the exchange, or nil.
+// step returns the step that made the exchange, or nil.
 func (s *source) step() *scenarios.Step {
 	var found *scenarios.Step
 	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
@@ -109,7 +109,7 @@ func (s *source) step() *scenarios.Step {
 	return found
 }
 
-// version is the option for the version of HTTP.
+// version returns the option for the HTTP version.
 func (s *source) version() string {
 	switch s.conn.HTTP {
 	case "h2c":
@@ -120,8 +120,7 @@ func (s *source) version() string {
 	return "--http1.1"
 }
 
-// curlHeaders are the fields that were sent, and empty ones for those that curl
-// would add by itself.
+// curlHeaders returns the sent fields, and empty ones for those that curl would add.
 func (s *source) curlHeaders() []bundle.Header {
 	var out []bundle.Header
 	has := map[string]bool{"content-length": true}
@@ -142,7 +141,7 @@ func (s *source) curlHeaders() []bundle.Header {
 	return out
 }
 
-// dataWords are what gives curl the body; what is not plain text comes from printf.
+// dataWords returns the words that pass the body to curl; printf writes binary data.
 func dataWords(r *bundle.Request) (lead string, words []string) {
 	data := r.Body.Data
 	switch {

@@ -7,16 +7,16 @@ import (
 	"assay/internal/bundle"
 )
 
-// fields are the header fields of a line for curl. Without a secret they are
-// arguments. With one, all of them go through a pipe: every user of a machine can
-// read the arguments of its programs. printf is no program of its own in a shell.
+// fields are the header fields of a curl line. Without a secret they are arguments. With
+// one, all of them go through a pipe, because every user of a machine can read the
+// arguments of its programs; printf is a shell builtin.
 type fields struct {
-	words     []string // the arguments for curl, without those that name the pipe
-	piped     []string // the fields in the pipe, as words of the shell
+	words     []string // arguments for curl, without those that name the pipe
+	piped     []string // fields in the pipe, as shell words
 	variables []string
 }
 
-// fieldWords are the fields of the request.
+// fieldWords returns the fields of the request.
 func (s *source) fieldWords(secrets []secretHeader) (fields, error) {
 	var f fields
 	next := newTurns(secrets)
@@ -45,14 +45,13 @@ func (s *source) fieldWords(secrets []secretHeader) (fields, error) {
 	return f, nil
 }
 
-// masked reports whether a secret stands in a text of a record.
+// masked reports whether a recorded text contains a secret.
 func masked(text string, secrets []secretHeader) bool {
 	return slices.ContainsFunc(secrets, func(s secretHeader) bool { return strings.Contains(text, s.masked) })
 }
 
-// around is the whole line: curl behind what it reads from pipes. lead prints the
-// body, and is "" where that is an argument. Where both are read from a pipe, the
-// fields are moved to descriptor 3.
+// around returns the whole line: the pipes and curl. lead prints the body, and is "" when
+// the body is an argument. If both come from a pipe, the fields use descriptor 3.
 func (f fields) around(lead, curl string) string {
 	if len(f.piped) == 0 {
 		if lead != "" {
@@ -68,8 +67,8 @@ func (f fields) around(lead, curl string) string {
 	return pipe + " | { " + lead + " | " + first + " -H @/dev/fd/3 " + rest + "; } 3<&0"
 }
 
-// fieldWord is a field without a secret as curl takes it: "Name:" leaves it out,
-// "Name;" sends it empty.
+// fieldWord formats a field without a secret for curl: "Name:" omits it, "Name;" sends it
+// empty.
 func fieldWord(h bundle.Header) string {
 	switch {
 	case strings.HasSuffix(h.Name, ":"):

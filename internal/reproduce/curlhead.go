@@ -12,8 +12,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// framed turns what `curl -i` printed of an answer over HTTP/2 into frames again,
-// which is what the decoder reads: SETTINGS, HEADERS, DATA, and HEADERS of trailers.
+// framed converts the output of `curl -i` for an HTTP/2 response back into frames for the
+// decoder: SETTINGS, HEADERS, DATA, and HEADERS of trailers.
 func framed(p []byte) ([]byte, error) {
 	status, fields, rest, err := curlHead(p)
 	if err != nil {
@@ -22,7 +22,7 @@ func framed(p []byte) ([]byte, error) {
 	var out bytes.Buffer
 	f := http2.NewFramer(&out, nil)
 	body, trailers := curlBody(fields, rest)
-	_ = f.WriteSettings() // a buffer takes everything
+	_ = f.WriteSettings() // a buffer never fails
 	all := append([]bundle.Header{{Name: ":status", Value: status}}, fields...)
 	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(all), EndHeaders: true})
 	for len(body) > 0 {
@@ -38,7 +38,7 @@ func framed(p []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// block is a header block.
+// block encodes a header block.
 func block(fields []bundle.Header) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -48,7 +48,7 @@ func block(fields []bundle.Header) []byte {
 	return b.Bytes()
 }
 
-// curlHead reads the last of the heads that curl printed, which is the final one.
+// curlHead reads the last head in curl's output, which is the final one.
 func curlHead(p []byte) (status string, fields []bundle.Header, rest []byte, err error) {
 	for {
 		head, after, ok := bytes.Cut(p, []byte("\r\n\r\n"))
@@ -56,7 +56,7 @@ func curlHead(p []byte) (status string, fields []bundle.Header, rest []byte, err
 		word, number, _ := strings.Cut(line, " ")
 		status, _, _ = strings.Cut(number, " ")
 		if n, bad := strconv.Atoi(status); !ok || word != "HTTP/2" || bad != nil || n < 100 || n > 999 {
-			return "", nil, nil, fmt.Errorf("curl printed %q, which is not the head of an answer over HTTP/2", clip(line))
+			return "", nil, nil, fmt.Errorf("curl printed %q, which is not the head of an HTTP/2 response", clip(line))
 		}
 		if status[0] == '1' {
 			p = after
@@ -66,8 +66,7 @@ func curlHead(p []byte) (status string, fields []bundle.Header, rest []byte, err
 	}
 }
 
-// curlBody divides what stands behind the head: with a declared length, what is
-// beyond it are trailers.
+// curlBody splits the output after the head: bytes beyond a declared length are trailers.
 func curlBody(fields []bundle.Header, rest []byte) (body []byte, trailers []bundle.Header) {
 	for _, f := range fields {
 		if n, err := strconv.Atoi(f.Value); f.Name == "content-length" && err == nil && n >= 0 && n < len(rest) {
@@ -87,7 +86,7 @@ func headerLines(text string) []bundle.Header {
 	return out
 }
 
-// clip bounds a text for a message.
+// clip truncates a text for a message.
 func clip(s string) string {
 	const most = 200
 	if len(s) > most {

@@ -1,14 +1,14 @@
-// Package reproduce makes and tries the texts by which anyone can show a failure
-// again: the replay command, a curl line for a unary call, and a shell script
-// that writes the exact bytes of a stream or of raw bytes.
+// Package reproduce writes and tries reproducers of failures: the replay command, a curl
+// line for a unary call, and a shell script that writes the exact bytes of a stream or
+// of raw bytes.
 //
-// What lives here: which of the three a failure can have, their text, running them,
-// reading what came back by our own decoder so that the judge can say whether it
-// shows the failure, holding that against a correct gateway, and the search for a
-// smaller input that still fails. What may not: rules and matching (the judge's),
-// running scenarios and starting gateways (who calls hands them in), rendering.
+// It decides which of the three a failure can have, writes and runs them, decodes the
+// response with our own decoder so that the judge can say whether it shows the failure,
+// compares with a correct gateway, and searches for a smaller input that still fails.
+// Rules and matching belong to the judge, rendering to reports; the caller runs
+// scenarios and starts gateways.
 //
-// A text is made of nothing but the observation. What one byte stream cannot show,
-// because it takes a second connection, the pid of an earlier start or the processes
-// that other calls had started, has its replay command alone, and the reason is said.
+// A text is derived only from the observation. A failure that one byte stream cannot
+// show, because it takes a second connection, the pid of an earlier start or processes
+// that other calls started, has only its replay command, with the reason.
 package reproduce

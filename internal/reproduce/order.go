@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// key is an instance by value.
+// key identifies an instance by value.
 type key struct {
 	id   string
 	axes bundle.Axes
@@ -15,9 +15,9 @@ type key struct {
 
 func keyOf(f Failure) key { return key{f.Observation.Scenario, f.Observation.Axes} }
 
-// rounds are the numbers of the failures that are tried: first the best evidence of
-// each cause, in the order of the causes, then the others. No more than limit
-// instances are among them, and none that may kill the target.
+// rounds returns the indices of the failures to try: first the best evidence of each
+// cause, in the order of the causes, then the others. It picks at most limit instances,
+// and none that can kill the target.
 func rounds(causes []bundle.Cause, failures []Failure, limit int) (first, rest []int) {
 	chosen := map[key]bool{}
 	take := func(i int) bool {
@@ -41,8 +41,8 @@ func rounds(causes []bundle.Cause, failures []Failure, limit int) (first, rest [
 	return first, rest
 }
 
-// evidence is the number of the failure that a cause names as its best evidence;
-// where that cannot be tried the first other one of its rule, and -1 without any.
+// evidence returns the index of the failure that a cause names as its best evidence, or
+// if that cannot be tried, the first other one of its rule; -1 without any.
 func evidence(c bundle.Cause, failures []Failure) int {
 	other := -1
 	for i, f := range failures {
@@ -59,8 +59,8 @@ func evidence(c bundle.Cause, failures []Failure) int {
 	return other
 }
 
-// others are the failures that were not taken yet, the worst first: of those alike,
-// the first of every rule, then the second, and so on.
+// others returns the remaining failures, the worst first; among equals the first of every
+// rule, then the second, and so on.
 func others(failures []Failure, taken []int) []int {
 	rank := map[string]int{}
 	for _, i := range taken {

@@ -2,8 +2,8 @@ package reproduce
 
 import "assay/scenarios"
 
-// part is the failure with what its script says of the connection alone: a text
-// shows nothing else, and what is not there breaks no rule.
+// part returns the failure with the script reduced to this connection: a text shows
+// nothing else, and missing parts break no rule.
 func (s *source) part() Failure {
 	script := *s.Instance.Scenario
 	script.Steps, script.Expect = nil, make([]scenarios.Clause, 0, len(s.Instance.Scenario.Expect))
@@ -12,7 +12,7 @@ func (s *source) part() Failure {
 			script.Steps = append(script.Steps, st)
 		}
 	}
-	// A clause without a subject stays: which rules the others prove depends on it.
+	// Keep clauses without a subject: the rules of other clauses depend on them.
 	for _, c := range s.Instance.Scenario.Expect {
 		kept := scenarios.Clause{Rule: c.Rule, Line: c.Line, Subjects: map[string]*scenarios.Match{}}
 		for name, m := range c.Subjects {
@@ -27,9 +27,9 @@ func (s *source) part() Failure {
 	return f
 }
 
-// acts reports whether a step, or one inside of it, sent something on the connection.
-// Waits are left out: a text waits in its own way, and their records are not in what
-// is judged.
+// acts reports whether a step, or one inside it, sent something on the connection. Waits
+// do not count: a text waits in its own way, and the judged observation has no records
+// of them.
 func (s *source) acts(st *scenarios.Step) bool {
 	acts := false
 	visit([]scenarios.Step{*st}, func(st *scenarios.Step) {

@@ -10,14 +10,13 @@ import (
 	"assay/internal/transport"
 )
 
-// playback reads what a tool was answered by our own decoder: a listener on
-// 127.0.0.1 says it again, with the same pauses, to a connection that sends what
-// the source sent. The result is an observation of that connection alone, for the
-// judge to look at.
+// playback decodes the response that a tool received: a listener on 127.0.0.1 sends it
+// again, with the same pauses, to a connection that sends the bytes of the source. It
+// returns an observation of that connection for the judge.
 func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printed) (*bundle.Observation, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("a listener for what came back: %w", err)
+		return nil, fmt.Errorf("listening for the playback: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, playbackTime)
 	defer cancel()
@@ -40,17 +39,17 @@ func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printe
 	return s.observation(clock, began, conns, exchanges), nil
 }
 
-// playbackTime bounds one playback.
+// playbackTime limits one playback.
 const playbackTime = 15 * time.Second
 
-// parts is what the listener says: at once, and once it was asked.
+// parts are the bytes that the listener sends at once, and after the request.
 type parts struct {
 	first []byte
 	rest  []arrival
-	end   bool // the connection ends behind it
+	end   bool // the connection ends afterwards
 }
 
-// size is how many bytes are said.
+// size returns the number of bytes.
 func (p parts) size() int64 {
 	n := len(p.first)
 	for _, a := range p.rest {
@@ -59,8 +58,8 @@ func (p parts) size() int64 {
 	return int64(n)
 }
 
-// parts divides what came. An HTTP/2 server speaks before it is asked: its
-// SETTINGS come at once, and an answer must not come before its request.
+// parts splits the received bytes. An HTTP/2 server sends its SETTINGS at once, but a
+// response must not precede its request.
 func (s *source) parts(p *printed) parts {
 	out := parts{rest: p.arrivals, end: !p.complete && !s.waited(p)}
 	if !s.http2() {
@@ -85,8 +84,8 @@ func (s *source) parts(p *printed) parts {
 	return out
 }
 
-// waited reports whether the tool had gone on waiting when it ended, so that it is
-// not known that the target ended the connection.
+// waited reports whether the tool was still waiting when it ended, so that the end of
+// the connection is unknown.
 func (s *source) waited(p *printed) bool {
 	if len(p.arrivals) == 0 {
 		return true
@@ -94,7 +93,7 @@ func (s *source) waited(p *printed) bool {
 	return s.x != nil && (s.x.Outcome == bundle.OutcomeStalled || s.x.Outcome == bundle.OutcomeNoAnswer)
 }
 
-// speak accepts one connection and says the parts on it.
+// speak accepts one connection and sends the parts.
 func speak(ctx context.Context, l net.Listener, p parts, asked <-chan struct{}) {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -127,12 +126,12 @@ func speak(ctx context.Context, l net.Listener, p parts, asked <-chan struct{}) 
 		}
 	}
 	if p.end {
-		_ = conn.(*net.TCPConn).CloseWrite() // Close would be a reset where something has not been read yet
+		_ = conn.(*net.TCPConn).CloseWrite() // Close would send a reset if there is unread data
 	}
 	<-ctx.Done()
 }
 
-// pauseKept is the least pause between two pieces that is made again.
+// pauseKept is the shortest pause between two pieces that playback repeats.
 const pauseKept = 20 * time.Millisecond
 
 func drain(conn net.Conn) {
@@ -156,9 +155,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ask sends what the source sent and reads the answers, until all are complete or
-// nothing more will come: the end of the connection, where it is said, or else the
-// last byte, which is decoded when it is counted.
+// ask sends the bytes of the source and reads the responses until all are complete, the
+// connection ends, or the last byte is decoded.
 func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, asked chan<- struct{}, said parts) error {
 	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == "raw"
 	how := transport.Options{HTTP: transport.HTTP1}
@@ -172,7 +170,7 @@ func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, 
 	under, err := s.send(ctx, conn, raw)
 	close(asked)
 	if err != nil {
-		return fmt.Errorf("what came back could not be read again: %w", err)
+		return fmt.Errorf("the response could not be played back: %w", err)
 	}
 	total := said.size()
 	settled := func() bool {
@@ -193,14 +191,14 @@ func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, 
 		select {
 		case <-x.Done():
 		case <-time.After(lull):
-			x.GiveUp(s.unfinished(x), "nothing more came")
+			x.GiveUp(s.unfinished(x), "no more bytes")
 		case <-ctx.Done():
 		}
 	}
 	return ctx.Err()
 }
 
-// unfinished is the outcome of an answer that never became complete.
+// unfinished returns the outcome of an incomplete response.
 func (s *source) unfinished(x *transport.Exchange) bundle.Outcome {
 	if x.Snapshot().Response == nil {
 		return bundle.OutcomeNoAnswer
@@ -208,7 +206,7 @@ func (s *source) unfinished(x *transport.Exchange) bundle.Outcome {
 	return bundle.OutcomeStalled
 }
 
-// send begins the exchanges and writes what was written.
+// send begins the exchanges and writes the recorded bytes.
 func (s *source) send(ctx context.Context, conn *transport.Conn, raw bool) ([]*transport.Exchange, error) {
 	switch {
 	case raw:
@@ -242,7 +240,7 @@ func (s *source) send(ctx context.Context, conn *transport.Conn, raw bool) ([]*t
 	return under, nil
 }
 
-// sendStreams makes the requests of an HTTP/2 connection.
+// sendStreams sends the requests of an HTTP/2 connection.
 func (s *source) sendStreams(ctx context.Context, conn *transport.Conn) ([]*transport.Exchange, error) {
 	var under []*transport.Exchange
 	for _, old := range s.exchanges {
@@ -263,7 +261,7 @@ func (s *source) sendStreams(ctx context.Context, conn *transport.Conn) ([]*tran
 	return under, nil
 }
 
-// callOf is the call that an exchange was.
+// callOf returns the call of an exchange.
 func callOf(x *bundle.Exchange) transport.Call {
 	return transport.Call{
 		Name: x.Name, Step: x.Step, Op: x.Op, RPC: x.RPC, Surface: x.Surface, Protocol: x.Protocol,
@@ -272,11 +270,11 @@ func callOf(x *bundle.Exchange) transport.Call {
 	}
 }
 
-// observation is one that holds what was played back and nothing else.
+// observation returns an observation of the playback only.
 func (s *source) observation(clock *transport.Clock, began bundle.Stamp, conns []bundle.Conn, exchanges []bundle.Exchange) *bundle.Observation {
 	old := s.Observation
 	for i := range conns {
-		conns[i].HTTP = s.conn.HTTP // it went in plain here, and that is no matter
+		conns[i].HTTP = s.conn.HTTP // the playback itself was plain text
 	}
 	now := clock.Stamp()
 	return &bundle.Observation{

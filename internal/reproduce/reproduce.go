@@ -16,36 +16,35 @@ import (
 	"assay/scenarios"
 )
 
-// Options say how reproducers are made and tried. Judge, Run, Target and Clock are
-// those of the run.
+// Options configure reproducers. Judge, Run, Target and Clock are those of the run.
 type Options struct {
 	Judge  *judge.Judge
 	Run    *bundle.Run
 	Target *target.Target
 	Clock  *transport.Clock
-	// CACert is the file that was named as --cacert, for the texts; Insecure that
-	// no certificate is checked.
+	// CACert is the file of --cacert, for the texts; Insecure skips certificate
+	// verification.
 	CACert   string
 	Insecure bool
-	// Again runs instances against the target once more, with the seed of the run,
-	// and returns their observations in order.
+	// Again runs instances against the target again, with the seed of the run, and
+	// returns their observations in order.
 	Again func(context.Context, []scenarios.Instance) []*bundle.Observation
-	// Reference gives a gateway that is known to be correct. A text shows a failure
-	// when it does not show it there as well, and a smaller input counts only when
-	// the rule holds there. It is asked for when the first failure has shown again.
+	// Reference returns a correct gateway. A text reproduces a failure only if it does not
+	// show it there, and a smaller input counts only if the rule holds there. It is called
+	// when the first failure has shown again.
 	Reference func(context.Context) (*Reference, error)
-	// Causes are those of the run: the best evidence of each is tried first.
+	// Causes are the causes of the run; the best evidence of each is tried first.
 	Causes []bundle.Cause
-	// Limit is how many failing instances are tried at most, and Budget for how long
-	// in all; what is not tried has its texts all the same. 0 tries nothing.
+	// Limit is the maximum number of failing instances to try, Budget the total time. The
+	// others have untried texts. 0 tries nothing.
 	Limit  int
 	Budget time.Duration
 }
 
-// All makes the reproducers of the failures and tries as many as the bounds allow:
-// the best evidence of every cause first, then an instance of every other rule, and
-// then the second of any. It returns them in the order of scenarios, axes, rules
-// and kinds. It never fails: a text that could not be tried says why.
+// All writes the reproducers of the failures and tries as many as the limits allow: the
+// best evidence of every cause first, then one instance of every other rule, then the
+// second ones. It returns them in the order of scenarios, axes, rules and kinds. It never
+// fails: a text that could not be tried says why.
 func All(ctx context.Context, o Options, failures []Failure) []bundle.Reproducer {
 	ctx, cancel := context.WithTimeout(ctx, max(o.Budget, 0))
 	defer cancel()
@@ -71,15 +70,15 @@ func All(ctx context.Context, o Options, failures []Failure) []bundle.Reproducer
 	return all
 }
 
-// parallel is how many failures are tried at the same time.
+// parallel is the number of failures tried at the same time.
 const parallel = 4
 
 // maker makes and tries the reproducers of a run.
 type maker struct {
 	o       Options
 	secrets []secretHeader
-	// seen are the instances that were run again, right what the reference gateway
-	// answered to those whose failure showed.
+	// seen holds the instances that ran again, right their observations on the reference
+	// gateway if the failure showed.
 	seen, right map[key]*bundle.Observation
 
 	asking      sync.Mutex // guards what follows
@@ -87,7 +86,7 @@ type maker struct {
 	noReference error // why there is none
 }
 
-// round tries the failures with those numbers and puts their reproducers into out.
+// round tries the failures with these indices and puts their reproducers into out.
 func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, out [][]bundle.Reproducer) {
 	var round []Failure
 	for _, i := range numbers {
@@ -103,7 +102,7 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 			out[i] = m.untried(round[n], "not tried: "+noTime)
 			continue
 		}
-		// One after the other: what runs beside a scenario may change its verdict.
+		// One after the other: concurrent scenarios may change the verdict.
 		f, replay := m.replayed(ctx, round[n])
 		out[i] = []bundle.Reproducer{replay}
 		wait.Go(func() {
@@ -114,7 +113,7 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 	}
 }
 
-// again runs the instances of the failures that have not been run again yet.
+// again runs the instances of the failures that have not run again yet.
 func (m *maker) again(ctx context.Context, failures []Failure) {
 	if ctx.Err() != nil {
 		return
@@ -128,7 +127,7 @@ func (m *maker) again(ctx context.Context, failures []Failure) {
 	}
 }
 
-// lacking are the instances of the failures that are not in a map, each once.
+// lacking returns the instances of the failures that are missing in a map, each once.
 func (m *maker) lacking(in map[key]*bundle.Observation, failures []Failure) (keys []key, instances []scenarios.Instance) {
 	for _, f := range failures {
 		if k := keyOf(f); in[k] == nil && !slices.Contains(keys, k) {
@@ -138,7 +137,7 @@ func (m *maker) lacking(in map[key]*bundle.Observation, failures []Failure) (key
 	return keys, instances
 }
 
-// untried are the texts of a failure that was not tried, with the reason.
+// untried returns the texts of an untried failure, with the reason.
 func (m *maker) untried(f Failure, why string) []bundle.Reproducer {
 	all := []bundle.Reproducer{m.text(f, bundle.ReproduceReplay, m.replay(f), why)}
 	s, err := sourceOf(f)
@@ -148,22 +147,22 @@ func (m *maker) untried(f Failure, why string) []bundle.Reproducer {
 	return all
 }
 
-// unchosen says why a failure is not among those that are tried.
+// unchosen says why a failure is not tried.
 func (m *maker) unchosen(f Failure) string {
 	switch {
 	case m.o.Limit == 0:
-		return "not tried: not asked for"
+		return "not tried: --reproduce 0"
 	case f.Instance.Scenario.Destructive:
-		return "not tried: it may kill the target"
+		return "not tried: it can kill the target"
 	}
-	return fmt.Sprintf("not tried: at most %d failing scenarios are", m.o.Limit)
+	return fmt.Sprintf("not tried: the limit is %d failing scenarios", m.o.Limit)
 }
 
-// noTime is why a failure is not tried any more.
+// noTime is the reason when the time limit ends the trials.
 const noTime = "the time for reproducers was spent"
 
-// replay is the command that runs a failure again. Where the token comes from the
-// environment, it is demanded there.
+// replay returns the command that runs a failure again. It requires the token in the
+// environment if the run took it from there.
 func (m *maker) replay(f Failure) string {
 	named := slices.ContainsFunc(m.secrets, func(s secretHeader) bool { return s.variable == TokenVariable })
 	if !named || slices.Contains(m.o.Run.Flags, "--token-file") {
@@ -179,8 +178,8 @@ func (m *maker) text(f Failure, kind bundle.ReproducerKind, text, why string) bu
 	}
 }
 
-// written are the curl line or the script of a source, where it can have one; an
-// embedded gateway is gone when the run has ended, so that nobody could use them.
+// written returns the curl line or the script of a source, if it can have one. An embedded
+// gateway has none, because it is gone after the run.
 func (m *maker) written(s *source, why string) []bundle.Reproducer {
 	if m.o.Run.Target.Embedded {
 		return nil
@@ -192,7 +191,7 @@ func (m *maker) written(s *source, why string) []bundle.Reproducer {
 	return []bundle.Reproducer{m.text(s.Failure, kind, text, why)}
 }
 
-// writtenFor is the text of a source for one gateway.
+// writtenFor returns the text of a source for one gateway.
 func (m *maker) writtenFor(s *source, d Dialing) (bundle.ReproducerKind, string, error) {
 	if text, err := s.curl(d, m.secrets); err == nil {
 		return bundle.ReproduceCurl, text, nil

@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// sighting is a verdict and what it was said of.
+// sighting is a verdict and its observation.
 type sighting struct {
 	verdict     *bundle.Verdict
 	observation *bundle.Observation
@@ -15,32 +15,32 @@ type sighting struct {
 
 func (f Failure) sighting() sighting { return sighting{&f.Verdict, f.Observation} }
 
-// another says how now is another failure than was, "" when it is the same one: it
-// has the same conclusion, said of an answer of the same kind. Where the first
-// verdict points at no answer, it is enough that now is no failure to connect.
-// piped says that now came through a tool, which cannot tell every end apart.
+// another says how now differs from the failure was; "" when it is the same one, with the
+// same conclusion about a response of the same kind. If the first verdict points at no
+// response, any failure other than a failure to connect is the same. piped means that
+// now came through a tool, which does not show every kind of end.
 func another(was, now sighting, piped bool) string {
 	if !sameConclusion(*was.verdict, now.verdict) {
 		return "another conclusion"
 	}
 	if unconnected(now) && !unconnected(was) {
-		return "there was no connection, which there was before"
+		return "there was no connection this time"
 	}
 	before, after := was.exchange(), now.exchange()
 	switch {
 	case before == nil, after == nil && was.verdict.Conclusion == bundle.UnexpectedPass:
 		return ""
 	case after == nil:
-		return "it is said of no answer, and was said of one before"
+		return "this time the verdict points at no response"
 	}
 	a, b := kindOf(before), kindOf(after)
 	if a == b || piped && a.piped(b) {
 		return ""
 	}
-	return fmt.Sprintf("another failure: %s, and before %s", b, a)
+	return fmt.Sprintf("another failure: now %s, before %s", b, a)
 }
 
-// sameConclusion reports whether a verdict says again what another said.
+// sameConclusion reports whether two verdicts have the same conclusion.
 func sameConclusion(was bundle.Verdict, v *bundle.Verdict) bool {
 	if v == nil {
 		return false
@@ -51,8 +51,8 @@ func sameConclusion(was bundle.Verdict, v *bundle.Verdict) bool {
 	return v.Conclusion == was.Conclusion
 }
 
-// iteration is the one that the verdict points at, the first that failed; nil
-// where it points at none.
+// iteration returns the iteration that the verdict points at, the first that failed, or
+// nil.
 func (s sighting) iteration() *bundle.Iteration {
 	if s.verdict == nil || s.verdict.Evidence == nil {
 		return nil
@@ -65,7 +65,7 @@ func (s sighting) iteration() *bundle.Iteration {
 	return nil
 }
 
-// exchange is the one that the verdict points at, nil where it points at none.
+// exchange returns the exchange that the verdict points at, or nil.
 func (s sighting) exchange() *bundle.Exchange {
 	it := s.iteration()
 	if it == nil || s.verdict.Evidence.Exchange < 0 || s.verdict.Evidence.Exchange >= len(it.Exchanges) {
@@ -74,8 +74,8 @@ func (s sighting) exchange() *bundle.Exchange {
 	return &it.Exchanges[s.verdict.Evidence.Exchange]
 }
 
-// unconnected reports whether a connection could not be opened: in the iteration
-// that the verdict points at, in any where it points at none.
+// unconnected reports whether a connection could not be opened, in the iteration that
+// the verdict points at or, without one, in any.
 func unconnected(s sighting) bool {
 	iterations := s.observation.Iterations
 	if it := s.iteration(); it != nil {
@@ -90,12 +90,12 @@ func unconnected(s sighting) bool {
 	return false
 }
 
-// kind is what tells failures of one rule apart.
+// kind distinguishes failures of one rule.
 type kind struct {
 	outcome bundle.Outcome
-	status  int    // of HTTP, 0 without an answer
-	code    string // of the error that it carried
-	grpc    int    // status of gRPC, -1 without one
+	status  int    // HTTP status, 0 without a response
+	code    string // error code in the response
+	grpc    int    // gRPC status, -1 without one
 }
 
 func kindOf(x *bundle.Exchange) kind {
@@ -113,7 +113,7 @@ func kindOf(x *bundle.Exchange) kind {
 }
 
 func (k kind) String() string {
-	text := "the answer is " + string(k.outcome)
+	text := "the response is " + string(k.outcome)
 	if k.status != 0 {
 		text += fmt.Sprintf(" with status %d", k.status)
 	}
@@ -126,9 +126,9 @@ func (k kind) String() string {
 	return text
 }
 
-// piped reports whether now is what a tool shows of k. It shows a reset as an end.
-// Where nothing comes it does not show whether the target ended the connection,
-// and neither for an answer that we had ended ourselves.
+// piped reports whether a tool would show k as now. It shows a reset as an end. Without a
+// response, or after we ended the connection ourselves, it does not show whether the
+// target ended it.
 func (k kind) piped(now kind) bool {
 	var shown []bundle.Outcome
 	switch k.outcome {

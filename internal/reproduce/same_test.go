@@ -75,8 +75,8 @@ func TestWhatBringsNothingShowsNothing(t *testing.T) {
 		want               string
 	}{
 		{"nc fails", "cat >/dev/null; echo refused >&2; exit 1", "HTTP/1.1 200 OK", false, "not tried: exit status 1: refused"},
-		{"nothing comes where something came", "cat >/dev/null", "HTTP/1.1 200 OK", true, "nothing came back"},
-		{"the target is gone, of which nothing had come", "exit 0", "", false, "not tried: the target is not there any more"},
+		{"nothing comes where something came", "cat >/dev/null", "HTTP/1.1 200 OK", true, "no response"},
+		{"the target is gone, of which nothing had come", "exit 0", "", false, "not tried: the target is no longer reachable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,19 +8,19 @@ import (
 	"assay/internal/bundle"
 )
 
-// Dialing is how a text reaches the target.
+// Dialing holds the connection parameters of a text.
 type Dialing struct {
-	// URL is the target's, Host and Port what is dialed.
+	// URL is the target's URL, Host and Port its address.
 	URL        string
 	Host, Port string
-	// Secure is set for https; CACert is then the path of a file with the
-	// authorities to trust, "" for those of the system, and Insecure trusts anybody.
+	// Secure is set for https. CACert is then the path of a file with the authorities to
+	// trust, "" for the system's, and Insecure skips verification.
 	Secure   bool
 	CACert   string
 	Insecure bool
 }
 
-// tool is the program that carries the bytes.
+// tool returns the program that sends the bytes.
 func (d Dialing) tool() string {
 	if d.Secure {
 		return "openssl"
@@ -28,9 +28,9 @@ func (d Dialing) tool() string {
 	return "nc"
 }
 
-// script writes a source as a POSIX shell script. It takes another host and port
-// as its arguments, and prints what came back: as it came into a file or a pipe,
-// and with everything unprintable made visible on a terminal.
+// script writes a source as a POSIX shell script. Its arguments are an optional host and
+// port. It prints the response, unchanged to a file or pipe, with unprintable bytes made
+// visible on a terminal.
 func (s *source) script(d Dialing, secrets []secretHeader, about []string) (string, error) {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
@@ -50,19 +50,19 @@ func (s *source) script(d Dialing, secrets []secretHeader, about []string) (stri
 	b.WriteString(request)
 	hold := s.hold()
 	fmt.Fprintf(&b, "carry() { { request; sleep %d; } | %s; }\n", hold, d.command(hold, s.http2()))
-	// Without a terminal the status is that of the tool.
+	// Without a terminal the exit status is that of the tool.
 	b.WriteString("if [ -t 1 ]; then carry | " + s.shown() + "; else carry; fi\n")
 	return b.String(), nil
 }
 
-// hold is for how many seconds the connection is kept open for the answer: longer
-// than a machine stands still, whose answer comes late and is the same.
+// hold returns how many seconds the connection stays open for the response: longer than
+// a pause of the machine, which only delays the response.
 func (s *source) hold() int {
 	const least, most = 2, 10
 	return min(max(int((s.took()+time.Second-1)/time.Second), least), most)
 }
 
-// shown is the filter for a terminal: nothing that came may steer it.
+// shown returns the filter that makes the response safe for a terminal.
 func (s *source) shown() string {
 	if s.http2() || s.x != nil && s.x.Codec == "proto" {
 		return "od -A d -c"
@@ -70,8 +70,8 @@ func (s *source) shown() string {
 	return `LC_ALL=C tr -c '\11\12\40-\176' .`
 }
 
-// command is the pipe to the target. Both programs go on reading for a while
-// after the input has ended.
+// command returns the command that connects to the target. Both programs continue to read
+// for a while after the end of their input.
 func (d Dialing) command(hold int, http2 bool) string {
 	if !d.Secure {
 		return fmt.Sprintf(`nc -w %d "$host" "$port"`, hold+1)
@@ -91,8 +91,8 @@ func (d Dialing) command(hold int, http2 bool) string {
 	return strings.Join(append(words, "-alpn", alpn, "2>/dev/null"), " ")
 }
 
-// request is the shell function that writes the bytes, and the variables of the
-// environment that it needs.
+// request returns the shell function that writes the bytes, and the environment variables
+// that it needs.
 func (s *source) request(secrets []secretHeader) (text string, variables []string, err error) {
 	if s.http2() && len(secrets) > 0 {
 		return "", nil, errSecret
@@ -103,7 +103,7 @@ func (s *source) request(secrets []secretHeader) (text string, variables []strin
 	if leaks(s.sent(), hs, secrets) {
 		return "", nil, errSecret
 	}
-	begin := 0 // of a write in all that was sent
+	begin := 0 // offset of the write
 	for _, w := range s.writes {
 		if w.pause > 0 {
 			fmt.Fprintf(&b, "    sleep %s\n", seconds(w.pause))
@@ -112,7 +112,7 @@ func (s *source) request(secrets []secretHeader) (text string, variables []strin
 		for ; len(hs) > 0 && hs[0].from < end; hs = hs[1:] {
 			h := hs[0]
 			if h.to > end {
-				return "", nil, errSecret // it was cut in the middle
+				return "", nil, errSecret // the secret is split
 			}
 			printf(&b, w.data[from:h.from-begin])
 			fmt.Fprintf(&b, "    printf %%s \"$%s\"\n", h.variable)
@@ -126,7 +126,7 @@ func (s *source) request(secrets []secretHeader) (text string, variables []strin
 	return b.String(), compact(variables), nil
 }
 
-// sent is all that is written, without the pauses.
+// sent returns all written bytes, without the pauses.
 func (s *source) sent() []byte {
 	var all []byte
 	for _, w := range s.writes {
@@ -135,15 +135,15 @@ func (s *source) sent() []byte {
 	return all
 }
 
-// seconds is a duration as sleep takes it.
+// seconds formats a duration for sleep.
 func seconds(d time.Duration) string {
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".")
 }
 
-// lineRoom is about how many columns of bytes stand in one printf.
+// lineRoom is the approximate width of one printf.
 const lineRoom = 96
 
-// printf writes data as calls of printf, a line of text or some bytes each.
+// printf writes data as calls of printf, one line of text or some bytes each.
 func printf(b *strings.Builder, data []byte) {
 	var line strings.Builder
 	flush := func() {
@@ -164,8 +164,8 @@ func printf(b *strings.Builder, data []byte) {
 	flush()
 }
 
-// escape is one byte in the format of printf between single quotes; a "-" at its
-// beginning would be taken for an option.
+// escape formats one byte for printf between single quotes; a leading "-" would be an
+// option.
 func escape(c byte, first bool) string {
 	switch {
 	case c == '\r':
@@ -180,14 +180,14 @@ func escape(c byte, first bool) string {
 	return string(rune(c))
 }
 
-// about is what the head of a script says.
+// about returns the comment at the head of a script.
 func (s *source) about(rule, source, level string) []string {
 	v := s.Verdict
 	lines := []string{
-		fmt.Sprintf("Shows again: %s (%s)", v.Rule, level),
+		fmt.Sprintf("Reproduces: %s (%s)", v.Rule, level),
 	}
 	if rule != "" {
-		lines = append(lines, "The rule:  "+rule)
+		lines = append(lines, "Rule:      "+rule)
 	}
 	if source != "" {
 		lines = append(lines, "Source:    "+source)
@@ -197,37 +197,37 @@ func (s *source) about(rule, source, level string) []string {
 		"Seen:      "+v.Message,
 	)
 	if v.Seen != "" {
-		lines = append(lines, "Legal seen: "+v.Seen)
+		lines = append(lines, "Legal:     "+v.Seen)
 	}
 	if place := s.place(); place != "" {
 		lines = append(lines, "Look at:   "+place)
 	}
 	if s.others > 0 {
-		lines = append(lines, fmt.Sprintf("The scenario has %d more connections; this is the one on which it was seen.", s.others))
+		lines = append(lines, fmt.Sprintf("The scenario has %d more connections; this one showed the failure.", s.others))
 	}
 	if len(s.it.Processes) > 0 && !s.endsByItself() {
-		lines = append(lines, "It leaves a process running on the target.")
+		lines = append(lines, "The script leaves a process running on the target.")
 	}
 	return append(lines, "Usage:     sh THIS [HOST PORT]")
 }
 
-// place is where in the answer to look.
+// place says where in the response to look.
 func (s *source) place() string {
 	e := s.Verdict.Evidence
 	of := "the answer"
 	if s.x != nil && len(s.exchanges) > 1 {
-		of = "the answer to " + s.x.Name
+		of = "the response to " + s.x.Name
 	}
 	if e.Off >= 0 {
 		return fmt.Sprintf("byte %d of the body of %s", e.Off, of)
 	}
 	if s.x != nil && s.x.Outcome != bundle.OutcomeComplete {
-		return fmt.Sprintf("how %s ends: it is %s", of, s.x.Outcome)
+		return fmt.Sprintf("the end of %s: it is %s", of, s.x.Outcome)
 	}
 	return of
 }
 
-// endsByItself reports whether every process of the connection had ended without us.
+// endsByItself reports whether every process of the connection ended without our help.
 func (s *source) endsByItself() bool {
 	for _, p := range s.it.Processes {
 		for _, x := range s.exchanges {

@@ -131,9 +131,9 @@ func TestWhatNeedsAnotherConnectionHasItsReplayAlone(t *testing.T) {
 		{"a race", scenarios.Step{Race: &scenarios.Race{}}, "race"},
 		{"a pid of an earlier start", scenarios.Step{At: "steps[0]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "p"}}}, "process p"},
 		{"a pid in the bytes", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Path: "/commands/${q.pid}/kill"}}, "process q"},
-		{"a process that another call drives", scenarios.Step{At: "steps[1]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "me"}}}, "drives"},
+		{"a process that another call drives", scenarios.Step{At: "steps[1]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "me"}}}, "controls"},
 		{"a process that another call attaches to", scenarios.Step{At: "steps[1]", Connect: &scenarios.Connect{Target: scenarios.Target{To: "me"}}}, "attaches"},
-		{"steered reading", scenarios.Step{Read: &scenarios.Read{Mode: "pause"}}, "steers"},
+		{"steered reading", scenarios.Step{Read: &scenarios.Read{Mode: "pause"}}, "controls"},
 		{"an end in the middle", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Finish: "half"}}, "ends the connection"},
 	}
 	for _, tt := range tests {

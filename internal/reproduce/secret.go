@@ -10,20 +10,20 @@ import (
 	"assay/internal/bundle"
 )
 
-// TokenVariable is the environment variable of the access token, in every text
-// and for the program itself.
+// TokenVariable is the environment variable of the access token, in reproducers and for
+// the program itself.
 const TokenVariable = "ASSAY_TOKEN"
 
-// secretHeader is a request header whose value is a secret: a text names a
-// variable of the environment instead.
+// secretHeader is a request header whose value is a secret: a text names an environment
+// variable instead.
 type secretHeader struct {
 	name, value, variable string
-	masked                string // how a record holds the value
+	masked                string // the value in records
 }
 
-// secretHeaders are those of the target's headers that hold one of its secrets,
-// each with a variable of its own: ASSAY_TOKEN is that of x-access-token, and a
-// name that is taken is numbered (ASSAY_X_KEY, ASSAY_X_KEY_2).
+// secretHeaders returns the target's headers with secret values, each with its own
+// variable: ASSAY_TOKEN for x-access-token, and numbered names for duplicates
+// (ASSAY_X_KEY, ASSAY_X_KEY_2).
 func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
 	var out []secretHeader
 	taken := map[string]bool{}
@@ -49,21 +49,20 @@ func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
 	return out
 }
 
-// isToken reports whether a header is the one of the access token.
+// isToken reports whether a header carries the access token.
 func isToken(header string) bool { return strings.EqualFold(header, "x-access-token") }
 
-// required is the expansion of a variable that a shell refuses when it is not set
-// or empty: a request without its secret shows nothing.
+// required returns the expansion of a variable that fails in a shell when it is unset or
+// empty: a request without its secret shows nothing.
 func required(variable string) string {
-	what := "the value of the secret header that was sent"
+	what := "the value of the secret header"
 	if variable == TokenVariable {
 		what = "the access token"
 	}
 	return "${" + variable + ":?set it to " + what + "}"
 }
 
-// demand is the command that ends a shell, or the line that it stands in, unless
-// the variables are set; "" for none.
+// demand returns a command that fails unless the variables are set; "" for none.
 func demand(variables []string) string {
 	if len(variables) == 0 {
 		return ""
@@ -75,7 +74,7 @@ func demand(variables []string) string {
 	return strings.Join(words, " ")
 }
 
-// variableOf is the variable of the environment that a header's value asks for.
+// variableOf returns the environment variable for a header.
 func variableOf(header string) string {
 	if isToken(header) {
 		return TokenVariable
@@ -91,8 +90,8 @@ func variableOf(header string) string {
 	}, header)
 }
 
-// turns gives out the variables of a request's fields in the order of the fields:
-// secrets of one name and one length look the same in a record, and take turns.
+// turns assigns variables to a request's fields in order: secrets with the same name and
+// length look the same in a record, so they take turns.
 type turns struct {
 	secrets []secretHeader
 	given   map[string]int
@@ -102,8 +101,8 @@ func newTurns(secrets []secretHeader) *turns {
 	return &turns{secrets: secrets, given: map[string]int{}}
 }
 
-// variable is the variable of the next field that looks like this; false for a
-// field without a secret.
+// variable returns the variable of the next matching field; false for a field without a
+// secret.
 func (t *turns) variable(name, masked string) (string, bool) {
 	var alike []string
 	for _, s := range t.secrets {
@@ -120,18 +119,17 @@ func (t *turns) variable(name, masked string) (string, bool) {
 	return alike[n%len(alike)], true
 }
 
-// errSecret says that a secret stands where no variable can take its place.
-var errSecret = errors.New("a secret stands in its bytes, in a form that a script cannot name")
+// errSecret reports a secret that no variable can replace.
+var errSecret = errors.New("its bytes contain a secret that a script cannot replace by a variable")
 
-// hole is a place in a byte string where the value of a variable belongs.
+// hole is a place in a byte string for the value of a variable.
 type hole struct {
 	from, to int
 	variable string
 }
 
-// holes finds the secrets in what was sent on HTTP/1.1: the values of the header
-// lines that hold them. On HTTP/2 they are part of a compressed block. They come in
-// the order of their places, and no two share a byte.
+// holes finds the secrets in bytes sent on HTTP/1.1: the values of header lines. On
+// HTTP/2 they are part of a compressed block. The holes are in order and do not overlap.
 func holes(data []byte, secrets []secretHeader) []hole {
 	var out []hole
 	lower := lowered(data)
@@ -147,14 +145,14 @@ func holes(data []byte, secrets []secretHeader) []hole {
 			}
 			variable, _ := next.variable(s.name, s.masked)
 			out = append(out, hole{from: at + lead, to: at + lead + len(s.masked), variable: variable})
-			at += lead + len(s.masked) - 1 // the line may end where the next begins
+			at += lead + len(s.masked) - 1 // the end of this line may begin the next match
 			break
 		}
 	}
 	return out
 }
 
-// lowered is data with the ASCII letters in lower case, and as long as it was.
+// lowered returns data with ASCII letters in lower case, at the same length.
 func lowered(data []byte) []byte {
 	out := bytes.Clone(data)
 	for i, c := range out {
@@ -165,7 +163,7 @@ func lowered(data []byte) []byte {
 	return out
 }
 
-// leaks reports whether a masked secret stands anywhere but in the holes.
+// leaks reports whether a masked secret occurs outside the holes.
 func leaks(data []byte, hs []hole, secrets []secretHeader) bool {
 	rest := bytes.Clone(data)
 	for _, h := range hs {

@@ -9,10 +9,10 @@ import (
 	"assay/scenarios"
 )
 
-// shrink looks for a smaller form of a failure: fewer iterations, fewer generated
-// bytes, nothing cut, one place of a sweep. A form counts when the same rule fails
-// on it, and a correct gateway passes with it, so that it is the target's failure
-// and not the form's. It returns the smallest that was found in time.
+// shrink searches for a smaller form of a failure: fewer iterations, fewer generated
+// bytes, no splits, one place of a sweep. A form counts when the same rule fails and a
+// correct gateway passes, so that the failure is the target's. It returns the smallest
+// form found in time.
 func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Override) {
 	reference, err := m.refer(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Ove
 	return f, taken
 }
 
-// shrinkTime bounds one try of a smaller form. It runs twice, here and on a correct gateway.
+// shrinkTime limits one trial of a smaller form, which runs on the target and on a correct gateway.
 const shrinkTime = 5 * time.Second
 
 // smaller tries one form.
@@ -64,7 +64,7 @@ func (m *maker) smaller(ctx context.Context, reference *Reference, f Failure, ov
 	return f, true
 }
 
-// swept are the places of the sweeps in the iteration that failed.
+// swept returns the sweep values in the failed iteration.
 func (m *maker) swept(f Failure) map[string]scenarios.Span {
 	e := f.Verdict.Evidence
 	if e == nil || e.Iteration < 0 || e.Iteration >= len(f.Observation.Iterations) {

@@ -13,9 +13,9 @@ import (
 	"assay/scenarios"
 )
 
-// Failure is a verdict that is to be shown again.
+// Failure is a verdict to reproduce.
 type Failure struct {
-	// Instance is what ran, and Observation what was seen.
+	// Instance is the scenario that ran, with its Observation.
 	Instance    scenarios.Instance
 	Observation *bundle.Observation
 	Verdict     bundle.Verdict
@@ -23,31 +23,30 @@ type Failure struct {
 	Replay string
 }
 
-// source is the one connection on which a failure was seen, ready to be written
-// out as bytes.
+// source is the connection on which a failure occurred, ready to be written as bytes.
 type source struct {
 	Failure
 	it   *bundle.Iteration
 	conn *bundle.Conn
-	// exchanges are those of the connection in the order of their requests; x is
-	// the one that the verdict points to, the first where it points to none.
+	// exchanges are those of the connection in the order of their requests; x is the one
+	// that the verdict points to, or the first.
 	exchanges []*bundle.Exchange
 	x         *bundle.Exchange
 	writes    []write
-	others    int // connections of the iteration beside this one
+	others    int // other connections of the iteration
 }
 
-// write is a piece of what was sent, and how long was waited before it.
+// write is a sent piece, and the pause before it.
 type write struct {
 	data  []byte
 	pause time.Duration
 }
 
-// errNoBytes and the errors of sourceOf are reasons, told to people.
+// errNoBytes and the errors of sourceOf are reasons for the report.
 var errNoBytes = errors.New("the verdict points at no connection: it spans several, or the counters")
 
-// sourceOf finds the connection that shows a failure by itself. Its error says in
-// a sentence why there is none.
+// sourceOf finds the connection that shows a failure by itself. The error says why there
+// is none.
 func sourceOf(f Failure) (*source, error) {
 	s := &source{Failure: f}
 	if err := s.find(); err != nil {
@@ -60,7 +59,7 @@ func sourceOf(f Failure) (*source, error) {
 	return s, nil
 }
 
-// find takes the iteration, the connection and the exchange from the evidence.
+// find locates the iteration, the connection and the exchange of the evidence.
 func (s *source) find() error {
 	e := s.Verdict.Evidence
 	if e == nil || e.Iteration < 0 || e.Iteration >= len(s.Observation.Iterations) {
@@ -99,14 +98,14 @@ func (s *source) find() error {
 	return nil
 }
 
-// standsAlone reports why the bytes of the connection cannot be sent again by
-// themselves, if they cannot.
+// standsAlone returns an error if the bytes of the connection cannot be sent again by
+// themselves.
 func (s *source) standsAlone() error {
 	switch {
 	case s.conn.DialError != "" || s.conn.Sent.Len == 0:
 		return errors.New("nothing was sent on the connection")
 	case !s.conn.Sent.Whole():
-		return fmt.Errorf("%d bytes were sent, and the record does not hold them all", s.conn.Sent.Len)
+		return fmt.Errorf("%d bytes were sent, and the record does not have all of them", s.conn.Sent.Len)
 	case len(s.exchanges) > maxExchanges:
 		return fmt.Errorf("the connection carried %d requests", len(s.exchanges))
 	}
@@ -124,44 +123,44 @@ func (s *source) standsAlone() error {
 
 const maxExchanges = 16
 
-// steered reports whether a step does to the connection what a pipe cannot, or
-// makes its bytes depend on another connection.
+// steered returns an error if a step controls the connection in a way that a pipe cannot,
+// or makes its bytes depend on another connection.
 func (s *source) steered(st *scenarios.Step) error {
 	switch {
 	case st.Race != nil:
-		return errors.New("it is a race of several connections")
+		return errors.New("the scenario is a race of several connections")
 	case st.Read != nil:
-		return errors.New("the script steers how fast is read")
+		return errors.New("the script controls how fast it reads")
 	case st.Close != nil && st.Close.How != "" && s.named(st.Close.On):
 		return fmt.Errorf("the script ends the connection in the middle (%s)", st.Close.How)
 	case st.Send != nil && st.Send.Finish != "" && s.stepped(st.At):
-		return fmt.Errorf("the script ends the connection behind the request (%s)", st.Send.Finish)
+		return fmt.Errorf("the script ends the connection after the request (%s)", st.Send.Finish)
 	}
 	process := processOf(st)
 	if !s.stepped(st.At) && (st.Write == nil || !s.named(st.Write.To)) {
 		if s.named(process) {
-			return fmt.Errorf("another connection drives the process %s that it starts, or attaches to it", process)
+			return fmt.Errorf("another connection controls or attaches to the process %s that it starts", process)
 		}
 		return nil
 	}
 	if process != "" {
-		return fmt.Errorf("its bytes name the process %s, whose pid another call was told", process)
+		return fmt.Errorf("its bytes have the pid of process %s, which another call started", process)
 	}
 	return nil
 }
 
-// named reports whether a name of the script is the connection's, or that of an
-// exchange on it.
+// named reports whether a name in the script refers to the connection or to an exchange
+// on it.
 func (s *source) named(name string) bool {
 	return name == s.conn.Name && name != "" || slices.ContainsFunc(s.exchanges, func(x *bundle.Exchange) bool { return x.Name == name })
 }
 
-// stepped reports whether the step at that place made an exchange of the connection.
+// stepped reports whether the step at this place made an exchange of the connection.
 func (s *source) stepped(at string) bool {
 	return slices.ContainsFunc(s.exchanges, func(x *bundle.Exchange) bool { return x.Step == at })
 }
 
-// visit calls f for each step, also those inside of others.
+// visit calls f for each step, including nested ones.
 func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
 	for i := range steps {
 		f(&steps[i])
@@ -172,7 +171,7 @@ func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
 	}
 }
 
-// processOf is the process of an earlier start that a step is about, or "".
+// processOf returns the process of an earlier start that a step refers to, or "".
 func processOf(st *scenarios.Step) string {
 	var t *scenarios.Target
 	switch {
@@ -202,16 +201,16 @@ func processOf(st *scenarios.Step) string {
 	return ""
 }
 
-// The waits between writes that are kept: longer ones as they were, and a short
-// one where the target had answered in between.
+// The waits between writes to keep: long ones unchanged, and a short one if the target
+// had responded in between.
 const (
 	leastPause = 50 * time.Millisecond
 	longPause  = 10 * time.Second
 	turnPause  = 200 * time.Millisecond
 )
 
-// writesOf cuts what was sent where a wait between the pieces matters. Pieces that
-// followed at once are put together: a pipe would do that anyway.
+// writesOf splits the sent bytes where a wait between the pieces matters. It joins pieces
+// that followed at once, as a pipe would do.
 func writesOf(c *bundle.Conn) []write {
 	chunks := c.Writes
 	if len(chunks) == 0 {
@@ -247,13 +246,13 @@ func writesOf(c *bundle.Conn) []write {
 	return out
 }
 
-// readBetween reports whether an answer came between two writes.
+// readBetween reports whether a response arrived between two writes.
 func readBetween(c *bundle.Conn, after, before bundle.Stamp) bool {
 	return slices.ContainsFunc(c.Reads, func(r bundle.Chunk) bool { return after.Before(r.At) && r.At.Before(before) })
 }
 
-// controlFrames are the numbers of the writes that hold nothing but what HTTP/2
-// demands of itself: whoever answers those a little early or late does no harm.
+// controlFrames returns the numbers of the writes with only HTTP/2 control frames, whose
+// exact timing does not matter.
 func controlFrames(c *bundle.Conn) map[int64]bool {
 	control := map[int64]bool{}
 	for _, f := range c.H2 {
@@ -270,7 +269,7 @@ func controlFrames(c *bundle.Conn) map[int64]bool {
 // http2 reports whether the connection spoke HTTP/2.
 func (s *source) http2() bool { return s.conn.HTTP != "" && s.conn.HTTP != "1.1" }
 
-// took is how long the answer took, from the first request to the last that came.
+// took returns the time from the first request to the last received byte.
 func (s *source) took() time.Duration {
 	if len(s.exchanges) == 0 {
 		return 0

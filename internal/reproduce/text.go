@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// commentRoom is how wide comments are.
+// commentRoom is the width of comments.
 const commentRoom = 100
 
-// comment is text as comment lines of a script. No byte that a target sent can
-// end the comment, or steer a terminal.
+// comment returns text as comment lines of a script. No byte from a target can end the
+// comment or control a terminal.
 func comment(text string) string {
 	var b strings.Builder
 	line := "#"
@@ -29,8 +29,8 @@ func comment(text string) string {
 	return b.String() + line + "\n"
 }
 
-// clean has a question mark for everything that is not printable ASCII; white
-// space is a blank.
+// clean replaces unprintable and non-ASCII bytes with question marks, and white space
+// with blanks.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -43,7 +43,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// quoteWord quotes what a shell would not take as one plain word.
+// quoteWord quotes s unless it is one plain shell word.
 func quoteWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r)
@@ -54,7 +54,7 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// compact is s sorted, without repetitions.
+// compact returns s sorted, without duplicates.
 func compact(s []string) []string {
 	s = slices.Clone(s)
 	slices.Sort(s)

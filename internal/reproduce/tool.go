@@ -16,22 +16,22 @@ import (
 	"assay/internal/wire"
 )
 
-// arrival is a piece of what a tool printed, and when it came.
+// arrival is a piece of a tool's output with its time.
 type arrival struct {
 	after time.Duration // since the tool was started
 	data  []byte
 }
 
-// printed is what a tool printed, and how it ended.
+// printed is the output of a tool and how it ended.
 type printed struct {
 	arrivals []arrival
-	// complete is set when the tool was ended by us because every answer was there.
+	// complete is set when we ended the tool because every response was complete.
 	complete bool
 	stderr   string
-	err      error // that it could not be run, or was cut by its deadline
+	err      error // it could not run, or exceeded its deadline
 }
 
-// bytes is all of it.
+// bytes returns the whole output.
 func (p *printed) bytes() []byte {
 	var all []byte
 	for _, a := range p.arrivals {
@@ -40,22 +40,22 @@ func (p *printed) bytes() []byte {
 	return all
 }
 
-// maxPrinted bounds what is taken from a tool.
+// maxPrinted limits the output of a tool.
 const maxPrinted = 4 << 20
 
-// missing are the programs of a text that are not on this machine.
+// missing returns an error for programs of a text that are not installed.
 func missing(programs ...string) error {
 	for _, p := range programs {
 		if _, err := exec.LookPath(p); err != nil {
-			return fmt.Errorf("%s is not on this machine", p)
+			return fmt.Errorf("%s is not installed", p)
 		}
 	}
 	return nil
 }
 
-// runShell runs a text by sh in a process group of its own, with nothing in its
-// environment but the path and the secrets that it names. It is ended as soon as
-// done says that all has come, a moment later, or with ctx.
+// runShell runs a text with sh in its own process group, with only PATH and the named
+// secrets in the environment. It ends the process a moment after done returns true, or
+// with ctx.
 func runShell(ctx context.Context, text string, secrets []secretHeader, done func([]byte) bool) *printed {
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -83,21 +83,21 @@ func runShell(ctx context.Context, text string, secrets []secretHeader, done fun
 	switch {
 	case p.complete:
 	case ctx.Err() != nil:
-		p.err = errors.New("it was ended: " + noTime)
+		p.err = errors.New("stopped: " + noTime)
 	case err != nil && len(p.arrivals) == 0:
 		p.err = fmt.Errorf("%w: %s", err, p.stderr)
 	}
 	return p
 }
 
-// lull is how long is waited for more when all seems to have come. It passes in
-// steps: where the machine stood still, one has passed, and not all of them.
+// lull is the wait for more bytes when the response seems complete. It passes in steps, so
+// that a pause of the machine uses up only one step.
 const (
 	lull      = 100 * time.Millisecond
 	lullSteps = 4
 )
 
-// collect reads until the end, or until done and a lull.
+// collect reads until the end, or until a lull after done.
 func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool, end func() error) {
 	pieces := make(chan []byte)
 	go func() {
@@ -124,7 +124,7 @@ func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool
 			}
 			if len(all)+len(piece) > maxPrinted {
 				piece = nil
-				_ = end() // the pipe ends with the group
+				_ = end() // the pipe closes with the group
 			}
 			all = append(all, piece...)
 			p.arrivals = append(p.arrivals, arrival{time.Since(began), piece})
@@ -142,7 +142,7 @@ func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool
 	}
 }
 
-// limited drops what is beyond n bytes.
+// limited drops bytes beyond n.
 type limited struct {
 	w io.Writer
 	n int
@@ -155,8 +155,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// answered returns a function that says whether the bytes hold a complete answer
-// to each request of the source.
+// answered returns a function that reports whether the bytes have a complete response to
+// each request of the source.
 func (s *source) answered() func([]byte) bool {
 	if s.http2() {
 		return func(p []byte) bool { return ends2(p) >= max(1, len(s.exchanges)) }
@@ -177,14 +177,14 @@ func (s *source) answered() func([]byte) bool {
 	}
 }
 
-// frame2 is the place of an HTTP/2 frame in a byte stream.
+// frame2 is an HTTP/2 frame in a byte stream.
 type frame2 struct {
 	off, length int
 	kind, flags byte
 	stream      uint32
 }
 
-// frames2 are the whole HTTP/2 frames at the beginning of p.
+// frames2 returns the complete HTTP/2 frames at the beginning of p.
 func frames2(p []byte) []frame2 {
 	const header = 9
 	var out []frame2
@@ -200,7 +200,7 @@ func frames2(p []byte) []frame2 {
 	return out
 }
 
-// The types of frames that matter here (RFC 9113, section 6).
+// The relevant frame types (RFC 9113, section 6).
 const (
 	kindData, kindHeaders, kindReset   = 0, 1, 3
 	kindSettings, kindPing, kindGoAway = 4, 6, 7
@@ -208,7 +208,7 @@ const (
 	flagEndStream                      = 1
 )
 
-// ends2 counts the streams that have ended; the end of the connection ends all.
+// ends2 counts the ended streams; the end of the connection ends all.
 func ends2(p []byte) int {
 	n := 0
 	for _, f := range frames2(p) {

@@ -13,8 +13,8 @@ import (
 	"assay/internal/target"
 )
 
-// replayed tells what running the failure again came to, and makes it smaller when
-// it failed again and does not fail on the reference gateway.
+// replayed returns the result of the replay, and shrinks a failure that showed again but
+// not on the reference gateway.
 func (m *maker) replayed(ctx context.Context, f Failure) (Failure, bundle.Reproducer) {
 	replay := m.text(f, bundle.ReproduceReplay, m.replay(f), "")
 	observed := m.seen[keyOf(f)]
@@ -29,7 +29,7 @@ func (m *maker) replayed(ctx context.Context, f Failure) (Failure, bundle.Reprod
 	}
 	replay.Ran, replay.Output = true, told(v)
 	if why := another(f.sighting(), sighting{v, observed}, false); why != "" {
-		replay.Output += "\nNot shown: " + why + "."
+		replay.Output += "\nNot reproduced: " + why + "."
 		return f, replay
 	}
 	if why := m.likewise(ctx, f); why != "" {
@@ -46,7 +46,7 @@ func (m *maker) replayed(ctx context.Context, f Failure) (Failure, bundle.Reprod
 	return small, replay
 }
 
-// try makes the texts of a failure and tries them.
+// try writes the texts of a failure and tries them.
 func (m *maker) try(ctx context.Context, f Failure, all *[]bundle.Reproducer) {
 	s, err := sourceOf(f)
 	if err != nil {
@@ -60,26 +60,26 @@ func (m *maker) try(ctx context.Context, f Failure, all *[]bundle.Reproducer) {
 	}
 }
 
-// told is what a verdict says.
+// told returns the message of a verdict.
 func told(v *bundle.Verdict) string {
 	if v == nil {
-		return "the rule did not apply to what was seen"
+		return "the rule did not apply"
 	}
 	return strings.TrimSpace(string(v.Conclusion) + "  " + v.Message)
 }
 
-// party is a gateway that texts are tried against.
+// party is a gateway to try texts against.
 type party struct {
 	run    *bundle.Run
 	target *target.Target
 	dial   Dialing
 }
 
-// tested is the gateway under test.
+// tested returns the gateway under test.
 func (m *maker) tested() party { return party{m.o.Run, m.o.Target, m.dialing()} }
 
-// run tries a text against the target and, when it shows the failure, against the
-// reference gateway.
+// run tries a text against the target and, if it shows the failure, against the reference
+// gateway.
 func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 	p, now, err := m.attempt(ctx, s, m.tested())
 	switch {
@@ -94,12 +94,12 @@ func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 	r.Output = told(now.verdict)
 	switch why := another(s.sighting(), now, true); {
 	case now.observation == nil:
-		r.Output = "nothing came back"
+		r.Output = "no response"
 		return
 	case why != "":
-		r.Output += "\nNot shown: " + why + "."
+		r.Output += "\nNot reproduced: " + why + "."
 	case !pointed(s.Verdict, now.verdict):
-		r.Output += "\nNot shown: it is not said of what came back."
+		r.Output += "\nNot reproduced: the verdict is not about this response."
 	default:
 		why = m.bothShowText(ctx, s, now)
 		if r.Shown = why == ""; why != "" {
@@ -109,13 +109,13 @@ func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 	r.Output += "\n" + printable(m.redacted(p.bytes()))
 }
 
-// attempt runs the text of a source for one gateway and has the judge look at what
-// came back. Where nothing came, and something had come before, there is no
-// observation. An error says why there is nothing to look at.
+// attempt runs the text of a source for one gateway and judges the response. There is no
+// observation if the response is empty and was not empty before. An error says why there
+// is nothing to judge.
 func (m *maker) attempt(ctx context.Context, s *source, at party) (*printed, sighting, error) {
 	silent := s.conn.Received.Len == 0
 	if silent {
-		// That nothing comes shows something of a target that is there alone.
+		// An empty response counts only if the target is reachable.
 		if err := reach(ctx, at.target.Addr()); err != nil {
 			return nil, sighting{}, fmt.Errorf("not tried: %w", err)
 		}
@@ -138,16 +138,16 @@ func (m *maker) attempt(ctx context.Context, s *source, at party) (*printed, sig
 func reach(ctx context.Context, addr string) error {
 	conn, err := (&net.Dialer{Timeout: reachTime}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("the target is not there any more: %w", err)
+		return fmt.Errorf("the target is no longer reachable: %w", err)
 	}
 	return conn.Close()
 }
 
-// reachTime bounds opening a connection.
+// reachTime limits opening a connection.
 const reachTime = 3 * time.Second
 
-// pointed reports whether a verdict is about the connection: on that alone, what
-// the script expects of others cannot be judged.
+// pointed reports whether a verdict is about the connection; expectations about other
+// connections cannot be judged on it.
 func pointed(was bundle.Verdict, v *bundle.Verdict) bool {
 	return was.Conclusion == bundle.UnexpectedPass || v.Evidence != nil && (v.Evidence.Exchange >= 0 || v.Evidence.Conn >= 0)
 }
@@ -155,8 +155,8 @@ func pointed(was bundle.Verdict, v *bundle.Verdict) bool {
 // errLeaves is the reason not to run a script.
 var errLeaves = errors.New("it would leave a process running on the target")
 
-// printed runs the text for one gateway and returns what it printed, as the
-// gateway sent it.
+// printed runs the text for one gateway and returns its output, the bytes that the gateway
+// sent.
 func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, error) {
 	if !s.endsByItself() {
 		return nil, errLeaves
@@ -168,7 +168,7 @@ func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, er
 	programs, done := []string{"sh", d.tool()}, s.answered()
 	if kind == bundle.ReproduceCurl {
 		programs[1] = "curl"
-		done = func([]byte) bool { return false } // it ends by itself
+		done = func([]byte) bool { return false } // the tool ends by itself
 	}
 	if err := missing(programs...); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, er
 	return p, nil
 }
 
-// redacted is p without the secrets that a target may have said again.
+// redacted returns p without secrets that the target may have echoed.
 func (m *maker) redacted(p []byte) []byte {
 	for _, s := range m.o.Target.Secrets() {
 		if s != "" {
@@ -198,7 +198,7 @@ func (m *maker) redacted(p []byte) []byte {
 	return p
 }
 
-// printable is what came, for people: at most a few lines of it.
+// printable returns at most a few lines of the response as text.
 func printable(p []byte) string {
 	const most = 4 << 10
 	more := ""
