@@ -8,7 +8,7 @@ import (
 	"assay/internal/transport"
 )
 
-// succeeded reports whether a call was answered with success.
+// succeeded reports whether a call succeeded.
 func succeeded(s bundle.Exchange) bool {
 	if s.Outcome != bundle.OutcomeComplete || s.Error != nil || s.Response.Status != 200 {
 		return false
@@ -22,8 +22,8 @@ func succeeded(s bundle.Exchange) bool {
 	return true
 }
 
-// refused reports whether the target clearly says that it has no such thing: an
-// error unimplemented, or 404, 405, 415, 501 without another RPC error.
+// refused reports whether the target clearly lacks the requested thing: an error
+// unimplemented, or 404, 405, 415, 501 without another RPC error.
 func refused(s bundle.Exchange) bool {
 	if s.Error != nil && s.Error.Code != "" {
 		return s.Error.Code == "unimplemented"
@@ -38,13 +38,13 @@ func refused(s bundle.Exchange) bool {
 	return false
 }
 
-// handled reports whether the method is there, whatever it made of the call.
+// handled reports whether the method exists, whatever its response.
 func handled(s bundle.Exchange) bool {
 	return succeeded(s) || s.Error != nil && s.Error.Code != "" && !mayMeanRoute(s)
 }
 
-// hasType reports whether an answer has the content type of the codec that was
-// asked for: a client of that codec cannot read any other.
+// hasType reports whether a response has the content type of the requested codec: a
+// client of that codec cannot read any other.
 func (c *client) hasType(s bundle.Exchange) bool {
 	if s.Response == nil {
 		return false
@@ -60,8 +60,8 @@ func (c *client) hasType(s bundle.Exchange) bool {
 	return kind == "application/"+c.way.Codec
 }
 
-// carriedOut reports whether a List or a Start was answered with success that
-// can be read in the client's way: a list of processes, or a start event.
+// carriedOut reports whether a List or a Start succeeded with a readable response: a list
+// of processes, or a start event.
 func (c *client) carriedOut(x *transport.Exchange) bool {
 	s := x.Snapshot()
 	if !c.hasType(s) {
@@ -74,7 +74,7 @@ func (c *client) carriedOut(x *transport.Exchange) bool {
 	return succeeded(s) && l.decode(c.way.Codec, x.BodyBytes()) == nil
 }
 
-// describe says in a few words what a call came to.
+// describe summarises the outcome of a call.
 func describe(s bundle.Exchange) string {
 	switch {
 	case s.Error != nil && s.Error.Code != "":

@@ -14,26 +14,24 @@ const (
 	rpcList  = "process.Process/List"
 	rpcStart = "process.Process/Start"
 
-	// Five samples bear one outlier on either side of their median.
+	// Five samples tolerate one outlier on either side of their median.
 	calibrationSamples = 5
 )
 
-// Calibrate measures the target's own pace with a few calls: the median round
-// trip of a unary call on a kept-alive connection, and the median times from a
-// Start request of `true` to its start event, and to its end event. A target without
-// List is measured by the refusals of List, or by Start alone; one whose Start starts
-// nothing has the round trip as its spawn latency. The time to the end is 0 when no
-// end came.
+// Calibrate measures the target's pace with a few calls: the median round trip of a
+// unary call on a kept-alive connection, and the median times from a Start request of
+// `true` to its start event and to its end event. For a target without List it measures
+// the errors of List, or Start alone; if Start starts nothing, the spawn latency is the
+// round trip. The time to the end is 0 without an end event.
 //
-// It speaks connect/json/1.1 where the target does, else the first of the other
-// protocols, codecs and HTTP versions that works, which Way says from then on. A
-// target that refuses /bin/sh -c is tried with /bin/bash -l -c, unless the
-// options name a shell; what works is the target's Shell from then on.
+// It uses connect/json/1.1 if the target supports it, else the first other combination of
+// protocol, codec and HTTP version that works; Way returns it from then on. If the target
+// refuses /bin/sh -c, it tries /bin/bash -l -c, unless the options name a shell; Shell
+// returns the working one from then on.
 //
-// What is no gateway at all (unreachable, a certificate that is not trusted, HTML,
-// silence, garbage, a missing token or path) is refused with an
-// *UnreachableError. Every call is bounded by 5 s times the time scale, and so are
-// all samples together.
+// It returns an *UnreachableError if the target is not a gateway (unreachable, an
+// untrusted certificate, HTML, silence, garbage, a missing token or path). Every call is
+// limited to 5 s times the time scale, and so are all samples together.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
 	c := t.newClient(clock, "calibrate", t.scaled(callTimeout), t.scaled(callTimeout))
 	defer c.close()
@@ -61,7 +59,7 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	if d, ok := timeTo(start, bundle.EventEnd); ok {
 		ends = append(ends, d)
 	}
-	if len(trips) == 0 { // the call that came back is all there is
+	if len(trips) == 0 { // only the first call returned
 		trips = []time.Duration{headTime(list, start)}
 	}
 	cal.RTT, cal.Samples = int64(median(trips)), len(trips)
@@ -75,7 +73,7 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 	return cal, ctx.Err()
 }
 
-// unary makes one unary call on a connection of its own.
+// unary makes one unary call on a new connection.
 func (c *client) unary(ctx context.Context, rpc, message string) (*transport.Exchange, error) {
 	r, err := c.rpcRequest(rpc, message)
 	if err != nil {
@@ -106,8 +104,8 @@ func (c *client) startTrueIn(ctx context.Context, shell []string) (*transport.Ex
 	return c.finishOn(ctx, conn, r), nil
 }
 
-// finishOn makes a call on a connection and waits for the whole answer; a stream
-// that has come to its end event is given a moment more, and then left.
+// finishOn makes a call on a connection and waits for the whole response. After the end
+// event of a stream it waits only briefly.
 func (c *client) finishOn(ctx context.Context, conn *transport.Conn, r request) *transport.Exchange {
 	x := c.begin(ctx, conn, r)
 	c.await(ctx, x, func(s bundle.Exchange) bool { return hasEvent(s, bundle.EventEnd) })
@@ -140,8 +138,8 @@ func (c *client) roundTrips(ctx context.Context) []time.Duration {
 	return trips
 }
 
-// startTimes measures Starts, one after another: the times to their start events,
-// and to the end events of those that ended in time.
+// startTimes measures Starts, one after another: the times to their start events, and to
+// their end events if they ended in time.
 func (c *client) startTimes(ctx context.Context) (spawns, ends []time.Duration) {
 	for range calibrationSamples - 1 {
 		x, err := c.startTrue(ctx)
@@ -161,7 +159,7 @@ func (c *client) startTimes(ctx context.Context) (spawns, ends []time.Duration) 
 	return spawns, ends
 }
 
-// timeTo is the time from the request to the first event of a kind.
+// timeTo returns the time from the request to the first event of a kind.
 func timeTo(s bundle.Exchange, k bundle.EventKind) (time.Duration, bool) {
 	for _, e := range s.Events {
 		if e.Kind == k {
@@ -171,7 +169,7 @@ func timeTo(s bundle.Exchange, k bundle.EventKind) (time.Duration, bool) {
 	return 0, false
 }
 
-// headTime is the time to the first head that came.
+// headTime returns the time to the first response head.
 func headTime(of ...bundle.Exchange) time.Duration {
 	for _, s := range of {
 		if s.Response != nil {
@@ -190,8 +188,8 @@ func hasEvent(s bundle.Exchange, k bundle.EventKind) bool {
 	return slices.ContainsFunc(s.Events, func(e bundle.Event) bool { return e.Kind == k })
 }
 
-// isAuth reports whether an answer asks for credentials: by HTTP status, or by
-// the error of a stream.
+// isAuth reports whether a response asks for credentials, by HTTP status or by the error
+// of a stream.
 func isAuth(s bundle.Exchange) bool {
 	if s.Response == nil {
 		return false
@@ -200,7 +198,7 @@ func isAuth(s bundle.Exchange) bool {
 		s.Error != nil && (s.Error.Code == "unauthenticated" || s.Error.Code == "permission_denied")
 }
 
-// contentType is the media type of an answer, without its parameters, in lower case.
+// contentType returns the media type of a response, without parameters, in lower case.
 func contentType(s bundle.Exchange) string {
 	kinds := s.Response.Get("Content-Type")
 	if len(kinds) == 0 {

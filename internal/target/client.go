@@ -13,7 +13,7 @@ import (
 	"assay/internal/wire"
 )
 
-// client makes well-formed calls, one way. What it records is thrown away in the end.
+// client makes well-formed calls in one way. Its recordings are discarded.
 type client struct {
 	target *Target
 	rec    *transport.Recorder
@@ -21,13 +21,13 @@ type client struct {
 	way    bundle.Axes
 	bare   bool // without the token
 
-	limit time.Duration // how long an answer is waited for
-	life  time.Duration // of a process that nobody ends, in whole seconds
+	limit time.Duration // timeout of a response
+	life  time.Duration // lifetime of a process that nobody ends, in whole seconds
 	seen  *sight
 }
 
-// newClient makes the client of calls that together have so much time, and of
-// processes that live as long by themselves.
+// newClient returns a client with a time limit for all calls together, and the lifetime of
+// its processes.
 func (t *Target) newClient(clock *transport.Clock, what string, limit, life time.Duration) *client {
 	if rest := life % time.Second; rest > 0 {
 		life += time.Second - rest
@@ -38,7 +38,7 @@ func (t *Target) newClient(clock *transport.Clock, what string, limit, life time
 	}
 }
 
-// on is the client that goes another way.
+// on returns a client that calls in another way.
 func (c *client) on(way bundle.Axes) *client {
 	other := *c
 	other.way = way
@@ -48,18 +48,18 @@ func (c *client) on(way bundle.Axes) *client {
 // close ends every connection.
 func (c *client) close() { c.rec.Finish(nil) }
 
-// request is one call in the terms of HTTP.
+// request is one call as an HTTP request.
 type request struct {
 	method, surface, path string
 	rpc                   string
 	shape                 bundle.Shape
 	protocol, codec       string
-	headers               []bundle.Header // beside the target's, which they replace
-	message               []byte          // of an RPC, without its envelope
+	headers               []bundle.Header // replace the target's headers of the same name
+	message               []byte          // RPC message without its envelope
 	body                  []byte
 }
 
-// rpcRequest is a call of an RPC in the client's way, its message as JSON text.
+// rpcRequest returns an RPC request in the client's way; the message is JSON text.
 func (c *client) rpcRequest(rpc, message string, headers ...bundle.Header) (request, error) {
 	p, err := transport.Message(rpc, c.way.Codec, []byte(message))
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *client) rpcRequest(rpc, message string, headers ...bundle.Header) (requ
 	return r, nil
 }
 
-// enveloped reports whether the messages of a request stand in envelopes.
+// enveloped reports whether the messages of a request are in envelopes.
 func (r *request) enveloped() bool {
 	return r.protocol != protoConnect || r.shape == bundle.ShapeStream
 }
@@ -119,15 +119,14 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 	}
 	call.Headers = headers
 	x := conn.Begin(call)
-	// A write that fails shows in how the connection and so the exchange ends.
+	// A failed write shows in the end of the connection and the exchange.
 	if err := conn.Write(ctx, append(transport.RequestHead(r.method, call.Path, headers), r.body...)); err == nil {
 		x.MarkSent()
 	}
 	return x
 }
 
-// beginStream sends a request on a stream of its own. That it could not be sent
-// shows in how the exchange ends.
+// beginStream sends a request on a new stream. A failure shows in the end of the exchange.
 func (c *client) beginStream(ctx context.Context, conn *transport.Conn, call transport.Call) *transport.Exchange {
 	x, err := conn.Request(ctx, call, len(call.Body) == 0)
 	if err == nil && len(call.Body) > 0 {
@@ -146,7 +145,7 @@ func replaceHeader(hs []bundle.Header, h bundle.Header) []bundle.Header {
 	return append(hs, h)
 }
 
-// do makes one call on a connection of its own and waits for its whole answer.
+// do makes one call on a new connection and waits for the whole response.
 func (c *client) do(ctx context.Context, r request) *transport.Exchange {
 	conn, err := c.open(ctx)
 	if err != nil {
@@ -157,7 +156,7 @@ func (c *client) do(ctx context.Context, r request) *transport.Exchange {
 	return x
 }
 
-// failed is the exchange of a call that could not even be begun.
+// failed returns the exchange of a call that could not begin.
 func (c *client) failed(ctx context.Context, r request, err error) *transport.Exchange {
 	conn := dialedConn(err)
 	if ctx.Err() != nil {
@@ -166,7 +165,7 @@ func (c *client) failed(ctx context.Context, r request, err error) *transport.Ex
 	return c.rec.Failed(transport.Call{Name: r.path, RPC: r.rpc, Protocol: r.protocol, Shape: r.shape, Op: "probe"}, conn, err)
 }
 
-// dialedConn is the id under which a failed dial is recorded, or -1.
+// dialedConn returns the recorded id of a failed dial, or -1.
 func dialedConn(err error) int {
 	var dial *transport.DialError
 	if errors.As(err, &dial) {
@@ -175,8 +174,8 @@ func dialedConn(err error) int {
 	return -1
 }
 
-// watch waits until seen holds, the exchange has returned or ctx has ended, and
-// returns what has come by then.
+// watch waits until seen holds, the exchange has returned or ctx has ended, and returns
+// the state at that time.
 func watch(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange) bool) bundle.Exchange {
 	for {
 		changed := x.Changed()
@@ -193,7 +192,7 @@ func watch(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange
 	}
 }
 
-// await is watch that gives the exchange up at the end of ctx.
+// await is like watch, but gives the exchange up at the end of ctx.
 func (c *client) await(ctx context.Context, x *transport.Exchange, seen func(bundle.Exchange) bool) bundle.Exchange {
 	s := watch(ctx, x, seen)
 	if s.Returned == nil && !seen(s) {
@@ -203,7 +202,7 @@ func (c *client) await(ctx context.Context, x *transport.Exchange, seen func(bun
 	return s
 }
 
-// overdue says of an answer that has not ended how far it came.
+// overdue describes how far an unfinished response came.
 func (c *client) overdue(s bundle.Exchange) (bundle.Outcome, string) {
 	if s.Response == nil {
 		return bundle.OutcomeNoAnswer, c.noAnswer()
@@ -211,18 +210,18 @@ func (c *client) overdue(s bundle.Exchange) (bundle.Outcome, string) {
 	return bundle.OutcomeStalled, "the answer had not ended by the deadline"
 }
 
-// noAnswerWithin begins what is said of a call that was not answered.
-const noAnswerWithin = "no answer within "
+// noAnswerWithin begins the message of a call without a response.
+const noAnswerWithin = "no response within "
 
-// noAnswer says how long an answer was waited for.
+// noAnswer says how long the client waited for a response.
 func (c *client) noAnswer() string {
 	return noAnswerWithin + c.limit.Round(100*time.Millisecond).String()
 }
 
-// within bounds one call.
+// within limits the time of one call.
 func (c *client) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.target.scaled(callTimeout))
 }
 
-// elapsed is the time between two stamps.
+// elapsed returns the time between two stamps.
 func elapsed(from, to bundle.Stamp) time.Duration { return time.Duration(to.T - from.T) }

@@ -9,25 +9,24 @@ import (
 	"assay/internal/transport"
 )
 
-// contact is a List and a Start that were made in one way.
+// contact is a List and a Start in one way.
 type contact struct {
 	way         bundle.Axes
 	list, start *transport.Exchange
 }
 
-// speaks reports whether either of the two was answered in the protocol.
+// speaks reports whether either call had a response in the protocol.
 func (f *contact) speaks() bool {
 	return speaksRPC(f.list.Snapshot()) || speaksRPC(f.start.Snapshot())
 }
 
-// answered reports whether either of the two was answered at all, by HTTP.
+// answered reports whether either call had any HTTP response.
 func (f *contact) answered() bool {
 	return f.list.Snapshot().Response != nil || f.start.Snapshot().Response != nil
 }
 
-// serves reports whether the process service is there: a server that speaks the
-// protocol may have it below another path, and say so in the words of an RPC. One
-// without List has a Start, which tells.
+// serves reports whether the process service exists: a server that speaks the protocol may
+// have it below another path, and say so with an RPC error. Without List, Start decides.
 func (c *client) serves(ctx context.Context, f *contact) bool {
 	if !f.speaks() {
 		return false
@@ -43,8 +42,8 @@ func (c *client) serves(ctx context.Context, f *contact) bool {
 	return err == nil && c.isThere(ctx, list, f.list)
 }
 
-// isThere reports whether what was called is there, whatever it said: a start
-// event proves it, any other answer in the protocol when it is none to a name that cannot be there.
+// isThere reports whether the called method exists: a start event proves it, and so does
+// any other response in the protocol that differs from the one to a nonexistent method.
 func (c *client) isThere(ctx context.Context, r request, x *transport.Exchange) bool {
 	s := x.Snapshot()
 	if startedPID(s) != 0 {
@@ -60,7 +59,7 @@ func (c *client) isThere(ctx context.Context, r request, x *transport.Exchange) 
 	return !same
 }
 
-// telling is the one of the two that says more of what is wrong.
+// telling returns the call that says more about the problem.
 func (f *contact) telling() *transport.Exchange {
 	list, start := f.list.Snapshot(), f.start.Snapshot()
 	if list.Outcome == bundle.OutcomeComplete && !isAuth(list) || len(start.Violations) > len(list.Violations) {
@@ -69,8 +68,8 @@ func (f *contact) telling() *transport.Exchange {
 	return f.list
 }
 
-// findWay makes first contact in the plainest way, and where nobody there speaks
-// it, in all the others at the same time. What speaks no RPC is refused.
+// findWay makes first contact in the plainest way and, if that fails, in all others at the
+// same time. It rejects a target that speaks no RPC.
 func (c *client) findWay(ctx context.Context) (*contact, error) {
 	first, err := c.contact(ctx)
 	var dial *transport.DialError
@@ -85,7 +84,7 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 		return nil, c.target.diagnose(first.telling())
 	}
 	if u := c.target.diagnoseTLS(first.telling(), first.telling().Snapshot()); u != nil {
-		return nil, u // whatever is said in plain is answered so
+		return nil, u // a TLS port answers every plain request like this
 	}
 	others := c.otherContacts(ctx)
 	for _, f := range others {
@@ -102,7 +101,7 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 				return nil, c.target.diagnoseMissing(f.start.Snapshot())
 			}
 		}
-		for _, f := range others { // an answer says more than none
+		for _, f := range others { // a response says more than none
 			if f != nil && f.answered() {
 				return nil, c.target.diagnose(f.telling())
 			}
@@ -116,8 +115,7 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 	return nil, c.target.diagnose(first.telling())
 }
 
-// otherContacts makes contact in every other way, in their order; nil stands
-// where that was not possible.
+// otherContacts makes contact in every other way, in order; nil for impossible ones.
 func (c *client) otherContacts(ctx context.Context) []*contact {
 	ways := c.target.ways()
 	found := make([]*contact, len(ways))
@@ -137,8 +135,8 @@ func (c *client) otherContacts(ctx context.Context) []*contact {
 	return found
 }
 
-// contact makes a List and a Start at the same time, so that a target that
-// answers neither costs one deadline.
+// contact makes a List and a Start at the same time, so that a silent target costs only one
+// deadline.
 func (c *client) contact(ctx context.Context) (*contact, error) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -154,9 +152,9 @@ func (c *client) contact(ctx context.Context) (*contact, error) {
 	return f, nil
 }
 
-// findShell looks whether the target refuses the shell that everybody has, and
-// takes the one that the SDKs send instead, where that works. It returns the
-// Start that tells: the given one, or that of the other shell.
+// findShell checks whether the target refuses the default shell, and if so uses the shell
+// that the SDKs send, if that works. It returns the decisive Start: the given one, or that
+// of the other shell.
 func (c *client) findShell(ctx context.Context, start bundle.Exchange) bundle.Exchange {
 	t := c.target
 	if len(t.options.Shell) > 0 || !refusesShell(start) {
@@ -176,9 +174,8 @@ func (c *client) findShell(ctx context.Context, start bundle.Exchange) bundle.Ex
 	return start
 }
 
-// refusesShell reports whether a Start of `true` failed in a way that may be the
-// shell's fault: an error before its start event, or the exit code of a command
-// that cannot be run or found.
+// refusesShell reports whether a Start of `true` failed possibly because of the shell: an
+// error before the start event, or the exit code of a command that cannot be run or found.
 func refusesShell(s bundle.Exchange) bool {
 	if s.Error != nil && s.Error.Code != "unimplemented" && startedPID(s) == 0 {
 		return true
@@ -187,7 +184,7 @@ func refusesShell(s bundle.Exchange) bool {
 	return code == 126 || code == 127
 }
 
-// exitCode is that of the first end event, -1 without one.
+// exitCode returns the exit code of the first end event, -1 without one.
 func exitCode(s bundle.Exchange) int {
 	for _, e := range s.Events {
 		if e.Kind == bundle.EventEnd && e.Exit != nil {

@@ -1,8 +1,7 @@
-// Package target is the gateway under test as the rest of the program sees it:
-// its URL and the paths of its surfaces, the headers of a well-formed request,
-// whether it can be reached and what it is when it is no gateway, its own pace,
-// and which features it has.
+// Package target describes the gateway under test: its URL and the paths of its surfaces,
+// the headers of a well-formed request, whether it is reachable and a gateway at all, its
+// pace, and its features.
 //
-// It makes a few well-formed calls and says what it saw. It does not judge:
-// whether an answer keeps the rules is not known here.
+// It makes a few well-formed calls and reports the observations. It does not judge whether
+// a response follows the rules.
 package target

@@ -6,7 +6,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// The features that are known.
+// The known features.
 const (
 	featStart       = "process.start"
 	featConnect     = "process.connect"
@@ -51,7 +51,7 @@ func Features() []string {
 	return ids
 }
 
-// present, absent and unknown make a probe's result with what it saw.
+// present, absent and unknown return a probe's result with a detail.
 func present(detail string) bundle.Feature {
 	return bundle.Feature{State: bundle.FeaturePresent, Detail: detail}
 }
@@ -64,8 +64,8 @@ func unknown(detail string) bundle.Feature {
 	return bundle.Feature{State: bundle.FeatureUnknown, Detail: detail}
 }
 
-// decide is the common rule of probes: present when the answer is what the
-// feature looks like, absent when the target clearly refuses, else unknown.
+// decide is the common rule of probes: present if the response shows the feature, absent if
+// the target clearly refuses, else unknown.
 func decide(s bundle.Exchange, ok bool) bundle.Feature {
 	switch {
 	case ok:

@@ -142,8 +142,8 @@ func TestPeerThatHangsOnHTTP2CostsOneDeadline(t *testing.T) {
 		t.Errorf("it took %v: that is not one deadline of 5 s, however slow the machine", took)
 	}
 	for _, id := range []string{"http.h2c", "protocol.grpc"} {
-		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no answer within 5s") {
-			t.Errorf("%s = %+v, want it unknown for want of an answer", id, f[id])
+		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no response within 5s") {
+			t.Errorf("%s = %+v, want it unknown without a response", id, f[id])
 		}
 	}
 	for _, id := range []string{"codec.proto", "protocol.grpc-web"} { // refused where answers are given

@@ -8,15 +8,15 @@ import (
 	"assay/internal/bundle"
 )
 
-// sight is what probes saw by the way that tells one gateway from others.
+// sight collects observations of probes that identify a gateway.
 type sight struct {
 	mu          sync.Mutex
-	envdHealth  bool // 204 without a type, and not to be stored
+	envdHealth  bool // 204 without a content type, with no-store
 	envdMetrics bool // JSON about the machine
 }
 
-// health takes the answer of the health check. The daemon's has Cache-Control: no-store,
-// an empty Content-Type and Vary: Origin, of which a proxy may have taken one away.
+// health examines the response of the health check. The daemon sends Cache-Control:
+// no-store, an empty Content-Type and Vary: Origin; a proxy may remove one of them.
 func (v *sight) health(s bundle.Exchange) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -26,7 +26,7 @@ func (v *sight) health(s bundle.Exchange) {
 	v.envdHealth = slices.Equal(s.Response.Get("Content-Type"), []string{""}) || slices.Contains(s.Response.Get("Vary"), "Origin")
 }
 
-// metrics takes the answer of /metrics. The daemon's is one JSON object.
+// metrics examines the response of /metrics. The daemon sends one JSON object.
 func (v *sight) metrics(s bundle.Exchange, body []byte) {
 	var figures map[string]any
 	isJSON := succeeded(s) && json.Unmarshal(body, &figures) == nil
@@ -37,7 +37,7 @@ func (v *sight) metrics(s bundle.Exchange, body []byte) {
 	v.envdMetrics = isJSON && counts && uses
 }
 
-// looks is the profile of the gateway that was seen, or "".
+// looks returns the profile of the identified gateway, or "".
 func (v *sight) looks() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

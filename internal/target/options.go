@@ -13,20 +13,20 @@ import (
 	"assay/internal/bundle"
 )
 
-// Options say what is tested and how to reach it.
+// Options identify the target and how to reach it.
 type Options struct {
 	// URL is the base URL, http or https; its path is a prefix of every surface.
 	URL string
-	// CACert is PEM: the authorities that may have signed the certificate of an
-	// https target, instead of those of the system.
+	// CACert holds the PEM certificates of the authorities to trust for https, instead of
+	// the system's.
 	CACert []byte
-	// Insecure does not check the certificate of an https target at all.
+	// Insecure disables verification of the certificate.
 	Insecure bool
-	// Paths maps surfaces (process, commands, metrics, health) to their paths
-	// below the base; what is absent has its default.
+	// Paths maps surfaces (process, commands, metrics, health) to their paths below the
+	// base; absent surfaces have their default.
 	Paths map[string]string
-	// Shell is the words before a command; default /bin/sh -c, or what Calibrate
-	// finds where the target refuses that.
+	// Shell holds the words in front of a command; default /bin/sh -c, or the shell that
+	// Calibrate finds if the target refuses that.
 	Shell []string
 	// Token is sent as X-Access-Token when it is set.
 	Token string
@@ -34,9 +34,9 @@ type Options struct {
 	User string
 	// Headers are added to every request.
 	Headers []bundle.Header
-	// TimeScale stretches every deadline; 0 means 1.
+	// TimeScale multiplies every deadline; 0 means 1.
 	TimeScale float64
-	// UserAgent is assay/VERSION; scenario and run are added to it.
+	// UserAgent is assay/VERSION; each request appends scenario and run.
 	UserAgent string
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
@@ -47,12 +47,12 @@ const (
 	schemeHTTPS = "https"
 )
 
-// defaultPaths are the surfaces and where they are unless told otherwise.
+// defaultPaths returns the surfaces with their default paths.
 func defaultPaths() map[string]string {
 	return map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health"}
 }
 
-// parseURL reads the base URL. Every error says what to write instead.
+// parseURL parses the base URL. Every error suggests a correction.
 func parseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, errors.New("no URL: write http://HOST:PORT")
@@ -64,13 +64,13 @@ func parseURL(text string) (*url.URL, error) {
 	if err != nil {
 		var parse *url.Error
 		if errors.As(err, &parse) {
-			err = parse.Err // without the text, which may hold a password
+			err = parse.Err // without the text, which may contain a password
 		}
-		return nil, fmt.Errorf("the URL cannot be read: %w; write http://HOST:PORT", err)
+		return nil, fmt.Errorf("invalid URL: %w; write http://HOST:PORT", err)
 	}
 	switch {
 	case u.User != nil:
-		return nil, errors.New("the URL holds a user name or password: leave it out; --user names the user, --token-file holds the token")
+		return nil, errors.New("the URL contains a user name or password: remove it and use --user and --token-file")
 	case u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS:
 		return nil, fmt.Errorf("URL %q has the scheme %q: only http and https can be tested", text, u.Scheme)
 	case u.Hostname() == "":
@@ -86,7 +86,7 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// dialAddr is host:port of the URL.
+// dialAddr returns host:port of the URL.
 func dialAddr(u *url.URL) string {
 	port := u.Port()
 	switch {
@@ -99,23 +99,23 @@ func dialAddr(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// resolvePaths lays the given paths over the defaults.
+// resolvePaths overrides the default paths with the given ones.
 func resolvePaths(given map[string]string) (map[string]string, error) {
 	paths := defaultPaths()
 	for _, surface := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := paths[surface]; !ok {
-			return nil, fmt.Errorf("no surface %q: there are %s", surface, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
+			return nil, fmt.Errorf("no surface %q: the surfaces are %s", surface, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
 		}
 		p := given[surface]
 		if strings.ContainsAny(p, " \t\r\n?#") {
-			return nil, fmt.Errorf("path %q of surface %s holds a space, a query or a fragment", p, surface)
+			return nil, fmt.Errorf("path %q of surface %s contains a space, a query or a fragment", p, surface)
 		}
 		paths[surface] = cleanPath(p)
 	}
 	return paths, nil
 }
 
-// cleanPath has a slash at its beginning and none at its end; the root is "".
+// cleanPath returns a path with a leading slash and no trailing one; the root is "".
 func cleanPath(p string) string {
 	p = strings.Trim(p, "/")
 	if p == "" {
@@ -124,14 +124,14 @@ func cleanPath(p string) string {
 	return "/" + p
 }
 
-// checkHeaders refuses what would break the request's head.
+// checkHeaders rejects headers that would break the request head.
 func checkHeaders(hs []bundle.Header) error {
 	for _, h := range hs {
 		if h.Name == "" || strings.ContainsFunc(h.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ':' }) {
-			return fmt.Errorf("%q is no header name", h.Name)
+			return fmt.Errorf("%q is not a header name", h.Name)
 		}
 		if strings.ContainsAny(h.Value, "\r\n\x00") {
-			return fmt.Errorf("the value of header %s holds a line break or NUL", h.Name)
+			return fmt.Errorf("the value of header %s contains a line break or NUL", h.Name)
 		}
 	}
 	return nil

@@ -13,22 +13,22 @@ import (
 	"assay/internal/transport"
 )
 
-// callsOfAProbe is how many calls, one after another, a probe makes about one process.
+// callsOfAProbe is the number of successive calls of a probe about one process.
 const callsOfAProbe = 4
 
-// probe finds out about some features with a few calls of its own.
+// probe checks some features with a few calls.
 type probe struct {
 	features []string
-	// slow probes wait by design: the embedded gateway is only put through them
-	// when one of their features is asked for by name.
+	// slow probes wait by design: the embedded gateway runs them only when one of their
+	// features is requested by name.
 	slow bool
 	run  func(ctx context.Context, c *client) (findings, error)
 }
 
-// findings are features that were looked at, by id.
+// findings maps feature ids to their probed state.
 type findings map[string]bundle.Feature
 
-// probes lists all probes; they do not depend on each other.
+// probes lists all probes, which are independent of each other.
 func probes() []probe {
 	return []probe{
 		{features: []string{featStart, featConnect, featList, featInput, featUpdate}, run: probeLife},
@@ -60,21 +60,20 @@ func probes() []probe {
 	}
 }
 
-// Probe looks for features: those that want names, or all. Every probe makes
-// a few calls, all at the same time and within one deadline; what it starts it ends,
-// or it ends by itself a few seconds later, which is waited for. The state is
-// present, absent (the target clearly refuses) or unknown, with what was seen.
-// Calls go the target's Way, which Calibrate finds: it should have come before.
-// What the target looks like is part of its Identity from then on.
+// Probe checks the features named by want, or all. Every probe makes a few calls, all at
+// the same time and within one deadline. It ends every process that it starts, or waits a
+// few seconds until the process ends by itself. The state is present, absent (the target
+// clearly refuses) or unknown, with a detail. Calls use the target's Way, so call Calibrate
+// first. From then on Identity says which gateway the target looks like.
 //
-// process.keepalive takes up to two seconds of silence, beside the others. The
-// embedded gateway, which is part of this program, is trusted to have it unless want
-// names it. An id in want that is not known is an error; other errors are those of ctx.
+// process.keepalive takes up to two seconds of silence, in parallel with the others. The
+// embedded gateway is assumed to have it unless want names it. An unknown id in want is an
+// error; other errors are those of ctx.
 func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.Calibration, want ...string) (map[string]bundle.Feature, error) {
 	known := Features()
 	for _, id := range want {
 		if !slices.Contains(known, id) {
-			return nil, fmt.Errorf("no feature %q: there are %s", id, strings.Join(known, ", "))
+			return nil, fmt.Errorf("no feature %q: the features are %s", id, strings.Join(known, ", "))
 		}
 	}
 	pace, shell := time.Duration(cal.RTT+cal.Spawn), callsOfAProbe*time.Duration(cal.End)
@@ -115,17 +114,17 @@ func (p probe) wanted(want []string) bool {
 	return want == nil || slices.ContainsFunc(p.features, func(id string) bool { return slices.Contains(want, id) })
 }
 
-// look runs the probe; a feature that it says nothing of is unknown.
+// look runs the probe; features without a finding are unknown.
 func (p probe) look(ctx context.Context, c *client, want []string) findings {
 	got := findings{}
 	if p.slow && want == nil && c.target.options.Embedded {
 		for _, id := range p.features {
-			got[id] = present("the reference gateway of this program has it; not probed, which would take a second")
+			got[id] = present("the embedded gateway has it; not probed, to save a second")
 		}
 		return got
 	}
 	f, err := p.run(ctx, c)
-	detail := "the probe had nothing to look at"
+	detail := "the probe had no result"
 	switch {
 	case ctx.Err() != nil:
 		detail = c.noAnswer()

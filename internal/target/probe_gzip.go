@@ -8,24 +8,23 @@ import (
 	"assay/internal/wire"
 )
 
-// packing is what a target makes of a compressed request.
+// packing is a target's handling of a compressed request.
 type packing int
 
 const (
 	packingUnclear packing = iota
-	packingMute            // plain, compressed and garbage are answered alike: what was sent does not matter
+	packingMute            // the same response to plain, compressed and garbage requests
 	packingTaken
-	packingRefused // in the words for an encoding that is not known
-	packingGarbled // compressed is answered as garbage is: it was not decompressed
+	packingRefused // refused like an unknown encoding
+	packingGarbled // the same response to compressed and garbage requests: not decompressed
 )
 
-// ghost is a pid that no process has.
+// ghost is a pid that no process has
 const ghost = 2147483646
 
-// probeGzip sends a compressed Start, and a compressed SendSignal to a process that
-// does not exist: unlike List, both say something that must be read to be answered.
-// The feature is there when streams and unary calls both take it, for scripts use it
-// in both.
+// probeGzip sends a compressed Start, and a compressed SendSignal to a process that does not
+// exist: unlike List, both have a message that the target must read. The feature is present
+// if both streams and unary calls accept it, because scripts use it in both.
 func probeGzip(ctx context.Context, c *client) (findings, error) {
 	start, err := c.startRequest(command{text: "true"})
 	if err != nil {
@@ -45,18 +44,18 @@ func probeGzip(ctx context.Context, c *client) (findings, error) {
 	case either(packingTaken):
 		return findings{featGzip: present(said)}, nil
 	case either(packingGarbled):
-		return findings{featGzip: absent("what is compressed is answered as garbage is; " + said)}, nil
+		return findings{featGzip: absent("compressed requests have the same response as garbage; " + said)}, nil
 	}
 	return findings{featGzip: unknown(said)}, nil
 }
 
-// unpacks finds out what becomes of a request when it is compressed, and says how
-// that was answered. A start event proves that it was read.
+// unpacks determines how the target handles a request when it is compressed, and describes
+// the response. A start event proves that the target read it.
 func (c *client) unpacks(ctx context.Context, r request) (packing, string) {
 	packed := c.do(ctx, r.packed(transport.Gzip(r.message)))
 	s := packed.Snapshot()
 	said := describe(s)
-	if startedPID(s) != 0 && !refusesShell(s) { // an empty message may be run as an empty command
+	if startedPID(s) != 0 && !refusesShell(s) { // an empty message may run as an empty command
 		return packingTaken, said
 	}
 	plain := c.do(ctx, r)
@@ -77,17 +76,17 @@ func (c *client) unpacks(ctx context.Context, r request) (packing, string) {
 	case packedFace == plainFace:
 		return packingTaken, said
 	}
-	packedFace.text, garbageFace.text = "", "" // a parser names what it stumbles over
+	packedFace.text, garbageFace.text = "", "" // a parse error quotes the input
 	if packedFace == garbageFace {
 		return packingGarbled, said
 	}
 	return packingUnclear, said
 }
 
-// garbage begins as gzip does, and is none.
+// garbage begins like gzip, but is not.
 var garbage = []byte("\x1f\x8bassay: this is not gzip")
 
-// packed is the request with a message that it declares as gzip; gzip is taken in the answer too.
+// packed returns the request with a message declared as gzip; it also accepts a gzip response.
 func (r request) packed(message []byte) request {
 	prefix := ""
 	switch {

@@ -10,11 +10,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// ownLine is what the command of probeCommands prints.
+// ownLine is the output of the command of probeCommands.
 const ownLine = "assay-probe"
 
-// probeCommands runs a command by the NDJSON alias: it is there when the lines of
-// the answer have the alias's form, from the start to the end of the command.
+// probeCommands runs a command over the NDJSON alias: it is present if the lines of the
+// response have its format, from the start to the end of the command.
 func probeCommands(ctx context.Context, c *client) (findings, error) {
 	r := request{
 		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: []byte(`{"cmd":": ASSAY_RUN=assay/probe; echo ` + ownLine + `"}`),
@@ -27,15 +27,15 @@ func probeCommands(ctx context.Context, c *client) (findings, error) {
 	switch {
 	case f.State != bundle.FeatureUnknown || s.Response == nil || s.Response.Status != 200:
 	case ours && !hasEvent(s, bundle.EventUnknown):
-		f.Detail += "; no end of the command came"
+		f.Detail += "; no end event"
 	case s.Outcome == bundle.OutcomeComplete || len(s.Events) > 0:
-		f = absent("not the lines of the alias: " + describe(s))
+		f = absent("not in the format of the alias: " + describe(s))
 	}
 	return findings{featCommands: f}, nil
 }
 
-// probeMetrics reads the exposition, and looks whether the gateway tells of its
-// own process in it.
+// probeMetrics reads the exposition and checks whether it has metrics of the gateway's own
+// process.
 func probeMetrics(ctx context.Context, c *client) (findings, error) {
 	r := request{method: "GET", surface: "metrics", shape: bundle.ShapePlain}
 	x := c.do(ctx, r)
@@ -47,7 +47,7 @@ func probeMetrics(ctx context.Context, c *client) (findings, error) {
 		f := c.decideCall(ctx, r, x, false)
 		return findings{featMetrics: f, featOwnMetrics: f}, nil
 	case isExposition(body):
-		own := absent("no sample of the exposition begins with process_")
+		own := absent("the exposition has no process_ samples")
 		if bytes.HasPrefix(body, []byte("process_")) || bytes.Contains(body, []byte("\nprocess_")) {
 			own = present("the exposition has process_ samples")
 		}
@@ -60,7 +60,7 @@ func probeMetrics(ctx context.Context, c *client) (findings, error) {
 	return findings{featMetrics: f, featOwnMetrics: f}, nil
 }
 
-// isExposition looks whether the first sample reads "name{labels} value"; an
+// isExposition reports whether the first sample has the form "name{labels} value"; an
 // exposition without samples has at least a comment.
 func isExposition(body []byte) bool {
 	lines := bufio.NewScanner(bytes.NewReader(body))
@@ -87,7 +87,7 @@ func isExposition(body []byte) bool {
 	return comment
 }
 
-// probeHealth asks for the health of the gateway.
+// probeHealth requests the health of the gateway.
 func probeHealth(ctx context.Context, c *client) (findings, error) {
 	r := request{method: "GET", surface: "health", shape: bundle.ShapePlain}
 	x := c.do(ctx, r)

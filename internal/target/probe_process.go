@@ -15,8 +15,8 @@ import (
 	"assay/internal/transport"
 )
 
-// probeLife follows one process: Start, then Connect, List and Update, then a
-// line of input.
+// probeLife follows one process: Start, then Connect, List and Update, then a line of
+// input.
 func probeLife(ctx context.Context, c *client) (findings, error) {
 	brief, cancel := context.WithTimeout(ctx, c.limit/2)
 	defer cancel()
@@ -48,22 +48,21 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 	return f, nil
 }
 
-// startOfShort decides by a command that ends at once, where one that waits has no
-// start event in time; that is what was found of it.
+// startOfShort decides with a command that ends at once, when a waiting one has no start
+// event in time; long is the finding of the waiting one.
 func (c *client) startOfShort(ctx context.Context, long bundle.Feature) bundle.Feature {
 	x, err := c.startTrue(ctx)
 	if err != nil {
 		return long
 	}
 	if s := x.Snapshot(); startedPID(s) != 0 {
-		return present("a short command starts: " + describe(s) + "; one that waits does not tell of its start in time: " + long.Detail)
+		return present("a short command starts: " + describe(s) + "; a waiting one has no start event in time: " + long.Detail)
 	}
 	return long
 }
 
-// decideStart says beside what was seen which shell it took, where that is not
-// the one that everybody has. A target that refuses a command as such starts
-// nothing that could be tested, and is asked for another shell.
+// decideStart also names the shell, if it is not the default one. A target that refuses
+// every command cannot be tested; the detail suggests another shell.
 func (c *client) decideStart(ctx context.Context, s bundle.Exchange) bundle.Feature {
 	f := decide(s, startedPID(s) != 0)
 	shell := strings.Join(c.target.Shell(), " ")
@@ -73,17 +72,16 @@ func (c *client) decideStart(ctx context.Context, s bundle.Exchange) bundle.Feat
 	case f.State != bundle.FeaturePresent && s.Error != nil && slices.Contains(refusesCommand, s.Error.Code):
 		if r, err := c.startRequest(command{text: "true"}); err == nil {
 			if same, _ := c.likeNothing(ctx, r, c.do(ctx, r)); same {
-				return absent("answered as what cannot be there: " + f.Detail)
+				return absent("the same response as for a nonexistent method: " + f.Detail)
 			}
 		}
-		f = absent(f.Detail + "; commands were sent as " + shell + " COMMAND: if only another shell is accepted, name it with --shell, for example --shell '" +
+		f = absent(f.Detail + "; commands were sent as " + shell + " COMMAND: if the target needs another shell, set it with --shell, for example --shell '" +
 			strings.Join(fallbackShell[:], " ") + "'")
 	}
 	return f
 }
 
-// refusesCommand are the codes of a server that will not run what it was asked
-// to run, however often it is asked.
+// refusesCommand lists the codes of a permanent refusal to run a command.
 var refusesCommand = []string{"invalid_argument", "not_found", "permission_denied", "failed_precondition"}
 
 // connect attaches to the process and waits for the start event.
@@ -101,12 +99,12 @@ func (r *running) connect(ctx context.Context) bundle.Feature {
 	return r.decide(ctx, req, x, hasStart(s))
 }
 
-// size is the part of a message that says how large a terminal is.
+// size is the terminal size in a message.
 const size = `,"pty":{"size":{"cols":80,"rows":24}}`
 
-// update resizes a terminal that the process does not have: whatever is said of that
-// is said by a method that is there. One that is not implemented for such a process may
-// be for one with a terminal.
+// update resizes the terminal of a process without one: any response about that comes from
+// an existing method. Unimplemented is not conclusive: the method may exist for processes
+// with a terminal.
 func (r *running) update(ctx context.Context) bundle.Feature {
 	answer, f := r.method(ctx, rpcUpdate, size, handled)
 	if f.State != bundle.FeatureAbsent || answer.Error == nil {
@@ -133,8 +131,8 @@ const (
 	aLine = `,"input":{"stdin":"Cg=="}`
 )
 
-// input sends a line to the process, which does not read it. Where that is not answered,
-// the target may wait for a reader: it gets one.
+// input sends a line to a process that does not read. Without a response, the target may be
+// waiting for a reader, so the second try has one.
 func (r *running) input(ctx context.Context) bundle.Feature {
 	c := r.client
 	brief, cancel := context.WithTimeout(ctx, c.limit/3)
@@ -157,7 +155,7 @@ func (r *running) input(ctx context.Context) bundle.Feature {
 	return f
 }
 
-// listing is the answer to List.
+// listing is the response to List.
 type listing struct {
 	client  *client
 	request request
@@ -166,7 +164,7 @@ type listing struct {
 	process.ListResponse
 }
 
-// decode reads the message; JSON may have fields that we do not know.
+// decode reads the message; JSON may have unknown fields.
 func (l *listing) decode(codec string, p []byte) error {
 	if codec == codecProto {
 		return proto.Unmarshal(p, &l.ListResponse)
@@ -197,7 +195,7 @@ func (l *listing) has(pid uint32) (tag string, ok bool) {
 	return "", false
 }
 
-// decide says whether List is there; run is a process that should be listed, or nil.
+// decide says whether List exists; run is a process that should be listed, or nil.
 func (l *listing) decide(ctx context.Context, run *running) bundle.Feature {
 	if run == nil {
 		return l.client.decidePage(ctx, l.request, l.answer, l.valid)
@@ -212,7 +210,7 @@ func (l *listing) decide(ctx context.Context, run *running) bundle.Feature {
 	return f
 }
 
-// probeSignal kills a process. Where it does not end, success alone proves nothing.
+// probeSignal kills a process. Success proves nothing unless the process ends.
 func probeSignal(ctx context.Context, c *client) (findings, error) {
 	run, s, err := c.start(ctx, command{text: c.nap()})
 	if err != nil {
@@ -243,8 +241,8 @@ func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
 	return findings{featCloseStdin: f}, nil
 }
 
-// probeStreamInput opens a stream of input to a process, and ends it without any:
-// a target may wait until what is sent is read.
+// probeStreamInput opens an input stream to a process and ends it without input: a target
+// may wait until the process reads its input.
 func probeStreamInput(ctx context.Context, c *client) (findings, error) {
 	run, s, err := c.start(ctx, command{text: c.nap(), stdin: true})
 	if err != nil {
@@ -262,7 +260,7 @@ func probeStreamInput(ctx context.Context, c *client) (findings, error) {
 	return findings{featStreamInput: run.decide(ctx, req, x, succeeded(x.Snapshot()))}, nil
 }
 
-// probeTag starts a process with a tag and finds it again: in List, or by Connect.
+// probeTag starts a process with a tag and finds it with List or Connect.
 func probeTag(ctx context.Context, c *client) (findings, error) {
 	const tag = "assay-probe"
 	run, s, err := c.start(ctx, command{text: c.nap(), tag: tag})
@@ -284,7 +282,7 @@ func probeTag(ctx context.Context, c *client) (findings, error) {
 	return findings{featTag: run.byTag(ctx, tag)}, nil
 }
 
-// byTag names the process by its tag to Connect, and where that is not there to SendSignal.
+// byTag selects the process by its tag with Connect or, without Connect, with SendSignal.
 func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
 	c, selector := r.client, `{"process":{"tag":"`+tag+`"}`
 	req, err := c.rpcRequest(rpcConnect, selector+"}")
@@ -310,7 +308,7 @@ func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
 	return unknown(fmt.Sprintf("neither List nor Connect (%s) nor SendSignal (%s) finds it", describe(x.Snapshot()), describe(s)))
 }
 
-// without is the result of a probe whose process did not start.
+// without returns the result of a probe whose process did not start.
 func without(id string, s bundle.Exchange) findings {
-	return findings{id: unknown("no process could be started for it: " + describe(s))}
+	return findings{id: unknown("no process could be started: " + describe(s))}
 }

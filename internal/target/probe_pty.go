@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// sayTerminal says on standard output whether that is a terminal.
+	// sayTerminal prints whether standard output is a terminal.
 	sayTerminal = "if test -t 1; then echo terminal; else echo pipe; fi"
-	// patiently does so when whoever reads the output has had time to, and stays a while.
+	// patiently waits before and after printing it, so that a late reader receives it.
 	patiently = "sleep 1; " + sayTerminal + "; sleep 1"
-	// patientTries is how many are made; one word is enough.
+	// patientTries is the number of such tries; one output is enough.
 	patientTries = 3
 )
 
-// heard is what a command said of its output, from what says least to what says most.
+// heard is the result of a command about its output, in order of significance.
 type heard int
 
 const (
 	heardNothing  heard = iota
-	heardPipe           // it is no terminal
-	heardTerminal       // it is one, and comes as that of none
-	heardPTY            // it comes as that of a terminal
+	heardPipe           // not a terminal
+	heardTerminal       // a terminal, but not sent as pty output
+	heardPTY            // sent as pty output
 )
 
-// hearing is a command that was started to be heard.
+// hearing is a started command with its result.
 type hearing struct {
 	start  bundle.Exchange
 	heard  heard
-	stream string // on which it was heard
+	stream string // stream of the output
 }
 
-// probePTY starts a command on a PTY. A target that takes the request claims to
-// have terminals, be they right or not; only one on which the field has no effect at all,
-// neither a terminal for the process nor another kind of output, is one that does not
-// know it. Output that comes early may be lost, so silence is no answer at first: when
-// all tries are silent, and the same command without a PTY is not, the field has an effect.
+// probePTY starts a command on a PTY. A target that accepts the request claims to have
+// terminals, correct or not. The feature is absent only if the field has no effect: neither
+// a terminal for the process nor another kind of output. Early output may be lost, so the
+// probe retries silent commands: if all tries with a PTY are silent and the same command
+// without one is not, the field has an effect.
 func probePTY(ctx context.Context, c *client) (findings, error) {
 	first, err := c.hear(ctx, command{text: sayTerminal, pty: true})
 	if err != nil {
@@ -65,27 +65,27 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 		return findings{featPTY: f}, nil
 	}
 	if plain.heard != heardNothing {
-		return findings{featPTY: present(fmt.Sprintf("the field pty has an effect: no output came with it in %d tries, and some without it", patientTries+1))}, nil
+		return findings{featPTY: present(fmt.Sprintf("the field pty has an effect: no output with it in %d tries, but output without it", patientTries+1))}, nil
 	}
-	return findings{featPTY: unknown("no output came, neither with the field pty nor without it")}, nil
+	return findings{featPTY: unknown("no output, neither with the field pty nor without it")}, nil
 }
 
-// decide says what was heard; told is false for nothing.
+// decide returns the finding; told is false without output.
 func (h hearing) decide() (f bundle.Feature, told bool) {
 	switch h.heard {
 	case heardPTY:
-		return present("output comes as that of a terminal"), true
+		return present("output is sent as pty"), true
 	case heardTerminal:
-		return present("the process has a terminal, whose output comes as " + h.stream), true
+		return present("the process has a terminal, whose output is sent as " + h.stream), true
 	case heardPipe:
-		return absent("the field pty is ignored: the process has no terminal, and its output comes as " + h.stream), true
+		return absent("the field pty is ignored: the process has no terminal, and its output is sent as " + h.stream), true
 	case heardNothing:
 	}
 	return bundle.Feature{}, false
 }
 
-// hear starts a command and waits until it has said something, or has ended, or until
-// half of the time is over: what is left is for another try.
+// hear starts a command and waits until it prints or ends, or until half of the time is
+// over, which leaves time for another try.
 func (c *client) hear(ctx context.Context, p command) (hearing, error) {
 	run, s, err := c.start(ctx, p)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *client) hear(ctx context.Context, p command) (hearing, error) {
 	return h, nil
 }
 
-// said looks for the words of sayTerminal, and for output of a terminal.
+// said looks for the output of sayTerminal, and for pty output.
 func (r *running) said(s bundle.Exchange) (found heard, stream string) {
 	for _, e := range s.Events {
 		if e.Kind != bundle.EventData {
@@ -125,9 +125,8 @@ func (r *running) said(s bundle.Exchange) (found heard, stream string) {
 	return found, stream
 }
 
-// withoutPTY decides by a Start that asked for a PTY and started nothing: the feature
-// is absent when it is not implemented, and when the request is invalid with the field
-// and not without it.
+// withoutPTY decides when a Start with a PTY started nothing: the feature is absent if it is
+// unimplemented, or if the request is invalid only with the field.
 func (c *client) withoutPTY(ctx context.Context, s bundle.Exchange) bundle.Feature {
 	f := decide(s, false)
 	if f.State != bundle.FeatureUnknown || s.Error == nil || !slices.Contains([]string{"invalid_argument", "failed_precondition"}, s.Error.Code) {
@@ -139,7 +138,7 @@ func (c *client) withoutPTY(ctx context.Context, s bundle.Exchange) bundle.Featu
 	}
 	defer run.reap(ctx)
 	if run.pid != 0 {
-		return absent("refused with the field pty, and not without it: " + describe(s))
+		return absent("refused with the field pty, accepted without it: " + describe(s))
 	}
 	return f
 }

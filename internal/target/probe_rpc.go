@@ -16,12 +16,12 @@ const (
 	rpcStat       = "filesystem.Filesystem/Stat"
 )
 
-// probeVersion looks whether any protocol is spoken over an HTTP version, or at
-// least an answer comes that does not ask for another version.
+// probeVersion checks whether any protocol works over an HTTP version, or at least a
+// response arrives that does not ask for another version.
 func probeVersion(id, version string) func(context.Context, *client) (findings, error) {
 	return func(ctx context.Context, c *client) (findings, error) {
 		if !slices.Contains(c.target.Versions(), version) {
-			return findings{id: absent(fmt.Sprintf("it does not go with a URL of %s", c.target.url.Scheme))}, nil
+			return findings{id: absent(fmt.Sprintf("not possible with an %s URL", c.target.url.Scheme))}, nil
 		}
 		f := c.search(ctx, func(w bundle.Axes) bool { return w.HTTP == version }, func(_ *client, x *transport.Exchange) bool {
 			s := x.Snapshot()
@@ -31,30 +31,30 @@ func probeVersion(id, version string) func(context.Context, *client) (findings, 
 	}
 }
 
-// asksForAnother are the statuses of a server that was not spoken to in a version
-// that it serves: bad request, misdirected request, upgrade required, version not supported.
+// asksForAnother lists the statuses of a server that does not serve the HTTP version: bad
+// request, misdirected request, upgrade required, version not supported.
 var asksForAnother = []int{400, 421, 426, 505}
 
-// probeProtocol looks whether a protocol is spoken over any HTTP version, in any codec.
+// probeProtocol checks whether a protocol works over any HTTP version, in any codec.
 func probeProtocol(id, protocol string) func(context.Context, *client) (findings, error) {
 	return func(ctx context.Context, c *client) (findings, error) {
 		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Protocol == protocol }, c.understands(ctx))}, nil
 	}
 }
 
-// probeCodec looks whether a codec is understood in the protocols that there are.
+// probeCodec checks whether a codec works in any protocol.
 func probeCodec(id, codec string) func(context.Context, *client) (findings, error) {
 	return func(ctx context.Context, c *client) (findings, error) {
 		return findings{id: c.search(ctx, func(w bundle.Axes) bool { return w.Codec == codec }, c.understands(ctx))}, nil
 	}
 }
 
-// works reports whether an answer shows that a target can be spoken to in the way of the client.
+// works reports whether a response shows that the client's way works.
 type works func(on *client, x *transport.Exchange) bool
 
-// understands tells whether a call was read and answered in the way it was made:
-// carried out, or refused as it is in the client's own way. Any other error may be
-// about the codec or the protocol, in whatever words.
+// understands reports whether the target understood a call in its way: it succeeded, or
+// failed with the same error as in the client's own way. Any other error may be about the
+// codec or the protocol.
 func (c *client) understands(ctx context.Context) works {
 	return func(on *client, x *transport.Exchange) bool {
 		s := x.Snapshot()
@@ -71,9 +71,9 @@ func (c *client) understands(ctx context.Context) works {
 	}
 }
 
-// search tries the ways that keep to a condition, until one works. What cannot
-// be told (silence, credentials that are refused) outweighs refusals, but for
-// silence on an HTTP version that is not the client's own: nothing is said in it.
+// search tries the ways that meet a condition until one works. An undecided result
+// (silence, rejected credentials) outweighs refusals, except silence on an HTTP version
+// other than the client's own.
 func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, ok works) bundle.Feature {
 	var first bundle.Feature
 	for _, w := range c.waysWith(keep) {
@@ -95,8 +95,8 @@ func (c *client) search(ctx context.Context, keep func(bundle.Axes) bool, ok wor
 	return first
 }
 
-// unspoken reports whether an answer shows that the target does not speak that
-// way: it refuses, answers in something else, or ends the connection at once.
+// unspoken reports whether a response shows that the target does not support the way: it
+// refuses, responds in another protocol, or ends the connection at once.
 func unspoken(s bundle.Exchange) bool {
 	switch s.Outcome {
 	case bundle.OutcomeGarbage, bundle.OutcomeClosed, bundle.OutcomeReset:
@@ -105,12 +105,12 @@ func unspoken(s bundle.Exchange) bool {
 		return strings.Contains(s.Detail, "does not agree to HTTP/2")
 	case bundle.OutcomeComplete:
 		return !isAuth(s) && s.Response.Status < 500 || refused(s) || s.Response.Status == 505
-	default: // silence, or an end that was ours
+	default: // silence, or we ended the connection
 		return false
 	}
 }
 
-// probeGet calls the side-effect free method of the probe service by GET.
+// probeGet calls the side-effect-free method of the probe service with GET.
 func probeGet(ctx context.Context, c *client) (findings, error) {
 	r := request{
 		method: "GET", surface: "process", path: rpcSafeProbe + "?connect=v1&encoding=json&message=%7B%7D",
@@ -120,7 +120,7 @@ func probeGet(ctx context.Context, c *client) (findings, error) {
 	s := x.Snapshot()
 	f := c.decidePage(ctx, r, x, succeeded(s) && contentType(s) == "application/json")
 	if f.State == bundle.FeatureAbsent {
-		f.Detail += "; no method without side effects is known to be there"
+		f.Detail += "; no side-effect-free method is known"
 	}
 	return findings{featGet: f}, nil
 }
@@ -130,7 +130,7 @@ func probeProbe(ctx context.Context, c *client) (findings, error) {
 	return c.probeUnary(ctx, featProbe, rpcUnaryProbe, "{}")
 }
 
-// probeFilesystem asks what the root directory is.
+// probeFilesystem stats the root directory.
 func probeFilesystem(ctx context.Context, c *client) (findings, error) {
 	return c.probeUnary(ctx, featFilesystem, rpcStat, `{"path":"/"}`)
 }
@@ -146,7 +146,7 @@ func (c *client) probeUnary(ctx context.Context, id, rpc, message string) (findi
 	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}, nil
 }
 
-// probeToken makes the same call with the token, where there is one, and without it.
+// probeToken makes the same call with the token, if there is one, and without it.
 func probeToken(ctx context.Context, c *client) (findings, error) {
 	bare := *c
 	bare.bare = true
@@ -160,13 +160,13 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 	case isAuth(without):
 		return findings{featToken: present("a call without the token is refused: " + describe(without))}, nil
 	case speaksRPC(without):
-		return findings{featToken: absent("a call without a token passes: " + describe(without))}, nil
+		return findings{featToken: absent("a call without a token succeeds: " + describe(without))}, nil
 	}
 	return findings{featToken: unknown("without a token: " + describe(without))}, nil
 }
 
-// probeStdio asks for the WebSocket endpoint without an upgrade: nothing is
-// opened, and who has it says that an upgrade is needed.
+// probeStdio requests the WebSocket endpoint without an upgrade: a target that has it asks
+// for the upgrade, and nothing is opened.
 func probeStdio(ctx context.Context, c *client) (findings, error) {
 	r := request{method: "GET", path: "attach", shape: bundle.ShapePlain}
 	x := c.do(ctx, r)
@@ -176,14 +176,13 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 	return findings{featStdio: c.decidePage(ctx, r, x, ok)}, nil
 }
 
-// asksForUpgrade reports whether an answer speaks of WebSocket or of an upgrade.
+// asksForUpgrade reports whether a response mentions WebSocket or an upgrade.
 func asksForUpgrade(s bundle.Exchange, body []byte) bool {
 	text := strings.ToLower(string(body) + " " + strings.Join(s.Response.Get("Upgrade"), " "))
 	return strings.Contains(text, "websocket") || strings.Contains(text, "upgrade")
 }
 
-// probeControl asks for a sandbox in a way that no control plane grants: without
-// a template.
+// probeControl requests a sandbox without a template, which every control plane refuses.
 func probeControl(ctx context.Context, c *client) (findings, error) {
 	r := request{
 		method: "POST", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),

@@ -7,11 +7,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// refusals are the codes by which a Start is refused for what it asks.
+// refusals lists the codes of a Start refused because of its request.
 var refusals = []string{"unauthenticated", "permission_denied", "invalid_argument", "not_found", "failed_precondition"}
 
-// probeUser asks for a user that cannot exist: a target that knows users refuses
-// it, and takes one that does.
+// probeUser starts a command as a nonexistent user: a target with users refuses it, and
+// accepts an existing user.
 func probeUser(ctx context.Context, c *client) (findings, error) {
 	run, s, err := c.startAs(ctx, "assay-no-such-user")
 	if err != nil {
@@ -39,7 +39,7 @@ func probeUser(ctx context.Context, c *client) (findings, error) {
 			return findings{featUser: present(said + "; " + user + " is accepted")}, nil
 		}
 	}
-	return findings{featUser: unknown(said + "; so is every other user that was tried")}, nil
+	return findings{featUser: unknown(said + "; so are all other tried users")}, nil
 }
 
 // startAs runs `true` as a user.

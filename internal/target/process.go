@@ -22,10 +22,10 @@ const (
 	rpcUpdate      = "process.Process/Update"
 )
 
-// command is what a probe starts. It ends by itself, and soon: a target may have
-// nothing that would end it.
+// command is a command of a probe. It ends soon by itself, because the target may have no
+// method to end it.
 type command struct {
-	text    string   // for the shell
+	text    string   // shell text
 	shell   []string // nil for the target's
 	tag     string
 	stdin   bool
@@ -33,7 +33,7 @@ type command struct {
 	headers []bundle.Header
 }
 
-// startRequest is the Start of a process, marked as ours by ASSAY_RUN.
+// startRequest returns the Start of a process, marked as ours by ASSAY_RUN.
 func (c *client) startRequest(p command) (request, error) {
 	shell := p.shell
 	if shell == nil {
@@ -60,8 +60,8 @@ func (c *client) startRequest(p command) (request, error) {
 	return c.rpcRequest(rpcStart, string(text), append([]bundle.Header{c.leash()}, p.headers...)...)
 }
 
-// leash is the deadline of a Start in the words of the protocol: what no call of
-// ours ends, and what does not end by itself, is ended by the gateway.
+// leash returns the deadline header of a Start, so that the gateway ends a process that
+// neither ends by itself nor by our calls.
 func (c *client) leash() bundle.Header {
 	ms := strconv.FormatInt((c.life + c.target.scaled(callTimeout)).Milliseconds(), 10)
 	if c.way.Protocol == protoConnect {
@@ -70,21 +70,21 @@ func (c *client) leash() bundle.Header {
 	return bundle.Header{Name: "grpc-timeout", Value: ms + "m"}
 }
 
-// nap is a command that waits, and ends by itself. It says something first, since a
-// target may hold back the start event until there is output; and it takes the place of
-// the shell, so that who is killed is the one who waits.
+// nap returns a command that waits and ends by itself. It prints first, because a target may
+// delay the start event until there is output, and replaces the shell with exec, so that a
+// kill reaches the waiting process.
 func (c *client) nap() string { return fmt.Sprintf("echo ready; exec sleep %d", c.life/time.Second) }
 
-// running is a process that a probe has started, or tried to.
+// running is a process that a probe has started or tried to start.
 type running struct {
 	client *client
 	x      *transport.Exchange
-	pid    uint32 // 0 when no start event came
-	reads  bool   // it ends at a line of input
+	pid    uint32 // 0 without a start event
+	reads  bool   // a line of input ends it
 }
 
-// start starts a process and waits for its start event or the end of the answer.
-// The process is to be reaped, whatever came of it: its start event may come later.
+// start starts a process and waits for its start event or the end of the response. The
+// caller must reap the process in any case: its start event may arrive later.
 func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchange, error) {
 	r, err := c.startRequest(p)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *client) start(ctx context.Context, p command) (*running, bundle.Exchang
 
 func hasStart(s bundle.Exchange) bool { return hasEvent(s, bundle.EventStart) }
 
-// startedPID is the pid in the first start event, 0 without one.
+// startedPID returns the pid in the first start event, 0 without one.
 func startedPID(s bundle.Exchange) uint32 {
 	for _, e := range s.Events {
 		if e.Kind == bundle.EventStart {
@@ -115,14 +115,14 @@ func startedPID(s bundle.Exchange) uint32 {
 	return 0
 }
 
-// selector is the process in a request message.
+// selector returns the process selector of a request message.
 func (r *running) selector() string { return fmt.Sprintf(`{"pid":%d}`, r.pid) }
 
-// message is a request message about the process; rest follows its selector.
+// message returns a request message about the process; rest follows its selector.
 func (r *running) message(rest string) string { return `{"process":` + r.selector() + rest + `}` }
 
-// method makes a call about the process and decides whether the method is there, on
-// the ground that the process runs; rest follows the selector in the message.
+// method makes a call about the running process and decides whether the method exists; rest
+// follows the selector in the message.
 func (r *running) method(ctx context.Context, rpc, rest string, ok func(bundle.Exchange) bool) (bundle.Exchange, bundle.Feature) {
 	req, err := r.client.rpcRequest(rpc, r.message(rest))
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *running) method(ctx context.Context, rpc, rest string, ok func(bundle.E
 	}
 	x := r.client.do(ctx, req)
 	s := x.Snapshot()
-	if succeeded(s) && !isEmptyMessage(x.BodyBytes()) { // which is all that these methods answer
+	if succeeded(s) && !isEmptyMessage(x.BodyBytes()) { // these methods return an empty message
 		return s, r.client.decidePage(ctx, req, x, ok(s))
 	}
 	return s, r.decide(ctx, req, x, ok(s))
@@ -142,8 +142,8 @@ func isEmptyMessage(body []byte) bool {
 	return text == "" || text == "{}"
 }
 
-// decide is decideCall about a process that runs; where it has ended meanwhile,
-// that it is not found says nothing.
+// decide is decideCall about a running process; if the process has ended meanwhile,
+// not_found proves nothing.
 func (r *running) decide(ctx context.Context, req request, x *transport.Exchange, ok bool) bundle.Feature {
 	f := r.client.decideCall(ctx, req, x, ok)
 	if s := x.Snapshot(); r.over() && f.State == bundle.FeatureAbsent && s.Error != nil && s.Error.Code == "not_found" {
@@ -157,22 +157,21 @@ func (r *running) over() bool { return isOver(r.x.Snapshot()) }
 
 func isOver(s bundle.Exchange) bool { return s.Returned != nil || hasEvent(s, bundle.EventEnd) }
 
-// ended waits a moment for the process's end event and reports whether it came.
+// ended waits a moment for the end event and reports whether it arrived.
 func (r *running) ended(ctx context.Context) bool { return r.endedWithin(ctx, time.Second) }
 
-// endedWithin waits for the process's end event for at most d, before the time scale.
+// endedWithin waits for the end event for at most d times the time scale.
 func (r *running) endedWithin(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, r.client.target.scaled(d))
 	defer cancel()
 	return isOver(watch(ctx, r.x, isOver))
 }
 
-// lateStart is how long a start event is waited for that did not come in time.
+// lateStart is the additional wait for a late start event.
 const lateStart = time.Second
 
-// reap ends the process, if it has not ended by itself, and waits for it: for a
-// target that cannot kill as long as the process may live. It works on when the
-// probe's own time is over.
+// reap ends the process, unless it has ended, and waits for it; if the target cannot kill,
+// for the lifetime of the process. It continues after the probe's own time is over.
 func (r *running) reap(ctx context.Context) {
 	if r == nil || r.over() {
 		return
@@ -195,8 +194,8 @@ func (r *running) reap(ctx context.Context) {
 	watch(ctx, r.x, isOver)
 }
 
-// killed kills the process and reports whether it is gone: its end has come, or
-// it is no longer listed.
+// killed kills the process and reports whether it is gone: its end event arrived, or it is
+// no longer listed.
 func (r *running) killed(ctx context.Context) bool {
 	bounded, cancel := r.client.within(ctx)
 	defer cancel()
@@ -211,7 +210,7 @@ func (r *running) killed(ctx context.Context) bool {
 	return l.valid && !listed
 }
 
-// sigKill follows the selector of a SendSignal that kills.
+// sigKill follows the selector of a killing SendSignal.
 const sigKill = `,"signal":"SIGNAL_SIGKILL"`
 
 // call makes a unary call about the process; rest follows the selector in the message.

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// UnreachableError says that the target cannot be tested, why, and what to do.
-// It is a missing precondition (exit code 3), not a verdict.
+// UnreachableError says why the target cannot be tested and what to do. It is a missing
+// precondition (exit code 3), not a verdict.
 type UnreachableError struct {
 	URL, Reason, Mend string
 }
 
-// Error is at most a few lines: the target, the reason, what to do.
+// Error returns at most a few lines: the target, the reason, what to do.
 func (e *UnreachableError) Error() string {
 	s := fmt.Sprintf("cannot test %s: %s", e.URL, e.Reason)
 	if e.Mend != "" {
@@ -66,7 +66,7 @@ func (t *Target) dialOnce(ctx context.Context) error {
 	return conn.Close()
 }
 
-// unreachable makes the error for this target.
+// unreachable returns the error for this target.
 func (t *Target) unreachable(reason, mend string) *UnreachableError {
 	return &UnreachableError{URL: t.url.String(), Reason: reason, Mend: mend}
 }
@@ -82,17 +82,17 @@ func (t *Target) dialFailure(err error) *UnreachableError {
 	}
 	switch {
 	case errors.As(err, &dns):
-		return t.unreachable(fmt.Sprintf("the host name %q cannot be resolved (%s).", t.url.Hostname(), dns.Err),
-			"Check the spelling, or give the address as a number.")
+		return t.unreachable(fmt.Sprintf("cannot resolve the host name %q (%s).", t.url.Hostname(), dns.Err),
+			"Check the spelling, or use the IP address.")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return t.unreachable(fmt.Sprintf("nothing listens on %s (connection refused).", t.Addr()),
-			"Is the gateway running, and is this its port?")
+			"Is the gateway running on this port?")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return t.unreachable(fmt.Sprintf("there is no route to %s.", t.Addr()), "Check the address and the network.")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &network) && network.Timeout():
 		return t.unreachable(fmt.Sprintf("no connection to %s within %s.", t.Addr(), t.scaled(callTimeout)),
-			"Is a firewall dropping packets? --time-scale stretches every deadline.")
+			"Is a firewall dropping packets? --time-scale extends every deadline.")
 	}
 	return t.unreachable(strings.TrimSuffix(err.Error(), ".")+".", "")
 }

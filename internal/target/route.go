@@ -10,10 +10,9 @@ import (
 	"assay/internal/transport"
 )
 
-// A gateway that has no such method may say so in the words of an RPC: HTTP 404
-// with {"code":"not_found","message":"route POST /process.Process/Update"} looks
-// like a process that is not there. What it says of a method that cannot exist
-// tells the two apart.
+// A gateway without a method may respond with an RPC error: HTTP 404 with
+// {"code":"not_found","message":"route POST /process.Process/Update"} looks like a missing
+// process. The response to a nonexistent method distinguishes the two.
 
 // Names that no gateway has.
 const (
@@ -21,16 +20,16 @@ const (
 	noSuchRoute  = "assay-no-such-route"
 )
 
-// routeCodes are the codes of an error that may be about the route.
+// routeCodes lists the codes of an error that may be about the route.
 var routeCodes = []string{"unimplemented", "not_found", "invalid_argument"}
 
-// mayMeanRoute reports whether an answer is an error that may say that there is no
-// such method: in the words of an RPC, or in JSON of its own.
+// mayMeanRoute reports whether a response is an error that may be about a missing method:
+// an RPC error, or other JSON.
 func mayMeanRoute(s bundle.Exchange) bool {
 	return s.Error != nil && (s.Error.Code == "" || slices.Contains(routeCodes, s.Error.Code))
 }
 
-// elsewhere is the same request to a name that cannot be there.
+// elsewhere returns the same request to a nonexistent method.
 func (r request) elsewhere() request {
 	if r.rpc == "" {
 		r.surface, r.path = "", noSuchRoute
@@ -45,14 +44,14 @@ func (r request) elsewhere() request {
 	return r
 }
 
-// face is what an answer looks like, without what differs from request to request.
+// face is a response without the parts that differ from request to request.
 type face struct {
 	status     int
 	kind, code string
 	text       string
 }
 
-// faceOf is the face of the answer to a request; ok is false when none came.
+// faceOf returns the face of the response to a request; ok is false without a response.
 func (c *client) faceOf(r request, x *transport.Exchange) (f face, ok bool) {
 	s := x.Snapshot()
 	if s.Response == nil {
@@ -67,7 +66,7 @@ func (c *client) faceOf(r request, x *transport.Exchange) (f face, ok bool) {
 	return f, true
 }
 
-// names are the words by which an answer may call what was asked for, longest first.
+// names returns the words that a response may use for the requested method, longest first.
 func (r request) names(t *Target) []string {
 	path, _, _ := strings.Cut(r.path, "?")
 	full := t.Path(r.surface, path)
@@ -78,8 +77,8 @@ func (r request) names(t *Target) []string {
 	return []string{method}
 }
 
-// plainText is a text in lower case without those names, and without the words
-// that hold a digit: numbers of requests, times and the like.
+// plainText returns a text in lower case without those names and without words that contain
+// a digit, such as request ids and times.
 func plainText(text string, names []string) string {
 	text = strings.ToLower(text)
 	for _, name := range names {
@@ -96,8 +95,8 @@ func plainText(text string, names []string) string {
 	return strings.Join(words, " ")
 }
 
-// likeNothing reports whether a request was answered as the same one to a name
-// that cannot be there; asked is false when that one was not answered.
+// likeNothing reports whether a request had the same response as one to a nonexistent
+// method; asked is false if the latter had none.
 func (c *client) likeNothing(ctx context.Context, r request, x *transport.Exchange) (same, asked bool) {
 	got, ok := c.faceOf(r, x)
 	if !ok {
@@ -109,9 +108,9 @@ func (c *client) likeNothing(ctx context.Context, r request, x *transport.Exchan
 	return ok && got == nothing, ok
 }
 
-// decideCall is decide for a call of which an error may mean the route: absent
-// when it is answered as a name is that cannot be there. A method of a process that
-// runs is present when it refuses in other words, which then are about the process.
+// decideCall is decide for a call whose error may be about the route: the method is absent
+// if the response is the same as for a nonexistent method. A method of a running process is
+// present if it refuses with another error, which is then about the process.
 func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchange, ok bool) bundle.Feature {
 	s := x.Snapshot()
 	f := decide(s, ok)
@@ -121,19 +120,19 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 	same, asked := c.likeNothing(ctx, r, x)
 	switch {
 	case same && s.Response.Status < 500:
-		return absent("answered as what cannot be there: " + describe(s))
+		return absent("the same response as for a nonexistent method: " + describe(s))
 	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process.") && r.rpc != rpcList:
-		return present("it is there, and refuses the process: " + describe(s))
+		return present("the method exists and refuses the process: " + describe(s))
 	}
 	return f
 }
 
-// decidePage is decideCall for what any page would satisfy: it is absent where
-// every path is answered so.
+// decidePage is decideCall for a check that any page would pass: the feature is absent if
+// every path has the same response.
 func (c *client) decidePage(ctx context.Context, r request, x *transport.Exchange, ok bool) bundle.Feature {
 	if ok {
 		if same, _ := c.likeNothing(ctx, r, x); same {
-			return absent("answered as every path: " + describe(x.Snapshot()))
+			return absent("the same response as for every path: " + describe(x.Snapshot()))
 		}
 	}
 	return c.decideCall(ctx, r, x, ok)

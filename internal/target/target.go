@@ -16,12 +16,11 @@ import (
 	"assay/internal/transport"
 )
 
-// callTimeout bounds each call of calibration and probing, before the time scale.
+// callTimeout limits each call of calibration and probing, before the time scale.
 const callTimeout = 5 * time.Second
 
-// Target is the gateway under test. It is safe for concurrent use, and does not
-// change but for what Calibrate finds out, the way that the target can be spoken
-// to and its shell, and for what it looks like to Probe.
+// Target is the gateway under test. It is safe for concurrent use. Only Calibrate changes
+// it, by setting its way and shell, and Probe, by identifying the gateway.
 type Target struct {
 	options Options
 	url     *url.URL
@@ -30,15 +29,15 @@ type Target struct {
 	tls     *tls.Config // nil for http
 
 	way   atomic.Pointer[bundle.Axes] // nil until Calibrate
-	shell atomic.Pointer[[]string]    // nil for that of the options
-	looks atomic.Pointer[string]      // nil until Probe knows it
+	shell atomic.Pointer[[]string]    // nil: the shell of the options
+	looks atomic.Pointer[string]      // nil until Probe
 }
 
 // tokenHeader carries the access token.
 const tokenHeader = "x-access-token"
 
-// New checks the options without touching the network. Its errors are mistakes
-// in the options, and say what to write instead.
+// New validates the options without using the network. Its errors are mistakes in the
+// options, with a suggested correction.
 func New(o Options) (*Target, error) {
 	u, err := parseURL(o.URL)
 	if err != nil {
@@ -70,12 +69,12 @@ func New(o Options) (*Target, error) {
 	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config}, nil
 }
 
-// Addr is the host:port to dial.
+// Addr returns the host:port to dial.
 func (t *Target) Addr() string { return dialAddr(t.url) }
 
-// Path is base path, surface path and rest, joined by single slashes:
-// Path("process", "process.Process/Start") = "/process.Process/Start". A surface
-// that is not known ("") has the base path alone; the shortest path is "/".
+// Path joins base path, surface path and rest with single slashes: Path("process",
+// "process.Process/Start") = "/process.Process/Start". An unknown surface ("") has only the
+// base path; the shortest path is "/".
 func (t *Target) Path(surface, rest string) string {
 	p := t.base + t.paths[surface]
 	if rest = strings.TrimPrefix(rest, "/"); rest != "" {
@@ -87,12 +86,11 @@ func (t *Target) Path(surface, rest string) string {
 	return p
 }
 
-// Headers are the headers of every well-formed request, in the order and
-// spelling of the E2B JavaScript SDK: host, connection, authorization when a
-// user is set, user-agent (which names scenario and run), what its fetch adds,
-// x-access-token when a token is set, and the extra ones. What depends on the
-// call (content-type, content-length, connect-…, accept-encoding) is not among
-// them. An extra header replaces the one of the same name.
+// Headers returns the headers of every well-formed request, in the order and spelling of the
+// E2B JavaScript SDK: host, connection, authorization if a user is set, user-agent (with
+// scenario and run), the headers that its fetch adds, x-access-token if a token is set, and
+// the extra ones. Headers that depend on the call (content-type, content-length, connect-…,
+// accept-encoding) are not included. An extra header replaces the one of the same name.
 func (t *Target) Headers(scenario, run string) []bundle.Header {
 	hs := []bundle.Header{
 		{Name: "host", Value: t.url.Host},
@@ -120,8 +118,8 @@ func basicUser(user string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"))
 }
 
-// Shell is the words before a command: those of the options, else /bin/sh -c, or
-// from Calibrate on what a target accepts that refuses this.
+// Shell returns the words in front of a command: those of the options, else /bin/sh -c or,
+// after Calibrate, the shell that the target accepts instead.
 func (t *Target) Shell() []string {
 	if found := t.shell.Load(); found != nil {
 		return slices.Clone(*found)
@@ -132,16 +130,15 @@ func (t *Target) Shell() []string {
 	return slices.Clone(defaultShell[:])
 }
 
-// defaultShell is POSIX; fallbackShell is what the E2B SDKs send, and the only
-// thing that some gateways accept.
+// defaultShell is POSIX; fallbackShell is the one that the E2B SDKs send, and the only one
+// that some gateways accept.
 var (
 	defaultShell  = [...]string{"/bin/sh", "-c"}
 	fallbackShell = [...]string{"/bin/bash", "-l", "-c"}
 )
 
-// Way is the plainest way to speak to the target: connect/json/1.1/identity where
-// it has that, else what Calibrate found. What must reach any target (a clean-up)
-// goes this way.
+// Way returns the plainest way to call the target: connect/json/1.1/identity if supported,
+// else the one that Calibrate found. Calls that must reach any target (clean-up) use it.
 func (t *Target) Way() bundle.Axes {
 	if found := t.way.Load(); found != nil {
 		return *found
@@ -151,8 +148,8 @@ func (t *Target) Way() bundle.Axes {
 
 var plainWay = bundle.Axes{Protocol: protoConnect, Codec: codecJSON, HTTP: transport.HTTP1, Compression: "identity"}
 
-// Secrets are the strings that must not be recorded: the token, and the values
-// of extra headers, also without their scheme ("Bearer …"), but for what isOpen lets pass.
+// Secrets returns the strings that must not be recorded: the token, and the values of extra
+// headers, also without their scheme ("Bearer …"), except those that isOpen accepts.
 func (t *Target) Secrets() []string {
 	var secrets []string
 	if t.options.Token != "" {
@@ -170,12 +167,12 @@ func (t *Target) Secrets() []string {
 	return secrets
 }
 
-// leastPlain is the shortest value that is a secret under a name which does not speak of
-// one: overwriting every "true" or "1.0" would leave nothing of a record.
+// leastPlain is the minimum length of a secret under a name that does not suggest one:
+// overwriting every "true" or "1.0" would destroy the records.
 const leastPlain = 8
 
-// isOpen reports whether the value of an extra header may be recorded: that of a header
-// which everybody knows, or a short one whose name does not speak of a credential.
+// isOpen reports whether the value of an extra header may be recorded: it belongs to a
+// well-known header, or it is short and its name does not suggest a credential.
 func isOpen(h bundle.Header) bool {
 	name := strings.ToLower(h.Name)
 	for _, word := range []string{"auth", "cookie", "token", "key", "secret", "pass", "credential", "signature", "session", "jwt"} {
@@ -191,8 +188,8 @@ func isOpen(h bundle.Header) bool {
 	return len(h.Value) < leastPlain
 }
 
-// Identity is what a bundle says of the target; it holds no secret. The shell is
-// final after Calibrate, what the target looks like after Probe.
+// Identity returns the description of the target in a bundle, without secrets. Its shell is
+// final after Calibrate, the identified gateway after Probe.
 func (t *Target) Identity() bundle.Target {
 	id := bundle.Target{
 		URL: t.url.String(), Embedded: t.options.Embedded,
@@ -204,7 +201,7 @@ func (t *Target) Identity() bundle.Target {
 	return id
 }
 
-// scaled is d stretched by the time scale.
+// scaled returns d times the time scale.
 func (t *Target) scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * t.options.TimeScale)
 }

@@ -19,7 +19,7 @@ func TestURLThatCannotBeTestedIsRefusedWithAdvice(t *testing.T) {
 		{"no host", "http:///x", "no host"},
 		{"a query", "http://127.0.0.1/?a=b", "query"},
 		{"a port out of range", "http://127.0.0.1:70000", "65535"},
-		{"control characters", "http://127.0.0.1/\x01", "cannot be read"},
+		{"control characters", "http://127.0.0.1/\x01", "invalid URL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-const mendInsecure = "--insecure does without the check."
+const mendInsecure = "--insecure skips the check."
 
-// tlsFailure explains why a TLS handshake failed, nil when it was something else.
+// tlsFailure explains a failed TLS handshake; nil for any other failure.
 func (t *Target) tlsFailure(err error) *UnreachableError {
 	var unknownCA x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -23,21 +23,21 @@ func (t *Target) tlsFailure(err error) *UnreachableError {
 	var remote *net.OpError
 	switch {
 	case errors.As(err, &record):
-		return t.unreachable(fmt.Sprintf("it does not speak TLS on this port; what it says begins %.24q.", record.RecordHeader[:]),
+		return t.unreachable(fmt.Sprintf("this port does not speak TLS; its response begins %.24q.", record.RecordHeader[:]),
 			"If it speaks plain HTTP there, write http"+strings.TrimPrefix(t.url.String(), schemeHTTPS)+".")
 	case errors.As(err, &unknownCA):
-		return t.unreachable(fmt.Sprintf("its certificate (%s) is signed by an authority that is not trusted.", subject(unknownCA.Cert)),
-			"Give the certificate of that authority, or its own when it is self-made, with --cacert FILE; "+mendInsecure)
+		return t.unreachable(fmt.Sprintf("its certificate (%s) is signed by an untrusted authority.", subject(unknownCA.Cert)),
+			"Give the certificate of that authority, or the self-signed certificate, with --cacert FILE; "+mendInsecure)
 	case errors.As(err, &host):
 		return t.unreachable(fmt.Sprintf("its certificate is for %s, not for %s.", namesOf(host.Certificate), host.Host),
 			"Write one of its names in the URL; "+mendInsecure)
 	case errors.As(err, &invalid):
-		return t.unreachable(fmt.Sprintf("its certificate is not valid: %s.", invalid.Error()),
+		return t.unreachable(fmt.Sprintf("its certificate is invalid: %s.", invalid.Error()),
 			"Check its dates and the clock of this machine; "+mendInsecure)
 	case errors.As(err, &check):
 		return t.unreachable(fmt.Sprintf("its certificate cannot be trusted: %s.", check.Err), mendInsecure)
 	case errors.As(err, &remote) && remote.Op == "remote error":
-		return t.unreachable(fmt.Sprintf("it refuses the TLS handshake (%s).", remote.Err), "Does it ask for a client certificate, or for another host name?")
+		return t.unreachable(fmt.Sprintf("it refuses the TLS handshake (%s).", remote.Err), "Does it require a client certificate, or another host name?")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return t.unreachable("it closes the connection during the TLS handshake.",
 			"If it speaks plain HTTP there, write http"+strings.TrimPrefix(t.url.String(), schemeHTTPS)+".")
@@ -52,14 +52,14 @@ func subject(c *x509.Certificate) string {
 	return c.Subject.String()
 }
 
-// namesOf lists the names that a certificate is for.
+// namesOf lists the names of a certificate.
 func namesOf(c *x509.Certificate) string {
 	names := c.DNSNames
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())
 	}
 	if len(names) == 0 {
-		return "no name at all"
+		return "no name"
 	}
 	return strings.Join(names, ", ")
 }

@@ -18,8 +18,7 @@ const (
 	codecProto   = "proto"
 )
 
-// ways lists how the target may be spoken to, plainest first: gRPC goes over
-// HTTP/2 only.
+// ways lists the possible ways to call the target, plainest first; gRPC needs HTTP/2.
 func (t *Target) ways() []bundle.Axes {
 	var all []bundle.Axes
 	for _, version := range t.Versions() {
@@ -39,8 +38,7 @@ func (t *Target) ways() []bundle.Axes {
 	return all
 }
 
-// waysWith lists the ways that keep to a condition, those that share the most
-// with the one that is known to work first.
+// waysWith lists the ways that meet a condition, the most similar to the working one first.
 func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 	var near, far []bundle.Axes
 	for _, w := range c.target.ways() {
@@ -55,9 +53,9 @@ func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 	return append(near, far...)
 }
 
-// try makes a List, and where that was not carried out a Start, and returns the
-// answer that says more of the way: the one that was carried out, else a Start
-// that is not refused as such, else the one that speaks the protocol.
+// try makes a List and, if it fails, a Start, and returns the response that says more about
+// the way: the successful one, else a Start that is not refused, else the one in the
+// protocol.
 func (c *client) try(ctx context.Context) *transport.Exchange {
 	r, err := c.rpcRequest(rpcList, "{}")
 	if err != nil {
@@ -78,7 +76,7 @@ func (c *client) try(ctx context.Context) *transport.Exchange {
 	return x
 }
 
-// isProtocolType reports whether a content type is one of the RPC protocol.
+// isProtocolType reports whether a content type belongs to the RPC protocol.
 func isProtocolType(s bundle.Exchange) bool {
 	kind := contentType(s)
 	base := "application/" + s.Protocol
@@ -92,9 +90,9 @@ func isProtocolType(s bundle.Exchange) bool {
 	}
 }
 
-// speaksRPC reports whether an answer is one of its RPC protocol: success in a
-// type of the protocol with at least one message, or an error with one of its
-// codes. What asks for credentials never counts.
+// speaksRPC reports whether a response follows its RPC protocol: success with a content type
+// of the protocol and at least one message, or an error with one of its codes. A request for
+// credentials never counts.
 func speaksRPC(s bundle.Exchange) bool {
 	if s.Response == nil || isAuth(s) {
 		return false

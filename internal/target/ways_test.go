@@ -227,7 +227,7 @@ func TestFailureOfTLSSaysWhatToDo(t *testing.T) {
 		options      target.Options
 		reason, mend string
 	}{
-		{"an authority that is not known", target.Options{URL: secure}, "not trusted", "--cacert FILE"},
+		{"an authority that is not known", target.Options{URL: secure}, "untrusted", "--cacert FILE"},
 		{"a plain port", target.Options{URL: strings.Replace(plain, "http", "https", 1), Insecure: true}, "does not speak TLS", "write http://127.0.0.1"},
 		{"another name", target.Options{URL: named, CACert: ca}, "not for localhost", "--insecure"},
 		{"TLS spoken to in plain", target.Options{URL: strings.Replace(secure, "https", "http", 1)}, "speaks TLS", "https://127.0.0.1"},
