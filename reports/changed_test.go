@@ -21,7 +21,7 @@ func TestTerminalOfAVerification(t *testing.T) {
 		"verify-good": {Bundle: "run", Kind: bundle.KindConform, OK: true, Files: 174, Bytes: 30 << 20, Verdicts: 11018, Underivable: 3},
 		"verify-load": {Bundle: "run", Kind: bundle.KindLoad, OK: true, Files: 6, Bytes: 30 << 10},
 		"verify-not": {Bundle: "run", Kind: bundle.KindConform, Exit: 1, Problems: []bundle.Problem{
-			{Kind: bundle.ProblemEdited, File: "observations.jsonl", Message: "observations.jsonl was changed: it was sealed with 20 bytes, SHA-256 12ebbf173c09…, and has 21 bytes"},
+			{Kind: bundle.ProblemEdited, File: "observations.jsonl", Message: "observations.jsonl was changed: the manifest has 20 bytes, SHA-256 12ebbf173c09…, the file 21 bytes"},
 			{Kind: bundle.ProblemUnfinished, Message: hostileText},
 		}, Changed: sampleChanges()},
 	} {

@@ -5,17 +5,16 @@ import (
 	"os"
 )
 
-// lineFile is a file that only grows, a whole line at a time: each line is given
-// to the system in one write, so that a run that is killed has all lines but at
-// most the last. A line that could be written only in part is taken back.
+// lineFile is an append-only file of lines. Each line is one write, so that a killed run
+// loses at most the last line. A partly written line is truncated again.
 type lineFile struct {
 	name string
 	file appendFile
 	size int64
-	err  error // the first; nothing is written behind it
+	err  error // the first error; nothing is written after it
 }
 
-// appendFile is what a lineFile needs of an *os.File.
+// appendFile is the part of *os.File that lineFile needs.
 type appendFile interface {
 	Write(p []byte) (int, error)
 	Truncate(size int64) error
@@ -23,8 +22,8 @@ type appendFile interface {
 	Close() error
 }
 
-// newLines makes the file; one that is there already is refused, so that a link
-// that somebody planted is not written through.
+// newLines creates the file. An existing file is an error, so that it never writes through
+// a planted link.
 func newLines(root *os.Root, name string) (*lineFile, error) {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -41,7 +40,7 @@ func (l *lineFile) add(line []byte) error {
 	if _, err := l.file.Write(line); err != nil {
 		l.err = err
 		if cut := l.file.Truncate(l.size); cut != nil {
-			l.err = fmt.Errorf("%w; and what was written of the line stays: %w", err, cut)
+			l.err = fmt.Errorf("%w; the partial line could not be removed: %w", err, cut)
 		}
 		return l.err
 	}

@@ -7,42 +7,42 @@ import (
 	"strings"
 )
 
-// The bounds of a Blob: what is longer is kept as head, tail and digest.
+// The limits of a Blob: longer data is kept as head, tail and digest.
 const (
-	BlobWhole  = 16 << 10 // kept whole up to here
-	BlobEdge   = 4 << 10  // head and tail of what is longer
-	blobWindow = 256      // around the first difference, on each side
+	BlobWhole  = 16 << 10 // kept whole up to this length
+	BlobEdge   = 4 << 10  // head and tail of longer data
+	blobWindow = 256      // bytes on each side of the first difference
 	maxChunks  = 2048
 )
 
-// Blob is a byte string as an observation keeps it: whole when it is at most
-// BlobWhole long, else its length, digest, head, tail and chunk table.
+// Blob is a recorded byte string: whole up to BlobWhole bytes, else its length, digest,
+// head, tail and chunk table.
 type Blob struct {
 	Len    int64  `json:"len"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Data is the whole; nil when it was cut (and when Len is 0).
+	// Data is the whole byte string; nil if it is longer than BlobWhole or empty.
 	Data []byte `json:"data,omitempty"`
 	Head []byte `json:"head,omitempty"`
 	Tail []byte `json:"tail,omitempty"`
-	// Chunks says how it came, at most 2,048 entries.
+	// Chunks is the table of reads or writes, at most 2,048 entries.
 	Chunks []Chunk `json:"chunks,omitempty"`
 	// Diff is the window around the first difference from what the script expected.
 	Diff *Window `json:"diff,omitempty"`
 }
 
-// Window is what stands around the first difference of two byte strings.
+// Window is the bytes around the first difference of two byte strings.
 type Window struct {
-	Off  int64  `json:"off"` // of the first byte that differs
+	Off  int64  `json:"off"` // offset of the first different byte
 	From int64  `json:"from"`
 	Got  []byte `json:"got"`
 	Want []byte `json:"want"`
 }
 
-// Whole reports whether every byte is still there.
+// Whole reports whether every byte was kept.
 func (b *Blob) Whole() bool { return b != nil && int64(len(b.Data)) == b.Len }
 
-// NewBlob keeps p within the bounds. want, when not nil, is what the script
-// expected: the window around the first difference is kept as well.
+// NewBlob records p within the limits. want, if not nil, is the expected byte string: the
+// blob then also has the window around the first difference.
 func NewBlob(p []byte, chunks []Chunk, want []byte) Blob {
 	b := Blob{Len: int64(len(p)), Chunks: chunks}
 	if len(chunks) > maxChunks {
@@ -50,7 +50,7 @@ func NewBlob(p []byte, chunks []Chunk, want []byte) Blob {
 	}
 	switch {
 	case len(p) == 0:
-		// Nothing: neither digest nor bytes, as when it is read back.
+		// Empty: neither digest nor bytes, as after reading it back.
 	case len(p) <= BlobWhole:
 		b.SHA256 = digest(p)
 		b.Data = bytes.Clone(p)

@@ -2,9 +2,9 @@ package bundle
 
 import "fmt"
 
-// check holds the numbers of an observation that was read back against each
-// other: lengths are not negative and agree with the bytes, and what points into
-// a table points inside it. Whoever reads it may then index without fear.
+// check validates the numbers of an observation that was read back: lengths are not
+// negative and match the bytes, and indices are inside their tables. Afterwards code may
+// index without checks.
 func (o *Observation) check() error {
 	for i := range o.Iterations {
 		it := &o.Iterations[i]

@@ -3,95 +3,95 @@ package bundle
 // DiffSchema names the version of the comparison's JSON form.
 const DiffSchema = "assay.diff/v1"
 
-// The kinds of what is compared.
+// The kinds of compared runs.
 const (
 	DiffRuns  = "run"  // two runs of the scenarios
-	DiffLoads = "load" // two runs under load
+	DiffLoads = "load" // two load runs
 )
 
-// Diff is what changed from one run, A, to another, B. It is the model of
-// `diff --format json`. All lists have a fixed order.
+// Diff is the comparison of run A with run B, the model of `diff --format json`. All
+// lists have a fixed order.
 type Diff struct {
 	Schema string   `json:"schema"`
 	Kind   string   `json:"kind"`
 	A      DiffSide `json:"a"`
 	B      DiffSide `json:"b"`
-	// Context says where the two runs were not made alike, so that a change may
-	// come from there: tool, target, profile, selection, plan.
+	// Context lists differences in setup that may cause changes: tool, target, profile,
+	// selection, plan.
 	Context []DiffContext `json:"context"`
-	// Regressions are verdicts that got worse, Fixes those that got better, and
-	// Changes all others that are not the same.
+	// Regressions are verdicts that got worse, Fixes those that got better, and Changes
+	// all others that differ.
 	Regressions []VerdictChange `json:"regressions"`
 	Fixes       []VerdictChange `json:"fixes"`
 	Changes     []VerdictChange `json:"changes"`
-	// New and Vanished are the scenarios that only B, or only A, has; NewRules and
-	// VanishedRules are the rules that only one of them was judged by.
+	// New and Vanished are the scenarios only in B, or only in A; NewRules and
+	// VanishedRules are the rules judged only in B, or only in A.
 	New           []DiffScenario `json:"new"`
 	Vanished      []DiffScenario `json:"vanished"`
 	NewRules      []string       `json:"new_rules"`
 	VanishedRules []string       `json:"vanished_rules"`
-	// NewCauses and GoneCauses are the rules that are a cause of failures in B alone, or in A alone.
-	// They do not enter Exit: what they break is a regression.
+	// NewCauses and GoneCauses are the rules that are a cause only in B, or only in A.
+	// They do not affect Exit: the rules that they break are regressions.
 	NewCauses  []string `json:"new_causes"`
 	GoneCauses []string `json:"gone_causes"`
-	// Seen are rules that hold in both, with another of the legal answers.
+	// Seen are rules that hold in both, with different legal responses.
 	Seen     []SeenChange    `json:"seen"`
 	Features []FeatureChange `json:"features"`
 	Counts   []CountChange   `json:"counts"`
 	Latency  []LatencyChange `json:"latency"`
 	// LatencyNote says why latencies were not compared, "" when they were.
 	LatencyNote string `json:"latency_note,omitempty"`
-	// Equal is set when nothing but times differs: verdicts, answers and features
-	// are the same. Counts of a load run do not enter.
+	// Equal is set if only times differ: verdicts, responses and features are the same.
+	// It ignores the counts of a load run.
 	Equal bool `json:"equal"`
-	// Exit is 1 for a regression (of latency only past a threshold that was asked for), else 0.
+	// Exit is 1 for a regression (of latency only beyond the requested threshold), else 0.
 	Exit int `json:"exit"`
 }
 
 // DiffSide is one of the two runs.
 type DiffSide struct {
-	// Name is how it was given: a directory or a file.
+	// Name is the given directory or file.
 	Name    string `json:"name"`
 	Run     string `json:"run,omitempty"`
 	Tool    Tool   `json:"tool"`
 	Target  Target `json:"target"`
 	Profile string `json:"profile"`
 	Verdict string `json:"verdict"`
-	// Partial says in words what is missing of it.
+	// Partial describes the missing parts.
 	Partial []string `json:"partial,omitempty"`
 }
 
-// DiffContext is one way in which two runs were not made alike.
+// DiffContext is one difference in setup.
 type DiffContext struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
 }
 
-// VerdictChange is a rule that came to another verdict in a scenario.
+// VerdictChange is a changed verdict of a rule in a scenario.
 type VerdictChange struct {
 	Rule     string `json:"rule"`
 	Level    string `json:"level"`
-	Scenario string `json:"scenario"` // "" for what spans the run
-	// Axes are those on which it changed in this way.
+	Scenario string `json:"scenario"` // "" for the whole run
+	// Axes are the axes with this change.
 	Axes []string `json:"axes"`
-	// Was and Now are the verdicts; "" where the rule was not judged.
+	// Was and Now are the verdicts; "" if the rule was not judged.
 	Was Conclusion `json:"was"`
 	Now Conclusion `json:"now"`
-	// Message is what is said of it now, on the first axes.
+	// Message is the message in B, on the first axes.
 	Message string `json:"message,omitempty"`
-	// Replay is the command that shows the scenario as it is now.
+	// Replay is the command that replays the scenario as in B.
 	Replay string `json:"replay,omitempty"`
 }
 
-// DiffScenario is a scenario that one of the runs does not have.
+// DiffScenario is a scenario that one of the runs lacks.
 type DiffScenario struct {
 	ID      string     `json:"id"`
 	Axes    []string   `json:"axes"`
 	Verdict Conclusion `json:"verdict"`
 }
 
-// SeenChange is another choice among the legal answers.
+// SeenChange is a different choice among the legal responses.
 type SeenChange struct {
 	Rule     string   `json:"rule"`
 	Scenario string   `json:"scenario"`
@@ -100,7 +100,7 @@ type SeenChange struct {
 	Now      string   `json:"now"`
 }
 
-// FeatureChange is a feature whose probe came to another result; "" is not probed.
+// FeatureChange is a feature with a different probe result; "" means not probed.
 type FeatureChange struct {
 	ID  string       `json:"id"`
 	Was FeatureState `json:"was"`
@@ -120,33 +120,33 @@ const (
 	LatencyFaster  = "faster"
 	LatencySame    = "no-significant-change"
 	LatencyTooFew  = "too-few-samples"
-	LatencyMissing = "not-measured" // by one of the runs
+	LatencyMissing = "not-measured" // in one of the runs
 )
 
-// LatencyIteration is the name of what repeated scenarios are compared by.
+// LatencyIteration is the Name for iterations of repeated scenarios.
 const LatencyIteration = "iteration"
 
-// LatencyChange compares two samples of a duration by the Mann-Whitney U test,
-// which assumes nothing of their distribution.
+// LatencyChange compares two samples of a duration with the Mann-Whitney U test, which
+// assumes no distribution.
 type LatencyChange struct {
-	// Name is what was measured, Of the scenario and axes (of LatencyIteration), the
-	// class of streams, or "" for the whole run.
+	// Name is the measured quantity. Of is the scenario and axes (for LatencyIteration),
+	// the class of streams, or "" for the whole run.
 	Name string `json:"name"`
 	Of   string `json:"of,omitempty"`
-	// Each is what one sample is.
+	// Each describes one sample.
 	Each   string        `json:"each"`
 	A      LatencySample `json:"a"`
 	B      LatencySample `json:"b"`
 	Result string        `json:"result"`
 	// Change is the change of the median as a share of A's: 0.1 is a tenth slower.
 	Change float64 `json:"change"`
-	// P is the chance to see so large a difference where there is none, and Alpha
-	// what it must stay under: 0.05 shared among all that is compared at once.
+	// P is the probability of so large a difference by chance, and Alpha the significance
+	// level: 0.05 divided among all comparisons.
 	P     float64 `json:"p"`
 	Alpha float64 `json:"alpha"`
-	// Needed is how many samples each side needs before any difference can be told, when there are too few.
+	// Needed is the number of samples that each side needs, if there are too few.
 	Needed int `json:"needed,omitempty"`
-	// Regression is set when it is slower by more than the threshold that was asked for.
+	// Regression is set if it is slower by more than the requested threshold.
 	Regression bool `json:"regression,omitempty"`
 }
 
@@ -154,7 +154,7 @@ type LatencyChange struct {
 type LatencySample struct {
 	Samples int     `json:"samples"`
 	Median  float64 `json:"median_us"`
-	// Low and High bound the median at 95 % confidence, both 0 where there are too few samples for bounds.
+	// Low and High bound the median at 95 % confidence, both 0 if there are too few samples.
 	Low  float64 `json:"low_us"`
 	High float64 `json:"high_us"`
 }

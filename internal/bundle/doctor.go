@@ -13,16 +13,16 @@ const (
 	HealthFail Health = "fail" // testing does not work
 )
 
-// DoctorReport says whether a machine and a target can be tested.
+// DoctorReport says whether this machine can test, and the target can be tested.
 type DoctorReport struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
-	// Target is nil when only the machine was examined.
+	// Target is nil if only the machine was examined.
 	Target *Target       `json:"target,omitempty"`
 	Checks []DoctorCheck `json:"checks"`
-	// Features are those that were probed, by id.
+	// Features are the probed features, by id.
 	Features map[string]Feature `json:"features,omitempty"`
-	// Exit is 0, or 3 when something failed.
+	// Exit is 0, or 3 if a check failed.
 	Exit int `json:"exit"`
 }
 

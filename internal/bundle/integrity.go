@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// integrity holds the files of root against a manifest: all that it lists are
-// there and are what was sealed, and there are no others.
+// integrity compares the files of root with a manifest: all listed files exist unchanged,
+// and there are no others.
 func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
 	problems := checkList(m)
 	listed := map[string]bool{ManifestFile: true}
 	for _, want := range m.Files {
 		listed[want.Name] = true
 		if !isOurs(want.Name) {
-			continue // said by checkList
+			continue // reported by checkList
 		}
 		got, err := compared(root, want)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: it was sealed with " + sized(want)})
+			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: the manifest has " + sized(want)})
 		case err != nil:
 			problems = append(problems, Problem{ProblemEdited, want.Name, want.Name + " cannot be read: " + err.Error()})
 		case got != want:
-			problems = append(problems, Problem{ProblemEdited, want.Name, fmt.Sprintf("%s was changed: it was sealed with %s, and has %s", want.Name, sized(want), sized(got))})
+			problems = append(problems, Problem{ProblemEdited, want.Name, fmt.Sprintf("%s was changed: the manifest has %s, the file %s", want.Name, sized(want), sized(got))})
 		}
 	}
 	names, err := allFiles(root)
@@ -35,13 +35,13 @@ func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
 	}
 	for _, name := range names {
 		if !listed[name] {
-			problems = append(problems, Problem{ProblemStranger, name, fmt.Sprintf("%q is not of the bundle: the manifest does not list it", clip(name))})
+			problems = append(problems, Problem{ProblemStranger, name, fmt.Sprintf("%q does not belong to the bundle: the manifest does not list it", clip(name))})
 		}
 	}
 	return problems, nil
 }
 
-// sized is a digest in words.
+// sized describes a digest.
 func sized(d FileDigest) string {
 	if d.SHA256 == "" {
 		return fmt.Sprintf("%d bytes", d.Size)
@@ -49,7 +49,7 @@ func sized(d FileDigest) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %.12s…", d.Size, d.SHA256)
 }
 
-// compared is what a file is now: its digest, or, when it has another length, that alone.
+// compared returns the current digest of a file, or only its length if that differs.
 func compared(root *os.Root, want FileDigest) (FileDigest, error) {
 	size, err := sizeOf(root, want.Name)
 	if err != nil || size != want.Size {
@@ -58,7 +58,7 @@ func compared(root *os.Root, want FileDigest) (FileDigest, error) {
 	return digestOf(root, want.Name)
 }
 
-// sizeOf is the length of a file, which is told without reading it.
+// sizeOf returns the length of a file without reading it.
 func sizeOf(root *os.Root, name string) (int64, error) {
 	f, err := openRegular(root, name)
 	if err != nil {
@@ -72,8 +72,8 @@ func sizeOf(root *os.Root, name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// checkList finds names in a manifest that no bundle has: those that lead
-// elsewhere, that stand there twice, or that some file systems take for one.
+// checkList finds invalid names in a manifest: paths outside the bundle, duplicates, and
+// names that some file systems treat as equal.
 func checkList(m *Manifest) []Problem {
 	var problems []Problem
 	seen := map[string]string{}
@@ -83,13 +83,13 @@ func checkList(m *Manifest) []Problem {
 		var what string
 		switch {
 		case !isOurs(f.Name) || f.Name == ManifestFile:
-			what = fmt.Sprintf("the manifest lists %q, which is no file of a bundle; nothing was opened", clip(f.Name))
+			what = fmt.Sprintf("the manifest lists %q, which is not a file of a bundle; it was not opened", clip(f.Name))
 		case twice && other == f.Name:
 			what = fmt.Sprintf("the manifest lists %q twice", clip(f.Name))
 		case twice:
-			what = fmt.Sprintf("the manifest lists %q and %q, which differ in case alone", clip(other), clip(f.Name))
+			what = fmt.Sprintf("the manifest lists %q and %q, which differ only in case", clip(other), clip(f.Name))
 		case f.Size < 0 || len(f.SHA256) != 64:
-			what = fmt.Sprintf("the manifest has no size and digest of %q", clip(f.Name))
+			what = fmt.Sprintf("the manifest lacks the size and digest of %q", clip(f.Name))
 		default:
 			continue
 		}

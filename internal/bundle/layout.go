@@ -21,38 +21,38 @@ const (
 	resultFile       = "result.json"        // a Report, at the end
 	scriptsDir       = "scripts"            // ID.yaml, the scripts that ran
 	scriptExt        = ".yaml"
-	tempPrefix       = ".assay-" // a file that is being written
+	tempPrefix       = ".assay-" // a file being written
 
-	loadFile   = "load.json"    // of a load run: its report
-	hlogFile   = "latency.hlog" // of a load run: a histogram per metric and interval
-	metricsDir = "metrics"      // of a load run: NAME.txt, every scrape
+	loadFile   = "load.json"    // load run: the report
+	hlogFile   = "latency.hlog" // load run: a histogram per metric and interval
+	metricsDir = "metrics"      // load run: NAME.txt, every scrape
 	metricsExt = ".txt"
 )
 
-// documents are the files beside the manifest and the folders.
+// documents are the files other than the manifest and the folders.
 var documents = []string{runFile, eventsFile, observationsFile, reproducersFile, verdictsFile, resultFile, loadFile, hlogFile}
 
 // folders are the folders of a bundle.
 var folders = []string{scriptsDir, metricsDir}
 
-// The limits of what is read back. A bundle may come from anybody, so none of
-// its files decides how much memory is taken.
+// The limits for reading. A bundle is untrusted, so its files must not control how much
+// memory is used.
 const (
 	maxLine         = 64 << 20  // one line
 	maxObservations = 256 << 20 // all of them
-	maxObjects      = 4 << 20   // JSON objects, and nulls that could stand for them, in all observations: ten times those of the whole catalogue
-	maxParts        = 200_000   // iterations, connections, exchanges … of all observations: thirty times those of the whole catalogue
+	maxObjects      = 4 << 20   // JSON objects, and nulls in their place, in all observations: ten times the whole catalogue
+	maxParts        = 200_000   // iterations, connections, exchanges … of all observations: thirty times the whole catalogue
 	maxDocument     = 32 << 20  // run.json, verdicts.json, result.json, manifest.json
 	maxLog          = 32 << 20  // events.jsonl, reproducers.jsonl
 	maxScript       = 4 << 20   // one script
 	maxScripts      = 64 << 20  // all scripts together
 	maxScriptID     = 200
-	maxFiles        = 100_000 // in one folder: a scrape a second for a day
+	maxFiles        = 100_000 // in one folder: one scrape per second for a day
 )
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// isOurs reports whether a bundle may have a file of that name.
+// isOurs reports whether a bundle may have a file with this name.
 func isOurs(name string) bool {
 	folder, base, inside := strings.Cut(name, "/")
 	switch {
@@ -66,34 +66,33 @@ func isOurs(name string) bool {
 	return folder == metricsDir && strings.HasSuffix(base, metricsExt)
 }
 
-// checkScriptID refuses what could name a file elsewhere.
+// checkScriptID rejects ids that could name a file elsewhere.
 func checkScriptID(id string) error {
 	switch {
 	case len(id) > maxScriptID:
-		return fmt.Errorf("scenario id %.40q… is %d bytes long, at most %d can be a file name", id, len(id), maxScriptID)
+		return fmt.Errorf("scenario id %.40q… is %d bytes long: a file name has at most %d", id, len(id), maxScriptID)
 	case !fileName.MatchString(id) || strings.Contains(id, ".."):
-		return fmt.Errorf("scenario id %q cannot be a file name: it must be letters, digits, '.', '-' and '_', begin with a letter or digit, and hold no '..'", id)
+		return fmt.Errorf("scenario id %q cannot be a file name: want letters, digits, '.', '-' and '_', beginning with a letter or digit, without '..'", id)
 	}
 	return nil
 }
 
-// VersionError is a file of another kind, or of a version that this program does
-// not know.
+// VersionError reports a file of another kind or of an unknown version.
 type VersionError struct {
 	Got, Want string // "assay.run/v2", "assay.run/v1"
 }
 
-// Error names the version, and what to do.
+// Error names the version and what to do.
 func (e *VersionError) Error() string {
 	name, version, _ := strings.Cut(e.Want, "/")
 	gotName, gotVersion, _ := strings.Cut(e.Got, "/")
 	if gotName != name {
 		return fmt.Sprintf("schema is %q, want %q: this is not a file of an Assay bundle", clip(e.Got), e.Want)
 	}
-	return fmt.Sprintf("schema is %q, and this version of assay reads %s only: use the version of assay that wrote %s", clip(e.Got), version, clip(gotVersion))
+	return fmt.Sprintf("schema is %q, but this version of assay reads only %s: use the version of assay that wrote %s", clip(e.Got), version, clip(gotVersion))
 }
 
-// checkSchema refuses another kind of document, or another version of it.
+// checkSchema rejects another kind or version of document.
 func checkSchema(got, want string) error {
 	if got == want {
 		return nil
@@ -101,7 +100,7 @@ func checkSchema(got, want string) error {
 	return &VersionError{got, want}
 }
 
-// isVersion reports whether err is of the right kind of file in another version.
+// isVersion reports whether err is about another version of the right kind of file.
 func isVersion(err error) bool {
 	var v *VersionError
 	if !errors.As(err, &v) {
@@ -112,7 +111,7 @@ func isVersion(err error) bool {
 	return got == want
 }
 
-// clip keeps a text of unknown origin short in a message.
+// clip truncates an untrusted text for a message.
 func clip(s string) string {
 	const most = 80
 	if len(s) <= most {

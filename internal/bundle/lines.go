@@ -13,16 +13,16 @@ import (
 type lineReader struct {
 	name  string // for messages
 	in    io.Reader
-	limit int // of one line, in bytes
+	limit int // maximum length of a line, in bytes
 
-	// cut says what was left out at the end, "" when nothing was.
+	// cut describes a truncated last line, "" if there is none.
 	cut string
-	// objects is how many of them were read, to bound what they take in memory.
+	// objects counts the JSON objects, to limit the memory for them.
 	objects int
 }
 
-// each gives every line to take. A last line without a newline that is not
-// complete is left out and said in cut; any other that take refuses is an error.
+// each passes every line to take. It skips an incomplete last line without a newline and
+// describes it in cut; an error for any other line is an error.
 func (l *lineReader) each(take func(line []byte) error) error {
 	in := bufio.NewReaderSize(l.in, 64<<10)
 	for n := 1; ; n++ {
@@ -39,7 +39,7 @@ func (l *lineReader) each(take func(line []byte) error) error {
 		}
 		err = take(line)
 		if err != nil && !whole && !json.Valid(line) {
-			l.cut = fmt.Sprintf("line %d was cut after %d bytes and is left out", n, len(line))
+			l.cut = fmt.Sprintf("line %d is truncated after %d bytes and ignored", n, len(line))
 			return nil
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (l *lineReader) all() ([]*Observation, error) {
 	parts := 0
 	err := l.each(func(line []byte) error {
 		if parts += partsOf(line); parts > maxParts {
-			return fmt.Errorf("the observations hold more than %d iterations, connections and exchanges, which no bundle does", maxParts)
+			return fmt.Errorf("the observations have more than %d iterations, connections and exchanges, the limit of a bundle", maxParts)
 		}
 		o, err := decodeObservation(line)
 		if err == nil {
@@ -71,18 +71,18 @@ func (l *lineReader) all() ([]*Observation, error) {
 	return obs, nil
 }
 
-// count bounds what the values of all lines take in memory: an empty object, and
-// a null in place of one, is a few bytes of text and some hundred in memory.
+// count limits the memory for the values of all lines: an empty object, or a null in its
+// place, is a few bytes of text but some hundred bytes of memory.
 func (l *lineReader) count(line []byte) error {
 	l.objects += weight(line)
 	if l.objects > maxObjects {
-		return fmt.Errorf("the file holds more than %d JSON objects, which no bundle does", maxObjects)
+		return fmt.Errorf("the file has more than %d JSON objects, the limit of a bundle", maxObjects)
 	}
 	return nil
 }
 
-// partsOf is how many of the parts of an observation that are large in memory,
-// also when they are empty, a line holds. It takes no memory for them.
+// partsOf counts the parts of an observation in a line that are large in memory even when
+// empty, without allocating them.
 func partsOf(line []byte) int {
 	var o struct {
 		Iterations []struct {
@@ -93,7 +93,7 @@ func partsOf(line []byte) int {
 		} `json:"iterations"`
 		Scrapes []struct{} `json:"scrapes"`
 	}
-	_ = json.Unmarshal(line, &o) // what is wrong with it is said by who decodes it
+	_ = json.Unmarshal(line, &o) // the decoder reports errors
 	n := len(o.Iterations) + len(o.Scrapes)
 	for _, it := range o.Iterations {
 		n += len(it.Conns) + len(it.Exchanges) + len(it.Awaits) + len(it.Processes)
@@ -101,7 +101,7 @@ func partsOf(line []byte) int {
 	return n
 }
 
-// parts is the same of an observation that is not encoded yet.
+// parts is the same for an observation that is not encoded yet.
 func (o *Observation) parts() int {
 	n := len(o.Iterations) + len(o.Scrapes)
 	for i := range o.Iterations {
@@ -111,18 +111,18 @@ func (o *Observation) parts() int {
 	return n
 }
 
-// weight is how many objects a JSON text makes at most.
+// weight returns an upper bound of the objects in a JSON text.
 func weight(text []byte) int {
 	return bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("null"))
 }
 
-// readLine returns the next line without its newline; io.EOF when it had none.
+// readLine returns the next line without its newline; io.EOF if the newline is missing.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(line)+len(part) > limit {
-			return nil, fmt.Errorf("the line is longer than %d bytes, which none is", limit)
+			return nil, fmt.Errorf("the line is longer than %d bytes", limit)
 		}
 		line = append(line, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -144,8 +144,8 @@ func decodeObservation(line []byte) (*Observation, error) {
 	return o, nil
 }
 
-// decodeLine decodes a line into v, after a look at its schema: a newer version
-// may have fields of other types.
+// decodeLine checks the schema of a line before it decodes the line into v: a newer
+// version may have fields of other types.
 func decodeLine(line []byte, v any, schema string) error {
 	var head struct {
 		Schema string `json:"schema"`

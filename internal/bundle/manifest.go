@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// ManifestSchema names the version of a bundle: that of the manifest's JSON form,
-// and of everything that it lists.
+// ManifestSchema names the version of a bundle: of the manifest's JSON form and of every
+// file that it lists.
 const ManifestSchema = "assay.manifest/v1"
 
-// Kind is what a bundle is the record of.
+// Kind is the kind of the recorded run.
 type Kind string
 
 // The kinds.
@@ -25,41 +25,40 @@ const (
 	KindLoad    Kind = "load"
 )
 
-// Manifest is what a bundle says of itself. It is written last, whole or not at
-// all, so that a directory that has one is complete; a bundle without one is
-// that of a run that was killed, or is still under way.
+// Manifest describes a bundle. It is written last, whole or not at all, so that a
+// directory with a manifest is complete; a bundle without one comes from a run that was
+// killed or is still in progress.
 type Manifest struct {
 	Schema  string    `json:"schema"`
 	Kind    Kind      `json:"kind"`
 	Tool    Tool      `json:"tool"`
-	Run     string    `json:"run,omitempty"` // its id
+	Run     string    `json:"run,omitempty"` // id of the run
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	Target  Target    `json:"target"`
 	Profile string    `json:"profile,omitempty"`
 	Seed    uint64    `json:"seed"`
-	// Interrupted is set when the run ended before it had done all that was planned.
+	// Interrupted is set if the run ended before all planned scenarios.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Limit is how large the bundle was allowed to grow, in bytes; 0 is no limit.
+	// Limit is the maximum size of the bundle in bytes; 0 is no limit.
 	Limit int64 `json:"limit,omitempty"`
-	// Omitted are the observations that were not kept to stay within the limit.
+	// Omitted are the observations omitted to stay within the limit.
 	Omitted []OmittedObservation `json:"omitted,omitempty"`
 	// Files are all other files of the bundle, by name.
 	Files []FileDigest `json:"files"`
 }
 
-// FileDigest is one file as it was when the bundle was sealed.
+// FileDigest is the state of a file when the bundle was sealed.
 type FileDigest struct {
-	Name   string `json:"name"` // with / between folder and file
+	Name   string `json:"name"` // with / between folder and file name
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // hex
 }
 
-// Seal digests every file of a bundle that is in root and writes the manifest
-// last; m says everything but Schema and Files. All other files must be written
-// and closed. Files that no bundle has (a report that somebody put there) are not
-// listed. `assay load` calls it at the end of its --out folder, and removes
-// ManifestFile before it replaces an older run.
+// Seal digests every file of the bundle in root and writes the manifest; m has everything
+// but Schema and Files. All other files must be written and closed. Foreign files, such as
+// a report that somebody put there, are not listed. `assay load` calls it at the end of
+// its --out folder, and removes ManifestFile before it replaces an older run.
 func Seal(root *os.Root, m Manifest) error {
 	m.Schema = ManifestSchema
 	names, err := ownFiles(root)
@@ -84,7 +83,7 @@ func Seal(root *os.Root, m Manifest) error {
 	return nil
 }
 
-// ownFiles are the files in root that a bundle may have, without the manifest, sorted.
+// ownFiles returns the bundle files in root, without the manifest, sorted.
 func ownFiles(root *os.Root) ([]string, error) {
 	all, err := allFiles(root)
 	if err != nil {
@@ -93,8 +92,8 @@ func ownFiles(root *os.Root) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return name == ManifestFile || !isOurs(name) }), nil
 }
 
-// allFiles are the names in root and in its folders, one deep, sorted; a folder
-// that no bundle has is one name, with a / behind it. More than maxFiles are an error.
+// allFiles returns the names in root and in its folders, one level deep, sorted. A foreign
+// folder is one name with a trailing /. More than maxFiles is an error.
 func allFiles(root *os.Root) ([]string, error) {
 	var names []string
 	top, err := entriesOf(root, ".")
@@ -133,7 +132,7 @@ func entriesOf(root *os.Root, folder string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if len(entries) > maxFiles {
-		return nil, fmt.Errorf("folder %s has more than %d files, which no bundle has", folder, maxFiles)
+		return nil, fmt.Errorf("folder %s has more than %d files, the limit of a bundle", folder, maxFiles)
 	}
 	return entries, nil
 }
@@ -150,10 +149,10 @@ func digestOf(root *os.Root, name string) (FileDigest, error) {
 	return FileDigest{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
 }
 
-// errNotRegular is of a name that is there and is no file.
-var errNotRegular = errors.New("it is no regular file: a bundle has no links, pipes or devices")
+// errNotRegular reports a name that is not a regular file.
+var errNotRegular = errors.New("not a regular file: a bundle has no links, pipes or devices")
 
-// openRegular opens a file, and neither a link, nor a pipe that would never end.
+// openRegular opens a regular file, but no link, and no pipe that would never end.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

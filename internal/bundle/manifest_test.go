@@ -84,7 +84,7 @@ func TestWhatIsWrongWithABundleIsNamed(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(name, []byte(strings.Replace(string(text), `"pass"`, `"fail"`, 1)), 0o644))
 		}, ProblemEdited, "verdicts.json was changed"},
-		{"a file was cut", func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, resultFile), 20)) }, ProblemEdited, "has 20 bytes"},
+		{"a file was cut", func(t *testing.T, dir string) { must(t, os.Truncate(filepath.Join(dir, resultFile), 20)) }, ProblemEdited, "the file 20 bytes"},
 		{"a file is missing", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, resultFile))) }, ProblemMissing, "result.json is missing"},
 		{"a file was added", put("junit.xml", "<x/>"), ProblemStranger, `"junit.xml"`},
 		{"a script was added", put(scriptsDir+"/z.yaml", "id: z\n"), ProblemStranger, `"scripts/z.yaml"`},
@@ -92,20 +92,20 @@ func TestWhatIsWrongWithABundleIsNamed(t *testing.T) {
 		{"a file became a link to another", func(t *testing.T, dir string) {
 			must(t, os.Rename(filepath.Join(dir, resultFile), filepath.Join(t.TempDir(), "r")))
 			must(t, os.Symlink("/etc/hostname", filepath.Join(dir, resultFile)))
-		}, ProblemEdited, "no regular file"},
+		}, ProblemEdited, "not a regular file"},
 		{"a file became a pipe", func(t *testing.T, dir string) {
 			must(t, os.Remove(filepath.Join(dir, eventsFile)))
 			must(t, syscall.Mkfifo(filepath.Join(dir, eventsFile), 0o644))
-		}, ProblemEdited, "no regular file"},
+		}, ProblemEdited, "not a regular file"},
 		{"the manifest is gone", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, ManifestFile))) }, ProblemUnfinished, "no manifest.json"},
 		{"the manifest is cut", put(ManifestFile, `{"schema":"assay.manifest/v1","fil`), ProblemManifest, "not readable"},
 		{"the manifest has a field of another type", put(ManifestFile, `{"schema":"assay.manifest/v1","files":7}`), ProblemManifest, "not readable"},
-		{"a name leads upwards", list(FileDigest{Name: "../../etc/passwd", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "no file of a bundle"},
-		{"a name is absolute", list(FileDigest{Name: "/etc/passwd", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "no file of a bundle"},
-		{"a name has a NUL", list(FileDigest{Name: "scripts/a\x00.yaml"}), ProblemManifest, "no file of a bundle"},
-		{"a name has ten thousand letters", list(FileDigest{Name: "scripts/" + strings.Repeat("a", 10_000) + ".yaml"}), ProblemManifest, "no file of a bundle"},
+		{"a name leads upwards", list(FileDigest{Name: "../../etc/passwd", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "not a file of a bundle"},
+		{"a name is absolute", list(FileDigest{Name: "/etc/passwd", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "not a file of a bundle"},
+		{"a name has a NUL", list(FileDigest{Name: "scripts/a\x00.yaml"}), ProblemManifest, "not a file of a bundle"},
+		{"a name has ten thousand letters", list(FileDigest{Name: "scripts/" + strings.Repeat("a", 10_000) + ".yaml"}), ProblemManifest, "not a file of a bundle"},
 		{"a name stands there twice", list(FileDigest{Name: runFile, SHA256: strings.Repeat("0", 64)}), ProblemManifest, "twice"},
-		{"two names differ in case", list(FileDigest{Name: "scripts/A.B.yaml", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "differ in case alone"},
+		{"two names differ in case", list(FileDigest{Name: "scripts/A.B.yaml", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "differ only in case"},
 		{"the manifest lists no run", func(t *testing.T, dir string) { remade(t, dir, func(m *Manifest) { m.Files = nil }) }, ProblemManifest, "neither run.json nor load.json"},
 		{"an observation lacks a field", func(t *testing.T, dir string) {
 			put(observationsFile, `{"schema":"assay.observation/v1"}`+"\n")(t, dir)
@@ -122,7 +122,7 @@ func TestWhatIsWrongWithABundleIsNamed(t *testing.T) {
 		{"the last line is cut", func(t *testing.T, dir string) {
 			put(eventsFile, `{"schema":"assay.ev`)(t, dir)
 			resealed(t, dir)
-		}, ProblemSchema, "line 1 was cut"},
+		}, ProblemSchema, "line 1 is truncated"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestWhatIsNoBundleOrANewerOneIsRefused(t *testing.T) {
 		"absent":          {filepath.Join(t.TempDir(), "x"), "bundle"},
 		"empty":           {t.TempDir(), "is not a bundle: it has no manifest.json"},
 		"somebody else's": {foreign, "not a file of an Assay bundle"},
-		"newer":           {newer, `"assay.manifest/v7", and this version of assay reads v1 only: use the version of assay that wrote v7`},
+		"newer":           {newer, `"assay.manifest/v7", but this version of assay reads only v1: use the version of assay that wrote v7`},
 	} {
 		if _, err := Verify(tc.dir); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tc.want)
@@ -165,7 +165,7 @@ func TestAPipeInABundleIsNotOpened(t *testing.T) {
 		dir := written(t)
 		must(t, os.Remove(filepath.Join(dir, name)))
 		must(t, syscall.Mkfifo(filepath.Join(dir, name), 0o644))
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

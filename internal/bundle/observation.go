@@ -3,9 +3,8 @@ package bundle
 // ObservationSchema names the version of the observation's JSON form.
 const ObservationSchema = "assay.observation/v1"
 
-// Stamp is an instant of a run: T nanoseconds after its start, and N, the
-// number of the step in the run's one sequence. Two steps with equal T are
-// ordered by N.
+// Stamp is an instant of a run: T is in nanoseconds after its start, N is the number of
+// the step in the sequence of the run. N orders steps with equal T.
 type Stamp struct {
 	T int64 `json:"t"`
 	N int64 `json:"n"`
@@ -22,14 +21,13 @@ type Axes struct {
 	Compression string `json:"compression"` // identity, gzip
 }
 
-// String is the axes as they are written on the command line:
-// "connect/json/1.1/identity".
+// String returns the axes as on the command line: "connect/json/1.1/identity".
 func (a Axes) String() string {
 	return a.Protocol + "/" + a.Codec + "/" + a.HTTP + "/" + a.Compression
 }
 
-// Observation is all that was seen while one scenario ran on one set of axes.
-// It is recorded and never judged while running.
+// Observation is the record of one scenario on one set of axes. It is never judged during
+// the run.
 type Observation struct {
 	Schema   string `json:"schema"`
 	Run      string `json:"run"`
@@ -41,35 +39,35 @@ type Observation struct {
 
 	Started Stamp `json:"started"`
 	Ended   Stamp `json:"ended"`
-	// Beside lists the scenarios that ran at any time while this one did.
+	// Beside lists the scenarios that ran at the same time.
 	Beside []string `json:"beside,omitempty"`
 
-	// Lag is how late the driver's own timers were at most while it ran, in
-	// nanoseconds: a rule about time cannot be held to less.
+	// Lag is the maximum delay of the driver's own timers meanwhile, in nanoseconds: rules
+	// about time cannot be judged more precisely.
 	Lag int64 `json:"driver_lag_ns,omitempty"`
 
-	// Skip is set when the scenario was not run at all; everything below is empty then.
+	// Skip is set if the scenario did not run; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`
-	// Omitted is set when what was seen was not kept; everything below but Defect is empty then.
+	// Omitted is set if the evidence was not kept; everything below except Defect is empty then.
 	Omitted *Omission `json:"omitted,omitempty"`
-	// Interrupted is set when the run was cut short (Ctrl-C, run budget); what is here is partial.
+	// Interrupted is set if the run was interrupted (Ctrl-C, run budget); the observation is partial.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Defect is an error of Assay's own (never the target's).
+	// Defect is an error in Assay itself, never in the target.
 	Defect string `json:"defect,omitempty"`
 
 	Iterations []Iteration `json:"iterations,omitempty"`
 	// Scrapes are the metric expositions read before, during and after.
 	Scrapes []Scrape `json:"scrapes,omitempty"`
-	// BudgetSpent is set when a race ended because its time budget did.
+	// BudgetSpent is set if a race ended with its time budget.
 	BudgetSpent bool `json:"budget_spent,omitempty"`
-	// Stopped says in words why fewer iterations were run than the script asks for; "" when
-	// all were, or when the run was interrupted.
+	// Stopped says why fewer iterations ran than the script requires; "" if all ran, or if the
+	// run was interrupted.
 	Stopped string `json:"stopped,omitempty"`
-	// Dropped says in words what was left out to keep the observation bounded.
+	// Dropped describes data omitted to limit the size of the observation.
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// SkipReason is why a scenario was not run.
+// SkipReason is the reason why a scenario did not run.
 type SkipReason string
 
 // The reasons. SkipFeature gives the verdict unsupported, SkipUnanswered inconclusive, the others not-run.
@@ -79,17 +77,17 @@ const (
 	SkipSlow        SkipReason = "slow"
 	SkipInterrupted SkipReason = "interrupted"
 	SkipTargetGone  SkipReason = "target-gone"
-	SkipStalled     SkipReason = "stalled" // nothing that the target starts comes to an end
+	SkipStalled     SkipReason = "stalled" // processes and streams of the target no longer end
 	SkipBudget      SkipReason = "budget"  // the time budget of the run was spent
-	// SkipUnanswered: a probe left open whether the target has a feature that is needed, and
-	// the first scenario that tried it had no answer either.
+	// SkipUnanswered: the probe of a required feature was inconclusive, and the first
+	// scenario that used it had no response either.
 	SkipUnanswered SkipReason = "unanswered"
 )
 
 // Skip says why a scenario did not run.
 type Skip struct {
 	Reason SkipReason `json:"reason"`
-	// Detail names the missing features, or the flag that would run it.
+	// Detail names the missing features, or the flag that runs the scenario.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -105,11 +103,11 @@ type Iteration struct {
 	Exchanges []Exchange        `json:"exchanges,omitempty"`
 	Awaits    []Await           `json:"awaits,omitempty"`
 	Processes []Process         `json:"processes,omitempty"`
-	// Defect is an error of Assay's own in this iteration.
+	// Defect is an error in Assay in this iteration.
 	Defect string `json:"defect,omitempty"`
 }
 
-// Exchange returns the first exchange recorded under that name, or nil.
+// Exchange returns the first exchange with this name, or nil.
 func (it *Iteration) Exchange(name string) *Exchange {
 	for i := range it.Exchanges {
 		if it.Exchanges[i].Name == name {
@@ -119,7 +117,7 @@ func (it *Iteration) Exchange(name string) *Exchange {
 	return nil
 }
 
-// Conn is one connection: what was written and read on it, and how it ended.
+// Conn is one connection: the bytes written and read, and its end.
 type Conn struct {
 	ID     int    `json:"id"` // unique in the iteration, from 0
 	Name   string `json:"name,omitempty"`
@@ -136,18 +134,18 @@ type Conn struct {
 	Sent     Blob    `json:"sent"`
 	Received Blob    `json:"received"`
 
-	// HTTP is the version that was spoken: 1.1, h2c or h2-tls.
+	// HTTP is the HTTP version: 1.1, h2c or h2-tls.
 	HTTP string `json:"http,omitempty"`
-	// TLS says what was negotiated, nil on a plain connection. Sent and Received are the bytes inside of it.
+	// TLS is the result of the handshake, nil on a plain connection. Sent and Received are the decrypted bytes.
 	TLS *TLS `json:"tls,omitempty"`
 	// H2 are the HTTP/2 frames of both directions in order, at most 4,096.
 	H2 []H2Frame `json:"h2,omitempty"`
 
-	// Ended is nil while it was still open when the iteration ended.
+	// Ended is nil if the connection was still open when the iteration ended.
 	Ended *ConnEnd `json:"ended,omitempty"`
 }
 
-// TLS is what a handshake negotiated.
+// TLS is the result of a TLS handshake.
 type TLS struct {
 	Version string `json:"version"` // "TLS 1.3"
 	ALPN    string `json:"alpn,omitempty"`
@@ -162,16 +160,16 @@ type H2Frame struct {
 	Stream uint32 `json:"stream,omitempty"`
 	Len    int    `json:"len"`
 	At     Stamp  `json:"at"`
-	// Detail is the frame's content in words: settings, the error code, the increment, decoded fields.
+	// Detail describes the content of the frame: settings, the error code, the increment, decoded fields.
 	Detail string `json:"detail,omitempty"`
 }
 
-// GRPCStatus is the outcome of a gRPC or gRPC-Web call as the target wrote it.
+// GRPCStatus is the status of a gRPC or gRPC-Web call as sent by the target.
 type GRPCStatus struct {
 	Code    int    `json:"code"`
 	Message string `json:"message,omitempty"` // percent-decoded
 	Details []byte `json:"details,omitempty"` // grpc-status-details-bin, decoded
-	// In is where it stood: trailers, headers (trailers-only) or frame (gRPC-Web).
+	// In is its location: trailers, headers (trailers-only) or frame (gRPC-Web).
 	In string `json:"in"`
 	// Metadata are the other trailing fields.
 	Metadata []Header `json:"metadata,omitempty"`
@@ -185,34 +183,33 @@ type ConnEnd struct {
 	Err string `json:"err,omitempty"`
 }
 
-// Chunk is one piece of a byte stream as it was written or read.
+// Chunk is one write or read of a byte stream.
 type Chunk struct {
 	Off int64 `json:"off"`
 	Len int   `json:"len"`
 	At  Stamp `json:"at"`
 }
 
-// Exchange is one request and everything that came back for it. A call made by
-// a step (start, signal, send …) and an answer on a raw connection are both
-// recorded as one.
+// Exchange is one request and its response. It records a call made by a step (start,
+// signal, send …) or a response on a raw connection.
 type Exchange struct {
 	ID   int    `json:"id"`   // index in the iteration
 	Name string `json:"name"` // the script's `as`, else the step's kind, or a race's a/b
 	Step string `json:"step"` // "steps[1].race.a"
 	Op   string `json:"op"`   // send, start, connect, signal, input, close-stdin, update, list, raw, probe, cleanup
-	Conn int    `json:"conn"` // Conn.ID, -1 when none could be opened
+	Conn int    `json:"conn"` // Conn.ID, -1 without a connection
 
 	RPC      string `json:"rpc,omitempty"`      // "process.Process/Start"
 	Protocol string `json:"protocol,omitempty"` // of an RPC: connect, grpc, grpc-web
 	// Stream is the HTTP/2 stream, 0 on HTTP/1.1.
 	Stream  uint32 `json:"stream,omitempty"`
 	Surface string `json:"surface,omitempty"` // process, commands, metrics, health, or "" for a bare path
-	Shape   Shape  `json:"shape"`             // how the answer was to be decoded
+	Shape   Shape  `json:"shape"`             // how to decode the response
 	Codec   string `json:"codec,omitempty"`   // json, proto
 
 	Invoked  Stamp  `json:"invoked"`            // before the first byte of the request
 	Sent     *Stamp `json:"sent,omitempty"`     // after its last byte was written
-	Returned *Stamp `json:"returned,omitempty"` // when the answer was complete, or it was given up
+	Returned *Stamp `json:"returned,omitempty"` // when the response was complete or given up
 
 	Request  Request   `json:"request"`
 	Response *Response `json:"response,omitempty"`
@@ -222,24 +219,24 @@ type Exchange struct {
 	Events []Event `json:"events,omitempty"`
 	// EndStream is the decoded end-of-stream message of a Connect stream.
 	EndStream *EndStream `json:"end_stream,omitempty"`
-	// GRPC is the status of a gRPC or gRPC-Web answer, nil when none came.
+	// GRPC is the status of a gRPC or gRPC-Web response, nil without one.
 	GRPC *GRPCStatus `json:"grpc,omitempty"`
-	// Error is the RPC error that the answer carried: of a unary error body, or of the end of stream.
+	// Error is the RPC error of the response, from a unary error body or the end of stream.
 	Error *RPCError `json:"error,omitempty"`
-	// Body is the entity body of an answer that is not enveloped (unary message, text), after Content-Encoding.
+	// Body is the entity body of a response without envelopes (unary message, text), after Content-Encoding.
 	Body *Blob `json:"body,omitempty"`
 	// Outputs are the concatenated bytes per stream: stdout, stderr, pty.
 	Outputs map[string]*Blob `json:"outputs,omitempty"`
 
 	Violations []Violation `json:"violations,omitempty"`
 	Outcome    Outcome     `json:"outcome"`
-	// Detail is the error text behind an outcome other than complete.
+	// Detail is the error text of an outcome other than complete.
 	Detail string `json:"detail,omitempty"`
-	// Aborted is set when a step of the script ended the exchange on purpose.
+	// Aborted is set if a step of the script ended the exchange.
 	Aborted bool `json:"aborted,omitempty"`
 }
 
-// Shape is how an answer is decoded.
+// Shape is the encoding of a response.
 type Shape string
 
 // The shapes.
@@ -247,31 +244,31 @@ const (
 	ShapeStream Shape = "stream" // Connect envelopes
 	ShapeUnary  Shape = "unary"  // one message or one error
 	ShapeNDJSON Shape = "ndjson" // one JSON event per line
-	ShapePlain  Shape = "plain"  // a body that is kept as it is
+	ShapePlain  Shape = "plain"  // an undecoded body
 )
 
-// Outcome is how an exchange ended on the transport, whatever it said.
+// Outcome is how an exchange ended on the transport, regardless of its content.
 type Outcome string
 
 // The outcomes.
 const (
-	OutcomeComplete  Outcome = "complete"   // the answer ended as HTTP says it should
+	OutcomeComplete  Outcome = "complete"   // the response ended correctly by its HTTP framing
 	OutcomeNoConnect Outcome = "no-connect" // the connection was refused or could not be opened
 	OutcomeNoAnswer  Outcome = "no-answer"  // nothing before the deadline
-	OutcomeStalled   Outcome = "stalled"    // an answer began and had not ended by the deadline
-	OutcomeClosed    Outcome = "closed"     // FIN before the answer was complete
-	OutcomeReset     Outcome = "reset"      // RST before the answer was complete
+	OutcomeStalled   Outcome = "stalled"    // the response began but did not end before the deadline
+	OutcomeClosed    Outcome = "closed"     // FIN before the response was complete
+	OutcomeReset     Outcome = "reset"      // RST before the response was complete
 	OutcomeGarbage   Outcome = "garbage"    // not HTTP; see Violations
 	OutcomeAborted   Outcome = "aborted"    // we ended it: by script, clean-up or Ctrl-C
 )
 
-// Header is one field line as it stood on the wire.
+// Header is one field line as on the wire.
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Request is the head of a request as it was sent, and its body.
+// Request is the head of a request as sent, and its body.
 type Request struct {
 	Method  string   `json:"method,omitempty"`
 	Path    string   `json:"path,omitempty"`
@@ -279,7 +276,7 @@ type Request struct {
 	Body    Blob     `json:"body"`
 }
 
-// Response is the head of an answer and when its parts came.
+// Response is the head of a response and the times of its parts.
 type Response struct {
 	Proto   string   `json:"proto"` // HTTP/1.1
 	Status  int      `json:"status"`
@@ -287,7 +284,7 @@ type Response struct {
 	Headers []Header `json:"headers,omitempty"`
 	// Trailers are HTTP trailers (chunked).
 	Trailers []Header `json:"trailers,omitempty"`
-	// Informational lists 1xx statuses that came before.
+	// Informational lists earlier 1xx statuses.
 	Informational []int `json:"informational,omitempty"`
 	// Framing is chunked, length, close or none.
 	Framing string `json:"framing"`
@@ -295,11 +292,11 @@ type Response struct {
 	Head Stamp `json:"head"` // the head was complete
 	// Ended is when the body was complete by its framing.
 	Ended *Stamp `json:"ended,omitempty"`
-	// Body is how many entity bytes came (before any decoding).
+	// Body is the number of received entity bytes, before any decoding.
 	Body int64 `json:"body"`
 }
 
-// Get returns the values of a header field, compared without case.
+// Get returns the values of a header field; name is case-insensitive.
 func (r *Response) Get(name string) []string {
 	if r == nil {
 		return nil
@@ -307,13 +304,13 @@ func (r *Response) Get(name string) []string {
 	return headerValues(r.Headers, name)
 }
 
-// Frame is one envelope or one NDJSON line of an answer.
+// Frame is one envelope or one NDJSON line of a response.
 type Frame struct {
 	Flags byte  `json:"flags"`
-	Off   int64 `json:"off"` // of its first byte in the body
-	Len   int64 `json:"len"` // of its payload
-	At    Stamp `json:"at"`  // its last byte was read
-	// Head is its payload, decompressed where that was possible, cut at 1 KiB.
+	Off   int64 `json:"off"` // offset of its first byte in the body
+	Len   int64 `json:"len"` // length of its payload
+	At    Stamp `json:"at"`  // when its last byte was read
+	// Head is its payload, decompressed if possible, truncated at 1 KiB.
 	Head []byte `json:"head,omitempty"`
 	// Event is the index in Events, or -1.
 	Event int `json:"event"`
@@ -328,7 +325,7 @@ const (
 	EventData      EventKind = "data"
 	EventEnd       EventKind = "end"
 	EventKeepAlive EventKind = "keepalive"
-	EventUnknown   EventKind = "unknown" // an event whose kind we do not know, or an empty one
+	EventUnknown   EventKind = "unknown" // an unknown or empty event
 )
 
 // Event is one decoded process event.
@@ -344,7 +341,7 @@ type Event struct {
 	Exit   *Exit  `json:"exit,omitempty"` // end
 }
 
-// Exit is what an end event said.
+// Exit is the content of an end event.
 type Exit struct {
 	Code   int32   `json:"code"`
 	Exited bool    `json:"exited"`
@@ -361,7 +358,7 @@ type EndStream struct {
 	Metadata map[string][]string `json:"metadata,omitempty"`
 }
 
-// RPCError is an error as the target wrote it.
+// RPCError is an error as sent by the target.
 type RPCError struct {
 	Code    string        `json:"code"`
 	Message string        `json:"message,omitempty"`
@@ -371,15 +368,15 @@ type RPCError struct {
 // ErrorDetail is one entry of an error's details.
 type ErrorDetail struct {
 	Type  string `json:"type"`
-	Value string `json:"value"` // base64 as it was sent
+	Value string `json:"value"` // base64 as sent
 }
 
-// Violation is a breach that a decoder found, with its place. Kinds are the
-// constants of internal/wire and internal/envd; the judge maps them to rules.
+// Violation is a breach found by a decoder, with its location. Kinds are the constants of
+// internal/wire and internal/envd; the judge maps them to rules.
 type Violation struct {
 	Kind   string `json:"kind"`
 	In     string `json:"in"`  // http, body, frame, event
-	Off    int64  `json:"off"` // byte offset: of the connection for http, else of the body
+	Off    int64  `json:"off"` // byte offset in the connection for http, else in the body
 	Detail string `json:"detail"`
 	At     Stamp  `json:"at"`
 }
@@ -393,26 +390,26 @@ type Await struct {
 	Ended    Stamp  `json:"ended"`
 	Deadline int64  `json:"deadline_ns"`
 	Met      bool   `json:"met"`
-	// Short: the time of the steps left less than half of what the script gives it.
+	// Short is set if the remaining time of the steps was less than half of its own timeout.
 	Short bool `json:"short,omitempty"`
 }
 
-// Process is a process that the scenario started, and how it was cleaned up.
+// Process is a process started by the scenario, with its clean-up.
 type Process struct {
 	Name    string `json:"name"`
 	PID     uint32 `json:"pid"`
 	Started Stamp  `json:"started"`
-	// Ended is when its end event came on any stream.
+	// Ended is the time of its end event on any stream.
 	Ended *Stamp `json:"ended,omitempty"`
-	// Cleanup is "" when it had ended by itself or by a step, else what the clean-up found:
-	// killed, gone, failed: …
+	// Cleanup is "" if it ended by itself or by a step, else the result of the clean-up: killed,
+	// gone, failed: …
 	Cleanup string `json:"cleanup,omitempty"`
 }
 
 // Scrape is one read of a metric exposition, raw.
 type Scrape struct {
 	Name      string `json:"name"`      // before, after, or the script's `as`
-	Iteration int    `json:"iteration"` // -1 around all of them
+	Iteration int    `json:"iteration"` // -1: before or after all iterations
 	Sent      Stamp  `json:"sent"`
 	Received  Stamp  `json:"received"`
 	Status    int    `json:"status"`

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// clearOlder takes the files of an older bundle away, and refuses a directory
-// that holds something else. run.json stays until it is replaced, so that the
-// directory is known as a bundle at any moment. Files that a bundle does not
-// have (reports that somebody put there) stay.
+// clearOlder removes the files of an older bundle, and refuses a directory with other
+// content. run.json stays until it is replaced, so that the directory is recognisable as a
+// bundle at any moment. Foreign files, such as reports that somebody put there, stay.
 func clearOlder(root *os.Root, dir string) error {
 	entries, err := entriesOf(root, ".")
 	if err != nil {
@@ -30,7 +29,7 @@ func clearOlder(root *os.Root, dir string) error {
 		return clearTemporary(root, dir, entries)
 	}
 	if why := notABundle(root); why != "" {
-		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it holds %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
+		return fmt.Errorf("directory %s is neither empty nor an Assay bundle (it contains %q; %s): name another directory, or empty it; nothing was changed", dir, foreign, why)
 	}
 	for _, name := range []string{ManifestFile, resultFile, verdictsFile, observationsFile, reproducersFile, eventsFile} {
 		if err := root.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -43,7 +42,7 @@ func clearOlder(root *os.Root, dir string) error {
 	return clearScripts(root, dir)
 }
 
-// clearTemporary takes away what a run that was killed was writing.
+// clearTemporary removes the temporary files of a killed run.
 func clearTemporary(root *os.Root, dir string, entries []fs.DirEntry) error {
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempPrefix) {
@@ -75,7 +74,7 @@ func clearScripts(root *os.Root, dir string) error {
 	return nil
 }
 
-// notABundle says why run.json does not make the directory a bundle, "" when it does.
+// notABundle says why the directory is not a bundle; "" if it is one.
 func notABundle(root *os.Root) string {
 	f, err := openRegular(root, runFile)
 	if err != nil {

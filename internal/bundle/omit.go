@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// DefaultLimit is how large a bundle grows by default, in bytes.
+// DefaultLimit is the default maximum size of a bundle, in bytes.
 const DefaultLimit = 100 << 20
 
-// The bounds of Writer.Limit. What is larger could not be read back, and below
-// the least not even the verdicts of the whole catalogue have room.
+// The bounds of Writer.Limit. A larger bundle could not be read back; a smaller one has no
+// room for the verdicts of the whole catalogue.
 const (
 	MinLimit = 1 << 20
 	MaxLimit = maxObservations
 )
 
-// The parts of the limit, in quarters, up to which observations are kept. What
-// passed leaves room for what did not, which somebody will look at; what is beyond
-// both is for verdicts, result and scripts, which are never dropped.
+// The shares of the limit, in quarters, for observations. Passing ones leave room for
+// failures, which somebody will read; the rest is for verdicts, result and scripts, which
+// are never dropped.
 const (
 	passedShare   = 2
 	evidenceShare = 3
 )
 
-// share is the part of the limit for an observation whose worst verdict is that.
+// share returns the share of the limit for an observation with this worst verdict.
 func share(worst Conclusion) int64 {
 	switch worst {
 	case Pass, Unsupported, NotRun:
@@ -33,11 +33,10 @@ func share(worst Conclusion) int64 {
 	}
 }
 
-// Omission says that what was seen was not kept: the observation is there with
-// its identity alone. What was concluded while it was there stands in the
-// verdicts; judged again it is inconclusive.
+// Omission marks an observation reduced to its identity. The verdicts were reached with
+// the full observation; judged again, it is inconclusive.
 type Omission struct {
-	// Bytes is how long the observation was.
+	// Bytes is the length of the full observation.
 	Bytes  int64  `json:"bytes"`
 	Reason string `json:"reason"`
 }
@@ -49,7 +48,7 @@ type OmittedObservation struct {
 	Bytes    int64  `json:"bytes"`
 }
 
-// without is the observation without all that was seen.
+// without returns the observation reduced to its identity.
 func (o *Observation) without(n int64, reason string) *Observation {
 	return &Observation{
 		Schema: o.Schema, Run: o.Run, Scenario: o.Scenario, Axes: o.Axes, Script: o.Script, Seed: o.Seed,
@@ -58,7 +57,7 @@ func (o *Observation) without(n int64, reason string) *Observation {
 	}
 }
 
-// Megabytes is a size for people: "100 MB", "1.5 MB", "12 kB". Sizes in options are in the same units.
+// Megabytes formats a size: "100 MB", "1.5 MB", "12 kB". Sizes in options use the same units.
 func Megabytes(n int64) string {
 	switch {
 	case n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0:
@@ -69,7 +68,7 @@ func Megabytes(n int64) string {
 	return fmt.Sprintf("%d kB", (n+1023)>>10)
 }
 
-// Note says for people what a bundle lost of what was seen, "" when nothing.
+// Note describes the omitted observations of a bundle; "" for none.
 func Note(omitted []OmittedObservation, limit int64) string {
 	if len(omitted) == 0 {
 		return ""

@@ -13,31 +13,30 @@ import (
 	"strings"
 )
 
-// Bundle is a bundle that was read back.
+// Bundle is a stored bundle.
 type Bundle struct {
 	Dir string
-	// Manifest is nil when the bundle has none: see Unfinished.
+	// Manifest is nil for an unfinished bundle.
 	Manifest     *Manifest
 	Run          *Run
 	Events       []RunEvent
 	Observations []*Observation
 	Reproducers  []Reproducer
 	Scripts      map[string][]byte // by scenario id
-	Report       *Report           // nil when the run was cut short
+	Report       *Report           // nil if the run was cut short
 	Verdicts     []Verdict
-	// Unfinished is set when there is no manifest: the run was killed, its disk was
-	// full, or it is still under way. What it left can be judged, and never passes.
+	// Unfinished is set without a manifest: the run was killed, its disk was full, or it is
+	// still in progress. The bundle can be judged, but the run never passes.
 	Unfinished bool
-	// Partial says in words what is missing, was cut, or is not what was sealed.
+	// Partial describes parts that are missing, truncated or changed after sealing.
 	Partial []string
 }
 
-// Open reads a bundle of `assay conform`. A last line that was cut, and files that
-// a run which was cut short does not leave, are tolerated and said in Partial, and
-// so is a file that was changed after the bundle was sealed. Everything else is
-// strict: what is not valid is an error that names the file and line. Files over
-// a limit are refused before they are read into memory, and links are not
-// followed. Fields that this version does not know are left out.
+// Open reads a bundle of `assay conform`. It tolerates a truncated last line, missing files
+// of a run that was cut short, and files changed after sealing, and describes them in
+// Partial. Any other invalid content is an error with file and line. Files over a limit
+// fail before they are read into memory, and links are not followed. Unknown fields are
+// ignored.
 func Open(dir string) (*Bundle, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -58,7 +57,7 @@ type reader struct {
 	b    *Bundle
 }
 
-// manifest reads the manifest first: it tells the version of all the rest.
+// manifest reads the manifest first, which has the version of all other files.
 func (r *reader) manifest() error {
 	m := &Manifest{}
 	err := r.document(ManifestFile, m, ManifestSchema)
@@ -69,7 +68,7 @@ func (r *reader) manifest() error {
 	case err != nil:
 		return err
 	case m.Kind != KindConform:
-		return fmt.Errorf("%s is the bundle of a run of kind %q, and this needs one of kind %q", r.b.Dir, clip(string(m.Kind)), KindConform)
+		return fmt.Errorf("%s is a bundle of kind %q; this command needs kind %q", r.b.Dir, clip(string(m.Kind)), KindConform)
 	}
 	r.b.Manifest = m
 	if note := Note(m.Omitted, m.Limit); note != "" {
@@ -82,7 +81,7 @@ func (r *reader) run() error {
 	run := &Run{}
 	err := r.document(runFile, run, RunSchema)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a bundle: it has no %s; name the directory that was given to --out", r.b.Dir, runFile)
+		return fmt.Errorf("%s is not a bundle: it has no %s; name the directory of --out", r.b.Dir, runFile)
 	}
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func (r *reader) run() error {
 	r.b.Run = run
 	switch {
 	case r.b.Unfinished:
-		r.partial("the run is unfinished: it has no " + ManifestFile + ", so it was killed or could not be written, or is still under way")
+		r.partial("the run is unfinished: it has no " + ManifestFile + ", so it was killed, could not be written, or is still in progress")
 	case run.Interrupted:
 		r.partial("the run was interrupted")
 	}
@@ -119,7 +118,7 @@ func (r *reader) reproducers() error {
 	})
 }
 
-// log reads a file of small lines; one that is missing is empty.
+// log reads a file of small lines; a missing file is empty.
 func (r *reader) log(name string, take func(line []byte) error) error {
 	l, err := r.lines(name, maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,13 +137,13 @@ func (r *reader) log(name string, take func(line []byte) error) error {
 	return nil
 }
 
-// openLines is a file of lines that is open.
+// openLines is an open file of lines.
 type openLines struct {
 	lineReader
 	file *os.File
 }
 
-// lines opens a file of lines of at most that many bytes.
+// lines opens a file of lines with at most limit bytes.
 func (r *reader) lines(name string, limit int64) (*openLines, error) {
 	f, err := openRegular(r.root, name)
 	if err != nil {
@@ -232,8 +231,8 @@ func (r *reader) result() error {
 	return nil
 }
 
-// compare holds the files against each other: the scripts that ran must be the
-// ones that are here, and what the report speaks of should have been observed.
+// compare checks the files against each other: the stored scripts must be those that ran,
+// and each result should have an observation.
 func (r *reader) compare() error {
 	type key struct {
 		id   string
@@ -253,7 +252,7 @@ func (r *reader) compare() error {
 			continue
 		}
 		if sum := sha256.Sum256(text); o.Script != "" && o.Script != hex.EncodeToString(sum[:]) {
-			return fmt.Errorf("%s: the observation is of a script of digest %s, but the text of %s/%s%s is another: the bundle was changed", at, o.Script, scriptsDir, o.Scenario, scriptExt)
+			return fmt.Errorf("%s: the observation has a script with digest %s, but %s/%s%s differs: the bundle was changed", at, o.Script, scriptsDir, o.Scenario, scriptExt)
 		}
 	}
 	if len(missing) > 0 {
@@ -270,12 +269,12 @@ func (r *reader) compare() error {
 		}
 	}
 	if n > 0 {
-		r.partial(fmt.Sprintf("%d results have no observation: they could not be written", n))
+		r.partial(fmt.Sprintf("%d results have no observation, which could not be written", n))
 	}
 	return nil
 }
 
-// sealed holds the files against the digests of the manifest.
+// sealed compares the files with the digests of the manifest.
 func (r *reader) sealed() error {
 	if r.b.Manifest == nil {
 		return nil
@@ -292,8 +291,8 @@ func (r *reader) sealed() error {
 	return nil
 }
 
-// document reads a JSON file into v. Its schema, when it is to have one, is
-// compared first: a newer version may have fields of other types.
+// document reads a JSON file into v. It checks the schema, if any, first: a newer version
+// may have fields of other types.
 func (r *reader) document(name string, v any, schema string) error {
 	text, err := r.file(name, maxDocument)
 	if err != nil {
@@ -336,10 +335,10 @@ func (r *reader) failed(name string, err error) error {
 }
 
 func tooLong(n, limit int64) error {
-	return fmt.Errorf("%d bytes or more, at most %d are read", n, limit)
+	return fmt.Errorf("%d bytes or more; the limit is %d", n, limit)
 }
 
-// lineOf is the line of text in which a JSON error lies, 0 for another error.
+// lineOf returns the line of a JSON error, 0 for any other error.
 func lineOf(text []byte, err error) int {
 	var off int64
 	var syntax *json.SyntaxError

@@ -8,9 +8,9 @@ import (
 	"path"
 )
 
-// replaceFile writes a file under another name, syncs it when that is asked for,
-// and renames it: a reader, or a crash, sees the old file or the new one. A link
-// under either name is replaced and not followed.
+// replaceFile writes a file under a temporary name, syncs it if durable is set, and renames
+// it: a reader, or a crash, sees the old file or the new one. It replaces links under
+// either name and does not follow them.
 func replaceFile(root *os.Root, name string, text []byte, durable bool) error {
 	temp := tempPrefix + path.Base(name)
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -34,7 +34,7 @@ func replaceFile(root *os.Root, name string, text []byte, durable bool) error {
 	return err
 }
 
-// encode is v as JSON with a newline, and with <, > and & as they are.
+// encode returns v as JSON with a newline, with <, > and & unescaped.
 func encode(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,39 +9,39 @@ import (
 // ReproducerSchema names the version of a reproducer's JSON form.
 const ReproducerSchema = "assay.reproducer/v1"
 
-// ReproducerKind is what a reproducer is made of.
+// ReproducerKind is the kind of a reproducer.
 type ReproducerKind string
 
 // The kinds.
 const (
-	ReproduceReplay ReproducerKind = "replay" // a command of Assay's own
-	ReproduceCurl   ReproducerKind = "curl"   // a line for curl
+	ReproduceReplay ReproducerKind = "replay" // an Assay command
+	ReproduceCurl   ReproducerKind = "curl"   // a curl line
 	ReproduceShell  ReproducerKind = "shell"  // a shell script that writes the exact bytes
 )
 
-// maxOutput is how much of a reproducer's output is kept.
+// maxOutput limits the kept output of a reproducer.
 const maxOutput = 16 << 10
 
-// Reproducer is a text that shows one failure again, and what came of trying it.
+// Reproducer is a text that reproduces one failure, with the result of trying it.
 type Reproducer struct {
 	Schema   string `json:"schema"`
 	Scenario string `json:"scenario"`
 	Axes     Axes   `json:"axes"`
-	// Rule is the rule whose failure it shows, empty for all of the scenario's.
+	// Rule is the rule whose failure it shows, empty for all rules of the scenario.
 	Rule string         `json:"rule,omitempty"`
 	Kind ReproducerKind `json:"kind"`
-	// Text is what a person gives to a POSIX shell.
+	// Text is input for a POSIX shell.
 	Text string `json:"text"`
-	// Ran says that it was tried at the end of the run; Output says why it was not.
+	// Ran is set if it was tried at the end of the run; otherwise Output says why not.
 	Ran bool `json:"ran"`
-	// Shown says that it ran and showed the failure.
+	// Shown is set if it ran and reproduced the failure.
 	Shown bool `json:"shown"`
-	// Output is what it printed, at most 16 KiB, or why it did not run.
+	// Output is its output, at most 16 KiB, or the reason why it did not run.
 	Output string `json:"output,omitempty"`
 }
 
-// Reproducer appends one reproducer as one line of reproducers.jsonl. Its schema
-// is filled in, and its output is cut to 16 KiB.
+// Reproducer appends one reproducer as one line of reproducers.jsonl. It sets the schema
+// and truncates the output to 16 KiB.
 func (w *Writer) Reproducer(r Reproducer) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -53,9 +53,9 @@ func (w *Writer) Reproducer(r Reproducer) error {
 	return w.line(reproducersFile, r)
 }
 
-// Attach puts each reproducer to the result of its scenario, in the order of
-// rules and kinds, and to each cause the command that shows it again. One whose
-// scenario is not in the report is left out.
+// Attach adds each reproducer to the result of its scenario, in the order of rules and
+// kinds, and sets the command that reproduces each cause. It skips reproducers whose
+// scenario is not in the report.
 func (r *Report) Attach(all []Reproducer) {
 	type instance struct {
 		id   string
@@ -80,9 +80,9 @@ func (r *Report) Attach(all []Reproducer) {
 	}
 }
 
-// reproducerOf is the text that shows a cause again: one that did, a replay before
-// any other and its best evidence before other scenarios; without one the replay of
-// its best evidence, "" where it has none.
+// reproducerOf returns the text that reproduces a cause: a successful one, preferably a
+// replay and preferably of its best evidence; without one the replay of its best evidence,
+// or "".
 func (r *Report) reproducerOf(c *Cause, all []Reproducer) string {
 	const evidence, shown, shownByReplay = 1, 2, 4
 	best, text := 0, ""

@@ -17,11 +17,11 @@ import (
 //go:embed schema/*.schema.json
 var schemaFiles embed.FS
 
-// schemaPrefix is that of the names of these schemas among all that are published.
+// schemaPrefix is the prefix of these names among all published schemas.
 const schemaPrefix = "bundle."
 
-// SchemaNames lists the published schemas of a bundle's files, sorted. They are
-// made from the types of this package, whose comments are their descriptions.
+// SchemaNames lists the published schemas of a bundle's files, sorted. They are generated
+// from the types of this package, whose comments are the descriptions.
 func SchemaNames() []string {
 	return []string{
 		"bundle.event", "bundle.manifest", "bundle.observation", "bundle.report", "bundle.reproducer", "bundle.run",
@@ -29,10 +29,10 @@ func SchemaNames() []string {
 	}
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of that name, as it is published.
+// Schema returns the published JSON Schema (draft 2020-12) of that name.
 func Schema(name string) ([]byte, error) {
 	if !slices.Contains(SchemaNames(), name) {
-		return nil, fmt.Errorf("there is no schema %q; there are %s", name, strings.Join(SchemaNames(), ", "))
+		return nil, fmt.Errorf("no schema %q; the schemas are %s", name, strings.Join(SchemaNames(), ", "))
 	}
 	return schemaFiles.ReadFile("schema/" + strings.TrimPrefix(name, schemaPrefix) + ".schema.json")
 }
@@ -61,8 +61,8 @@ var compiledSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, err
 	return all, nil
 })
 
-// conforms holds one JSON value against a published schema. The error names the
-// place by a JSON pointer, and what is wrong there.
+// conforms validates one JSON value against a published schema. The error has a JSON
+// pointer and the reason.
 func conforms(name string, text []byte) error {
 	all, err := compiledSchemas()
 	if err != nil {

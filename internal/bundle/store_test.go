@@ -60,7 +60,7 @@ func TestARunThatWasKilledKeepsWhatItHad(t *testing.T) {
 		t.Errorf("%d observations, report %v; want 1 and none", len(b.Observations), b.Report)
 	}
 	said := strings.Join(b.Partial, "\n")
-	for _, part := range []string{"the run is unfinished", "observations.jsonl: line 2 was cut after 49 bytes", "result.json is missing", "verdicts.json is missing"} {
+	for _, part := range []string{"the run is unfinished", "observations.jsonl: line 2 is truncated after 49 bytes", "result.json is missing", "verdicts.json is missing"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("Partial does not say %q:\n%s", part, said)
 		}
@@ -277,7 +277,7 @@ func TestABrokenBundleIsRefusedWithFileAndLine(t *testing.T) {
 		{"an empty line", observationsFile, good + "\n\n" + good + "\n", "observations.jsonl:2:"},
 		{"a last line that is whole but wrong", observationsFile, good + "\n[]", "observations.jsonl:2:"},
 		{"two values on a line", observationsFile, good + good + "\n", "observations.jsonl:1:"},
-		{"a newer observation", observationsFile, `{"schema":"assay.observation/v2"}` + "\n", "reads v1 only: use the version of assay that wrote v2"},
+		{"a newer observation", observationsFile, `{"schema":"assay.observation/v2"}` + "\n", "reads only v1: use the version of assay that wrote v2"},
 		{"another schema", observationsFile, `{"schema":"x/v1"}` + "\n", "not a file of an Assay bundle"},
 		{"an observation of another run", observationsFile, changed(func(o *Observation) { o.Run = "r2" }) + "\n", `belongs to run "r2"`},
 		{"another script", observationsFile, changed(func(o *Observation) { o.Script = "00" }) + "\n", "the bundle was changed"},
@@ -289,8 +289,8 @@ func TestABrokenBundleIsRefusedWithFileAndLine(t *testing.T) {
 		{"a chunk past the end", observationsFile, changed(func(o *Observation) { o.Iterations[0].Conns[0].Writes[0].Len = 99 }) + "\n", "writes[0]: 99 bytes"},
 		{"a run that is not JSON", runFile, "{\n\"schema\":\n!", "run.json:3:"},
 		{"a run with a wrong type", runFile, "{\"schema\":\"assay.run/v1\",\n\n\"jobs\":\"many\"}", "run.json:3:"},
-		{"a newer run", runFile, `{"schema":"assay.run/v2","jobs":"many"}`, "reads v1 only"},
-		{"a newer report", resultFile, `{"schema":"assay.report/v3"}`, "reads v1 only"},
+		{"a newer run", runFile, `{"schema":"assay.run/v2","jobs":"many"}`, "reads only v1"},
+		{"a newer report", resultFile, `{"schema":"assay.report/v3"}`, "reads only v1"},
 		{"verdicts that are cut", verdictsFile, "[\n{", "verdicts.json:2:"},
 		{"a script of a strange name", scriptsDir + "/.x.yaml", "", "cannot be a file name"},
 	}
@@ -322,7 +322,7 @@ func TestFilesOverALimitAreRefusedBeforeTheyAreRead(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			dir := written(t)
 			must(t, os.Truncate(filepath.Join(dir, file), size)) // sparse: takes no room
-			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "at most") {
+			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the limit is") {
 				t.Errorf("error %v, want one that names the limit", err)
 			}
 		})

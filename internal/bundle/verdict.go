@@ -1,9 +1,9 @@
 package bundle
 
-// Conclusion is what a rule came to on an observation; see Verdict.
+// Conclusion is the result of judging a rule; see Verdict.
 type Conclusion string
 
-// The verdicts of the design, worst last in the order of Rank.
+// The conclusions, in the order of Rank, the worst last.
 const (
 	Pass           Conclusion = "pass"
 	Deviation      Conclusion = "deviation"
@@ -17,7 +17,7 @@ const (
 	Error          Conclusion = "error"
 )
 
-// conclusions are all of them in the order of Rank, best first.
+// conclusions lists all conclusions in the order of Rank, best first.
 var conclusions = []Conclusion{
 	Pass, Deviation, KnownFailure, Unsupported, NotRun, Advisory, Inconclusive, UnexpectedPass, Fail, Error,
 }
@@ -25,7 +25,7 @@ var conclusions = []Conclusion{
 // Conclusions returns every conclusion, best first.
 func Conclusions() []Conclusion { return append([]Conclusion(nil), conclusions...) }
 
-// Rank orders conclusions: the worst verdict of a scenario is the one of the highest rank.
+// Rank orders conclusions: the worst has the highest rank.
 func (c Conclusion) Rank() int {
 	for i, o := range conclusions {
 		if o == c {
@@ -35,7 +35,7 @@ func (c Conclusion) Rank() int {
 	return len(conclusions)
 }
 
-// Worst returns the conclusion of the higher rank.
+// Worst returns the conclusion with the higher rank.
 func Worst(a, b Conclusion) Conclusion {
 	if b.Rank() > a.Rank() {
 		return b
@@ -43,26 +43,26 @@ func Worst(a, b Conclusion) Conclusion {
 	return a
 }
 
-// Verdict is what a rule says of one scenario on one set of axes. Scenario is
-// "" and Axes zero for what spans the run (features of the profile, leaks).
+// Verdict is the result of a rule for one scenario on one set of axes. Scenario is "" and
+// Axes zero for the whole run (features of the profile, leaks).
 type Verdict struct {
 	Scenario   string     `json:"scenario,omitempty"`
 	Axes       Axes       `json:"axes,omitzero"`
 	Rule       string     `json:"rule"`
 	Level      string     `json:"level"` // must, should, may
 	Conclusion Conclusion `json:"verdict"`
-	// Message is one or more sentences for people: the legal set, what was seen, where.
+	// Message is one or more sentences: the legal set, the observation, its location.
 	Message string `json:"message,omitempty"`
-	// Symptom is what a breach looks like, or why the rule could not be judged; "" when it holds.
+	// Symptom classifies a breach, or why the rule could not be judged; "" if the rule holds.
 	Symptom Symptom `json:"symptom,omitempty"`
-	// Seen is the legal answer that was seen, where the rule leaves several.
+	// Seen is the observed legal response, if the rule allows several.
 	Seen string `json:"seen,omitempty"`
-	// Counts are the interleavings of a race: order -> how often.
+	// Counts are the orders of a race and how often each occurred.
 	Counts   map[string]int `json:"counts,omitempty"`
 	Evidence *Evidence      `json:"evidence,omitempty"`
 }
 
-// Evidence is where in the observation a verdict has its reason.
+// Evidence is the location in the observation that a verdict refers to.
 type Evidence struct {
 	Iteration int   `json:"iteration"`
 	Exchange  int   `json:"exchange"` // -1 when none

@@ -9,23 +9,21 @@ import (
 	"strings"
 )
 
-// schemaOf names the published schema of each file; those of lines hold for every line.
+// schemaOf names the published schema of each file, or of each line of a .jsonl file.
 var schemaOf = map[string]string{
 	runFile: "bundle.run", eventsFile: "bundle.event", observationsFile: "bundle.observation",
 	reproducersFile: "bundle.reproducer", verdictsFile: "bundle.verdicts", resultFile: "bundle.report",
 }
 
-// maxProblems is how many problems of one kind of check are told.
+// maxProblems limits the reported problems of one check.
 const maxProblems = 100
 
-// Verify examines a bundle without judging it: its manifest, the digest of every
-// file, the published schema of every file that has one, and that there are no
-// other files. Memory is bounded, whatever the bundle holds, and nothing that the
-// manifest names is opened but the files of a bundle.
+// Verify checks a bundle without judging it: its manifest, the digest and schema of every
+// file, and the absence of other files. Its memory is limited for any bundle, and it opens
+// only bundle files, whatever the manifest names.
 //
-// An error means that dir is no bundle, or one of a version that this program
-// does not know; whatever else is wrong is a problem of the verification, which
-// then has no OK.
+// An error means that dir is not a bundle, or one of an unknown version; any other defect is
+// a Problem, and OK is false.
 func Verify(dir string) (*Verification, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -56,13 +54,13 @@ func Verify(dir string) (*Verification, error) {
 	return v.found, nil
 }
 
-// Add tells of another problem.
+// Add adds a problem.
 func (v *Verification) Add(kind ProblemKind, file, message string) {
 	v.Problems = append(v.Problems, Problem{kind, file, message})
 	v.OK, v.Exit = false, 1
 }
 
-// verifier is a verification under way.
+// verifier is a verification in progress.
 type verifier struct {
 	reader
 	found *Verification
@@ -75,15 +73,15 @@ func (v *verifier) add(problems ...Problem) {
 	v.found.Problems = append(v.found.Problems, problems...)
 }
 
-// manifest reads the manifest. One that is missing or broken is a problem of a
-// directory that is a bundle otherwise, and an error of one that is not.
+// manifest reads the manifest. A missing or broken one is a problem if the directory is
+// otherwise a bundle, else an error.
 func (v *verifier) manifest() (*Manifest, error) {
 	text, err := v.file(ManifestFile, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		if why := notABundle(v.root); why != "" && !v.exists(loadFile) {
-			return nil, fmt.Errorf("%s is not a bundle: it has no %s, and %s; name the directory that was given to --out", v.b.Dir, ManifestFile, why)
+			return nil, fmt.Errorf("%s is not a bundle: it has no %s, and %s; name the directory of --out", v.b.Dir, ManifestFile, why)
 		}
-		v.add(Problem{ProblemUnfinished, ManifestFile, "it has no " + ManifestFile + ": the run was killed, could not write it, or is still under way"})
+		v.add(Problem{ProblemUnfinished, ManifestFile, "it has no " + ManifestFile + ": the run was killed, could not write it, or is still in progress"})
 		return nil, nil //nolint:nilnil // an unfinished bundle has none
 	}
 	if err != nil {
@@ -95,7 +93,7 @@ func (v *verifier) manifest() (*Manifest, error) {
 			return nil, fmt.Errorf("%s: %w", v.path(ManifestFile), err)
 		}
 		v.add(Problem{ProblemManifest, ManifestFile, ManifestFile + " is not readable: " + err.Error()})
-		return nil, nil //nolint:nilnil // what it says of the others is lost
+		return nil, nil //nolint:nilnil // the digests are lost
 	}
 	if err := conforms("bundle.manifest", text); err != nil {
 		v.add(Problem{ProblemSchema, ManifestFile, ManifestFile + " " + err.Error()})
@@ -108,7 +106,7 @@ func (v *verifier) exists(name string) bool {
 	return err == nil
 }
 
-// describe says what the bundle is of.
+// describe sets the tool and run of the bundle.
 func (v *verifier) describe(m *Manifest) {
 	v.found.Kind, v.found.Tool, v.found.Run = m.Kind, m.Tool, m.Run
 	v.found.Files = 1
@@ -121,7 +119,7 @@ func (v *verifier) describe(m *Manifest) {
 	}
 }
 
-// schemas holds every file that is there against its published schema.
+// schemas validates every existing file against its schema.
 func (v *verifier) schemas() {
 	for _, name := range documents {
 		schema, ok := schemaOf[name]
@@ -166,10 +164,10 @@ func (v *verifier) eachLine(name, schema string) error {
 	return nil
 }
 
-// decodeDocument decodes a whole file whose schema is looked at first.
+// decodeDocument checks the schema of a whole file before it decodes it.
 func decodeDocument(text []byte, v any, schema string) error {
 	if n := weight(text); n > maxObjects/4 {
-		return fmt.Errorf("it holds %d JSON objects, at most %d are read", n, maxObjects/4)
+		return fmt.Errorf("it has %d JSON objects; the limit is %d", n, maxObjects/4)
 	}
 	if schema != "" {
 		var head struct {

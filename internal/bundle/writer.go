@@ -9,23 +9,22 @@ import (
 )
 
 // Writer writes a bundle directory: run.json at once, each event, observation and
-// reproducer as one line in one write (so that a killed run loses at most its last
-// line), scripts/ID.yaml, at the end verdicts.json and result.json, and last the
-// manifest.
+// reproducer as one line in one write (so that a killed run loses at most its last line),
+// scripts/ID.yaml, at the end verdicts.json and result.json, and last the manifest.
 //
-// A nil Writer, and one of directory "", keeps nothing and never fails. All
-// methods are safe for concurrent use. After the first failed write to a file (a
-// full disk) that error has been returned once; what would follow in that file is
-// dropped, Err keeps the error, and the bundle is never sealed.
+// A nil Writer, or one with directory "", writes nothing and never fails. All methods are
+// safe for concurrent use. After a failed write to a file (a full disk) the Writer returns
+// the error once, drops later lines of that file, keeps the error in Err, and never seals
+// the bundle.
 type Writer struct {
 	dir string
 
 	mu      sync.Mutex
-	root    *os.Root // nil: nothing is kept, or closed
+	root    *os.Root // nil: discarding, or closed
 	lines   map[string]*lineFile
 	scripts map[string]string
 	limit   int64
-	used    int64 // by scripts and lines
+	used    int64 // bytes of scripts and lines
 	objects int   // in the observations
 	parts   int   // and their iterations, connections, exchanges …
 	omitted []OmittedObservation
@@ -33,10 +32,10 @@ type Writer struct {
 	closed  bool
 }
 
-// Create makes the directory and writes run.json. It must be absent, empty, or
-// an older bundle, whose files are then replaced; anything else is refused and
-// left as it is. Nothing is ever written outside the directory, also where a
-// file in it is a symbolic link. dir "" gives a Writer that keeps nothing.
+// Create creates the directory and writes run.json. The directory must be absent, empty, or
+// an older bundle, whose files are then replaced; any other directory is an error and stays
+// unchanged. Nothing is ever written outside the directory, even if a file in it is a
+// symbolic link. With dir "" the Writer discards everything.
 func Create(dir string, run *Run) (*Writer, error) {
 	if dir == "" {
 		return &Writer{}, nil
@@ -87,9 +86,9 @@ func withSchema(run *Run) *Run {
 	return &r
 }
 
-// Limit bounds the bundle to that many bytes instead of DefaultLimit. It is to be
-// called before the first observation. Scripts, verdicts and the result are never
-// dropped, so the bundle of a very small limit is larger than that.
+// Limit sets the maximum size of the bundle instead of DefaultLimit. Call it before the
+// first observation. Scripts, verdicts and the result are never dropped, so a bundle may
+// exceed a very small limit.
 func (w *Writer) Limit(bytes int64) {
 	if w == nil {
 		return
@@ -99,7 +98,7 @@ func (w *Writer) Limit(bytes int64) {
 	w.limit = bytes
 }
 
-// Omitted are the observations that were not kept so far, and Note says it for people.
+// Omitted returns the observations omitted so far, and a note about them.
 func (w *Writer) Omitted() (omitted []OmittedObservation, note string) {
 	if w == nil {
 		return nil, ""
@@ -109,7 +108,7 @@ func (w *Writer) Omitted() (omitted []OmittedObservation, note string) {
 	return append(omitted, w.omitted...), Note(w.omitted, w.limit)
 }
 
-// Dir is the directory, "" when nothing is kept.
+// Dir returns the directory, "" if everything is discarded.
 func (w *Writer) Dir() string {
 	if w == nil {
 		return ""
@@ -117,7 +116,7 @@ func (w *Writer) Dir() string {
 	return w.dir
 }
 
-// Err is the first error of writing a line, or nil.
+// Err returns the first error of writing a line, or nil.
 func (w *Writer) Err() error {
 	if w == nil {
 		return nil
@@ -127,8 +126,8 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Script stores a script's text once. The same text again is no error, another
-// text under the same id is one, and so is an id that cannot be a file name.
+// Script stores a script's text once. Storing the same text again is allowed; another text
+// under the same id is an error, and so is an id that cannot be a file name.
 func (w *Writer) Script(id string, text []byte) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -137,7 +136,7 @@ func (w *Writer) Script(id string, text []byte) error {
 		return err
 	}
 	if len(text) > maxScript {
-		return fmt.Errorf("script %s is %d bytes long, a bundle holds at most %d", id, len(text), maxScript)
+		return fmt.Errorf("script %s is %d bytes long; the limit of a bundle is %d", id, len(text), maxScript)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,10 +147,10 @@ func (w *Writer) Script(id string, text []byte) error {
 		if old == string(text) {
 			return nil
 		}
-		return fmt.Errorf("script %s was stored before with another text", id)
+		return fmt.Errorf("script %s is already stored with another text", id)
 	}
 	name := scriptsDir + "/" + id + scriptExt
-	// The scripts of a run are many, and a sync of each would take a second.
+	// A run has many scripts, and a sync of each would take a second.
 	if err := replaceFile(w.root, name, text, false); err != nil {
 		return w.failed(name, err)
 	}
@@ -160,10 +159,9 @@ func (w *Writer) Script(id string, text []byte) error {
 	return nil
 }
 
-// Observation appends one observation as one line. One that does not fit into
-// the limit of the bundle, or is too large to be read back, is replaced by one
-// that has its identity alone and says so; the others go on. worst is the worst
-// verdict on it: what passed is the first to be left out.
+// Observation appends one observation as one line. If it exceeds the limit of the bundle,
+// or is too large to be read back, it is reduced to its identity and marked as omitted.
+// worst is its worst verdict: passing observations are omitted first.
 func (w *Writer) Observation(o *Observation, worst Conclusion) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -187,18 +185,18 @@ func (w *Writer) Observation(o *Observation, worst Conclusion) error {
 	return w.add(observationsFile, line)
 }
 
-// unfit says why an observation of n bytes, and so many JSON objects and parts, is
-// not kept within so many quarters of the limit, "" when it is.
+// unfit says why an observation with n bytes and these numbers of JSON objects and parts
+// does not fit into some quarters of the limit; "" if it fits.
 func (w *Writer) unfit(n int64, objects, parts int, quarters int64) string {
 	switch {
 	case n > maxLine:
-		return fmt.Sprintf("an observation of %s is longer than can be read back (%s)", Megabytes(n), Megabytes(maxLine))
+		return fmt.Sprintf("an observation of %s is too long to be read back (%s)", Megabytes(n), Megabytes(maxLine))
 	case w.objects+objects > maxObjects:
-		return fmt.Sprintf("a bundle holds at most %d JSON objects", maxObjects)
+		return fmt.Sprintf("a bundle has at most %d JSON objects", maxObjects)
 	case w.parts+parts > maxParts:
-		return fmt.Sprintf("a bundle holds at most %d iterations, connections and exchanges", maxParts)
+		return fmt.Sprintf("a bundle has at most %d iterations, connections and exchanges", maxParts)
 	case w.used+n > w.limit/4*quarters:
-		return fmt.Sprintf("the bundle was to stay within %s", Megabytes(w.limit))
+		return fmt.Sprintf("the limit of the bundle is %s", Megabytes(w.limit))
 	}
 	return ""
 }
@@ -214,7 +212,7 @@ func (w *Writer) line(name string, v any) error {
 	return w.add(name, line)
 }
 
-// add appends a line, with the lock held.
+// add appends a line; the caller holds the lock.
 func (w *Writer) add(name string, line []byte) error {
 	if w.closed {
 		return w.failed(name, os.ErrClosed)
@@ -230,11 +228,10 @@ func (w *Writer) add(name string, line []byte) error {
 	return nil
 }
 
-// Finish writes the verdicts and the report, syncs everything, rewrites run.json
-// and seals the bundle with its manifest. A nil report (the run was cut short) is
-// not written. All that can be written is, and the errors are joined; after an
-// error, also one of before, the bundle has no manifest and counts as unfinished.
-// The Writer is closed afterwards.
+// Finish writes the verdicts and the report, syncs everything, rewrites run.json, seals the
+// bundle with its manifest, and closes the Writer. A nil report (the run was cut short) is
+// not written. It writes as much as possible and joins the errors; after any error,
+// including earlier ones, the bundle has no manifest and counts as unfinished.
 func (w *Writer) Finish(run *Run, verdicts []Verdict, report *Report) error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -267,7 +264,7 @@ func (w *Writer) Finish(run *Run, verdicts []Verdict, report *Report) error {
 	return errors.Join(errs...)
 }
 
-// manifest is all that the manifest says of a run.
+// manifest returns the manifest of a run.
 func (w *Writer) manifest(run *Run) Manifest {
 	return Manifest{
 		Kind: KindConform, Tool: run.Tool, Run: run.ID, Started: run.Started, Ended: run.Ended,
@@ -276,8 +273,7 @@ func (w *Writer) manifest(run *Run) Manifest {
 	}
 }
 
-// Close gives up the files without an end: the bundle stays as it is, unfinished.
-// It does nothing after Finish.
+// Close closes the files and leaves the bundle unfinished. It does nothing after Finish.
 func (w *Writer) Close() error {
 	if w == nil || w.dir == "" {
 		return nil
@@ -299,7 +295,7 @@ func (w *Writer) close() error {
 	return errors.Join(append(errs, w.root.Close())...)
 }
 
-// document writes v as an indented JSON file, whole or not at all.
+// document writes v as an indented JSON file atomically.
 func (w *Writer) document(name string, v any) error {
 	text, err := encode(v, "  ")
 	if err == nil {
