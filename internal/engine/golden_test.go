@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/testkit"
+	"assay/scenarios"
+)
+
+var update = flag.Bool("update", false, "write testdata/requests/engine.txt anew")
+
+// everyRequest has one step for each request that a script can ask for in a word.
+const everyRequest = `
+steps:
+  - start: {as: full, cmd: /bin/cat, args: ["-u", "<&>"], envs: {B: "2", A: "1"}, cwd: /tmp, tag: t, stdin: true, timeout-ms: 90000}
+  - start: {as: pty, sh: "stty size >&2", pty: {cols: 80, rows: 24}}
+  - start: {as: alias, via: commands, sh: "echo <", timeout-ms: 0}
+  - connect: {as: connect, pid: 7}
+  - connect: {as: by-tag, tag: "a<b"}
+  - signal: {as: kill, pid: 7, name: SIGKILL}
+  - signal: {as: number, pid: 7, name: "9"}
+  - signal: {as: other, tag: t, name: SIGHUP}
+  - signal: {as: alias-kill, via: commands, pid: 7, name: SIGKILL}
+  - input: {as: input, pid: 7, data: "x\n"}
+  - input: {as: nothing, pid: 7, data: ""}
+  - input: {as: keys, pid: 7, pty: true, data: "x\n"}
+  - close-stdin: {as: close, pid: 7}
+  - update: {as: size, pid: 7, cols: 132, rows: 50}
+  - list: {as: list}
+  - list: {as: alias-list, via: commands}
+`
+
+func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
+	e := newEnv(newBench(t, "http://127.0.0.1:1").options)
+	s := parse(t, everyRequest)
+	var b strings.Builder
+	for _, protocol := range []string{"connect", "grpc", "grpc-web"} {
+		for _, codec := range []string{"json", "proto"} {
+			for _, http := range []string{"1.1", "h2c"} {
+				axes := bundle.Axes{Protocol: protocol, Codec: codec, HTTP: http, Compression: "identity"}
+				in := newInstance(e, scenarios.Instance{Scenario: s, Axes: axes})
+				fmt.Fprintf(&b, "# %s\n", axes)
+				writeRequests(t, &b, in)
+			}
+		}
+	}
+	testkit.Golden(t, "../../testdata/requests/engine.txt", b.String(), *update)
+}
+
+func writeRequests(t *testing.T, b *strings.Builder, in *instance) {
+	t.Helper()
+	it := in.newIteration(0)
+	for i := range in.s.Steps {
+		plan, ok := it.requestStep(&in.s.Steps[i])
+		if !ok {
+			t.Fatalf("step %d makes no request", i)
+		}
+		r, err := plan.build(t.Context(), in.form())
+		if err != nil {
+			fmt.Fprintf(b, "%s: %v\n", plan.as, err)
+			continue
+		}
+		fmt.Fprintf(b, "%s: %s %s %s %q\n", plan.as, r.Method, r.Path, r.Shape, r.head)
+		if r.http2 {
+			for _, h := range r.Headers {
+				fmt.Fprintf(b, "  %s: %s\n", h.Name, h.Value)
+			}
+		}
+		fmt.Fprintf(b, "  %q\n", r.body)
+	}
+}
