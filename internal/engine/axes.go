@@ -6,20 +6,22 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/target"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
 // plainAxes are those that every target is first thought to have, and the
 // default of an axis that a script does not pin.
-var plainAxes = bundle.Axes{Protocol: protocolConnect, Codec: codecJSON, HTTP: http11, Compression: "identity"}
+var plainAxes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: "identity"}
 
 // The features by which a target says that it has a value of an axis.
 var axisFeature = map[string]string{
-	protocolConnect: "protocol.connect", protocolGRPC: "protocol.grpc", protocolGRPCWeb: "protocol.grpc-web",
-	codecJSON: "codec.json", codecProto: "codec.proto",
-	http11: "http.1", httpH2C: "http.h2c", httpH2TLS: "http.h2-tls",
-	compressionGzip: "compress.gzip",
+	call.Connect: "protocol.connect", call.GRPC: "protocol.grpc", call.GRPCWeb: "protocol.grpc-web",
+	call.JSON: "codec.json", call.Proto: "codec.proto",
+	transport.HTTP1: "http.1", transport.H2C: "http.h2c", transport.H2TLS: "http.h2-tls",
+	call.Gzip: "compress.gzip",
 }
 
 // axesOf are the axes on which an instance is run: its own, except that a default
@@ -42,7 +44,7 @@ func axesOf(i scenarios.Instance, by bundle.Axes, t *target.Target) bundle.Axes 
 			*axis.value = cmp.Or(axis.by, axis.instead)
 		}
 	}
-	if a.HTTP == httpH2C {
+	if a.HTTP == transport.H2C {
 		a.HTTP = t.Transport("h2").HTTP
 	}
 	return a
@@ -64,16 +66,16 @@ func pins(s *scenarios.Scenario) bundle.Axes {
 		HTTP: first(s.Axes.HTTP), Compression: first(s.Axes.Compression),
 	}
 	if a.Protocol == "" && slices.ContainsFunc(s.Rules, func(rule string) bool { return strings.HasPrefix(rule, "connect.") }) {
-		a.Protocol = protocolConnect
+		a.Protocol = call.Connect
 	}
 	visit(s.Steps, func(st *scenarios.Step) {
 		switch {
 		case st.Open != nil && st.Open.HTTP == "" && a.HTTP == "":
-			a.HTTP = http11
+			a.HTTP = transport.HTTP1
 		case st.Send != nil && a.HTTP == "" && speaksHTTP1(st.Send):
-			a.HTTP = http11
+			a.HTTP = transport.HTTP1
 		case st.Send != nil && a.Codec == "" && st.Send.RPC != "" && literal(st.Send.Body):
-			a.Codec = codecJSON
+			a.Codec = call.JSON
 		}
 	})
 	return a
@@ -149,8 +151,8 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 		}
 		return slices.Contains(granted, id)
 	})
-	if len(ids) == 0 && i.Axes.Protocol == protocolGRPC && i.Axes.HTTP == http11 {
-		return []string{axisFeature[protocolGRPC] + " over HTTP/1.1, which nobody has"}
+	if len(ids) == 0 && i.Axes.Protocol == call.GRPC && i.Axes.HTTP == transport.HTTP1 {
+		return []string{axisFeature[call.GRPC] + " over HTTP/1.1, which nobody has"}
 	}
 	return ids
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/target"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
 // grpcOnly is a default for a target that has neither HTTP/1.1 nor Connect nor JSON.
-var grpcOnly = bundle.Axes{Protocol: protocolGRPC, Codec: codecProto, HTTP: httpH2C, Compression: "identity"}
+var grpcOnly = bundle.Axes{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.H2C, Compression: "identity"}
 
 func TestADefaultReplacesOnlyTheAxesThatAScriptDoesNotSettle(t *testing.T) {
 	const list = "steps: [{list: {as: l}}]"
@@ -65,11 +67,11 @@ func targetOf(t *testing.T, url string) *target.Target {
 
 func TestHTTP2IsOverTLSWhereTheTargetIs(t *testing.T) {
 	i := instanceOf(parse(t, "steps: [{list: {as: l}}]"))
-	i.Axes.HTTP = httpH2C
-	if got := axesOf(i, bundle.Axes{}, targetOf(t, "https://127.0.0.1:1")).HTTP; got != httpH2TLS {
+	i.Axes.HTTP = transport.H2C
+	if got := axesOf(i, bundle.Axes{}, targetOf(t, "https://127.0.0.1:1")).HTTP; got != transport.H2TLS {
 		t.Errorf("got %s", got)
 	}
-	if got := axesOf(i, bundle.Axes{}, targetOf(t, "http://127.0.0.1:1")).HTTP; got != httpH2C {
+	if got := axesOf(i, bundle.Axes{}, targetOf(t, "http://127.0.0.1:1")).HTTP; got != transport.H2C {
 		t.Errorf("got %s", got)
 	}
 }
@@ -80,7 +82,7 @@ func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 	for _, id := range axisFeature {
 		absent[id] = bundle.Feature{State: bundle.FeatureAbsent}
 	}
-	all := bundle.Axes{Protocol: protocolGRPCWeb, Codec: codecProto, HTTP: httpH2TLS, Compression: compressionGzip}
+	all := bundle.Axes{Protocol: call.GRPCWeb, Codec: call.Proto, HTTP: transport.H2TLS, Compression: call.Gzip}
 	for name, tc := range map[string]struct {
 		script   string
 		axes     bundle.Axes
@@ -104,7 +106,7 @@ func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 			"steps: [{parallel: [{send: {as: l, rpc: process.Process/List, protocol: grpc}}, {list: {as: m}}]}]", plainAxes, none, []string{"protocol.grpc"},
 		},
 		"a script of HTTP/1.1 cannot follow a target that has gRPC only": {
-			"axes: {http: '1.1'}\nsteps: [{list: {as: l}}]", bundle.Axes{Protocol: protocolGRPC, Codec: codecProto, HTTP: http11},
+			"axes: {http: '1.1'}\nsteps: [{list: {as: l}}]", bundle.Axes{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.HTTP1},
 			map[string]bundle.Feature{"protocol.grpc": {State: bundle.FeaturePresent}, "codec.proto": {State: bundle.FeaturePresent}},
 			[]string{"protocol.grpc over HTTP/1.1, which nobody has"},
 		},
@@ -112,7 +114,7 @@ func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := scenarios.Instance{Scenario: parse(t, tc.script), Axes: tc.axes}
-			if got := missing(i, tc.features, httpH2C); !slices.Equal(got, tc.want) {
+			if got := missing(i, tc.features, transport.H2C); !slices.Equal(got, tc.want) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/testkit"
 )
 
@@ -153,7 +154,7 @@ steps:
 func streamThenSilence(c net.Conn) {
 	p := make([]byte, 4096)
 	n, _ := c.Read(p)
-	if bytes.Contains(p[:n], []byte(rpcStart)) {
+	if bytes.Contains(p[:n], []byte(call.ProcessStart)) {
 		_, _ = io.WriteString(c, streamHead+"25\r\n\x00\x00\x00\x00\x20"+`{"event":{"start":{"pid":1234}}}`+"\r\n")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -132,10 +133,10 @@ func answered(feature string, o *bundle.Observation) bool {
 // The calls that a feature is about, and the surfaces of those that are no procedure.
 var (
 	featureRPC = map[string]string{
-		"process.start": rpcStart, "process.pty": rpcStart, "process.tag": rpcStart, "process.user": rpcStart,
-		"process.keepalive": rpcStart, "process.connect": rpcConnect, "process.list": rpcList, "process.signal": rpcSendSignal,
-		"process.input": rpcSendInput, "process.close-stdin": rpcCloseStdin, "process.update": rpcUpdate,
-		"process.stream-input": "process.Process/StreamInput",
+		"process.start": call.ProcessStart, "process.pty": call.ProcessStart, "process.tag": call.ProcessStart, "process.user": call.ProcessStart,
+		"process.keepalive": call.ProcessStart, "process.connect": call.ProcessConnect, "process.list": call.ProcessList, "process.signal": call.ProcessSendSignal,
+		"process.input": call.ProcessSendInput, "process.close-stdin": call.ProcessCloseStdin, "process.update": call.ProcessUpdate,
+		"process.stream-input": call.ProcessStreamInput,
 	}
 	featureSurface = map[string]string{
 		"ndjson.commands": surfaceCommands, "metrics.prometheus": surfaceMetrics, "metrics.process": surfaceMetrics,

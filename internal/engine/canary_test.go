@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -71,12 +73,12 @@ func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	b.options.Destructive = true
 	const list = "\ndeadline: 300ms\nsteps: [{list: {as: l}}]"
 	all := b.start(
-		over(httpH2C, parse(t, "id: test.alone\nexclusive: true"+list)),
-		over(httpH2C, parse(t, "id: test.dangerous\ndestructive: true"+list)),
-		over(httpH2C, parse(t, "id: test.long\ndeadline: 300ms\nsteps: [{list: {as: l}}, {pause: 1ms}]")),
-		over(httpH2C, parse(t, "id: test.canary\nrepeat: {times: 2}"+list)),
-		over(http11, parse(t, "id: test.other\nsteps: [{list: {as: l}}]")),
-		over(httpH2C, parse(t, "id: test.raw\ndeadline: 300ms\nsteps: [{open: {as: c}}]\nexpect: {c: {status: 200}}")),
+		over(transport.H2C, parse(t, "id: test.alone\nexclusive: true"+list)),
+		over(transport.H2C, parse(t, "id: test.dangerous\ndestructive: true"+list)),
+		over(transport.H2C, parse(t, "id: test.long\ndeadline: 300ms\nsteps: [{list: {as: l}}, {pause: 1ms}]")),
+		over(transport.H2C, parse(t, "id: test.canary\nrepeat: {times: 2}"+list)),
+		over(transport.HTTP1, parse(t, "id: test.other\nsteps: [{list: {as: l}}]")),
+		over(transport.H2C, parse(t, "id: test.raw\ndeadline: 300ms\nsteps: [{open: {as: c}}]\nexpect: {c: {status: 200}}")),
 	).Observations()
 	for _, o := range all {
 		switch o.Scenario {
@@ -129,8 +131,8 @@ func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
 	b.options.OnStart = func(i scenarios.Instance) { began = append(began, i.Scenario.ID) }
 	b.options.Run.Jobs = 1
 	is := []scenarios.Instance{
-		over(httpH2C, parse(t, "id: test.first\nsteps: [{list: {as: l}}, {pause: 1ms}]")),
-		over(httpH2C, parse(t, "id: test.second\nsteps: [{list: {as: l}}]")),
+		over(transport.H2C, parse(t, "id: test.first\nsteps: [{list: {as: l}}, {pause: 1ms}]")),
+		over(transport.H2C, parse(t, "id: test.second\nsteps: [{list: {as: l}}]")),
 		instanceOf(parse(t, "id: test.third\nneeds: [process.update, process.tag]\nsteps: [{start: {as: p, sh: sleep}}, {update: {as: u, to: p, cols: 1, rows: 1}}]")),
 		instanceOf(parse(t, "id: test.fourth\nneeds: [process.update]\nsteps: [{start: {as: p, sh: sleep}}, {update: {as: u, to: p, cols: 1, rows: 1}}, {pause: 1ms}]")),
 		instanceOf(parse(t, "id: test.fifth\nneeds: [process.tag]\nsteps: [{list: {as: l}}]")), // it never asks
@@ -150,8 +152,8 @@ func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
 
 func TestWhatCountsAsAnAnswerOverAFeature(t *testing.T) {
 	ok := &bundle.Response{Status: 500}
-	conns := []bundle.Conn{{ID: 0, HTTP: http11}, {ID: 1, HTTP: httpH2C}, {ID: 2, HTTP: httpH2C, H2: []bundle.H2Frame{{Dir: "sent", Type: "HEADERS"}, {Dir: "received", Type: "SETTINGS"}}},
-		{ID: 3, HTTP: httpH2C, H2: []bundle.H2Frame{{Dir: "received", Type: "GOAWAY"}}}}
+	conns := []bundle.Conn{{ID: 0, HTTP: transport.HTTP1}, {ID: 1, HTTP: transport.H2C}, {ID: 2, HTTP: transport.H2C, H2: []bundle.H2Frame{{Dir: "sent", Type: "HEADERS"}, {Dir: "received", Type: "SETTINGS"}}},
+		{ID: 3, HTTP: transport.H2C, H2: []bundle.H2Frame{{Dir: "received", Type: "GOAWAY"}}}}
 	for name, tc := range map[string]struct {
 		feature   string
 		exchanges []bundle.Exchange
@@ -168,9 +170,9 @@ func TestWhatCountsAsAnAnswerOverAFeature(t *testing.T) {
 		"on no connection":                    {"http.h2c", []bundle.Exchange{{Conn: -1}, {Conn: 1}}, false},
 		"in another protocol":                 {"protocol.grpc", []bundle.Exchange{{Protocol: "connect", Response: ok}, {Protocol: "grpc"}}, false},
 		"in that protocol":                    {"protocol.grpc-web", []bundle.Exchange{{Protocol: "grpc-web", Response: ok}}, true},
-		"in another codec":                    {"codec.proto", []bundle.Exchange{{RPC: rpcList, Codec: "json", Response: ok}, {RPC: rpcList, Codec: "proto"}}, false},
-		"another procedure":                   {"process.update", []bundle.Exchange{{RPC: rpcStart, Response: ok}, {RPC: "process.Process/Update"}}, false},
-		"that procedure, which was not asked": {"process.update", []bundle.Exchange{{RPC: rpcStart}}, true},
+		"in another codec":                    {"codec.proto", []bundle.Exchange{{RPC: call.ProcessList, Codec: "json", Response: ok}, {RPC: call.ProcessList, Codec: "proto"}}, false},
+		"another procedure":                   {"process.update", []bundle.Exchange{{RPC: call.ProcessStart, Response: ok}, {RPC: "process.Process/Update"}}, false},
+		"that procedure, which was not asked": {"process.update", []bundle.Exchange{{RPC: call.ProcessStart}}, true},
 		"another surface":                     {"ndjson.commands", []bundle.Exchange{{Surface: surfaceProcess, Response: ok}, {Surface: surfaceCommands}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -28,7 +29,7 @@ func mayStart(x *bundle.Exchange) bool {
 	switch {
 	case x.Op == "raw":
 		return x.Shape == bundle.ShapeStream || x.Shape == bundle.ShapeNDJSON
-	case x.RPC == rpcStart:
+	case x.RPC == call.ProcessStart:
 		return true
 	}
 	return x.Surface == surfaceCommands && x.Shape == bundle.ShapeNDJSON
@@ -151,9 +152,9 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 func (in *instance) killRequest(pid uint32, via string) (request, error) {
 	noSignal := !in.has("process.signal") && in.has("ndjson.commands")
 	if via == viaCommands && in.has("ndjson.commands") || noSignal {
-		return in.surfaceRequest(in.form(), surfaceCommands, "POST", killPath(int64(pid)), nil), nil
+		return in.surfaceRequest(in.form(), surfaceCommands, "POST", call.KillPath(int64(pid)), nil), nil
 	}
-	return in.rpcRequest(in.form(), rpcSendSignal, fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid), headerPlan{})
+	return in.rpcRequest(in.form(), call.Kill(call.ByPID(pid)), headerPlan{})
 }
 
 func (e *env) has(feature string) bool {

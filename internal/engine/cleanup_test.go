@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/scenarios"
 )
@@ -184,14 +185,14 @@ func overOf(r *http.Request) context.Context {
 func TestTheListIsReadInBothCodecs(t *testing.T) {
 	want := []listedProcess{{pid: 7, mark: "run1/x"}, {pid: 8}}
 	packed, err := proto.Marshal(&process.ListResponse{Processes: []*process.ProcessInfo{
-		{Pid: 7, Config: &process.ProcessConfig{Envs: map[string]string{markName: "run1/x"}}}, {Pid: 8},
+		{Pid: 7, Config: &process.ProcessConfig{Envs: map[string]string{call.Mark: "run1/x"}}}, {Pid: 8},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for codec, text := range map[string]string{
-		codecJSON:  `{"processes":[{"pid":7,"config":{"envs":{"ASSAY_RUN":"run1/x"}},"unknown":1},{"pid":8}]}`,
-		codecProto: string(packed),
+		call.JSON:  `{"processes":[{"pid":7,"config":{"envs":{"ASSAY_RUN":"run1/x"}},"unknown":1},{"pid":8}]}`,
+		call.Proto: string(packed),
 	} {
 		if got, ok := readList(codec, []byte(text)); !ok || !slices.Equal(got, want) {
 			t.Errorf("%s: got %+v (%v), want %+v", codec, got, ok, want)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -49,7 +50,7 @@ func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name st
 
 // listed asks which processes are alive. ok is false when the target did not say.
 func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op string) (list []listedProcess, ok bool) {
-	req, err := in.rpcRequest(in.form(), rpcList, []byte("{}"), headerPlan{})
+	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
 	if err != nil {
 		return nil, false
 	}
@@ -64,12 +65,12 @@ func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op stri
 // listedProcess is what the clean-up needs of an entry of List.
 type listedProcess struct {
 	pid  uint32
-	mark string // the value of markName in its environment
+	mark string // the value of call.Mark in its environment
 }
 
 // readList reads the answer to List.
 func readList(codec string, body []byte) (list []listedProcess, ok bool) {
-	if codec != codecProto {
+	if codec != call.Proto {
 		return readJSONList(body)
 	}
 	var m process.ListResponse
@@ -77,7 +78,7 @@ func readList(codec string, body []byte) (list []listedProcess, ok bool) {
 		return nil, false
 	}
 	for _, p := range m.GetProcesses() {
-		list = append(list, listedProcess{pid: p.GetPid(), mark: p.GetConfig().GetEnvs()[markName]})
+		list = append(list, listedProcess{pid: p.GetPid(), mark: p.GetConfig().GetEnvs()[call.Mark]})
 	}
 	return list, true
 }
@@ -97,7 +98,7 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 		return nil, false
 	}
 	for _, p := range m.Processes {
-		list = append(list, listedProcess{pid: p.PID, mark: p.Config.Envs[markName]})
+		list = append(list, listedProcess{pid: p.PID, mark: p.Config.Envs[call.Mark]})
 	}
 	return list, true
 }
@@ -112,7 +113,7 @@ func (e *env) alive(ctx context.Context) bool {
 
 // answers reports whether one of two attempts at a call is answered, whatever the answer says.
 func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
-	req, err := in.rpcRequest(in.form(), rpcList, []byte("{}"), headerPlan{})
+	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
 	if err != nil {
 		return true
 	}

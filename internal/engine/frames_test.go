@@ -10,10 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
-var h2Axes = bundle.Axes{Protocol: protocolConnect, Codec: codecJSON, HTTP: httpH2C, Compression: "identity"}
+var h2Axes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.H2C, Compression: "identity"}
 
 func runH2(t *testing.T, gw *polyglot, s *scenarios.Scenario) *bundle.Iteration {
 	t.Helper()
@@ -131,11 +133,11 @@ func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
 		http   string
 		closed bool // the connection is
 	}{
-		"by close, on HTTP/2":    {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {send: {as: l, rpc: process.Process/List, message: {}, on: p}}]", httpH2C, false},
-		"by finish, on HTTP/2":   {`[{send: {as: p, rpc: process.Process/Start, finish: half, wait: start, message: {process: {cmd: x, args: [sleep]}}}}, {close: {on: p, how: cancel}}, {list: {as: l}}]`, httpH2C, false},
-		"by close, on HTTP/1.1":  {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {list: {as: l}}]", http11, true},
-		"by closing all of it":   {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: fin}}, {list: {as: l}}]", httpH2C, true},
-		"by resetting all of it": {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}, {list: {as: l}}]", httpH2C, true},
+		"by close, on HTTP/2":    {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {send: {as: l, rpc: process.Process/List, message: {}, on: p}}]", transport.H2C, false},
+		"by finish, on HTTP/2":   {`[{send: {as: p, rpc: process.Process/Start, finish: half, wait: start, message: {process: {cmd: x, args: [sleep]}}}}, {close: {on: p, how: cancel}}, {list: {as: l}}]`, transport.H2C, false},
+		"by close, on HTTP/1.1":  {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {list: {as: l}}]", transport.HTTP1, true},
+		"by closing all of it":   {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: fin}}, {list: {as: l}}]", transport.H2C, true},
+		"by resetting all of it": {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}, {list: {as: l}}]", transport.H2C, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gw := newPolyglot(t)
@@ -157,7 +159,7 @@ func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
 			}
 			select {
 			case path := <-gw.cancelled:
-				if path != "/"+rpcStart {
+				if path != "/"+call.ProcessStart {
 					t.Errorf("the request that was cancelled is %s", path)
 				}
 			case <-time.After(patience):
@@ -205,7 +207,7 @@ steps:
 	if c == nil || c.Op != "raw" || c.Stream != 1 || c.Response == nil || c.Response.Status != 200 || string(c.Body.Data) != "{}" {
 		t.Fatalf("the answer to frames is recorded as %+v", c)
 	}
-	if r := gw.request(t, rpcList); r.Host != strings.TrimPrefix(gw.URL, "http://") {
+	if r := gw.request(t, call.ProcessList); r.Host != strings.TrimPrefix(gw.URL, "http://") {
 		t.Errorf("authority %q", r.Host)
 	}
 }
@@ -281,7 +283,7 @@ steps:
 }
 
 func TestADeclaredLengthIsFilledByLaterWrites(t *testing.T) {
-	for _, http := range []string{http11, httpH2C} {
+	for _, http := range []string{transport.HTTP1, transport.H2C} {
 		t.Run(http, func(t *testing.T) {
 			gw := newPolyglot(t)
 			axes := h2Axes
@@ -308,8 +310,8 @@ func TestAConnectionDecidesAboutTheFormOfARequestOnIt(t *testing.T) {
 		axes   string
 		opened string
 	}{
-		"HTTP/2 on the axes of HTTP/1.1": {http11, "h2"},
-		"HTTP/1.1 on the axes of HTTP/2": {httpH2C, `"1.1"`},
+		"HTTP/2 on the axes of HTTP/1.1": {transport.HTTP1, "h2"},
+		"HTTP/1.1 on the axes of HTTP/2": {transport.H2C, `"1.1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			axes := h2Axes

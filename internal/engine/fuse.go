@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -182,7 +183,7 @@ func letDown(out *result) string {
 func startsSomething(s *scenarios.Scenario) bool {
 	starts := false
 	visit(s.Steps, func(st *scenarios.Step) {
-		starts = starts || st.Start != nil || st.Send != nil && st.Send.RPC == rpcStart
+		starts = starts || st.Start != nil || st.Send != nil && st.Send.RPC == call.ProcessStart
 	})
 	return starts
 }

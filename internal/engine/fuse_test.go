@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -65,7 +66,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 		defer cancel()
 		time.Sleep(25 * time.Second)
 		for range hurryAfter {
-			in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: rpcStart}}}})
+			in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 		}
 		<-ctx.Done()
 		if took := time.Since(began); took > 27*time.Second || !errors.Is(ended(ctx), errExpired) {
@@ -76,7 +77,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 
 func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 	start := func(kinds ...bundle.EventKind) bundle.Exchange {
-		x := bundle.Exchange{Op: "start", RPC: rpcStart}
+		x := bundle.Exchange{Op: "start", RPC: call.ProcessStart}
 		for _, k := range kinds {
 			x.Events = append(x.Events, bundle.Event{Kind: k})
 		}
@@ -122,7 +123,7 @@ func TestWhereEverythingStallsAnIterationHasLessTime(t *testing.T) {
 		t.Errorf("at first %v", got)
 	}
 	for range hurryAfter {
-		in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: rpcStart}}}})
+		in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 	}
 	if got := in.patience(); got < leastPatience+700*time.Millisecond || got > 3*time.Second {
 		t.Errorf("then %v", got)

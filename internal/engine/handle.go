@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -27,7 +28,7 @@ type handle struct {
 	x    *transport.Exchange // nil for a connection that was opened
 	conn *transport.Conn     // nil when none could be opened
 	rpc  string              // of the exchange
-	form form                // of its request
+	form call.Form           // of its request
 	tag  string              // of a start
 	had  int64               // bytes received on conn before the exchange began
 	// missing is what the request still lacks, see request.missing; iteration.mu guards it.

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
-// headerPlan says which header fields a well-formed request has.
+// headerPlan lists the header fields of a well-formed request.
 type headerPlan struct {
-	form        form
-	rpc         bool // the fields of the protocol are sent
-	shape       bundle.Shape
+	form        call.Form
+	rpc         string // whose protocol fields are sent, "" for none
 	contentType string
 	timeoutMS   *int64
 	timeout     *string // as it is sent, instead of timeoutMS
@@ -22,35 +22,35 @@ type headerPlan struct {
 	overrides   map[string]*string // of the script
 }
 
-// headers renders the plan in a fixed order: those of the target (Host,
-// User-Agent, credentials), the protocol's, then the framing. Overrides replace a
-// field where it stands, or are added at the end, sorted by name; nil removes.
+// headers renders the plan in a fixed order: the fields of the target (Host,
+// User-Agent, credentials), those of the protocol, then the framing. An override replaces
+// a field in place or is added at the end, sorted by name; nil removes the field.
 //
 // HTTP/2 has names in lower case only, and neither Connection nor
-// Transfer-Encoding (RFC 9113, 8.2); a script may add them all the same.
+// Transfer-Encoding (RFC 9113, 8.2); a script may still add them.
 func (in *instance) headers(p headerPlan) []bundle.Header {
 	hs := slices.Clone(in.target.Headers(in.s.ID, in.run.ID))
 	add := func(name, value string) { hs = append(hs, bundle.Header{Name: name, Value: value}) }
-	if p.rpc {
+	if p.rpc != "" {
 		p.protocolFields(add)
 	}
 	if p.contentType != "" {
 		add("Content-Type", p.contentType)
 	}
-	encoding, accepts := p.form.encodingFields(p.shape)
+	encoding, accepts := p.form.EncodingNames(p.rpc)
 	if p.compressed {
 		add(encoding, "gzip")
 	}
-	if p.rpc && p.form.gzip() {
+	if p.rpc != "" && p.form.Gzip() {
 		add(accepts, "gzip")
 	}
-	if p.chunked && !p.form.http2() {
+	if p.chunked && !p.form.HTTP2() {
 		add("Transfer-Encoding", "chunked")
 	}
 	if p.length != nil {
 		add("Content-Length", strconv.FormatInt(*p.length, 10))
 	}
-	if !p.form.http2() {
+	if !p.form.HTTP2() {
 		return override(hs, p.overrides)
 	}
 	hs = slices.DeleteFunc(hs, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "connection") })
@@ -61,21 +61,15 @@ func (in *instance) headers(p headerPlan) []bundle.Header {
 	return hs
 }
 
-// protocolFields are the fields by which a server knows the protocol, and the deadline.
+// protocolFields adds the field by which a server recognizes the protocol, and the deadline.
 func (p headerPlan) protocolFields(add func(name, value string)) {
-	switch p.form.Protocol {
-	case protocolGRPC:
-		add("Te", "trailers")
-	case protocolGRPCWeb:
-		add("X-Grpc-Web", "1")
-	default:
-		add("Connect-Protocol-Version", "1")
-	}
+	own := p.form.ProtocolField()
+	add(own.Name, own.Value)
 	switch {
 	case p.timeout != nil:
-		add(p.form.timeoutField(), *p.timeout)
+		add(p.form.TimeoutName(), *p.timeout)
 	case p.timeoutMS != nil:
-		add(p.form.timeoutField(), p.form.timeout(*p.timeoutMS))
+		add(p.form.TimeoutName(), p.form.Timeout(*p.timeoutMS).Value)
 	}
 }
 

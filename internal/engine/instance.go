@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -61,7 +62,7 @@ func inARow(steps []scenarios.Step) (n int) {
 	for i := range steps {
 		st := &steps[i]
 		switch {
-		case st.Start != nil, st.Send != nil && st.Send.RPC == rpcStart:
+		case st.Start != nil, st.Send != nil && st.Send.RPC == call.ProcessStart:
 			n++
 		case st.Race != nil:
 			n += max(inARow([]scenarios.Step{st.Race.A}), inARow([]scenarios.Step{st.Race.B}))

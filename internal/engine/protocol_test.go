@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/target"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
 // allAxes are the permutations that one connect-go server has.
 func allAxes() []bundle.Axes {
 	var all []bundle.Axes
-	for _, protocol := range []string{protocolConnect, protocolGRPC, protocolGRPCWeb} {
-		for _, codec := range []string{codecJSON, codecProto} {
-			for _, http := range []string{http11, httpH2C} {
-				for _, compression := range []string{"identity", compressionGzip} {
-					if protocol != protocolGRPC || http != http11 {
+	for _, protocol := range []string{call.Connect, call.GRPC, call.GRPCWeb} {
+		for _, codec := range []string{call.JSON, call.Proto} {
+			for _, http := range []string{transport.HTTP1, transport.H2C} {
+				for _, compression := range []string{"identity", call.Gzip} {
+					if protocol != call.GRPC || http != transport.HTTP1 {
 						all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: http, Compression: compression})
 					}
 				}
@@ -79,7 +81,7 @@ func TestAProcessLivesOnAllAxes(t *testing.T) {
 				if it.Conns[x.Conn].HTTP != axes.HTTP {
 					t.Errorf("%s went over HTTP %s", x.Name, it.Conns[x.Conn].HTTP)
 				}
-				if (x.GRPC != nil) != (axes.Protocol != protocolConnect) || x.GRPC != nil && x.GRPC.Code != map[bool]int{false: 0, true: 5}[x.Name == "nobody"] {
+				if (x.GRPC != nil) != (axes.Protocol != call.Connect) || x.GRPC != nil && x.GRPC.Code != map[bool]int{false: 0, true: 5}[x.Name == "nobody"] {
 					t.Errorf("%s: status %+v", x.Name, x.GRPC)
 				}
 			}
@@ -97,7 +99,7 @@ func TestAProcessLivesOnAllAxes(t *testing.T) {
 // checkHeads looks at what the server saw of the requests.
 func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 	t.Helper()
-	unary, stream := gw.request(t, rpcList).Header, gw.request(t, rpcStart).Header
+	unary, stream := gw.request(t, call.ProcessList).Header, gw.request(t, call.ProcessStart).Header
 	type field struct {
 		of   string
 		name string
@@ -105,7 +107,7 @@ func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 	}
 	var want []field
 	switch axes.Protocol {
-	case protocolConnect:
+	case call.Connect:
 		want = []field{
 			{"unary", "Content-Type", "application/" + axes.Codec}, {"stream", "Content-Type", "application/connect+" + axes.Codec},
 			{"unary", "Connect-Protocol-Version", "1"}, {"stream", "Connect-Timeout-Ms", "90000"}, {"stream", "Te", ""},
@@ -115,13 +117,13 @@ func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 		want = []field{
 			{"unary", "Content-Type", kind}, {"stream", "Content-Type", kind}, {"unary", "Connect-Protocol-Version", ""},
 			{"unary", "Grpc-Timeout", ""}, {"stream", "Grpc-Timeout", "90000m"},
-			{"unary", "Te", map[string]string{protocolGRPC: "trailers"}[axes.Protocol]},
-			{"unary", "X-Grpc-Web", map[string]string{protocolGRPCWeb: "1"}[axes.Protocol]},
+			{"unary", "Te", map[string]string{call.GRPC: "trailers"}[axes.Protocol]},
+			{"unary", "X-Grpc-Web", map[string]string{call.GRPCWeb: "1"}[axes.Protocol]},
 		}
 	}
 	unaryEncoding, streamEncoding := "Content-Encoding", "Connect-Content-Encoding"
 	unaryAccept, streamAccept := "Accept-Encoding", "Connect-Accept-Encoding"
-	if axes.Protocol != protocolConnect {
+	if axes.Protocol != call.Connect {
 		unaryEncoding, streamEncoding, unaryAccept, streamAccept = "Grpc-Encoding", "Grpc-Encoding", "Grpc-Accept-Encoding", "Grpc-Accept-Encoding"
 	}
 	encoding := strings.TrimPrefix(axes.Compression, "identity")
@@ -133,16 +135,16 @@ func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 			t.Errorf("%s: %s is %q, want %q", f.of, f.name, got, f.want)
 		}
 	}
-	if axes.HTTP == httpH2C && axes.Protocol == protocolGRPC && stream["Content-Length"] != nil {
+	if axes.HTTP == transport.H2C && axes.Protocol == call.GRPC && stream["Content-Length"] != nil {
 		t.Error("a gRPC request declares its length")
 	}
 }
 
 func TestAPTYIsStartedFedAndResized(t *testing.T) {
-	for _, protocol := range []string{protocolConnect, protocolGRPC} {
+	for _, protocol := range []string{call.Connect, call.GRPC} {
 		t.Run(protocol, func(t *testing.T) {
 			gw := newPolyglot(t)
-			axes := bundle.Axes{Protocol: protocol, Codec: codecProto, HTTP: httpH2C, Compression: "identity"}
+			axes := bundle.Axes{Protocol: protocol, Codec: call.Proto, HTTP: transport.H2C, Compression: "identity"}
 			o := newBench(t, gw.URL).runInstance(scenarios.Instance{Axes: axes, Scenario: parse(t, `
 steps:
   - start: {as: p, sh: cat, pty: {cols: 80, rows: 24}}
@@ -173,13 +175,13 @@ steps:
 `))
 	it := &newBench(t, gw.URL).runInstance(i).Iterations[0]
 	a, b := it.Exchange("a"), it.Exchange("b")
-	if a.Protocol != protocolGRPCWeb || a.GRPC == nil || a.GRPC.Code != 0 || a.Shape != bundle.ShapeUnary {
+	if a.Protocol != call.GRPCWeb || a.GRPC == nil || a.GRPC.Code != 0 || a.Shape != bundle.ShapeUnary {
 		t.Errorf("a: %s, status %+v, %s", a.Protocol, a.GRPC, a.Shape)
 	}
-	if got := gw.request(t, rpcList).Header["Grpc-Timeout"]; !slices.Equal(got, []string{"5S"}) {
+	if got := gw.request(t, call.ProcessList).Header["Grpc-Timeout"]; !slices.Equal(got, []string{"5S"}) {
 		t.Errorf("timeout %q", got)
 	}
-	if got := gw.request(t, rpcCloseStdin).Header["Connect-Timeout-Ms"]; b.Protocol != protocolConnect || !slices.Equal(got, []string{""}) {
+	if got := gw.request(t, call.ProcessCloseStdin).Header["Connect-Timeout-Ms"]; b.Protocol != call.Connect || !slices.Equal(got, []string{""}) {
 		t.Errorf("b: %s, timeout %q", b.Protocol, got)
 	}
 }
@@ -195,14 +197,14 @@ func TestATargetIsSpokenToInTheWayThatReachesIt(t *testing.T) {
 		b.options.Run.Features[id] = bundle.Feature{State: bundle.FeatureAbsent}
 	}
 	o := b.run("steps: [{start: {as: p, sh: sleep}}]")
-	if o.Skip != nil || o.Axes != b.options.Target.Way() || o.Axes.Protocol != protocolGRPC || o.Axes.HTTP != httpH2C {
+	if o.Skip != nil || o.Axes != b.options.Target.Way() || o.Axes.Protocol != call.GRPC || o.Axes.HTTP != transport.H2C {
 		t.Fatalf("skip %+v, axes %s", o.Skip, o.Axes)
 	}
 	if p := o.Iterations[0].Processes; len(p) != 1 || p[0].Cleanup != cleanupKilled || gw.alive() != 0 {
 		t.Errorf("processes %+v, %d alive", p, gw.alive())
 	}
 	for _, x := range o.Iterations[0].Exchanges {
-		if x.Protocol != protocolGRPC || x.Stream == 0 {
+		if x.Protocol != call.GRPC || x.Stream == 0 {
 			t.Errorf("%s (%s) went over %s, stream %d", x.Name, x.Op, x.Protocol, x.Stream)
 		}
 	}
@@ -214,9 +216,9 @@ func TestATargetIsSpokenToInTheWayThatReachesIt(t *testing.T) {
 
 func TestAProcessLivesOverTLS(t *testing.T) {
 	for _, axes := range []bundle.Axes{
-		{Protocol: protocolConnect, Codec: codecJSON, HTTP: http11, Compression: "identity"},
-		{Protocol: protocolConnect, Codec: codecJSON, HTTP: httpH2C, Compression: "identity"},
-		{Protocol: protocolGRPC, Codec: codecProto, HTTP: httpH2TLS, Compression: compressionGzip},
+		{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: "identity"},
+		{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.H2C, Compression: "identity"},
+		{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.H2TLS, Compression: call.Gzip},
 	} {
 		t.Run(axes.String(), func(t *testing.T) {
 			gw, ca := newSecurePolyglot(t)
@@ -226,8 +228,8 @@ func TestAProcessLivesOverTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := b.runInstance(scenarios.Instance{Scenario: held(t, life), Axes: axes})
-			if axes.HTTP == httpH2C {
-				axes.HTTP = httpH2TLS
+			if axes.HTTP == transport.H2C {
+				axes.HTTP = transport.H2TLS
 			}
 			if o.Axes != axes {
 				t.Errorf("recorded as %s", o.Axes)

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"bytes"
-	"compress/gzip"
+	"fmt"
 	"slices"
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -27,34 +27,43 @@ type request struct {
 // untilLast: the request goes on until a last chunk, or END_STREAM.
 const untilLast = -1
 
-// form is what requests of the instance look like unless a step says otherwise.
-func (in *instance) form() form { return form(in.axes) }
+// form is the form of the instance's requests unless a step says otherwise.
+func (in *instance) form() call.Form { return call.Form(in.axes) }
 
-// rpcRequest is the well-formed request of an RPC. What is set in p besides the
-// plan's protocol fields (timeout, overrides) is kept.
-func (in *instance) rpcRequest(f form, rpc string, json []byte, p headerPlan) (request, error) {
-	body, err := f.message(rpc, json)
+// rpcRequest returns the well-formed request of an RPC. It keeps the timeout and the
+// overrides of p.
+func (in *instance) rpcRequest(f call.Form, m call.Message, p headerPlan) (request, error) {
+	body, err := encode(f, m)
 	if err != nil {
 		return request{}, err
 	}
+	rpc := m.Procedure()
 	p.form = f
-	p.rpc = true
-	p.shape = transport.ShapeOf(rpc)
-	p.contentType = f.contentType(p.shape)
-	p.compressed = f.gzip()
-	if !f.http2() || !f.grpc() {
+	p.rpc = rpc
+	p.contentType = f.ContentType(rpc)
+	p.compressed = f.Gzip()
+	if !f.HTTP2() || !f.GRPC() {
 		p.length = new(int64(len(body)))
 	}
 	return assemble(transport.Call{
-		RPC: rpc, Protocol: f.Protocol, Surface: surfaceProcess, Shape: p.shape, Codec: f.Codec,
+		RPC: rpc, Protocol: f.Protocol, Surface: surfaceProcess, Shape: bundle.Shape(call.ShapeOf(rpc)), Codec: f.Codec,
 		Method: "POST", Path: in.target.Path(surfaceProcess, rpc),
 		Headers: in.headers(p), Body: body,
 	}, f, body), nil
 }
 
-// surfaceRequest is a request to what is not an RPC. A nil body sends none and
-// declares none, except that a POST always declares its length.
-func (in *instance) surfaceRequest(f form, surface, method, rest string, json []byte) request {
+// encode returns the body of a request in its form.
+func encode(f call.Form, m call.Message) ([]byte, error) {
+	body, err := f.Body(m)
+	if err != nil {
+		return nil, fmt.Errorf("the message for %s cannot be sent as %s: %w", m.Procedure(), f.Codec, err)
+	}
+	return body, nil
+}
+
+// surfaceRequest returns a request to a surface that is not an RPC. A nil body is
+// neither sent nor declared, except that a POST always declares its length.
+func (in *instance) surfaceRequest(f call.Form, surface, method, rest string, json []byte) request {
 	p := headerPlan{form: f}
 	if json != nil {
 		p.contentType = "application/json"
@@ -63,7 +72,7 @@ func (in *instance) surfaceRequest(f form, surface, method, rest string, json []
 		p.length = new(int64(len(json)))
 	}
 	return assemble(transport.Call{
-		Surface: surface, Shape: surfaceShape(surface, method, rest), Codec: codecJSON,
+		Surface: surface, Shape: surfaceShape(surface, method, rest), Codec: call.JSON,
 		Method: method, Path: in.target.Path(surface, rest),
 		Headers: in.headers(p), Body: json,
 	}, f, json)
@@ -79,8 +88,8 @@ func surfaceShape(surface, method, rest string) bundle.Shape {
 }
 
 // assemble adds what goes over the wire to a call.
-func assemble(c transport.Call, f form, body []byte) request {
-	if f.http2() {
+func assemble(c transport.Call, f call.Form, body []byte) request {
+	if f.HTTP2() {
 		return request{Call: c, http2: true, body: body}
 	}
 	return request{Call: c, head: transport.RequestHead(c.Method, c.Path, c.Headers), body: body}
@@ -122,13 +131,4 @@ func cut(p []byte, s *scenarios.Split) [][]byte {
 		}
 	}
 	return append(parts, p[from:])
-}
-
-// gzipped compresses p; the same bytes give the same result.
-func gzipped(p []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write(p) // a bytes.Buffer takes everything
-	_ = w.Close()
-	return b.Bytes()
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"assay/internal/transport"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 	"assay/scenarios"
 )
@@ -91,7 +91,7 @@ func (r rendering) envelope(ctx context.Context, e *scenarios.Envelope) ([]byte,
 		return nil, err
 	}
 	if e.Gzip {
-		payload = gzipped(payload)
+		payload = call.Compress(payload)
 	}
 	p := wire.AppendEnvelope(nil, byte(e.Flags), payload)
 	if e.Length != nil {
@@ -108,7 +108,7 @@ func (r rendering) payload(ctx context.Context, e *scenarios.Envelope) ([]byte, 
 		if err != nil {
 			return nil, err
 		}
-		p, err := transport.Message(r.rpc, r.codec, json)
+		p, err := call.Encode(call.Text{RPC: r.rpc, JSON: json}, r.codec)
 		if err != nil {
 			return nil, fmt.Errorf("the message of an envelope for %s cannot be sent as %s: %w", r.rpc, r.codec, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -23,7 +24,7 @@ const (
 // callPlan is what a step that makes a request says about it.
 type callPlan struct {
 	op, as   string
-	build    func(context.Context, form) (request, error)
+	build    func(context.Context, call.Form) (request, error)
 	protocol string // instead of that of the axes
 	split    *scenarios.Split
 	on       string // an earlier connection instead of a new one
@@ -33,11 +34,11 @@ type callPlan struct {
 	tag      *string // of a start, for later steps
 }
 
-// call is a request on its connection, ready to go.
-type call struct {
+// invocation is a request on its connection, ready to go.
+type invocation struct {
 	it     *iteration
 	plan   callPlan
-	form   form
+	form   call.Form
 	req    request
 	pieces [][]byte
 	pause  time.Duration
@@ -48,7 +49,7 @@ type call struct {
 
 // prepareCall renders the request and opens its connection.
 func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as string, p callPlan) (action, error) {
-	c := &call{it: it, plan: p, form: it.in.form()}
+	c := &invocation{it: it, plan: p, form: it.in.form()}
 	c.form.Protocol = cmp.Or(p.protocol, c.form.Protocol)
 	if err := c.reuse(); err != nil {
 		return action{}, err
@@ -78,7 +79,7 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 
 // reuse takes the connection that the step names. What is spoken there decides
 // about the form of the request, and not the axes.
-func (c *call) reuse() error {
+func (c *invocation) reuse() error {
 	if c.plan.on == "" {
 		return nil
 	}
@@ -87,8 +88,8 @@ func (c *call) reuse() error {
 		return err
 	}
 	c.conn = h.conn
-	if c.conn.HTTP2() != c.form.http2() {
-		c.form.HTTP = http11
+	if c.conn.HTTP2() != c.form.HTTP2() {
+		c.form.HTTP = transport.HTTP1
 		if c.conn.HTTP2() {
 			c.form.HTTP = c.it.in.http2()
 		}
@@ -98,7 +99,7 @@ func (c *call) reuse() error {
 
 // fire sends the request. That the target does not take it is the target's
 // business: its answer, or the end of the connection, is what is recorded.
-func (c *call) fire(ctx context.Context) error {
+func (c *invocation) fire(ctx context.Context) error {
 	if c.failed != nil {
 		c.h.x = c.it.rec.Failed(c.req.Call, failedConn(c.failed), c.failed)
 		c.it.put(c.h)
@@ -120,7 +121,7 @@ func (c *call) fire(ctx context.Context) error {
 }
 
 // finish ends the request, or more, as the step says.
-func (c *call) finish(ctx context.Context) error {
+func (c *invocation) finish(ctx context.Context) error {
 	switch c.plan.finish {
 	case "":
 	case closeHalf:
@@ -135,7 +136,7 @@ func (c *call) finish(ctx context.Context) error {
 }
 
 // settle waits as the step says.
-func (c *call) settle(ctx context.Context) error {
+func (c *invocation) settle(ctx context.Context) error {
 	h := c.h
 	switch c.plan.finish {
 	case closeFIN, closeRST, closeCancel:

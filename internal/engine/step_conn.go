@@ -47,11 +47,11 @@ func (in *instance) openVersion(word string) (string, error) {
 	case "":
 		return in.axes.HTTP, nil
 	case "h2":
-		if in.form().http2() {
+		if in.form().HTTP2() {
 			return in.axes.HTTP, nil
 		}
 		return in.http2(), nil
-	case http11, httpH2C, httpH2TLS:
+	case transport.HTTP1, transport.H2C, transport.H2TLS:
 		return word, nil
 	}
 	return "", fmt.Errorf("open http %q is not one of 1.1, h2", word)

@@ -3,11 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -18,61 +17,9 @@ const (
 	surfaceMetrics  = "metrics"
 )
 
-const (
-	rpcStart      = "process.Process/Start"
-	rpcConnect    = "process.Process/Connect"
-	rpcSendSignal = "process.Process/SendSignal"
-	rpcSendInput  = "process.Process/SendInput"
-	rpcCloseStdin = "process.Process/CloseStdin"
-	rpcUpdate     = "process.Process/Update"
-	rpcList       = "process.Process/List"
-)
-
 const viaCommands = "commands"
 
-// The messages of requests, in the order in which their fields are sent.
-type (
-	startMessage struct {
-		Process configMessage `json:"process"`
-		PTY     *ptyMessage   `json:"pty,omitempty"`
-		Tag     *string       `json:"tag,omitempty"`
-		Stdin   *bool         `json:"stdin,omitempty"`
-	}
-	configMessage struct {
-		Cmd  string            `json:"cmd,omitempty"`
-		Args []string          `json:"args,omitempty"`
-		Envs map[string]string `json:"envs,omitempty"`
-		Cwd  *string           `json:"cwd,omitempty"`
-	}
-	ptyMessage struct {
-		Size sizeMessage `json:"size"`
-	}
-	sizeMessage struct {
-		Cols uint32 `json:"cols"`
-		Rows uint32 `json:"rows"`
-	}
-	// targetMessage is any request that names a process.
-	targetMessage struct {
-		Process selectorMessage `json:"process"`
-		Signal  json.RawMessage `json:"signal,omitempty"`
-		Input   *inputMessage   `json:"input,omitempty"`
-		PTY     *ptyMessage     `json:"pty,omitempty"`
-	}
-	selectorMessage struct {
-		PID *int64  `json:"pid,omitempty"`
-		Tag *string `json:"tag,omitempty"`
-	}
-	inputMessage struct {
-		Stdin *[]byte `json:"stdin,omitempty"`
-		PTY   *[]byte `json:"pty,omitempty"`
-	}
-	commandMessage struct {
-		Cmd       string `json:"cmd"`
-		TimeoutMS *int64 `json:"timeout_ms,omitempty"`
-	}
-)
-
-// requestStep is the plan of a step that makes one request; ok is false for any other.
+// requestStep returns the plan of a step that makes one request; ok is false for any other step.
 func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 	switch {
 	case st.Send != nil:
@@ -81,7 +28,9 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 		return it.startPlan(st.Start), true
 	case st.Connect != nil:
 		t := st.Connect.Target
-		p = it.targetPlan("connect", rpcConnect, cmp.Or(st.Connect.As, t.As), t, nil)
+		p = it.targetPlan("connect", cmp.Or(st.Connect.As, t.As), t, func(s call.Selector) call.Message {
+			return call.Attach{Process: s}
+		})
 		p.wait = cmp.Or(st.Connect.Wait, waitStart)
 		return p, true
 	case st.Signal != nil:
@@ -89,12 +38,13 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 	case st.Input != nil:
 		return it.inputPlan(st.Input), true
 	case st.CloseStdin != nil:
-		return it.targetPlan("close-stdin", rpcCloseStdin, st.CloseStdin.As, *st.CloseStdin, nil), true
+		return it.targetPlan("close-stdin", st.CloseStdin.As, *st.CloseStdin, func(s call.Selector) call.Message {
+			return call.CloseStdin{Process: s}
+		}), true
 	case st.Update != nil:
 		u := st.Update
-		return it.targetPlan("update", rpcUpdate, u.As, u.Target, func(_ context.Context, m *targetMessage) error {
-			m.PTY = &ptyMessage{Size: sizeMessage{u.Cols, u.Rows}}
-			return nil
+		return it.targetPlan("update", u.As, u.Target, func(s call.Selector) call.Message {
+			return call.Update{Process: s, PTY: call.PTY{Size: call.Size{Cols: u.Cols, Rows: u.Rows}}}
 		}), true
 	case st.List != nil:
 		return it.listPlan(st.List), true
@@ -105,7 +55,7 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
 		op: "start", as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
-		build: func(ctx context.Context, f form) (request, error) {
+		build: func(ctx context.Context, f call.Form) (request, error) {
 			if s.Via == viaCommands {
 				return it.commandRequest(f, s)
 			}
@@ -114,95 +64,82 @@ func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	}
 }
 
-// startRequest is Start with the run's mark in the environment, so that what is left behind is known.
-func (it *iteration) startRequest(ctx context.Context, f form, s *scenarios.Start) (request, error) {
-	m := startMessage{Stdin: s.Stdin}
+// startRequest returns a Start with the run's mark in the environment, so that processes
+// left behind can be recognized.
+func (it *iteration) startRequest(ctx context.Context, f call.Form, s *scenarios.Start) (request, error) {
+	m := call.Start{Stdin: s.Stdin}
 	var err error
 	if m.Process, err = it.config(ctx, s); err != nil {
 		return request{}, err
 	}
-	if s.Tag != nil {
-		tag, err := it.expand(ctx, *s.Tag)
-		if err != nil {
-			return request{}, err
-		}
-		m.Tag = &tag
-	}
-	if s.PTY != nil {
-		m.PTY = &ptyMessage{Size: sizeMessage{s.PTY.Cols, s.PTY.Rows}}
-	}
-	body, err := scenarios.CompactJSON(m)
-	if err != nil {
+	if m.Tag, err = it.tag(ctx, s.Tag); err != nil {
 		return request{}, err
 	}
-	return it.in.rpcRequest(f, rpcStart, body, headerPlan{timeoutMS: s.TimeoutMS, overrides: s.Headers})
+	if s.PTY != nil {
+		m.PTY = &call.PTY{Size: call.Size{Cols: s.PTY.Cols, Rows: s.PTY.Rows}}
+	}
+	return it.in.rpcRequest(f, m, headerPlan{timeoutMS: s.TimeoutMS, overrides: s.Headers})
 }
 
-// config is the command; of its strings only the values of the environment hold
-// variables, since a shell has its own use for ${...}.
-func (it *iteration) config(ctx context.Context, s *scenarios.Start) (configMessage, error) {
+// config returns the command. Variables are expanded only in the values of the
+// environment, since a shell has its own use for ${...}.
+func (it *iteration) config(ctx context.Context, s *scenarios.Start) (call.Config, error) {
 	words := append([]string{s.Cmd}, s.Args...)
 	if s.Sh != "" {
 		words = append(slices.Clone(it.in.target.Shell()), s.Sh)
 	}
-	c := configMessage{Cmd: words[0], Args: words[1:], Cwd: s.Cwd, Envs: map[string]string{markName: it.in.mark()}}
+	c := call.Config{Cmd: words[0], Args: words[1:], Cwd: s.Cwd, Envs: map[string]string{call.Mark: it.in.mark()}}
 	for name, value := range s.Envs {
 		value, err := it.expand(ctx, value)
 		if err != nil {
-			return configMessage{}, err
+			return call.Config{}, err
 		}
 		c.Envs[name] = value
 	}
 	return c, nil
 }
 
-func (it *iteration) commandRequest(f form, s *scenarios.Start) (request, error) {
-	body, err := scenarios.CompactJSON(commandMessage{Cmd: s.Sh, TimeoutMS: s.TimeoutMS})
+// tag expands the variables in a tag; nil stays nil.
+func (it *iteration) tag(ctx context.Context, tag *string) (*string, error) {
+	if tag == nil {
+		return nil, nil
+	}
+	value, err := it.expand(ctx, *tag)
+	return &value, err
+}
+
+func (it *iteration) commandRequest(f call.Form, s *scenarios.Start) (request, error) {
+	body, err := call.Command{Cmd: s.Sh, TimeoutMS: s.TimeoutMS}.JSON()
 	if err != nil {
 		return request{}, err
 	}
 	return it.in.surfaceRequest(f, surfaceCommands, "POST", "", body), nil
 }
 
-// targetPlan is a call that names a process; fill adds the rest of its message.
-func (it *iteration) targetPlan(op, rpc, as string, t scenarios.Target, fill func(context.Context, *targetMessage) error) callPlan {
-	return callPlan{op: op, as: as, build: func(ctx context.Context, f form) (request, error) {
-		var m targetMessage
-		var err error
-		if m.Process, err = it.selector(ctx, t); err != nil {
-			return request{}, err
-		}
-		if fill != nil {
-			if err := fill(ctx, &m); err != nil {
-				return request{}, err
-			}
-		}
-		body, err := scenarios.CompactJSON(m)
+// targetPlan plans a call about a process; message makes its request message.
+func (it *iteration) targetPlan(op, as string, t scenarios.Target, message func(call.Selector) call.Message) callPlan {
+	return callPlan{op: op, as: as, build: func(ctx context.Context, f call.Form) (request, error) {
+		s, err := it.selector(ctx, t)
 		if err != nil {
 			return request{}, err
 		}
-		return it.in.rpcRequest(f, rpc, body, headerPlan{})
+		return it.in.rpcRequest(f, message(s), headerPlan{})
 	}}
 }
 
-// selector names a process by the pid of one started before, or as the script has it.
-func (it *iteration) selector(ctx context.Context, t scenarios.Target) (selectorMessage, error) {
-	m := selectorMessage{PID: t.PID}
+// selector names a process by the pid of an earlier start, or as the script does.
+func (it *iteration) selector(ctx context.Context, t scenarios.Target) (call.Selector, error) {
+	s := call.Selector{PID: t.PID}
+	var err error
 	if t.To != "" {
 		pid, err := it.pidOfName(ctx, t.To)
 		if err != nil {
-			return m, err
+			return s, err
 		}
-		m.PID = new(int64(pid))
+		s.PID = call.ByPID(pid).PID
 	}
-	if t.Tag != nil {
-		tag, err := it.expand(ctx, *t.Tag)
-		if err != nil {
-			return m, err
-		}
-		m.Tag = &tag
-	}
-	return m, nil
+	s.Tag, err = it.tag(ctx, t.Tag)
+	return s, err
 }
 
 func (it *iteration) pidOfName(ctx context.Context, name string) (uint32, error) {
@@ -215,12 +152,11 @@ func (it *iteration) pidOfName(ctx context.Context, name string) (uint32, error)
 
 func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 	if s.Via != viaCommands {
-		return it.targetPlan("signal", rpcSendSignal, s.As, s.Target, func(_ context.Context, m *targetMessage) error {
-			m.Signal = signalValue(s.Name)
-			return nil
+		return it.targetPlan("signal", s.As, s.Target, func(sel call.Selector) call.Message {
+			return call.SendSignal{Process: sel, Signal: call.Signal(s.Name)}
 		})
 	}
-	return callPlan{op: "signal", as: s.As, build: func(ctx context.Context, f form) (request, error) {
+	return callPlan{op: "signal", as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
 		sel, err := it.selector(ctx, s.Target)
 		if err != nil {
 			return request{}, err
@@ -228,54 +164,39 @@ func (it *iteration) signalPlan(s *scenarios.Signal) callPlan {
 		if sel.PID == nil {
 			return request{}, errors.New("a signal via commands names its process by `to` or `pid`")
 		}
-		return it.in.surfaceRequest(f, surfaceCommands, "POST", killPath(*sel.PID), nil), nil
+		return it.in.surfaceRequest(f, surfaceCommands, "POST", call.KillPath(*sel.PID), nil), nil
 	}}
 }
 
-// killPath is the path of the NDJSON alias that kills a process.
-func killPath(pid int64) string { return "/" + strconv.FormatInt(pid, 10) + "/kill" }
-
-// signalValue is a signal as it stands in JSON: the two that exist by their
-// enum names, a number as a number, any other name as it is.
-func signalValue(name string) json.RawMessage {
-	switch name {
-	case "SIGKILL", "SIGTERM":
-		name = "SIGNAL_" + name
-	}
-	if _, err := strconv.Atoi(name); err == nil {
-		return json.RawMessage(name)
-	}
-	return json.RawMessage(strconv.Quote(name))
-}
-
 func (it *iteration) inputPlan(s *scenarios.Input) callPlan {
-	return it.targetPlan("input", rpcSendInput, s.As, s.Target, func(ctx context.Context, m *targetMessage) error {
+	return callPlan{op: "input", as: s.As, build: func(ctx context.Context, f call.Form) (request, error) {
+		sel, err := it.selector(ctx, s.Target)
+		if err != nil {
+			return request{}, err
+		}
 		data, err := it.bytesOf(ctx, s.Data)
 		if err != nil {
-			return err
+			return request{}, err
 		}
 		if data == nil {
 			data = []byte{}
 		}
-		m.Input = &inputMessage{Stdin: &data}
+		m := call.SendInput{Process: sel, Input: call.Input{Stdin: &data}}
 		if s.PTY {
-			m.Input = &inputMessage{PTY: &data}
+			m.Input = call.Input{PTY: &data}
 		}
-		return nil
-	})
-}
-
-func (it *iteration) listPlan(l *scenarios.List) callPlan {
-	return callPlan{op: "list", as: l.As, build: func(_ context.Context, f form) (request, error) {
-		if l.Via == viaCommands {
-			return it.in.surfaceRequest(f, surfaceCommands, "GET", "", nil), nil
-		}
-		return it.in.rpcRequest(f, rpcList, []byte("{}"), headerPlan{})
+		return it.in.rpcRequest(f, m, headerPlan{})
 	}}
 }
 
-// markName is the variable by which every process that we start can be known.
-const markName = "ASSAY_RUN"
+func (it *iteration) listPlan(l *scenarios.List) callPlan {
+	return callPlan{op: "list", as: l.As, build: func(_ context.Context, f call.Form) (request, error) {
+		if l.Via == viaCommands {
+			return it.in.surfaceRequest(f, surfaceCommands, "GET", "", nil), nil
+		}
+		return it.in.rpcRequest(f, call.List{}, headerPlan{})
+	}}
+}
 
-// mark is its value: RUN/SCENARIO.
+// mark is the value of call.Mark: RUN/SCENARIO.
 func (in *instance) mark() string { return in.run.ID + "/" + in.s.ID }

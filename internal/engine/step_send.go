@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -22,22 +23,18 @@ func (it *iteration) sendPlan(s *scenarios.Send) callPlan {
 	return callPlan{
 		op: "send", as: s.As, split: s.Split, on: s.On, finish: s.Finish, wait: s.Wait, within: s.Within,
 		protocol: s.Protocol,
-		build:    func(ctx context.Context, f form) (request, error) { return it.sendRequest(ctx, f, s) },
+		build:    func(ctx context.Context, f call.Form) (request, error) { return it.sendRequest(ctx, f, s) },
 	}
 }
 
-// sendRequest renders a request of any form. What the script does not say is
-// that of a well-formed request.
-func (it *iteration) sendRequest(ctx context.Context, f form, s *scenarios.Send) (request, error) {
+// sendRequest renders a request of any form. Where the script is silent, the request
+// is well-formed.
+func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.Send) (request, error) {
 	path, err := it.sendPath(ctx, s)
 	if err != nil {
 		return request{}, err
 	}
-	shape := bundle.ShapePlain
-	if s.RPC != "" {
-		shape = transport.ShapeOf(s.RPC)
-	}
-	body, plan, err := it.sendBody(ctx, f, s, shape)
+	body, plan, err := it.sendBody(ctx, f, s)
 	if err != nil {
 		return request{}, err
 	}
@@ -48,18 +45,17 @@ func (it *iteration) sendRequest(ctx context.Context, f form, s *scenarios.Send)
 			method = "POST"
 		}
 	}
-	call := transport.Call{RPC: s.RPC, Surface: s.Surface, Codec: codecJSON, Method: method, Path: path, Body: body.entity}
-	plan.form = f
-	plan.shape = shape
-	if s.RPC != "" {
-		call.Surface, call.Protocol, call.Codec = surfaceProcess, f.Protocol, f.Codec
-		plan.rpc = true
-		plan.timeout = s.Timeout
-		plan.contentType = f.contentType(shape)
-	} else {
-		shape = surfaceShape(s.Surface, method, s.Path)
+	c := transport.Call{
+		RPC: s.RPC, Surface: s.Surface, Codec: call.JSON, Shape: surfaceShape(s.Surface, method, s.Path),
+		Method: method, Path: path, Body: body.entity,
 	}
-	call.Shape = shape
+	plan.form = f
+	if s.RPC != "" {
+		c.Surface, c.Protocol, c.Codec, c.Shape = surfaceProcess, f.Protocol, f.Codec, bundle.Shape(call.ShapeOf(s.RPC))
+		plan.rpc = s.RPC
+		plan.timeout = s.Timeout
+		plan.contentType = f.ContentType(s.RPC)
+	}
 	missing, err := frame(&plan, &body, method, s)
 	if err != nil {
 		return request{}, err
@@ -67,8 +63,8 @@ func (it *iteration) sendRequest(ctx context.Context, f form, s *scenarios.Send)
 	if plan.overrides, err = it.expandHeaders(ctx, s.Headers); err != nil {
 		return request{}, err
 	}
-	call.Headers = it.in.headers(plan)
-	req := assemble(call, f, body.wire)
+	c.Headers = it.in.headers(plan)
+	req := assemble(c, f, body.wire)
 	if req.http2 {
 		req.body = body.entity
 	}
@@ -90,7 +86,7 @@ func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, e
 }
 
 // sendBody is the body of a send, and what follows from it for the headers.
-func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, shape bundle.Shape) (rendered, headerPlan, error) {
+func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Send) (rendered, headerPlan, error) {
 	var p headerPlan
 	switch {
 	case s.Message != nil:
@@ -98,8 +94,8 @@ func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, sh
 		if err != nil {
 			return rendered{}, p, err
 		}
-		p.compressed = f.gzip()
-		body, err := f.message(s.RPC, json)
+		p.compressed = f.Gzip()
+		body, err := encode(f, call.Text{RPC: s.RPC, JSON: json})
 		return rendered{entity: body, wire: body}, p, err
 	case s.JSON != nil:
 		json, err := it.jsonOf(ctx, s.JSON)
@@ -111,7 +107,7 @@ func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, sh
 	}
 	// Flags say of each envelope whether it is compressed, so a request of envelopes may declare
 	// an encoding without using it; for a body without them that would be a lie.
-	p.compressed = s.RPC != "" && f.gzip() && f.enveloped(shape)
+	p.compressed = s.RPC != "" && f.Gzip() && f.Enveloped(s.RPC)
 	body, err := rendering{it: it, rpc: cmp.Or(s.RPC, rawRPC), codec: f.Codec}.segments(ctx, s.Body)
 	return body, p, err
 }
@@ -121,14 +117,14 @@ func (it *iteration) sendBody(ctx context.Context, f form, s *scenarios.Send, sh
 func (in *instance) marked(s *scenarios.Send) any {
 	message, _ := s.Message.(map[string]any)
 	config, _ := message["process"].(map[string]any)
-	if s.RPC != rpcStart || config["cmd"] == nil || s.ContentLength != nil || s.Split != nil && len(s.Split.At) > 0 {
+	if s.RPC != call.ProcessStart || config["cmd"] == nil || s.ContentLength != nil || s.Split != nil && len(s.Split.At) > 0 {
 		return s.Message
 	}
 	envs, set := config["envs"].(map[string]any)
 	if _, named := config["envs"]; named && !set {
 		return s.Message // something else, for which it is there
 	}
-	marked := map[string]any{markName: in.mark()}
+	marked := map[string]any{call.Mark: in.mark()}
 	maps.Copy(marked, envs)
 	message, config = maps.Clone(message), maps.Clone(config)
 	config["envs"], message["process"] = marked, config
@@ -160,7 +156,7 @@ func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (mis
 			missing = untilLast
 		}
 	case framingLength:
-		implied := p.form.http2() && p.form.grpc() && p.rpc // no client of gRPC declares it
+		implied := p.form.HTTP2() && p.form.GRPC() && p.rpc != "" // no client of gRPC declares it
 		if p.length == nil && !implied && (len(body.wire) > 0 || method == "POST") {
 			p.length = new(int64(len(body.wire)))
 		}

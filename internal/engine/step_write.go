@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
 
 // rawRPC is the request type of messages in raw writes, where no RPC is named.
-const rawRPC = "process.Process/Start"
+const rawRPC = call.ProcessStart
 
 // prepareWrite renders what a write step sends: bytes and HTTP/2 frames on a
 // connection, or, to an exchange whose request is not complete, the next part of its body.
@@ -117,9 +118,9 @@ func (r rendering) frame(ctx context.Context, f *scenarios.Frame) (transport.Fra
 func (it *iteration) noteConnect(conn *transport.Conn, parts []part) {
 	connects := func(p part) bool {
 		if p.frame == nil {
-			return bytes.Contains(p.wire, []byte(rpcConnect))
+			return bytes.Contains(p.wire, []byte(call.ProcessConnect))
 		}
-		return slices.ContainsFunc(p.frame.Fields, func(h bundle.Header) bool { return strings.HasSuffix(h.Value, rpcConnect) })
+		return slices.ContainsFunc(p.frame.Fields, func(h bundle.Header) bool { return strings.HasSuffix(h.Value, call.ProcessConnect) })
 	}
 	if slices.ContainsFunc(parts, connects) {
 		it.mu.Lock()

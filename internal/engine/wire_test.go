@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/internal/wire"
 	"assay/scenarios"
@@ -259,11 +260,11 @@ steps:
   - send: {as: s, rpc: process.Process/Connect, message: {process: {pid: 5}}}
 `)
 	proto := "\x0a\x02\x08\x05"
-	packed := string(gzipped([]byte(proto + "\x10\x09")))
+	packed := string(call.Compress([]byte(proto + "\x10\x09")))
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	b.runInstance(scenarios.Instance{Scenario: script, Axes: bundle.Axes{Protocol: "connect", Codec: "proto", HTTP: "1.1", Compression: "gzip"}})
-	inner := gzipped([]byte(proto))
+	inner := call.Compress([]byte(proto))
 	want := []string{
 		b.head("POST", "/process.Process/SendSignal", "Connect-Protocol-Version: 1", "Content-Type: application/proto",
 			"Content-Encoding: gzip", "Accept-Encoding: gzip", "Content-Length: "+strconv.Itoa(len(packed))) + packed,
