@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -14,7 +15,7 @@ func succeeded(s bundle.Exchange) bool {
 		return false
 	}
 	switch {
-	case s.Protocol == protoGRPC || s.Protocol == protoWeb:
+	case s.Protocol == call.GRPC || s.Protocol == call.GRPCWeb:
 		return s.GRPC != nil
 	case s.RPC != "" && s.Shape == bundle.ShapeStream:
 		return s.EndStream != nil
@@ -49,15 +50,7 @@ func (c *client) hasType(s bundle.Exchange) bool {
 	if s.Response == nil {
 		return false
 	}
-	kind := contentType(s)
-	switch {
-	case s.Protocol == protoGRPC, s.Protocol == protoWeb:
-		base := "application/" + s.Protocol
-		return kind == base+"+"+c.way.Codec || kind == base && c.way.Codec == codecProto
-	case s.Shape == bundle.ShapeStream:
-		return kind == "application/connect+"+c.way.Codec
-	}
-	return kind == "application/"+c.way.Codec
+	return call.Form{Protocol: s.Protocol, Codec: c.way.Codec}.Accepts(s.RPC, contentType(s))
 }
 
 // carriedOut reports whether a List or a Start succeeded with a readable response: a list
@@ -67,7 +60,7 @@ func (c *client) carriedOut(x *transport.Exchange) bool {
 	if !c.hasType(s) {
 		return false
 	}
-	if s.RPC == rpcStart {
+	if s.RPC == call.ProcessStart {
 		return startedPID(s) != 0
 	}
 	var l listing

@@ -7,16 +7,12 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
-const (
-	rpcList  = "process.Process/List"
-	rpcStart = "process.Process/Start"
-
-	// Five samples tolerate one outlier on either side of their median.
-	calibrationSamples = 5
-)
+// calibrationSamples is large enough for one outlier on either side of the median.
+const calibrationSamples = 5
 
 // Calibrate measures the target's pace with a few calls: the median round trip of a
 // unary call on a kept-alive connection, and the median times from a Start request of
@@ -74,8 +70,8 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 }
 
 // unary makes one unary call on a new connection.
-func (c *client) unary(ctx context.Context, rpc, message string) (*transport.Exchange, error) {
-	r, err := c.rpcRequest(rpc, message)
+func (c *client) unary(ctx context.Context, m call.Message) (*transport.Exchange, error) {
+	r, err := c.rpcRequest(m)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +113,7 @@ func (c *client) finishOn(ctx context.Context, conn *transport.Conn, r request) 
 
 // roundTrips measures unary calls on one connection, one after another.
 func (c *client) roundTrips(ctx context.Context) []time.Duration {
-	r, err := c.rpcRequest(rpcList, "{}")
+	r, err := c.rpcRequest(call.List{})
 	if err != nil {
 		return nil
 	}

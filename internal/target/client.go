@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
@@ -59,37 +60,27 @@ type request struct {
 	body                  []byte
 }
 
-// rpcRequest returns an RPC request in the client's way; the message is JSON text.
-func (c *client) rpcRequest(rpc, message string, headers ...bundle.Header) (request, error) {
-	p, err := transport.Message(rpc, c.way.Codec, []byte(message))
+// rpcRequest returns an RPC request in the client's way.
+func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) (request, error) {
+	payload, err := call.Encode(m, c.way.Codec)
 	if err != nil {
 		return request{}, err
 	}
-	r := request{method: "POST", surface: "process", path: rpc, rpc: rpc, shape: transport.ShapeOf(rpc),
-		protocol: c.way.Protocol, codec: c.way.Codec, message: p, body: p}
-	kind := "application/"
-	var own []bundle.Header
-	switch {
-	case c.way.Protocol != protoConnect:
-		kind += c.way.Protocol + "+"
-		own = append(own, bundle.Header{Name: "te", Value: "trailers"})
-	default:
-		own = append(own, bundle.Header{Name: "connect-protocol-version", Value: "1"})
-		if r.shape == bundle.ShapeStream {
-			kind += "connect+"
-		}
+	form, rpc := call.Form(c.way), m.Procedure()
+	own := []bundle.Header{header(form.ProtocolField()), {Name: "content-type", Value: form.ContentType(rpc)}}
+	if form.Protocol == call.GRPCWeb {
+		own[0] = bundle.Header{Name: "te", Value: "trailers"} // X-Grpc-Web is left out
 	}
-	if r.enveloped() {
-		r.body = wire.AppendEnvelope(nil, 0, p)
-	}
-	own = append(own, bundle.Header{Name: "content-type", Value: kind + c.way.Codec})
-	r.headers = append(own, headers...)
-	return r, nil
+	return request{
+		method: "POST", surface: "process", path: rpc, rpc: rpc, shape: bundle.Shape(call.ShapeOf(rpc)),
+		protocol: c.way.Protocol, codec: c.way.Codec, message: payload, body: form.Envelope(rpc, payload),
+		headers: append(own, headers...),
+	}, nil
 }
 
-// enveloped reports whether the messages of a request are in envelopes.
-func (r *request) enveloped() bool {
-	return r.protocol != protoConnect || r.shape == bundle.ShapeStream
+// header returns a field with its name in lower case, as all names of the client are.
+func header(f wire.Field) bundle.Header {
+	return bundle.Header{Name: strings.ToLower(f.Name), Value: f.Value}
 }
 
 // open opens a connection to the target.
@@ -106,31 +97,31 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 	for _, h := range r.headers {
 		headers = replaceHeader(headers, h)
 	}
-	call := transport.Call{
+	described := transport.Call{
 		Name: r.path, Op: "probe", RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
 		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
 	}
 	if conn.HTTP2() {
-		call.Headers = headers
-		return c.beginStream(ctx, conn, call)
+		described.Headers = headers
+		return c.beginStream(ctx, conn, described)
 	}
 	if r.method == "POST" {
 		headers = append(headers, bundle.Header{Name: "content-length", Value: strconv.Itoa(len(r.body))})
 	}
-	call.Headers = headers
-	x := conn.Begin(call)
+	described.Headers = headers
+	x := conn.Begin(described)
 	// A failed write shows in the end of the connection and the exchange.
-	if err := conn.Write(ctx, append(transport.RequestHead(r.method, call.Path, headers), r.body...)); err == nil {
+	if err := conn.Write(ctx, append(transport.RequestHead(r.method, described.Path, headers), r.body...)); err == nil {
 		x.MarkSent()
 	}
 	return x
 }
 
 // beginStream sends a request on a new stream. A failure shows in the end of the exchange.
-func (c *client) beginStream(ctx context.Context, conn *transport.Conn, call transport.Call) *transport.Exchange {
-	x, err := conn.Request(ctx, call, len(call.Body) == 0)
-	if err == nil && len(call.Body) > 0 {
-		_ = x.Data(ctx, call.Body, true)
+func (c *client) beginStream(ctx context.Context, conn *transport.Conn, described transport.Call) *transport.Exchange {
+	x, err := conn.Request(ctx, described, len(described.Body) == 0)
+	if err == nil && len(described.Body) > 0 {
+		_ = x.Data(ctx, described.Body, true)
 	}
 	return x
 }

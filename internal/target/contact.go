@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -38,7 +39,7 @@ func (c *client) serves(ctx context.Context, f *contact) bool {
 	if err == nil && c.isThere(ctx, start, f.start) {
 		return true
 	}
-	list, err := c.rpcRequest(rpcList, "{}")
+	list, err := c.rpcRequest(call.List{})
 	return err == nil && c.isThere(ctx, list, f.list)
 }
 
@@ -143,7 +144,7 @@ func (c *client) contact(ctx context.Context) (*contact, error) {
 	f := &contact{way: c.way}
 	var listErr, startErr error
 	var both sync.WaitGroup
-	both.Go(func() { f.list, listErr = c.unary(ctx, rpcList, "{}") })
+	both.Go(func() { f.list, listErr = c.unary(ctx, call.List{}) })
 	both.Go(func() { f.start, startErr = c.startTrue(ctx) })
 	both.Wait()
 	if err := errors.Join(listErr, startErr); err != nil {

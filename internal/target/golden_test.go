@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/testkit"
 	"assay/internal/transport"
 )
@@ -56,20 +57,23 @@ func writeRequests(t *testing.T, b *strings.Builder, c *client) {
 		write(p.name, r, err)
 	}
 	run := &running{client: c, pid: 7}
-	for _, p := range []struct{ name, rpc, message string }{
-		{"list", rpcList, "{}"},
-		{"connect", rpcConnect, run.message("")},
-		{"connect by tag", rpcConnect, `{"process":{"tag":"assay-probe"}}`},
-		{"signal", rpcSendSignal, run.message(sigKill)},
-		{"signal by tag", rpcSendSignal, `{"process":{"tag":"assay-probe"}` + sigKill + "}"},
-		{"input", rpcSendInput, run.message(aLine)},
-		{"close-stdin", rpcCloseStdin, run.message("")},
-		{"update", rpcUpdate, run.message(size)},
-		{"stream-input", rpcStreamInput, `{"start":` + run.message("") + `}`},
-		{"stat", rpcStat, `{"path":"/"}`},
-		{"probe", rpcUnaryProbe, "{}"},
+	for _, p := range []struct {
+		name    string
+		message call.Message
+	}{
+		{"list", call.List{}},
+		{"connect", call.Attach{Process: run.selector()}},
+		{"connect by tag", call.Attach{Process: call.ByTag("assay-probe")}},
+		{"signal", call.Kill(run.selector())},
+		{"signal by tag", call.Kill(call.ByTag("assay-probe"))},
+		{"input", run.line()},
+		{"close-stdin", call.CloseStdin{Process: run.selector()}},
+		{"update", run.resize()},
+		{"stream-input", call.OpenInput{Start: call.Attach{Process: run.selector()}}},
+		{"stat", call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"/"}`)}},
+		{"probe", call.Text{RPC: call.ProbeUnary, JSON: []byte("{}")}},
 	} {
-		r, err := c.rpcRequest(p.rpc, p.message)
+		r, err := c.rpcRequest(p.message)
 		write(p.name, r, err)
 		if p.name == "signal" || p.name == "connect" {
 			write(p.name+", packed", r.packed([]byte("garbage")), nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -42,11 +43,11 @@ func probes() []probe {
 		{features: []string{featHTTP1}, run: probeVersion(featHTTP1, transport.HTTP1)},
 		{features: []string{featH2C}, run: probeVersion(featH2C, transport.H2C)},
 		{features: []string{featH2TLS}, run: probeVersion(featH2TLS, transport.H2TLS)},
-		{features: []string{featConnectRPC}, run: probeProtocol(featConnectRPC, protoConnect)},
-		{features: []string{featGRPC}, run: probeProtocol(featGRPC, protoGRPC)},
-		{features: []string{featGRPCWeb}, run: probeProtocol(featGRPCWeb, protoWeb)},
-		{features: []string{featJSON}, run: probeCodec(featJSON, codecJSON)},
-		{features: []string{featProto}, run: probeCodec(featProto, codecProto)},
+		{features: []string{featConnectRPC}, run: probeProtocol(featConnectRPC, call.Connect)},
+		{features: []string{featGRPC}, run: probeProtocol(featGRPC, call.GRPC)},
+		{features: []string{featGRPCWeb}, run: probeProtocol(featGRPCWeb, call.GRPCWeb)},
+		{features: []string{featJSON}, run: probeCodec(featJSON, call.JSON)},
+		{features: []string{featProto}, run: probeCodec(featProto, call.Proto)},
 		{features: []string{featGzip}, run: probeGzip},
 		{features: []string{featGet}, run: probeGet},
 		{features: []string{featProbe}, run: probeProbe},

@@ -2,9 +2,9 @@ package target
 
 import (
 	"context"
+	"slices"
 
-	"assay/internal/bundle"
-	"assay/internal/transport"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -30,7 +30,7 @@ func probeGzip(ctx context.Context, c *client) (findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	signal, err := c.rpcRequest(rpcSendSignal, (&running{pid: ghost}).message(sigKill))
+	signal, err := c.rpcRequest(call.Kill(call.ByPID(ghost)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func probeGzip(ctx context.Context, c *client) (findings, error) {
 // unpacks determines how the target handles a request when it is compressed, and describes
 // the response. A start event proves that the target read it.
 func (c *client) unpacks(ctx context.Context, r request) (packing, string) {
-	packed := c.do(ctx, r.packed(transport.Gzip(r.message)))
+	packed := c.do(ctx, r.packed(call.Compress(r.message)))
 	s := packed.Snapshot()
 	said := describe(s)
 	if startedPID(s) != 0 && !refusesShell(s) { // an empty message may run as an empty command
@@ -88,22 +88,10 @@ var garbage = []byte("\x1f\x8bassay: this is not gzip")
 
 // packed returns the request with a message declared as gzip; it also accepts a gzip response.
 func (r request) packed(message []byte) request {
-	prefix := ""
-	switch {
-	case r.protocol != protoConnect:
-		prefix = "grpc-"
-	case r.shape == bundle.ShapeStream:
-		prefix = "connect-"
-	}
-	field, accept := prefix+"encoding", prefix+"accept-encoding"
-	if prefix != "grpc-" {
-		field = prefix + "content-encoding"
-	}
-	r.body = message
-	if r.enveloped() {
-		r.body = wire.AppendEnvelope(nil, wire.FlagCompressed, message)
-	}
-	r.headers = append(r.headers[:len(r.headers):len(r.headers)],
-		bundle.Header{Name: field, Value: "gzip"}, bundle.Header{Name: accept, Value: "gzip"})
+	form := call.Form{Protocol: r.protocol, Codec: r.codec, Compression: call.Gzip}
+	declared, accepted := form.EncodingNames(r.rpc)
+	r.body = form.Envelope(r.rpc, message)
+	r.headers = append(slices.Clip(r.headers),
+		header(wire.Field{Name: declared, Value: call.Gzip}), header(wire.Field{Name: accepted, Value: call.Gzip}))
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // ownLine is the output of the command of probeCommands.
@@ -16,8 +17,12 @@ const ownLine = "assay-probe"
 // probeCommands runs a command over the NDJSON alias: it is present if the lines of the
 // response have its format, from the start to the end of the command.
 func probeCommands(ctx context.Context, c *client) (findings, error) {
+	body, err := call.Command{Cmd: call.NoOp("assay/probe") + "; echo " + ownLine}.JSON()
+	if err != nil {
+		return nil, err
+	}
 	r := request{
-		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: []byte(`{"cmd":": ASSAY_RUN=assay/probe; echo ` + ownLine + `"}`),
+		method: "POST", surface: "commands", shape: bundle.ShapeNDJSON, body: body,
 		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
 	}
 	x := c.do(ctx, r)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
 )
@@ -86,7 +87,7 @@ var refusesCommand = []string{"invalid_argument", "not_found", "permission_denie
 
 // connect attaches to the process and waits for the start event.
 func (r *running) connect(ctx context.Context) bundle.Feature {
-	req, err := r.client.rpcRequest(rpcConnect, r.message(""))
+	req, err := r.client.rpcRequest(call.Attach{Process: r.selector()})
 	if err != nil {
 		return unknown(err.Error())
 	}
@@ -99,14 +100,20 @@ func (r *running) connect(ctx context.Context) bundle.Feature {
 	return r.decide(ctx, req, x, hasStart(s))
 }
 
-// size is the terminal size in a message.
-const size = `,"pty":{"size":{"cols":80,"rows":24}}`
+// terminal is the terminal of a probe.
+var terminal = call.PTY{Size: call.Size{Cols: 80, Rows: 24}}
+
+// resize returns the message that gives the process's terminal its size.
+func (r *running) resize() call.Update { return call.Update{Process: r.selector(), PTY: terminal} }
+
+// line returns the message that writes a line to the process.
+func (r *running) line() call.SendInput { return call.Write(r.selector(), []byte("\n")) }
 
 // update resizes the terminal of a process without one: any response about that comes from
 // an existing method. Unimplemented is not conclusive: the method may exist for processes
 // with a terminal.
 func (r *running) update(ctx context.Context) bundle.Feature {
-	answer, f := r.method(ctx, rpcUpdate, size, handled)
+	answer, f := r.method(ctx, r.resize(), handled)
 	if f.State != bundle.FeatureAbsent || answer.Error == nil {
 		return f
 	}
@@ -118,18 +125,14 @@ func (r *running) update(ctx context.Context) bundle.Feature {
 	if run.pid == 0 {
 		return f
 	}
-	if _, second := run.method(ctx, rpcUpdate, size, succeeded); second.State == bundle.FeaturePresent {
+	if _, second := run.method(ctx, run.resize(), succeeded); second.State == bundle.FeaturePresent {
 		return second
 	}
 	return f
 }
 
-const (
-	// readLine ends at a line of input.
-	readLine = "read x"
-	// aLine follows the selector of a SendInput.
-	aLine = `,"input":{"stdin":"Cg=="}`
-)
+// readLine ends at a line of input.
+const readLine = "read x"
 
 // input sends a line to a process that does not read. Without a response, the target may be
 // waiting for a reader, so the second try has one.
@@ -137,7 +140,7 @@ func (r *running) input(ctx context.Context) bundle.Feature {
 	c := r.client
 	brief, cancel := context.WithTimeout(ctx, c.limit/3)
 	defer cancel()
-	answer, f := r.method(brief, rpcSendInput, aLine, succeeded)
+	answer, f := r.method(brief, r.line(), succeeded)
 	if answer.Response != nil || brief.Err() == nil || ctx.Err() != nil {
 		return f
 	}
@@ -149,7 +152,7 @@ func (r *running) input(ctx context.Context) bundle.Feature {
 	if reader.pid == 0 {
 		return f
 	}
-	if _, f = reader.method(ctx, rpcSendInput, aLine, succeeded); f.State == bundle.FeaturePresent {
+	if _, f = reader.method(ctx, reader.line(), succeeded); f.State == bundle.FeaturePresent {
 		reader.ended(ctx)
 	}
 	return f
@@ -166,7 +169,7 @@ type listing struct {
 
 // decode reads the message; JSON may have unknown fields.
 func (l *listing) decode(codec string, p []byte) error {
-	if codec == codecProto {
+	if codec == call.Proto {
 		return proto.Unmarshal(p, &l.ListResponse)
 	}
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(p, &l.ListResponse)
@@ -175,7 +178,7 @@ func (l *listing) decode(codec string, p []byte) error {
 func (c *client) list(ctx context.Context) *listing {
 	l := &listing{client: c}
 	var err error
-	if l.request, err = c.rpcRequest(rpcList, "{}"); err != nil {
+	if l.request, err = c.rpcRequest(call.List{}); err != nil {
 		l.answer = c.failed(ctx, l.request, err)
 		return l
 	}
@@ -220,7 +223,7 @@ func probeSignal(ctx context.Context, c *client) (findings, error) {
 	if run.pid == 0 {
 		return without(featSignal, s), nil
 	}
-	killed, f := run.method(ctx, rpcSendSignal, sigKill, succeeded)
+	killed, f := run.method(ctx, call.Kill(run.selector()), succeeded)
 	if succeeded(killed) && !run.ended(ctx) {
 		f.Detail += "; the process did not end"
 	}
@@ -237,7 +240,7 @@ func probeCloseStdin(ctx context.Context, c *client) (findings, error) {
 	if run.pid == 0 {
 		return without(featCloseStdin, s), nil
 	}
-	_, f := run.method(ctx, rpcCloseStdin, "", succeeded)
+	_, f := run.method(ctx, call.CloseStdin{Process: run.selector()}, succeeded)
 	return findings{featCloseStdin: f}, nil
 }
 
@@ -252,7 +255,7 @@ func probeStreamInput(ctx context.Context, c *client) (findings, error) {
 	if run.pid == 0 {
 		return without(featStreamInput, s), nil
 	}
-	req, err := c.rpcRequest(rpcStreamInput, `{"start":`+run.message("")+`}`)
+	req, err := c.rpcRequest(call.OpenInput{Start: call.Attach{Process: run.selector()}})
 	if err != nil {
 		return nil, err
 	}
@@ -284,8 +287,8 @@ func probeTag(ctx context.Context, c *client) (findings, error) {
 
 // byTag selects the process by its tag with Connect or, without Connect, with SendSignal.
 func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
-	c, selector := r.client, `{"process":{"tag":"`+tag+`"}`
-	req, err := c.rpcRequest(rpcConnect, selector+"}")
+	c, selector := r.client, call.ByTag(tag)
+	req, err := c.rpcRequest(call.Attach{Process: selector})
 	if err != nil {
 		return unknown(err.Error())
 	}
@@ -297,7 +300,7 @@ func (r *running) byTag(ctx context.Context, tag string) bundle.Feature {
 	if s := c.await(ctx, x, hasStart); hasStart(s) {
 		return present("Connect finds it")
 	}
-	req, err = c.rpcRequest(rpcSendSignal, selector+sigKill+"}")
+	req, err = c.rpcRequest(call.Kill(selector))
 	if err != nil {
 		return unknown(err.Error())
 	}

@@ -7,13 +7,8 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
-)
-
-const (
-	rpcUnaryProbe = "assay.v1.Probe/Unary"
-	rpcSafeProbe  = "assay.v1.Probe/Safe"
-	rpcStat       = "filesystem.Filesystem/Stat"
 )
 
 // probeVersion checks whether any protocol works over an HTTP version, or at least a
@@ -113,8 +108,8 @@ func unspoken(s bundle.Exchange) bool {
 // probeGet calls the side-effect-free method of the probe service with GET.
 func probeGet(ctx context.Context, c *client) (findings, error) {
 	r := request{
-		method: "GET", surface: "process", path: rpcSafeProbe + "?connect=v1&encoding=json&message=%7B%7D",
-		rpc: rpcSafeProbe, protocol: protoConnect, codec: codecJSON, shape: bundle.ShapeUnary,
+		method: "GET", surface: "process", path: call.ProbeSafe + "?connect=v1&encoding=json&message=%7B%7D",
+		rpc: call.ProbeSafe, protocol: call.Connect, codec: call.JSON, shape: bundle.ShapeUnary,
 	}
 	x := c.do(ctx, r)
 	s := x.Snapshot()
@@ -127,17 +122,17 @@ func probeGet(ctx context.Context, c *client) (findings, error) {
 
 // probeProbe calls the probe service.
 func probeProbe(ctx context.Context, c *client) (findings, error) {
-	return c.probeUnary(ctx, featProbe, rpcUnaryProbe, "{}")
+	return c.probeUnary(ctx, featProbe, call.Text{RPC: call.ProbeUnary, JSON: []byte("{}")})
 }
 
 // probeFilesystem stats the root directory.
 func probeFilesystem(ctx context.Context, c *client) (findings, error) {
-	return c.probeUnary(ctx, featFilesystem, rpcStat, `{"path":"/"}`)
+	return c.probeUnary(ctx, featFilesystem, call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"/"}`)})
 }
 
 // probeUnary makes one unary call that must succeed.
-func (c *client) probeUnary(ctx context.Context, id, rpc, message string) (findings, error) {
-	r, err := c.rpcRequest(rpc, message)
+func (c *client) probeUnary(ctx context.Context, id string, m call.Message) (findings, error) {
+	r, err := c.rpcRequest(m)
 	if err != nil {
 		return nil, err
 	}

@@ -2,24 +2,14 @@ package target
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
-)
-
-const (
-	rpcConnect     = "process.Process/Connect"
-	rpcSendSignal  = "process.Process/SendSignal"
-	rpcSendInput   = "process.Process/SendInput"
-	rpcCloseStdin  = "process.Process/CloseStdin"
-	rpcStreamInput = "process.Process/StreamInput"
-	rpcUpdate      = "process.Process/Update"
 )
 
 // command is a command of a probe. It ends soon by itself, because the target may have no
@@ -39,35 +29,26 @@ func (c *client) startRequest(p command) (request, error) {
 	if shell == nil {
 		shell = c.target.Shell()
 	}
-	m := map[string]any{
-		"process": map[string]any{
-			"cmd": shell[0], "args": append(slices.Clone(shell[1:]), p.text),
-			"envs": map[string]string{"ASSAY_RUN": "assay/" + c.what},
-		},
-		"stdin": p.stdin,
-	}
+	m := call.Start{Process: call.Config{
+		Cmd: shell[0], Args: append(slices.Clone(shell[1:]), p.text),
+		Envs: map[string]string{call.Mark: "assay/" + c.what},
+	}}
 	if p.tag != "" {
-		m["tag"] = p.tag
+		m.Tag = &p.tag
 	}
 	if p.pty {
-		delete(m, "stdin")
-		m["pty"] = map[string]any{"size": map[string]int{"cols": 80, "rows": 24}}
+		m.PTY = &terminal
+	} else {
+		m.Stdin = &p.stdin
 	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return request{}, fmt.Errorf("start request: %w", err)
-	}
-	return c.rpcRequest(rpcStart, string(text), append([]bundle.Header{c.leash()}, p.headers...)...)
+	return c.rpcRequest(call.Sorted{Message: m}, append([]bundle.Header{c.leash()}, p.headers...)...)
 }
 
 // leash returns the deadline header of a Start, so that the gateway ends a process that
 // neither ends by itself nor by our calls.
 func (c *client) leash() bundle.Header {
-	ms := strconv.FormatInt((c.life + c.target.scaled(callTimeout)).Milliseconds(), 10)
-	if c.way.Protocol == protoConnect {
-		return bundle.Header{Name: "connect-timeout-ms", Value: ms}
-	}
-	return bundle.Header{Name: "grpc-timeout", Value: ms + "m"}
+	life := c.life + c.target.scaled(callTimeout)
+	return header(call.Form(c.way).Timeout(life.Milliseconds()))
 }
 
 // nap returns a command that waits and ends by itself. It prints first, because a target may
@@ -116,15 +97,11 @@ func startedPID(s bundle.Exchange) uint32 {
 }
 
 // selector returns the process selector of a request message.
-func (r *running) selector() string { return fmt.Sprintf(`{"pid":%d}`, r.pid) }
+func (r *running) selector() call.Selector { return call.ByPID(r.pid) }
 
-// message returns a request message about the process; rest follows its selector.
-func (r *running) message(rest string) string { return `{"process":` + r.selector() + rest + `}` }
-
-// method makes a call about the running process and decides whether the method exists; rest
-// follows the selector in the message.
-func (r *running) method(ctx context.Context, rpc, rest string, ok func(bundle.Exchange) bool) (bundle.Exchange, bundle.Feature) {
-	req, err := r.client.rpcRequest(rpc, r.message(rest))
+// method makes a call about the running process and decides whether the method exists.
+func (r *running) method(ctx context.Context, m call.Message, ok func(bundle.Exchange) bool) (bundle.Exchange, bundle.Feature) {
+	req, err := r.client.rpcRequest(m)
 	if err != nil {
 		return bundle.Exchange{}, unknown(err.Error())
 	}
@@ -188,8 +165,8 @@ func (r *running) reap(ctx context.Context) {
 		return
 	}
 	if r.reads {
-		r.call(ctx, rpcSendInput, `,"input":{"stdin":"Cg=="}`)
-		r.call(ctx, rpcCloseStdin, "")
+		r.call(ctx, r.line())
+		r.call(ctx, call.CloseStdin{Process: r.selector()})
 	}
 	watch(ctx, r.x, isOver)
 }
@@ -199,7 +176,7 @@ func (r *running) reap(ctx context.Context) {
 func (r *running) killed(ctx context.Context) bool {
 	bounded, cancel := r.client.within(ctx)
 	defer cancel()
-	if !succeeded(r.call(bounded, rpcSendSignal, sigKill)) {
+	if !succeeded(r.call(bounded, call.Kill(r.selector()))) {
 		return false
 	}
 	if r.ended(ctx) {
@@ -210,12 +187,9 @@ func (r *running) killed(ctx context.Context) bool {
 	return l.valid && !listed
 }
 
-// sigKill follows the selector of a killing SendSignal.
-const sigKill = `,"signal":"SIGNAL_SIGKILL"`
-
-// call makes a unary call about the process; rest follows the selector in the message.
-func (r *running) call(ctx context.Context, rpc, rest string) bundle.Exchange {
-	req, err := r.client.rpcRequest(rpc, r.message(rest))
+// call makes a unary call about the process.
+func (r *running) call(ctx context.Context, m call.Message) bundle.Exchange {
+	req, err := r.client.rpcRequest(m)
 	if err != nil {
 		return bundle.Exchange{Outcome: bundle.OutcomeNoConnect, Detail: err.Error()}
 	}

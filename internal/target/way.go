@@ -5,30 +5,22 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/internal/wire"
-)
-
-// The words of axes.
-const (
-	protoConnect = "connect"
-	protoGRPC    = "grpc"
-	protoWeb     = "grpc-web"
-	codecJSON    = "json"
-	codecProto   = "proto"
 )
 
 // ways lists the possible ways to call the target, plainest first; gRPC needs HTTP/2.
 func (t *Target) ways() []bundle.Axes {
 	var all []bundle.Axes
 	for _, version := range t.Versions() {
-		for _, protocol := range []string{protoConnect, protoGRPC, protoWeb} {
-			if protocol == protoGRPC && version == transport.HTTP1 {
+		for _, protocol := range []string{call.Connect, call.GRPC, call.GRPCWeb} {
+			if protocol == call.GRPC && version == transport.HTTP1 {
 				continue
 			}
-			codecs := []string{codecProto, codecJSON}
-			if protocol == protoConnect {
-				codecs = []string{codecJSON, codecProto}
+			codecs := []string{call.Proto, call.JSON}
+			if protocol == call.Connect {
+				codecs = []string{call.JSON, call.Proto}
 			}
 			for _, codec := range codecs {
 				all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: version, Compression: "identity"})
@@ -57,9 +49,9 @@ func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 // the way: the successful one, else a Start that is not refused, else the one in the
 // protocol.
 func (c *client) try(ctx context.Context) *transport.Exchange {
-	r, err := c.rpcRequest(rpcList, "{}")
+	r, err := c.rpcRequest(call.List{})
 	if err != nil {
-		return c.failed(ctx, request{rpc: rpcList, path: rpcList}, err)
+		return c.failed(ctx, request{rpc: call.ProcessList, path: call.ProcessList}, err)
 	}
 	x := c.do(ctx, r)
 	s := x.Snapshot()
@@ -81,10 +73,10 @@ func isProtocolType(s bundle.Exchange) bool {
 	kind := contentType(s)
 	base := "application/" + s.Protocol
 	switch {
-	case s.Protocol == protoGRPC, s.Protocol == protoWeb:
+	case s.Protocol == call.GRPC, s.Protocol == call.GRPCWeb:
 		return kind == base || strings.HasPrefix(kind, base+"+")
 	case s.Shape == bundle.ShapeStream:
-		return strings.HasPrefix(kind, "application/connect+")
+		return strings.HasPrefix(kind, call.StreamType)
 	default:
 		return kind == "application/json" || kind == "application/proto"
 	}
@@ -97,7 +89,7 @@ func speaksRPC(s bundle.Exchange) bool {
 	if s.Response == nil || isAuth(s) {
 		return false
 	}
-	if s.Protocol == protoGRPC || s.Protocol == protoWeb {
+	if s.Protocol == call.GRPC || s.Protocol == call.GRPCWeb {
 		return isProtocolType(s) && (s.GRPC != nil || len(s.Events) > 0)
 	}
 	if s.Error != nil {
