@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -224,7 +225,7 @@ const webTrailers = 0x80
 
 // frameFlags describes the flags of an envelope in the terms of its protocol.
 func frameFlags(e *bundle.Exchange, f *bundle.Frame) string {
-	if e.Protocol == "grpc-web" && f.Flags&^wire.FlagCompressed == webTrailers {
+	if e.Protocol == call.GRPCWeb && f.Flags&^wire.FlagCompressed == webTrailers {
 		return strings.Replace(envelopeText(f.Flags, f.Len), "reserved bits", "trailers", 1)
 	}
 	return envelopeText(f.Flags, f.Len)

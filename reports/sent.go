@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func sentPieces(e *bundle.Exchange) []piece {
 		return nil
 	case !b.Whole():
 		return []piece{{head: size(b.Len) + " in total, starting with:", data: b.Head}}
-	case e.Shape == bundle.ShapeStream, e.Protocol == "grpc", e.Protocol == "grpc-web":
+	case e.Shape == bundle.ShapeStream, e.Protocol == call.GRPC, e.Protocol == call.GRPCWeb:
 		return envelopes(b.Data)
 	}
 	return []piece{{head: size(b.Len), data: b.Data}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/ledger"
 	"assay/scenarios"
 )
@@ -44,7 +45,7 @@ func (s *scene) around(scrape *bundle.Scrape) (pids []uint32, ok bool) {
 	var before, after *bundle.Exchange
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
-		if x.RPC != "process.Process/List" || x.Outcome != bundle.OutcomeComplete || notOK(x) != "" {
+		if x.RPC != call.ProcessList || x.Outcome != bundle.OutcomeComplete || notOK(x) != "" {
 			continue
 		}
 		switch {

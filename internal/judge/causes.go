@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -180,12 +181,12 @@ func (b *breakage) reaches(v *bundle.Verdict) bool {
 func sameProtocol(rule string, v *bundle.Verdict) bool {
 	area, _, _ := strings.Cut(rule, ".")
 	switch area {
-	case protoConnect:
-		return v.Axes.Protocol == protoConnect || v.Axes.Protocol == ""
-	case protoGRPC:
-		return v.Axes.Protocol == protoGRPC || v.Axes.Protocol == protoWeb
-	case protoWeb:
-		return v.Axes.Protocol == protoWeb
+	case call.Connect:
+		return v.Axes.Protocol == call.Connect || v.Axes.Protocol == ""
+	case call.GRPC:
+		return v.Axes.Protocol == call.GRPC || v.Axes.Protocol == call.GRPCWeb
+	case call.GRPCWeb:
+		return v.Axes.Protocol == call.GRPCWeb
 	}
 	return true
 }
@@ -312,7 +313,7 @@ func (c *causal) size(id string) int {
 // plainness counts the axes that are not the plainest.
 func plainness(a bundle.Axes) int {
 	n := 0
-	for _, plain := range []bool{a.Protocol == protoConnect, a.Codec == "json", a.HTTP == "1.1", a.Compression == "identity"} {
+	for _, plain := range []bool{a.Protocol == call.Connect, a.Codec == call.JSON, a.HTTP == "1.1", a.Compression == "identity"} {
 		if !plain {
 			n++
 		}

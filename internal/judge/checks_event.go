@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // eventStream reports whether an answer carries process events: Start, Connect, or the
 // NDJSON alias.
 func (e *exam) eventStream() bool {
 	switch e.x.RPC {
-	case "process.Process/Start", "process.Process/Connect":
+	case call.ProcessStart, call.ProcessConnect:
 		return (e.connectStream() || e.grpcAnswer() || e.webAnswer()) && status(e.x) == 200
 	}
 	return e.x.Shape == bundle.ShapeNDJSON && status(e.x) == 200

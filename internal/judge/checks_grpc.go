@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -18,10 +19,10 @@ func checkGRPCHTTPStatus(e *exam) applied {
 }
 
 // checkGRPCContentType: a success has the codec of its request; without a codec it is proto.
-func checkGRPCContentType(e *exam) applied { return e.codecOf(protoGRPC, "application/grpc") }
+func checkGRPCContentType(e *exam) applied { return e.codecOf(call.GRPC, "application/grpc") }
 
 // checkWebContentType is the same for gRPC-Web.
-func checkWebContentType(e *exam) applied { return e.codecOf(protoWeb, "application/grpc-web") }
+func checkWebContentType(e *exam) applied { return e.codecOf(call.GRPCWeb, "application/grpc-web") }
 
 func (e *exam) codecOf(proto, base string) applied {
 	want := requestType(e.x)

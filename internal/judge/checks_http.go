@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // checkReservedHeaders: names that begin with connect- or trailer-connect- are the
@@ -104,6 +105,6 @@ func mediaType(values []string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-func isStreamType(t string) bool { return strings.HasPrefix(t, "application/connect+") }
+func isStreamType(t string) bool { return strings.HasPrefix(t, call.StreamType) }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

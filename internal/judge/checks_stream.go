@@ -2,6 +2,7 @@ package judge
 
 import (
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func checkStreamStatus(e *exam) applied {
 // streamCall reports whether a request is a well-formed call of a streaming procedure
 // that the target has, in the Connect protocol.
 func (e *exam) streamCall() bool {
-	feature := map[string]string{"process.Process/Start": "process.start", "process.Process/Connect": "process.connect"}[e.x.RPC]
+	feature := map[string]string{call.ProcessStart: "process.start", call.ProcessConnect: "process.connect"}[e.x.RPC]
 	return e.connect() && e.x.Shape == bundle.ShapeStream && feature != "" && e.x.Request.Method == "POST" &&
 		isStreamType(requestType(e.x)) && e.x.Op != "raw" && wholeRequest(e.x) && !e.x.Aborted &&
 		e.x.Outcome == bundle.OutcomeComplete && e.features[feature].State != bundle.FeatureAbsent

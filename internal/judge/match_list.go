@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 )
 
@@ -55,7 +56,7 @@ func listedPIDs(x *bundle.Exchange) ([]uint32, error) {
 	if x.Body != nil {
 		body = x.Body.Data
 	}
-	if x.RPC != "" && x.Codec == "proto" {
+	if x.RPC != "" && x.Codec == call.Proto {
 		var m process.ListResponse
 		if err := proto.Unmarshal(body, &m); err != nil {
 			return nil, errors.New("not a ListResponse")

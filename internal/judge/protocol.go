@@ -4,14 +4,8 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
-)
-
-// The RPC protocols, as axes and exchanges name them.
-const (
-	protoConnect = "connect"
-	protoGRPC    = "grpc"
-	protoWeb     = "grpc-web"
 )
 
 // protocol is the RPC protocol in which an exchange was asked for. Evidence from
@@ -23,17 +17,17 @@ func protocol(x *bundle.Exchange) string {
 	}
 	switch t := requestType(x); {
 	case strings.HasPrefix(t, "application/grpc-web"):
-		return protoWeb
+		return call.GRPCWeb
 	case strings.HasPrefix(t, "application/grpc"):
-		return protoGRPC
+		return call.GRPC
 	}
-	return protoConnect
+	return call.Connect
 }
 
 // ofGRPC reports whether an exchange is one of gRPC or gRPC-Web.
 func ofGRPC(x *bundle.Exchange) bool {
 	p := protocol(x)
-	return isRPC(x) && (p == protoGRPC || p == protoWeb)
+	return isRPC(x) && (p == call.GRPC || p == call.GRPCWeb)
 }
 
 // isRPC reports whether an exchange calls a procedure.
@@ -79,9 +73,9 @@ func endFrame(x *bundle.Exchange) int {
 // isEndFrame reports whether flags end an answer of the exchange's protocol.
 func isEndFrame(x *bundle.Exchange, flags byte) bool {
 	switch protocol(x) {
-	case protoGRPC:
+	case call.GRPC:
 		return false
-	case protoWeb:
+	case call.GRPCWeb:
 		return flags&wire.FlagTrailer != 0
 	}
 	return x.Shape == bundle.ShapeStream && flags&wire.FlagEndStream != 0

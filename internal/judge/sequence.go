@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // sequence: the instants came in this order, by the run's one sequence of steps.
@@ -104,7 +105,7 @@ func instantOf(x *bundle.Exchange, what string) (at *bundle.Stamp, known bool) {
 
 // endInstant is when the end of a stream was known; for gRPC that is the end of the answer.
 func endInstant(x *bundle.Exchange) *bundle.Stamp {
-	if protocol(x) != protoGRPC || !isRPC(x) {
+	if protocol(x) != call.GRPC || !isRPC(x) {
 		return finished(x)
 	}
 	if x.GRPC != nil && x.Response != nil {

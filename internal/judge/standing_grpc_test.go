@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
 // grpcExchange is a healthy Start over gRPC on HTTP/2: start, one data event, end, status.
 func grpcExchange(name string) *bundle.Exchange {
 	x := streamExchange(name)
-	x.Protocol, x.Stream, x.EndStream = protoGRPC, 1, nil
+	x.Protocol, x.Stream, x.EndStream = call.GRPC, 1, nil
 	x.Frames, x.Response.Body = x.Frames[:3], x.Response.Body-7
 	x.Request.Headers = headers("Content-Type", "application/grpc+json")
 	x.Response.Proto = "HTTP/2.0"
@@ -24,7 +25,7 @@ func grpcExchange(name string) *bundle.Exchange {
 // webExchange is the same over gRPC-Web on HTTP/1.1, with its trailer frame.
 func webExchange(name string) *bundle.Exchange {
 	x := grpcExchange(name)
-	x.Protocol, x.Stream = protoWeb, 0
+	x.Protocol, x.Stream = call.GRPCWeb, 0
 	x.Request.Headers = headers("Content-Type", "application/grpc-web+json")
 	x.Response.Proto, x.Response.Trailers = "HTTP/1.1", nil
 	x.Response.Headers = headers("Content-Type", "application/grpc-web+json")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // codeDeadline is the code of a call whose deadline has passed.
@@ -34,7 +35,7 @@ func shortfallOr(x *bundle.Exchange, whole bundle.Symptom) bundle.Symptom {
 
 // starts reports whether an exchange was to start a process, or to attach to one.
 func starts(x *bundle.Exchange) bool {
-	return x.RPC == "process.Process/Start" || x.RPC == "process.Process/Connect"
+	return x.RPC == call.ProcessStart || x.RPC == call.ProcessConnect
 }
 
 // failure is the symptom of an answer that should have been a success.

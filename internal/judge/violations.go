@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -118,19 +119,19 @@ const afterOurFIN = "after we had sent FIN"
 // connect reports whether an exchange is one of the Connect protocol: an RPC, and
 // not asked for in gRPC or gRPC-Web.
 func (e *exam) connect() bool {
-	return e.x.Response != nil && isRPC(e.x) && protocol(e.x) == protoConnect
+	return e.x.Response != nil && isRPC(e.x) && protocol(e.x) == call.Connect
 }
 
 // grpcAnswer reports whether an answer is one of gRPC: it says so itself. What a router
 // says before that (404, 405, 415 in another type) is legal HTTP.
 func (e *exam) grpcAnswer() bool {
 	t := responseType(e.x)
-	return ofGRPC(e.x) && protocol(e.x) == protoGRPC && isType(t, "application/grpc")
+	return ofGRPC(e.x) && protocol(e.x) == call.GRPC && isType(t, "application/grpc")
 }
 
 // webAnswer reports whether an answer is one of gRPC-Web: it says so itself.
 func (e *exam) webAnswer() bool {
-	return ofGRPC(e.x) && protocol(e.x) == protoWeb && isType(responseType(e.x), "application/grpc-web")
+	return ofGRPC(e.x) && protocol(e.x) == call.GRPCWeb && isType(responseType(e.x), "application/grpc-web")
 }
 
 // isType reports whether a content type is the base, alone or with a codec.
@@ -151,7 +152,7 @@ func statusKind(k wire.Kind) bool {
 
 // connectStream reports whether an answer is a Connect stream: it says so itself.
 func (e *exam) connectStream() bool {
-	return e.connect() && e.x.Shape == bundle.ShapeStream && strings.HasPrefix(responseType(e.x), "application/connect+")
+	return e.connect() && e.x.Shape == bundle.ShapeStream && strings.HasPrefix(responseType(e.x), call.StreamType)
 }
 
 // connectUnary reports whether an answer is that of a unary RPC.

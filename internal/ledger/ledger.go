@@ -4,12 +4,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
-)
-
-// The RPCs that the ledger knows.
-const (
-	rpcStart  = "process.Process/Start"
-	rpcSignal = "process.Process/SendSignal"
+	"assay/internal/envd/call"
 )
 
 // Ledger is what the driver itself did: Started = OK + Error + Killed + Open.
@@ -89,7 +84,7 @@ func Uncertain(o *bundle.Observation) int {
 
 // IsStart reports whether an exchange asks for a new process.
 func IsStart(x *bundle.Exchange) bool {
-	return x.RPC == rpcStart || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
+	return x.RPC == call.ProcessStart || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
 		(x.Op == "start" || x.Request.Method == "POST")
 }
 

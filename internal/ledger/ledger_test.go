@@ -7,13 +7,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/wire"
 )
 
 func start(pid uint32, exit *bundle.Exit) bundle.Exchange {
 	x := bundle.Exchange{
-		Name: "p", Op: "start", RPC: rpcStart, Surface: "process", Shape: bundle.ShapeStream, Codec: "json",
+		Name: "p", Op: "start", RPC: call.ProcessStart, Surface: "process", Shape: bundle.ShapeStream, Codec: "json",
 		Outcome: bundle.OutcomeComplete, Response: &bundle.Response{Status: 200},
 		Events: []bundle.Event{{Kind: bundle.EventStart, PID: pid}},
 	}
@@ -26,7 +27,7 @@ func start(pid uint32, exit *bundle.Exit) bundle.Exchange {
 func signal(pid uint32, name string, status int) bundle.Exchange {
 	body, _ := json.Marshal(map[string]any{"process": map[string]any{"pid": pid}, "signal": name})
 	return bundle.Exchange{
-		Name: "k", Op: "signal", RPC: rpcSignal, Surface: "process", Shape: bundle.ShapeUnary, Codec: "json",
+		Name: "k", Op: "signal", RPC: call.ProcessSendSignal, Surface: "process", Shape: bundle.ShapeUnary, Codec: "json",
 		Outcome: bundle.OutcomeComplete, Request: bundle.Request{Method: "POST", Body: bundle.NewBlob(body, nil, nil)},
 		Response: &bundle.Response{Status: status},
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/wire"
 )
@@ -25,7 +26,7 @@ func signalOf(x *bundle.Exchange) (pid uint32, tag string, sig int, ok bool) {
 	if pid, ok := killPath(x); ok {
 		return pid, "", sigKill, true
 	}
-	if x.RPC != rpcSignal || !x.Request.Body.Whole() {
+	if x.RPC != call.ProcessSendSignal || !x.Request.Body.Whole() {
 		return 0, "", 0, false
 	}
 	var m process.SendSignalRequest
@@ -52,7 +53,7 @@ func killPath(x *bundle.Exchange) (uint32, bool) {
 // startTag is the tag that a Start asked for, or "".
 func startTag(x *bundle.Exchange) string {
 	body := x.Request.Body.Data
-	if x.RPC != rpcStart || !x.Request.Body.Whole() || len(body) < wire.HeaderSize {
+	if x.RPC != call.ProcessStart || !x.Request.Body.Whole() || len(body) < wire.HeaderSize {
 		return ""
 	}
 	if n := binary.BigEndian.Uint32(body[1:]); body[0] != 0 || uint64(n) != uint64(len(body)-wire.HeaderSize) {
@@ -96,7 +97,7 @@ func deadlineHit(x *bundle.Exchange) bool {
 }
 
 func unmarshal(codec string, p []byte, m proto.Message) bool {
-	if codec == "proto" {
+	if codec == call.Proto {
 		return proto.Unmarshal(p, m) == nil
 	}
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(p, m) == nil

@@ -13,9 +13,9 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/target"
-	"assay/internal/transport"
 	"assay/internal/wire"
 )
 
@@ -123,7 +123,7 @@ func (d *Dialect) List() (Request, error) {
 
 // rpc is a call of the process service.
 func (d *Dialect) rpc(name string, text []byte, stream bool) (Request, error) {
-	body, err := transport.Message(name, d.Codec, text)
+	body, err := call.Encode(call.Text{RPC: name, JSON: text}, d.Codec)
 	if err != nil {
 		return Request{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -59,7 +60,7 @@ func (s *source) asCurl() error {
 	switch {
 	case x == nil || x.Op == "raw" || len(s.exchanges) != 1:
 		return errNotUnary
-	case x.Shape != bundle.ShapeUnary && x.Shape != bundle.ShapePlain, x.Protocol != "" && x.Protocol != "connect":
+	case x.Shape != bundle.ShapeUnary && x.Shape != bundle.ShapePlain, x.Protocol != "" && x.Protocol != call.Connect:
 		return errNotUnary
 	case !x.Request.Body.Whole():
 		return errors.New("the record does not have the whole body")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // Dialing holds the connection parameters of a text.
@@ -64,7 +65,7 @@ func (s *source) hold() int {
 
 // shown returns the filter that makes the response safe for a terminal.
 func (s *source) shown() string {
-	if s.http2() || s.x != nil && s.x.Codec == "proto" {
+	if s.http2() || s.x != nil && s.x.Codec == call.Proto {
 		return "od -A d -c"
 	}
 	return `LC_ALL=C tr -c '\11\12\40-\176' .`

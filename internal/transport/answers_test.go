@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func decodeWhole(t *testing.T, p []byte, step int) []bundle.Exchange {
 // into reads makes no difference but in times.
 func FuzzAnswers(f *testing.F) {
 	stream := wire.AppendEnvelope(nil, 0, []byte(`{"event":{"start":{"pid":7}}}`))
-	stream = wire.AppendEnvelope(stream, 1, Gzip([]byte(`{"event":{"end":{}}}`)))
+	stream = wire.AppendEnvelope(stream, 1, call.Compress([]byte(`{"event":{"end":{}}}`)))
 	stream = wire.AppendEnvelope(stream, 2, []byte(`{"error":{"code":"internal"}}`))
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nConnect-Content-Encoding: gzip\r\n"
 	f.Add([]byte(head + "Content-Length: " + strconv.Itoa(len(stream)) + "\r\n\r\n" + string(stream) +

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -49,7 +50,7 @@ type grpcAnswer struct {
 func newGRPCAnswer(x *Exchange, p wire.Protocol, kind string, r *bundle.Response) *grpcAnswer {
 	_, codec, _ := strings.Cut(kind, "+")
 	if codec == "" {
-		codec = "proto" // the default of both protocols
+		codec = call.Proto // the default of both protocols
 	}
 	a := &grpcAnswer{
 		messages: newMessages(x, p, codecOf(codec, x.rec.Codec), "grpc-encoding", first(r.Get("grpc-encoding"))),

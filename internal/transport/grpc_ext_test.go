@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
 
@@ -12,7 +13,7 @@ func trailerFrame(text string) string { return envelope(0x80, text) }
 
 func grpcCall(protocol, rpc string) transport.Call {
 	return transport.Call{Name: "x", Op: "call", RPC: "process.Process/" + rpc, Protocol: protocol,
-		Shape: transport.ShapeOf("process.Process/" + rpc), Codec: "json", Method: "POST", Path: "/process.Process/" + rpc}
+		Shape: bundle.Shape(call.ShapeOf("process.Process/" + rpc)), Codec: "json", Method: "POST", Path: "/process.Process/" + rpc}
 }
 
 // What a gRPC-Web answer says, and what is wrong with it.
@@ -29,8 +30,8 @@ func TestAnswerOfGRPCWebIsDecodedStrictly(t *testing.T) {
 		{"a stream", "Start", respond(200, kind, envelope(0, startEvent)+envelope(0, endEvent)+trailerFrame(ok)), "", 0, "frame", ""},
 		{"an error after a message", "Start", respond(200, kind, envelope(0, startEvent)+trailerFrame("grpc-status: 13\r\ngrpc-message: a%20b\r\n")), "", 13, "frame", ""},
 		{"the status in the head", "List", respond(200, kind+"Grpc-Status: 12\r\n", ""), "", 12, "headers", ""},
-		{"a compressed trailer frame", "List", respond(200, kind+"grpc-encoding: gzip\r\n", envelope(0, "{}")+envelope(0x81, string(transport.Gzip([]byte(ok))))), "", 0, "frame", "{}"},
-		{"a compressed trailer frame that was not declared", "List", respond(200, kind, envelope(0, "{}")+envelope(0x81, string(transport.Gzip([]byte(ok))))),
+		{"a compressed trailer frame", "List", respond(200, kind+"grpc-encoding: gzip\r\n", envelope(0, "{}")+envelope(0x81, string(call.Compress([]byte(ok))))), "", 0, "frame", "{}"},
+		{"a compressed trailer frame that was not declared", "List", respond(200, kind, envelope(0, "{}")+envelope(0x81, string(call.Compress([]byte(ok))))),
 			"grpc-web.compressed-undeclared grpc.status-missing", -1, "", "{}"},
 		{"a message that does not decompress", "List", respond(200, kind+"grpc-encoding: gzip\r\n", envelope(1, "zz")+trailerFrame(ok)), "grpc-web.bad-compression", 0, "frame", ""},
 		{"an encoding that was never offered", "List", respond(200, kind+"grpc-encoding: br\r\n", envelope(1, "zz")+trailerFrame(ok)), "grpc-web.bad-compression", 0, "frame", ""},
@@ -139,7 +140,7 @@ func TestMessageKnowsTheRequestsOfEveryService(t *testing.T) {
 		"filesystem.Filesystem/Stat":  `{"path":"/"}`,
 		"assay.v1.Probe/Unary":        `{"script":{"error":{"code":5}}}`,
 	} {
-		if p, err := transport.Message(rpc, "proto", []byte(text)); err != nil || len(p) == 0 {
+		if p, err := call.Encode(call.Text{RPC: rpc, JSON: []byte(text)}, call.Proto); err != nil || len(p) == 0 {
 			t.Errorf("%s: %x, %v", rpc, p, err)
 		}
 	}

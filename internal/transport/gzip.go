@@ -11,16 +11,6 @@ import (
 // errTooLarge says that a compressed message grew beyond the limit.
 var errTooLarge = errors.New("larger than the limit once decompressed")
 
-// Gzip compresses p as one gzip member, as a compressed message or body is sent.
-func Gzip(p []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	// Writes to a bytes.Buffer do not fail.
-	_, _ = w.Write(p)
-	_ = w.Close()
-	return b.Bytes()
-}
-
 // gunzipper decompresses messages one by one, each with a fresh context, and
 // reuses its buffers. The zero value is ready.
 type gunzipper struct {

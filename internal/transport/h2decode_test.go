@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
 
@@ -61,7 +62,7 @@ func FuzzHTTP2(f *testing.F) {
 	headers(1, false, ":status", "200", "content-type", "application/connect+json")
 	_ = w.WriteData(1, false, wire.AppendEnvelope(nil, 0, []byte(`{"event":{"start":{"pid":7}}}`)))
 	headers(3, false, ":status", "200", "content-type", "application/grpc+proto", "grpc-encoding", "gzip")
-	_ = w.WriteData(3, false, wire.AppendEnvelope(nil, 1, Gzip([]byte("\x0a\x04\x0a\x02\x08\x07"))))
+	_ = w.WriteData(3, false, wire.AppendEnvelope(nil, 1, call.Compress([]byte("\x0a\x04\x0a\x02\x08\x07"))))
 	_ = w.WritePing(false, [8]byte{1})
 	headers(5, false, ":status", "200", "content-type", "application/grpc-web+json")
 	_ = w.WriteDataPadded(5, true, wire.AppendEnvelope(wire.AppendEnvelope(nil, 0, []byte("{}")), 0x80, []byte("grpc-status: 0\r\n")), make([]byte, 9))
@@ -96,7 +97,7 @@ func TestDecodedStreamsSayWhatTheirProtocolSays(t *testing.T) {
 	}
 	_ = w.WriteSettings()
 	headers(false, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "gzip")
-	_ = w.WriteData(3, false, wire.AppendEnvelope(nil, 1, Gzip([]byte("\x0a\x04\x0a\x02\x08\x07"))))
+	_ = w.WriteData(3, false, wire.AppendEnvelope(nil, 1, call.Compress([]byte("\x0a\x04\x0a\x02\x08\x07"))))
 	headers(true, "grpc-status", "5", "grpc-message", "no%20pid", "x-more", "yes")
 	x := decodeH2(t, b.Bytes(), 5)[1]
 	if len(x.Events) != 1 || x.Events[0].PID != 7 || x.Error == nil || x.Error.Code != "not_found" || x.Error.Message != "no pid" ||

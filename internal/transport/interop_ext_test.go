@@ -17,11 +17,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/testkit"
 	"assay/internal/transport"
-	"assay/internal/wire"
 )
 
 // gateway is a small gateway on connect-go, which speaks all three protocols.
@@ -125,43 +125,32 @@ type rpc struct {
 func (c *client) call(conn *transport.Conn, r rpc) *transport.Exchange {
 	c.t.Helper()
 	name := "process.Process/" + r.name
-	body, err := transport.Message(name, r.codec, []byte(r.message))
+	form := call.Form{Protocol: r.protocol, Codec: r.codec}
+	if r.gzip {
+		form.Compression = call.Gzip
+	}
+	body, err := form.Body(call.Text{RPC: name, JSON: []byte(r.message)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	call := transport.Call{Name: "x", Op: "call", RPC: name, Protocol: r.protocol, Surface: "process",
-		Shape: transport.ShapeOf(name), Codec: r.codec, Method: "POST", Path: "/" + name}
-	kind, encoding := "application/"+r.protocol+"+", "grpc-encoding"
-	enveloped := true
-	if r.protocol == "connect" {
-		encoding = "connect-content-encoding"
-		if call.Shape == bundle.ShapeUnary {
-			kind, encoding, enveloped = "application/", "content-encoding", false
-		}
-	}
-	var flags byte
-	hs := []bundle.Header{{Name: "Host", Value: "gateway"}, {Name: "Connection", Value: "keep-alive"}, {Name: "Content-Type", Value: kind + r.codec}, {Name: "TE", Value: "trailers"}}
+	hs := []bundle.Header{{Name: "Host", Value: "gateway"}, {Name: "Connection", Value: "keep-alive"},
+		{Name: "Content-Type", Value: form.ContentType(name)}, {Name: "TE", Value: "trailers"}}
 	if r.gzip {
-		accept := strings.Replace(encoding, "content-encoding", "accept-encoding", 1)
-		accept = strings.Replace(accept, "grpc-encoding", "grpc-accept-encoding", 1)
-		hs = append(hs, bundle.Header{Name: encoding, Value: "gzip"}, bundle.Header{Name: accept, Value: "gzip"})
-		flags, body = wire.FlagCompressed, transport.Gzip(body)
+		declared, accepted := form.EncodingNames(name)
+		hs = append(hs, bundle.Header{Name: declared, Value: "gzip"}, bundle.Header{Name: accepted, Value: "gzip"})
 	}
-	if enveloped {
-		body = wire.AppendEnvelope(nil, flags, body)
-	}
-	call.Body = body
+	tc := transport.Call{Name: "x", Op: "call", RPC: name, Protocol: r.protocol, Surface: "process",
+		Shape: bundle.Shape(call.ShapeOf(name)), Codec: r.codec, Method: "POST", Path: "/" + name, Headers: hs, Body: body}
 	if !conn.HTTP2() {
-		call.Headers = append(hs, bundle.Header{Name: "Content-Length", Value: strconv.Itoa(len(body))})
-		x := conn.Begin(call)
-		if err := conn.Write(c.ctx, append(transport.RequestHead("POST", call.Path, call.Headers), body...)); err != nil {
+		tc.Headers = append(hs, bundle.Header{Name: "Content-Length", Value: strconv.Itoa(len(body))})
+		x := conn.Begin(tc)
+		if err := conn.Write(c.ctx, append(transport.RequestHead("POST", tc.Path, tc.Headers), body...)); err != nil {
 			c.t.Fatal(err)
 		}
 		x.MarkSent()
 		return x
 	}
-	call.Headers = hs
-	x, err := conn.Request(c.ctx, call, false)
+	x, err := conn.Request(c.ctx, tc, false)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/transport"
 	"assay/internal/wire"
 )
@@ -30,7 +31,7 @@ const (
 
 func TestAnswerIsDecodedByItsShape(t *testing.T) {
 	life := envelope(0, startEvent) + envelope(0, dataEvent) + envelope(0, endEvent) + envelope(2, "{}")
-	packed := func(s string) string { return envelope(1, string(transport.Gzip([]byte(s)))) }
+	packed := func(s string) string { return envelope(1, string(call.Compress([]byte(s)))) }
 	lines := `{"type":"start","pid":7}` + "\n" + `{"type":"stdout","data":"hello\n"}` + "\n" + `{"type":"end","exit_code":3}` + "\n"
 	tests := []struct {
 		name       string
@@ -47,7 +48,7 @@ func TestAnswerIsDecodedByItsShape(t *testing.T) {
 			answer: respond(200, streamJSON, life), events: "start data end", stdout: "hello\n", body: "-", end: true},
 		{name: "compressed messages are inflated one by one", call: startCall(),
 			answer: respond(200, streamJSON+"Connect-Content-Encoding: gzip\r\n", packed(startEvent)+envelope(0, dataEvent)+packed(endEvent)+
-				envelope(3, string(transport.Gzip([]byte(`{"error":{"code":"internal","message":"x"}}`))))),
+				envelope(3, string(call.Compress([]byte(`{"error":{"code":"internal","message":"x"}}`))))),
 			events: "start data end", stdout: "hello\n", body: "-", end: true, code: "internal"},
 		{name: "an empty compressed message is an empty message", call: startCall(),
 			answer: respond(200, streamJSON+"Connect-Content-Encoding: gzip\r\n", envelope(0, startEvent)+envelope(3, "")),
@@ -79,13 +80,13 @@ func TestAnswerIsDecodedByItsShape(t *testing.T) {
 		{name: "a unary error with a number for a code is a breach", call: unaryCall(),
 			answer: respond(401, plainJSON, `{"code":401}`), body: `{"code":401}`, code: "", violations: "error.code"},
 		{name: "a compressed unary answer is inflated", call: unaryCall(),
-			answer: respond(200, plainJSON+"Content-Encoding: gzip\r\n", string(transport.Gzip([]byte(`{"x":1}`)))), body: `{"x":1}`},
+			answer: respond(200, plainJSON+"Content-Encoding: gzip\r\n", string(call.Compress([]byte(`{"x":1}`)))), body: `{"x":1}`},
 		{name: "a unary body that does not inflate is a breach and kept", call: unaryCall(),
 			answer: respond(200, plainJSON+"Content-Encoding: gzip\r\n", "nope"), body: "nope", violations: "envelope.bad-compression"},
 		{name: "NDJSON gives events and output", call: lineCall(),
 			answer: respond(200, "Content-Type: application/x-ndjson\r\n", lines), events: "start data end", stdout: "hello\n", body: "-"},
 		{name: "compressed NDJSON is decoded at its end", call: lineCall(),
-			answer: respond(200, "Content-Encoding: gzip\r\n", string(transport.Gzip([]byte(lines)))), events: "start data end", stdout: "hello\n", body: "-"},
+			answer: respond(200, "Content-Encoding: gzip\r\n", string(call.Compress([]byte(lines)))), events: "start data end", stdout: "hello\n", body: "-"},
 		{name: "a last line without newline is delivered and reported", call: lineCall(),
 			answer: respond(200, "", strings.TrimSuffix(lines, "\n")), events: "start data end", stdout: "hello\n", body: "-", violations: "ndjson.no-final-newline"},
 		{name: "400 to an NDJSON call keeps its JSON", call: lineCall(),

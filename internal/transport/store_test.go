@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 // A stream is recorded the same however it came, below and above the limit.
@@ -118,21 +119,21 @@ func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
 func TestGunzipBoundsABomb(t *testing.T) {
 	var g gunzipper
 	const limit = 4 << 10
-	_, err := g.decode(Gzip(make([]byte, 32<<20)), limit)
+	_, err := g.decode(call.Compress(make([]byte, 32<<20)), limit)
 	if !errors.Is(err, errTooLarge) {
 		t.Errorf("err = %v", err)
 	}
 	if g.out.Cap() > 16*limit {
 		t.Errorf("%d bytes were allocated for a limit of %d", g.out.Cap(), limit)
 	}
-	if p, err := g.decode(Gzip(make([]byte, limit)), limit); err != nil || len(p) != limit {
+	if p, err := g.decode(call.Compress(make([]byte, limit)), limit); err != nil || len(p) != limit {
 		t.Errorf("exactly the limit: %d bytes, %v", len(p), err)
 	}
 }
 
 func FuzzGunzip(f *testing.F) {
-	f.Add(Gzip([]byte("hello")))
-	f.Add(Gzip(bytes.Repeat([]byte{0}, 5000)))
+	f.Add(call.Compress([]byte("hello")))
+	f.Add(call.Compress(bytes.Repeat([]byte{0}, 5000)))
 	f.Add([]byte{0x1f, 0x8b})
 	f.Fuzz(func(t *testing.T, p []byte) {
 		var g gunzipper

@@ -7,10 +7,9 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd"
+	"assay/internal/envd/call"
 	"assay/internal/wire"
 )
-
-const streamType = "application/connect+"
 
 // choose picks how the body is decoded: by protocol and shape that were asked for,
 // unless the head says that the answer is something else (an error of a proxy, 415, 401 …).
@@ -23,8 +22,8 @@ func (x *Exchange) choose(headers []bundle.Header) answer {
 	case protocol != wire.Connect && rpc && isGRPC(protocol, kind):
 		return newGRPCAnswer(x, protocol, kind, r)
 	case protocol != wire.Connect:
-	case x.rec.Shape == bundle.ShapeStream && rpc && strings.HasPrefix(kind, streamType):
-		return newStreamAnswer(x, codecOf(kind[len(streamType):], x.rec.Codec), first(r.Get("Connect-Content-Encoding")))
+	case x.rec.Shape == bundle.ShapeStream && rpc && strings.HasPrefix(kind, call.StreamType):
+		return newStreamAnswer(x, codecOf(kind[len(call.StreamType):], x.rec.Codec), first(r.Get("Connect-Content-Encoding")))
 	case x.rec.Shape == bundle.ShapeNDJSON && x.rec.Response.Status == 200:
 		return newLineAnswer(x, first(r.Get("Content-Encoding")))
 	}
@@ -34,7 +33,7 @@ func (x *Exchange) choose(headers []bundle.Header) answer {
 // codecOf is what an answer says its codec is, whether it may be or not, or the
 // one that was asked for where it names none that we know.
 func codecOf(said, asked string) string {
-	if said == "json" || said == "proto" {
+	if said == call.JSON || said == call.Proto {
 		return said
 	}
 	return asked
@@ -135,6 +134,12 @@ func (a *messages) message(f wire.Frame, payload []byte, rec bundle.Frame) {
 	for _, p := range problems {
 		a.x.violate(inEvent, wire.Violation{Kind: wire.Kind(p.Kind), Off: a.place(f, base, p.Off), Detail: p.Detail})
 	}
+}
+
+// carriesEvents reports whether the stream answer of an RPC holds process events. The
+// answer on a raw connection, which has no RPC, is taken to hold them.
+func carriesEvents(rpc string) bool {
+	return rpc == "" || rpc == call.ProcessStart || rpc == call.ProcessConnect
 }
 
 // place is the body offset of something inside a payload: the payload itself
