@@ -21,13 +21,9 @@ import (
 
 // The codecs of a dialect.
 const (
-	CodecJSON  = "json"
-	CodecProto = "proto"
+	CodecJSON  = call.JSON
+	CodecProto = call.Proto
 )
-
-// markVariable is the environment variable that says whose a process is. Over
-// NDJSON, which has no environment, the command begins with a no-op that says it.
-const markVariable = "ASSAY_RUN"
 
 // Dialect is a protocol in a codec, for one target and one command: it builds the
 // requests of a run, and knows how their answers look. It is immutable.
@@ -57,7 +53,7 @@ type Request struct {
 	Body         []byte
 }
 
-// mark is the value of markVariable.
+// mark is the value of call.Mark.
 func (d *Dialect) mark() string {
 	if d.Part > 0 {
 		return d.Run + "/load." + strconv.Itoa(d.Part)
@@ -65,52 +61,38 @@ func (d *Dialect) mark() string {
 	return d.Run + "/load"
 }
 
-// noOp begins the command that NDJSON sends, and says whose it is.
-func (d *Dialect) noOp() string { return ": " + markVariable + "=" + d.mark() }
-
 // marked is the command as NDJSON sends it.
-func (d *Dialect) marked() string { return d.noOp() + "; " + d.Command }
+func (d *Dialect) marked() string { return call.NoOp(d.mark()) + "; " + d.Command }
 
 // Start is the request that begins a stream.
 func (d *Dialect) Start() (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
-		body, err := json.Marshal(map[string]any{"cmd": d.marked(), "timeout_ms": 0})
+		body, err := json.Marshal(call.Command{Cmd: d.marked(), TimeoutMS: new(int64(0))})
 		return d.plain("POST", "", body), err
 	}
 	words := append(d.Target.Shell(), d.Command)
-	text, err := json.Marshal(map[string]any{
-		"process": map[string]any{"cmd": words[0], "args": words[1:], "envs": map[string]string{markVariable: d.mark()}},
-		"stdin":   d.Stdin,
-	})
-	if err != nil {
-		return Request{}, fmt.Errorf("the Start message: %w", err)
-	}
-	return d.rpc("process.Process/Start", text, true)
+	return d.rpc(call.Sorted{Message: call.Start{
+		Process: call.Config{Cmd: words[0], Args: words[1:], Envs: map[string]string{call.Mark: d.mark()}},
+		Stdin:   &d.Stdin,
+	}})
 }
 
 // Kill is the request that kills a process.
 func (d *Dialect) Kill(pid uint32) (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
-		return d.plain("POST", strconv.FormatUint(uint64(pid), 10)+"/kill", []byte{}), nil
+		return d.plain("POST", call.KillPath(int64(pid)), []byte{}), nil
 	}
-	text := fmt.Appendf(nil, `{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, pid)
-	return d.rpc("process.Process/SendSignal", text, false)
+	return d.rpc(call.Kill(call.ByPID(pid)))
 }
 
 // Input is the request that writes to the standard input of a process.
 func (d *Dialect) Input(pid uint32, data []byte) (Request, error) {
-	text, err := json.Marshal(map[string]any{
-		"process": map[string]any{"pid": pid}, "input": map[string]any{"stdin": data},
-	})
-	if err != nil {
-		return Request{}, fmt.Errorf("the SendInput message: %w", err)
-	}
-	return d.rpc("process.Process/SendInput", text, false)
+	return d.rpc(call.Sorted{Message: call.Write(call.ByPID(pid), data)})
 }
 
-// CloseStdin is the request that ends the standard input of a process.
+// CloseStdin is the request that closes the standard input of a process.
 func (d *Dialect) CloseStdin(pid uint32) (Request, error) {
-	return d.rpc("process.Process/CloseStdin", fmt.Appendf(nil, `{"process":{"pid":%d}}`, pid), false)
+	return d.rpc(call.CloseStdin{Process: call.ByPID(pid)})
 }
 
 // List is the request for all live processes.
@@ -118,33 +100,23 @@ func (d *Dialect) List() (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.plain("GET", "", nil), nil
 	}
-	return d.rpc("process.Process/List", []byte("{}"), false)
+	return d.rpc(call.List{})
 }
 
+// form is the form of the requests.
+func (d *Dialect) form() call.Form { return call.Form{Protocol: d.Protocol, Codec: d.Codec} }
+
 // rpc is a call of the process service.
-func (d *Dialect) rpc(name string, text []byte, stream bool) (Request, error) {
-	body, err := call.Encode(call.Text{RPC: name, JSON: text}, d.Codec)
+func (d *Dialect) rpc(m call.Message) (Request, error) {
+	form, name := d.form(), m.Procedure()
+	body, err := form.Body(m)
 	if err != nil {
 		return Request{}, err
 	}
-	r := Request{Method: "POST", Path: d.Target.Path("process", name), Headers: d.Target.Headers("load", d.Run)}
-	switch {
-	case d.Protocol == ProtocolGRPC:
-		r.set("te", "trailers")
-		r.set("content-type", "application/grpc+"+d.Codec)
-	case d.Protocol == ProtocolWeb:
-		r.set("x-grpc-web", "1")
-		r.set("content-type", "application/grpc-web+"+d.Codec)
-	case stream:
-		r.set("connect-protocol-version", "1")
-		r.set("content-type", "application/connect+"+d.Codec)
-	default:
-		r.set("connect-protocol-version", "1")
-		r.set("content-type", "application/"+d.Codec)
-		r.Body = body
-		return r, nil
-	}
-	r.Body = wire.AppendEnvelope(nil, 0, body)
+	r := Request{Method: "POST", Path: d.Target.Path("process", name), Headers: d.Target.Headers("load", d.Run), Body: body}
+	own := form.ProtocolField()
+	r.set(strings.ToLower(own.Name), own.Value)
+	r.set("content-type", form.ContentType(name))
 	return r, nil
 }
 
@@ -172,16 +144,10 @@ func (r *Request) set(name, value string) {
 func (d *Dialect) streamType(got string) bool {
 	got, _, _ = strings.Cut(strings.ToLower(got), ";")
 	got = strings.TrimSpace(got)
-	switch d.Protocol {
-	case ProtocolConnect:
-		return got == "application/connect+"+d.Codec
-	case ProtocolNDJSON:
+	if d.Protocol == ProtocolNDJSON {
 		return got == "application/x-ndjson" || got == "application/ndjson" || got == "application/jsonl" || got == "application/json"
-	case ProtocolWeb:
-		return got == "application/grpc-web+"+d.Codec || got == "application/grpc-web" && d.Codec == CodecProto
-	default:
-		return got == "application/grpc+"+d.Codec || got == "application/grpc" && d.Codec == CodecProto
 	}
+	return d.form().Accepts(call.ProcessStart, got)
 }
 
 // errGone says that a process is not known (any more).
@@ -274,7 +240,7 @@ func (d *Dialect) listed(message []byte) (ours []uint32, err error) {
 		return nil, fmt.Errorf("the answer to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {
-		mark := p.GetConfig().GetEnvs()[markVariable]
+		mark := p.GetConfig().GetEnvs()[call.Mark]
 		if mark == d.mark() || d.Part == EveryPart && strings.HasPrefix(mark, d.mark()) {
 			ours = append(ours, p.GetPid())
 		}
@@ -297,7 +263,7 @@ func (d *Dialect) listedCommands(message []byte) (ours []uint32, err error) {
 		if c.State == "ending" || c.State == "ended" {
 			continue
 		}
-		if c.Cmd == d.marked() || d.Part == EveryPart && strings.HasPrefix(c.Cmd, d.noOp()) {
+		if c.Cmd == d.marked() || d.Part == EveryPart && strings.HasPrefix(c.Cmd, call.NoOp(d.mark())) {
 			ours = append(ours, c.PID)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"net/netip"
 	"time"
+
+	"assay/internal/envd/call"
 )
 
 // The HTTP versions of a plan, as the axis "http" names them.
@@ -15,10 +17,10 @@ const (
 
 // The protocols of a plan.
 const (
-	ProtocolConnect = "connect"
-	ProtocolGRPC    = "grpc"
-	ProtocolWeb     = "grpc-web"
-	ProtocolNDJSON  = "ndjson"
+	ProtocolConnect = call.Connect
+	ProtocolGRPC    = call.GRPC
+	ProtocolWeb     = call.GRPCWeb
+	ProtocolNDJSON  = call.NDJSON
 )
 
 // Plan says what an engine is to do. It is immutable while an engine runs.

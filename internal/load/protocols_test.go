@@ -201,7 +201,7 @@ func TestEveryProtocolCodecAndVersion(t *testing.T) {
 					}
 				}
 				for pid, envs := range s.envs {
-					if envs[markVariable] != "test/load" {
+					if envs["ASSAY_RUN"] != "test/load" {
 						t.Errorf("process %d is not marked as ours: %v", pid, envs)
 					}
 				}
@@ -242,7 +242,7 @@ func TestTLSOverHTTP1AndACertificateThatIsNotTrusted(t *testing.T) {
 func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 	s := &stub{endless: true, live: map[uint32]chan struct{}{}, envs: map[uint32]map[string]string{}}
 	for pid, run := range map[uint32]string{1: "test/load", 2: "other/load", 3: "test/load"} {
-		s.live[pid], s.envs[pid] = make(chan struct{}), map[string]string{markVariable: run}
+		s.live[pid], s.envs[pid] = make(chan struct{}), map[string]string{"ASSAY_RUN": run}
 	}
 	_, handler := processconnect.NewProcessHandler(s)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

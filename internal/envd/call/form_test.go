@@ -125,13 +125,16 @@ func TestAMessageThatHasNoFormIsAnError(t *testing.T) {
 }
 
 func TestASortedMessageIsTheSameMessage(t *testing.T) {
-	m := Start{Process: Config{Cmd: "sh", Args: []string{"<"}}, Stdin: new(false)}
-	got, err := json.Marshal(Sorted{m})
-	if want := `{"process":{"args":["\u003c"],"cmd":"sh"},"stdin":false}`; err != nil || string(got) != want {
-		t.Errorf("got %s, %v; want %s", got, err, want)
-	}
-	plain, _ := Encode(m, Proto)
-	if sorted, err := Encode(Sorted{m}, Proto); err != nil || string(sorted) != string(plain) {
-		t.Errorf("got %q, %v; want %q", sorted, err, plain)
+	for want, m := range map[string]Message{
+		`{"process":{"args":["\u003c"],"cmd":"sh"},"stdin":false}`: Start{Process: Config{Cmd: "sh", Args: []string{"<"}}, Stdin: new(false)},
+		`{"input":{"stdin":"eA=="},"process":{"pid":7}}`:           Write(ByPID(7), []byte("x")),
+	} {
+		if got, err := json.Marshal(Sorted{m}); err != nil || string(got) != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
+		}
+		plain, _ := Encode(m, Proto)
+		if sorted, err := Encode(Sorted{m}, Proto); err != nil || string(sorted) != string(plain) {
+			t.Errorf("got %q, %v; want %q", sorted, err, plain)
+		}
 	}
 }

@@ -34,6 +34,9 @@ func (t Text) MarshalJSON() ([]byte, error) { return t.JSON, nil }
 // insignificant space, whatever it says. For Proto the text is read as the request type
 // of the procedure: an unknown procedure or field and a wrong type are errors.
 func Encode(m Message, codec string) ([]byte, error) {
+	if s, ok := m.(Sorted); ok && codec == Proto {
+		m = s.Message // protobuf has an order of its own
+	}
 	text, err := marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("message of %s: %w", m.Procedure(), err)

@@ -136,11 +136,17 @@ func (Update) Procedure() string { return ProcessUpdate }
 func (List) Procedure() string { return ProcessList }
 
 // Sorted is a message whose JSON has its keys in alphabetical order, and <, > and &
-// escaped. Probes and load send their Start so.
+// escaped. Probes and load send their requests so.
 type Sorted struct{ Message }
 
 // MarshalJSON returns the sorted JSON.
 func (s Sorted) MarshalJSON() ([]byte, error) {
+	if m, ok := s.Message.(SendInput); ok { // load sends one for every line
+		return json.Marshal(struct {
+			Input   Input    `json:"input"`
+			Process Selector `json:"process"`
+		}{m.Input, m.Process})
+	}
 	text, err := marshal(s.Message)
 	if err != nil {
 		return nil, err
