@@ -14,7 +14,7 @@ import (
 
 // plainAxes are those that every target is first thought to have, and the
 // default of an axis that a script does not pin.
-var plainAxes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: "identity"}
+var plainAxes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
 // The features by which a target says that it has a value of an axis.
 var axisFeature = map[string]string{

@@ -6,9 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
@@ -30,7 +27,7 @@ func signalOf(x *bundle.Exchange) (pid uint32, tag string, sig int, ok bool) {
 		return 0, "", 0, false
 	}
 	var m process.SendSignalRequest
-	if !unmarshal(x.Codec, x.Request.Body.Data, &m) {
+	if call.Decode(x.Codec, x.Request.Body.Data, &m) != nil {
 		return 0, "", 0, false
 	}
 	return m.GetProcess().GetPid(), m.GetProcess().GetTag(), int(m.GetSignal()), true
@@ -60,7 +57,7 @@ func startTag(x *bundle.Exchange) string {
 		return ""
 	}
 	var m process.StartRequest
-	if !unmarshal(x.Codec, body[wire.HeaderSize:], &m) {
+	if call.Decode(x.Codec, body[wire.HeaderSize:], &m) != nil {
 		return ""
 	}
 	return m.GetTag()
@@ -94,11 +91,4 @@ func deadlineHit(x *bundle.Exchange) bool {
 		}
 	}
 	return false
-}
-
-func unmarshal(codec string, p []byte, m proto.Message) bool {
-	if codec == call.Proto {
-		return proto.Unmarshal(p, m) == nil
-	}
-	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(p, m) == nil
 }

@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"assay/internal/bundle"
 	"assay/internal/envd"
 	"assay/internal/envd/call"
@@ -231,12 +228,7 @@ func (d *Dialect) listed(message []byte) (ours []uint32, err error) {
 		return d.listedCommands(message)
 	}
 	var m process.ListResponse
-	if d.Codec == CodecProto {
-		err = proto.Unmarshal(message, &m)
-	} else {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(message, &m)
-	}
-	if err != nil {
+	if err := call.Decode(d.Codec, message, &m); err != nil {
 		return nil, fmt.Errorf("the answer to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {

@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/envd/process"
 	"assay/internal/transport"
 )
 
@@ -63,8 +64,7 @@ func (c *client) carriedOut(x *transport.Exchange) bool {
 	if s.RPC == call.ProcessStart {
 		return startedPID(s) != 0
 	}
-	var l listing
-	return succeeded(s) && l.decode(c.way.Codec, x.BodyBytes()) == nil
+	return succeeded(s) && call.Decode(c.way.Codec, x.BodyBytes(), new(process.ListResponse)) == nil
 }
 
 // describe summarises the outcome of a call.

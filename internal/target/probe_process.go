@@ -7,9 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
@@ -167,14 +164,6 @@ type listing struct {
 	process.ListResponse
 }
 
-// decode reads the message; JSON may have unknown fields.
-func (l *listing) decode(codec string, p []byte) error {
-	if codec == call.Proto {
-		return proto.Unmarshal(p, &l.ListResponse)
-	}
-	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(p, &l.ListResponse)
-}
-
 func (c *client) list(ctx context.Context) *listing {
 	l := &listing{client: c}
 	var err error
@@ -184,7 +173,7 @@ func (c *client) list(ctx context.Context) *listing {
 	}
 	l.answer = c.do(ctx, l.request)
 	s := l.answer.Snapshot()
-	l.valid = succeeded(s) && c.hasType(s) && l.decode(c.way.Codec, l.answer.BodyBytes()) == nil
+	l.valid = succeeded(s) && c.hasType(s) && call.Decode(c.way.Codec, l.answer.BodyBytes(), &l.ListResponse) == nil
 	return l
 }
 

@@ -147,7 +147,7 @@ func (t *Target) Way() bundle.Axes {
 	return plainWay
 }
 
-var plainWay = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: "identity"}
+var plainWay = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
 // Secrets returns the strings that must not be recorded: the token, and the values of extra
 // headers, also without their scheme ("Bearer …"), except those that isOpen accepts.

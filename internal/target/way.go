@@ -23,7 +23,7 @@ func (t *Target) ways() []bundle.Axes {
 				codecs = []string{call.JSON, call.Proto}
 			}
 			for _, codec := range codecs {
-				all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: version, Compression: "identity"})
+				all = append(all, bundle.Axes{Protocol: protocol, Codec: codec, HTTP: version, Compression: call.Identity})
 			}
 		}
 	}

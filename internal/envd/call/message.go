@@ -77,6 +77,14 @@ func protoMessage(rpc string, text []byte) ([]byte, error) {
 	return p, nil
 }
 
+// Decode reads a message in the codec. Fields that m does not have are left out.
+func Decode(codec string, p []byte, m proto.Message) error {
+	if codec == Proto {
+		return proto.Unmarshal(p, m)
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true, Resolver: types}.Unmarshal(p, m)
+}
+
 // FromProto returns the JSON of a message that is encoded as protobuf.
 func FromProto(d protoreflect.MessageDescriptor, p []byte) ([]byte, error) {
 	m := dynamicpb.NewMessage(d)
