@@ -61,7 +61,7 @@ func writeRequests(t *testing.T, b *strings.Builder, in *instance) {
 		}
 		r, err := plan.build(t.Context(), in.form())
 		if err != nil {
-			fmt.Fprintf(b, "%s: %v\n", plan.as, err)
+			fmt.Fprintf(b, "%s: not in this codec\n", plan.as) // protobuf's errors differ from build to build
 			continue
 		}
 		fmt.Fprintf(b, "%s: %s %s %s %q\n", plan.as, r.Method, r.Path, r.Shape, r.head)
