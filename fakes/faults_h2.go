@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/wire/h2"
 )
 
 // h2Faults spoil the frames of HTTP/2.
@@ -42,11 +44,11 @@ func h2Faults() []faultDecorator {
 			Title:  "The window of a connection is never given back, so uploads stall",
 			Breaks: []string{"http2.window.given-back"},
 			Source: "servers that give back the window of streams only; every upload is short until they have added up",
-		}, onH2(dropToClient(func() func(h2Frame) bool {
+		}, onH2(dropToClient(func() func(h2.Frame) bool {
 			first := true // which only says how large the window is to be
-			return func(f h2Frame) bool {
-				drop := f.kind == http2.FrameWindowUpdate && f.stream == 0 && !first
-				first = first && (f.kind != http2.FrameWindowUpdate || f.stream != 0)
+			return func(f h2.Frame) bool {
+				drop := f.Type == http2.FrameWindowUpdate && f.Stream == 0 && !first
+				first = first && (f.Type != http2.FrameWindowUpdate || f.Stream != 0)
 				return drop
 			}
 		}))},
@@ -55,16 +57,16 @@ func h2Faults() []faultDecorator {
 			Title:  "SETTINGS are never acknowledged",
 			Breaks: []string{"http2.connection.settings-acknowledged"},
 			Source: "hand-written HTTP/2 servers; clients give up with SETTINGS_TIMEOUT",
-		}, onH2(dropToClient(func() func(h2Frame) bool {
-			return func(f h2Frame) bool { return f.kind == http2.FrameSettings && f.flags.Has(http2.FlagSettingsAck) }
+		}, onH2(dropToClient(func() func(h2.Frame) bool {
+			return func(f h2.Frame) bool { return f.Type == http2.FrameSettings && f.Flags.Has(http2.FlagSettingsAck) }
 		}))},
 		{Fault{
 			ID:     "h2-ping-unanswered",
 			Title:  "PING is not answered",
 			Breaks: []string{"http2.connection.ping"},
 			Source: "load balancers that keep a connection whose server is gone; clients' keepalive closes it",
-		}, onH2(dropToClient(func() func(h2Frame) bool {
-			return func(f h2Frame) bool { return f.kind == http2.FramePing && f.flags.Has(http2.FlagPingAck) }
+		}, onH2(dropToClient(func() func(h2.Frame) bool {
+			return func(f h2.Frame) bool { return f.Type == http2.FramePing && f.Flags.Has(http2.FlagPingAck) }
 		}))},
 		{Fault{
 			ID:     "h2-capital-names",
@@ -75,21 +77,16 @@ func h2Faults() []faultDecorator {
 	}
 }
 
-// endsStream reports whether a frame is the last of its stream.
-func (f h2Frame) endsStream() bool {
-	return (f.kind == http2.FrameData || f.kind == http2.FrameHeaders) && f.flags.Has(http2.FlagDataEndStream)
-}
-
 // resetForEnd takes END_STREAM away, from DATA and trailers alike.
 func resetForEnd() h2Stage {
-	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
-		over := f.endsStream()
+	return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
+		over := f.EndsStream()
 		if over {
-			f.flags &^= http2.FlagDataEndStream
+			f.Flags &^= http2.FlagDataEndStream
 		}
 		next(f)
 		if over {
-			next(h2Frame{kind: http2.FrameRSTStream, stream: f.stream, payload: make([]byte, 4)})
+			next(h2.Frame{Type: http2.FrameRSTStream, Stream: f.Stream, Payload: make([]byte, 4)})
 		}
 	}}
 }
@@ -97,17 +94,17 @@ func resetForEnd() h2Stage {
 // trailersWithoutEnd moves END_STREAM from trailers into a frame of its own.
 func trailersWithoutEnd() h2Stage {
 	headed := map[uint32]bool{}
-	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
-		trailers := f.kind == http2.FrameHeaders && headed[f.stream] && f.endsStream()
+	return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
+		trailers := f.Type == http2.FrameHeaders && headed[f.Stream] && f.EndsStream()
 		if trailers {
-			f.flags &^= http2.FlagHeadersEndStream
+			f.Flags &^= http2.FlagHeadersEndStream
 		}
-		if f.kind == http2.FrameHeaders {
-			headed[f.stream] = true
+		if f.Type == http2.FrameHeaders {
+			headed[f.Stream] = true
 		}
 		next(f)
 		if trailers {
-			next(h2Frame{kind: http2.FrameData, flags: http2.FlagDataEndStream, stream: f.stream})
+			next(h2.Frame{Type: http2.FrameData, Flags: http2.FlagDataEndStream, Stream: f.Stream})
 		}
 	}}
 }
@@ -119,18 +116,18 @@ const streamsPerConnection = 10
 func goAwayCuts() h2Stage {
 	ended, last, over := 0, uint32(0), false
 	return h2Stage{
-		toClient: func(f h2Frame, next func(h2Frame)) {
+		toClient: func(f h2.Frame, next func(h2.Frame)) {
 			if over {
 				return
 			}
 			next(f)
-			last = max(last, f.stream)
-			if f.endsStream() {
+			last = max(last, f.Stream)
+			if f.EndsStream() {
 				ended++
 			}
 			if over = ended == streamsPerConnection; over {
 				said := binary.BigEndian.AppendUint32(nil, last)
-				next(h2Frame{kind: http2.FrameGoAway, payload: append(said, 0, 0, 0, 0)})
+				next(h2.Frame{Type: http2.FrameGoAway, Payload: append(said, 0, 0, 0, 0)})
 			}
 		},
 		cut: func() bool { return over },
@@ -140,30 +137,35 @@ func goAwayCuts() h2Stage {
 // ampleWindow is what a server that ignores windows believes to have.
 const ampleWindow = 1 << 30
 
+// windowUpdate is a frame that adds to a window.
+func windowUpdate(stream, add uint32) h2.Frame {
+	return h2.Frame{Type: http2.FrameWindowUpdate, Stream: stream, Payload: binary.BigEndian.AppendUint32(nil, add)}
+}
+
 // windowIgnored tells the server of large windows in the place of those that the client grants.
 func windowIgnored() h2Stage {
 	settled := false
-	return h2Stage{toServer: func(f h2Frame, next func(h2Frame)) {
-		if f.kind == http2.FrameWindowUpdate {
+	return h2Stage{toServer: func(f h2.Frame, next func(h2.Frame)) {
+		if f.Type == http2.FrameWindowUpdate {
 			return
 		}
 		next(f)
 		switch {
-		case f.kind == http2.FrameSettings && !settled:
+		case f.Type == http2.FrameSettings && !settled:
 			settled = true
 			next(windowUpdate(0, ampleWindow))
-		case f.kind == http2.FrameHeaders && f.flags.Has(http2.FlagHeadersEndHeaders):
-			next(windowUpdate(f.stream, ampleWindow))
+		case f.Type == http2.FrameHeaders && f.Flags.Has(http2.FlagHeadersEndHeaders):
+			next(windowUpdate(f.Stream, ampleWindow))
 		}
 	}}
 }
 
 // dropToClient forgets the frames that drop names; it is made anew for each
 // connection.
-func dropToClient(drop func() func(h2Frame) bool) func() h2Stage {
+func dropToClient(drop func() func(h2.Frame) bool) func() h2Stage {
 	return func() h2Stage {
 		drop := drop()
-		return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
+		return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
 			if !drop(f) {
 				next(f)
 			}
@@ -181,11 +183,11 @@ func capitalNames() h2Stage {
 		}
 		_ = encoder.WriteField(f) // into memory
 	})
-	return h2Stage{toClient: func(f h2Frame, next func(h2Frame)) {
-		if f.kind == http2.FrameHeaders || f.kind == http2.FrameContinuation {
+	return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
+		if f.Type == http2.FrameHeaders || f.Type == http2.FrameContinuation {
 			block.Reset()
-			if _, err := decoder.Write(f.payload); err == nil {
-				f.payload = bytes.Clone(block.Bytes())
+			if _, err := decoder.Write(f.Payload); err == nil {
+				f.Payload = bytes.Clone(block.Bytes())
 			}
 		}
 		next(f)

@@ -1,41 +1,19 @@
 package fakes
 
 import (
-	"encoding/binary"
 	"net"
 	"strings"
 
 	"golang.org/x/net/http2"
+
+	"assay/internal/wire/h2"
 )
-
-// h2HeaderSize is the length of the header of an HTTP/2 frame.
-const h2HeaderSize = 9
-
-// h2Frame is one HTTP/2 frame. The payload is valid until it was passed on.
-type h2Frame struct {
-	kind    http2.FrameType
-	flags   http2.Flags
-	stream  uint32
-	payload []byte
-}
-
-// append adds the frame as it stands on the wire.
-func (f h2Frame) append(b []byte) []byte {
-	n := len(f.payload)
-	b = append(b, byte(n>>16), byte(n>>8), byte(n), byte(f.kind), byte(f.flags))
-	return append(binary.BigEndian.AppendUint32(b, f.stream), f.payload...)
-}
-
-// windowUpdate is a frame that adds to a window.
-func windowUpdate(stream, add uint32) h2Frame {
-	return h2Frame{kind: http2.FrameWindowUpdate, stream: stream, payload: binary.BigEndian.AppendUint32(nil, add)}
-}
 
 // h2Stage changes the frames of one HTTP/2 connection: what is passed to next
 // is sent in the place of the frame. It works on bytes alone, so it can stand
 // in front of any server.
 type h2Stage struct {
-	toClient, toServer func(f h2Frame, next func(h2Frame)) // nil: nothing is changed
+	toClient, toServer func(f h2.Frame, next func(h2.Frame)) // nil: nothing is changed
 	// cut, asked after every write, ends the connection; nil: never.
 	cut func() bool
 }
@@ -56,7 +34,7 @@ type h2Conn struct {
 }
 
 func newH2Conn(c net.Conn, stage h2Stage) *h2Conn {
-	return &h2Conn{Conn: c, stage: stage, in: h2Cutter{preface: http2.ClientPreface}}
+	return &h2Conn{Conn: c, stage: stage, out: newH2Cutter(""), in: newH2Cutter(http2.ClientPreface)}
 }
 
 func (c *h2Conn) Write(p []byte) (int, error) {
@@ -93,35 +71,35 @@ func (c *h2Conn) Read(p []byte) (int, error) {
 // h2Cutter takes one direction of a connection apart into frames.
 type h2Cutter struct {
 	preface string // in front of the frames
-	held    []byte // of a frame that is not whole
+	held    []byte // of the preface, or of the first frame
+	frames  h2.Splitter
 	begun   bool
 	foreign bool // no HTTP/2
 }
 
+func newH2Cutter(preface string) h2Cutter {
+	return h2Cutter{preface: preface, frames: h2.Splitter{Limit: 1<<24 - 1}}
+}
+
 // cut adds p and returns the frames that are whole, changed.
-func (c *h2Cutter) cut(p []byte, change func(h2Frame, func(h2Frame))) []byte {
+func (c *h2Cutter) cut(p []byte, change func(h2.Frame, func(h2.Frame))) []byte {
 	if c.foreign || len(p) == 0 {
 		return p
 	}
-	c.held = append(c.held, p...)
 	var out []byte
 	if !c.begun {
+		c.held = append(c.held, p...)
 		if out = c.begin(); !c.begun {
 			return out
 		}
+		p, c.held = c.held, nil
 	}
-	next := func(f h2Frame) { out = f.append(out) }
-	for len(c.held) >= h2HeaderSize {
-		n := h2HeaderSize + int(c.held[0])<<16 + int(c.held[1])<<8 + int(c.held[2])
-		if len(c.held) < n {
-			break
-		}
-		change(h2Frame{
-			kind: http2.FrameType(c.held[3]), flags: http2.Flags(c.held[4]),
-			stream: binary.BigEndian.Uint32(c.held[5:]), payload: c.held[h2HeaderSize:n],
-		}, next)
-		c.held = c.held[n:]
-	}
+	next := func(f h2.Frame) { out = f.Append(out) }
+	// The limit is the largest length that a frame can declare, so there is no error.
+	_ = c.frames.Feed(p, func(f h2.Cut) bool {
+		change(f.Frame(), next)
+		return true
+	})
 	return out
 }
 

@@ -3,6 +3,8 @@ package canned
 import (
 	"bytes"
 	"strconv"
+
+	"golang.org/x/net/http2"
 )
 
 // The bounds of what is kept for a client that does not read, or does not finish
@@ -13,9 +15,6 @@ const (
 	maxUnparsed = 64 << 10
 )
 
-// preface opens a connection of HTTP/2.
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-
 // conn is one connection.
 type conn struct {
 	gateway *gateway
@@ -24,7 +23,7 @@ type conn struct {
 	out     []byte // is not with the kernel
 	waiting []*stream
 	h1      *h1
-	h2      *h2
+	h2      *h2conn
 
 	queued, dirty, unread, unsent bool
 	closing                       bool // when all is sent
@@ -41,11 +40,11 @@ func (c *conn) received(p []byte) {
 		p = c.in
 	}
 	if c.h1 == nil && c.h2 == nil && len(p) > 0 {
-		n := min(len(p), len(preface))
+		n := min(len(p), len(http2.ClientPreface))
 		switch {
-		case string(p[:n]) != preface[:n]:
+		case string(p[:n]) != http2.ClientPreface[:n]:
 			c.h1 = &h1{}
-		case n < len(preface):
+		case n < len(http2.ClientPreface):
 			c.keep(p)
 			return
 		default:

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"golang.org/x/net/http2/hpack"
+	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // unit is one event as it goes out: body is the event, chunk the same as a chunk
@@ -44,9 +45,9 @@ type encoding struct {
 func newEncoding(d dialect, s *script) (*encoding, error) {
 	e := &encoding{dialect: d, script: s}
 	e.head1 = []byte("HTTP/1.1 200 OK\r\nContent-Type: " + d.contentType() + "\r\nTransfer-Encoding: chunked\r\n\r\n")
-	e.head2 = headerBlock(":status", "200", "content-type", d.contentType())
+	e.head2 = h2.EncodeFields(wire.Field{Name: ":status", Value: "200"}, wire.Field{Name: "content-type", Value: d.contentType()})
 	if d.protocol == grpc {
-		e.trailers = headerBlock("grpc-status", "0")
+		e.trailers = h2.EncodeFields(wire.Field{Name: "grpc-status", Value: "0"})
 	}
 	start, err := d.start()
 	if err != nil {
@@ -120,16 +121,4 @@ func (e *encoding) appendStart(dst []byte, pid uint32, chunk bool) []byte {
 	}
 	strconv.AppendUint(dst[:at], uint64(pid), 10)
 	return dst
-}
-
-// headerBlock is a header block that leaves the peer's dynamic table alone, so the
-// same bytes serve every stream of every connection.
-func headerBlock(pairs ...string) []byte {
-	var b bytes.Buffer
-	e := hpack.NewEncoder(&b)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		// Writing to a buffer does not fail.
-		_ = e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: pairs[i] != ":status"})
-	}
-	return b.Bytes()
 }

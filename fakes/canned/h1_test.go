@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 const (
@@ -203,9 +205,9 @@ func TestTogetherIsOneWriteAndOtherwiseEveryEventIsOne(t *testing.T) {
 // However a connection is fed, the gateway does not fail, and its books are kept.
 func FuzzConnection(f *testing.F) {
 	f.Add([]byte(start("{}")+start("{}")), uint8(3))
-	f.Add([]byte(preface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"), uint8(9))
+	f.Add([]byte(http2.ClientPreface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"), uint8(9))
 	f.Add([]byte("POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), uint8(1))
-	f.Add([]byte(preface+"\x00\x00\x05\x01\x05\x00\x00\x00\x01\x83\x86\x84\x04\x00"), uint8(30))
+	f.Add([]byte(http2.ClientPreface+"\x00\x00\x05\x01\x05\x00\x00\x00\x01\x83\x86\x84\x04\x00"), uint8(30))
 	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
 		r := newRig(t, twoLines)
 		c := r.dial()

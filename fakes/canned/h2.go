@@ -1,25 +1,24 @@
 package canned
 
 import (
-	"encoding/binary"
 	"strconv"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 const (
-	frameHead     = 9
-	maxFrame      = 16 << 10
-	defaultWindow = 65_535
 	ourWindow     = 1 << 20 // for the body of each request
 	ourConnWindow = 1 << 30 // for those of a connection
 	maxBlock      = 256 << 10
 	maxRoutes     = 256
 )
 
-// h2 is the server side of a connection of HTTP/2.
-type h2 struct {
+// h2conn is the server side of an HTTP/2 connection.
+type h2conn struct {
 	calls   map[uint32]*h2call
 	last    uint32
 	window  int64 // of the connection, for what we send
@@ -45,19 +44,17 @@ type h2call struct {
 
 // openH2 begins HTTP/2.
 func (c *conn) openH2() {
-	h := &h2{calls: map[uint32]*h2call{}, window: defaultWindow, initial: defaultWindow}
+	h := &h2conn{calls: map[uint32]*h2call{}, window: h2.DefaultWindow, initial: h2.DefaultWindow}
 	h.decoder = hpack.NewDecoder(4096, h.field)
 	c.h2 = h
-	settings := binary.BigEndian.AppendUint16(nil, uint16(http2.SettingMaxConcurrentStreams))
-	settings = binary.BigEndian.AppendUint32(settings, 1<<20)
-	settings = binary.BigEndian.AppendUint16(settings, uint16(http2.SettingInitialWindowSize))
-	settings = binary.BigEndian.AppendUint32(settings, ourWindow)
-	p := appendFrame(nil, http2.FrameSettings, 0, 0, settings)
-	c.send(appendFrame(p, http2.FrameWindowUpdate, 0, 0, binary.BigEndian.AppendUint32(nil, ourConnWindow-defaultWindow)))
+	p := h2.AppendSettings(nil,
+		http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1 << 20},
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: ourWindow})
+	c.send(h2.AppendWindowUpdate(p, 0, ourConnWindow-h2.DefaultWindow))
 }
 
 // field takes one field of a head, as far as it matters.
-func (h *h2) field(f hpack.HeaderField) {
+func (h *h2conn) field(f hpack.HeaderField) {
 	switch f.Name {
 	case ":method":
 		h.method = f.Value
@@ -68,19 +65,9 @@ func (h *h2) field(f hpack.HeaderField) {
 	}
 }
 
-func appendFrameHead(dst []byte, n int, t http2.FrameType, flags http2.Flags, id uint32) []byte {
-	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(t), byte(flags))
-	return binary.BigEndian.AppendUint32(dst, id)
-}
-
-func appendFrame(dst []byte, t http2.FrameType, flags http2.Flags, id uint32, payload []byte) []byte {
-	return append(appendFrameHead(dst, len(payload), t, flags, id), payload...)
-}
-
 // goAway says what the client did wrong, and closes.
 func (c *conn) goAway(code http2.ErrCode) {
-	p := binary.BigEndian.AppendUint32(nil, c.h2.last)
-	c.send(appendFrame(nil, http2.FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(p, uint32(code))))
+	c.send(h2.AppendGoAway(nil, c.h2.last, code))
 	if !c.closed {
 		c.closeAfter()
 	}
@@ -88,21 +75,21 @@ func (c *conn) goAway(code http2.ErrCode) {
 
 // readFrames reads whole frames; it returns what is left.
 func (c *conn) readFrames(p []byte) []byte {
-	for len(p) >= frameHead && !c.closed && !c.closing {
-		n := int(p[0])<<16 | int(p[1])<<8 | int(p[2])
-		if n > maxFrame {
+	for len(p) >= h2.HeaderLen && !c.closed && !c.closing {
+		head := h2.ParseHeader(p)
+		if head.Length > h2.DefaultMaxFrame {
 			c.goAway(http2.ErrCodeFrameSize)
 			return nil
 		}
-		if len(p) < frameHead+n {
+		size := h2.HeaderLen + int(head.Length)
+		if len(p) < size {
 			break
 		}
-		id := binary.BigEndian.Uint32(p[5:]) & (1<<31 - 1)
-		if code := c.frame(http2.FrameType(p[3]), http2.Flags(p[4]), id, p[frameHead:frameHead+n]); code != http2.ErrCodeNo {
+		if code := c.frame(head, p[h2.HeaderLen:size]); code != http2.ErrCodeNo {
 			c.goAway(code)
 			return nil
 		}
-		p = p[frameHead+n:]
+		p = p[size:]
 	}
 	if c.closing {
 		return nil
@@ -111,38 +98,38 @@ func (c *conn) readFrames(p []byte) []byte {
 }
 
 // frame takes one frame; the error is one of the connection.
-func (c *conn) frame(t http2.FrameType, flags http2.Flags, id uint32, p []byte) http2.ErrCode {
+func (c *conn) frame(f http2.FrameHeader, p []byte) http2.ErrCode {
 	h := c.h2
-	if h.blockOf != 0 && (t != http2.FrameContinuation || id != h.blockOf) {
+	if h.blockOf != 0 && (f.Type != http2.FrameContinuation || f.StreamID != h.blockOf) {
 		return http2.ErrCodeProtocol
 	}
-	switch t {
+	switch f.Type {
 	case http2.FrameHeaders:
-		return c.headers(flags, id, p)
+		return c.headers(f.Flags, f.StreamID, p)
 	case http2.FrameContinuation:
 		if h.blockOf == 0 || len(h.block)+len(p) > maxBlock {
 			return http2.ErrCodeProtocol
 		}
 		h.block = append(h.block, p...)
-		if flags.Has(http2.FlagContinuationEndHeaders) {
+		if f.Flags.Has(http2.FlagContinuationEndHeaders) {
 			h.blockOf = 0
-			return c.headed(id, h.block, h.ended)
+			return c.headed(f.StreamID, h.block, h.ended)
 		}
 	case http2.FrameData:
-		return c.requestData(flags, id, p)
+		return c.requestData(f.Flags, f.StreamID, p)
 	case http2.FrameSettings:
-		return c.settings(flags, p)
+		return c.settings(f.Flags, p)
 	case http2.FramePing:
 		if len(p) != 8 {
 			return http2.ErrCodeFrameSize
 		}
-		if !flags.Has(http2.FlagPingAck) {
-			c.send(appendFrame(nil, http2.FramePing, http2.FlagPingAck, 0, p))
+		if !f.Flags.Has(http2.FlagPingAck) {
+			c.send(h2.Frame{Type: http2.FramePing, Flags: http2.FlagPingAck, Payload: p}.Append(nil))
 		}
 	case http2.FrameWindowUpdate:
-		return c.windowUpdate(id, p)
+		return c.windowUpdate(f.StreamID, p)
 	case http2.FrameRSTStream:
-		c.forget(id)
+		c.forget(f.StreamID)
 	case http2.FramePushPromise:
 		return http2.ErrCodeProtocol
 	default:
@@ -219,66 +206,10 @@ func (c *conn) decode(block []byte) (route, error) {
 		return route{}, err
 	}
 	r := routeOf(h.method, h.path, h.typ)
-	if len(g.routes) < maxRoutes && isStatic(block) {
+	if len(g.routes) < maxRoutes && h2.UseOfTable(block) == h2.NoTable {
 		g.routes[string(block)] = r
 	}
 	return r, nil
-}
-
-// isStatic reports whether a block, known to be valid, leaves the dynamic table alone.
-func isStatic(p []byte) bool {
-	for len(p) > 0 {
-		var index uint64
-		var ok bool
-		switch b := p[0]; {
-		case b >= 0x80: // an indexed field
-			if index, p, ok = hpackInt(p, 7); !ok || index > 61 {
-				return false
-			}
-			continue
-		case b >= 0x20: // an insertion, or a new size
-			return false
-		default:
-			if index, p, ok = hpackInt(p, 4); !ok || index > 61 {
-				return false
-			}
-		}
-		if index == 0 {
-			if p, ok = skipString(p); !ok {
-				return false
-			}
-		}
-		if p, ok = skipString(p); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-func skipString(p []byte) ([]byte, bool) {
-	n, p, ok := hpackInt(p, 7)
-	if !ok || n > uint64(len(p)) {
-		return nil, false
-	}
-	return p[n:], true
-}
-
-// hpackInt reads an integer with a prefix of so many bits (RFC 7541, section 5.1).
-func hpackInt(p []byte, prefix uint) (v uint64, rest []byte, ok bool) {
-	if len(p) == 0 {
-		return 0, nil, false
-	}
-	most := uint64(1)<<prefix - 1
-	if v = uint64(p[0]) & most; v < most {
-		return v, p[1:], true
-	}
-	for i, shift := 1, 0; i < len(p) && shift < 28; i, shift = i+1, shift+7 {
-		v += uint64(p[i]&0x7f) << shift
-		if p[i] < 0x80 {
-			return v, p[i+1:], true
-		}
-	}
-	return 0, nil, false
 }
 
 // requestData takes a part of a request's body, and gives its window back.
@@ -313,7 +244,7 @@ func (c *conn) requestData(flags http2.Flags, id uint32, p []byte) http2.ErrCode
 }
 
 func (c *conn) giveBack(id uint32, n int64) {
-	c.send(appendFrame(nil, http2.FrameWindowUpdate, 0, id, binary.BigEndian.AppendUint32(nil, uint32(n))))
+	c.send(h2.AppendWindowUpdate(nil, id, uint32(n)))
 }
 
 // serveCall answers a request that is complete.
@@ -336,22 +267,14 @@ func (c *conn) serveCall(id uint32, call *h2call) {
 // replyH2 sends a whole answer. Such are short: they fit a frame and any window
 // that a client leaves open.
 func (c *conn) replyH2(id uint32, a answer) {
-	block := headerBlock(":status", strconv.Itoa(a.status), "content-type", a.contentType)
-	flags := http2.FlagHeadersEndHeaders
-	if len(a.body)+len(a.trailers) == 0 {
-		flags |= http2.FlagHeadersEndStream
-	}
-	p := appendFrame(nil, http2.FrameHeaders, flags, id, block)
+	head := h2.EncodeFields(wire.Field{Name: ":status", Value: strconv.Itoa(a.status)}, wire.Field{Name: "content-type", Value: a.contentType})
+	p := h2.Block{Stream: id, Fields: head, EndStream: len(a.body)+len(a.trailers) == 0}.Append(nil, h2.DefaultMaxFrame)
 	if len(a.body) > 0 {
-		flags = 0
-		if len(a.trailers) == 0 {
-			flags = http2.FlagDataEndStream
-		}
 		c.h2.window -= int64(len(a.body))
-		p = appendFrame(p, http2.FrameData, flags, id, a.body)
+		p = h2.AppendData(p, id, a.body, len(a.trailers) == 0)
 	}
 	if len(a.trailers) > 0 {
-		p = appendFrame(p, http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, id, headerBlock(a.trailers...))
+		p = h2.Block{Stream: id, Fields: h2.EncodeFields(a.trailers...), EndStream: true}.Append(p, h2.DefaultMaxFrame)
 	}
 	c.send(p)
 }

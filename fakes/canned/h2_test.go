@@ -1,8 +1,6 @@
 package canned
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -11,12 +9,12 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/envd/process"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // Every dialect holds the same events, and ends as its protocol says.
@@ -156,8 +154,8 @@ func TestWindowsAreHonoured(t *testing.T) {
 	total := len(got[1].body)
 	c.send("", func(f *http2.Framer) error { return f.WriteWindowUpdate(1, 1<<20) })
 	got, _ = c.answers()
-	if total += len(got[1].body); total != defaultWindow {
-		t.Fatalf("%d bytes in the connection's window of %d", total, defaultWindow)
+	if total += len(got[1].body); total != h2.DefaultWindow {
+		t.Fatalf("%d bytes in the connection's window of %d", total, h2.DefaultWindow)
 	}
 	c.send("", func(f *http2.Framer) error { return f.WriteWindowUpdate(0, 1<<20) })
 	got, _ = c.answers()
@@ -188,18 +186,18 @@ func TestPingsAndSettingsAreAnswered(t *testing.T) {
 
 // A connection that breaks the framing is told so, and closed.
 func TestABrokenConnectionIsClosed(t *testing.T) {
-	huge := appendFrameHead(nil, maxFrame+1, http2.FrameData, 0, 1)
+	huge := h2.AppendHeader(nil, http2.FrameHeader{Length: h2.DefaultMaxFrame + 1, StreamID: 1})
 	for name, frames := range map[string][]byte{
 		"a frame that is too large":       huge,
-		"a header block that is none":     appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}),
-		"a push":                          appendFrame(nil, http2.FramePushPromise, 0, 1, nil),
-		"a stream of the server":          appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersEndHeaders, 2, nil),
-		"a continuation of nothing":       appendFrame(nil, http2.FrameContinuation, 0, 1, nil),
-		"padding without room":            appendFrame(nil, http2.FrameHeaders, http2.FlagHeadersPadded|http2.FlagHeadersEndHeaders, 1, []byte{9, 0}),
-		"an increment of 0":               appendFrame(nil, http2.FrameWindowUpdate, 0, 0, make([]byte, 4)),
-		"settings of half a pair":         appendFrame(nil, http2.FrameSettings, 0, 0, []byte{0, 0, 0}),
-		"data of a stream that is not":    appendFrame(nil, http2.FrameData, 0, 7, nil),
-		"a head that stops for something": append(appendFrame(nil, http2.FrameHeaders, 0, 1, nil), appendFrame(nil, http2.FramePing, 0, 0, make([]byte, 8))...),
+		"a header block that is none":     h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}.Append(nil),
+		"a push":                          h2.Frame{Type: http2.FramePushPromise, Stream: 1}.Append(nil),
+		"a stream of the server":          h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 2}.Append(nil),
+		"a continuation of nothing":       h2.Frame{Type: http2.FrameContinuation, Stream: 1}.Append(nil),
+		"padding without room":            h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersPadded | http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{9, 0}}.Append(nil),
+		"an increment of 0":               h2.Frame{Type: http2.FrameWindowUpdate, Payload: make([]byte, 4)}.Append(nil),
+		"settings of half a pair":         h2.Frame{Type: http2.FrameSettings, Payload: []byte{0, 0, 0}}.Append(nil),
+		"data of a stream that is not":    h2.Frame{Type: http2.FrameData, Stream: 7}.Append(nil),
+		"a head that stops for something": append(h2.Frame{Type: http2.FrameHeaders, Stream: 1}.Append(nil), h2.Frame{Type: http2.FramePing, Payload: make([]byte, 8)}.Append(nil)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newRig(t, ticks).dialH2(t)
@@ -213,28 +211,16 @@ func TestABrokenConnectionIsClosed(t *testing.T) {
 
 // A header block is remembered only when it means the same on every connection.
 func TestOnlyStaticBlocksAreRemembered(t *testing.T) {
-	literal := headerBlock(":method", "POST", ":path", "/commands", "content-type", "application/json")
-	var b bytes.Buffer
-	if err := hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":path", Value: "/commands"}); err != nil {
-		t.Fatal(err)
+	r := newRig(t, ticks)
+	c := r.dialH2(t)
+	c.post(1, startPath, "application/json", "") // whose encoder adds fields to the table
+	if n := len(r.routes); n != 0 {
+		t.Errorf("%d blocks are remembered that change the table", n)
 	}
-	for name, tt := range map[string]struct {
-		block []byte
-		want  bool
-	}{
-		"literals":                  {literal, true},
-		"an indexed static field":   {[]byte{0x83}, true},
-		"an indexed dynamic field":  {[]byte{0x80 | 62}, false},
-		"an insertion":              {b.Bytes(), false},
-		"a new size of the table":   {[]byte{0x20}, false},
-		"a name from the dynamic":   {[]byte{0x0f, 62 - 15, 1, 'x'}, false},
-		"a string that is cut":      {[]byte{0x00, 1, 'a', 5, 'x'}, false},
-		"an integer that is cut":    {[]byte{0x0f}, false},
-		"an integer without an end": {binary.AppendUvarint([]byte{0x0f}, 1<<40), false},
-	} {
-		if got := isStatic(tt.block); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
+	block := h2.EncodeFields(wire.Field{Name: ":method", Value: "POST"}, wire.Field{Name: ":path", Value: "/commands"})
+	r.say(c.conn, string(h2.Block{Stream: 3, Fields: block}.Append(nil, h2.DefaultMaxFrame)))
+	if n := len(r.routes); n != 1 {
+		t.Errorf("%d blocks are remembered, want the static one", n)
 	}
 }
 

@@ -2,9 +2,10 @@ package canned
 
 import (
 	"encoding/binary"
-	"math"
 
 	"golang.org/x/net/http2"
+
+	"assay/internal/wire/h2"
 )
 
 // settings takes the client's settings, of which the window of a stream matters.
@@ -20,7 +21,7 @@ func (c *conn) settings(flags http2.Flags, p []byte) http2.ErrCode {
 		if http2.SettingID(binary.BigEndian.Uint16(p)) != http2.SettingInitialWindowSize {
 			continue
 		}
-		if value > math.MaxInt32 {
+		if value > h2.MaxWindow {
 			return http2.ErrCodeFlowControl
 		}
 		for _, call := range c.h2.calls {
@@ -31,7 +32,7 @@ func (c *conn) settings(flags http2.Flags, p []byte) http2.ErrCode {
 		}
 		c.h2.initial = value
 	}
-	c.send(appendFrame(nil, http2.FrameSettings, http2.FlagSettingsAck, 0, nil))
+	c.send(h2.Frame{Type: http2.FrameSettings, Flags: http2.FlagSettingsAck}.Append(nil))
 	c.unstick()
 	return http2.ErrCodeNo
 }
@@ -43,7 +44,7 @@ func (c *conn) windowUpdate(id uint32, p []byte) http2.ErrCode {
 	}
 	n := int64(binary.BigEndian.Uint32(p) & (1<<31 - 1))
 	if id == 0 {
-		if c.h2.window += n; n == 0 || c.h2.window > math.MaxInt32 {
+		if c.h2.window += n; n == 0 || c.h2.window > h2.MaxWindow {
 			return http2.ErrCodeFlowControl
 		}
 		c.unstick()
@@ -87,7 +88,7 @@ func (c *conn) sendFrames(s *stream) bool {
 	if s.stage == atStart {
 		if !s.headers {
 			s.headers = true
-			p = appendFrame(p, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, e.head2)
+			p = h2.Block{Stream: s.id, Fields: e.head2}.Append(p, h2.DefaultMaxFrame)
 		}
 		at := len(p)
 		p = e.appendStart(p, s.pid, false)
@@ -96,7 +97,7 @@ func (c *conn) sendFrames(s *stream) bool {
 	}
 	p, done := c.appendData(p, s, body, last)
 	if done && last && e.trailers != nil {
-		p = appendFrame(p, http2.FrameHeaders, http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, s.id, e.trailers)
+		p = h2.Block{Stream: s.id, Fields: e.trailers, EndStream: true}.Append(p, h2.DefaultMaxFrame)
 	}
 	g.scratch = p
 	c.send(p)
@@ -108,15 +109,11 @@ func (c *conn) sendFrames(s *stream) bool {
 func (c *conn) appendData(p []byte, s *stream, body []byte, last bool) (frames []byte, done bool) {
 	for {
 		rest := body[s.sent:]
-		n := int(min(int64(len(rest)), s.window, c.h2.window, maxFrame))
+		n := int(min(int64(len(rest)), s.window, c.h2.window, h2.DefaultMaxFrame))
 		if n <= 0 && len(rest) > 0 || len(p) > maxUnsent {
 			return p, false
 		}
-		var flags http2.Flags
-		if last && n == len(rest) && s.enc.trailers == nil {
-			flags = http2.FlagDataEndStream
-		}
-		p = appendFrame(p, http2.FrameData, flags, s.id, rest[:n])
+		p = h2.AppendData(p, s.id, rest[:n], last && n == len(rest) && s.enc.trailers == nil)
 		s.sent += n
 		s.window -= int64(n)
 		c.h2.window -= int64(n)

@@ -92,7 +92,7 @@ type h2client struct {
 func (r *rig) dialH2(t testing.TB) *h2client {
 	c := &h2client{t: t, rig: r, conn: r.dial()}
 	c.enc = hpack.NewEncoder(&c.head)
-	c.send(preface, func(f *http2.Framer) error { return f.WriteSettings() })
+	c.send(http2.ClientPreface, func(f *http2.Framer) error { return f.WriteSettings() })
 	return c
 }
 

@@ -128,7 +128,7 @@ type answer struct {
 	status      int
 	contentType string
 	body        []byte
-	trailers    []string // names and values; of HTTP/2
+	trailers    []wire.Field // of HTTP/2
 }
 
 // empty is the answer of a call that went well and has nothing to say.
@@ -136,7 +136,7 @@ func (d dialect) empty() answer {
 	a := answer{status: 200, contentType: d.unaryType()}
 	switch d.protocol {
 	case grpc:
-		a.body, a.trailers = wire.AppendEnvelope(nil, 0, d.nothing()), []string{"grpc-status", "0"}
+		a.body, a.trailers = wire.AppendEnvelope(nil, 0, d.nothing()), []wire.Field{{Name: "grpc-status", Value: "0"}}
 	case grpcWeb:
 		a.body = append(wire.AppendEnvelope(nil, 0, d.nothing()), d.tail()...)
 	default:
@@ -170,7 +170,7 @@ func (d dialect) notFound() answer {
 	const text = "there is no such process"
 	switch d.protocol {
 	case grpc:
-		return answer{status: 200, contentType: d.contentType(), trailers: []string{"grpc-status", "5", "grpc-message", text}}
+		return answer{status: 200, contentType: d.contentType(), trailers: []wire.Field{{Name: "grpc-status", Value: "5"}, {Name: "grpc-message", Value: text}}}
 	case grpcWeb:
 		return answer{status: 200, contentType: d.contentType(), body: wire.AppendEnvelope(nil, wire.FlagTrailer, []byte("grpc-status: 5\r\ngrpc-message: "+text+"\r\n"))}
 	default:

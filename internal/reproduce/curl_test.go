@@ -1,11 +1,15 @@
 package reproduce
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
+
 	"assay/internal/bundle"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 	"assay/scenarios"
 )
 
@@ -88,12 +92,13 @@ func TestWhatCurlPrintedOverHTTP2IsFramesAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []byte
-	for _, f := range frames2(frames) {
-		kinds = append(kinds, f.kind)
+	var types []http2.FrameType
+	for _, f := range framesOf(frames) {
+		types = append(types, f.Type)
 	}
-	if string(kinds) != string([]byte{kindSettings, kindHeaders, kindData, kindHeaders}) || ends2(frames) != 1 {
-		t.Errorf("got frames %v, %d ends", kinds, ends2(frames))
+	want := []http2.FrameType{http2.FrameSettings, http2.FrameHeaders, http2.FrameData, http2.FrameHeaders}
+	if !slices.Equal(types, want) || endedStreams(frames) != 1 {
+		t.Errorf("got frames %v, %d ends; want %v and one end", types, endedStreams(frames), want)
 	}
 	for _, broken := range []string{"", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/2 200\r\n", "HTTP/2 999999 \r\n\r\n"} {
 		if _, err := framed([]byte(broken)); err == nil {
@@ -105,10 +110,10 @@ func TestWhatCurlPrintedOverHTTP2IsFramesAgain(t *testing.T) {
 func FuzzFramed(f *testing.F) {
 	f.Add([]byte("HTTP/2 200 \r\ncontent-length: 2\r\n\r\n{}"))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		if out, err := framed(p); err == nil && ends2(out) < 1 {
+		if out, err := framed(p); err == nil && endedStreams(out) < 1 {
 			t.Errorf("%q has no end", p)
 		}
-		ends2(p)
+		endedStreams(p)
 		_ = printable(p)
 	})
 }
@@ -124,12 +129,11 @@ func TestAnAnswerIsKnownToBeComplete(t *testing.T) {
 		t.Error("HTTP/1.1 is not")
 	}
 	s.conn.HTTP = "h2c"
-	data := append([]byte{0, 0, 7, 0, 0, 0, 0, 0, 1}, wire.AppendEnvelope(nil, 0, []byte("{}"))...)
-	if done = s.answered(); done(data) {
+	envelope := wire.AppendEnvelope(nil, 0, []byte("{}"))
+	if done = s.answered(); done(h2.AppendData(nil, 1, envelope, false)) {
 		t.Error("DATA without END_STREAM ends")
 	}
-	data[4] = flagEndStream
-	if !done(data) {
+	if !done(h2.AppendData(nil, 1, envelope, true)) {
 		t.Error("END_STREAM does not end")
 	}
 }

@@ -6,10 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-
-	"assay/internal/bundle"
+	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // framed converts the output of `curl -i` for an HTTP/2 response back into frames for the
@@ -19,37 +17,25 @@ func framed(p []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	f := http2.NewFramer(&out, nil)
+	const stream = 1
 	body, trailers := curlBody(fields, rest)
-	_ = f.WriteSettings() // a buffer never fails
-	all := append([]bundle.Header{{Name: ":status", Value: status}}, fields...)
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(all), EndHeaders: true})
+	head := append([]wire.Field{{Name: ":status", Value: status}}, fields...)
+	out := h2.Block{Stream: stream, Fields: h2.EncodeFields(head...)}.Append(h2.AppendSettings(nil), h2.DefaultMaxFrame)
 	for len(body) > 0 {
-		n := min(len(body), 16<<10)
-		_ = f.WriteData(1, len(trailers) == 0 && n == len(body), body[:n])
+		n := min(len(body), h2.DefaultMaxFrame)
+		out = h2.AppendData(out, stream, body[:n], len(trailers) == 0 && n == len(body))
 		body = body[n:]
 	}
 	if len(trailers) > 0 {
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block(trailers), EndHeaders: true, EndStream: true})
+		out = h2.Block{Stream: stream, Fields: h2.EncodeFields(trailers...), EndStream: true}.Append(out, h2.DefaultMaxFrame)
 	} else if len(rest) == 0 {
-		_ = f.WriteData(1, true, nil)
+		out = h2.AppendData(out, stream, nil, true)
 	}
-	return out.Bytes(), nil
-}
-
-// block encodes a header block.
-func block(fields []bundle.Header) []byte {
-	var b bytes.Buffer
-	e := hpack.NewEncoder(&b)
-	for _, f := range fields {
-		_ = e.WriteField(hpack.HeaderField{Name: f.Name, Value: f.Value})
-	}
-	return b.Bytes()
+	return out, nil
 }
 
 // curlHead reads the last head in curl's output, which is the final one.
-func curlHead(p []byte) (status string, fields []bundle.Header, rest []byte, err error) {
+func curlHead(p []byte) (status string, fields []wire.Field, rest []byte, err error) {
 	for {
 		head, after, ok := bytes.Cut(p, []byte("\r\n\r\n"))
 		line, text, _ := strings.Cut(string(head), "\r\n")
@@ -67,7 +53,7 @@ func curlHead(p []byte) (status string, fields []bundle.Header, rest []byte, err
 }
 
 // curlBody splits the output after the head: bytes beyond a declared length are trailers.
-func curlBody(fields []bundle.Header, rest []byte) (body []byte, trailers []bundle.Header) {
+func curlBody(fields []wire.Field, rest []byte) (body []byte, trailers []wire.Field) {
 	for _, f := range fields {
 		if n, err := strconv.Atoi(f.Value); f.Name == "content-length" && err == nil && n >= 0 && n < len(rest) {
 			return rest[:n], headerLines(string(rest[n:]))
@@ -76,11 +62,11 @@ func curlBody(fields []bundle.Header, rest []byte) (body []byte, trailers []bund
 	return rest, nil
 }
 
-func headerLines(text string) []bundle.Header {
-	var out []bundle.Header
+func headerLines(text string) []wire.Field {
+	var out []wire.Field
 	for line := range strings.SplitSeq(text, "\r\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok {
-			out = append(out, bundle.Header{Name: strings.ToLower(name), Value: strings.TrimPrefix(value, " ")})
+			out = append(out, wire.Field{Name: strings.ToLower(name), Value: strings.TrimPrefix(value, " ")})
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"assay/internal/bundle"
 	"assay/internal/transport"
 )
@@ -67,11 +69,12 @@ func (s *source) parts(p *printed) parts {
 	}
 	all := p.bytes()
 	cut := 0
-	for _, f := range frames2(all) {
-		if f.stream != 0 || f.kind != kindSettings && f.kind != kindWindow && f.kind != kindPing || f.kind == kindSettings && f.flags&1 != 0 {
+	for _, f := range framesOf(all) {
+		own := f.Type == http2.FrameSettings && !f.Flags.Has(http2.FlagSettingsAck) || f.Type == http2.FrameWindowUpdate || f.Type == http2.FramePing
+		if f.StreamID != 0 || !own {
 			break
 		}
-		cut = f.off + f.length
+		cut = int(f.Off) + len(f.Bytes)
 	}
 	out.first, out.rest = all[:cut], nil
 	for _, a := range p.arrivals {

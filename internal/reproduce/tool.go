@@ -3,17 +3,20 @@ package reproduce
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // arrival is a piece of a tool's output with its time.
@@ -159,7 +162,7 @@ func (l *limited) Write(p []byte) (int, error) {
 // each request of the source.
 func (s *source) answered() func([]byte) bool {
 	if s.http2() {
-		return func(p []byte) bool { return ends2(p) >= max(1, len(s.exchanges)) }
+		return func(p []byte) bool { return endedStreams(p) >= max(1, len(s.exchanges)) }
 	}
 	return func(p []byte) bool {
 		n := 0
@@ -177,45 +180,22 @@ func (s *source) answered() func([]byte) bool {
 	}
 }
 
-// frame2 is an HTTP/2 frame in a byte stream.
-type frame2 struct {
-	off, length int
-	kind, flags byte
-	stream      uint32
-}
-
-// frames2 returns the complete HTTP/2 frames at the beginning of p.
-func frames2(p []byte) []frame2 {
-	const header = 9
-	var out []frame2
-	for off := 0; off+header <= len(p); {
-		f := frame2{off: off, length: header + int(p[off])<<16 + int(p[off+1])<<8 + int(p[off+2]), kind: p[off+3], flags: p[off+4]}
-		f.stream = binary.BigEndian.Uint32(p[off+5:]) & 0x7fffffff
-		if off+f.length > len(p) {
-			break
-		}
-		out = append(out, f)
-		off += f.length
-	}
+// framesOf returns the complete HTTP/2 frames at the beginning of p.
+func framesOf(p []byte) []h2.Cut {
+	var out []h2.Cut
+	split := h2.Splitter{Limit: 1<<24 - 1} // which no frame exceeds
+	_ = split.Feed(p, func(f h2.Cut) bool { out = append(out, f); return true })
 	return out
 }
 
-// The relevant frame types (RFC 9113, section 6).
-const (
-	kindData, kindHeaders, kindReset   = 0, 1, 3
-	kindSettings, kindPing, kindGoAway = 4, 6, 7
-	kindWindow                         = 8
-	flagEndStream                      = 1
-)
-
-// ends2 counts the ended streams; the end of the connection ends all.
-func ends2(p []byte) int {
+// endedStreams counts the ended streams; GOAWAY ends all.
+func endedStreams(p []byte) int {
 	n := 0
-	for _, f := range frames2(p) {
+	for _, f := range framesOf(p) {
 		switch {
-		case f.kind == kindGoAway:
-			return 1 << 30
-		case f.kind == kindReset, (f.kind == kindData || f.kind == kindHeaders) && f.flags&flagEndStream != 0:
+		case f.Type == http2.FrameGoAway:
+			return math.MaxInt
+		case f.Type == http2.FrameRSTStream, f.Frame().EndsStream():
 			n++
 		}
 	}

@@ -41,7 +41,7 @@ type Conn struct {
 	recorder *Recorder
 	tcp      *net.TCPConn
 	nc       net.Conn // tcp, or TLS over it
-	h2       *h2      // nil on HTTP/1.1
+	h2       *mux     // nil on HTTP/1.1
 
 	writing sync.Mutex // held during one write
 

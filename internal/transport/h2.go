@@ -14,18 +14,13 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 const (
-	// defaultWindow is the window of a new connection and stream (RFC 9113, section 6.9.2).
-	defaultWindow = 65_535
-	maxWindow     = math.MaxInt32
 	// What we let a peer send ahead: much, so that our own pace is never what is measured.
 	streamWindow = 4 << 20
 	connWindow   = 64 << 20
-	// h2FrameLimit is the largest payload we take: the default of
-	// MAX_FRAME_SIZE, which we do not raise (RFC 9113, section 6.5.2).
-	h2FrameLimit = 16_384
 	// controlLimit is how many bytes of acknowledgements may wait for a peer that
 	// does not read, before we stop reading too.
 	controlLimit = 64 << 10
@@ -41,13 +36,13 @@ const (
 	closedKept = 256
 )
 
-// h2 is the HTTP/2 part of a connection. The connection's mutex guards it.
-type h2 struct {
+// mux multiplexes the streams of one HTTP/2 connection. The connection's mutex guards it.
+type mux struct {
 	conn   *Conn
 	raw    bool
 	scheme string
 
-	in     frameSplitter
+	in     h2.Splitter
 	source bytes.Reader // of framer
 	framer *http2.Framer
 	fields *hpack.Decoder
@@ -65,7 +60,7 @@ type h2 struct {
 	initialWindow int64  // of a stream, as the peer has it
 	maxFrame      int    // that the peer takes
 	sendWindow    int64  // of the connection
-	table         FieldTable
+	table         h2.FieldTable
 
 	own        ownSettings
 	recvWindow int64 // of the connection: what the peer may still send
@@ -105,13 +100,13 @@ type stream struct {
 	reset      string
 }
 
-func newH2(c *Conn, o Options) *h2 {
-	h := &h2{
+func newMux(c *Conn, o Options) *mux {
+	h := &mux{
 		conn: c, raw: o.Raw, scheme: "http",
-		in:      frameSplitter{limit: h2FrameLimit},
+		in:      h2.Splitter{Limit: h2.DefaultMaxFrame},
 		streams: map[uint32]*stream{}, waiting: map[*Exchange]bool{}, closed: map[uint32]*stream{}, nextID: 1,
-		maxStreams: math.MaxUint32, initialWindow: defaultWindow, maxFrame: 16_384,
-		sendWindow: defaultWindow, recvWindow: defaultWindow, own: ownSettings{window: defaultWindow},
+		maxStreams: math.MaxUint32, initialWindow: h2.DefaultWindow, maxFrame: h2.DefaultMaxFrame,
+		sendWindow: h2.DefaultWindow, recvWindow: h2.DefaultWindow, own: ownSettings{window: h2.DefaultWindow},
 	}
 	if o.TLS != nil {
 		h.scheme = "https"
@@ -126,29 +121,25 @@ func newH2(c *Conn, o Options) *h2 {
 
 // greet sends the preface and what follows it, before anything else can be
 // sent. That it cannot be written shows in how the connection ends.
-func (h *h2) greet(ctx context.Context) {
+func (h *mux) greet(ctx context.Context) {
 	if h.raw {
 		return
 	}
-	var b bytes.Buffer
-	b.WriteString(http2.ClientPreface)
-	out := http2.NewFramer(&b, nil)
-	// Writes to a bytes.Buffer do not fail.
-	_ = out.WriteSettings(
+	b := h2.AppendSettings([]byte(http2.ClientPreface),
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: streamWindow},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: wire.DefaultHeadLimit},
 	)
-	_ = out.WriteWindowUpdate(0, connWindow-defaultWindow)
+	b = h2.AppendWindowUpdate(b, 0, connWindow-h2.DefaultWindow)
 	h.conn.writing.Lock()
 	defer h.conn.writing.Unlock()
 	h.conn.mu.Lock()
-	_ = h.conn.writeNoted(ctx, b.Bytes())
+	_ = h.conn.writeNoted(ctx, b)
 }
 
 // settle waits until the peer's SETTINGS have come, so that the first requests
 // keep to them. A peer that sends none within settingsLooks is gone on with.
-func (h *h2) settle(ctx context.Context) {
+func (h *mux) settle(ctx context.Context) {
 	c := h.conn
 	look := time.NewTicker(settingsLook)
 	defer look.Stop()
@@ -171,23 +162,20 @@ func (h *h2) settle(ctx context.Context) {
 }
 
 // enqueue lets the control writer send p.
-func (h *h2) enqueue(p []byte) {
+func (h *mux) enqueue(p []byte) {
 	h.control = append(h.control, p...)
 	h.controlled.fire()
 }
 
-// writeFrame enqueues a frame of our own; on a raw connection nothing is sent by itself.
-func (h *h2) writeFrame(write func(f *http2.Framer) error) {
-	if h.raw {
-		return
+// answer enqueues a frame of our own; on a raw connection nothing is sent by itself.
+func (h *mux) answer(frame []byte) {
+	if !h.raw {
+		h.enqueue(frame)
 	}
-	var b bytes.Buffer
-	_ = write(http2.NewFramer(&b, nil)) // a bytes.Buffer takes everything
-	h.enqueue(b.Bytes())
 }
 
 // writeControl writes what was enqueued, until the connection ends.
-func (h *h2) writeControl() {
+func (h *mux) writeControl() {
 	c := h.conn
 	defer c.recorder.readers.Done()
 	for {
@@ -214,13 +202,13 @@ func (h *h2) writeControl() {
 
 // takeControl is what may be written now: nothing while a raw frame is being
 // written in pieces, and nothing after our end.
-func (h *h2) takeControl() []byte {
+func (h *mux) takeControl() []byte {
 	c := h.conn
 	switch {
 	case c.closed || c.peerClosed || c.half || c.silent || c.sendBroken:
 		h.control = nil
 		return nil
-	case h.sent.split.within() > 0:
+	case h.sent.split.Partial() > 0:
 		return nil
 	}
 	p := h.control
@@ -229,12 +217,12 @@ func (h *h2) takeControl() []byte {
 }
 
 // congested reports whether a peer that does not read makes our answers pile up.
-func (h *h2) congested() bool {
+func (h *mux) congested() bool {
 	return len(h.control) > controlLimit && !h.conn.half && !h.conn.silent && !h.conn.sendBroken
 }
 
 // live lists the exchanges that streams carry, by stream.
-func (h *h2) live() []*Exchange {
+func (h *mux) live() []*Exchange {
 	var xs []*Exchange
 	for _, id := range slices.Sorted(maps.Keys(h.streams)) {
 		if x := h.streams[id].x; !x.over {
@@ -246,7 +234,7 @@ func (h *h2) live() []*Exchange {
 
 // underWay lists the exchanges that have not ended: those of streams, and
 // requests that wait for room.
-func (h *h2) underWay() []*Exchange {
+func (h *mux) underWay() []*Exchange {
 	xs := h.live()
 	for x := range h.waiting {
 		xs = append(xs, x)
@@ -256,7 +244,7 @@ func (h *h2) underWay() []*Exchange {
 }
 
 // forget takes a stream out of those that are open, and remembers how it ended.
-func (h *h2) forget(st *stream) {
+func (h *mux) forget(st *stream) {
 	if h.streams[st.id] != st {
 		return
 	}
@@ -272,12 +260,12 @@ func (h *h2) forget(st *stream) {
 
 // idle reports whether nobody has used a stream so far. A server may open none
 // of its own, as push is off.
-func (h *h2) idle(id uint32) bool {
+func (h *mux) idle(id uint32) bool {
 	return id%2 == 0 || id > h.touched
 }
 
 // record notes a frame for the bundle.
-func (h *h2) record(f bundle.H2Frame) {
+func (h *mux) record(f bundle.H2Frame) {
 	limit := maxH2Frames
 	switch f.Type {
 	case "DATA", "WINDOW_UPDATE", "PING":
@@ -309,7 +297,7 @@ func (c *Conn) H2Frames() []bundle.H2Frame {
 }
 
 // frames is the record of all frames, in the order of their stamps.
-func (h *h2) frames() []bundle.H2Frame {
+func (h *mux) frames() []bundle.H2Frame {
 	log := slices.Clone(h.log)
 	slices.SortStableFunc(log, func(a, b bundle.H2Frame) int { return cmp.Compare(a.At.N, b.At.N) })
 	return log

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // breach is a breach of HTTP/2 by the peer, and how we answer it.
@@ -22,7 +23,7 @@ type breach struct {
 
 // report attaches a breach to the exchange of its stream, else to the first
 // that is under way, else to the last one. Without any it is kept for the next.
-func (h *h2) report(b breach) {
+func (h *mux) report(b breach) {
 	v := wire.Violation{Kind: b.kind, Off: b.off, Detail: b.detail}
 	x := h.concerned(b.stream)
 	if x == nil {
@@ -34,7 +35,7 @@ func (h *h2) report(b breach) {
 	x.violate(inHTTP, v)
 }
 
-func (h *h2) concerned(id uint32) *Exchange {
+func (h *mux) concerned(id uint32) *Exchange {
 	if st := h.streams[id]; st != nil {
 		return st.x
 	}
@@ -46,7 +47,7 @@ func (h *h2) concerned(id uint32) *Exchange {
 
 // fail is for a breach that concerns the whole connection: nothing that comes
 // on it can be understood any more.
-func (h *h2) fail(b breach) {
+func (h *mux) fail(b breach) {
 	c := h.conn
 	if c.lostAt >= 0 {
 		return
@@ -60,26 +61,26 @@ func (h *h2) fail(b breach) {
 	}
 	c.queue = nil
 	clear(h.streams)
-	h.writeFrame(func(w *http2.Framer) error { return w.WriteGoAway(0, b.code, nil) })
+	h.answer(h2.AppendGoAway(nil, 0, b.code))
 }
 
 // malformed is for a breach that concerns one stream only: its answer is garbage.
-func (h *h2) malformed(st *stream, b breach) {
+func (h *mux) malformed(st *stream, b breach) {
 	st.x.violate(inHTTP, wire.Violation{Kind: b.kind, Off: b.off, Detail: b.detail})
 	h.refuse(st, b.code, b.detail)
 }
 
 // refuse resets a stream whose answer is malformed.
-func (h *h2) refuse(st *stream, code http2.ErrCode, detail string) {
+func (h *mux) refuse(st *stream, code http2.ErrCode, detail string) {
 	st.x.end(bundle.OutcomeGarbage, "the peer breaks HTTP/2: "+detail)
 	st.cancelled = true
 	h.forget(st)
-	h.writeFrame(func(w *http2.Framer) error { return w.WriteRSTStream(st.id, code) })
+	h.answer(h2.AppendReset(nil, st.id, code))
 }
 
 // fragment takes a piece of the header block under way and returns what the
 // block says, once it is complete.
-func (h *h2) fragment(f wholeFrame, p []byte, ended bool) string {
+func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	b := h.block
 	b.bytes += len(p)
 	b.frames++
@@ -113,7 +114,7 @@ func (h *h2) fragment(f wholeFrame, p []byte, ended bool) string {
 }
 
 // headers handles a complete header block.
-func (h *h2) headers(f wholeFrame, b *headerBlock) {
+func (h *mux) headers(f h2.Cut, b *headerBlock) {
 	f.Type = http2.FrameHeaders // as which a CONTINUATION ends
 	st, ok := h.find(f)
 	if !ok {
@@ -160,7 +161,7 @@ func (h *h2) headers(f wholeFrame, b *headerBlock) {
 const framingH2 = "stream"
 
 // finishAnswer ends an answer at END_STREAM.
-func (h *h2) finishAnswer(st *stream, off int64, trailers []wire.Field) {
+func (h *mux) finishAnswer(st *stream, off int64, trailers []wire.Field) {
 	if st.length >= 0 && st.got != st.length {
 		h.malformed(st, breach{kind: wire.H2ContentLength, code: http2.ErrCodeProtocol, off: off,
 			detail: fmt.Sprintf("%d bytes of DATA where content-length says %d", st.got, st.length)})
@@ -177,9 +178,9 @@ func (h *h2) finishAnswer(st *stream, off int64, trailers []wire.Field) {
 // ended is called when the peer has ended the connection, and says how that
 // came out for the streams: a connection that was announced to end was closed,
 // even where unread bytes made a reset of it.
-func (h *h2) ended(outcome bundle.Outcome, detail string) (bundle.Outcome, string) {
-	if n := h.in.within(); n > 0 && h.conn.lostAt < 0 {
-		h.report(breach{kind: wire.H2Truncated, off: h.in.off,
+func (h *mux) ended(outcome bundle.Outcome, detail string) (bundle.Outcome, string) {
+	if n := h.in.Partial(); n > 0 && h.conn.lostAt < 0 {
+		h.report(breach{kind: wire.H2Truncated, off: h.in.Off(),
 			detail: fmt.Sprintf("the connection ended after %d bytes of a frame", n)})
 	}
 	if h.goAway != nil {

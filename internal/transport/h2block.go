@@ -8,7 +8,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"golang.org/x/net/http2/hpack"
 
-	"assay/internal/bundle"
 	"assay/internal/wire"
 )
 
@@ -37,7 +36,7 @@ type headerBlock struct {
 func (b *headerBlock) over() bool { return b.size > wire.DefaultHeadLimit }
 
 // field takes a decoded field. Beyond the limit fields are counted only.
-func (h *h2) field(f hpack.HeaderField) {
+func (h *mux) field(f hpack.HeaderField) {
 	b := h.block
 	if b == nil {
 		return
@@ -186,15 +185,4 @@ func (o *head) readLength(violate func(wire.Kind, string, ...any)) {
 		}
 		o.length = int64(n)
 	}
-}
-
-// encodeFields renders a header block without the dynamic table.
-func encodeFields(fields []bundle.Header) []byte {
-	var b strings.Builder
-	e := hpack.NewEncoder(&b)
-	for _, f := range fields {
-		// Sensitive fields are never put into the table; a strings.Builder takes everything.
-		_ = e.WriteField(hpack.HeaderField{Name: f.Name, Value: f.Value, Sensitive: true})
-	}
-	return []byte(b.String())
 }

@@ -10,6 +10,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // decodeH2 runs bytes through an HTTP/2 connection that has no socket, in pieces
@@ -18,7 +19,7 @@ func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 	t.Helper()
 	rec := NewRecorder(NewClock(), nil)
 	c := newConn(rec, "c", "")
-	c.h2 = newH2(c, Options{HTTP: H2C})
+	c.h2 = newMux(c, Options{HTTP: H2C})
 	c.mu.Lock()
 	for i, call := range []Call{
 		{RPC: "process.Process/Start", Shape: bundle.ShapeStream, Codec: "json", Method: "POST"},
@@ -28,7 +29,7 @@ func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 		id := uint32(2*i + 1)
 		x := rec.newExchange(call, c, &c.mu)
 		x.rec.Stream = id
-		c.h2.streams[id] = &stream{id: id, x: x, sendWindow: defaultWindow, recvWindow: streamWindow, length: -1, sentEnd: true}
+		c.h2.streams[id] = &stream{id: id, x: x, sendWindow: h2.DefaultWindow, recvWindow: streamWindow, length: -1, sentEnd: true}
 		c.h2.touched, c.h2.nextID = id, id+2
 	}
 	c.mu.Unlock()
@@ -108,7 +109,7 @@ func TestDecodedStreamsSayWhatTheirProtocolSays(t *testing.T) {
 
 func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
 	c := newConn(NewRecorder(NewClock(), nil), "c", "")
-	c.h2 = newH2(c, Options{HTTP: H2C})
+	c.h2 = newMux(c, Options{HTTP: H2C})
 	var b bytes.Buffer
 	w := http2.NewFramer(&b, nil)
 	_ = w.WriteSettings()
@@ -132,9 +133,9 @@ func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
 
 func TestOwnFramesWaitForARawFrameThatIsSentInPieces(t *testing.T) {
 	c := newConn(NewRecorder(NewClock(), nil), "c", "")
-	c.h2 = newH2(c, Options{HTTP: H2C})
+	c.h2 = newMux(c, Options{HTTP: H2C})
 	c.h2.enqueue([]byte("frames"))
-	frame := appendFrameHeader(nil, 0, 0x42, 0, 0)
+	frame := h2.AppendHeader(nil, http2.FrameHeader{Type: 0x42})
 	for i := range frame {
 		c.h2.noteSent(frame[i:i+1], c.recorder.clock.Stamp())
 		p, whole := c.h2.takeControl(), i == len(frame)-1

@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/wire/h2"
 )
-
-// frameHeader is the length of an HTTP/2 frame's header.
-const frameHeader = 9
 
 // maxH2Frames is how many frames are recorded of a connection. The last quarter
 // is kept for those that say something: not DATA, WINDOW_UPDATE or PING.
@@ -55,7 +51,7 @@ func (c *Conn) FrameBytes(f Frame) ([]byte, error) {
 	if strings.EqualFold(f.Type, "preface") {
 		return []byte(http2.ClientPreface), nil
 	}
-	kind, err := frameType(f.Type)
+	kind, err := h2.ParseType(f.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -70,23 +66,8 @@ func (c *Conn) FrameBytes(f Frame) ([]byte, error) {
 	if length < 0 || length >= 1<<24 {
 		return nil, fmt.Errorf("an HTTP/2 frame declares its length in 24 bits: %d does not fit", length)
 	}
-	b := []byte{byte(length >> 16), byte(length >> 8), byte(length), byte(kind), f.Flags}
-	b = binary.BigEndian.AppendUint32(b, f.Stream)
-	return append(b, payload...), nil
-}
-
-// frameType finds a type by name or number.
-func frameType(name string) (http2.FrameType, error) {
-	for t := http2.FrameData; t <= http2.FrameContinuation; t++ {
-		if strings.EqualFold(t.String(), name) {
-			return t, nil
-		}
-	}
-	n, err := strconv.ParseUint(name, 0, 8)
-	if err != nil {
-		return 0, fmt.Errorf("no HTTP/2 frame type %q: write its name (HEADERS, DATA …), its number, or preface", name)
-	}
-	return http2.FrameType(n), nil
+	h := http2.FrameHeader{Length: uint32(length), Type: kind, Flags: http2.Flags(f.Flags), StreamID: f.Stream}
+	return append(h2.AppendHeader(nil, h), payload...), nil
 }
 
 // payload renders what follows the frame's header.
@@ -94,7 +75,7 @@ func (f *Frame) payload(kind http2.FrameType) ([]byte, error) {
 	switch kind {
 	case http2.FrameHeaders, http2.FrameContinuation:
 		if len(f.Fields) > 0 {
-			return encodeFields(f.Fields), nil
+			return h2.EncodeFields(wireFields(f.Fields)...), nil
 		}
 		return f.Payload, nil
 	case http2.FrameSettings:
@@ -122,7 +103,7 @@ func (f *Frame) payload(kind http2.FrameType) ([]byte, error) {
 func (f *Frame) settings() ([]byte, error) {
 	list := make([]http2.Setting, 0, len(f.Settings))
 	for name, value := range f.Settings {
-		id, err := settingID(name)
+		id, err := h2.ParseSetting(name)
 		if err != nil {
 			return nil, err
 		}
@@ -131,110 +112,9 @@ func (f *Frame) settings() ([]byte, error) {
 	slices.SortFunc(list, func(a, b http2.Setting) int { return cmp.Compare(a.ID, b.ID) })
 	b := bytes.Clone(f.Payload)
 	for _, s := range list {
-		b = binary.BigEndian.AppendUint16(b, uint16(s.ID))
-		b = binary.BigEndian.AppendUint32(b, s.Val)
+		b = h2.AppendSetting(b, s)
 	}
 	return b, nil
-}
-
-// settingID finds a setting by name, with or without SETTINGS_, or number.
-func settingID(name string) (http2.SettingID, error) {
-	short := strings.TrimPrefix(strings.ToUpper(name), "SETTINGS_")
-	for id := http2.SettingHeaderTableSize; id <= http2.SettingNoRFC7540Priorities; id++ {
-		if id.String() == short {
-			return id, nil
-		}
-	}
-	n, err := strconv.ParseUint(name, 0, 16)
-	if err != nil {
-		return 0, fmt.Errorf("no HTTP/2 setting %q: write its name (MAX_CONCURRENT_STREAMS) or its number", name)
-	}
-	return http2.SettingID(n), nil
-}
-
-// wholeFrame is one frame of a byte stream, valid until more is fed.
-type wholeFrame struct {
-	http2.FrameHeader
-	off   int64 // of its header, in the connection's bytes
-	bytes []byte
-}
-
-// errFrameTooLong says that a frame is longer than the splitter takes.
-var errFrameTooLong = errors.New("the frame is longer than is allowed")
-
-// frameSplitter cuts the bytes of one direction into frames, whatever pieces
-// they come in. Memory follows the bytes that really came.
-type frameSplitter struct {
-	limit int64 // of a payload
-	off   int64 // of the present frame
-	// buf holds what came of a frame that is not whole; spare is the one that was
-	// handed out last.
-	buf, spare []byte
-}
-
-// feed takes p and calls each for every whole frame, until that returns false.
-// A frame over the limit ends it with errFrameTooLong, after its header came.
-func (s *frameSplitter) feed(p []byte, each func(f wholeFrame) bool) (over *wholeFrame, err error) {
-	for len(p) > 0 {
-		head := p
-		if len(s.buf) > 0 {
-			n := min(len(p), max(0, frameHeader-len(s.buf)))
-			s.buf = append(s.buf, p[:n]...)
-			head, p = s.buf, p[n:]
-		}
-		if len(head) < frameHeader {
-			if len(s.buf) == 0 {
-				s.buf, p = append(s.buf, p...), nil
-			}
-			continue
-		}
-		f := wholeFrame{FrameHeader: parseFrameHeader(head), off: s.off}
-		if int64(f.Length) > s.limit {
-			return &f, errFrameTooLong
-		}
-		size := frameHeader + int(f.Length)
-		if len(s.buf) > 0 {
-			n := min(len(p), size-len(s.buf))
-			s.buf = append(s.buf, p[:n]...)
-			p = p[n:]
-			if len(s.buf) < size {
-				continue
-			}
-			f.bytes = s.buf
-			s.buf, s.spare = s.spare[:0], s.buf
-		} else {
-			if len(p) < size {
-				s.buf = append(s.buf, p...)
-				return nil, nil
-			}
-			f.bytes, p = p[:size], p[size:]
-		}
-		s.off += int64(size)
-		if !each(f) {
-			return nil, nil
-		}
-	}
-	return nil, nil
-}
-
-// within reports how much of a frame has come that is not whole.
-func (s *frameSplitter) within() int { return len(s.buf) }
-
-func parseFrameHeader(b []byte) http2.FrameHeader {
-	return http2.FrameHeader{
-		Length:   uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]),
-		Type:     http2.FrameType(b[3]),
-		Flags:    http2.Flags(b[4]),
-		StreamID: binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
-	}
-}
-
-// typeName is the type as it is recorded: its name, or its number.
-func typeName(t http2.FrameType) string {
-	if t <= http2.FrameContinuation {
-		return t.String()
-	}
-	return fmt.Sprintf("0x%02x", byte(t))
 }
 
 // describe says a frame's content in words, as far as it can be read without
@@ -259,9 +139,9 @@ func describe(f http2.Frame) string {
 		}
 		return fmt.Sprintf("%x", f.Data)
 	case *http2.GoAwayFrame:
-		return strings.TrimSpace(fmt.Sprintf("last stream %d, %s %s", f.LastStreamID, codeName(f.ErrCode), quoted(f.DebugData())))
+		return strings.TrimSpace(fmt.Sprintf("last stream %d, %s %s", f.LastStreamID, h2.CodeName(f.ErrCode), quoted(f.DebugData())))
 	case *http2.RSTStreamFrame:
-		return codeName(f.ErrCode)
+		return h2.CodeName(f.ErrCode)
 	case *http2.WindowUpdateFrame:
 		return fmt.Sprintf("+%d", f.Increment)
 	case *http2.DataFrame:
@@ -277,12 +157,4 @@ func quoted(p []byte) string {
 		return ""
 	}
 	return fmt.Sprintf("%.128q", p)
-}
-
-// codeName is an error code's name, or its number.
-func codeName(c http2.ErrCode) string {
-	if c <= http2.ErrCodeHTTP11Required {
-		return c.String()
-	}
-	return fmt.Sprintf("0x%x", uint32(c))
 }

@@ -1,6 +1,10 @@
 package transport
 
-import "golang.org/x/net/http2"
+import (
+	"golang.org/x/net/http2"
+
+	"assay/internal/wire/h2"
+)
 
 // maxTable is the largest HPACK table that a script may let a peer use.
 const maxTable = 1 << 20
@@ -14,19 +18,19 @@ type ownSettings struct {
 
 // announce takes what a frame that we send lets the peer do. More takes effect
 // when it is sent; less when the peer has acknowledged it (RFC 9113, section 6.5.3).
-func (h *h2) announce(frame http2.Frame) {
+func (h *mux) announce(frame http2.Frame) {
 	switch frame := frame.(type) {
 	case *http2.SettingsFrame:
 		if frame.IsAck() {
 			return
 		}
 		window := int64(-1)
-		if v, ok := frame.Value(http2.SettingInitialWindowSize); ok && v <= maxWindow {
+		if v, ok := frame.Value(http2.SettingInitialWindowSize); ok && v <= h2.MaxWindow {
 			window = int64(v)
 			h.resize(max(window, h.own.window))
 		}
 		if v, ok := frame.Value(http2.SettingMaxFrameSize); ok {
-			h.in.limit = max(h.in.limit, int64(v))
+			h.in.Limit = max(h.in.Limit, int64(v))
 		}
 		if v, ok := frame.Value(http2.SettingHeaderTableSize); ok {
 			h.fields.SetAllowedMaxDynamicTableSize(min(v, maxTable))
@@ -47,7 +51,7 @@ func (h *h2) announce(frame http2.Frame) {
 const maxUnacked = 1024
 
 // ownAcknowledged is called when the peer has acknowledged our oldest SETTINGS.
-func (h *h2) ownAcknowledged() {
+func (h *mux) ownAcknowledged() {
 	if len(h.own.unacked) == 0 {
 		return
 	}
@@ -64,7 +68,7 @@ func (h *h2) ownAcknowledged() {
 
 // resize sets the window that streams begin with, and lets those that are open
 // follow (RFC 9113, section 6.9.2).
-func (h *h2) resize(window int64) {
+func (h *mux) resize(window int64) {
 	for _, st := range h.streams {
 		st.recvWindow += window - h.own.window
 	}

@@ -9,49 +9,51 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // feed decodes received bytes.
-func (h *h2) feed(p []byte) {
-	if h.in.off == 0 && h.in.within() < len(http1Begin) && strings.HasPrefix(string(h.conn.received.kept), http1Begin) {
+func (h *mux) feed(p []byte) {
+	if h.in.Off() == 0 && h.in.Partial() < len(http1Begin) && strings.HasPrefix(string(h.conn.received.kept), http1Begin) {
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, detail: "the peer answers HTTP/1 to the preface of HTTP/2"})
 		return
 	}
-	over, err := h.in.feed(p, func(f wholeFrame) bool {
+	var over *h2.TooLongError
+	err := h.in.Feed(p, func(f h2.Cut) bool {
 		h.take(f)
 		return h.conn.lostAt < 0
 	})
 	switch {
-	case err == nil || h.conn.lostAt >= 0:
-	case over.off == 0:
+	case !errors.As(err, &over):
+	case over.Off == 0:
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, detail: fmt.Sprintf(
 			"the peer does not begin with SETTINGS: what came first would be a frame of %d bytes", over.Length)})
 	default:
-		h.record(h.received(over, h.conn.lastRead))
-		h.fail(breach{kind: wire.H2FrameSize, code: http2.ErrCodeFrameSize, off: over.off, stream: over.StreamID,
-			detail: fmt.Sprintf("a %s frame of %d bytes is over the limit of %d", typeName(over.Type), over.Length, h2FrameLimit)})
+		h.record(h.received(&over.Cut, h.conn.lastRead))
+		h.fail(breach{kind: wire.H2FrameSize, code: http2.ErrCodeFrameSize, off: over.Off, stream: over.StreamID,
+			detail: fmt.Sprintf("a %s frame of %d bytes is over the limit of %d", h2.TypeName(over.Type), over.Length, h2.DefaultMaxFrame)})
 	}
 }
 
 // http1Begin is how a peer of HTTP/1 answers.
 const http1Begin = "HTTP/1."
 
-func (h *h2) received(f *wholeFrame, at bundle.Stamp) bundle.H2Frame {
+func (h *mux) received(f *h2.Cut, at bundle.Stamp) bundle.H2Frame {
 	return bundle.H2Frame{
-		Dir: dirReceived, Type: typeName(f.Type), Flags: byte(f.Flags), Stream: f.StreamID, Len: int(f.Length), At: at,
+		Dir: dirReceived, Type: h2.TypeName(f.Type), Flags: byte(f.Flags), Stream: f.StreamID, Len: int(f.Length), At: at,
 	}
 }
 
 // take handles one whole frame.
-func (h *h2) take(f wholeFrame) {
+func (h *mux) take(f h2.Cut) {
 	rec := h.received(&f, h.conn.lastRead)
 	if detail := h.badPreface(f); detail != "" {
 		h.record(rec)
-		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, off: f.off, detail: detail})
+		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, off: f.Off, detail: detail})
 		return
 	}
 	inBlock := h.block != nil
-	h.source.Reset(f.bytes)
+	h.source.Reset(f.Bytes)
 	frame, err := h.framer.ReadFrame()
 	if err != nil {
 		h.record(rec)
@@ -61,7 +63,7 @@ func (h *h2) take(f wholeFrame) {
 	rec.Detail = describe(frame)
 	switch frame := frame.(type) {
 	case *http2.HeadersFrame:
-		h.block = &headerBlock{stream: f.StreamID, off: f.off, endStream: frame.StreamEnded()}
+		h.block = &headerBlock{stream: f.StreamID, off: f.Off, endStream: frame.StreamEnded()}
 		rec.Detail = h.fragment(f, frame.HeaderBlockFragment(), frame.HeadersEnded())
 	case *http2.ContinuationFrame:
 		rec.Detail = h.fragment(f, frame.HeaderBlockFragment(), frame.HeadersEnded())
@@ -71,7 +73,7 @@ func (h *h2) take(f wholeFrame) {
 		h.settings(f, frame)
 	case *http2.PingFrame:
 		if !frame.IsAck() {
-			h.writeFrame(func(w *http2.Framer) error { return w.WritePing(true, frame.Data) })
+			h.answer(h2.Frame{Type: http2.FramePing, Flags: http2.FlagPingAck, Payload: frame.Data[:]}.Append(nil))
 		}
 	case *http2.WindowUpdateFrame:
 		h.windowUpdate(f, frame)
@@ -80,7 +82,7 @@ func (h *h2) take(f wholeFrame) {
 	case *http2.GoAwayFrame:
 		h.goAwayFrame(f, frame)
 	case *http2.PushPromiseFrame:
-		h.fail(breach{kind: wire.H2Push, code: http2.ErrCodeProtocol, off: f.off, stream: f.StreamID,
+		h.fail(breach{kind: wire.H2Push, code: http2.ErrCodeProtocol, off: f.Off, stream: f.StreamID,
 			detail: "PUSH_PROMISE although ENABLE_PUSH is 0"})
 	}
 	h.record(rec)
@@ -88,12 +90,12 @@ func (h *h2) take(f wholeFrame) {
 
 // badPreface says what is wrong with the first frame of a peer, "" when it is
 // SETTINGS, or not the first. A raw connection may have been refused before.
-func (h *h2) badPreface(f wholeFrame) string {
+func (h *mux) badPreface(f h2.Cut) string {
 	switch {
 	case h.settled, h.raw && f.Type == http2.FrameGoAway:
 		return ""
 	case f.Type != http2.FrameSettings:
-		return fmt.Sprintf("the peer begins with %s, not with SETTINGS", typeName(f.Type))
+		return fmt.Sprintf("the peer begins with %s, not with SETTINGS", h2.TypeName(f.Type))
 	case f.Flags.Has(http2.FlagSettingsAck):
 		return "the peer begins with an acknowledgement, not with SETTINGS of its own"
 	}
@@ -101,8 +103,8 @@ func (h *h2) badPreface(f wholeFrame) string {
 }
 
 // unreadable handles a frame that its type does not allow.
-func (h *h2) unreadable(f wholeFrame, err error, inBlock bool) {
-	b := breach{kind: wire.H2Protocol, code: http2.ErrCodeProtocol, off: f.off, stream: f.StreamID}
+func (h *mux) unreadable(f h2.Cut, err error, inBlock bool) {
+	b := breach{kind: wire.H2Protocol, code: http2.ErrCodeProtocol, off: f.Off, stream: f.StreamID}
 	var conn http2.ConnectionError
 	var stream http2.StreamError
 	why := ""
@@ -117,11 +119,11 @@ func (h *h2) unreadable(f wholeFrame, err error, inBlock bool) {
 	default:
 		b.code, why = http2.ErrCodeFrameSize, ": it is too short"
 	}
-	b.detail = fmt.Sprintf("a malformed %s frame of %d bytes on stream %d%s", typeName(f.Type), f.Length, f.StreamID, why)
+	b.detail = fmt.Sprintf("a malformed %s frame of %d bytes on stream %d%s", h2.TypeName(f.Type), f.Length, f.StreamID, why)
 	switch {
 	case inBlock || f.Type == http2.FrameContinuation && f.StreamID != 0:
 		b.kind = wire.H2Continuation
-		b.detail = fmt.Sprintf("%s on stream %d where it must not be%s", typeName(f.Type), f.StreamID, why)
+		b.detail = fmt.Sprintf("%s on stream %d where it must not be%s", h2.TypeName(f.Type), f.StreamID, why)
 	case b.code == http2.ErrCodeFrameSize:
 		b.kind = wire.H2FrameSize
 	case f.Type == http2.FrameWindowUpdate:
@@ -137,10 +139,10 @@ func (h *h2) unreadable(f wholeFrame, err error, inBlock bool) {
 }
 
 // data handles DATA: flow control first, then what it carries.
-func (h *h2) data(f wholeFrame, frame *http2.DataFrame) {
+func (h *mux) data(f h2.Cut, frame *http2.DataFrame) {
 	n := int64(f.Length)
 	if h.recvWindow -= n; h.recvWindow < 0 {
-		h.fail(breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.off, stream: f.StreamID,
+		h.fail(breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.Off, stream: f.StreamID,
 			detail: fmt.Sprintf("DATA of %d bytes is more than the window of the connection", n)})
 		return
 	}
@@ -149,7 +151,7 @@ func (h *h2) data(f wholeFrame, frame *http2.DataFrame) {
 	if !ok {
 		return
 	}
-	late := breach{code: http2.ErrCodeProtocol, off: f.off, stream: st.id}
+	late := breach{code: http2.ErrCodeProtocol, off: f.Off, stream: st.id}
 	switch {
 	case st.gotEnd:
 		h.late(st, f)
@@ -160,7 +162,7 @@ func (h *h2) data(f wholeFrame, frame *http2.DataFrame) {
 		return
 	}
 	if st.recvWindow -= n; st.recvWindow < 0 {
-		h.malformed(st, breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.off,
+		h.malformed(st, breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.Off,
 			detail: fmt.Sprintf("DATA of %d bytes is more than the window of stream %d", n, st.id)})
 		return
 	}
@@ -172,14 +174,14 @@ func (h *h2) data(f wholeFrame, frame *http2.DataFrame) {
 	}
 	st.x.feed(frame.Data())
 	if frame.StreamEnded() {
-		h.finishAnswer(st, f.off, nil)
+		h.finishAnswer(st, f.Off, nil)
 		return
 	}
 	h.giveBack(st, n)
 }
 
 // giveBack returns window for bytes that were consumed, once half of it was used.
-func (h *h2) giveBack(st *stream, n int64) {
+func (h *mux) giveBack(st *stream, n int64) {
 	if h.raw {
 		return
 	}
@@ -193,18 +195,18 @@ func (h *h2) giveBack(st *stream, n int64) {
 	}
 	add := uint32(*unreturned)
 	*unreturned = 0
-	h.writeFrame(func(w *http2.Framer) error { return w.WriteWindowUpdate(id, add) })
+	h.answer(h2.AppendWindowUpdate(nil, id, add))
 }
 
 // find is the stream of a frame that must be on one that was opened. Frames on
 // one that we have reset are still on their way, and nothing is wrong with them.
-func (h *h2) find(f wholeFrame) (*stream, bool) {
+func (h *mux) find(f h2.Cut) (*stream, bool) {
 	if st := h.streams[f.StreamID]; st != nil {
 		return st, true
 	}
 	if h.idle(f.StreamID) {
-		h.fail(breach{kind: wire.H2IdleStream, code: http2.ErrCodeProtocol, off: f.off,
-			detail: fmt.Sprintf("%s on stream %d, which nobody opened", typeName(f.Type), f.StreamID)})
+		h.fail(breach{kind: wire.H2IdleStream, code: http2.ErrCodeProtocol, off: f.Off,
+			detail: fmt.Sprintf("%s on stream %d, which nobody opened", h2.TypeName(f.Type), f.StreamID)})
 		return nil, false
 	}
 	if st := h.closed[f.StreamID]; st != nil {
@@ -214,7 +216,7 @@ func (h *h2) find(f wholeFrame) (*stream, bool) {
 }
 
 // late handles a frame on a stream that the peer has ended.
-func (h *h2) late(st *stream, f wholeFrame) {
+func (h *mux) late(st *stream, f h2.Cut) {
 	if st.cancelled || st.x == nil || f.Type != http2.FrameData && f.Type != http2.FrameHeaders {
 		return
 	}
@@ -222,11 +224,11 @@ func (h *h2) late(st *stream, f wholeFrame) {
 	if st.reset != "" {
 		how = "RST_STREAM"
 	}
-	st.x.violate(inHTTP, wire.Violation{Kind: wire.H2ClosedStream, Off: f.off,
-		Detail: fmt.Sprintf("%s on stream %d after its %s", typeName(f.Type), st.id, how)})
+	st.x.violate(inHTTP, wire.Violation{Kind: wire.H2ClosedStream, Off: f.Off,
+		Detail: fmt.Sprintf("%s on stream %d after its %s", h2.TypeName(f.Type), st.id, how)})
 }
 
-func (h *h2) settings(f wholeFrame, frame *http2.SettingsFrame) {
+func (h *mux) settings(f h2.Cut, frame *http2.SettingsFrame) {
 	if frame.IsAck() {
 		h.ownAcknowledged()
 		return
@@ -237,17 +239,17 @@ func (h *h2) settings(f wholeFrame, frame *http2.SettingsFrame) {
 			return nil
 		}
 		if err := s.Valid(); err != nil || s.ID == http2.SettingEnablePush && s.Val != 0 {
-			h.fail(breach{kind: wire.H2Settings, code: http2.ErrCodeProtocol, off: f.off,
+			h.fail(breach{kind: wire.H2Settings, code: http2.ErrCodeProtocol, off: f.Off,
 				detail: fmt.Sprintf("%s=%d is not allowed from a server", s.ID, s.Val)})
 			return nil
 		}
-		h.setting(s, f.off)
+		h.setting(s, f.Off)
 		return nil
 	})
-	h.writeFrame((*http2.Framer).WriteSettingsAck)
+	h.answer(h2.Frame{Type: http2.FrameSettings, Flags: http2.FlagSettingsAck}.Append(nil))
 }
 
-func (h *h2) setting(s http2.Setting, off int64) {
+func (h *mux) setting(s http2.Setting, off int64) {
 	switch s.ID {
 	case http2.SettingMaxConcurrentStreams:
 		h.maxStreams = s.Val
@@ -257,7 +259,7 @@ func (h *h2) setting(s http2.Setting, off int64) {
 		grown := int64(s.Val) - h.initialWindow
 		h.initialWindow = int64(s.Val)
 		for _, st := range h.streams {
-			if st.sendWindow += grown; st.sendWindow > maxWindow {
+			if st.sendWindow += grown; st.sendWindow > h2.MaxWindow {
 				h.fail(breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: off, stream: st.id,
 					detail: fmt.Sprintf("INITIAL_WINDOW_SIZE=%d makes the window of stream %d larger than 2^31-1", s.Val, st.id)})
 				return
@@ -269,11 +271,11 @@ func (h *h2) setting(s http2.Setting, off int64) {
 	}
 }
 
-func (h *h2) windowUpdate(f wholeFrame, frame *http2.WindowUpdateFrame) {
-	b := breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.off, stream: f.StreamID,
+func (h *mux) windowUpdate(f h2.Cut, frame *http2.WindowUpdateFrame) {
+	b := breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.Off, stream: f.StreamID,
 		detail: fmt.Sprintf("WINDOW_UPDATE by %d makes the window of stream %d larger than 2^31-1", frame.Increment, f.StreamID)}
 	if f.StreamID == 0 {
-		if h.sendWindow += int64(frame.Increment); h.sendWindow > maxWindow {
+		if h.sendWindow += int64(frame.Increment); h.sendWindow > h2.MaxWindow {
 			h.fail(b)
 		}
 		return
@@ -282,13 +284,13 @@ func (h *h2) windowUpdate(f wholeFrame, frame *http2.WindowUpdateFrame) {
 	if !ok {
 		return
 	}
-	if st.sendWindow += int64(frame.Increment); st.sendWindow > maxWindow {
+	if st.sendWindow += int64(frame.Increment); st.sendWindow > h2.MaxWindow {
 		h.malformed(st, b)
 	}
 }
 
-func (h *h2) rstStream(f wholeFrame, frame *http2.RSTStreamFrame) {
-	name := codeName(frame.ErrCode)
+func (h *mux) rstStream(f h2.Cut, frame *http2.RSTStreamFrame) {
+	name := h2.CodeName(frame.ErrCode)
 	if h.raw && len(h.conn.queue) > 0 && h.streams[f.StreamID] == nil && !h.idle(f.StreamID) {
 		x := h.conn.queue[0] // what was written on the stream opened none
 		h.conn.queue = h.conn.queue[1:]
@@ -305,10 +307,10 @@ func (h *h2) rstStream(f wholeFrame, frame *http2.RSTStreamFrame) {
 	h.forget(st)
 }
 
-func (h *h2) goAwayFrame(f wholeFrame, frame *http2.GoAwayFrame) {
+func (h *mux) goAwayFrame(f h2.Cut, frame *http2.GoAwayFrame) {
 	said := describe(frame)
 	if h.goAway != nil && frame.LastStreamID > h.goAway.last {
-		h.report(breach{kind: wire.H2GoAway, off: f.off, detail: fmt.Sprintf(
+		h.report(breach{kind: wire.H2GoAway, off: f.Off, detail: fmt.Sprintf(
 			"GOAWAY with last stream %d after one with %d", frame.LastStreamID, h.goAway.last)})
 	}
 	h.goAway = &goAway{last: frame.LastStreamID, detail: said}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/wire/h2"
 )
 
 // errNotH2 is returned by what only HTTP/2 has.
@@ -48,7 +48,7 @@ func (c *Conn) Request(ctx context.Context, call Call, end bool) (*Exchange, err
 	h.loose = nil
 	h.waiting[x] = true
 	c.mu.Unlock()
-	err := h.request(ctx, x, encodeFields(fields), end)
+	err := h.request(ctx, x, h2.EncodeFields(wireFields(fields)...), end)
 	c.mu.Lock()
 	delete(h.waiting, x)
 	c.mu.Unlock()
@@ -77,7 +77,7 @@ func h2Fields(call Call, scheme string) []bundle.Header {
 }
 
 // request waits for room and sends HEADERS.
-func (h *h2) request(ctx context.Context, x *Exchange, block []byte, end bool) error {
+func (h *mux) request(ctx context.Context, x *Exchange, block []byte, end bool) error {
 	c := h.conn
 	for {
 		c.writing.Lock()
@@ -107,7 +107,7 @@ func (h *h2) request(ctx context.Context, x *Exchange, block []byte, end bool) e
 	h.streams[st.id] = st
 	delete(h.waiting, x)
 	x.rec.Stream = st.id
-	err := c.writeNoted(ctx, headerFrames(st.id, h.table.Block(block), end, h.maxFrame)) // gives up c.mu
+	err := c.writeNoted(ctx, h2.Block{Stream: st.id, Fields: h.table.Block(block), EndStream: end}.Append(nil, h.maxFrame)) // gives up c.mu
 	c.writing.Unlock()
 	if err == nil && end {
 		x.MarkSent()
@@ -116,7 +116,7 @@ func (h *h2) request(ctx context.Context, x *Exchange, block []byte, end bool) e
 }
 
 // refusal says why no request can be sent any more, and ends the exchange so.
-func (h *h2) refusal(x *Exchange) error {
+func (h *mux) refusal(x *Exchange) error {
 	c := h.conn
 	outcome := bundle.OutcomeClosed
 	var why string
@@ -135,39 +135,13 @@ func (h *h2) refusal(x *Exchange) error {
 	case c.sendBroken:
 		x.rec.Aborted = true
 		outcome, why = bundle.OutcomeAborted, "we had cut an earlier write on the connection"
-	case h.nextID > maxWindow:
+	case h.nextID > h2.MaxWindow:
 		outcome, why = bundle.OutcomeAborted, "the connection has no stream ids left"
 	default:
 		return nil
 	}
 	x.end(outcome, why)
 	return fmt.Errorf("request on %s: %s: %w", c.meta.Remote, why, ErrEnded)
-}
-
-// headerFrames are HEADERS and, for what does not fit, CONTINUATION.
-func headerFrames(id uint32, block []byte, end bool, limit int) []byte {
-	kind := http2.FrameHeaders
-	var flags http2.Flags
-	if end {
-		flags = http2.FlagHeadersEndStream
-	}
-	var b []byte
-	for {
-		n := min(len(block), limit)
-		if n == len(block) {
-			flags |= http2.FlagHeadersEndHeaders
-		}
-		b = append(appendFrameHeader(b, n, kind, flags, id), block[:n]...)
-		if block = block[n:]; len(block) == 0 {
-			return b
-		}
-		kind, flags = http2.FrameContinuation, 0
-	}
-}
-
-func appendFrameHeader(b []byte, length int, kind http2.FrameType, flags http2.Flags, id uint32) []byte {
-	b = append(b, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags))
-	return binary.BigEndian.AppendUint32(b, id)
 }
 
 // Data sends p as DATA on the exchange's stream, in frames of at most the peer's
@@ -203,7 +177,7 @@ func (x *Exchange) Data(ctx context.Context, p []byte, end bool) error {
 
 // sendData sends one frame: as much of p as the windows allow. With none it
 // returns what to wait for.
-func (h *h2) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n int, wait <-chan struct{}, err error) {
+func (h *mux) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n int, wait <-chan struct{}, err error) {
 	c := h.conn
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -229,13 +203,9 @@ func (h *h2) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n i
 	}
 	h.sendWindow -= int64(n)
 	st.sendWindow -= int64(n)
-	var flags http2.Flags
-	if end && n == len(p) {
-		flags = http2.FlagDataEndStream
-	}
-	frame := appendFrameHeader(make([]byte, 0, frameHeader+n), n, http2.FrameData, flags, st.id)
-	err = c.writeNoted(ctx, append(frame, p[:n]...)) // gives up c.mu
-	if flags != 0 {
+	last := end && n == len(p)
+	err = c.writeNoted(ctx, h2.AppendData(make([]byte, 0, h2.HeaderLen+n), st.id, p[:n], last)) // gives up c.mu
+	if last {
 		c.mu.Lock()
 		if st.gotEnd {
 			h.forget(st)
@@ -263,15 +233,14 @@ func (x *Exchange) Cancel(code uint32) {
 	defer x.mu.Unlock()
 	h := x.conn.h2
 	x.rec.Aborted = x.rec.Aborted || !x.over
-	x.end(bundle.OutcomeAborted, "the script reset the stream ("+codeName(http2.ErrCode(code))+")")
+	x.end(bundle.OutcomeAborted, "the script reset the stream ("+h2.CodeName(http2.ErrCode(code))+")")
 	st := h.streams[x.rec.Stream]
 	if st == nil || st.x != x {
 		return
 	}
 	st.cancelled = true
 	h.forget(st)
-	b := appendFrameHeader(nil, 4, http2.FrameRSTStream, 0, st.id)
-	h.enqueue(binary.BigEndian.AppendUint32(b, code)) // also when raw: it was asked for
+	h.enqueue(h2.AppendReset(nil, st.id, http2.ErrCode(code))) // also when raw: it was asked for
 }
 
 // Hold stops giving window to the exchange's stream, or goes on with it: a peer

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // The directions of recorded frames.
@@ -19,7 +20,7 @@ const (
 // sentFrames reads what we send as a peer would, for the record: raw writes as
 // well as our own frames.
 type sentFrames struct {
-	split   frameSplitter
+	split   h2.Splitter
 	preface []byte // what is left of the preface
 	lost    bool
 	source  bytes.Reader
@@ -29,12 +30,12 @@ type sentFrames struct {
 }
 
 func newSentFrames() sentFrames {
-	return sentFrames{split: frameSplitter{limit: sentLimit}, preface: []byte(http2.ClientPreface)}
+	return sentFrames{split: h2.Splitter{Limit: sentLimit}, preface: []byte(http2.ClientPreface)}
 }
 
 // noteSent is called with the bytes of each write, before they are written, so
 // that a stream is known before its answer can come.
-func (h *h2) noteSent(p []byte, at bundle.Stamp) {
+func (h *mux) noteSent(p []byte, at bundle.Stamp) {
 	s := &h.sent
 	for len(p) > 0 && len(s.preface) > 0 && p[0] == s.preface[0] {
 		p, s.preface = p[1:], s.preface[1:]
@@ -47,16 +48,16 @@ func (h *h2) noteSent(p []byte, at bundle.Stamp) {
 	}
 	// What does not begin like the preface is taken for frames, as it is after it.
 	s.preface = nil
-	_, err := s.split.feed(p, func(f wholeFrame) bool {
+	err := s.split.Feed(p, func(f h2.Cut) bool {
 		h.noteSentFrame(f, at)
 		return true
 	})
 	s.lost = err != nil
 }
 
-func (h *h2) noteSentFrame(f wholeFrame, at bundle.Stamp) {
+func (h *mux) noteSentFrame(f h2.Cut, at bundle.Stamp) {
 	rec := bundle.H2Frame{
-		Dir: dirSent, Type: typeName(f.Type), Flags: byte(f.Flags), Stream: f.StreamID, Len: int(f.Length), At: at,
+		Dir: dirSent, Type: h2.TypeName(f.Type), Flags: byte(f.Flags), Stream: f.StreamID, Len: int(f.Length), At: at,
 	}
 	if f.Type == http2.FrameData {
 		if f.Flags.Has(http2.FlagDataEndStream) {
@@ -90,7 +91,7 @@ func (h *h2) noteSentFrame(f wholeFrame, at bundle.Stamp) {
 
 // adopt opens a stream for a request that was written by hand. Its answer
 // belongs to an exchange of its own, under the connection's name.
-func (h *h2) adopt(id uint32) *stream {
+func (h *mux) adopt(id uint32) *stream {
 	c := h.conn
 	st := &stream{id: id, sendWindow: h.initialWindow, recvWindow: h.own.window, length: -1}
 	h.streams[id] = st
@@ -105,7 +106,7 @@ func (h *h2) adopt(id uint32) *stream {
 }
 
 // read says what a frame of ours holds; what cannot be read is nil and has no words.
-func (s *sentFrames) read(f wholeFrame) (frame http2.Frame, text string) {
+func (s *sentFrames) read(f h2.Cut) (frame http2.Frame, text string) {
 	if s.framer == nil {
 		s.framer = http2.NewFramer(nil, &s.source)
 		s.framer.SetMaxReadFrameSize(sentLimit)
@@ -114,7 +115,7 @@ func (s *sentFrames) read(f wholeFrame) (frame http2.Frame, text string) {
 		s.fields.SetMaxStringLength(wire.DefaultHeadLimit)
 		s.fields.SetAllowedMaxDynamicTableSize(maxTable)
 	}
-	s.source.Reset(f.bytes)
+	s.source.Reset(f.Bytes)
 	frame, err := s.framer.ReadFrame()
 	if err != nil {
 		return nil, ""

@@ -48,7 +48,7 @@ func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Co
 	c.meta.Connected = &now
 	c.meta.Local, c.meta.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
 	if c.meta.HTTP != HTTP1 {
-		c.h2 = newH2(c, o)
+		c.h2 = newMux(c, o)
 	}
 	workers := 1
 	if c.h2 != nil {
