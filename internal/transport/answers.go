@@ -1,11 +1,6 @@
 package transport
 
-import (
-	"strings"
-
-	"assay/internal/bundle"
-	"assay/internal/wire"
-)
+import "assay/internal/bundle"
 
 // opRaw is the Op of an answer to bytes that no exchange announced.
 const opRaw = "raw"
@@ -41,6 +36,12 @@ func (c *Conn) Raw() *Exchange {
 	return nil
 }
 
+// newExchange begins the record of an exchange on the connection.
+func (c *Conn) newExchange(call Call) *Exchange {
+	c.last = c.recorder.newExchange(call, c, &c.mu)
+	return c.last
+}
+
 // noteUnannounced is called before each write. The first one that belongs to no
 // exchange gets one of its own; later ones get theirs when an answer comes.
 func (c *Conn) noteUnannounced() {
@@ -55,11 +56,8 @@ func (c *Conn) noteUnannounced() {
 
 func (c *Conn) beginRaw() *Exchange {
 	c.raw.begun = true
-	x := c.recorder.newExchange(Call{
-		Name: c.meta.Name, Op: opRaw, Shape: c.raw.shape, Codec: c.raw.codec,
-	}, c, &c.mu)
+	x := c.newExchange(Call{Name: c.meta.Name, Op: opRaw, Shape: c.raw.shape, Codec: c.raw.codec})
 	c.queue = append(c.queue, x)
-	c.last = x
 	return x
 }
 
@@ -69,82 +67,4 @@ func (c *Conn) front() *Exchange {
 		return nil
 	}
 	return c.queue[0]
-}
-
-// requestMethod is the decoder's question for the method of the request being answered.
-func (c *Conn) requestMethod() string {
-	x := c.front()
-	switch {
-	case x != nil && x.method != "":
-		return x.method
-	case x != nil || c.raw.expected:
-		return "POST"
-	default:
-		return ""
-	}
-}
-
-func (c *Conn) onHead(h wire.Head) {
-	x := c.front()
-	if x == nil {
-		x = c.beginRaw()
-	}
-	x.begin(h)
-	if h.Status < 200 {
-		return
-	}
-	for _, v := range x.rec.Response.Get("Connection") {
-		if strings.EqualFold(strings.TrimSpace(v), "close") {
-			c.oneShot = true
-		}
-	}
-	if h.Proto != "HTTP/1.1" {
-		c.oneShot = true
-	}
-}
-
-func (c *Conn) onBody(p []byte) {
-	if x := c.front(); x != nil {
-		x.feed(p)
-	}
-}
-
-func (c *Conn) onEnd(trailers []wire.Field) {
-	x := c.front()
-	if x == nil {
-		return
-	}
-	c.queue = c.queue[1:]
-	x.complete(trailers)
-}
-
-// onViolation attaches a breach of HTTP to the exchange it concerns. Offsets are
-// of the connection's bytes.
-func (c *Conn) onViolation(v wire.Violation) {
-	x := c.front()
-	switch {
-	case x != nil:
-	case c.raw.expected:
-		x = c.beginRaw()
-	default:
-		x = c.last
-	}
-	x.violate(inHTTP, v)
-}
-
-// settle looks after each feed whether the framing is lost; no answer can
-// complete on the connection then.
-func (c *Conn) settle() {
-	if !c.dec.Lost() {
-		return
-	}
-	c.lostAt = c.received.n
-	for i, x := range c.queue {
-		if i == 0 {
-			x.end(bundle.OutcomeGarbage, "the answer is not HTTP: "+x.lastViolation())
-			continue
-		}
-		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
-	}
-	c.queue = nil
 }

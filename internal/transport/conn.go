@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/internal/bundle"
-	"assay/internal/wire"
 )
 
 // dialTimeout bounds a dial whose context has no deadline of its own.
@@ -32,44 +31,43 @@ func (e *DialError) Error() string { return fmt.Sprintf("no connection to %s: %v
 // Unwrap returns the cause.
 func (e *DialError) Unwrap() error { return e.Err }
 
-// Conn is a connection on which exactly the given bytes are sent, and whose read
-// side is always decoded. HTTP/1.1 exchanges are announced with Begin and written
+// Conn is a connection on which exactly the given bytes are sent, and whose received
+// bytes are always decoded. HTTP/1.1 exchanges are announced with Begin and written
 // with Write; HTTP/2 ones are made with Request and Data, and Write sends raw
 // frames beside them. One goroutine reads; every method is safe for concurrent use.
 type Conn struct {
 	id       int
 	recorder *Recorder
-	tcp      *net.TCPConn
-	nc       net.Conn // tcp, or TLS over it
-	h2       *mux     // nil on HTTP/1.1
+	nc       net.Conn // what is read and written
+	base     net.Conn // nc, or the connection under TLS
 
 	writing sync.Mutex // held during one write
 
 	mu       sync.Mutex
+	proto    protocol
 	meta     bundle.Conn
 	sent     *store
 	received *store
 	lastRead bundle.Stamp
 	changed  broadcast
+	steered  broadcast // fired when goroutines of the connection should look at its state again
 
-	dec     wire.ResponseDecoder
-	queue   []*Exchange // waiting for, or receiving, their answers, in order
-	last    *Exchange   // the last that was announced or begun by an answer
-	unsent  int         // announced exchanges whose request is still being written
-	raw     rawAnswers
-	oneShot bool  // an answer said that no other will follow on this connection
-	lostAt  int64 // received bytes when the framing was lost, -1 while it is not
+	queue  []*Exchange // in order: without a response, or receiving it
+	last   *Exchange   // the last that was announced or begun by a response
+	unsent int         // announced exchanges whose request is still being written
+	raw    rawAnswers
+	lostAt int64 // received bytes when the framing was lost, -1 while it is not
 
 	pace       pace
 	closed     bool // closed by us; the reader ends
 	half       bool // we have sent FIN
-	sendBroken bool // we have cut a write, so that nothing sensible can follow it (HTTP/2, TLS)
+	sendBroken bool // we have cut a write, so that nothing sensible can follow it (framed protocols, TLS)
 	silent     bool // we neither read nor write any more
 	peerClosed bool
 	reset      error // what a write was told of a reset by the peer
 }
 
-// newConn makes the record and the decoder of a connection that is not open yet.
+// newConn makes the record of a connection that is not open yet.
 func newConn(rec *Recorder, name, addr string) *Conn {
 	c := &Conn{
 		id: rec.newID(), recorder: rec, lostAt: -1,
@@ -77,9 +75,7 @@ func newConn(rec *Recorder, name, addr string) *Conn {
 		raw: rawAnswers{shape: bundle.ShapePlain, expected: true},
 	}
 	c.meta = bundle.Conn{ID: c.id, Name: name, Remote: addr, Dialed: rec.clock.Stamp()}
-	c.dec = wire.ResponseDecoder{
-		Method: c.requestMethod, OnHead: c.onHead, OnBody: c.onBody, OnEnd: c.onEnd, OnViolation: c.onViolation,
-	}
+	c.proto = newHTTP1(c)
 	return c
 }
 
@@ -105,18 +101,14 @@ func (c *Conn) Write(ctx context.Context, p []byte) error {
 		c.mu.Unlock()
 		return fmt.Errorf("write to %s: %w", c.meta.Remote, ErrEnded)
 	}
-	if c.h2 == nil || c.h2.raw {
-		c.noteUnannounced()
-	}
+	c.proto.unannounced()
 	return c.writeNoted(ctx, p)
 }
 
 // writeNoted writes p and records it. It is called with both locks held, and gives up c.mu.
 func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	at := c.recorder.clock.Stamp()
-	if c.h2 != nil {
-		c.h2.noteSent(p, at)
-	}
+	c.proto.sending(p, at)
 	c.mu.Unlock()
 
 	release := c.boundWrite(ctx)
@@ -127,16 +119,13 @@ func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	defer c.mu.Unlock()
 	c.sent.add(p[:n], at)
 	if err == nil {
-		if c.h2 != nil && len(c.h2.control) > 0 {
-			c.h2.controlled.fire()
-		}
 		return nil
 	}
 	if errors.Is(err, syscall.ECONNRESET) {
 		c.reset = err
 	}
 	if ctx.Err() != nil {
-		c.sendBroken = c.h2 != nil || c.tcp != c.nc
+		c.sendBroken = c.proto.framed() || c.nc != c.base
 		err = fmt.Errorf("%w (%w)", ctx.Err(), err)
 	}
 	return fmt.Errorf("write to %s, %d of %d bytes written: %w", c.meta.Remote, n, len(p), err)
@@ -184,11 +173,7 @@ func (c *Conn) PeerClosed() bool {
 func (c *Conn) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.h2 != nil {
-		return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.sendBroken && c.lostAt < 0 && c.h2.goAway == nil
-	}
-	return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.oneShot &&
-		c.lostAt < 0 && len(c.queue) == 0 && c.dec.Idle()
+	return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.sendBroken && c.lostAt < 0 && c.proto.idle()
 }
 
 // Changed returns a channel that is closed at the next thing that happens on
@@ -199,20 +184,19 @@ func (c *Conn) Changed() <-chan struct{} {
 	return c.changed.wait()
 }
 
-// record is the connection as it is kept, without secrets; see Finish.
-func (c *Conn) record() bundle.Conn {
+// record is the connection as it is kept, without secrets, and in words what was
+// left out; see Finish.
+func (c *Conn) record() (rec bundle.Conn, dropped string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rec := c.meta
+	rec = c.meta
 	rec.Writes, rec.Reads = c.sent.chunks, c.received.chunks
 	rec.Sent = c.sent.blob(c.recorder.redact, nil)
 	rec.Received = c.received.blob(c.recorder.redact, nil)
 	// The tables stand beside the blobs already.
 	rec.Sent.Chunks, rec.Received.Chunks = nil, nil
-	if c.h2 != nil {
-		rec.H2 = c.h2.frames()
-	}
-	return rec
+	dropped = c.proto.record(&rec)
+	return rec, dropped
 }
 
 // FirstBytes is a copy of the first n bytes that came, or fewer, without secrets.

@@ -1,9 +1,9 @@
 package transport
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"syscall"
 
@@ -38,14 +38,16 @@ func (c *Conn) Close(how string) {
 		c.abortAll("the script fell silent on the connection")
 		return
 	case "rst":
-		_ = c.tcp.SetLinger(0)
+		if s, ok := c.base.(interface{ SetLinger(sec int) error }); ok {
+			_ = s.SetLinger(0)
+		}
 	default:
 		how = "fin"
 	}
 	c.endedByUs(how)
 	c.abortAll("the script closed the connection (" + how + ")")
 	if how == "rst" {
-		_ = c.tcp.Close()
+		_ = c.base.Close()
 	}
 	c.shut()
 }
@@ -60,7 +62,7 @@ func (c *Conn) finish() {
 	if c.meta.Ended == nil {
 		c.endedByUs("fin")
 	}
-	for _, x := range c.underWay() {
+	for _, x := range c.proto.underWay() {
 		if x.rec.Op == opRaw && x.rec.Response == nil {
 			x.end(bundle.OutcomeNoAnswer, "nothing came before the end of the iteration")
 			continue
@@ -68,14 +70,6 @@ func (c *Conn) finish() {
 		x.end(bundle.OutcomeAborted, "still under way at the end of the iteration")
 	}
 	c.shut()
-}
-
-// underWay lists the exchanges on the connection that have not ended, as they began.
-func (c *Conn) underWay() []*Exchange {
-	if c.h2 == nil {
-		return c.queue
-	}
-	return append(slices.Clip(c.queue), c.h2.underWay()...)
 }
 
 // shut closes the socket and lets the reader end.
@@ -88,19 +82,17 @@ func (c *Conn) shut() {
 
 // wake lets everyone look at the connection's state anew.
 func (c *Conn) wake() {
-	c.pace.steered.fire()
+	c.steered.fire()
 	c.changed.fire()
-	if c.h2 != nil {
-		c.h2.controlled.fire()
-	}
 }
 
 // closeWrite sends FIN, on TLS after its close_notify.
 func (c *Conn) closeWrite() {
-	if tc, ok := c.nc.(*tls.Conn); ok {
-		_ = tc.CloseWrite()
+	for _, nc := range slices.Compact([]net.Conn{c.nc, c.base}) {
+		if half, ok := nc.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
 	}
-	_ = c.tcp.CloseWrite()
 }
 
 // endedByUs records that we ended it, unless the peer did before.
@@ -112,9 +104,8 @@ func (c *Conn) endedByUs(how string) {
 }
 
 func (c *Conn) abortAll(detail string) {
-	for _, x := range c.underWay() {
-		x.rec.Aborted = true
-		x.end(bundle.OutcomeAborted, detail)
+	for _, x := range c.proto.underWay() {
+		x.abort(detail)
 	}
 }
 
@@ -143,21 +134,10 @@ func (c *Conn) endedByPeer(err error) {
 		end.Err = "after we had sent FIN"
 	}
 	c.meta.Ended = &end
-	switch {
-	case c.h2 != nil:
-		outcome, detail = c.h2.ended(outcome, detail)
-	case c.lostAt < 0 && (outcome == bundle.OutcomeClosed || !c.untilClose()):
-		// A reset does not end a body that lasts until the connection closes.
-		c.dec.Close()
-	}
-	for _, x := range c.underWay() {
+	outcome, detail = c.proto.ended(outcome, detail)
+	for _, x := range c.proto.underWay() {
 		x.cut(outcome, detail+x.progress())
 	}
 	c.queue = nil
 	c.wake()
-}
-
-// untilClose reports whether the answer under way is framed by the end of the connection.
-func (c *Conn) untilClose() bool {
-	return len(c.queue) > 0 && c.queue[0].rec.Response != nil && c.queue[0].rec.Response.Framing == "close"
 }

@@ -208,6 +208,12 @@ func (x *Exchange) cut(o bundle.Outcome, detail string) {
 	x.end(o, detail)
 }
 
+// abort ends an exchange that we have ended.
+func (x *Exchange) abort(detail string) {
+	x.rec.Aborted = true
+	x.end(bundle.OutcomeAborted, detail)
+}
+
 // end is the only way for an exchange to return; the first call counts.
 func (x *Exchange) end(o bundle.Outcome, detail string) {
 	if x.over {

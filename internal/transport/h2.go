@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -66,11 +67,10 @@ type mux struct {
 	recvWindow int64 // of the connection: what the peer may still send
 	unreturned int64 // received, and not yet given back
 
-	goAway     *goAway
-	loose      []wire.Violation // breaches while no exchange was there
-	fatal      string           // the breach that lost the connection, in words
-	control    []byte           // frames of our own that wait to be written
-	controlled broadcast        // fired when control has grown, or the connection ended
+	goAway  *goAway
+	loose   []wire.Violation // breaches while no exchange was there
+	fatal   string           // the breach that lost the connection, in words
+	control []byte           // frames of our own that wait to be written
 
 	sent sentFrames
 	log  []bundle.H2Frame
@@ -119,12 +119,23 @@ func newMux(c *Conn, o Options) *mux {
 	return h
 }
 
-// greet sends the preface and what follows it, before anything else can be
-// sent. That it cannot be written shows in how the connection ends.
-func (h *mux) greet(ctx context.Context) {
-	if h.raw {
-		return
+// start sends the preface before anything else can be sent, begins to read and to
+// write control frames, and waits for the peer's SETTINGS. A raw connection only reads.
+func (h *mux) start(ctx context.Context) {
+	if !h.raw {
+		h.greet(ctx)
 	}
+	h.conn.recorder.readers.Add(1)
+	go h.conn.read()
+	go h.writeControl()
+	if !h.raw {
+		h.settle(ctx)
+	}
+}
+
+// greet sends the preface and what follows it. That it cannot be written shows in how
+// the connection ends.
+func (h *mux) greet(ctx context.Context) {
 	b := h2.AppendSettings([]byte(http2.ClientPreface),
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: streamWindow},
@@ -164,7 +175,7 @@ func (h *mux) settle(ctx context.Context) {
 // enqueue lets the control writer send p.
 func (h *mux) enqueue(p []byte) {
 	h.control = append(h.control, p...)
-	h.controlled.fire()
+	h.conn.steered.fire()
 }
 
 // answer enqueues a frame of our own; on a raw connection nothing is sent by itself.
@@ -183,11 +194,11 @@ func (h *mux) writeControl() {
 		c.mu.Lock()
 		p := h.takeControl()
 		ended := c.closed || c.peerClosed
-		wake := h.controlled.wait()
+		wake := c.steered.wait()
 		if len(p) > 0 {
 			_ = c.writeNoted(context.Background(), p) // what keeps it from being written ends the connection
 			c.mu.Lock()
-			c.pace.steered.fire() // the reader may go on
+			c.steered.fire() // the reader may go on
 		}
 		c.mu.Unlock()
 		c.writing.Unlock()
@@ -216,6 +227,16 @@ func (h *mux) takeControl() []byte {
 	return p
 }
 
+func (h *mux) framed() bool { return true }
+
+// idle reports whether another stream could be opened.
+func (h *mux) idle() bool { return h.goAway == nil }
+
+// begin refuses an exchange of HTTP/1.1.
+func (h *mux) begin(x *Exchange) {
+	x.abort("an HTTP/1.1 request was announced on an HTTP/2 connection")
+}
+
 // congested reports whether a peer that does not read makes our answers pile up.
 func (h *mux) congested() bool {
 	return len(h.control) > controlLimit && !h.conn.half && !h.conn.silent && !h.conn.sendBroken
@@ -232,7 +253,7 @@ func (h *mux) live() []*Exchange {
 	return xs
 }
 
-// underWay lists the exchanges that have not ended: those of streams, and
+// underWay lists raw exchanges that have no stream yet, then those of streams and
 // requests that wait for room.
 func (h *mux) underWay() []*Exchange {
 	xs := h.live()
@@ -240,7 +261,7 @@ func (h *mux) underWay() []*Exchange {
 		xs = append(xs, x)
 	}
 	slices.SortFunc(xs, func(a, b *Exchange) int { return cmp.Compare(a.rec.ID, b.rec.ID) })
-	return xs
+	return slices.Concat(h.conn.queue, xs)
 }
 
 // forget takes a stream out of those that are open, and remembers how it ended.
@@ -258,14 +279,14 @@ func (h *mux) forget(st *stream) {
 	h.conn.changed.fire()
 }
 
-// idle reports whether nobody has used a stream so far. A server may open none
+// unused reports whether nobody has used a stream so far. A server may open none
 // of its own, as push is off.
-func (h *mux) idle(id uint32) bool {
+func (h *mux) unused(id uint32) bool {
 	return id%2 == 0 || id > h.touched
 }
 
-// record notes a frame for the bundle.
-func (h *mux) record(f bundle.H2Frame) {
+// note records a frame.
+func (h *mux) note(f bundle.H2Frame) {
 	limit := maxH2Frames
 	switch f.Type {
 	case "DATA", "WINDOW_UPDATE", "PING":
@@ -284,31 +305,16 @@ func (h *mux) record(f bundle.H2Frame) {
 func (c *Conn) H2Frames() []bundle.H2Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.h2 == nil {
-		return nil
-	}
-	var received []bundle.H2Frame
-	for _, f := range c.h2.log {
-		if f.Dir == dirReceived {
-			received = append(received, f)
-		}
-	}
-	return received
+	var rec bundle.Conn
+	c.proto.record(&rec)
+	return slices.DeleteFunc(rec.H2, func(f bundle.H2Frame) bool { return f.Dir != dirReceived })
 }
 
-// frames is the record of all frames, in the order of their stamps.
-func (h *mux) frames() []bundle.H2Frame {
-	log := slices.Clone(h.log)
-	slices.SortStableFunc(log, func(a, b bundle.H2Frame) int { return cmp.Compare(a.At.N, b.At.N) })
-	return log
-}
-
-// framesLeft is how many frames were not recorded.
-func (c *Conn) framesLeft() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.h2 == nil {
-		return 0
+// record adds all frames. They were noted in the order of their stamps.
+func (h *mux) record(rec *bundle.Conn) (dropped string) {
+	rec.H2 = slices.Clone(h.log)
+	if h.left > 0 {
+		dropped = fmt.Sprintf("%d HTTP/2 frames", h.left)
 	}
-	return c.h2.left
+	return dropped
 }

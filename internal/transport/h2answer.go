@@ -39,7 +39,7 @@ func (h *mux) concerned(id uint32) *Exchange {
 	if st := h.streams[id]; st != nil {
 		return st.x
 	}
-	if under := h.conn.underWay(); len(under) > 0 {
+	if under := h.underWay(); len(under) > 0 {
 		return under[0]
 	}
 	return h.conn.last
@@ -56,7 +56,7 @@ func (h *mux) fail(b breach) {
 	c.lostAt = c.received.n
 	h.fatal = b.detail
 	h.block = nil
-	for _, x := range c.underWay() {
+	for _, x := range h.underWay() {
 		x.end(bundle.OutcomeGarbage, "the peer breaks HTTP/2: "+b.detail)
 	}
 	c.queue = nil

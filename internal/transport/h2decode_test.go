@@ -19,7 +19,8 @@ func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 	t.Helper()
 	rec := NewRecorder(NewClock(), nil)
 	c := newConn(rec, "c", "")
-	c.h2 = newMux(c, Options{HTTP: H2C})
+	h := newMux(c, Options{HTTP: H2C})
+	c.proto = h
 	c.mu.Lock()
 	for i, call := range []Call{
 		{RPC: "process.Process/Start", Shape: bundle.ShapeStream, Codec: "json", Method: "POST"},
@@ -29,8 +30,8 @@ func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 		id := uint32(2*i + 1)
 		x := rec.newExchange(call, c, &c.mu)
 		x.rec.Stream = id
-		c.h2.streams[id] = &stream{id: id, x: x, sendWindow: h2.DefaultWindow, recvWindow: streamWindow, length: -1, sentEnd: true}
-		c.h2.touched, c.h2.nextID = id, id+2
+		h.streams[id] = &stream{id: id, x: x, sendWindow: h2.DefaultWindow, recvWindow: streamWindow, length: -1, sentEnd: true}
+		h.touched, h.nextID = id, id+2
 	}
 	c.mu.Unlock()
 	for len(p) > 0 {
@@ -109,7 +110,8 @@ func TestDecodedStreamsSayWhatTheirProtocolSays(t *testing.T) {
 
 func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
 	c := newConn(NewRecorder(NewClock(), nil), "c", "")
-	c.h2 = newMux(c, Options{HTTP: H2C})
+	h := newMux(c, Options{HTTP: H2C})
+	c.proto = h
 	var b bytes.Buffer
 	w := http2.NewFramer(&b, nil)
 	_ = w.WriteSettings()
@@ -126,20 +128,29 @@ func TestReadingWaitsForAPeerThatDoesNotTakeItsAcknowledgements(t *testing.T) {
 		c.feed(p[:n])
 		p = p[n:]
 	}
-	if n := len(c.h2.control); n <= controlLimit || n > controlLimit+4096 {
+	if n := len(h.control); n <= controlLimit || n > controlLimit+4096 {
 		t.Errorf("%d bytes of acknowledgements wait after %d reads, want little more than %d", n, reads, controlLimit)
 	}
 }
 
 func TestOwnFramesWaitForARawFrameThatIsSentInPieces(t *testing.T) {
 	c := newConn(NewRecorder(NewClock(), nil), "c", "")
-	c.h2 = newMux(c, Options{HTTP: H2C})
-	c.h2.enqueue([]byte("frames"))
+	h := newMux(c, Options{HTTP: H2C})
+	c.proto = h
+	h.enqueue([]byte("frames"))
 	frame := h2.AppendHeader(nil, http2.FrameHeader{Type: 0x42})
 	for i := range frame {
-		c.h2.noteSent(frame[i:i+1], c.recorder.clock.Stamp())
-		p, whole := c.h2.takeControl(), i == len(frame)-1
-		if (len(p) > 0) != whole {
+		whole := i == len(frame)-1
+		woken := c.steered.wait()
+		h.sending(frame[i:i+1], c.recorder.clock.Stamp())
+		if whole {
+			select {
+			case <-woken:
+			default:
+				t.Error("nobody wakes the writer of own frames after the raw one")
+			}
+		}
+		if p := h.takeControl(); (len(p) > 0) != whole {
 			t.Errorf("after %d bytes of a frame %q is taken", i+1, p)
 		}
 	}

@@ -29,7 +29,7 @@ func (h *mux) feed(p []byte) {
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, detail: fmt.Sprintf(
 			"the peer does not begin with SETTINGS: what came first would be a frame of %d bytes", over.Length)})
 	default:
-		h.record(h.received(&over.Cut, h.conn.lastRead))
+		h.note(h.received(&over.Cut, h.conn.lastRead))
 		h.fail(breach{kind: wire.H2FrameSize, code: http2.ErrCodeFrameSize, off: over.Off, stream: over.StreamID,
 			detail: fmt.Sprintf("a %s frame of %d bytes is over the limit of %d", h2.TypeName(over.Type), over.Length, h2.DefaultMaxFrame)})
 	}
@@ -48,7 +48,7 @@ func (h *mux) received(f *h2.Cut, at bundle.Stamp) bundle.H2Frame {
 func (h *mux) take(f h2.Cut) {
 	rec := h.received(&f, h.conn.lastRead)
 	if detail := h.badPreface(f); detail != "" {
-		h.record(rec)
+		h.note(rec)
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, off: f.Off, detail: detail})
 		return
 	}
@@ -56,7 +56,7 @@ func (h *mux) take(f h2.Cut) {
 	h.source.Reset(f.Bytes)
 	frame, err := h.framer.ReadFrame()
 	if err != nil {
-		h.record(rec)
+		h.note(rec)
 		h.unreadable(f, err, inBlock)
 		return
 	}
@@ -68,7 +68,7 @@ func (h *mux) take(f h2.Cut) {
 	case *http2.ContinuationFrame:
 		rec.Detail = h.fragment(f, frame.HeaderBlockFragment(), frame.HeadersEnded())
 	case *http2.DataFrame:
-		h.data(f, frame)
+		h.dataFrame(f, frame)
 	case *http2.SettingsFrame:
 		h.settings(f, frame)
 	case *http2.PingFrame:
@@ -85,7 +85,7 @@ func (h *mux) take(f h2.Cut) {
 		h.fail(breach{kind: wire.H2Push, code: http2.ErrCodeProtocol, off: f.Off, stream: f.StreamID,
 			detail: "PUSH_PROMISE although ENABLE_PUSH is 0"})
 	}
-	h.record(rec)
+	h.note(rec)
 }
 
 // badPreface says what is wrong with the first frame of a peer, "" when it is
@@ -138,8 +138,8 @@ func (h *mux) unreadable(f h2.Cut, err error, inBlock bool) {
 	h.fail(b)
 }
 
-// data handles DATA: flow control first, then what it carries.
-func (h *mux) data(f h2.Cut, frame *http2.DataFrame) {
+// dataFrame handles DATA: flow control first, then what it carries.
+func (h *mux) dataFrame(f h2.Cut, frame *http2.DataFrame) {
 	n := int64(f.Length)
 	if h.recvWindow -= n; h.recvWindow < 0 {
 		h.fail(breach{kind: wire.H2FlowControl, code: http2.ErrCodeFlowControl, off: f.Off, stream: f.StreamID,
@@ -204,7 +204,7 @@ func (h *mux) find(f h2.Cut) (*stream, bool) {
 	if st := h.streams[f.StreamID]; st != nil {
 		return st, true
 	}
-	if h.idle(f.StreamID) {
+	if h.unused(f.StreamID) {
 		h.fail(breach{kind: wire.H2IdleStream, code: http2.ErrCodeProtocol, off: f.Off,
 			detail: fmt.Sprintf("%s on stream %d, which nobody opened", h2.TypeName(f.Type), f.StreamID)})
 		return nil, false
@@ -291,7 +291,7 @@ func (h *mux) windowUpdate(f h2.Cut, frame *http2.WindowUpdateFrame) {
 
 func (h *mux) rstStream(f h2.Cut, frame *http2.RSTStreamFrame) {
 	name := h2.CodeName(frame.ErrCode)
-	if h.raw && len(h.conn.queue) > 0 && h.streams[f.StreamID] == nil && !h.idle(f.StreamID) {
+	if h.raw && len(h.conn.queue) > 0 && h.streams[f.StreamID] == nil && !h.unused(f.StreamID) {
 		x := h.conn.queue[0] // what was written on the stream opened none
 		h.conn.queue = h.conn.queue[1:]
 		x.rec.Stream = f.StreamID

@@ -12,43 +12,20 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// errNotH2 is returned by what only HTTP/2 has.
-var errNotH2 = errors.New("the connection does not speak HTTP/2")
-
-// Request opens a stream on an HTTP/2 connection and sends HEADERS with the
-// fields in the given order: the pseudo fields are made of call.Method,
-// call.Path and the field "host", which becomes :authority; names are put in lower
-// case, and the fields that HTTP/2 does not have (connection, keep-alive,
-// proxy-connection, transfer-encoding, upgrade) are left out. end sets END_STREAM.
-//
-// It waits while MAX_CONCURRENT_STREAMS is reached. The exchange is always
-// recorded and never nil. When the request could not be sent there is an error
-// too, and the exchange has ended with the outcome that says why: no-answer when
-// ctx ended first, closed after the peer's GOAWAY or the end of the connection,
-// garbage after a breach, aborted when it was us (and on HTTP/1.1).
-func (c *Conn) Request(ctx context.Context, call Call, end bool) (*Exchange, error) {
-	fields := []bundle.Header{}
-	if c.h2 != nil {
-		fields = h2Fields(call, c.h2.scheme)
-		call.Headers = fields[beforeAuthority:]
-	}
+// request records an exchange and sends HEADERS; see Conn.Request.
+func (h *mux) request(ctx context.Context, call Call, end bool) (*Exchange, error) {
+	c := h.conn
+	fields := h2Fields(call, h.scheme)
+	call.Headers = fields[beforeAuthority:]
 	c.mu.Lock()
-	x := c.recorder.newExchange(call, c, &c.mu)
-	c.last = x
-	if c.h2 == nil {
-		x.rec.Aborted = true
-		x.end(bundle.OutcomeAborted, errNotH2.Error())
-		c.mu.Unlock()
-		return x, errNotH2
-	}
-	h := c.h2
+	x := c.newExchange(call)
 	for _, v := range h.loose {
 		x.violate(inHTTP, v)
 	}
 	h.loose = nil
 	h.waiting[x] = true
 	c.mu.Unlock()
-	err := h.request(ctx, x, h2.EncodeFields(wireFields(fields)...), end)
+	err := h.open(ctx, x, h2.EncodeFields(wireFields(fields)...), end)
 	c.mu.Lock()
 	delete(h.waiting, x)
 	c.mu.Unlock()
@@ -76,8 +53,8 @@ func h2Fields(call Call, scheme string) []bundle.Header {
 	return fields
 }
 
-// request waits for room and sends HEADERS.
-func (h *mux) request(ctx context.Context, x *Exchange, block []byte, end bool) error {
+// open waits for room and sends HEADERS.
+func (h *mux) open(ctx context.Context, x *Exchange, block []byte, end bool) error {
 	c := h.conn
 	for {
 		c.writing.Lock()
@@ -144,20 +121,13 @@ func (h *mux) refusal(x *Exchange) error {
 	return fmt.Errorf("request on %s: %s: %w", c.meta.Remote, why, ErrEnded)
 }
 
-// Data sends p as DATA on the exchange's stream, in frames of at most the peer's
-// limits, waiting for window; end sets END_STREAM on the last one. An empty p
-// is one empty frame. It ends early with an error when ctx ends, or when the
-// stream or the connection has ended (ErrEnded); on HTTP/1.1 it is always one.
-func (x *Exchange) Data(ctx context.Context, p []byte, end bool) error {
-	if x.conn == nil || x.conn.h2 == nil {
-		return errNotH2
-	}
-	c := x.conn
+// data sends p in frames; see Exchange.Data.
+func (h *mux) data(ctx context.Context, x *Exchange, p []byte, end bool) error {
 	for {
-		n, wait, err := c.h2.sendData(ctx, x, p, end)
+		n, wait, err := h.sendData(ctx, x, p, end)
 		switch {
 		case err != nil:
-			return fmt.Errorf("DATA to %s: %w", c.meta.Remote, err)
+			return fmt.Errorf("DATA to %s: %w", h.conn.meta.Remote, err)
 		case wait == nil:
 			if p = p[n:]; len(p) > 0 {
 				continue
@@ -170,7 +140,7 @@ func (x *Exchange) Data(ctx context.Context, p []byte, end bool) error {
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return fmt.Errorf("DATA to %s: no window for %d bytes: %w", c.meta.Remote, len(p), ctx.Err())
+			return fmt.Errorf("DATA to %s: no window for %d bytes: %w", h.conn.meta.Remote, len(p), ctx.Err())
 		}
 	}
 }
@@ -218,20 +188,10 @@ func (h *mux) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n 
 // ErrStreamEnded is wrapped by Data on a stream that has ended.
 var ErrStreamEnded = errors.New("the stream has ended")
 
-// Cancel ends the exchange: with RST_STREAM of that code on HTTP/2 (8 is CANCEL),
-// with FIN on HTTP/1.1. It is recorded as aborted by us, unless it had ended before.
-func (x *Exchange) Cancel(code uint32) {
-	if x.conn == nil {
-		return
-	}
-	if x.conn.h2 == nil {
-		x.Abort()
-		x.conn.Close("fin")
-		return
-	}
+// cancel resets the stream of an exchange, on a raw connection too.
+func (h *mux) cancel(x *Exchange, code uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	h := x.conn.h2
 	x.rec.Aborted = x.rec.Aborted || !x.over
 	x.end(bundle.OutcomeAborted, "the script reset the stream ("+h2.CodeName(http2.ErrCode(code))+")")
 	st := h.streams[x.rec.Stream]
@@ -240,20 +200,13 @@ func (x *Exchange) Cancel(code uint32) {
 	}
 	st.cancelled = true
 	h.forget(st)
-	h.enqueue(h2.AppendReset(nil, st.id, http2.ErrCode(code))) // also when raw: it was asked for
+	h.enqueue(h2.AppendReset(nil, st.id, http2.ErrCode(code)))
 }
 
-// Hold stops giving window to the exchange's stream, or goes on with it: a peer
-// that keeps to flow control can then send what is left of 4 MiB, and nothing
-// more, while other streams of the connection are not touched. It does nothing on
-// HTTP/1.1, where Pause is what holds a peer back, and on a raw connection.
-func (x *Exchange) Hold(on bool) {
-	if x.conn == nil || x.conn.h2 == nil {
-		return
-	}
+// hold keeps window back from the stream of an exchange.
+func (h *mux) hold(x *Exchange, on bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	h := x.conn.h2
 	st := h.streams[x.rec.Stream]
 	if st == nil || st.x != x {
 		return

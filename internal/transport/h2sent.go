@@ -33,14 +33,21 @@ func newSentFrames() sentFrames {
 	return sentFrames{split: h2.Splitter{Limit: sentLimit}, preface: []byte(http2.ClientPreface)}
 }
 
-// noteSent is called with the bytes of each write, before they are written, so
-// that a stream is known before its answer can come.
-func (h *mux) noteSent(p []byte, at bundle.Stamp) {
+// unannounced makes an exchange for raw frames. Beside the client's own frames, raw
+// ones make one as soon as they open a stream.
+func (h *mux) unannounced() {
+	if h.raw {
+		h.conn.noteUnannounced()
+	}
+}
+
+// sending reads the bytes of a write.
+func (h *mux) sending(p []byte, at bundle.Stamp) {
 	s := &h.sent
 	for len(p) > 0 && len(s.preface) > 0 && p[0] == s.preface[0] {
 		p, s.preface = p[1:], s.preface[1:]
 		if len(s.preface) == 0 {
-			h.record(bundle.H2Frame{Dir: dirSent, Type: "preface", Len: len(http2.ClientPreface), At: at})
+			h.note(bundle.H2Frame{Dir: dirSent, Type: "preface", Len: len(http2.ClientPreface), At: at})
 		}
 	}
 	if s.lost || len(p) == 0 {
@@ -53,6 +60,9 @@ func (h *mux) noteSent(p []byte, at bundle.Stamp) {
 		return true
 	})
 	s.lost = err != nil
+	if len(h.control) > 0 {
+		h.conn.steered.fire() // it may have waited for the end of a frame
+	}
 }
 
 func (h *mux) noteSentFrame(f h2.Cut, at bundle.Stamp) {
@@ -68,7 +78,7 @@ func (h *mux) noteSentFrame(f h2.Cut, at bundle.Stamp) {
 		frame, rec.Detail = h.sent.read(f)
 		h.announce(frame)
 	}
-	h.record(rec)
+	h.note(rec)
 	h.touched = max(h.touched, f.StreamID)
 	st := h.streams[f.StreamID]
 	if f.Type == http2.FrameHeaders && st == nil && f.StreamID%2 == 1 && h.closed[f.StreamID] == nil {
@@ -82,8 +92,7 @@ func (h *mux) noteSentFrame(f h2.Cut, at bundle.Stamp) {
 	case f.Type == http2.FrameRSTStream && !st.cancelled:
 		st.cancelled = true
 		if st.x != nil {
-			st.x.rec.Aborted = true
-			st.x.end(bundle.OutcomeAborted, "the script reset the stream")
+			st.x.abort("the script reset the stream")
 		}
 		h.forget(st)
 	}

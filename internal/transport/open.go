@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,39 +36,45 @@ type Options struct {
 // is a *DialError and is recorded as a Conn with DialError too.
 func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Conn, error) {
 	c := newConn(rec, name, addr)
-	c.meta.HTTP = o.HTTP
-	if o.HTTP == "" {
-		c.meta.HTTP = HTTP1
-	}
-	if err := c.open(ctx, addr, o); err != nil {
+	nc, err := dial(ctx, addr, o)
+	if err != nil {
+		c.meta.HTTP = cmp.Or(o.HTTP, HTTP1)
 		c.meta.DialError = err.Error()
 		rec.addFailed(c.meta)
 		return nil, &DialError{Conn: c.id, Addr: addr, Err: err}
 	}
-	now := rec.clock.Stamp()
+	return c.attach(ctx, nc, o)
+}
+
+// Attach is Open on a connection that is open already, of any kind: only TCP can be
+// reset and half-closed. Of o, TLS says no more than that the scheme is https.
+func Attach(ctx context.Context, rec *Recorder, name string, nc net.Conn, o Options) (*Conn, error) {
+	return newConn(rec, name, nc.RemoteAddr().String()).attach(ctx, nc, o)
+}
+
+// attach begins to speak on nc, which it closes where the recorder has finished.
+func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error) {
+	c.nc, c.base = nc, nc
+	if tc, ok := nc.(*tls.Conn); ok {
+		c.base = tc.NetConn()
+		state := tc.ConnectionState()
+		c.meta.TLS = &bundle.TLS{Version: tls.VersionName(state.Version), ALPN: state.NegotiatedProtocol}
+		if len(state.PeerCertificates) > 0 {
+			c.meta.TLS.Subject = state.PeerCertificates[0].Subject.String()
+		}
+	}
+	now := c.recorder.clock.Stamp()
 	c.meta.Connected = &now
-	c.meta.Local, c.meta.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
-	if c.meta.HTTP != HTTP1 {
-		c.h2 = newMux(c, o)
+	c.meta.Local, c.meta.Remote = nc.LocalAddr().String(), nc.RemoteAddr().String()
+	c.meta.HTTP = cmp.Or(o.HTTP, HTTP1)
+	if c.HTTP2() {
+		c.proto = newMux(c, o)
 	}
-	workers := 1
-	if c.h2 != nil {
-		workers = 2
+	if !c.recorder.addConn(c) {
+		_ = nc.Close()
+		return nil, &DialError{Conn: c.id, Addr: c.meta.Remote, Err: errFinished}
 	}
-	if !rec.addConn(c, workers) {
-		_ = c.nc.Close()
-		return nil, &DialError{Conn: c.id, Addr: addr, Err: errFinished}
-	}
-	if c.h2 == nil {
-		go c.read()
-		return c, nil
-	}
-	c.h2.greet(ctx)
-	go c.read()
-	go c.h2.writeControl()
-	if !o.Raw {
-		c.h2.settle(ctx)
-	}
+	c.proto.start(ctx)
 	return c, nil
 }
 
@@ -76,77 +83,63 @@ func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) 
 	return Open(ctx, rec, name, addr, Options{})
 }
 
-// open makes the connection of TCP, and of TLS over it.
-func (c *Conn) open(ctx context.Context, addr string, o Options) error {
-	switch c.meta.HTTP {
-	case HTTP1:
+// dial makes a connection of TCP, and of TLS over it.
+func dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
+	switch o.HTTP {
+	case "", HTTP1:
 	case H2C:
 		if o.TLS != nil {
-			return errors.New("h2c is HTTP/2 in plain: with TLS it is h2-tls")
+			return nil, errors.New("h2c is HTTP/2 in plain: with TLS it is h2-tls")
 		}
 	case H2TLS:
 		if o.TLS == nil {
-			return errors.New("h2-tls needs TLS: give a configuration, or speak h2c")
+			return nil, errors.New("h2-tls needs TLS: give a configuration, or speak h2c")
 		}
 	default:
-		return fmt.Errorf("no HTTP version %q: there are 1.1, h2c and h2-tls", o.HTTP)
+		return nil, fmt.Errorf("no HTTP version %q: there are 1.1, h2c and h2-tls", o.HTTP)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil || o.TLS == nil {
+		return nc, err
+	}
+	tc, err := handshake(ctx, nc, addr, o)
 	if err != nil {
-		return err
-	}
-	var ok bool
-	if c.tcp, ok = nc.(*net.TCPConn); !ok {
 		_ = nc.Close()
-		return fmt.Errorf("a connection of TCP was expected, not %T", nc)
+		return nil, err
 	}
-	c.nc = nc
-	if o.TLS == nil {
-		return nil
-	}
-	if err := c.handshake(ctx, addr, o.TLS); err != nil {
-		_ = nc.Close()
-		return err
-	}
-	return nil
+	return tc, nil
 }
 
-// handshake puts TLS over the connection and agrees on the protocol by ALPN.
-func (c *Conn) handshake(ctx context.Context, addr string, given *tls.Config) error {
-	config := given.Clone()
+// handshake puts TLS over a connection and agrees on the protocol by ALPN.
+func handshake(ctx context.Context, nc net.Conn, addr string, o Options) (*tls.Conn, error) {
+	config := o.TLS.Clone()
 	want := "http/1.1"
-	if c.meta.HTTP == H2TLS {
+	if o.HTTP == H2TLS {
 		want = "h2"
 	}
 	config.NextProtos = []string{want}
 	if config.ServerName == "" {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		config.ServerName = host
 	}
-	tc := tls.Client(c.tcp, config)
+	tc := tls.Client(nc, config)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		var remote *net.OpError
 		if want == "h2" && errors.As(err, &remote) && remote.Op == "remote error" && remote.Err.Error() == alertNoProtocol {
-			return &NoH2Error{}
+			return nil, &NoH2Error{}
 		}
-		return fmt.Errorf("TLS: %w", err)
+		return nil, fmt.Errorf("TLS: %w", err)
 	}
-	state := tc.ConnectionState()
-	if want == "h2" && state.NegotiatedProtocol != want {
-		return &NoH2Error{Chosen: state.NegotiatedProtocol}
+	if chosen := tc.ConnectionState().NegotiatedProtocol; want == "h2" && chosen != want {
+		return nil, &NoH2Error{Chosen: chosen}
 	}
-	c.nc = tc
-	c.meta.TLS = &bundle.TLS{Version: tls.VersionName(state.Version), ALPN: state.NegotiatedProtocol}
-	if len(state.PeerCertificates) > 0 {
-		c.meta.TLS.Subject = state.PeerCertificates[0].Subject.String()
-	}
-	return nil
+	return tc, nil
 }
 
 // alertNoProtocol is how crypto/tls words the alert of a peer that speaks none of
@@ -166,6 +159,3 @@ func (e *NoH2Error) Error() string {
 	}
 	return fmt.Sprintf("TLS: the peer does not agree to HTTP/2: it chose %q by ALPN", e.Chosen)
 }
-
-// HTTP2 reports whether the connection speaks HTTP/2.
-func (c *Conn) HTTP2() bool { return c.h2 != nil }

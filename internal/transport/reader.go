@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"assay/internal/bundle"
 )
 
 const (
@@ -24,7 +22,6 @@ type pace struct {
 	perSec      int
 	next        time.Time // not before, at a limited rate
 	interrupted bool      // the read deadline is in the past
-	steered     broadcast
 }
 
 // Pause stops reading; the peer feels it once the kernel's buffers are full.
@@ -40,7 +37,7 @@ func (c *Conn) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pace.paused = false
-	c.pace.steered.fire()
+	c.steered.fire()
 }
 
 // Rate limits reading to perSec bytes a second; 0 is unlimited.
@@ -50,7 +47,7 @@ func (c *Conn) Rate(perSec int) {
 	c.pace.perSec = max(0, perSec)
 	c.pace.next = time.Time{}
 	c.interruptRead()
-	c.pace.steered.fire()
+	c.steered.fire()
 }
 
 // interruptRead wakes a reader that is inside Read.
@@ -102,7 +99,7 @@ func (c *Conn) hold() {
 	for {
 		c.mu.Lock()
 		held := c.pace.paused && !c.closed && !c.silent
-		steered := c.pace.steered.wait()
+		steered := c.steered.wait()
 		c.mu.Unlock()
 		if !held {
 			return
@@ -129,10 +126,9 @@ func (c *Conn) look() (wait func(), limit int, ok bool) {
 	if c.closed {
 		return nil, 0, false
 	}
-	congested := c.h2 != nil && c.h2.congested()
 	overrun := c.lostAt >= 0 && c.received.n > c.lostAt+afterLoss
-	steered := c.pace.steered.wait()
-	if c.pace.paused || c.silent || overrun || congested {
+	steered := c.steered.wait()
+	if c.pace.paused || c.silent || overrun || c.proto.congested() {
 		return func() { <-steered }, 0, true
 	}
 	if d := time.Until(c.pace.next); c.pace.perSec > 0 && d > 0 {
@@ -169,42 +165,8 @@ func (c *Conn) feed(p []byte) {
 	if c.pace.perSec > 0 {
 		c.pace.next = time.Now().Add(time.Duration(len(p)) * time.Second / time.Duration(c.pace.perSec))
 	}
-	switch {
-	case c.lostAt >= 0:
-	case c.h2 != nil:
-		c.h2.feed(p)
-	default:
-		c.dec.Feed(p)
-		c.settle()
+	if c.lostAt < 0 {
+		c.proto.feed(p)
 	}
 	c.changed.fire()
-}
-
-// Begin announces an exchange: the next answer on the connection that no
-// earlier exchange waits for is its. Call it before the first byte of the
-// request is written. On a connection that has ended it returns at once, and
-// on HTTP/2 too: there Request is what begins one.
-func (c *Conn) Begin(call Call) *Exchange {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	x := c.recorder.newExchange(call, c, &c.mu)
-	c.last = x
-	c.raw.expected = false
-	switch {
-	case c.h2 != nil:
-		x.rec.Aborted = true
-		x.end(bundle.OutcomeAborted, "an HTTP/1.1 request was announced on an HTTP/2 connection")
-	case c.peerClosed:
-		x.end(bundle.OutcomeClosed, "the peer had closed the connection before the request")
-	case c.closed || c.silent:
-		x.rec.Aborted = true
-		x.end(bundle.OutcomeAborted, "we had ended the connection before the request")
-	case c.lostAt >= 0:
-		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
-	default:
-		c.unsent++
-		x.counted = true
-		c.queue = append(c.queue, x)
-	}
-	return x
 }

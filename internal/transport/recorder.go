@@ -57,9 +57,10 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 	r.mu.Unlock()
 	var dropped []string
 	for _, c := range open {
-		conns = append(conns, c.record())
-		if n := c.framesLeft(); n > 0 {
-			dropped = append(dropped, fmt.Sprintf("connection %d: %d HTTP/2 frames", c.id, n))
+		rec, left := c.record()
+		conns = append(conns, rec)
+		if left != "" {
+			dropped = append(dropped, fmt.Sprintf("connection %d: %s", c.id, left))
 		}
 	}
 	slices.SortFunc(conns, func(a, b bundle.Conn) int { return a.ID - b.ID })
@@ -143,14 +144,14 @@ func (r *Recorder) addFailed(c bundle.Conn) {
 	r.failed = append(r.failed, c)
 }
 
-// addConn takes over a new connection and counts its goroutines; it is refused after Finish.
-func (r *Recorder) addConn(c *Conn, workers int) bool {
+// addConn takes over a new connection and counts its reader; it is refused after Finish.
+func (r *Recorder) addConn(c *Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.finished {
 		return false
 	}
 	r.conns = append(r.conns, c)
-	r.readers.Add(workers)
+	r.readers.Add(1)
 	return true
 }

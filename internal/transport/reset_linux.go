@@ -11,7 +11,11 @@ const tcpClosed = 7
 // dead reports whether the kernel has given the connection up, so that no write on it
 // can be waiting: that is so behind a reset, while behind a FIN the peer may still read.
 func (c *Conn) dead() bool {
-	raw, err := c.tcp.SyscallConn()
+	socket, ok := c.base.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return false
 	}

@@ -1,0 +1,165 @@
+package transport
+
+import (
+	"context"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/wire"
+)
+
+// http1 speaks HTTP/1.1: responses answer the exchanges of the connection's queue in
+// their order.
+type http1 struct {
+	conn    *Conn
+	dec     wire.ResponseDecoder
+	oneShot bool // a response said that no other will follow on the connection
+}
+
+func newHTTP1(c *Conn) *http1 {
+	h := &http1{conn: c}
+	h.dec = wire.ResponseDecoder{
+		Method: h.method, OnHead: h.onHead, OnBody: h.onBody, OnEnd: h.onEnd, OnViolation: h.onViolation,
+	}
+	return h
+}
+
+func (h *http1) start(context.Context) { go h.conn.read() }
+
+// feed decodes, and then looks whether the framing is lost: no response can be
+// completed on the connection then.
+func (h *http1) feed(p []byte) {
+	h.dec.Feed(p)
+	if !h.dec.Lost() {
+		return
+	}
+	c := h.conn
+	c.lostAt = c.received.n
+	for i, x := range c.queue {
+		if i == 0 {
+			x.end(bundle.OutcomeGarbage, "the answer is not HTTP: "+x.lastViolation())
+			continue
+		}
+		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
+	}
+	c.queue = nil
+}
+
+func (h *http1) sending([]byte, bundle.Stamp) {}
+
+func (h *http1) unannounced() { h.conn.noteUnannounced() }
+
+func (h *http1) framed() bool { return false }
+
+func (h *http1) congested() bool { return false }
+
+func (h *http1) idle() bool { return !h.oneShot && len(h.conn.queue) == 0 && h.dec.Idle() }
+
+func (h *http1) underWay() []*Exchange { return h.conn.queue }
+
+func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) {
+	x := h.conn.front()
+	untilClose := x != nil && x.rec.Response != nil && x.rec.Response.Framing == wire.FramingClose
+	// A reset does not end a body that lasts until the connection closes.
+	if h.conn.lostAt < 0 && (o == bundle.OutcomeClosed || !untilClose) {
+		h.dec.Close()
+	}
+	return o, detail
+}
+
+func (h *http1) record(*bundle.Conn) (dropped string) { return "" }
+
+func (h *http1) begin(x *Exchange) {
+	c := h.conn
+	c.raw.expected = false
+	switch {
+	case c.peerClosed:
+		x.end(bundle.OutcomeClosed, "the peer had closed the connection before the request")
+	case c.closed || c.silent:
+		x.abort("we had ended the connection before the request")
+	case c.lostAt >= 0:
+		x.end(bundle.OutcomeGarbage, "an earlier answer on the connection was not HTTP")
+	default:
+		c.unsent++
+		x.counted = true
+		c.queue = append(c.queue, x)
+	}
+}
+
+func (h *http1) request(_ context.Context, call Call, _ bool) (*Exchange, error) {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	x := h.conn.newExchange(call)
+	x.abort(errNotH2.Error())
+	return x, errNotH2
+}
+
+func (h *http1) data(context.Context, *Exchange, []byte, bool) error { return errNotH2 }
+
+func (h *http1) cancel(x *Exchange, _ uint32) {
+	x.Abort()
+	h.conn.Close("fin")
+}
+
+func (h *http1) hold(*Exchange, bool) {}
+
+// method answers the decoder's question which request is being answered.
+func (h *http1) method() string {
+	x := h.conn.front()
+	switch {
+	case x != nil && x.method != "":
+		return x.method
+	case x != nil || h.conn.raw.expected:
+		return "POST"
+	default:
+		return ""
+	}
+}
+
+func (h *http1) onHead(head wire.Head) {
+	x := h.conn.front()
+	if x == nil {
+		x = h.conn.beginRaw()
+	}
+	x.begin(head)
+	if head.Status < 200 {
+		return
+	}
+	for _, v := range x.rec.Response.Get("Connection") {
+		if strings.EqualFold(strings.TrimSpace(v), "close") {
+			h.oneShot = true
+		}
+	}
+	if head.Proto != "HTTP/1.1" {
+		h.oneShot = true
+	}
+}
+
+func (h *http1) onBody(p []byte) {
+	if x := h.conn.front(); x != nil {
+		x.feed(p)
+	}
+}
+
+func (h *http1) onEnd(trailers []wire.Field) {
+	x := h.conn.front()
+	if x == nil {
+		return
+	}
+	h.conn.queue = h.conn.queue[1:]
+	x.complete(trailers)
+}
+
+// onViolation attaches a breach to the exchange that it concerns. Its offset is one
+// of the connection's bytes.
+func (h *http1) onViolation(v wire.Violation) {
+	x := h.conn.front()
+	switch {
+	case x != nil:
+	case h.conn.raw.expected:
+		x = h.conn.beginRaw()
+	default:
+		x = h.conn.last
+	}
+	x.violate(inHTTP, v)
+}
