@@ -3,7 +3,6 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -12,28 +11,16 @@ import (
 	"assay/internal/transport"
 )
 
-// playback decodes the response that a tool received: a listener on 127.0.0.1 sends it
-// again, with the same pauses, to a connection that sends the bytes of the source. It
-// returns an observation of that connection for the judge.
+// playback decodes the response that a tool received: a connection sends the bytes of
+// the source to a recording of the response. It returns an observation of that
+// connection for the judge.
 func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printed) (*bundle.Observation, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listening for the playback: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, playbackTime)
 	defer cancel()
-	asked, told := make(chan struct{}), make(chan struct{})
-	said := s.parts(p)
-	go func() {
-		defer close(told)
-		speak(ctx, listener, said, asked)
-	}()
+	clock = clock.Fork()
 	rec := transport.NewRecorder(clock, nil)
 	began := clock.Stamp()
-	err = s.ask(ctx, rec, listener.Addr().String(), asked, said)
-	cancel()
-	_ = listener.Close()
-	<-told
+	err := s.ask(ctx, rec, newRecording(clock, s.parts(p)))
 	conns, exchanges := rec.Finish(nil)
 	if err != nil {
 		return nil, err
@@ -41,24 +28,9 @@ func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printe
 	return s.observation(clock, began, conns, exchanges), nil
 }
 
-// playbackTime limits one playback.
+// playbackTime limits one playback, which never ends where a request waits for the
+// response to another one.
 const playbackTime = 15 * time.Second
-
-// parts are the bytes that the listener sends at once, and after the request.
-type parts struct {
-	first []byte
-	rest  []arrival
-	end   bool // the connection ends afterwards
-}
-
-// size returns the number of bytes.
-func (p parts) size() int64 {
-	n := len(p.first)
-	for _, a := range p.rest {
-		n += len(a.data)
-	}
-	return int64(n)
-}
 
 // parts splits the received bytes. An HTTP/2 server sends its SETTINGS at once, but a
 // response must not precede its request.
@@ -96,109 +68,40 @@ func (s *source) waited(p *printed) bool {
 	return s.x != nil && (s.x.Outcome == bundle.OutcomeStalled || s.x.Outcome == bundle.OutcomeNoAnswer)
 }
 
-// speak accepts one connection and sends the parts.
-func speak(ctx context.Context, l net.Listener, p parts, asked <-chan struct{}) {
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
-	defer stop()
-	conn, err := l.Accept()
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	unblock := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer unblock()
-	go drain(conn)
-	if _, err := conn.Write(p.first); err != nil {
-		return
-	}
-	select {
-	case <-asked:
-	case <-ctx.Done():
-		return
-	}
-	last := time.Duration(-1)
-	for _, a := range p.rest {
-		if gap := a.after - last; last >= 0 && gap > pauseKept {
-			if !wait(ctx, min(gap, longPause)) {
-				return
-			}
-		}
-		last = a.after
-		if _, err := conn.Write(a.data); err != nil {
-			return
-		}
-	}
-	if p.end {
-		_ = conn.(*net.TCPConn).CloseWrite() // Close would send a reset if there is unread data
-	}
-	<-ctx.Done()
-}
-
-// pauseKept is the shortest pause between two pieces that playback repeats.
-const pauseKept = 20 * time.Millisecond
-
-func drain(conn net.Conn) {
-	buf := make([]byte, 4<<10)
-	for {
-		if _, err := conn.Read(buf); err != nil {
-			return
-		}
-	}
-}
-
-// wait waits for d; false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// ask sends the bytes of the source and reads the responses until all are complete, the
-// connection ends, or the last byte is decoded.
-func (s *source) ask(ctx context.Context, rec *transport.Recorder, addr string, asked chan<- struct{}, said parts) error {
+// ask sends the bytes of the source and decodes the recorded responses to the last byte.
+func (s *source) ask(ctx context.Context, rec *transport.Recorder, peer *recording) error {
 	raw := len(s.exchanges) == 0 || s.exchanges[0].Op == "raw"
 	how := transport.Options{HTTP: transport.HTTP1}
 	if s.http2() {
 		how = transport.Options{HTTP: transport.H2C, Raw: raw}
 	}
-	conn, err := transport.Open(ctx, rec, s.conn.Name, addr, how)
+	conn, err := transport.Attach(ctx, rec, s.conn.Name, peer, how)
 	if err != nil {
 		return err
 	}
 	under, err := s.send(ctx, conn, raw)
-	close(asked)
 	if err != nil {
 		return fmt.Errorf("the response could not be played back: %w", err)
 	}
-	total := said.size()
-	settled := func() bool {
-		n, _ := conn.Received()
-		return n >= total && !said.end
+	close(peer.asked)
+	ended := peer.left.end
+	select {
+	case <-peer.told:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	for ctx.Err() == nil {
+	for {
 		changed := conn.Changed()
-		if settled() || conn.PeerClosed() {
+		if !ended || conn.PeerClosed() {
 			break
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
+		<-changed // the reader ends the connection next
 	}
+	peer.clock.Advance(lull)
 	for _, x := range under {
-		select {
-		case <-x.Done():
-		case <-time.After(lull):
-			x.GiveUp(s.unfinished(x), "no more bytes")
-		case <-ctx.Done():
-		}
+		x.GiveUp(s.unfinished(x), "no more bytes")
 	}
-	return ctx.Err()
+	return nil
 }
 
 // unfinished returns the outcome of an incomplete response.

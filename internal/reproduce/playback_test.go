@@ -1,11 +1,17 @@
 package reproduce
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"assay/internal/bundle"
 	"assay/internal/transport"
+	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
@@ -13,7 +19,7 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 	pieces := func(text ...string) *printed {
 		p := &printed{}
 		for i, piece := range text {
-			p.arrivals = append(p.arrivals, arrival{time.Duration(i) * 2 * pauseKept, []byte(piece)})
+			p.arrivals = append(p.arrivals, arrival{time.Duration(i) * time.Minute, []byte(piece)})
 		}
 		return p
 	}
@@ -38,13 +44,52 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			said := c.came.bytes()
 			o, err := s.playback(t.Context(), transport.NewClock(), c.came)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if x := o.Iterations[0].Exchanges; len(x) != 1 || x[0].Outcome != c.want {
-				t.Errorf("got %+v, want it %s", x, c.want)
+			x := o.Iterations[0].Exchanges
+			if len(x) != 1 || x[0].Outcome != c.want {
+				t.Fatalf("got %+v, want it %s", x, c.want)
+			}
+			pauses := time.Duration(max(0, len(c.came.arrivals)-1)) * time.Minute
+			if took := time.Duration(x[0].Returned.T - x[0].Invoked.T); took < pauses || took > pauses+30*time.Second {
+				t.Errorf("it took %v, want the pauses of %v", took, pauses)
+			}
+			if now := c.came.bytes(); !bytes.Equal(now, said) {
+				t.Errorf("the playback has changed %q into %q", said, now)
 			}
 		})
+	}
+}
+
+func TestAPlaybackOfHTTP2SpeaksBeforeItIsAsked(t *testing.T) {
+	status := h2.EncodeFields(wire.Field{Name: ":status", Value: "200"})
+	said := h2.AppendSettings(nil, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+	said = h2.AppendData(h2.Block{Stream: 1, Fields: status}.Append(said, h2.DefaultMaxFrame), 1, []byte("{}"), true)
+	for cut := 1; cut < len(said); cut++ {
+		f := unary("{}", bundle.Header{Name: "host", Value: "h"})
+		f.Observation.Iterations[0].Conns[0].HTTP = "h2-tls"
+		s, err := sourceOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := s.playback(t.Context(), transport.NewClock(), &printed{complete: true, arrivals: []arrival{
+			{time.Second, said[:cut]}, {2 * time.Second, said[cut:]},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := o.Iterations[0]
+		if x := it.Exchanges[0]; x.Outcome != bundle.OutcomeComplete || string(x.Body.Data) != "{}" || it.Conns[0].HTTP != "h2-tls" {
+			t.Errorf("cut at %d: %s (%s) on %s", cut, x.Outcome, x.Detail, it.Conns[0].HTTP)
+		}
+		frames := it.Conns[0].H2
+		asked := slices.IndexFunc(frames, func(f bundle.H2Frame) bool { return f.Dir == "sent" && f.Type == "HEADERS" })
+		settled := slices.IndexFunc(frames, func(f bundle.H2Frame) bool { return f.Dir == "received" && f.Type == "SETTINGS" })
+		if answered := slices.IndexFunc(frames, func(f bundle.H2Frame) bool { return f.Dir == "received" && f.Type == "HEADERS" }); settled > asked || asked > answered {
+			t.Errorf("cut at %d: settings %d, request %d, answer %d", cut, settled, asked, answered)
+		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 type Clock struct {
 	start time.Time
 
-	mu   sync.Mutex
-	last int64
+	mu    sync.Mutex
+	last  int64
+	ahead time.Duration // of the real time
 }
 
 // NewClock starts a run's clock at zero.
@@ -26,12 +27,28 @@ func (c *Clock) Stamp() bundle.Stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	return bundle.Stamp{T: int64(time.Since(c.start)), N: c.last}
+	return bundle.Stamp{T: int64(time.Since(c.start) + c.ahead), N: c.last}
+}
+
+// Fork makes a clock that goes on from where c is, on its own.
+func (c *Clock) Fork() *Clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &Clock{start: c.start, last: c.last, ahead: c.ahead}
+}
+
+// Advance lets d pass at once.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += max(0, d)
 }
 
 // Since is how long ago a stamp was taken.
 func (c *Clock) Since(s bundle.Stamp) time.Duration {
-	return time.Since(c.start) - time.Duration(s.T)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.start) + c.ahead - time.Duration(s.T)
 }
 
 // broadcast wakes everyone who took its channel before the last change. Its
