@@ -2,18 +2,18 @@ package transport
 
 import "assay/internal/bundle"
 
-// opRaw is the Op of an answer to bytes that no exchange announced.
+// opRaw is the Op of an exchange for bytes that no exchange announced.
 const opRaw = "raw"
 
-// rawAnswers says what becomes of answers that no exchange announced.
+// rawAnswers is how responses without an announced exchange are recorded.
 type rawAnswers struct {
 	shape    bundle.Shape
 	codec    string
-	expected bool // the last bytes that were written belong to no exchange, or none were
-	begun    bool // an exchange was recorded for them
+	expected bool // the last written bytes belong to no exchange, or nothing was written
+	begun    bool // an exchange exists for them
 }
 
-// SetShape says how un-announced answers are decoded from here on; plain until then.
+// SetShape sets how unannounced responses are decoded from now on; the default is plain.
 func (c *Conn) SetShape(s bundle.Shape, codec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,8 +25,8 @@ func (c *Conn) SetShape(s bundle.Shape, codec string) {
 	}
 }
 
-// Raw is the last exchange that was recorded for un-announced bytes, or nil. It
-// is there from the first un-announced write on, under the connection's name.
+// Raw returns the last exchange of unannounced bytes, or nil. The first unannounced
+// write creates one under the connection's name.
 func (c *Conn) Raw() *Exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,8 +42,8 @@ func (c *Conn) newExchange(call Call) *Exchange {
 	return c.last
 }
 
-// noteUnannounced is called before each write. The first one that belongs to no
-// exchange gets one of its own; later ones get theirs when an answer comes.
+// noteUnannounced is called before each write. The first write that belongs to no
+// exchange creates one; after later ones, a response creates it.
 func (c *Conn) noteUnannounced() {
 	if c.unsent > 0 {
 		return
@@ -61,7 +61,7 @@ func (c *Conn) beginRaw() *Exchange {
 	return x
 }
 
-// front is the exchange that the bytes now coming answer, or nil.
+// front returns the exchange that receives the current response, or nil.
 func (c *Conn) front() *Exchange {
 	if len(c.queue) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"assay/internal/wire"
 )
 
-// bodyAnswer keeps a body that is not enveloped, and reads an RPC error from
-// it where one may stand.
+// bodyAnswer stores a body without envelopes, and decodes an RPC error from it where
+// one is allowed.
 type bodyAnswer struct {
 	x        *Exchange
 	kind     string // media type
@@ -37,9 +37,8 @@ func (a *bodyAnswer) close() {
 	}
 }
 
-// readError decodes the error of an answer that is none of success. Whether it
-// keeps the rules is only asked of a unary RPC of Connect: a client reads the
-// body of any other non-200 answer from its status alone.
+// readError decodes the error of a response other than 200. Violations are reported only
+// for a unary Connect RPC: for any other such response a client uses the status alone.
 func (a *bodyAnswer) readError() {
 	x := a.x
 	if x.rec.Shape == bundle.ShapePlain || x.rec.Response.Status == 200 {
@@ -51,7 +50,7 @@ func (a *bodyAnswer) readError() {
 	}
 	e, violations := wire.DecodeError(body)
 	if a.kind != "application/json" {
-		// The right words under a wrong type are kept, so that the type can be judged.
+		// A valid error under a wrong type is kept, so that the type can be judged.
 		if e == nil || len(violations) > 0 {
 			return
 		}
@@ -68,7 +67,7 @@ func (a *bodyAnswer) readError() {
 	x.rec.Error = x.recorder.redact.rpcError(e)
 }
 
-// gunzip decompresses a whole stored body, within the limit.
+// gunzip decompresses a complete body, within the limit.
 func gunzip(s *store) ([]byte, error) {
 	if s.digest != nil {
 		return nil, errTooLarge
@@ -77,7 +76,7 @@ func gunzip(s *store) ([]byte, error) {
 	return g.decode(s.kept, dataLimit)
 }
 
-// lineAnswer decodes NDJSON. A compressed answer is decoded when it is complete.
+// lineAnswer decodes NDJSON. A compressed body is decoded when it is complete.
 type lineAnswer struct {
 	x      *Exchange
 	packed *store // the compressed body, nil without Content-Encoding

@@ -9,7 +9,7 @@ import (
 	"assay/internal/wire"
 )
 
-// The bounds of what is kept of one exchange.
+// The limits of the record of one exchange.
 const (
 	maxFrames        = 20_000
 	maxEvents        = 20_000
@@ -20,13 +20,13 @@ const (
 	maxHeads         = 1 << 20 // frame heads, all together
 )
 
-// budget counts what was kept of an exchange and what was left out.
+// budget counts what the record of an exchange keeps and omits.
 type budget struct {
 	heads                                int
 	framesLeft, eventsLeft, breachesLeft int
 }
 
-// left says in words what was left out, "" when nothing was.
+// left describes the omissions, "" without any.
 func (b *budget) left() string {
 	var parts []string
 	for _, p := range []struct {
@@ -40,14 +40,14 @@ func (b *budget) left() string {
 	return strings.Join(parts, ", ")
 }
 
-// room reports whether one more may be kept after n: special ones have some
-// room of their own, so that the end of a long stream is always seen.
+// room reports whether one more may be kept after n. Special ones have maxExtra places
+// of their own, so that the end of a long stream is always recorded.
 func room(n, limit int, special bool) bool {
 	return n < limit || special && n < limit+maxExtra
 }
 
-// addFrame records a frame and returns its index, or -1 when it was left out.
-// payload is what it holds, decompressed where that was possible.
+// addFrame records a frame and returns its index, or -1 when it is omitted.
+// payload is decompressed where that was possible.
 func (x *Exchange) addFrame(f bundle.Frame, payload []byte, special bool) int {
 	if !room(len(x.rec.Frames), maxFrames, special) {
 		x.kept.framesLeft++
@@ -62,7 +62,7 @@ func (x *Exchange) addFrame(f bundle.Frame, payload []byte, special bool) int {
 	return len(x.rec.Frames) - 1
 }
 
-// frameHead is the beginning of a payload, copied and without secrets.
+// frameHead returns a copy of the beginning of a payload, without secrets.
 func (x *Exchange) frameHead(payload []byte) []byte {
 	if len(payload) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (x *Exchange) frameHead(payload []byte) []byte {
 }
 
 // addEvent records a decoded event and appends its data to its output. frame is
-// the index of the frame that carried it, or -1.
+// the index of its frame, or -1.
 func (x *Exchange) addEvent(e envd.Event, frame int, at bundle.Stamp) {
 	ev := bundle.Event{Kind: bundle.EventKind(e.Kind), At: at, Frame: frame, PID: e.PID}
 	switch ev.Kind {
@@ -123,7 +123,7 @@ const (
 	inEvent = "event"
 )
 
-// violate records a breach at its offset: of the connection's bytes for http, else of the body.
+// violate records a violation. Its offset is one of the connection's bytes for http, else of the body.
 func (x *Exchange) violate(in string, v wire.Violation) {
 	if len(x.rec.Violations) >= maxViolations {
 		x.kept.breachesLeft++

@@ -3,21 +3,21 @@ package transport
 import "assay/internal/bundle"
 
 // Call describes an exchange that is about to begin on a connection: how it is
-// recorded, and how its answer is decoded. None of it is sent.
+// recorded, and how its response is decoded. Nothing of it is sent, except by Request.
 type Call struct {
-	// Name, Step and Op say what it is in the script; see bundle.Exchange.
+	// Name, Step and Op identify it in the script; see bundle.Exchange.
 	Name, Step, Op string
 	// RPC is "process.Process/Start", Surface process, commands, metrics or health.
 	RPC, Surface string
-	// Protocol says how the answer of an RPC is decoded: connect ("" too), grpc or grpc-web.
+	// Protocol selects the decoder of an RPC's response: connect (also ""), grpc or grpc-web.
 	Protocol string
-	// Shape is how the answer is to be decoded; "" is plain.
+	// Shape selects the decoder of the body; "" is plain.
 	Shape bundle.Shape
 	// Codec is json or proto.
 	Codec string
-	// Method, Path and Headers are those of the request. HEAD has an answer without body.
+	// Method, Path and Headers are those of the request. A response to HEAD has no body.
 	Method, Path string
 	Headers      []bundle.Header
-	// Body is what is sent as entity.
+	// Body is the request body.
 	Body []byte
 }

@@ -18,9 +18,9 @@ const dialTimeout = 10 * time.Second
 // ErrEnded is wrapped by Write on a connection that we have closed or silenced.
 var ErrEnded = errors.New("the connection was ended by us")
 
-// DialError says that a connection could not be opened. It unwraps to the cause.
+// DialError reports that a connection could not be opened. It unwraps to the cause.
 type DialError struct {
-	Conn int // the id under which the attempt is recorded
+	Conn int // the id of its record
 	Addr string
 	Err  error
 }
@@ -31,14 +31,14 @@ func (e *DialError) Error() string { return fmt.Sprintf("no connection to %s: %v
 // Unwrap returns the cause.
 func (e *DialError) Unwrap() error { return e.Err }
 
-// Conn is a connection on which exactly the given bytes are sent, and whose received
-// bytes are always decoded. HTTP/1.1 exchanges are announced with Begin and written
+// Conn is a connection that sends exactly the given bytes and decodes all received
+// bytes. HTTP/1.1 exchanges are announced with Begin and written
 // with Write; HTTP/2 ones are made with Request and Data, and Write sends raw
 // frames beside them. One goroutine reads; every method is safe for concurrent use.
 type Conn struct {
 	id       int
 	recorder *Recorder
-	nc       net.Conn // what is read and written
+	nc       net.Conn // for reading and writing
 	base     net.Conn // nc, or the connection under TLS
 
 	writing sync.Mutex // held during one write
@@ -50,24 +50,24 @@ type Conn struct {
 	received *store
 	lastRead bundle.Stamp
 	changed  broadcast
-	steered  broadcast // fired when goroutines of the connection should look at its state again
+	steered  broadcast // fired when the reader and the control writer should check the state again
 
-	queue  []*Exchange // in order: without a response, or receiving it
-	last   *Exchange   // the last that was announced or begun by a response
+	queue  []*Exchange // without a complete response, in order
+	last   *Exchange   // the latest, announced or begun by a response
 	unsent int         // announced exchanges whose request is still being written
 	raw    rawAnswers
-	lostAt int64 // received bytes when the framing was lost, -1 while it is not
+	lostAt int64 // the number of received bytes when the framing was lost, else -1
 
 	pace       pace
 	closed     bool // closed by us; the reader ends
 	half       bool // we have sent FIN
-	sendBroken bool // we have cut a write, so that nothing sensible can follow it (framed protocols, TLS)
+	sendBroken bool // a write was cut, so that nothing can follow it (framed protocols, TLS)
 	silent     bool // we neither read nor write any more
 	peerClosed bool
-	reset      error // what a write was told of a reset by the peer
+	reset      error // a write's error for a reset by the peer
 }
 
-// newConn makes the record of a connection that is not open yet.
+// newConn begins the record of a connection that is not open yet.
 func newConn(rec *Recorder, name, addr string) *Conn {
 	c := &Conn{
 		id: rec.newID(), recorder: rec, lostAt: -1,
@@ -79,16 +79,16 @@ func newConn(rec *Recorder, name, addr string) *Conn {
 	return c
 }
 
-// ID is the id under which the connection is recorded.
+// ID returns the id of the connection's record.
 func (c *Conn) ID() int { return c.id }
 
 // Write sends p as one write and records it. It returns when the kernel has
-// taken all of p, when ctx ends, or when the connection is gone; what was
-// written of p is recorded in any case, stamped with the time before the write.
-// A write that belongs to no announced exchange makes the next answer a raw one.
+// accepted all of p, when ctx ends, or when the connection has ended. The written part
+// of p is always recorded, stamped with the time before the write.
+// After a write that belongs to no announced exchange, the next response is a raw one.
 //
-// On HTTP/2 p is frames, or pieces of them, and goes out between other frames:
-// a whole frame should be one write. HEADERS on a stream of its own begins an
+// On HTTP/2 p is frames, or pieces of them, and is sent between other frames:
+// a whole frame should be one write. HEADERS on an unused stream begins an
 // exchange under the connection's name.
 func (c *Conn) Write(ctx context.Context, p []byte) error {
 	if err := ctx.Err(); err != nil {
@@ -105,7 +105,7 @@ func (c *Conn) Write(ctx context.Context, p []byte) error {
 	return c.writeNoted(ctx, p)
 }
 
-// writeNoted writes p and records it. It is called with both locks held, and gives up c.mu.
+// writeNoted writes p and records it. It requires both locks, and releases c.mu.
 func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	at := c.recorder.clock.Stamp()
 	c.proto.sending(p, at)
@@ -131,9 +131,9 @@ func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	return fmt.Errorf("write to %s, %d of %d bytes written: %w", c.meta.Remote, n, len(p), err)
 }
 
-// boundWrite makes the end of ctx end a write; release waits until that can no longer happen.
+// boundWrite makes ctx cut a write; release waits until that can no longer happen.
 func (c *Conn) boundWrite(ctx context.Context) (release func()) {
-	// An error here means that the socket is closed; the write will say so.
+	// An error means that the socket is closed; the write will report it.
 	_ = c.nc.SetWriteDeadline(time.Time{})
 	if ctx.Done() == nil {
 		return func() {}
@@ -150,7 +150,7 @@ func (c *Conn) boundWrite(ctx context.Context) (release func()) {
 	}
 }
 
-// Received is how many bytes came, and when the last of them came.
+// Received returns the number of received bytes and the time of the last.
 func (c *Conn) Received() (n int64, last bundle.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,27 +165,27 @@ func (c *Conn) PeerClosed() bool {
 }
 
 // Idle reports whether the connection could carry another request: it is open
-// on both sides, every exchange on it is answered completely, the last answer
-// did not announce a close, and nothing is left over.
+// on both sides, every exchange has a complete response, the last response
+// did not announce a close, and no bytes are left over.
 //
 // On HTTP/2 it reports whether another stream could be opened: neither side has
-// ended the connection or broken the protocol, and no GOAWAY came.
+// ended the connection or violated the protocol, and the peer has not sent GOAWAY.
 func (c *Conn) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.closed && !c.half && !c.silent && !c.peerClosed && !c.sendBroken && c.lostAt < 0 && c.proto.idle()
 }
 
-// Changed returns a channel that is closed at the next thing that happens on
-// the connection (bytes, end). Take it before looking at the state.
+// Changed returns a channel that is closed at the next change of the connection
+// (bytes, end). Take it before reading the state.
 func (c *Conn) Changed() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed.wait()
 }
 
-// record is the connection as it is kept, without secrets, and in words what was
-// left out; see Finish.
+// record returns the record of the connection, without secrets, and describes its
+// omissions; see Finish.
 func (c *Conn) record() (rec bundle.Conn, dropped string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,13 +193,13 @@ func (c *Conn) record() (rec bundle.Conn, dropped string) {
 	rec.Writes, rec.Reads = c.sent.chunks, c.received.chunks
 	rec.Sent = c.sent.blob(c.recorder.redact, nil)
 	rec.Received = c.received.blob(c.recorder.redact, nil)
-	// The tables stand beside the blobs already.
+	// Writes and Reads hold the tables already.
 	rec.Sent.Chunks, rec.Received.Chunks = nil, nil
 	dropped = c.proto.record(&rec)
 	return rec, dropped
 }
 
-// FirstBytes is a copy of the first n bytes that came, or fewer, without secrets.
+// FirstBytes returns a copy of the first n received bytes, or fewer, without secrets.
 func (c *Conn) FirstBytes(n int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"assay/internal/bundle"
 )
 
-// Close ends the connection as how says:
+// Close ends the connection in one of these ways:
 //
 //	fin     close it in both directions
 //	rst     reset it
-//	half    send FIN and go on reading
+//	half    send FIN and continue to read
 //	silent  keep the socket open and neither read nor write any more
 //
-// Except after half, exchanges under way on it end as aborted by the script. A
+// Except after half, exchanges under way end as aborted by the script. A
 // connection that has ended stays as it is; any other word means fin.
 func (c *Conn) Close(how string) {
 	c.mu.Lock()
@@ -80,7 +80,7 @@ func (c *Conn) shut() {
 	c.wake()
 }
 
-// wake lets everyone look at the connection's state anew.
+// wake makes every waiting goroutine check the connection's state again.
 func (c *Conn) wake() {
 	c.steered.fire()
 	c.changed.fire()
@@ -95,7 +95,7 @@ func (c *Conn) closeWrite() {
 	}
 }
 
-// endedByUs records that we ended it, unless the peer did before.
+// endedByUs records that we ended the connection, unless the peer did before.
 func (c *Conn) endedByUs(how string) {
 	if c.peerClosed {
 		return
@@ -109,8 +109,8 @@ func (c *Conn) abortAll(detail string) {
 	}
 }
 
-// endedByPeer records that the peer ended the connection, and how every
-// exchange on it came out. err is what the read returned.
+// endedByPeer records that the peer ended the connection, and the outcome of every
+// exchange on it. err is the error of the read.
 func (c *Conn) endedByPeer(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *Conn) endedByPeer(err error) {
 	outcome, detail := bundle.OutcomeClosed, "the peer closed the connection"
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		// On TLS the second one is a FIN without close_notify.
+		// On TLS, ErrUnexpectedEOF is a FIN without close_notify.
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		end.How, end.Err = "rst", err.Error()
 		outcome, detail = bundle.OutcomeReset, "the peer reset the connection"

@@ -9,28 +9,28 @@ import (
 	"assay/internal/wire"
 )
 
-// Exchange is an exchange under way: one request and everything that comes back
-// for it. Every method is safe for concurrent use.
+// Exchange is one request and its response, while they are under way and afterwards.
+// Every method is safe for concurrent use.
 type Exchange struct {
-	mu       *sync.Mutex // the connection's, or its own without one
+	mu       *sync.Mutex // of the connection, if there is one
 	conn     *Conn
 	recorder *Recorder
 	name     string
 	method   string
-	counted  bool // among the connection's unsent
+	counted  bool // in Conn.unsent
 
 	rec           bundle.Exchange // Outputs and Body are not set before record
 	informational []int
-	answer        answer // how the body is decoded; nil before the head
+	answer        answer // decodes the body; nil before the head
 	outputs       map[string]*store
-	body          *store // the entity as it came, when the answer is not enveloped
-	plain         []byte // the entity without its Content-Encoding, when it had one
+	body          *store // the received body, when it is not enveloped
+	plain         []byte // the body without its Content-Encoding, if it had one
 	decoded       bool   // plain is set
 	kept          budget
-	pings         int64        // bytes of the body that were keepalive events
-	content       int64        // the most that came of the others
-	progressed    bundle.Stamp // when the last of them came
-	trailers      []wire.Field // as they came
+	pings         int64        // bytes of the body that belong to keepalive events
+	content       int64        // the largest number of other bytes
+	progressed    bundle.Stamp // when the last other byte arrived
+	trailers      []wire.Field // as received
 	trailersOff   int64        // of their HEADERS frame in the connection's bytes, on HTTP/2
 
 	over    bool
@@ -44,8 +44,8 @@ type answer interface {
 	close() // the body is complete
 }
 
-// MarkSent stamps the end of the request. Bytes written after it, before
-// another exchange is announced, belong to none.
+// MarkSent stamps the end of the request. Bytes that are written after it, before
+// another exchange is announced, belong to no exchange.
 func (x *Exchange) MarkSent() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -65,15 +65,15 @@ func (x *Exchange) notUnsent() {
 }
 
 // Changed returns a channel that is closed at the next event, frame, head or
-// end of this exchange, and never once it has returned. Take it before looking
-// at the state.
+// end of this exchange, and never after it has returned. Take it before reading
+// the state.
 func (x *Exchange) Changed() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.changed.wait()
 }
 
-// Snapshot is a consistent copy of what has come so far. It is cheap: slices
+// Snapshot returns a consistent copy of the record so far. It is cheap: slices
 // are shared, and their contents do not change afterwards. Outcome is empty
 // while the exchange is under way. Outputs and Body are not set; see Output and BodyBytes.
 func (x *Exchange) Snapshot() bundle.Exchange {
@@ -94,7 +94,7 @@ func (x *Exchange) snapshot() bundle.Exchange {
 	return s
 }
 
-// Output is all that came so far on a stream (stdout, stderr, pty), not
+// Output returns the data received so far on a stream (stdout, stderr, pty), not
 // redacted; do not modify it.
 func (x *Exchange) Output(stream string) []byte {
 	x.mu.Lock()
@@ -105,8 +105,8 @@ func (x *Exchange) Output(stream string) []byte {
 	return nil
 }
 
-// BodyBytes is the entity body so far of an exchange that is not enveloped, not
-// redacted, its Content-Encoding removed once it is complete; do not modify it.
+// BodyBytes returns the body received so far, if it is not enveloped. It is not
+// redacted; its Content-Encoding is removed once it is complete. Do not modify it.
 func (x *Exchange) BodyBytes() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -120,8 +120,8 @@ func (x *Exchange) BodyBytes() []byte {
 	}
 }
 
-// Progressed is when content last came: the head, or bytes of the body that belong to
-// no keepalive event. It is the zero Stamp before.
+// Progressed returns the time of the latest content: the head, or bytes of the body that
+// belong to no keepalive event. It is the zero Stamp before the head.
 func (x *Exchange) Progressed() bundle.Stamp {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -131,27 +131,26 @@ func (x *Exchange) Progressed() bundle.Stamp {
 // Done is closed when the exchange has returned.
 func (x *Exchange) Done() <-chan struct{} { return x.done }
 
-// Conn is where it runs, nil for one that failed before.
+// Conn returns the connection of the exchange, nil if there was none.
 func (x *Exchange) Conn() *Conn { return x.conn }
 
-// GiveUp ends an exchange that is still under way with that outcome (no-answer,
-// stalled, aborted). Its connection stays as it is, for the recorder to close;
-// what comes on it later for this exchange is not recorded as its answer.
+// GiveUp ends an exchange under way with an outcome (no-answer, stalled, aborted).
+// It does not close the connection. A later response is not recorded in this exchange.
 func (x *Exchange) GiveUp(o bundle.Outcome, detail string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.end(o, detail)
 }
 
-// Abort marks that the script itself ends the exchange: when it is cut from now
-// on, by whomever, it is recorded as aborted. An answer that is complete stays complete.
+// Abort marks that the script itself ends the exchange: if either side cuts it from now
+// on, it is recorded as aborted. A complete response stays complete.
 func (x *Exchange) Abort() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.rec.Aborted = true
 }
 
-// begin takes a head; 1xx are only noted.
+// begin takes the head of a response; of 1xx it notes only the status.
 func (x *Exchange) begin(h wire.Head) {
 	if x.over {
 		return
@@ -173,21 +172,21 @@ func (x *Exchange) begin(h wire.Head) {
 	x.changed.fire()
 }
 
-// feed takes entity bytes.
+// feed takes bytes of the body.
 func (x *Exchange) feed(p []byte) {
 	if x.over || x.answer == nil {
 		return
 	}
 	x.rec.Response.Body += int64(len(p))
 	x.answer.feed(p, x.conn.lastRead)
-	// A keepalive event that comes in pieces counts until it is whole, and the next one does not.
+	// A partial keepalive event counts as content until it is complete; the next one does not.
 	if content := x.rec.Response.Body - x.pings; content > x.content {
 		x.content, x.progressed = content, x.conn.lastRead
 	}
 	x.changed.fire()
 }
 
-// complete ends an answer as its framing says.
+// complete ends a response where its framing ends it.
 func (x *Exchange) complete(trailers []wire.Field) {
 	if x.over || x.answer == nil {
 		return
@@ -200,7 +199,7 @@ func (x *Exchange) complete(trailers []wire.Field) {
 	x.end(bundle.OutcomeComplete, "")
 }
 
-// cut ends an exchange whose connection has ended under it.
+// cut ends an exchange whose connection or stream has ended.
 func (x *Exchange) cut(o bundle.Outcome, detail string) {
 	if x.rec.Aborted {
 		o = bundle.OutcomeAborted
@@ -208,13 +207,13 @@ func (x *Exchange) cut(o bundle.Outcome, detail string) {
 	x.end(o, detail)
 }
 
-// abort ends an exchange that we have ended.
+// abort ends an exchange from our side.
 func (x *Exchange) abort(detail string) {
 	x.rec.Aborted = true
 	x.end(bundle.OutcomeAborted, detail)
 }
 
-// end is the only way for an exchange to return; the first call counts.
+// end makes the exchange return. Only the first call has an effect.
 func (x *Exchange) end(o bundle.Outcome, detail string) {
 	if x.over {
 		return
@@ -229,7 +228,7 @@ func (x *Exchange) end(o bundle.Outcome, detail string) {
 	close(x.done)
 }
 
-// progress says in words how far the answer had come, for the detail of a cut.
+// progress describes how much of the response had arrived, for the detail of a cut.
 func (x *Exchange) progress() string {
 	r := x.rec.Response
 	if r == nil {
@@ -238,7 +237,7 @@ func (x *Exchange) progress() string {
 	return fmt.Sprintf(" after %d body bytes of a %d answer", r.Body, r.Status)
 }
 
-// record is the exchange as it is kept, and in words what was left out.
+// record returns the record of the exchange and describes its omissions.
 func (x *Exchange) record(expected map[string][]byte) (rec bundle.Exchange, dropped string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -268,7 +267,7 @@ func (x *Exchange) record(expected map[string][]byte) (rec bundle.Exchange, drop
 	return rec, dropped
 }
 
-// fields turns decoded field lines into recorded ones.
+// fields converts decoded field lines to recorded ones.
 func fields(fs []wire.Field) []bundle.Header {
 	if len(fs) == 0 {
 		return nil

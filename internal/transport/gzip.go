@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// errTooLarge says that a compressed message grew beyond the limit.
+// errTooLarge reports that a decompressed message exceeds the limit.
 var errTooLarge = errors.New("larger than the limit once decompressed")
 
-// gunzipper decompresses messages one by one, each with a fresh context, and
-// reuses its buffers. The zero value is ready.
+// gunzipper decompresses messages independently of each other and reuses its buffers.
+// The zero value is ready.
 type gunzipper struct {
 	zr  *gzip.Reader
 	out bytes.Buffer
 }
 
-// decode decompresses p, at most limit bytes of it. The result is valid until
-// the next call. Anything that follows the last gzip member is an error.
+// decode decompresses p into at most limit bytes, which are valid until the next call.
+// Anything after the last gzip member is an error.
 func (g *gunzipper) decode(p []byte, limit int64) ([]byte, error) {
 	in := bytes.NewReader(p)
 	if g.zr == nil {

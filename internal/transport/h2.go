@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// What we let a peer send ahead: much, so that our own pace is never what is measured.
+	// Our receive windows: large, so that our own pace is never measured.
 	streamWindow = 4 << 20
 	connWindow   = 64 << 20
 	// controlLimit is how many bytes of acknowledgements may wait for a peer that
-	// does not read, before we stop reading too.
+	// does not read. Beyond it we stop reading too.
 	controlLimit = 64 << 10
-	// sentLimit is the longest raw frame that is looked into for the record.
+	// sentLimit is the longest raw frame that is decoded for the record.
 	sentLimit = 1 << 20
-	// The wait for the peer's SETTINGS is so many looks of a tenth of a second. They are the
-	// first thing that it sends: three seconds are many round trips to the other side of the
-	// world, and time enough for a machine that does something else. Looks are counted and not
-	// the time, of which a machine that stands still loses any amount at once.
+	// We wait for the peer's SETTINGS for 30 ticks of 100 ms. SETTINGS are the first thing
+	// that it sends: three seconds are many round trips around the world, and long enough
+	// for a busy machine. Ticks are counted rather than time, because a machine that stops
+	// for a while loses any amount of time at once, but only one tick.
 	settingsLooks = 30
 	settingsLook  = 100 * time.Millisecond
-	// closedKept is how many streams are remembered after their end.
+	// closedKept is how many closed streams are remembered.
 	closedKept = 256
 )
 
@@ -47,55 +47,55 @@ type mux struct {
 	source bytes.Reader // of framer
 	framer *http2.Framer
 	fields *hpack.Decoder
-	block  *headerBlock // under way, nil between header blocks
+	block  *headerBlock // incomplete, nil between header blocks
 
 	streams map[uint32]*stream
-	waiting map[*Exchange]bool // requests that wait for room
-	closed  map[uint32]*stream // the last ones, to tell late frames from forbidden ones
+	waiting map[*Exchange]bool // requests that wait for MAX_CONCURRENT_STREAMS
+	closed  map[uint32]*stream // the last ones, to distinguish late frames from forbidden ones
 	order   []uint32           // of closed
 	nextID  uint32
-	touched uint32 // the highest stream that we have sent a frame on
+	touched uint32 // the highest stream on which we have sent a frame
 
-	settled       bool   // the peer's first SETTINGS came
-	maxStreams    uint32 // that the peer allows
-	initialWindow int64  // of a stream, as the peer has it
-	maxFrame      int    // that the peer takes
+	settled       bool   // the peer's first SETTINGS have arrived
+	maxStreams    uint32 // the peer's MAX_CONCURRENT_STREAMS
+	initialWindow int64  // the peer's INITIAL_WINDOW_SIZE
+	maxFrame      int    // the peer's MAX_FRAME_SIZE
 	sendWindow    int64  // of the connection
 	table         h2.FieldTable
 
 	own        ownSettings
 	recvWindow int64 // of the connection: what the peer may still send
-	unreturned int64 // received, and not yet given back
+	unreturned int64 // received, and not yet returned by WINDOW_UPDATE
 
 	goAway  *goAway
-	loose   []wire.Violation // breaches while no exchange was there
-	fatal   string           // the breach that lost the connection, in words
-	control []byte           // frames of our own that wait to be written
+	loose   []wire.Violation // violations without an exchange
+	fatal   string           // describes the connection error
+	control []byte           // our own frames that wait to be written
 
 	sent sentFrames
 	log  []bundle.H2Frame
-	left int // frames that were not recorded
+	left int // frames missing in log
 }
 
-// goAway is what a peer's last GOAWAY said.
+// goAway is the peer's last GOAWAY.
 type goAway struct {
 	last   uint32
 	detail string
 }
 
-// stream is one stream that we have opened.
+// stream is a stream that we have opened.
 type stream struct {
 	id         uint32
 	x          *Exchange
 	sendWindow int64
 	recvWindow int64
 	unreturned int64
-	headed     bool  // the final head came
+	headed     bool  // the final head has arrived
 	length     int64 // content-length, -1 without
 	got        int64 // bytes of DATA
 	sentEnd    bool  // we have sent END_STREAM
 	gotEnd     bool  // the peer has
-	held       bool  // no window is given back
+	held       bool  // no window is returned
 	cancelled  bool  // we have reset it
 	reset      string
 }
@@ -119,8 +119,8 @@ func newMux(c *Conn, o Options) *mux {
 	return h
 }
 
-// start sends the preface before anything else can be sent, begins to read and to
-// write control frames, and waits for the peer's SETTINGS. A raw connection only reads.
+// start sends the preface before anything else, begins to read and to write control
+// frames, and waits for the peer's SETTINGS. A raw connection sends and awaits nothing.
 func (h *mux) start(ctx context.Context) {
 	if !h.raw {
 		h.greet(ctx)
@@ -133,8 +133,8 @@ func (h *mux) start(ctx context.Context) {
 	}
 }
 
-// greet sends the preface and what follows it. That it cannot be written shows in how
-// the connection ends.
+// greet sends the preface, SETTINGS and the connection's window. A write error shows in
+// the end of the connection.
 func (h *mux) greet(ctx context.Context) {
 	b := h2.AppendSettings([]byte(http2.ClientPreface),
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
@@ -148,8 +148,8 @@ func (h *mux) greet(ctx context.Context) {
 	_ = h.conn.writeNoted(ctx, b)
 }
 
-// settle waits until the peer's SETTINGS have come, so that the first requests
-// keep to them. A peer that sends none within settingsLooks is gone on with.
+// settle waits for the peer's SETTINGS, so that the first requests respect them. It
+// gives up after settingsLooks.
 func (h *mux) settle(ctx context.Context) {
 	c := h.conn
 	look := time.NewTicker(settingsLook)
@@ -172,20 +172,20 @@ func (h *mux) settle(ctx context.Context) {
 	}
 }
 
-// enqueue lets the control writer send p.
+// enqueue passes frames to the control writer.
 func (h *mux) enqueue(p []byte) {
 	h.control = append(h.control, p...)
 	h.conn.steered.fire()
 }
 
-// answer enqueues a frame of our own; on a raw connection nothing is sent by itself.
+// answer enqueues a frame that the protocol demands, except on a raw connection.
 func (h *mux) answer(frame []byte) {
 	if !h.raw {
 		h.enqueue(frame)
 	}
 }
 
-// writeControl writes what was enqueued, until the connection ends.
+// writeControl writes enqueued frames until the connection ends.
 func (h *mux) writeControl() {
 	c := h.conn
 	defer c.recorder.readers.Done()
@@ -196,9 +196,9 @@ func (h *mux) writeControl() {
 		ended := c.closed || c.peerClosed
 		wake := c.steered.wait()
 		if len(p) > 0 {
-			_ = c.writeNoted(context.Background(), p) // what keeps it from being written ends the connection
+			_ = c.writeNoted(context.Background(), p) // an error ends the connection
 			c.mu.Lock()
-			c.steered.fire() // the reader may go on
+			c.steered.fire() // the reader may continue
 		}
 		c.mu.Unlock()
 		c.writing.Unlock()
@@ -211,8 +211,8 @@ func (h *mux) writeControl() {
 	}
 }
 
-// takeControl is what may be written now: nothing while a raw frame is being
-// written in pieces, and nothing after our end.
+// takeControl returns the frames that may be written now: none while a raw frame is
+// being written in pieces, and none after our end.
 func (h *mux) takeControl() []byte {
 	c := h.conn
 	switch {
@@ -237,12 +237,12 @@ func (h *mux) begin(x *Exchange) {
 	x.abort("an HTTP/1.1 request was announced on an HTTP/2 connection")
 }
 
-// congested reports whether a peer that does not read makes our answers pile up.
+// congested reports whether our acknowledgements pile up because the peer does not read.
 func (h *mux) congested() bool {
 	return len(h.control) > controlLimit && !h.conn.half && !h.conn.silent && !h.conn.sendBroken
 }
 
-// live lists the exchanges that streams carry, by stream.
+// live lists the exchanges of open streams, by stream.
 func (h *mux) live() []*Exchange {
 	var xs []*Exchange
 	for _, id := range slices.Sorted(maps.Keys(h.streams)) {
@@ -253,8 +253,8 @@ func (h *mux) live() []*Exchange {
 	return xs
 }
 
-// underWay lists raw exchanges that have no stream yet, then those of streams and
-// requests that wait for room.
+// underWay lists the raw exchanges without a stream, then those of streams and the
+// requests that wait for a stream.
 func (h *mux) underWay() []*Exchange {
 	xs := h.live()
 	for x := range h.waiting {
@@ -264,7 +264,7 @@ func (h *mux) underWay() []*Exchange {
 	return slices.Concat(h.conn.queue, xs)
 }
 
-// forget takes a stream out of those that are open, and remembers how it ended.
+// forget closes a stream, and remembers how it ended.
 func (h *mux) forget(st *stream) {
 	if h.streams[st.id] != st {
 		return
@@ -279,8 +279,8 @@ func (h *mux) forget(st *stream) {
 	h.conn.changed.fire()
 }
 
-// unused reports whether nobody has used a stream so far. A server may open none
-// of its own, as push is off.
+// unused reports whether a stream has not been used so far. The server opens none, as
+// push is disabled.
 func (h *mux) unused(id uint32) bool {
 	return id%2 == 0 || id > h.touched
 }
@@ -300,8 +300,7 @@ func (h *mux) note(f bundle.H2Frame) {
 	h.log = append(h.log, f)
 }
 
-// H2Frames are the frames that have been received so far on an HTTP/2
-// connection, at most as many as are recorded; do not modify them.
+// H2Frames returns the recorded frames that an HTTP/2 connection has received so far.
 func (c *Conn) H2Frames() []bundle.H2Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,7 +309,7 @@ func (c *Conn) H2Frames() []bundle.H2Frame {
 	return slices.DeleteFunc(rec.H2, func(f bundle.H2Frame) bool { return f.Dir != dirReceived })
 }
 
-// record adds all frames. They were noted in the order of their stamps.
+// record adds all frames, which were noted in the order of their stamps.
 func (h *mux) record(rec *bundle.Conn) (dropped string) {
 	rec.H2 = slices.Clone(h.log)
 	if h.left > 0 {

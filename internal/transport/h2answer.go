@@ -12,7 +12,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// breach is a breach of HTTP/2 by the peer, and how we answer it.
+// breach is a violation of HTTP/2 by the peer, with our error code for it.
 type breach struct {
 	kind   wire.Kind
 	code   http2.ErrCode
@@ -22,7 +22,7 @@ type breach struct {
 }
 
 // report attaches a breach to the exchange of its stream, else to the first
-// that is under way, else to the last one. Without any it is kept for the next.
+// under way, else to the last one. Without any, the next exchange gets it.
 func (h *mux) report(b breach) {
 	v := wire.Violation{Kind: b.kind, Off: b.off, Detail: b.detail}
 	x := h.concerned(b.stream)
@@ -45,8 +45,7 @@ func (h *mux) concerned(id uint32) *Exchange {
 	return h.conn.last
 }
 
-// fail is for a breach that concerns the whole connection: nothing that comes
-// on it can be understood any more.
+// fail handles a connection error: nothing after it can be decoded.
 func (h *mux) fail(b breach) {
 	c := h.conn
 	if c.lostAt >= 0 {
@@ -64,13 +63,13 @@ func (h *mux) fail(b breach) {
 	h.answer(h2.AppendGoAway(nil, 0, b.code))
 }
 
-// malformed is for a breach that concerns one stream only: its answer is garbage.
+// malformed handles a stream error: the response is garbage.
 func (h *mux) malformed(st *stream, b breach) {
 	st.x.violate(inHTTP, wire.Violation{Kind: b.kind, Off: b.off, Detail: b.detail})
 	h.refuse(st, b.code, b.detail)
 }
 
-// refuse resets a stream whose answer is malformed.
+// refuse resets the stream of a malformed response.
 func (h *mux) refuse(st *stream, code http2.ErrCode, detail string) {
 	st.x.end(bundle.OutcomeGarbage, "the peer breaks HTTP/2: "+detail)
 	st.cancelled = true
@@ -78,8 +77,8 @@ func (h *mux) refuse(st *stream, code http2.ErrCode, detail string) {
 	h.answer(h2.AppendReset(nil, st.id, code))
 }
 
-// fragment takes a piece of the header block under way and returns what the
-// block says, once it is complete.
+// fragment takes a piece of the current header block and returns the block's
+// description once it is complete.
 func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	b := h.block
 	b.bytes += len(p)
@@ -115,7 +114,7 @@ func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 
 // headers handles a complete header block.
 func (h *mux) headers(f h2.Cut, b *headerBlock) {
-	f.Type = http2.FrameHeaders // as which a CONTINUATION ends
+	f.Type = http2.FrameHeaders // also for the last CONTINUATION
 	st, ok := h.find(f)
 	if !ok {
 		return
@@ -157,10 +156,10 @@ func (h *mux) headers(f h2.Cut, b *headerBlock) {
 	}
 }
 
-// framingH2 is the framing of a body that ends with its stream.
+// framingH2 names the framing of a body that ends with its stream.
 const framingH2 = "stream"
 
-// finishAnswer ends an answer at END_STREAM.
+// finishAnswer ends a response at END_STREAM.
 func (h *mux) finishAnswer(st *stream, off int64, trailers []wire.Field) {
 	if st.length >= 0 && st.got != st.length {
 		h.malformed(st, breach{kind: wire.H2ContentLength, code: http2.ErrCodeProtocol, off: off,
@@ -175,9 +174,9 @@ func (h *mux) finishAnswer(st *stream, off int64, trailers []wire.Field) {
 	}
 }
 
-// ended is called when the peer has ended the connection, and says how that
-// came out for the streams: a connection that was announced to end was closed,
-// even where unread bytes made a reset of it.
+// ended is called when the peer has ended the connection, and returns the outcome of
+// its streams: after GOAWAY the connection was closed, even where unread bytes turned
+// the close into a reset.
 func (h *mux) ended(outcome bundle.Outcome, detail string) (bundle.Outcome, string) {
 	if n := h.in.Partial(); n > 0 && h.conn.lostAt < 0 {
 		h.report(breach{kind: wire.H2Truncated, off: h.in.Off(),

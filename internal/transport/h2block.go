@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// The bounds of one header block before it is decoded: a flood of
-	// CONTINUATION frames ends the connection.
+	// The limits of an encoded header block. Exceeding them is a connection error: it
+	// stops a flood of CONTINUATION frames.
 	maxBlock         = 256 << 10
 	maxContinuations = 256
-	// fieldOverhead is what each field counts beyond its text (RFC 9113, section 6.5.2).
+	// fieldOverhead is added to the size of each field (RFC 9113, section 6.5.2).
 	fieldOverhead = 32
-	// maxFieldText is how much of a header block is described in the record.
+	// maxFieldText limits the description of a header block in the record.
 	maxFieldText = 2 << 10
 )
 
@@ -29,13 +29,13 @@ type headerBlock struct {
 	endStream bool
 	bytes     int // encoded
 	frames    int
-	size      int // decoded, by the count of MAX_HEADER_LIST_SIZE
+	size      int // decoded, as MAX_HEADER_LIST_SIZE counts it
 	fields    []wire.Field
 }
 
 func (b *headerBlock) over() bool { return b.size > wire.DefaultHeadLimit }
 
-// field takes a decoded field. Beyond the limit fields are counted only.
+// field takes a decoded field. Beyond the limit it only counts.
 func (h *mux) field(f hpack.HeaderField) {
 	b := h.block
 	if b == nil {
@@ -62,7 +62,7 @@ func (b *headerBlock) text() string {
 	return t.String()
 }
 
-// fieldText collects fields in words, up to a limit.
+// fieldText describes fields, up to a limit.
 type fieldText struct{ b strings.Builder }
 
 func (t *fieldText) reset() { t.b.Reset() }
@@ -81,15 +81,15 @@ func (t *fieldText) word(s string) {
 
 func (t *fieldText) add(name, value string) { t.word(fmt.Sprintf("%.128s: %.256s", name, value)) }
 
-// head is what a well-formed header block says.
+// head is the content of a header block.
 type head struct {
 	status int // 0 in trailers
 	fields []wire.Field
 	length int64 // content-length, -1 without
 }
 
-// read checks a header block (RFC 9113, sections 8.2 and 8.3) and gives what it
-// says. Any violation makes the whole message malformed.
+// read checks a header block (RFC 9113, sections 8.2 and 8.3) and returns its
+// content. Any violation makes the whole message malformed.
 func (b *headerBlock) read(trailers bool) (head, []wire.Violation) {
 	out := head{length: -1}
 	var violations []wire.Violation
@@ -147,8 +147,8 @@ func parseStatus(s string) int {
 	return n
 }
 
-// badField says what is wrong with a regular field (RFC 9113, sections 8.2.1
-// and 8.2.2).
+// badField describes the violation of a regular field (RFC 9113, sections 8.2.1
+// and 8.2.2), "" without one.
 func badField(f wire.Field) (wire.Kind, string) {
 	switch {
 	case strings.ToLower(f.Name) != f.Name:

@@ -14,8 +14,8 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// maxH2Frames is how many frames are recorded of a connection. The last quarter
-// is kept for those that say something: not DATA, WINDOW_UPDATE or PING.
+// maxH2Frames is how many frames of a connection are recorded. A quarter is reserved for
+// types other than DATA, WINDOW_UPDATE and PING.
 const maxH2Frames = 4096
 
 // Frame is one HTTP/2 frame by field, for raw writes. Nothing of it is checked.
@@ -37,16 +37,16 @@ type Frame struct {
 	Last uint32
 	// Add is the increment of WINDOW_UPDATE.
 	Add uint32
-	// Payload is that of any other frame, the debug data of GOAWAY, or what
-	// stands for the fields; PING and PRIORITY have zeros without it.
+	// Payload is the payload of any other type, the debug data of GOAWAY, or an encoded
+	// header block instead of Fields; the default for PING and PRIORITY is zeros.
 	Payload []byte
-	// Length is declared instead of the true length of the payload, in 24 bits.
+	// Length replaces the true length of the payload in the header; it has 24 bits.
 	Length *int64
 }
 
-// FrameBytes renders a frame exactly as its fields say. Fields are encoded
-// without the dynamic table, so that frames may be written in another order than
-// they were rendered, or not at all. A name that is not known is an error.
+// FrameBytes renders a frame exactly as its fields say. Header fields are encoded
+// without the dynamic table, so that frames can be written in any order, or not at all.
+// An unknown name is an error.
 func (c *Conn) FrameBytes(f Frame) ([]byte, error) {
 	if strings.EqualFold(f.Type, "preface") {
 		return []byte(http2.ClientPreface), nil
@@ -70,7 +70,7 @@ func (c *Conn) FrameBytes(f Frame) ([]byte, error) {
 	return append(h2.AppendHeader(nil, h), payload...), nil
 }
 
-// payload renders what follows the frame's header.
+// payload renders the payload of a frame.
 func (f *Frame) payload(kind http2.FrameType) ([]byte, error) {
 	switch kind {
 	case http2.FrameHeaders, http2.FrameContinuation:
@@ -117,8 +117,8 @@ func (f *Frame) settings() ([]byte, error) {
 	return b, nil
 }
 
-// describe says a frame's content in words, as far as it can be read without
-// the state of the connection.
+// describe describes the content of a frame, as far as that needs no state of the
+// connection.
 func describe(f http2.Frame) string {
 	switch f := f.(type) {
 	case *http2.SettingsFrame:

@@ -6,18 +6,18 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// maxTable is the largest HPACK table that a script may let a peer use.
+// maxTable is the largest HPACK table that a script may allow a peer.
 const maxTable = 1 << 20
 
-// ownSettings is what we have announced to the peer, by ourselves or in raw
-// frames: the rules that it is held to.
+// ownSettings are the settings that we have sent, by ourselves or in raw frames: the
+// peer has to respect them.
 type ownSettings struct {
-	window  int64   // INITIAL_WINDOW_SIZE, the largest that the peer may still count with
-	unacked []int64 // that of each SETTINGS frame which was not acknowledged, -1 without
+	window  int64   // INITIAL_WINDOW_SIZE, the largest that the peer may still use
+	unacked []int64 // the window of each unacknowledged SETTINGS frame, -1 without
 }
 
-// announce takes what a frame that we send lets the peer do. More takes effect
-// when it is sent; less when the peer has acknowledged it (RFC 9113, section 6.5.3).
+// announce applies a frame that we send. A larger limit takes effect when it is sent, a
+// smaller one when the peer has acknowledged it (RFC 9113, section 6.5.3).
 func (h *mux) announce(frame http2.Frame) {
 	switch frame := frame.(type) {
 	case *http2.SettingsFrame:
@@ -47,7 +47,7 @@ func (h *mux) announce(frame http2.Frame) {
 	}
 }
 
-// maxUnacked bounds how many SETTINGS of a script are remembered.
+// maxUnacked limits how many SETTINGS frames of a script are remembered.
 const maxUnacked = 1024
 
 // ownAcknowledged is called when the peer has acknowledged our oldest SETTINGS.
@@ -60,14 +60,13 @@ func (h *mux) ownAcknowledged() {
 	if window < 0 {
 		return
 	}
-	for _, later := range h.own.unacked { // what was granted since stays granted
+	for _, later := range h.own.unacked { // a larger window since then stays valid
 		window = max(window, later)
 	}
 	h.resize(window)
 }
 
-// resize sets the window that streams begin with, and lets those that are open
-// follow (RFC 9113, section 6.9.2).
+// resize sets the initial window of streams and adjusts open ones (RFC 9113, section 6.9.2).
 func (h *mux) resize(window int64) {
 	for _, st := range h.streams {
 		st.recvWindow += window - h.own.window

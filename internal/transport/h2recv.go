@@ -35,7 +35,7 @@ func (h *mux) feed(p []byte) {
 	}
 }
 
-// http1Begin is how a peer of HTTP/1 answers.
+// http1Begin is the beginning of an HTTP/1 response.
 const http1Begin = "HTTP/1."
 
 func (h *mux) received(f *h2.Cut, at bundle.Stamp) bundle.H2Frame {
@@ -88,8 +88,8 @@ func (h *mux) take(f h2.Cut) {
 	h.note(rec)
 }
 
-// badPreface says what is wrong with the first frame of a peer, "" when it is
-// SETTINGS, or not the first. A raw connection may have been refused before.
+// badPreface describes what is wrong with the peer's first frame; "" for SETTINGS, and
+// for later frames. On a raw connection the peer may refuse the client first.
 func (h *mux) badPreface(f h2.Cut) string {
 	switch {
 	case h.settled, h.raw && f.Type == http2.FrameGoAway:
@@ -102,7 +102,7 @@ func (h *mux) badPreface(f h2.Cut) string {
 	return ""
 }
 
-// unreadable handles a frame that its type does not allow.
+// unreadable handles a frame that the Framer rejects.
 func (h *mux) unreadable(f h2.Cut, err error, inBlock bool) {
 	b := breach{kind: wire.H2Protocol, code: http2.ErrCodeProtocol, off: f.Off, stream: f.StreamID}
 	var conn http2.ConnectionError
@@ -138,7 +138,7 @@ func (h *mux) unreadable(f h2.Cut, err error, inBlock bool) {
 	h.fail(b)
 }
 
-// dataFrame handles DATA: flow control first, then what it carries.
+// dataFrame handles DATA: flow control first, then the content.
 func (h *mux) dataFrame(f h2.Cut, frame *http2.DataFrame) {
 	n := int64(f.Length)
 	if h.recvWindow -= n; h.recvWindow < 0 {
@@ -180,7 +180,7 @@ func (h *mux) dataFrame(f h2.Cut, frame *http2.DataFrame) {
 	h.giveBack(st, n)
 }
 
-// giveBack returns window for bytes that were consumed, once half of it was used.
+// giveBack returns window for consumed bytes, once half of it is used.
 func (h *mux) giveBack(st *stream, n int64) {
 	if h.raw {
 		return
@@ -198,8 +198,8 @@ func (h *mux) giveBack(st *stream, n int64) {
 	h.answer(h2.AppendWindowUpdate(nil, id, add))
 }
 
-// find is the stream of a frame that must be on one that was opened. Frames on
-// one that we have reset are still on their way, and nothing is wrong with them.
+// find returns the open stream of a frame. A frame on an unused stream is a connection
+// error. Frames on a stream that we have reset may still be in flight: they are legal.
 func (h *mux) find(f h2.Cut) (*stream, bool) {
 	if st := h.streams[f.StreamID]; st != nil {
 		return st, true
@@ -267,7 +267,7 @@ func (h *mux) setting(s http2.Setting, off int64) {
 		}
 	case http2.SettingHeaderTableSize:
 		h.table.Limit(s.Val)
-	default: // of no use to a client without push
+	default: // irrelevant to a client without push
 	}
 }
 
@@ -292,7 +292,7 @@ func (h *mux) windowUpdate(f h2.Cut, frame *http2.WindowUpdateFrame) {
 func (h *mux) rstStream(f h2.Cut, frame *http2.RSTStreamFrame) {
 	name := h2.CodeName(frame.ErrCode)
 	if h.raw && len(h.conn.queue) > 0 && h.streams[f.StreamID] == nil && !h.unused(f.StreamID) {
-		x := h.conn.queue[0] // what was written on the stream opened none
+		x := h.conn.queue[0] // the written bytes did not open the stream
 		h.conn.queue = h.conn.queue[1:]
 		x.rec.Stream = f.StreamID
 		x.cut(bundle.OutcomeReset, "the peer reset the stream ("+name+")")

@@ -32,10 +32,10 @@ func (h *mux) request(ctx context.Context, call Call, end bool) (*Exchange, erro
 	return x, err
 }
 
-// beforeAuthority is how many fields stand before those that are recorded as headers.
+// beforeAuthority is the number of leading fields that are not recorded as headers.
 const beforeAuthority = 3
 
-// h2Fields are the fields of a request as HTTP/2 sends them.
+// h2Fields returns the fields of an HTTP/2 request.
 func h2Fields(call Call, scheme string) []bundle.Header {
 	fields := []bundle.Header{{Name: ":method", Value: call.Method}, {Name: ":scheme", Value: scheme}, {Name: ":path", Value: call.Path}}
 	for _, f := range call.Headers {
@@ -53,7 +53,7 @@ func h2Fields(call Call, scheme string) []bundle.Header {
 	return fields
 }
 
-// open waits for room and sends HEADERS.
+// open waits until another stream is allowed and sends HEADERS.
 func (h *mux) open(ctx context.Context, x *Exchange, block []byte, end bool) error {
 	c := h.conn
 	for {
@@ -92,7 +92,7 @@ func (h *mux) open(ctx context.Context, x *Exchange, block []byte, end bool) err
 	return err
 }
 
-// refusal says why no request can be sent any more, and ends the exchange so.
+// refusal returns why no request can be sent any more, and ends the exchange for that reason.
 func (h *mux) refusal(x *Exchange) error {
 	c := h.conn
 	outcome := bundle.OutcomeClosed
@@ -145,8 +145,8 @@ func (h *mux) data(ctx context.Context, x *Exchange, p []byte, end bool) error {
 	}
 }
 
-// sendData sends one frame: as much of p as the windows allow. With none it
-// returns what to wait for.
+// sendData sends one frame: as much of p as the windows allow. Without window it
+// returns a channel to wait for.
 func (h *mux) sendData(ctx context.Context, x *Exchange, p []byte, end bool) (n int, wait <-chan struct{}, err error) {
 	c := h.conn
 	c.writing.Lock()

@@ -17,11 +17,11 @@ const (
 	dirReceived = "received"
 )
 
-// sentFrames reads what we send as a peer would, for the record: raw writes as
-// well as our own frames.
+// sentFrames decodes the frames that we send, for the record: raw writes as well as our
+// own frames.
 type sentFrames struct {
 	split   h2.Splitter
-	preface []byte // what is left of the preface
+	preface []byte // the rest of the preface
 	lost    bool
 	source  bytes.Reader
 	framer  *http2.Framer
@@ -33,15 +33,15 @@ func newSentFrames() sentFrames {
 	return sentFrames{split: h2.Splitter{Limit: sentLimit}, preface: []byte(http2.ClientPreface)}
 }
 
-// unannounced makes an exchange for raw frames. Beside the client's own frames, raw
-// ones make one as soon as they open a stream.
+// unannounced begins an exchange for raw frames on a raw connection. On any other, a raw
+// frame begins one by opening a stream.
 func (h *mux) unannounced() {
 	if h.raw {
 		h.conn.noteUnannounced()
 	}
 }
 
-// sending reads the bytes of a write.
+// sending decodes the bytes of a write.
 func (h *mux) sending(p []byte, at bundle.Stamp) {
 	s := &h.sent
 	for len(p) > 0 && len(s.preface) > 0 && p[0] == s.preface[0] {
@@ -53,7 +53,7 @@ func (h *mux) sending(p []byte, at bundle.Stamp) {
 	if s.lost || len(p) == 0 {
 		return
 	}
-	// What does not begin like the preface is taken for frames, as it is after it.
+	// Bytes that do not begin like the preface are frames, like those after it.
 	s.preface = nil
 	err := s.split.Feed(p, func(f h2.Cut) bool {
 		h.noteSentFrame(f, at)
@@ -61,7 +61,7 @@ func (h *mux) sending(p []byte, at bundle.Stamp) {
 	})
 	s.lost = err != nil
 	if len(h.control) > 0 {
-		h.conn.steered.fire() // it may have waited for the end of a frame
+		h.conn.steered.fire() // control frames may wait for the end of this one
 	}
 }
 
@@ -98,8 +98,8 @@ func (h *mux) noteSentFrame(f h2.Cut, at bundle.Stamp) {
 	}
 }
 
-// adopt opens a stream for a request that was written by hand. Its answer
-// belongs to an exchange of its own, under the connection's name.
+// adopt opens a stream for a request of raw frames. Its response belongs to an exchange
+// under the connection's name.
 func (h *mux) adopt(id uint32) *stream {
 	c := h.conn
 	st := &stream{id: id, sendWindow: h.initialWindow, recvWindow: h.own.window, length: -1}
@@ -114,7 +114,7 @@ func (h *mux) adopt(id uint32) *stream {
 	return st
 }
 
-// read says what a frame of ours holds; what cannot be read is nil and has no words.
+// read decodes and describes a frame of ours; an invalid one is nil without a description.
 func (s *sentFrames) read(f h2.Cut) (frame http2.Frame, text string) {
 	if s.framer == nil {
 		s.framer = http2.NewFramer(nil, &s.source)
@@ -142,12 +142,12 @@ func (s *sentFrames) read(f h2.Cut) (frame http2.Frame, text string) {
 	return frame, describe(frame)
 }
 
-// fragment decodes a piece of a header block, and gives its text at its end.
+// fragment decodes a piece of a header block, and returns the description at its end.
 func (s *sentFrames) fragment(p []byte, ended bool) string {
 	if _, err := s.fields.Write(p); err != nil || !ended {
 		return ""
 	}
-	_ = s.fields.Close() // what is cut is not described, and judged by the peer
+	_ = s.fields.Close() // a cut field is missing in the description
 	text := s.text.String()
 	s.text.reset()
 	return text

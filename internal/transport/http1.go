@@ -8,12 +8,12 @@ import (
 	"assay/internal/wire"
 )
 
-// http1 speaks HTTP/1.1: responses answer the exchanges of the connection's queue in
-// their order.
+// http1 implements HTTP/1.1: responses answer the exchanges of the connection's queue in
+// order.
 type http1 struct {
 	conn    *Conn
 	dec     wire.ResponseDecoder
-	oneShot bool // a response said that no other will follow on the connection
+	oneShot bool // a response announced the end of the connection
 }
 
 func newHTTP1(c *Conn) *http1 {
@@ -26,8 +26,7 @@ func newHTTP1(c *Conn) *http1 {
 
 func (h *http1) start(context.Context) { go h.conn.read() }
 
-// feed decodes, and then looks whether the framing is lost: no response can be
-// completed on the connection then.
+// feed decodes p. When the framing is lost, every exchange ends: none can complete.
 func (h *http1) feed(p []byte) {
 	h.dec.Feed(p)
 	if !h.dec.Lost() {
@@ -103,7 +102,7 @@ func (h *http1) cancel(x *Exchange, _ uint32) {
 
 func (h *http1) hold(*Exchange, bool) {}
 
-// method answers the decoder's question which request is being answered.
+// method returns the method of the request that is being answered, for the decoder.
 func (h *http1) method() string {
 	x := h.conn.front()
 	switch {
@@ -150,8 +149,7 @@ func (h *http1) onEnd(trailers []wire.Field) {
 	x.complete(trailers)
 }
 
-// onViolation attaches a breach to the exchange that it concerns. Its offset is one
-// of the connection's bytes.
+// onViolation attaches a violation to its exchange.
 func (h *http1) onViolation(v wire.Violation) {
 	x := h.conn.front()
 	switch {

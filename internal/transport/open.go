@@ -11,29 +11,29 @@ import (
 	"assay/internal/bundle"
 )
 
-// The HTTP versions that a connection can speak, as axes name them.
+// The HTTP versions of a connection, by their names in axes.
 const (
 	HTTP1 = "1.1"    // HTTP/1.1, in plain or over TLS
 	H2C   = "h2c"    // HTTP/2 in plain, with prior knowledge
 	H2TLS = "h2-tls" // HTTP/2 over TLS, agreed on by ALPN
 )
 
-// Options say how a connection is opened.
+// Options configure a connection.
 type Options struct {
 	// HTTP is 1.1 (default), h2c or h2-tls. With TLS set and 1.1, HTTP/1.1 over TLS.
 	HTTP string
-	// TLS is set for https; it is not changed. The protocol that is offered by ALPN
-	// follows from HTTP, the server name from the address where it has none.
+	// TLS is set for https; it is not modified. HTTP determines the ALPN protocol; the
+	// default server name is the address.
 	TLS *tls.Config
 	// Raw sends no preface and no SETTINGS, and acknowledges nothing by itself (HTTP/2).
 	Raw bool
 }
 
 // Open opens a connection to addr (host:port) with TCP_NODELAY, within ctx and
-// at most 10 s, TLS handshake included. On HTTP/2, unless raw, the client preface,
-// our SETTINGS and the connection's window have been sent when it returns, and
-// the peer's SETTINGS have come, for which it waits three seconds at most. The failure
-// is a *DialError and is recorded as a Conn with DialError too.
+// at most 10 s, including the TLS handshake. On HTTP/2, unless raw, it sends the client
+// preface, our SETTINGS and the connection's window, and waits for the peer's SETTINGS
+// for at most three seconds. A failure is a *DialError, and is recorded as a Conn with
+// DialError.
 func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Conn, error) {
 	c := newConn(rec, name, addr)
 	nc, err := dial(ctx, addr, o)
@@ -46,13 +46,13 @@ func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Co
 	return c.attach(ctx, nc, o)
 }
 
-// Attach is Open on a connection that is open already, of any kind: only TCP can be
-// reset and half-closed. Of o, TLS says no more than that the scheme is https.
+// Attach is Open on an existing connection of any kind. Only TCP connections can be
+// reset and half-closed. o.TLS only sets the scheme to https.
 func Attach(ctx context.Context, rec *Recorder, name string, nc net.Conn, o Options) (*Conn, error) {
 	return newConn(rec, name, nc.RemoteAddr().String()).attach(ctx, nc, o)
 }
 
-// attach begins to speak on nc, which it closes where the recorder has finished.
+// attach starts the protocol on nc. It closes nc if the recorder has finished.
 func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error) {
 	c.nc, c.base = nc, nc
 	if tc, ok := nc.(*tls.Conn); ok {
@@ -83,7 +83,7 @@ func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) 
 	return Open(ctx, rec, name, addr, Options{})
 }
 
-// dial makes a connection of TCP, and of TLS over it.
+// dial opens a TCP connection, with TLS if o.TLS is set.
 func dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	switch o.HTTP {
 	case "", HTTP1:
@@ -113,7 +113,7 @@ func dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	return tc, nil
 }
 
-// handshake puts TLS over a connection and agrees on the protocol by ALPN.
+// handshake runs the TLS handshake and negotiates the protocol by ALPN.
 func handshake(ctx context.Context, nc net.Conn, addr string, o Options) (*tls.Conn, error) {
 	config := o.TLS.Clone()
 	want := "http/1.1"
@@ -142,17 +142,17 @@ func handshake(ctx context.Context, nc net.Conn, addr string, o Options) (*tls.C
 	return tc, nil
 }
 
-// alertNoProtocol is how crypto/tls words the alert of a peer that speaks none of
-// the protocols that were offered (RFC 7301, section 3.2); its number is not exported.
+// alertNoProtocol is the text of crypto/tls for the alert of a peer that supports none of
+// the offered protocols (RFC 7301, section 3.2); the alert's number is not exported.
 const alertNoProtocol = "tls: no application protocol"
 
-// NoH2Error says that a peer did not agree to HTTP/2 by ALPN.
+// NoH2Error reports that a peer did not choose HTTP/2 by ALPN.
 type NoH2Error struct {
-	// Chosen is the protocol that it chose instead, "" for none.
+	// Chosen is the protocol that the peer chose instead, "" for none.
 	Chosen string
 }
 
-// Error names what was chosen.
+// Error names the chosen protocol.
 func (e *NoH2Error) Error() string {
 	if e.Chosen == "" {
 		return "TLS: the peer does not agree to HTTP/2: it chose nothing by ALPN"

@@ -9,14 +9,14 @@ import (
 
 const (
 	readSize = 32 << 10
-	// afterLoss is how much is read on a connection whose framing is lost, to
-	// see how it ends, before reading stops.
+	// afterLoss is how much is read after the framing is lost, to see how the connection
+	// ends.
 	afterLoss = 256 << 10
 	// paceTick is the shortest wait between two reads at a limited rate.
 	paceTick = 10 * time.Millisecond
 )
 
-// pace is how the reader is steered; the connection's mutex guards it.
+// pace controls the reader; the connection's mutex guards it.
 type pace struct {
 	paused      bool
 	perSec      int
@@ -24,7 +24,7 @@ type pace struct {
 	interrupted bool      // the read deadline is in the past
 }
 
-// Pause stops reading; the peer feels it once the kernel's buffers are full.
+// Pause stops reading; the peer notices once the kernel's buffers are full.
 func (c *Conn) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *Conn) Pause() {
 	c.interruptRead()
 }
 
-// Resume goes on reading after Pause.
+// Resume continues to read after Pause.
 func (c *Conn) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *Conn) Rate(perSec int) {
 	c.steered.fire()
 }
 
-// interruptRead wakes a reader that is inside Read.
+// interruptRead interrupts the current Read.
 func (c *Conn) interruptRead() {
 	c.pace.interrupted = true
 	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
@@ -77,13 +77,13 @@ func (c *Conn) read() {
 	}
 }
 
-// resetFor gives the reset for the end that was read in its place. The kernel tells of a
-// reset once: where a write was under way and was told, reading sees an end.
+// resetFor returns the reset instead of the EOF that the read returned. The kernel
+// reports a reset once: if it reported it to a write, the read sees EOF.
 func (c *Conn) resetFor(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || !c.dead() {
 		return err
 	}
-	c.writing.Lock() // a write that was told has taken note of it by then
+	c.writing.Lock() // a failed write has set c.reset by then
 	defer c.writing.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *Conn) resetFor(err error) error {
 	return err
 }
 
-// hold keeps what was read back while reading is paused: a read that was under
-// way may still have taken bytes that came after Pause had returned.
+// hold delays read bytes while reading is paused: a Read in progress may return bytes
+// that arrived after Pause had returned.
 func (c *Conn) hold() {
 	for {
 		c.mu.Lock()
@@ -108,7 +108,7 @@ func (c *Conn) hold() {
 	}
 }
 
-// turn waits until the next read may happen and says how long it may be.
+// turn waits until the next read is allowed and returns its maximum length.
 func (c *Conn) turn() (limit int, ok bool) {
 	for {
 		wait, limit, ok := c.look()
@@ -119,7 +119,7 @@ func (c *Conn) turn() (limit int, ok bool) {
 	}
 }
 
-// look takes one look at the state: either limit is set, or wait waits for a change of it.
+// look checks the state once: either limit is set, or wait waits for a change.
 func (c *Conn) look() (wait func(), limit int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

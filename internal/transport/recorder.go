@@ -9,8 +9,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// Recorder collects what happened in one iteration: connections and exchanges.
-// It is safe for concurrent use.
+// Recorder collects the connections and exchanges of one iteration. It is safe for
+// concurrent use.
 type Recorder struct {
 	clock  *Clock
 	redact *redactor
@@ -36,11 +36,11 @@ func NewRecorder(clock *Clock, redact []string) *Recorder {
 }
 
 // Finish closes every open connection (recorded as ended by us), waits for
-// their readers, and returns all that was recorded, in the order it began. What
-// was still under way is recorded as aborted. expected maps exchange name to
+// their readers, and returns the connections and exchanges in the order in which they
+// began. Exchanges under way are recorded as aborted. expected maps exchange name to
 // stream (stdout, stderr, pty, or body) to the bytes that the script expects
-// there, so that the first difference can be kept. Nothing is recorded after it;
-// it is to be called once.
+// there, so that the first difference can be kept. Nothing is recorded after Finish;
+// call it once.
 func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn, []bundle.Exchange) {
 	r.mu.Lock()
 	r.finished = true
@@ -78,7 +78,7 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 	return conns, exchanges
 }
 
-// Dropped says in words what was left out of the record to keep it bounded; it
+// Dropped describes what was omitted from the record because of its limits; it
 // is complete after Finish.
 func (r *Recorder) Dropped() []string {
 	r.mu.Lock()
@@ -86,9 +86,8 @@ func (r *Recorder) Dropped() []string {
 	return slices.Clone(r.dropped)
 }
 
-// Failed records an exchange that could not even be begun: its outcome is
-// no-connect and its detail err. conn is the id of the connection that failed
-// (see DialError), or -1.
+// Failed records an exchange without a connection: its outcome is no-connect and its
+// detail err. conn is the id of the failed connection (see DialError), or -1.
 func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
 	x := r.newExchange(call, nil, &sync.Mutex{})
 	x.mu.Lock()
@@ -102,7 +101,7 @@ func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
 	return x
 }
 
-// newExchange makes the record of a call and takes its place in the order.
+// newExchange begins the record of a call and assigns its id.
 func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
 	x := &Exchange{
 		mu: mu, conn: c, recorder: r, name: call.Name, method: call.Method, done: make(chan struct{}),
@@ -144,7 +143,7 @@ func (r *Recorder) addFailed(c bundle.Conn) {
 	r.failed = append(r.failed, c)
 }
 
-// addConn takes over a new connection and counts its reader; it is refused after Finish.
+// addConn adds a connection and counts its reader; it returns false after Finish.
 func (r *Recorder) addConn(c *Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

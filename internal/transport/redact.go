@@ -12,14 +12,14 @@ import (
 )
 
 // leastSecret is the shortest text that is searched for: overwriting every
-// occurrence of one to three bytes would leave nothing of a record.
+// occurrence of one to three bytes would destroy a record.
 const leastSecret = 4
 
 // redactor overwrites secrets with asterisks of the same length. The nil
 // redactor leaves everything as it is.
 type redactor struct {
-	secrets [][]byte // longest first, so that one that holds another goes first; each also as HPACK packs it
-	short   []string // too short to be searched for: only a whole header value is replaced
+	secrets [][]byte // longest first, because one may contain another; each also Huffman-coded
+	short   []string // too short for a search: only a whole header value is replaced
 	longest int
 }
 
@@ -33,8 +33,8 @@ func newRedactor(secrets []string) *redactor {
 		default:
 			r.secrets = append(r.secrets, []byte(s))
 			r.longest = max(r.longest, len(s))
-			// As the value of a header over HTTP/2 it stands there in Huffman code (RFC 7541
-			// section 5.2), which begins at a byte.
+			// HTTP/2 has header values in Huffman code (RFC 7541, section 5.2), which begins
+			// at a byte boundary.
 			if packed := hpack.AppendHuffmanString(nil, s); len(packed) >= leastSecret {
 				r.secrets = append(r.secrets, packed)
 				r.longest = max(r.longest, len(packed))
@@ -48,7 +48,7 @@ func newRedactor(secrets []string) *redactor {
 	return r
 }
 
-// margin is how much more than a cut one must look at to see a secret that the cut divides.
+// margin is how many bytes beyond a cut are needed to find a secret across the cut.
 func (r *redactor) margin() int {
 	if r == nil {
 		return 0
@@ -56,7 +56,7 @@ func (r *redactor) margin() int {
 	return r.longest
 }
 
-// bytes returns p without secrets: p itself when it holds none, else a copy.
+// bytes returns p without secrets: p itself if it contains none, else a copy.
 func (r *redactor) bytes(p []byte) []byte {
 	if r == nil {
 		return p

@@ -2,5 +2,5 @@
 
 package transport
 
-// dead is not known here: a reset that was told to a write is read as an end.
+// dead is unknown here: a reset that a write reported is read as EOF.
 func (c *Conn) dead() bool { return false }

@@ -15,26 +15,26 @@ const (
 	dataLimit = 16 << 20  // bytes kept per output or body while the run goes on
 )
 
-// store keeps a byte stream of any length in bounded memory: whole up to limit,
+// store keeps a byte stream of any length in bounded memory: completely up to limit,
 // beyond that its first limit bytes, its tail, its length and its digest.
-// Contents are append-only, so that a prefix may be shared while it grows.
+// Contents are append-only, so that a prefix can be shared while the store grows.
 type store struct {
 	limit  int
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
 
-	// Set once more than limit bytes have come.
+	// Set once the stream exceeds limit.
 	digest hash.Hash
 	tail   []byte
-	edge   int // length of tail that is maintained
+	edge   int // length of tail
 }
 
 func newStore(limit int, r *redactor) *store {
 	return &store{limit: limit, edge: bundle.BlobEdge + r.margin()}
 }
 
-// add appends p, which came at that time.
+// add appends p, which arrived at that time.
 func (s *store) add(p []byte, at bundle.Stamp) {
 	if len(p) == 0 {
 		return
@@ -48,7 +48,7 @@ func (s *store) add(p []byte, at bundle.Stamp) {
 	s.overflow(p)
 }
 
-// chunk notes one piece. When the table is full its last entry grows, so that
+// chunk notes one piece. When the table is full, its last entry grows, so that
 // the table always covers the whole stream.
 func (s *store) chunk(c bundle.Chunk) {
 	if len(s.chunks) < maxChunks {
@@ -79,8 +79,8 @@ func (s *store) overflow(p []byte) {
 	}
 }
 
-// blob is the record of the stream without secrets. want, when not nil, is what
-// was expected. The digest of a stream over the limit is of the bytes as they came.
+// blob returns the record of the stream without secrets. want, if not nil, is the
+// expected stream. The digest of a stream over the limit is that of the received bytes.
 func (s *store) blob(r *redactor, want []byte) bundle.Blob {
 	if want != nil {
 		want = r.bytes(want)
@@ -103,7 +103,7 @@ func (s *store) blob(r *redactor, want []byte) bundle.Blob {
 	return b
 }
 
-// difference compares what was kept; nothing is claimed of what was not.
+// difference compares the kept bytes only.
 func (s *store) difference(kept, want []byte) *bundle.Window {
 	if int64(len(want)) > int64(len(kept)) {
 		want = want[:len(kept)]
