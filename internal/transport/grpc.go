@@ -15,7 +15,7 @@ const (
 	grpcWebType = "application/grpc-web"
 )
 
-// Where a gRPC status stood.
+// The places of a gRPC status.
 const (
 	inTrailers = "trailers"
 	inHeaders  = "headers"
@@ -26,7 +26,7 @@ func (x *Exchange) speaksConnect() bool {
 	return x.rec.Protocol == "" || x.rec.Protocol == wire.Connect.String()
 }
 
-// isGRPC reports whether a content type, without parameters, is one of the protocol.
+// isGRPC reports whether a content type, without parameters, belongs to the protocol.
 func isGRPC(p wire.Protocol, kind string) bool {
 	base := grpcType
 	if p == wire.GRPCWeb {
@@ -35,16 +35,16 @@ func isGRPC(p wire.Protocol, kind string) bool {
 	return kind == base || strings.HasPrefix(kind, base+"+")
 }
 
-// grpcAnswer decodes an answer of gRPC or gRPC-Web: messages, then a status. The
+// grpcAnswer decodes a response of gRPC or gRPC-Web: messages, then a status. The
 // message of a unary RPC becomes the exchange's body.
 type grpcAnswer struct {
 	messages
 	unary    bool
-	headers  []wire.Field // that may hold the status of a trailers-only answer
+	headers  []wire.Field // which have the status of a trailers-only response
 	count    int          // of messages
 	trailers []wire.Field // of gRPC-Web's last frame
-	ended    bool         // that frame came
-	at       int64        // where it stood in the body
+	ended    bool         // that frame has arrived
+	at       int64        // the offset of that frame in the body
 }
 
 func newGRPCAnswer(x *Exchange, p wire.Protocol, kind string, r *bundle.Response) *grpcAnswer {
@@ -73,7 +73,7 @@ func wireFields(hs []bundle.Header) []wire.Field {
 	return fs
 }
 
-// frame records one envelope and what it holds.
+// frame records one envelope and its content.
 func (a *grpcAnswer) frame(f wire.Frame) {
 	rec, payload, ok := a.open(f)
 	isTrailer := a.protocol == wire.GRPCWeb && f.Flags&wire.FlagTrailer != 0
@@ -101,12 +101,12 @@ func (a *grpcAnswer) frame(f wire.Frame) {
 	}
 }
 
-// status reads the status where it stands, and reports whether there was one.
+// status reads the status, and reports whether there is one.
 func (a *grpcAnswer) status(in string, fields []wire.Field) bool {
 	return a.x.readStatus(in, a.at, fields)
 }
 
-// close looks for the status once the answer is complete.
+// close reads the status of a complete response.
 func (a *grpcAnswer) close() {
 	a.dec.Close()
 	x := a.x
@@ -148,12 +148,12 @@ func (a *grpcAnswer) closeWeb() {
 	}
 }
 
-// missing reports something that is not there, at the end of the body.
+// missing reports an omission, at the end of the body.
 func (a *grpcAnswer) missing(k wire.Kind, detail string) {
 	a.x.violate(inBody, wire.Violation{Kind: k, Off: a.x.rec.Response.Body, Detail: detail})
 }
 
-// checkCount holds the number of messages against an RPC that has one answer.
+// checkCount checks the number of messages of a unary RPC.
 func (a *grpcAnswer) checkCount() {
 	if !a.unary || a.x.rec.RPC == "" || a.x.rec.GRPC == nil {
 		return
@@ -167,8 +167,8 @@ func hasStatus(fields []wire.Field) bool {
 	return slices.ContainsFunc(fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "grpc-status") })
 }
 
-// readStatus records the status that stands in fields, and the error that it
-// is. off is where they stand. It reports whether there was one.
+// readStatus records the status in fields, and its error. off is the offset of the
+// fields. It reports whether there is a status.
 func (x *Exchange) readStatus(in string, off int64, fields []wire.Field) bool {
 	s, ok, violations := wire.DecodeGRPCStatus(fields)
 	where := inHTTP
@@ -201,8 +201,8 @@ func (x *Exchange) readStatus(in string, off int64, fields []wire.Field) bool {
 	return true
 }
 
-// strayStatus reads the status of an answer that is none of the protocol by its
-// type: a proxy may send one all the same.
+// strayStatus reads the status of a response whose type does not belong to the protocol:
+// a proxy may send one.
 func (x *Exchange) strayStatus() {
 	if x.rec.Shape == bundle.ShapePlain {
 		return
@@ -214,8 +214,7 @@ func (x *Exchange) strayStatus() {
 	}
 }
 
-// checkNames looks for names that begin with grpc- and that the specification
-// does not know: it keeps them to itself.
+// checkNames reports unknown names with grpc-, which the specification reserves.
 func (x *Exchange) checkNames() {
 	for _, fields := range [][]wire.Field{wireFields(x.rec.Response.Headers), x.trailers} {
 		for _, f := range fields {

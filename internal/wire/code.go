@@ -9,7 +9,7 @@ type Code struct {
 	Status int    // the HTTP status of a unary Connect error (Connect specification, "Error codes")
 }
 
-// codes is the only place where the codes are written out. It is never changed.
+// codes is the only list of the codes. It is never modified.
 var codes = [...]Code{
 	{"canceled", 1, 499},
 	{"unknown", 2, 500},
@@ -33,7 +33,7 @@ var codes = [...]Code{
 func Codes() []Code { return slices.Clone(codes[:]) }
 
 // CodeByName finds a code by its Connect name, which is case-sensitive; ok is
-// false for anything that is not one of the 16.
+// false for any other name.
 func CodeByName(name string) (c Code, ok bool) {
 	for _, c := range codes {
 		if c.Name == name {
@@ -43,10 +43,10 @@ func CodeByName(name string) (c Code, ok bool) {
 	return Code{}, false
 }
 
-// CodeFromStatus is the name of the code that a client infers from the HTTP status
-// of an answer that is no Connect error (Connect specification, "HTTP to error
-// code"). It is not the inverse of Code.Status: it says what proxies and load
-// balancers mean, so 404 is unimplemented and 429 is unavailable.
+// CodeFromStatus returns the name of the code that a client infers from the HTTP status
+// of a response that is not a Connect error (Connect specification, "HTTP to error
+// code"). It is not the inverse of Code.Status: it interprets the responses of proxies and
+// load balancers, so 404 is unimplemented and 429 is unavailable.
 func CodeFromStatus(status int) string {
 	switch status {
 	case 400:

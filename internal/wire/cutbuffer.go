@@ -2,30 +2,30 @@ package wire
 
 // keepBuffer is how much memory a decoder keeps between frames. It holds the
 // largest event of the real daemon (32 KiB of output, 44 KiB as base64) many
-// times over; what one huge frame needed is given back.
+// times over; the memory of one huge frame is released.
 const keepBuffer = 1 << 20
 
-// cutBuffer collects a frame that is cut over several feeds. There are two
-// buffers in turn, because a frame that was delivered must stay valid until
-// the next feed while the tail of the same feed may begin another cut frame.
+// cutBuffer collects a frame that arrives in several feeds. It alternates between two
+// buffers, because a delivered frame must stay valid until the next feed while the end
+// of the same feed may begin another frame.
 type cutBuffer struct {
 	cur, delivered []byte
 }
 
-// bytes is what was collected so far.
+// bytes returns the bytes collected so far.
 func (b *cutBuffer) bytes() []byte { return b.cur }
 
-// append grows with the bytes that really came.
+// append adds received bytes.
 func (b *cutBuffer) append(p []byte) { b.cur = append(b.cur, p...) }
 
-// take hands the collected frame out, valid until the next swap, and begins anew.
+// take returns the collected frame, valid until the next swap, and begins a new one.
 func (b *cutBuffer) take() []byte {
 	out := b.cur
 	b.cur, b.delivered = b.delivered[:0], out
 	return out
 }
 
-// swap is called at the beginning of a feed: the frame handed out before is no
+// swap is called at the beginning of a feed: the frame returned before is no
 // longer needed.
 func (b *cutBuffer) swap() {
 	if cap(b.delivered) > keepBuffer {
@@ -34,7 +34,7 @@ func (b *cutBuffer) swap() {
 	b.delivered = b.delivered[:0]
 }
 
-// drop forgets what was collected.
+// drop discards the collected bytes.
 func (b *cutBuffer) drop() {
 	if cap(b.cur) > keepBuffer {
 		b.cur = nil

@@ -19,7 +19,7 @@ type EndStream struct {
 // decompression (Connect specification, "EndStreamResponse"): one JSON object
 // in every codec, error absent on success, metadata an object of arrays of
 // strings. Other members are ignored: nothing forbids them. Metadata
-// keys keep their spelling. What can be understood is returned even when there
+// keys keep their spelling. The valid parts are returned even when there
 // are violations; offsets are relative to p.
 func DecodeEndStream(p []byte) (EndStream, []Violation) {
 	var d jsonDecoder
@@ -70,8 +70,7 @@ func (d *jsonDecoder) metadata(v strictjson.Value) map[string][]string {
 	return out
 }
 
-// metadataValues appends the strings of one array; a name that is given twice
-// keeps all its values.
+// metadataValues appends the strings of one array; a repeated name keeps all its values.
 func (d *jsonDecoder) metadataValues(values []string, name string, v strictjson.Value) []string {
 	if values == nil {
 		values = []string{}
@@ -90,9 +89,9 @@ func (d *jsonDecoder) metadataValues(values []string, name string, v strictjson.
 	return values
 }
 
-// AppendEndStream appends the JSON of e (not its envelope) to dst. Metadata
-// comes in the order of its keys; an empty message, no details and no metadata
-// are left out. A string that is not UTF-8 has its bad bytes replaced by U+FFFD.
+// AppendEndStream appends the JSON of e (not its envelope) to dst. Metadata is sorted by
+// key; an empty message, empty details and empty metadata are omitted. Invalid UTF-8 in a
+// string is replaced by U+FFFD.
 func AppendEndStream(dst []byte, e EndStream) []byte {
 	dst = append(dst, '{')
 	if e.Error != nil {
@@ -116,7 +115,7 @@ func AppendEndStream(dst []byte, e EndStream) []byte {
 	return append(dst, '}')
 }
 
-// AppendError appends the JSON of e, as it stands in a unary error body, to dst.
+// AppendError appends the JSON of e to dst, as a unary error body has it.
 func AppendError(dst []byte, e Error) []byte {
 	dst = appendString(append(dst, `{"code":`...), e.Code)
 	if e.Message != "" {

@@ -15,7 +15,7 @@ const (
 // big-endian 32-bit length.
 const HeaderSize = 5
 
-// DefaultLimit is the largest payload a decoder accepts when not told otherwise: 64 MiB.
+// DefaultLimit is the default for the largest payload a decoder accepts: 64 MiB.
 const DefaultLimit = 64 << 20
 
 // Frame is one complete envelope. Payload is only valid until the decoder is
@@ -36,26 +36,26 @@ func AppendEnvelope(dst []byte, flags byte, payload []byte) []byte {
 // EnvelopeDecoder is an incremental, strict decoder of envelopes: those of Connect
 // (Connect specification, "Streaming-Request" and "Streaming-Response"), of gRPC
 // ("Length-Prefixed-Message") or of gRPC-Web. The zero value is ready for
-// Connect; Limit 0 means DefaultLimit. After a breach that loses
+// Connect; Limit 0 means DefaultLimit. After a violation that loses
 // the framing (a length over the limit, bytes after the end of stream) the rest is
 // counted and not decoded. An envelope with reserved flags is reported and
-// delivered. Whether a compressed payload was allowed, and what an
-// end-of-stream payload says, is for the caller to find out.
+// delivered. The caller checks whether a compressed payload is allowed, and decodes the
+// end-of-stream payload.
 //
-// Memory follows the bytes that really came, never a declared length.
+// Memory follows the received bytes, never a declared length.
 type EnvelopeDecoder struct {
-	// Protocol says which flags are legal and which one ends the stream.
+	// Protocol determines which flags are legal and which one ends the stream.
 	Protocol Protocol
-	// Limit is the largest payload that is accepted, in bytes.
+	// Limit is the largest accepted payload, in bytes.
 	Limit uint32
 	// OnFrame is called for every complete envelope.
 	OnFrame func(Frame)
-	// OnViolation is called for every breach, in the order of offsets. An
-	// envelope's breaches have the offset of its header.
+	// OnViolation is called for every violation, in the order of offsets. A violation of
+	// an envelope has the offset of its header.
 	OnViolation func(Violation)
 
-	off     int64 // of the next byte to be fed
-	start   int64 // of the present envelope's header
+	off     int64 // of the next byte
+	start   int64 // of the current envelope's header
 	header  [HeaderSize]byte
 	have    int  // header bytes so far
 	lost    bool // the framing is lost
@@ -64,8 +64,8 @@ type EnvelopeDecoder struct {
 	payload cutBuffer
 }
 
-// Feed decodes p, which continues what was fed before. Payloads that are whole
-// in p are delivered as parts of it.
+// Feed decodes p, the continuation of the previous input. Payloads that are complete
+// in p are delivered as subslices of it.
 func (d *EnvelopeDecoder) Feed(p []byte) {
 	d.payload.swap()
 	for len(p) > 0 {
@@ -145,8 +145,8 @@ func (d *EnvelopeDecoder) skip(p []byte) {
 	d.off += int64(len(p))
 }
 
-// Close says that the input has ended and reports what was cut. The decoder
-// must not be fed again.
+// Close ends the input and reports an incomplete envelope. The decoder must not be fed
+// again.
 func (d *EnvelopeDecoder) Close() {
 	if d.lost || d.have == 0 {
 		return
@@ -160,10 +160,10 @@ func (d *EnvelopeDecoder) Close() {
 }
 
 // Ended reports whether the end-of-stream envelope, or the trailer frame of
-// gRPC-Web, was decoded. In gRPC nothing in the body ends a stream.
+// gRPC-Web, was decoded. In gRPC the body has no end of stream.
 func (d *EnvelopeDecoder) Ended() bool { return d.ended }
 
-// Skipped is how many bytes were counted without being decoded.
+// Skipped returns how many bytes were counted but not decoded.
 func (d *EnvelopeDecoder) Skipped() int64 { return d.skipped }
 
 func (d *EnvelopeDecoder) length() uint32 { return binary.BigEndian.Uint32(d.header[1:]) }

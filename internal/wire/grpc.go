@@ -23,24 +23,23 @@ const (
 
 // GRPCStatus is a decoded gRPC status.
 type GRPCStatus struct {
-	// Code is the number that grpc-status reads as, -1 when it reads as none.
+	// Code is the number in grpc-status, -1 when it is not a number.
 	Code int
 	// Message is grpc-message, percent-decoded.
 	Message string
 	// Details is grpc-status-details-bin, decoded: a google.rpc.Status.
 	Details []byte
-	// Entries are the details that it lists, as Connect writes them.
+	// Entries are the entries of Details in the form of Connect.
 	Entries []ErrorDetail
 	// Metadata are the other fields, in order.
 	Metadata []Field
 }
 
 // DecodeGRPCStatus reads grpc-status, grpc-message and grpc-status-details-bin
-// out of trailers, or of the headers of a trailers-only answer ("PROTOCOL-HTTP2",
-// "Responses"). Names are compared without case. ok is false when there is no
-// grpc-status; what else there is, is returned all the same. Where a field is
-// given twice the first one counts. The offset of a violation is the index of
-// its field.
+// from trailers, or from the headers of a trailers-only response ("PROTOCOL-HTTP2",
+// "Responses"). Names are case-insensitive. ok is false when there is no
+// grpc-status; the other fields are returned anyway. Of a repeated field the first one
+// counts. The offset of a violation is the index of its field.
 func DecodeGRPCStatus(fields []Field) (s GRPCStatus, ok bool, violations []Violation) {
 	d := statusDecoder{at: map[string]int{}}
 	s.Code = -1
@@ -70,7 +69,7 @@ func DecodeGRPCStatus(fields []Field) (s GRPCStatus, ok bool, violations []Viola
 	return s, ok, d.violations
 }
 
-// statusDecoder collects what is wrong with one status.
+// statusDecoder collects the violations of one status.
 type statusDecoder struct {
 	at         map[string]int // index of the first field of that name
 	violations []Violation
@@ -91,8 +90,8 @@ func (d *statusDecoder) repeated(at int, name string) {
 	}
 }
 
-// code reads a status: 1*DIGIT, from 0 to 16, without leading zeros. A number
-// that is only written in a wrong way is returned all the same.
+// code reads a status: 1*DIGIT, from 0 to 16, without leading zeros. A valid number in
+// an invalid form is returned anyway.
 func (d *statusDecoder) code(at int, text string) int {
 	n, ok := parseLength(text)
 	switch {
@@ -107,10 +106,10 @@ func (d *statusDecoder) code(at int, text string) int {
 	return int(n)
 }
 
-// message removes the percent-encoding. A part that is not well-formed stays as
-// it is, as the specification asks of readers. Lower-case digits are legal, as
-// letters in ABNF have no case. So is every byte that is encoded: the text is UTF-8 by
-// convention only, and each byte that is none becomes U+FFFD.
+// message removes the percent-encoding. A malformed part stays as it is, as the
+// specification demands. Lower-case digits are legal, because letters in ABNF are
+// case-insensitive. So is every encoded byte: the text is UTF-8 only by
+// convention, and each invalid byte becomes U+FFFD.
 func (d *statusDecoder) message(at int, text string) string {
 	out := make([]byte, 0, len(text))
 	why := ""
@@ -150,7 +149,7 @@ func (d *statusDecoder) base64(at int, text string) []byte {
 	return p
 }
 
-// agree holds the parts of the status against each other.
+// agree compares the parts of the status with each other.
 func (d *statusDecoder) agree(s *GRPCStatus) {
 	if at, given := d.at[fieldMessage]; given && s.Code == 0 && s.Message != "" {
 		d.violate(GRPCMessageOnOK, at, "grpc-message %.64q goes with status 0", s.Message)
@@ -187,7 +186,7 @@ type statusProto struct {
 }
 
 // decodeStatusProto reads code (1), message (2) and details (3) of a
-// google.rpc.Status; fields that are not known are skipped.
+// google.rpc.Status; unknown fields are skipped.
 func decodeStatusProto(p []byte) (s statusProto, ok bool) {
 	for len(p) > 0 {
 		num, kind, n := protowire.ConsumeTag(p)
@@ -225,7 +224,7 @@ func decodeStatusProto(p []byte) (s statusProto, ok bool) {
 }
 
 // decodeAnyProto reads type_url (1) and value (2) of a google.protobuf.Any, and
-// gives them as Connect writes them: without the URL's prefix, in unpadded base64.
+// returns them in the form of Connect: without the URL's prefix, in unpadded base64.
 func decodeAnyProto(p []byte) (d ErrorDetail, ok bool) {
 	for len(p) > 0 {
 		num, kind, n := protowire.ConsumeTag(p)
@@ -254,7 +253,7 @@ func decodeAnyProto(p []byte) (d ErrorDetail, ok bool) {
 	return d, true
 }
 
-// CodeByNumber finds a code by its gRPC number; 0 (OK) is none of them.
+// CodeByNumber finds a code by its gRPC number; 0 (OK) is not a code.
 func CodeByNumber(n int) (c Code, ok bool) {
 	if n < 1 || n > len(codes) {
 		return Code{}, false
@@ -262,9 +261,9 @@ func CodeByNumber(n int) (c Code, ok bool) {
 	return codes[n-1], true
 }
 
-// ReservedGRPCName reports whether a field's name is one that gRPC keeps to
-// itself ("PROTOCOL-HTTP2", "Custom-Metadata"): it begins with grpc- and is none
-// that the specification, or the projects' own extensions, give a meaning.
+// ReservedGRPCName reports whether a field's name is reserved by gRPC
+// ("PROTOCOL-HTTP2", "Custom-Metadata"): it begins with grpc- and has no meaning in the
+// specification or in the projects' own extensions.
 func ReservedGRPCName(name string) bool {
 	name = strings.ToLower(name)
 	if !strings.HasPrefix(name, "grpc-") {

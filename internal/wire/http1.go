@@ -8,14 +8,14 @@ const (
 	FramingChunked = "chunked" // Transfer-Encoding
 	FramingLength  = "length"  // Content-Length
 	FramingClose   = "close"   // until the connection ends
-	FramingNone    = "none"    // 1xx, 204, 304, and the answer to HEAD
+	FramingNone    = "none"    // 1xx, 204, 304, and responses to HEAD
 )
 
-// DefaultHeadLimit is the longest head a decoder accepts when not told otherwise: 64 KiB.
+// DefaultHeadLimit is the default for the longest head a decoder accepts: 64 KiB.
 const DefaultHeadLimit = 64 << 10
 
 // chunkLineLimit is the longest chunk-size line with its extensions. RFC 9112,
-// section 7.1.1, asks recipients for a limit and leaves its size open.
+// section 7.1.1, demands a limit and does not specify it.
 const chunkLineLimit = 4 << 10
 
 // Head is the head of an HTTP/1.1 response.
@@ -32,38 +32,38 @@ type Head struct {
 // ResponseDecoder is an incremental, strict decoder of a sequence of HTTP/1.1
 // responses on one connection (RFC 9112). The zero value is ready.
 //
-// A malformed line is reported, and read as leniently as its meaning stays
-// clear: a bare newline ends a line, a field without a colon is left out. Where
+// A malformed line is reported, and read leniently where its meaning is
+// clear: a bare newline ends a line, a field without a colon is ignored. After
 // the framing is lost (no status line, a head over the limit, a broken chunk,
-// bytes that nobody asked for) the rest is counted and not decoded, and OnEnd
-// is not called any more.
+// unrequested bytes) the rest is counted and not decoded, and OnEnd is not called any
+// more.
 type ResponseDecoder struct {
-	// HeadLimit is the longest head that is accepted, in bytes; 0 means
-	// DefaultHeadLimit. It also bounds the trailers.
+	// HeadLimit is the longest accepted head, in bytes; 0 means
+	// DefaultHeadLimit. It also limits the trailers.
 	HeadLimit int
 	// Method returns the method of the request that the next final response
-	// answers ("" when none is waiting: what comes then is HTTPExtra). nil means POST always.
-	// It is asked at the first byte of every head, also of 1xx.
+	// answers, or "" without a request: further bytes are HTTPExtra. nil always means POST.
+	// It is called at the first byte of every head, also of 1xx.
 	Method func() string
 	// OnHead is called for each head, also for 1xx (which have no body).
 	OnHead func(Head)
-	// OnBody is called with entity bytes (chunked framing removed); valid during the call.
+	// OnBody is called with bytes of the body (chunked framing removed), valid during the call.
 	OnBody func(p []byte)
 	// OnEnd is called when a final response is complete, with its trailers.
 	OnEnd func(trailers []Field)
-	// OnViolation is called for every breach, in the order of offsets.
+	// OnViolation is called for every violation, in the order of offsets.
 	OnViolation func(Violation)
 
 	state   httpState
-	off     int64 // of the next byte to be fed
-	lineOff int64 // of the present line
+	off     int64 // of the next byte
+	lineOff int64 // of the current line
 	line    []byte
-	used    int // bytes of the present head or trailer section
+	used    int // bytes of the current head or trailer section
 	method  string
-	interim bool // a 1xx came, the final response has not
+	interim bool // after a 1xx, before the final response
 	head    Head
 	trailer []Field
-	remain  int64 // bytes of the present chunk or body that are missing
+	remain  int64 // missing bytes of the current chunk or body
 	lostOff int64 // where the framing was lost
 }
 
@@ -83,7 +83,7 @@ const (
 	stateClosed
 )
 
-// Feed decodes p, which continues what was fed before.
+// Feed decodes p, the continuation of the previous input.
 func (d *ResponseDecoder) Feed(p []byte) {
 	for len(p) > 0 {
 		switch d.state {
@@ -104,7 +104,7 @@ func (d *ResponseDecoder) Feed(p []byte) {
 	}
 }
 
-// begin looks at who asked for the head whose first byte has come.
+// begin finds the request of the response that begins.
 func (d *ResponseDecoder) begin() {
 	d.method = "POST"
 	if d.Method != nil {
@@ -121,7 +121,7 @@ func (d *ResponseDecoder) begin() {
 	d.head = Head{Off: d.off}
 }
 
-// feedCounted passes on body bytes whose number is known.
+// feedCounted takes body bytes whose number is known.
 func (d *ResponseDecoder) feedCounted(p []byte) []byte {
 	n := int(min(d.remain, int64(len(p))))
 	d.body(p[:n])
@@ -154,9 +154,9 @@ func (d *ResponseDecoder) end() {
 	}
 }
 
-// Close says that the connection has ended. It ends a response with framing
-// close (calling OnEnd), and reports HTTPTruncated, at the end of the input,
-// for one that was cut. The decoder must not be fed again.
+// Close ends the input. It completes a response with framing close (calling OnEnd), and
+// reports HTTPTruncated, at the end of the input, for any other incomplete one. The
+// decoder must not be fed again.
 func (d *ResponseDecoder) Close() {
 	state := d.state
 	if state == stateUntilClose {
@@ -184,10 +184,10 @@ func (d *ResponseDecoder) Close() {
 // again). It is false after Close, and when the framing is lost.
 func (d *ResponseDecoder) Idle() bool { return d.state == stateIdle && !d.interim }
 
-// Lost reports whether the framing is lost: no response will complete any more.
+// Lost reports whether the framing is lost: no response can be completed any more.
 func (d *ResponseDecoder) Lost() bool { return d.state == stateLost }
 
-// Skipped is how many bytes were counted without being decoded.
+// Skipped returns how many bytes were counted but not decoded.
 func (d *ResponseDecoder) Skipped() int64 {
 	if d.state != stateLost {
 		return 0

@@ -28,13 +28,12 @@ func (d *ResponseDecoder) chunkSize(line []byte) {
 	}
 }
 
-// endsChunk reports whether line is, as far as it has come, the line end after a
-// chunk's data.
+// endsChunk reports whether line is the line end after a chunk's data, or its beginning.
 func endsChunk(line []byte) bool {
 	return string(line) == "\r" || string(line) == "\r\n" || string(line) == "\n"
 }
 
-// parseHex reads 1*HEXDIG that fits into 63 bits; leading zeros are legal.
+// parseHex reads 1*HEXDIG of at most 63 bits; leading zeros are legal.
 func parseHex(s []byte) (int64, bool) {
 	const maxInt64 = 1<<63 - 1
 	var n int64

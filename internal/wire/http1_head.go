@@ -7,8 +7,8 @@ import (
 
 const protoPrefix = "HTTP/1."
 
-// foreign is the length of the shortest beginning of line that no status line
-// has, 0 when it may become one.
+// foreign returns the length of the shortest prefix of line that no status line
+// has, 0 if line may become one.
 func foreign(line []byte) int {
 	for i := range min(len(line), len(protoPrefix)) {
 		if line[i] != protoPrefix[i] {
@@ -99,8 +99,8 @@ func (d *ResponseDecoder) endHead() {
 	}
 }
 
-// frame finds out how the body is delimited (RFC 9112, section 6.3). Breaches
-// are reported at the empty line that ends the head, where this is decided.
+// frame determines how the body is delimited (RFC 9112, section 6.3). Its violations
+// have the offset of the empty line that ends the head.
 func (d *ResponseDecoder) frame() {
 	h := &d.head
 	coding, hasCoding := combined(h.Fields, "Transfer-Encoding")
@@ -121,7 +121,7 @@ func (d *ResponseDecoder) frame() {
 	}
 }
 
-// codingFraming: only chunked may be used towards a client that has sent no TE
+// codingFraming: only chunked is allowed for a client that has sent no TE
 // field (RFC 9112, section 7), and never together with a length (section 6.2).
 func (d *ResponseDecoder) codingFraming(coding string, hasLength bool) string {
 	h := &d.head
@@ -142,7 +142,7 @@ func (d *ResponseDecoder) codingFraming(coding string, hasLength bool) string {
 	return FramingClose
 }
 
-// lengthFraming: a length that is given twice is read if both agree.
+// lengthFraming: a repeated length is valid if all agree.
 func (d *ResponseDecoder) lengthFraming(value string) string {
 	h := &d.head
 	first, rest, repeated := strings.Cut(value, ",")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// startLine begins a new line at the present offset.
+// startLine begins a new line at the current offset.
 func (d *ResponseDecoder) startLine() {
 	d.line = d.line[:0]
 	d.lineOff = d.off
@@ -38,7 +38,7 @@ func (d *ResponseDecoder) feedLine(p []byte) []byte {
 	return p[len(take):]
 }
 
-// lineLimit is how long the present line may be, with its newline.
+// lineLimit is how long the current line may be, with its newline.
 func (d *ResponseDecoder) lineLimit() int {
 	switch d.state {
 	case stateChunkSize:
@@ -114,7 +114,7 @@ func (d *ResponseDecoder) violatef(k Kind, off int64, format string, args ...any
 	d.violate(k, off, fmt.Sprintf(format, args...))
 }
 
-// lose reports a breach after which nothing can be decoded.
+// lose reports a violation after which nothing can be decoded.
 func (d *ResponseDecoder) lose(k Kind, off int64, detail string) {
 	d.state, d.lostOff = stateLost, off
 	d.violate(k, off, detail)

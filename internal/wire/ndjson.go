@@ -13,7 +13,7 @@ type Line struct {
 	Data []byte
 }
 
-// AppendLine appends one NDJSON line, which must not hold a newline, to dst.
+// AppendLine appends one NDJSON line, which must not contain a newline, to dst.
 func AppendLine(dst, line []byte) []byte {
 	return append(append(dst, line...), '\n')
 }
@@ -21,26 +21,26 @@ func AppendLine(dst, line []byte) []byte {
 // LineDecoder is an incremental, strict decoder of NDJSON: one JSON object per
 // line, each line ended by a newline (a carriage return before it is white
 // space, and legal). The zero value is ready. A line that is not one JSON
-// object is reported and delivered; an empty line is reported only; of a line
-// over the limit nothing is kept.
+// object is reported and delivered; an empty line is only reported; a line over the
+// limit is discarded.
 type LineDecoder struct {
-	// Limit is the longest line that is accepted, in bytes without the newline; 0 means DefaultLimit.
+	// Limit is the longest accepted line, in bytes without the newline; 0 means DefaultLimit.
 	Limit int
-	// OnLine is called for every line that is not empty, after its violations.
+	// OnLine is called for every nonempty line, after its violations.
 	OnLine func(Line)
-	// OnViolation is called for every breach, in the order of offsets; at most
+	// OnViolation is called for every violation, in the order of offsets; at most
 	// once per line for its JSON and once for its UTF-8.
 	OnViolation func(Violation)
 
-	off     int64 // of the next byte to be fed
-	start   int64 // of the present line
-	over    bool  // the present line is over the limit
+	off     int64 // of the next byte
+	start   int64 // of the current line
+	over    bool  // the current line is over the limit
 	cut     cutBuffer
 	scanner strictjson.Scanner
 }
 
-// Feed decodes p, which continues what was fed before. Lines that are whole in
-// p are delivered as parts of it.
+// Feed decodes p, the continuation of the previous input. Lines that are complete in
+// p are delivered as subslices of it.
 func (d *LineDecoder) Feed(p []byte) {
 	d.cut.swap()
 	for len(p) > 0 {
@@ -57,7 +57,7 @@ func (d *LineDecoder) Feed(p []byte) {
 	}
 }
 
-// keepWithin finishes the present line with its last bytes.
+// keepWithin adds the last bytes of the current line.
 func (d *LineDecoder) keepWithin(last []byte) {
 	if len(d.cut.bytes()) == 0 && !d.over && len(last) <= d.limit() {
 		d.line(last)
@@ -70,7 +70,7 @@ func (d *LineDecoder) keepWithin(last []byte) {
 	d.over = false
 }
 
-// keep collects a part of a line unless it has grown over the limit.
+// keep collects a part of a line, unless the line exceeds the limit.
 func (d *LineDecoder) keep(p []byte) {
 	if d.over {
 		return
@@ -114,8 +114,8 @@ func (d *LineDecoder) check(data []byte) {
 	}
 }
 
-// Close says that the input has ended; an unterminated last line is delivered
-// and reported. The decoder must not be fed again.
+// Close ends the input; an unterminated last line is delivered and reported. The decoder
+// must not be fed again.
 func (d *LineDecoder) Close() {
 	if d.off == d.start {
 		return

@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// Protocol is one of the three RPC protocols whose messages are enveloped. They
+// Protocol is an RPC protocol with enveloped messages. The protocols
 // share the envelope's form and differ in its flags.
 type Protocol uint8
 
@@ -13,7 +13,7 @@ const (
 	GRPCWeb
 )
 
-// ProtocolByName finds a protocol by the name that axes have: connect ("" too),
+// ProtocolByName finds a protocol by its name in axes: connect (also ""),
 // grpc or grpc-web.
 func ProtocolByName(name string) (p Protocol, ok bool) {
 	switch name {
@@ -27,7 +27,7 @@ func ProtocolByName(name string) (p Protocol, ok bool) {
 	return Connect, false
 }
 
-// String is the protocol's name: connect, grpc or grpc-web.
+// String returns the protocol's name: connect, grpc or grpc-web.
 func (p Protocol) String() string {
 	switch p {
 	case GRPC:
@@ -39,7 +39,7 @@ func (p Protocol) String() string {
 	}
 }
 
-// endFlag is the flag of the envelope after which nothing follows, 0 where there is none.
+// endFlag is the flag of the last envelope, 0 if the protocol has none.
 func (p Protocol) endFlag() byte {
 	switch p {
 	case GRPC:
@@ -69,9 +69,8 @@ func (p Protocol) endName() string {
 	return "the end-of-stream envelope"
 }
 
-// Kind is the protocol's own kind for a breach of the envelope, which is given
-// as Connect has it: envelope.truncated-header becomes grpc.truncated-header.
-// Any other kind stays as it is.
+// Kind converts an envelope violation of Connect to the protocol's own kind:
+// envelope.truncated-header becomes grpc.truncated-header. Any other kind stays the same.
 func (p Protocol) Kind(k Kind) Kind {
 	name, ok := strings.CutPrefix(string(k), "envelope.")
 	if p == Connect || !ok {

@@ -8,7 +8,7 @@ import (
 	"assay/internal/strictjson"
 )
 
-// Error is an RPC error as it stands in a unary error body or in an end-of-stream message.
+// Error is the RPC error of a unary error body or of an end-of-stream message.
 type Error struct {
 	Code    string
 	Message string
@@ -19,10 +19,10 @@ type Error struct {
 type ErrorDetail struct{ Type, Value string }
 
 // DecodeError decodes a unary error body (Connect specification,
-// "Unary-Response" and "Error"). An empty body is legal and gives nil, nil. What
-// can be understood is returned even when there are violations: an object
-// always gives an Error, and a code that is not one of the 16 is returned as it
-// was sent. Offsets are relative to p.
+// "Unary-Response" and "Error"). An empty body is legal and returns nil, nil. The
+// valid parts are returned even when there are violations: an object
+// always results in an Error, and an unknown code is returned as sent. Offsets are
+// relative to p.
 func DecodeError(p []byte) (*Error, []Violation) {
 	if len(p) == 0 {
 		return nil, nil
@@ -42,8 +42,7 @@ func (d *jsonDecoder) violate(k Kind, off int, format string, args ...any) {
 	d.violations = append(d.violations, Violation{Kind: k, Off: int64(off), Detail: fmt.Sprintf(format, args...)})
 }
 
-// object reads p as one JSON object and reports all that is wrong with its
-// text as kind k.
+// object reads p as one JSON object and reports violations of its text as kind k.
 func (d *jsonDecoder) object(p []byte, k Kind) (strictjson.Value, bool) {
 	var s strictjson.Scanner
 	v, problems := s.Scan(p)
@@ -111,8 +110,7 @@ func (d *jsonDecoder) details(v strictjson.Value) []ErrorDetail {
 	return out
 }
 
-// detail reads one entry. Properties other than type and value (debug, and what
-// others may add) are allowed.
+// detail reads one entry. Properties other than type and value are allowed, such as debug.
 func (d *jsonDecoder) detail(v strictjson.Value) ErrorDetail {
 	var out ErrorDetail
 	hasType, hasValue := false, false
@@ -148,9 +146,9 @@ func (d *jsonDecoder) detailText(m strictjson.Member) string {
 	return m.Value.Text()
 }
 
-// notUnpaddedBase64 says what keeps s from being unpadded standard base64, ""
-// when nothing does. The package's decoder skips line breaks, which JSON text
-// can carry as escapes, so those are looked for first.
+// notUnpaddedBase64 describes why s is not unpadded standard base64, "" if it is. The
+// decoder of encoding/base64 skips line breaks, which JSON text can contain as escapes,
+// so they are checked first.
 func notUnpaddedBase64(s string) string {
 	switch {
 	case strings.HasSuffix(s, "="):

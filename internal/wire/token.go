@@ -2,8 +2,8 @@ package wire
 
 import "bytes"
 
-// isToken reports whether s is a token (RFC 9110, section 5.6.2): what header
-// names and metadata keys are made of.
+// isToken reports whether s is a token (RFC 9110, section 5.6.2), the syntax of header
+// names and metadata keys.
 func isToken(s string) bool {
 	for i := range len(s) {
 		if !isTokenByte(s[i]) {
@@ -21,7 +21,7 @@ func isTokenByte(c byte) bool {
 	return bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
 }
 
-// isFieldValue reports whether p holds only what a field value may (RFC 9110,
+// isFieldValue reports whether p has only the characters of a field value (RFC 9110,
 // section 5.5): visible ASCII, space, tab and bytes from 0x80.
 func isFieldValue(p []byte) bool {
 	for _, c := range p {

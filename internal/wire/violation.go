@@ -1,9 +1,9 @@
 package wire
 
-// Kind names a breach of a wire rule. The judge maps kinds to rules.
+// Kind is the kind of a violation. The judge maps kinds to rules.
 type Kind string
 
-// The breaches that decoders report.
+// The kinds that decoders report.
 const (
 	// Envelopes.
 	ReservedFlags     Kind = "envelope.reserved-flags"         // bits other than 0x01 and 0x02
@@ -31,13 +31,13 @@ const (
 	HTTPStatusLine    Kind = "http.status-line"     // not HTTP at all
 	HTTPHeader        Kind = "http.header"          // a malformed field line
 	HTTPHeadOverLimit Kind = "http.head-over-limit" // endless headers
-	HTTPFraming       Kind = "http.framing"         // both lengths, two different lengths, a length that is no number
+	HTTPFraming       Kind = "http.framing"         // two framings, two different lengths, an invalid length
 	HTTPChunk         Kind = "http.chunk"           // a malformed chunk size or a missing CRLF
 	HTTPTruncated     Kind = "http.truncated"       // the connection ended inside a response
-	HTTPExtra         Kind = "http.extra-bytes"     // bytes after the last response that nobody asked for
+	HTTPExtra         Kind = "http.extra-bytes"     // unrequested bytes after the last response
 )
 
-// The breaches of gRPC.
+// The kinds of gRPC.
 const (
 	GRPCReservedFlags     Kind = "grpc.reserved-flags" // bits other than 0x01
 	GRPCTruncatedHeader   Kind = "grpc.truncated-header"
@@ -46,23 +46,23 @@ const (
 	GRPCCompressedUnasked Kind = "grpc.compressed-undeclared" // flag 0x01 without grpc-encoding
 	GRPCBadCompression    Kind = "grpc.bad-compression"
 
-	// The status; these are reported for gRPC-Web too.
-	GRPCStatusMissing   Kind = "grpc.status-missing"   // a complete answer without grpc-status
-	GRPCStatusValue     Kind = "grpc.status-value"     // no decimal number from 0 to 16, or with leading zeros
+	// The status, also of gRPC-Web.
+	GRPCStatusMissing   Kind = "grpc.status-missing"   // a complete response without grpc-status
+	GRPCStatusValue     Kind = "grpc.status-value"     // not a decimal number from 0 to 16, or with leading zeros
 	GRPCStatusRepeated  Kind = "grpc.status-repeated"  // more than one
-	GRPCMessageEncoding Kind = "grpc.message-encoding" // no percent-encoded UTF-8
+	GRPCMessageEncoding Kind = "grpc.message-encoding" // not percent-encoded UTF-8
 	GRPCMessageRepeated Kind = "grpc.message-repeated" // more than one
 	GRPCMessageOnOK     Kind = "grpc.message-on-ok"    // not empty although the status is 0
-	GRPCDetailsBase64   Kind = "grpc.details-base64"   // grpc-status-details-bin is no base64
-	GRPCDetailsPadded   Kind = "grpc.details-padded"   // it is padded base64
-	GRPCDetailsProto    Kind = "grpc.details-proto"    // it holds no google.rpc.Status
+	GRPCDetailsBase64   Kind = "grpc.details-base64"   // grpc-status-details-bin is not base64
+	GRPCDetailsPadded   Kind = "grpc.details-padded"   // grpc-status-details-bin is padded base64
+	GRPCDetailsProto    Kind = "grpc.details-proto"    // not a google.rpc.Status
 	GRPCDetailsDisagree Kind = "grpc.details-disagree" // its code or message differs from the status
 	GRPCDetailsOnOK     Kind = "grpc.details-on-ok"    // present although the status is 0
-	GRPCMessageCount    Kind = "grpc.unary-messages"   // an RPC with one answer: none at status 0, or several
-	GRPCUnknownHeader   Kind = "grpc.reserved-name"    // a name with grpc- that the specification does not know
+	GRPCMessageCount    Kind = "grpc.unary-messages"   // a unary RPC: no message at status 0, or several
+	GRPCUnknownHeader   Kind = "grpc.reserved-name"    // an unknown name with grpc-
 )
 
-// The breaches of gRPC-Web.
+// The kinds of gRPC-Web.
 const (
 	WebReservedFlags     Kind = "grpc-web.reserved-flags"       // flags other than 0x00, 0x01, 0x80 and 0x81
 	WebBytesAfterEnd     Kind = "grpc-web.bytes-after-trailers" // anything after the trailer frame
@@ -72,41 +72,41 @@ const (
 	WebCompressedUnasked Kind = "grpc-web.compressed-undeclared"
 	WebBadCompression    Kind = "grpc-web.bad-compression"
 	WebTrailersMissing   Kind = "grpc-web.trailers-missing"   // neither a trailer frame nor a status in the headers
-	WebTrailerLine       Kind = "grpc-web.trailer-line"       // no "name: value", or no CRLF at its end
-	WebTrailerCase       Kind = "grpc-web.trailer-case"       // a name that is not in lower case
+	WebTrailerLine       Kind = "grpc-web.trailer-line"       // not "name: value", or without CRLF
+	WebTrailerCase       Kind = "grpc-web.trailer-case"       // a name not in lower case
 	WebTrailerBlankLine  Kind = "grpc-web.trailer-blank-line" // an empty line
-	WebTrailerFolded     Kind = "grpc-web.trailer-folded"     // a line that continues the one before
-	WebHTTPTrailers      Kind = "grpc-web.http-trailers"      // the status stands in HTTP trailers
+	WebTrailerFolded     Kind = "grpc-web.trailer-folded"     // a continuation of the previous line
+	WebHTTPTrailers      Kind = "grpc-web.http-trailers"      // the status is in HTTP trailers
 )
 
-// The breaches of HTTP/2 (RFC 9113).
+// The kinds of HTTP/2 (RFC 9113).
 const (
-	H2Preface          Kind = "http2.preface"            // it does not begin with SETTINGS, or speaks something else
-	H2FrameSize        Kind = "http2.frame-size"         // a length that is over the limit, or wrong for its type
-	H2Protocol         Kind = "http2.protocol"           // a frame on a stream where it must not be, or malformed
-	H2Continuation     Kind = "http2.continuation"       // a header block that is interrupted, or does not end
-	H2HeaderBlock      Kind = "http2.header-compression" // no HPACK
+	H2Preface          Kind = "http2.preface"            // the first frame is not SETTINGS, or the peer does not speak HTTP/2
+	H2FrameSize        Kind = "http2.frame-size"         // a length over the limit, or wrong for the type
+	H2Protocol         Kind = "http2.protocol"           // a frame on the wrong stream, or a malformed one
+	H2Continuation     Kind = "http2.continuation"       // an interrupted or endless header block
+	H2HeaderBlock      Kind = "http2.header-compression" // not HPACK
 	H2HeaderOverLimit  Kind = "http2.header-over-limit"  // the decoded header list is too large
-	H2PseudoHeader     Kind = "http2.pseudo-header"      // no :status, a repeated, unknown or misplaced one
-	H2FieldName        Kind = "http2.field-name"         // upper case, or no token
-	H2FieldValue       Kind = "http2.field-value"        // control characters, or spaces around it
+	H2PseudoHeader     Kind = "http2.pseudo-header"      // a missing, repeated, unknown or misplaced pseudo-header
+	H2FieldName        Kind = "http2.field-name"         // upper case, or not a token
+	H2FieldValue       Kind = "http2.field-value"        // control characters, or surrounding spaces
 	H2ConnectionHeader Kind = "http2.connection-header"  // connection, transfer-encoding and the like
 	H2Trailers         Kind = "http2.trailers"           // trailers without END_STREAM
 	H2Order            Kind = "http2.order"              // DATA before the final HEADERS
-	H2IdleStream       Kind = "http2.idle-stream"        // a frame on a stream that nobody opened
+	H2IdleStream       Kind = "http2.idle-stream"        // a frame on an idle stream
 	H2ClosedStream     Kind = "http2.closed-stream"      // DATA or HEADERS after END_STREAM or RST_STREAM
 	H2FlowControl      Kind = "http2.flow-control"       // more DATA than the window, or a window above 2^31-1
 	H2WindowIncrement  Kind = "http2.window-increment"   // an increment of 0
-	H2Settings         Kind = "http2.settings"           // a value that is not allowed
-	H2Push             Kind = "http2.push"               // PUSH_PROMISE although push is off
+	H2Settings         Kind = "http2.settings"           // an invalid value
+	H2Push             Kind = "http2.push"               // PUSH_PROMISE although push is disabled
 	H2GoAway           Kind = "http2.goaway"             // the last stream id grows
 	H2ContentLength    Kind = "http2.content-length"     // content-length is not the sum of DATA
 	H2Truncated        Kind = "http2.truncated"          // the connection ended inside a frame
 )
 
-// Violation is one breach: what, where, and in words.
+// Violation is one violation: kind, place and description.
 type Violation struct {
 	Kind   Kind
-	Off    int64 // byte offset in what the decoder was fed
+	Off    int64 // byte offset in the decoder's input
 	Detail string
 }

@@ -9,7 +9,7 @@ import (
 // DecodeWebTrailers reads the payload of a gRPC-Web trailer frame, after
 // decompression ("PROTOCOL-WEB", "Protocol differences vs gRPC over HTTP2"): an
 // HTTP/1 header block of `name: value` lines, each ended by CRLF, names in lower
-// case, nothing folded, and no empty line at the end. What can be understood is
+// case, without folding, and without an empty line at the end. The valid parts are
 // returned even when there are violations; offsets are relative to payload.
 func DecodeWebTrailers(payload []byte) ([]Field, []Violation) {
 	var d webTrailers
@@ -32,7 +32,7 @@ func DecodeWebTrailers(payload []byte) ([]Field, []Violation) {
 }
 
 type webTrailers struct {
-	off        int // of the present line
+	off        int // of the current line
 	fields     []Field
 	violations []Violation
 }
