@@ -12,7 +12,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// h2Faults spoil the frames of HTTP/2.
+// h2Faults returns the faults in HTTP/2 frames.
 func h2Faults() []faultDecorator {
 	return []faultDecorator{
 		{Fault{
@@ -45,7 +45,7 @@ func h2Faults() []faultDecorator {
 			Breaks: []string{"http2.window.given-back"},
 			Source: "servers that give back the window of streams only; every upload is short until they have added up",
 		}, onH2(dropToClient(func() func(h2.Frame) bool {
-			first := true // which only says how large the window is to be
+			first := true // it sets the initial size of the window
 			return func(f h2.Frame) bool {
 				drop := f.Type == http2.FrameWindowUpdate && f.Stream == 0 && !first
 				first = first && (f.Type != http2.FrameWindowUpdate || f.Stream != 0)
@@ -77,7 +77,7 @@ func h2Faults() []faultDecorator {
 	}
 }
 
-// resetForEnd takes END_STREAM away, from DATA and trailers alike.
+// resetForEnd replaces END_STREAM, on DATA and trailers, by RST_STREAM.
 func resetForEnd() h2Stage {
 	return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
 		over := f.EndsStream()
@@ -91,7 +91,7 @@ func resetForEnd() h2Stage {
 	}}
 }
 
-// trailersWithoutEnd moves END_STREAM from trailers into a frame of its own.
+// trailersWithoutEnd moves END_STREAM from trailers to a separate frame.
 func trailersWithoutEnd() h2Stage {
 	headed := map[uint32]bool{}
 	return h2Stage{toClient: func(f h2.Frame, next func(h2.Frame)) {
@@ -112,7 +112,7 @@ func trailersWithoutEnd() h2Stage {
 // streamsPerConnection is how many streams goAwayCuts serves.
 const streamsPerConnection = 10
 
-// goAwayCuts ends a connection when that many of its streams have ended.
+// goAwayCuts ends a connection after streamsPerConnection streams.
 func goAwayCuts() h2Stage {
 	ended, last, over := 0, uint32(0), false
 	return h2Stage{
@@ -134,15 +134,15 @@ func goAwayCuts() h2Stage {
 	}
 }
 
-// ampleWindow is what a server that ignores windows believes to have.
+// ampleWindow is the increment that makes a server ignore windows.
 const ampleWindow = 1 << 30
 
-// windowUpdate is a frame that adds to a window.
+// windowUpdate returns a WINDOW_UPDATE frame.
 func windowUpdate(stream, add uint32) h2.Frame {
 	return h2.Frame{Type: http2.FrameWindowUpdate, Stream: stream, Payload: binary.BigEndian.AppendUint32(nil, add)}
 }
 
-// windowIgnored tells the server of large windows in the place of those that the client grants.
+// windowIgnored replaces the client's WINDOW_UPDATE frames by ample ones.
 func windowIgnored() h2Stage {
 	settled := false
 	return h2Stage{toServer: func(f h2.Frame, next func(h2.Frame)) {
@@ -160,8 +160,7 @@ func windowIgnored() h2Stage {
 	}}
 }
 
-// dropToClient forgets the frames that drop names; it is made anew for each
-// connection.
+// dropToClient removes the frames that drop selects; each connection calls drop anew.
 func dropToClient(drop func() func(h2.Frame) bool) func() h2Stage {
 	return func() h2Stage {
 		drop := drop()
@@ -173,7 +172,7 @@ func dropToClient(drop func() func(h2.Frame) bool) func() h2Stage {
 	}
 }
 
-// capitalNames writes header blocks again, with names as HTTP/1.1 has them.
+// capitalNames rewrites header blocks with names in the case of HTTP/1.1.
 func capitalNames() h2Stage {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -194,5 +193,5 @@ func capitalNames() h2Stage {
 	}}
 }
 
-// hpackTable is the size of the table that both sides of HPACK begin with.
+// hpackTable is the initial size of the dynamic table of HPACK.
 const hpackTable = 4096

@@ -9,28 +9,27 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// h2Stage changes the frames of one HTTP/2 connection: what is passed to next
-// is sent in the place of the frame. It works on bytes alone, so it can stand
-// in front of any server.
+// h2Stage modifies the frames of one HTTP/2 connection: the frames passed to next
+// replace the frame. It needs only bytes, so it works in front of any server.
 type h2Stage struct {
-	toClient, toServer func(f h2.Frame, next func(h2.Frame)) // nil: nothing is changed
+	toClient, toServer func(f h2.Frame, next func(h2.Frame)) // nil: no change
 	// cut, asked after every write, ends the connection; nil: never.
 	cut func() bool
 }
 
-// onH2 puts a stage on every connection.
+// onH2 adds a stage to every connection.
 func onH2(stage func() h2Stage) func(*seams, uint64) {
 	return func(s *seams, _ uint64) {
 		s.conn = around(s.conn, func(c net.Conn) net.Conn { return newH2Conn(c, stage()) })
 	}
 }
 
-// h2Conn is a connection with a stage; one of HTTP/1.1 passes as it is.
+// h2Conn is a connection with a stage; HTTP/1.1 passes unmodified.
 type h2Conn struct {
 	net.Conn
 	stage   h2Stage
 	out, in h2Cutter
-	ready   []byte // changed, and not yet read
+	ready   []byte // modified, and not yet read
 }
 
 func newH2Conn(c net.Conn, stage h2Stage) *h2Conn {
@@ -60,7 +59,7 @@ func (c *h2Conn) Read(p []byte) (int, error) {
 		n, err := c.Conn.Read(p)
 		c.ready = c.in.cut(p[:n], c.stage.toServer)
 		if err != nil && len(c.ready) == 0 {
-			return 0, err // an error beside bytes comes again
+			return 0, err // an error with bytes is returned again
 		}
 	}
 	n := copy(p, c.ready)
@@ -68,20 +67,20 @@ func (c *h2Conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// h2Cutter takes one direction of a connection apart into frames.
+// h2Cutter splits one direction of a connection into frames.
 type h2Cutter struct {
 	preface string // in front of the frames
 	held    []byte // of the preface, or of the first frame
 	frames  h2.Splitter
 	begun   bool
-	foreign bool // no HTTP/2
+	foreign bool // not HTTP/2
 }
 
 func newH2Cutter(preface string) h2Cutter {
 	return h2Cutter{preface: preface, frames: h2.Splitter{Limit: 1<<24 - 1}}
 }
 
-// cut adds p and returns the frames that are whole, changed.
+// cut adds p and returns the complete frames, modified.
 func (c *h2Cutter) cut(p []byte, change func(h2.Frame, func(h2.Frame))) []byte {
 	if c.foreign || len(p) == 0 {
 		return p
@@ -103,8 +102,8 @@ func (c *h2Cutter) cut(p []byte, change func(h2.Frame, func(h2.Frame))) []byte {
 	return out
 }
 
-// begin passes on the preface, or everything when this is no HTTP/2: an answer
-// of HTTP/1.1 begins with the letter H, and a first frame of HTTP/2 is not that long.
+// begin passes on the preface, or everything if this is not HTTP/2: an HTTP/1.1 response
+// begins with the letter H, and the first frame of HTTP/2 is never that long.
 func (c *h2Cutter) begin() []byte {
 	if c.preface == "" {
 		c.foreign = c.held[0] == 'H'

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// The bounds of what is kept for a client that does not read, or does not finish
-// what it writes.
+// The limits of the buffers for a client that does not read, or that sends incomplete
+// requests.
 const (
-	maxUnsent   = 256 << 10 // more events wait until some of it is gone
-	maxControl  = 1 << 20   // answers to what is not a stream; beyond it the connection is closed
+	maxUnsent   = 256 << 10 // more events wait until the client reads
+	maxControl  = 1 << 20   // responses other than streams; beyond it the connection is closed
 	maxUnparsed = 64 << 10
 )
 
@@ -19,18 +19,18 @@ const (
 type conn struct {
 	gateway *gateway
 	fd      int
-	in      []byte // has come and is not parsed
-	out     []byte // is not with the kernel
+	in      []byte // received and not parsed
+	out     []byte // not accepted by the kernel
 	waiting []*stream
 	h1      *h1
 	h2      *h2conn
 
 	queued, dirty, unread, unsent bool
-	closing                       bool // when all is sent
+	closing                       bool // after all of out is sent
 	closed                        bool
 }
 
-// received takes what the client sent, and what it sent before.
+// received parses received bytes, with the unparsed ones before them.
 func (c *conn) received(p []byte) {
 	if c.closed || c.closing {
 		return
@@ -63,7 +63,7 @@ func (c *conn) received(p []byte) {
 	}
 }
 
-// keep remembers what is not parsed yet; p may be a part of c.in.
+// keep stores unparsed bytes; p may be a part of c.in.
 func (c *conn) keep(p []byte) {
 	if len(p) == 0 {
 		c.in = nil
@@ -78,7 +78,7 @@ func (c *conn) keep(p []byte) {
 
 func (c *conn) watch() { c.gateway.system.watch(c, !c.unread, c.unsent) }
 
-// resume goes on with what the client sent while a stream had the connection.
+// resume parses the requests that arrived while a stream occupied the connection.
 func (c *conn) resume() {
 	if !c.queued && len(c.in) > 0 && !c.closed {
 		c.queued = true
@@ -89,8 +89,8 @@ func (c *conn) resume() {
 // room reports whether another event may be sent.
 func (c *conn) room() bool { return !c.closed && len(c.out) < maxUnsent }
 
-// send sends bytes, or keeps them when they are to be sent together with others,
-// or the kernel takes no more.
+// send sends bytes, or buffers them if they have to be sent together with others
+// or the kernel accepts no more.
 func (c *conn) send(p []byte) {
 	switch {
 	case c.closed || len(p) == 0:
@@ -115,7 +115,7 @@ func (c *conn) send(p []byte) {
 	}
 }
 
-// flush sends what was kept.
+// flush sends buffered bytes.
 func (c *conn) flush() {
 	if c.closed {
 		return
@@ -144,7 +144,7 @@ func (c *conn) flush() {
 	}
 }
 
-// wait lets a stream wait for room.
+// wait suspends a stream until there is room.
 func (c *conn) wait(s *stream) {
 	if s.stage == over {
 		return
@@ -155,7 +155,7 @@ func (c *conn) wait(s *stream) {
 	}
 }
 
-// unstick pumps the streams that waited for room.
+// unstick resumes the streams that wait for room.
 func (c *conn) unstick() {
 	waiting := c.waiting
 	c.waiting = nil
@@ -169,7 +169,7 @@ func (c *conn) unstick() {
 	}
 }
 
-// closeAfter closes the connection when all is sent.
+// closeAfter closes the connection after everything is sent.
 func (c *conn) closeAfter() {
 	c.closing = true
 	if len(c.out) == 0 {
@@ -177,7 +177,7 @@ func (c *conn) closeAfter() {
 	}
 }
 
-// drop gives the connection up, and the processes of its streams.
+// drop closes the connection and kills the processes of its streams.
 func (c *conn) drop() {
 	if c.closed {
 		return
@@ -198,7 +198,7 @@ func (c *conn) drop() {
 	c.gateway.doomed = append(c.gateway.doomed, c)
 }
 
-// sendUnit sends the next unit of a stream; false when there is no room for all of it.
+// sendUnit sends the next unit of a stream; false if there is not enough room.
 func (c *conn) sendUnit(s *stream) bool {
 	if c.h2 != nil {
 		return c.sendFrames(s)
@@ -229,7 +229,7 @@ func (c *conn) sendUnit(s *stream) bool {
 	return !c.closed
 }
 
-// end is the end event.
+// end returns the end event.
 func (s *stream) end() unit {
 	if s.killed {
 		return s.enc.killed
@@ -237,7 +237,7 @@ func (s *stream) end() unit {
 	return s.enc.end
 }
 
-// answered is called when the last unit of a stream is sent.
+// answered is called after the last unit of a stream.
 func (c *conn) answered(s *stream) {
 	switch {
 	case c.h2 != nil:
@@ -250,7 +250,7 @@ func (c *conn) answered(s *stream) {
 	}
 }
 
-// reply sends a whole answer over HTTP/1.1.
+// reply sends a complete response over HTTP/1.1.
 func (c *conn) reply(a answer) {
 	var b bytes.Buffer
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(a.status) + " Canned\r\nContent-Type: " + a.contentType + "\r\nContent-Length: " + strconv.Itoa(len(a.body)) + "\r\n\r\n")

@@ -7,34 +7,34 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// lateness is by how much data events were sent after they were due, from 1 µs to
-// a minute: what a driver reports beyond it is its own.
+// lateness is the histogram of the delays of data events, from 1 µs to a minute. Any
+// additional delay that a driver reports is the driver's own.
 type lateness struct{ h *hdrhistogram.Histogram }
 
 func newLateness() lateness {
 	return lateness{hdrhistogram.New(1, time.Minute.Microseconds(), 3)}
 }
 
-// record takes nanoseconds.
+// record adds a delay in nanoseconds.
 func (l lateness) record(ns int64) {
-	_ = l.h.RecordValue(min(max(ns/1000, 1), time.Minute.Microseconds())) // it is in range
+	_ = l.h.RecordValue(min(max(ns/1000, 1), time.Minute.Microseconds())) // in range
 }
 
-// exposition is its quantiles as a summary.
+// exposition renders the quantiles as a summary.
 func (l lateness) exposition() []byte {
 	out := []byte("# TYPE canned_lateness_seconds summary\n")
 	for _, q := range []float64{0.5, 0.99, 0.999, 1} {
-		us := l.h.ValueAtQuantile(q * 100) //nolint:forbidigo // in percent, as the library wants it
+		us := l.h.ValueAtQuantile(q * 100) //nolint:forbidigo // in percent
 		out = fmt.Appendf(out, "canned_lateness_seconds{quantile=\"%g\"} %g\n", q, float64(us)/1e6)
 	}
 	return fmt.Appendf(out, "canned_lateness_seconds_count %d\n", l.h.TotalCount())
 }
 
-// counters are the books: every process counts as started with its request, and in
-// one of the others from its end event on. Events are those that were sent.
+// counters count processes: started from the request on, and in exactly one of ok, error and
+// killed from the end event on. Events counts sent events.
 type counters struct{ started, ok, failed, killed, events uint64 }
 
-// exposition is the books as /metrics shows them.
+// exposition renders the counters for /metrics.
 func (c *counters) exposition() []byte {
 	return fmt.Appendf(nil, `# TYPE coppice_commands_started_total counter
 coppice_commands_started_total %d

@@ -12,7 +12,7 @@ import (
 	"assay/internal/wire"
 )
 
-// protocol is how events are framed.
+// protocol is the framing of events.
 type protocol uint8
 
 const (
@@ -22,13 +22,13 @@ const (
 	ndjson
 )
 
-// dialect is a protocol in a codec.
+// dialect is a protocol with a codec.
 type dialect struct {
 	protocol protocol
 	proto    bool
 }
 
-// contentType is that of a stream's answer.
+// contentType is the content type of a stream.
 func (d dialect) contentType() string {
 	codec := "json"
 	if d.proto {
@@ -46,9 +46,8 @@ func (d dialect) contentType() string {
 	}
 }
 
-// firstPID is where pids begin, and where they go on after the last one that 32 bits
-// hold: all have ten digits, and five bytes as a varint, so that a start event is
-// patched in place.
+// firstPID is the first pid, and the one after the largest 32-bit number: all pids have
+// ten digits, and five bytes as a varint, so that a start event is patched in place.
 const firstPID = 1_000_000_000
 
 // envelope frames a message.
@@ -71,7 +70,7 @@ func (d dialect) message(e *process.ProcessEvent, text string) ([]byte, error) {
 	return p, nil
 }
 
-// start is the start event of firstPID.
+// start encodes the start event of firstPID.
 func (d dialect) start() ([]byte, error) {
 	e := &process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: firstPID}}}
 	text := fmt.Sprintf(`{"event":{"start":{"pid":%d}}}`, firstPID)
@@ -82,7 +81,7 @@ func (d dialect) start() ([]byte, error) {
 	return d.envelope(m), err
 }
 
-// data is a data event on stdout.
+// data encodes a data event on stdout.
 func (d dialect) data(p []byte) ([]byte, error) {
 	e := &process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: p}}}}
 	var text string
@@ -102,7 +101,7 @@ func (d dialect) data(p []byte) ([]byte, error) {
 	return d.envelope(m), err
 }
 
-// end is the end event; killed ones have the code -1.
+// end encodes the end event; a killed process has the code -1.
 func (d dialect) end(code int32, killed bool) ([]byte, error) {
 	end := &process.ProcessEvent_EndEvent{ExitCode: code, Exited: !killed, Status: "exit status " + strconv.Itoa(int(code))}
 	if killed {
@@ -123,7 +122,7 @@ func (d dialect) end(code int32, killed bool) ([]byte, error) {
 	return d.envelope(m), err
 }
 
-// tail is what ends a stream well inside of the body; nil where nothing does.
+// tail is the successful end of a stream inside of the body; nil if the protocol has none.
 func (d dialect) tail() []byte {
 	switch d.protocol {
 	case connect:

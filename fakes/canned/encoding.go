@@ -10,8 +10,8 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// unit is one event as it goes out: body is the event, chunk the same as a chunk
-// of HTTP/1.1. They share memory.
+// unit is one encoded event: body is the event, chunk the same as an HTTP/1.1 chunk. They
+// share memory.
 type unit struct{ chunk, body []byte }
 
 func newUnit(body []byte) unit {
@@ -20,10 +20,10 @@ func newUnit(body []byte) unit {
 	return unit{chunk: chunk, body: chunk[len(head)+2 : len(chunk)-2]}
 }
 
-// lastChunk ends a chunked body that has no trailers.
+// lastChunk ends a chunked body without trailers.
 const lastChunk = "0\r\n\r\n"
 
-// maxKept bounds how many events of a stream that goes on forever stay encoded.
+// maxKept limits how many encoded events of an endless stream are kept.
 const maxKept = 4096
 
 // encoding is a script in a dialect. It belongs to one loop.
@@ -31,15 +31,15 @@ type encoding struct {
 	dialect dialect
 	script  *script
 
-	head1    []byte // HTTP/1.1: the head of the answer
+	head1    []byte // HTTP/1.1: the head of the response
 	head2    []byte // HTTP/2: its header block
-	trailers []byte // HTTP/2: the header block of its trailers; nil without
+	trailers []byte // HTTP/2: the header block of its trailers, if any
 	start    unit
-	pidAt    int // where the pid stands in start.body
+	pidAt    int // the offset of the pid in start.body
 	data     []unit
 	end      unit
 	killed   unit
-	tail     unit // its body is nil where the end event is the last thing
+	tail     unit // its body is nil if the end event is the last
 }
 
 func newEncoding(d dialect, s *script) (*encoding, error) {
@@ -78,7 +78,7 @@ func newEncoding(d dialect, s *script) (*encoding, error) {
 	return e, nil
 }
 
-// pid is how a start event writes a pid.
+// pid encodes a pid as a start event does.
 func (d dialect) pid(pid uint32) []byte {
 	if d.proto {
 		return binary.AppendUvarint(nil, uint64(pid))
@@ -86,7 +86,7 @@ func (d dialect) pid(pid uint32) []byte {
 	return strconv.AppendUint(nil, uint64(pid), 10)
 }
 
-// event is data event k, which is known to exist.
+// event returns data event k, which must exist.
 func (e *encoding) event(k int) (unit, error) {
 	if k < len(e.data) {
 		return e.data[k], nil
@@ -106,7 +106,7 @@ func (e *encoding) event(k int) (unit, error) {
 	return u, nil
 }
 
-// appendStart appends the start event of a pid: as a chunk, or as it is.
+// appendStart appends the start event of a pid, optionally as a chunk.
 func (e *encoding) appendStart(dst []byte, pid uint32, chunk bool) []byte {
 	at := len(dst) + e.pidAt
 	if chunk {

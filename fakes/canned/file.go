@@ -15,60 +15,58 @@ var examples embed.FS
 //go:embed schema/canned.schema.json
 var schema []byte
 
-// Schema is the JSON Schema of a canned file, as it is published.
+// Schema returns the published JSON Schema of a canned file.
 func Schema() []byte { return schema }
 
-// Examples lists the files that are built in: w1 (short streams), w2 (a dozen
+// Examples lists the built-in files: w1 (short streams), w2 (a dozen
 // events, one a second) and ticks (a line a second until it is killed).
 func Examples() []string { return []string{"ticks", "w1", "w2"} }
 
-// The ways to hand events to the kernel.
+// The ways to write events.
 const (
-	// FlushEvent writes each event on its own, as gateways do.
+	// FlushEvent writes each event separately, as gateways do.
 	FlushEvent = "event"
-	// FlushTogether writes together whatever is due at the same time.
+	// FlushTogether combines events that are due at the same time.
 	FlushTogether = "together"
 )
 
-// File says what every stream holds: a start event, the events of the list, an
-// end event.
+// File is the content of every stream: a start event, the listed events, an end event.
 type File struct {
 	// Title is for people.
 	Title string
-	// Start is the time before the start event, and before the head of the answer: with
-	// hours the gateway is a sink that takes streams and says nothing.
+	// Start is the time before the head of the response and its start event: with
+	// hours the gateway is a sink that accepts streams and sends nothing.
 	Start time.Duration
-	// Interval is the time before each event of the list; an event may have its own.
+	// Interval is the default time before each listed event.
 	Interval time.Duration
 	// Flush is FlushEvent (default) or FlushTogether.
 	Flush string
-	// First is the number on the first numbered line; default 1.
+	// First is the number of the first numbered line; default 1.
 	First uint64
-	// ExitCode is that of the end event.
+	// ExitCode is the exit code in the end event.
 	ExitCode int32
 	// Events are the data events, all on stdout.
 	Events []Event
 }
 
-// Event is one entry of the list: an event, or several of a kind. Exactly one of
-// Lines, Text and Size is set.
+// Event is one or several equal events. Exactly one of Lines, Text and Size is set.
 type Event struct {
-	// Lines is how many numbered lines an event holds; the numbers go on from event to event.
+	// Lines is the number of numbered lines in an event; numbering continues across events.
 	Lines int
-	// Text is what it holds.
+	// Text is the data of an event.
 	Text string
-	// Size is how many bytes of filler it holds, the last one a newline.
+	// Size is the number of filler bytes in an event; the last one is a newline.
 	Size int
-	// Times is how many such events there are; 0 is one.
+	// Times is the number of events; 0 means 1.
 	Times int
-	// Forever repeats it until the stream is killed; only the last entry may.
+	// Forever repeats the event until the stream is killed; only for the last entry.
 	Forever bool
-	// Interval is the time before each of them.
+	// Interval is the time before each of these events.
 	Interval time.Duration
 }
 
-// Load reads a file, or the built-in one of that name. Mistakes in it are
-// *FileError, joined; other errors say which file could not be read.
+// Load reads a file, or the built-in one of that name. Errors in the file are joined
+// *FileError; any other error names the unreadable file.
 func Load(name string) (*File, error) {
 	for _, example := range Examples() {
 		if name == example {

@@ -2,16 +2,16 @@ package canned
 
 import "fmt"
 
-// system is what the gateway needs of the machine. Only loops implement it.
+// system is the operating system for the gateway. Only loops implement it.
 type system interface {
-	// write hands bytes to the kernel; n is below len(p) when it takes no more now.
+	// write passes bytes to the kernel; n is less than len(p) if it accepts no more now.
 	write(c *conn, p []byte) (n int, err error)
-	// watch says what is waited for on a connection.
+	// watch selects the events of a connection to wait for.
 	watch(c *conn, read, write bool)
 }
 
-// gateway is everything between sockets and timers. It belongs to one goroutine,
-// and makes no system call of its own.
+// gateway is everything between sockets and timers. It belongs to one goroutine
+// and makes no system calls itself.
 type gateway struct {
 	script    *script
 	encodings map[dialect]*encoding
@@ -24,12 +24,12 @@ type gateway struct {
 	nextPID   uint32
 	processes map[uint32]*stream
 	wheel     wheel
-	routes    map[string]route // of header blocks that mean the same on every connection
+	routes    map[string]route // by header blocks that do not use the dynamic table
 
 	due     []*stream
-	ready   []*conn // may go on with requests that they have read already
-	dirty   []*conn // have something to write
-	doomed  []*conn // are to be closed
+	ready   []*conn // have unparsed requests
+	dirty   []*conn // have buffered bytes
+	doomed  []*conn // have to be closed
 	scratch []byte
 }
 
@@ -50,7 +50,7 @@ func newGateway(f *File, sys system) (*gateway, error) {
 	return g, nil
 }
 
-// turn sends what is due, and goes on with everything that could not go on before.
+// turn sends due events and resumes connections that were blocked.
 func (g *gateway) turn(now int64) {
 	g.now = now
 	g.due = g.wheel.turn(now, g.due[:0])
@@ -78,7 +78,7 @@ func (g *gateway) turn(now int64) {
 	}
 }
 
-// do answers a request that is complete at once, or says that it begins a stream.
+// do returns the response to a request, or reports that it begins a stream.
 func (g *gateway) do(r route, body []byte) (a answer, stream bool) {
 	switch r.action {
 	case startStream:

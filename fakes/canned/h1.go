@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// part is which part of a request comes next.
+// part is the next part of a request.
 type part uint8
 
 const (
@@ -18,23 +18,23 @@ const (
 	trailer
 )
 
-// maxHead bounds a request's head, maxBody what is kept of a body that is looked at.
+// maxHead limits the head of a request, maxBody the part of a body that is kept.
 const (
 	maxHead = 64 << 10
 	maxBody = 64 << 10
 )
 
-// h1 is the server side of a connection of HTTP/1.1.
+// h1 is the server side of an HTTP/1.1 connection.
 type h1 struct {
 	part   part
 	route  route
 	keep   bool
 	left   int64 // of a counted body or a chunk
 	body   []byte
-	stream *stream // has the connection until it is answered
+	stream *stream // occupies the connection until its end
 }
 
-// readRequests reads requests until one begins a stream; it returns what is left.
+// readRequests reads requests until one begins a stream; it returns the rest of p.
 func (c *conn) readRequests(p []byte) []byte {
 	for len(p) > 0 && c.h1.stream == nil && !c.closed && !c.closing {
 		n := c.readPart(p)
@@ -49,8 +49,7 @@ func (c *conn) readRequests(p []byte) []byte {
 	return p
 }
 
-// readPart reads one part of a request, and returns how many bytes it took; 0 when
-// more must come.
+// readPart reads one part of a request and returns its length, 0 if it is incomplete.
 func (c *conn) readPart(p []byte) int {
 	h := c.h1
 	switch h.part {
@@ -81,14 +80,14 @@ func (c *conn) readPart(p []byte) int {
 	return i + 1
 }
 
-// collect keeps the body of a request that is looked at.
+// collect keeps the body of a request whose body matters.
 func (h *h1) collect(p []byte) {
 	if h.route.action == sendSignal && len(h.body)+len(p) <= maxBody {
 		h.body = append(h.body, p...)
 	}
 }
 
-// readLine reads a line of the framing of chunks.
+// readLine reads a line of the chunked framing.
 func (c *conn) readLine(line string) {
 	h := c.h1
 	switch h.part {
@@ -116,13 +115,13 @@ func (c *conn) readLine(line string) {
 	}
 }
 
-// refuse answers what is no HTTP/1.1, and closes.
+// refuse responds to invalid HTTP/1.1 and closes the connection.
 func (c *conn) refuse() {
 	c.h1.keep = false
 	c.reply(answer{status: 400, contentType: "text/plain", body: []byte("bad request\n")})
 }
 
-// readHead reads a whole head, or nothing.
+// readHead reads a complete head, or nothing.
 func (c *conn) readHead(p []byte) int {
 	if n := len(p) - len(bytes.TrimLeft(p, "\r\n")); n > 0 {
 		return n // empty lines before a request line (RFC 9112, section 2.2)
@@ -158,7 +157,7 @@ func (c *conn) readHead(p []byte) int {
 	return i + 4
 }
 
-// serve answers the request that has been read.
+// serve responds to the current request.
 func (c *conn) serve() {
 	h := c.h1
 	h.part = head
@@ -172,14 +171,14 @@ func (c *conn) serve() {
 	c.gateway.pump(h.stream)
 }
 
-// requestHead is what a head says, as far as it matters.
+// requestHead has the relevant parts of a head.
 type requestHead struct {
 	method, path, contentType string
 	length                    int64
 	chunked, keep, expects    bool
 }
 
-// read reads the lines of a head, each with its end; false when they are none.
+// read reads the lines of a head, each with its end; false if they are invalid.
 func (r *requestHead) read(p []byte) bool {
 	for first := true; len(p) > 0; first = false {
 		i := bytes.IndexByte(p, '\n')
@@ -203,7 +202,7 @@ func (r *requestHead) read(p []byte) bool {
 	return true
 }
 
-// field reads one field; false when the length of the body cannot be told.
+// field reads one field; false if the length of the body is unknown.
 func (r *requestHead) field(name, value []byte) bool {
 	is := func(want string) bool { return len(name) == len(want) && bytes.EqualFold(name, []byte(want)) }
 	switch {

@@ -21,28 +21,28 @@ const (
 type h2conn struct {
 	calls   map[uint32]*h2call
 	last    uint32
-	window  int64 // of the connection, for what we send
+	window  int64 // of the connection, for sending
 	initial int64 // of a stream
-	taken   int64 // of our window
+	taken   int64 // of our receive window
 	decoder *hpack.Decoder
-	block   []byte // of a head that goes on in the next frame
+	block   []byte // of a head that continues in the next frame
 	blockOf uint32
-	ended   bool // the head is all of the request
+	ended   bool // the request has no body
 	method  string
 	path    string
 	typ     string
 }
 
-// h2call is a request, and then its answer.
+// h2call is a request, and then its response.
 type h2call struct {
 	route  route
 	body   []byte
 	taken  int64
-	window int64 // for what we send; the stream has it when there is one
+	window int64 // for sending; moves to the stream when there is one
 	stream *stream
 }
 
-// openH2 begins HTTP/2.
+// openH2 starts HTTP/2.
 func (c *conn) openH2() {
 	h := &h2conn{calls: map[uint32]*h2call{}, window: h2.DefaultWindow, initial: h2.DefaultWindow}
 	h.decoder = hpack.NewDecoder(4096, h.field)
@@ -53,7 +53,7 @@ func (c *conn) openH2() {
 	c.send(h2.AppendWindowUpdate(p, 0, ourConnWindow-h2.DefaultWindow))
 }
 
-// field takes one field of a head, as far as it matters.
+// field keeps the relevant fields of a head.
 func (h *h2conn) field(f hpack.HeaderField) {
 	switch f.Name {
 	case ":method":
@@ -65,7 +65,7 @@ func (h *h2conn) field(f hpack.HeaderField) {
 	}
 }
 
-// goAway says what the client did wrong, and closes.
+// goAway sends GOAWAY with an error and closes the connection.
 func (c *conn) goAway(code http2.ErrCode) {
 	c.send(h2.AppendGoAway(nil, c.h2.last, code))
 	if !c.closed {
@@ -73,7 +73,7 @@ func (c *conn) goAway(code http2.ErrCode) {
 	}
 }
 
-// readFrames reads whole frames; it returns what is left.
+// readFrames reads complete frames; it returns the rest of p.
 func (c *conn) readFrames(p []byte) []byte {
 	for len(p) >= h2.HeaderLen && !c.closed && !c.closing {
 		head := h2.ParseHeader(p)
@@ -97,7 +97,7 @@ func (c *conn) readFrames(p []byte) []byte {
 	return p
 }
 
-// frame takes one frame; the error is one of the connection.
+// frame handles one frame; it returns a connection error.
 func (c *conn) frame(f http2.FrameHeader, p []byte) http2.ErrCode {
 	h := c.h2
 	if h.blockOf != 0 && (f.Type != http2.FrameContinuation || f.StreamID != h.blockOf) {
@@ -137,7 +137,7 @@ func (c *conn) frame(f http2.FrameHeader, p []byte) http2.ErrCode {
 	return http2.ErrCodeNo
 }
 
-// unpad takes the padding away; false when there is less than it says.
+// unpad removes the padding; false if it is too long.
 func unpad(p []byte, padded bool) ([]byte, bool) {
 	if !padded {
 		return p, true
@@ -167,7 +167,7 @@ func (c *conn) headers(flags http2.Flags, id uint32, p []byte) http2.ErrCode {
 	return http2.ErrCodeNo
 }
 
-// headed takes a whole header block: that of a request, or of its trailers.
+// headed handles the complete header block of a request, or of its trailers.
 func (c *conn) headed(id uint32, block []byte, ended bool) http2.ErrCode {
 	h := c.h2
 	r, err := c.decode(block)
@@ -179,7 +179,7 @@ func (c *conn) headed(id uint32, block []byte, ended bool) http2.ErrCode {
 	case call != nil && !ended:
 		return http2.ErrCodeProtocol
 	case call == nil && id <= h.last:
-		return http2.ErrCodeNo // trailers of a request that is answered or forgotten
+		return http2.ErrCodeNo // trailers of a finished request
 	case call == nil:
 		h.last = id
 		call = &h2call{route: r, window: h.initial}
@@ -191,8 +191,8 @@ func (c *conn) headed(id uint32, block []byte, ended bool) http2.ErrCode {
 	return http2.ErrCodeNo
 }
 
-// decode finds the route of a header block. A block that neither uses nor changes
-// the dynamic table means the same every time.
+// decode returns the route of a header block. It caches blocks that do not use the
+// dynamic table: they always mean the same.
 func (c *conn) decode(block []byte) (route, error) {
 	g, h := c.gateway, c.h2
 	if r, ok := g.routes[string(block)]; ok {
@@ -212,7 +212,7 @@ func (c *conn) decode(block []byte) (route, error) {
 	return r, nil
 }
 
-// requestData takes a part of a request's body, and gives its window back.
+// requestData handles a part of a request's body and returns its window.
 func (c *conn) requestData(flags http2.Flags, id uint32, p []byte) http2.ErrCode {
 	h := c.h2
 	if id == 0 || id > h.last {
@@ -247,7 +247,7 @@ func (c *conn) giveBack(id uint32, n int64) {
 	c.send(h2.AppendWindowUpdate(nil, id, uint32(n)))
 }
 
-// serveCall answers a request that is complete.
+// serveCall responds to a complete request.
 func (c *conn) serveCall(id uint32, call *h2call) {
 	if call.stream != nil {
 		return
@@ -264,8 +264,7 @@ func (c *conn) serveCall(id uint32, call *h2call) {
 	g.pump(call.stream)
 }
 
-// replyH2 sends a whole answer. Such are short: they fit a frame and any window
-// that a client leaves open.
+// replyH2 sends a complete response. It is short enough for one frame and any usual window.
 func (c *conn) replyH2(id uint32, a answer) {
 	head := h2.EncodeFields(wire.Field{Name: ":status", Value: strconv.Itoa(a.status)}, wire.Field{Name: "content-type", Value: a.contentType})
 	p := h2.Block{Stream: id, Fields: head, EndStream: len(a.body)+len(a.trailers) == 0}.Append(nil, h2.DefaultMaxFrame)

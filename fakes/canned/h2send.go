@@ -8,7 +8,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// settings takes the client's settings, of which the window of a stream matters.
+// settings applies the client's SETTINGS: only INITIAL_WINDOW_SIZE matters.
 func (c *conn) settings(flags http2.Flags, p []byte) http2.ErrCode {
 	if flags.Has(http2.FlagSettingsAck) {
 		return http2.ErrCodeNo
@@ -37,7 +37,7 @@ func (c *conn) settings(flags http2.Flags, p []byte) http2.ErrCode {
 	return http2.ErrCodeNo
 }
 
-// windowUpdate lets what waited go on.
+// windowUpdate resumes what waited for window.
 func (c *conn) windowUpdate(id uint32, p []byte) http2.ErrCode {
 	if len(p) != 4 {
 		return http2.ErrCodeFrameSize
@@ -63,8 +63,8 @@ func (c *conn) windowUpdate(id uint32, p []byte) http2.ErrCode {
 	return http2.ErrCodeNo
 }
 
-// sendFrames sends the next unit of a stream as frames; false when a window ends
-// before it does.
+// sendFrames sends the next unit of a stream as frames; false if the window is too small
+// for all of it.
 func (c *conn) sendFrames(s *stream) bool {
 	g, e := c.gateway, s.enc
 	body, last := e.tail.body, false
@@ -104,8 +104,8 @@ func (c *conn) sendFrames(s *stream) bool {
 	return done && !c.closed
 }
 
-// appendData appends DATA frames with what is left of body, as far as the windows
-// and our own bound reach; done when nothing is left.
+// appendData appends DATA frames with the rest of body, as far as the windows
+// and maxUnsent allow; done if nothing is left.
 func (c *conn) appendData(p []byte, s *stream, body []byte, last bool) (frames []byte, done bool) {
 	for {
 		rest := body[s.sent:]

@@ -26,14 +26,14 @@ type loop struct {
 	listener int
 	base     time.Time
 	conns    []*conn // by descriptor
-	full     bool    // no descriptor was left for another connection
+	full     bool    // no descriptor is left for another connection
 	coarse   bool    // the kernel has no epoll_pwait2
 	buffer   []byte
 }
 
 var _ system = (*loop)(nil)
 
-// serve starts the loop of a listener; stop ends it, and then done says how it ended.
+// serve starts the loop of a listener; stop ends it, and done then returns its error.
 func serve(listener net.Listener, f *File, done chan<- error) (stop func(), err error) {
 	l := &loop{epoll: -1, wake: -1, listener: -1, base: time.Now(), buffer: make([]byte, readBuffer)}
 	if l.gateway, err = newGateway(f, l); err != nil {
@@ -50,13 +50,13 @@ func serve(listener net.Listener, f *File, done chan<- error) (stop func(), err 
 	}
 	go func() { done <- l.run() }()
 	return func() {
-		// An eventfd takes a write at any time.
+		// An eventfd always accepts a write.
 		_, _ = unix.Write(wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 		_ = unix.Close(wake)
 	}, nil
 }
 
-// open makes the descriptors.
+// open creates the descriptors.
 func (l *loop) open(listener net.Listener) error {
 	tcp, ok := listener.(*net.TCPListener)
 	if !ok {
@@ -73,7 +73,7 @@ func (l *loop) open(listener net.Listener) error {
 	if err = unix.SetNonblock(l.listener, true); err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
-	// Accepted connections inherit it.
+	// Accepted connections inherit the option.
 	if err = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return os.NewSyscallError("setsockopt", err)
 	}
@@ -105,13 +105,13 @@ func (l *loop) close() {
 	}
 }
 
-// run turns until it is woken to end, or fails.
+// run runs the loop until stop or an error.
 func (l *loop) run() error {
-	// The thread is the loop's own, and ends with it: the slack of its timers, 50 µs
-	// by default, is taken away.
+	// The thread belongs to the loop and ends with it. Its timer slack, 50 µs by default,
+	// is removed.
 	runtime.LockOSThread()
 	defer l.close()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it events come a little later
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // otherwise events are a little later
 	events := make([]unix.EpollEvent, maxEvents)
 	for {
 		n, err := l.wait(events)
@@ -139,7 +139,7 @@ func (l *loop) run() error {
 
 func (l *loop) now() int64 { return time.Since(l.base).Nanoseconds() }
 
-// wait waits for events, at most until something is due.
+// wait waits for events, at most until a stream is due.
 func (l *loop) wait(events []unix.EpollEvent) (int, error) {
 	left := l.gateway.wheel.wait(l.now())
 	for {
@@ -156,7 +156,7 @@ func (l *loop) wait(events []unix.EpollEvent) (int, error) {
 	}
 }
 
-// poll waits for at most left nanoseconds, for ever when that is below 0.
+// poll waits for at most left nanoseconds, or forever if left is negative.
 func (l *loop) poll(events []unix.EpollEvent, left int64) (int, error) {
 	if left < 0 || l.coarse {
 		ms := -1
@@ -174,7 +174,7 @@ func (l *loop) poll(events []unix.EpollEvent, left int64) (int, error) {
 	return int(n), nil
 }
 
-// accept takes connections, as many as wait and a turn may have.
+// accept accepts pending connections, at most maxAccepts.
 func (l *loop) accept() error {
 	for range maxAccepts {
 		fd, _, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -186,7 +186,7 @@ func (l *loop) accept() error {
 			l.full = true
 			return l.control(unix.EPOLL_CTL_MOD, l.listener, 0)
 		case err != nil:
-			continue // that one has gone already
+			continue // already closed by the client
 		}
 		for fd >= len(l.conns) {
 			l.conns = append(l.conns, make([]*conn, max(64, len(l.conns)))...)
@@ -199,7 +199,7 @@ func (l *loop) accept() error {
 	return nil
 }
 
-// happened reads, and writes what could not be written before.
+// happened reads, and writes buffered bytes.
 func (l *loop) happened(c *conn, events uint32) {
 	if c == nil || c.closed {
 		return
@@ -209,7 +209,7 @@ func (l *loop) happened(c *conn, events uint32) {
 		c.drop()
 		return
 	case events&(unix.EPOLLRDHUP|unix.EPOLLIN) == unix.EPOLLRDHUP:
-		c.drop() // reading is paused, and the client has gone
+		c.drop() // reading is paused, and the client has closed
 		return
 	case events&unix.EPOLLOUT != 0:
 		c.flush()
@@ -223,13 +223,13 @@ func (l *loop) happened(c *conn, events uint32) {
 	case err != nil || n == 0:
 		c.drop()
 	default:
-		l.gateway.now = l.now() // the bytes may be younger than the turn: what they ask for begins now
+		l.gateway.now = l.now() // the bytes may have arrived after the turn began
 		c.received(l.buffer[:n])
 	}
 }
 
-// bury closes the connections that were given up. It is done between turns, so
-// that a descriptor means one connection throughout a turn.
+// bury closes dropped connections. It runs between turns, so that a descriptor names the
+// same connection throughout a turn.
 func (l *loop) bury() {
 	for i, c := range l.gateway.doomed {
 		_ = unix.Close(c.fd)

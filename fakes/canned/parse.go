@@ -14,23 +14,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The bounds of a file.
+// The limits of a file.
 const (
 	maxFile    = 1 << 20  // bytes of YAML
 	maxEntries = 1000     // entries of the list
 	maxTimes   = 100_000  // events, and lines of one
 	maxSize    = 1 << 20  // bytes of one event
-	maxStream  = 64 << 20 // bytes of all events of a stream that ends
+	maxStream  = 64 << 20 // bytes of all events of a finite stream
 )
 
-// FileError is one mistake in a canned file, with its place.
+// FileError is one error in a canned file, with its place.
 type FileError struct {
 	File         string
-	Line, Column int // from 1; 0 when the file as a whole is meant
+	Line, Column int // from 1; 0 for the whole file
 	Message      string
 }
 
-// Error is "file:line:column: message".
+// Error returns "file:line:column: message".
 func (e *FileError) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Message
@@ -38,7 +38,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// parser reads one file and collects what is wrong with it.
+// parser reads one file and collects its errors.
 type parser struct {
 	file string
 	errs []error
@@ -53,7 +53,7 @@ func (p *parser) errorf(n *yaml.Node, format string, args ...any) {
 }
 
 // Parse reads the text of a canned file; file is its name in messages. Errors are
-// *FileError, several joined in the order of their places.
+// *FileError, joined in the order of their places.
 func Parse(file string, text []byte) (*File, error) {
 	p := &parser{file: file}
 	f := &File{Flush: FlushEvent, First: 1}
@@ -75,7 +75,7 @@ func Parse(file string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// document is the root of the one document that text holds, nil after an error.
+// document returns the root of the only document in text, nil after an error.
 func (p *parser) document(text []byte) *yaml.Node {
 	if len(text) > maxFile {
 		p.errorf(nil, "the file is %d bytes long; at most %d are read", len(text), maxFile)
@@ -106,7 +106,7 @@ func (p *parser) document(text []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// fields hands each member of a mapping to its reader.
+// fields passes each member of a mapping to its reader.
 func (p *parser) fields(n *yaml.Node, known map[string]func(*yaml.Node), required ...string) {
 	if n.Kind != yaml.MappingNode {
 		p.errorf(n, "want a mapping with the fields %s", fieldNames(known))
@@ -214,7 +214,7 @@ func (p *parser) event(n *yaml.Node) Event {
 	return e
 }
 
-// check looks at what only the whole file tells, and gives events their interval.
+// check validates the file as a whole and sets the intervals of events.
 func (p *parser) check(root *yaml.Node, f *File) {
 	if len(p.errs) > 0 {
 		return

@@ -12,7 +12,7 @@ import (
 	"assay/internal/wire"
 )
 
-// action is what a request asks for.
+// action is the operation of a request.
 type action uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	badType
 )
 
-// route is a request as far as its head says.
+// route is a request, according to its head.
 type route struct {
 	action  action
 	dialect dialect
@@ -69,7 +69,7 @@ func routeOf(method, path, contentType string) route {
 	return route{}
 }
 
-// typed finds the dialect of a call by its content type.
+// typed returns the dialect of a call by its content type.
 func typed(a action, contentType string, stream bool) route {
 	contentType, _, _ = strings.Cut(contentType, ";")
 	r := route{action: a}
@@ -94,7 +94,7 @@ func typed(a action, contentType string, stream bool) route {
 	return r
 }
 
-// signalled is the pid that a SendSignal asks for, 0 when it names none.
+// signalled returns the pid of a SendSignal request, 0 without one.
 func (r route) signalled(body []byte) uint32 {
 	if r.dialect.protocol == ndjson {
 		return r.pid
@@ -123,7 +123,7 @@ func (r route) signalled(body []byte) uint32 {
 	return m.Process.PID
 }
 
-// answer is one that is complete at once.
+// answer is a complete response.
 type answer struct {
 	status      int
 	contentType string
@@ -131,7 +131,7 @@ type answer struct {
 	trailers    []wire.Field // of HTTP/2
 }
 
-// empty is the answer of a call that went well and has nothing to say.
+// empty is the successful response of a call without a result.
 func (d dialect) empty() answer {
 	a := answer{status: 200, contentType: d.unaryType()}
 	switch d.protocol {
@@ -145,7 +145,7 @@ func (d dialect) empty() answer {
 	return a
 }
 
-// nothing is an empty message.
+// nothing encodes an empty message.
 func (d dialect) nothing() []byte {
 	if d.proto {
 		return []byte{}
@@ -153,7 +153,7 @@ func (d dialect) nothing() []byte {
 	return []byte("{}")
 }
 
-// unaryType is the content type of a call that is no stream.
+// unaryType is the content type of a unary call.
 func (d dialect) unaryType() string {
 	switch d.protocol {
 	case ndjson:
@@ -165,7 +165,7 @@ func (d dialect) unaryType() string {
 	}
 }
 
-// notFound is the answer to a signal for a process that is not there.
+// notFound is the response to a signal for an unknown process.
 func (d dialect) notFound() answer {
 	const text = "there is no such process"
 	switch d.protocol {

@@ -16,8 +16,8 @@ type step struct {
 // script is a file with its list unrolled.
 type script struct {
 	file  *File
-	steps []step // of a stream that ends, or before the event that is repeated
-	again *step  // the first of those that are repeated forever; nil without
+	steps []step // all, or those before the repeated ones
+	again *step  // the first of the endlessly repeated ones, if any
 }
 
 func newScript(f *File) *script {
@@ -37,7 +37,7 @@ func newScript(f *File) *script {
 	return s
 }
 
-// at is data event k, counted from 0; ok is false behind the last one.
+// at returns data event k, from 0; ok is false after the last one.
 func (s *script) at(k int) (st step, ok bool) {
 	switch {
 	case k < len(s.steps):
@@ -50,7 +50,7 @@ func (s *script) at(k int) (st step, ok bool) {
 	return st, true
 }
 
-// appendData appends what the event holds.
+// appendData appends the data of the event.
 func (st step) appendData(dst []byte) []byte {
 	switch e := st.event; {
 	case e.Lines > 0:

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// ErrSystem says that this system has no canned gateway: its loop stands on epoll.
+// ErrSystem reports that the canned gateway needs epoll, which this system lacks.
 var ErrSystem = errors.New("a canned gateway needs Linux")
 
-// Server is a canned gateway that runs.
+// Server is a running canned gateway.
 type Server struct {
 	url  string
 	stop func()
@@ -22,7 +22,7 @@ type Server struct {
 // Start serves a file on an address, HOST:PORT, over HTTP/1.1 and HTTP/2 with prior
 // knowledge. It returns once connections are accepted; ErrSystem where there is no epoll.
 func Start(listen string, f *File) (*Server, error) {
-	l, err := net.Listen("tcp", listen) //nolint:noctx // it does not wait for anything
+	l, err := net.Listen("tcp", listen) //nolint:noctx // it does not block
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", listen, err)
 	}
@@ -34,11 +34,11 @@ func Start(listen string, f *File) (*Server, error) {
 	return s, nil
 }
 
-// URL is where it serves.
+// URL returns the base URL of the server.
 func (s *Server) URL() string { return s.url }
 
-// Close ends it and closes its connections. It returns what made it fail, if
-// anything did. It may be called more than once.
+// Close stops the server, closes its connections and returns the error of the loop, if any.
+// It may be called more than once.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.stop()

@@ -1,6 +1,6 @@
 package canned
 
-// stage is how far the answer of a stream has come.
+// stage is the next part of a stream.
 type stage uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	over
 )
 
-// stream is one answer to Start, and the process that it pretends to be.
+// stream is one response to Start, and its simulated process.
 type stream struct {
 	conn *conn
 	enc  *encoding
@@ -21,12 +21,12 @@ type stream struct {
 	stage   stage
 	killed  bool
 	stuck   bool  // waits for room, not for time
-	listed  bool  // stands among those of its connection that do
+	listed  bool  // is in the connection's waiting list
 	next    int   // data event
-	due     int64 // when it is due, in nanoseconds
-	sent    int   // how much of it has been sent already, for HTTP/2
+	due     int64 // the time of the next event, in nanoseconds
+	sent    int   // how much of the unit has been sent, for HTTP/2
 	window  int64 // of HTTP/2
-	headers bool  // of HTTP/2: the head is out
+	headers bool  // of HTTP/2: the head has been sent
 
 	slot          int32 // of the wheel, from 1
 	before, after *stream
@@ -43,7 +43,7 @@ func (g *gateway) begin(c *conn, d dialect, id uint32) *stream {
 	return s
 }
 
-// pump sends what is due, as far as there is room.
+// pump sends due units, as far as there is room.
 func (g *gateway) pump(s *stream) {
 	s.stuck = false
 	for s.stage != over {
@@ -62,14 +62,14 @@ func (g *gateway) pump(s *stream) {
 	}
 }
 
-// hurry makes the end event the next thing, or the start event that must come before it.
+// hurry makes the end event due, after the start event.
 func (s *stream) hurry(now int64) {
 	if s.due = now; s.stage == atData {
 		s.stage = atEnd
 	}
 }
 
-// advance goes on to the next unit, after one was sent.
+// advance proceeds to the next unit.
 func (g *gateway) advance(s *stream) {
 	if s.stage < atTail {
 		g.counters.events++
@@ -91,7 +91,7 @@ func (g *gateway) advance(s *stream) {
 	}
 }
 
-// await makes data event k the next one, or the end event.
+// await schedules data event k, or the end event.
 func (g *gateway) await(s *stream, k int) {
 	st, ok := g.script.at(k)
 	if !ok {
@@ -102,7 +102,7 @@ func (g *gateway) await(s *stream, k int) {
 	s.due += st.before.Nanoseconds()
 }
 
-// ended counts a process whose end event is out.
+// ended counts a process after its end event.
 func (g *gateway) ended(s *stream) {
 	delete(g.processes, s.pid)
 	switch {
@@ -115,13 +115,13 @@ func (g *gateway) ended(s *stream) {
 	}
 }
 
-// finished ends the answer.
+// finished ends the response.
 func (g *gateway) finished(s *stream) {
 	s.stage = over
 	s.conn.answered(s)
 }
 
-// lost ends a stream whose client is gone: its process dies with it.
+// lost ends a stream without a client, and kills its process.
 func (g *gateway) lost(s *stream) {
 	g.wheel.remove(s)
 	if s.stage < atTail {
@@ -131,7 +131,7 @@ func (g *gateway) lost(s *stream) {
 	s.stage, s.stuck = over, false
 }
 
-// kill ends a process by a signal; false means that there is none.
+// kill kills a process; false if it does not exist.
 func (g *gateway) kill(pid uint32) bool {
 	s := g.processes[pid]
 	if s == nil || s.killed {

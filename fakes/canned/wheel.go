@@ -2,9 +2,9 @@ package canned
 
 import "math/bits"
 
-// The wheel turns by 65.5 µs a slot: finer than the spacing of 10,000 evenly
-// spread events a second, so that they stay spread. One turn is 1.07 s; what is
-// due later passes its slot once or more.
+// A slot of the wheel is 65.5 µs: shorter than the spacing of 10,000 evenly
+// spread events a second, so that they stay spread. One turn is 1.07 s; a later event
+// passes its slot once or more.
 const (
 	slotBits  = 16 // nanoseconds of a slot, as a power of two
 	wheelBits = 14
@@ -12,15 +12,15 @@ const (
 	slotMask  = slots - 1
 )
 
-// wheel holds the streams that wait for their next event, by when it is due.
+// wheel holds the streams that wait for their next event, by its time.
 type wheel struct {
 	slot [slots]*stream
-	used [slots / 64]uint64 // a bit per slot that holds something
-	next int64              // the first slot that has not been looked at, since the beginning of time
+	used [slots / 64]uint64 // a bit for each nonempty slot
+	next int64              // the first unprocessed slot, counted from time 0
 	held int
 }
 
-// add puts a stream in at s.due, in nanoseconds; what is due already comes at the next turn.
+// add inserts a stream at s.due, in nanoseconds; an overdue one is due at the next turn.
 func (w *wheel) add(s *stream) {
 	at := max(s.due>>slotBits+1, w.next) // no event is early
 	i := at & slotMask
@@ -34,7 +34,7 @@ func (w *wheel) add(s *stream) {
 	w.held++
 }
 
-// remove takes a stream out, if it is in.
+// remove removes a stream, if present.
 func (w *wheel) remove(s *stream) {
 	if s.slot == 0 {
 		return
@@ -52,7 +52,7 @@ func (w *wheel) remove(s *stream) {
 	w.held--
 }
 
-// turn takes out everything that is due at now and appends it to due.
+// turn removes the streams that are due at now and appends them to due.
 func (w *wheel) turn(now int64, due []*stream) []*stream {
 	end := now>>slotBits + 1
 	if end-w.next > slots {
@@ -61,7 +61,7 @@ func (w *wheel) turn(now int64, due []*stream) []*stream {
 	for ; w.next < end; w.next++ {
 		i := w.next & slotMask
 		word := w.used[i/64] >> (i % 64)
-		if word == 0 { // and so to the end of the word
+		if word == 0 { // skip the rest of the word
 			w.next = min(end, w.next+64-i%64) - 1
 			continue
 		}
@@ -80,7 +80,7 @@ func (w *wheel) turn(now int64, due []*stream) []*stream {
 	return due
 }
 
-// wait is how long nothing is due, at most, in nanoseconds; -1 when nothing is held.
+// wait returns the time until the next stream may be due, in nanoseconds; -1 if the wheel is empty.
 func (w *wheel) wait(now int64) int64 {
 	if w.held == 0 {
 		return -1
