@@ -1,7 +1,7 @@
-// Package diff compares two runs: which verdicts got worse or better, what is new
-// or gone, which legal answers and features changed, and whether latencies did.
+// Package diff compares two runs: verdicts that got worse or better, new and gone
+// scenarios and rules, and changed legal responses, features and latencies.
 //
-// What lives here: pure functions from two values of package bundle (or two load
-// runs, in the plain form of [Load]) to a bundle.Diff. What may not: reading files
-// (cmd/assay), drawing (reports), judging (internal/judge), the wall clock.
+// It has pure functions from two values of package bundle (or two load runs as [Load]) to
+// a bundle.Diff. Reading files belongs to cmd/assay, drawing to reports, judging to
+// internal/judge.
 package diff

@@ -10,8 +10,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// family is the chance that any one of all comparisons of a kind finds a
-// difference where there is none; they share it (Bonferroni).
+// family is the probability of any false difference among all comparisons of a kind,
+// which share it (Bonferroni).
 const family = 0.05
 
 // pair is two samples of the same duration, in microseconds.
@@ -20,7 +20,7 @@ type pair struct {
 	a, b           []float64
 }
 
-// compareAll compares pairs that belong together.
+// compareAll compares the pairs of one kind.
 func compareAll(pairs []pair, o Options) []bundle.LatencyChange {
 	n := 0
 	for _, p := range pairs {
@@ -36,8 +36,8 @@ func compareAll(pairs []pair, o Options) []bundle.LatencyChange {
 	return all
 }
 
-// compare holds two samples against each other. Nothing is assumed of how they
-// are distributed: latencies are neither normal nor of equal variance.
+// compare compares two samples without assuming a distribution: latencies are neither
+// normal nor of equal variance.
 func compare(p pair, alpha float64, o Options) bundle.LatencyChange {
 	c := bundle.LatencyChange{Name: p.name, Of: p.of, Each: p.each, Alpha: alpha, P: 1, A: sample(p.a), B: sample(p.b)}
 	if len(p.a) == 0 || len(p.b) == 0 {
@@ -67,7 +67,7 @@ func compare(p pair, alpha float64, o Options) bundle.LatencyChange {
 	return c
 }
 
-// sample is the median of values, and its bounds at 95 % confidence.
+// sample returns the median of values with its bounds at 95 % confidence.
 func sample(values []float64) bundle.LatencySample {
 	s := bundle.LatencySample{Samples: len(values)}
 	if len(values) == 0 {
@@ -81,8 +81,8 @@ func sample(values []float64) bundle.LatencySample {
 	return s
 }
 
-// smallestP is the least P that the test can come to: that of two samples of n
-// and m that do not overlap, 2 / C(n+m, n).
+// smallestP returns the smallest possible P of the test: 2 / C(n+m, n), for samples of n
+// and m that do not overlap.
 func smallestP(n, m int) float64 {
 	ways := 1.0
 	for i := 1; i <= n && ways < 1e12; i++ {
@@ -91,7 +91,7 @@ func smallestP(n, m int) float64 {
 	return min(1, 2/ways)
 }
 
-// needed is how many samples two sides of equal size need before any difference can be told.
+// needed returns the number of samples per side from which a difference can be significant.
 func needed(alpha float64) int {
 	n := 2
 	for smallestP(n, n) > alpha {
@@ -100,7 +100,7 @@ func needed(alpha float64) int {
 	return n
 }
 
-// median of values in any order; they must not be empty.
+// median returns the median of values in any order; values must not be empty.
 func median(values []float64) float64 {
 	s := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
 	if n := len(s); n%2 == 0 {

@@ -8,29 +8,28 @@ import (
 	"assay/internal/bundle"
 )
 
-// Load is one run under load as it is compared.
+// Load is one load run in the form for comparison.
 type Load struct {
 	Name    string
 	Target  bundle.Target
 	Profile string
 	Verdict string // pass, fail or inconclusive
-	Message string // why, when it is not pass
-	// Plan is what was asked for, by name: streams, command, protocol …
+	Message string // the reason, unless it is pass
+	// Plan holds the settings by name: streams, command, protocol …
 	Plan map[string]string
-	// Counts are the figures that were counted, by name, in microseconds where they are times.
+	// Counts are the counted figures by name; times are in microseconds.
 	Counts map[string]int64
-	// Thresholds are the conditions on the figures, and whether they held.
+	// Thresholds maps each condition to whether it held.
 	Thresholds map[string]bool
-	// Intervals are the quantiles of each interval of the run, in microseconds, by
-	// name (first_event.p50, of a class first_event.p50/held); nil without a histogram log.
+	// Intervals are the quantiles of each interval of the run, in microseconds, by name
+	// (first_event.p50, for a class first_event.p50/held); nil without a histogram log.
 	Intervals map[string][]float64
-	// Each is what one of them covers: "one second".
+	// Each describes one interval: "one second".
 	Each string
 }
 
-// Loads compares two runs under load. Latencies are compared by interval: within
-// one, streams wait for each other, so that thousands of streams are no thousands
-// of independent samples.
+// Loads compares two load runs. It compares latencies by interval: within one, streams wait
+// for each other, so thousands of streams are not thousands of independent samples.
 func Loads(a, b Load, o Options) *bundle.Diff {
 	d := &bundle.Diff{Schema: bundle.DiffSchema, Kind: bundle.DiffLoads, A: a.side(), B: b.side(), Context: loadContext(a, b)}
 	put := func(rule string, was, now bundle.Conclusion, message string) {
@@ -64,7 +63,7 @@ func (l Load) side() bundle.DiffSide {
 	return bundle.DiffSide{Name: l.Name, Target: l.Target, Profile: l.Profile, Verdict: l.Verdict}
 }
 
-// held is the verdict of a threshold; "" when it was not asked for.
+// held returns the verdict of a threshold; "" if it was not set.
 func held(thresholds map[string]bool, expr string) bundle.Conclusion {
 	switch ok, asked := thresholds[expr]; {
 	case !asked:
@@ -102,7 +101,7 @@ func loadLatency(a, b Load, o Options) (all []bundle.LatencyChange, note string)
 		pairs = append(pairs, pair{name: name, of: class, each: a.Each, a: a.Intervals[key], b: b.Intervals[key]})
 	}
 	if len(pairs) == 0 {
-		return nil, "neither run has a second with enough values to compare"
+		return nil, "no second of either run has enough values to compare"
 	}
 	return compareAll(pairs, o), ""
 }

@@ -7,13 +7,13 @@ import (
 	"assay/internal/bundle"
 )
 
-// leastIterations is how many iterations an instance must have on both sides for
-// its durations to be compared: with fewer no difference could be told.
+// leastIterations is the minimum number of iterations on both sides for comparing the
+// durations of an instance: with fewer, no difference could be significant.
 const leastIterations = 4
 
-// runLatency compares what two bundles measured: over the run, round trips of
-// unary calls and times to the start event, one value for each scenario that both
-// ran; and for each scenario that was repeated, how long an iteration took.
+// runLatency compares the latencies of two bundles: over the run, round trips of unary
+// calls and times to the start event, one value for each common scenario; and for each
+// repeated scenario the durations of its iterations.
 func runLatency(a, b Run, o Options) (all []bundle.LatencyChange, note string) {
 	if a.Info == nil || b.Info == nil {
 		return nil, "a report alone has no measured times: compare two bundles (--out DIR)"
@@ -40,19 +40,19 @@ func runLatency(a, b Run, o Options) (all []bundle.LatencyChange, note string) {
 	}
 	all = append(all, compareAll(repeated, o)...)
 	if len(all) == 0 {
-		note = "the two bundles measured nothing in common"
+		note = "the two bundles have no measurements in common"
 	}
 	return all, note
 }
 
-// add adds one value for each side, when both have any.
+// add adds one value for each side, if both have any.
 func (p *pair) add(a, b []float64) {
 	if len(a) > 0 && len(b) > 0 {
 		p.a, p.b = append(p.a, median(a)), append(p.b, median(b))
 	}
 }
 
-// byPlace finds the observations of what ran, whatever their order in the file.
+// byPlace indexes the observations by scenario and axes.
 func byPlace(obs []*bundle.Observation) map[place]*bundle.Observation {
 	all := map[place]*bundle.Observation{}
 	for _, o := range obs {
@@ -63,7 +63,7 @@ func byPlace(obs []*bundle.Observation) map[place]*bundle.Observation {
 	return all
 }
 
-// roundTrips are the unary calls that were answered without an error, in microseconds.
+// roundTrips returns the durations of the successful unary calls, in microseconds.
 func roundTrips(o *bundle.Observation) []float64 {
 	return exchanges(o, func(x *bundle.Exchange) (bundle.Stamp, bool) {
 		if x.Shape != bundle.ShapeUnary || x.RPC == "" || x.Outcome != bundle.OutcomeComplete || x.Error != nil || x.Returned == nil {
@@ -73,7 +73,7 @@ func roundTrips(o *bundle.Observation) []float64 {
 	})
 }
 
-// firstEvents are the times from a request to its start event, in microseconds.
+// firstEvents returns the times from requests to start events, in microseconds.
 func firstEvents(o *bundle.Observation) []float64 {
 	return exchanges(o, func(x *bundle.Exchange) (bundle.Stamp, bool) {
 		if len(x.Events) == 0 || x.Events[0].Kind != bundle.EventStart {
@@ -96,7 +96,7 @@ func exchanges(o *bundle.Observation, end func(*bundle.Exchange) (bundle.Stamp, 
 	return all
 }
 
-// iterations is how long each iteration took, in microseconds.
+// iterations returns the duration of each iteration, in microseconds.
 func iterations(o *bundle.Observation) []float64 {
 	var all []float64
 	for i := range o.Iterations {

@@ -10,24 +10,24 @@ import (
 	"assay/internal/bundle"
 )
 
-// Run is one run of the scenarios as it is compared.
+// Run is one run of the scenarios in the form for comparison.
 type Run struct {
-	// Name is how it was given.
+	// Name is the given directory or file.
 	Name string
-	// Report is what the run came to; it must not be nil.
+	// Report is the result of the run; it must not be nil.
 	Report *bundle.Report
-	// Info and Observations are those of its bundle; without a bundle they are
-	// empty, and features and latencies cannot be compared.
+	// Info and Observations come from its bundle; without a bundle they are empty, and
+	// features and latencies cannot be compared.
 	Info         *bundle.Run
 	Observations []*bundle.Observation
-	// Partial says what the bundle lacks.
+	// Partial describes the missing parts of the bundle.
 	Partial []string
 }
 
-// Options say when a change of latency counts.
+// Options configure a comparison.
 type Options struct {
-	// Threshold makes a significant growth of a median by more than this share a
-	// regression: 0.1 is a tenth. 0 never does.
+	// Threshold is the share by which a median must grow significantly to be a regression:
+	// 0.1 is a tenth. 0 disables it.
 	Threshold float64
 }
 
@@ -55,7 +55,7 @@ func Runs(a, b Run, o Options) *bundle.Diff {
 	return d
 }
 
-// finish makes lists of what is nil, so that they are never null, and finds the exit code.
+// finish replaces nil by empty lists, so that JSON has no null, and sets the exit code.
 func finish(d *bundle.Diff) {
 	full(&d.Context)
 	full(&d.Regressions)
@@ -90,8 +90,8 @@ func (r Run) side() bundle.DiffSide {
 	}
 }
 
-// context is how two runs were not made alike. The URL of a gateway in the same
-// process has a free port, which says nothing.
+// context lists the differences in setup. It ignores the URL of the embedded gateway,
+// which has an arbitrary port.
 func context(a, b Run) []bundle.DiffContext {
 	target := func(t bundle.Target) string {
 		if t.Embedded {
@@ -117,14 +117,14 @@ func context(a, b Run) []bundle.DiffContext {
 	return all
 }
 
-// place is a scenario on one set of axes, or the run as a whole.
+// place is a scenario on one set of axes, or the whole run.
 type place struct{ scenario, axes string }
 
 func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.scenario, o.scenario), cmp.Compare(p.axes, o.axes))
 }
 
-// index finds results by their place; the rules of the run have the empty one.
+// index maps places to results; the rules of the run have the empty place.
 func index(r *bundle.Report) map[place]bundle.ScenarioResult {
 	all := map[place]bundle.ScenarioResult{{}: {Rules: r.RunRules}}
 	for _, s := range r.Scenarios {
@@ -139,7 +139,7 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 	return all
 }
 
-// without are the ids that other does not have, sorted.
+// without returns the ids that are not in other, sorted.
 func without(ids, other []string) []string {
 	has := map[string]bool{}
 	for _, id := range other {
@@ -155,7 +155,7 @@ func without(ids, other []string) []string {
 	return slices.Compact(out)
 }
 
-// judgedBy are the ids of the rules that a run was judged by.
+// judgedBy returns the ids of the rules of a run.
 func judgedBy(r *bundle.Report) []string {
 	ids := make([]string, len(r.Rules))
 	for i := range r.Rules {
@@ -164,7 +164,7 @@ func judgedBy(r *bundle.Report) []string {
 	return ids
 }
 
-// causesOf are the ids of the rules that are a cause of failures.
+// causesOf returns the ids of the rules that are a cause.
 func causesOf(r *bundle.Report) []string {
 	ids := make([]string, len(r.Causes))
 	for i := range r.Causes {
@@ -173,7 +173,7 @@ func causesOf(r *bundle.Report) []string {
 	return ids
 }
 
-// features lists what was gained, lost, or can no longer be told.
+// features lists the features whose state changed.
 func features(a, b map[string]bundle.Feature) []bundle.FeatureChange {
 	var all []bundle.FeatureChange
 	for _, id := range slices.Sorted(maps.Keys(union(a, b))) {

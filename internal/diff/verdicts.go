@@ -8,7 +8,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// changes gathers what changed, place by place.
+// changes collects changes, place by place.
 type changes struct {
 	d        *bundle.Diff
 	old, now map[place]bundle.ScenarioResult
@@ -40,7 +40,7 @@ func rules(s bundle.ScenarioResult) map[string]bundle.RuleVerdict {
 	return all
 }
 
-// rule compares one rule at one place; the zero verdict is a rule that was not judged.
+// rule compares one rule at one place; the zero verdict means that it was not judged.
 func (c *changes) rule(k place, was, now bundle.RuleVerdict, replay string) {
 	if was.Verdict == now.Verdict {
 		if was.Seen != now.Seen {
@@ -61,14 +61,14 @@ func (c *changes) rule(k place, was, now bundle.RuleVerdict, replay string) {
 	case better(was.Verdict, now.Verdict):
 		c.d.Fixes = addChange(c.d.Fixes, k, v)
 	case v.Was == "" && holds(v.Now), v.Now == "" && holds(v.Was):
-		// A standing rule is judged where it applies, and there it holds: no news.
+		// A standing rule that newly applies and holds is not a change.
 	default:
 		c.d.Changes = addChange(c.d.Changes, k, v)
 	}
 }
 
-// trouble orders verdicts by what they say of the target: it holds, it is broken
-// with leave, it is broken where it should hold, it is not known, it is broken.
+// trouble orders verdicts by severity: holds, an allowed breach, a broken should or may,
+// unknown, a broken must.
 func trouble(c bundle.Conclusion) int {
 	switch c {
 	case bundle.Pass, bundle.UnexpectedPass, "":
@@ -79,14 +79,14 @@ func trouble(c bundle.Conclusion) int {
 		return 2
 	case bundle.Unsupported, bundle.NotRun, bundle.Inconclusive:
 		return 3
-	default: // fail, error, and what we do not know
+	default: // fail, error and unknown verdicts
 		return 4
 	}
 }
 
-// Worse reports whether a change of verdict is a regression: the target is in
-// more trouble than it was, and nobody gave leave (a known failure, a deviation)
-// or chose not to look (not-run). "" is a rule that was not judged.
+// Worse reports whether a change of verdict is a regression: the severity increased, and
+// the new verdict is neither allowed (a known failure, a deviation) nor skipped by choice
+// (not-run). "" is a rule that was not judged.
 func Worse(was, now bundle.Conclusion) bool {
 	switch now {
 	case bundle.KnownFailure, bundle.Deviation, bundle.NotRun, "":
@@ -96,9 +96,9 @@ func Worse(was, now bundle.Conclusion) bool {
 	}
 }
 
-// unfinished makes a regression of a run that did not come to its end (interrupted,
-// killed, a defect, inconclusive) beside one that did: what it did not see is not-run,
-// which by itself is nobody's fault, and a gate must not pass on it.
+// unfinished adds a regression if B did not finish (interrupted, killed, a defect,
+// inconclusive) but A did: its missing scenarios are not-run, which is not a regression by
+// itself, but a gate must not pass.
 func (c *changes) unfinished(a, b *bundle.Report) {
 	var why string
 	switch {
@@ -110,11 +110,11 @@ func (c *changes) unfinished(a, b *bundle.Report) {
 		return
 	}
 	c.d.Regressions = append(c.d.Regressions, bundle.VerdictChange{
-		Rule: "run.complete", Level: "must", Axes: []string{}, Was: bundle.Pass, Now: bundle.Inconclusive, Message: why + ": what it did not see is not compared",
+		Rule: "run.complete", Level: "must", Axes: []string{}, Was: bundle.Pass, Now: bundle.Inconclusive, Message: why + ": unobserved scenarios are not compared",
 	})
 }
 
-// better reports whether what was broken, or not known, holds now, or is only advised against.
+// better reports whether a broken or unknown rule now holds or is only an advisory.
 func better(was, now bundle.Conclusion) bool {
 	switch was {
 	case bundle.Unsupported, bundle.NotRun, "":
@@ -126,7 +126,7 @@ func better(was, now bundle.Conclusion) bool {
 
 func holds(c bundle.Conclusion) bool { return c == bundle.Pass || c == bundle.UnexpectedPass }
 
-// addChange adds a change, or its axes to one that is the same on others.
+// addChange adds a change, or adds its axes to an equal change.
 func addChange(all []bundle.VerdictChange, k place, v bundle.VerdictChange) []bundle.VerdictChange {
 	i := slices.IndexFunc(all, func(o bundle.VerdictChange) bool {
 		return o.Rule == v.Rule && o.Scenario == v.Scenario && o.Was == v.Was && o.Now == v.Now
@@ -158,7 +158,7 @@ func addScenario(all []bundle.DiffScenario, k place, verdict bundle.Conclusion) 
 	return all
 }
 
-// withAxes adds the axes of a place; what spans the run has none.
+// withAxes adds the axes of a place; the whole run has none.
 func withAxes(axes []string, k place) []string {
 	if k.axes == "" {
 		return axes

@@ -1,8 +1,7 @@
-// Package doctor answers one question before a run: can this machine and this
-// target be tested? It looks at descriptors, ports, clock and processors here,
-// and at reachability, credentials, round trip, spawn latency, shell and features
-// there.
+// Package doctor checks before a run whether this machine can test and the target can be
+// tested: descriptors, ports, clock and CPUs of the machine, and reachability, credentials,
+// round trip, spawn latency, shell and features of the target.
 //
-// It starts nothing but the short commands of calibration and probing, and it
-// judges nothing by rules; see internal/judge.
+// It runs only the short commands of calibration and probing, and judges no rules; see
+// internal/judge.
 package doctor

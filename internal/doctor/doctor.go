@@ -12,15 +12,15 @@ import (
 	"assay/internal/transport"
 )
 
-// Options say what is examined.
+// Options configure an examination.
 type Options struct {
-	// Target is examined too when it has a URL.
+	// Target is also examined if it has a URL.
 	Target  target.Options
 	Version string
 }
 
-// Examine makes every check. What is wrong is in the report, with exit code 3;
-// errors are those of wrong options, or of ctx.
+// Examine runs every check. Failed checks are in the report, with exit code 3; errors come
+// from wrong options or ctx.
 func Examine(ctx context.Context, o Options) (*bundle.DoctorReport, error) {
 	r := &bundle.DoctorReport{Schema: bundle.DoctorSchema, Tool: bundle.Tool{Name: "assay", Version: o.Version}}
 	r.Checks = machine()
@@ -44,7 +44,7 @@ func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error
 	if err != nil {
 		return err
 	}
-	defer func() { // what is found out on the way is part of it
+	defer func() { // calibration and probing complete the identity
 		id := t.Identity()
 		r.Target = &id
 	}()
@@ -68,21 +68,21 @@ func examineTarget(ctx context.Context, o Options, r *bundle.DoctorReport) error
 	r.Checks = append(r.Checks, shell(t, r.Features))
 	if looks := t.Identity().Looks; looks != "" {
 		r.Checks = append(r.Checks, bundle.DoctorCheck{
-			Of: "target", Name: "looks like", Health: bundle.HealthOK, Value: looks, Mend: "hold it to what that gateway promises with --profile " + looks,
+			Of: "target", Name: "looks like", Health: bundle.HealthOK, Value: looks, Mend: "test it against that gateway's profile with --profile " + looks,
 		})
 	}
 	return nil
 }
 
-// The paces above which a run is still right and takes long.
+// Above these times a run is still correct, but takes long.
 const (
 	slowTrip  = 200 * time.Millisecond
 	slowSpawn = time.Second
 	slowEnd   = time.Second
 )
 
-// pace is the round trip, the spawn latency and the time that the shortest command
-// takes: every deadline comes from them.
+// pace checks the round trip, the spawn latency and the time of the shortest command, from
+// which every deadline is derived.
 func pace(cal bundle.Calibration) []bundle.DoctorCheck {
 	check := func(name string, ns int64, slow time.Duration, follows string) bundle.DoctorCheck {
 		d := time.Duration(ns)
@@ -94,24 +94,24 @@ func pace(cal bundle.Calibration) []bundle.DoctorCheck {
 	}
 	const takesLong = "a run takes long; races need a larger budget"
 	end := check("end of true", cal.End, slowEnd,
-		"the shell takes that long for every command (a login shell that loads much?); deadlines are stretched by four times as much, and a run takes accordingly longer")
+		"the shell takes that long for every command (a slow login shell?); deadlines grow by four times as much, and so does the run")
 	if cal.End == 0 {
-		end.Health, end.Value = bundle.HealthWarn, "no end event came"
-		end.Mend = "deadlines are not stretched for the shell; if it only takes long, give it time with --time-scale 4"
+		end.Health, end.Value = bundle.HealthWarn, "no end event"
+		end.Mend = "deadlines do not allow for the shell; if it is only slow, use --time-scale 4"
 	}
 	return []bundle.DoctorCheck{
 		check("round trip", cal.RTT, slowTrip, takesLong), check("spawn latency", cal.Spawn, slowSpawn, takesLong), end,
 	}
 }
 
-// shell says whether commands run through the shell that scenarios use.
+// shell checks whether commands run in the shell that scenarios use.
 func shell(t *target.Target, features map[string]bundle.Feature) bundle.DoctorCheck {
 	f := features["process.start"]
 	c := bundle.DoctorCheck{Of: "target", Name: "shell", Health: bundle.HealthOK, Value: strings.Join(t.Shell(), " ")}
 	if f.State != bundle.FeaturePresent {
 		c.Health = bundle.HealthFail
 		c.Value += ": " + f.Detail
-		c.Mend = `name the shell that the gateway accepts, for example --shell "/bin/bash -l -c"`
+		c.Mend = `set the shell that the gateway accepts, for example --shell "/bin/bash -l -c"`
 	} else if f.Detail != "" {
 		c.Value += " (" + f.Detail + ")"
 	}

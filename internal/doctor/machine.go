@@ -14,20 +14,20 @@ import (
 	"assay/internal/bundle"
 )
 
-// What a run wants of the machine.
+// The requirements of a run.
 const (
 	wantFDs   = 1024  // the catalogue with eight jobs stays far below
 	loadFDs   = 10064 // ten thousand streams over HTTP/1.1
 	wantPorts = 10000
-	maxTick   = time.Millisecond // between two readings of the monotonic clock
+	maxTick   = time.Millisecond // resolution of the monotonic clock
 )
 
-// machine makes the checks that need no target.
+// machine runs the checks that need no target.
 func machine() []bundle.DoctorCheck {
 	return []bundle.DoctorCheck{descriptors(), ports(), monotonic(), processors()}
 }
 
-// descriptors looks at the limit of open files.
+// descriptors checks the limit of open files.
 func descriptors() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "file descriptors", Health: bundle.HealthOK}
 	var limit syscall.Rlimit
@@ -38,37 +38,37 @@ func descriptors() bundle.DoctorCheck {
 	c.Value = strconv.FormatUint(limit.Cur, 10)
 	switch {
 	case limit.Cur < wantFDs:
-		c.Health, c.Mend = bundle.HealthFail, fmt.Sprintf("a run wants %d: ulimit -n %d", wantFDs, wantFDs)
+		c.Health, c.Mend = bundle.HealthFail, fmt.Sprintf("a run needs %d: ulimit -n %d", wantFDs, wantFDs)
 	case limit.Cur < loadFDs:
-		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("enough for scenarios; ten thousand streams over HTTP/1.1 want ulimit -n %d", loadFDs)
+		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("enough for scenarios; ten thousand streams over HTTP/1.1 need ulimit -n %d", loadFDs)
 	}
 	return c
 }
 
-// portRange is where Linux says which source ports connections get.
+// portRange is the file with the range of source ports on Linux.
 const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
 
-// ports looks at the range of source ports.
+// ports checks the range of source ports.
 func ports() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "source ports", Health: bundle.HealthOK}
 	text, err := os.ReadFile(portRange)
 	if errors.Is(err, os.ErrNotExist) {
-		c.Value = "the range is not known on " + runtime.GOOS
+		c.Value = "the range is unknown on " + runtime.GOOS
 		return c
 	}
 	var low, high int
 	if _, scanErr := fmt.Sscan(string(text), &low, &high); err != nil || scanErr != nil || high < low {
-		c.Health, c.Value = bundle.HealthWarn, fmt.Sprintf("%s cannot be understood: %.40q", portRange, strings.TrimSpace(string(text)))
+		c.Health, c.Value = bundle.HealthWarn, fmt.Sprintf("%s cannot be parsed: %.40q", portRange, strings.TrimSpace(string(text)))
 		return c
 	}
 	c.Value = fmt.Sprintf("%d (%d to %d)", high-low+1, low, high)
 	if high-low+1 < wantPorts {
-		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("ten thousand streams to one address want as many: sysctl net.ipv4.ip_local_port_range=\"%d %d\"", high-wantPorts, high)
+		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("ten thousand streams to one address need as many: sysctl net.ipv4.ip_local_port_range=\"%d %d\"", high-wantPorts, high)
 	}
 	return c
 }
 
-// monotonic looks at how finely the clock ticks.
+// monotonic checks the resolution of the clock.
 func monotonic() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "clock", Health: bundle.HealthOK}
 	var ticks []time.Duration
@@ -82,17 +82,17 @@ func monotonic() bundle.DoctorCheck {
 	tick := ticks[len(ticks)/2]
 	c.Value = fmt.Sprintf("ticks every %v", tick)
 	if tick > maxTick {
-		c.Health, c.Mend = bundle.HealthWarn, "latencies below that cannot be told apart"
+		c.Health, c.Mend = bundle.HealthWarn, "latencies below that cannot be distinguished"
 	}
 	return c
 }
 
-// processors looks at how many there are.
+// processors checks the number of CPUs.
 func processors() bundle.DoctorCheck {
 	n := runtime.GOMAXPROCS(0)
 	c := bundle.DoctorCheck{Of: "machine", Name: "processors", Health: bundle.HealthOK, Value: strconv.Itoa(n)}
 	if n < 2 {
-		c.Health, c.Mend = bundle.HealthWarn, "the driver and a gateway on this machine share one: give deadlines room with --time-scale 2"
+		c.Health, c.Mend = bundle.HealthWarn, "the driver and a gateway on this machine share one CPU: extend deadlines with --time-scale 2"
 	}
 	return c
 }

@@ -243,7 +243,7 @@ func TestExpositionsAreAStandingMatter(t *testing.T) {
 	}
 	o.Scrapes[0].Body = []byte("a 1\na 2\n")
 	vs = j.Scenario(&scenarios.Scenario{}, testRun(), o)
-	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: a again, it stands in line 1")
+	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: a again, it is already in line 1")
 }
 
 func TestEveryStandingEntryOfTheCatalogueIsKnown(t *testing.T) {

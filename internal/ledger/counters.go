@@ -19,19 +19,19 @@ const (
 	KeyActive   = "active"
 )
 
-// Counters is what an exposition says, summed over labels except status.
+// Counters holds the counters of an exposition, summed over labels except status.
 type Counters struct {
 	Started, OK, Error, Killed, Active float64
-	// Has tells which series stood in the exposition: started, ok, error, killed, active.
-	// One that is absent counts as zero: a client library shows a labelled series
-	// from its first increment on.
+	// Has lists the series in the exposition: started, ok, error, killed, active. An absent
+	// one counts as zero: a client library exports a labelled series only after its first
+	// increment.
 	Has map[string]bool
 }
 
-// Finished is OK + Error + Killed.
+// Finished returns OK + Error + Killed.
 func (c Counters) Finished() float64 { return c.OK + c.Error + c.Killed }
 
-// Get returns the value of a key ("finished" is the sum); ok is false for a name that is no key.
+// Get returns the value of a key ("finished" is the sum); ok is false for an unknown key.
 func (c Counters) Get(key string) (v float64, ok bool) {
 	switch key {
 	case KeyStarted:
@@ -50,8 +50,8 @@ func (c Counters) Get(key string) (v float64, ok bool) {
 	return 0, false
 }
 
-// Seen reports whether the series of a key stood in the exposition; for
-// "finished", whether any of its three parts did.
+// Seen reports whether the exposition has the series of a key; for "finished", any of its
+// three parts.
 func (c Counters) Seen(key string) bool {
 	if key == KeyFinished {
 		return c.Has[KeyOK] || c.Has[KeyError] || c.Has[KeyKilled]
@@ -59,7 +59,7 @@ func (c Counters) Seen(key string) bool {
 	return c.Has[key]
 }
 
-// Diff is after minus before, series by series; Has is that of after.
+// Diff returns after minus before for each series, with Has of after.
 func Diff(before, after Counters) Counters {
 	return Counters{
 		Started: after.Started - before.Started,
@@ -71,24 +71,24 @@ func Diff(before, after Counters) Counters {
 	}
 }
 
-// Monotone tells which counters went down from one exposition to a later one, in
-// words; nil when none did. Active is a gauge and may.
+// Monotone describes the counters that decreased between two expositions; nil for none.
+// Active is a gauge and may decrease.
 func Monotone(earlier, later Counters) []string {
 	var down []string
 	for _, key := range []string{KeyStarted, KeyOK, KeyError, KeyKilled} {
 		a, _ := earlier.Get(key)
 		b, _ := later.Get(key)
 		if b < a {
-			down = append(down, fmt.Sprintf("%s went from %s to %s", key, Number(a), Number(b)))
+			down = append(down, fmt.Sprintf("%s decreased from %s to %s", key, Number(a), Number(b)))
 		}
 	}
 	return down
 }
 
-// Partition checks that every started process is in exactly one place: started =
-// ok + error + killed + active. An exposition is not read at one instant, so
-// inFlight processes may be counted on one side only. It holds for absolute
-// values and for differences alike; the message is "" when it holds.
+// Partition checks that every started process is counted exactly once: started = ok + error
+// + killed + active. A scrape is not atomic, so inFlight processes may be counted on one
+// side only. It applies to absolute values and to differences; the message is "" if it
+// holds.
 func Partition(c Counters, inFlight int) string {
 	missing := c.Started - c.Finished() - c.Active
 	if math.Abs(missing) <= float64(inFlight) {
@@ -98,7 +98,7 @@ func Partition(c Counters, inFlight int) string {
 		Number(c.Started), Number(c.OK), Number(c.Error), Number(c.Killed), Number(c.Active), Number(c.Finished()+c.Active))
 }
 
-// Number is v as people write it: without a fraction when it is whole.
+// Number formats v, without a fraction if it is an integer.
 func Number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return fmt.Sprintf("%.0f", v)

@@ -1,8 +1,7 @@
-// Package ledger is exact accounting: what the driver itself did (started,
-// ended, killed, still open), what the target's metric exposition says, and the
-// invariants that hold between the two.
+// Package ledger does exact accounting: the driver's own counts (started, ended, killed,
+// still open), the counters of the target's metric exposition, and the invariants between
+// the two.
 //
-// It is pure: it reads observations and bytes, never a network or a clock. The
-// scrape itself is done by whoever runs, and what a broken invariant means for
-// a rule is decided in internal/judge.
+// It is pure: it reads observations and bytes, never a network or a clock. The runner
+// scrapes, and internal/judge decides what a broken invariant means for a rule.
 package ledger

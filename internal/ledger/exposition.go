@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxProblems bounds what one exposition is blamed for.
+// maxProblems limits the problems of one exposition.
 const maxProblems = 50
 
-// ShouldPrefix begins a problem that breaks a recommendation of the format's
-// naming rules and not its grammar.
+// ShouldPrefix begins a problem that breaks a naming recommendation of the format, not its
+// grammar.
 const ShouldPrefix = "should: "
 
 // ReadCounters parses a Prometheus text exposition (format 0.0.4) strictly and
-// sums the series of n. It never gives up: what can be read is counted, and
-// every breach is a problem "line N: …", at most 50 of them. Beyond the grammar it insists on
-// what parsers in use let pass: one TYPE and one HELP per family and both before its samples, the
-// samples of a family in one group, no series twice, a newline at the very end,
-// counters that are numbers and not negative.
+// sums the series of n. It counts everything readable and reports every breach as a problem
+// "line N: …", at most 50. Beyond the grammar it requires what common parsers do not: one
+// TYPE and one HELP per family, both before its samples, the samples of a family in one
+// group, no duplicate series, a final newline, and counters that are numbers and not
+// negative.
 func ReadCounters(body []byte, n Names) (c Counters, problems []string) {
 	r := &reader{
 		names:    n,
@@ -34,12 +34,12 @@ func ReadCounters(body []byte, n Names) (c Counters, problems []string) {
 	return r.counters, r.problems
 }
 
-// family is what is known of one metric family.
+// family is the state of one metric family.
 type family struct {
 	typ      string
 	help     bool
 	samples  bool
-	closed   bool // another family's sample came after its samples
+	closed   bool // another family's sample followed its samples
 	typeLine int
 	nameSaid bool // the breach of the naming rule was reported
 	typeSaid bool // the wrong type was reported
@@ -97,7 +97,7 @@ func (r *reader) readLine(line string) {
 	}
 }
 
-// readComment reads what follows a '#': HELP, TYPE, or a comment that means nothing.
+// readComment reads the text after '#': HELP, TYPE, or an ordinary comment.
 func (r *reader) readComment(text string) {
 	word, rest := cutBlank(text)
 	if word != "HELP" && word != "TYPE" {
@@ -105,7 +105,7 @@ func (r *reader) readComment(text string) {
 	}
 	name, rest := cutBlank(rest)
 	if !validName(name, true) {
-		r.problem("%s of %q, which is no metric name", word, name)
+		r.problem("%s of %q, which is not a metric name", word, name)
 		return
 	}
 	f := r.family(name)
@@ -153,8 +153,8 @@ func (r *reader) family(name string) *family {
 	return f
 }
 
-// familyOf finds the family of a sample: its own name, or that of the histogram
-// or summary whose part it is.
+// familyOf finds the family of a sample: its own name, or the histogram or summary that it
+// belongs to.
 func (r *reader) familyOf(sample string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		base, cut := strings.CutSuffix(sample, suffix)
@@ -183,7 +183,7 @@ func (r *reader) sample(s sample) {
 	f.samples = true
 	key := s.key()
 	if first, again := r.series[key]; again {
-		r.problem("%s again, it stands in line %d", s.text(), first)
+		r.problem("%s again, it is already in line %d", s.text(), first)
 		return
 	}
 	r.series[key] = r.line
@@ -206,7 +206,7 @@ func (r *reader) checkCounter(name string, f *family, s sample) {
 	}
 }
 
-// count adds a sample to the counters when it is one of ours.
+// count adds a sample to the counters if it belongs to them.
 func (r *reader) count(s sample) {
 	switch s.name {
 	case "":
@@ -247,20 +247,20 @@ func (r *reader) want(s sample, typ string) {
 		return
 	}
 	f.typeSaid = true
-	r.problem("%s has the type %s, a %s was expected", s.name, f.typ, typ)
+	r.problem("%s has the type %s, want %s", s.name, f.typ, typ)
 }
 
 func (r *reader) add(s sample, key string, to *float64) {
 	r.counters.Has[key] = true
 	if math.IsNaN(s.value) || math.IsInf(s.value, 0) {
-		r.problem("%s is %g, a finite number was expected", s.text(), s.value)
+		r.problem("%s is %g, want a finite number", s.text(), s.value)
 		return
 	}
 	*to += s.value
 }
 
-// finish reports what only shows at the end: a TYPE or HELP without samples is legal; a family
-// of type histogram that has no bucket is not.
+// finish reports problems that only show at the end: a TYPE or HELP without samples is
+// legal; a histogram without a bucket is not.
 func (r *reader) finish() {
 	names := make([]string, 0, len(r.families))
 	for name, f := range r.families {

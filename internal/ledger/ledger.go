@@ -7,20 +7,20 @@ import (
 	"assay/internal/envd/call"
 )
 
-// Ledger is what the driver itself did: Started = OK + Error + Killed + Open.
+// Ledger holds the driver's own counts: Started = OK + Error + Killed + Open.
 type Ledger struct {
-	// Started counts the processes whose start event came.
+	// Started counts the processes with a start event.
 	Started int
-	// OK ended with code 0, Error with another, or by a signal that nobody sent through the gateway.
+	// OK counts exit code 0, Error other codes and signals that nobody sent through the gateway.
 	OK, Error int
-	// Killed were ended by a SIGKILL that was answered with success (at once), by a SIGTERM of
-	// which they died, by a deadline, or by the clean-up.
+	// Killed counts processes ended by a successful SIGKILL (at once), by a SIGTERM that they
+	// died of, by a deadline, or by the clean-up.
 	Killed int
-	// Open are those whose end was not seen.
+	// Open counts processes without an observed end.
 	Open int
 }
 
-// Finished is OK + Error + Killed.
+// Finished returns OK + Error + Killed.
 func (l Ledger) Finished() int { return l.OK + l.Error + l.Killed }
 
 // Get returns the count of a key of Counters ("active" is Open).
@@ -42,8 +42,8 @@ func (l Ledger) Get(key string) (n int, ok bool) {
 	return 0, false
 }
 
-// Of counts the ledger of an observation, from its start events, end events and
-// the kills that were answered with success.
+// Of computes the ledger of an observation from its start events, end events and
+// successful kills.
 func Of(o *bundle.Observation) Ledger {
 	var l Ledger
 	for i := range o.Iterations {
@@ -64,8 +64,8 @@ func Of(o *bundle.Observation) Ledger {
 	return l
 }
 
-// Uncertain counts the Starts that were sent and whose answer never said whether
-// a process was started: the answer was cut, given up or aborted before a start event and an error.
+// Uncertain counts the Starts whose response does not show whether a process started: it was
+// cut, given up or aborted before a start event or an error.
 func Uncertain(o *bundle.Observation) int {
 	n := 0
 	for i := range o.Iterations {
@@ -82,7 +82,7 @@ func Uncertain(o *bundle.Observation) int {
 	return n
 }
 
-// IsStart reports whether an exchange asks for a new process.
+// IsStart reports whether an exchange starts a new process.
 func IsStart(x *bundle.Exchange) bool {
 	return x.RPC == call.ProcessStart || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
 		(x.Op == "start" || x.Request.Method == "POST")
@@ -104,7 +104,7 @@ type account struct {
 	started bundle.Stamp
 	exit    *bundle.Exit
 	killed  bool // at once
-	term    bool // SIGTERM was answered with success
+	term    bool // SIGTERM was sent successfully
 	cleaned bool
 }
 
@@ -124,8 +124,8 @@ func (p *account) fate() fate {
 	return fateError
 }
 
-// accounts opens one account for each start event of an iteration, and books
-// every end, kill and deadline that was seen on it.
+// accounts opens one account per start event of an iteration and books every observed end,
+// kill and deadline.
 func accounts(it *bundle.Iteration) []*account {
 	var all []*account
 	for i := range it.Exchanges {
@@ -183,7 +183,7 @@ func bookSignal(all []*account, x *bundle.Exchange) {
 	}
 }
 
-// find returns the latest account of a pid, or of a tag when pid is 0.
+// find returns the latest account of a pid, or of a tag if pid is 0.
 func find(all []*account, pid uint32, tag string) *account {
 	for i := len(all) - 1; i >= 0; i-- {
 		if p := all[i]; pid != 0 && p.pid == pid || pid == 0 && tag != "" && p.tag == tag {
@@ -202,7 +202,7 @@ func startPID(x *bundle.Exchange) (uint32, bool) {
 	return 0, false
 }
 
-// succeeded reports whether an exchange was answered, completely, with success.
+// succeeded reports whether an exchange had a complete, successful response.
 func succeeded(x *bundle.Exchange) bool {
 	return x.Response != nil && x.Response.Status/100 == 2 && x.Error == nil && x.Outcome == bundle.OutcomeComplete
 }

@@ -131,7 +131,7 @@ func TestInvariants(t *testing.T) {
 		t.Errorf("down: %q", down)
 	}
 	down := Monotone(after, before)
-	if len(down) != 3 || down[0] != "started went from 14 to 10" {
+	if len(down) != 3 || down[0] != "started decreased from 14 to 10" {
 		t.Errorf("down: %q", down)
 	}
 	twice := after

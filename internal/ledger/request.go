@@ -17,8 +17,8 @@ const (
 	sigKill = 9
 )
 
-// signalOf reads from a request which process it signals and how; ok is false
-// for anything that is no readable signal.
+// signalOf reads the process and the signal from a request; ok is false for any other or
+// unreadable request.
 func signalOf(x *bundle.Exchange) (pid uint32, tag string, sig int, ok bool) {
 	if pid, ok := killPath(x); ok {
 		return pid, "", sigKill, true
@@ -47,7 +47,7 @@ func killPath(x *bundle.Exchange) (uint32, bool) {
 	return uint32(pid), err == nil
 }
 
-// startTag is the tag that a Start asked for, or "".
+// startTag returns the tag in a Start request, or "".
 func startTag(x *bundle.Exchange) string {
 	body := x.Request.Body.Data
 	if x.RPC != call.ProcessStart || !x.Request.Body.Whole() || len(body) < wire.HeaderSize {
@@ -63,13 +63,13 @@ func startTag(x *bundle.Exchange) string {
 	return m.GetTag()
 }
 
-// defaultTimeoutMS is the deadline of the NDJSON alias when a request names none.
+// defaultTimeoutMS is the deadline of the NDJSON alias without timeout_ms.
 const defaultTimeoutMS = 60_000
 
-// deadlineHit reports whether a process was ended by the deadline of its Start:
-// the stream ended with deadline_exceeded, or the NDJSON alias ended with -1 where the
-// request named a deadline, or after the default one. (A gateway whose clock is scaled
-// fires a named deadline early, so its length is not held against it here.)
+// deadlineHit reports whether the deadline of its Start ended a process: the stream ended
+// with deadline_exceeded, or the NDJSON alias ended with -1 and the request had a deadline
+// or the default one had passed. It ignores the length of a requested deadline, which fires
+// early on a gateway with a scaled clock.
 func deadlineHit(x *bundle.Exchange) bool {
 	if x.RPC != "" {
 		return x.Error != nil && x.Error.Code == "deadline_exceeded"

@@ -18,7 +18,7 @@ type sample struct {
 
 type label struct{ name, value string }
 
-// key is equal for equal series, whatever the order of their labels was.
+// key identifies a series regardless of the order of its labels.
 func (s sample) key() string {
 	var b strings.Builder
 	b.WriteString(s.name)
@@ -29,7 +29,7 @@ func (s sample) key() string {
 	return b.String()
 }
 
-// text is the series as it is written, for messages.
+// text returns the series as written, for messages.
 func (s sample) text() string {
 	if len(s.labels) == 0 {
 		return s.name
@@ -58,7 +58,7 @@ func parseSample(line string) (sample, error) {
 	}
 	s := sample{name: line[:i]}
 	if !validName(s.name, true) {
-		return s, fmt.Errorf("%q is no metric name", cut(s.name))
+		return s, fmt.Errorf("%q is not a metric name", cut(s.name))
 	}
 	rest := strings.TrimLeft(line[i:], " \t")
 	if strings.HasPrefix(rest, "{") {
@@ -69,7 +69,7 @@ func parseSample(line string) (sample, error) {
 	}
 	fields := strings.Fields(rest)
 	if len(fields) == 0 || len(fields) > 2 {
-		return s, fmt.Errorf("%s: a value and at most a timestamp were expected, there is %q", s.name, cut(rest))
+		return s, fmt.Errorf("%s: want a value and an optional timestamp, got %q", s.name, cut(rest))
 	}
 	var err error
 	if s.value, err = parseValue(fields[0]); err != nil {
@@ -77,13 +77,13 @@ func parseSample(line string) (sample, error) {
 	}
 	if len(fields) == 2 {
 		if _, err := strconv.ParseInt(fields[1], 10, 64); err != nil {
-			return s, fmt.Errorf("%s: timestamp %q is no 64-bit integer", s.name, cut(fields[1]))
+			return s, fmt.Errorf("%s: timestamp %q is not a 64-bit integer", s.name, cut(fields[1]))
 		}
 	}
 	return s, nil
 }
 
-// parseLabels parses what follows an opening brace, and returns what follows the closing one.
+// parseLabels parses the text after an opening brace and returns the text after the closing one.
 func parseLabels(text string) ([]label, string, error) {
 	var labels []label
 	for {
@@ -97,14 +97,14 @@ func parseLabels(text string) ([]label, string, error) {
 			return nil, "", err
 		}
 		if slices.ContainsFunc(labels, func(o label) bool { return o.name == l.name }) {
-			return nil, "", fmt.Errorf("label %s twice", l.name)
+			return nil, "", fmt.Errorf("duplicate label %s", l.name)
 		}
 		labels = append(labels, l)
 		text = strings.TrimLeft(rest, " \t")
 		if rest, ok := strings.CutPrefix(text, ","); ok {
 			text = rest
 		} else if !strings.HasPrefix(text, "}") {
-			return nil, "", fmt.Errorf("a comma or a closing brace was expected after label %s", l.name)
+			return nil, "", fmt.Errorf("want a comma or a closing brace after label %s", l.name)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func parseLabel(text string) (label, string, error) {
 	}
 	l := label{name: strings.TrimRight(name, " \t")}
 	if !validName(l.name, false) {
-		return l, "", fmt.Errorf("%q is no label name", cut(l.name))
+		return l, "", fmt.Errorf("%q is not a label name", cut(l.name))
 	}
 	rest, ok = strings.CutPrefix(strings.TrimLeft(rest, " \t"), `"`)
 	if !ok {
@@ -156,8 +156,7 @@ func unquote(text string) (value, rest string, err error) {
 	return "", "", errors.New("the value does not end")
 }
 
-// parseValue parses a floating point number as the format has it: decimal, or
-// NaN, +Inf, -Inf.
+// parseValue parses a floating point number of the format: decimal, or NaN, +Inf, -Inf.
 func parseValue(text string) (float64, error) {
 	switch text {
 	case "NaN":
@@ -168,16 +167,16 @@ func parseValue(text string) (float64, error) {
 		return math.Inf(-1), nil
 	}
 	if strings.Trim(text, "0123456789+-.eE") != "" || strings.ContainsAny(text, "_xXpP") {
-		return 0, fmt.Errorf("value %q is no number", cut(text))
+		return 0, fmt.Errorf("value %q is not a number", cut(text))
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return 0, fmt.Errorf("value %q is no number", cut(text))
+		return 0, fmt.Errorf("value %q is not a number", cut(text))
 	}
 	return v, nil
 }
 
-// validName reports whether s is a metric name, or (colons false) a label name.
+// validName reports whether s is a metric name or, without colons, a label name.
 func validName(s string, colons bool) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -191,7 +190,7 @@ func validName(s string, colons bool) bool {
 	return s != ""
 }
 
-// cutBlank returns the first word of text and what follows it and one blank.
+// cutBlank returns the first word of text and the text after the following blank.
 func cutBlank(text string) (word, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	i := strings.IndexAny(text, " \t")
@@ -201,7 +200,7 @@ func cutBlank(text string) (word, rest string) {
 	return text[:i], text[i+1:]
 }
 
-// cut shortens what is quoted in a message.
+// cut truncates a quotation in a message.
 func cut(s string) string {
 	const most = 60
 	if len(s) <= most {
