@@ -1,9 +1,7 @@
-// Package suites runs the catalogue against a target and presents every
-// scenario as a Ginkgo spec. `assay conform` and
-// `go test ./suites -args -url=…` are the same tree.
+// Package suites runs the catalogue against a target and presents every scenario as a Ginkgo
+// spec. `assay conform` and `go test ./suites -args -url=…` run the same tree.
 //
-// What lives here: the order of a run (profile, target, calibration, probing,
-// selection, engine, judge, bundle) and the tree of specs. Ginkgo presents and
-// never decides: verdicts come from the judge, the exit code from the report.
-// What may not: rules, matching, rendering, flags.
+// It has the order of a run (profile, target, calibration, probing, selection, engine, judge,
+// bundle) and the tree of specs. Ginkgo only presents: verdicts come from the judge, the exit
+// code from the report. Rules, matching, rendering and flags are elsewhere.
 package suites

@@ -9,8 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// keep remembers that something could not be written. The run goes on: its
-// verdicts are given, and the error comes with them.
+// keep records a write error. The run continues and returns its verdicts with the error.
 func (s *session) keep(err error) {
 	if err == nil {
 		return
@@ -20,7 +19,7 @@ func (s *session) keep(err error) {
 	s.writeErr = errors.Join(s.writeErr, err)
 }
 
-// event writes one line of the run's log, of now unless it says when.
+// event writes one line of the run's log, with the current time by default.
 func (s *session) event(e bundle.RunEvent) {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -28,14 +27,14 @@ func (s *session) event(e bundle.RunEvent) {
 	s.keep(s.writer.Event(e))
 }
 
-// started is told of each instance that starts to run.
+// started records the start of an instance.
 func (s *session) started(i scenarios.Instance) {
 	s.event(bundle.RunEvent{Kind: bundle.ScenarioStarted, Scenario: i.Scenario.ID, Axes: i.Axes})
 	s.opts.Progress.Start(i)
 }
 
-// onInterrupt logs the interrupt when it comes. The function that it returns ends
-// that, and waits for what is being written.
+// onInterrupt logs an interrupt. The returned function stops that and waits for a write in
+// progress.
 func (s *session) onInterrupt(ctx context.Context) (settled func()) {
 	logged := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -49,8 +48,8 @@ func (s *session) onInterrupt(ctx context.Context) (settled func()) {
 	}
 }
 
-// finish ends the bundle of an outcome. What the bundle lacks is a note of the
-// report as well; a bundle that could not be written whole is an error.
+// finish completes the bundle of an outcome. Missing parts of the bundle are also a note in the
+// report; an incomplete bundle is an error.
 func (s *session) finish(out *Outcome) error {
 	omitted, note := s.writer.Omitted()
 	for _, o := range omitted {
@@ -61,7 +60,7 @@ func (s *session) finish(out *Outcome) error {
 	}
 	s.event(bundle.RunEvent{Kind: bundle.RunEnded, Verdict: out.Report.Verdict})
 	if s.writeErr != nil {
-		out.Report.Notes = append(out.Report.Notes, "the evidence could not be written whole, so the bundle is unfinished and the exit code is 4: "+s.writeErr.Error())
+		out.Report.Notes = append(out.Report.Notes, "the evidence could not be written completely, so the bundle is unfinished and the exit code is 4: "+s.writeErr.Error())
 	}
 	return errors.Join(s.writeErr, s.writer.Finish(s.run, out.Verdicts, out.Report))
 }

@@ -11,83 +11,82 @@ import (
 	"assay/scenarios"
 )
 
-// ErrNothingAccepted says that Options.Only accepted nothing of what was selected.
-var ErrNothingAccepted = errors.New("nothing that was selected is to run")
+// ErrNothingAccepted means that Options.Only accepted none of the selected instances.
+var ErrNothingAccepted = errors.New("none of the selected scenarios is to run")
 
-// Options say what to run against what. The zero value runs the whole catalogue
-// against the embedded reference gateway with the profile full.
+// Options configure a run. The zero value runs the whole catalogue against the embedded
+// reference gateway with the profile full.
 type Options struct {
-	// Target is how the gateway is reached; an empty URL starts the reference
-	// gateway in this process on 127.0.0.1 and tests that.
+	// Target identifies the gateway; with an empty URL, Run starts the reference gateway in
+	// this process on 127.0.0.1 and tests that.
 	Target target.Options
 	// Profile is the name of an embedded profile or the path of a file. Default:
 	// full for the embedded gateway, connect for a URL.
 	Profile string
-	// ProfileText, when not "", is the profile of a stored run as it was then, and goes
-	// before Profile.
+	// ProfileText, if not "", is the stored profile text of another run, and overrides
+	// Profile.
 	ProfileText string
 	// Select limits the scenarios, in the terms of --select.
 	Select string
 	// Scenarios is a folder of scripts to run instead of the embedded catalogue.
 	Scenarios string
-	// Only, when not nil, limits the run to the instances it accepts; of those that
-	// are selected it must accept one, or there is ErrNothingAccepted.
+	// Only, if not nil, limits the run to the instances that it accepts. If it accepts none of
+	// the selected ones, the error is ErrNothingAccepted.
 	Only func(scenarios.Instance) bool
-	// Set changes the selected scenarios to a smaller form, for Replay.
+	// Set reduces the selected scenarios, for Replay.
 	Set []scenarios.Override
-	// Wait is how long to wait until the target accepts connections; 0 tries once.
+	// Wait is the time to wait until the target accepts connections; 0 tries once.
 	Wait time.Duration
-	// Repeat runs every instance that many times; 0 is once.
+	// Repeat is the number of times to run every instance; 0 is once.
 	Repeat int
-	// Budget is when to stop starting scenarios; 0 is never.
+	// Budget is the time after which no further scenario starts; 0 is no limit.
 	Budget time.Duration
-	// Jobs is how many scenarios run at the same time; 0 is 8.
+	// Jobs is the number of concurrent scenarios; 0 is 8.
 	Jobs int
 	// Strict makes broken should and may rules fail.
 	Strict bool
-	// Known are the failures that are expected. They are stored with the run, which
-	// is judged again with them. nil excuses nothing.
+	// Known are the expected failures. They are stored with the run, for judging it again. nil
+	// excuses nothing.
 	Known *scenarios.Known
-	// Destructive and Slow run the scenarios that need to be asked for.
+	// Destructive and Slow also run the destructive and the slow scenarios.
 	Destructive, Slow bool
-	// Seed is the seed of all plans; 0 takes one from the clock.
+	// Seed is the seed of all random choices; 0 takes one from the clock.
 	Seed uint64
-	// Out is the directory of the bundle; "" keeps none.
+	// Out is the directory of the bundle; "" writes none.
 	Out string
-	// OutLimit bounds the bundle, in bytes; 0 is bundle.DefaultLimit.
+	// OutLimit is the maximum size of the bundle, in bytes; 0 is bundle.DefaultLimit.
 	OutLimit int64
-	// Reproduce is how many failing scenarios are run again at the end, with their
-	// curl lines and scripts, to see whether these show the failure; 0 is none. The
-	// texts are made in any case.
+	// Reproduce is the number of failing scenarios to reproduce at the end, also with their
+	// curl lines and scripts; 0 is none. The texts are written in any case.
 	Reproduce int
-	// Flags are the flags of the command line that a replay needs as well, and CACert
-	// is the file of --cacert, for texts that name it. Neither holds a secret.
+	// Flags are the command line flags that a replay needs, and CACert is the file of --cacert,
+	// for texts that name it. Neither contains a secret.
 	Flags  []string
 	CACert string
 	// Version is the program's version, for the bundle and the User-Agent.
 	Version string
 
-	// Log gets what went wrong in Assay itself, and progress off a terminal. nil discards.
+	// Log receives errors in Assay itself, and progress without a terminal. nil discards.
 	Log *slog.Logger
-	// Progress is told how the run goes. nil is no progress.
+	// Progress receives the progress of the run; it may be nil.
 	Progress Progress
-	// Specs gets Ginkgo's own output. nil discards it.
+	// Specs receives Ginkgo's output. nil discards it.
 	Specs io.Writer
 }
 
-// Progress is told how a run goes. Calls come one at a time.
+// Progress receives the progress of a run, one call at a time.
 type Progress interface {
-	// Begin is called once, when it is known what will run.
+	// Begin is called once, with the instances to run.
 	Begin(run *bundle.Run, instances []scenarios.Instance)
-	// Start is called when an instance starts to run.
+	// Start is called when an instance starts.
 	Start(scenarios.Instance)
 	// Done is called with the worst verdict of an instance.
 	Done(scenarios.Instance, bundle.Conclusion, time.Duration)
-	// End is called once, when all is done or the run was interrupted.
+	// End is called once, at the end or after an interrupt.
 	End()
 }
 
-// noProgress is the Progress of those who want none.
+// noProgress ignores progress.
 type noProgress struct{}
 
 var _ Progress = noProgress{}
@@ -97,13 +96,13 @@ func (noProgress) Start(scenarios.Instance)                                  {}
 func (noProgress) Done(scenarios.Instance, bundle.Conclusion, time.Duration) {}
 func (noProgress) End()                                                      {}
 
-// Outcome is all that a run left behind in memory; the bundle has the same.
+// Outcome is the result of a run in memory; the bundle has the same data.
 type Outcome struct {
 	Run          *bundle.Run
 	Observations []*bundle.Observation
 	Verdicts     []bundle.Verdict
 	Report       *bundle.Report
-	// Reproducers are the texts that show again what failed.
+	// Reproducers are the texts that reproduce the failures.
 	Reproducers []bundle.Reproducer
 }
 

@@ -8,9 +8,9 @@ import (
 	"assay/internal/engine"
 )
 
-// Replay runs one scenario, Repeat times (at least once) on each of its axes
-// that Options.Select leaves, and returns every observation with its verdicts,
-// in order. show is called as soon as one is there. No specs, no bundle.
+// Replay runs one scenario, repeat times (at least once) on each of its axes selected by
+// Options.Select, and calls show for each observation as soon as it is complete. It returns
+// the observations with their verdicts in order, without specs or a bundle.
 func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observation, []bundle.Verdict) error) (*Outcome, error) {
 	o.Out = ""
 	o.setDefaults()

@@ -15,12 +15,12 @@ import (
 	"assay/scenarios"
 )
 
-// reproduceTime is how long a run may take longer for its reproducers, against a
-// gateway on which everything is broken, too; a time scale above 1 stretches it.
+// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
+// multiplies it.
 const reproduceTime = 20 * time.Second
 
-// reproduce makes the reproducers of all that failed, tries some of them, and puts
-// them into the bundle and the report.
+// reproduce writes the reproducers of all failures, tries some of them, and adds them to the
+// bundle and the report.
 func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 	failures := failuresOf(observed, out)
 	if len(failures) == 0 {
@@ -47,8 +47,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	return errors.Join(errs...)
 }
 
-// failuresOf are the verdicts that somebody will want to see again, in the order
-// of the report.
+// failuresOf returns the verdicts to reproduce, in the order of the report.
 func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) []reproduce.Failure {
 	type key struct {
 		id   string
@@ -77,27 +76,26 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 	return failures
 }
 
-// again runs instances once more against the target of the run.
+// again runs instances again against the target of the run.
 func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
 	return engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
 	}, instances).Observations()
 }
 
-// reference is a gateway that is known to be correct, started when it is asked for.
+// reference is a correct gateway, started on demand.
 type reference struct {
 	of  *session
 	own *fakes.Gateway
 }
 
-// start starts it where it can be spoken to in the way of the target, in clear or
-// not, with the same credentials, and below the same path.
+// start starts the gateway with the scheme, credentials and path prefix of the target.
 func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
 	o := r.of.opts.Target
 	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
 	r.own, err = fakes.Start(context.WithoutCancel(ctx), fakes.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base})
 	if err != nil {
-		return nil, fmt.Errorf("starting a gateway to compare with: %w", err)
+		return nil, fmt.Errorf("starting the reference gateway: %w", err)
 	}
 	o.URL, o.Embedded, o.Insecure, o.CACert = r.own.URL(), true, r.of.target.Secure(), nil
 	o.Shell, o.Paths = r.of.target.Shell(), nil

@@ -20,13 +20,13 @@ import (
 	"assay/scenarios"
 )
 
-// Run tests a target: it probes and calibrates it, runs the selected scenarios,
-// judges what was observed and writes the bundle. Cancelling ctx interrupts the
-// run; what was observed by then is judged and written, and the outcome says so.
+// Run tests a target: it calibrates and probes it, runs the selected scenarios, judges the
+// observations and writes the bundle. Cancelling ctx interrupts the run; the observations so
+// far are judged and written, and the outcome says so.
 //
-// Errors are preconditions: *target.UnreachableError when there is nothing to
-// test, *scenarios.ScriptError for a broken script or profile, and whatever a
-// wrong option or an unwritable bundle gives. A verdict is never an error.
+// Errors are missing preconditions: *target.UnreachableError for the target,
+// *scenarios.ScriptError for an invalid script or profile, and errors of wrong options or an
+// unwritable bundle. A verdict is never an error.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	o.setDefaults()
 	s, err := prepare(ctx, o)
@@ -40,8 +40,8 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return s.conduct(ctx)
 }
 
-// nothingRun is the outcome of a run that was interrupted before its first
-// scenario: a bundle and a report that say so.
+// nothingRun returns the outcome of a run that was interrupted before its first scenario: a
+// bundle and a report that say so.
 func (s *session) nothingRun() (*Outcome, error) {
 	s.opts.Progress.Begin(s.run, s.instances)
 	observed := map[*bundle.Observation]scenarios.Instance{}
@@ -59,21 +59,21 @@ func (s *session) nothingRun() (*Outcome, error) {
 	return s.conclude(observed)
 }
 
-// session is a run under way.
+// session is a run in progress.
 type session struct {
 	opts      Options
 	catalogue *scenarios.Catalogue
 	profile   *scenarios.Profile
-	rules     string // of a folder of scripts of one's own
+	rules     string // rules of the user's own folder of scripts
 	target    *target.Target
 	clock     *transport.Clock
 	run       *bundle.Run
 	instances []scenarios.Instance
-	leftOut   []scenarios.Instance // selected, and not accepted by Options.Only
+	leftOut   []scenarios.Instance // selected, but not accepted by Options.Only
 	judge     *judge.Judge
 	writer    *bundle.Writer
-	gateway   *fakes.Gateway // the embedded one, or nil
-	// showAgain makes the reproducers of what failed, before the bundle is ended; nil for none.
+	gateway   *fakes.Gateway // the embedded gateway, or nil
+	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
 	mu       sync.Mutex
@@ -81,8 +81,8 @@ type session struct {
 	writeErr error
 }
 
-// prepare does everything up to the first scenario. A session beside an error
-// was interrupted, and can still conclude.
+// prepare does everything up to the first scenario. If it returns a session with an error, the
+// run was interrupted and can still conclude.
 func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	s := &session{opts: o, verdicts: map[scenarios.Instance][]bundle.Verdict{}}
 	if err := s.load(); err != nil {
@@ -101,8 +101,8 @@ func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	return s, reached
 }
 
-// open creates the bundle, with everything that judging again needs. It stands
-// behind the target, so that a wrong URL costs nobody an older bundle.
+// open creates the bundle with everything needed to judge again. It runs after reach, so that a
+// wrong URL does not replace an older bundle.
 func (s *session) open() (err error) {
 	if s.writer, err = bundle.Create(s.opts.Out, s.run); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (s *session) open() (err error) {
 	return nil
 }
 
-// load reads catalogue and profile and selects; nothing touches the target yet,
-// so that a typing error costs no run.
+// load reads catalogue and profile and selects the instances. It does not use the target, so
+// that a typo costs no run.
 func (s *session) load() (err error) {
 	if s.catalogue, err = catalogue(s.opts.Scenarios); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *session) load() (err error) {
 	return s.override()
 }
 
-// profile is what the target is held against.
+// profile returns the profile of the run.
 func profile(o Options) (*scenarios.Profile, error) {
 	switch {
 	case o.ProfileText != "":
@@ -170,8 +170,8 @@ func (s *session) override() error {
 	return nil
 }
 
-// Plan is what Run would run, without touching the target. What is slow or
-// destructive is in it, asked for or not.
+// Plan returns the instances that Run would run, without using the target. It includes slow
+// and destructive ones in any case.
 func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
 	cat, err := catalogue(o.Scenarios)
 	if err != nil {
@@ -181,7 +181,7 @@ func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
 	return cat, instances, err
 }
 
-// catalogue is the embedded one, or the scripts of a folder.
+// catalogue returns the embedded catalogue or the scripts of a folder.
 func catalogue(dir string) (*scenarios.Catalogue, error) {
 	if dir == "" {
 		return scenarios.Load()
@@ -189,7 +189,7 @@ func catalogue(dir string) (*scenarios.Catalogue, error) {
 	return scenarios.LoadDir(dir)
 }
 
-// ownRules is the text of the rules that came with a folder of scripts, if any.
+// ownRules returns the text of the rules in a folder of scripts, if any.
 func ownRules(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -201,8 +201,7 @@ func ownRules(dir string) (string, error) {
 	return string(text), err
 }
 
-// chosen are the instances that the options select, and those that were selected
-// and that Options.Only left out.
+// chosen returns the instances to run, and the selected ones that Options.Only skips.
 func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Instance, err error) {
 	all, err := cat.Select(o.Select)
 	if err != nil || o.Only == nil {
@@ -221,7 +220,7 @@ func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Insta
 	return run, leftOut, nil
 }
 
-// reach finds the target, measures and probes it.
+// reach connects to the target, calibrates and probes it.
 func (s *session) reach(ctx context.Context) (err error) {
 	o := s.opts.Target
 	if o.URL == "" {
@@ -247,11 +246,11 @@ func (s *session) reach(ctx context.Context) (err error) {
 		return err
 	}
 	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration)
-	s.run.Target = s.target.Identity() // another shell may have been found, and what it looks like
+	s.run.Target = s.target.Identity() // Calibrate and Probe may have changed it
 	return err
 }
 
-// newRun is the run before anything is known of the target.
+// newRun returns the run before anything is known about the target.
 func (s *session) newRun(started time.Time) *bundle.Run {
 	r := &bundle.Run{
 		Schema: bundle.RunSchema, ID: runID(started, s.opts.Seed),
@@ -276,7 +275,7 @@ func planned(instances []scenarios.Instance) []bundle.Planned {
 	return out
 }
 
-// runID is unique enough to find one's own processes on a shared target.
+// runID returns an id unique enough to find our own processes on a shared target.
 func runID(at time.Time, seed uint64) string {
 	return fmt.Sprintf("%s-%04x", at.UTC().Format("20060102T150405"), (seed^uint64(at.UnixNano()))&0xffff)
 }
@@ -290,7 +289,7 @@ func merged(under, over map[string]string) map[string]string {
 	return m
 }
 
-// conduct runs the engine below the tree of specs, and concludes.
+// conduct runs the engine under the tree of specs and concludes.
 func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	begun := newTree(s)
 	selected := begun.preview()
@@ -315,7 +314,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	return s.conclude(observations(eng, selected))
 }
 
-// observations are what an engine saw, each with its instance.
+// observations maps the observations of an engine to their instances.
 func observations(eng *engine.Engine, ran []scenarios.Instance) map[*bundle.Observation]scenarios.Instance {
 	observed := map[*bundle.Observation]scenarios.Instance{}
 	for _, i := range ran {
@@ -324,7 +323,7 @@ func observations(eng *engine.Engine, ran []scenarios.Instance) map[*bundle.Obse
 	return observed
 }
 
-// done judges one observation as soon as it is there, and stores it.
+// done judges and stores one observation as soon as it is complete.
 func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 	verdicts := s.verdictsOf(i, o)
 	worst := bundle.Pass
@@ -348,8 +347,8 @@ func (s *session) verdictsOf(i scenarios.Instance, o *bundle.Observation) []bund
 	return v
 }
 
-// conclude judges what spans scenarios, draws the report and ends the bundle.
-// A bundle that could not be written whole is an error beside the outcome.
+// conclude judges the rules of the whole run, builds the report and completes the bundle. For
+// an incomplete bundle it returns an error with the outcome.
 func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) (*Outcome, error) {
 	out := &Outcome{Run: s.run, Observations: judge.InOrder(slices.Collect(maps.Keys(observed)))}
 	s.run.Ended = time.Now()

@@ -19,9 +19,8 @@ import (
 
 const suiteName = "Assay"
 
-// tree is the Ginkgo tree of one run: one container per area, one spec per
-// scenario and axes. Ginkgo keeps its tree in globals, so that there is only
-// one at a time in a process.
+// tree is the Ginkgo tree of one run: one container per area, one spec per scenario and axes.
+// Ginkgo keeps its tree in globals, so a process has only one at a time.
 type tree struct {
 	session *session
 	byText  map[string]scenarios.Instance
@@ -30,7 +29,7 @@ type tree struct {
 	eng     *engine.Engine
 }
 
-// underGoTest is set by the package's own test: Ginkgo's flags were parsed then.
+// underGoTest is set by the package's own test, which has parsed Ginkgo's flags.
 var underGoTest = false
 
 // newTree builds the specs of the selected instances.
@@ -43,10 +42,10 @@ func newTree(s *session) *tree {
 		t.report = types.NewDefaultReporterConfig()
 		t.report.NoColor = true
 		t.report.Verbose = true
-		// The order of areas is drawn from the seed of the run, not from the clock.
+		// The order of areas depends on the seed of the run, not on the clock.
 		t.suite.RandomSeed = int64(s.opts.Seed & math.MaxInt64) //nolint:gosec // it fits
 	}
-	t.suite.Timeout = 24 * time.Hour // the engine has the deadlines
+	t.suite.Timeout = 24 * time.Hour // the engine sets the deadlines
 	areas := []string{}
 	specs := map[string][]scenarios.Instance{}
 	for _, i := range s.instances {
@@ -79,7 +78,7 @@ func (t *tree) spec(i scenarios.Instance) {
 	})
 }
 
-// labels lets `-ginkgo.label-filter` select as --select does.
+// labels lets `-ginkgo.label-filter` select like --select.
 func labels(i scenarios.Instance) ginkgo.Labels {
 	l := ginkgo.Labels{"area:" + i.Scenario.Area}
 	for _, r := range i.Scenario.Rules {
@@ -91,7 +90,7 @@ func labels(i scenarios.Instance) ginkgo.Labels {
 	return l
 }
 
-// entry is one verdict as a report entry.
+// entry formats one verdict as a report entry.
 func entry(v bundle.Verdict) string {
 	if v.Message == "" {
 		return string(v.Conclusion)
@@ -99,7 +98,7 @@ func entry(v bundle.Verdict) string {
 	return string(v.Conclusion) + ": " + v.Message
 }
 
-// present shows the verdicts as the state of the spec that is running.
+// present shows the verdicts as the state of the current spec.
 func present(i scenarios.Instance, verdicts []bundle.Verdict) {
 	worst, message := bundle.Pass, ""
 	for _, v := range verdicts {
@@ -112,12 +111,12 @@ func present(i scenarios.Instance, verdicts []bundle.Verdict) {
 		ginkgo.Fail(fmt.Sprintf("%s: %s\n%s", worst, i.Scenario.Title, message), 1)
 	case bundle.Unsupported, bundle.NotRun, bundle.KnownFailure:
 		ginkgo.Skip(string(worst)+": "+message, 1)
-	default: // it passed, or broke what may be broken
+	default: // passed, or an allowed breach
 	}
 }
 
-// preview returns the instances whose specs Ginkgo will run, so that all of
-// them can be started before the first spec waits.
+// preview returns the instances whose specs Ginkgo will run, so that all of them can start before
+// the first spec waits.
 func (t *tree) preview() []scenarios.Instance {
 	defer redirect(io.Discard)()
 	var selected []scenarios.Instance
@@ -136,12 +135,12 @@ func (t *tree) present(eng *engine.Engine) {
 	ginkgo.RunSpecs(verdictless{}, suiteName, t.suite, t.report)
 }
 
-// verdictless is the testing.T that Ginkgo asks for; the exit code is not its business.
+// verdictless is the testing.T for Ginkgo, which does not affect the exit code.
 type verdictless struct{}
 
 func (verdictless) Fail() {}
 
-// redirect sends what Ginkgo would write to stdout to w, and returns how to undo it.
+// redirect sends Ginkgo's stdout to w and returns a function that undoes it.
 func redirect(w io.Writer) (undo func()) {
 	before := formatter.ColorableStdOut
 	if w == os.Stdout {

@@ -89,7 +89,7 @@ func TestReadCountersFindsEveryBreach(t *testing.T) {
 		{"a bad escape in a label", `a{x="\t"} 1` + "\n", `line 1: a: label x: escape "\\t" is not \\, \" or \n`},
 		{"no comma between labels", `a{x="1"y="2"} 1` + "\n", "line 1: a: want a comma or a closing brace after label x"},
 		{"no value", "a\n", `line 1: "a" has no value`},
-		{"a value that is not a number", "a one\n", `line 1: a: value "one" is no number`},
+		{"a value that is not a number", "a one\n", `line 1: a: value "one" is not a number`},
 		{"a hexadecimal value", "a 0x10\n", `line 1: a: value "0x10" is not a number`},
 		{"a timestamp that is no integer", "a 1 1.5\n", `line 1: a: timestamp "1.5" is not a 64-bit integer`},
 		{"too many words", "a 1 2 3\n", `line 1: a: want a value and an optional timestamp, got "1 2 3"`},

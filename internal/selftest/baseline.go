@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// baseline is what the reference gateway gave: what turns from pass there is what counts.
+// baseline holds the results of the reference gateway: only verdicts that pass there count.
 type baseline struct {
 	run      *bundle.Run
 	verdicts verdicts
@@ -22,8 +22,8 @@ type baseline struct {
 // passed reports whether the reference passed.
 func (b *baseline) passed(k key) bool { return b.verdicts[k].Conclusion == bundle.Pass }
 
-// reference runs everything against the reference gateway. What does not pass, for the machine
-// stood still, is looked at again by itself: who has not passed here can notice nothing later.
+// reference runs everything against the reference gateway. Scenarios that do not pass, for
+// example because the machine paused, run again alone: without a pass they could detect nothing.
 func (t *tester) reference(ctx context.Context) (*baseline, error) {
 	g, err := t.open(ctx, fakes.Options{}, nil)
 	if err != nil {
@@ -50,18 +50,17 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 	return b, nil
 }
 
-// settled reports whether a conclusion on the reference gateway is one that stays.
+// settled reports whether a conclusion on the reference gateway is final.
 func settled(c bundle.Conclusion) bool {
 	return c == bundle.Pass || c == bundle.Unsupported || c == bundle.NotRun
 }
 
-// sampled is how many scenarios are tried for a rule before all of them are.
+// sampled is the number of scenarios per rule to try before all others.
 const sampled = 6
 
-// candidates are the instances that looked at one of the rules on the reference, and found
-// it kept: those of scripts that prove it and, for a standing rule, all to which it applied.
-// The first of the two lists is a sample for each rule: scripts that prove it
-// before others, of different axes before more of the same; the second list is the rest.
+// candidates returns the instances that judged one of the rules on the reference gateway with a
+// pass: those of scripts that prove it and, for a standing rule, all to which it applied. sample
+// has some for each rule, scripts that prove it and different axes first; rest has the others.
 func (t *tester) candidates(rules []string) (sample, rest []scenarios.Instance) {
 	for _, rule := range rules {
 		var on []scenarios.Instance
@@ -88,13 +87,13 @@ func (t *tester) candidates(rules []string) (sample, rest []scenarios.Instance) 
 	return sample, unique(without(rest, sample))
 }
 
-// without are the instances of a list that are not in another.
+// without returns the instances of list that are not in other.
 func without(list, other []scenarios.Instance) []scenarios.Instance {
 	return slices.DeleteFunc(slices.Clone(list), func(i scenarios.Instance) bool { return slices.Contains(other, i) })
 }
 
-// effort orders instances: those whose script names the rule first, those that repeat
-// their steps or run alone last.
+// effort orders instances: scripts that name the rule first, scripts that repeat their steps or
+// run alone last.
 func effort(i scenarios.Instance, rule string) int {
 	n := 0
 	if !slices.Contains(i.Scenario.Rules, rule) {
@@ -119,15 +118,15 @@ func unique(list []scenarios.Instance) []scenarios.Instance {
 	return out
 }
 
-// What is run against every gateway is light: it takes less than costly on the reference and moves fewer bytes than
-// heavy. One scenario in ten is not, and those cost nine tenths of the processor's time.
+// Every gateway runs all light scenarios, which take less than costly on the reference and transfer fewer bytes than
+// heavy. One scenario in ten is not light, and these take nine tenths of the CPU time.
 const (
 	costly = time.Second
 	heavy  = 64 << 10
 )
 
-// once is each scenario on one of its sets of axes, another one for every turn; of those
-// that are not light one in share.
+// once returns each scenario on one of its sets of axes, which depends on the turn; of those that
+// are not light, one in share.
 func (b *baseline) once(all []scenarios.Instance, turn, share int) []scenarios.Instance {
 	by := map[*scenarios.Scenario][]scenarios.Instance{}
 	var order []*scenarios.Scenario
@@ -150,14 +149,14 @@ func (b *baseline) once(all []scenarios.Instance, turn, share int) []scenarios.I
 	return out
 }
 
-// How many of the scenarios that are not light a gateway is put to: one in so many.
+// A gateway runs one in this many of the scenarios that are not light.
 const (
 	variantShare = 3
 	faultShare   = 8
 )
 
-// part is what a fault is put to for blame: the sample that should notice it, and each scenario on
-// one set of axes.
+// part returns the instances for blaming a fault: the sample that should detect it, and each
+// scenario on one set of axes.
 func (t *tester) part(sample []scenarios.Instance, turn int) []scenarios.Instance {
 	return unique(append(slices.Clone(sample), t.baseline.once(t.all, turn, faultShare)...))
 }

@@ -13,10 +13,10 @@ import (
 	"assay/scenarios"
 )
 
-// verdicts are those on one gateway.
+// verdicts are the verdicts on one gateway.
 type verdicts map[key]bundle.Verdict
 
-// judged runs instances against a gateway of the zoo. Like is as for open.
+// judged runs instances against a gateway of the zoo. For like see open.
 func (t *tester) judged(ctx context.Context, fo fakes.Options, like *bundle.Run, instances []scenarios.Instance) (verdicts, error) {
 	g, err := t.open(ctx, fo, like)
 	if err != nil {
@@ -31,8 +31,8 @@ func (t *tester) judged(ctx context.Context, fo fakes.Options, like *bundle.Run,
 	return all, err
 }
 
-// trial is a fault, what came of it, and the verdicts on all that was run against it, nil when the first
-// notice ended it.
+// trial is a fault with its result and the verdicts of everything that ran against it; the verdicts are nil
+// if the first detection ended the trial.
 type trial struct {
 	fault    fakes.Fault
 	res      *bundle.FaultResult
@@ -40,14 +40,14 @@ type trial struct {
 	verdicts verdicts
 }
 
-// counts reports whether a verdict can blame: what did not pass on the reference gateway says nothing
-// of a fault. What was not looked at there counts, for it is the fault that brought it about.
+// counts reports whether a verdict can blame a fault: one that did not pass on the reference gateway
+// cannot. A rule that was not judged there can, because the fault made it applicable.
 func (t *tester) counts(k key) bool {
 	_, known := t.baseline.verdicts[k]
 	return !known || t.baseline.passed(k)
 }
 
-// counted are the verdicts that can blame, by rule, scenario and axes.
+// counted returns the verdicts that can blame, by rule, scenario and axes.
 func (t *tester) counted(all verdicts) []bundle.Verdict {
 	var out []bundle.Verdict
 	for _, k := range slices.SortedFunc(maps.Keys(all), key.compare) {
@@ -67,10 +67,10 @@ func broken(v bundle.Verdict) bool {
 	return v.Conclusion == bundle.Fail || v.Conclusion == bundle.Advisory
 }
 
-// isDefect reports whether a verdict says that Assay itself did wrong.
+// isDefect reports whether a verdict is a defect in Assay.
 func isDefect(v bundle.Verdict) bool { return v.Conclusion == bundle.Error }
 
-// accuse fills in what a fault is blamed for.
+// accuse sets the causes and the blame of a fault.
 func (t *tester) accuse(tr *trial) {
 	counted := t.counted(tr.verdicts)
 	causes := judge.Causes(t.baseline.run, t.catalogue, counted)
@@ -85,9 +85,9 @@ func (t *tester) accuse(tr *trial) {
 	}
 }
 
-// blames are the causes that a fault does not name and what follows from any cause, those first that do
-// not follow from what the fault names. A defect of Assay is ours, whatever the fault names, and follows
-// from nothing.
+// blames returns the causes that a fault does not name and the rules that follow from any cause, those
+// first that do not follow from a rule of the fault. A defect in Assay counts regardless of the fault,
+// and follows from nothing.
 func blames(breaks []string, causes []bundle.Cause, counted []bundle.Verdict) []bundle.Blame {
 	out := []bundle.Blame{}
 	for _, c := range causes {
@@ -116,7 +116,7 @@ func blames(breaks []string, causes []bundle.Cause, counted []bundle.Verdict) []
 	return out
 }
 
-// blame is that of a rule, by the verdicts that show it.
+// blame returns the blame for a rule from the verdicts that show it.
 func blame(rule, cause string, attached bool, by []bundle.Verdict) bundle.Blame {
 	b := bundle.Blame{Rule: rule, Cause: cause, Attached: attached, Scenarios: []string{}}
 	for n, v := range by {
@@ -130,12 +130,12 @@ func blame(rule, cause string, attached bool, by []bundle.Verdict) bundle.Blame 
 	return b
 }
 
-// shown are the verdicts on a rule of one kind.
+// shown returns the verdicts of one kind on a rule.
 func shown(all []bundle.Verdict, rule string, kind func(bundle.Verdict) bool) []bundle.Verdict {
 	return slices.DeleteFunc(slices.Clone(all), func(v bundle.Verdict) bool { return v.Rule != rule || !kind(v) })
 }
 
-// suspects are the verdicts behind the blame that is not attached.
+// suspects returns the verdicts behind unattached blame.
 func (t *tester) suspects(tr *trial) map[key]bool {
 	rules := map[string]bool{}
 	for _, b := range tr.res.Blame {
@@ -152,11 +152,11 @@ func (t *tester) suspects(tr *trial) map[key]bool {
 	return keys
 }
 
-// retries is how often blame that is not attached is tried again by itself: a machine that stood still
-// does so once, and a fault that strikes rarely may need more than one.
+// retries is the number of times to retry unattached blame alone: a machine pause does not repeat, and an
+// intermittent fault may need more than one try.
 const retries = 2
 
-// confirm tries again what blames a fault wrongly, with nothing beside it, and drops what does not come again.
+// confirm retries unattached blame with nothing else running, and drops blame that does not repeat.
 func (t *tester) confirm(ctx context.Context, tr *trial) error {
 	t.accuse(tr)
 	open := t.suspects(tr)
@@ -178,7 +178,7 @@ func (t *tester) confirm(ctx context.Context, tr *trial) error {
 	return nil
 }
 
-// behind are the instances of a trial that gave verdicts: all of them for what spans the run.
+// behind returns the instances of a trial behind the keys: all of them for verdicts of the whole run.
 func (tr *trial) behind(keys map[key]bool) []scenarios.Instance {
 	named := map[key]bool{}
 	for k := range keys {
@@ -190,7 +190,7 @@ func (tr *trial) behind(keys map[key]bool) []scenarios.Instance {
 	return among(tr.ran, named)
 }
 
-// words tell a verdict in one line.
+// words formats a verdict on one line.
 func words(k key, v bundle.Verdict) string {
 	return fmt.Sprintf("%s [%s] %s: %s: %s", k.scenario, k.axes, k.rule, v.Conclusion, v.Message)
 }

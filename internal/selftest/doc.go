@@ -1,8 +1,7 @@
-// Package selftest proves that the suites notice: it runs the catalogue
-// against the reference gateway with every fault and every variant in turn.
-// A fault must turn a rule that it names from pass to fail or advisory, and what else fails on it must follow
-// from such a rule; a variant, being legal, must be blamed for nothing. What blames either beside other
-// gateways is tried once more by itself, and counts when it blames again.
+// Package selftest checks that the scenarios detect faults: it runs the catalogue against the reference
+// gateway with every fault and every variant in turn. A fault must turn a rule that it names from pass to fail
+// or advisory, and its other failures must follow from such a rule. A variant is legal and must not fail. A
+// failure that occurs while other gateways run is retried alone and counts only if it repeats.
 //
-// It has no rules and no matching of its own, and it does not render.
+// It has no rules and no matching, and it does not render.
 package selftest

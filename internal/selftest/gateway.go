@@ -14,27 +14,27 @@ import (
 	"assay/scenarios"
 )
 
-// key is what a verdict is about. A verdict of the run has no scenario.
+// key identifies the subject of a verdict. A verdict of the run has no scenario.
 type key struct {
 	scenario string
 	axes     bundle.Axes
 	rule     string
 }
 
-// gateway is a gateway of the zoo, and what is known of it as a target.
+// gateway is a gateway of the zoo with its state as a target.
 type gateway struct {
 	t      *tester
 	fake   *fakes.Gateway
 	target *target.Target
 	clock  *transport.Clock
 	run    *bundle.Run
-	took   map[scenarios.Instance]time.Duration // how long each instance ran
-	bytes  map[scenarios.Instance]int64         // how much went over its connections
+	took   map[scenarios.Instance]time.Duration // duration of each instance
+	bytes  map[scenarios.Instance]int64         // bytes on its connections
 }
 
-// open starts a gateway. Its calibration and features are those of like, or,
-// when that is nil, measured and probed: a fault may well lie about both, so a gateway
-// that is broken is tested as if it were the reference.
+// open starts a gateway. It takes calibration and features from like or, if like is nil,
+// measures and probes them: a fault may falsify both, so a broken gateway is tested with those
+// of the reference.
 func (t *tester) open(ctx context.Context, fo fakes.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
 	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
@@ -74,9 +74,8 @@ func (g *gateway) close() {
 	}
 }
 
-// exercise runs instances and hands each verdict to see, those of the run at the
-// end; one call at a time. When see returns true, what it was looking for was seen, and the
-// rest is left out.
+// exercise runs instances and passes each verdict to see, one call at a time, the verdicts of the
+// run last. It stops when see returns true.
 func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, see func(key, bundle.Verdict) (enough bool)) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
@@ -104,7 +103,7 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 	return nil
 }
 
-// transferred counts the bytes of an observation, in both directions.
+// transferred returns the bytes of an observation in both directions.
 func transferred(o *bundle.Observation) int64 {
 	var n int64
 	for i := range o.Iterations {

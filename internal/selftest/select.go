@@ -7,7 +7,7 @@ import (
 	"assay/fakes"
 )
 
-// selected are the faults and variants to run.
+// selected returns the faults and variants to run.
 func (t *tester) selected() ([]fakes.Fault, []fakes.Variant, error) {
 	faults, variants := fakes.Faults(), fakes.Variants()
 	if len(t.opts.Faults) == 0 && len(t.opts.Variants) == 0 {
@@ -38,9 +38,9 @@ type UnknownError struct {
 	Known      []string
 }
 
-// Error lists what there is.
+// Error lists the existing names.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no %s %q; there are: %v", e.Kind, e.Name, e.Known)
+	return fmt.Sprintf("no %s %q; the known ones are: %v", e.Kind, e.Name, e.Known)
 }
 
 func known(kind string, want, have []string) error {

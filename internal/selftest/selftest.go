@@ -14,30 +14,30 @@ import (
 
 // Options configure a self-test.
 type Options struct {
-	// Faults and Variants limit it to those ids; when both are empty all are run.
+	// Faults and Variants limit the self-test to these ids; if both are empty, all run.
 	Faults, Variants []string
-	// Full runs the whole catalogue, on all axes, against every fault and variant, so that all
-	// that notice a fault are named, and the idle scenarios. Otherwise a fault is given up to
-	// the first scenario that notices it, and a variant runs each scenario on one set of axes.
+	// Full runs the whole catalogue, on all axes, against every fault and variant, so that the
+	// report names all scenarios that detect a fault, and the idle ones. Otherwise a fault runs
+	// until the first scenario detects it, and a variant runs each scenario on one set of axes.
 	Full bool
-	// Blame looks at all that each fault breaks, and not only whether it is noticed, with each scenario on
+	// Blame records every rule that a fault breaks, not only whether it is detected, with each scenario on
 	// one set of axes. Full does so on all axes.
 	Blame bool
-	// Jobs is how many scenarios run at the same time on a gateway; 0 is 8.
+	// Jobs is the number of concurrent scenarios per gateway; 0 is 8.
 	Jobs int
-	// Gateways is how many gateways are tested at the same time; 0 is 4. What waits costs
-	// nothing, and most of what notices a fault waits for what does not come.
+	// Gateways is the number of gateways tested at the same time; 0 is 4. Waiting costs nothing,
+	// and most scenarios that detect a fault wait for something that never arrives.
 	Gateways int
 	Seed     uint64
 	Version  string
 	Log      *slog.Logger
-	// Step is called before each gateway with its name, and at the end without one; one
-	// call at a time. nil is fine.
+	// Step is called before each gateway with its name, and at the end with an empty one; one call at
+	// a time. It may be nil.
 	Step func(done, total int, name string)
 }
 
-// Run measures the suites. A fault that survives or is blamed on another rule and a variant that is blamed
-// are in the report, with exit code 1; errors are for what could not be run.
+// Run runs the self-test. The report lists surviving and misblamed faults and blamed variants, with exit
+// code 1; an error means that the self-test could not run.
 func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	t, err := newTester(o)
 	if err != nil {
@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	return r, nil
 }
 
-// tester is a self-test under way.
+// tester is a self-test in progress.
 type tester struct {
 	opts      Options
 	catalogue *scenarios.Catalogue
@@ -130,20 +130,19 @@ func newTester(o Options) (*tester, error) {
 	return t, err
 }
 
-// check refuses faults that name rules which do not exist: fakes knows rules
-// as strings only.
+// check rejects faults that name nonexistent rules: package fakes knows rules only as strings.
 func (t *tester) check() error {
 	for _, f := range fakes.Faults() {
 		for _, id := range f.Breaks {
 			if t.catalogue.Rule(id) == nil {
-				return fmt.Errorf("fault %s breaks the rule %q, which the catalogue does not have", f.ID, id)
+				return fmt.Errorf("fault %s breaks the rule %q, which is not in the catalogue", f.ID, id)
 			}
 		}
 	}
 	return nil
 }
 
-// each runs n gateways, some at a time, and returns the first error.
+// each runs n gateways, several at a time, and returns the first error.
 func (t *tester) each(ctx context.Context, n int, run func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -171,7 +170,7 @@ feed:
 	return context.Cause(ctx)
 }
 
-// step tells that the next gateway begins.
+// step reports that the next gateway begins.
 func (t *tester) step(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +180,7 @@ func (t *tester) step(name string) {
 	t.done++
 }
 
-// conclude sums up.
+// conclude sets the score and the exit code.
 func (t *tester) conclude(r *bundle.SelftestReport) {
 	r.Survivors = []string{}
 	killed := 0

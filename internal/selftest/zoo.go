@@ -12,13 +12,12 @@ import (
 	"assay/scenarios"
 )
 
-// attempts is how often is tried what could not be told: a driver that was late itself
-// blames nobody, so a fault may go by while a machine stands still.
+// attempts is the number of tries for an inconclusive scenario: a late driver fails nothing, so a
+// fault may go undetected while the machine pauses.
 const attempts = 4
 
-// fault runs what should notice f, a sample first, and everything else that can
-// before it is said to have survived. What could not be told is not said to have
-// missed it: it is run once more. When blame is wanted, the first list is run to its end.
+// fault runs the scenarios that should detect f, a sample first, and all other candidates before f
+// counts as survived. Inconclusive scenarios run again. For blame, the first list runs to its end.
 func (t *tester) fault(ctx context.Context, f fakes.Fault, turn int) (*trial, error) {
 	tr := &trial{fault: f, res: &bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}}
 	var queue [][]scenarios.Instance
@@ -38,11 +37,11 @@ func (t *tester) fault(ctx context.Context, f fakes.Fault, turn int) (*trial, er
 	return tr, err
 }
 
-// blaming reports whether it is looked at what a fault is blamed for.
+// blaming reports whether the self-test records blame.
 func (t *tester) blaming() bool { return t.opts.Full || t.opts.Blame }
 
-// pursue tries lists of instances until one has killed, and after them, a few times, those that
-// could not tell.
+// pursue tries lists of instances until one kills the fault, and then retries inconclusive ones a
+// few times.
 func pursue(queue [][]scenarios.Instance, try func([]scenarios.Instance) (untold []scenarios.Instance, killed bool, err error)) error {
 	for range attempts {
 		var open []scenarios.Instance
@@ -61,13 +60,13 @@ func pursue(queue [][]scenarios.Instance, try func([]scenarios.Instance) (untold
 	return nil
 }
 
-// patience is how long a fault that has been noticed is looked at for blame when not everything is wanted: one
-// that holds each answer for seconds takes minutes, and shows no more in them.
+// patience limits the time for blaming a detected fault, unless Full is set: a fault that delays each response
+// by seconds would take minutes without showing more.
 const patience = 30 * time.Second
 
-// hunt runs instances against a fault, and notes who notices it. It stops at the
-// first unless everything is wanted, and returns those that could not tell. For blame all verdicts of the
-// first hunt are kept, and of later ones those that noticed.
+// hunt runs instances against a fault and records the scenarios that detect it. Unless Full is set, it stops at
+// the first. It returns the inconclusive instances. For blame it keeps all verdicts of the first hunt, and the
+// detecting ones of later hunts.
 func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Instance) (untold []scenarios.Instance, err error) {
 	f, res := tr.fault, tr.res
 	g, err := t.open(ctx, fakes.Options{Faults: []string{f.ID}}, t.baseline.run)
@@ -121,15 +120,15 @@ func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Inst
 	return among(instances, open), nil
 }
 
-// among are the instances that keys without a rule name.
+// among returns the instances named by keys without a rule.
 func among(all []scenarios.Instance, named map[key]bool) []scenarios.Instance {
 	return slices.DeleteFunc(slices.Clone(all), func(i scenarios.Instance) bool {
 		return !named[key{scenario: i.Scenario.ID, axes: i.Axes}]
 	})
 }
 
-// variant runs each scenario: nothing may turn from pass to a breach. That it cannot be
-// told, or that the variant lacks what is optional, is no blame.
+// variant runs each scenario: no verdict may turn from pass to a breach. Inconclusive verdicts and
+// missing optional features do not count.
 func (t *tester) variant(ctx context.Context, v fakes.Variant, turn int) (map[key]string, error) {
 	instances := t.all
 	if !t.opts.Full {
@@ -138,10 +137,9 @@ func (t *tester) variant(ctx context.Context, v fakes.Variant, turn int) (map[ke
 	return t.blame(ctx, v.ID, instances)
 }
 
-// again concludes on a variant that was blamed, or not. The scenarios that blamed it run
-// once more, with nothing beside them: a machine that is busy with several gateways lets
-// a deadline pass, and a scenario that is too strict blames twice. What was blamed once
-// only is kept apart.
+// again concludes on a variant. The scenarios that blamed it run once more alone: a machine that is
+// busy with several gateways misses deadlines, but a scenario that is too strict fails twice. Blame
+// that does not repeat is recorded separately.
 func (t *tester) again(ctx context.Context, v *bundle.VariantResult, first map[key]string) error {
 	if len(first) == 0 {
 		v.Clean, v.Failing = true, []string{}
@@ -163,7 +161,7 @@ func (t *tester) again(ctx context.Context, v *bundle.VariantResult, first map[k
 	return nil
 }
 
-// blame is what a variant is blamed for by the instances, and in what words.
+// blame returns the failures of a variant, with their messages.
 func (t *tester) blame(ctx context.Context, variant string, instances []scenarios.Instance) (map[key]string, error) {
 	all, err := t.judged(ctx, fakes.Options{Variants: []string{variant}}, nil, instances)
 	if err != nil {
@@ -172,7 +170,7 @@ func (t *tester) blame(ctx context.Context, variant string, instances []scenario
 	return t.unfair(all), nil
 }
 
-// unfair are the verdicts that blame a gateway that is right, in words.
+// unfair returns the breaches on a correct gateway, with their messages.
 func (t *tester) unfair(all verdicts) map[key]string {
 	blame := map[key]string{}
 	for k, v := range all {
@@ -183,7 +181,7 @@ func (t *tester) unfair(all verdicts) map[key]string {
 	return blame
 }
 
-// told are the words of a blame, in order.
+// told returns the messages in order.
 func told(blame map[key]string) []string {
 	return append([]string{}, slices.Sorted(maps.Values(blame))...)
 }

@@ -1,8 +1,8 @@
-// Package strictjson reads JSON the way a conformance tool must: every breach
-// of RFC 8259 and of the I-JSON rules that protobuf's JSON mapping relies on
-// (RFC 7493: unique member names, valid UTF-8, no lone surrogates) is reported
-// with its byte offset, and what can be understood is still handed out.
+// Package strictjson reads JSON as a conformance tool must: it reports every breach of RFC
+// 8259 and of the I-JSON rules that protobuf's JSON mapping relies on (RFC 7493: unique
+// member names, valid UTF-8, no lone surrogates) with its byte offset, and still returns the
+// readable values.
 //
-// It knows no message and no protocol; internal/wire and internal/envd do. It
-// allocates nothing for valid input when a Scanner is used again.
+// Messages and protocols are in internal/wire and internal/envd. A reused Scanner does not
+// allocate for valid input.
 package strictjson

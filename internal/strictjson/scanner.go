@@ -11,39 +11,39 @@ import (
 // Reason classifies a Problem.
 type Reason uint8
 
-// The reasons. After Syntax and Depth nothing of the text can be trusted;
-// after the others the value is still returned.
+// The reasons. Syntax and Depth make the text unusable; with the others Scan still returns
+// the value.
 const (
-	Syntax    Reason = iota + 1 // not the grammar of RFC 8259
+	Syntax    Reason = iota + 1 // violates the grammar of RFC 8259
 	Depth                       // nested deeper than MaxDepth
-	Trailing                    // something other than white space after the value
-	Duplicate                   // a member name that the object already has (RFC 7493, section 2.3)
+	Trailing                    // more than white space after the value
+	Duplicate                   // a duplicate member name (RFC 7493, section 2.3)
 	UTF8                        // invalid UTF-8, or an escaped lone surrogate (RFC 7493, section 2.1)
 )
 
-// MaxDepth is how deep arrays and objects may be nested. It is the limit of
-// encoding/json and of protojson.
+// MaxDepth is the maximum nesting of arrays and objects, the same as in encoding/json and
+// protojson.
 const MaxDepth = 10000
 
-// maxProblems bounds what one text can make us remember.
+// maxProblems limits the problems of one text.
 const maxProblems = 16
 
-// manyKeys is the object size from which names are compared through a map: below
-// it, comparing with each is faster and allocates nothing.
+// manyKeys is the object size from which a map finds duplicate names: below it, a linear
+// search is faster and does not allocate.
 const manyKeys = 32
 
-// keepKeys is how many names a Scanner has room for between two texts.
+// keepKeys is the capacity for names that a Scanner keeps between two texts.
 const keepKeys = 256
 
-// Problem is one breach and where it is.
+// Problem is one breach with its offset.
 type Problem struct {
-	Off    int // in the scanned bytes
+	Off    int // byte offset in the text
 	Reason Reason
 	Detail string
 }
 
-// Scanner checks JSON texts. The zero value is ready; using one again saves
-// its memory. It is not safe for concurrent use.
+// Scanner checks JSON texts. The zero value is ready to use; reuse saves allocations. It is
+// not safe for concurrent use.
 type Scanner struct {
 	data     []byte
 	pos      int
@@ -52,9 +52,9 @@ type Scanner struct {
 	problems []Problem
 }
 
-// Scan reads p as exactly one JSON value. The value is the zero Value when the
-// text is malformed. At most 16 problems are returned, by offset; they are
-// valid until the next Scan, the value as long as p is not changed.
+// Scan reads p as exactly one JSON value. It returns the zero Value for a malformed text, and
+// at most 16 problems by offset. The problems are valid until the next Scan, the value as
+// long as p does not change.
 func (s *Scanner) Scan(p []byte) (Value, []Problem) {
 	s.data, s.pos, s.depth = p, 0, 0
 	s.keys, s.problems = s.keys[:0], s.problems[:0]
@@ -69,7 +69,7 @@ func (s *Scanner) Scan(p []byte) (Value, []Problem) {
 	return v, s.problems
 }
 
-// release forgets the text, and the memory that only a monstrous one needed.
+// release drops the text and excessive capacity.
 func (s *Scanner) release() {
 	s.data = nil
 	if cap(s.keys) > keepKeys {
@@ -98,7 +98,7 @@ func (s *Scanner) report(off int, r Reason, detail string) {
 	}
 }
 
-// fail reports a syntax error at the present position.
+// fail reports a syntax error at the current position.
 func (s *Scanner) fail(expected string) bool {
 	if s.pos >= len(s.data) {
 		s.report(len(s.data), Syntax, "the text ends where "+expected+" was expected")
@@ -108,7 +108,7 @@ func (s *Scanner) fail(expected string) bool {
 	return false
 }
 
-// peek is the next byte, 0 at the end (a NUL is legal nowhere outside a string).
+// peek returns the next byte, 0 at the end (NUL is never legal outside a string).
 func (s *Scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -267,8 +267,8 @@ func (s *Scanner) digits() bool {
 	return s.pos > start || s.fail("a digit")
 }
 
-// str reads a string and tells whether it holds escapes. Invalid UTF-8 is
-// reported once for each string.
+// str reads a string and reports whether it contains escapes. It reports invalid UTF-8 once
+// per string.
 func (s *Scanner) str() (escaped, ok bool) {
 	s.pos++
 	bad := false
@@ -321,7 +321,7 @@ func (s *Scanner) escape(bad *bool) bool {
 			return s.fail("four hexadecimal digits")
 		}
 		if lone {
-			s.reportUTF8(bad, "an escaped lone surrogate is no character")
+			s.reportUTF8(bad, "an escaped lone surrogate is not a character")
 		}
 		s.pos += n
 		return true
@@ -330,8 +330,8 @@ func (s *Scanner) escape(bad *bool) bool {
 	return s.fail("an escape")
 }
 
-// nameSet finds repeated names of one object. The names of all open objects
-// share the scanner's stack.
+// nameSet finds duplicate names of one object. The names of all open objects share the
+// scanner's stack.
 type nameSet struct {
 	scanner *Scanner
 	base    int
@@ -342,7 +342,7 @@ func (n *nameSet) add(off int, name []byte) {
 	s := n.scanner
 	own := s.keys[n.base:]
 	if n.has(own, name) {
-		s.report(off, Duplicate, fmt.Sprintf("the member name %.64q stands twice in one object", name))
+		s.report(off, Duplicate, fmt.Sprintf("the member name %.64q occurs twice in one object", name))
 		return
 	}
 	if n.seen != nil {

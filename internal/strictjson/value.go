@@ -26,8 +26,8 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// Value is one well-formed JSON value: its text without white space around it,
-// and where that begins in the scanned bytes.
+// Value is one well-formed JSON value: its text without surrounding white space, and the
+// offset of that text.
 type Value struct {
 	Off int
 	Raw []byte
@@ -35,12 +35,12 @@ type Value struct {
 
 // Member is one member of an object. Name has its escapes removed.
 type Member struct {
-	Off   int // of the name's quotation mark
+	Off   int // offset of the name's quotation mark
 	Name  []byte
 	Value Value
 }
 
-// Kind tells the type by the first byte.
+// Kind returns the type, from the first byte.
 func (v Value) Kind() Kind {
 	if len(v.Raw) == 0 {
 		return Invalid
@@ -60,7 +60,7 @@ func (v Value) Kind() Kind {
 	return Number
 }
 
-// Members yields the members of an object in their order; nothing for other kinds.
+// Members yields the members of an object in order; nothing for other kinds.
 func (v Value) Members() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		if v.Kind() != Object {
@@ -79,7 +79,7 @@ func (v Value) Members() iter.Seq[Member] {
 	}
 }
 
-// Elements yields the elements of an array in their order; nothing for other kinds.
+// Elements yields the elements of an array in order; nothing for other kinds.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != Array {
@@ -99,8 +99,8 @@ func (v Value) at(start, end int) Value {
 	return Value{Off: v.Off + start, Raw: v.Raw[start:end]}
 }
 
-// Text is the content of a string, "" for other kinds. What is no character
-// becomes U+FFFD; Scan has reported it.
+// Text returns the content of a string, "" for other kinds. Invalid characters, which Scan has
+// reported, become U+FFFD.
 func (v Value) Text() string {
 	if v.Kind() != String {
 		return ""
@@ -108,8 +108,8 @@ func (v Value) Text() string {
 	return string(v.Bytes())
 }
 
-// Bytes is Text as bytes. It is a part of Raw when the string has neither
-// escapes nor invalid UTF-8, and must not be changed.
+// Bytes returns Text as bytes. The result shares Raw if the string has neither escapes nor
+// invalid UTF-8, and must not be modified.
 func (v Value) Bytes() []byte {
 	if v.Kind() != String {
 		return nil
@@ -121,8 +121,8 @@ func (v Value) Bytes() []byte {
 // True reports whether the value is the literal true.
 func (v Value) True() bool { return len(v.Raw) > 0 && v.Raw[0] == 't' }
 
-// Int is the value of a number that is an integer between lo and hi, however it
-// is written (1, 1.0, 10e-1); ok is false for everything else.
+// Int returns the value of an integer between lo and hi, in any notation (1, 1.0, 10e-1); ok is
+// false for everything else.
 func (v Value) Int(lo, hi int64) (n int64, ok bool) {
 	if v.Kind() != Number {
 		return 0, false
@@ -197,8 +197,7 @@ func skipScalar(p []byte, i int) int {
 	return i
 }
 
-// unquote removes the quotation marks and, where there are any, the escapes of
-// a well-formed string.
+// unquote removes the quotation marks and any escapes of a well-formed string.
 func unquote(raw []byte, escaped bool) []byte {
 	in := raw[1 : len(raw)-1]
 	if !escaped && utf8.Valid(in) {
@@ -239,8 +238,8 @@ func simpleEscape(c byte) byte {
 	return c
 }
 
-// unicodeEscape decodes \uXXXX, or a pair of them, at the beginning of p. n is 0
-// when the digits are missing; a lone surrogate gives U+FFFD.
+// unicodeEscape decodes \uXXXX, or a pair of them, at the beginning of p. n is 0 if digits are
+// missing; a lone surrogate becomes U+FFFD.
 func unicodeEscape(p []byte) (r rune, n int, lone bool) {
 	r, ok := hex4(p)
 	if !ok {
@@ -272,7 +271,7 @@ func hex4(p []byte) (rune, bool) {
 	return r, true
 }
 
-// HexDigit is the value of a hexadecimal digit, -1 for any other byte.
+// HexDigit returns the value of a hexadecimal digit, -1 for any other byte.
 func HexDigit(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
