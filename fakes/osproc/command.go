@@ -17,13 +17,13 @@ import (
 	"assay/fakes/virtual"
 )
 
-// fallbackPath is PATH where this program has none.
+// fallbackPath is the PATH if this program has none.
 const fallbackPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// shell runs what cannot be run by itself.
+// shell runs commands that cannot run directly.
 const shell = "/bin/sh"
 
-// command is what exec is asked for.
+// command holds the arguments of exec.
 type command struct {
 	file string
 	argv []string
@@ -31,7 +31,7 @@ type command struct {
 	dir  string
 }
 
-// prepare finds the program and makes its environment. Its error is a [*virtual.SpawnError] about the directory.
+// prepare finds the program and builds its environment. Its error is a [*virtual.SpawnError] about the directory.
 func (s *System) prepare(spec virtual.Spec) (command, error) {
 	name, home := s.account(spec.User)
 	dir := spec.Dir
@@ -69,7 +69,7 @@ func hostPath() string {
 	return fallbackPath
 }
 
-// account is the name and the home of a user. It grants and takes no rights: processes run as this program's own user.
+// account returns the name and the home of a user. It does not change rights: processes run as this program's own user.
 func (s *System) account(name string) (user, home string) {
 	home = s.options.Home
 	self := currentUser()
@@ -96,10 +96,10 @@ func currentUser() user.User {
 	return *u
 }
 
-// lookupUser is the home of a user of the host; "" without one that exists and can be entered.
+// lookupUser returns the home of a user of the host; "" unless it exists and is accessible.
 func lookupUser(name string) string {
 	u, err := user.Lookup(name)
-	// A home that cannot be entered (another's, at 0700) is no home for our processes.
+	// Our processes cannot use an inaccessible home (another user's, mode 0700).
 	if err != nil || checkDir(u.HomeDir) != nil || unix.Access(u.HomeDir, unix.X_OK) != nil {
 		return ""
 	}
@@ -119,7 +119,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// lookPath finds an executable file, in the directories of a PATH when the name has no slash. Its error is an errno.
+// lookPath finds an executable file, in the directories of a PATH if the name has no slash. Its error is an errno.
 func lookPath(name, dirs, dir string) (string, error) {
 	if name == "" {
 		return "", syscall.ENOENT
@@ -162,7 +162,7 @@ func executable(file string) error {
 	return unix.Access(file, unix.X_OK)
 }
 
-// failing is a process that says why the command cannot be run, and ends as a shell that tried: 127 for not found, else 126.
+// failing returns a command that prints why the original cannot run, and exits like a shell: 127 for not found, else 126.
 func (c command) failing(err error) command {
 	code, reason := 126, "Permission denied"
 	var no syscall.Errno
@@ -176,7 +176,7 @@ func (c command) failing(err error) command {
 	return c.shell("-c", `printf '%s\n' "$1" >&2; exit "$2"`, "sh", fmt.Sprintf("sh: 1: %s: %s", c.argv[0], reason), strconv.Itoa(code))
 }
 
-// asScript is a text file without #!, which exec refuses and a shell reads.
+// asScript returns a command for a text file without #!, which exec refuses but a shell runs.
 func (c command) asScript() command { return c.shell(append([]string{c.file}, c.argv[1:]...)...) }
 
 func (c command) shell(args ...string) command {

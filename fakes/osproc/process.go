@@ -10,19 +10,19 @@ import (
 	"assay/fakes/virtual"
 )
 
-// Process is a running or ended process. It is safe for concurrent use. Its methods promise what those of [virtual.Process] promise.
+// Process is a running or ended process. It is safe for concurrent use. Its methods have the guarantees of [virtual.Process].
 type Process struct {
 	sys     *System
 	proc    *os.Process
 	pid     uint32
 	in      *input   // nil without stdin
 	tty     *os.File // our end of the terminal; nil without one
-	slave   *os.File // the child's end: while we hold it, the terminal outlives a process that has closed its own
+	slave   *os.File // the child's end: while we hold it, the terminal stays open even if the process closes its own
 	readers []*reader
 
 	exited  chan struct{}
 	drained chan struct{}
-	gaveUp  chan struct{} // closed when it was killed through this package
+	gaveUp  chan struct{} // closed when this package killed the process
 
 	status virtual.Status // written before exited is closed
 	kill   sync.Once
@@ -31,17 +31,17 @@ type Process struct {
 	reaped bool
 }
 
-// PID is its number on the host.
+// PID returns the pid on the host.
 func (p *Process) PID() uint32 { return p.pid }
 
-// Exited is closed when the process itself has ended; its children may live on and hold the output.
-// All that it wrote has been delivered by then, unless it was killed through this package while Output blocked.
+// Exited is closed when the process itself has ended; its children may still run and hold the output. All its output has been delivered by
+// then, unless this package killed it while Output blocked.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Drained is closed when the process has ended and nobody holds its output any more. Nothing is output after it.
+// Drained is closed when the process has ended and nothing holds its output any more. There is no output afterwards.
 func (p *Process) Drained() <-chan struct{} { return p.drained }
 
-// Status is valid after Exited; before, it is the zero Status.
+// Status returns the exit status after Exited, and the zero Status before.
 func (p *Process) Status() virtual.Status {
 	if !p.ended() {
 		return virtual.Status{}
@@ -72,8 +72,8 @@ func (p *Process) Write(ctx context.Context, b []byte) error {
 	return p.in.write(ctx, b)
 }
 
-// CloseStdin ends stdin: the reader gets what is buffered and then its end. Idempotent, and without effect when stdin was not asked for
-// or is a terminal, which ends by a typed ^D.
+// CloseStdin closes stdin: the reader gets the buffered bytes and then EOF. It is idempotent, and has no effect without stdin or on a
+// terminal, which ends with a typed ^D.
 func (p *Process) CloseStdin() {
 	if p.in != nil && p.tty == nil {
 		p.in.closed.Store(true)
@@ -81,8 +81,8 @@ func (p *Process) CloseStdin() {
 	}
 }
 
-// Signal delivers a signal to this process only, never to its children. It never blocks.
-// Errors: [virtual.ErrEnded] when it has ended, EINVAL for what is no signal. Signal 0 only asks whether it lives.
+// Signal delivers a signal to this process only, never to its children. It never blocks. Errors: [virtual.ErrEnded] after its end, EINVAL for
+// an invalid signal. Signal 0 only checks whether the process runs.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if sig < 0 || sig > maxSignal {
 		return syscall.EINVAL
@@ -98,32 +98,32 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// killed says that nobody wants to wait for a blocked Output before this process counts as ended.
+// killed marks the process as killed, so that its end does not wait for a blocked Output.
 func (p *Process) killed() { p.kill.Do(func() { close(p.gaveUp) }) }
 
-// sessionIsOurs says whether the pid still names the session that the process made. The number of an ended leader is not used again while its
-// session has members, so a process of that number is a stranger's.
+// sessionIsOurs reports whether the pid still identifies the session of the process. The pid of an ended leader is not reused while its session
+// has members, so a process with that pid is foreign.
 func (p *Process) sessionIsOurs() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.reaped || !exists(int(p.pid))
 }
 
-// letGo ends the output at what is there now, for who still holds it is out of reach.
+// letGo ends the output with the currently available bytes, because its holders are out of reach.
 func (p *Process) letGo() {
 	for _, r := range p.readers {
 		r.flush(true)
 	}
 }
 
-// wait sees the process to its end.
+// wait waits for the end of the process.
 func (p *Process) wait() {
 	status := p.reap()
 	p.deliverRest()
 	p.status = status
 	close(p.exited)
 	if p.slave != nil {
-		_ = p.slave.Close() // from here on the terminal ends when nobody else holds it
+		_ = p.slave.Close() // from now on the terminal closes when nobody else holds it
 	} else if p.in != nil {
 		p.in.close()
 	}
@@ -140,7 +140,7 @@ func (p *Process) reap() virtual.Status {
 	defer p.mu.Unlock()
 	p.reaped = true
 	if err != nil {
-		return virtual.Status{Code: 255} // somebody else has waited for it: its status is lost
+		return virtual.Status{Code: 255} // another wait took its status
 	}
 	ws, ok := state.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() {
@@ -149,7 +149,7 @@ func (p *Process) reap() virtual.Status {
 	return virtual.Status{Code: state.ExitCode()}
 }
 
-// deliverRest waits until what the process wrote has been delivered.
+// deliverRest waits until all output of the process has been delivered.
 func (p *Process) deliverRest() {
 	for _, r := range p.readers {
 		flushed := r.flush(false)

@@ -11,11 +11,11 @@ import (
 	"assay/fakes/virtual"
 )
 
-// capacity is more than a pipe (64 KiB) or a terminal (some 68 KiB) holds: what a process wrote before its end is within so many bytes of what
-// is read after it.
+// capacity exceeds the buffer of a pipe (64 KiB) or a terminal (about 68 KiB): after the end of a process, its remaining output is within this
+// many bytes.
 const capacity = 128 << 10
 
-// reader hands one stream to Output.
+// reader passes one stream to Output.
 type reader struct {
 	f       *os.File
 	stream  virtual.Stream
@@ -25,8 +25,8 @@ type reader struct {
 	done chan struct{} // at the end of the stream
 
 	mu      sync.Mutex
-	flushed chan struct{} // closed when what was there at the time of a flush has been delivered; nil when nobody asks
-	last    bool          // the flush is the end
+	flushed chan struct{} // closed when the bytes available at a flush have been delivered; nil without a flush
+	last    bool          // the flush ends the stream
 }
 
 func newReader(f *os.File, stream virtual.Stream, deliver func(s virtual.Stream, p []byte), size int) *reader {
@@ -36,10 +36,10 @@ func newReader(f *os.File, stream virtual.Stream, deliver func(s virtual.Stream,
 	return &reader{f: f, stream: stream, deliver: deliver, size: size, done: make(chan struct{})}
 }
 
-// run reads to the end: EOF of a pipe, EIO of a terminal that nobody holds any more, or that we have closed.
+// run reads to the end: EOF of a pipe, EIO of a terminal that nobody holds any more, or our close.
 func (r *reader) run() {
 	defer close(r.done)
-	defer func() { _ = r.f.Close() }() // it may have been closed by a hangup
+	defer func() { _ = r.f.Close() }() // a hangup may have closed it
 	buf := make([]byte, r.size)
 	for {
 		n, err := r.f.Read(buf)
@@ -57,7 +57,7 @@ func (r *reader) run() {
 	}
 }
 
-// flush asks the reader to deliver what is there now; with last, to end then. What comes back is closed when that has been done.
+// flush makes the reader deliver the available bytes and, with last, end. The returned channel is closed when that is done.
 func (r *reader) flush(last bool) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *reader) flush(last bool) <-chan struct{} {
 	return r.flushed
 }
 
-// grace waits for a flush for killGrace. That passes in steps: while the machine stands still one of them passes, and the reader still has the others.
+// grace waits up to killGrace for a flush. The wait has steps, so that a pause of the machine uses up only one of them.
 func (r *reader) grace(flushed <-chan struct{}) {
 	const steps = 20
 	tick := time.NewTicker(killGrace / steps)
@@ -85,7 +85,7 @@ func (r *reader) grace(flushed <-chan struct{}) {
 	}
 }
 
-// catchUp answers a flush: it reads without waiting, at most what can have been there. over says that the stream has ended.
+// catchUp handles a flush: it reads without waiting, at most capacity. over reports that the stream has ended.
 func (r *reader) catchUp(buf []byte) (over bool) {
 	r.mu.Lock()
 	flushed, last := r.flushed, r.last
@@ -111,7 +111,7 @@ func (r *reader) catchUp(buf []byte) (over bool) {
 	return last
 }
 
-// readNow is a read that does not wait: EAGAIN when there is nothing, io.EOF at the end.
+// readNow is a non-blocking read: EAGAIN without data, io.EOF at the end.
 func (r *reader) readNow(buf []byte) (n int, err error) {
 	raw, err := r.f.SyscallConn()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// killWait bounds how long KillAll waits for what it has killed. A process that hangs in the kernel outlives it.
+// killWait limits the wait of KillAll for killed processes. A process that hangs in the kernel outlives it.
 const killWait = 5 * time.Second
 
-// killSessions kills all members of sessions, again until there are none: one may fork while the list is read.
+// killSessions kills all members of sessions, repeatedly until there are none: one may fork while the list is read.
 func killSessions(ids []int) {
 	if len(ids) == 0 {
 		return
@@ -23,19 +23,19 @@ func killSessions(ids []int) {
 	defer again.Stop()
 	for start := time.Now(); time.Since(start) < killWait; <-again.C {
 		for _, id := range ids {
-			_ = syscall.Kill(-id, syscall.SIGKILL) // an empty group needs none
+			_ = syscall.Kill(-id, syscall.SIGKILL) // the group may be empty
 		}
 		members := sessionMembers(ids)
 		if len(members) == 0 {
 			return
 		}
 		for _, pid := range members {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // one that has ended needs none
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
 	}
 }
 
-// sessionMembers lists the processes of sessions that live. Nothing where the system has no /proc: then the process groups must do.
+// sessionMembers lists the running processes of sessions. Without /proc it lists nothing, and only the process groups are killed.
 func sessionMembers(ids []int) []int {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -45,7 +45,7 @@ func sessionMembers(ids []int) []int {
 	for _, name := range stats {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // ended meanwhile
 		}
 		if pid, session, alive := parseStat(text); alive && slices.Contains(ids, session) {
 			members = append(members, pid)
@@ -54,7 +54,7 @@ func sessionMembers(ids []int) []int {
 	return members
 }
 
-// parseStat reads pid, session and whether it is alive from /proc/PID/stat. The name, in parentheses, may hold anything.
+// parseStat reads pid, session and state from /proc/PID/stat. The name, in parentheses, may contain anything.
 func parseStat(text []byte) (pid, session int, alive bool) {
 	first, _, ok := bytes.Cut(text, []byte(" "))
 	at := bytes.LastIndexByte(text, ')')
@@ -71,12 +71,12 @@ func parseStat(text []byte) (pid, session int, alive bool) {
 	return pid, session, errPID == nil && errSession == nil && !dead
 }
 
-// sessionLives says whether an ended leader has left somebody behind. Only shells on a terminal make more than one group.
+// sessionLives reports whether processes of the session outlive its leader. Only shells on a terminal create more than one group.
 func sessionLives(id int, terminal bool) bool {
 	return groupLives(id) || terminal && len(sessionMembers([]int{id})) > 0
 }
 
 func groupLives(id int) bool { return !errors.Is(syscall.Kill(-id, 0), syscall.ESRCH) }
 
-// exists says whether a pid is in use.
+// exists reports whether a pid is in use.
 func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -11,11 +11,11 @@ import (
 // maxSignal is the highest signal number.
 const maxSignal = 64
 
-// lastPlain is the last signal that is not a real-time one.
+// lastPlain is the last signal that is not a real-time signal.
 const lastPlain = 31
 
-// restoreSignals makes sure that no child ignores a signal because this program does: exec keeps what is ignored and resets what is caught.
-// Signals that are ignored now, and more, are caught from here on and dropped.
+// restoreSignals prevents children from inheriting ignored signals: exec keeps ignored signals and resets caught ones. From now on the program
+// catches and drops the ignored signals, and those in more.
 func (s *System) restoreSignals(more []syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +32,7 @@ func (s *System) restoreSignals(more []syscall.Signal) {
 	}
 }
 
-// inheritedIgnores are the signals that this program was started with as ignored, of which the Go runtime does not know all.
-// Nothing where the system has no /proc.
+// inheritedIgnores returns the signals that this program inherited as ignored, not all of which the Go runtime knows. Empty without /proc.
 func inheritedIgnores() []syscall.Signal {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

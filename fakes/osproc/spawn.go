@@ -8,13 +8,13 @@ import (
 	"assay/fakes/virtual"
 )
 
-// The buffers that output is read into: no delivery is larger.
+// The read buffers: no delivery is larger.
 const (
 	pipeChunk = 32 << 10
 	ptyChunk  = 16 << 10
 )
 
-// spawn starts a prepared command on the descriptors that the Spec asks for.
+// spawn starts a prepared command on the descriptors of the Spec.
 func (s *System) spawn(spec virtual.Spec, c command) (*Process, error) {
 	p := &Process{sys: s, exited: make(chan struct{}), drained: make(chan struct{}), gaveUp: make(chan struct{})}
 	var child []*os.File // the child's ends
@@ -45,7 +45,7 @@ func (s *System) spawn(spec virtual.Spec, c command) (*Process, error) {
 	return p, nil
 }
 
-// start runs exec. What cannot be run becomes a process that says so.
+// start runs exec. A command that cannot run becomes a process that prints the error.
 func (c command) start(files []*os.File, terminal bool) (*os.Process, error) {
 	if terminal {
 		files = []*os.File{files[0], files[0], files[0]}
@@ -69,7 +69,7 @@ func (c command) start(files []*os.File, terminal bool) (*os.Process, error) {
 	return os.StartProcess(c.file, c.argv, attr)
 }
 
-// onPipes makes a pipe for each stream; stdin is /dev/null unless it is asked for.
+// onPipes creates a pipe for each stream; stdin is /dev/null unless requested.
 func (p *Process) onPipes(spec virtual.Spec) (child []*os.File, err error) {
 	var in, w *os.File
 	if spec.Stdin {
@@ -92,7 +92,7 @@ func (p *Process) onPipes(spec virtual.Spec) (child []*os.File, err error) {
 	return child, nil
 }
 
-// closeFiles lets go of our ends of a process that never was.
+// closeFiles closes our ends after a failed start.
 func (p *Process) closeFiles() {
 	if p.in != nil {
 		p.in.close()
@@ -104,6 +104,6 @@ func (p *Process) closeFiles() {
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // the child has its own
+		_ = f.Close() // the child has its own copy
 	}
 }

@@ -13,7 +13,7 @@ import (
 // input is our end of stdin: a pipe, or the terminal.
 type input struct {
 	f      *os.File
-	turn   chan struct{} // holds a token while somebody writes
+	turn   chan struct{} // has a token during a write
 	closed atomic.Bool   // by CloseStdin
 }
 
@@ -33,7 +33,7 @@ func (in *input) write(ctx context.Context, b []byte) error {
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		_ = in.f.SetWriteDeadline(time.Unix(1, 0)) // a closed file needs no deadline
+		_ = in.f.SetWriteDeadline(time.Unix(1, 0)) // the file may be closed
 	})
 	_, err := in.f.Write(b)
 	if !stop() {
@@ -48,9 +48,9 @@ func (in *input) write(ctx context.Context, b []byte) error {
 	case in.closed.Load():
 		return virtual.ErrStdinClosed
 	}
-	return virtual.ErrBrokenPipe // EPIPE; EIO of a terminal; closed at the end of the process
+	return virtual.ErrBrokenPipe // EPIPE, EIO of a terminal, or closed at the end of the process
 }
 
 func (in *input) close() {
-	_ = in.f.Close() // twice is once
+	_ = in.f.Close() // may be closed already
 }

@@ -12,23 +12,23 @@ import (
 
 // Options configure a system. The zero value is the default.
 type Options struct {
-	// Home is the home directory of every user, and with it the directory where relative ones begin.
-	// "" is the home that the host knows: the user's, and for a user whom it does not know that of this program's own user.
+	// Home is the home directory of every user, and the base of relative directories. "" is the user's home on the host, or for an unknown user
+	// the home of this program's own user.
 	Home string
 }
 
-// System starts real processes and can end them all. Make it with [New]. It is safe for concurrent use.
+// System starts real processes and can end all of them. Create it with [New]. It is safe for concurrent use.
 type System struct {
 	options Options
-	caught  chan os.Signal // where signals go that children shall not ignore
+	caught  chan os.Signal // receives signals that children must not ignore
 
 	mu       sync.Mutex
 	live     map[*Process]struct{}  // not yet drained
-	left     map[int]bool           // sessions whose leader has drained and that still have members; true for those of a terminal
-	catching map[os.Signal]struct{} // what goes to caught
+	left     map[int]bool           // sessions with members after their leader has drained; true for those with a terminal
+	catching map[os.Signal]struct{} // signals sent to caught
 }
 
-// New makes a system. It starts nothing and needs no closing while it has no processes.
+// New creates a system. Without processes it needs no closing.
 func New(o Options) *System {
 	s := &System{
 		options: o, caught: make(chan os.Signal, 1),
@@ -38,11 +38,11 @@ func New(o Options) *System {
 	return s
 }
 
-// Start starts a process and returns at once. Its error is always a [*virtual.SpawnError]: what package virtual refuses, in the same words,
-// and what the host refuses (no memory, no descriptors). Everything that goes wrong later is an exit code and text on stderr.
-// A running process costs up to four descriptors and four goroutines.
+// Start starts a process and returns at once. Its error is always a [*virtual.SpawnError]: the errors of package virtual, with the same text,
+// and errors of the host (no memory, no descriptors). Later errors are an exit code and text on stderr. A running process uses up to four
+// descriptors and four goroutines.
 //
-// PATH is the host's; HOME, USER and LOGNAME are the user's. Nothing else of this program's environment is handed on.
+// PATH is the host's; HOME, USER and LOGNAME are the user's. Nothing else of this program's environment is passed on.
 func (s *System) Start(spec virtual.Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func (s *System) Start(spec virtual.Spec) (*Process, error) {
 	return p, nil
 }
 
-// KillAll ends every process of the system by SIGKILL, also those that an ended one has left behind in its session, and returns when they
-// are gone. A process that is out of reach (it called setsid) loses its output: every Drained comes, when no Output blocks.
-// Nothing prevents a Start afterwards, so the caller stops starting first.
+// KillAll kills every process of the system, including those in the sessions of ended ones, and returns when they are gone. A process out of
+// reach (after setsid) loses its output, so every Drained is closed unless an Output blocks. It does not prevent a later Start, so the caller
+// must stop starting first.
 func (s *System) KillAll() {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.live))
@@ -94,7 +94,7 @@ func (s *System) add(p *Process) {
 	s.live[p] = struct{}{}
 }
 
-// remove forgets a drained process. Who still lives in its session is remembered for KillAll.
+// remove removes a drained process. KillAll still covers its session if that has members.
 func (s *System) remove(p *Process) {
 	members := sessionLives(int(p.pid), p.tty != nil)
 	s.mu.Lock()
@@ -110,6 +110,6 @@ func (s *System) remove(p *Process) {
 	}
 }
 
-// killGrace is how long a process that was killed through this package has for its last output while Output blocks. It is long against a
-// delivery and short against what anybody waits for.
+// killGrace is the time for the last output of a killed process while Output blocks: longer than a delivery, shorter than any timeout of a
+// client.
 const killGrace = time.Second

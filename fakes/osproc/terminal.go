@@ -10,13 +10,13 @@ import (
 	"assay/fakes/virtual"
 )
 
-// onTerminal makes a pseudo-terminal. The child's end becomes its three descriptors and its controlling terminal.
+// onTerminal creates a pseudo-terminal. The child's end becomes its three descriptors and its controlling terminal.
 func (p *Process) onTerminal(spec virtual.Spec) (child []*os.File, err error) {
 	blocking, tty, err := pty.Open()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = blocking.Close() }() // its duplicate stays
+	defer func() { _ = blocking.Close() }() // its duplicate stays open
 	child = []*os.File{tty}
 	if p.tty, err = pollable(blocking); err != nil {
 		return child, err
@@ -26,20 +26,20 @@ func (p *Process) onTerminal(spec virtual.Spec) (child []*os.File, err error) {
 	return child, setSize(p.tty, *spec.PTY)
 }
 
-// pollable is the same open file behind the runtime's poller: package pty has made it blocking, and a blocking read ends by no Close.
+// pollable returns the same open file under the runtime's poller: package pty opens it blocking, and Close does not end a blocking read.
 func pollable(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := syscall.SetNonblock(fd, true); err != nil {
-		_ = syscall.Close(fd) // the first error says it all
+		_ = syscall.Close(fd) // report the first error
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// setSize is TIOCSWINSZ; the kernel sends SIGWINCH to the foreground process group when the size is another.
+// setSize sets the size with TIOCSWINSZ; the kernel sends SIGWINCH to the foreground process group if it changes.
 func setSize(tty *os.File, to virtual.Size) error {
 	raw, err := tty.SyscallConn()
 	if err != nil {
@@ -55,8 +55,8 @@ func setSize(tty *os.File, to virtual.Size) error {
 	return failed
 }
 
-// Resize gives the terminal another size and, when it differs from the present one, sends SIGWINCH to the foreground process group.
-// Errors: [virtual.ErrNoTerminal] without a terminal, [virtual.ErrEnded] when the process has ended.
+// Resize sets the size of the terminal and, if it changes, sends SIGWINCH to the foreground process group. Errors: [virtual.ErrNoTerminal]
+// without a terminal, [virtual.ErrEnded] after the end of the process.
 func (p *Process) Resize(to virtual.Size) error {
 	if p.tty == nil {
 		return virtual.ErrNoTerminal
@@ -67,10 +67,10 @@ func (p *Process) Resize(to virtual.Size) error {
 	return nil
 }
 
-// Hangup takes the other end of the terminal away, as when a connection is lost: the session leader and the foreground process group get
-// SIGHUP, reads end, writes fail and what is still written is lost. Without a terminal, and the second time, it does nothing.
+// Hangup closes the other end of the terminal, like a lost connection: the session leader and the foreground process group get SIGHUP, reads
+// end, writes fail and pending output is lost. Without a terminal, and the second time, it does nothing.
 func (p *Process) Hangup() {
 	if p.tty != nil {
-		_ = p.tty.Close() // closed already: hung up already
+		_ = p.tty.Close() // closed by an earlier hangup
 	}
 }
