@@ -44,6 +44,14 @@ func (a authorizer) checkToken(r *http.Request) error {
 	return connect.NewError(connect.CodeUnauthenticated, errors.New("unauthorized access: X-Access-Token is missing or wrong"))
 }
 
+// admit checks the token and picks the user.
+func (a authorizer) admit(r *http.Request) (*http.Request, error) {
+	if err := a.checkToken(r); err != nil {
+		return nil, err
+	}
+	return a.asUser(r)
+}
+
 // asUser returns r with the user of its Basic authorization; the password is
 // ignored. No authorization, another scheme, or one that cannot be decoded
 // means the default user, as in the real daemon.

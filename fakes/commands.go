@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	envd "assay/internal/envd/process"
 )
 
@@ -35,11 +36,10 @@ const maxLimit = 9_999_999_999
 // It shows the processes of both surfaces. Errors are JSON, {"code","message"},
 // with the status of the code.
 type commands struct {
-	table  processTable
-	own    clock
-	auth   authorizer
-	errors errorWriter
-	shell  []string // that runs commands; empty is /bin/sh -c
+	table processTable
+	own   clock
+	auth  authorizer
+	shell []string // that runs commands; empty is /bin/sh -c
 }
 
 // handle mounts the alias.
@@ -54,15 +54,12 @@ func (c *commands) handle(mux *http.ServeMux) {
 // checked authorizes a request and writes the error that it ends in.
 func (c *commands) checked(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := c.auth.checkToken(r)
-		if err == nil {
-			r, err = c.auth.asUser(r)
-		}
+		r, err := c.auth.admit(r)
 		if err == nil {
 			err = h(w, r)
 		}
 		if err != nil {
-			c.errors.unary(w, err)
+			strict.WriteError(w, err)
 		}
 	})
 }
@@ -103,10 +100,10 @@ func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 // readRequest reads {"cmd","timeout_ms"}. The content type does not matter:
 // the alias is there for curl.
 func (c *commands) readRequest(r *http.Request) (command string, limit time.Duration, err error) {
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, identityName) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return "", 0, connect.NewError(connect.CodeUnimplemented, errors.New("the body must not be compressed"))
 	}
-	raw, err := readMessage(r.Body, "")
+	raw, err := strict.ReadBody(r.Body)
 	if err != nil {
 		return "", 0, err
 	}

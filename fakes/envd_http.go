@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/fakes/strict"
 	"assay/internal/envd/process/processconnect"
 )
 
@@ -37,7 +38,7 @@ func envdHealth(next http.Handler) http.Handler {
 			return
 		}
 		if _, err := (authorizer{}).asUser(r); err != nil {
-			newErrorWriter().unary(w, err)
+			strict.WriteError(w, err)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
@@ -66,7 +67,7 @@ func numberedTokenError(token string) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r)
 				return
 			}
-			limitReading(w, drainGrace)
+			strict.LimitRest(w)
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUnauthorized)
 			// Whoever is gone cannot be told.

@@ -3,6 +3,8 @@ package fakes
 import (
 	"context"
 
+	"assay/fakes/strict"
+
 	"connectrpc.com/connect"
 )
 
@@ -21,7 +23,7 @@ func (e *procedureError) Unwrap() error { return e.error }
 
 // changed is the error after all decorators.
 func (s errorSeam) changed(err error, procedure string) error {
-	return rpcError(s.decorate(&procedureError{err, procedure}))
+	return strict.AsError(s.decorate(&procedureError{err, procedure}))
 }
 
 // WrapUnary decorates the error of a unary call, or of a client stream.

@@ -3,6 +3,8 @@ package fakes
 import (
 	"net/http"
 	"strings"
+
+	"assay/fakes/strict"
 )
 
 // deadlineFaults treat the deadline of a call wrongly.
@@ -42,7 +44,7 @@ func deadlineFaults() []faultDecorator {
 			Title:  "A timeout of zero or below is an error at once, and the process is started all the same",
 			Breaks: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
 			Source: "e2b-dev/infra#480, as seen of the daemon: the call's context has expired and the process's has not",
-		}, func(s *seams, _ uint64) { s.lax.signedTimeouts = true }},
+		}, onPolicy(signedTimeouts)},
 	}
 }
 
@@ -58,8 +60,8 @@ func ignoreDeadlines(s *seams, seed uint64) {
 
 // validTimeout reports whether the timeouts of a request can be read.
 func validTimeout(h http.Header) bool {
-	_, err := connectRPC.parseTimeout(h)
-	_, grpcErr := grpcRPC.parseTimeout(h)
+	_, err := strict.Connect.ParseTimeout(h)
+	_, grpcErr := strict.GRPC.ParseTimeout(h)
 	return err == nil && (grpcErr == nil || strings.HasPrefix(h.Get("Grpc-Timeout"), "0"))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/internal/wire"
 )
 
@@ -47,16 +48,16 @@ func frameFaults() []faultDecorator {
 }
 
 // onFrames puts a decorator around the envelopes of every answer.
-func onFrames(decorate func(frameSink) frameSink) func(*seams, uint64) {
-	return func(s *seams, _ uint64) { s.frames = around(s.frames, decorate) }
+func onFrames(decorate func(strict.FrameSink) strict.FrameSink) func(*seams, uint64) {
+	return func(s *seams, _ uint64) { s.policy.Frames = around(s.policy.Frames, decorate) }
 }
 
 // onEndStream changes the last message of every Connect stream that is not
 // compressed.
-func onEndStream(next frameSink, change func(end map[string]json.RawMessage)) frameSink {
-	return frameSinkFunc(func(flags byte, payload []byte) error {
+func onEndStream(next strict.FrameSink, change func(end map[string]json.RawMessage)) strict.FrameSink {
+	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags != wire.FlagEndStream {
-			return next.frame(flags, payload)
+			return next.Frame(flags, payload)
 		}
 		end := map[string]json.RawMessage{}
 		if err := json.Unmarshal(payload, &end); err != nil {
@@ -67,22 +68,22 @@ func onEndStream(next frameSink, change func(end map[string]json.RawMessage)) fr
 		if err != nil {
 			return err
 		}
-		return next.frame(flags, changed)
+		return next.Frame(flags, changed)
 	})
 }
 
 // dropEndStream forgets the last envelope of every stream.
-func dropEndStream(next frameSink) frameSink {
-	return frameSinkFunc(func(flags byte, payload []byte) error {
+func dropEndStream(next strict.FrameSink) strict.FrameSink {
+	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags&wire.FlagEndStream != 0 {
 			return nil
 		}
-		return next.frame(flags, payload)
+		return next.Frame(flags, payload)
 	})
 }
 
 // nullError writes out that there was no error.
-func nullError(next frameSink) frameSink {
+func nullError(next strict.FrameSink) strict.FrameSink {
 	return onEndStream(next, func(end map[string]json.RawMessage) {
 		if end["error"] == nil {
 			end["error"] = json.RawMessage("null")
@@ -91,7 +92,7 @@ func nullError(next frameSink) frameSink {
 }
 
 // numberCode writes the HTTP status of a code in its place.
-func numberCode(next frameSink) frameSink {
+func numberCode(next strict.FrameSink) strict.FrameSink {
 	return onEndStream(next, func(end map[string]json.RawMessage) {
 		var e map[string]any
 		if json.Unmarshal(end["error"], &e) != nil || e["code"] == nil {
@@ -107,10 +108,10 @@ func numberCode(next frameSink) frameSink {
 }
 
 // compressAll compresses what is not.
-func compressAll(next frameSink) frameSink {
-	return frameSinkFunc(func(flags byte, payload []byte) error {
+func compressAll(next strict.FrameSink) strict.FrameSink {
+	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags != 0 {
-			return next.frame(flags, payload)
+			return next.Frame(flags, payload)
 		}
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
@@ -121,6 +122,6 @@ func compressAll(next frameSink) frameSink {
 		if err != nil {
 			return err
 		}
-		return next.frame(wire.FlagCompressed, b.Bytes())
+		return next.Frame(wire.FlagCompressed, b.Bytes())
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"assay/fakes/strict"
 	"assay/internal/wire"
 )
 
@@ -60,7 +61,7 @@ func grpcFaults() []faultDecorator {
 			Breaks: []string{"grpc.timeout.units"},
 			Source: "e2b-dev/infra#480: one parser for both headers",
 		}, onRequest(func(r *http.Request) {
-			if v := r.Header.Get("Grpc-Timeout"); len(v) > 1 && isDigits(v[:len(v)-1]) {
+			if v := r.Header.Get("Grpc-Timeout"); len(v) > 1 && strings.Trim(v[:len(v)-1], "0123456789") == "" {
 				r.Header.Set("Grpc-Timeout", v[:len(v)-1]+"m")
 			}
 		})},
@@ -70,7 +71,7 @@ func grpcFaults() []faultDecorator {
 			Breaks: []string{"grpc-web.trailer.no-http-trailers"},
 			Source: "gateways that serve gRPC and gRPC-Web by one writer",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
-			if strings.HasPrefix(r.Header.Get("Content-Type"), grpcWebType) {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc-web") {
 				h.Set(http.TrailerPrefix+"Grpc-Status", "0")
 			}
 			return status
@@ -80,12 +81,12 @@ func grpcFaults() []faultDecorator {
 			Title:  "A gRPC-Web answer ends without its trailer frame",
 			Breaks: []string{"grpc-web.trailer.present", "grpc.status.present"},
 			Source: "bufbuild/connect-rust#140, in the other protocol",
-		}, onFrames(func(next frameSink) frameSink {
-			return frameSinkFunc(func(flags byte, payload []byte) error {
+		}, onFrames(func(next strict.FrameSink) strict.FrameSink {
+			return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 				if flags&wire.FlagTrailer != 0 {
 					return nil
 				}
-				return next.frame(flags, payload)
+				return next.Frame(flags, payload)
 			})
 		})},
 		{Fault{
@@ -102,23 +103,23 @@ func grpcFaults() []faultDecorator {
 func onGRPCTrailers(change func(h http.Header, prefix string)) func(*seams, uint64) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(w, r)
-		if strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 			change(w.Header(), http.TrailerPrefix)
 		}
 	})
 }
 
 // capitalTrailers writes the names of a trailer frame as Go's headers have them.
-func capitalTrailers(next frameSink) frameSink {
-	return frameSinkFunc(func(flags byte, payload []byte) error {
+func capitalTrailers(next strict.FrameSink) strict.FrameSink {
+	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags != wire.FlagTrailer {
-			return next.frame(flags, payload)
+			return next.Frame(flags, payload)
 		}
 		var out []byte
 		for line := range bytes.Lines(payload) {
 			name, value, _ := bytes.Cut(line, []byte(":"))
 			out = append(append(append(out, textproto.CanonicalMIMEHeaderKey(string(name))...), ':'), value...)
 		}
-		return next.frame(flags, out)
+		return next.Frame(flags, out)
 	})
 }

@@ -68,7 +68,7 @@ func headFaults() []faultDecorator {
 			Title:  "A gzip request is answered in gzip, and gzip is chosen wherever it is listed",
 			Breaks: []string{"connect.compression.unary-accepted", "connect.compression.preference"},
 			Source: "connect-go, as measured",
-		}, func(s *seams, _ uint64) { s.lax.answersAsAsked = true }},
+		}, onPolicy(encodesAsAsked)},
 		{Fault{
 			ID:     "allow-missing",
 			Title:  "HTTP 405 does not name the allowed methods",

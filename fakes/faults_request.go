@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
+	"assay/fakes/strict"
+	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/wire"
 )
@@ -71,7 +74,7 @@ func requestFaults() []faultDecorator {
 			Breaks: []string{"connect.compression.empty-body"},
 			Source: "a mutant that connectrpc/conformance lets live",
 		}, onRequest(func(r *http.Request) {
-			if r.ContentLength == 0 && r.Header.Get("Content-Encoding") == gzipName {
+			if r.ContentLength == 0 && r.Header.Get("Content-Encoding") == "gzip" {
 				r.Body, r.ContentLength = io.NopCloser(strings.NewReader("\x00")), 1
 			}
 		})},
@@ -118,16 +121,20 @@ func onStreamBody(change func(io.Reader) io.Reader) func(*seams, uint64) {
 	})
 }
 
+// procedures are the paths of the process service.
+func procedures() []string {
+	return strict.Procedures(envd.File_process_process_proto.Services().ByName("Process"))
+}
+
 // isProcedure reports whether a path, in small letters or not, is one of the
 // process service.
 func isProcedure(path string) bool {
-	_, ok := processMethods()[path]
-	return ok
+	return slices.Contains(procedures(), path)
 }
 
 // ignoreCase gives a path the case of the procedure that it is.
 func ignoreCase(r *http.Request) {
-	for path := range processMethods() {
+	for _, path := range procedures() {
 		if strings.EqualFold(path, r.URL.Path) {
 			r.URL.Path = path
 		}
@@ -142,7 +149,7 @@ type collected struct {
 
 func (c *collected) Read(p []byte) (int, error) {
 	if c.whole == nil {
-		all, err := io.ReadAll(io.LimitReader(c.from, maxMessage))
+		all, err := io.ReadAll(io.LimitReader(c.from, strict.MaxMessage))
 		if err != nil {
 			return 0, err
 		}
@@ -159,15 +166,15 @@ func firstMessage(body io.Reader) io.Reader {
 		return bytes.NewReader(head[:n])
 	}
 	size := int64(binary.BigEndian.Uint32(head[1:]))
-	payload, _ := io.ReadAll(io.LimitReader(body, min(size, maxMessage)))
+	payload, _ := io.ReadAll(io.LimitReader(body, min(size, strict.MaxMessage)))
 	// The rest is read, or the connection could not be used on.
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxMessage))
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, strict.MaxMessage))
 	return io.MultiReader(bytes.NewReader(head[:]), bytes.NewReader(payload))
 }
 
 // wholeBody makes one envelope of all that follows the first header.
 func wholeBody(body io.Reader) io.Reader {
-	raw, _ := io.ReadAll(io.LimitReader(body, maxMessage))
+	raw, _ := io.ReadAll(io.LimitReader(body, strict.MaxMessage))
 	if len(raw) <= wire.HeaderSize {
 		return bytes.NewReader(raw)
 	}

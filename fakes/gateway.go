@@ -13,7 +13,10 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
+	"assay/internal/envd/probe"
 	"assay/internal/envd/probe/probeconnect"
+	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 )
 
@@ -134,20 +137,19 @@ func newTable(box sandbox, o Options, s *seams, b *books, own clock) *table {
 func (g *Gateway) routes(o Options, s *seams, own clock) (http.Handler, error) {
 	processes := apply[processTable](s.table, g.table)
 	g.table.self = processes
-	auth, errs := authorizer{token: o.Token}, newErrorWriter()
-	errs.trailers = s.trailersOnlyNever
+	auth := authorizer{token: o.Token}
 	mux := http.NewServeMux()
-	front := strict{auth: auth, errors: errs, lax: s.lax, protocols: o.Protocols, frames: s.frames, opening: s.opening}
-	options := connect.WithHandlerOptions(jsonCodecs(apply(s.json, jsonStyle{})), connect.WithReadMaxBytes(maxMessage), connect.WithCompressMinBytes(s.compressFrom))
+	front := &strict.Layer{Admit: auth.admit, Protocols: o.Protocols, Policy: s.policy}
+	options := connect.WithHandlerOptions(jsonCodecs(apply(s.json, jsonStyle{})), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(s.compressFrom))
 
 	rpc := &service{table: processes, own: own, seams: s, shell: o.Shell}
 	path, handler := processconnect.NewProcessHandler(rpc, options, connect.WithInterceptors(errorSeam{s.errors}))
-	mux.Handle(path, front.over(handler, processMethods()))
+	mux.Handle(path, front.Over(handler, envd.File_process_process_proto.Services().ByName("Process")))
 	if !s.without.probe {
 		path, handler = probeconnect.NewProbeHandler(probeService{wallClock{}}, options)
-		mux.Handle(path, front.over(handler, probeMethods()))
+		mux.Handle(path, front.Over(handler, probe.File_assay_v1_probe_proto.Services().ByName("Probe")))
 	}
-	alias := &commands{table: processes, own: own, auth: auth, errors: errs, shell: o.Shell}
+	alias := &commands{table: processes, own: own, auth: auth, shell: o.Shell}
 	if !s.without.commands {
 		alias.handle(mux)
 	}
@@ -159,7 +161,7 @@ func (g *Gateway) routes(o Options, s *seams, own clock) (http.Handler, error) {
 		}
 		mux.Handle("GET /metrics", alias.checked(metrics))
 	}
-	return apply[http.Handler](s.front, http.StripPrefix(o.Prefix, cors(front.orNotFound(mux)))), nil
+	return apply[http.Handler](s.front, http.StripPrefix(o.Prefix, cors(front.Routes(mux)))), nil
 }
 
 // metrics is the exposition of the books, or what a seam puts in its place.

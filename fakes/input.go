@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	envd "assay/internal/envd/process"
 )
 
@@ -96,7 +97,7 @@ func inputError(p *process, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return rpcError(err)
+		return strict.AsError(err)
 	case hasExited(p):
 		return processError(selector{pid: p.pid}, errNotFound)
 	default:

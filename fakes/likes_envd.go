@@ -39,16 +39,16 @@ func envdSurfaces() []deviationDecorator {
 			ID:    "grpc-over-http-1",
 			Title: "gRPC is served over HTTP/1.1, with its status in chunked trailers",
 			Rules: []string{"grpc.route.http2-only"},
-		}, func(s *seams, _ *Options) { s.lax.grpcOverHTTP1 = true }},
+		}, lenient(grpcOverHTTP1)},
 		{Deviation{
 			ID:    "grpc-unknown-method-404",
 			Title: "An unknown method is HTTP 404 in text, over gRPC and gRPC-Web too",
-		}, func(s *seams, _ *Options) { s.lax.plainNotFound = true }},
+		}, lenient(plainNotFound)},
 		{Deviation{
 			ID:    "unknown-verb-without-allow",
 			Title: "HTTP 405 for a verb that HTTP does not know has no Allow",
 			Rules: []string{"connect.route.allow"},
-		}, func(s *seams, _ *Options) { s.lax.bareUnknownVerbs = true }},
+		}, lenient(bareUnknownVerbs)},
 	}
 }
 
@@ -58,37 +58,37 @@ func envdRequests() []deviationDecorator {
 		{Deviation{
 			ID:    "plain-types-only",
 			Title: "A content type with another parameter than charset=utf-8 is answered with HTTP 415",
-		}, func(s *seams, _ *Options) { s.lax.plainTypesOnly = true }},
+		}, func(s *seams, _ *Options) { onRequest(plainTypesOnly)(s, 0) }},
 		{Deviation{
 			ID:    "exact-encodings",
 			Title: "The names of encodings are known in small letters only",
-		}, func(s *seams, _ *Options) { s.lax.exactEncodings = true }},
+		}, lenient(exactEncodings)},
 		{Deviation{
 			ID:    "request-end-stream-taken",
 			Title: "An end-of-stream envelope ends a request",
 			Rules: []string{"connect.stream.request-end-stream-bit"},
-		}, func(s *seams, _ *Options) { s.lax.endStreamInRequest = true }},
+		}, lenient(endStreamInRequest)},
 		{Deviation{
 			ID:    "flags-internal",
 			Title: "Reserved bits of an envelope are an internal error",
-		}, func(s *seams, _ *Options) { s.lax.flagsInternal = true }},
+		}, lenient(flagsInternal)},
 		{Deviation{
 			ID:    "empty-json-taken",
 			Title: "An envelope without payload is the empty message, in JSON too",
-		}, func(s *seams, _ *Options) { s.lax.emptyJSON = true }},
+		}, lenient(emptyJSON)},
 		{Deviation{
 			ID:    "unlimited-messages",
 			Title: "A message may have any length; one that is not there is invalid_argument",
-		}, func(s *seams, _ *Options) { s.lax.unlimited = true }},
+		}, lenient(unlimited)},
 		{Deviation{
 			ID:    "cut-request-canceled",
 			Title: "A request whose connection ends before its declared length is canceled",
-		}, func(s *seams, _ *Options) { s.lax.cutIsCanceled = true }},
+		}, lenient(cutIsCanceled)},
 		{Deviation{
 			ID:    "timeouts-signed",
 			Title: "A timeout of zero or below ends the stream at once, while the process is started and runs without limit; a plus sign is taken",
 			Rules: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
-		}, func(s *seams, _ *Options) { s.lax.signedTimeouts = true }},
+		}, lenient(signedTimeouts)},
 		{Deviation{
 			ID:    "expired-stream-starts",
 			Title: "1 in 4 streams that end at once by a timeout of zero or below have their start event first",
@@ -97,7 +97,7 @@ func envdRequests() []deviationDecorator {
 		{Deviation{
 			ID:    "timeout-not-for-reading",
 			Title: "A timeout does not end the wait for the rest of a request",
-		}, func(s *seams, _ *Options) { s.lax.patientBodies = true }},
+		}, lenient(patientBodies)},
 		{Deviation{
 			ID:    "keepalive-zero-crashes",
 			Title: "A keepalive interval of zero or below ends the daemon",
@@ -118,16 +118,16 @@ func envdAnswers() []deviationDecorator {
 			ID:    "answers-as-asked",
 			Title: "A compressed request is answered compressed, and gzip is chosen wherever it is listed",
 			Rules: []string{"connect.compression.unary-accepted", "connect.compression.accepted-response", "connect.compression.preference", "connect.compression.identity-acceptable"},
-		}, func(s *seams, _ *Options) { s.lax.answersAsAsked = true }},
+		}, lenient(encodesAsAsked)},
 		{Deviation{
 			ID:    "empty-encoding-header",
 			Title: "The refusal of an encoding on a stream has an empty Connect-Content-Encoding",
 			Rules: []string{"connect.compression.content-encoding"},
-		}, func(s *seams, _ *Options) { s.lax.emptyEncodingHeader = true }},
+		}, lenient(emptyEncodingHeader)},
 		{Deviation{
 			ID:    "grpc-codes-of-connect",
 			Title: "Malformed gRPC requests are invalid_argument",
-		}, func(s *seams, _ *Options) { s.lax.connectCodes = true }},
+		}, lenient(connectCodes)},
 	}
 }
 

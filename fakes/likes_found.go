@@ -1,6 +1,10 @@
 package fakes
 
-import "slices"
+import (
+	"slices"
+
+	"assay/fakes/strict"
+)
 
 // foundLikes are gateways as they are found in the wild: not one vendor's, but
 // combinations of habits that come together.
@@ -30,7 +34,7 @@ func bareSurfaces() []deviationDecorator {
 		{Deviation{
 			ID:    "connect-only",
 			Title: "gRPC and gRPC-Web are not spoken: their content types are HTTP 415",
-		}, func(_ *seams, o *Options) { o.Protocols = []string{connectRPC.String()} }},
+		}, func(_ *seams, o *Options) { o.Protocols = []string{strict.Connect.String()} }},
 	}
 }
 
@@ -49,7 +53,7 @@ func bashOnlyDeviations() []deviationDecorator {
 		{Deviation{
 			ID:    "routes-json-404",
 			Title: "Unknown paths, methods and verbs are HTTP 404 with a JSON error that says not_found",
-		}, func(s *seams, _ *Options) { s.lax.jsonNotFound, s.lax.verbsNotFound = true, true }},
+		}, lenient(func(p *strict.Policy) { jsonNotFound(p); verbsNotFound(p) })},
 		{Deviation{
 			ID:    "preface-json-404",
 			Title: "HTTP/2 is not spoken: its preface is an unknown path, and the connection ends",

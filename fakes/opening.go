@@ -1,38 +1,29 @@
 package fakes
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/internal/wire"
 )
 
-// opening is the beginning of an answer of a Connect stream, before any of it has
-// been sent: its head, and its first envelope.
-type opening struct {
-	request *http.Request
-	header  http.Header
-	status  int
-	flags   byte
-	payload []byte
-	// body, when set, is sent in the place of the envelope. Whatever follows the
-	// envelope is dropped then.
-	body []byte
-}
-
-// failure is the error of a stream that begins with its end, in JSON; nil for any
+// failureOf is the error of a stream that begins with its end, in JSON; nil for any
 // other.
-func (o *opening) failure() json.RawMessage {
-	if o.flags&wire.FlagEndStream == 0 {
+func failureOf(o *strict.Opening) json.RawMessage {
+	if o.Flags&wire.FlagEndStream == 0 {
 		return nil
 	}
-	payload := o.payload
-	if o.flags&wire.FlagCompressed != 0 {
+	payload := o.Payload
+	if o.Flags&wire.FlagCompressed != 0 {
 		var err error
-		if payload, err = gunzip(payload, connect.CodeInternal); err != nil {
+		if payload, err = gunzip(payload); err != nil {
 			return nil
 		}
 	}
@@ -46,10 +37,10 @@ func (o *opening) failure() json.RawMessage {
 }
 
 // onOpening changes how every Connect stream begins.
-func onOpening(change func(*opening)) func(*seams, uint64) {
+func onOpening(change func(*strict.Opening)) func(*seams, uint64) {
 	return func(s *seams, _ uint64) {
-		inner := s.opening
-		s.opening = func(o *opening) {
+		inner := s.policy.Opening
+		s.policy.Opening = func(o *strict.Opening) {
 			if inner != nil {
 				inner(o)
 			}
@@ -60,8 +51,8 @@ func onOpening(change func(*opening)) func(*seams, uint64) {
 
 // errorAsHTTP gives a stream that failed before its first message the form of a
 // unary error: the HTTP status of the code, and the error as the body.
-func errorAsHTTP(o *opening) {
-	failure := o.failure()
+func errorAsHTTP(o *strict.Opening) {
+	failure := failureOf(o)
 	if failure == nil {
 		return
 	}
@@ -69,24 +60,25 @@ func errorAsHTTP(o *opening) {
 	if json.Unmarshal(failure, &e) != nil {
 		e.Code = connect.CodeUnknown
 	}
-	o.status, o.body = statusOf(e.Code), failure
+	o.Status, o.Body = statusOf(e.Code), failure
 	for _, name := range []string{"Connect-Accept-Encoding", "Connect-Content-Encoding"} {
-		o.header.Del(name)
+		o.Header.Del(name)
 	}
-	o.header.Set("Content-Type", "application/json")
+	o.Header.Set("Content-Type", "application/json")
 }
 
 // statusOf is the HTTP status of a code.
 func statusOf(code connect.Code) int {
-	s := statusOnly{headerOnly: headerOnly{}}
-	newErrorWriter().unary(&s, connect.NewError(code, errors.New("")))
+	s := &statusOnly{header: http.Header{}}
+	strict.WriteError(s, connect.NewError(code, errors.New("")))
 	return s.status
 }
 
-// statusOnly is a response of which only the status is wanted.
-type statusOnly struct {
-	headerOnly
-	status int
+// gunzip decompresses a payload.
+func gunzip(payload []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(payload))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
-
-func (s *statusOnly) WriteHeader(status int) { s.status = status }

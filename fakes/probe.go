@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/internal/envd/probe"
 	"assay/internal/envd/probe/probeconnect"
 )
@@ -153,7 +154,7 @@ func (s probeService) wait(ctx context.Context, script *probe.Script) error {
 	case <-over:
 		return nil
 	case <-ctx.Done():
-		return rpcError(ctx.Err())
+		return strict.AsError(ctx.Err())
 	}
 }
 

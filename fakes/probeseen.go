@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/fakes/strict"
 	"assay/internal/envd/probe"
 )
 
@@ -17,7 +18,7 @@ type seen struct{ *probe.Seen }
 
 // newSeen notes the metadata, the method and the deadline of a call.
 func newSeen(ctx context.Context, h http.Header) seen {
-	s := seen{&probe.Seen{Method: httpMethod(ctx)}}
+	s := seen{&probe.Seen{Method: strict.HTTPMethod(ctx)}}
 	if at, ok := ctx.Deadline(); ok {
 		left := time.Until(at).Milliseconds()
 		s.TimeoutMs = &left

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"assay/internal/wire"
 )
 
@@ -110,7 +108,7 @@ func (a *answer) decode(t *testing.T) {
 			size := wire.HeaderSize + int(binary.BigEndian.Uint32(rest[1:]))
 			f := frame{rest[0], rest[wire.HeaderSize:size]}
 			if f.flags&wire.FlagCompressed != 0 {
-				plain, err := gunzip(f.payload, connect.CodeInternal)
+				plain, err := gunzip(f.payload)
 				if err != nil {
 					t.Fatal(err)
 				}

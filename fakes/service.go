@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
@@ -65,7 +66,7 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	spared := s.seams.spares != nil && s.seams.spares(req.Peer().Protocol)
 	if deadline, ok := ctx.Deadline(); ok && !spared {
 		if sp.limit = time.Until(deadline); sp.limit <= 0 {
-			return rpcError(context.DeadlineExceeded)
+			return strict.AsError(context.DeadlineExceeded)
 		}
 	}
 	p, sub, err := s.table.start(sp)
@@ -75,10 +76,10 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	if s.seams.mute.strikes() {
 		sub.close()
 		<-ctx.Done()
-		return rpcError(ctx.Err())
+		return strict.AsError(ctx.Err())
 	}
 	sink := eventSinkFunc(func(e event) error {
-		holdFlush(ctx, e.more)
+		strict.HoldFlush(ctx, e.more)
 		return out.Send(&envd.StartResponse{Event: e.message()})
 	})
 	if hasExpired(ctx) {
@@ -96,10 +97,10 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 func (s *service) expired(p *process, sink eventSink) error {
 	if s.seams.expiredStarts.strikes() {
 		if err := apply(s.seams.events, sink).send(event{kind: eventStart, pid: p.pid}); err != nil {
-			return rpcError(err)
+			return strict.AsError(err)
 		}
 	}
-	return rpcError(context.DeadlineExceeded)
+	return strict.AsError(context.DeadlineExceeded)
 }
 
 // specOf reads what is to be run.
@@ -152,7 +153,7 @@ func (s *service) Connect(ctx context.Context, req *connect.Request[envd.Connect
 		return processError(sel, err)
 	}
 	sink := eventSinkFunc(func(e event) error {
-		holdFlush(ctx, e.more)
+		strict.HoldFlush(ctx, e.more)
 		return out.Send(&envd.ConnectResponse{Event: e.message()})
 	})
 	if hasExpired(ctx) {
@@ -206,7 +207,7 @@ func (s *service) resize(p *process, m *envd.PTY_Size) error {
 	case hasExited(p):
 		return processError(selector{pid: p.pid}, errNotFound)
 	default:
-		return rpcError(err)
+		return strict.AsError(err)
 	}
 }
 
@@ -272,6 +273,14 @@ func sandboxOf(h http.Header) string {
 	return defaultSandbox
 }
 
+// rpcError is an error as a client sees it.
+func rpcError(err error) *connect.Error {
+	if errors.Is(err, errLost) {
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	}
+	return strict.AsError(err)
+}
+
 // invalid is an invalid_argument error.
 func invalid(format string, args ...any) *connect.Error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
@@ -280,7 +289,7 @@ func invalid(format string, args ...any) *connect.Error {
 // processError is errNotFound in words.
 func processError(sel selector, err error) error {
 	if !errors.Is(err, errNotFound) {
-		return rpcError(err)
+		return strict.AsError(err)
 	}
 	if sel.tag != nil {
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("process with tag %s not found", *sel.tag))
@@ -293,5 +302,5 @@ func startError(err error) error {
 	if reason, ok := spawnReason(err); ok {
 		return invalid("%s", reason)
 	}
-	return rpcError(err)
+	return strict.AsError(err)
 }

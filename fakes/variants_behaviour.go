@@ -1,5 +1,7 @@
 package fakes
 
+import "assay/fakes/strict"
+
 // highPID is where the pids of pids-high begin: just below where Linux wraps.
 const highPID = 4_100_000
 
@@ -23,7 +25,7 @@ func behaviourVariants() []variantDecorator {
 			ID:     "never-compresses",
 			Title:  "Answers are never compressed, whatever the client accepts",
 			Source: "the Connect protocol and gRPC: identity is always acceptable",
-		}, func(s *seams, _ uint64) { s.lax.neverCompresses = true }},
+		}, onPolicy(neverCompresses)},
 		{Variant{
 			ID:     "compresses-large-only",
 			Title:  "Messages of an answer are compressed from 1 KiB on",
@@ -33,7 +35,7 @@ func behaviourVariants() []variantDecorator {
 			ID:     "status-in-trailers",
 			Title:  "A gRPC call that is refused at once has a head, and its status in trailers",
 			Source: "gRPC over HTTP/2, Responses: trailers-only is a choice of the server",
-		}, func(s *seams, _ uint64) { s.trailersOnlyNever = true }},
+		}, onPolicy(func(p *strict.Policy) { p.StatusInTrailers = true })},
 	}
 }
 

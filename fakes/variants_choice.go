@@ -1,6 +1,10 @@
 package fakes
 
-import "connectrpc.com/connect"
+import (
+	"connectrpc.com/connect"
+
+	"assay/fakes/strict"
+)
 
 // choiceVariants answer in another way where the protocols leave it open.
 func choiceVariants() []variantDecorator {
@@ -24,7 +28,7 @@ func choiceVariants() []variantDecorator {
 			ID:     "router-json-404",
 			Title:  "Unknown paths and methods are HTTP 404 with a JSON error that says not_found",
 			Source: "routers of web frameworks; the Connect protocol infers unimplemented from 404 without a JSON error",
-		}, func(s *seams, _ uint64) { s.lax.jsonNotFound = true }},
+		}, onPolicy(jsonNotFound)},
 		{Variant{
 			ID:     "login-shell-slow",
 			Title:  "Every command takes 300 ms before it runs anything; its start event comes at once",
@@ -36,12 +40,12 @@ func choiceVariants() []variantDecorator {
 			ID:     "error-any-code-timeouts",
 			Title:  "A timeout of zero is out_of_range",
 			Source: "the Connect protocol has a grammar for timeouts, and no code for what breaks it",
-		}, func(s *seams, _ uint64) { s.lax.zeroTimeoutCode = connect.CodeOutOfRange }},
+		}, onPolicy(zeroTimeoutCode(connect.CodeOutOfRange))},
 		{Variant{
 			ID:     "head-like-get",
 			Title:  "HEAD is served where GET is, without a body",
 			Source: "RFC 9110 section 9.3.2",
-		}, func(s *seams, _ uint64) { s.lax.headLikeGet = true }},
+		}, onPolicy(func(p *strict.Policy) { p.ServeHead = true })},
 	}
 }
 

@@ -3,6 +3,8 @@ package fakes
 import (
 	"net"
 	"net/http"
+
+	"assay/fakes/strict"
 )
 
 // connectionVariants treat connections otherwise than to keep them.
@@ -42,9 +44,9 @@ func closeAfterErrors(s *seams, seed uint64) {
 		}
 		return status
 	})(s, seed)
-	onOpening(func(o *opening) {
-		if o.request.ProtoMajor == 1 && o.failure() != nil {
-			o.header.Set("Connection", "close")
+	onOpening(func(o *strict.Opening) {
+		if o.Request.ProtoMajor == 1 && failureOf(o) != nil {
+			o.Header.Set("Connection", "close")
 		}
 	})(s, seed)
 }

@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/strict"
 	"assay/internal/envd/probe"
 )
 
@@ -48,7 +49,7 @@ func messageVariants() []variantDecorator {
 			ID:     "eos-metadata",
 			Title:  "End-of-stream messages hold metadata",
 			Source: "the Connect protocol, EndStreamResponse: trailing metadata is the server's affair",
-		}, onFrames(func(next frameSink) frameSink {
+		}, onFrames(func(next strict.FrameSink) strict.FrameSink {
 			return onEndStream(next, func(end map[string]json.RawMessage) {
 				metadata := map[string][]string{}
 				if end["metadata"] != nil && json.Unmarshal(end["metadata"], &metadata) != nil {
@@ -71,6 +72,6 @@ func onJSON(change func(*jsonStyle)) func(*seams, uint64) {
 // onErrors changes the errors of the process service.
 func onErrors(change func(*connect.Error) *connect.Error) func(*seams, uint64) {
 	return func(s *seams, _ uint64) {
-		s.errors = around(s.errors, func(err error) error { return change(rpcError(err)) })
+		s.errors = around(s.errors, func(err error) error { return change(strict.AsError(err)) })
 	}
 }

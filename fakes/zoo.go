@@ -3,6 +3,8 @@ package fakes
 import (
 	"fmt"
 	"strings"
+
+	"assay/fakes/strict"
 )
 
 // Faults lists the faults, sorted by id.
@@ -28,7 +30,7 @@ func Variants() []Variant {
 // newSeams puts together what the options name: the gateway that is to be
 // imitated first, which may change the options, then faults and variants around it.
 func newSeams(o *Options) (*seams, error) {
-	s := &seams{}
+	s := &seams{policy: strict.DefaultPolicy()}
 	if err := installLike(s, o); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package fakes
+package strict
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // methodKey is the key of the HTTP method of a call that came by GET.
 type methodKey struct{}
 
-// httpMethod is the HTTP method that a client called with.
-func httpMethod(ctx context.Context) string {
+// HTTPMethod is the HTTP method that a client called with.
+func HTTPMethod(ctx context.Context) string {
 	if m, ok := ctx.Value(methodKey{}).(string); ok {
 		return m
 	}
@@ -25,15 +25,14 @@ func httpMethod(ctx context.Context) string {
 // serveGet serves a unary call by GET: the message and what POST has in headers
 // stand in the query. connect-go gets the POST that means the same, so that one
 // strict layer is enough.
-func (s *strict) serveGet(w http.ResponseWriter, r *http.Request, m method) {
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	c := &call{method: m, lax: s.lax, w: w, r: r}
-	w.Header().Add("Vary", "Accept-Encoding")
+func (s *procedures) serveGet(c *Call) {
+	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	c.w.Header().Add("Vary", "Accept-Encoding")
 	codec := query.Get("encoding")
-	var ok bool
-	c.mediaType, ok = parseMediaType("application/"+codec, unary, true)
-	if err == nil && (!ok || c.protocol != connectRPC || c.codec != codec) {
-		refuseType(w, r, unary)
+	m, ok := parseMediaType("application/"+codec, unary)
+	c.setType(m)
+	if err == nil && (!ok || c.Protocol != Connect || c.Codec != codec) {
+		refuseType(c.w, c.Request, unary)
 		return
 	}
 	if err == nil {
@@ -49,11 +48,11 @@ func (s *strict) serveGet(w http.ResponseWriter, r *http.Request, m method) {
 }
 
 // fromQuery makes the POST out of the GET.
-func (c *call) fromQuery(query url.Values) error {
+func (c *Call) fromQuery(query url.Values) error {
 	if v, ok := query["connect"]; ok && (len(v) > 1 || v[0] != "v1") {
 		return invalid("the query parameter connect must be \"v1\": got %q", v)
 	}
-	if err := noBody(c.r); err != nil {
+	if err := noBody(c.Request); err != nil {
 		return err
 	}
 	values, ok := query["message"]
@@ -67,7 +66,7 @@ func (c *call) fromQuery(query url.Values) error {
 			return invalid("the query parameter message is no URL-safe base64: %v", err)
 		}
 	}
-	r := c.r.Clone(context.WithValue(c.r.Context(), methodKey{}, http.MethodGet))
+	r := c.Request.Clone(context.WithValue(c.Request.Context(), methodKey{}, http.MethodGet))
 	r.Method = http.MethodPost
 	r.Header.Set("Content-Type", c.canonical)
 	r.Header.Del("Content-Encoding")
@@ -76,7 +75,7 @@ func (c *call) fromQuery(query url.Values) error {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(message))
 	r.ContentLength = int64(len(message))
-	c.r = r
+	c.Request = r
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package fakes
+package strict
 
 import (
 	"mime"
@@ -7,13 +7,14 @@ import (
 	"connectrpc.com/connect"
 )
 
-// protocol is one of the three RPC protocols that the gateway speaks.
-type protocol int
+// Protocol is one of the three RPC protocols.
+type Protocol int
 
+// The protocols.
 const (
-	connectRPC protocol = iota
-	grpcRPC
-	grpcWeb
+	Connect Protocol = iota
+	GRPC
+	GRPCWeb
 )
 
 // Base content types of gRPC and gRPC-Web; alone they mean protobuf messages.
@@ -23,34 +24,33 @@ const (
 )
 
 // String is the protocol's name.
-func (p protocol) String() string {
+func (p Protocol) String() string {
 	switch p {
-	case grpcRPC:
+	case GRPC:
 		return "grpc"
-	case grpcWeb:
+	case GRPCWeb:
 		return "grpc-web"
 	default:
 		return "connect"
 	}
 }
 
-// isGRPC is for what gRPC and gRPC-Web have in common.
-func (p protocol) isGRPC() bool { return p != connectRPC }
+// IsGRPC reports whether p is gRPC or gRPC-Web.
+func (p Protocol) IsGRPC() bool { return p != Connect }
 
-// malformed is the code for a request that does not keep to the framing, or
-// whose message cannot be read: the Connect protocol has such errors under
-// invalid_argument, gRPC under INTERNAL.
-func (p protocol) malformed() connect.Code {
-	if p.isGRPC() {
+// malformed is the code of a request that breaks the framing or whose message
+// cannot be decoded.
+func (p Protocol) malformed() connect.Code {
+	if p.IsGRPC() {
 		return connect.CodeInternal
 	}
 	return connect.CodeInvalidArgument
 }
 
 // encodingNames are the headers of the request's and of the accepted encodings.
-func (p protocol) encodingNames(form shape) (sent, accept string) {
+func (p Protocol) encodingNames(form shape) (sent, accept string) {
 	switch {
-	case p.isGRPC():
+	case p.IsGRPC():
 		return "Grpc-Encoding", "Grpc-Accept-Encoding"
 	case form == unary:
 		return "Content-Encoding", "Accept-Encoding"
@@ -61,24 +61,21 @@ func (p protocol) encodingNames(form shape) (sent, accept string) {
 
 // mediaType is a content type that the gateway serves.
 type mediaType struct {
-	protocol  protocol
+	protocol  Protocol
 	codec     string // json, proto
 	canonical string // as the answer has it
 }
 
 // parseMediaType reads a content type for a method of a shape. The media type
-// is compared without case and its parameters are ignored, save that a charset
-// other than UTF-8 is not supported. plainOnly refuses all other parameters.
-func parseMediaType(value string, form shape, plainOnly bool) (m mediaType, ok bool) {
+// is compared without case and its parameters are ignored, except that a charset
+// other than UTF-8 is not supported.
+func parseMediaType(value string, form shape) (m mediaType, ok bool) {
 	base, params, err := mime.ParseMediaType(value)
 	if err != nil {
 		return m, false
 	}
 	charset, hasCharset := params["charset"]
 	if hasCharset && !strings.EqualFold(charset, "utf-8") {
-		return m, false
-	}
-	if plainOnly && (len(params) > 1 || len(params) == 1 && !hasCharset) {
 		return m, false
 	}
 	m.canonical = base
@@ -90,18 +87,18 @@ func parseMediaType(value string, form shape, plainOnly bool) (m mediaType, ok b
 	}
 	switch {
 	case base == grpcWebType, strings.HasPrefix(base, grpcWebType+"+"):
-		m.protocol = grpcWeb
+		m.protocol = GRPCWeb
 	case base == grpcType, strings.HasPrefix(base, grpcType+"+"):
-		m.protocol = grpcRPC
+		m.protocol = GRPC
 	case form == unary:
 		m.codec, ok = strings.CutPrefix(base, "application/")
 	default:
 		ok = strings.HasPrefix(base, "application/connect+")
 	}
-	if !ok && m.protocol == connectRPC || m.codec != "json" && m.codec != "proto" {
+	if !ok && m.protocol == Connect || m.codec != "json" && m.codec != "proto" {
 		return m, false
 	}
-	if hasCharset && m.codec == "json" && m.protocol == connectRPC {
+	if hasCharset && m.codec == "json" && m.protocol == Connect {
 		m.canonical = base + "; charset=utf-8"
 	}
 	return m, true
@@ -117,12 +114,4 @@ func acceptPost(form shape, http2 bool) string {
 		list += ", application/grpc, application/grpc+json, application/grpc+proto"
 	}
 	return list + ", application/grpc-web, application/grpc-web+json, application/grpc-web+proto"
-}
-
-// malformed is the protocol's code, unless the gateway has one for all.
-func (c *call) malformed() connect.Code {
-	if c.lax.connectCodes {
-		return connectRPC.malformed()
-	}
-	return c.protocol.malformed()
 }

@@ -1,4 +1,4 @@
-package fakes
+package strict
 
 import (
 	"context"
@@ -8,60 +8,75 @@ import (
 	"assay/internal/wire"
 )
 
-// frameSink takes the envelopes of one answer, in order.
-type frameSink interface {
-	frame(flags byte, payload []byte) error
+// FrameSink takes the envelopes of one response, in order.
+type FrameSink interface {
+	// Frame takes one envelope; the payload is valid until Frame returns.
+	Frame(flags byte, payload []byte) error
 }
 
-// frameSinkFunc is a function as a frameSink.
-type frameSinkFunc func(flags byte, payload []byte) error
+// FrameSinkFunc is a function as a FrameSink.
+type FrameSinkFunc func(flags byte, payload []byte) error
 
-func (f frameSinkFunc) frame(flags byte, payload []byte) error { return f(flags, payload) }
+// Frame calls f.
+func (f FrameSinkFunc) Frame(flags byte, payload []byte) error { return f(flags, payload) }
 
-// streamWriter is the way out of a streaming answer. It lets the decorators of
-// the frame seam see whole envelopes, and lets a stream that has several
-// events at hand flush them together.
+// streamWriter writes an enveloped response. It shows whole envelopes to the
+// decorators of Policy.Frames, and lets a stream that has several messages at
+// hand flush them together.
 type streamWriter struct {
 	http.ResponseWriter
-	sink frameSink // nil: bytes go straight through
+	sink FrameSink // nil: bytes go straight through
 	part []byte    // of an envelope that is not complete
 	held bool
 	// change sees the beginning of the answer to request before it is sent; nil when
 	// it has been sent, or is as it is.
-	change  func(*opening)
+	change  func(*Opening)
 	request *http.Request
 	over    bool // what follows is dropped
+}
+
+// Opening is the beginning of the response of a Connect stream, before any of it
+// is sent: its head, and its first envelope.
+type Opening struct {
+	Request *http.Request
+	Header  http.Header
+	Status  int
+	Flags   byte
+	Payload []byte
+	// Body, when set, is sent in the place of the envelope, and everything behind
+	// the envelope is dropped.
+	Body []byte
 }
 
 // streamWriterKey is the key of the streamWriter in a request's context.
 type streamWriterKey struct{}
 
 // newStreamWriter wraps w with the decorators of frames, which may be nil.
-func newStreamWriter(w http.ResponseWriter, frames func(frameSink) frameSink) *streamWriter {
+func newStreamWriter(w http.ResponseWriter, frames func(FrameSink) FrameSink) *streamWriter {
 	s := &streamWriter{ResponseWriter: w}
 	if frames != nil {
-		s.sink = frames(frameSinkFunc(s.emit))
+		s.sink = frames(FrameSinkFunc(s.emit))
 	}
 	return s
 }
 
 // opens lets change see the beginning of the answer to r; nil changes nothing.
-func (s *streamWriter) opens(r *http.Request, change func(*opening)) {
+func (s *streamWriter) opens(r *http.Request, change func(*Opening)) {
 	s.request, s.change = r, change
 	if change != nil && s.sink == nil {
-		s.sink = frameSinkFunc(s.emit)
+		s.sink = FrameSinkFunc(s.emit)
 	}
 }
 
 // emit sends one envelope.
 func (s *streamWriter) emit(flags byte, payload []byte) error {
 	if s.change != nil {
-		o := &opening{request: s.request, header: s.Header(), status: http.StatusOK, flags: flags, payload: payload}
+		o := &Opening{Request: s.request, Header: s.Header(), Status: http.StatusOK, Flags: flags, Payload: payload}
 		s.change(o)
-		s.change, s.over = nil, o.body != nil
-		s.ResponseWriter.WriteHeader(o.status)
+		s.change, s.over = nil, o.Body != nil
+		s.ResponseWriter.WriteHeader(o.Status)
 		if s.over {
-			_, err := s.ResponseWriter.Write(o.body)
+			_, err := s.ResponseWriter.Write(o.Body)
 			return err
 		}
 	}
@@ -89,7 +104,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 		if len(s.part) < size {
 			break
 		}
-		if err := s.sink.frame(s.part[0], s.part[wire.HeaderSize:size]); err != nil {
+		if err := s.sink.Frame(s.part[0], s.part[wire.HeaderSize:size]); err != nil {
 			return 0, err
 		}
 		s.part = s.part[size:]
@@ -108,9 +123,9 @@ func (s *streamWriter) Flush() {
 // Unwrap is for http.ResponseController.
 func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// holdFlush keeps the next events of a stream from being flushed one by one,
-// or ends that.
-func holdFlush(ctx context.Context, hold bool) {
+// HoldFlush stops the messages of a stream from being flushed one by one, or
+// resumes it. The context is that of the handler.
+func HoldFlush(ctx context.Context, hold bool) {
 	if w, ok := ctx.Value(streamWriterKey{}).(*streamWriter); ok {
 		w.held = hold
 	}

@@ -1,4 +1,4 @@
-package fakes
+package strict
 
 import (
 	"net/http"
@@ -29,11 +29,7 @@ func TestTheEncodingOfAnAnswerIsOneThatTheClientAccepts(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := http.Header{}
-			if c.accept != nil {
-				h["Accept-Encoding"] = c.accept
-			}
-			if got := chooseEncoding(h, "Accept-Encoding", c.sent); got != c.want {
+			if got := chooseEncoding(c.accept, c.sent); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -44,25 +40,25 @@ func TestTimeoutsArePositiveIntegersOfAtMostTenDigits(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"1": time.Millisecond, "60000": time.Minute, "9999999999": 9999999999 * time.Millisecond, "0005": 5 * time.Millisecond,
 	} {
-		if got, err := connectRPC.parseTimeout(http.Header{"Connect-Timeout-Ms": {value}}); err != nil || got != want {
+		if got, err := Connect.ParseTimeout(http.Header{"Connect-Timeout-Ms": {value}}); err != nil || got != want {
 			t.Errorf("%q: %v, %v; want %v", value, got, err, want)
 		}
 	}
 	for _, value := range []string{"0", "0000", "-5", "+50", "abc", "1.5", "", " ", "10000000000", "1e3", "0x10", "５"} {
-		if got, err := connectRPC.parseTimeout(http.Header{"Connect-Timeout-Ms": {value}}); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		if got, err := Connect.ParseTimeout(http.Header{"Connect-Timeout-Ms": {value}}); connect.CodeOf(err) != connect.CodeInvalidArgument {
 			t.Errorf("%q: %v, %v; want invalid_argument", value, got, err)
 		}
 	}
-	if got, err := connectRPC.parseTimeout(http.Header{}); got != 0 || err != nil {
+	if got, err := Connect.ParseTimeout(http.Header{}); got != 0 || err != nil {
 		t.Errorf("absent: %v, %v", got, err)
 	}
 }
 
 func TestWhatDecompressesToMoreThanTheLimitIsRefused(t *testing.T) {
-	if _, err := gunzip(gzipped(make([]byte, maxMessage)), connect.CodeInternal); err != nil {
+	if _, err := gunzip(gzipped(make([]byte, MaxMessage)), connect.CodeInternal); err != nil {
 		t.Errorf("exactly the limit: %v", err)
 	}
-	if _, err := gunzip(gzipped(make([]byte, maxMessage+1)), connect.CodeInternal); connect.CodeOf(err) != connect.CodeResourceExhausted {
+	if _, err := gunzip(gzipped(make([]byte, MaxMessage+1)), connect.CodeInternal); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("one byte more: %v, want resource_exhausted", err)
 	}
 }

@@ -1,7 +1,8 @@
-package fakes
+package strict
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -10,21 +11,37 @@ import (
 
 	"connectrpc.com/connect"
 
+	envd "assay/internal/envd/process"
 	"assay/internal/wire"
 )
 
+// envelope is one envelope.
+func envelope(flags byte, payload string) []byte {
+	return wire.AppendEnvelope(nil, flags, []byte(payload))
+}
+
+// gzipped is p, compressed.
+func gzipped(p []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(p)
+	_ = w.Close()
+	return b.Bytes()
+}
+
 // callOf is a Connect call of a codec and an encoding.
-func callOf(codec, encoding string) *call {
-	return &call{mediaType: mediaType{codec: codec}, encoding: encoding}
+func callOf(codec, encoding string) *Call {
+	policy := DefaultPolicy()
+	return &Call{Codec: codec, encoded: encoding, policy: &policy}
 }
 
 func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
-	body := envelope(0, string(bytes.Repeat([]byte("x"), maxMessage)))
+	body := envelope(0, string(bytes.Repeat([]byte("x"), MaxMessage)))
 	msg, err := newEnvelopeReader(callOf("proto", ""), bytes.NewReader(body)).next()
-	if err != nil || len(msg) != maxMessage {
+	if err != nil || len(msg) != MaxMessage {
 		t.Errorf("C135: exactly the limit: %d bytes, %v", len(msg), err)
 	}
-	head := binary.BigEndian.AppendUint32([]byte{0}, maxMessage+1)
+	head := binary.BigEndian.AppendUint32([]byte{0}, MaxMessage+1)
 	_, err = newEnvelopeReader(callOf("proto", ""), io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("it was read")))).next()
 	if connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("C129: one byte more: %v", err)
@@ -55,7 +72,7 @@ func FuzzEnvelopeReader(f *testing.F) {
 		}
 		c := callOf(codec, encoding)
 		if grpc {
-			c.protocol, c.method = grpcRPC, processMethods()[startPath]
+			c.Protocol, c.method = GRPC, methodsOf(envd.File_process_process_proto.Services().ByName("Process"))["/process.Process/Start"]
 		}
 		plain, err := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(c, bytes.NewReader(body))})
 		slow, slowErr := io.ReadAll(&envelopePipe{frames: newEnvelopeReader(c, iotest.OneByteReader(bytes.NewReader(body)))})

@@ -1,4 +1,4 @@
-package fakes
+package strict
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"assay/internal/wire"
@@ -17,16 +18,16 @@ import (
 // envelope that a client may not send.
 type envelopeReader struct {
 	body io.Reader
-	call *call
+	call *Call
 }
 
-func newEnvelopeReader(c *call, body io.Reader) *envelopeReader {
+func newEnvelopeReader(c *Call, body io.Reader) *envelopeReader {
 	return &envelopeReader{body: body, call: c}
 }
 
-// malformed is the error for a request that breaks the framing.
-func (e *envelopeReader) malformed(format string, args ...any) error {
-	return connect.NewError(e.call.malformed(), fmt.Errorf(format, args...))
+// malformed is the error of a request that breaks the framing.
+func (c *Call) malformed(format string, args ...any) error {
+	return connect.NewError(c.policy.Malformed(c.Protocol), fmt.Errorf(format, args...))
 }
 
 // next returns the next message, decompressed; io.EOF after the last one.
@@ -37,35 +38,35 @@ func (e *envelopeReader) next() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, e.malformed("protocol error: incomplete envelope: %d of %d bytes of a header", n, wire.HeaderSize)
+		return nil, e.call.malformed("protocol error: incomplete envelope: %d of %d bytes of a header", n, wire.HeaderSize)
 	case err != nil:
 		return nil, readError(err)
 	}
 	flags, size := head[0], binary.BigEndian.Uint32(head[1:])
-	if err := e.checkFlags(flags); err != nil {
+	if err := e.call.policy.Flags(e.call, flags); err != nil {
 		return nil, err
 	}
-	if size > maxMessage && !e.call.lax.unlimited {
+	if size > e.call.policy.MaxLength {
 		return nil, tooLarge()
 	}
 	payload, err := e.payload(int64(size))
 	if err != nil {
 		return nil, err
 	}
-	if flags&wire.FlagEndStream != 0 { // only where it is taken
+	if flags&wire.FlagEndStream != 0 { // the policy accepts it
 		return nil, e.afterEnd()
 	}
 	if flags&wire.FlagCompressed != 0 {
-		if payload, err = gunzip(payload, e.call.malformed()); err != nil {
+		if payload, err = gunzip(payload, e.call.policy.Malformed(e.call.Protocol)); err != nil {
 			return nil, err
 		}
 	}
-	return e.readable(payload)
+	return e.call.policy.Message(e.call, payload)
 }
 
 // afterEnd ends a request at its end-of-stream envelope.
 func (e *envelopeReader) afterEnd() error {
-	switch n, err := io.Copy(io.Discard, io.LimitReader(e.body, maxMessage)); {
+	switch n, err := io.Copy(io.Discard, io.LimitReader(e.body, MaxMessage)); {
 	case err != nil:
 		return readError(err)
 	case n > 0:
@@ -75,50 +76,41 @@ func (e *envelopeReader) afterEnd() error {
 	}
 }
 
-// readable refuses what cannot be decoded where connect-go has another code for
-// it than the protocol.
-func (e *envelopeReader) readable(payload []byte) ([]byte, error) {
-	if e.call.codec == "json" && len(payload) == 0 {
-		if e.call.lax.emptyJSON {
-			return []byte("{}"), nil
-		}
-		return nil, e.malformed("unmarshal message: zero-length payload is not a valid JSON object")
+// checkMessage refuses a message that cannot be decoded, where connect-go has
+// another code for it than the protocol.
+func checkMessage(c *Call, payload []byte) ([]byte, error) {
+	if c.Codec == "json" && len(payload) == 0 {
+		return nil, c.malformed("unmarshal message: zero-length payload is not a valid JSON object")
 	}
-	if !e.call.protocol.isGRPC() {
+	if !c.Protocol.IsGRPC() {
 		return payload, nil
 	}
-	m := e.call.input()
+	m := c.method.input()
 	var err error
-	if e.call.codec == "json" {
-		err = jsonCodec{}.Unmarshal(payload, m)
+	if c.Codec == "json" {
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(payload, m)
 	} else {
 		err = proto.Unmarshal(payload, m)
 	}
 	if err != nil {
-		return nil, e.malformed("unmarshal message: %v", err)
+		return nil, c.malformed("unmarshal message: %v", err)
 	}
 	return payload, nil
 }
 
-// checkFlags refuses the end-of-stream bit, which only a server sends,
-// reserved bits, and compression that was not declared.
-func (e *envelopeReader) checkFlags(flags byte) error {
-	end := wire.FlagEndStream
-	if e.call.protocol.isGRPC() || e.call.lax.endStreamInRequest {
-		end = 0
-	}
+// checkFlags refuses the end-of-stream bit, which only a server sends, reserved
+// bits, and compression that was not declared.
+func checkFlags(c *Call, flags byte) error {
 	reserved := ^wire.FlagCompressed
-	if !e.call.protocol.isGRPC() {
+	if !c.Protocol.IsGRPC() {
 		reserved &^= wire.FlagEndStream
 	}
 	switch {
-	case flags&end != 0:
-		return e.malformed("protocol error: the end-of-stream bit is set in a request envelope (flags 0x%02x)", flags)
-	case flags&reserved != 0 && e.call.lax.flagsInternal:
-		return connect.NewError(connect.CodeInternal, fmt.Errorf("protocol error: invalid envelope flags %d", flags))
+	case flags&wire.FlagEndStream&^reserved != 0:
+		return c.malformed("protocol error: the end-of-stream bit is set in a request envelope (flags 0x%02x)", flags)
 	case flags&reserved != 0:
-		return e.malformed("protocol error: reserved bits are set in an envelope (flags 0x%02x)", flags)
-	case flags&wire.FlagCompressed != 0 && e.call.encoding == "":
+		return c.malformed("protocol error: reserved bits are set in an envelope (flags 0x%02x)", flags)
+	case flags&wire.FlagCompressed != 0 && c.encoded == "":
 		return connect.NewError(connect.CodeInternal, errors.New("protocol error: compressed message without a declared encoding"))
 	default:
 		return nil
@@ -133,7 +125,7 @@ func (e *envelopeReader) payload(size int64) ([]byte, error) {
 	case err == nil:
 		return buf.Bytes(), nil
 	case errors.Is(err, io.EOF):
-		return nil, e.malformed("protocol error: promised %d bytes in enveloped message, got %d bytes", size, n)
+		return nil, e.call.malformed("protocol error: promised %d bytes in enveloped message, got %d bytes", size, n)
 	default:
 		return nil, readError(err)
 	}

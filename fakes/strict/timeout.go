@@ -1,11 +1,10 @@
-package fakes
+package strict
 
 import (
 	"context"
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -17,9 +16,9 @@ const (
 	maxGRPCDigits    = 8
 )
 
-// parseTimeout reads the timeout of a call; 0 is absent.
-func (p protocol) parseTimeout(h http.Header) (time.Duration, error) {
-	if p.isGRPC() {
+// ParseTimeout reads the timeout of a call; 0 is absent.
+func (p Protocol) ParseTimeout(h http.Header) (time.Duration, error) {
+	if p.IsGRPC() {
 		return parseGRPCTimeout(h.Values("Grpc-Timeout"))
 	}
 	return parseConnectTimeout(h.Values("Connect-Timeout-Ms"))
@@ -95,9 +94,6 @@ func grpcUnit(c byte) (time.Duration, bool) {
 		return 0, false
 	}
 }
-
-// isZero reports whether v is a number of which every digit is 0.
-func isZero(v string) bool { return v != "" && strings.Trim(v, "0") == "" }
 
 // isDigits reports whether v holds nothing but ASCII digits; an empty v does.
 func isDigits(v string) bool {

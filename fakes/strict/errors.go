@@ -1,0 +1,67 @@
+package strict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+)
+
+// AsError gives an error the code that a client sees: its own, that of an ended
+// context, or internal.
+func AsError(err error) *connect.Error {
+	var known *connect.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, err)
+	case errors.Is(err, context.Canceled):
+		return connect.NewError(connect.CodeCanceled, err)
+	default:
+		return connect.NewError(connect.CodeInternal, err)
+	}
+}
+
+// invalid is an invalid_argument error.
+func invalid(format string, args ...any) *connect.Error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// WriteError answers like a unary call of the Connect protocol: with the HTTP
+// status of the error's code and the error in JSON.
+func WriteError(w http.ResponseWriter, err error) { write(w, "application/json", err) }
+
+// writeGRPC answers with the status of the error in the header block, and
+// nothing else: a trailers-only response. connect-go writes one for gRPC-Web
+// only.
+func (l *Layer) writeGRPC(w http.ResponseWriter, contentType string, err error) {
+	if l.Policy.StatusInTrailers && !strings.HasPrefix(contentType, grpcWebType) {
+		write(w, contentType, err)
+		return
+	}
+	head := headerOnly{}
+	write(head, grpcWebType, err)
+	maps.Copy(w.Header(), http.Header(head))
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(http.StatusOK)
+}
+
+// headerOnly is a response of which only the header is used.
+type headerOnly http.Header
+
+func (h headerOnly) Header() http.Header         { return http.Header(h) }
+func (h headerOnly) WriteHeader(int)             {}
+func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// write lets connect-go write an error in the form of a content type. The form
+// follows from the content type alone, whatever else was wrong with the request.
+func write(w http.ResponseWriter, contentType string, err error) {
+	as := &http.Request{Method: http.MethodPost, Header: http.Header{"Content-Type": {contentType}}}
+	// A write that fails has no reader any more.
+	_ = connect.NewErrorWriter().Write(w, as, AsError(err))
+}
