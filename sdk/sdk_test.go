@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 )
 
 // fewestCalls is how many calls a run over everything must at least make.
@@ -150,7 +150,7 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 func TestTheSDKToleratesLegalVariants(t *testing.T) {
 	program := ready(t)
 	var ids []string
-	for _, v := range fakes.Variants() {
+	for _, v := range zoo.Variants() {
 		ids = append(ids, v.ID)
 	}
 	for group := range slices.Chunk(ids, 5) {

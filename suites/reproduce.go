@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/reproduce"
@@ -86,14 +86,14 @@ func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*
 // reference is a correct gateway, started on demand.
 type reference struct {
 	of  *session
-	own *fakes.Gateway
+	own *gateway.Gateway
 }
 
 // start starts the gateway with the scheme, credentials and path prefix of the target.
 func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
 	o := r.of.opts.Target
 	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
-	r.own, err = fakes.Start(context.WithoutCancel(ctx), fakes.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base})
+	r.own, err = gateway.Start(context.WithoutCancel(ctx), gateway.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base})
 	if err != nil {
 		return nil, fmt.Errorf("starting the reference gateway: %w", err)
 	}

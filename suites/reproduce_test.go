@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/target"
 )
@@ -61,14 +62,14 @@ func statusTrailers(p []byte) bool {
 // a machine that has other things to do.
 const patience = 5 * slowdown
 
-func gateway(t *testing.T, faults ...string) *fakes.Gateway {
+func faulty(t *testing.T, faults ...string) *gateway.Gateway {
 	t.Helper()
-	return gatewayWith(t, fakes.Options{Faults: faults})
+	return gatewayWith(t, zoo.Options{Faults: faults})
 }
 
-func gatewayWith(t *testing.T, o fakes.Options) *fakes.Gateway {
+func gatewayWith(t *testing.T, o zoo.Options) *gateway.Gateway {
 	t.Helper()
-	g, err := fakes.Start(context.WithoutCancel(t.Context()), o)
+	g, err := zoo.Start(context.WithoutCancel(t.Context()), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +94,12 @@ func (k shown) need(t *testing.T) {
 }
 
 func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
-	parent, right := t, gateway(t)
+	parent, right := t, faulty(t)
 	texts := map[string][2]string{} // of the gateway with the fault, and of the correct one
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			k.need(t)
-			wrong := gateway(parent, k.fault) // it outlives the run: the texts are tried below
+			wrong := faulty(parent, k.fault) // it outlives the run: the texts are tried below
 			dir := t.TempDir()
 			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
 			if err != nil {
@@ -179,7 +180,7 @@ func runText(t *testing.T, text string) []byte {
 }
 
 func TestARaceHasItsReplayAlone(t *testing.T) {
-	wrong := gateway(t, "kill-counted-twice")
+	wrong := faulty(t, "kill-counted-twice")
 	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: patience}, Profile: "full", Select: "coppice.kill-races-exit", Reproduce: 1, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +196,7 @@ func TestARaceHasItsReplayAlone(t *testing.T) {
 }
 
 func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
-	wrong := gateway(t, "input-doubled")
+	wrong := faulty(t, "input-doubled")
 	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +213,7 @@ func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
 }
 
 func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
-	wrong := gateway(t, "eos-dropped")
+	wrong := faulty(t, "eos-dropped")
 	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +229,7 @@ func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
 }
 
 func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
-	wrong := gateway(t, "eos-dropped")
+	wrong := faulty(t, "eos-dropped")
 	headers := []bundle.Header{{Name: "X-Key", Value: "aaaaaaaa11"}, {Name: "X-Key", Value: "bbbbbbbb22"}}
 	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
@@ -263,7 +264,7 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: gateway(t).URL(), TimeScale: patience}, Scenarios: filepath.Dir(scripts), Reproduce: 5, Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: faulty(t).URL(), TimeScale: patience}, Scenarios: filepath.Dir(scripts), Reproduce: 5, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,8 +287,9 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 // from a gateway that is started without options.
 func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 	const token = "s3cr$t 'token'"
-	wrong := gatewayWith(t, fakes.Options{
-		Faults: []string{"error-as-500", "exit-code-zeroed"}, Token: token, TLS: true, Prefix: "/sand/box", Shell: []string{"/bin/bash", "-l", "-c"},
+	wrong := gatewayWith(t, zoo.Options{
+		Faults:  []string{"error-as-500", "exit-code-zeroed"},
+		Options: gateway.Options{Token: token, TLS: true, Prefix: "/sand/box", Shell: []string{"/bin/bash", "-l", "-c"}},
 	})
 	out, err := Run(t.Context(), Options{
 		Target:    target.Options{URL: wrong.URL(), Insecure: true, Token: token, TimeScale: patience},
@@ -319,7 +321,7 @@ func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 
 func TestWhatNeedsAProcessOfAnotherCallHasItsReplayAlone(t *testing.T) {
 	out, err := Run(t.Context(), Options{
-		Target: target.Options{URL: gateway(t, "input-doubled").URL(), TimeScale: patience},
+		Target: target.Options{URL: faulty(t, "input-doubled").URL(), TimeScale: patience},
 		Select: "process.input.echo,axis:connect/json/1.1/identity", Reproduce: 1, Seed: 7,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/judge"
@@ -72,7 +72,7 @@ type session struct {
 	leftOut   []scenarios.Instance // selected, but not accepted by Options.Only
 	judge     *judge.Judge
 	writer    *bundle.Writer
-	gateway   *fakes.Gateway // the embedded gateway, or nil
+	gateway   *gateway.Gateway // the embedded gateway, or nil
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -224,7 +224,7 @@ func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Insta
 func (s *session) reach(ctx context.Context) (err error) {
 	o := s.opts.Target
 	if o.URL == "" {
-		if s.gateway, err = fakes.Start(ctx, fakes.Options{Log: s.opts.Log, Token: o.Token}); err != nil {
+		if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: o.Token}); err != nil {
 			return fmt.Errorf("starting the embedded gateway: %w", err)
 		}
 		o.URL, o.Embedded = s.gateway.URL(), true

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 )
 
 // hostileH2 is what a server that speaks HTTP/2 alone does once it has the first HEADERS
@@ -90,7 +90,7 @@ func talkH2(do func(*http2.Framer, *net.TCPConn, uint32), ack bool, settings ...
 // framed: "close-framed" ends them by closing the connection, "one-stream" allows one
 // HTTP/2 stream at a time.
 func startProxy(kind string) (at string, stop func(), err error) {
-	g, err := fakes.Start(context.Background(), fakes.Options{})
+	g, err := gateway.Start(context.Background(), gateway.Options{})
 	if err != nil {
 		return "", nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/reports"
 	"assay/scenarios"
 )
@@ -100,7 +100,7 @@ func list(io stdio, format, selection string) error {
 // faultsByRule maps each rule to the faults that break it.
 func faultsByRule() reports.Faults {
 	m := reports.Faults{}
-	for _, f := range fakes.Faults() {
+	for _, f := range zoo.Faults() {
 		for _, rule := range f.Breaks {
 			m[rule] = append(m[rule], f.ID)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 	"assay/internal/load"
 	"assay/scenarios"
 )
@@ -163,7 +163,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 	}
 	if o.Target.Embedded {
 		// The gateway outlives an interrupt, which the run still needs it for.
-		g, err := fakes.Start(context.WithoutCancel(ctx), fakes.Options{Log: logger(io), Token: o.Target.Token})
+		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: o.Target.Token})
 		if err != nil {
 			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 	"assay/internal/load"
 )
 
@@ -24,7 +24,7 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{})
+			g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			// Not in the process that is stopped, and one for each, whose counters are held against the ledger.
-			g, err := fakes.Start(context.WithoutCancel(t.Context()), fakes.Options{})
+			g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes"
 	"assay/fakes/canned"
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
 )
 
 // serveFlags are the flags of serve.
@@ -65,11 +66,11 @@ run in a virtual shell inside this process and have no access to the machine;
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
-	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults: "+ids(fakes.Faults(), func(f fakes.Fault) string { return f.ID }))
-	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants: "+ids(fakes.Variants(), func(v fakes.Variant) string { return v.ID }))
-	fs.StringVar(&f.processes, "processes", fakes.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
+	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults: "+ids(zoo.Faults(), func(f zoo.Fault) string { return f.ID }))
+	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants: "+ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))
+	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
 	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
-	fs.StringVar(&f.like, "like", "", "behave like an existing gateway, deviations included: "+ids(fakes.Likes(), func(l fakes.Like) string { return l.ID }))
+	fs.StringVar(&f.like, "like", "", "behave like an existing gateway, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
 	fs.BoolVar(&f.tls, "tls", false, "serve https with a generated certificate")
 	fs.StringVar(&f.caOut, "ca-out", "", "write the CA certificate to this file, for --cacert")
 	fs.StringSliceVar(&f.http, "http", nil, "serve only these HTTP versions: 1.1, 2")
@@ -94,12 +95,14 @@ func ids[T any](all []T, id func(T) string) string {
 }
 
 // options validates all flags.
-func (f *serveFlags) options(io stdio) (fakes.Options, error) {
-	o := fakes.Options{
-		Listen: f.listen, Faults: f.faults, Variants: f.variants, MetricsPrefix: f.metricsPrefix,
-		Wrap: f.wrap, ClockScale: f.clockScale, Seed: f.seed, Log: logger(io),
-		Processes: f.processes, Like: f.like, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
-		Shell: strings.Fields(f.shell),
+func (f *serveFlags) options(io stdio) (zoo.Options, error) {
+	o := zoo.Options{
+		Like: f.like, Faults: f.faults, Variants: f.variants, Seed: f.seed,
+		Options: gateway.Options{
+			Listen: f.listen, MetricsPrefix: f.metricsPrefix, Wrap: f.wrap, ClockScale: f.clockScale, Log: logger(io),
+			Processes: f.processes, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
+			Shell: strings.Fields(f.shell),
+		},
 	}
 	if f.caOut != "" && !f.tls {
 		return o, errors.New("--ca-out needs --tls")
@@ -127,8 +130,8 @@ func isLoopback(host string) bool {
 }
 
 // serve runs the gateway until it is interrupted. Its only line on stdout is the URL.
-func serve(ctx context.Context, io stdio, o fakes.Options, caOut string) error {
-	g, err := fakes.Start(ctx, o)
+func serve(ctx context.Context, io stdio, o zoo.Options, caOut string) error {
+	g, err := zoo.Start(ctx, o)
 	if err != nil {
 		return usage(err)
 	}

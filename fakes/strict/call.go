@@ -50,7 +50,9 @@ func (c *Call) readContentType() bool {
 	return ok
 }
 
-func (c *Call) setType(m mediaType) { c.Protocol, c.Codec, c.canonical = m.protocol, m.codec, m.canonical }
+func (c *Call) setType(m mediaType) {
+	c.Protocol, c.Codec, c.canonical = m.protocol, m.codec, m.canonical
+}
 
 // readTimeout reads the timeout of the call's protocol. connect-go reads it
 // again, so a timeout that is no deadline at all must not reach it.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/target"
 	"assay/internal/testkit"
@@ -37,7 +37,7 @@ func TestAMachineIsExaminedWithoutATarget(t *testing.T) {
 }
 
 func TestAGoodGatewayIsWell(t *testing.T) {
-	g, err := fakes.Start(t.Context(), fakes.Options{})
+	g, err := zoo.Start(t.Context(), zoo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAPaceIsSlowAboveItsBoundAlone(t *testing.T) {
 
 func TestAGatewayThatLooksLikeTheDaemonIsNamed(t *testing.T) {
 	for like, want := range map[string]string{"": "", "envd": "envd"} {
-		g, err := fakes.Start(t.Context(), fakes.Options{Like: like})
+		g, err := zoo.Start(t.Context(), zoo.Options{Like: like})
 		if err != nil {
 			t.Fatal(err)
 		}

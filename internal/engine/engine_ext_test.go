@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/target"
@@ -40,7 +40,7 @@ func run(t *testing.T, jobs int, scripts ...string) []*bundle.Observation {
 
 func runInstances(t *testing.T, jobs int, instances []scenarios.Instance) []*bundle.Observation {
 	t.Helper()
-	gw, err := fakes.Start(t.Context(), fakes.Options{})
+	gw, err := gateway.Start(t.Context(), gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,14 +18,15 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
 	"assay/internal/load"
 	"assay/internal/target"
 )
 
-func gateway(t *testing.T, o fakes.Options) string {
+func served(t *testing.T, o zoo.Options) string {
 	t.Helper()
-	g, err := fakes.Start(t.Context(), o)
+	g, err := zoo.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func at(url string) target.Options { return target.Options{URL: url} }
 
 func TestARunAgainstTheReferenceGateway(t *testing.T) {
 	t.Parallel()
-	url := gateway(t, fakes.Options{})
+	url := served(t, zoo.Options{})
 	for name, o := range map[string]load.Options{
 		"closed, until the end":      {Streams: 20, Duration: 1200 * time.Millisecond},
 		"closed, rising":             {Streams: 20, Ramp: 300 * time.Millisecond, Duration: 600 * time.Millisecond},
@@ -89,7 +90,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"eos-dropped": "eos_missing", "kill-counted-twice": "killed moved by",
 	} {
 		t.Run(fault, func(t *testing.T) {
-			url := gateway(t, fakes.Options{Faults: []string{fault}})
+			url := served(t, zoo.Options{Faults: []string{fault}})
 			r := run(t, t.Context(), load.Options{Target: at(url), Streams: 5, Duration: 300 * time.Millisecond})
 			if text := fmt.Sprint(r.Examples, r.Metrics.Violations); r.Verdict != load.Fail || !strings.Contains(text, want) {
 				t.Errorf("%s, want fail with %q: %s", r.Verdict, want, text)
@@ -115,7 +116,7 @@ func proxied(t *testing.T, gateway string, with func(next http.Handler) http.Han
 func TestALineLostOnTheWayIsFound(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	lossy := proxied(t, gateway(t, fakes.Options{}), func(next http.Handler) http.HandlerFunc {
+	lossy := proxied(t, served(t, zoo.Options{}), func(next http.Handler) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(&dropper{ResponseWriter: w, n: &n}, r) }
 	})
 	r := run(t, t.Context(), load.Options{Target: at(lossy), Streams: 5, Count: 100, Protocol: load.ProtocolNDJSON})
@@ -146,7 +147,7 @@ func (d *dropper) Write(p []byte) (int, error) {
 
 func TestAbsentCountersAreSaidAndNotFailed(t *testing.T) {
 	t.Parallel()
-	bare := proxied(t, gateway(t, fakes.Options{}), func(next http.Handler) http.HandlerFunc {
+	bare := proxied(t, served(t, zoo.Options{}), func(next http.Handler) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/metrics" {
 				http.NotFound(w, r)
@@ -163,7 +164,7 @@ func TestAbsentCountersAreSaidAndNotFailed(t *testing.T) {
 
 func TestForeignTrafficIsInconclusive(t *testing.T) {
 	t.Parallel()
-	url := gateway(t, fakes.Options{})
+	url := served(t, zoo.Options{})
 	var once atomic.Bool
 	busy := proxied(t, url, func(next http.Handler) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -184,7 +185,7 @@ func TestForeignTrafficIsInconclusive(t *testing.T) {
 
 func TestAnInterruptedRunIsReported(t *testing.T) {
 	t.Parallel()
-	url := gateway(t, fakes.Options{})
+	url := served(t, zoo.Options{})
 	ctx, stop := context.WithCancel(t.Context())
 	begun := time.Now()
 	begin := begins(func() { time.AfterFunc(300*time.Millisecond, stop) })
@@ -214,7 +215,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 	}{
 		"a page":          {load.Options{Target: at(page.URL), Duration: time.Minute}, "text/html"},
 		"a missing path":  {load.Options{Target: at(page.URL + "/x"), Protocol: load.ProtocolNDJSON, Duration: time.Minute}, "text/html"},
-		"a missing token": {load.Options{Target: at(gateway(t, fakes.Options{Token: "secret"})), Duration: time.Minute}, "unauthenticated"},
+		"a missing token": {load.Options{Target: at(served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})), Duration: time.Minute}, "unauthenticated"},
 		"nobody":          {load.Options{Target: at("http://127.0.0.1:1")}, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +233,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 }
 
 func TestATokenAndAUserAreSent(t *testing.T) {
-	url := gateway(t, fakes.Options{Token: "secret"})
+	url := served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})
 	r := run(t, t.Context(), load.Options{Target: target.Options{URL: url, Token: "secret"}, Streams: 2, Count: 4})
 	if r.Verdict != load.Pass {
 		t.Errorf("%s because of %q: %v", r.Verdict, r.Reasons, r.Examples)
@@ -241,7 +242,7 @@ func TestATokenAndAUserAreSent(t *testing.T) {
 
 func TestTheFolderOfARun(t *testing.T) {
 	t.Parallel()
-	url, dir := gateway(t, fakes.Options{}), filepath.Join(t.TempDir(), "run")
+	url, dir := served(t, zoo.Options{}), filepath.Join(t.TempDir(), "run")
 	during := filepath.Join(dir, "metrics", "0*.txt")
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
@@ -354,7 +355,7 @@ func TestProgressIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	p := ticks{stop: stop}
-	run(t, ctx, load.Options{Target: at(gateway(t, fakes.Options{})), Streams: 2, Duration: time.Minute, Progress: &p})
+	run(t, ctx, load.Options{Target: at(served(t, zoo.Options{})), Streams: 2, Duration: time.Minute, Progress: &p})
 	if p.began != 1 || p.ended != 1 || p.ticked < 2 {
 		t.Errorf("%+v", p)
 	}

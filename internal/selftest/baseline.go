@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
@@ -25,7 +25,7 @@ func (b *baseline) passed(k key) bool { return b.verdicts[k].Conclusion == bundl
 // reference runs everything against the reference gateway. Scenarios that do not pass, for
 // example because the machine paused, run again alone: without a pass they could detect nothing.
 func (t *tester) reference(ctx context.Context) (*baseline, error) {
-	g, err := t.open(ctx, fakes.Options{}, nil)
+	g, err := t.open(ctx, zoo.Options{}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/judge"
 	"assay/scenarios"
@@ -17,7 +17,7 @@ import (
 type verdicts map[key]bundle.Verdict
 
 // judged runs instances against a gateway of the zoo. For like see open.
-func (t *tester) judged(ctx context.Context, fo fakes.Options, like *bundle.Run, instances []scenarios.Instance) (verdicts, error) {
+func (t *tester) judged(ctx context.Context, fo zoo.Options, like *bundle.Run, instances []scenarios.Instance) (verdicts, error) {
 	g, err := t.open(ctx, fo, like)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (t *tester) judged(ctx context.Context, fo fakes.Options, like *bundle.Run,
 // trial is a fault with its result and the verdicts of everything that ran against it; the verdicts are nil
 // if the first detection ended the trial.
 type trial struct {
-	fault    fakes.Fault
+	fault    zoo.Fault
 	res      *bundle.FaultResult
 	ran      []scenarios.Instance
 	verdicts verdicts
@@ -161,7 +161,7 @@ func (t *tester) confirm(ctx context.Context, tr *trial) error {
 	t.accuse(tr)
 	open := t.suspects(tr)
 	for n := 0; n < retries && len(open) > 0; n++ {
-		again, err := t.judged(ctx, fakes.Options{Faults: []string{tr.fault.ID}}, t.baseline.run, tr.behind(open))
+		again, err := t.judged(ctx, zoo.Options{Faults: []string{tr.fault.ID}}, t.baseline.run, tr.behind(open))
 		if err != nil {
 			return fmt.Errorf("fault %s: %w", tr.fault.ID, err)
 		}

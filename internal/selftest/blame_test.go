@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
@@ -94,7 +94,7 @@ func TestAFaultIsBlamedForWhatDoesNotFollowFromItsOwnRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			reference := said(saying{"a.exit", exitCode, bundle.Pass, ""}, saying{"a.attach", attach, bundle.Pass, ""}, saying{"a.attach", exitCode, bundle.Pass, ""},
 				saying{"a.churn", attach, bundle.Pass, ""}, saying{"a.tail", tail, bundle.Pass, ""}, saying{"a.broken", attach, bundle.Fail, short})
-			tr := &trial{fault: fakes.Fault{ID: "f", Breaks: []string{exitCode}}, res: &bundle.FaultResult{}, verdicts: c.now}
+			tr := &trial{fault: zoo.Fault{ID: "f", Breaks: []string{exitCode}}, res: &bundle.FaultResult{}, verdicts: c.now}
 			blamed(reference).accuse(tr)
 			var attached, unattached []string
 			for _, b := range tr.res.Blame {
@@ -123,7 +123,7 @@ func TestBlameTellsWhereItWasSeen(t *testing.T) {
 	k, v := say("b.attach", attach, bundle.Fail, bundle.SymptomOutputShort)
 	k.axes.Codec, v.Axes.Codec = "proto", "proto"
 	now[k] = v
-	tr := &trial{fault: fakes.Fault{ID: "f"}, res: &bundle.FaultResult{}, verdicts: now}
+	tr := &trial{fault: zoo.Fault{ID: "f"}, res: &bundle.FaultResult{}, verdicts: now}
 	blamed(verdicts{}).accuse(tr)
 	want := []bundle.Blame{
 		{Rule: attach, Cause: tail, Scenarios: []string{"a.attach", "b.attach"}, Axes: plainest, Message: "output-short"},
@@ -159,7 +159,7 @@ func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr := &trial{
-				fault: fakes.Fault{ID: "exit-code-zeroed", Breaks: []string{exitCode}}, res: &bundle.FaultResult{},
+				fault: zoo.Fault{ID: "exit-code-zeroed", Breaks: []string{exitCode}}, res: &bundle.FaultResult{},
 				ran:      []scenarios.Instance{{Scenario: script, Axes: plainest}},
 				verdicts: said(saying{script.ID, attach, bundle.Fail, bundle.SymptomTime}),
 			}

@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 )
 
@@ -95,7 +95,7 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	total := make([]tally, len(variants))
 	for round := range rounds {
 		for n, id := range variants {
-			fo := fakes.Options{}
+			fo := zoo.Options{}
 			if id != "" {
 				fo.Variants = []string{id}
 			}
@@ -126,7 +126,7 @@ func busyOptions(t *testing.T) (rounds int, variants []string) {
 		}
 	}
 	var ids []string
-	for _, v := range fakes.Variants() {
+	for _, v := range zoo.Variants() {
 		ids = append(ids, v.ID)
 	}
 	if s := os.Getenv(envVariants); s != "" {

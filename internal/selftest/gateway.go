@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/judge"
@@ -24,7 +24,7 @@ type key struct {
 // gateway is a gateway of the zoo with its state as a target.
 type gateway struct {
 	t      *tester
-	fake   *fakes.Gateway
+	fake   fake
 	target *target.Target
 	clock  *transport.Clock
 	run    *bundle.Run
@@ -32,13 +32,19 @@ type gateway struct {
 	bytes  map[scenarios.Instance]int64         // bytes on its connections
 }
 
+// fake is a gateway that listens.
+type fake interface {
+	URL() string
+	Close() error
+}
+
 // open starts a gateway. It takes calibration and features from like or, if like is nil,
 // measures and probes them: a fault may falsify both, so a broken gateway is tested with those
 // of the reference.
-func (t *tester) open(ctx context.Context, fo fakes.Options, like *bundle.Run) (g *gateway, err error) {
+func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
 	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
-	if g.fake, err = fakes.Start(ctx, fo); err != nil {
+	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assay/fakes"
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/judge"
 	"assay/internal/target"
@@ -57,7 +58,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	}
 	t.Parallel()
 	const token = "of the test"
-	g, err := fakes.Start(t.Context(), fakes.Options{Like: "envd", Token: token})
+	g, err := zoo.Start(t.Context(), zoo.Options{Like: "envd", Options: gateway.Options{Token: token}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 	for _, id := range []string{"bash-only", "http-errors", "lossy"} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			g, err := fakes.Start(t.Context(), fakes.Options{Like: id})
+			g, err := zoo.Start(t.Context(), zoo.Options{Like: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,15 +162,15 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 }
 
 // like is a gateway of the zoo.
-func like(t *testing.T, id string) fakes.Like {
+func like(t *testing.T, id string) zoo.Like {
 	t.Helper()
-	for _, l := range fakes.Likes() {
+	for _, l := range zoo.Likes() {
 		if l.ID == id {
 			return l
 		}
 	}
 	t.Fatalf("there is no like %s", id)
-	return fakes.Like{}
+	return zoo.Like{}
 }
 
 // judged are the verdicts on a run by another profile.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/target"
 	"assay/suites"
@@ -27,7 +27,7 @@ func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 		"there is nothing behind": {nil, bundle.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, err := fakes.Start(t.Context(), fakes.Options{Faults: tc.faults})
+			g, err := zoo.Start(t.Context(), zoo.Options{Faults: tc.faults})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 )
 
 // selected returns the faults and variants to run.
-func (t *tester) selected() ([]fakes.Fault, []fakes.Variant, error) {
-	faults, variants := fakes.Faults(), fakes.Variants()
+func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
+	faults, variants := zoo.Faults(), zoo.Variants()
 	if len(t.opts.Faults) == 0 && len(t.opts.Variants) == 0 {
 		return faults, variants, nil
 	}
@@ -27,8 +27,8 @@ func (t *tester) selected() ([]fakes.Fault, []fakes.Variant, error) {
 	if err := known("variant", t.opts.Variants, names); err != nil {
 		return nil, nil, err
 	}
-	faults = slices.DeleteFunc(faults, func(f fakes.Fault) bool { return !slices.Contains(t.opts.Faults, f.ID) })
-	variants = slices.DeleteFunc(variants, func(v fakes.Variant) bool { return !slices.Contains(t.opts.Variants, v.ID) })
+	faults = slices.DeleteFunc(faults, func(f zoo.Fault) bool { return !slices.Contains(t.opts.Faults, f.ID) })
+	variants = slices.DeleteFunc(variants, func(v zoo.Variant) bool { return !slices.Contains(t.opts.Variants, v.ID) })
 	return faults, variants, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
@@ -132,7 +132,7 @@ func newTester(o Options) (*tester, error) {
 
 // check rejects faults that name nonexistent rules: package fakes knows rules only as strings.
 func (t *tester) check() error {
-	for _, f := range fakes.Faults() {
+	for _, f := range zoo.Faults() {
 		for _, id := range f.Breaks {
 			if t.catalogue.Rule(id) == nil {
 				return fmt.Errorf("fault %s breaks the rule %q, which is not in the catalogue", f.ID, id)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
@@ -18,7 +18,7 @@ const attempts = 4
 
 // fault runs the scenarios that should detect f, a sample first, and all other candidates before f
 // counts as survived. Inconclusive scenarios run again. For blame, the first list runs to its end.
-func (t *tester) fault(ctx context.Context, f fakes.Fault, turn int) (*trial, error) {
+func (t *tester) fault(ctx context.Context, f zoo.Fault, turn int) (*trial, error) {
 	tr := &trial{fault: f, res: &bundle.FaultResult{ID: f.ID, Title: f.Title, Breaks: f.Breaks, Source: f.Source, By: []string{}}}
 	var queue [][]scenarios.Instance
 	switch sample, rest := t.candidates(f.Breaks); {
@@ -69,7 +69,7 @@ const patience = 30 * time.Second
 // detecting ones of later hunts.
 func (t *tester) hunt(ctx context.Context, tr *trial, instances []scenarios.Instance) (untold []scenarios.Instance, err error) {
 	f, res := tr.fault, tr.res
-	g, err := t.open(ctx, fakes.Options{Faults: []string{f.ID}}, t.baseline.run)
+	g, err := t.open(ctx, zoo.Options{Faults: []string{f.ID}}, t.baseline.run)
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", f.ID, err)
 	}
@@ -129,7 +129,7 @@ func among(all []scenarios.Instance, named map[key]bool) []scenarios.Instance {
 
 // variant runs each scenario: no verdict may turn from pass to a breach. Inconclusive verdicts and
 // missing optional features do not count.
-func (t *tester) variant(ctx context.Context, v fakes.Variant, turn int) (map[key]string, error) {
+func (t *tester) variant(ctx context.Context, v zoo.Variant, turn int) (map[key]string, error) {
 	instances := t.all
 	if !t.opts.Full {
 		instances = t.baseline.once(t.all, turn, variantShare)
@@ -163,7 +163,7 @@ func (t *tester) again(ctx context.Context, v *bundle.VariantResult, first map[k
 
 // blame returns the failures of a variant, with their messages.
 func (t *tester) blame(ctx context.Context, variant string, instances []scenarios.Instance) (map[key]string, error) {
-	all, err := t.judged(ctx, fakes.Options{Variants: []string{variant}}, nil, instances)
+	all, err := t.judged(ctx, zoo.Options{Variants: []string{variant}}, nil, instances)
 	if err != nil {
 		return nil, fmt.Errorf("variant %s: %w", variant, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/fakes"
+	"assay/fakes/zoo"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/target"
@@ -205,14 +205,14 @@ func ways() (out [][3]string) {
 
 // reports runs the same options on both engines, each against a gateway of its own, and
 // stretches the times that a gateway may take.
-func reports(t *testing.T, g fakes.Options, o load.Options) (portable, quick *load.Report) {
+func reports(t *testing.T, g zoo.Options, o load.Options) (portable, quick *load.Report) {
 	t.Helper()
 	engines := []load.Engine{load.Portable{}, fast.Engine{}}
 	out := make([]*load.Report, len(engines))
 	var running sync.WaitGroup
 	for n, e := range engines {
 		running.Go(func() {
-			gateway, err := fakes.Start(t.Context(), g)
+			gateway, err := zoo.Start(t.Context(), g)
 			if err != nil {
 				t.Error(err)
 				return
@@ -254,7 +254,7 @@ func TestBothEnginesCountAlike(t *testing.T) {
 		for _, fault := range []string{"", "line-dropped", "eos-dropped", "error-as-200", "last-line-lost"} {
 			t.Run(strings.Join(way[:], " ")+" "+fault, func(t *testing.T) {
 				t.Parallel()
-				var g fakes.Options
+				var g zoo.Options
 				if fault != "" {
 					g.Faults = []string{fault}
 				}
@@ -279,7 +279,7 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 	} {
 		t.Run(strings.Join(way[:], " "), func(t *testing.T) {
 			t.Parallel()
-			a, b := reports(t, fakes.Options{}, load.Options{
+			a, b := reports(t, zoo.Options{}, load.Options{
 				Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Duration: time.Hour, Profile: "full",
 				Command: "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done", Expect: "none",
 			})
@@ -303,7 +303,7 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 	for _, version := range []string{load.HTTP11, load.H2C} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			gateway, err := fakes.Start(t.Context(), fakes.Options{})
+			gateway, err := zoo.Start(t.Context(), zoo.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -348,7 +348,7 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 
 func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 	for _, version := range []string{load.HTTP11, load.H2C} {
-		gateway, err := fakes.Start(t.Context(), fakes.Options{})
+		gateway, err := zoo.Start(t.Context(), zoo.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

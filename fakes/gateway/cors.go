@@ -1,0 +1,44 @@
+package gateway
+
+import "net/http"
+
+// preflightAge is how long a browser may keep the answer to a preflight, in
+// seconds: what browsers allow at most.
+const preflightAge = "7200"
+
+// exposedHeaders are what a page of another origin may read: where gRPC-Web has
+// its status when there is no body.
+const exposedHeaders = "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin"
+
+// cors lets pages of every origin call the gateway, as the real daemon does:
+// who may do what is a matter of the token. A preflight carries none and runs
+// nothing, so it is answered for every path.
+func cors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		if r.Header.Get("Origin") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Add("Vary", "Origin")
+		if !isPreflight(r) {
+			h.Set("Access-Control-Expose-Headers", exposedHeaders)
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		if fields := r.Header.Get("Access-Control-Request-Headers"); fields != "" {
+			h.Set("Access-Control-Allow-Headers", fields)
+		}
+		h.Set("Access-Control-Max-Age", preflightAge)
+		h.Add("Vary", "Access-Control-Request-Method")
+		h.Add("Vary", "Access-Control-Request-Headers")
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// isPreflight reports whether a request only asks whether another may be made.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+}

@@ -1,0 +1,63 @@
+package gateway
+
+import "iter"
+
+// Reader is what a Fanout knows of one subscriber.
+type Reader struct {
+	// ID is unique among the readers of one process.
+	ID uint64
+	// Late says that another reader was there before.
+	Late bool
+	// AfterEnd says that the process had ended when the reader came.
+	AfterEnd bool
+	// Backlog is how many bytes wait for the reader.
+	Backlog int
+}
+
+// Fanout decides what the readers of one process get, and when the process
+// waits for them. Its calls are serialized.
+type Fanout interface {
+	// Join returns what a new reader gets before all new output.
+	Join(r Reader) []Chunk
+	// Publish sees every chunk once, before the readers get it.
+	Publish(c Chunk)
+	// Copies returns how often a reader gets a chunk.
+	Copies(r Reader, c Chunk) int
+	// Leave reports whether a reader that has gone is forgotten.
+	Leave(r Reader) bool
+	// Waits reports whether a process that wrote waits for its readers, of which
+	// there is at least one. stalled says that none has taken anything for a while.
+	Waits(readers iter.Seq[Reader], stalled bool) bool
+	// Ends reports whether a reader learns that the process has ended.
+	Ends(r Reader) bool
+}
+
+// HighWater is the backlog at which a reader counts as behind. A process waits
+// while all of its readers are behind: it runs at the pace of the fastest, so a
+// single slow reader gets every byte.
+const HighWater = 1 << 20
+
+// fair is the Fanout of the reference: each reader gets all new output once.
+type fair struct{}
+
+var _ Fanout = fair{}
+
+func (fair) Join(Reader) []Chunk      { return nil }
+func (fair) Publish(Chunk)            {}
+func (fair) Copies(Reader, Chunk) int { return 1 }
+func (fair) Leave(Reader) bool        { return true }
+func (fair) Ends(Reader) bool         { return true }
+
+func (fair) Waits(readers iter.Seq[Reader], stalled bool) bool {
+	return !stalled && AllBehind(readers, HighWater)
+}
+
+// AllBehind reports whether the backlog of every reader has reached a mark.
+func AllBehind(readers iter.Seq[Reader], mark int) bool {
+	for r := range readers {
+		if r.Backlog < mark {
+			return false
+		}
+	}
+	return true
+}

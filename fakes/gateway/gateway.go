@@ -1,0 +1,210 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"assay/fakes/strict"
+	"assay/internal/envd/probe"
+	"assay/internal/envd/probe/probeconnect"
+	envd "assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
+)
+
+// Gateway is a running gateway. Its methods may be called from any goroutine.
+type Gateway struct {
+	table  *table
+	books  *books
+	server *http.Server
+	url    string
+	caCert []byte
+	unhook func() bool  // of the context
+	remove func() error // takes away what the sandbox was given
+	served chan struct{}
+
+	mu       sync.Mutex
+	closing  bool
+	handlers sync.WaitGroup
+	once     sync.Once
+	closeErr error
+}
+
+// Start listens and serves until Close, or until ctx is done.
+func Start(ctx context.Context, o Options) (*Gateway, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	box, remove, err := newSandbox(o)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: remove}
+	if err := g.listen(ctx, o, apply(o.Seams.Sandbox, box)); err != nil {
+		return nil, errors.Join(err, g.remove())
+	}
+	return g, nil
+}
+
+// listen builds the surfaces over a sandbox and serves them.
+func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
+	own := newScaledClock(wallClock{}, o.ClockScale)
+	g.table = newTable(box, o, g.books, own)
+	handler, err := g.routes(o, own)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", o.Listen, err)
+	}
+	g.url = "http://" + listener.Addr().String() + o.Prefix
+	if o.TLS {
+		if listener, err = g.secure(listener, o); err != nil {
+			return err
+		}
+	}
+	g.server = newServer(o, g.counted(handler))
+	if wrap := o.Seams.Conn; wrap != nil {
+		listener = connListener{listener, wrap}
+	}
+	if change := o.Seams.Server; change != nil {
+		listener = change(g.server, listener)
+	}
+	go func() {
+		defer close(g.served)
+		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			o.Log.Error("the gateway stopped serving", "err", err)
+		}
+	}()
+	g.mu.Lock()
+	g.unhook = context.AfterFunc(ctx, func() { _ = g.Close() })
+	g.mu.Unlock()
+	return nil
+}
+
+// secure puts TLS in front.
+func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err == nil {
+		var cert tls.Certificate
+		if cert, g.caCert, err = selfSigned(host, time.Now()); err == nil {
+			g.url = "https://" + strings.TrimPrefix(g.url, "http://")
+			return tlsListener(l, cert), nil
+		}
+	}
+	_ = l.Close()
+	return nil, fmt.Errorf("serve TLS on %s: %w", o.Listen, err)
+}
+
+// newTable builds the process table with its seams.
+func newTable(box Sandbox, o Options, b *books, own clock) *table {
+	count, exit := apply[Counters](o.Seams.Count, b), ExitPath(plainExit{})
+	if o.Seams.Exit != nil {
+		exit = o.Seams.Exit(exit, count)
+	}
+	return &table{
+		box: box, wall: wallClock{}, own: own, count: count, exit: exit, seams: o.Seams,
+		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
+		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
+		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
+	}
+}
+
+// routes builds the surfaces.
+func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
+	processes := apply[Table](o.Seams.Table, g.table)
+	g.table.self = processes
+	auth := authorizer{token: o.Token}
+	front := &strict.Layer{Admit: auth.admit, Protocols: o.Protocols, Policy: strict.DefaultPolicy()}
+	if o.Seams.Policy != nil {
+		front.Policy = *o.Seams.Policy
+	}
+	metrics, err := metricsHandler(o.MetricsPrefix, func() Tally { return apply(o.Seams.Tally, g.table.read(g.books)) })
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mount := func(s Surface, pattern string, h http.Handler, behind func(http.Handler) http.Handler) {
+		if o.Seams.Surface != nil {
+			h = o.Seams.Surface(s, h)
+		}
+		if h != nil {
+			mux.Handle(pattern, behind(h))
+		}
+	}
+	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
+	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
+		options, connect.WithInterceptors(o.Seams.Interceptors...))
+	mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
+	path, rpc = probeconnect.NewProbeHandler(probeService{wallClock{}}, options)
+	mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
+	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell}).routes() {
+		mount(SurfaceCommands, pattern, h, auth.over)
+	}
+	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
+	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
+	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, cors(front.Routes(mux)))), nil
+}
+
+// over puts the strict layer in front of the handler of a service.
+func over(l *strict.Layer, file protoreflect.FileDescriptor, service protoreflect.Name) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler { return l.Over(h, file.Services().ByName(service)) }
+}
+
+// counted lets Close wait for the handlers.
+func (g *Gateway) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.enter() {
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		defer g.handlers.Done()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// enter counts one handler; false once the gateway is closing.
+func (g *Gateway) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing {
+		return false
+	}
+	g.handlers.Add(1)
+	return true
+}
+
+// URL is its base URL, without a slash at the end.
+func (g *Gateway) URL() string { return g.url }
+
+// CACert is the certificate, in PEM, that a client has to trust when the
+// gateway serves TLS; nil when it does not.
+func (g *Gateway) CACert() []byte { return g.caCert }
+
+// Close ends all processes and connections, and returns when no goroutine of
+// the gateway is left. It may be called again.
+func (g *Gateway) Close() error {
+	g.once.Do(func() {
+		g.mu.Lock()
+		g.unhook()
+		g.closing = true
+		g.mu.Unlock()
+		g.closeErr = g.server.Close()
+		g.table.close()
+		g.handlers.Wait()
+		<-g.served
+		g.closeErr = errors.Join(g.closeErr, g.remove())
+	})
+	return g.closeErr
+}

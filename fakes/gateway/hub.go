@@ -1,0 +1,287 @@
+package gateway
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"time"
+
+	"assay/fakes/virtual"
+)
+
+// The bounds of the fan-out.
+const (
+	// maxBacklog is the backlog at which a subscriber that is slower than
+	// others is given up: it gets what it has so far, and then an explicit
+	// error. Nothing is ever dropped in silence.
+	maxBacklog = 8 << 20
+	// stallGrace is how long a process waits for readers of which none takes
+	// anything at all. After it, the process runs on without them: a client
+	// that is gone without a trace must not stop the work.
+	stallGrace = 5 * time.Second
+	// restDelay is how long an unterminated rest of a line waits for more.
+	// It is short against what people notice and long against the time
+	// between two writes of one printf.
+	restDelay = 20 * time.Millisecond
+)
+
+// Output takes what a process writes, in the order of its writes per stream.
+type Output interface {
+	// Write may block, and then the process does.
+	Write(s virtual.Stream, p []byte)
+	// Finish delivers what is still held back. Writes after it are dropped.
+	Finish()
+}
+
+// Chunk is one piece of output: the content of one data event.
+type Chunk struct {
+	Stream virtual.Stream
+	Data   []byte
+}
+
+// hub hands the output of one process to its subscribers, line by line, and
+// keeps the log. Output with no subscriber is only logged.
+type hub struct {
+	clock  clock
+	grace  time.Duration
+	fanout Fanout
+	pieces bool // output is published as it was written, not line by line
+
+	mu       sync.Mutex
+	cutters  [virtual.PTY + 1]lineCutter
+	stopRest [virtual.PTY + 1]func() bool
+	subs     map[*Subscriber]struct{}
+	log      logBuffer
+	joined   uint64        // how many have subscribed so far
+	finished bool          // no more output
+	ended    bool          // the end event is known
+	stalled  bool          // no subscriber takes anything; do not wait for them
+	free     bool          // do not wait for subscribers any more (the process was killed)
+	progress chan struct{} // closed when something was taken; nil while no writer waits
+}
+
+var _ Output = (*hub)(nil)
+
+func newHub(c clock, f Fanout) *hub {
+	return &hub{clock: c, grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
+}
+
+// Subscriber receives the output of one process. Its methods are for one goroutine.
+type Subscriber struct {
+	hub    *hub
+	ready  chan struct{} // holds one token when there may be something to take
+	queue  []Chunk
+	reader Reader // Backlog counts what is queued, or taken and not yet sent
+	lost   bool
+}
+
+// subscribe adds a reader of all that is written from now on. On a hub that
+// has ended, it is at its end at once.
+func (h *hub) subscribe() *Subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.cutters {
+		h.flushRest(virtual.Stream(s)) // it belongs to those who were here before
+	}
+	s := &Subscriber{hub: h, ready: make(chan struct{}, 1), reader: Reader{ID: h.joined, Late: h.joined > 0, AfterEnd: h.ended}}
+	h.joined++
+	if !h.ended {
+		h.subs[s] = struct{}{}
+	}
+	for _, c := range h.fanout.Join(s.reader) {
+		s.enqueue(c)
+	}
+	s.wake()
+	return s
+}
+
+func (s *Subscriber) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is queued. ended says that nothing follows, lost that the
+// subscriber was given up after these chunks. The caller reports each chunk as
+// sent when it is.
+func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	batch, s.queue = s.queue, nil
+	return batch, s.hub.ended && !s.lost && s.hub.fanout.Ends(s.reader), s.lost
+}
+
+// sent says that a chunk of n bytes has left.
+func (s *Subscriber) sent(n int) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.reader.Backlog -= n
+	s.hub.moved()
+}
+
+// close removes the subscriber; what it had queued is dropped.
+func (s *Subscriber) close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.hub.fanout.Leave(s.reader) {
+		delete(s.hub.subs, s)
+	}
+	s.queue, s.reader.Backlog = nil, 0
+	s.hub.moved()
+}
+
+// moved wakes the writers that wait for room. Called with mu held.
+func (h *hub) moved() {
+	h.stalled = false
+	if h.progress != nil {
+		close(h.progress)
+		h.progress = nil
+	}
+}
+
+// write cuts p into chunks, queues them, and waits while every reader is
+// behind.
+func (h *hub) Write(s virtual.Stream, p []byte) {
+	h.mu.Lock()
+	if h.finished {
+		h.mu.Unlock()
+		return
+	}
+	if stop := h.stopRest[s]; stop != nil {
+		stop()
+		h.stopRest[s] = nil
+	}
+	if h.pieces || s > virtual.Stderr {
+		for piece := range slices.Chunk(bytes.Clone(p), maxLine) {
+			h.publish(Chunk{s, piece})
+		}
+	} else {
+		h.cutters[s].cut(p, func(line []byte) { h.publish(Chunk{s, line}) })
+	}
+	if len(h.cutters[s].rest) > 0 {
+		h.stopRest[s] = h.clock.AfterFunc(restDelay, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.flushRest(s)
+		})
+	}
+	h.mu.Unlock()
+	h.waitForRoom()
+}
+
+// flushRest publishes the unterminated rest of a stream. Called with mu held.
+func (h *hub) flushRest(s virtual.Stream) {
+	if rest := h.cutters[s].take(); rest != nil {
+		h.publish(Chunk{s, rest})
+	}
+}
+
+// publish queues c for every subscriber; it never blocks. Called with mu held.
+func (h *hub) publish(c Chunk) {
+	h.log.add(c.Data)
+	h.fanout.Publish(c)
+	for s := range h.subs {
+		for range h.fanout.Copies(s.reader, c) {
+			if s.reader.Backlog+len(c.Data) > maxBacklog {
+				s.lost = true
+				delete(h.subs, s)
+				s.wake()
+				break
+			}
+			s.enqueue(c)
+			s.wake()
+		}
+	}
+}
+
+// enqueue adds c to what waits for s. Called with mu held.
+func (s *Subscriber) enqueue(c Chunk) {
+	s.queue = append(s.queue, c)
+	s.reader.Backlog += len(c.Data)
+}
+
+// crowded reports whether a writer has to wait for its subscribers. Called with
+// mu held.
+func (h *hub) crowded() bool {
+	return !h.free && !h.finished && len(h.subs) > 0 && h.fanout.Waits(h.readers, h.stalled)
+}
+
+// readers iterates over the readers of all subscribers.
+func (h *hub) readers(yield func(Reader) bool) {
+	for s := range h.subs {
+		if !yield(s.reader) {
+			return
+		}
+	}
+}
+
+func (h *hub) waitForRoom() {
+	for {
+		h.mu.Lock()
+		if !h.crowded() {
+			h.mu.Unlock()
+			return
+		}
+		if h.progress == nil {
+			h.progress = make(chan struct{})
+		}
+		progress := h.progress
+		h.mu.Unlock()
+
+		gaveUp := make(chan struct{})
+		stop := h.clock.AfterFunc(h.grace, func() { close(gaveUp) })
+		select {
+		case <-progress:
+			stop()
+		case <-gaveUp:
+			h.mu.Lock()
+			h.stalled = h.progress == progress
+			h.mu.Unlock()
+		}
+	}
+}
+
+// release lets writers go on without waiting for readers: a killed process
+// must be able to die.
+func (h *hub) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.free = true
+	h.moved()
+}
+
+// finish publishes what is unterminated and ignores all output that follows.
+func (h *hub) Finish() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s, stop := range h.stopRest {
+		if stop != nil {
+			stop()
+		}
+		h.flushRest(virtual.Stream(s))
+	}
+	h.finished = true
+	h.moved()
+}
+
+// end tells every subscriber that the process's end is known.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	for s := range h.subs {
+		s.wake()
+	}
+	clear(h.subs)
+}
+
+// logged is the log so far.
+func (h *hub) logged() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.cutters {
+		h.flushRest(virtual.Stream(s))
+	}
+	return h.log.bytes()
+}

@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"assay/fakes/strict"
+	envd "assay/internal/envd/process"
+)
+
+// SendInput writes to stdin. It blocks while the pipe is full, and nothing
+// else does.
+func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendInputRequest]) (*connect.Response[envd.SendInputResponse], error) {
+	p, err := s.named(req.Msg.GetProcess())
+	if err != nil {
+		return nil, err
+	}
+	if err := feed(ctx, p, req.Msg.GetInput()); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&envd.SendInputResponse{}), nil
+}
+
+// CloseStdin ends stdin. It may be called again, and for a process that never
+// had one, but not for a terminal, whose input ends by Ctrl+D.
+func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
+	p, err := s.named(req.Msg.GetProcess())
+	if err != nil {
+		return nil, err
+	}
+	if p.PTY != nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, ErrCloseTerminal)
+	}
+	p.input.CloseStdin()
+	return connect.NewResponse(&envd.CloseStdinResponse{}), nil
+}
+
+// StreamInput applies its messages as they arrive. A start message says whose
+// stdin it is and comes before the first data.
+func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd.StreamInputRequest]) (*connect.Response[envd.StreamInputResponse], error) {
+	var p *Process
+	for in.Receive() {
+		switch m := in.Msg().GetEvent().(type) {
+		case *envd.StreamInputRequest_Start:
+			var err error
+			if p, err = s.named(m.Start.GetProcess()); err != nil {
+				return nil, err
+			}
+		case *envd.StreamInputRequest_Data:
+			if p == nil {
+				return nil, invalid("%w", ErrDataBeforeStart)
+			}
+			if err := feed(ctx, p, m.Data.GetInput()); err != nil {
+				return nil, err
+			}
+		case *envd.StreamInputRequest_Keepalive:
+		default:
+			return nil, invalid("a message without event: start, data or keepalive is needed")
+		}
+	}
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(&envd.StreamInputResponse{}), nil
+}
+
+// feed writes input to p.
+func feed(ctx context.Context, p *Process, in *envd.ProcessInput) error {
+	switch m := in.GetInput().(type) {
+	case *envd.ProcessInput_Stdin:
+		if p.PTY != nil {
+			return connect.NewError(connect.CodeFailedPrecondition, ErrStdinOfTerminal)
+		}
+		return inputError(p, p.input.Write(ctx, m.Stdin))
+	case *envd.ProcessInput_Pty:
+		if p.PTY == nil {
+			return connect.NewError(connect.CodeFailedPrecondition, ErrNoTerminal)
+		}
+		return inputError(p, p.input.Write(ctx, m.Pty))
+	default:
+		return invalid("%w", ErrNoInput)
+	}
+}
+
+// inputError says why input did not get to p: because it is gone, because the
+// call ended first, or because nobody reads.
+func inputError(p *Process, err error) error {
+	var known *connect.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return strict.AsError(err)
+	case hasExited(p):
+		return processError(Selector{PID: p.PID}, ErrNotFound)
+	default:
+		return connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+}
+
+func hasExited(p *Process) bool {
+	select {
+	case <-p.run.Exited():
+		return true
+	default:
+		return !p.isLive()
+	}
+}

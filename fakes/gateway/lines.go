@@ -1,0 +1,46 @@
+package gateway
+
+import "bytes"
+
+// maxLine is the longest piece of output that is sent as one event. The real
+// daemon reads pipes in pieces of that size, so a client has to cope with it.
+const maxLine = 32 << 10
+
+// lineCutter cuts one output stream into events: one per line with its
+// newline, or maxLine bytes of a line that is longer. What is not yet
+// terminated waits in the cutter. The zero value is ready; it is not safe for
+// concurrent use.
+type lineCutter struct{ rest []byte }
+
+// cut adds p and calls emit for every piece that is complete. Pieces do not
+// share memory with p and are never written to again, so emit may keep them.
+func (c *lineCutter) cut(p []byte, emit func([]byte)) {
+	if len(p) == 0 {
+		return
+	}
+	buf := make([]byte, 0, len(c.rest)+len(p))
+	buf = append(append(buf, c.rest...), p...)
+	for len(buf) > 0 {
+		n := bytes.IndexByte(buf[:min(len(buf), maxLine)], '\n') + 1
+		if n == 0 {
+			if len(buf) < maxLine {
+				break
+			}
+			n = maxLine
+		}
+		emit(buf[:n:n])
+		buf = buf[n:]
+	}
+	// The rest may go on to grow, so it must not share memory with a piece.
+	c.rest = append([]byte(nil), buf...)
+}
+
+// take returns what is not terminated, and forgets it; nil when there is none.
+func (c *lineCutter) take() []byte {
+	rest := c.rest
+	c.rest = nil
+	if len(rest) == 0 {
+		return nil
+	}
+	return rest
+}

@@ -1,0 +1,33 @@
+package gateway
+
+// maxLog bounds the log of one process. What is older is dropped, by whole
+// pieces, so that a log starts at the start of a line.
+const maxLog = 256 << 10
+
+// logBuffer keeps the last maxLog bytes of output. The zero value is ready.
+type logBuffer struct {
+	pieces [][]byte
+	size   int
+}
+
+// add keeps p, which must not be changed afterwards.
+func (b *logBuffer) add(p []byte) {
+	b.pieces = append(b.pieces, p)
+	b.size += len(p)
+	drop := 0
+	for b.size > maxLog {
+		b.size -= len(b.pieces[drop])
+		b.pieces[drop] = nil
+		drop++
+	}
+	b.pieces = b.pieces[drop:]
+}
+
+// bytes returns a copy of the whole log.
+func (b *logBuffer) bytes() []byte {
+	out := make([]byte, 0, b.size)
+	for _, p := range b.pieces {
+		out = append(out, p...)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/fakes/virtual"
+	envd "assay/internal/envd/process"
+)
+
+// Spec is what a client asked to run.
+type Spec struct {
+	Config  *envd.ProcessConfig // as requested; List shows it
+	Command string              // what GET /commands shows
+	Tag     *string
+	User    string
+	Sandbox string        // replaces {sandbox} in Options.Wrap
+	Stdin   bool          // stdin is open
+	PTY     *virtual.Size // nil: no terminal
+	// Limit is how long the process may run in real time; 0 is no limit.
+	Limit time.Duration
+	// Before are words put before the command. What they run ends by becoming the
+	// command.
+	Before []string
+}
+
+// cause says who ended a process.
+type cause int
+
+const (
+	byItself cause = iota
+	byKill         // SIGKILL or /kill through the gateway
+	byDeadline
+)
+
+// Ending is how a process ended, in the words of an end event.
+type Ending struct {
+	Code   int32
+	Exited bool
+	Status string
+	Err    string // "" is absent
+	At     time.Time
+}
+
+// EndingOf translates a status the way Go's os.ProcessState prints it, which is
+// what the real daemon sends.
+func EndingOf(st virtual.Status) Ending {
+	if st.Signal != 0 {
+		text := "signal: " + st.Signal.String()
+		return Ending{Code: -1, Status: text, Err: text}
+	}
+	text := fmt.Sprintf("exit status %d", st.Code)
+	e := Ending{Code: int32(st.Code), Exited: true, Status: text}
+	if st.Code != 0 {
+		e.Err = text
+	}
+	return e
+}
+
+// Process is one entry of the table.
+type Process struct {
+	Spec
+	PID     uint32
+	serial  uint64 // order of starts: the younger of two processes with one tag is meant
+	started time.Time
+	run     Run
+	input   Input
+	hub     *hub
+	out     Output
+
+	// abandon is closed when nobody waits for its output to be drained any
+	// more, but only for the process itself to be dead.
+	abandon chan struct{}
+	letGo   sync.Once
+
+	// mu guards what follows. It is taken inside the table's lock, never around it.
+	mu       sync.Mutex
+	live     bool
+	cause    cause
+	termed   bool // SIGTERM was sent through the gateway
+	result   *Ending
+	stopTime func() bool // of the time limit
+	stopKeep func() bool // of the retention
+}
+
+// Abandon stops the wait for whoever else holds the output.
+func (p *Process) Abandon() { p.letGo.Do(func() { close(p.abandon) }) }
+
+// Abandoned is closed by Abandon.
+func (p *Process) Abandoned() <-chan struct{} { return p.abandon }
+
+// Drained is closed when nobody holds the output of p any more.
+func (p *Process) Drained() <-chan struct{} { return p.run.Drained() }
+
+// ending is how p ended, or nil while its end event is not known.
+func (p *Process) ending() *Ending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result
+}
+
+// isLive reports whether p is in the table of live processes.
+func (p *Process) isLive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.live
+}
+
+// endedBy says who ended p.
+func (p *Process) endedBy() cause {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cause
+}
+
+// Killed reports whether the gateway ended p: by SIGKILL, /kill or a deadline.
+func (p *Process) Killed() bool { return p.endedBy() != byItself }
+
+// Status is the status that the books and the end event agree on: a kill
+// that was accepted is how the process died, even if it was about to exit.
+func (p *Process) Status() virtual.Status {
+	if p.Killed() {
+		return virtual.Status{Signal: syscall.SIGKILL}
+	}
+	return p.run.Status()
+}

@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"assay/fakes/osproc"
+	"assay/fakes/virtual"
+)
+
+// Sandbox is where commands run: a *virtual.System, or real processes of an
+// *osproc.System.
+type Sandbox interface {
+	Start(spec virtual.Spec) (Run, error)
+	KillAll()
+}
+
+// Run is one process of a sandbox; see virtual.Process for its methods.
+type Run interface {
+	Input
+	PID() uint32
+	Exited() <-chan struct{}
+	Drained() <-chan struct{}
+	Status() virtual.Status
+	Signal(sig syscall.Signal) error
+	// Resize gives the terminal of the process another size;
+	// virtual.ErrNoTerminal when it has none.
+	Resize(to virtual.Size) error
+}
+
+// Input carries input to a process. Write blocks while the pipe is full,
+// until ctx is done.
+type Input interface {
+	Write(ctx context.Context, b []byte) error
+	CloseStdin()
+}
+
+// virtualSandbox adapts a *virtual.System to Sandbox.
+type virtualSandbox struct{ *virtual.System }
+
+var _ Sandbox = virtualSandbox{}
+
+func (s virtualSandbox) Start(spec virtual.Spec) (Run, error) {
+	p, err := s.System.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// osSandbox adapts an *osproc.System to Sandbox.
+type osSandbox struct{ *osproc.System }
+
+var _ Sandbox = osSandbox{}
+
+func (s osSandbox) Start(spec virtual.Spec) (Run, error) {
+	p, err := s.System.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// newSandbox makes the sandbox that the options ask for; remove takes away what
+// was made for it, once all its processes have ended.
+func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
+	keep := func() error { return nil }
+	if o.Processes != ProcessesOS {
+		return virtualSandbox{virtual.New(virtual.Options{FirstPID: o.FirstPID})}, keep, nil
+	}
+	home, remove := o.Home, keep
+	if home == "" {
+		home, err = os.MkdirTemp("", "assay-home-")
+		remove = func() error { return os.RemoveAll(home) }
+	} else if home, err = filepath.Abs(home); err == nil {
+		_, err = os.ReadDir(home)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the home of the processes: %w", err)
+	}
+	return osSandbox{osproc.New(osproc.Options{Home: home})}, remove, nil
+}
+
+// spawnReason is the text of a failure before there was a process; ok is false
+// for any other error.
+func spawnReason(err error) (reason string, ok bool) {
+	var spawn *virtual.SpawnError
+	if !errors.As(err, &spawn) {
+		return "", false
+	}
+	return spawn.Reason, true
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Times of the HTTP server. There is no limit on writing: a stream lasts as
+// long as its process. IdleTimeout is the real daemon's.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 640 * time.Second
+)
+
+// The limits of HTTP/2. Ten thousand streams of one client fit on one
+// connection; the windows are large enough that input is not slowed down on a
+// local network, and small enough that ten thousand of them do no harm.
+const (
+	maxStreams       = 100_000
+	connectionWindow = 4<<20 - 1
+	streamWindow     = 1 << 20
+)
+
+// newServer makes the HTTP server of a gateway: HTTP/1.1, and HTTP/2 for a
+// client that begins with its preface. TLS ends before it.
+func newServer(o Options, handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(has(o.HTTP, "1.1"))
+	protocols.SetUnencryptedHTTP2(has(o.HTTP, "2"))
+	return &http.Server{
+		Handler:           handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelInfo),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReceiveBufferPerConnection: connectionWindow,
+			MaxReceiveBufferPerStream:     streamWindow,
+		},
+	}
+}
+
+// connListener wraps the connections of a listener.
+type connListener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l connListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wrap(c), nil
+}

@@ -1,0 +1,360 @@
+package gateway
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/fakes/virtual"
+	envd "assay/internal/envd/process"
+)
+
+// retention is how long an ended process still answers Connect, on the
+// gateway's own clock: long enough for a client that lost its stream to come
+// back for the result.
+const retention = 30 * time.Second
+
+// ErrNotFound says that there is no live process of that pid or tag.
+var ErrNotFound = errors.New("not found")
+
+// Selector names a process: by tag when that is set, else by pid.
+type Selector struct {
+	PID uint32
+	Tag *string
+}
+
+// Table is the processes of a gateway, as the surfaces see them.
+type Table interface {
+	// Start runs a command and subscribes to it before its first byte. Errors
+	// of the sandbox are returned as they are; nothing was counted then.
+	Start(s Spec) (*Process, *Subscriber, error)
+	// Find returns a live process, or ErrNotFound.
+	Find(s Selector) (*Process, error)
+	// Attach returns a live process, or one that ended less than retention ago.
+	Attach(s Selector) (*Process, error)
+	// List returns the live processes by pid.
+	List() []*Process
+	// Kill removes a live process, counts it as killed, and sends SIGKILL.
+	// ErrNotFound when it has ended, or was killed before.
+	Kill(s Selector) error
+	// Terminate sends SIGTERM; the process stays until it exits.
+	Terminate(s Selector) error
+	// Expire kills p because its time is over; an ended one is left alone.
+	Expire(p *Process)
+}
+
+// table is the process table: live processes by pid, and those that ended of
+// late. Finalize, the step from live to ended, happens exactly once for each.
+type table struct {
+	box   Sandbox
+	wall  clock
+	own   clock
+	wrap  *wrapper
+	count Counters
+	exit  ExitPath
+	seams Seams
+	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
+	pieces, untilDrained bool
+
+	// self is the table as the surfaces see it: the timers go through its
+	// decorators too.
+	self Table
+
+	watchers sync.WaitGroup
+
+	mu     sync.Mutex
+	live   map[uint32]*Process
+	kept   map[uint32]*Process // ended, or killed and dying
+	serial uint64
+	closed bool
+}
+
+var _ Table = (*table)(nil)
+
+func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
+	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall, apply[Fanout](t.seams.Fanout, fair{}))}
+	p.hub.pieces = t.pieces
+	p.out = p.hub
+	if t.seams.Output != nil {
+		p.out = t.seams.Output(p, p.hub)
+	}
+	sub := p.hub.subscribe()
+	run, err := t.box.Start(virtual.Spec{
+		Argv:   slices.Concat(t.wrap.words(s.Sandbox), s.Before, []string{s.Config.GetCmd()}, s.Config.GetArgs()),
+		Env:    s.Config.GetEnvs(),
+		Dir:    s.Config.GetCwd(),
+		User:   s.User,
+		Stdin:  s.Stdin,
+		PTY:    s.PTY,
+		Output: p.out.Write,
+	})
+	if err != nil {
+		sub.close()
+		return nil, nil, err
+	}
+	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
+	t.enter(p)
+	return p, sub, nil
+}
+
+// enter puts a new process into the table and watches it.
+func (t *table) enter(p *Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.started = t.wall.Now()
+	t.serial++
+	p.serial = t.serial
+	t.live[p.PID] = p
+	t.count.Started()
+	if p.Limit > 0 {
+		p.stopTime = t.wall.AfterFunc(p.Limit, func() { t.visible().Expire(p) })
+	}
+	t.watchers.Add(1)
+	go t.watch(p)
+	if t.closed {
+		p.hub.release()
+		p.Abandon()
+		_ = p.run.Signal(syscall.SIGKILL) // it has ended: as well
+	}
+}
+
+// visible is the table as the surfaces see it.
+func (t *table) visible() Table {
+	if t.self != nil {
+		return t.self
+	}
+	return t
+}
+
+// watch waits for the end of p: of the process, and then of its output. After
+// a kill the output of the process itself is enough: orphans may hold the pipe
+// for as long as they like.
+func (t *table) watch(p *Process) {
+	defer t.watchers.Done()
+	<-p.run.Exited()
+	if !t.untilDrained {
+		t.exited(p)
+	}
+	t.exit.Drain(p)
+	t.exited(p)
+	p.out.Finish()
+	e := t.exit.Ending(p)
+	e.At = t.wall.Now()
+	t.keep(p, e)
+	p.hub.end()
+}
+
+// exited finalizes a process that ended by itself, or of a SIGTERM; a second
+// time it does nothing.
+func (t *table) exited(p *Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st := p.run.Status()
+	how := FinishError
+	switch {
+	case st.Signal == syscall.SIGTERM && p.wasTermed():
+		how = FinishKilled
+	case st.Signal == 0 && st.Code == 0:
+		how = FinishOK
+	}
+	t.finalize(p, byItself, how)
+}
+
+// finalize takes p out of the live processes and counts it, the first time; a
+// second time it does nothing. Called with mu held.
+func (t *table) finalize(p *Process, by cause, how Finish) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.live {
+		return
+	}
+	p.live = false
+	p.cause = by
+	if t.live[p.PID] == p {
+		delete(t.live, p.PID)
+	}
+	t.kept[p.PID] = p
+	t.count.Finished(how)
+}
+
+// keep stores the end event, and forgets p after the retention.
+func (t *table) keep(p *Process, e Ending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.result = &e
+	if p.stopTime != nil {
+		p.stopTime()
+	}
+	if t.closed {
+		return
+	}
+	p.stopKeep = t.own.AfterFunc(retention, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.kept[p.PID] == p {
+			delete(t.kept, p.PID)
+		}
+	})
+}
+
+func (t *table) Find(s Selector) (*Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pick(t.live, s)
+}
+
+func (t *table) Attach(s Selector) (*Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p, err := t.pick(t.live, s); err == nil {
+		return p, nil
+	}
+	return t.pick(t.kept, s)
+}
+
+// pick finds a process by pid, or the one that a tag means.
+func (t *table) pick(from map[uint32]*Process, s Selector) (*Process, error) {
+	var found *Process
+	switch {
+	case s.Tag == nil:
+		found = from[s.PID]
+	case t.seams.ByTag != nil:
+		found = t.seams.ByTag(slices.Collect(maps.Values(from)), *s.Tag)
+	default:
+		found = Youngest(maps.Values(from), *s.Tag)
+	}
+	if found == nil {
+		return nil, ErrNotFound
+	}
+	return found, nil
+}
+
+// Youngest returns the process that was started last of those with a tag, or nil.
+func Youngest(all iter.Seq[*Process], tag string) (youngest *Process) {
+	for p := range all {
+		if p.Tag != nil && *p.Tag == tag && (youngest == nil || p.serial > youngest.serial) {
+			youngest = p
+		}
+	}
+	return youngest
+}
+
+func (t *table) List() []*Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*Process, 0, len(t.live))
+	for _, p := range t.live {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *Process) int { return cmp.Compare(a.PID, b.PID) })
+	return all
+}
+
+func (t *table) Kill(s Selector) error {
+	t.mu.Lock()
+	p, err := t.pick(t.live, s)
+	if err == nil {
+		err = t.end(p, byKill)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	t.letDie(p)
+	return nil
+}
+
+func (t *table) Expire(p *Process) {
+	t.mu.Lock()
+	_ = t.end(p, byDeadline) // it has ended: then only the wait for its output is cut short
+	t.mu.Unlock()
+	t.letDie(p)
+}
+
+// end sends SIGKILL and finalizes. A process that has exited, though nobody
+// has noticed yet, is not killed: what it exited with is what counts. Called
+// with mu held.
+func (t *table) end(p *Process, by cause) error {
+	if !p.isLive() {
+		return ErrNotFound
+	}
+	if err := p.run.Signal(syscall.SIGKILL); err != nil {
+		return ErrNotFound
+	}
+	t.finalize(p, by, FinishKilled)
+	return nil
+}
+
+// letDie takes away what a dying process could wait for.
+func (t *table) letDie(p *Process) {
+	p.hub.release()
+	p.Abandon()
+}
+
+func (t *table) Terminate(s Selector) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, err := t.pick(t.live, s)
+	if err != nil {
+		return err
+	}
+	if err := p.run.Signal(syscall.SIGTERM); err != nil {
+		return ErrNotFound
+	}
+	// In time: the exit is counted under the table's lock, which is held here.
+	p.mu.Lock()
+	p.termed = true
+	p.mu.Unlock()
+	return nil
+}
+
+func (p *Process) wasTermed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.termed
+}
+
+// read is a consistent reading of the books: started is always the sum of the
+// finished and the active ones.
+func (t *table) read(b *books) Tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := b.read()
+	r.Active = len(t.live)
+	return r
+}
+
+// close ends every process and waits until all of them are seen to.
+func (t *table) close() {
+	t.mu.Lock()
+	t.closed = true
+	all := make([]*Process, 0, len(t.live)+len(t.kept))
+	for _, m := range []map[uint32]*Process{t.live, t.kept} {
+		for _, p := range m {
+			all = append(all, p)
+		}
+	}
+	t.mu.Unlock()
+	for _, p := range all {
+		t.letDie(p)
+		p.mu.Lock()
+		if p.stopKeep != nil {
+			p.stopKeep()
+		}
+		p.mu.Unlock()
+	}
+	t.box.KillAll()
+	t.watchers.Wait()
+}
+
+// configOf is the part of a process that List shows.
+func configOf(p *Process) *envd.ProcessInfo {
+	return &envd.ProcessInfo{Config: p.Config, Pid: p.PID, Tag: p.Tag}
+}

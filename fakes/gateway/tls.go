@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// certificateLife is how long the self-made certificate is valid: longer than
+// any run, and short enough that nobody keeps it.
+const certificateLife = 14 * 24 * time.Hour
+
+// selfSigned makes a key and a certificate for it that is its own authority,
+// for localhost, the loopback addresses, and the host that is listened on.
+// caPEM is the certificate for clients to trust.
+func selfSigned(host string, now time.Time) (cert tls.Certificate, caPEM []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return cert, nil, fmt.Errorf("make a key: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 100))
+	if err != nil {
+		return cert, nil, fmt.Errorf("make a serial number: %w", err)
+	}
+	t := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: "assay reference gateway"},
+		NotBefore:             now.Add(-time.Hour),
+		NotAfter:              now.Add(certificateLife),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		t.IPAddresses = append(t.IPAddresses, ip)
+	} else if host != "" && host != "localhost" {
+		t.DNSNames = append(t.DNSNames, host)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	if err != nil {
+		return cert, nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	caPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, caPEM, nil
+}
+
+// tlsListener ends TLS before the HTTP server sees a connection: so the seams
+// of the connection work on what is inside of it, and one server serves both.
+// Which version of HTTP is spoken shows in the client's first bytes, which have
+// to agree with what ALPN negotiated.
+func tlsListener(l net.Listener, cert tls.Certificate) net.Listener {
+	conf := &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{cert},
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+	return connListener{l, func(c net.Conn) net.Conn { return tlsConn{tls.Server(c, conf)} }}
+}
+
+// tlsConn hides from net/http that there is TLS: the server would leave HTTP/2
+// to ALPN. Its handshake happens at the first read.
+type tlsConn struct{ net.Conn }
+
+// plainHTTPAnswer is what a client gets that speaks HTTP without TLS.
+const plainHTTPAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
+	"Client sent an HTTP request to an HTTPS server.\n"
+
+func (c tlsConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) && record.Conn != nil && looksLikeHTTP(record.RecordHeader) {
+		// The connection ends either way.
+		_, _ = record.Conn.Write([]byte(plainHTTPAnswer))
+	}
+	return n, err
+}
+
+// CloseWrite tells the client that nothing follows.
+func (c tlsConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// looksLikeHTTP reports whether a TLS record header is the start of a request.
+func looksLikeHTTP(head [5]byte) bool {
+	switch string(head[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "PRI *":
+		return true
+	default:
+		return false
+	}
+}

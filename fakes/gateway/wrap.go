@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"strings"
+	"sync"
+
+	"assay/fakes/virtual"
+)
+
+// sandboxWord is replaced by the id of the sandbox in a wrapper's words.
+const sandboxWord = "{sandbox}"
+
+// defaultSandbox is the sandbox of a request that names none.
+const defaultSandbox = "default"
+
+// wrapper is the words that are put before every command, such as
+// "jexec -l -U root e2b-{sandbox}". On a machine where the first word is no
+// program it is left out, so that one gateway runs on any box.
+type wrapper struct {
+	parts   []string
+	present func(program string) bool
+	once    sync.Once
+	use     bool
+}
+
+// newWrapper splits text at white space; present says whether a program exists.
+func newWrapper(text string, present func(string) bool) *wrapper {
+	return &wrapper{parts: strings.Fields(text), present: present}
+}
+
+// words are the words for one Sandbox, or none.
+func (w *wrapper) words(sandbox string) []string {
+	if len(w.parts) == 0 {
+		return nil
+	}
+	w.once.Do(func() { w.use = w.present(w.parts[0]) })
+	if !w.use {
+		return nil
+	}
+	out := make([]string, len(w.parts))
+	for i, p := range w.parts {
+		out[i] = strings.ReplaceAll(p, sandboxWord, sandbox)
+	}
+	return out
+}
+
+// hasProgram asks a sandbox's shell whether a program exists in it.
+func hasProgram(box Sandbox, program string) bool {
+	p, err := box.Start(virtual.Spec{
+		Argv:   []string{"/bin/sh", "-c", `command -v "$1"`, "sh", program},
+		Output: func(virtual.Stream, []byte) {},
+	})
+	if err != nil {
+		return false
+	}
+	<-p.Exited()
+	st := p.Status()
+	return st.Signal == 0 && st.Code == 0
+}

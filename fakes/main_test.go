@@ -1,9 +1,0 @@
-package fakes
-
-import (
-	"testing"
-
-	"assay/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }

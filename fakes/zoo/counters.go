@@ -1,0 +1,125 @@
+package zoo
+
+import (
+	"sync/atomic"
+
+	"assay/fakes/gateway"
+)
+
+// countFaults keep wrong books.
+func countFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "kill-counted-twice",
+			Title:  "A killed command is counted at the kill, and once more when it has died",
+			Breaks: []string{"coppice.finalize.once", "coppice.metrics.partition"},
+			Source: "maximhq/bifrost#7005",
+		}, atExit(countAgain)},
+		{Fault{
+			ID:     "kill-counted-as-error",
+			Title:  "A killed command counts as one that failed",
+			Breaks: []string{"coppice.metrics.status"},
+			Source: "PostgREST#4622: one path out of several counts otherwise",
+		}, onCount(func(next gateway.Counters) gateway.Counters { return noKills{next} })},
+		{Fault{
+			ID:     "spawn-failure-active",
+			Title:  "A command that could not be started is active for ever",
+			Breaks: []string{"coppice.metrics.spawn-failure"},
+			Source: "traefik/traefik#10733: a gauge that drifts on an error before the start",
+		}, func(b *build) {
+			drift := driftingGauge(b)
+			onTable(func(next gateway.Table) gateway.Table { return leakyStart{next, drift} })(b)
+		}},
+		{Fault{
+			ID:     "lost-client-active",
+			Title:  "A command whose client went away is active for ever",
+			Breaks: []string{"coppice.metrics.partition"},
+			Source: "ollama/ollama#17131",
+		}, func(b *build) {
+			drift := driftingGauge(b)
+			onGone(func(*gateway.Stream) { drift.Add(1) })(b)
+		}},
+		{Fault{
+			ID:     "labels-swapped",
+			Title:  "A command that went well counts as error, and one that failed as ok",
+			Breaks: []string{"coppice.metrics.status"},
+			Source: "agentscope-ai/agentscope-java#2793: an exit code of 0 that is omitted read as a failure",
+		}, onCount(func(next gateway.Counters) gateway.Counters { return swapped{next} })},
+		{Fault{
+			ID:     "gauge-one-too-high",
+			Title:  "One command more is said to be active than there are",
+			Breaks: []string{"coppice.metrics.at-rest"},
+			Source: "soketi#1195, fluent-bit#8868: a gauge that was raised once on a path that never lowers it",
+		}, func(b *build) { driftingGauge(b).Add(1) }},
+	}
+}
+
+// onCount decorates the counters as they are written.
+func onCount(decorate func(next gateway.Counters) gateway.Counters) func(*build) {
+	return func(b *build) { b.Seams.Count = around(b.Seams.Count, decorate) }
+}
+
+// driftingGauge makes the gauge of active commands too high by a number.
+func driftingGauge(b *build) *atomic.Int64 {
+	drift := &atomic.Int64{}
+	b.Seams.Tally = around(b.Seams.Tally, func(t gateway.Tally) gateway.Tally {
+		t.Active += int(drift.Load())
+		return t
+	})
+	return drift
+}
+
+// doubleCount counts a kill again on the exit path.
+type doubleCount struct {
+	gateway.ExitPath
+	count gateway.Counters
+}
+
+func countAgain(next gateway.ExitPath, c gateway.Counters) gateway.ExitPath {
+	return doubleCount{next, c}
+}
+
+func (d doubleCount) Ending(p *gateway.Process) gateway.Ending {
+	if p.Killed() {
+		d.count.Finished(gateway.FinishKilled)
+	}
+	return d.ExitPath.Ending(p)
+}
+
+// noKills counts kills as errors.
+type noKills struct{ gateway.Counters }
+
+func (n noKills) Finished(f gateway.Finish) {
+	if f == gateway.FinishKilled {
+		f = gateway.FinishError
+	}
+	n.Counters.Finished(f)
+}
+
+// swapped mixes up success and failure.
+type swapped struct{ gateway.Counters }
+
+func (s swapped) Finished(f gateway.Finish) {
+	switch f {
+	case gateway.FinishOK:
+		f = gateway.FinishError
+	case gateway.FinishError:
+		f = gateway.FinishOK
+	default: // a kill is a kill
+	}
+	s.Counters.Finished(f)
+}
+
+// leakyStart counts as active what could not be started.
+type leakyStart struct {
+	gateway.Table
+	drift *atomic.Int64
+}
+
+func (l leakyStart) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscriber, error) {
+	p, sub, err := l.Table.Start(s)
+	if err != nil {
+		l.drift.Add(1)
+	}
+	return p, sub, err
+}

@@ -1,0 +1,156 @@
+package zoo
+
+import (
+	"sync"
+	"time"
+
+	"assay/fakes/gateway"
+	"assay/fakes/virtual"
+)
+
+// pipeRest is how long a hasty reader leaves a piece of output in the pipe. It is
+// long against the time between a last write and the exit behind it, and short
+// against what a client waits for.
+const pipeRest = 20 * time.Millisecond
+
+// hastyReader is a reader of pipes that is stopped when its process exits: the
+// last chunk that still stands in a pipe is lost then, however short it is. What
+// has stood there for pipeRest has been read, so nothing is lost of a process that
+// writes and then waits. A terminal is no pipe: nothing of it is lost.
+type hastyReader struct {
+	gateway.Output
+	chunk int // size of a chunk
+
+	mu    sync.Mutex
+	hasty bool // from here on; before, everything is passed on as it comes
+	held  [virtual.PTY + 1][]byte
+	stop  [virtual.PTY + 1]func() bool
+}
+
+// begin makes the reader hasty.
+func (r *hastyReader) begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hasty = true
+}
+
+func (r *hastyReader) Write(s virtual.Stream, p []byte) {
+	r.mu.Lock()
+	if !r.hasty || s == virtual.PTY {
+		r.mu.Unlock()
+		r.Output.Write(s, p)
+		return
+	}
+	defer r.mu.Unlock()
+	if len(p) == 0 {
+		return
+	}
+	if r.stop[s] != nil {
+		r.stop[s]()
+	}
+	r.held[s] = append(r.held[s], p...)
+	if n := (len(r.held[s]) - 1) / r.chunk * r.chunk; n > 0 {
+		r.Output.Write(s, r.held[s][:n])
+		r.held[s] = append([]byte(nil), r.held[s][n:]...)
+	}
+	r.stop[s] = time.AfterFunc(pipeRest, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		rest := r.held[s]
+		r.held[s] = nil
+		if len(rest) > 0 {
+			r.Output.Write(s, rest)
+		}
+	}).Stop
+}
+
+// finish forgets what is held. The output is finished first, for a writer that
+// waits there has the lock.
+func (r *hastyReader) Finish() {
+	r.Output.Finish()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s, stop := range r.stop {
+		if stop != nil {
+			stop()
+		}
+		r.held[s] = nil
+	}
+}
+
+// termChunk is what the daemon reads at a time, and lossyTerms after how many
+// SIGTERMs it loses that.
+const (
+	termChunk  = 32 << 10
+	lossyTerms = 5
+)
+
+// loseAfterTerm does not wait for the output of what was terminated, and stops
+// reading at the exit of some.
+func loseAfterTerm(b *build) {
+	readers := &readers{of: map[*gateway.Process]*hastyReader{}}
+	onProcessOutput(func(p *gateway.Process, next gateway.Output) gateway.Output {
+		return readers.add(p, &hastyReader{Output: next, chunk: termChunk})
+	})(b)
+	lossy := newShare(1, lossyTerms, b.seed)
+	onTable(func(next gateway.Table) gateway.Table { return hasty{next, lossy, readers} })(b)
+}
+
+// readers are the readers of the processes that run.
+type readers struct {
+	mu sync.Mutex
+	of map[*gateway.Process]*hastyReader
+}
+
+func (r *readers) add(p *gateway.Process, h *hastyReader) gateway.Output {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[p] = h
+	return finishing{h, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.of, p)
+	}}
+}
+
+// hasten makes the reader of a process hasty; one that has finished is as it is.
+func (r *readers) hasten(p *gateway.Process) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.of[p]; h != nil {
+		h.begin()
+	}
+}
+
+// finishing acts when an output is finished.
+type finishing struct {
+	gateway.Output
+	act func()
+}
+
+func (f finishing) Finish() {
+	f.Output.Finish()
+	f.act()
+}
+
+// hasty does not wait for the output of what was terminated.
+type hasty struct {
+	gateway.Table
+	lossy   *share
+	readers *readers
+}
+
+func (h hasty) Terminate(s gateway.Selector) error {
+	p, err := h.Find(s)
+	if err != nil {
+		return err
+	}
+	if h.lossy.strikes() {
+		h.readers.hasten(p) // before the signal, for its trap may write at once
+	}
+	if err := h.Table.Terminate(s); err != nil {
+		return err
+	}
+	p.Abandon()
+	return nil
+}

@@ -1,0 +1,95 @@
+package zoo
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assay/fakes/virtual"
+)
+
+func TestAHastyReaderLosesTheLastChunkThatStandsInThePipeAtTheExit(t *testing.T) {
+	const chunk = 100
+	for _, c := range []struct{ name, wrote, want string }{
+		{"a short output", "all of it\n", ""},
+		{"less than a chunk beyond a full one", strings.Repeat("a", chunk+1), strings.Repeat("a", chunk)},
+		{"exactly two chunks", strings.Repeat("a", 2*chunk), strings.Repeat("a", chunk)},
+		{"nothing", "", ""},
+	} {
+		h := &taker{}
+		r := &hastyReader{Output: h, chunk: chunk, hasty: true}
+		r.Write(virtual.Stdout, []byte(c.wrote))
+		r.Finish()
+		if out := h.taken(); out != c.want {
+			t.Errorf("%s: %q, want %q", c.name, out, c.want)
+		}
+	}
+}
+
+func TestAHastyReaderLosesNothingOfWhatAProcessWroteBeforeItWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &taker{}
+		r := &hastyReader{Output: h, chunk: 100, hasty: true}
+		r.Write(virtual.Stdout, []byte("rea"))
+		time.Sleep(pipeRest - time.Millisecond)
+		r.Write(virtual.Stdout, []byte("dy\n"))
+		time.Sleep(pipeRest - time.Millisecond)
+		synctest.Wait()
+		if out := h.taken(); out != "" {
+			t.Errorf("%q was read before its time", out)
+		}
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		r.Write(virtual.Stdout, []byte("done\n"))
+		r.Finish()
+		if out := h.taken(); out != "ready\n" {
+			t.Errorf("%q, want what was written before the wait", out)
+		}
+	})
+}
+
+func TestAHastyReaderOfATerminalLosesNothing(t *testing.T) {
+	h := &taker{}
+	r := &hastyReader{Output: h, chunk: 100, hasty: true}
+	r.Write(virtual.PTY, []byte("$ "))
+	r.Finish()
+	if out := h.taken(); out != "$ " {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestAReaderThatIsNotHastyYetPassesEverythingOn(t *testing.T) {
+	h := &taker{}
+	r := &hastyReader{Output: h, chunk: 100}
+	r.Write(virtual.Stdout, []byte("before\n"))
+	r.begin()
+	r.Write(virtual.Stdout, []byte("after\n"))
+	r.Finish()
+	if out := h.taken(); out != "before\n" {
+		t.Errorf("%q, want what came before", out)
+	}
+}
+
+// taker is an Output that keeps what it gets.
+type taker struct {
+	mu  sync.Mutex
+	got strings.Builder
+}
+
+func (k *taker) Write(_ virtual.Stream, p []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.got.Write(p)
+}
+
+func (*taker) Finish() {}
+
+// taken is what came since the last call.
+func (k *taker) taken() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer k.got.Reset()
+	return k.got.String()
+}

@@ -1,0 +1,322 @@
+package zoo
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// heldOpen is how long a body stays open that ends late: far beyond what a machine
+// may stand still for, and short enough for a test.
+const heldOpen = 6 * time.Second
+
+// writeLimit is a limit for whole answers that streams outlive.
+const writeLimit = 700 * time.Millisecond
+
+// headFaults spoil the head of an answer, or when it ends.
+func headFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "error-as-200",
+			Title:  "Unary errors have HTTP status 200",
+			Breaks: []string{"connect.unary.error-not-200"},
+			Source: "gateways that answer every outcome with 200, as gRPC does",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				return http.StatusOK
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "error-as-500",
+			Title:  "Unary errors have HTTP status 500, whatever their code",
+			Breaks: []string{"connect.unary.error-status"},
+			Source: "e2b-dev/infra#3628",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				return http.StatusInternalServerError
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "error-as-text",
+			Title:  "Unary errors are text/plain",
+			Breaks: []string{"connect.unary.error-content-type", "process.signal.not-found"},
+			Source: "e2b-dev/E2B#806",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			if isUnaryError(h, status) {
+				h.Set("Content-Type", "text/plain; charset=utf-8")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "error-trailers-unprefixed",
+			Title:  "Trailing metadata of a unary error stands among the headers without its prefix",
+			Breaks: []string{"connect.metadata.trailers-on-error"},
+			Source: "connect-go, whose clients look for it there",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			for name, values := range h {
+				if plain, ok := strings.CutPrefix(name, "Trailer-"); ok && isUnaryError(h, status) {
+					delete(h, name)
+					h[plain] = values
+				}
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "encoding-not-negotiated",
+			Title:  "A gzip request is answered in gzip, and gzip is chosen wherever it is listed",
+			Breaks: []string{"connect.compression.unary-accepted", "connect.compression.preference"},
+			Source: "connect-go, as measured",
+		}, onPolicy(encodesAsAsked)},
+		{Fault{
+			ID:     "allow-missing",
+			Title:  "HTTP 405 does not name the allowed methods",
+			Breaks: []string{"connect.route.allow"},
+			Source: "RFC 9110 15.5.6, which hand-written routers forget; connectrpc/conformance does not test it",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			h.Del("Allow")
+			return status
+		})},
+		{Fault{
+			ID:     "reserved-header",
+			Title:  "Answers have a header in the name space of the Connect protocol",
+			Breaks: []string{"connect.metadata.reserved-names"},
+			Source: "a mutant that connectrpc/conformance lets live",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if isProcedure(r.URL.Path) {
+				h.Set("Connect-Served-By", "gateway-1")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "http-trailers",
+			Title:  "Connect streams end in HTTP trailers",
+			Breaks: []string{"connect.route.no-http-trailers"},
+			Source: "gateways that serve gRPC and Connect by one writer",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if isConnectStream(r) {
+				h.Set(http.TrailerPrefix+"Grpc-Status", "0")
+			}
+			return status
+		})},
+		{Fault{
+			ID:     "output-buffered",
+			Title:  "A stream is sent when its buffer is full, or at its end",
+			Breaks: []string{"connect.stream.flushed"},
+			Source: "a mutant that connectrpc/conformance lets live; buffering proxies",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if isConnectStream(r) {
+				w = unflushed{w}
+			}
+			next.ServeHTTP(w, r)
+		})},
+		{Fault{
+			ID:     "body-held-open",
+			Title:  "The body of a stream ends 6 s after its end-of-stream envelope",
+			Breaks: []string{"connect.stream.prompt-end"},
+			Source: "a mutant that connectrpc/conformance lets live; moby/moby#9860",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			next.ServeHTTP(w, r)
+			if !isConnectStream(r) {
+				return
+			}
+			hold(r.Context(), heldOpen)
+		})},
+		{Fault{
+			ID:     "write-timeout",
+			Title:  "Every answer is cut off 0.7 s after its request",
+			Breaks: []string{"http.message.complete"},
+			Source: "connectrpc/connectrpc.com#178: http.Server.WriteTimeout",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeLimit))
+			next.ServeHTTP(w, r)
+		})},
+	}
+}
+
+// onFront decorates the handler of all requests.
+func onFront(decorate func(next http.Handler) http.Handler) func(*build) {
+	return func(b *build) { b.Seams.Front = around(b.Seams.Front, decorate) }
+}
+
+// onAnswer puts something around the handling of every request.
+func onAnswer(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
+	return onFront(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
+	})
+}
+
+// onHead changes the header of every answer before it is sent, and its status.
+func onHead(change func(r *http.Request, h http.Header, status int) int) func(*build) {
+	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		head := &headWriter{ResponseWriter: w, change: func(h http.Header, status int) int { return change(r, h, status) }}
+		next.ServeHTTP(head, r)
+		if !head.done {
+			head.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// headWriter changes the head of an answer once, when it is sent.
+type headWriter struct {
+	http.ResponseWriter
+	change func(http.Header, int) int
+	done   bool
+}
+
+func (w *headWriter) WriteHeader(status int) {
+	if !w.done {
+		w.done = true
+		status = w.change(w.Header(), status)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *headWriter) Write(p []byte) (int, error) {
+	if !w.done {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written.
+func (w *headWriter) Flush() {
+	if !w.done {
+		w.WriteHeader(http.StatusOK)
+	}
+	// An error shows again at the next write.
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// unflushed keeps what is written until it must go.
+type unflushed struct{ http.ResponseWriter }
+
+// Flush does nothing.
+func (unflushed) Flush() {}
+
+// Unwrap is for http.ResponseController.
+func (w unflushed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// isUnaryError reports whether an answer is a unary error of an RPC.
+func isUnaryError(h http.Header, status int) bool {
+	return status >= 400 && h.Get("Content-Type") == "application/json"
+}
+
+// isConnectStream reports whether a request is for a stream of the Connect
+// protocol.
+func isConnectStream(r *http.Request) bool {
+	return strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/connect+")
+}
+
+// slowAnswer is how long every answer of slow-answers is held back: more than
+// any machine needs by itself, and little against the deadlines of clients.
+const slowAnswer = 25 * time.Millisecond
+
+// headVariants differ in the heads of answers, or in when they come.
+func headVariants() []variant {
+	return []variant{
+		{Variant{
+			ID:     "no-date",
+			Title:  "Answers have no Date",
+			Source: "RFC 9110 section 6.6.1: a server without a clock sends none",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			h["Date"] = nil
+			return status
+		})},
+		{Variant{
+			ID:     "unknown-headers",
+			Title:  "Answers have headers that nobody asked for",
+			Source: "RFC 9110 section 5.1: unknown fields are ignored; what proxies add",
+		}, onHead(func(_ *http.Request, h http.Header, status int) int {
+			h.Set("Server", "gateway/1.0 (sandbox)")
+			h.Set("Via", "1.1 edge-7")
+			h.Set("X-Request-Id", "01J9ZC8Q4Y")
+			h.Set("Server-Timing", `edge;dur=0.4, origin;dur=1.2;desc="start, exec"`)
+			return status
+		})},
+		{Variant{
+			ID:     "early-hints",
+			Title:  "An informational answer, 103, comes before every answer",
+			Source: "RFC 9110 section 15.2: a client must be able to read any number of them",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.ProtoAtLeast(1, 1) {
+				w.WriteHeader(http.StatusEarlyHints)
+			}
+			next.ServeHTTP(w, r)
+		})},
+		{Variant{
+			ID:     "slow-answers",
+			Title:  "Every answer begins 25 ms late",
+			Source: "gateways behind another continent",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			hold(r.Context(), slowAnswer)
+			next.ServeHTTP(w, r)
+		})},
+		{Variant{
+			ID:     "one-byte-data",
+			Title:  "The first 4 KiB of an answer over HTTP/2 are DATA frames of one byte each, the rest of 61",
+			Source: "RFC 9113 section 6.1: the borders of DATA frames mean nothing",
+		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.ProtoMajor >= 2 {
+				w = &byteWriter{ResponseWriter: w}
+			}
+			next.ServeHTTP(w, r)
+		})},
+	}
+}
+
+// hold waits for a while, or for the end of ctx.
+func hold(ctx context.Context, d time.Duration) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
+
+// singleBytes is how much of an answer a byteWriter cuts into bytes, and restPiece
+// the length of what it cuts the rest into: a frame per byte of some megabytes
+// would prove nothing more, and take minutes on a busy machine.
+const (
+	singleBytes = 4 << 10
+	restPiece   = 61
+)
+
+// byteWriter flushes the first bytes of an answer one by one.
+type byteWriter struct {
+	http.ResponseWriter
+	written int
+}
+
+func (b *byteWriter) Write(p []byte) (n int, err error) {
+	flush := http.NewResponseController(b.ResponseWriter)
+	for n < len(p) {
+		piece := 1
+		if b.written >= singleBytes {
+			piece = min(restPiece, len(p)-n)
+		}
+		if _, err := b.ResponseWriter.Write(p[n : n+piece]); err != nil {
+			return n, err
+		}
+		n, b.written = n+piece, b.written+piece
+		if err := flush.Flush(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Flush sends the head when there is nothing else.
+func (b *byteWriter) Flush() {
+	// An error shows again at the next write.
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (b *byteWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }

@@ -1,0 +1,125 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"assay/fakes/gateway"
+
+	envd "assay/internal/envd/process"
+)
+
+// inputFaults spoil input on its way to a process.
+func inputFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "input-doubled",
+			Title:  "Input arrives twice",
+			Breaks: []string{"process.input.delivered"},
+			Source: "the retry of the old E2B Python SDK: delivered, and sent again",
+		}, onStdin(func(next gateway.Input) gateway.Input { return doubledInput{next} })},
+		{Fault{
+			ID:     "input-beyond-pipe-lost",
+			Title:  "Of one input only the first 64 KiB arrive",
+			Breaks: []string{"process.input.delivered", "process.input.close"},
+			Source: "AgentENV/cube-gateway: a write to a full pipe that is given up",
+		}, onStdin(func(next gateway.Input) gateway.Input { return shortInput{next} })},
+		{Fault{
+			ID:     "close-stdin-ignored",
+			Title:  "CloseStdin says that it did it and does nothing",
+			Breaks: []string{"process.input.close"},
+			Source: "e2b-dev/infra#1761, e2b-dev/E2B#1127",
+		}, onStdin(func(next gateway.Input) gateway.Input { return openStdin{next} })},
+		{Fault{
+			ID:     "stdin-always-open",
+			Title:  "Stdin is open though the request said that there is none",
+			Breaks: []string{"process.input.disabled", "process.input.disabled-refused"},
+			Source: "e2b-dev/E2B#927, e2b-dev/E2B#919, e2b-dev/infra#1093",
+		}, onTable(func(next gateway.Table) gateway.Table { return openInput{next} })},
+		{Fault{
+			ID:     "stdin-default-closed",
+			Title:  "A request that does not say whether there is to be stdin gets none",
+			Breaks: []string{"process.input.default-open"},
+			Source: "e2b-dev/infra#1093: a default of /dev/null, which breaks who sends input",
+		}, onMessages(stdinClosed)},
+		{Fault{
+			ID:     "stdin-never-open",
+			Title:  "Every process reads the end of its input at once, whatever the request said",
+			Breaks: []string{"process.input.open", "process.input.default-open", "process.input.delivered", "process.stream-input.delivered"},
+			Source: "e2b-dev/E2B#919, e2b-dev/infra#1093: stdin bound to /dev/null for all",
+		}, onTable(func(next gateway.Table) gateway.Table { return noInput{next} })},
+		{Fault{
+			ID:     "input-error-internal",
+			Title:  "Input that cannot be taken is an internal error",
+			Breaks: []string{"process.input.refused-code"},
+			Source: "e2b-dev/infra#3628, e2b-dev/infra#3622",
+		}, onProcedureErrors(func(_ string, err error) error {
+			if connect.CodeOf(err) == connect.CodeFailedPrecondition {
+				return connect.NewError(connect.CodeInternal, errors.New(connectMessage(err)))
+			}
+			return err
+		})},
+	}
+}
+
+// connectMessage is the text of an error without its code.
+func connectMessage(err error) string {
+	var e *connect.Error
+	if errors.As(err, &e) {
+		return e.Message()
+	}
+	return err.Error()
+}
+
+// stdinClosed starts a process without stdin when the request does not say.
+func stdinClosed(m any) {
+	if start, ok := m.(*envd.StartRequest); ok && start.Stdin == nil {
+		start.Stdin = new(false)
+	}
+}
+
+// onStdin puts a decorator around the input of every process.
+func onStdin(decorate func(gateway.Input) gateway.Input) func(*build) {
+	return func(b *build) { b.Seams.Input = around(b.Seams.Input, decorate) }
+}
+
+// doubledInput writes everything twice.
+type doubledInput struct{ gateway.Input }
+
+func (d doubledInput) Write(ctx context.Context, b []byte) error {
+	if err := d.Input.Write(ctx, b); err != nil {
+		return err
+	}
+	return d.Input.Write(ctx, b)
+}
+
+// shortInput writes what fits into a pipe.
+type shortInput struct{ gateway.Input }
+
+func (s shortInput) Write(ctx context.Context, b []byte) error {
+	return s.Input.Write(ctx, b[:min(len(b), pipeSize)])
+}
+
+// openStdin cannot be closed.
+type openStdin struct{ gateway.Input }
+
+// CloseStdin does nothing.
+func (openStdin) CloseStdin() {}
+
+// noInput starts every process without stdin.
+type noInput struct{ gateway.Table }
+
+func (n noInput) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscriber, error) {
+	s.Stdin = false
+	return n.Table.Start(s)
+}
+
+// openInput starts every process with stdin open.
+type openInput struct{ gateway.Table }
+
+func (o openInput) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscriber, error) {
+	s.Stdin = true
+	return o.Table.Start(s)
+}

@@ -1,0 +1,110 @@
+package zoo
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// keptPolicy is what becomes of a connection of HTTP/1.1 behind an answer. The
+// zero value is the reference: it is kept for the next request.
+type keptPolicy struct {
+	// closesIdle closes it at once, and does not say so in the answer.
+	closesIdle bool
+	// refusesPipelining closes it, when more was sent than one request, and leaves
+	// the rest without an answer.
+	refusesPipelining bool
+}
+
+// keptConn is a connection, and what is known of it between two requests.
+type keptConn struct {
+	net.Conn
+	reads atomic.Uint64 // that have begun
+	// idle is the number of reads at the end of the last answer, and one; 0 before it.
+	idle atomic.Uint64
+	// early says that something came while a request was answered, and behind that
+	// the answer went on after it: the client did not wait for its end.
+	early, behind atomic.Bool
+	// over says that the connection ends with the answer.
+	over atomic.Bool
+}
+
+// Read counts. While net/http answers a request whose body it has read, it reads
+// one byte, to learn whether the client has gone: such a byte is of the next request.
+func (c *keptConn) Read(p []byte) (int, error) {
+	c.reads.Add(1)
+	n, err := c.Conn.Read(p)
+	if n > 0 && len(p) == 1 {
+		c.early.Store(true)
+	}
+	return n, err
+}
+
+func (c *keptConn) Write(p []byte) (int, error) {
+	if c.early.Load() {
+		c.behind.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+// CloseWrite tells the client that nothing follows.
+func (c *keptConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// pipelined reports whether the request that is to be answered came before the
+// last answer was at its end: together with the request of that one, so that
+// nothing was read in between, or while it was written.
+func (c *keptConn) pipelined() bool {
+	idle := c.idle.Load()
+	return idle > 0 && (c.reads.Load() == idle-1 || c.behind.Load())
+}
+
+// keptKey is the key of the keptConn in a request's context.
+type keptKey struct{}
+
+// watch puts the policy on a server and its listener.
+func (k keptPolicy) watch(server *http.Server, l net.Listener) net.Listener {
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, keptKey{}, c) }
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		kept, ok := c.(*keptConn)
+		if !ok || state != http.StateIdle {
+			return
+		}
+		kept.idle.Store(kept.reads.Load() + 1)
+		if kept.over.Load() {
+			_ = kept.Close() // the server finds it closed
+		}
+	}
+	next := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kept, ok := r.Context().Value(keptKey{}).(*keptConn)
+		if !ok || r.ProtoMajor != 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if k.refusesPipelining && kept.pipelined() {
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to close a connection
+		}
+		kept.early.Store(false)
+		kept.behind.Store(false)
+		next.ServeHTTP(w, r)
+		kept.over.Store(k.closesIdle)
+	})
+	return keptListener{l}
+}
+
+// keptListener accepts keptConns.
+type keptListener struct{ net.Listener }
+
+func (l keptListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &keptConn{Conn: c}, nil
+}

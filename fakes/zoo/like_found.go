@@ -1,0 +1,116 @@
+package zoo
+
+import (
+	"errors"
+	"slices"
+
+	"connectrpc.com/connect"
+
+	"assay/fakes/gateway"
+	"assay/fakes/strict"
+	"assay/internal/envd/process/processconnect"
+)
+
+// foundLikes are gateways as they are found in the wild: not one vendor's, but
+// combinations of habits that come together.
+func foundLikes() []like {
+	return []like{
+		{"bash-only", "a gateway that runs login shells alone, behind a router of its own", bashOnlyDeviations()},
+		{"http-errors", "a gateway that answers streams like any other request, and keeps all output", httpErrorsDeviations()},
+		{"lossy", "a gateway that stops reading when the child exits", lossyDeviations()},
+	}
+}
+
+// bareSurfaces leave the process service alone, over the Connect protocol.
+func bareSurfaces() []deviation {
+	return []deviation{
+		{Deviation{
+			ID:    "no-alias",
+			Title: "There is no NDJSON alias",
+		}, without(gateway.SurfaceCommands)},
+		{Deviation{
+			ID:    "no-probe",
+			Title: "There is no service to probe",
+		}, without(gateway.SurfaceProbe)},
+		{Deviation{
+			ID:    "no-metrics",
+			Title: "There are no metrics",
+		}, without(gateway.SurfaceMetrics)},
+		{Deviation{
+			ID:    "connect-only",
+			Title: "gRPC and gRPC-Web are not spoken: their content types are HTTP 415",
+		}, func(b *build) { b.Protocols = []string{strict.Connect.String()} }},
+	}
+}
+
+// bashOnlyDeviations take what the SDKs send by default, and little else.
+func bashOnlyDeviations() []deviation {
+	return slices.Concat(bareSurfaces(), []deviation{
+		{Deviation{
+			ID:    "stdin-closed-by-default",
+			Title: "A request that does not say whether there is to be stdin gets none",
+			Rules: []string{"process.input.default-open"},
+		}, onMessages(stdinClosed)},
+		{Deviation{
+			ID:    "login-shell-only",
+			Title: "Commands begin with /bin/bash -l -c; others are invalid_argument",
+		}, func(b *build) { b.Shell = []string{"/bin/bash", "-l", "-c"} }},
+		{Deviation{
+			ID:    "routes-json-404",
+			Title: "Unknown paths, methods and verbs are HTTP 404 with a JSON error that says not_found",
+		}, onPolicy(func(p *strict.Policy) { jsonNotFound(p); verbsNotFound(p) })},
+		{Deviation{
+			ID:    "preface-json-404",
+			Title: "HTTP/2 is not spoken: its preface is an unknown path, and the connection ends",
+		}, func(b *build) { b.HTTP = []string{"1.1"} }},
+	})
+}
+
+// lossyDeviations wait for the child, and not for what it wrote.
+func lossyDeviations() []deviation {
+	return slices.Concat(bareSurfaces(), []deviation{
+		{Deviation{
+			ID:    "tail-lost-often",
+			Title: "In 3 of 10 commands the last chunk of the output, of at most 4 KiB, is lost at the exit; the exit code is right",
+			Rules: []string{"process.output.complete"},
+		}, loseTails},
+		{Deviation{
+			ID:    "connect-deaf",
+			Title: "A client that attaches gets start and end, and no output",
+			Rules: []string{"process.connect.attach", "process.connect.same-bytes"},
+		}, onFanout(lateSilent)},
+		{Deviation{
+			ID:    "no-close-stdin",
+			Title: "CloseStdin is unimplemented",
+		}, intercepted(noCloseStdin)},
+	})
+}
+
+// httpErrorsDeviations know HTTP better than the Connect protocol.
+func httpErrorsDeviations() []deviation {
+	return slices.Concat(bareSurfaces(), []deviation{
+		{Deviation{
+			ID:    "stream-errors-as-http",
+			Title: "A stream that fails before its first message has the HTTP status of its error, and a JSON body",
+			Rules: []string{"connect.stream.status-200", "connect.timeout.stream-error-form"},
+		}, onOpening(errorAsHTTP)},
+		{Deviation{
+			ID:    "connect-replays",
+			Title: "A client that attaches gets all output from the beginning",
+			Rules: []string{"process.connect.attach"},
+		}, onFanout(replays)},
+		{Deviation{
+			ID:    "deadlines-ignored",
+			Title: "A timeout is read, and has no effect",
+			Rules: []string{"connect.timeout.expired", "connect.timeout.nothing-left", "connect.timeout.reaches-handler"},
+		}, ignoreDeadlines},
+	})
+}
+
+// noCloseStdin does not implement CloseStdin.
+func noCloseStdin(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
+	if procedure == processconnect.ProcessCloseStdinProcedure {
+		return nil, connect.NewError(connect.CodeUnimplemented, errors.New("process.Process.CloseStdin is not implemented"))
+	}
+	return call()
+}

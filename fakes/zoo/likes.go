@@ -1,0 +1,56 @@
+package zoo
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Deviation is one way in which a gateway that exists differs from the
+// reference. An id means the same wherever it is. Rules are the ids of the rules that it breaks; none for what the
+// protocols allow, and for surfaces that are absent.
+type Deviation struct {
+	ID    string
+	Title string
+	Rules []string
+}
+
+// Like is a gateway that exists, as the deviations that make the reference
+// behave like it.
+type Like struct {
+	ID         string
+	Title      string
+	Deviations []Deviation
+}
+
+// deviation is a Deviation and how it is put in.
+type deviation struct {
+	Deviation
+	install func(b *build)
+}
+
+// like is a gateway to imitate.
+type like struct {
+	id, title  string
+	deviations []deviation
+}
+
+// zooLikes are the gateways that can be imitated, by id.
+func zooLikes() []like {
+	all := append(foundLikes(), like{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()})
+	slices.SortFunc(all, func(a, b like) int { return cmp.Compare(a.id, b.id) })
+	return all
+}
+
+// Likes lists the gateways that Options.Like names, sorted by id, each with its
+// deviations.
+func Likes() []Like {
+	var out []Like
+	for _, l := range zooLikes() {
+		imitated := Like{ID: l.id, Title: l.title}
+		for _, d := range l.deviations {
+			imitated.Deviations = append(imitated.Deviations, d.Deviation)
+		}
+		out = append(out, imitated)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package zoo
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"assay/fakes/gateway"
+	"assay/fakes/strict"
+)
+
+// timeoutFaults treat the deadline of a call wrongly.
+func timeoutFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "deadline-ignored",
+			Title:  "The timeout of a call has no effect",
+			Breaks: []string{"connect.timeout.expired", "connect.timeout.nothing-left", "connect.timeout.reaches-handler"},
+			Source: "connectrpc/conformance has no effective case for it; its own reference server ignores the header",
+		}, ignoreDeadlines},
+		{Fault{
+			ID:     "bad-timeout-ignored",
+			Title:  "A timeout that cannot be read is taken for none",
+			Breaks: []string{"connect.timeout.not-a-number", "connect.timeout.eleven-digits", "connect.timeout.negative"},
+			Source: "e2b-dev/infra#480; a mutant that connectrpc/conformance lets live",
+		}, onRequest(func(r *http.Request) {
+			if !validTimeout(r.Header) {
+				r.Header.Del("Connect-Timeout-Ms")
+				r.Header.Del("Grpc-Timeout")
+			}
+		})},
+		{Fault{
+			ID:     "deadline-spares-process",
+			Title:  "A deadline ends the stream and leaves the process running",
+			Breaks: []string{"connect.timeout.nothing-left"},
+			Source: "e2b-dev/infra#2933, e2b-dev/infra#3617",
+		}, sparing(func(string) bool { return true })},
+		{Fault{
+			ID:     "deadline-as-kill",
+			Title:  "A stream that is ended by its deadline ends like one that was killed, without an error",
+			Breaks: []string{"connect.timeout.expired"},
+			Source: "e2b-dev/infra#480",
+		}, onTable(func(next gateway.Table) gateway.Table { return killingDeadline{next} })},
+		{Fault{
+			ID:     "expired-timeout-starts",
+			Title:  "A timeout of zero or below is an error at once, and the process is started all the same",
+			Breaks: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
+			Source: "e2b-dev/infra#480, as seen of the daemon: the call's context has expired and the process's has not",
+		}, startsExpired},
+	}
+}
+
+// ignoreDeadlines takes a timeout that can be read for none.
+func ignoreDeadlines(b *build) {
+	onRequest(func(r *http.Request) {
+		if validTimeout(r.Header) {
+			r.Header.Del("Connect-Timeout-Ms")
+			r.Header.Del("Grpc-Timeout")
+		}
+	})(b)
+}
+
+// validTimeout reports whether the timeouts of a request can be read.
+func validTimeout(h http.Header) bool {
+	_, err := strict.Connect.ParseTimeout(h)
+	_, grpcErr := strict.GRPC.ParseTimeout(h)
+	return err == nil && (grpcErr == nil || strings.HasPrefix(h.Get("Grpc-Timeout"), "0"))
+}
+
+// killingDeadline kills at the deadline as a client would.
+type killingDeadline struct{ gateway.Table }
+
+func (k killingDeadline) Expire(p *gateway.Process) { _ = k.Kill(gateway.Selector{PID: p.PID}) } // it may have ended
+
+// zeroTimeoutCode has a code of its own for a Connect timeout of zero.
+func zeroTimeoutCode(code connect.Code) func(*strict.Policy) {
+	return func(p *strict.Policy) {
+		next := p.Timeout
+		p.Timeout = func(c *strict.Call) (time.Duration, error) {
+			d, err := next(c)
+			if v := c.Request.Header.Get("Connect-Timeout-Ms"); err != nil && c.Protocol == strict.Connect && v != "" && strings.Trim(v, "0") == "" {
+				err = recode(err, code)
+			}
+			return d, err
+		}
+	}
+}
+
+// expiredKey marks a call whose deadline had passed before it came.
+type expiredKey struct{}
+
+// hasExpired reports whether the deadline of a call had passed before it came.
+func hasExpired(ctx context.Context) bool { return ctx.Value(expiredKey{}) != nil }
+
+// startsExpired starts the process of a call whose deadline had passed before it
+// came, and ends the stream with an error.
+func startsExpired(b *build) {
+	signedTimeouts(&b.policy)
+	b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
+		return func(ctx context.Context, s *gateway.Stream) error {
+			if hasExpired(ctx) {
+				return context.DeadlineExceeded
+			}
+			return next(ctx, s)
+		}
+	})
+}
+
+// startsFirst sends the start event of some of those streams all the same.
+func startsFirst(b *build) {
+	some := newShare(1, 4, b.seed)
+	b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
+		return func(ctx context.Context, s *gateway.Stream) error {
+			if hasExpired(ctx) && some.strikes() {
+				if err := s.Sink.Send(gateway.Event{Kind: gateway.EventStart, PID: s.Process.PID}); err != nil {
+					return err
+				}
+			}
+			return next(ctx, s)
+		}
+	})
+}
+
+// sparing lets the deadline of a call over some protocols leave its process alone.
+func sparing(protocol func(name string) bool) func(*build) {
+	return func(b *build) {
+		b.Seams.Deadline = func(ctx context.Context, name string) (time.Time, bool) {
+			if protocol(name) {
+				return time.Time{}, false
+			}
+			return ctx.Deadline()
+		}
+	}
+}
+
+// signedTimeouts reads a Connect-Timeout-Ms as the real daemon does: a plus sign
+// is left out, and zero or less is a deadline that has passed. Of a stream the
+// daemon notices that only after it has started the process, and 0 is no limit
+// to the process itself.
+func signedTimeouts(p *strict.Policy) {
+	const name = "Connect-Timeout-Ms"
+	next := p.Timeout
+	p.Timeout = func(c *strict.Call) (time.Duration, error) {
+		v := c.Request.Header.Get(name)
+		n, err := strconv.ParseInt(v, 10, 64)
+		switch {
+		case err != nil || c.Protocol != strict.Connect: // the strict reading has an error for it
+		case n > 0:
+			c.Request.Header.Set(name, strings.TrimPrefix(v, "+"))
+		case !c.Enveloped():
+			return 0, connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
+		default:
+			c.Request.Header.Del(name)
+			c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), expiredKey{}, true))
+		}
+		return next(c)
+	}
+}

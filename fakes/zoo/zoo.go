@@ -1,0 +1,164 @@
+package zoo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"assay/fakes/gateway"
+	"assay/fakes/strict"
+)
+
+// Fault is a gateway broken in one way.
+type Fault struct {
+	ID     string
+	Title  string
+	Breaks []string // ids of the rules that it breaks
+	Source string   // the real bug
+}
+
+// Variant is a gateway that differs in one legal way.
+type Variant struct{ ID, Title, Source string }
+
+// Options configure a gateway of the zoo: the reference, imitating a gateway that
+// exists, with faults and variants around it.
+type Options struct {
+	gateway.Options
+	// Like is the id of one of Likes, whose deviations are put in first. "" is none.
+	Like string
+	// Faults and Variants are put in by id, one around the other.
+	Faults, Variants []string
+	// Seed is the phase of faults that strike rarely.
+	Seed uint64
+}
+
+// Start starts a gateway. Unknown ids are errors that list the known ones.
+func Start(ctx context.Context, o Options) (*gateway.Gateway, error) {
+	built, err := o.build()
+	if err != nil {
+		return nil, err
+	}
+	return gateway.Start(ctx, built)
+}
+
+// fault is a Fault and how it is put in.
+type fault struct {
+	Fault
+	install func(b *build)
+}
+
+// variant is a Variant and how it is put in.
+type variant struct {
+	Variant
+	install func(b *build)
+}
+
+// build is a gateway that is being put together.
+type build struct {
+	gateway.Options
+	policy strict.Policy
+	kept   keptPolicy
+	seed   uint64 // phase of what strikes rarely
+}
+
+// build puts together the options of a gateway.
+func (o Options) build() (gateway.Options, error) {
+	b := &build{Options: o.Options, policy: strict.DefaultPolicy(), seed: o.Seed}
+	if err := b.install(o); err != nil {
+		return gateway.Options{}, err
+	}
+	b.Seams.Policy = &b.policy
+	if inner := b.Seams.Server; b.kept != (keptPolicy{}) {
+		b.Seams.Server = func(s *http.Server, l net.Listener) net.Listener {
+			if inner != nil {
+				l = inner(s, l)
+			}
+			return b.kept.watch(s, l)
+		}
+	}
+	return b.Options, nil
+}
+
+func (b *build) install(o Options) error {
+	if o.Like != "" {
+		l, err := byID(zooLikes(), func(l like) string { return l.id }, o.Like, "like %q: there is")
+		if err != nil {
+			return err
+		}
+		for _, d := range l.deviations {
+			d.install(b)
+		}
+	}
+	for _, id := range o.Faults {
+		f, err := byID(zooFaults(), func(f fault) string { return f.ID }, id, "fault %q: the faults are")
+		if err != nil {
+			return err
+		}
+		f.install(b)
+	}
+	for _, id := range o.Variants {
+		v, err := byID(zooVariants(), func(v variant) string { return v.ID }, id, "variant %q: the variants are")
+		if err != nil {
+			return err
+		}
+		v.install(b)
+	}
+	return nil
+}
+
+// byID finds an entry of a list; unknown is the text of the error when there is none.
+func byID[T any](all []T, id func(T) string, want, unknown string) (found T, err error) {
+	var known []string
+	for _, t := range all {
+		if id(t) == want {
+			return t, nil
+		}
+		known = append(known, id(t))
+	}
+	return found, fmt.Errorf("unknown "+unknown+" %s", want, strings.Join(known, ", "))
+}
+
+// Faults lists the faults, sorted by id.
+func Faults() []Fault {
+	var out []Fault
+	for _, f := range zooFaults() {
+		out = append(out, f.Fault)
+	}
+	return out
+}
+
+// Variants lists the variants, sorted by id.
+func Variants() []Variant {
+	var out []Variant
+	for _, v := range zooVariants() {
+		out = append(out, v.Variant)
+	}
+	return out
+}
+
+// zooFaults are the faults by id.
+func zooFaults() []fault {
+	all := slices.Concat(requestFaults(), timeoutFaults(), headFaults(), frameFaults(), grpcFaults(), h2Faults(), eventFaults(), readerFaults(),
+		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults())
+	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// zooVariants are the variants by id.
+func zooVariants() []variant {
+	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants())
+	slices.SortFunc(all, func(a, b variant) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// around composes two decorators of one seam: outer sees what inner does.
+func around[T any](inner, outer func(T) T) func(T) T {
+	if inner == nil {
+		return outer
+	}
+	return func(t T) T { return outer(inner(t)) }
+}
