@@ -38,7 +38,6 @@ const maxLimit = 9_999_999_999
 type commands struct {
 	table Table
 	own   clock
-	auth  authorizer
 	shell []string // that runs commands; empty is /bin/sh -c
 }
 

@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 
 // listen builds the surfaces over a sandbox and serves them.
 func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
-	own := newScaledClock(wallClock{}, o.ClockScale)
+	own := clock{o.ClockScale}
 	g.table = newTable(box, o, g.books, own)
 	handler, err := g.routes(o, own)
 	if err != nil {
@@ -108,12 +108,8 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 
 // newTable builds the process table with its seams.
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
-	count, exit := apply[Counters](o.Seams.Count, b), ExitPath(plainExit{})
-	if o.Seams.Exit != nil {
-		exit = o.Seams.Exit(exit, count)
-	}
 	return &table{
-		box: box, wall: wallClock{}, own: own, count: count, exit: exit, seams: o.Seams,
+		box: box, own: own, count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
 		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
 		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
@@ -146,7 +142,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
 		options, connect.WithInterceptors(o.Seams.Interceptors...))
 	mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
-	path, rpc = probeconnect.NewProbeHandler(probeService{wallClock{}}, options)
+	path, rpc = probeconnect.NewProbeHandler(probeService{}, options)
 	mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
 	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell}).routes() {
 		mount(SurfaceCommands, pattern, h, auth.over)

@@ -42,7 +42,6 @@ type Chunk struct {
 // hub hands the output of one process to its subscribers, line by line, and
 // keeps the log. Output with no subscriber is only logged.
 type hub struct {
-	clock  clock
 	grace  time.Duration
 	fanout Fanout
 	pieces bool // output is published as it was written, not line by line
@@ -62,8 +61,8 @@ type hub struct {
 
 var _ Output = (*hub)(nil)
 
-func newHub(c clock, f Fanout) *hub {
-	return &hub{clock: c, grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
+func newHub(f Fanout) *hub {
+	return &hub{grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
 }
 
 // Subscriber receives the output of one process. Its methods are for one goroutine.
@@ -160,11 +159,11 @@ func (h *hub) Write(s virtual.Stream, p []byte) {
 		h.cutters[s].cut(p, func(line []byte) { h.publish(Chunk{s, line}) })
 	}
 	if len(h.cutters[s].rest) > 0 {
-		h.stopRest[s] = h.clock.AfterFunc(restDelay, func() {
+		h.stopRest[s] = time.AfterFunc(restDelay, func() {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.flushRest(s)
-		})
+		}).Stop
 	}
 	h.mu.Unlock()
 	h.waitForRoom()
@@ -230,7 +229,7 @@ func (h *hub) waitForRoom() {
 		h.mu.Unlock()
 
 		gaveUp := make(chan struct{})
-		stop := h.clock.AfterFunc(h.grace, func() { close(gaveUp) })
+		stop := time.AfterFunc(h.grace, func() { close(gaveUp) }).Stop
 		select {
 		case <-progress:
 			stop()

@@ -23,7 +23,7 @@ func taken(s *Subscriber) (string, bool) {
 
 func TestAnUnterminatedRestIsSentAfterTwentyMilliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(wallClock{}, fair{})
+		h := newHub(fair{})
 		s := h.subscribe()
 		h.Write(virtual.Stdout, []byte("par"))
 		time.Sleep(restDelay - time.Millisecond)
@@ -42,7 +42,7 @@ func TestAnUnterminatedRestIsSentAfterTwentyMilliseconds(t *testing.T) {
 }
 
 func TestANewSubscriberGetsOnlyNewOutput(t *testing.T) {
-	h := newHub(wallClock{}, fair{})
+	h := newHub(fair{})
 	first := h.subscribe()
 	h.Write(virtual.Stdout, []byte("old\nold rest"))
 	second := h.subscribe()
@@ -59,7 +59,7 @@ func TestANewSubscriberGetsOnlyNewOutput(t *testing.T) {
 }
 
 func TestOutputWithoutSubscribersNeverBlocks(t *testing.T) {
-	h := newHub(wallClock{}, fair{})
+	h := newHub(fair{})
 	h.subscribe().close()
 	for range 100 {
 		h.Write(virtual.Stdout, make([]byte, HighWater))
@@ -68,7 +68,7 @@ func TestOutputWithoutSubscribersNeverBlocks(t *testing.T) {
 
 func TestAProcessRunsAtThePaceOfItsFastestReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(wallClock{}, fair{})
+		h := newHub(fair{})
 		fast, stuck := h.subscribe(), h.subscribe()
 		line := append(bytes.Repeat([]byte("x"), maxLine-1), '\n')
 		const total = 3 * maxBacklog
@@ -102,7 +102,7 @@ func TestAProcessRunsAtThePaceOfItsFastestReader(t *testing.T) {
 
 func TestASlowReaderAloneGetsEveryByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(wallClock{}, fair{})
+		h := newHub(fair{})
 		s := h.subscribe()
 		line := append(bytes.Repeat([]byte("y"), maxLine-1), '\n')
 		const total = 2 * maxBacklog
@@ -137,7 +137,7 @@ func TestASlowReaderAloneGetsEveryByte(t *testing.T) {
 
 func TestADeadReaderHoldsTheProcessUpOnlyForTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(wallClock{}, fair{})
+		h := newHub(fair{})
 		s := h.subscribe()
 		begin := time.Now()
 		for range 64 {
@@ -154,7 +154,7 @@ func TestADeadReaderHoldsTheProcessUpOnlyForTheGrace(t *testing.T) {
 
 func TestAKillFreesAWriterThatWaitsForReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(wallClock{}, fair{})
+		h := newHub(fair{})
 		h.subscribe()
 		begin := time.Now()
 		go func() {

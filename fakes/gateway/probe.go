@@ -27,7 +27,7 @@ const (
 )
 
 // probeService answers as its requests tell it to.
-type probeService struct{ clock clock }
+type probeService struct{}
 
 var _ probeconnect.ProbeHandler = probeService{}
 
@@ -143,15 +143,14 @@ func (s probeService) answer(ctx context.Context, script *probe.Script, md metad
 }
 
 // wait is the delay of a script, which a deadline ends.
-func (s probeService) wait(ctx context.Context, script *probe.Script) error {
+func (probeService) wait(ctx context.Context, script *probe.Script) error {
 	if script.GetDelayMs() == 0 {
 		return nil
 	}
-	over := make(chan struct{})
-	stop := s.clock.AfterFunc(time.Duration(script.GetDelayMs())*time.Millisecond, func() { close(over) })
-	defer stop()
+	over := time.NewTimer(time.Duration(script.GetDelayMs()) * time.Millisecond)
+	defer over.Stop()
 	select {
-	case <-over:
+	case <-over.C:
 		return nil
 	case <-ctx.Done():
 		return strict.AsError(ctx.Err())

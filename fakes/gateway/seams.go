@@ -46,8 +46,12 @@ type Seams struct {
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.
 	Input func(next Input) Input
-	// Exit decorates the end of processes.
-	Exit func(next ExitPath, books Counters) ExitPath
+	// Drain waits for the output of a process that has exited. nil: until nobody
+	// holds it any more, or the process was abandoned.
+	Drain func(p *Process)
+	// Ending returns what the end event of a process says instead of e. It runs once
+	// for each process, after the process has left the table and was counted.
+	Ending func(p *Process, e Ending, books Counters) Ending
 	// Table decorates the processes as the surfaces see them.
 	Table func(next Table) Table
 	// ByTag returns the process that a tag means, out of all in no order, or nil.

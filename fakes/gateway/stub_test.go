@@ -26,7 +26,7 @@ func (b stubBox) Start(spec virtual.Spec) (Run, error) {
 func newStubTable(t *testing.T) (*table, *books, *gatewaytest.Box) {
 	t.Helper()
 	box, b := &gatewaytest.Box{}, &books{}
-	tab := newTable(stubBox{box}, Options{}, b, wallClock{})
+	tab := newTable(stubBox{box}, Options{}, b, clock{})
 	t.Cleanup(tab.close)
 	return tab, b, box
 }

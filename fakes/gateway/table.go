@@ -52,11 +52,9 @@ type Table interface {
 // late. Finalize, the step from live to ended, happens exactly once for each.
 type table struct {
 	box   Sandbox
-	wall  clock
 	own   clock
 	wrap  *wrapper
 	count Counters
-	exit  ExitPath
 	seams Seams
 	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
 	pieces, untilDrained bool
@@ -77,7 +75,7 @@ type table struct {
 var _ Table = (*table)(nil)
 
 func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
-	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(t.wall, apply[Fanout](t.seams.Fanout, fair{}))}
+	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(apply[Fanout](t.seams.Fanout, fair{}))}
 	p.hub.pieces = t.pieces
 	p.out = p.hub
 	if t.seams.Output != nil {
@@ -106,13 +104,13 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 func (t *table) enter(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.started = t.wall.Now()
+	p.started = time.Now()
 	t.serial++
 	p.serial = t.serial
 	t.live[p.PID] = p
 	t.count.Started()
 	if p.Limit > 0 {
-		p.stopTime = t.wall.AfterFunc(p.Limit, func() { t.visible().Expire(p) })
+		p.stopTime = time.AfterFunc(p.Limit, func() { t.visible().Expire(p) }).Stop
 	}
 	t.watchers.Add(1)
 	go t.watch(p)
@@ -140,13 +138,28 @@ func (t *table) watch(p *Process) {
 	if !t.untilDrained {
 		t.exited(p)
 	}
-	t.exit.Drain(p)
+	t.drain(p)
 	t.exited(p)
 	p.out.Finish()
-	e := t.exit.Ending(p)
-	e.At = t.wall.Now()
+	e := EndingOf(p.Status())
+	if t.seams.Ending != nil {
+		e = t.seams.Ending(p, e, t.count)
+	}
+	e.At = time.Now()
 	t.keep(p, e)
 	p.hub.end()
+}
+
+// drain waits for the output of p.
+func (t *table) drain(p *Process) {
+	if t.seams.Drain != nil {
+		t.seams.Drain(p)
+		return
+	}
+	select {
+	case <-p.Drained():
+	case <-p.Abandoned():
+	}
 }
 
 // exited finalizes a process that ended by itself, or of a SIGTERM; a second

@@ -185,7 +185,7 @@ func TestAfterAKillTheEndDoesNotWaitForOrphans(t *testing.T) {
 func TestAnEndedProcessAnswersConnectForThirtySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab, _, box := newStubTable(t)
-		tab.own = newScaledClock(wallClock{}, 10)
+		tab.own = clock{10}
 		p, sub := run(t, tab, Spec{})
 		sub.close()
 		box.At(0).Exit(virtual.Status{Code: 7})
@@ -251,7 +251,7 @@ func TestTheOwnersStreamEndsWithTheDeadlineAndOthersSeeTheEnd(t *testing.T) {
 func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 	box := virtualSandbox{virtual.New(virtual.Options{})}
 	b := &books{}
-	tab := newTable(box, Options{}, b, wallClock{})
+	tab := newTable(box, Options{}, b, clock{})
 	defer tab.close()
 	count := func() int {
 		dir, err := os.ReadDir("/proc/self/fd")

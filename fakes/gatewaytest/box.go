@@ -31,6 +31,7 @@ type Process struct {
 	drained  chan struct{}
 }
 
+// Start starts a process; the directory /missing does not exist.
 func (b *Box) Start(spec virtual.Spec) (*Process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,6 +47,7 @@ func (b *Box) Start(spec virtual.Spec) (*Process, error) {
 	return p, nil
 }
 
+// KillAll kills every process.
 func (b *Box) KillAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,21 +91,32 @@ func (p *Process) Hold(n int) {
 // LetGo is the exit of the last holder of the output.
 func (p *Process) LetGo() { close(p.drained) }
 
-func (p *Process) PID() uint32              { return p.pid }
-func (p *Process) Exited() <-chan struct{}  { return p.exited }
+// PID is the number of the process in its box.
+func (p *Process) PID() uint32 { return p.pid }
+
+// Exited is closed at the exit.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Drained is closed when nobody holds the output any more.
 func (p *Process) Drained() <-chan struct{} { return p.drained }
 
+// Status is how the process ended.
 func (p *Process) Status() virtual.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
+// Write drops input.
 func (p *Process) Write(context.Context, []byte) error { return nil }
-func (p *Process) CloseStdin()                         {}
 
+// CloseStdin does nothing.
+func (p *Process) CloseStdin() {}
+
+// Resize fails: there is no terminal.
 func (p *Process) Resize(virtual.Size) error { return virtual.ErrNoTerminal }
 
+// Signal ends the process, or runs OnSignal.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if p.OnSignal != nil && sig == syscall.SIGTERM {
 		p.OnSignal(sig)

@@ -57,7 +57,7 @@ type Conn struct {
 // Dial connects without TLS.
 func Dial(t *testing.T, g Gateway) *Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,7 @@ func (c *Conn) Answer(method string) Answer {
 	if err != nil {
 		c.t.Fatalf("read answer: %v", err)
 	}
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		c.t.Fatalf("read body after %q: %v", body, err)

@@ -14,7 +14,7 @@ func countFaults() []fault {
 			Title:  "A killed command is counted at the kill, and once more when it has died",
 			Breaks: []string{"coppice.finalize.once", "coppice.metrics.partition"},
 			Source: "maximhq/bifrost#7005",
-		}, atExit(countAgain)},
+		}, onEnding(countAgain)},
 		{Fault{
 			ID:     "kill-counted-as-error",
 			Title:  "A killed command counts as one that failed",
@@ -69,21 +69,12 @@ func driftingGauge(b *build) *atomic.Int64 {
 	return drift
 }
 
-// doubleCount counts a kill again on the exit path.
-type doubleCount struct {
-	gateway.ExitPath
-	count gateway.Counters
-}
-
-func countAgain(next gateway.ExitPath, c gateway.Counters) gateway.ExitPath {
-	return doubleCount{next, c}
-}
-
-func (d doubleCount) Ending(p *gateway.Process) gateway.Ending {
+// countAgain counts a kill once more at its end.
+func countAgain(p *gateway.Process, e gateway.Ending, books gateway.Counters) gateway.Ending {
 	if p.Killed() {
-		d.count.Finished(gateway.FinishKilled)
+		books.Finished(gateway.FinishKilled)
 	}
-	return d.ExitPath.Ending(p)
+	return e
 }
 
 // noKills counts kills as errors.

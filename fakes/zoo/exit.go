@@ -43,13 +43,13 @@ func exitFaults() []fault {
 			Title:  "The stream of a program that does not exist never ends",
 			Breaks: []string{"process.start.missing-program", "process.end.exit-code", "commands.end.exit-code"},
 			Source: "CubeSandbox#136",
-		}, atExit(func(next gateway.ExitPath, _ gateway.Counters) gateway.ExitPath { return stuckExit{next} })},
+		}, onEnding(stuckExit)},
 		{Fault{
 			ID:     "orphan-wedges-end",
 			Title:  "The stream of a process never ends when somebody else holds its output 200 ms after the exit",
 			Breaks: []string{"process.end.background-child"},
 			Source: "agent-compose#364, agent-compose#382: a background child that holds the pipe",
-		}, atExit(func(next gateway.ExitPath, _ gateway.Counters) gateway.ExitPath { return wedgedExit{next} })},
+		}, func(b *build) { b.Seams.Drain = wedgedDrain }},
 		{Fault{
 			ID:     "term-output-lost",
 			Title:  "After one SIGTERM in 5 a process loses the last chunk that it writes, of at most 32 KiB",
@@ -66,80 +66,58 @@ func exitVariants() []variant {
 			ID:     "signal-code-137",
 			Title:  "The exit code of a process that died of a signal is 128 and the number of the signal",
 			Source: "what a shell says of it in $?, and Docker",
-		}, onSignalCode(128)},
+		}, signalCode(128)},
 		{Variant{
 			ID:     "signal-code-9",
 			Title:  "The exit code of a process that died of a signal is the number of the signal",
 			Source: "gateways that take the low bits of what wait(2) gives",
-		}, onSignalCode(0)},
+		}, signalCode(0)},
 	}
 }
 
-// atExit decorates the end of processes.
-func atExit(decorate func(next gateway.ExitPath, books gateway.Counters) gateway.ExitPath) func(*build) {
+// onEnding changes every end event.
+func onEnding(change func(p *gateway.Process, e gateway.Ending, books gateway.Counters) gateway.Ending) func(*build) {
 	return func(b *build) {
-		inner := b.Seams.Exit
-		b.Seams.Exit = func(next gateway.ExitPath, books gateway.Counters) gateway.ExitPath {
+		inner := b.Seams.Ending
+		b.Seams.Ending = func(p *gateway.Process, e gateway.Ending, books gateway.Counters) gateway.Ending {
 			if inner != nil {
-				next = inner(next, books)
+				e = inner(p, e, books)
 			}
-			return decorate(next, books)
+			return change(p, e, books)
 		}
 	}
 }
 
-// onExit changes every end event.
+// onExit changes every end event by what it says.
 func onExit(change func(gateway.Ending) gateway.Ending) func(*build) {
-	return atExit(func(next gateway.ExitPath, _ gateway.Counters) gateway.ExitPath { return changedExit{next, change} })
+	return onEnding(func(_ *gateway.Process, e gateway.Ending, _ gateway.Counters) gateway.Ending { return change(e) })
 }
-
-// changedExit changes what the end event says.
-type changedExit struct {
-	gateway.ExitPath
-	change func(gateway.Ending) gateway.Ending
-}
-
-func (c changedExit) Ending(p *gateway.Process) gateway.Ending { return c.change(c.ExitPath.Ending(p)) }
 
 // stuckExit waits, for a program that was not found, until the gateway closes.
-type stuckExit struct{ gateway.ExitPath }
-
-func (s stuckExit) Ending(p *gateway.Process) gateway.Ending {
-	e := s.ExitPath.Ending(p)
+func stuckExit(p *gateway.Process, e gateway.Ending, _ gateway.Counters) gateway.Ending {
 	if e.Code == 127 {
 		<-p.Abandoned()
 	}
 	return e
 }
 
-// onSignalCode has the number of a signal, and base, for an exit code.
-func onSignalCode(base int32) func(*build) {
-	return atExit(func(next gateway.ExitPath, _ gateway.Counters) gateway.ExitPath { return signalCode{next, base} })
-}
-
-// signalCode tells a signal by its number too.
-type signalCode struct {
-	gateway.ExitPath
-	base int32
-}
-
-func (c signalCode) Ending(p *gateway.Process) gateway.Ending {
-	e := c.ExitPath.Ending(p)
-	if sig := p.Status().Signal; sig != 0 {
-		e.Code = c.base + int32(sig) //nolint:gosec // a signal is a small number
-	}
-	return e
+// signalCode has the number of a signal, and base, for an exit code.
+func signalCode(base int32) func(*build) {
+	return onEnding(func(p *gateway.Process, e gateway.Ending, _ gateway.Counters) gateway.Ending {
+		if sig := p.Status().Signal; sig != 0 {
+			e.Code = base + int32(sig) //nolint:gosec // a signal is a small number
+		}
+		return e
+	})
 }
 
 // orphanGrace is how long after the exit an output counts as held by somebody
 // else: a process lets go of its own at once.
 const orphanGrace = 200 * time.Millisecond
 
-// wedgedExit does not see the end of an output that somebody else holds at the
+// wedgedDrain does not see the end of an output that somebody else holds at the
 // exit.
-type wedgedExit struct{ gateway.ExitPath }
-
-func (wedgedExit) Drain(p *gateway.Process) {
+func wedgedDrain(p *gateway.Process) {
 	held := time.NewTimer(orphanGrace)
 	defer held.Stop()
 	select {

@@ -19,7 +19,8 @@ const pipeRest = 20 * time.Millisecond
 // writes and then waits. A terminal is no pipe: nothing of it is lost.
 type hastyReader struct {
 	gateway.Output
-	chunk int // size of a chunk
+	chunk int    // size of a chunk
+	over  func() // is called when the output is finished; nil: nothing
 
 	mu    sync.Mutex
 	hasty bool // from here on; before, everything is passed on as it comes
@@ -68,6 +69,9 @@ func (r *hastyReader) Write(s virtual.Stream, p []byte) {
 // waits there has the lock.
 func (r *hastyReader) Finish() {
 	r.Output.Finish()
+	if r.over != nil {
+		r.over()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s, stop := range r.stop {
@@ -89,9 +93,7 @@ const (
 // reading at the exit of some.
 func loseAfterTerm(b *build) {
 	readers := &readers{of: map[*gateway.Process]*hastyReader{}}
-	onProcessOutput(func(p *gateway.Process, next gateway.Output) gateway.Output {
-		return readers.add(p, &hastyReader{Output: next, chunk: termChunk})
-	})(b)
+	onProcessOutput(readers.add)(b)
 	lossy := newShare(1, lossyTerms, b.seed)
 	onTable(func(next gateway.Table) gateway.Table { return hasty{next, lossy, readers} })(b)
 }
@@ -102,15 +104,16 @@ type readers struct {
 	of map[*gateway.Process]*hastyReader
 }
 
-func (r *readers) add(p *gateway.Process, h *hastyReader) gateway.Output {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.of[p] = h
-	return finishing{h, func() {
+func (r *readers) add(p *gateway.Process, next gateway.Output) gateway.Output {
+	h := &hastyReader{Output: next, chunk: termChunk, over: func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.of, p)
 	}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[p] = h
+	return h
 }
 
 // hasten makes the reader of a process hasty; one that has finished is as it is.
@@ -120,17 +123,6 @@ func (r *readers) hasten(p *gateway.Process) {
 	if h := r.of[p]; h != nil {
 		h.begin()
 	}
-}
-
-// finishing acts when an output is finished.
-type finishing struct {
-	gateway.Output
-	act func()
-}
-
-func (f finishing) Finish() {
-	f.Output.Finish()
-	f.act()
 }
 
 // hasty does not wait for the output of what was terminated.

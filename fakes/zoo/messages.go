@@ -90,62 +90,44 @@ func updateIgnored(procedure string, call func() (connect.AnyResponse, error)) (
 // intercept runs a call of the process service. The response is nil for a stream.
 type intercept func(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)
 
-var _ connect.Interceptor = intercept(nil)
-
 // intercepted puts an interceptor around those that are there.
-func intercepted(i intercept) func(*build) {
-	return func(b *build) { b.Seams.Interceptors = append([]connect.Interceptor{i}, b.Seams.Interceptors...) }
+func intercepted(i intercept) func(*build) { return interceptor{i, func(any) {}}.install }
+
+// onMessages changes the request messages of the process service.
+func onMessages(change func(m any)) func(*build) {
+	return interceptor{func(_ string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) { return call() }, change}.install
 }
 
-// WrapUnary intercepts unary calls and client streams.
-func (i intercept) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+// interceptor runs every call, and changes every request message.
+type interceptor struct {
+	run    intercept
+	change func(m any)
+}
+
+var _ connect.Interceptor = interceptor{}
+
+func (i interceptor) install(b *build) {
+	b.Seams.Interceptors = append([]connect.Interceptor{i}, b.Seams.Interceptors...)
+}
+
+// WrapUnary intercepts unary calls.
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		return i(req.Spec().Procedure, func() (connect.AnyResponse, error) { return next(ctx, req) })
+		i.change(req.Any())
+		return i.run(req.Spec().Procedure, func() (connect.AnyResponse, error) { return next(ctx, req) })
 	}
 }
 
 // WrapStreamingHandler intercepts streams.
-func (i intercept) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		_, err := i(conn.Spec().Procedure, func() (connect.AnyResponse, error) { return nil, next(ctx, conn) })
+		_, err := i.run(conn.Spec().Procedure, func() (connect.AnyResponse, error) { return nil, next(ctx, changedConn{conn, i.change}) })
 		return err
 	}
 }
 
 // WrapStreamingClient does nothing: a gateway calls nobody.
-func (intercept) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
-}
-
-// onMessages changes the request messages of the process service.
-func onMessages(change func(m any)) func(*build) {
-	return func(b *build) {
-		b.Seams.Interceptors = append([]connect.Interceptor{messages(change)}, b.Seams.Interceptors...)
-	}
-}
-
-// messages changes every request message.
-type messages func(m any)
-
-var _ connect.Interceptor = messages(nil)
-
-// WrapUnary changes the message of a unary call.
-func (change messages) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		change(req.Any())
-		return next(ctx, req)
-	}
-}
-
-// WrapStreamingHandler changes the messages of a stream.
-func (change messages) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return next(ctx, changedConn{conn, change})
-	}
-}
-
-// WrapStreamingClient does nothing: a gateway calls nobody.
-func (messages) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
