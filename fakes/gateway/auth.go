@@ -14,7 +14,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// defaultUser runs what is asked for without a user.
+// defaultUser is the user of requests that name none.
 const defaultUser = "root"
 
 // userKey is the key of the user in a request's context.

@@ -61,7 +61,7 @@ func answering(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	})
 }
 
-// run starts a command. What goes wrong before its first line is an error;
+// run starts a command. A failure before the first line is an error;
 // after that, the answer is cut without an end line.
 func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 	command, limit, err := c.readRequest(r)
@@ -121,7 +121,7 @@ func (c *commands) readRequest(r *http.Request) (command string, limit time.Dura
 	return *body.Cmd, limit, err
 }
 
-// notRequest says what is wrong with a body, in words of JSON.
+// notRequest is the error for a body that is not a request.
 func notRequest(err error) error {
 	var typed *json.UnmarshalTypeError
 	switch {
@@ -222,7 +222,7 @@ func (c *commands) named(r *http.Request) (*Process, error) {
 	return p, nil
 }
 
-// pathSelector reads {pid}. What is no pid names no process.
+// pathSelector reads {pid}. Text that is not a pid names no process.
 func pathSelector(r *http.Request) (Selector, error) {
 	text := r.PathValue("pid")
 	pid, err := strconv.ParseUint(text, 10, 32)

@@ -3,7 +3,7 @@ package gateway
 import "net/http"
 
 // preflightAge is how long a browser may keep the answer to a preflight, in
-// seconds: what browsers allow at most.
+// seconds: the maximum that browsers allow.
 const preflightAge = "7200"
 
 // exposedHeaders are what a page of another origin may read: where gRPC-Web has

@@ -2,7 +2,7 @@ package gateway
 
 import "iter"
 
-// Reader is what a Fanout knows of one subscriber.
+// Reader describes one subscriber to a Fanout.
 type Reader struct {
 	// ID is unique among the readers of one process.
 	ID uint64
@@ -14,10 +14,10 @@ type Reader struct {
 	Backlog int
 }
 
-// Fanout decides what the readers of one process get, and when the process
+// Fanout decides which chunks the readers of one process get, and when the process
 // waits for them. Its calls are serialized.
 type Fanout interface {
-	// Join returns what a new reader gets before all new output.
+	// Join returns the chunks that a new reader gets before new output.
 	Join(r Reader) []Chunk
 	// Publish sees every chunk once, before the readers get it.
 	Publish(c Chunk)

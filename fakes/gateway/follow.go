@@ -72,7 +72,7 @@ func follow(ctx context.Context, s *Stream) error {
 	}
 }
 
-// drain sends what is queued, and the end when it is reached.
+// drain sends the queued chunks, and the end after the last.
 func (s *Stream) drain() (ended bool, err error) {
 	batch, ended, lost := s.sub.take()
 	for i, c := range batch {

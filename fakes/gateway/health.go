@@ -2,7 +2,7 @@ package gateway
 
 import "net/http"
 
-// health answers 204: the gateway is up. It needs no token, for whoever asks
+// health answers 204: the gateway is up. It needs no token, because its client
 // is a load balancer.
 func health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")

@@ -12,7 +12,7 @@ import (
 // The bounds of the fan-out.
 const (
 	// maxBacklog is the backlog at which a subscriber that is slower than
-	// others is given up: it gets what it has so far, and then an explicit
+	// others is given up: it gets its backlog so far, and then an explicit
 	// error. Nothing is ever dropped in silence.
 	maxBacklog = 8 << 20
 	// stallGrace is how long a process waits for readers of which none takes
@@ -25,11 +25,11 @@ const (
 	restDelay = 20 * time.Millisecond
 )
 
-// Output takes what a process writes, in the order of its writes per stream.
+// Output takes the writes of a process, in order per stream.
 type Output interface {
 	// Write may block, and then the process does.
 	Write(s virtual.Stream, p []byte)
-	// Finish delivers what is still held back. Writes after it are dropped.
+	// Finish delivers output that is still held back. Later writes are dropped.
 	Finish()
 }
 
@@ -101,7 +101,7 @@ func (s *Subscriber) wake() {
 	}
 }
 
-// take returns what is queued. ended says that nothing follows, lost that the
+// take returns the queued chunks. ended says that nothing follows, lost that the
 // subscriber was given up after these chunks. The caller reports each chunk as
 // sent when it is.
 func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
@@ -119,7 +119,7 @@ func (s *Subscriber) sent(n int) {
 	s.hub.moved()
 }
 
-// close removes the subscriber; what it had queued is dropped.
+// close removes the subscriber and drops its queue.
 func (s *Subscriber) close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -194,7 +194,7 @@ func (h *hub) publish(c Chunk) {
 	}
 }
 
-// enqueue adds c to what waits for s. Called with mu held.
+// enqueue adds c to the queue of s. Called with mu held.
 func (s *Subscriber) enqueue(c Chunk) {
 	s.queue = append(s.queue, c)
 	s.reader.Backlog += len(c.Data)
@@ -250,7 +250,7 @@ func (h *hub) release() {
 	h.moved()
 }
 
-// finish publishes what is unterminated and ignores all output that follows.
+// Finish publishes unterminated rests and ignores all later output.
 func (h *hub) Finish() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -85,7 +85,7 @@ func feed(ctx context.Context, p *Process, in *envd.ProcessInput) error {
 }
 
 // inputError says why input did not get to p: because it is gone, because the
-// call ended first, or because nobody reads.
+// call ended first, or because no process reads stdin.
 func inputError(p *Process, err error) error {
 	var known *connect.Error
 	switch {

@@ -35,7 +35,7 @@ func (c *lineCutter) cut(p []byte, emit func([]byte)) {
 	c.rest = append([]byte(nil), buf...)
 }
 
-// take returns what is not terminated, and forgets it; nil when there is none.
+// take returns and clears the unterminated rest; nil when there is none.
 func (c *lineCutter) take() []byte {
 	rest := c.rest
 	c.rest = nil

@@ -55,7 +55,7 @@ func (b *books) Finished(f Finish) {
 	b.finishes[f]++
 }
 
-// Tally is what the books said at one instant.
+// Tally is a snapshot of the counters.
 type Tally struct {
 	Started  uint64
 	Finished map[Finish]uint64

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// defaultMetricsPrefix is what the names of the counters begin with.
+// defaultMetricsPrefix is the prefix of the names of the counters.
 const defaultMetricsPrefix = "coppice"
 
 // The values of Options.Processes.
@@ -72,7 +72,7 @@ type Options struct {
 	Seams Seams
 }
 
-// complete fills in defaults and refuses what cannot be served.
+// complete fills in defaults and validates the options.
 func (o *Options) complete() error {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -120,7 +120,7 @@ func knownWords(what string, words []string, known ...string) error {
 // has reports whether a list that is empty for everything holds a word.
 func has(words []string, w string) bool { return len(words) == 0 || slices.Contains(words, w) }
 
-// checkPrefix refuses what would make no metric name.
+// checkPrefix refuses a prefix that makes invalid metric names.
 func checkPrefix(prefix string) error {
 	legal := strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:") == ""
 	if !legal || prefix[0] >= '0' && prefix[0] <= '9' {

@@ -130,7 +130,7 @@ func (probeService) Unimplemented(context.Context, *connect.Request[probe.Unimpl
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("assay.v1.Probe.Unimplemented is not implemented"))
 }
 
-// answer does what a script says for one message.
+// answer runs the script of one message.
 func (s probeService) answer(ctx context.Context, script *probe.Script, md metadata) ([]byte, error) {
 	if err := checkScript(script); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (probeService) wait(ctx context.Context, script *probe.Script) error {
 	}
 }
 
-// checkScript refuses what is over the limits.
+// checkScript refuses a script that exceeds the limits.
 func checkScript(s *probe.Script) error {
 	switch {
 	case s.GetPayload() > maxProbePayload:

@@ -13,7 +13,7 @@ import (
 	"assay/internal/envd/probe"
 )
 
-// seen collects what the probe saw of a request.
+// seen collects the probe's view of a request.
 type seen struct{ *probe.Seen }
 
 // newSeen notes the metadata, the method and the deadline of a call.

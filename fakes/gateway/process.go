@@ -10,7 +10,7 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// Spec is what a client asked to run.
+// Spec is a request to run a command.
 type Spec struct {
 	Config  *envd.ProcessConfig // as requested; List shows it
 	Command string              // what GET /commands shows
@@ -21,12 +21,12 @@ type Spec struct {
 	PTY     *virtual.Size // nil: no terminal
 	// Limit is how long the process may run in real time; 0 is no limit.
 	Limit time.Duration
-	// Before are words put before the command. What they run ends by becoming the
-	// command.
+	// Before are words put before the command, of a program that ends with exec of
+	// the command.
 	Before []string
 }
 
-// cause says who ended a process.
+// cause is the reason why a process ended.
 type cause int
 
 const (
@@ -75,7 +75,7 @@ type Process struct {
 	abandon chan struct{}
 	letGo   sync.Once
 
-	// mu guards what follows. It is taken inside the table's lock, never around it.
+	// mu guards the fields below. It is taken inside the table's lock, never around it.
 	mu       sync.Mutex
 	live     bool
 	cause    cause
@@ -85,13 +85,13 @@ type Process struct {
 	stopKeep func() bool // of the retention
 }
 
-// Abandon stops the wait for whoever else holds the output.
+// Abandon stops the wait for other holders of the output.
 func (p *Process) Abandon() { p.letGo.Do(func() { close(p.abandon) }) }
 
 // Abandoned is closed by Abandon.
 func (p *Process) Abandoned() <-chan struct{} { return p.abandon }
 
-// Drained is closed when nobody holds the output of p any more.
+// Drained is closed when no process holds the output of p any more.
 func (p *Process) Drained() <-chan struct{} { return p.run.Drained() }
 
 // ending is how p ended, or nil while its end event is not known.
@@ -108,7 +108,7 @@ func (p *Process) isLive() bool {
 	return p.live
 }
 
-// endedBy says who ended p.
+// endedBy is the reason why p ended.
 func (p *Process) endedBy() cause {
 	p.mu.Lock()
 	defer p.mu.Unlock()

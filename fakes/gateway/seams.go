@@ -11,9 +11,9 @@ import (
 	"assay/fakes/strict"
 )
 
-// Seams are the places where decorators change what a gateway does, for every
-// request that passes. A decorator gets what is there already and returns what
-// takes its place. The zero value changes nothing.
+// Seams are the places where decorators change the behaviour of a gateway, for
+// every request that passes. A decorator gets the present value and returns its
+// replacement. The zero value changes nothing.
 type Seams struct {
 	// Conn decorates every connection: its bytes in both directions, inside TLS.
 	Conn func(next net.Conn) net.Conn
@@ -35,21 +35,21 @@ type Seams struct {
 	// Deadline returns when the process of a Start ends at the latest. protocol is
 	// the name that connect-go has for it. nil: at the deadline of the context.
 	Deadline func(ctx context.Context, protocol string) (time.Time, bool)
-	// Follow decorates what sends the events of a process to a stream of the
-	// process service.
+	// Follow decorates the loop that sends the events of a process to a stream of
+	// the process service.
 	Follow func(next Follow) Follow
 	// Events decorates the events of one such stream.
 	Events func(next EventSink) EventSink
 	// Fanout decorates the distribution of the output of one process.
 	Fanout func(next Fanout) Fanout
-	// Output decorates what a process writes, before it is distributed.
+	// Output decorates the writes of a process, before they are distributed.
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.
 	Input func(next Input) Input
-	// Drain waits for the output of a process that has exited. nil: until nobody
-	// holds it any more, or the process was abandoned.
+	// Drain waits for the output of a process that has exited. nil: until no
+	// process holds it any more, or the process was abandoned.
 	Drain func(p *Process)
-	// Ending returns what the end event of a process says instead of e. It runs once
+	// Ending returns the content of the end event of a process, in the place of e. It runs once
 	// for each process, after the process has left the table and was counted.
 	Ending func(p *Process, e Ending, books Counters) Ending
 	// Table decorates the processes as the surfaces see them.

@@ -90,7 +90,7 @@ func (s *service) deadline(ctx context.Context, protocol string) (time.Time, boo
 	return ctx.Deadline()
 }
 
-// specOf reads what is to be run.
+// specOf reads the command of a request.
 func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartRequest]) (Spec, error) {
 	sp := Spec{
 		Config: req.Msg.GetProcess(), Command: req.Msg.GetProcess().GetCmd(), Tag: req.Msg.Tag,
@@ -208,7 +208,7 @@ func (s *service) SendSignal(_ context.Context, req *connect.Request[envd.SendSi
 	return connect.NewResponse(&envd.SendSignalResponse{}), nil
 }
 
-// selectorOf reads a selector; one that selects nothing is refused.
+// selectorOf reads a selector; an empty one is refused.
 func selectorOf(m *envd.ProcessSelector) (Selector, error) {
 	switch s := m.GetSelector().(type) {
 	case *envd.ProcessSelector_Pid:

@@ -291,9 +291,8 @@ func (t *table) Expire(p *Process) {
 	t.letDie(p)
 }
 
-// end sends SIGKILL and finalizes. A process that has exited, though nobody
-// has noticed yet, is not killed: what it exited with is what counts. Called
-// with mu held.
+// end sends SIGKILL and finalizes. A process that has exited unnoticed is not
+// killed: its exit counts. Called with mu held.
 func (t *table) end(p *Process, by cause) error {
 	if !p.isLive() {
 		return ErrNotFound
@@ -305,7 +304,7 @@ func (t *table) end(p *Process, by cause) error {
 	return nil
 }
 
-// letDie takes away what a dying process could wait for.
+// letDie removes everything that a dying process could wait for.
 func (t *table) letDie(p *Process) {
 	p.hub.release()
 	p.Abandon()

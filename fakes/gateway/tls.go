@@ -73,7 +73,7 @@ func tlsListener(l net.Listener, cert tls.Certificate) net.Listener {
 // to ALPN. Its handshake happens at the first read.
 type tlsConn struct{ net.Conn }
 
-// plainHTTPAnswer is what a client gets that speaks HTTP without TLS.
+// plainHTTPAnswer is the response to a client that speaks HTTP without TLS.
 const plainHTTPAnswer = "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 	"Client sent an HTTP request to an HTTPS server.\n"
 

@@ -1,4 +1,5 @@
-// Package gatewaytest is what tests drive a gateway with, and run commands on.
+// Package gatewaytest holds the clients and the sandbox with which tests drive a
+// gateway.
 //
 // What lives here: raw connections that send exactly what they are given,
 // clients of connect-go, and a sandbox whose processes do what a test tells

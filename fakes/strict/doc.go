@@ -1,5 +1,5 @@
-// Package strict is the layer in front of connect-go that refuses what the
-// protocols forbid and connect-go accepts.
+// Package strict is the layer in front of connect-go that refuses requests which
+// the protocols forbid and connect-go accepts.
 //
 // What lives here: reading a request of Connect, gRPC or gRPC-Web down to its
 // envelopes, the refusal of malformed ones in the form of the call, the

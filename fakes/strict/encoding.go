@@ -96,7 +96,7 @@ func ReadBody(body io.Reader) ([]byte, error) {
 	return raw, nil
 }
 
-// gunzip decompresses one message; corrupt is the code for what is not gzip.
+// gunzip decompresses one message; corrupt is the code for other data than gzip.
 // An empty message is not compressed at all.
 func gunzip(raw []byte, corrupt connect.Code) ([]byte, error) {
 	if len(raw) == 0 {

@@ -117,7 +117,7 @@ func checkFlags(c *Call, flags byte) error {
 	}
 }
 
-// payload reads size bytes; it allocates only for what comes.
+// payload reads size bytes, and allocates only for those that arrive.
 func (e *envelopeReader) payload(size int64) ([]byte, error) {
 	var buf bytes.Buffer
 	n, err := io.CopyN(&buf, e.body, size)

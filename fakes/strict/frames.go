@@ -112,7 +112,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush sends what was written, unless it is held.
+// Flush sends the written bytes, unless they are held.
 func (s *streamWriter) Flush() {
 	if !s.held && s.change == nil {
 		// An error shows again at the next write.

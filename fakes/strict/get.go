@@ -22,8 +22,8 @@ func HTTPMethod(ctx context.Context) string {
 	return http.MethodPost
 }
 
-// serveGet serves a unary call by GET: the message and what POST has in headers
-// stand in the query. connect-go gets the POST that means the same, so that one
+// serveGet serves a unary call by GET: the query holds the message and the
+// values that a POST has in headers. connect-go gets the POST that means the same, so that one
 // strict layer is enough.
 func (s *procedures) serveGet(c *Call) {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)

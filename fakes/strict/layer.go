@@ -27,7 +27,7 @@ const drainGrace = 500 * time.Millisecond
 // Layer reads the requests of an RPC service before connect-go does. It refuses
 // malformed requests and hands on a plain, complete and uncompressed one.
 type Layer struct {
-	// Admit authorizes a request and returns the one that the handler is to see.
+	// Admit authorizes a request and returns the request for the handler. It must be set.
 	Admit func(r *http.Request) (*http.Request, error)
 	// Protocols are the names of the protocols that are served; empty is all.
 	Protocols []string
@@ -235,7 +235,7 @@ func limitReading(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
 }
 
-// drain reads for a while what the client goes on to send after the response.
+// drain reads, for a while, the rest of the request after the response.
 // net/http would do so after the handler has returned, and in full duplex it
 // would then take the next request for a part of this one.
 func (c *Call) drain() {

@@ -101,7 +101,7 @@ func (s swapped) Finished(f gateway.Finish) {
 	s.Counters.Finished(f)
 }
 
-// leakyStart counts as active what could not be started.
+// leakyStart counts a failed start as active.
 type leakyStart struct {
 	gateway.Table
 	drift *atomic.Int64

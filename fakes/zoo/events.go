@@ -130,8 +130,8 @@ func endNeedsOutput(next gateway.EventSink) gateway.EventSink {
 	})
 }
 
-// asText replaces what is not UTF-8 in one event, a character at its border
-// included.
+// asText replaces invalid UTF-8 in each event, including a character that is cut
+// at its border.
 func asText(next gateway.EventSink) gateway.EventSink {
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
 		if e.Kind == gateway.EventData {

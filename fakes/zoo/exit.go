@@ -88,7 +88,7 @@ func onEnding(change func(p *gateway.Process, e gateway.Ending, books gateway.Co
 	}
 }
 
-// onExit changes every end event by what it says.
+// onExit changes every end event, without knowledge of the process.
 func onExit(change func(gateway.Ending) gateway.Ending) func(*build) {
 	return onEnding(func(_ *gateway.Process, e gateway.Ending, _ gateway.Counters) gateway.Ending { return change(e) })
 }

@@ -130,7 +130,7 @@ func numberCode(next strict.FrameSink) strict.FrameSink {
 	})
 }
 
-// compressAll compresses what is not.
+// compressAll compresses plain messages.
 func compressAll(next strict.FrameSink) strict.FrameSink {
 	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags != 0 {

@@ -11,7 +11,7 @@ import (
 	"assay/internal/wire"
 )
 
-// grpcFaults spoil what gRPC and gRPC-Web have of their own.
+// grpcFaults break the parts that only gRPC and gRPC-Web have.
 func grpcFaults() []fault {
 	return []fault{
 		{Fault{
@@ -99,7 +99,7 @@ func grpcFaults() []fault {
 }
 
 // onGRPCTrailers changes the status of gRPC answers, where it is in trailers.
-// prefix is what their names have in the header map.
+// prefix is that of their names in the header map.
 func onGRPCTrailers(change func(h http.Header, prefix string)) func(*build) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(w, r)

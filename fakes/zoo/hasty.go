@@ -65,7 +65,7 @@ func (r *hastyReader) Write(s virtual.Stream, p []byte) {
 	}).Stop
 }
 
-// finish forgets what is held. The output is finished first, for a writer that
+// Finish drops the held output. The output is finished first, for a writer that
 // waits there has the lock.
 func (r *hastyReader) Finish() {
 	r.Output.Finish()
@@ -82,14 +82,14 @@ func (r *hastyReader) Finish() {
 	}
 }
 
-// termChunk is what the daemon reads at a time, and lossyTerms after how many
-// SIGTERMs it loses that.
+// termChunk is the size of the daemon's reads; after 1 in lossyTerms SIGTERMs it
+// loses the last.
 const (
 	termChunk  = 32 << 10
 	lossyTerms = 5
 )
 
-// loseAfterTerm does not wait for the output of what was terminated, and stops
+// loseAfterTerm does not wait for the output of a terminated process, and stops
 // reading at the exit of some.
 func loseAfterTerm(b *build) {
 	readers := &readers{of: map[*gateway.Process]*hastyReader{}}
@@ -125,7 +125,7 @@ func (r *readers) hasten(p *gateway.Process) {
 	}
 }
 
-// hasty does not wait for the output of what was terminated.
+// hasty does not wait for the output of a terminated process.
 type hasty struct {
 	gateway.Table
 	lossy   *share

@@ -181,7 +181,7 @@ func (w *headWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written.
+// Flush sends the written bytes.
 func (w *headWriter) Flush() {
 	if !w.done {
 		w.WriteHeader(http.StatusOK)
@@ -193,7 +193,7 @@ func (w *headWriter) Flush() {
 // Unwrap is for http.ResponseController.
 func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// unflushed keeps what is written until it must go.
+// unflushed ignores flushes.
 type unflushed struct{ http.ResponseWriter }
 
 // Flush does nothing.

@@ -95,7 +95,7 @@ func (d doubledInput) Write(ctx context.Context, b []byte) error {
 	return d.Input.Write(ctx, b)
 }
 
-// shortInput writes what fits into a pipe.
+// shortInput writes no more than fits into a pipe.
 type shortInput struct{ gateway.Input }
 
 func (s shortInput) Write(ctx context.Context, b []byte) error {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// keptPolicy is what becomes of a connection of HTTP/1.1 behind an answer. The
+// keptPolicy decides about an HTTP/1.1 connection after a response. The
 // zero value is the reference: it is kept for the next request.
 type keptPolicy struct {
 	// closesIdle closes it at once, and does not say so in the answer.
@@ -17,7 +17,7 @@ type keptPolicy struct {
 	refusesPipelining bool
 }
 
-// keptConn is a connection, and what is known of it between two requests.
+// keptConn is a connection and its state between two requests.
 type keptConn struct {
 	net.Conn
 	reads atomic.Uint64 // that have begun

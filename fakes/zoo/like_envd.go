@@ -16,7 +16,7 @@ func envdDeviations() []deviation {
 	return slices.Concat(envdSurfaces(), envdRequests(), envdAnswers(), envdProcesses(), envdErrors())
 }
 
-// envdSurfaces are what the daemon has and has not.
+// envdSurfaces are the surfaces that the daemon has and lacks.
 func envdSurfaces() []deviation {
 	return []deviation{
 		{Deviation{

@@ -58,7 +58,7 @@ func envdHealth(next http.Handler) http.Handler {
 func machineMetrics(w http.ResponseWriter, _ *http.Request) {
 	const gib = 1 << 30
 	w.Header().Set("Content-Type", "application/json")
-	// Whoever is gone cannot be told.
+	// A failed write has no reader any more.
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"ts": time.Now().Unix(), "cpu_count": runtime.NumCPU(), "cpu_used_pct": 0,
 		"mem_total_mib": 1024, "mem_used_mib": 128, "mem_total": gib, "mem_used": gib / 8, "mem_cache": gib / 16,
@@ -79,7 +79,7 @@ func numberedTokenError(token string) func(http.Handler) http.Handler {
 			strict.LimitRest(w)
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUnauthorized)
-			// Whoever is gone cannot be told.
+			// A failed write has no reader any more.
 			_ = json.NewEncoder(w).Encode(map[string]any{
 				"code":    http.StatusUnauthorized,
 				"message": "unauthorized access, please provide a valid access token or method signing if supported",

@@ -43,7 +43,7 @@ func bareSurfaces() []deviation {
 	}
 }
 
-// bashOnlyDeviations take what the SDKs send by default, and little else.
+// bashOnlyDeviations accept the default requests of the SDKs, and little else.
 func bashOnlyDeviations() []deviation {
 	return slices.Concat(bareSurfaces(), []deviation{
 		{Deviation{
@@ -66,7 +66,7 @@ func bashOnlyDeviations() []deviation {
 	})
 }
 
-// lossyDeviations wait for the child, and not for what it wrote.
+// lossyDeviations wait for the child, and not for its output.
 func lossyDeviations() []deviation {
 	return slices.Concat(bareSurfaces(), []deviation{
 		{Deviation{

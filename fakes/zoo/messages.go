@@ -90,7 +90,7 @@ func updateIgnored(procedure string, call func() (connect.AnyResponse, error)) (
 // intercept runs a call of the process service. The response is nil for a stream.
 type intercept func(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error)
 
-// intercepted puts an interceptor around those that are there.
+// intercepted puts an interceptor around the others.
 func intercepted(i intercept) func(*build) { return interceptor{i, func(any) {}}.install }
 
 // onMessages changes the request messages of the process service.

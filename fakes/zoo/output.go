@@ -51,7 +51,7 @@ func outputFaults() []fault {
 	}
 }
 
-// lossyChunk is what a hasty reader takes at a time: a page.
+// lossyChunk is the size of the reads of a hasty reader: a page.
 const lossyChunk = 4 << 10
 
 // loseTails gives 3 of 10 commands a hasty reader.
@@ -113,7 +113,7 @@ func (l *lossyTail) Write(s virtual.Stream, p []byte) {
 	}
 }
 
-// wholeLines passes on what ends with a newline.
+// wholeLines passes on complete lines only.
 type wholeLines struct {
 	gateway.Output
 	mu   sync.Mutex

@@ -58,19 +58,24 @@ func readerFaults() []fault {
 	}
 }
 
-// onGone acts when a client breaks off its Start.
-func onGone(act func(*gateway.Stream)) func(*build) {
+// onFollow decorates the loop that sends events to a stream.
+func onFollow(follow func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error) func(*build) {
 	return func(b *build) {
 		b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
-			return func(ctx context.Context, s *gateway.Stream) error {
-				err := next(ctx, s)
-				if s.Started && errors.Is(ctx.Err(), context.Canceled) {
-					act(s)
-				}
-				return err
-			}
+			return func(ctx context.Context, s *gateway.Stream) error { return follow(ctx, s, next) }
 		})
 	}
+}
+
+// onGone acts when a client cancels its Start.
+func onGone(act func(*gateway.Stream)) func(*build) {
+	return onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
+		err := next(ctx, s)
+		if s.Started && errors.Is(ctx.Err(), context.Canceled) {
+			act(s)
+		}
+		return err
+	})
 }
 
 // onFanout decorates the distribution of output.
@@ -107,8 +112,8 @@ func (f twiceFanout) Copies(r gateway.Reader, c gateway.Chunk) int {
 	return n
 }
 
-// maxReplay is how much output is kept to be replayed: half of the backlog at which
-// a reader is given up.
+// maxReplay is how much output is replayed: half of the backlog at which a reader is
+// given up.
 const maxReplay = 4 << 20
 
 // replayFanout gives a later reader all output from the beginning, up to maxReplay.
@@ -142,8 +147,7 @@ const (
 	dropBacklog = 512 << 10
 )
 
-// droppingFanout leaves output out, in silence, for a reader that is dropBacklog
-// behind.
+// droppingFanout drops output silently for a reader that is dropBacklog behind.
 type droppingFanout struct{ gateway.Fanout }
 
 func dropsBehind(next gateway.Fanout) gateway.Fanout { return droppingFanout{next} }
@@ -167,8 +171,8 @@ func lateForgotten(next gateway.Fanout) gateway.Fanout { return forgetfulFanout{
 
 func (f forgetfulFanout) Ends(r gateway.Reader) bool { return !r.AfterEnd && f.Fanout.Ends(r) }
 
-// lockStepFanout makes a process wait for every one of its readers, for as long as
-// it takes, once pipeSize of output wait for it.
+// lockStepFanout makes a process wait for every one of its readers, without limit,
+// once pipeSize of output wait for it.
 type lockStepFanout struct{ gateway.Fanout }
 
 func lockStep(next gateway.Fanout) gateway.Fanout { return lockStepFanout{next} }
@@ -182,8 +186,7 @@ func (lockStepFanout) Waits(readers iter.Seq[gateway.Reader], _ bool) bool {
 	return false
 }
 
-// keepingFanout counts readers that have gone, and waits for them to take what is
-// written: for ever.
+// keepingFanout makes a process wait, for ever, for readers that have gone.
 type keepingFanout struct {
 	gateway.Fanout
 	gone map[uint64]bool
@@ -205,5 +208,5 @@ func (f keepingFanout) Waits(readers iter.Seq[gateway.Reader], stalled bool) boo
 	return f.Fanout.Waits(readers, stalled)
 }
 
-// pipeSize is what a pipe of the operating system holds.
+// pipeSize is the capacity of a pipe of the operating system.
 const pipeSize = 64 << 10

@@ -88,7 +88,7 @@ func onTable(decorate func(gateway.Table) gateway.Table) func(*build) {
 	return func(b *build) { b.Seams.Table = around(b.Seams.Table, decorate) }
 }
 
-// onStart changes what is started. List goes on to show what was asked for.
+// onStart changes the command of every start.
 func onStart(change func(*gateway.Spec)) func(*build) {
 	return onTable(func(next gateway.Table) gateway.Table { return changedStart{next, change} })
 }
@@ -118,12 +118,12 @@ func found(err error) error {
 	return err
 }
 
-// impatient kills what is to be terminated.
+// impatient sends SIGKILL for SIGTERM.
 type impatient struct{ gateway.Table }
 
 func (i impatient) Terminate(s gateway.Selector) error { return i.Kill(s) }
 
-// maxMemory bounds what a memory lists.
+// maxMemory bounds the list of a memory.
 const maxMemory = 1000
 
 // memory lists every process that it has started.
@@ -153,19 +153,17 @@ func (m *memory) List() []*gateway.Process {
 // seldom is in how many Starts one goes wrong.
 const seldom = 10
 
-// neverTell leaves some Starts without any event.
+// neverTell sends no event on a share of the streams of Start.
 func neverTell(b *build) {
 	mute := newShare(1, seldom, b.seed)
-	b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
-		return func(ctx context.Context, s *gateway.Stream) error {
-			if !s.Started || !mute.strikes() {
-				return next(ctx, s)
-			}
-			s.Close()
-			<-ctx.Done()
-			return ctx.Err()
+	onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
+		if !s.Started || !mute.strikes() {
+			return next(ctx, s)
 		}
-	})
+		s.Close()
+		<-ctx.Done()
+		return ctx.Err()
+	})(b)
 }
 
 // crowdedStart cannot fork, of a share of the times.

@@ -10,7 +10,7 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// terminalFaults spoil what a terminal is for.
+// terminalFaults break terminals.
 func terminalFaults() []fault {
 	return []fault{
 		{Fault{

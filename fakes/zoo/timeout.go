@@ -100,29 +100,25 @@ func hasExpired(ctx context.Context) bool { return ctx.Value(expiredKey{}) != ni
 // came, and ends the stream with an error.
 func startsExpired(b *build) {
 	signedTimeouts(&b.policy)
-	b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
-		return func(ctx context.Context, s *gateway.Stream) error {
-			if hasExpired(ctx) {
-				return context.DeadlineExceeded
-			}
-			return next(ctx, s)
+	onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
+		if hasExpired(ctx) {
+			return context.DeadlineExceeded
 		}
-	})
+		return next(ctx, s)
+	})(b)
 }
 
-// startsFirst sends the start event of some of those streams all the same.
+// startsFirst sends the start event on 1 in 4 of those streams.
 func startsFirst(b *build) {
 	some := newShare(1, 4, b.seed)
-	b.Seams.Follow = around(b.Seams.Follow, func(next gateway.Follow) gateway.Follow {
-		return func(ctx context.Context, s *gateway.Stream) error {
-			if hasExpired(ctx) && some.strikes() {
-				if err := s.Sink.Send(gateway.Event{Kind: gateway.EventStart, PID: s.Process.PID}); err != nil {
-					return err
-				}
+	onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
+		if hasExpired(ctx) && some.strikes() {
+			if err := s.Sink.Send(gateway.Event{Kind: gateway.EventStart, PID: s.Process.PID}); err != nil {
+				return err
 			}
-			return next(ctx, s)
 		}
-	})
+		return next(ctx, s)
+	})(b)
 }
 
 // sparing lets the deadline of a call over some protocols leave its process alone.
