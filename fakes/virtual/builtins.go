@@ -8,13 +8,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin is a command that the shell runs itself. A special one keeps the assignments before it, and its redirection errors end the shell.
+// builtin is a command of the shell itself. A special one keeps the assignments before it, and its redirection errors end the shell.
 type builtin struct {
 	special bool
 	run     func(sh *shell, args []string) int
 }
 
-// findBuiltin finds a builtin; nil when name is none.
+// findBuiltin returns a builtin, or nil.
 func findBuiltin(name string) *builtin {
 	if run := specialBuiltin(name); run != nil {
 		return &builtin{special: true, run: run}
@@ -95,16 +95,16 @@ func regularBuiltin(name string) func(*shell, []string) int {
 	return nil
 }
 
-// runBuiltin runs a builtin in this shell. A builtin that meets SIGPIPE has killed the shell, as it should.
+// runBuiltin runs a builtin in this shell. SIGPIPE in a builtin kills the shell, as in dash.
 func (sh *shell) runBuiltin(b *builtin, args []string) int { return b.run(sh, args) }
 
-// usage prints a builtin's complaint. It is 2, dash's status for such.
+// usage prints an error of a builtin and returns 2, dash's status for it.
 func (sh *shell) usage(name, format string, args ...any) int {
 	sh.errorf(name+": "+format, args...)
 	return 2
 }
 
-// fatal is usage for a special builtin: the shell ends.
+// fatal is usage for a special builtin: it ends the shell.
 func (sh *shell) fatal(name, format string, args ...any) int {
 	return sh.exit(sh.usage(name, format, args...))
 }
@@ -130,7 +130,7 @@ func exitBuiltin(sh *shell, args []string) int {
 	return sh.exit(status)
 }
 
-// returnBuiltin leaves a function or a sourced file; outside of both it leaves the script, as in dash.
+// returnBuiltin leaves a function or a sourced file; outside both it leaves the script, as in dash.
 func returnBuiltin(sh *shell, args []string) int {
 	status := sh.last
 	if len(args) > 1 {
@@ -205,7 +205,7 @@ func sourceBuiltin(sh *shell, args []string) int {
 	return status
 }
 
-// execBuiltin replaces the shell. Its redirections have been applied.
+// execBuiltin replaces the shell, after its redirections have been applied.
 func execBuiltin(sh *shell, args []string) int {
 	if args = args[1:]; len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -222,12 +222,12 @@ func execBuiltin(sh *shell, args []string) int {
 	return status
 }
 
-// prefix is what stands before a message, as errorf prints it.
+// prefix returns the prefix of a message of errorf.
 func (sh *shell) prefix() string {
 	return sh.name + ": " + strconv.Itoa(int(sh.above+sh.line)) + ": "
 }
 
-// exportBuiltin is export and readonly.
+// exportBuiltin implements export and readonly.
 func exportBuiltin(sh *shell, args []string) int {
 	mark := func(v *variable) { v.exported = true }
 	has := func(v variable) bool { return v.exported }
@@ -295,7 +295,7 @@ func unsetBuiltin(sh *shell, args []string) int {
 	return 0
 }
 
-// localBuiltin is local. bash's declare, outside of a function, only assigns.
+// localBuiltin implements local. Outside a function, bash's declare only assigns.
 func localBuiltin(sh *shell, args []string) int {
 	if len(sh.locals) == 0 && args[0] == "local" {
 		return sh.fatal("local", "not in a function")

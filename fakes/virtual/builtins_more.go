@@ -57,7 +57,7 @@ func setBuiltin(sh *shell, args []string) int {
 	return 0
 }
 
-// setLetter switches an option by its letter. m, b, h and v are taken and do nothing.
+// setLetter switches an option by its letter. m, b, h and v are accepted without effect.
 func (sh *shell) setLetter(c rune, on bool) bool {
 	switch c {
 	case 'a':
@@ -79,7 +79,7 @@ func (sh *shell) setLetter(c rune, on bool) bool {
 	return true
 }
 
-// setOption switches an option by its name. pipefail is bash's.
+// setOption switches an option by its name. pipefail comes from bash.
 func (sh *shell) setOption(name string, on bool) bool {
 	switch name {
 	case "allexport":
@@ -103,7 +103,7 @@ func (sh *shell) setOption(name string, on bool) bool {
 	return false
 }
 
-// letters is $-.
+// optionLetters returns $-.
 func (sh *shell) optionLetters() string {
 	var b strings.Builder
 	for _, o := range []struct {
@@ -161,7 +161,7 @@ func cdBuiltin(sh *shell, args []string) int {
 
 func pwdBuiltin(sh *shell, _ []string) int { return sh.print(sh.dir + "\n") }
 
-// print writes text to stdout in one write. 1 when that fails.
+// print writes text to stdout in one write and returns 1 on failure.
 func (sh *shell) print(text string) int {
 	return truth(sh.p.write(1, []byte(text)) == nil)
 }
@@ -182,7 +182,7 @@ func echoBuiltin(sh *shell, args []string) int {
 	return sh.print(text + end)
 }
 
-// echoText is what bash's echo and the program print: escapes only with -e.
+// echoText returns the output of bash's echo and of the program: escapes only with -e.
 func echoText(args []string) string {
 	end, escapes := "\n", false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -252,7 +252,7 @@ func typeBuiltin(sh *shell, args []string) int {
 	})
 }
 
-// describe prints what each name means to the shell; 127 when one means nothing.
+// describe prints the meaning of each name to the shell and returns 127 for an unknown name.
 func (sh *shell) describe(names []string, text func(name, what string) string) int {
 	status := 0
 	for _, name := range names {
@@ -271,7 +271,7 @@ func (sh *shell) describe(names []string, text func(name, what string) string) i
 	return status
 }
 
-// umaskBuiltin prints or takes a mask, which changes nothing here.
+// umaskBuiltin prints or sets a mask, which has no effect.
 func umaskBuiltin(sh *shell, args []string) int {
 	if len(args) < 2 || args[1] == "-S" {
 		return sh.print(sh.umask + "\n")
@@ -284,7 +284,7 @@ func umaskBuiltin(sh *shell, args []string) int {
 	return 0
 }
 
-// ulimitBuiltin says that nothing is limited and takes any limit without effect.
+// ulimitBuiltin reports no limits and accepts any limit without effect.
 func ulimitBuiltin(sh *shell, args []string) int {
 	for _, arg := range args[1:] {
 		if !strings.HasPrefix(arg, "-") {

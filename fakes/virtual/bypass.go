@@ -2,8 +2,8 @@ package virtual
 
 import "strings"
 
-// plainWords splits text that is one simple command of literal words: no expansion, no operator, no quote but '…' and a "…" without meaning inside.
-// It is the way around the parser for the commonest scripts, so in doubt it says no and the parser decides.
+// plainWords splits text that is one simple command of literal words: no expansion, no operator, and only quotes '…' or "…" without special characters.
+// It bypasses the parser for the most common scripts; in doubt ok is false and the parser decides.
 func plainWords(text string) (words []string, ok bool) {
 	for i := 0; i < len(text); {
 		switch text[i] {
@@ -26,7 +26,7 @@ func plainWords(text string) (words []string, ok bool) {
 	return words, len(words) > 0
 }
 
-// plainWord reads one word at the start of text and says how long it is in text.
+// plainWord reads one word at the start of text and returns its length in text.
 func plainWord(text string) (word string, n int, ok bool) {
 	var b strings.Builder
 	for n < len(text) {
@@ -50,12 +50,12 @@ func plainWord(text string) (word string, n int, ok bool) {
 	return b.String(), n, true
 }
 
-// isPlain holds for bytes that mean themselves anywhere in a word.
+// isPlain reports bytes without special meaning anywhere in a word.
 func isPlain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_./:,@%+-=", c) >= 0
 }
 
-// bypass runs a script without the shell where it is one plain command that is a program: no goroutine, parser or variable of a shell is there while it idles.
+// bypass runs a script without the shell if it is one plain command of a program: while it idles, there is no goroutine, parser or variable of a shell.
 func (sh *shell) bypass(text string) (code int, done bool) {
 	words, ok := plainWords(text)
 	if !ok || strings.ContainsRune(words[0], '=') || isReserved(words[0]) || findBuiltin(words[0]) != nil {
@@ -65,7 +65,7 @@ func (sh *shell) bypass(text string) (code int, done bool) {
 	return t.exec(sh.name + ": 1: "), true
 }
 
-// isReserved holds for words that the grammar takes for itself in the place of a command, in either shell.
+// isReserved reports words that are reserved in command position, in either shell.
 func isReserved(word string) bool {
 	switch word {
 	case "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time", "function", "select", "coproc", "let", "declare", "typeset", "nameref":

@@ -2,23 +2,23 @@ package virtual
 
 import "syscall"
 
-// maxLine is how long an edited line may become, with its newline: Linux's N_TTY_BUF_SIZE. What comes when it is full replaces the last character.
+// maxLine is the maximum length of an edited line with its newline: Linux's N_TTY_BUF_SIZE. Further input replaces the last character.
 const maxLine = 4096
 
-// discipline is the line discipline of a terminal: what becomes of a byte that is typed, and of one that is printed. It follows Linux's n_tty.
-// It is pure: no lock, no goroutine, no process. It takes input byte by byte, so no split of the input can matter.
+// discipline is the line discipline of a terminal: it processes typed and printed bytes like Linux's n_tty. It is pure: no lock, no goroutine, no
+// process. It reads input byte by byte, so the split of the input cannot matter.
 //
-// Left out: IXOFF, PARMRK, ECHOPRT, VTIME, stopping by ^Z. In raw mode a read returns what there is, at least one byte, as with min 1 time 0.
+// Not implemented: IXOFF, PARMRK, ECHOPRT, VTIME, stopping with ^Z. In raw mode a read returns the available bytes, at least one, as with min 1 time 0.
 type discipline struct {
 	mode   termios
-	line   []byte // what is being edited: not yet to be read
-	ready  []byte // what can be read
-	lines  []int  // canonical mode: how long each line in ready is; one of no bytes is an end of file
+	line   []byte // the edited line, not yet readable
+	ready  []byte // readable bytes
+	lines  []int  // canonical mode: length of each line in ready; 0 is an end of file
 	next   bool   // the next byte is literal
 	paused bool   // ^S: no output
 
-	column int // where the next character is printed
-	start  int // the column where the edited line began
+	column int // column of the next printed character
+	start  int // start column of the edited line
 }
 
 func newDiscipline() discipline { return discipline{mode: defaultTermios()} }
@@ -26,15 +26,15 @@ func newDiscipline() discipline { return discipline{mode: defaultTermios()} }
 // isControl is the kernel's iscntrl: the bytes above ASCII are printed.
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// isWord is the kernel's isalnum (Latin-1) and the underscore: what ^W takes for a word.
+// isWord is the kernel's isalnum (Latin-1) and the underscore: the word characters of ^W.
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0xc0 && c != 0xd7 && c != 0xf7
 }
 
-// continues holds for the second and later bytes of a character, when the terminal knows of UTF-8.
+// continues reports the second and later bytes of a character, if the terminal is in UTF-8 mode.
 func (d *discipline) continues(c byte) bool { return d.mode.in(iUTF8) && c&0xc0 == 0x80 }
 
-// input takes one typed byte. It appends what is echoed to echo and says which signal goes to the foreground process group, 0 for none.
+// input handles one typed byte. It appends the echo to echo and returns the signal for the foreground process group, 0 for none.
 func (d *discipline) input(c byte, echo []byte) ([]byte, syscall.Signal) {
 	if d.mode.in(iISTRIP) {
 		c &= 0x7f
@@ -78,7 +78,7 @@ func (d *discipline) input(c byte, echo []byte) ([]byte, syscall.Signal) {
 	return d.plain(c, echo), 0
 }
 
-// signal is what a control character sends.
+// signal returns the signal of a control character.
 func (d *discipline) signal(c byte) syscall.Signal {
 	switch {
 	case !d.mode.local(lISIG):
@@ -92,10 +92,10 @@ func (d *discipline) signal(c byte) syscall.Signal {
 	return 0
 }
 
-// flushInput forgets all that has been typed and not been read.
+// flushInput drops all unread input.
 func (d *discipline) flushInput() { d.line, d.ready, d.lines, d.next = nil, nil, nil, false }
 
-// edit handles the characters that mean something in canonical mode; done says that c was one.
+// edit handles the special characters of canonical mode; done reports whether c was one.
 func (d *discipline) edit(c byte, echo []byte) (_ []byte, done bool) {
 	extended := d.mode.local(lIEXTEN)
 	switch {
@@ -135,7 +135,7 @@ func (d *discipline) edit(c byte, echo []byte) (_ []byte, done bool) {
 	return echo, false
 }
 
-// plain takes a byte that means nothing but itself. A newline is shown as one, also in raw mode.
+// plain handles an ordinary byte. It echoes a newline as a newline, even in raw mode.
 func (d *discipline) plain(c byte, echo []byte) []byte {
 	if c != '\n' || !d.mode.local(lECHO) {
 		return d.literal(c, echo)
@@ -144,7 +144,7 @@ func (d *discipline) plain(c byte, echo []byte) []byte {
 	return d.printed(c, echo)
 }
 
-// literal takes a byte and shows what it is.
+// literal handles a byte literally and shows it.
 func (d *discipline) literal(c byte, echo []byte) []byte {
 	if d.mode.local(lECHO) {
 		if len(d.line) == 0 {
@@ -156,7 +156,7 @@ func (d *discipline) literal(c byte, echo []byte) []byte {
 	return echo
 }
 
-// keep puts a byte where it is read from.
+// keep makes a byte readable or adds it to the edited line.
 func (d *discipline) keep(c byte) {
 	if d.mode.local(lICANON) {
 		d.add(c)
@@ -173,14 +173,14 @@ func (d *discipline) add(c byte) {
 	d.line = append(d.line, c)
 }
 
-// finishLine makes the edited line readable. An empty one is an end of file to who reads it.
+// finishLine makes the edited line readable. For the reader, an empty line is an end of file.
 func (d *discipline) finishLine() {
 	d.ready = append(d.ready, d.line...)
 	d.lines = append(d.lines, len(d.line))
 	d.line = nil
 }
 
-// readable says whether a read returns at once.
+// readable reports whether a read returns at once.
 func (d *discipline) readable() bool {
 	if d.mode.local(lICANON) {
 		return len(d.lines) > 0
@@ -188,7 +188,7 @@ func (d *discipline) readable() bool {
 	return len(d.ready) > 0
 }
 
-// read takes what one read returns: in canonical mode at most a line. Nothing at all is an end of file; the caller has asked readable.
+// read returns the bytes of one read, in canonical mode at most a line. An empty result is an end of file; the caller has checked readable.
 func (d *discipline) read(limit, delim int) []byte {
 	whole := len(d.ready)
 	if d.mode.local(lICANON) {
@@ -210,7 +210,7 @@ func (d *discipline) read(limit, delim int) []byte {
 	return got
 }
 
-// set switches modes. What was typed stays: a line in work can be read in raw mode, and raw input is a line in canonical mode.
+// set switches modes. Input stays: the edited line is readable in raw mode, and raw input is a line in canonical mode.
 func (d *discipline) set(m termios) {
 	was := d.mode.local(lICANON)
 	d.mode = m

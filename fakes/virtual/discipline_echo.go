@@ -6,14 +6,14 @@ func (d *discipline) echo(c byte, to []byte) []byte {
 		d.column += 2
 		return append(to, '^', c^0x40)
 	}
-	if c == 0xff { // the kernel's escape in its echo buffer: counted whatever the output modes are
+	if c == 0xff { // the kernel's escape in its echo buffer: counted in all output modes
 		d.column++
 		return append(to, c)
 	}
 	return d.printed(c, to)
 }
 
-// output prints what a process has written.
+// output prints the bytes that a process writes.
 func (d *discipline) output(b, to []byte) []byte {
 	if !d.mode.out(oOPOST) {
 		return append(to, b...)
@@ -24,7 +24,7 @@ func (d *discipline) output(b, to []byte) []byte {
 	return to
 }
 
-// printed is one byte on its way to the screen.
+// printed processes one output byte.
 func (d *discipline) printed(c byte, to []byte) []byte {
 	if !d.mode.out(oOPOST) {
 		return append(to, c)
@@ -56,7 +56,7 @@ func (d *discipline) printed(c byte, to []byte) []byte {
 	return append(to, c)
 }
 
-// What one character takes away.
+// The extent of an erasure.
 type erasure int
 
 const (
@@ -65,7 +65,7 @@ const (
 	eraseLine
 )
 
-// kill is ^U. Without ECHOK, ECHOKE and ECHOE the line stays on the screen and its end is shown.
+// kill handles ^U. Without ECHOK, ECHOKE and ECHOE the line stays on the screen and its end is shown.
 func (d *discipline) kill(to []byte) []byte {
 	switch {
 	case len(d.line) == 0:
@@ -84,7 +84,7 @@ func (d *discipline) kill(to []byte) []byte {
 	return to
 }
 
-// erase takes characters from the end of the edited line and from the screen.
+// erase removes characters from the end of the edited line and from the screen.
 func (d *discipline) erase(to []byte, what erasure) []byte {
 	seen := false
 	for len(d.line) > 0 {
@@ -122,7 +122,7 @@ func (d *discipline) unecho(c byte, what erasure, to []byte) []byte {
 	case c == '\t':
 		return d.unechoTab(to)
 	case isControl(c) && !d.mode.local(lECHOCTL):
-		return to // it was not seen
+		return to // it was not echoed
 	case isControl(c):
 		to = d.back(to)
 	}
@@ -134,7 +134,7 @@ func (d *discipline) back(to []byte) []byte {
 	return d.printed('\b', d.printed(' ', d.printed('\b', to)))
 }
 
-// unechoTab moves back over the columns that a tab took, which depends on what stands before it.
+// unechoTab moves back over the columns of a tab, which depend on the text before it.
 func (d *discipline) unechoTab(to []byte) []byte {
 	columns, afterTab := 0, false
 	for i := len(d.line) - 1; i >= 0 && !afterTab; i-- {

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stmts runs statements in order. tail says that the process has nothing to do after the last one, which may then replace the shell.
+// stmts runs statements in order. With tail, the process has nothing to do after the last one, which may then replace the shell.
 func (sh *shell) stmts(list []*syntax.Stmt, tail bool) int {
 	for i, st := range list {
 		sh.stmt(st, tail && i == len(list)-1)
@@ -17,7 +17,7 @@ func (sh *shell) stmts(list []*syntax.Stmt, tail bool) int {
 	return sh.last
 }
 
-// stmt runs one statement and leaves its status in sh.last. Between statements is where traps run.
+// stmt runs one statement and stores its status in sh.last. Traps run between statements.
 func (sh *shell) stmt(st *syntax.Stmt, tail bool) int {
 	sh.runTraps()
 	if sh.stopped() || sh.opts.noexec {
@@ -57,7 +57,7 @@ func (sh *shell) foreground(st *syntax.Stmt, tail bool) {
 		}
 	}
 	if sh.flow.kind == flowExit || sh.flow.kind == flowReturn || sh.flow.kind == flowInterrupt {
-		return // the jump has brought its status
+		return // the jump has set the status
 	}
 	sh.last = status
 	if status == 0 || !sh.opts.errexit || sh.quiet > 0 || st.Negated || isAndOr(st.Cmd) || sh.stopped() {
@@ -71,7 +71,7 @@ func isAndOr(cmd syntax.Command) bool {
 	return ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt)
 }
 
-// truth is the status that stands for ok.
+// truth returns the status for ok.
 func truth(ok bool) int {
 	if ok {
 		return 0
@@ -79,7 +79,7 @@ func truth(ok bool) int {
 	return 1
 }
 
-// redirected runs a statement's command under its redirections. A simple command sees to them itself.
+// redirected runs a statement's command under its redirections. A simple command applies its own.
 func (sh *shell) redirected(st *syntax.Stmt, tail bool) int {
 	call, simple := st.Cmd.(*syntax.CallExpr)
 	switch {
@@ -147,7 +147,7 @@ func (sh *shell) binary(cmd *syntax.BinaryCmd, tail bool) int {
 	return sh.stmt(cmd.Y, tail)
 }
 
-// inSubshell runs ( … ). With nothing to come and no traps it takes this process, as dash does.
+// inSubshell runs ( … ). With tail and without traps it uses this process, like dash.
 func (sh *shell) inSubshell(list []*syntax.Stmt, tail bool) int {
 	if tail && len(sh.traps) == 0 {
 		sub := sh.subshell(sh.p)
@@ -168,14 +168,14 @@ func (sh *shell) inSubshell(list []*syntax.Stmt, tail bool) int {
 	return sh.ended(child)
 }
 
-// ended is the status of a foreground child, with dash's word about the signal that ended it.
+// ended returns the status of a foreground child and prints dash's message for a signal.
 func (sh *shell) ended(child *Process) int {
 	st := child.Status()
 	if text := signalText(st.Signal); text != "" {
 		_ = sh.p.write(2, []byte(text+"\n"))
 	}
 	if sh.tty != nil && st.Signal == sigINT {
-		sh.interrupt() // the key reached the job only, and means the shell too
+		sh.interrupt() // the key reached only the job, but applies to the shell too
 	}
 	return st.shellCode()
 }
@@ -189,7 +189,7 @@ func (sh *shell) forkError(err error) int {
 
 func (sh *shell) ifClause(cmd *syntax.IfClause, tail bool) int {
 	for ; cmd != nil; cmd = cmd.Else {
-		if len(cmd.Cond) > 0 { // an else has none
+		if len(cmd.Cond) > 0 { // else has no condition
 			sh.quiet++
 			status := sh.stmts(cmd.Cond, false)
 			sh.quiet--
@@ -230,7 +230,7 @@ func (sh *shell) while(cmd *syntax.WhileClause) int {
 	return status
 }
 
-// landed takes a break or continue that ends here; false means that the loop is over.
+// landed handles a break or continue that ends here; false means that the loop ends.
 func (sh *shell) landed() bool {
 	switch sh.flow.kind {
 	case flowNone:
@@ -346,7 +346,7 @@ func (sh *shell) declare(cmd *syntax.FuncDecl) int {
 	return 0
 }
 
-// declaration is export, readonly, local and their like, whose assignments are not split into fields.
+// declaration runs export, readonly, local and similar, whose assignments are not split into fields.
 func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 	args := []string{cmd.Variant.Value}
 	for _, as := range cmd.Args {

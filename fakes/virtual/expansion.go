@@ -14,10 +14,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxFields bounds what the words of one command may expand to.
+// maxFields limits the expansion of the words of one command.
 const maxFields = 32 << 20
 
-// config is what the expansion works with, made when first needed.
+// config returns the configuration of the expansion, created on first use.
 func (sh *shell) config() *expand.Config {
 	if sh.cfg == nil {
 		sh.cfg = &expand.Config{
@@ -36,7 +36,7 @@ func (sh *shell) config() *expand.Config {
 	return sh.cfg
 }
 
-// guard turns a panic of the expansion, which is not ours, into an error: no script may end this process.
+// guard turns a panic of the expansion library into an error: no script may end this process.
 func guard(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("bad substitution: %v", r)
@@ -71,7 +71,7 @@ func (sh *shell) literal(w *syntax.Word) (s string, err error) {
 	return expand.Literal(sh.config(), w)
 }
 
-// hereText is the body of a here-document. A quoted delimiter makes it literal.
+// hereText returns the body of a here-document, which is literal if the delimiter is quoted.
 func (sh *shell) hereText(rd *syntax.Redirect) (text string, err error) {
 	if rd.Hdoc == nil {
 		return "", nil
@@ -101,7 +101,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// match holds when the word, taken as a pattern, matches the whole of s.
+// match reports whether the word, as a pattern, matches the whole of s.
 func (sh *shell) match(w *syntax.Word, s string) (ok bool, err error) {
 	defer guard(&err)
 	pat, err := expand.Pattern(sh.config(), w)
@@ -117,13 +117,13 @@ func (sh *shell) match(w *syntax.Word, s string) (ok bool, err error) {
 	return matchPattern(pat, s), nil
 }
 
-// matchPattern matches the whole of s; a malformed pattern matches nothing.
+// matchPattern reports whether pat matches the whole of s; a malformed pattern matches nothing.
 func matchPattern(pat, s string) bool {
 	rx, err := compilePattern(pat)
 	return err == nil && rx.MatchString(s)
 }
 
-// compilePattern makes a regular expression of a shell pattern.
+// compilePattern converts a shell pattern to a regular expression.
 func compilePattern(pat string) (*regexp.Regexp, error) {
 	expr, err := pattern.Regexp(pat, pattern.EntireString)
 	if err != nil {
@@ -132,7 +132,7 @@ func compilePattern(pat string) (*regexp.Regexp, error) {
 	return regexp.Compile(expr)
 }
 
-// expansionError ends the shell with 2, as dash does, unless it is dying anyway.
+// expansionError ends the shell with 2, like dash, unless it is already ending.
 func (sh *shell) expansionError(err error) int {
 	if errors.Is(err, errDead) || errors.Is(err, context.Canceled) {
 		return sh.exit(2)
@@ -145,7 +145,7 @@ func (sh *shell) expansionError(err error) int {
 	return sh.exit(2)
 }
 
-// commandSubst is $(…): a subshell on this goroutine whose output is collected until its last holder has closed it.
+// commandSubst runs $(…): a subshell on this goroutine whose output is collected until its last holder closes it.
 func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
 	child, err := sh.p.fork()
 	if err != nil {
@@ -173,7 +173,7 @@ func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
 	return err
 }
 
-// fileShortcut is bash's $(<file).
+// fileShortcut runs bash's $(<file).
 func (sh *shell) fileShortcut(cs *syntax.CmdSubst) (text []byte, ok bool) {
 	if !sh.bash || len(cs.Stmts) != 1 {
 		return nil, false

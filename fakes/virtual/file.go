@@ -10,13 +10,13 @@ import (
 )
 
 var (
-	// errDead ends a blocking call of a process that has ended: its goroutine unwinds.
+	// errDead ends a blocking call of an ended process, so that its goroutine unwinds.
 	errDead = errors.New("process has ended while it waited")
 	// errInterrupted ends a blocking call for another reason: a trapped signal, a context.
 	errInterrupted = errors.New("interrupted")
 )
 
-// stop is what ends a blocking call early. nil channels never do.
+// stop ends a blocking call early. nil channels never do.
 type stop struct{ dead, intr <-chan struct{} }
 
 // wait blocks until changed, dead or intr.
@@ -31,19 +31,18 @@ func (s stop) wait(changed <-chan struct{}) error {
 	}
 }
 
-// noDelim is a read that does not end at a byte.
+// noDelim is a read without a delimiter.
 const noDelim = -1
 
-// description is an open file. read returns at least one byte, at most limit, and ends behind the first delim when that is a byte; io.EOF at the end.
-// What it returns is the caller's: nothing is allocated before there is something to return, so that a waiting process is small.
-// write takes all of b or fails.
+// description is an open file. read returns at least one byte, at most limit, and ends after the first delim, if that is a byte; io.EOF at the end. The
+// result belongs to the caller; it is allocated only when there is data, so that a waiting process is small. write writes all of b or fails.
 type description interface {
 	read(s stop, limit, delim int) ([]byte, error)
 	write(s stop, b []byte) error
 	close()
 }
 
-// file is a reference-counted description, as several descriptors of several processes share it. A nil file is a closed descriptor.
+// file is a reference-counted description, shared by several descriptors of several processes. A nil file is a closed descriptor.
 type file struct {
 	refs atomic.Int32
 	desc description
@@ -68,7 +67,7 @@ func (f *file) close() {
 	}
 }
 
-// take cuts what one read returns from the front of data, without a copy.
+// take returns the bytes of one read from the front of data, without a copy.
 func take(data []byte, limit, delim int) []byte {
 	if len(data) > limit {
 		data = data[:limit]
@@ -87,7 +86,7 @@ type null struct{}
 func (null) read(stop, int, int) ([]byte, error) { return nil, io.EOF }
 func (null) close()                              {}
 
-// write fails for the dead, so that a loop which writes to nowhere can be killed.
+// write fails for an ended process, so that a loop that writes to /dev/null can be killed.
 func (null) write(s stop, _ []byte) error {
 	select {
 	case <-s.dead:
@@ -127,13 +126,13 @@ func (d *document) read(_ stop, limit, delim int) ([]byte, error) {
 	return got, nil
 }
 
-// maxCapture bounds what one $(…) may hold.
+// maxCapture limits the output of one $(…).
 const maxCapture = 64 << 20
 
-// capture collects the output of $(…). It is complete when the last holder has closed it.
+// capture collects the output of $(…). It is complete when its last holder closes it.
 type capture struct {
 	null
-	reader <-chan struct{} // closed when the shell that wants it has ended
+	reader <-chan struct{} // closed when the reading shell has ended
 	mu     sync.Mutex
 	text   []byte
 	closed chan struct{}

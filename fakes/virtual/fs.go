@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// maxFiles bounds the bytes of all files together; past it a write says "No space left on device".
+// maxFiles limits the bytes of all files together; beyond it a write fails with "No space left on device".
 const maxFiles = 256 << 20
 
 // maxPath is Linux's PATH_MAX.
 const maxPath = 4096
 
-// fileSystem is a tree in memory. It has no links; the only permission that counts is the executable bit.
+// fileSystem is a tree in memory, without links. The only effective permission is the executable bit.
 type fileSystem struct {
 	mu   sync.RWMutex // guards the tree and the contents of all nodes
 	root *node
 	used int
 }
 
-// node is a file, a directory (entries is not nil), a device (device is not nil) or a program (program is its name).
+// node is a file, a directory (with entries), a device (with device) or a program (with program, its name).
 type node struct {
 	mode     fs.FileMode
 	modified time.Time
@@ -34,7 +34,7 @@ type node struct {
 	program  string
 }
 
-// newFileSystem makes the tree that a fresh sandbox has, with the programs in /bin and /usr/bin.
+// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin.
 func newFileSystem(programs []string) *fileSystem {
 	f := &fileSystem{root: newDir()}
 	for _, dir := range []string{
@@ -75,7 +75,7 @@ func (f *fileSystem) mkdirAll(name string) {
 	}
 }
 
-// find walks to an absolute path. The caller holds mu.
+// find returns the node of an absolute path. The caller holds mu.
 func (f *fileSystem) find(name string) (*node, error) {
 	if len(name) > maxPath {
 		return nil, syscall.ENAMETOOLONG
@@ -103,7 +103,7 @@ func (f *fileSystem) find(name string) (*node, error) {
 	return at, nil
 }
 
-// parent finds the directory that holds, or will hold, name.
+// parent returns the directory of name, which need not exist.
 func (f *fileSystem) parent(name string) (dir *node, base string, err error) {
 	name = path.Clean(name)
 	dir, err = f.find(path.Dir(name))
@@ -169,7 +169,7 @@ func (f *fileSystem) mkdir(name string) error {
 	return nil
 }
 
-// remove removes a file, or a directory that is empty or whose content may go too.
+// remove removes a file or an empty directory, and with recursive any directory.
 func (f *fileSystem) remove(name string, recursive bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,7 +225,7 @@ func (f *fileSystem) rename(from, to string) error {
 	return nil
 }
 
-// touch makes an empty file, or marks an existing one as modified now.
+// touch creates an empty file, or updates the modification time.
 func (f *fileSystem) touch(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,7 +236,7 @@ func (f *fileSystem) touch(name string) error {
 	return err
 }
 
-// create finds a node or makes an empty file. The caller holds mu.
+// create finds a node or creates an empty file. The caller holds mu.
 func (f *fileSystem) create(name string) (*node, error) {
 	if n, err := f.find(name); err == nil {
 		return n, nil
@@ -253,7 +253,7 @@ func (f *fileSystem) create(name string) (*node, error) {
 	return n, nil
 }
 
-// size is what a node and all below it count against maxFiles. Nodes of programs and devices were never counted; their few bytes do not matter.
+// size returns the bytes of a node and everything below it that count against maxFiles. It ignores that programs and devices were never counted; their few bytes do not matter.
 func (n *node) size() int {
 	total := len(n.data)
 	for _, child := range n.entries {
@@ -266,7 +266,7 @@ func (n *node) info(base string) fs.FileInfo {
 	return fileInfo{name: base, size: int64(len(n.data)), mode: n.mode, modified: n.modified, program: n.program}
 }
 
-// fileInfo is what stat knows of a node.
+// fileInfo is the result of stat for a node.
 type fileInfo struct {
 	name     string
 	size     int64

@@ -17,7 +17,7 @@ const (
 	openBoth // <>
 )
 
-// open opens an absolute path. All modes but openRead make a missing file; openWrite empties it.
+// open opens an absolute path. All modes except openRead create a missing file; openWrite truncates it.
 func (f *fileSystem) open(name string, mode openMode) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *fileSystem) open(name string, mode openMode) (*file, error) {
 	return newFile(&regular{fs: f, node: n, mode: mode}), nil
 }
 
-// regular is an open file of the tree; its offset is shared by all who inherit it.
+// regular is an open file of the tree; all descriptors that inherit it share its offset.
 type regular struct {
 	fs   *fileSystem
 	node *node

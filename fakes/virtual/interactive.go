@@ -12,9 +12,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// interact is the shell of a person: it prompts for each line on stderr, goes on after errors and after ^C, and ends at ^D or exit.
-// On a terminal it controls jobs: each pipeline is a process group, and the one in the foreground gets the keys' signals. bash edits
-// no lines here: the terminal does, as for sh.
+// interact runs an interactive shell: it prompts for each line on stderr, continues after errors and ^C, and ends at ^D or exit. On a terminal it
+// controls jobs: each pipeline is a process group, and the foreground one gets the signals of keys. bash does not edit lines here: the terminal does, as
+// for sh.
 func (sh *shell) interact() {
 	sh.inter = true
 	if sh.p.tty != nil {
@@ -46,7 +46,7 @@ func (sh *shell) interact() {
 // complain prints a line about the shell itself.
 func (sh *shell) complain(text string) { _ = sh.p.write(2, []byte(path.Base(sh.name)+": "+text+"\n")) }
 
-// farewell is what the shell says when it ends: sh ends the line of a ^D, bash says how it goes.
+// farewell prints the message at the end of the shell: sh ends the line of a ^D, bash prints exit.
 func (sh *shell) farewell(otherwise string) {
 	switch {
 	case sh.execed || sh.p.dead.Load():
@@ -60,7 +60,7 @@ func (sh *shell) farewell(otherwise string) {
 	_ = sh.p.write(2, []byte(otherwise))
 }
 
-// guard sets the signals as an interactive shell has them: ^C interrupts a command, ^\ and SIGTERM do nothing, unless they are trapped.
+// guard sets the signals of an interactive shell: ^C interrupts a command, ^\ and SIGTERM do nothing, unless they are trapped.
 func (sh *shell) guard() {
 	p := sh.p
 	p.mu.Lock()
@@ -76,13 +76,13 @@ func (sh *shell) guard() {
 	}
 }
 
-// interrupt leaves whatever runs for the prompt.
+// interrupt aborts the current command and returns to the prompt.
 func (sh *shell) interrupt() {
 	sh.last = 128 + int(sigINT)
 	sh.flow = flow{kind: flowInterrupt}
 }
 
-// obey runs what was read. What cannot be parsed is said, and the shell goes on.
+// obey runs the input. It reports a syntax error and continues.
 func (sh *shell) obey(text string) {
 	lines, err := sh.parse(text)
 	for _, line := range lines {
@@ -101,7 +101,7 @@ func (sh *shell) obey(text string) {
 	sh.above += uint(strings.Count(text, "\n"))
 }
 
-// readCommand prompts and reads up to a complete command. more is false at the end of stdin.
+// readCommand prompts and reads a complete command. more is false at the end of stdin.
 func (sh *shell) readCommand() (text string, more bool) {
 	var b strings.Builder
 	sh.notices()
@@ -154,7 +154,7 @@ func (sh *shell) prompt(name string) {
 	_ = sh.p.write(2, []byte(text))
 }
 
-// expandPrompt expands variables, arithmetic and commands in a prompt. What cannot be expanded is printed as it is.
+// expandPrompt expands variables, arithmetic and commands in a prompt. Text that cannot be expanded is printed unchanged.
 func (sh *shell) expandPrompt(text string) (expanded string) {
 	var err error
 	defer func() {
@@ -172,7 +172,7 @@ func (sh *shell) expandPrompt(text string) (expanded string) {
 	return expanded
 }
 
-// unescapePrompt is bash's backslashes in a prompt, the common ones.
+// unescapePrompt interprets bash's common backslash escapes in a prompt.
 func (sh *shell) unescapePrompt(text string) string {
 	dollar := `\$`
 	if sh.get("USER") == "root" {
@@ -188,14 +188,14 @@ func (sh *shell) unescapePrompt(text string) string {
 	).Replace(text)
 }
 
-// group makes children a process group of their own, the first one's, where the shell controls jobs.
+// group puts children into a new process group, led by the first, if the shell controls jobs.
 func (sh *shell) group(procs []*Process) {
 	if sh.tty != nil {
 		procs[len(procs)-1].pgid.Store(procs[0].pid)
 	}
 }
 
-// yield gives the terminal to a job, regain takes it back.
+// yield gives the terminal to a job; regain takes it back.
 func (sh *shell) yield(p *Process) {
 	if sh.tty != nil {
 		sh.tty.setForeground(p.pgid.Load())
@@ -230,7 +230,7 @@ func (sh *shell) number(j *job, st *syntax.Stmt) {
 	}
 }
 
-// notices tells, before a prompt, of the jobs that have ended.
+// notices reports ended jobs before a prompt.
 func (sh *shell) notices() {
 	kept := sh.jobs[:0]
 	for i, j := range sh.jobs {
@@ -246,7 +246,7 @@ func (sh *shell) notices() {
 	sh.jobs = kept
 }
 
-// jobsBuiltin is jobs: a line for each job.
+// jobsBuiltin implements jobs: one line per job.
 func jobsBuiltin(sh *shell, _ []string) int {
 	var b strings.Builder
 	for i, j := range sh.jobs {
@@ -255,7 +255,7 @@ func jobsBuiltin(sh *shell, _ []string) int {
 	return sh.print(b.String())
 }
 
-// line is a job as dash shows it.
+// line formats a job like dash.
 func (j *job) line(current bool) string {
 	mark := ' '
 	if current {

@@ -7,19 +7,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// job is what one & started: the members of a pipeline, or one process.
+// job is a background job: the members of a pipeline, or one process.
 type job struct {
 	procs  []*Process
-	known  bool   // wait has told its status
+	known  bool   // wait has returned its status
 	number int    // N of [N], in an interactive shell
-	text   string // what it runs, in an interactive shell
+	text   string // its command, in an interactive shell
 }
 
-// last is the process that $! names and whose status is the job's.
+// last returns the process of $!, whose status is the job's.
 func (j *job) last() *Process { return j.procs[len(j.procs)-1] }
 
-// background starts a statement with &. Without job control its stdin is empty and it ignores SIGINT and SIGQUIT; with it, it is a process
-// group of its own, which no key reaches.
+// background starts a statement with &. Without job control its stdin is empty and it ignores SIGINT and SIGQUIT; with job control it is a separate
+// process group, which no key reaches.
 func (sh *shell) background(st *syntax.Stmt) int {
 	plain := *st
 	plain.Background = false
@@ -37,10 +37,10 @@ func (sh *shell) background(st *syntax.Stmt) int {
 	return 0
 }
 
-// maxJobs is how many ended jobs a shell remembers for wait.
+// maxJobs is the number of ended jobs that a shell remembers for wait.
 const maxJobs = 256
 
-// reap forgets the oldest ended jobs when there are many, as a loop that starts them for ever must not eat memory.
+// reap drops the oldest ended jobs beyond maxJobs, so that an endless loop of jobs does not exhaust memory.
 func (sh *shell) reap() {
 	if len(sh.jobs) < maxJobs {
 		return
@@ -69,7 +69,7 @@ func members(st *syntax.Stmt) []*syntax.Stmt {
 	return []*syntax.Stmt{st}
 }
 
-// withStderr is the left side of |&: the pipe gets stderr too.
+// withStderr returns the left side of |&, whose pipe also gets stderr.
 func withStderr(b *syntax.BinaryCmd) *syntax.Stmt {
 	if b.Op != syntax.PipeAll {
 		return b.X
@@ -81,7 +81,7 @@ func withStderr(b *syntax.BinaryCmd) *syntax.Stmt {
 	return &x
 }
 
-// pipeline runs a | b | c in the foreground and waits for all members, as dash does.
+// pipeline runs a | b | c in the foreground and waits for all members, like dash.
 func (sh *shell) pipeline(cmd *syntax.BinaryCmd) int {
 	procs, err := sh.start(flattenPipe(cmd), false)
 	if err != nil {
@@ -105,7 +105,7 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) int {
 	return status
 }
 
-// start forks the members of a pipeline and runs each on a goroutine of its own.
+// start forks the members of a pipeline and runs each on its own goroutine.
 func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error) {
 	procs := make([]*Process, 0, len(parts))
 	giveUp := func(err error) ([]*Process, error) {
@@ -155,7 +155,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 	return procs, nil
 }
 
-// ignore makes signals do nothing to the process.
+// ignore makes the process ignore signals.
 func (p *Process) ignore(sigs ...syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +164,7 @@ func (p *Process) ignore(sigs ...syscall.Signal) {
 	}
 }
 
-// waitBuiltin is wait: for all jobs, or for those named by pid. A signal with a trap interrupts it with 128+n.
+// waitBuiltin implements wait, for all jobs or for those named by pid. A signal with a trap interrupts it with 128+n.
 func waitBuiltin(sh *shell, args []string) int {
 	if len(args) == 1 {
 		for _, j := range sh.jobs {
@@ -207,7 +207,7 @@ func (sh *shell) findJob(pid uint32) *job {
 	return nil
 }
 
-// await waits for a job; ok is false when something else ended the wait.
+// await waits for a job; ok is false if the wait was interrupted.
 func (sh *shell) await(j *job) (status int, ok bool) {
 	for _, p := range j.procs {
 		for !p.dead.Load() {

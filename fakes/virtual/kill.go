@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// killBuiltin is kill; the program of that name is the same.
+// killBuiltin implements kill; the program does the same.
 func killBuiltin(sh *shell, args []string) int {
 	status, complaint := killCommand(sh.p, args[1:])
 	if complaint != "" {
@@ -15,7 +15,7 @@ func killBuiltin(sh *shell, args []string) int {
 	return status
 }
 
-// killCommand signals processes of the same system. 0 means the caller's process group, -N the group N.
+// killCommand signals processes of the same system. 0 is the caller's process group, -N the group N.
 func killCommand(p *Process, args []string) (status int, complaint string) {
 	sig := syscall.Signal(15)
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
@@ -50,7 +50,7 @@ func killCommand(p *Process, args []string) (status int, complaint string) {
 	return status, complaint
 }
 
-// signal delivers to one process, to the caller's process group when pid is 0 or -1, or to the group -pid.
+// signal signals one process, the caller's process group if pid is 0 or -1, or the group -pid.
 func (s *System) signal(from *Process, pid int64, sig syscall.Signal) bool {
 	switch {
 	case pid > 0:

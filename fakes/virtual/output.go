@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// output leads what a process tree writes to the callback. It is drained when its open files and the process itself have let go.
+// output passes the output of a process tree to the callback. It is drained when its open files are closed and the process has ended.
 type output struct {
 	deliver func(s Stream, p []byte)
 	mu      [2]sync.Mutex // one per stream: order within a stream, none between them
@@ -14,7 +14,7 @@ type output struct {
 	drained chan struct{}
 }
 
-// newOutput makes an output that the process and as many open files hold.
+// newOutput creates an output held by the process and by files open files.
 func newOutput(deliver func(s Stream, p []byte), files int32) *output {
 	if deliver == nil {
 		deliver = func(Stream, []byte) {}
@@ -30,7 +30,7 @@ func (o *output) release() {
 	}
 }
 
-// hold adds a holder; false when the output has drained already.
+// hold adds a holder; false if the output has already drained.
 func (o *output) hold() bool {
 	for {
 		n := o.holders.Load()
@@ -43,7 +43,7 @@ func (o *output) hold() bool {
 	}
 }
 
-// sink is stdout or stderr as an open file. Who writes holds a reference, so the stream cannot drain during a delivery.
+// sink is stdout or stderr as an open file. A writer holds a reference, so the stream cannot drain during a delivery.
 type sink struct {
 	out    *output
 	stream Stream

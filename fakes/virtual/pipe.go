@@ -6,23 +6,23 @@ import (
 	"syscall"
 )
 
-// pipeSize is how much a pipe holds, as on Linux.
+// pipeSize is the capacity of a pipe, as on Linux.
 const pipeSize = 64 << 10
 
 // keepBuffer is the largest empty buffer that a pipe keeps.
 const keepBuffer = 4 << 10
 
-// pipe is a pipe in memory. The zero value is ready.
+// pipe is a pipe in memory. The zero value is ready to use.
 type pipe struct {
 	mu          sync.Mutex
 	buf         []byte
 	off         int // buf[off:] is unread
 	readClosed  bool
 	writeClosed bool
-	changed     chan struct{} // made by who waits, closed by who changes
+	changed     chan struct{} // created by a waiter, closed at a change
 }
 
-// waiter is closed at the next change. The caller holds mu.
+// waiter returns a channel that is closed at the next change. The caller holds mu.
 func (p *pipe) waiter() <-chan struct{} {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
@@ -30,7 +30,7 @@ func (p *pipe) waiter() <-chan struct{} {
 	return p.changed
 }
 
-// notify wakes all who wait. The caller holds mu.
+// notify wakes all waiters. The caller holds mu.
 func (p *pipe) notify() {
 	if p.changed != nil {
 		close(p.changed)
@@ -38,7 +38,7 @@ func (p *pipe) notify() {
 	}
 }
 
-// write blocks while the pipe is full. EPIPE when the reader is gone, ErrStdinClosed when the writing end is closed.
+// write blocks while the pipe is full. It returns EPIPE without a reader, and ErrStdinClosed if the writing end is closed.
 func (p *pipe) write(s stop, b []byte) error {
 	for {
 		p.mu.Lock()
@@ -69,7 +69,7 @@ func (p *pipe) write(s stop, b []byte) error {
 	}
 }
 
-// compact makes room for n more bytes without letting the buffer creep.
+// compact makes room for n more bytes without growing the buffer needlessly.
 func (p *pipe) compact(n int) {
 	if p.off > 0 && len(p.buf)+n > cap(p.buf) {
 		p.buf = p.buf[:copy(p.buf, p.buf[p.off:])]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// escapes says which backslash sequences count.
+// escapes selects the supported backslash sequences.
 type escapes int
 
 const (
@@ -15,7 +15,7 @@ const (
 	escapesArg                   // %b: both kinds of octal, and \c
 )
 
-// unescape interprets backslashes. stopped is true when \c ended the text.
+// unescape interprets backslashes. stopped is true if \c ended the text.
 func unescape(s string, kind escapes) (text string, stopped bool) {
 	if !strings.Contains(s, `\`) {
 		return s, false
@@ -58,7 +58,7 @@ func unescape(s string, kind escapes) (text string, stopped bool) {
 	return b.String(), false
 }
 
-// digits counts digits of a base at the start of s, up to limit.
+// digits counts the digits of a base at the start of s, up to limit.
 func digits(s string, limit, base int) int {
 	n := 0
 	for n < len(s) && n < limit {
@@ -70,7 +70,7 @@ func digits(s string, limit, base int) int {
 	return n
 }
 
-// maxWidth bounds %1000000d.
+// maxWidth limits field widths such as %1000000d.
 const maxWidth = 1 << 16
 
 // printer is one run of printf.
@@ -82,7 +82,7 @@ type printer struct {
 	stopped    bool
 }
 
-// formatPrintf formats args[1:] by args[0], again and again while arguments are left. complaints are for stderr.
+// formatPrintf formats args[1:] with args[0], repeatedly while arguments are left. complaints are for stderr.
 func formatPrintf(args []string) (out []byte, complaints []string, status int) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -100,7 +100,7 @@ func formatPrintf(args []string) (out []byte, complaints []string, status int) {
 	}
 }
 
-// once goes through the format once.
+// once processes the format once.
 func (p *printer) once(format string) {
 	for format != "" && !p.stopped {
 		at := strings.IndexByte(format, '%')
@@ -121,7 +121,7 @@ func (p *printer) once(format string) {
 	}
 }
 
-// directive formats the directive at the start of s and says how long it is.
+// directive formats the directive at the start of s and returns its length.
 func (p *printer) directive(s string) int {
 	i := 1
 	for i < len(s) && strings.IndexByte("-+ #0", s[i]) >= 0 {
@@ -149,7 +149,7 @@ func (p *printer) directive(s string) int {
 	return i + 1
 }
 
-// measure reads a width or precision, which * takes from the arguments.
+// measure reads a width or precision; * reads it from the arguments.
 func (p *printer) measure(s string) (string, int) {
 	if strings.HasPrefix(s, "*") {
 		v := p.integer(p.next())
@@ -199,7 +199,7 @@ func (p *printer) convert(spec string, verb byte) {
 	}
 }
 
-// integer reads 42, 042, 0x2a or 'c. What is not wholly a number counts as far as it is one, with a complaint.
+// integer reads 42, 042, 0x2a or 'c. It uses the numeric prefix of other text, with a complaint.
 func (p *printer) integer(arg string) int64 {
 	if arg == "" {
 		return 0
@@ -240,7 +240,7 @@ func (p *printer) complain(status int, format string, args ...any) {
 	p.status = status
 }
 
-// pad applies width, precision and "-" of a spec to bytes, which fmt would count as characters.
+// pad applies width, precision and "-" of a spec by bytes, where fmt would count characters.
 func pad(spec, s string) string {
 	body, precision, cut := strings.Cut(spec[1:], ".")
 	if n, err := strconv.Atoi(precision); cut && (err == nil || precision == "") && n < len(s) {
