@@ -9,28 +9,28 @@ import (
 	"syscall"
 )
 
-// The errors of the calls on a process.
+// The errors of the methods of Process.
 var (
-	// ErrEnded says that the process has ended, so there is nothing to signal.
+	// ErrEnded means that the process has ended and cannot be signalled.
 	ErrEnded = errors.New("process has ended")
-	// ErrStdinClosed says that stdin was not asked for or has been closed by CloseStdin.
+	// ErrStdinClosed means that stdin was not enabled or has been closed by CloseStdin.
 	ErrStdinClosed = errors.New("stdin not enabled or closed")
-	// ErrBrokenPipe says that nobody can read stdin any more: the process has ended or has closed it.
+	// ErrBrokenPipe means that stdin has no reader: the process has ended or has closed it.
 	ErrBrokenPipe = errors.New("broken pipe")
-	// ErrNoTerminal says that the process was started without [Spec.PTY], so there is nothing to resize.
+	// ErrNoTerminal means that the process was started without [Spec.PTY] and cannot be resized.
 	ErrNoTerminal = errors.New("process has no terminal")
 )
 
-// shellFDs is the first descriptor that is the shell's own: there it keeps what a redirection hides. Children do not inherit them.
+// shellFDs is the first private descriptor of the shell, for files hidden by a redirection. Children do not inherit these.
 const shellFDs = 10
 
-// Status is how a process ended: by exit with Code (Signal is 0), or by Signal (Code is 0).
+// Status is the end of a process: exit with Code (Signal is 0), or Signal (Code is 0).
 type Status struct {
 	Code   int
 	Signal syscall.Signal
 }
 
-// shellCode is the status as $? shows it.
+// shellCode returns the status as in $?.
 func (s Status) shellCode() int {
 	if s.Signal != 0 {
 		return 128 + int(s.Signal)
@@ -38,48 +38,48 @@ func (s Status) shellCode() int {
 	return s.Code
 }
 
-// tree is what the processes below one Start have in common.
+// tree is the shared state of the processes of one Start.
 type tree struct{ live atomic.Int32 }
 
 // Process is a running or ended process. It is safe for concurrent use.
 //
-// Ending a process and the unwinding of its goroutine are two things: end marks it, closes its descriptors and leaves the table at once,
-// whatever the goroutine is doing; every blocking call of the goroutine watches done and returns.
+// The end of a process does not wait for its goroutine: end marks the process, closes its descriptors and removes it from the table at once; every
+// blocking call of the goroutine watches done and returns.
 type Process struct {
 	sys   *System
 	pid   uint32
 	ppid  uint32
 	depth int
 	tree  *tree
-	out   *output   // only a started process
-	stdin *pipe     // only a started process with Spec.Stdin
+	out   *output   // only for a process of Start
+	stdin *pipe     // only for a process of Start with Spec.Stdin
 	tty   *terminal // the controlling terminal of its session, nil without one
 	done  chan struct{}
 
 	dead    atomic.Bool
 	pgid    atomic.Uint32 // process group
-	pending atomic.Uint64 // sigset: trapped signals that wait for the shell
+	pending atomic.Uint64 // sigset: trapped signals waiting for the shell
 
 	mu      sync.Mutex
 	fds     []*file
 	status  Status
 	ignored sigset
 	trapped sigset
-	own     sigset        // ignored by an interactive shell for itself: children do not inherit it
+	own     sigset        // ignored only by an interactive shell itself: children do not inherit it
 	wake    chan struct{} // one token when a trapped signal arrives
 }
 
-// PID is its number, unique among the live processes of its system.
+// PID returns the pid, unique among the running processes of the system.
 func (p *Process) PID() uint32 { return p.pid }
 
-// Exited is closed when the process itself has ended; its children may live on and hold the output.
-// All that it wrote has been delivered by then, except for a write during which it was killed.
+// Exited is closed when the process itself has ended; its children may still run and hold the output. All its output has been delivered by then, except
+// a write during which it was killed.
 func (p *Process) Exited() <-chan struct{} { return p.done }
 
-// Drained is closed when the process has ended and nobody holds its output any more. Nothing is output after it.
+// Drained is closed when the process has ended and nothing holds its output any more. There is no output afterwards.
 func (p *Process) Drained() <-chan struct{} { return p.out.drained }
 
-// Status is valid after Exited; before, it is the zero Status.
+// Status returns the exit status after Exited, and the zero Status before.
 func (p *Process) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *Process) Status() Status {
 // Write writes all of b to stdin. It blocks while 64 KiB are unread, until ctx is done; part of b may have been written by then.
 // Errors: [ErrStdinClosed], [ErrBrokenPipe] (the process has ended or closed stdin), or the context's.
 //
-// With a terminal, b is typed: the line discipline handles it, and Write does not wait for the echo.
+// With a terminal, Write types b: the line discipline processes it, and Write does not wait for the echo.
 func (p *Process) Write(ctx context.Context, b []byte) error {
 	if p.leads() {
 		if p.dead.Load() {
@@ -113,16 +113,16 @@ func (p *Process) Write(ctx context.Context, b []byte) error {
 	return err
 }
 
-// CloseStdin ends stdin: the reader gets what is buffered and then its end. Idempotent, and without effect when stdin was not asked for
-// or is a terminal, which ends by a typed ^D.
+// CloseStdin closes stdin: the reader gets the buffered bytes and then EOF. It is idempotent, and has no effect without stdin or on a terminal, which
+// ends with a typed ^D.
 func (p *Process) CloseStdin() {
 	if p.stdin != nil {
 		p.stdin.closeWrite()
 	}
 }
 
-// Signal delivers a signal to this process only, never to its children. It never blocks, not even on an Output that does.
-// Errors: [ErrEnded] when it has ended, EINVAL for what is no signal. Signal 0 only asks whether it lives.
+// Signal delivers a signal to this process only, never to its children. It never blocks, not even on a blocked Output. Errors: [ErrEnded] after its end,
+// EINVAL for an invalid signal. Signal 0 only checks whether the process runs.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if sig < 0 || sig > maxSignal {
 		return syscall.EINVAL
@@ -151,7 +151,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// exit ends the process with a code, unless a signal was faster.
+// exit ends the process with a code, unless a signal has already ended it.
 func (p *Process) exit(code int) { p.end(Status{Code: code & 0xff}) }
 
 func (p *Process) end(st Status) {
@@ -180,7 +180,7 @@ func (p *Process) endLocked(st Status) {
 	if p.stdin != nil {
 		p.stdin.closeWrite()
 	}
-	if p.leads() && p.tree.live.Load() > 0 && p.sys.killing.Load() == 0 { // somebody is left to hear of it, and will live to
+	if p.leads() && p.tree.live.Load() > 0 && p.sys.killing.Load() == 0 { // other processes remain and are not being killed
 		p.tty.leaderEnded()
 	}
 	if p.out != nil {
@@ -188,8 +188,8 @@ func (p *Process) endLocked(st Status) {
 	}
 }
 
-// fork makes a child that inherits the descriptors below 10 and the ignored signals. Traps are not inherited.
-// errDead when p has ended: then there is nobody to be the parent.
+// fork creates a child that inherits the descriptors below 10 and the ignored signals, but no traps. It returns errDead if p has ended and cannot be a
+// parent.
 func (p *Process) fork() (*Process, error) {
 	if p.depth >= maxNesting || p.tree.live.Load() >= maxTree || p.sys.killing.Load() > 0 {
 		return nil, errCannotFork
@@ -211,7 +211,7 @@ func (p *Process) fork() (*Process, error) {
 	return c, nil
 }
 
-// get is the file behind a descriptor, held until the caller closes it; nil when there is none.
+// get returns the file of a descriptor, held until the caller closes it, or nil.
 func (p *Process) get(fd int) *file {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +221,7 @@ func (p *Process) get(fd int) *file {
 	return p.fds[fd].dup()
 }
 
-// set puts f behind a descriptor and closes what was there. nil closes only. f is the process's from then on.
+// set assigns f to a descriptor and closes the previous file. nil only closes. The process owns f from then on.
 func (p *Process) set(fd int, f *file) {
 	p.mu.Lock()
 	if p.dead.Load() {
@@ -238,7 +238,7 @@ func (p *Process) set(fd int, f *file) {
 	old.close()
 }
 
-// save copies a descriptor to a free one from 10 up and says which.
+// save copies a descriptor to a free one from 10 up and returns that.
 func (p *Process) save(fd int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,7 +253,7 @@ func (p *Process) save(fd int) int {
 	return at
 }
 
-// restore moves what save put aside back. Saves are undone in reverse order.
+// restore moves a saved descriptor back. Saves are undone in reverse order.
 func (p *Process) restore(at, fd int) {
 	p.mu.Lock()
 	if p.dead.Load() {
@@ -266,7 +266,7 @@ func (p *Process) restore(at, fd int) {
 	p.set(fd, f)
 }
 
-// becomes prepares for another program in the same process (exec): the shell's own descriptors and its traps go.
+// becomes prepares for another program in the same process (exec): it closes the shell's own descriptors and drops its traps.
 func (p *Process) becomes() {
 	p.mu.Lock()
 	var own []*file
@@ -296,7 +296,7 @@ func (p *Process) readUntil(s stop, fd, limit, delim int) ([]byte, error) {
 	return f.desc.read(s, limit, delim)
 }
 
-// write writes all of b. A pipe that nobody reads is SIGPIPE, as everywhere.
+// write writes all of b. A pipe without a reader causes SIGPIPE.
 func (p *Process) write(fd int, b []byte) error {
 	if p.dead.Load() {
 		return errDead
@@ -308,7 +308,7 @@ func (p *Process) write(fd int, b []byte) error {
 	err := f.desc.write(stop{dead: p.done}, b)
 	f.close()
 	if errors.Is(err, syscall.EPIPE) {
-		_ = p.Signal(sigPIPE) // an ended process needs no signal
+		_ = p.Signal(sigPIPE) // the process may have ended
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// allPrograms are the utilities by name, as they stand in /bin and /usr/bin.
+// allPrograms returns the utilities in /bin and /usr/bin by name.
 func allPrograms() map[string]program {
 	return map[string]program{
 		"sh": shellMain, "bash": shellMain, "dash": shellMain,
@@ -20,7 +20,7 @@ func allPrograms() map[string]program {
 	}
 }
 
-// print writes text to stdout in one write. 1 when that fails.
+// print writes text to stdout in one write and returns 1 on failure.
 func (t *task) print(text string) int { return truth(t.p.write(1, []byte(text)) == nil) }
 
 func echoProgram(t *task) int { return t.print(echoText(t.args[1:])) }
@@ -53,7 +53,7 @@ func killProgram(t *task) int {
 	return status
 }
 
-// envProgram is env [-i] [-u NAME] [NAME=VALUE]… [COMMAND [ARG]…].
+// envProgram implements env [-i] [-u NAME] [NAME=VALUE]… [COMMAND [ARG]…].
 func envProgram(t *task) int {
 	env := maps.Clone(t.env)
 	args := t.args[1:]

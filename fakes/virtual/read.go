@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// readBuiltin is read [-r] [-p prompt] name…: one line of stdin, split by IFS; 1 at the end of stdin or when a trapped signal interrupts it.
+// readBuiltin implements read [-r] [-p prompt] name…: it splits one line of stdin by IFS, and returns 1 at the end of stdin or after a trapped signal.
 func readBuiltin(sh *shell, args []string) int {
 	args = args[1:]
 	raw := false
@@ -55,7 +55,7 @@ func readBuiltin(sh *shell, args []string) int {
 	return truth(complete)
 }
 
-// readFields splits a line by IFS. The splitting knows only text, so a line that is none goes through it with a character for each byte.
+// readFields splits a line by IFS. The library splits only text, so a line that is not UTF-8 is passed with one character per byte.
 func (sh *shell) readFields(line string, n int, raw bool) []string {
 	if utf8.ValidString(line) {
 		return expand.ReadFields(sh.config(), line, n, raw)
@@ -75,13 +75,13 @@ func (sh *shell) readFields(line string, n int, raw bool) []string {
 	return values
 }
 
-// readLine reads up to a newline, never a byte more, as others may read on. Unless raw, an escaped newline continues the line.
+// readLine reads up to a newline, never a byte more, because other processes may continue to read. Unless raw, an escaped newline continues the line.
 func (sh *shell) readLine(raw bool) (line string, complete bool) {
 	var b strings.Builder
 	for b.Len() < maxValue {
 		got, err := sh.p.readUntil(stop{dead: sh.p.done, intr: sh.p.wake}, 0, pipeSize, '\n')
 		if errors.Is(err, errInterrupted) && sh.firstPending() == 0 {
-			continue // a signal whose trap has run already
+			continue // a signal whose trap has already run
 		}
 		if err != nil {
 			return b.String(), false

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// withRedirs runs fn under redirections and undoes them. When one fails fn does not run and the status is 2.
+// withRedirs runs fn under redirections and undoes them. If one fails, fn does not run and the status is 2.
 func (sh *shell) withRedirs(redirs []*syntax.Redirect, fn func() int) int {
 	if len(redirs) == 0 {
 		return fn()
@@ -36,7 +36,7 @@ func (sh *shell) withRedirs(redirs []*syntax.Redirect, fn func() int) int {
 	return fn()
 }
 
-// targets are the descriptors that a redirection changes.
+// targets returns the descriptors that a redirection changes.
 func targets(rd *syntax.Redirect) ([]int, error) {
 	switch rd.Op {
 	case syntax.RdrAll, syntax.AppAll:
@@ -78,7 +78,7 @@ func (sh *shell) redirectFor(p *Process, rd *syntax.Redirect) error {
 	return nil
 }
 
-// openRedirect is the file that a redirection leads to; nil closes.
+// openRedirect returns the file of a redirection; nil closes the descriptor.
 func (sh *shell) openRedirect(p *Process, rd *syntax.Redirect) (*file, error) {
 	if rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc {
 		text, err := sh.hereText(rd)
@@ -136,7 +136,7 @@ func (sh *shell) openFile(p *Process, name string, mode openMode) (*file, error)
 	return f, nil
 }
 
-// open opens a file as the process sees it: /dev/stdin and its kin are its own descriptors, /dev/tty is its terminal.
+// open opens a file from the view of the process: /dev/stdin and similar are its own descriptors, /dev/tty is its terminal.
 func (p *Process) open(name string, mode openMode) (*file, error) {
 	if name == "/dev/tty" || p.tty != nil && name == p.tty.name() {
 		if p.tty != nil {

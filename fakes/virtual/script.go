@@ -11,8 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// runText runs a whole script line by line: what stands before a syntax error has run, as in any shell.
-// tail says that nothing comes after it in this process.
+// runText runs a whole script line by line: the lines before a syntax error run, as in any shell. With tail, nothing runs after it in this process.
 func (sh *shell) runText(text string, tail bool) {
 	lines, err := sh.parse(text)
 	for i, line := range lines {
@@ -26,10 +25,10 @@ func (sh *shell) runText(text string, tail bool) {
 	}
 }
 
-// parse cuts a script into the statements of each line, as far as it is one.
+// parse splits a script into the statements of each line, up to the first error.
 func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the parser is not ours; no script may end this process
+		if r := recover(); r != nil { // a bug of the parser library must not end this process
 			err = fmt.Errorf("cannot be parsed: %v", r)
 		}
 	}()
@@ -54,11 +53,11 @@ func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
 	return lines, nil
 }
 
-// maxNested bounds how deep a script may nest, as parsing recurses: some 10 KB of stack a level in the worst build, and Go ends the program at 1 GB.
+// maxNested limits the nesting of a script, because parsing recurses: about 10 KB of stack per level in the worst build, and Go ends the program at 1 GB.
 const maxNested = 5000
 
-// nesting bounds the depth of a script from above by counting what opens and closes, quoted or not.
-// Words that open count wherever they stand alone; only text made for it gets near maxNested.
+// nesting returns an upper bound of the depth of a script by counting opening and closing tokens, quoted or not. Opening words count wherever they stand
+// alone; only artificial scripts get near maxNested.
 func nesting(text string) int {
 	deepest, depth := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -85,7 +84,7 @@ func nesting(text string) int {
 	return deepest + strings.Count(text, "`")
 }
 
-// before is what a script with a syntax error runs: the complete lines in front of it.
+// before returns the part of a script with a syntax error that runs: the complete lines in front of the error.
 func (sh *shell) before(err error, text string, lines [][]*syntax.Stmt, pending []*syntax.Stmt) [][]*syntax.Stmt {
 	pe, ok := errors.AsType[syntax.ParseError](err)
 	if !ok || pe.Pos.Line() < 2 {
@@ -111,7 +110,7 @@ func (sh *shell) parser() *syntax.Parser {
 	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
 }
 
-// protectBraces keeps the expansion, which knows only bash's rules, from expanding {a,b} in sh.
+// protectBraces prevents the expansion, which implements bash's rules, from expanding {a,b} in sh.
 func (sh *shell) protectBraces(stmt *syntax.Stmt, text string) {
 	if sh.bash || !strings.Contains(text, "{") {
 		return
@@ -153,7 +152,7 @@ func escapeBraces(s string) string {
 	return b.String()
 }
 
-// runStdin runs a script as it arrives on stdin, each line when it is complete, and leaves the rest to what the script runs.
+// runStdin runs a script as it arrives on stdin, each line when it is complete, and leaves the rest of stdin to the commands of the script.
 func (sh *shell) runStdin() {
 	var text strings.Builder
 	for !sh.stopped() {
@@ -180,13 +179,13 @@ func (sh *shell) runStdin() {
 	}
 }
 
-// continues holds for a line whose newline is escaped.
+// continues reports whether the newline of a line is escaped.
 func continues(text string) bool {
 	body, ok := strings.CutSuffix(text, "\n")
 	return ok && (len(body)-len(strings.TrimRight(body, `\`)))%2 == 1
 }
 
-// syntaxError ends the shell, as in any that is not interactive.
+// syntaxError reports a syntax error and ends the shell, unless it is interactive.
 func (sh *shell) syntaxError(err error) {
 	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 		sh.line = pe.Pos.Line()
@@ -197,12 +196,12 @@ func (sh *shell) syntaxError(err error) {
 	sh.exit(2)
 }
 
-// errorf prints a message as dash does: name of the shell, line, text.
+// errorf prints a message like dash: name of the shell, line, text.
 func (sh *shell) errorf(format string, args ...any) {
 	_ = sh.p.write(2, fmt.Appendf(nil, "%s: %d: %s\n", sh.name, sh.above+sh.line, fmt.Sprintf(format, args...)))
 }
 
-// openReason is dash's short text for a file that cannot be opened for reading.
+// openReason returns dash's short text for a file that cannot be opened for reading.
 func openReason(err error) string {
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
 		return "No such file"
@@ -210,7 +209,7 @@ func openReason(err error) string {
 	return reason(err)
 }
 
-// createReason is the same for writing.
+// createReason is like openReason, for writing.
 func createReason(err error) string {
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
 		return "Directory nonexistent"
@@ -220,5 +219,5 @@ func createReason(err error) string {
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// cleanPath resolves . and .. by their letters, which is exact in a tree without links.
+// cleanPath resolves . and .. lexically, which is exact in a tree without links.
 func cleanPath(dir, name string) string { return path.Clean(absPath(dir, name)) }

@@ -9,22 +9,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxCalls is how deep functions may call, dash's own limit.
+// maxCalls limits the depth of function calls, as in dash.
 const maxCalls = 1000
 
-// maxDepth is how deep statements may stand in one another, so that no script can exhaust the stack of this process.
+// maxDepth limits the nesting of statements, so that no script can exhaust the stack of this process.
 const maxDepth = 4000
 
 // shell is one shell, or one subshell of it. It belongs to one goroutine.
 type shell struct {
-	p    *Process // what it runs as; a subshell has its own
+	p    *Process // its process; a subshell has its own
 	pid  uint32   // $$: the main shell's, also in subshells
 	ppid uint32
 	name string // $0
 	bash bool
 	opts options
 
-	env    map[string]string // the environment it was started with, until vars are made of it
+	env    map[string]string // the initial environment, until it is converted to vars
 	vars   map[string]variable
 	funcs  map[string]*syntax.Stmt
 	params []string
@@ -35,14 +35,14 @@ type shell struct {
 	substRan bool
 	subst    int // status of the last command substitution
 	line     uint
-	above    uint // lines of a script on stdin that have been read and run
+	above    uint // lines of a script on stdin that have already run
 	flow     flow
 	onStdin  bool      // sh -s
 	login    bool      // -l
 	wants    bool      // -i
-	inter    bool      // it prompts, and ^C ends no more than a command
-	tty      *terminal // where it controls jobs; nil without job control
-	execed   bool      // another program has taken the process over
+	inter    bool      // interactive: it prompts, and ^C ends only a command
+	tty      *terminal // terminal of job control, or nil
+	execed   bool      // another program has replaced it
 	calls    int
 	loops    int
 	sourced  int
@@ -59,10 +59,10 @@ type shell struct {
 	umask     string
 }
 
-// options are what set can switch.
+// options are the options of set.
 type options struct{ errexit, nounset, xtrace, noglob, noexec, allexport, pipefail bool }
 
-// flow is a jump on its way up: what jumps, and how many loops it still leaves.
+// flow is a pending jump: its kind, and the number of loops still to leave.
 type flow struct {
 	kind  flowKind
 	loops int
@@ -79,7 +79,7 @@ const (
 	flowInterrupt // ^C in an interactive shell: back to the prompt
 )
 
-// shellMain is the program sh, and bash.
+// shellMain implements sh and bash.
 func shellMain(t *task) int {
 	sh := &shell{p: t.p, pid: t.p.pid, ppid: t.p.ppid, name: t.args[0], line: 1, env: t.env, dir: t.dir, umask: "0022"}
 	sh.bash = path.Base(t.args[0]) == "bash"
@@ -153,7 +153,7 @@ func (sh *shell) parseArgs(args []string) (text string, fromText bool, code int)
 	return text, true, 0
 }
 
-// setFlags takes one argument such as -lc. command is where -c is noted.
+// setFlags handles one argument such as -lc. It sets command for -c.
 func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, bool) {
 	on := arg[0] == '-'
 	for _, c := range arg[1:] {
@@ -166,7 +166,7 @@ func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, b
 			sh.wants = on
 		case 'l':
 			sh.login = on
-		case 'm', 'b', 'h', 'v', 'B': // job control and the like change nothing here
+		case 'm', 'b', 'h', 'v', 'B': // job control and similar have no effect
 		case 'o':
 			if len(rest) == 0 || !sh.setOption(rest[0], on) {
 				sh.errorf("Illegal option -o")
@@ -183,7 +183,7 @@ func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, b
 	return rest, true
 }
 
-// maxScript bounds a script file, as the parser's stack grows with its nesting.
+// maxScript limits the size of a script file, because the parser's stack grows with its nesting.
 const maxScript = 256 << 10
 
 func (sh *shell) readScript(name string) (string, error) {
@@ -208,7 +208,7 @@ func (sh *shell) readScript(name string) (string, error) {
 	}
 }
 
-// finish runs the EXIT trap and says how the shell ends.
+// finish runs the EXIT trap and returns the status of the shell.
 func (sh *shell) finish() int {
 	sh.runTraps()
 	action, ok := sh.traps[0]
@@ -226,7 +226,7 @@ func (sh *shell) finish() int {
 	return status
 }
 
-// subshell is a copy that runs as p. Traps other than ignored signals are not inherited; loops and functions around it are no longer its own.
+// subshell returns a copy that runs as p. It inherits ignored signals, but no traps, loops or functions in progress.
 func (sh *shell) subshell(p *Process) *shell {
 	sub := &shell{
 		p: p, pid: sh.pid, ppid: sh.ppid, name: sh.name, bash: sh.bash, opts: sh.opts,
@@ -246,12 +246,12 @@ func (sh *shell) subshell(p *Process) *shell {
 	return sub
 }
 
-// stopped holds when the next statement shall not run: something jumps, or the process has ended.
+// stopped reports whether the next statement must not run: a jump is pending, or the process has ended.
 func (sh *shell) stopped() bool {
 	return sh.flow.kind != flowNone || sh.execed || sh.p.dead.Load()
 }
 
-// exit makes the shell end with a status.
+// exit ends the shell with a status.
 func (sh *shell) exit(status int) int {
 	sh.last = status & 0xff
 	sh.flow = flow{kind: flowExit}

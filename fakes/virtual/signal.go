@@ -28,7 +28,7 @@ func (s sigset) with(sig syscall.Signal) sigset { return s | 1<<(sig-1) }
 
 func (s sigset) without(sig syscall.Signal) sigset { return s &^ (1 << (sig - 1)) }
 
-// signalNames are Linux's numbers on amd64 and arm64, without the prefix SIG. 0 is the shell's pseudo-signal.
+// signalNames returns Linux's signal names on amd64 and arm64 by number, without the prefix SIG. 0 is the shell's pseudo-signal.
 func signalNames() [32]string {
 	return [32]string{
 		"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
@@ -50,7 +50,7 @@ func parseSignal(s string) (syscall.Signal, bool) {
 	return 0, false
 }
 
-// ignoredByDefault holds for signals that do nothing unless trapped. Stopping is not simulated, so the stop signals are among them.
+// ignoredByDefault reports signals without effect unless trapped. Stopping is not simulated, so they include the stop signals.
 func ignoredByDefault(sig syscall.Signal) bool {
 	switch signalName(sig) {
 	case "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "WINCH":
@@ -66,7 +66,7 @@ func signalName(sig syscall.Signal) string {
 	return strconv.Itoa(int(sig))
 }
 
-// signalText is what dash prints when a foreground child ends by the signal; it is silent about SIGINT and SIGPIPE.
+// signalText returns dash's message when a signal ends a foreground child; "" for SIGINT and SIGPIPE.
 func signalText(sig syscall.Signal) string {
 	switch sig {
 	case 0, sigINT, sigPIPE:

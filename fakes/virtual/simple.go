@@ -43,7 +43,7 @@ func (sh *shell) simple(cmd *syntax.CallExpr, redirs []*syntax.Redirect, tail bo
 	})
 }
 
-// assignments is a command without words: its status is the last command substitution's.
+// assignments runs a command without words: its status is that of the last command substitution.
 func (sh *shell) assignments(assigns []*syntax.Assign, redirs []*syntax.Redirect) int {
 	if len(assigns) > 0 {
 		sh.trace(assigns, nil)
@@ -73,7 +73,7 @@ func (sh *shell) assignAll(assigns []*syntax.Assign) int {
 	return 0
 }
 
-// assigned is the value that an assignment gives.
+// assigned returns the value of an assignment.
 func (sh *shell) assigned(as *syntax.Assign) (string, error) {
 	if as.Array != nil || as.Index != nil {
 		return "", errors.New("arrays are not supported")
@@ -116,7 +116,7 @@ func (sh *shell) assignFor(assigns []*syntax.Assign) (undo func(), status int) {
 	return undo, 0
 }
 
-// put brings a variable back as it was.
+// put restores a variable.
 func (sh *shell) put(name string, v variable) {
 	if v == (variable{}) {
 		delete(sh.vars, name)
@@ -125,7 +125,7 @@ func (sh *shell) put(name string, v variable) {
 	sh.vars[name] = v
 }
 
-// special runs a special builtin: an error of its redirections ends the shell, and those of exec stay.
+// special runs a special builtin: an error of its redirections ends the shell, and the redirections of exec stay.
 func (sh *shell) special(b *builtin, args []string, redirs []*syntax.Redirect) int {
 	if args[0] == "exec" {
 		for _, rd := range redirs {
@@ -171,7 +171,7 @@ func (sh *shell) call(body *syntax.Stmt, args []string) int {
 	return status
 }
 
-// external runs a program as a child on this goroutine, or in this very process when nothing is left for the shell to do.
+// external runs a program as a child on this goroutine, or in the same process if the shell has nothing left to do.
 func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syntax.Redirect, tail bool) int {
 	inPlace := tail && len(sh.traps) == 0
 	p := sh.p
@@ -198,7 +198,7 @@ func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syn
 	return sh.ended(p)
 }
 
-// program runs a program as p, which is a child or the shell's own process.
+// program runs a program as p, a child or the shell's own process.
 func (sh *shell) program(p *Process, args []string, redirs []*syntax.Redirect) int {
 	for _, rd := range redirs {
 		if err := sh.redirectFor(p, rd); err != nil {
@@ -213,7 +213,7 @@ func (sh *shell) program(p *Process, args []string, redirs []*syntax.Redirect) i
 	return t.exec(sh.prefix())
 }
 
-// trace is set -x.
+// trace implements set -x.
 func (sh *shell) trace(assigns []*syntax.Assign, args []string) {
 	if !sh.opts.xtrace {
 		return
@@ -228,7 +228,7 @@ func (sh *shell) trace(assigns []*syntax.Assign, args []string) {
 	_ = sh.p.write(2, []byte("+ "+strings.Join(words, " ")+"\n"))
 }
 
-// hasSubst holds for a word that runs commands or assigns, which tracing must not do twice.
+// hasSubst reports a word with a command substitution or an assignment, which tracing must not expand twice.
 func hasSubst(w *syntax.Word) bool {
 	found := false
 	syntax.Walk(w, func(n syntax.Node) bool {

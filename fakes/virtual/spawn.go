@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// maxArg is Linux's MAX_ARG_STRLEN: one argument or environment string with its final NUL.
+// maxArg is Linux's MAX_ARG_STRLEN: the maximum length of an argument or environment string with its NUL.
 const maxArg = 128 << 10
 
-// maxArgs is the room for all arguments and the environment (Linux's default ARG_MAX).
+// maxArgs is the maximum size of all arguments and the environment (Linux's default ARG_MAX).
 const maxArgs = 2 << 20
 
-// defaultPath is the PATH of a process whose Spec names none.
+// defaultPath is the PATH of a process unless its Spec sets one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// DefaultTerm is the TERM of a process with a terminal whose Spec names none: what the official SDKs ask for.
+// DefaultTerm is the TERM of a process with a terminal unless its Spec sets one. The official SDKs use the same.
 const DefaultTerm = "xterm-256color"
 
-// Stream says where output comes from.
+// Stream is the source of output.
 type Stream int
 
 // The streams of a process: stdout and stderr of one without a terminal, PTY for all output of one with a terminal.
@@ -30,41 +30,40 @@ const (
 	PTY
 )
 
-// Spec is what to run.
+// Spec describes a process to start.
 type Spec struct {
-	// Argv is the command and its arguments, looked up in the PATH of Env. What is not found still runs: it prints to stderr and exits with 127
-	// (126 for a directory or a file that is not executable). An empty Argv is such a command too.
+	// Argv is the command, looked up in the PATH of Env, and its arguments. A missing command still starts a process, which prints to stderr and exits
+	// with 127 (126 for a directory or a file that is not executable). So does an empty Argv.
 	Argv []string
-	// Env is added to PATH, HOME, USER, LOGNAME and E2B_SANDBOX, and TERM with a terminal, and wins over them.
+	// Env is added to PATH, HOME, USER, LOGNAME and E2B_SANDBOX, and TERM with a terminal, and overrides them.
 	Env map[string]string
 	// Dir is the working directory. "" is the user's home; relative paths are joined to it.
 	Dir string
-	// User names the home directory: /root for "" and "root", else /home/NAME. It grants and takes no rights.
+	// User selects the home directory: /root for "" and "root", else /home/NAME. It does not change rights.
 	User string
-	// Stdin keeps stdin open for [Process.Write]. Without it stdin is at its end.
+	// Stdin keeps stdin open for [Process.Write]. Without it stdin is empty.
 	Stdin bool
-	// PTY gives the process a terminal of this size: it leads a session, its three descriptors are the terminal, and all output of the
-	// tree comes as the stream [PTY], through the line discipline. stdin is open whatever Stdin says; it ends by ^D and not by CloseStdin.
+	// PTY gives the process a terminal of this size: it leads a session, its three descriptors are the terminal, and all output of the tree is the stream
+	// [PTY], through the line discipline. stdin is open regardless of Stdin; ^D ends it, CloseStdin does not.
 	PTY *Size
-	// Output gets each write of the process tree, in the order of the writes per stream, never two of one stream at a time. nil discards.
-	// p is only valid during the call. Output may block: then the writer does, which is back-pressure, and others that write to the
-	// same stream wait behind it. Signals and [System.KillAll] do not wait for it: a killed process has Exited at once and
-	// Drained when the blocked call has returned. Whoever blocks in Output must therefore return by its own means, or Drained never comes.
+	// Output receives each write of the process tree, in order and one at a time per stream. nil discards. p is only valid during the call. If Output
+	// blocks, the writer and later writers of the same stream block (back-pressure). Signals and [System.KillAll] do not wait for it: after a kill, Exited
+	// closes at once and Drained when the blocked call returns. An Output that never returns therefore prevents Drained.
 	Output func(s Stream, p []byte)
 }
 
-// Size is the size of a terminal in characters. Only the low 16 bits of each count, as on Linux; 0 by 0 is a size that nobody has set.
+// Size is the size of a terminal in characters. Only the low 16 bits count, as on Linux; 0 by 0 is an unset size.
 type Size struct{ Cols, Rows uint32 }
 
-// SpawnError is a failure before there is a process: the working directory is missing or not a directory, a NUL byte in an argument,
-// in the environment or in the directory, or a list of arguments that is too long.
+// SpawnError is a failure before the process exists: a missing or invalid working directory, a NUL byte in an argument, in the environment or in the
+// directory, or an argument list that is too long.
 type SpawnError struct{ Reason string }
 
-// Error is the reason, in the words of the real daemon.
+// Error returns the reason, with the text of the real daemon.
 func (e *SpawnError) Error() string { return e.Reason }
 
-// Start starts a process and returns at once. Its error is always a [*SpawnError]; everything that goes wrong later is an exit code and text on stderr.
-// An idle process costs a goroutine, a few KiB of memory and no file descriptor.
+// Start starts a process and returns at once. Its error is always a [*SpawnError]; later errors are an exit code and text on stderr. An idle process uses
+// a goroutine, a few KiB of memory and no file descriptor.
 func (s *System) Start(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// newLeader makes the process that a Start stands for, with its three descriptors.
+// newLeader creates the process of a Start, with its three descriptors.
 func (s *System) newLeader(spec Spec) *Process {
 	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{}}
 	switch {
@@ -125,7 +124,7 @@ func (s *System) newLeader(spec Spec) *Process {
 	return p
 }
 
-// Check finds what is wrong with a Spec before any file is looked at: a NUL byte, a list of arguments that is too long. Its error is always a [*SpawnError].
+// Check validates a Spec without accessing files: NUL bytes, the length of the argument list. Its error is always a [*SpawnError].
 func (spec Spec) Check() error {
 	total := 0
 	check := func(arg string) error {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// settings are the modes and the size of a terminal as stty shows and changes them.
+// settings are the modes and the size of a terminal for stty.
 type settings struct {
 	mode termios
 	size Size
-	text string // what size and speed print
+	text string // output of size and speed
 }
 
-// setting is one mode that is on or off. sane says what stty sane makes of it: '+' on, '-' off, 0 nothing.
+// setting is one mode that is on or off. sane is its state after stty sane: '+' on, '-' off, 0 unchanged.
 type setting struct {
 	name string
 	bit  uint32
@@ -23,7 +23,7 @@ type setting struct {
 // Each group is one flag word, and one line of stty -a.
 const sttyGroups = 4
 
-// group lists the modes of a flag word in the order of stty -a. cs8, nl0 and the like are shown and cannot be changed.
+// sttyGroup lists the modes of a flag word in the order of stty -a. cs8, nl0 and similar are shown but cannot be changed.
 func sttyGroup(n int) []setting {
 	switch n {
 	case 0:
@@ -50,12 +50,12 @@ func sttyGroup(n int) []setting {
 	}
 }
 
-// flags is the flag word of a group.
+// flags returns the flag word of a group.
 func (s *settings) flags(group int) *uint32 {
 	return [...]*uint32{&s.mode.cflag, &s.mode.iflag, &s.mode.oflag, &s.mode.lflag}[group]
 }
 
-// char is a control character's name and place.
+// char is the name and index of a control character.
 type char struct {
 	name  string
 	place int
@@ -68,7 +68,7 @@ func sttyChars() []char {
 	}
 }
 
-// wrapped is text in lines of at most the terminal's width.
+// wrapped builds text in lines of at most the terminal's width.
 type wrapped struct {
 	strings.Builder
 	width, column int
@@ -100,7 +100,7 @@ func (s *settings) wrapped() *wrapped {
 	return &wrapped{width: int(s.size.Cols)}
 }
 
-// all is stty -a.
+// all returns the output of stty -a.
 func (s *settings) all() string {
 	w := s.wrapped()
 	w.add("speed 38400 baud;")
@@ -123,7 +123,7 @@ func (s *settings) all() string {
 	return w.String()
 }
 
-// brief is stty without arguments: what differs from stty sane.
+// brief returns the output of stty without arguments: the differences from stty sane.
 func (s *settings) brief() string {
 	w := s.wrapped()
 	w.add("speed 38400 baud;")
@@ -176,7 +176,7 @@ func caret(c byte) string {
 	return string(rune(c))
 }
 
-// save is stty -g.
+// save returns the output of stty -g.
 func (s *settings) save() string {
 	parts := make([]string, 0, 4+ccCount)
 	for _, word := range []uint32{s.mode.iflag, s.mode.oflag, s.mode.cflag, s.mode.lflag} {

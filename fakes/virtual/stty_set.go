@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// apply makes the first setting of args and says how many words it took. complaint is stty's, "" when there is none.
+// apply applies the first setting of args and returns the number of words it used. complaint is the error of stty, or "".
 func (s *settings) apply(args []string) (taken int, complaint string) {
 	name, off := strings.CutPrefix(args[0], "-")
 	for group := range sttyGroups {
@@ -39,7 +39,7 @@ func invalid(arg string) string {
 	return fmt.Sprintf("invalid argument '%s'\nTry 'stty --help' for more information.", arg)
 }
 
-// combined makes a setting that stands for several.
+// combined applies a setting that stands for several.
 func (s *settings) combined(name string, off bool) bool {
 	m := &s.mode
 	switch {
@@ -83,7 +83,7 @@ func (s *settings) combined(name string, off bool) bool {
 	return true
 }
 
-// sane makes all modes reasonable.
+// sane implements stty sane.
 func (s *settings) sane() {
 	for group := range sttyGroups {
 		for _, m := range sttyGroup(group) {
@@ -98,7 +98,7 @@ func (s *settings) sane() {
 	s.mode.cc = defaultChars()
 }
 
-// restore takes what stty -g has printed.
+// restore applies the output of stty -g.
 func (s *settings) restore(text string) bool {
 	parts := strings.Split(text, ":")
 	if len(parts) != 4+ccCount {
@@ -124,7 +124,7 @@ func (s *settings) restore(text string) bool {
 	return true
 }
 
-// valued makes a setting that takes a value: a size, min and time, or a control character.
+// valued applies a setting with a value: a size, min and time, or a control character.
 func (s *settings) valued(args []string) (taken int, complaint string) {
 	var count *uint32
 	place := -1

@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// maxPID is where pids wrap (Linux's highest pid_max).
+// maxPID is the value at which pids wrap (Linux's highest pid_max).
 const maxPID = 4194304
 
-// defaultFirstPID is the first pid when [Options] name none.
+// defaultFirstPID is the default of [Options.FirstPID].
 const defaultFirstPID = 1000
 
-// maxTree is how many processes one started process may have alive at a time, so that a fork bomb ends in "Cannot fork".
+// maxTree limits the running processes of one Start, so that a fork bomb ends in "Cannot fork".
 const maxTree = 1024
 
-// maxNesting is how deep processes may nest: foreground children share one goroutine's stack.
+// maxNesting limits the nesting of processes: foreground children share one goroutine's stack.
 const maxNesting = 200
 
 // complaint is an error that the shell prints, in dash's words.
@@ -25,16 +25,16 @@ type complaint string
 
 func (c complaint) Error() string { return string(c) }
 
-// errCannotFork says that a limit on processes is reached.
+// errCannotFork means that a process limit is reached.
 const errCannotFork = complaint("Cannot fork")
 
-// System is one sandbox: a file system, a pid space, the utilities. Make it with [New]. It is safe for concurrent use.
+// System is one sandbox: a file system, a pid space, the utilities. Create it with [New]. It is safe for concurrent use.
 type System struct {
 	fs       *fileSystem
 	programs map[string]program
-	killing  atomic.Int32 // KillAlls at work: nobody forks meanwhile
+	killing  atomic.Int32 // running KillAlls, which prevent forks
 
-	terminals atomic.Uint32 // how many there have been
+	terminals atomic.Uint32 // number of terminals so far
 
 	mu    sync.Mutex
 	next  uint32
@@ -43,11 +43,11 @@ type System struct {
 
 // Options configure a system. The zero value is the default.
 type Options struct {
-	// FirstPID is the first pid handed out (default 1000); pids count up and wrap below 4194304.
+	// FirstPID is the first assigned pid (default 1000); pids count up and wrap below 4194304.
 	FirstPID uint32
 }
 
-// New makes a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. It starts nothing and needs no closing while it has no processes.
+// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes it needs no closing.
 func New(o Options) *System {
 	first := o.FirstPID
 	if first == 0 || first >= maxPID {
@@ -58,9 +58,8 @@ func New(o Options) *System {
 	return s
 }
 
-// KillAll ends every process of the system by SIGKILL, whoever started it, and returns when the table is empty.
-// It does not wait for an Output callback that is blocked; Drained tells when the last one has returned.
-// Nothing prevents a Start afterwards, so the caller stops starting first.
+// KillAll kills every process of the system and returns when the table is empty. It does not wait for a blocked Output callback; Drained closes when the
+// last one has returned. It does not prevent a later Start, so the caller must stop starting first.
 func (s *System) KillAll() {
 	s.killing.Add(1)
 	defer s.killing.Add(-1)
@@ -92,7 +91,7 @@ func (s *System) register(p *Process) {
 func (s *System) advance() {
 	s.next++
 	if s.next >= maxPID {
-		s.next = 2 // 1 is init, which is nobody here
+		s.next = 2 // 1 is init, which does not exist here
 	}
 }
 
@@ -122,11 +121,11 @@ func (s *System) group(id uint32) []*Process {
 	return found
 }
 
-// signalGroup delivers to all processes of a group and says whether there was one.
+// signalGroup signals all processes of a group and reports whether there was one.
 func (s *System) signalGroup(id uint32, sig syscall.Signal) bool {
 	all := s.group(id)
 	for _, p := range all {
-		_ = p.Signal(sig) // one that has just ended needs none
+		_ = p.Signal(sig) // it may have just ended
 	}
 	return len(all) > 0
 }

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// program is a utility. It returns its exit code; when the process has ended meanwhile, the code does not matter.
-// It may block only in reads, writes and waits of its task, which end when the process does.
+// program is a utility. It returns its exit code, which is ignored if the process has ended meanwhile. It may block only in reads, writes and waits of
+// its task, which end with the process.
 type program func(t *task) int
 
-// task is a program at work: the process it runs as, and what it was given.
+// task is a running program: its process and its arguments.
 type task struct {
 	p    *Process
 	args []string // args[0] is the name
@@ -21,7 +21,7 @@ type task struct {
 	dir  string
 }
 
-// main runs a started process from its first breath to its last.
+// main runs a process of Start to its end.
 func (t *task) main() {
 	if len(t.args) == 0 {
 		t.args = []string{""}
@@ -29,7 +29,7 @@ func (t *task) main() {
 	t.p.exit(t.exec("sh: 1: "))
 }
 
-// exec runs what args[0] names, in this process. prefix stands before the message of a failure.
+// exec runs the command args[0] in this process. prefix is the prefix of an error message.
 func (t *task) exec(prefix string) int {
 	run, code, reason := t.resolve(0)
 	if run == nil {
@@ -39,10 +39,10 @@ func (t *task) exec(prefix string) int {
 	return run(t)
 }
 
-// maxInterpreters is how many #! may lead to one another.
+// maxInterpreters limits chains of #! interpreters.
 const maxInterpreters = 4
 
-// resolve looks args[0] up as the kernel and the shell do. Without a program it says why: code 127 for not found, 126 for found but not runnable.
+// resolve looks up args[0] like the kernel and the shell. Without a program it returns the reason and the code: 127 for not found, 126 for not runnable.
 func (t *task) resolve(depth int) (run program, code int, reason string) {
 	name := t.args[0]
 	file, info, err := t.lookPath(name)
@@ -58,7 +58,7 @@ func (t *task) resolve(depth int) (run program, code int, reason string) {
 	return t.script(file, depth)
 }
 
-// script prepares for a text file: its #! names the interpreter, sh without one.
+// script prepares a text file: its #! names the interpreter, by default sh.
 func (t *task) script(file string, depth int) (run program, code int, reason string) {
 	first, err := t.firstLine(file)
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *task) firstLine(file string) (string, error) {
 	return string(b), nil
 }
 
-// lookPath finds an executable file, in PATH when the name has no slash.
+// lookPath finds an executable file, in PATH if the name has no slash.
 func (t *task) lookPath(name string) (string, fileInfo, error) {
 	if name == "" {
 		return "", fileInfo{}, syscall.ENOENT
@@ -136,7 +136,7 @@ func (t *task) executable(file string) (string, fileInfo, error) {
 	return file, info, nil
 }
 
-// abs joins a relative path to the working directory. "" stays an error for who opens it, except in PATH where it means here.
+// abs joins a relative path to the working directory. "" stays "", which cannot be opened, except in PATH, where it means the working directory.
 func (t *task) abs(name string) string { return absPath(t.dir, name) }
 
 func absPath(dir, name string) string {
@@ -146,16 +146,16 @@ func absPath(dir, name string) string {
 	return dir + "/" + name
 }
 
-// say writes text to a descriptor; who cannot write will be told by the next write or is dead.
+// say writes text to a descriptor and ignores errors, which the next write returns.
 func (t *task) say(fd int, text string) { _ = t.p.write(fd, []byte(text)) }
 
-// fail prints "NAME: message" to stderr and is 1.
+// fail prints "NAME: message" to stderr and returns 1.
 func (t *task) fail(format string, args ...any) int {
 	t.say(2, path.Base(t.args[0])+": "+fmt.Sprintf(format, args...)+"\n")
 	return 1
 }
 
-// reason is an error in the words of strerror.
+// reason returns the strerror text of an error.
 func reason(err error) string {
 	var no syscall.Errno
 	if !errors.As(err, &no) {

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// maxEcho is how much echo may wait for an output that is blocked; what comes after it is not shown.
+// maxEcho limits the echo waiting for a blocked output; further echo is dropped.
 const maxEcho = 64 << 10
 
-// terminal is a pseudo-terminal: the line discipline between who types ([Process.Write]) and the processes of a session.
+// terminal is a pseudo-terminal: the line discipline between [Process.Write] and the processes of a session.
 //
-// Nothing here blocks on Output but the process that writes: echo is delivered by whoever delivers at the time, else by a goroutine that
-// lives for that delivery only. An idle terminal is a few hundred bytes and no descriptor.
+// Only the writing process blocks on Output: the current deliverer also delivers echo, or else a goroutine that lives only for that delivery. An idle
+// terminal is a few hundred bytes and no descriptor.
 type terminal struct {
 	sys    *System
 	out    *output
@@ -25,17 +25,17 @@ type terminal struct {
 	disc       discipline
 	size       Size
 	leader     uint32 // of the session
-	foreground uint32 // the process group that gets signals
+	foreground uint32 // the process group that receives signals
 	hungUp     bool
 	echo       []byte        // typed, processed, not yet delivered
-	busy       bool          // somebody delivers
-	changed    chan struct{} // made by who waits, closed by who changes
+	busy       bool          // a delivery is in progress
+	changed    chan struct{} // created by a waiter, closed at a change
 }
 
-// name is its path.
+// name returns its path.
 func (t *terminal) name() string { return "/dev/pts/" + strconv.FormatUint(uint64(t.number), 10) }
 
-// waiter is closed at the next change. The caller holds mu.
+// waiter returns a channel that is closed at the next change. The caller holds mu.
 func (t *terminal) waiter() <-chan struct{} {
 	if t.changed == nil {
 		t.changed = make(chan struct{})
@@ -43,7 +43,7 @@ func (t *terminal) waiter() <-chan struct{} {
 	return t.changed
 }
 
-// notify wakes all who wait. The caller holds mu.
+// notify wakes all waiters. The caller holds mu.
 func (t *terminal) notify() {
 	if t.changed != nil {
 		close(t.changed)
@@ -51,7 +51,7 @@ func (t *terminal) notify() {
 	}
 }
 
-// open makes another open file of the terminal; nil when its output has drained.
+// open returns a new open file of the terminal, or nil if its output has drained.
 func (t *terminal) open() *file {
 	if !t.out.hold() {
 		return nil
@@ -59,7 +59,7 @@ func (t *terminal) open() *file {
 	return newFile(ttyFile{t})
 }
 
-// typeIn handles typed bytes. It blocks while 64 KiB are unread. ErrBrokenPipe after a hangup.
+// typeIn processes typed bytes. It blocks while 64 KiB are unread, and returns ErrBrokenPipe after a hangup.
 func (t *terminal) typeIn(s stop, b []byte) error {
 	for len(b) > 0 {
 		t.mu.Lock()
@@ -89,7 +89,7 @@ func (t *terminal) typeIn(s stop, b []byte) error {
 	return nil
 }
 
-// take feeds bytes to the discipline up to one that is a signal or finds no room. The caller holds mu.
+// take feeds bytes to the discipline until a signal or until there is no room. The caller holds mu.
 func (t *terminal) take(b []byte) (n int, sig syscall.Signal) {
 	shown := len(t.echo)
 	for n < len(b) && sig == 0 && len(t.disc.ready)+len(t.disc.line) < pipeSize {
@@ -102,7 +102,7 @@ func (t *terminal) take(b []byte) (n int, sig syscall.Signal) {
 	return n, sig
 }
 
-// startEcho sees to it that what waits is delivered. The caller holds mu.
+// startEcho starts the delivery of pending echo. The caller holds mu.
 func (t *terminal) startEcho() {
 	if t.busy || t.disc.paused || len(t.echo) == 0 || !t.out.hold() {
 		return
@@ -116,7 +116,7 @@ func (t *terminal) startEcho() {
 	}()
 }
 
-// deliverEcho ends a turn: it delivers the echo that has come meanwhile and lets others deliver. The caller holds mu and the turn.
+// deliverEcho ends a turn: it delivers pending echo and lets others deliver. The caller holds mu and the turn.
 func (t *terminal) deliverEcho() {
 	for len(t.echo) > 0 && !t.disc.paused && !t.hungUp {
 		b := t.echo
@@ -129,7 +129,7 @@ func (t *terminal) deliverEcho() {
 	t.notify()
 }
 
-// write is a process's: it returns when its bytes, and the echo before them, have been delivered.
+// write writes the bytes of a process. It returns when they, and the echo before them, have been delivered.
 func (t *terminal) write(s stop, b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (t *terminal) write(s stop, b []byte) error {
 	return nil
 }
 
-// read is a process's: a line in canonical mode, what there is in raw mode. io.EOF for ^D and after a hangup.
+// read reads for a process: a line in canonical mode, the available bytes in raw mode; io.EOF for ^D and after a hangup.
 func (t *terminal) read(s stop, limit, delim int) ([]byte, error) {
 	for {
 		t.mu.Lock()
@@ -186,14 +186,14 @@ func (t *terminal) read(s stop, limit, delim int) ([]byte, error) {
 	}
 }
 
-// modes are the present ones.
+// modes returns the current modes and size.
 func (t *terminal) modes() (termios, Size) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.disc.mode, t.size
 }
 
-// setModes switches them and wakes who may read, or print, by the new ones.
+// setModes switches the modes and wakes readers and writers that the new modes unblock.
 func (t *terminal) setModes(m termios) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +202,7 @@ func (t *terminal) setModes(m termios) {
 	t.startEcho()
 }
 
-// resize sets the size; the foreground process group hears of it when it is another.
+// resize sets the size and sends SIGWINCH to the foreground process group if it changes.
 func (t *terminal) resize(to Size) {
 	to = to.wrapped()
 	t.mu.Lock()
@@ -214,17 +214,17 @@ func (t *terminal) resize(to Size) {
 	}
 }
 
-// wrapped is what a terminal can hold of a size.
+// wrapped returns the size that a terminal can represent.
 func (s Size) wrapped() Size { return Size{Cols: s.Cols & 0xffff, Rows: s.Rows & 0xffff} }
 
-// setForeground makes a process group the one that gets signals.
+// setForeground sets the process group that receives signals.
 func (t *terminal) setForeground(group uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.foreground = group
 }
 
-// leaderEnded is what the end of a session leader does: SIGHUP to the foreground process group. Who survives that keeps the terminal.
+// leaderEnded handles the end of a session leader: it sends SIGHUP to the foreground process group. Survivors keep the terminal.
 func (t *terminal) leaderEnded() {
 	t.mu.Lock()
 	group := t.foreground
@@ -232,7 +232,7 @@ func (t *terminal) leaderEnded() {
 	t.sys.signalGroup(group, sigHUP)
 }
 
-// hangUp is what the loss of the other end does: reads end, writes fail, the leader and the foreground process group get SIGHUP.
+// hangUp handles the loss of the other end: reads end, writes fail, the leader and the foreground process group get SIGHUP.
 func (t *terminal) hangUp() {
 	t.mu.Lock()
 	leader, group, again := t.leader, t.foreground, t.hungUp
@@ -257,12 +257,12 @@ func (f ttyFile) read(s stop, limit, delim int) ([]byte, error) { return f.t.rea
 func (f ttyFile) write(s stop, b []byte) error                  { return f.t.write(s, b) }
 func (f ttyFile) close()                                        { f.t.out.release() }
 
-// stoppedReader is the terminal as stdin of a background job: a read stops the job, which here means that it never returns.
+// stoppedReader is the terminal as stdin of a background job: a read would stop the job, so here it never returns.
 type stoppedReader struct{ ttyFile }
 
 func (f stoppedReader) read(s stop, _, _ int) ([]byte, error) { return nil, s.wait(nil) }
 
-// terminal is the terminal behind a descriptor; nil when it is none.
+// terminal returns the terminal of a descriptor, or nil.
 func (p *Process) terminal(fd int) *terminal {
 	f := p.get(fd)
 	if f == nil {
@@ -278,8 +278,8 @@ func (p *Process) terminal(fd int) *terminal {
 	return nil
 }
 
-// Resize gives the terminal another size and, when it differs from the present one, sends SIGWINCH to the foreground process group.
-// Errors: [ErrNoTerminal] without a terminal, [ErrEnded] when the process has ended.
+// Resize sets the size of the terminal and, if it changes, sends SIGWINCH to the foreground process group. Errors: [ErrNoTerminal] without a terminal,
+// [ErrEnded] after the end of the process.
 func (p *Process) Resize(to Size) error {
 	switch {
 	case !p.leads():
@@ -291,15 +291,15 @@ func (p *Process) Resize(to Size) error {
 	return nil
 }
 
-// Hangup takes the other end of the terminal away, as when a connection is lost: the session leader and the foreground process group get
-// SIGHUP, reads end, writes fail and what is still written is lost. Without a terminal, and the second time, it does nothing.
+// Hangup closes the other end of the terminal, like a lost connection: the session leader and the foreground process group get SIGHUP, reads end, writes
+// fail and pending output is lost. Without a terminal, and the second time, it does nothing.
 func (p *Process) Hangup() {
 	if p.leads() {
 		p.tty.hangUp()
 	}
 }
 
-// leads holds for a process that was started with a terminal.
+// leads reports whether the process was started with a terminal.
 func (p *Process) leads() bool { return p.tty != nil && p.tty.leader == p.pid }
 
 // typeIn is Write for a process with a terminal.

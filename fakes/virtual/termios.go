@@ -1,6 +1,6 @@
 package virtual
 
-// The bits of a terminal's modes, Linux's values, so that stty -g prints what a real one prints.
+// The bits of a terminal's modes. The values are Linux's, so that stty -g prints the same.
 const (
 	iBRKINT = 0o000002
 	iIGNPAR = 0o000004
@@ -31,7 +31,7 @@ const (
 	lIEXTEN  = 0o100000
 )
 
-// Where the control characters stand in termios.cc.
+// The indices of the control characters in termios.cc.
 const (
 	ccINTR   = 0
 	ccQUIT   = 1
@@ -52,13 +52,13 @@ const (
 	ccCount = 32
 )
 
-// termios are the modes of a terminal. What has no meaning without a line (speed, parity) is kept and does nothing.
+// termios are the modes of a terminal. Serial line settings (speed, parity) are stored without effect.
 type termios struct {
 	iflag, oflag, cflag, lflag uint32
 	cc                         [ccCount]byte
 }
 
-// defaultTermios is how Linux opens a terminal.
+// defaultTermios returns the modes of a new terminal on Linux.
 func defaultTermios() termios {
 	return termios{
 		iflag: iICRNL | iIXON,
@@ -80,5 +80,5 @@ func (m *termios) in(bit uint32) bool    { return m.iflag&bit != 0 }
 func (m *termios) out(bit uint32) bool   { return m.oflag&bit != 0 }
 func (m *termios) local(bit uint32) bool { return m.lflag&bit != 0 }
 
-// is holds when c is the control character at a place; a character of 0 is switched off.
+// is reports whether c is the control character at an index; 0 disables the character.
 func (m *termios) is(c byte, place int) bool { return c != 0 && m.cc[place] == c }

@@ -11,7 +11,7 @@ import (
 // tester evaluates the expressions of test and [.
 type tester struct {
 	stat func(name string) (fs.FileInfo, error)
-	// terminal says whether a descriptor is one.
+	// terminal reports whether a descriptor is a terminal.
 	terminal func(fd int) bool
 	args     []string
 	err      error
@@ -25,7 +25,7 @@ func testBuiltin(sh *shell, args []string) int {
 	return status
 }
 
-// testCommand is test and [ for the shell and the program.
+// testCommand implements test and [ for the shell and the program.
 func testCommand(p *Process, dir string, args []string) (status int, complaint string) {
 	name, args := args[0], args[1:]
 	if strings.HasSuffix(name, "[") {
@@ -61,7 +61,7 @@ func newTester(p *Process, dir string) *tester {
 	}
 }
 
-// whole applies the rules that POSIX gives by the number of arguments, and the grammar otherwise.
+// whole applies the POSIX rules for the number of arguments, and the grammar otherwise.
 func (t *tester) whole() bool {
 	a := t.args
 	switch {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// runTraps runs the actions of the signals that have come. A signal that comes during an action waits for its end.
+// runTraps runs the actions of pending signals. A signal during an action waits for its end.
 func (sh *shell) runTraps() {
 	for !sh.inTrap && sh.p.pending.Load() != 0 && !sh.p.dead.Load() && !sh.execed && sh.flow.kind != flowExit {
 		sig := sh.firstPending()
@@ -35,7 +35,7 @@ func (sh *shell) runTraps() {
 	}
 }
 
-// firstPending is the lowest trapped signal that waits, 0 without one.
+// firstPending returns the lowest pending trapped signal, or 0.
 func (sh *shell) firstPending() syscall.Signal {
 	set := sh.p.pending.Load()
 	if set == 0 {
@@ -44,7 +44,7 @@ func (sh *shell) firstPending() syscall.Signal {
 	return syscall.Signal(bits.TrailingZeros64(set) + 1)
 }
 
-// trapBuiltin is trap: lists, sets, ignores (”) or resets (-).
+// trapBuiltin implements trap: it lists, sets, ignores (”) or resets (-).
 func trapBuiltin(sh *shell, args []string) int {
 	args = args[1:]
 	if len(args) > 0 && args[0] == "--" {
@@ -75,12 +75,12 @@ func trapBuiltin(sh *shell, args []string) int {
 	return 0
 }
 
-// sigNumber is the number as text: dash takes a first word that is one as a signal to reset.
+// sigNumber returns the number as text: dash resets signals if the first word is a number.
 func sigNumber(sig syscall.Signal) string {
 	return strconv.Itoa(int(sig))
 }
 
-// setTrap sets, ignores (an empty action) or resets (nil). What was ignored when the shell began stays ignored.
+// setTrap sets, ignores (an empty action) or resets (nil) a trap. Signals ignored at the start of the shell stay ignored.
 func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 	if sig != 0 && sh.inherited.has(sig) {
 		return
@@ -113,7 +113,7 @@ func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 	}
 }
 
-// trapLocked keeps a signal for the shell to see. The caller holds p.mu.
+// trapLocked records a signal for the shell. The caller holds p.mu.
 func (p *Process) trapLocked(sig syscall.Signal) {
 	p.trapped = p.trapped.with(sig)
 	if p.wake == nil {
@@ -134,7 +134,7 @@ func (sh *shell) listTraps() {
 	_ = sh.p.write(1, []byte(b.String()))
 }
 
-// shellQuote writes a string so that a shell reads it back.
+// shellQuote quotes a string for a shell.
 func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }

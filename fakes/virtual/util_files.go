@@ -34,7 +34,7 @@ func mkdirProgram(t *task) int {
 	})
 }
 
-// each applies fn to every operand and is 1 when one of them failed.
+// each applies fn to every operand and returns 1 if one failed.
 func (t *task) each(names []string, fn func(name string) error) int {
 	if len(names) == 0 {
 		return t.fail("missing operand")
@@ -95,7 +95,7 @@ func touchProgram(t *task) int {
 	return t.each(names, func(name string) error { return t.p.sys.fs.touch(t.abs(name)) })
 }
 
-// lsProgram is ls [-a1dl] [FILE]…: one name a line, as ls does when it writes to a pipe.
+// lsProgram implements ls [-a1dl] [FILE]…: one name per line, like ls to a pipe.
 func lsProgram(t *task) int {
 	flags, names, ok := t.letters("aA1dl")
 	if !ok {

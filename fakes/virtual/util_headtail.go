@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// span is what head and tail were asked for.
+// span is the range of head and tail.
 type span struct {
 	n         int64
 	bytes     bool
@@ -52,7 +52,7 @@ func (t *task) parseSpan() (s span, ok bool) {
 	return s, true
 }
 
-// header prints ==> NAME <== when there are several files.
+// header prints ==> NAME <== if there are several files.
 func (t *task) header(names []string, name string) error {
 	if len(names) < 2 {
 		return nil
@@ -64,7 +64,7 @@ func (t *task) header(names []string, name string) error {
 	return t.p.write(1, []byte(lead+"==> "+name+" <==\n"))
 }
 
-// errDone ends a copy that has enough.
+// errDone ends a complete copy.
 var errDone = errors.New("done")
 
 // headProgram is head [-n N|-c N] [FILE]….
@@ -114,7 +114,7 @@ func (t *task) headOf(f *file, s span) error {
 	})
 }
 
-// headBytes copies n bytes and reads none more, as others may read on.
+// headBytes copies n bytes and reads no more, because other processes may continue to read.
 func (t *task) headBytes(f *file, n int64) error {
 	for n > 0 {
 		b, err := f.desc.read(stop{dead: t.p.done}, int(min(n, flushAt)), noDelim)
@@ -171,7 +171,7 @@ func (t *task) tailOf(f *file, s span) error {
 	return t.p.write(1, lastOf(kept, limit, s.bytes))
 }
 
-// lastOf is the last n lines or bytes of b.
+// lastOf returns the last n lines or bytes of b.
 func lastOf(b []byte, n int, byByte bool) []byte {
 	if byByte {
 		return b[max(0, len(b)-n):]
@@ -216,10 +216,10 @@ func (t *task) skip(f *file, s span) error {
 	})
 }
 
-// followEvery is how often tail -f looks whether a file has grown.
+// followEvery is the polling interval of tail -f.
 const followEvery = 100 * time.Millisecond
 
-// follow prints what a regular file gains until the process ends. A device gains nothing.
+// follow prints data appended to a regular file until the process ends. Devices never grow.
 func (t *task) follow(f *file) error {
 	if _, ok := f.desc.(*regular); !ok {
 		<-t.p.done

@@ -47,7 +47,7 @@ func seqProgram(t *task) int {
 type numbers struct {
 	first, step, last float64
 	decimals          int
-	width             int // filled with zeros
+	width             int // zero-padded width
 }
 
 func parseRange(args []string) (r numbers, bad string) {
@@ -72,7 +72,7 @@ func parseRange(args []string) (r numbers, bad string) {
 	return r, ""
 }
 
-// count is how many numbers there are; MaxInt64 stands for no end.
+// count returns the number of numbers; MaxInt64 means endless.
 func (r numbers) count() int64 {
 	n := math.Floor((r.last-r.first)/r.step + 1e-10)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// flushAt is how much a program gathers before it writes.
+// flushAt is the size of a program's output buffer.
 const flushAt = 32 << 10
 
-// gather is a program's output buffer. Who uses it flushes before it blocks and before it returns.
+// gather is a program's output buffer. The program flushes it before it blocks and before it returns.
 type gather struct {
 	t   *task
 	buf []byte
@@ -29,7 +29,7 @@ func (g *gather) flush() {
 	g.buf = g.buf[:0]
 }
 
-// eachInput calls fn for stdin, or for each file named; "-" is stdin. It goes on behind a file that cannot be opened and is 1 then.
+// eachInput calls fn for stdin or for each named file; "-" is stdin. It continues after a file that cannot be opened and then returns 1.
 func (t *task) eachInput(names []string, fn func(name string, f *file) error) int {
 	if len(names) == 0 {
 		names = []string{"-"}
@@ -57,7 +57,7 @@ func (t *task) eachInput(names []string, fn func(name string, f *file) error) in
 	return status
 }
 
-// chunks reads a file to its end. fn may keep what it gets.
+// chunks reads a file to its end. fn may keep its argument.
 func (t *task) chunks(f *file, fn func(b []byte) error) error {
 	for {
 		b, err := f.desc.read(stop{dead: t.p.done}, flushAt, noDelim)
@@ -113,7 +113,7 @@ func wcProgram(t *task) int {
 		width = len(strconv.Itoa(total[2]))
 	}
 	if len(flags) > 1 && (len(names) == 0 || strings.Contains(strings.Join(names, "\n"), "-")) {
-		width = 7 // the size of a pipe is not known beforehand
+		width = 7 // the size of a pipe is unknown
 	}
 	var b strings.Builder
 	for i, row := range rows {
@@ -172,7 +172,7 @@ func (t *task) letters(known string) (flags string, rest []string, ok bool) {
 	return flags, args, true
 }
 
-// yesProgram prints its arguments, or y, until nobody reads.
+// yesProgram prints its arguments, or y, until there is no reader.
 func yesProgram(t *task) int {
 	word := "y"
 	if len(t.args) > 1 {

@@ -40,7 +40,7 @@ func trProgram(t *task) int {
 	})
 }
 
-// translation says for each byte what becomes of it.
+// translation maps each byte to its replacement.
 type translation struct {
 	to      [256]byte
 	drop    [256]bool
@@ -133,7 +133,7 @@ func trSet(s string) []byte {
 	return out
 }
 
-// trByte reads one byte, perhaps escaped, and says how long it is.
+// trByte reads one byte, possibly escaped, and returns its length.
 func trByte(s string) (c byte, n int) {
 	if s[0] != '\\' || len(s) == 1 {
 		return s[0], 1

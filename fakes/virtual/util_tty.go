@@ -24,7 +24,7 @@ func ttyProgram(t *task) int {
 	return truth(on != nil)
 }
 
-// sttyProgram is stty [-a|-g] and stty SETTING…, for the terminal that is stdin, or the one that -F names.
+// sttyProgram implements stty [-a|-g] and stty SETTING…, for the terminal of stdin or of -F.
 func sttyProgram(t *task) int {
 	args := t.args[1:]
 	on := t.p.terminal(0)

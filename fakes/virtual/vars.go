@@ -9,10 +9,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxValue bounds one variable, as x=$x$x doubles.
+// maxValue limits one variable, because x=$x$x doubles.
 const maxValue = 8 << 20
 
-// variable is a shell variable. set is false for one that is only exported or read-only.
+// variable is a shell variable. set is false if it is only exported or read-only.
 type variable struct {
 	value    string
 	set      bool
@@ -20,13 +20,13 @@ type variable struct {
 	readonly bool
 }
 
-// errReadonly and errTooLong end the shell, as an assignment is a special matter.
+// errReadonly and errTooLong end the shell, like any error of an assignment.
 var (
 	errReadonly = errors.New("is read only")
 	errTooLong  = errors.New("value too long")
 )
 
-// loadVars makes variables of the environment.
+// loadVars creates the variables from the environment.
 func (sh *shell) loadVars() {
 	sh.vars = make(map[string]variable, len(sh.env)+4)
 	for k, v := range sh.env {
@@ -42,7 +42,7 @@ func (sh *shell) loadVars() {
 	sh.vars["PWD"] = variable{value: sh.dir, set: true, exported: pwd.exported || sh.bash}
 }
 
-// environ is what children get.
+// environ returns the environment of children.
 func (sh *shell) environ() map[string]string {
 	env := make(map[string]string, len(sh.vars))
 	for k, v := range sh.vars {
@@ -70,12 +70,12 @@ func (sh *shell) assign(name, value string) error {
 
 func (sh *shell) get(name string) string { return sh.vars[name].value }
 
-// shellEnv shows the shell to the expansion.
+// shellEnv gives the expansion access to the shell.
 type shellEnv struct{ sh *shell }
 
 var _ expand.WriteEnviron = shellEnv{}
 
-// Get knows the special parameters too. "HOME name" is how the expansion asks for ~name; it is always answered, or it would ask the host.
+// Get also returns the special parameters. The expansion requests "HOME name" for ~name; Get always sets it, otherwise the library would ask the host.
 func (e shellEnv) Get(name string) expand.Variable {
 	sh := e.sh
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
@@ -141,7 +141,7 @@ func (e shellEnv) Each(fn func(name string, v expand.Variable) bool) {
 
 func str(s string) expand.Variable { return expand.Variable{Set: true, Kind: expand.String, Str: s} }
 
-// homeOf is the home directory of the sandbox's users; an unknown ~name stays as it is.
+// homeOf returns the home directory of a sandbox user; an unknown ~name stays unchanged.
 func homeOf(user string) string {
 	switch user {
 	case "root":
