@@ -33,7 +33,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// styles are the styles of golden files, by the end of their name.
+// styles maps suffixes of golden files to styles.
 func styles() map[string]Style {
 	all := map[string]Style{"80-color": {Width: 80, Color: true}, "80-verbose": {Width: 80, Verbose: true}}
 	for _, n := range []int{60, 80, 200} {
@@ -42,8 +42,8 @@ func styles() map[string]Style {
 	return all
 }
 
-// goldenDrawing draws in every style, compares each, and holds that no line is
-// wider than asked for, but for words that a reader must be able to copy.
+// goldenDrawing draws in every style, compares each, and checks that no line exceeds the
+// width, except words that must stay copyable.
 func goldenDrawing(t *testing.T, name string, draw func(*bytes.Buffer, Style) error) {
 	t.Helper()
 	for end, s := range styles() {

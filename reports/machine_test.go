@@ -70,7 +70,7 @@ func TestJSONKeepsWhatItHolds(t *testing.T) {
 	}
 }
 
-// parsed is JUnit as a CI system reads it, apart from the writer's own types.
+// parsed is JUnit as a CI system reads it, independent of the writer's types.
 type parsed struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Tests    int      `xml:"tests,attr"`

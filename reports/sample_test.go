@@ -18,7 +18,7 @@ func rule(id, level, text string, v bundle.Conclusion, message string) bundle.Ru
 	return bundle.RuleVerdict{ID: id, Level: level, Text: text, Verdict: v, Message: message}
 }
 
-// passing is the report of a run that went well.
+// passing returns the report of a run that passed.
 func passing() *bundle.Report {
 	r := &bundle.Report{
 		Schema: bundle.ReportSchema, Tool: bundle.Tool{Name: "assay", Version: "0.1.0"}, Run: "01JD",
@@ -46,7 +46,7 @@ func passing() *bundle.Report {
 	return counted(r)
 }
 
-// failing is the report of a run in which everything happened once.
+// failing returns the report of a run with every kind of verdict.
 func failing() *bundle.Report {
 	r := passing()
 	r.Target = bundle.Target{URL: "http://gateway.example:8081"}
@@ -81,7 +81,7 @@ func failing() *bundle.Report {
 	return counted(r)
 }
 
-// counted fills in the counts and the rules, as who builds a report does.
+// counted sets the counts and the rules, like the judge.
 func counted(r *bundle.Report) *bundle.Report {
 	r.Counts = map[bundle.Conclusion]int{}
 	r.Rules = nil
@@ -94,8 +94,8 @@ func counted(r *bundle.Report) *bundle.Report {
 	return r
 }
 
-// caused is the report of a run with two causes: most of what is broken follows from
-// them, the target died at the end, and much was not tested.
+// caused returns the report of a run with two causes, from which most broken rules follow;
+// the target died at the end, and much was not tested.
 func caused() *bundle.Report {
 	r := passing()
 	r.Target = bundle.Target{URL: "http://gateway.example:8081", Looks: bundle.LooksEnvd}

@@ -171,7 +171,7 @@ func TestEachFamilyIsDrawnByItsOwnFields(t *testing.T) {
 	}
 }
 
-// harmless fails where text holds what a terminal may obey.
+// harmless fails if text has bytes that a terminal may interpret.
 func harmless(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {

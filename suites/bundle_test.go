@@ -11,8 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// The whole catalogue is judged from the stored bundle, and every verdict is
-// the one that was given live.
+// The whole catalogue, judged from the stored bundle, gives the same verdicts as live.
 func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Run(t.Context(), Options{Out: dir, Seed: 1, Select: smoke(), Target: target.Options{TimeScale: slowdown}})
@@ -54,7 +53,7 @@ func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	}
 }
 
-// smoke limits a short run to a few areas; a long one has the whole catalogue.
+// smoke limits a short run to a few areas; a long one runs the whole catalogue.
 func smoke() string {
 	if testing.Short() {
 		return "area:connect-unary,area:connect-request,area:process-exit,area:process-signal,area:coppice"

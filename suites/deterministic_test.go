@@ -18,13 +18,13 @@ import (
 	"assay/reports"
 )
 
-// repeatable are areas in which nothing that the target may choose freely depends
-// on time: no races, no connection that is given up while it is being written to.
+// repeatable lists areas in which no free choice of the target depends on time: no races,
+// no connections given up during a write.
 const repeatable = "area:connect-unary,area:connect-error,area:connect-type,area:connect-version,area:connect-get,area:grpc-status," +
 	"area:grpc-type,area:grpc-metadata,area:grpc-web-trailer,area:process-exit,area:process-list,area:process-selector,area:process-start,area:health"
 
-// Two runs of the same build against the same gateway with the same seed differ
-// in times, ids and the counts of races only, in every report and every file.
+// Two runs of the same build against the same gateway with the same seed differ only in
+// times, ids and the counts of races, in every report and every file.
 func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 	var runs [2]*Outcome
 	var dirs [2]string
@@ -58,7 +58,7 @@ func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 	}
 }
 
-// render draws a report without the times and ids that are fields of it.
+// render draws a report without its fields for times and ids.
 func render(t *testing.T, format string, r *bundle.Report) string {
 	t.Helper()
 	normal := *r
@@ -151,7 +151,7 @@ var volatile = []string{"date", "host", ":authority", "user-agent", "content-len
 // numbers are the ids that stand inside texts: runs, pids and ports.
 var numbers = regexp.MustCompile(`\d{8}T\d{6}-[0-9a-f]{4}|\d{2,}`)
 
-// normaliser brings a JSON value into a form without what may differ between two runs.
+// normaliser removes the parts of a JSON value that may differ between two runs.
 type normaliser struct{ t *testing.T }
 
 func (n *normaliser) value(key string, v any) any {

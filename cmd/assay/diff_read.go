@@ -13,10 +13,10 @@ import (
 	"assay/internal/load"
 )
 
-// maxCompared is how long a report is at most, in bytes.
+// maxCompared is the maximum length of a report, in bytes.
 const maxCompared = 64 << 20
 
-// compared is one of the two things that diff was given: a run of scenarios or one under load.
+// compared is one argument of diff: a conform run or a load run.
 type compared struct {
 	run  *diff.Run
 	load *diff.Load
@@ -47,13 +47,13 @@ func readCompared(path string) (compared, error) {
 	return compared{run: &diff.Run{Name: path, Report: r, Info: b.Run, Observations: b.Observations, Partial: b.Partial}}, nil
 }
 
-// isLoad reports whether a directory is that of a run under load.
+// isLoad reports whether a directory belongs to a load run.
 func isLoad(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "load.json"))
 	return err == nil
 }
 
-// readComparedFile reads a report, and tells by its schema of what.
+// readComparedFile reads a report; its schema says of which kind of run.
 func readComparedFile(path string) (compared, error) {
 	text, err := readUpTo(path, maxCompared)
 	if err != nil {
@@ -87,16 +87,16 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s: more than %d bytes, which no report has", path, limit)
+		err = fmt.Errorf("%s: more than %d bytes, the limit of a report", path, limit)
 	}
 	return text, err
 }
 
-// leastInInterval is how many values an interval needs for its p99 to be compared:
-// below, it is little more than the maximum.
+// leastInInterval is the minimum number of values in an interval for comparing its p99:
+// with fewer, it is almost the maximum.
 const leastInInterval = 10
 
-// readLoad reads a run under load in the form in which it is compared.
+// readLoad reads a load run in the form for comparison.
 func readLoad(path string) (compared, error) {
 	s, err := load.Open(path)
 	if err != nil {

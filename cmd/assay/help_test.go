@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Every command that people see explains itself with two examples, and each of them
-// starts with the program's name and a command that exists.
+// Every visible command has two examples, and each starts with the program's name and an
+// existing command.
 func TestEveryCommandHasTwoExamples(t *testing.T) {
 	root := newRoot(stdio{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
 	for _, c := range append(root.Commands(), root) {
@@ -28,7 +28,7 @@ func TestEveryCommandHasTwoExamples(t *testing.T) {
 	}
 }
 
-// commandLines are the lines of an example that run this program.
+// commandLines returns the lines of an example that run this program.
 func commandLines(example string) []string {
 	var out []string
 	for line := range strings.Lines(example) {
@@ -39,7 +39,7 @@ func commandLines(example string) []string {
 	return out
 }
 
-// checkExample wants the command and every flag of the line to exist.
+// checkExample requires that the command and every flag of the line exist.
 func checkExample(t *testing.T, root *cobra.Command, line string) {
 	t.Helper()
 	words := strings.Fields(line)

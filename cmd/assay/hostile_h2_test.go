@@ -17,8 +17,8 @@ import (
 	"assay/fakes/gateway"
 )
 
-// hostileH2 is what a server that speaks HTTP/2 alone does once it has the first HEADERS
-// frame of a client. It ends with its connection.
+// hostileH2 is the behaviour of an HTTP/2-only server after the first HEADERS frame of a
+// client. It ends with its connection.
 var hostileH2 = map[string]func(f *http2.Framer, c *net.TCPConn, id uint32){
 	"h2-goaway": func(f *http2.Framer, _ *net.TCPConn, _ uint32) {
 		_ = f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("calm down"))
@@ -86,8 +86,8 @@ func talkH2(do func(*http2.Framer, *net.TCPConn, uint32), ack bool, settings ...
 	}
 }
 
-// startProxy starts the reference gateway behind a proxy that changes how answers are
-// framed: "close-framed" ends them by closing the connection, "one-stream" allows one
+// startProxy starts the reference gateway behind a proxy that changes the framing of
+// responses: "close-framed" ends them by closing the connection, "one-stream" allows one
 // HTTP/2 stream at a time.
 func startProxy(kind string) (at string, stop func(), err error) {
 	g, err := gateway.Start(context.Background(), gateway.Options{})
@@ -118,7 +118,7 @@ func startProxy(kind string) (at string, stop func(), err error) {
 	return "http://" + l.Addr().String(), func() { _, _ = s.Close(), g.Close() }, nil
 }
 
-// closeFramed has net/http frame an answer by the end of its connection.
+// closeFramed makes net/http end a response by closing its connection.
 type closeFramed struct{ http.ResponseWriter }
 
 func (c *closeFramed) WriteHeader(status int) {

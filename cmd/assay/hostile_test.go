@@ -56,7 +56,7 @@ func startHostile(kind string) (url string, stop func(), err error) {
 	}, nil
 }
 
-// hostileTalk is what a raw server does with each connection.
+// hostileTalk handles each connection of a raw server.
 var hostileTalk = map[string]func(*net.TCPConn){
 	"silent": func(c *net.TCPConn) { readSome(c) },
 	"closing": func(c *net.TCPConn) {
@@ -88,7 +88,7 @@ var hostileTalk = map[string]func(*net.TCPConn){
 	"h2-garbage": func(c *net.TCPConn) {
 		readSome(c)
 		_, _ = c.Write([]byte("\x00\x00\x00\xff\xff\xff\xff\xff\xffnonsense"))
-		_ = c.CloseWrite() // a close with something unread would be a reset, which may take what was written with it
+		_ = c.CloseWrite() // closing with unread data would send a reset, which may discard written data
 		_, _ = io.Copy(io.Discard, c)
 	},
 	"garbage": func(c *net.TCPConn) {

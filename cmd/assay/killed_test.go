@@ -13,8 +13,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// A run that is killed at any point leaves a bundle that opens, reports and
-// judges, with what was done; it says that it is unfinished, and ends with 130.
+// A run killed at any point leaves a bundle with its observations so far that can be
+// opened, reported and judged; it is marked as unfinished, and the exit code is 130.
 func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 	for name, there := range map[string]func(dir string) bool{
 		"before the first observation":  func(dir string) bool { return larger(dir, "events.jsonl", 0) },
@@ -35,7 +35,7 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 			_ = c.Wait()
 			want := 130
 			if larger(dir, bundle.ManifestFile, 0) {
-				want = 0 // it had come to its end
+				want = 0 // the run had ended
 			}
 			b, err := bundle.Open(dir)
 			if err != nil {
@@ -59,7 +59,7 @@ func larger(dir, file string, than int64) bool {
 	return err == nil && info.Size() > than
 }
 
-// ran runs the program in a directory to its end.
+// ran runs the program in a directory until it exits.
 func ran(t *testing.T, dir string, args ...string) (stdout string, code int) {
 	t.Helper()
 	c, out, _ := program(t, args...)
@@ -71,14 +71,14 @@ func ran(t *testing.T, dir string, args ...string) (stdout string, code int) {
 	return out.String(), c.ProcessState.ExitCode()
 }
 
-// A token that the run was given stands in no file of its bundle.
+// No file of the bundle contains the token of the run.
 func TestNoTokenIsInTheBundle(t *testing.T) {
 	const secret = "hunter2-0123456789abcdef" //nolint:gosec // what is looked for
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The embedded gateway demands the token that the run is given.
+	// The embedded gateway requires the token of the run.
 	text, code := ran(t, dir, "conform", "--token-file", "token", "--select", "area:connect-unary,area:process-exit,area:auth-token", "--out", "run")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, text)
@@ -102,14 +102,14 @@ func TestNoTokenIsInTheBundle(t *testing.T) {
 	}
 }
 
-// A file that cannot grow (a full disk, a quota) takes no verdict from the
-// terminal; the exit code and a note tell of it, and what was written opens.
+// A file that cannot grow (a full disk, a quota) does not change the printed verdicts; the
+// exit code and a note report it, and the written part can be opened.
 func TestAFullDiskLosesNoVerdict(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("no shell to limit the size of files")
 	}
 	c, out, stderr := program(t, "conform", "--out", "run", "--select", "area:connect-unary,area:process-exit")
-	// 96 blocks of 512 or 1,024 bytes: enough to begin, and not for all.
+	// 96 blocks of 512 or 1,024 bytes: enough for the beginning only.
 	c.Args = append([]string{"sh", "-c", `ulimit -f 96 && exec "$0" "$@"`, c.Path}, c.Args[1:]...)
 	c.Path = "/bin/sh"
 	wantExit(t, c.Run(), 4, stderr)
@@ -126,13 +126,13 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 	}
 }
 
-// secretForms are a text as it is, and as base64 holds it at each of the three alignments.
+// secretForms returns a text verbatim, and its base64 at each of the three alignments.
 func secretForms(secret string) []string {
 	forms := []string{secret}
 	for _, form := range []string{secret, string(hpack.AppendHuffmanString(nil, secret))} {
 		for skip := range 3 {
 			text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + form))
-			// The first four and the last four characters also depend on what is beside it.
+			// The first four and the last four characters also depend on the surrounding bytes.
 			forms = append(forms, text[4:len(text)-4])
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"assay/internal/load"
 )
 
-// loadMetrics serves what a run tells its progress as Prometheus metrics of the
-// driver, and hands it on:
+// loadMetrics serves the progress of a run as Prometheus metrics of the driver, and
+// passes it on:
 //
 //	assay_load_streams_open                      gauge
 //	assay_load_streams_started_total             counter
@@ -35,7 +35,7 @@ type loadMetrics struct {
 	last load.Tick
 }
 
-// serveLoadMetrics listens at an address. end stops it.
+// serveLoadMetrics listens on an address; end stops it.
 func serveLoadMetrics(ctx context.Context, io stdio, addr string, next load.Progress) (m *loadMetrics, err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
@@ -66,7 +66,7 @@ func (m *loadMetrics) end() {
 	<-m.ended
 }
 
-// Tick keeps the second, and hands it on.
+// Tick stores the tick and passes it on.
 func (m *loadMetrics) Tick(t load.Tick) {
 	m.mu.Lock()
 	m.last = t
@@ -74,10 +74,10 @@ func (m *loadMetrics) Tick(t load.Tick) {
 	m.Progress.Tick(t)
 }
 
-// Describe gives no description, so that the collector is not checked beforehand.
+// Describe sends no description, so that the collector is unchecked.
 func (m *loadMetrics) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives the last second.
+// Collect sends the metrics of the last second.
 func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	t := m.last

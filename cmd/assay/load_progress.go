@@ -19,8 +19,8 @@ func newLoadProgress(io stdio) load.Progress {
 	return &loadLines{io: io}
 }
 
-// loadBar is the progress on a terminal: time or count as a bar, what is open as
-// another in the closed model, and below them how fast, and how well.
+// loadBar is the progress on a terminal: a bar for time or count, in the closed model a
+// second bar for the open streams, and below them latencies and failures.
 type loadBar struct {
 	io    stdio
 	total int64
@@ -90,7 +90,7 @@ func (b *loadBar) seen() load.Tick {
 	return b.last
 }
 
-// Tick moves the bars on.
+// Tick advances the bars.
 func (b *loadBar) Tick(t load.Tick) {
 	b.mu.Lock()
 	b.last = t
@@ -99,14 +99,14 @@ func (b *loadBar) Tick(t load.Tick) {
 	if b.count {
 		at = t.Completed
 	}
-	b.bars[0].SetCurrent(min(at, b.total-1)) // it is complete when the run ends, not before
+	b.bars[0].SetCurrent(min(at, b.total-1)) // the bar completes only at the end of the run
 	if t.Wanted > 0 {
 		b.open.SetTotal(t.Wanted+1, false)
 		b.open.SetCurrent(min(t.Open, t.Wanted))
 	}
 }
 
-// End takes the bars away.
+// End removes the bars.
 func (b *loadBar) End() {
 	for _, one := range b.bars {
 		one.Abort(true)
@@ -114,7 +114,7 @@ func (b *loadBar) End() {
 	b.p.Wait()
 }
 
-// stage says in a word where the run is, "" in the midst of it.
+// stage names the stage of the run, "" for the main part.
 func stage(t load.Tick) string {
 	switch {
 	case t.Winding:
@@ -125,7 +125,7 @@ func stage(t load.Tick) string {
 	return ""
 }
 
-// latencyLine is the latencies of the last second: p50/p99.
+// latencyLine formats the latencies of the last second: p50/p99.
 func latencyLine(t load.Tick) string {
 	of := func(l load.Latency) string {
 		if l.Count == 0 {
@@ -136,7 +136,7 @@ func latencyLine(t load.Tick) string {
 	return "p50/p99  first event " + of(t.FirstEvent) + "  gap " + of(t.Gap)
 }
 
-// failureLine is how many failed, and how late the driver itself is.
+// failureLine formats the failures and the driver's own delay.
 func failureLine(t load.Tick) string {
 	line := fmt.Sprintf("%d failed", t.Failed)
 	if t.DriverLag.Count > 0 {
@@ -145,7 +145,7 @@ func failureLine(t load.Tick) string {
 	return line
 }
 
-// clipped is text in at most n columns.
+// clipped truncates text to at most n columns.
 func clipped(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -153,7 +153,7 @@ func clipped(text string, n int) string {
 	return text
 }
 
-// loadLine is one second in words.
+// loadLine describes one second.
 func loadLine(t load.Tick) string {
 	line := fmt.Sprintf("%d open, %d/s", t.Open, t.Rate)
 	if t.FirstEvent.Count > 0 {
@@ -169,16 +169,16 @@ func loadLine(t load.Tick) string {
 	return line + stage(t)
 }
 
-// p50p99 is two quantiles of the last second.
+// p50p99 formats two quantiles of the last second.
 func p50p99(l load.Latency) string {
 	ms := func(us int64) string { return fmt.Sprintf("%.1f", float64(us)/1e3) }
 	return ms(l.P50) + "/" + ms(l.P99) + " ms"
 }
 
-// logEvery is how many seconds lie between two lines off a terminal.
+// logEvery is the number of seconds between two log lines.
 const logEvery = 10
 
-// loadLines is the progress off a terminal.
+// loadLines is the progress without a terminal.
 type loadLines struct {
 	io stdio
 	n  int
@@ -186,7 +186,7 @@ type loadLines struct {
 
 var _ load.Progress = (*loadLines)(nil)
 
-// Begin says what is about to happen.
+// Begin prints the headline.
 func (l *loadLines) Begin(headline string, _ time.Duration, _ int) { l.io.errorf("%s\n", headline) }
 
 // Tick logs every tenth second.
@@ -196,5 +196,5 @@ func (l *loadLines) Tick(t load.Tick) {
 	}
 }
 
-// End says nothing.
+// End does nothing.
 func (l *loadLines) End() {}

@@ -18,8 +18,8 @@ import (
 	"assay/internal/load"
 )
 
-// After an interrupt everything is killed, stdout holds exactly one JSON value that
-// says so, the files hold the same, and the exit code is 130.
+// After an interrupt all processes are killed, stdout has exactly one JSON value that says
+// so, the files have the same, and the exit code is 130.
 func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	}
 }
 
-// A driver that is stopped for a while must not say that the gateway is late, with
-// either engine: what was due meanwhile begins late, and the threshold is undecided.
+// A driver that was stopped for a while must not report a late gateway, with either engine:
+// streams that were due meanwhile start late, and the threshold is undecided.
 func TestAStoppedDriverBlamesNobody(t *testing.T) {
 	for _, engine := range []string{"fast", "portable"} {
 		t.Run(engine, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 	}
 }
 
-// stopAndGo stops a process for 200 ms, again and again until it has ended, and returns
-// how. So it is stopped in the middle of its run, whenever that is.
+// stopAndGo stops a process for 200 ms repeatedly until it ends, so that some stop is in the
+// middle of its run, and returns its exit error.
 func stopAndGo(p *os.Process, ended <-chan error) error {
 	for {
 		_ = p.Signal(syscall.SIGSTOP) // it may have ended
@@ -114,7 +114,7 @@ func stopAndGo(p *os.Process, ended <-chan error) error {
 	}
 }
 
-// metricsAt is what a server of the test says of itself, "" when it does not.
+// metricsAt returns the metrics of a test server, "" if it does not respond.
 func metricsAt(url string) string {
 	resp, err := http.Get(url) //nolint:gosec // on this machine
 	if err != nil {
@@ -138,7 +138,7 @@ func TestOneSecondInWords(t *testing.T) {
 	}
 }
 
-// Off a terminal there is a headline, and a line every ten seconds.
+// Without a terminal, progress is a headline and a line every ten seconds.
 func TestLoadLogsEveryTenSeconds(t *testing.T) {
 	var err strings.Builder
 	p := newLoadProgress(stdio{err: &err})

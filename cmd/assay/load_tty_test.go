@@ -11,8 +11,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// onTerminal runs load with stdout and stderr on a terminal of so many columns, interrupts
-// it when all of the words were drawn, and returns what was drawn.
+// onTerminal runs load with stdout and stderr on a terminal of the given width, interrupts
+// it when all words have been drawn, and returns the output.
 func onTerminal(t *testing.T, columns uint16, words []string, args ...string) string {
 	t.Helper()
 	c, _, _ := program(t, append([]string{"load"}, args...)...)
@@ -43,7 +43,7 @@ func onTerminal(t *testing.T, columns uint16, words []string, args ...string) st
 	return drawn.String()
 }
 
-// missing are the words that are not in a text.
+// missing returns the words that are not in a text.
 func missing(text string, words []string) (not []string) {
 	for _, w := range words {
 		if !strings.Contains(text, w) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The commands of the README exist, with the flags that it gives them.
+// The commands and flags in the README exist.
 func TestReadmeCommandsExist(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

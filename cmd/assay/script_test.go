@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// beProgram makes the test binary be the program: tests that need signals or
-// pipes start it themselves.
+// beProgram makes the test binary run as the program: tests that need signals or pipes
+// start it themselves.
 const beProgram = "ASSAY_TEST_BE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdExits runs a program and wants exactly this exit code: exits 2 assay list extra.
+// cmdExits runs a program and requires this exit code: exits 2 assay list extra.
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -113,14 +113,14 @@ func cmdHostile(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], url)
 }
 
-// cmdOneJSON wants exactly one JSON value in a file (or stdout).
+// cmdOneJSON requires exactly one JSON value in a file (or stdout).
 func cmdOneJSON(ts *testscript.TestScript, _ bool, args []string) {
 	if err := oneJSON(ts.ReadFile(args[0])); err != nil {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
 }
 
-// oneJSON wants exactly one JSON value, and nothing after it.
+// oneJSON requires exactly one JSON value and nothing after it.
 func oneJSON(text string) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	var v any
@@ -135,7 +135,7 @@ func oneJSON(text string) error {
 	return nil
 }
 
-// cmdWidest wants no line of a file to be wider than so many columns: widest 60 stdout.
+// cmdWidest limits the width of the lines of a file: widest 60 stdout.
 func cmdWidest(ts *testscript.TestScript, _ bool, args []string) {
 	most, err := strconv.Atoi(args[0])
 	ts.Check(err)

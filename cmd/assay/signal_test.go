@@ -17,7 +17,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// program is this program with arguments, in a directory of its own.
+// program returns a command for this program in a new directory.
 func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err *lockedBuffer) {
 	t.Helper()
 	c = exec.Command(os.Args[0], args...) //nolint:gosec // the test's own binary
@@ -28,9 +28,8 @@ func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err 
 	return c, out, err
 }
 
-// After an interrupt stdout still holds exactly one JSON value, the bundle opens
-// and says that it is partial, judging it again passes nothing, and the exit code
-// is 130: whenever the interrupt comes.
+// After an interrupt at any time, stdout has exactly one JSON value, the bundle opens and
+// is marked as partial, judging it again gives no pass, and the exit code is 130.
 func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
 	for name, tc := range map[string]struct {
 		signal os.Signal
@@ -70,8 +69,7 @@ func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
 	}
 }
 
-// A run that is killed leaves a bundle that opens and can be judged; what it
-// has lost never passes.
+// A killed run leaves a bundle that can be opened and judged; lost observations never pass.
 func TestKilledRunCanBeJudgedAndDoesNotPass(t *testing.T) {
 	c, _, stderr := program(t, "conform", "--out", "run")
 	if err := c.Start(); err != nil {
@@ -98,7 +96,7 @@ func wantExit(t *testing.T, err error, code int, stderr *lockedBuffer) {
 	}
 }
 
-// acceptAndSay is a server that accepts, says so in the log, and never answers.
+// acceptAndSay is a server that accepts, logs that, and never responds.
 func acceptAndSay(t *testing.T, log *lockedBuffer) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,7 +130,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String is what was written so far.
+// String returns the bytes written so far.
 func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,8 +157,8 @@ func waitForObservation(t *testing.T, dir string) {
 	})
 }
 
-// A reader that goes away (`assay list | head`) is no error: nothing more is written,
-// nothing is said of it, and the exit code is the command's own.
+// A reader that closes the pipe (`assay list | head`) is not an error: the program stops
+// writing without a message and keeps its exit code.
 func TestClosedPipe(t *testing.T) {
 	c, _, stderr := program(t, "list")
 	r, w, err := os.Pipe()
