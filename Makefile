@@ -1,4 +1,4 @@
-# `make help` lists what there is. Everything installs or builds what it needs.
+# `make help` lists the targets. Each installs or builds its requirements.
 GO       ?= go
 TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
@@ -12,16 +12,16 @@ help: ## list the targets
 build: ## build the program into bin/
 	$(GO) build -o bin/assay ./cmd/assay
 
-# program:package of what tests run beside Go and npm.
+# program:package of the tools that tests run besides Go and npm.
 DEBIAN := nc:netcat-openbsd curl:curl openssl:openssl
 
-debian: ## install the Debian packages that tests run, where root can; their tests are skipped without, and fail when CI is set
+debian: ## install the Debian packages that tests use (needs root); without them their tests are skipped, or fail if CI is set
 	@missing=; for p in $(DEBIAN); do command -v $${p%%:*} >/dev/null || missing="$$missing $${p#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -q && apt-get install -y -q --no-install-recommends $$missing; \
 	else \
-		echo "NOT INSTALLED, and not tested with: apt-get install$$missing needs root" >&2; \
+		echo "NOT INSTALLED, their tests are skipped: apt-get install$$missing needs root" >&2; \
 	fi
 
 test: debian ## unit tests, black-box tests through the binary, the catalogue, the self-test
@@ -42,16 +42,16 @@ race: debian ## the unit tests and a smoke of the catalogue under the race detec
 lint: ## linters, floors, formatting
 	$(LINT) run --allow-parallel-runners ./...
 
-tidy: ## fail when go.mod or go.sum are not tidy
+tidy: ## fail if go.mod or go.sum is not tidy
 	$(GO) mod tidy -diff
 	cd tools && $(GO) mod tidy -diff
 	cd tools/lint && $(GO) mod tidy -diff
 
-generate: ## write the code that comes from the protos
+generate: ## generate the code of the protos
 	$(TOOLS) buf lint
 	$(TOOLS) buf generate
 
-generated: generate ## fail when the generated code is not what is committed
+generated: generate ## fail if the generated code differs from the committed one
 	git diff --exit-code -- internal/envd
 	@test -z "$$(git ls-files --others --exclude-standard internal/envd)" || \
 		{ echo "generated files are not committed:"; git ls-files --others --exclude-standard internal/envd; exit 1; }
@@ -62,7 +62,7 @@ bench: ## benchmarks, with allocations
 BENCH_STREAMS ?= 200000
 BENCH_RUNS    ?= 5
 BENCH_ONLY    ?= short,together,memory,most,even,pace,stop
-bench-peers: build ## the load driver beside wrk, h2load, k6 and others: docs/performance.md
+bench-peers: build ## compare the load driver with wrk, h2load, k6 and others: docs/performance.md
 	$(GO) run ./bench/peers -streams $(BENCH_STREAMS) -runs $(BENCH_RUNS) -only $(BENCH_ONLY)
 
 selftest: build ## the kill matrix, with every scenario against every fault
@@ -76,7 +76,7 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
-nightly: ## all that takes long: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios
+nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios
 	$(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
 	$(MAKE) selftest
