@@ -171,7 +171,7 @@ func TestCommandsUseNothingButTheUtilitiesOfEverySandbox(t *testing.T) {
 	word := regexp.MustCompile(`(?m)(?:^|[;|&]|\bdo |\$\()\s*([A-Za-z/][\w./-]*)(=?)`)
 	quoted := regexp.MustCompile(`'[^']*'|"[^"]*"`)
 	for _, s := range load(t).Scenarios {
-		s.walk(func(step *Step, _ string) {
+		s.EachStep(func(step *Step) {
 			if step.Start == nil || step.Start.Sh == "" {
 				return
 			}

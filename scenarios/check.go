@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checker holds what the checks of one script share.
+// checker holds the state that the checks of one script share.
 type checker struct {
 	*document
 	s     *Scenario
@@ -16,7 +16,7 @@ type checker struct {
 	twice []string // names that were reported as given twice
 }
 
-// checkScenario reports what the schema cannot know.
+// checkScenario reports the errors that the schema cannot express.
 func checkScenario(s *Scenario, d *document) {
 	c := &checker{document: d, s: s, conns: s.connections()}
 	if len(s.Steps) == 0 {
@@ -26,7 +26,7 @@ func checkScenario(s *Scenario, d *document) {
 	if len(s.Permutations()) == 0 {
 		c.errorf(c.at("/axes"), "add http: h2c", "gRPC needs HTTP/2, and the axes have HTTP/1.1 only")
 	}
-	s.walk(func(step *Step, _ string) { c.checkStep(step) })
+	s.EachStep(c.checkStep)
 	c.checkSweep()
 	c.checkLists()
 	for i := range s.Expect {
@@ -61,7 +61,7 @@ func (c *checker) checkNames() {
 }
 
 func (c *checker) explicit(s *Step) bool {
-	e, _ := s.exchange(raceName(s.At))
+	e, _ := s.exchange()
 	return e.Explicit
 }
 
@@ -79,7 +79,7 @@ func (c *checker) stepSource(s *Step) string {
 	return base
 }
 
-// unique reports a name that several exchanges bear, for whoever refers to it.
+// unique reports a reference to a name that several exchanges have.
 func (c *checker) unique(place, name string) {
 	n := 0
 	for _, other := range c.names {
@@ -92,7 +92,7 @@ func (c *checker) unique(place, name string) {
 	}
 }
 
-// refer checks that a step names something that is there.
+// refer checks that the name in a step is known.
 func (c *checker) refer(place, name, what string, known ...[]string) {
 	all := slices.Concat(known...)
 	if name != "" && !slices.Contains(all, name) {
@@ -106,10 +106,10 @@ func (c *checker) refer(place, name, what string, known ...[]string) {
 	c.unique(place, name)
 }
 
-// checkSweep checks that offsets use what the sweep defines, and that it is used.
+// checkSweep checks that offsets use variables of the sweep, and that every variable is used.
 func (c *checker) checkSweep() {
 	used := map[string]bool{}
-	c.s.walk(func(step *Step, _ string) {
+	c.s.EachStep(func(step *Step) {
 		if step.Race == nil {
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkStep checks one step by itself: its references and what excludes what.
+// checkStep checks one step: its references, and fields that exclude each other.
 func (c *checker) checkStep(s *Step) {
 	at := s.source()
 	if len(c.nodes) > 0 && c.nodes["/steps"] == nil {
@@ -40,9 +40,16 @@ func (c *checker) checkStep(s *Step) {
 		c.checkStart(at+"/start", s.Start)
 	case s.Race != nil:
 		c.checkRace(at+"/race", s.Race)
-	default:
-		c.checkTargets(at, s)
+	case s.Signal != nil:
+		if s.Signal.Name == "" && s.Signal.Via != "commands" {
+			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
+		}
+	case s.Input != nil:
+		if err := s.Input.Data.check(); err != nil {
+			c.errorf(c.at(at+"/input/data"), "", "%v", err)
+		}
 	}
+	c.checkTarget(at, s)
 }
 
 func (c *checker) checkSend(at string, s *Send) {
@@ -133,14 +140,8 @@ func (c *checker) checkEnvelope(at string, e *Envelope) {
 
 func (c *checker) checkAwait(at string, a *Await) {
 	c.refer(at+"/on", a.On, "an exchange or connection", c.names, c.conns)
-	set := 0
-	for _, on := range []bool{a.Event != "", a.Output != "", a.Status, a.Frames > 0, a.Bytes > 0, a.Done, a.Closed, !a.Silence.IsZero(), a.H2 != ""} {
-		if on {
-			set++
-		}
-	}
-	if set != 1 {
-		c.errorf(c.at(at), "one of event, output, status, frames, bytes, done, closed, silence, h2", "an await has exactly one condition, not %d", set)
+	if set := a.Conditions(); len(set) != 1 {
+		c.errorf(c.at(at), "one of "+strings.Join(awaitConditions, ", "), "an await has exactly one condition, not %d", len(set))
 	}
 	if !a.Idle.IsZero() && !a.Done {
 		c.errorf(c.at(at+"/idle"), "idle says how long a wait for done may stand still", "an idle needs done")
@@ -187,41 +188,26 @@ func (c *checker) checkRace(at string, r *Race) {
 	}
 }
 
-// checkTargets checks the steps that name a process.
-func (c *checker) checkTargets(at string, s *Step) {
-	check := func(kind string, t *Target) {
-		at := at + "/" + kind
-		named := 0
-		for _, set := range []bool{t.To != "", t.PID != nil, t.Tag != nil} {
-			if set {
-				named++
-			}
-		}
-		if named > 1 {
-			c.errorf(c.at(at), "", "%s names its process by one of to, pid and tag", kind)
-		}
-		c.refer(at+"/to", t.To, "a process", c.procs)
-		if t.Tag != nil {
-			c.checkVars(at+"/tag", *t.Tag)
+// checkTarget checks the process that the request of a step names.
+func (c *checker) checkTarget(at string, s *Step) {
+	call, _ := s.Call()
+	t := call.Target
+	if t == nil {
+		return
+	}
+	at += "/" + call.Kind
+	named := 0
+	for _, set := range []bool{t.To != "", t.PID != nil, t.Tag != nil} {
+		if set {
+			named++
 		}
 	}
-	switch {
-	case s.Connect != nil:
-		check("connect", &s.Connect.Target)
-	case s.Signal != nil:
-		check("signal", &s.Signal.Target)
-		if s.Signal.Name == "" && s.Signal.Via != "commands" {
-			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
-		}
-	case s.Input != nil:
-		check("input", &s.Input.Target)
-		if err := s.Input.Data.check(); err != nil {
-			c.errorf(c.at(at+"/input/data"), "", "%v", err)
-		}
-	case s.CloseStdin != nil:
-		check("close-stdin", s.CloseStdin)
-	case s.Update != nil:
-		check("update", &s.Update.Target)
+	if named > 1 {
+		c.errorf(c.at(at), "", "%s names its process by one of to, pid and tag", call.Kind)
+	}
+	c.refer(at+"/to", t.To, "a process", c.procs)
+	if t.Tag != nil {
+		c.checkVars(at+"/tag", *t.Tag)
 	}
 }
 

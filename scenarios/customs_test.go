@@ -17,7 +17,7 @@ var readsInput = regexp.MustCompile(`\bread \w|(^|[;&|] ?)cat($|;)`)
 func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 	seen := 0
 	for _, s := range load(t).Scenarios {
-		s.walk(func(step *Step, _ string) {
+		s.EachStep(func(step *Step) {
 			p := step.Start
 			if p == nil || p.PTY != nil || p.Via == "commands" || !readsInput.MatchString(p.Sh) {
 				return
@@ -37,7 +37,7 @@ func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 func TestWhatIsStartedByARawRequestEndsByItself(t *testing.T) {
 	lasts := regexp.MustCompile(`read |while |for |sleep [1-9]|\bcat\b`)
 	for _, s := range load(t).Scenarios {
-		s.walk(func(step *Step, _ string) {
+		s.EachStep(func(step *Step) {
 			if step.Send == nil || !strings.HasSuffix(step.Send.RPC, "/Start") || step.Send.Message == nil {
 				return
 			}

@@ -29,66 +29,67 @@ type Order struct {
 	Min      int
 }
 
-// Match is what an exchange must look like; every field that is set must hold.
-// A scalar is a shorthand: "ok" for OK, else the name of an error code.
+// Match describes an exchange; every field that is set must hold. A scalar is a
+// shorthand: "ok" for OK, else the name of an error code. The tag `about` says on which part
+// of the exchange a field depends, see About.
 type Match struct {
 	// OK: the answer is complete, has the success form of its shape, and carries no error.
-	OK *bool `yaml:"ok"`
-	// Outcome is the legal set of transport outcomes; default {complete} once any other field is set,
+	OK *bool `yaml:"ok" about:"end"`
+	// Outcome is the legal set of transport outcomes; default {complete} when any other field is set,
 	// except where Error allows a cut.
-	Outcome []string `yaml:"outcome"`
-	Status  []int    `yaml:"status"` // legal set; a scalar is a set of one
+	Outcome []string `yaml:"outcome" about:"outcome"`
+	Status  []int    `yaml:"status" about:"head"` // legal set; a scalar is a set of one
 	// Headers: a value to equal, "*" for present, null for absent.
-	Headers map[string]*string `yaml:"headers"`
-	Error   *ErrorMatch        `yaml:"error"`
+	Headers map[string]*string `yaml:"headers" about:"head"`
+	Error   *ErrorMatch        `yaml:"error" about:"end"`
 	// Trailers are HTTP trailers, like Headers.
-	Trailers map[string]*string `yaml:"trailers"`
+	Trailers map[string]*string `yaml:"trailers" about:"end"`
 	// GRPC is the status of a gRPC or gRPC-Web answer.
-	GRPC *GRPCMatch `yaml:"grpc"`
-	// H2 lists HTTP/2 frames that must have come from the peer, H2Never those that must
+	GRPC *GRPCMatch `yaml:"grpc" about:"end"`
+	// H2 lists HTTP/2 frames that must have come from the peer, H2Never frames that must
 	// not: a type, with -ACK behind SETTINGS and PING, then words that stand in the frame's
-	// content ("RST_STREAM CANCEL"). Of an exchange, frames of its own stream and of stream 0 count;
-	// of a connection, those of all its streams.
-	H2      []string `yaml:"h2"`
-	H2Never []string `yaml:"h2-never"`
+	// content ("RST_STREAM CANCEL"). For an exchange, frames of its own stream and of stream 0 count;
+	// for a connection, frames of all streams.
+	H2      []string `yaml:"h2" about:"frames"`
+	H2Never []string `yaml:"h2-never" about:"frames"`
 	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
 	// "*" is any, a list is all of them in order, null is none.
-	Metadata map[string]any `yaml:"metadata"`
-	// Messages counts the messages of an answer, its end-of-stream or trailer frame not among them.
-	Messages *int `yaml:"messages"`
+	Metadata map[string]any `yaml:"metadata" about:"end"`
+	// Messages counts the messages of an answer; an end-of-stream or trailer frame is not counted.
+	Messages *int `yaml:"messages" about:"end"`
 
-	Start *bool     `yaml:"start"` // a start event came (first)
-	End   *EndMatch `yaml:"end"`
+	Start *bool     `yaml:"start" about:"progress"` // a start event came (first)
+	End   *EndMatch `yaml:"end" about:"end"`
 	// Ends is once, at-most-once or never.
-	Ends string `yaml:"ends"`
-	// Events is a pattern over event kinds: "start (data|keepalive)* end". Keepalives are dropped first unless it names them.
-	Events string `yaml:"events"`
-	// Never lists what must not have come.
-	Never []EventMatch `yaml:"never"`
+	Ends string `yaml:"ends" about:"progress"`
+	// Events is a pattern over event kinds: "start (data|keepalive)* end". Keepalives are ignored unless the pattern names them.
+	Events string `yaml:"events" about:"end"`
+	// Never lists events that must not have come.
+	Never []EventMatch `yaml:"never" about:"progress"`
 
-	Stdout *OutputMatch `yaml:"stdout"`
-	Stderr *OutputMatch `yaml:"stderr"`
-	PTY    *OutputMatch `yaml:"pty"`
-	Body   *BodyMatch   `yaml:"body"`
+	Stdout *OutputMatch `yaml:"stdout" about:"progress"`
+	Stderr *OutputMatch `yaml:"stderr" about:"progress"`
+	PTY    *OutputMatch `yaml:"pty" about:"progress"`
+	Body   *BodyMatch   `yaml:"body" about:"end"`
 
-	// Lists: the processes (by script name) that a list answer must hold, and must not hold.
-	Lists    []string `yaml:"lists"`
-	NotLists []string `yaml:"not-lists"`
+	// Lists and NotLists are the processes (by script name) that a list answer must hold, and must not hold.
+	Lists    []string `yaml:"lists" about:"end"`
+	NotLists []string `yaml:"not-lists" about:"end"`
 
 	// Compressed: at least one frame (or the unary body) was compressed, or none was.
-	Compressed *bool `yaml:"compressed"`
-	// Flushed: events came apart by at least this much between the first data and the end (they were not held back).
-	Spread Span `yaml:"spread"`
+	Compressed *bool `yaml:"compressed" about:"end"`
+	// Spread is the least time between the first data event and the end event, so that output that was held back shows.
+	Spread Span `yaml:"spread" about:"end"`
 	// Within bounds the time from the request to the return; NotBefore is its lower bound.
-	Within    Span `yaml:"within"`
-	NotBefore Span `yaml:"not-before"`
+	Within    Span `yaml:"within" about:"end"`
+	NotBefore Span `yaml:"not-before" about:"end"`
 	// Gap bounds the time from the end-of-stream message to the end of the body.
-	Gap Span `yaml:"gap"`
+	Gap Span `yaml:"gap" about:"end"`
 	// Conn is reusable (open, nothing left over) or closed-by-peer.
-	Conn string `yaml:"conn"`
+	Conn string `yaml:"conn" about:"end"`
 
-	// Any is a legal set of whole answers; the one that was seen is recorded by its name.
-	Any []NamedMatch `yaml:"any"`
+	// Any is a legal set of whole answers; the name of the first that fits is recorded.
+	Any []NamedMatch `yaml:"any" about:"any"`
 }
 
 // NamedMatch is one legal answer of several.

@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v4"
+
+	"assay/internal/envd/call"
+	"assay/internal/transport"
 )
 
 // features are the optional things that a script can need and a profile require, sorted.
@@ -18,28 +21,33 @@ var features = []string{
 // Features lists every feature that a script can need, sorted.
 func Features() []string { return slices.Clone(features) }
 
-// axisFeatures is the feature that a value of an axis asks for.
+// axisFeatures are the features that the values of the axes ask for. Of identity no feature is asked.
 var axisFeatures = map[string]string{
-	"connect": "protocol.connect", "grpc": "protocol.grpc", "grpc-web": "protocol.grpc-web",
-	"json": "codec.json", "proto": "codec.proto", "gzip": "compress.gzip",
-	"1.1": "http.1", "h2c": "http.h2c", "h2-tls": "http.h2-tls",
+	call.Connect: "protocol.connect", call.GRPC: "protocol.grpc", call.GRPCWeb: "protocol.grpc-web",
+	call.JSON: "codec.json", call.Proto: "codec.proto", call.Gzip: "compress.gzip",
+	transport.HTTP1: "http.1", transport.H2C: "http.h2c", transport.H2TLS: "http.h2-tls",
 }
+
+// AxisFeature returns the feature that a value of an axis ("grpc", "h2c") asks for, or "".
+func AxisFeature(value string) string { return axisFeatures[value] }
 
 // Needs lists the features without which the instance is unsupported, sorted: those that
 // the script names, and those that its axes ask for. Protocol and codec count
-// only where the script calls a procedure; an alias or a health check has neither.
+// only if the script calls a procedure; an alias or a health check has neither.
 func (i Instance) Needs() []string {
 	ids := slices.Clone(i.Scenario.Needs)
 	values := []string{i.Axes.HTTP, i.Axes.Compression}
-	calls, follows := i.Scenario.callsRPC()
-	if calls {
-		values = append(values, i.Axes.Codec)
-	}
-	if follows {
-		values = append(values, i.Axes.Protocol)
-	}
+	i.Scenario.EachStep(func(step *Step) {
+		c, _ := step.Call()
+		if c.RPC {
+			values = append(values, i.Axes.Codec)
+		}
+		if c.RPC && !c.OwnProtocol {
+			values = append(values, i.Axes.Protocol)
+		}
+	})
 	for _, v := range values {
-		if id := axisFeatures[v]; id != "" {
+		if id := AxisFeature(v); id != "" {
 			ids = append(ids, id)
 		}
 	}
@@ -47,33 +55,7 @@ func (i Instance) Needs() []string {
 	return slices.Compact(ids)
 }
 
-// callsRPC reports whether a step calls a procedure, and whether one does so in
-// the protocol of the axes.
-func (s *Scenario) callsRPC() (calls, follows bool) {
-	s.walk(func(step *Step, _ string) {
-		rpc := func(via string) bool { return via == "" || via == "process" }
-		own := false
-		switch {
-		case step.Send != nil:
-			calls = calls || step.Send.RPC != ""
-			own = step.Send.RPC != "" && step.Send.Protocol == ""
-		case step.Start != nil:
-			own = rpc(step.Start.Via)
-		case step.Connect != nil:
-			own = rpc(step.Connect.Via)
-		case step.Signal != nil:
-			own = rpc(step.Signal.Via)
-		case step.List != nil:
-			own = rpc(step.List.Via)
-		case step.Input != nil, step.CloseStdin != nil, step.Update != nil:
-			own = true
-		}
-		calls, follows = calls || own, follows || own
-	})
-	return calls, follows
-}
-
-// checkFeature reports a feature that is not known, at the node that names it.
+// checkFeature reports an unknown feature, at the node that names it.
 func checkFeature(d *document, n *yaml.Node, id string) {
 	if !slices.Contains(features, id) {
 		d.errorf(n, didYouMean(id, features), "there is no feature %q", id)

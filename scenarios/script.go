@@ -257,19 +257,22 @@ type Write struct {
 	Shape string `yaml:"shape"`
 }
 
-// Await waits until something was seen on an exchange or a connection (On).
-// Exactly one condition.
+// Await waits until something was seen on an exchange or a connection (On). Exactly one
+// condition is set; the tag `awaits` marks the conditions.
 type Await struct {
-	On      string `yaml:"on"`
-	Event   string `yaml:"event"`   // start, data, end, keepalive
-	Output  string `yaml:"output"`  // this text stands in what came so far (any stream)
-	Status  bool   `yaml:"status"`  // the response head is complete
-	Frames  int    `yaml:"frames"`  // that many frames
-	Bytes   int64  `yaml:"bytes"`   // that many bytes on the connection
-	Done    bool   `yaml:"done"`    // the exchange has returned
-	Closed  bool   `yaml:"closed"`  // the peer has closed the connection
-	Silence Span   `yaml:"silence"` // nothing came for that long
-	H2      string `yaml:"h2"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
+	On string `yaml:"on"`
+
+	Event  string `yaml:"event" awaits:"content"`  // an event of that kind: start, data, end, keepalive
+	Output string `yaml:"output" awaits:"content"` // this text stands in what came so far (any stream)
+	Status bool   `yaml:"status" awaits:"state"`   // the response head is complete
+	Frames int    `yaml:"frames" awaits:"content"` // that many frames
+
+	Bytes   int64  `yaml:"bytes" awaits:"state"`   // that many bytes on the connection
+	Done    bool   `yaml:"done" awaits:"state"`    // the exchange has returned
+	Closed  bool   `yaml:"closed" awaits:"state"`  // the peer has closed the connection
+	Silence Span   `yaml:"silence" awaits:"state"` // nothing came for that long
+	H2      string `yaml:"h2" awaits:"state"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
+
 	// Within is how long may pass without progress of what is waited for (content of an
 	// exchange, bytes of a connection), six times over at most; for a silence it is the time for the
 	// whole. Default the iteration's deadline.

@@ -35,7 +35,7 @@ func (s *session) started(i scenarios.Instance) {
 
 // onInterrupt logs an interrupt. The returned function stops that and waits for a write in
 // progress.
-func (s *session) onInterrupt(ctx context.Context) (settled func()) {
+func (s *session) onInterrupt(ctx context.Context) (stopLogging func()) {
 	logged := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(logged)

@@ -301,10 +301,10 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 		Repeat: s.opts.Repeat, Budget: s.opts.Budget,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
-	settled := s.onInterrupt(ctx)
+	stopLogging := s.onInterrupt(ctx)
 	begun.present(eng)
 	<-eng.Done()
-	settled()
+	stopLogging()
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	s.run.DriverLag = int64(eng.Lag())

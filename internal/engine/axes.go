@@ -16,14 +16,6 @@ import (
 // default of an axis that a script does not pin.
 var plainAxes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
-// The features by which a target says that it has a value of an axis.
-var axisFeature = map[string]string{
-	call.Connect: "protocol.connect", call.GRPC: "protocol.grpc", call.GRPCWeb: "protocol.grpc-web",
-	call.JSON: "codec.json", call.Proto: "codec.proto",
-	transport.HTTP1: "http.1", transport.H2C: "http.h2c", transport.H2TLS: "http.h2-tls",
-	call.Gzip: "compress.gzip",
-}
-
 // axesOf are the axes on which an instance is run: its own, except that a default
 // which the script does not pin follows by, or the way that reaches the target,
 // and that HTTP/2 is over TLS where the target is.
@@ -50,7 +42,7 @@ func axesOf(i scenarios.Instance, by bundle.Axes, t *target.Target) bundle.Axes 
 	return a
 }
 
-// pins says which axes a script settles: those that it lists, and those that its
+// pins returns the axes that a script fixes: those that it lists, and those that its
 // steps depend on. What is about the Connect protocol cannot be tried over another;
 // bytes that are written out are JSON, and on a connection that is opened by itself
 // they are HTTP/1.1.
@@ -68,7 +60,7 @@ func pins(s *scenarios.Scenario) bundle.Axes {
 	if a.Protocol == "" && slices.ContainsFunc(s.Rules, func(rule string) bool { return strings.HasPrefix(rule, "connect.") }) {
 		a.Protocol = call.Connect
 	}
-	visit(s.Steps, func(st *scenarios.Step) {
+	s.EachStep(func(st *scenarios.Step) {
 		switch {
 		case st.Open != nil && st.Open.HTTP == "" && a.HTTP == "":
 			a.HTTP = transport.HTTP1
@@ -107,30 +99,18 @@ func literal(segments []scenarios.Segment) bool {
 	})
 }
 
-// visit calls f for each step, also those inside of others.
-func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
-	for i := range steps {
-		st := &steps[i]
-		f(st)
-		visit(st.Parallel, f)
-		if st.Race != nil {
-			visit([]scenarios.Step{st.Race.A, st.Race.B}, f)
-		}
-	}
-}
-
 // needed are the features that an instance needs: those that it names, and those that
 // single steps ask for instead of its axes.
 func needed(i scenarios.Instance, h2 string) []string {
 	ids := i.Needs()
-	visit(i.Scenario.Steps, func(st *scenarios.Step) {
+	i.Scenario.EachStep(func(st *scenarios.Step) {
 		switch {
 		case st.Send != nil && st.Send.Protocol != "":
-			ids = append(ids, axisFeature[st.Send.Protocol])
+			ids = append(ids, scenarios.AxisFeature(st.Send.Protocol))
 		case st.Open != nil && st.Open.HTTP == "h2":
-			ids = append(ids, axisFeature[h2])
+			ids = append(ids, scenarios.AxisFeature(h2))
 		case st.Open != nil && st.Open.HTTP != "":
-			ids = append(ids, axisFeature[st.Open.HTTP])
+			ids = append(ids, scenarios.AxisFeature(st.Open.HTTP))
 		}
 	})
 	slices.Sort(ids)
@@ -141,7 +121,7 @@ func needed(i scenarios.Instance, h2 string) []string {
 // sorted. A probe that gave no answer is no reason to look away: a canary will tell.
 // Nor is one that was not made, for what every target is first thought to have.
 func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
-	granted := []string{axisFeature[plainAxes.Protocol], axisFeature[plainAxes.Codec], axisFeature[plainAxes.HTTP]}
+	granted := []string{scenarios.AxisFeature(plainAxes.Protocol), scenarios.AxisFeature(plainAxes.Codec), scenarios.AxisFeature(plainAxes.HTTP)}
 	ids := slices.DeleteFunc(needed(i, h2), func(id string) bool {
 		switch features[id].State {
 		case bundle.FeaturePresent, bundle.FeatureUnknown:
@@ -152,7 +132,7 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 		return slices.Contains(granted, id)
 	})
 	if len(ids) == 0 && i.Axes.Protocol == call.GRPC && i.Axes.HTTP == transport.HTTP1 {
-		return []string{axisFeature[call.GRPC] + " over HTTP/1.1, which nobody has"}
+		return []string{scenarios.AxisFeature(call.GRPC) + " over HTTP/1.1, which nobody has"}
 	}
 	return ids
 }

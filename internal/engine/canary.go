@@ -54,7 +54,7 @@ func (e *Engine) compareCanaries(a, b *slot) int {
 			kind = 1
 		}
 		raw := int64(0)
-		visit(sc.Steps, func(st *scenarios.Step) {
+		sc.EachStep(func(st *scenarios.Step) {
 			if st.Open != nil {
 				raw = 1
 			}
@@ -152,7 +152,7 @@ func concerns(feature string, it *bundle.Iteration, x *bundle.Exchange) bool {
 	switch kind {
 	case "http":
 		c := connOf(it, x)
-		return c != nil && axisFeature[c.HTTP] == feature
+		return c != nil && scenarios.AxisFeature(c.HTTP) == feature
 	case "protocol":
 		return x.Protocol == value
 	case "codec":

@@ -182,7 +182,7 @@ func letDown(out *result) string {
 // startsSomething reports whether a scenario has a step that starts a process.
 func startsSomething(s *scenarios.Scenario) bool {
 	starts := false
-	visit(s.Steps, func(st *scenarios.Step) {
+	s.EachStep(func(st *scenarios.Step) {
 		starts = starts || st.Start != nil || st.Send != nil && st.Send.RPC == call.ProcessStart
 	})
 	return starts

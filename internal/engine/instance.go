@@ -24,10 +24,10 @@ type instance struct {
 	deadline time.Duration // of one iteration
 	sweep    *sweep
 	wanted   map[string]map[string][]byte // exchange -> stream -> expected bytes
-	needsEnd map[string]bool
-	again    int         // how often the whole is repeated beyond the script
-	spent    func() bool // the budget of the run
-	canary   bool        // others wait for what comes of it
+	subjects map[string]bool              // exchanges that clauses are about -> whether their end is needed
+	again    int                          // how often the whole is repeated beyond the script
+	spent    func() bool                  // the budget of the run
+	canary   bool                         // others wait for what comes of it
 
 	// What the engine has to know afterwards.
 	refused atomic.Bool // a connection could not be opened
@@ -37,7 +37,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), needsEnd: needsEnd(s), again: 1}
+	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)
@@ -82,9 +82,6 @@ func inARow(steps []scenarios.Step) (n int) {
 func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
 	all := make(map[string]map[string][]byte)
 	add := func(name, stream string, o *scenarios.OutputMatch) {
-		if o == nil {
-			return
-		}
 		p, set := o.Resolve(nil)
 		if !set {
 			return
@@ -99,9 +96,9 @@ func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
 			if m == nil {
 				continue
 			}
-			add(name, "stdout", m.Stdout)
-			add(name, "stderr", m.Stderr)
-			add(name, "pty", m.PTY)
+			for stream, o := range m.Outputs() {
+				add(name, stream, o)
+			}
 		}
 	}
 	return all

@@ -65,8 +65,10 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	err := guard(func() error {
 		ctx, cancel := it.within(ctx)
 		defer cancel()
-		err := it.steps(ctx, in.s.Steps)
-		return it.settle(ctx, err)
+		if err := it.steps(ctx, in.s.Steps); err != nil {
+			return err
+		}
+		return it.awaitEnds(ctx)
 	})
 	out.interrupted = errors.Is(err, errInterrupted)
 	out.expired = errors.Is(err, errExpired)
@@ -194,20 +196,19 @@ func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	})
 }
 
-// action is a step that is ready: fire does what it is about, settle waits for
-// what it waits for. All that takes time beforehand (resolving variables,
-// rendering bytes, opening a connection) has been done, so that a race is between
-// the bytes themselves.
+// action is a prepared step: fire performs it, and wait waits for its answer. Everything that
+// takes time beforehand (resolving variables, rendering bytes, opening a connection) is done,
+// so that a race is between the bytes themselves.
 type action struct {
-	fire   func(context.Context) error
-	settle func(context.Context) error // may be nil
+	fire func(context.Context) error
+	wait func(context.Context) error // may be nil
 }
 
 func (a action) run(ctx context.Context) error {
-	if err := a.fire(ctx); err != nil || a.settle == nil {
+	if err := a.fire(ctx); err != nil || a.wait == nil {
 		return err
 	}
-	return a.settle(ctx)
+	return a.wait(ctx)
 }
 
 // prepare makes an action of a step.

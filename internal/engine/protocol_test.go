@@ -34,7 +34,7 @@ func allAxes() []bundle.Axes {
 func held(t *testing.T, text string) *scenarios.Scenario {
 	t.Helper()
 	s := parse(t, text)
-	visit(s.Steps, func(st *scenarios.Step) {
+	s.EachStep(func(st *scenarios.Step) {
 		if st.Write != nil && st.Write.To == "held" {
 			st.Write.To = "i"
 		}

@@ -74,7 +74,7 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 	if c.conn == nil {
 		c.conn, c.failed = it.in.dial(ctx, it.rec, c.req.Name, c.form.HTTP)
 	}
-	return action{fire: c.fire, settle: c.settle}, nil
+	return action{fire: c.fire, wait: c.wait}, nil
 }
 
 // reuse takes the connection that the step names. What is spoken there decides
@@ -135,8 +135,8 @@ func (c *invocation) finish(ctx context.Context) error {
 	return nil
 }
 
-// settle waits as the step says.
-func (c *invocation) settle(ctx context.Context) error {
+// wait waits for the part of the answer that the step names.
+func (c *invocation) wait(ctx context.Context) error {
 	h := c.h
 	switch c.plan.finish {
 	case closeFIN, closeRST, closeCancel:

@@ -257,34 +257,6 @@ steps:
 	}
 }
 
-func TestClausesSayWhoseEndIsWaitedFor(t *testing.T) {
-	for name, tc := range map[string]struct {
-		expect string
-		want   bool
-	}{
-		"an end":               {"p: {end: {code: 0}}", true},
-		"success":              {"p: ok", true},
-		"whole output":         {"p: {stdout: x}", true},
-		"ends once":            {"p: {ends: once}", true},
-		"one of several":       {"p: {any: [{name: x, start: true}, {name: y, error: not_found}]}", true},
-		"an order of a race":   {"orders: {x: {p: ok, min: 1}}", true},
-		"an instant":           {"sequence: [p.start, p.end]", true},
-		"parity":               {"parity: [p, q]", true},
-		"a start":              {"p: {start: true}", false},
-		"part of the output":   {"p: {stdout: {contains: x}}", false},
-		"that it never ends":   {"p: {ends: never}", false},
-		"that it was not done": {"p: {outcome: aborted}", false},
-		"an early instant":     {"sequence: [p.invoked, p.data]", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := parse(t, "repeat: {times: 2}\nsteps: [{start: {as: p, sh: x}}, {start: {as: q, sh: x}}, {race: {a: {list: {as: m}}, b: {list: {as: n}}}}]\nexpect: {"+tc.expect+"}")
-			if got := needsEnd(s)["p"]; got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
 func TestAnEndThatAClauseSpeaksOfIsWaitedFor(t *testing.T) {
 	gw := newMiniature(t)
 	o := newBench(t, gw.URL).run(`

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
@@ -141,7 +140,7 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 func (s *scene) expect(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	f := s.look(name, m)
-	if o := s.behind(subjectName(name), x); o != nil && !s.cut && (f.grade != held || !o.soft) {
+	if o := s.behind(name, x); o != nil && !s.cut && (f.grade != held || !o.soft) {
 		f = o.finding(s)
 	}
 	f = s.heldUp(x, f)
@@ -149,15 +148,6 @@ func (s *scene) expect(name string, m *scenarios.Match) finding {
 		f.message = s.says(name, f.message)
 	}
 	return f
-}
-
-// subjectName is the exchange that a key of a clause names.
-func subjectName(key string) string {
-	key = strings.TrimPrefix(key, "each ")
-	if key == "stream" {
-		return "send"
-	}
-	return key
 }
 
 // look is expect without the subject's name in the message, and without preconditions.

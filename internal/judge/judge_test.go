@@ -147,7 +147,7 @@ func TestWhatTheCleanUpBrokeOff(t *testing.T) {
 }
 
 func TestIterationsAreNamedAndCounted(t *testing.T) {
-	s := scenarioOf(subjects("each p", &scenarios.Match{Ends: "once"}))
+	s := scenarioOf(subjects("p", &scenarios.Match{Ends: "once"}))
 	o := observation(streamExchange("p"))
 	o.Iterations = append(o.Iterations, observation(streamExchange("p")).Iterations[0], observation(streamExchange("p")).Iterations[0])
 	for i := range o.Iterations {

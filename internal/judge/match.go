@@ -7,12 +7,19 @@ import (
 	"assay/scenarios"
 )
 
-// match holds an exchange against every field of a matcher that is set. The first
-// breach decides; what could not be told comes next; the legal answers seen are joined.
+// match judges an exchange by every field of a matcher that is set. The first breach
+// decides; otherwise the first doubt; otherwise the legal answers seen are joined.
 func match(l *look) finding {
+	asked := map[string]bool{"outcome": true} // it has a default
+	for field := range l.m.Asked() {
+		asked[field.Name] = true
+	}
 	var result finding
 	for _, field := range fields() {
-		f := field.hold(l).as(field.symptom)
+		if !asked[field.name] {
+			continue
+		}
+		f := field.match(l).as(field.symptom)
 		if f.grade == broken {
 			if isOutput(f.symptom) && refusedStart(l.x) {
 				f.symptom = bundle.SymptomNoStart
@@ -27,27 +34,32 @@ func match(l *look) finding {
 	return result
 }
 
-// field is one part of a matcher, and what a breach of it looks like unless it says
-// otherwise itself.
+// field judges one field of a matcher. A breach has the symptom unless match names another.
 type field struct {
-	hold    func(*look) finding
+	name    string
+	match   func(*look) finding
 	symptom bundle.Symptom
 }
 
-// fields are the parts of a matcher in the order in which they are tried: the
-// first message is the one that explains most.
+// fields are the fields of a matcher in the order in which they are judged: the first
+// message explains most.
 func fields() []field {
 	return []field{
-		{matchOutcome, bundle.SymptomOther}, {matchStatus, bundle.SymptomStatus}, {matchError, bundle.SymptomErrorCode},
-		{matchGRPC, bundle.SymptomErrorCode}, {matchOK, bundle.SymptomRefused}, {matchHeaders, bundle.SymptomHeader},
-		{matchTrailers, bundle.SymptomHeader}, {matchMetadata, bundle.SymptomHeader},
-		{matchStart, bundle.SymptomNoStart}, {matchEnd, bundle.SymptomEndEvent}, {matchEnds, bundle.SymptomEndEvent},
-		{matchNever, bundle.SymptomNotRefused}, {matchEvents, bundle.SymptomOrder}, {matchMessages, bundle.SymptomOutputOther},
-		{matchStdout, bundle.SymptomOutputOther}, {matchStderr, bundle.SymptomOutputOther}, {matchPTY, bundle.SymptomOutputOther},
-		{matchBody, bundle.SymptomBody}, {matchLists, bundle.SymptomNotListed}, {matchNotLists, bundle.SymptomStillListed},
-		{matchCompressed, bundle.SymptomCompression}, {matchSpread, bundle.SymptomHeldBack}, {matchWithin, bundle.SymptomTime},
-		{matchNotBefore, bundle.SymptomTime}, {matchGap, bundle.SymptomTime}, {matchConn, bundle.SymptomConnection},
-		{matchH2, bundle.SymptomConnection}, {matchH2Never, bundle.SymptomConnection}, {matchAny, bundle.SymptomOther},
+		{"outcome", matchOutcome, bundle.SymptomOther}, {"status", matchStatus, bundle.SymptomStatus},
+		{"error", matchError, bundle.SymptomErrorCode}, {"grpc", matchGRPC, bundle.SymptomErrorCode},
+		{"ok", matchOK, bundle.SymptomRefused}, {"headers", matchHeaders, bundle.SymptomHeader},
+		{"trailers", matchTrailers, bundle.SymptomHeader}, {"metadata", matchMetadata, bundle.SymptomHeader},
+		{"start", matchStart, bundle.SymptomNoStart}, {"end", matchEnd, bundle.SymptomEndEvent},
+		{"ends", matchEnds, bundle.SymptomEndEvent}, {"never", matchNever, bundle.SymptomNotRefused},
+		{"events", matchEvents, bundle.SymptomOrder}, {"messages", matchMessages, bundle.SymptomOutputOther},
+		{"stdout", matchStdout, bundle.SymptomOutputOther}, {"stderr", matchStderr, bundle.SymptomOutputOther},
+		{"pty", matchPTY, bundle.SymptomOutputOther}, {"body", matchBody, bundle.SymptomBody},
+		{"lists", matchLists, bundle.SymptomNotListed}, {"not-lists", matchNotLists, bundle.SymptomStillListed},
+		{"compressed", matchCompressed, bundle.SymptomCompression}, {"spread", matchSpread, bundle.SymptomHeldBack},
+		{"within", matchWithin, bundle.SymptomTime}, {"not-before", matchNotBefore, bundle.SymptomTime},
+		{"gap", matchGap, bundle.SymptomTime}, {"conn", matchConn, bundle.SymptomConnection},
+		{"h2", matchH2, bundle.SymptomConnection}, {"h2-never", matchH2Never, bundle.SymptomConnection},
+		{"any", matchAny, bundle.SymptomOther},
 	}
 }
 
@@ -58,13 +70,11 @@ func join(a, b string) string {
 	return a + " " + b
 }
 
-// matchOutcome holds the transport outcome against the legal set. Where the script
-// names none, an answer must be complete, unless the script or the clean-up broke it
-// off (then what was asked of it decides), or it is an RPC error that came whole before a cut.
+// matchOutcome compares the transport outcome with the legal set. If the script names none, an
+// answer that is asked for must be complete, with two exceptions: the script or the clean-up broke
+// it off (the other fields then decide), or it is an RPC error that came whole before a cut.
 func matchOutcome(l *look) finding {
 	got := l.x.Outcome
-	alone := *l.m
-	alone.Any = nil
 	if len(l.m.Outcome) > 0 {
 		if slices.Contains(l.m.Outcome, string(got)) {
 			return oneOf(len(l.m.Outcome), string(got))
@@ -72,11 +82,11 @@ func matchOutcome(l *look) finding {
 		return l.fails(-1, "want outcome %s, saw %s", legal(l.m.Outcome, asIs), outcomeText(l.x)).as(shortfall(l.x))
 	}
 	switch {
-	case !asksAnything(&alone), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
+	case !asksForAnswer(l.m, "any"), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
 		return finding{}
 	case l.m.Error != nil && l.x.Error != nil && (got == bundle.OutcomeClosed || got == bundle.OutcomeReset):
 		return finding{}
-	case onlyConn(l.m):
+	case l.m.Conn == connClosedByPeer && !asksForAnswer(l.m, "conn", "never"):
 		return finding{}
 	}
 	if l.m.Error != nil && slices.Equal(l.m.Error.Code, []string{codeDeadline}) && got == bundle.OutcomeStalled {
@@ -85,28 +95,19 @@ func matchOutcome(l *look) finding {
 	return l.fails(-1, "want a complete answer, saw %s", outcomeText(l.x)).as(shortfall(l.x))
 }
 
-// onlyConn reports whether a matcher asks for nothing but how the connection ended.
-func onlyConn(m *scenarios.Match) bool {
-	c := *m
-	c.Conn, c.Never = "", nil
-	return m.Conn == connClosedByPeer && !asksAnything(&c)
-}
-
-func asksAnything(m *scenarios.Match) bool {
-	return m.OK != nil || len(m.Status) > 0 || m.Error != nil || len(m.Headers) > 0 ||
-		len(m.Trailers) > 0 || m.GRPC != nil || len(m.Metadata) > 0 || m.Messages != nil ||
-		m.Start != nil || m.End != nil || m.Ends != "" || m.Events != "" || len(m.Never) > 0 ||
-		m.Stdout != nil || m.Stderr != nil || m.PTY != nil || m.Body != nil ||
-		len(m.Lists) > 0 || len(m.NotLists) > 0 || m.Compressed != nil || !m.Spread.IsZero() ||
-		!m.Within.IsZero() || !m.NotBefore.IsZero() || !m.Gap.IsZero() || m.Conn != "" || len(m.Any) > 0
-}
-
-// matchAny holds an exchange against a legal set of whole answers and records
-// the name of the first that fits.
-func matchAny(l *look) finding {
-	if len(l.m.Any) == 0 {
-		return finding{}
+// asksForAnswer reports whether a field is set that is about an answer, besides some.
+func asksForAnswer(m *scenarios.Match, besides ...string) bool {
+	for f := range m.Asked() {
+		if f.About != scenarios.AboutOutcome && f.About != scenarios.AboutFrames && !slices.Contains(besides, f.Name) {
+			return true
+		}
 	}
+	return false
+}
+
+// matchAny compares an exchange with a legal set of whole answers and records the name of
+// the first that fits.
+func matchAny(l *look) finding {
 	var doubt finding
 	var misses []string
 	var symptom bundle.Symptom

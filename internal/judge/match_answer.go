@@ -14,9 +14,6 @@ import (
 // matchOK: the answer is complete, has the success form of its shape and carries
 // no error; or, when false, it is an error.
 func matchOK(l *look) finding {
-	if l.m.OK == nil {
-		return finding{}
-	}
 	why := notOK(l.x)
 	switch {
 	case *l.m.OK && why != "":
@@ -61,9 +58,6 @@ func isError(x *bundle.Exchange) bool {
 }
 
 func matchStatus(l *look) finding {
-	if len(l.m.Status) == 0 {
-		return finding{}
-	}
 	want := legal(l.m.Status, strconv.Itoa)
 	if l.x.Response == nil {
 		return l.fails(-1, "want HTTP %s, saw no answer", want).as(shortfall(l.x))
@@ -119,9 +113,6 @@ func headerWant(want string) string {
 // Connect error has the code that clients infer from its HTTP status.
 func matchError(l *look) finding {
 	m := l.m.Error
-	if m == nil {
-		return finding{}
-	}
 	want := "any error"
 	if !slices.Contains(m.Code, "*") && len(m.Code) > 0 {
 		want = "error " + legal(m.Code, asIs)
@@ -174,9 +165,6 @@ func errorCode(x *bundle.Exchange) (code, note string) {
 
 // matchCompressed: at least one frame, or the unary body, was compressed; or none was.
 func matchCompressed(l *look) finding {
-	if l.m.Compressed == nil {
-		return finding{}
-	}
 	frame := slices.IndexFunc(l.x.Frames, func(f bundle.Frame) bool { return f.Flags&wire.FlagCompressed != 0 })
 	encoding := contentEncoding(l.x.Response)
 	enveloped := l.x.Shape == bundle.ShapeStream || ofGRPC(l.x)

@@ -15,9 +15,6 @@ const (
 )
 
 func matchConn(l *look) finding {
-	if l.m.Conn == "" {
-		return finding{}
-	}
 	c := l.conn(l.x.Conn)
 	if c == nil {
 		return l.fails(-1, "connection: want %s, saw none", l.m.Conn)

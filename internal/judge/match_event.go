@@ -22,9 +22,6 @@ func endEvent(x *bundle.Exchange) (*bundle.Event, int) {
 
 // matchStart: a start event came, as the first event; or, when false, none came.
 func matchStart(l *look) finding {
-	if l.m.Start == nil {
-		return finding{}
-	}
 	first := slices.IndexFunc(l.x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
 	switch {
 	case *l.m.Start && len(l.x.Events) == 0:
@@ -42,9 +39,6 @@ func matchStart(l *look) finding {
 // matchEnd holds the first end event against its matcher.
 func matchEnd(l *look) finding {
 	m := l.m.End
-	if m == nil {
-		return finding{}
-	}
 	e, _ := endEvent(l.x)
 	if e == nil {
 		return l.fails(-1, "end event: want %s, saw none (%s)", endWant(m), answer(l.x)).as(noEnd(l.x))
@@ -126,9 +120,6 @@ func endWant(m *scenarios.EndMatch) string {
 
 // matchEnds counts end events: once, at-most-once, never.
 func matchEnds(l *look) finding {
-	if l.m.Ends == "" {
-		return finding{}
-	}
 	var at []int
 	for i := range l.x.Events {
 		if l.x.Events[i].Kind == bundle.EventEnd {
@@ -190,9 +181,6 @@ func isKind(e *bundle.Event, kind string) bool {
 
 // matchEvents holds the sequence of events against a pattern.
 func matchEvents(l *look) finding {
-	if l.m.Events == "" {
-		return finding{}
-	}
 	p, err := scenarios.CompileEvents(l.m.Events)
 	if err != nil {
 		return l.ours("events: %v", err)

@@ -13,9 +13,6 @@ import (
 // matchGRPC holds the status of a gRPC or gRPC-Web answer against its matcher.
 func matchGRPC(l *look) finding {
 	m := l.m.GRPC
-	if m == nil {
-		return finding{}
-	}
 	got := l.x.GRPC
 	if got == nil {
 		return l.fails(-1, "grpc-status: want %s, saw none (%s)", grpcWant(m.Status), answer(l.x)).as(shortfallOr(l.x, bundle.SymptomNoEndStream))
@@ -50,9 +47,6 @@ func grpcText(s *bundle.GRPCStatus) string {
 // list is all of them in order, null is none. HTTP may join the values of a
 // name by commas, so a joined list is the list.
 func matchMetadata(l *look) finding {
-	if len(l.m.Metadata) == 0 {
-		return finding{}
-	}
 	all := trailing(l.x)
 	for _, name := range slices.Sorted(maps.Keys(l.m.Metadata)) {
 		got := all[name]
@@ -103,9 +97,6 @@ func valuesText(values []string) string {
 
 // matchMessages counts the messages of an answer.
 func matchMessages(l *look) finding {
-	if l.m.Messages == nil {
-		return finding{}
-	}
 	if got := messages(l.x); got != *l.m.Messages {
 		return l.fails(-1, "messages: want %d, saw %d (%s)", *l.m.Messages, got, answer(l.x))
 	}

@@ -13,9 +13,6 @@ const flagACK = 0x1
 
 // matchH2: these HTTP/2 frames came from the peer.
 func matchH2(l *look) finding {
-	if len(l.m.H2) == 0 {
-		return finding{}
-	}
 	c, f := l.h2Conn()
 	if c == nil {
 		return f
@@ -30,9 +27,6 @@ func matchH2(l *look) finding {
 
 // matchH2Never: these did not.
 func matchH2Never(l *look) finding {
-	if len(l.m.H2Never) == 0 {
-		return finding{}
-	}
 	c, f := l.h2Conn()
 	if c == nil {
 		return f

@@ -22,9 +22,6 @@ func matchLists(l *look) finding { return l.listed(l.m.Lists, true) }
 func matchNotLists(l *look) finding { return l.listed(l.m.NotLists, false) }
 
 func (l *look) listed(names []string, want bool) finding {
-	if len(names) == 0 {
-		return finding{}
-	}
 	if l.x.Body != nil && !l.x.Body.Whole() {
 		return l.unclear("list: %d bytes came and were not kept whole", l.x.Body.Len)
 	}

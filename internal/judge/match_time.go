@@ -7,9 +7,6 @@ import (
 // matchWithin bounds the time from the request to the return; the bound is
 // stretched by the time scale.
 func matchWithin(l *look) finding {
-	if l.m.Within.IsZero() {
-		return finding{}
-	}
 	took, ok := duration(l.x)
 	if !ok {
 		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x)).as(shortfall(l.x))
@@ -31,9 +28,6 @@ func (l *look) late(by int64, breach finding) finding {
 
 // matchNotBefore is the lower bound of the same time; it is not stretched.
 func matchNotBefore(l *look) finding {
-	if l.m.NotBefore.IsZero() {
-		return finding{}
-	}
 	took, ok := duration(l.x)
 	if !ok {
 		return finding{}
@@ -54,9 +48,6 @@ func duration(x *bundle.Exchange) (ns int64, ok bool) {
 // matchSpread: events came apart by at least this much between the first data and
 // the end, so they were not held back.
 func matchSpread(l *look) finding {
-	if l.m.Spread.IsZero() {
-		return finding{}
-	}
 	var first *bundle.Event
 	for i := range l.x.Events {
 		if l.x.Events[i].Kind == bundle.EventData {
@@ -79,9 +70,6 @@ func matchSpread(l *look) finding {
 
 // matchGap bounds the time from the end-of-stream message to the end of the body.
 func matchGap(l *look) finding {
-	if l.m.Gap.IsZero() {
-		return finding{}
-	}
 	most := int64(l.m.Gap.Deadline(l.cal))
 	over := finished(l.x)
 	switch {

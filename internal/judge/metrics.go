@@ -71,17 +71,19 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 	return t
 }
 
-// uncounted is a start that was refused, where a difference is wanted that counts it; nil when there is
-// none. What a clause says of its answer it says of a refusal too.
+// uncounted returns a start that was refused although a wanted difference counts it, or nil. A start
+// that a clause is about is left out: the clause judges the refusal.
 func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observation) *bundle.Exchange {
 	counts := false
 	for _, diff := range want {
 		counts = counts || diff != "+0"
 	}
-	named := namedIn(s)
+	subjects := s.Subjects()
 	for i := range o.Iterations {
 		for n := range o.Iterations[i].Exchanges {
-			if x := &o.Iterations[i].Exchanges[n]; counts && x.Op == "start" && isError(x) && !slices.ContainsFunc(x.Events, isStart) && !named[x.Name] {
+			x := &o.Iterations[i].Exchanges[n]
+			refused := x.Op == "start" && isError(x) && !slices.ContainsFunc(x.Events, isStart)
+			if _, named := subjects[x.Name]; counts && refused && !named {
 				return x
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
-	"assay/scenarios"
 )
 
 // obstacle is a precondition that did not hold. What stands behind it is not judged:
@@ -170,31 +169,15 @@ func (s *scene) refusedCalls() []obstacle {
 	return out
 }
 
-// actedOn are the exchanges that a call about a process has to do with: its own, and
-// the streams of the process.
+// actedOn are the exchanges that a call about a process affects: its own, and, unless it
+// attaches, the streams of the process.
 func (s *scene) actedOn(x *bundle.Exchange) []string {
-	st := s.premises.steps[x.Step]
 	names := []string{x.Name}
-	for _, t := range []*scenarios.Target{targetOf(st)} {
-		if t != nil && t.To != "" && st.Connect == nil {
-			names = append(names, s.streamsOf(t.To)...)
-		}
+	call, _ := s.premises.steps[x.Step].Call()
+	if call.Target.To != "" && call.Kind != "connect" {
+		names = append(names, s.streamsOf(call.Target.To)...)
 	}
 	return names
-}
-
-func targetOf(st *scenarios.Step) *scenarios.Target {
-	switch {
-	case st.Signal != nil:
-		return &st.Signal.Target
-	case st.Input != nil:
-		return &st.Input.Target
-	case st.Update != nil:
-		return &st.Update.Target
-	case st.Connect != nil:
-		return &st.Connect.Target
-	}
-	return st.CloseStdin
 }
 
 // vainWaits: what was waited for did not come.
@@ -212,7 +195,7 @@ func (s *scene) vainWaits() []obstacle {
 		}
 		if st := s.premises.explicit(a.Step); st != nil {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
-			if !endsOnly(st) && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
+			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
 				o.rule = "" // it ended by itself, which is the matter of other rules; or it had not the time that it should have
 			}
 		} else if x != nil && x.Op == "start" && !slices.ContainsFunc(x.Events, isStart) {

@@ -67,7 +67,7 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
 	for i := range orders {
 		for _, name := range subjectNames(orders[i].Subjects) {
-			if o := s.behind(subjectName(name), s.subject(name)); o != nil {
+			if o := s.behind(name, s.subject(name)); o != nil {
 				return o
 			}
 		}

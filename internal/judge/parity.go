@@ -22,7 +22,7 @@ func (s *scene) parity(names []string) finding {
 			f.message = s.says("", "parity: "+name+": "+f.message)
 			return f
 		}
-		if o := s.behind(subjectName(name), x); o != nil && !s.cut {
+		if o := s.behind(name, x); o != nil && !s.cut {
 			f := o.finding(s)
 			f.message = s.says("", f.message)
 			return f

@@ -32,7 +32,7 @@ func everything() *scenarios.Scenario {
 	return &scenarios.Scenario{
 		ID: "area.one", Rules: []string{"z.last", "a.first"}, Exclusive: true,
 		Expect: []scenarios.Clause{
-			{Rule: "r.one", Subjects: map[string]*scenarios.Match{"p": all(), "each n": all(), "stream": all()}},
+			{Rule: "r.one", Subjects: map[string]*scenarios.Match{"p": all(), "n": all(), "send": all()}},
 			{Rule: "r.two", Subjects: map[string]*scenarios.Match{"b": body, "k": body}},
 			{Orders: raceOrders()},
 			{Rule: "r.three", Metrics: map[string]string{"started": "+n", "killed": "+1", "finished": "+2n"}},

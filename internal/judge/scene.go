@@ -47,18 +47,11 @@ func calibration(run *bundle.Run) bundle.Calibration {
 	return run.Calibration
 }
 
-// subject finds the exchange that a script's name stands for: "stream" is the
-// exchange "send", "each p" is p. A raw connection on which nothing was answered
-// stands as an exchange without an answer. nil when the step never began.
+// subject returns the exchange of a name. A raw connection without an answer is an exchange
+// without an answer. subject returns nil when the step never began.
 func (s *scene) subject(name string) *bundle.Exchange {
-	name = strings.TrimPrefix(name, "each ")
 	if x := s.it.Exchange(name); x != nil {
 		return x
-	}
-	if name == "stream" {
-		if x := s.it.Exchange("send"); x != nil {
-			return x
-		}
 	}
 	for i := range s.it.Conns {
 		if c := &s.it.Conns[i]; c.Name == name && name != "" {
@@ -153,8 +146,7 @@ func (s *scene) at(x *bundle.Exchange, off int64) bundle.Evidence {
 
 // says puts the iteration and the subject in front of a message.
 func (s *scene) says(subject, message string) string {
-	subject = strings.TrimPrefix(subject, "each ")
-	if subject != "" && subject != "send" && subject != "stream" {
+	if subject != "" && subject != "send" {
 		message = subject + ": " + message
 	}
 	if s.many {

@@ -56,7 +56,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 		return bundle.Stamp{}, f
 	}
 	at, known := instantOf(x, what)
-	if o := s.behind(subjectName(subject), x); o != nil && at == nil && !s.cut {
+	if o := s.behind(subject, x); o != nil && at == nil && !s.cut {
 		return bundle.Stamp{}, o.finding(s)
 	}
 	switch {

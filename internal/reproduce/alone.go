@@ -79,7 +79,7 @@ func ofProcesses(m *scenarios.Match) bool {
 // beside reports that other calls ran at the same time: alone the call may succeed.
 func (s *source) beside() error {
 	var why error
-	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
+	s.Instance.Scenario.EachStep(func(st *scenarios.Step) {
 		if len(st.Parallel) > 0 && strings.HasPrefix(s.x.Step, st.At+".") {
 			why = errors.New("other calls ran at the same time")
 		}

@@ -102,7 +102,7 @@ func (s *source) sameLength() error {
 // step returns the step that made the exchange, or nil.
 func (s *source) step() *scenarios.Step {
 	var found *scenarios.Step
-	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
+	s.Instance.Scenario.EachStep(func(st *scenarios.Step) {
 		if st.At == s.x.Step && found == nil {
 			found = st
 		}

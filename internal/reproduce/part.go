@@ -32,7 +32,7 @@ func (s *source) part() Failure {
 // of them.
 func (s *source) acts(st *scenarios.Step) bool {
 	acts := false
-	visit([]scenarios.Step{*st}, func(st *scenarios.Step) {
+	st.Each(func(st *scenarios.Step) {
 		acts = acts || s.stepped(st.At) || st.Open != nil && s.named(st.Open.As) || st.Write != nil && s.named(st.Write.To)
 	})
 	return acts

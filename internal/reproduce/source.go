@@ -110,7 +110,7 @@ func (s *source) standsAlone() error {
 		return fmt.Errorf("the connection carried %d requests", len(s.exchanges))
 	}
 	var why error
-	visit(s.Instance.Scenario.Steps, func(st *scenarios.Step) {
+	s.Instance.Scenario.EachStep(func(st *scenarios.Step) {
 		if why == nil {
 			why = s.steered(st)
 		}
@@ -160,33 +160,10 @@ func (s *source) stepped(at string) bool {
 	return slices.ContainsFunc(s.exchanges, func(x *bundle.Exchange) bool { return x.Step == at })
 }
 
-// visit calls f for each step, including nested ones.
-func visit(steps []scenarios.Step, f func(*scenarios.Step)) {
-	for i := range steps {
-		f(&steps[i])
-		visit(steps[i].Parallel, f)
-		if r := steps[i].Race; r != nil {
-			visit([]scenarios.Step{r.A, r.B}, f)
-		}
-	}
-}
-
 // processOf returns the process of an earlier start that a step refers to, or "".
 func processOf(st *scenarios.Step) string {
-	var t *scenarios.Target
-	switch {
-	case st.Connect != nil:
-		t = &st.Connect.Target
-	case st.Signal != nil:
-		t = &st.Signal.Target
-	case st.Input != nil:
-		t = &st.Input.Target
-	case st.CloseStdin != nil:
-		t = st.CloseStdin
-	case st.Update != nil:
-		t = &st.Update.Target
-	}
-	if t != nil && t.To != "" {
+	call, _ := st.Call()
+	if t := call.Target; t != nil && t.To != "" {
 		return t.To
 	}
 	text, err := json.Marshal(st)

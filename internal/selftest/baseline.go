@@ -37,7 +37,7 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 			if n == 0 || k.scenario != "" && !b.passed(k) {
 				b.verdicts[k] = v
 			}
-			if !settled(v.Conclusion) {
+			if !final(v.Conclusion) {
 				again[key{scenario: k.scenario, axes: k.axes}] = true
 			}
 			return false
@@ -50,8 +50,8 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 	return b, nil
 }
 
-// settled reports whether a conclusion on the reference gateway is final.
-func settled(c bundle.Conclusion) bool {
+// final reports whether a conclusion on the reference gateway is final.
+func final(c bundle.Conclusion) bool {
 	return c == bundle.Pass || c == bundle.Unsupported || c == bundle.NotRun
 }
 

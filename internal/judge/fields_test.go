@@ -1,0 +1,23 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"assay/scenarios"
+)
+
+func TestEveryFieldOfAMatchIsJudgedOnce(t *testing.T) {
+	var judged, known []string
+	for _, f := range fields() {
+		judged = append(judged, f.name)
+	}
+	for _, f := range scenarios.MatchFields() {
+		known = append(known, f.Name)
+	}
+	slices.Sort(judged)
+	slices.Sort(known)
+	if !slices.Equal(judged, known) {
+		t.Errorf("judged are\n%q, the fields are\n%q", judged, known)
+	}
+}

@@ -1,0 +1,120 @@
+package scenarios
+
+import (
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+)
+
+// About is the part of an exchange on which a field of a Match depends.
+type About string
+
+// The parts of an exchange.
+const (
+	AboutOutcome  About = "outcome"  // how the transport ended
+	AboutHead     About = "head"     // known once the head of the answer is
+	AboutProgress About = "progress" // known from what has come, before the answer ends
+	AboutEnd      About = "end"      // known only once the answer has ended
+	AboutFrames   About = "frames"   // HTTP/2 frames of the connection; no answer is needed
+	AboutAny      About = "any"      // other matches
+)
+
+// MatchField is one field of a Match.
+type MatchField struct {
+	Name  string // as scripts write it
+	About About
+}
+
+// matchFields are the fields of a Match in the order of the type.
+var matchFields = func() []MatchField {
+	var all []MatchField
+	for f := range reflect.TypeFor[Match]().Fields() {
+		all = append(all, MatchField{Name: f.Tag.Get("yaml"), About: About(f.Tag.Get("about"))})
+	}
+	return all
+}()
+
+// MatchFields lists the fields of a Match.
+func MatchFields() []MatchField { return slices.Clone(matchFields) }
+
+// Asked yields the fields that are set. An empty list or mapping is not set.
+func (m *Match) Asked() iter.Seq[MatchField] {
+	return func(yield func(MatchField) bool) {
+		v := reflect.ValueOf(m).Elem()
+		for i, field := range matchFields {
+			set := !v.Field(i).IsZero()
+			if kind := v.Field(i).Kind(); kind == reflect.Slice || kind == reflect.Map {
+				set = v.Field(i).Len() > 0
+			}
+			if set && !yield(field) {
+				return
+			}
+		}
+	}
+}
+
+// Outputs are the matches of a process's outputs by stream, those that are not set left out.
+func (m *Match) Outputs() map[string]*OutputMatch {
+	all := map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY}
+	for stream, o := range all {
+		if o == nil {
+			delete(all, stream)
+		}
+	}
+	return all
+}
+
+// NeedsEnd reports whether the match can be judged only for an answer that has ended. A start,
+// a head or a part of the output can be judged before; so can "ends: never", and an
+// outcome that only this side gives an exchange.
+func (m *Match) NeedsEnd() bool {
+	if m == nil || len(m.Outcome) > 0 && !slices.ContainsFunc(m.Outcome, endsByItself) {
+		return false
+	}
+	for field := range m.Asked() {
+		if field.About == AboutEnd || field.About == AboutOutcome {
+			return true
+		}
+	}
+	for _, o := range m.Outputs() {
+		if o.Contains == nil && o.PrefixOf == nil {
+			return true
+		}
+	}
+	return m.Ends == "once" || slices.ContainsFunc(m.Any, func(n NamedMatch) bool { return n.NeedsEnd() })
+}
+
+// endsByItself reports whether an outcome comes from the target, and not from this side giving up.
+func endsByItself(outcome string) bool {
+	ours := []bundle.Outcome{bundle.OutcomeAborted, bundle.OutcomeNoAnswer, bundle.OutcomeStalled}
+	return !slices.Contains(ours, bundle.Outcome(outcome))
+}
+
+// Subjects returns the names of the exchanges that clauses are about. The value reports whether
+// a clause can be judged only once the exchange has ended.
+func (s *Scenario) Subjects() map[string]bool {
+	names := map[string]bool{}
+	add := func(subjects map[string]*Match) {
+		for name, m := range subjects {
+			names[name] = names[name] || m.NeedsEnd()
+		}
+	}
+	for i := range s.Expect {
+		c := &s.Expect[i]
+		add(c.Subjects)
+		for j := range c.Orders {
+			add(c.Orders[j].Subjects)
+		}
+		for _, name := range c.Parity {
+			names[name] = true
+		}
+		for _, instant := range c.Sequence {
+			name, what, _ := strings.Cut(instant, ".")
+			names[name] = names[name] || what == "end" || what == "end-stream" || what == "returned"
+		}
+	}
+	return names
+}

@@ -1,0 +1,68 @@
+package scenarios
+
+import "strings"
+
+// Call describes the request that a step makes, whatever the kind of step.
+type Call struct {
+	// Kind is the kind of step ("signal"); it names the exchange when nothing else does.
+	Kind string
+	// As is the name that the script gives the exchange, or "".
+	As string
+	// Target is the process that the request names; nil for a request that names none.
+	Target *Target
+	// Starts is set when the request starts a process, so that `to` may name it.
+	Starts bool
+	// Ends is set when the request may end the process that it names.
+	Ends bool
+	// RPC is set when the request calls a procedure, and not an alias or a health check.
+	RPC bool
+	// OwnProtocol is set when the request names its protocol instead of following the axis.
+	OwnProtocol bool
+}
+
+// Call returns the request that the step makes; ok is false for a step that makes none.
+func (s *Step) Call() (c Call, ok bool) {
+	rpc := func(via string) bool { return via == "" || via == "process" }
+	switch {
+	case s.Send != nil:
+		starts := strings.HasSuffix(s.Send.RPC, "/Start") || s.Send.Surface == "commands"
+		return Call{Kind: "send", As: s.Send.As, Starts: starts, RPC: s.Send.RPC != "", OwnProtocol: s.Send.Protocol != ""}, true
+	case s.Start != nil:
+		return Call{Kind: "start", As: s.Start.As, Starts: true, RPC: rpc(s.Start.Via)}, true
+	case s.Connect != nil:
+		return Call{Kind: "connect", As: s.Connect.As, Target: &s.Connect.Target, RPC: true}, true
+	case s.Signal != nil:
+		return Call{Kind: "signal", As: s.Signal.As, Target: &s.Signal.Target, Ends: true, RPC: rpc(s.Signal.Via)}, true
+	case s.Input != nil:
+		return Call{Kind: "input", As: s.Input.As, Target: &s.Input.Target, Ends: true, RPC: true}, true
+	case s.CloseStdin != nil:
+		return Call{Kind: "close-stdin", As: s.CloseStdin.As, Target: s.CloseStdin, Ends: true, RPC: true}, true
+	case s.Update != nil:
+		return Call{Kind: "update", As: s.Update.As, Target: &s.Update.Target, RPC: true}, true
+	case s.List != nil:
+		return Call{Kind: "list", As: s.List.As, RPC: rpc(s.List.Via)}, true
+	}
+	return Call{}, false
+}
+
+// EachStep visits every step of the script in order; a step comes before the steps inside it.
+func (s *Scenario) EachStep(visit func(*Step)) {
+	for i := range s.Steps {
+		s.Steps[i].Each(visit)
+	}
+}
+
+// Each visits the step, then every step inside it.
+func (s *Step) Each(visit func(*Step)) {
+	visit(s)
+	for i := range s.Parallel {
+		s.Parallel[i].Each(visit)
+	}
+	if s.Race != nil {
+		s.Race.A.Each(visit)
+		s.Race.B.Each(visit)
+	}
+}
+
+// Raced reports whether the step stands inside a race.
+func (s *Step) Raced() bool { return strings.Contains(s.At, ".race.") }
