@@ -129,3 +129,46 @@ func (g Gen) bytes() []byte {
 	}
 	return p
 }
+
+// Bytes are the bytes that Hex names; set is false when it names none.
+func (m *BodyMatch) Bytes() (p []byte, set bool) {
+	if m.Hex == nil {
+		return nil, false
+	}
+	p, err := hexBytes(*m.Hex)
+	return p, err == nil
+}
+
+// String describes m for messages: `holding {"index":2}`.
+func (m *BodyMatch) String() string {
+	var words []string
+	add := func(word string, v any) {
+		text, err := CompactJSON(v)
+		if err != nil {
+			text = fmt.Append(nil, v)
+		}
+		words = append(words, word+" "+string(text))
+	}
+	if m.Text != nil {
+		add("equal to", *m.Text)
+	}
+	if m.Hex != nil {
+		add("of the bytes", *m.Hex)
+	}
+	if m.Contains != nil {
+		add("with the text", *m.Contains)
+	}
+	if m.Empty != nil {
+		add("empty:", *m.Empty)
+	}
+	if m.Matches != "" {
+		add("that matches", m.Matches)
+	}
+	if m.JSON != nil {
+		add("equal to", m.JSON)
+	}
+	if m.JSONHas != nil {
+		add("holding", m.JSONHas)
+	}
+	return strings.Join(words, " and ")
+}

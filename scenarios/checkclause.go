@@ -98,12 +98,9 @@ func (c *checker) checkMatch(at string, m *Match) {
 	for name, o := range map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY} {
 		c.checkOutput(at+"/"+name, o)
 	}
-	if m.Body != nil {
-		if _, err := regexp.Compile(m.Body.Matches); err != nil {
-			c.errorf(c.at(at+"/body/matches"), "", "%q is not a regular expression: %v", m.Body.Matches, err)
-		}
-		c.checkVars(at+"/body/json", m.Body.JSON)
-		c.checkVars(at+"/body/json-has", m.Body.JSONHas)
+	c.checkBody(at+"/body", m.Body)
+	if m.Messages != nil {
+		c.checkMessages(at+"/messages", m.Messages)
 	}
 	for field, list := range map[string][]string{"lists": m.Lists, "not-lists": m.NotLists} {
 		for i, name := range list {
@@ -111,6 +108,38 @@ func (c *checker) checkMatch(at string, m *Match) {
 			c.refer(place, name, "a process", c.procs)
 		}
 	}
+}
+
+func (c *checker) checkMessages(at string, m *MessagesMatch) {
+	if m.Count != nil && len(m.All) > 0 && *m.Count != len(m.All) {
+		c.errorf(c.at(at), "", "the count is %d, and all are %d", *m.Count, len(m.All))
+	}
+	all := at
+	if _, mapping := c.nodes[at+"/all"]; mapping {
+		all += "/all"
+	}
+	for i := range m.All {
+		c.checkBody(fmt.Sprintf("%s/%d", all, i), &m.All[i])
+	}
+	for i := range m.Some {
+		c.checkBody(fmt.Sprintf("%s/some/%d", at, i), &m.Some[i])
+	}
+}
+
+func (c *checker) checkBody(at string, m *BodyMatch) {
+	if m == nil {
+		return
+	}
+	if _, err := regexp.Compile(m.Matches); err != nil {
+		c.errorf(c.at(at+"/matches"), "", "%q is not a regular expression: %v", m.Matches, err)
+	}
+	if m.Hex != nil {
+		if _, err := hexBytes(*m.Hex); err != nil {
+			c.errorf(c.at(at+"/hex"), "", "%v", err)
+		}
+	}
+	c.checkVars(at+"/json", m.JSON)
+	c.checkVars(at+"/json-has", m.JSONHas)
 }
 
 func (c *checker) checkOutput(at string, o *OutputMatch) {

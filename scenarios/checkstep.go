@@ -68,6 +68,9 @@ func (c *checker) checkSend(at string, s *Send) {
 	if s.Message != nil && s.RPC == "" {
 		c.errorf(c.key(at+"/message"), "write json for a plain JSON body", "a message needs an rpc, which gives it its type")
 	}
+	if s.Shape != "" && s.RPC == "" {
+		c.errorf(c.key(at+"/shape"), "", "a shape goes with an rpc")
+	}
 	if s.ContentLength != nil && (s.Framing == "chunked" || s.Framing == "none") {
 		c.errorf(c.key(at+"/content-length"), "", "content-length does not go with framing %s", s.Framing)
 	}
@@ -146,6 +149,7 @@ func (c *checker) checkAwait(at string, a *Await) {
 	if !a.Idle.IsZero() && !a.Done {
 		c.errorf(c.at(at+"/idle"), "idle says how long a wait for done may stand still", "an idle needs done")
 	}
+	c.checkBody(at+"/message", a.Message)
 	c.checkProves(at+"/proves", a.Proves)
 }
 

@@ -204,6 +204,18 @@ func (m *OutputMatch) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// UnmarshalYAML reads messages; a number is their count, a list is all of them.
+func (m *MessagesMatch) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&m.Count)
+	}
+	if n.Kind == yaml.SequenceNode {
+		return n.Decode(&m.All)
+	}
+	type plain MessagesMatch
+	return listOf(n, "some").Decode((*plain)(m))
+}
+
 // UnmarshalYAML reads a body; a scalar is its exact text.
 func (m *BodyMatch) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {

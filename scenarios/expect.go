@@ -55,8 +55,9 @@ type Match struct {
 	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
 	// "*" is any, a list is all of them in order, null is none.
 	Metadata map[string]any `yaml:"metadata" about:"end"`
-	// Messages counts the messages of an answer; an end-of-stream or trailer frame is not counted.
-	Messages *int `yaml:"messages" about:"end"`
+	// Messages are the messages of an answer, whatever their type; an end-of-stream or trailer
+	// frame is none.
+	Messages *MessagesMatch `yaml:"messages" about:"progress"`
 
 	Start *bool     `yaml:"start" about:"progress"` // a start event came (first)
 	End   *EndMatch `yaml:"end" about:"end"`
@@ -147,9 +148,19 @@ type OutputMatch struct {
 	Matches string `yaml:"matches"`
 }
 
-// BodyMatch is a body that is not enveloped. A scalar is the exact text.
+// MessagesMatch describes the messages of an answer. A number is Count, a list is All.
+type MessagesMatch struct {
+	Count *int `yaml:"count"`
+	// All describes each message, in order.
+	All []BodyMatch `yaml:"all"`
+	// Some describes messages that must be among them, in this order; others may stand between.
+	Some []BodyMatch `yaml:"some"`
+}
+
+// BodyMatch describes a body that is not enveloped, or one message. A scalar is the exact text.
 type BodyMatch struct {
 	Text     *string `yaml:"text"`
+	Hex      *string `yaml:"hex"` // the exact bytes
 	Contains *string `yaml:"contains"`
 	Empty    *bool   `yaml:"empty"`
 	Matches  string  `yaml:"matches"` // a regular expression that must be found in it

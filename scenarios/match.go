@@ -84,6 +84,9 @@ func (m *Match) NeedsEnd() bool {
 			return true
 		}
 	}
+	if m.Messages != nil && (m.Messages.Count != nil || len(m.Messages.All) > 0) {
+		return true
+	}
 	return m.Ends == "once" || slices.ContainsFunc(m.Any, func(n NamedMatch) bool { return n.NeedsEnd() })
 }
 

@@ -55,6 +55,19 @@ func TestEveryKindOfStepMakesACallOrIsKnownToMakeNone(t *testing.T) {
 	}
 }
 
+func TestEveryFieldOfAnAwaitIsAConditionOrSaysHowToWait(t *testing.T) {
+	how := []string{"on", "within", "idle", "proves", "optional"}
+	for f := range reflect.TypeFor[Await]().Fields() {
+		tag, condition := f.Tag.Lookup(awaitTag)
+		switch name := f.Tag.Get("yaml"); {
+		case condition == slices.Contains(how, name):
+			t.Errorf("%s: it is a condition: %v", name, condition)
+		case condition && tag != "content" && tag != "state":
+			t.Errorf("%s awaits %q", name, tag)
+		}
+	}
+}
+
 func visited(s *Step) (n int) {
 	s.Each(func(*Step) { n++ })
 	return n

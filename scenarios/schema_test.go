@@ -91,6 +91,7 @@ func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 		{"scenario", "eventMatch", EventMatch{}, nil},
 		{"scenario", "outputMatch", OutputMatch{}, nil},
 		{"scenario", "bodyMatch", BodyMatch{}, nil},
+		{"scenario", "messagesMatch", MessagesMatch{}, nil},
 		{"scenario", "grpcMatch", GRPCMatch{}, nil},
 		{"scenario", "detailMatch", DetailMatch{}, nil},
 		{"scenario", "frame", Frame{}, nil},

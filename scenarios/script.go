@@ -151,6 +151,9 @@ type Send struct {
 	As string `yaml:"as"` // default "send"
 	// RPC is "process.Process/Start"; the method, path, content type and shape follow from it.
 	RPC string `yaml:"rpc"`
+	// Shape is unary or stream. It says how a procedure that Assay does not know is called; those of
+	// the process, filesystem and probe services have theirs.
+	Shape string `yaml:"shape"`
 	// Surface, Method and Path are for what is not an RPC: surface commands, metrics, health, or none.
 	Surface string `yaml:"surface"`
 	Method  string `yaml:"method"`
@@ -266,6 +269,8 @@ type Await struct {
 	Output string `yaml:"output" awaits:"content"` // this text stands in what came so far (any stream)
 	Status bool   `yaml:"status" awaits:"state"`   // the response head is complete
 	Frames int    `yaml:"frames" awaits:"content"` // that many frames
+	// Message waits for a message that fits, whatever its type.
+	Message *BodyMatch `yaml:"message" awaits:"content"`
 
 	Bytes   int64  `yaml:"bytes" awaits:"state"`   // that many bytes on the connection
 	Done    bool   `yaml:"done" awaits:"state"`    // the exchange has returned

@@ -310,8 +310,11 @@ type Frame struct {
 	Off   int64 `json:"off"` // offset of its first byte in the body
 	Len   int64 `json:"len"` // length of its payload
 	At    Stamp `json:"at"`  // when its last byte was read
-	// Head is its payload, decompressed if possible, truncated at 1 KiB.
+	// Head is its payload, decompressed if possible, truncated at 1 KiB; a message of a stream
+	// without process events is truncated at 16 KiB.
 	Head []byte `json:"head,omitempty"`
+	// Whole is set on a message of such a stream if Head is the complete payload.
+	Whole bool `json:"whole,omitempty"`
 	// Event is the index in Events, or -1.
 	Event int `json:"event"`
 }

@@ -28,7 +28,10 @@ type request struct {
 const untilLast = -1
 
 // form is the form of the instance's requests unless a step says otherwise.
-func (in *instance) form() call.Form { return call.Form(in.axes) }
+func (in *instance) form() call.Form {
+	a := in.axes
+	return call.Form{Protocol: a.Protocol, Codec: a.Codec, HTTP: a.HTTP, Compression: a.Compression}
+}
 
 // rpcRequest returns the well-formed request of an RPC. It keeps the timeout and the
 // overrides of p.

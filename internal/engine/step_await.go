@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/judge"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -37,7 +38,7 @@ func (it *iteration) awaitOne(ctx context.Context, a *scenarios.Await) error {
 	if !a.Silence.IsZero() {
 		return it.awaitSilence(ctx, h, a)
 	}
-	w, err := it.awaited(h, a)
+	w, err := it.awaited(ctx, h, a)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (it *iteration) awaitOne(ctx context.Context, a *scenarios.Await) error {
 }
 
 // awaited is the waiting of an await step that has one condition.
-func (it *iteration) awaited(h *handle, a *scenarios.Await) (waiting, error) {
+func (it *iteration) awaited(ctx context.Context, h *handle, a *scenarios.Await) (waiting, error) {
 	switch {
 	case a.Bytes > 0:
 		return it.needConn(h, "bytes "+strconv.FormatInt(a.Bytes, 10), func() bool {
@@ -63,6 +64,9 @@ func (it *iteration) awaited(h *handle, a *scenarios.Await) (waiting, error) {
 		}), nil
 	case a.Output != "":
 		return it.onAnswer(h, "output "+strconv.Quote(a.Output), outputHas(a.Output)), nil
+	case a.Message != nil:
+		vars, err := it.variablesIn(ctx, a.Message)
+		return it.onAnswer(h, "a message "+a.Message.String(), messageFits(a.Message, vars)), err
 	case a.Status:
 		return it.onAnswer(h, "head", func(x *transport.Exchange) bool { return x.Snapshot().Response != nil }), nil
 	case a.Frames > 0:
@@ -155,6 +159,16 @@ func outputHas(text string) func(*transport.Exchange) bool {
 			seen[i] = len(out)
 		}
 		return false
+	}
+}
+
+// messageFits looks for a message that fits, and never twice at the same frames.
+func messageFits(m *scenarios.BodyMatch, vars map[string]string) func(*transport.Exchange) bool {
+	seen := 0
+	return func(x *transport.Exchange) (fits bool) {
+		s := x.Snapshot()
+		fits, seen = judge.MessageFits(&s, seen, m, vars)
+		return fits
 	}
 }
 

@@ -30,6 +30,7 @@ func (it *iteration) sendPlan(s *scenarios.Send) callPlan {
 // sendRequest renders a request of any form. Where the script is silent, the request
 // is well-formed.
 func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.Send) (request, error) {
+	f.Shape = call.Shape(s.Shape)
 	path, err := it.sendPath(ctx, s)
 	if err != nil {
 		return request{}, err
@@ -51,7 +52,7 @@ func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.
 	}
 	plan.form = f
 	if s.RPC != "" {
-		c.Surface, c.Protocol, c.Codec, c.Shape = surfaceProcess, f.Protocol, f.Codec, bundle.Shape(call.ShapeOf(s.RPC))
+		c.Surface, c.Protocol, c.Codec, c.Shape = surfaceProcess, f.Protocol, f.Codec, bundle.Shape(f.ShapeOf(s.RPC))
 		plan.rpc = s.RPC
 		plan.timeout = s.Timeout
 		plan.contentType = f.ContentType(s.RPC)

@@ -51,6 +51,24 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	return strconv.FormatUint(uint64(pid), 10), nil
 }
 
+// variablesIn are the values of the variables that a value of a script holds. For a pid it waits,
+// as expand does.
+func (it *iteration) variablesIn(ctx context.Context, v any) (map[string]string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	vars := make(map[string]string)
+	var failed error
+	_, err = scenarios.Expand(string(text), func(name string) (string, bool) {
+		if failed == nil {
+			vars[name], failed = it.lookup(ctx, name)
+		}
+		return "", true
+	})
+	return vars, firstError(failed, err)
+}
+
 // isPID reports whether s is one ${NAME.pid} and nothing else.
 func isPID(s string) bool {
 	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, ".pid}") && strings.Count(s, "}") == 1

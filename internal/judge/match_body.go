@@ -5,77 +5,88 @@ import (
 	"regexp"
 
 	"assay/internal/bundle"
+	"assay/scenarios"
 )
 
-// matchBody holds a body that is not enveloped, or the only message of a unary answer;
-// that one is compared as JSON in every codec.
+// matchBody compares a body that is not enveloped, or the only message of a unary answer,
+// with its description.
 func matchBody(l *look) finding {
-	m := l.m.Body
 	got := l.x.Body
 	if got == nil {
 		got = &bundle.Blob{}
 	}
+	return l.payload("body", l.m.Body, got)
+}
+
+// payload compares a body or a message with its description. A message is compared as JSON
+// whatever its codec, if Assay knows its type.
+func (l *look) payload(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
 	switch {
 	case m.Empty != nil && *m.Empty && got.Len != 0:
-		return l.fails(0, "body: want none, saw %d bytes: %s", got.Len, blobStart(got))
+		return l.fails(0, "%s: want none, saw %d bytes: %s", what, got.Len, blobStart(got))
 	case m.Empty != nil && !*m.Empty && got.Len == 0:
-		return l.fails(-1, "body: want one, saw none")
+		return l.fails(-1, "%s: want one, saw none", what)
 	}
 	if m.Text != nil {
-		if f := l.same("body", []byte(l.expand(*m.Text)), got); !f.ok() {
+		if f := l.same(what, []byte(l.expand(*m.Text)), got); !f.ok() {
+			return f
+		}
+	}
+	if p, set := m.Bytes(); set {
+		if f := l.same(what, p, got); !f.ok() {
 			return f
 		}
 	}
 	if m.Contains != nil {
-		if f := l.contains("body", l.expand(*m.Contains), got); !f.ok() {
+		if f := l.contains(what, l.expand(*m.Contains), got); !f.ok() {
 			return f
 		}
 	}
 	if m.Matches != "" {
-		if f := l.bodyMatches(got); !f.ok() {
+		if f := l.payloadMatches(what, m, got); !f.ok() {
 			return f
 		}
 	}
 	if m.JSON == nil && m.JSONHas == nil {
 		return finding{}
 	}
-	return l.bodyJSON(got)
+	return l.payloadJSON(what, m, got)
 }
 
-func (l *look) bodyMatches(got *bundle.Blob) finding {
-	re, err := regexp.Compile(l.expand(l.m.Body.Matches))
+func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
+	re, err := regexp.Compile(l.expand(m.Matches))
 	switch {
 	case err != nil:
-		return l.ours("body: the script's expression does not compile: %v", err)
+		return l.ours("%s: the script's expression does not compile: %v", what, err)
 	case !got.Whole():
-		return l.unclear("body: %d bytes came and were not kept whole", got.Len)
+		return l.unclear("%s: %d bytes came and were not kept whole", what, got.Len)
 	case !re.Match(got.Data):
-		return l.fails(-1, "body: want it to match %s, saw %s", quoteString(re.String()), quote(got.Data))
+		return l.fails(-1, "%s: want it to match %s, saw %s", what, quoteString(re.String()), quote(got.Data))
 	}
 	return finding{}
 }
 
-func (l *look) bodyJSON(got *bundle.Blob) finding {
+func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
 	if !got.Whole() {
-		return l.unclear("body: %d bytes came and were not kept whole", got.Len)
+		return l.unclear("%s: %d bytes came and were not kept whole", what, got.Len)
 	}
 	text, err := messageJSON(l.x, got.Data)
 	if err != nil {
-		return l.fails(-1, "body: %v", err)
+		return l.fails(-1, "%s: %v", what, err)
 	}
 	v, err := decodeJSON(text)
 	if err != nil {
-		return l.fails(-1, "body: want one JSON value, saw %s (%v)", rest(text), err)
+		return l.fails(-1, "%s: want one JSON value, saw %s (%v)", what, rest(text), err)
 	}
 	c := comparison{expand: l.expand}
-	if l.m.Body.JSON != nil {
-		if why := c.equal("", l.m.Body.JSON, v); why != "" {
-			return l.fails(-1, "body: %s", why)
+	if m.JSON != nil {
+		if why := c.equal("", m.JSON, v); why != "" {
+			return l.fails(-1, "%s: %s", what, why)
 		}
 	}
-	if l.m.Body.JSONHas != nil {
-		if why := c.has("", l.m.Body.JSONHas, v); why != "" {
-			return l.fails(-1, "body: %s", why)
+	if m.JSONHas != nil {
+		if why := c.has("", m.JSONHas, v); why != "" {
+			return l.fails(-1, "%s: %s", what, why)
 		}
 	}
 	return finding{}

@@ -94,11 +94,3 @@ func valuesText(values []string) string {
 	}
 	return strings.Join(words, " then ")
 }
-
-// matchMessages counts the messages of an answer.
-func matchMessages(l *look) finding {
-	if got := messages(l.x); got != *l.m.Messages {
-		return l.fails(-1, "messages: want %d, saw %d (%s)", *l.m.Messages, got, answer(l.x))
-	}
-	return finding{}
-}

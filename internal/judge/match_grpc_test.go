@@ -75,7 +75,7 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 		}, func(x *bundle.Exchange) { x.EndStream.Metadata = nil }, `metadata x-out: want "one", saw none`, ""},
 		{"metadata of a status in the headers", scenarios.Match{Metadata: map[string]any{"x-out": "*"}}, refused,
 			func(x *bundle.Exchange) { x.GRPC.In = "trailers" }, "metadata x-out: want any value, saw none", ""},
-		{"messages, the trailer frame not among them", scenarios.Match{Messages: ptr(3)}, web,
+		{"messages, the trailer frame not among them", scenarios.Match{Messages: &scenarios.MessagesMatch{Count: ptr(3)}}, web,
 			func(x *bundle.Exchange) { x.Frames = x.Frames[1:] }, "messages: want 3, saw 2 (HTTP 200, events start data end, ended with code 0)", ""},
 		{"compressed messages of a unary answer", scenarios.Match{Compressed: ptr(true)}, func() *bundle.Exchange {
 			x := grpcExchange("send")

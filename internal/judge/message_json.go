@@ -7,10 +7,10 @@ import (
 	"assay/internal/envd/call"
 )
 
-// messageJSON returns the message of a unary answer as JSON, whatever its codec. The
-// body of an error and that of an unknown procedure are returned unchanged.
+// messageJSON returns a message of an answer as JSON, whatever its codec. The body of a unary
+// error and the messages of an unknown procedure are returned unchanged.
 func messageJSON(x *bundle.Exchange, body []byte) ([]byte, error) {
-	if x.RPC == "" || x.Codec != call.Proto || x.Error != nil || status(x) != 200 {
+	if x.RPC == "" || x.Codec != call.Proto || x.Shape != bundle.ShapeStream && (x.Error != nil || status(x) != 200) {
 		return body, nil
 	}
 	method, err := call.Method(x.RPC)

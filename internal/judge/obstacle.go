@@ -264,7 +264,7 @@ func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {
 		return bundle.SymptomRefused
 	case over:
 		return bundle.SymptomEndedEarly
-	case strings.HasPrefix(a.What, "output "), strings.HasPrefix(a.What, "event data"):
+	case strings.HasPrefix(a.What, "output "), strings.HasPrefix(a.What, "event data"), strings.HasPrefix(a.What, "a message "):
 		return bundle.SymptomHeldBack
 	case a.What == "pid", a.What == "event start":
 		return bundle.SymptomNoStart

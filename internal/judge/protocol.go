@@ -81,24 +81,6 @@ func isEndFrame(x *bundle.Exchange, flags byte) bool {
 	return x.Shape == bundle.ShapeStream && flags&wire.FlagEndStream != 0
 }
 
-// messages counts the messages of an answer. A unary answer of Connect is one
-// when it is a success.
-func messages(x *bundle.Exchange) int {
-	if x.Shape == bundle.ShapeUnary && !ofGRPC(x) {
-		if status(x) == 200 && x.Error == nil {
-			return 1
-		}
-		return 0
-	}
-	n := 0
-	for i := range x.Frames {
-		if !isEndFrame(x, x.Frames[i].Flags) {
-			n++
-		}
-	}
-	return n
-}
-
 // trailing is the trailing metadata of an answer by lower-case name, wherever its
 // protocol puts it: the end-of-stream message, Trailer- headers, or the fields
 // beside the status.

@@ -60,13 +60,18 @@ type request struct {
 	body                  []byte
 }
 
+// form is the form of requests in the client's way.
+func (c *client) form() call.Form {
+	return call.Form{Protocol: c.way.Protocol, Codec: c.way.Codec, HTTP: c.way.HTTP, Compression: c.way.Compression}
+}
+
 // rpcRequest returns an RPC request in the client's way.
 func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) (request, error) {
 	payload, err := call.Encode(m, c.way.Codec)
 	if err != nil {
 		return request{}, err
 	}
-	form, rpc := call.Form(c.way), m.Procedure()
+	form, rpc := c.form(), m.Procedure()
 	own := []bundle.Header{header(form.ProtocolField()), {Name: "content-type", Value: form.ContentType(rpc)}}
 	if form.Protocol == call.GRPCWeb {
 		own[0] = bundle.Header{Name: "te", Value: "trailers"} // X-Grpc-Web is left out

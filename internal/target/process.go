@@ -48,7 +48,7 @@ func (c *client) startRequest(p command) (request, error) {
 // neither ends by itself nor by our calls.
 func (c *client) leash() bundle.Header {
 	life := c.life + c.target.scaled(callTimeout)
-	return header(call.Form(c.way).Timeout(life.Milliseconds()))
+	return header(c.form().Timeout(life.Milliseconds()))
 }
 
 // nap returns a command that waits and ends by itself. It prints first, because a target may

@@ -17,7 +17,8 @@ const (
 	maxViolations    = 256
 	maxInformational = 64
 	frameHead        = 1 << 10
-	maxHeads         = 1 << 20 // frame heads, all together
+	wholeMessage     = bundle.BlobWhole // of a stream whose messages are not decoded
+	maxHeads         = 1 << 20          // frame heads, all together
 )
 
 // budget counts what the record of an exchange keeps and omits.
@@ -49,27 +50,42 @@ func room(n, limit int, special bool) bool {
 // addFrame records a frame and returns its index, or -1 when it is omitted.
 // payload is decompressed where that was possible.
 func (x *Exchange) addFrame(f bundle.Frame, payload []byte, special bool) int {
+	return x.keepFrame(f, payload, frameHead, special)
+}
+
+// addMessage records a frame whose payload is not decoded, and keeps a payload of up to
+// wholeMessage bytes whole, so that it can be judged.
+func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) {
+	f.Whole = len(payload) <= wholeMessage && x.kept.heads+len(payload) <= maxHeads
+	limit := frameHead
+	if f.Whole {
+		limit = 2 * wholeMessage // what stands for a secret may be longer than the secret
+	}
+	x.keepFrame(f, payload, limit, special)
+}
+
+func (x *Exchange) keepFrame(f bundle.Frame, payload []byte, limit int, special bool) int {
 	if !room(len(x.rec.Frames), maxFrames, special) {
 		x.kept.framesLeft++
 		return -1
 	}
 	f.Event = -1
 	if x.kept.heads < maxHeads || special {
-		f.Head = x.frameHead(payload)
+		f.Head = x.frameHead(payload, limit)
 		x.kept.heads += len(f.Head)
 	}
 	x.rec.Frames = append(x.rec.Frames, f)
 	return len(x.rec.Frames) - 1
 }
 
-// frameHead returns a copy of the beginning of a payload, without secrets.
-func (x *Exchange) frameHead(payload []byte) []byte {
+// frameHead returns a copy of the first limit bytes of a payload, without secrets.
+func (x *Exchange) frameHead(payload []byte, limit int) []byte {
 	if len(payload) == 0 {
 		return nil
 	}
 	redact := x.recorder.redact
-	p := redact.bytes(payload[:min(len(payload), frameHead+redact.margin())])
-	return append([]byte(nil), p[:min(len(p), frameHead)]...)
+	p := redact.bytes(payload[:min(len(payload), limit+redact.margin())])
+	return append([]byte(nil), p[:min(len(p), limit)]...)
 }
 
 // addEvent records a decoded event and appends its data to its output. frame is

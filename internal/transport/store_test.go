@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/wire"
 )
 
 // A stream is recorded the same however it came, below and above the limit.
@@ -147,4 +148,32 @@ func FuzzGunzip(f *testing.F) {
 			t.Fatalf("a second read differs: %v, %v", err, err2)
 		}
 	})
+}
+
+func TestMessagesThatAreNoEventsAreKeptWhole(t *testing.T) {
+	rec := NewRecorder(NewClock(), nil)
+	c := newConn(rec, "c", "")
+	c.Begin(Call{RPC: "acme.v1.Forecast/Watch", Shape: bundle.ShapeStream, Codec: "json", Method: "POST"})
+	c.feed([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nConnect-Content-Encoding: gzip\r\n\r\n"))
+	long := bytes.Repeat([]byte("0123456789abcdef"), wholeMessage/16)
+	c.feed(wire.AppendEnvelope(nil, 0, nil))
+	c.feed(wire.AppendEnvelope(nil, 0, long))
+	c.feed(wire.AppendEnvelope(nil, 1, call.Compress(long)))
+	c.feed(wire.AppendEnvelope(nil, 1, call.Compress(append(long, '.'))))
+	for range maxHeads / wholeMessage {
+		c.feed(wire.AppendEnvelope(nil, 0, long))
+	}
+	_, xs := rec.Finish(nil)
+	f := xs[0].Frames
+	for i, want := range []int{0, wholeMessage, wholeMessage} {
+		if !f[i].Whole || len(f[i].Head) != want || !bytes.Equal(f[i].Head, long[:want]) {
+			t.Errorf("message %d: whole %v, %d bytes", i, f[i].Whole, len(f[i].Head))
+		}
+	}
+	if f[3].Whole || len(f[3].Head) != frameHead {
+		t.Errorf("a message over the limit: whole %v, %d bytes", f[3].Whole, len(f[3].Head))
+	}
+	if last := f[len(f)-1]; last.Whole || len(last.Head) > frameHead {
+		t.Errorf("a message over what is kept in all: whole %v, %d bytes", last.Whole, len(last.Head))
+	}
 }

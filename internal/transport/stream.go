@@ -117,10 +117,15 @@ func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool
 	return rec, payload, ok
 }
 
-// message records an envelope that holds a message, and the event in it.
+// message records an envelope that holds a message, and the process event in it, if any.
 func (a *messages) message(f wire.Frame, payload []byte, rec bundle.Frame) {
 	special := f.Flags&^wire.FlagCompressed != 0
-	if !a.events {
+	switch {
+	case a.events:
+	case a.x.rec.Shape == bundle.ShapeStream:
+		a.x.addMessage(rec, payload, special)
+		return
+	default:
 		a.x.addFrame(rec, payload, special)
 		return
 	}

@@ -29,13 +29,22 @@ const (
 	Gzip     = "gzip"
 )
 
-// Form is how a request looks on the wire. Its fields are those of bundle.Axes, so
-// that one converts to the other.
+// Form is how a request looks on the wire.
 type Form struct {
 	Protocol    string // Connect, GRPC or GRPCWeb
 	Codec       string // JSON or Proto
 	HTTP        string // 1.1, h2c or h2-tls
 	Compression string // Identity or Gzip
+	// Shape is the shape of procedures that are not in the method table; default Unary.
+	Shape Shape
+}
+
+// ShapeOf returns the shape of a procedure.
+func (f Form) ShapeOf(rpc string) Shape {
+	if _, err := Method(rpc); err != nil && f.Shape != "" {
+		return f.Shape
+	}
+	return ShapeOf(rpc)
 }
 
 // HTTP2 reports whether the request goes over HTTP/2.
@@ -49,14 +58,14 @@ func (f Form) GRPC() bool { return f.Protocol == GRPC || f.Protocol == GRPCWeb }
 func (f Form) Gzip() bool { return f.Compression == Gzip }
 
 // Enveloped reports whether the messages of a procedure stand in envelopes.
-func (f Form) Enveloped(rpc string) bool { return f.GRPC() || ShapeOf(rpc) == Stream }
+func (f Form) Enveloped(rpc string) bool { return f.GRPC() || f.ShapeOf(rpc) == Stream }
 
 // ContentType returns the content type of a request to a procedure.
 func (f Form) ContentType(rpc string) string {
 	switch {
 	case f.GRPC():
 		return "application/" + f.Protocol + "+" + f.Codec
-	case ShapeOf(rpc) == Stream:
+	case f.ShapeOf(rpc) == Stream:
 		return StreamType + f.Codec
 	}
 	return "application/" + f.Codec
@@ -90,7 +99,7 @@ func (f Form) EncodingNames(rpc string) (declared, accepted string) {
 	switch {
 	case f.GRPC():
 		return "Grpc-Encoding", "Grpc-Accept-Encoding"
-	case ShapeOf(rpc) == Stream:
+	case f.ShapeOf(rpc) == Stream:
 		return "Connect-Content-Encoding", "Connect-Accept-Encoding"
 	}
 	return "Content-Encoding", "Accept-Encoding"
