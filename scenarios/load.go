@@ -206,20 +206,26 @@ func parseRules(file string, text []byte) ([]*Rule, *document) {
 	return rules, d
 }
 
-// Scenario finds a scenario by id, or nil.
+// Scenario finds a scenario by id, or nil. A nil catalogue has none.
 func (c *Catalogue) Scenario(id string) *Scenario {
+	if c == nil {
+		return nil
+	}
 	for _, s := range c.Scenarios {
-		if s.ID == id {
+		if s != nil && s.ID == id {
 			return s
 		}
 	}
 	return nil
 }
 
-// Rule finds a rule by id, or nil.
+// Rule finds a rule by id, or nil. A nil catalogue has none.
 func (c *Catalogue) Rule(id string) *Rule {
+	if c == nil {
+		return nil
+	}
 	for _, r := range c.Rules {
-		if r.ID == id {
+		if r != nil && r.ID == id {
 			return r
 		}
 	}

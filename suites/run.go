@@ -15,6 +15,8 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/engine"
 	"assay/internal/judge"
+	"assay/internal/judge/known"
+	"assay/internal/judge/outcome"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -355,9 +357,9 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	for _, o := range out.Observations {
 		out.Verdicts = append(out.Verdicts, s.verdictsOf(observed[o], o)...)
 	}
-	out.Verdicts = append(out.Verdicts, s.judge.KnownList(s.run, out.Observations, out.Verdicts)...)
+	out.Verdicts = append(out.Verdicts, known.List(s.judge.Known, s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
-	out.Report = judge.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
+	out.Report = outcome.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
 	var again error
 	if s.showAgain != nil {
 		again = s.showAgain(observed, out)

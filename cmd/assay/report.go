@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
-	"assay/internal/judge"
+	"assay/internal/judge/outcome"
 	"assay/internal/load"
 	"assay/reports"
 )
@@ -47,7 +47,7 @@ func drawReport(io stdio, f outputFlags, dirs []string) error {
 	if len(dirs) == 1 && isLoad(dirs[0]) {
 		return redrawLoad(io, f, dirs[0])
 	}
-	var shards []judge.Shard
+	var shards []outcome.Shard
 	for _, dir := range dirs {
 		s, err := shard(io, dir)
 		if err != nil {
@@ -78,7 +78,7 @@ func redrawLoad(io stdio, f outputFlags, dir string) error {
 }
 
 // merged returns the report of all shards; a single bundle keeps its own.
-func merged(shards []judge.Shard) (*bundle.Report, error) {
+func merged(shards []outcome.Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
 		return first.Report, nil
@@ -87,19 +87,19 @@ func merged(shards []judge.Shard) (*bundle.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.Merge(shards)
+	r, err := outcome.Merge(j.Rules, j.Known, shards)
 	return r, usage(err)
 }
 
 // shard returns the stored result of a bundle, or judges the evidence of an
 // incomplete one.
-func shard(io stdio, dir string) (judge.Shard, error) {
+func shard(io stdio, dir string) (outcome.Shard, error) {
 	b, err := bundle.Open(dir)
 	if err != nil {
-		return judge.Shard{}, usage(err)
+		return outcome.Shard{}, usage(err)
 	}
 	warnPartial(io, b)
-	s := judge.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
+	s := outcome.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
 		io.errorf("assay: %s: the run ended before its report was complete; its evidence was judged now\n", dir)
 		s.Verdicts, s.Report, err = judged(b, "", false)

@@ -55,3 +55,13 @@ var symptoms = []Symptom{
 
 // Symptoms lists all symptoms.
 func Symptoms() []Symptom { return slices.Clone(symptoms) }
+
+// IsOutput reports whether the symptom is about the output of a process.
+func (s Symptom) IsOutput() bool {
+	return s == SymptomOutputMissing || s == SymptomOutputShort || s == SymptomOutputOther
+}
+
+// IsUnstarted reports whether the symptom is that of a process that did not start.
+func (s Symptom) IsUnstarted() bool {
+	return s == SymptomNoStart || s == SymptomRefused || s == SymptomNoAnswer
+}

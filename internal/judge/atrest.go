@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
 	"assay/internal/ledger"
 	"assay/scenarios"
 )
@@ -75,6 +76,6 @@ func (s *scene) active(scrape *bundle.Scrape, got float64, listed []uint32) find
 	return finding{
 		grade: broken, symptom: bundle.SymptomCounters, at: s.at(nil, -1),
 		message: s.says("", fmt.Sprintf("scrape %s: active is %s, and List shows %s before and after it (%s)",
-			scrape.Name, ledger.Number(got), plural(len(listed), "command"), pidsText(listed))),
+			scrape.Name, ledger.Number(got), phrase.Plural(len(listed), "command"), pidsText(listed))),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/known"
+	"assay/internal/judge/outcome"
 	"assay/scenarios"
 )
 
@@ -39,9 +41,9 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 		}
 		verdicts = append(verdicts, j.Scenario(s, &judged, o)...)
 	}
-	verdicts = append(verdicts, j.KnownList(&judged, all, verdicts)...)
+	verdicts = append(verdicts, known.List(j.Known, &judged, all, verdicts)...)
 	verdicts = append(verdicts, j.ofRun(&judged, all)...)
-	report := Report(&judged, j.Rules, all, verdicts)
+	report := outcome.Report(&judged, j.Rules, all, verdicts)
 	report.Attach(b.Reproducers)
 	if b.Manifest != nil {
 		if note := bundle.Note(b.Manifest.Omitted, b.Manifest.Limit); note != "" {
@@ -59,7 +61,10 @@ func (j *Judge) scripted(b *bundle.Bundle, o *bundle.Observation, parsed map[str
 	}
 	text, kept := b.Scripts[o.Scenario]
 	if !kept && b.Unfinished && o.Skip != nil {
-		return j.known(o.Scenario), nil
+		if s := j.Rules.Scenario(o.Scenario); s != nil {
+			return s, nil
+		}
+		return &scenarios.Scenario{ID: o.Scenario}, nil
 	}
 	if !kept {
 		return nil, fmt.Errorf("%s: the script of %s is not in the bundle", b.Dir, o.Scenario)
@@ -70,18 +75,6 @@ func (j *Judge) scripted(b *bundle.Bundle, o *bundle.Observation, parsed map[str
 	}
 	parsed[o.Scenario] = s
 	return s, nil
-}
-
-// known is the scenario of the catalogue, or one without rules.
-func (j *Judge) known(id string) *scenarios.Scenario {
-	if j.Rules != nil {
-		for _, s := range j.Rules.Scenarios {
-			if s != nil && s.ID == id {
-				return s
-			}
-		}
-	}
-	return &scenarios.Scenario{ID: id}
 }
 
 // InOrder returns the observations by scenario and axes: the order of every

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/outcome"
 	"assay/scenarios"
 )
 
@@ -70,21 +71,21 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 		"nothing was changed": {self, func(*bundle.Bundle) {}, nil, ""},
 		"a verdict was turned, and its result as well": {self, func(b *bundle.Bundle) {
 			b.Verdicts[0].Conclusion = bundle.Fail
-			b.Report = Report(b.Run, nil, b.Observations, b.Verdicts)
+			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "1 of "},
 		"a verdict was taken out": {self, func(b *bundle.Bundle) {
 			b.Verdicts = b.Verdicts[1:]
-			b.Report = Report(b.Run, nil, b.Observations, b.Verdicts)
+			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "not those that the evidence gives"},
 		"a verdict is told in other words": {self, func(b *bundle.Bundle) { b.Verdicts[0].Seen = "splendid" },
 			[]bundle.ProblemKind{bundle.ProblemVerdicts, bundle.ProblemResult}, "in other words"},
 		"newer rules tell it in other words": {bundle.Tool{Name: "assay", Version: "2"}, func(b *bundle.Bundle) {
 			b.Verdicts[0].Seen = "as it was said then"
-			b.Report = Report(b.Run, nil, b.Observations, b.Verdicts)
+			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, nil, ""},
 		"newer rules conclude otherwise": {bundle.Tool{Name: "assay", Version: "2"}, func(b *bundle.Bundle) {
 			b.Verdicts[0].Conclusion = bundle.Advisory
-			b.Report = Report(b.Run, nil, b.Observations, b.Verdicts)
+			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "judged by assay 1, and this is 2"},
 		"the result says another verdict": {self, func(b *bundle.Bundle) { b.Report.Verdict = bundle.Nonconformant },
 			[]bundle.ProblemKind{bundle.ProblemResult}, "it says nonconformant (exit 0), they say conformant (exit 0)"},

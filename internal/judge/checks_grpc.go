@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 )
 
@@ -79,7 +80,7 @@ func checkWebStatusLast(e *exam) applied {
 	}
 	switch last := len(e.x.Frames) - 1; {
 	case at >= 0 && at != last:
-		return breaks(frameOff(e.x, at+1), "want nothing after the trailer frame, saw %s more (%s)", plural(last-at, "frame"), place(e.x, at+1))
+		return breaks(frameOff(e.x, at+1), "want nothing after the trailer frame, saw %s more (%s)", phrase.Plural(last-at, "frame"), place(e.x, at+1))
 	case at < 0 && last >= 0:
 		return breaks(e.x.Response.Body, "want a trailer frame at the end of the body, saw none (status in the %s)", e.x.GRPC.In)
 	}
@@ -103,7 +104,7 @@ func checkWebHTTPTrailers(e *exam) applied {
 		return notApplied()
 	}
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
-		return breaks(-1, "want no HTTP trailers, saw %s: %s", quoteString(ts[0].Name), quoteString(ts[0].Value))
+		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}
 	return holds()
 }

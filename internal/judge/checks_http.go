@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
 )
 
 // checkReservedHeaders: names that begin with connect- or trailer-connect- are the
@@ -20,7 +21,7 @@ func checkReservedHeaders(e *exam) applied {
 		switch {
 		case name == "connect-content-encoding", name == "connect-accept-encoding":
 		case strings.HasPrefix(name, "connect-"), strings.HasPrefix(name, "trailer-connect-"):
-			return breaks(-1, "want no header of a reserved name, saw %s: %s", quoteString(h.Name), quoteString(h.Value))
+			return breaks(-1, "want no header of a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
 		}
 	}
 	return holds()
@@ -32,7 +33,7 @@ func checkMethodAllow(e *exam) applied {
 		return notApplied()
 	}
 	if len(e.x.Response.Get("Allow")) == 0 {
-		return breaks(-1, "HTTP 405 to %s: want a header Allow, saw none", quoteString(e.x.Request.Method))
+		return breaks(-1, "HTTP 405 to %s: want a header Allow, saw none", phrase.QuoteString(e.x.Request.Method))
 	}
 	return holds()
 }

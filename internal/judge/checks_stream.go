@@ -3,6 +3,8 @@ package judge
 import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
+	"assay/internal/judge/value"
 	"assay/internal/wire"
 )
 
@@ -13,7 +15,7 @@ func checkHTTPTrailers(e *exam) applied {
 		return notApplied()
 	}
 	if ts := e.x.Response.Trailers; len(ts) > 0 {
-		return breaks(-1, "want no HTTP trailers, saw %s: %s", quoteString(ts[0].Name), quoteString(ts[0].Value))
+		return breaks(-1, "want no HTTP trailers, saw %s: %s", phrase.QuoteString(ts[0].Name), phrase.QuoteString(ts[0].Value))
 	}
 	return holds()
 }
@@ -68,7 +70,7 @@ func rpcErrorBody(x *bundle.Exchange) bool {
 	if !b.Whole() || responseType(x) != "application/json" {
 		return false
 	}
-	v, err := decodeJSON(b.Data)
+	v, err := value.Decode(b.Data)
 	object, _ := v.(map[string]any)
 	name, _ := object["code"].(string)
 	_, known := wire.CodeByName(name)
@@ -112,12 +114,12 @@ func checkEndStreamOnce(e *exam) applied {
 		return breaks(frameOff(e.x, at[1]), "want exactly one end-of-stream, saw %d (the second: %s)", len(at), place(e.x, at[1]))
 	case len(at) == 1 && at[0] != len(e.x.Frames)-1:
 		return breaks(frameOff(e.x, at[0]+1), "want nothing after the end-of-stream, saw %s more (%s)",
-			plural(len(e.x.Frames)-1-at[0], "frame"), place(e.x, at[0]+1))
+			phrase.Plural(len(e.x.Frames)-1-at[0], "frame"), place(e.x, at[0]+1))
 	case len(at) == 1:
 		return holds()
 	case e.brokenOffByUs():
 		return notApplied()
 	}
 	return breaks(e.x.Response.Body, "want an end-of-stream as the last frame, saw the body end without one (%s, %d bytes)",
-		plural(len(e.x.Frames), "frame"), e.x.Response.Body).as(shortfallOr(e.x, bundle.SymptomNoEndStream))
+		phrase.Plural(len(e.x.Frames), "frame"), e.x.Response.Body).as(shortfallOr(e.x, bundle.SymptomNoEndStream))
 }

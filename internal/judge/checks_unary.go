@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
+	"assay/internal/judge/value"
 	"assay/internal/wire"
 )
 
@@ -63,7 +65,7 @@ func checkContentEncoding(e *exam) applied {
 	}
 	for i := range e.x.Violations {
 		if v := &e.x.Violations[i]; v.Kind == string(wire.BadCompression) && v.In == "body" {
-			return breaks(v.Off, "Content-Encoding %s: %s", quoteString(strings.Join(values, ", ")), clip(v.Detail))
+			return breaks(v.Off, "Content-Encoding %s: %s", phrase.QuoteString(strings.Join(values, ", ")), phrase.Clip(v.Detail))
 		}
 	}
 	if contentEncoding(e.x.Response) == "" && looksGzipped(e.x.Body) {
@@ -96,7 +98,7 @@ func checkErrorDebug(e *exam) applied {
 	if !e.connectUnary() || e.x.Error == nil || len(e.x.Error.Details) == 0 || !e.x.Body.Whole() {
 		return notApplied()
 	}
-	v, err := decodeJSON(e.x.Body.Data)
+	v, err := value.Decode(e.x.Body.Data)
 	body, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return notApplied()

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -120,7 +121,7 @@ func (t *tally) sum(iterations int, o *bundle.Observation) {
 		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, iterations)
 	}
 	if t.worst.grade == broken && o.Stopped != "" {
-		t.worst.message += "; " + clip(o.Stopped)
+		t.worst.message += "; " + phrase.Clip(o.Stopped)
 	}
 }
 

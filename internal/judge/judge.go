@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/known"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -51,7 +53,7 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		verdicts = append(verdicts, j.verdict(id, o, t))
 	}
 	verdicts = sorted(verdicts)
-	j.applyKnown(own, run, o, verdicts)
+	known.Apply(j.Known, own, run, o, verdicts)
 	return verdicts
 }
 
@@ -89,10 +91,10 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 	case bundle.SkipUnanswered:
 		conclusion, message = bundle.Inconclusive, "not tried"
 	default:
-		message = "not run: " + clip(string(o.Skip.Reason))
+		message = "not run: " + phrase.Clip(string(o.Skip.Reason))
 	}
 	if o.Skip.Detail != "" {
-		message += ": " + clip(o.Skip.Detail)
+		message += ": " + phrase.Clip(o.Skip.Detail)
 	}
 	verdicts := make([]bundle.Verdict, 0, len(rules))
 	for _, id := range rules {
@@ -188,7 +190,7 @@ func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 		}
 		if reason, ok := j.deviation(v); ok {
 			v.Conclusion = bundle.Deviation
-			v.Message = "allowed by profile " + j.Profile.ID + " (" + clip(reason) + "): " + f.message
+			v.Message = "allowed by profile " + j.Profile.ID + " (" + phrase.Clip(reason) + "): " + f.message
 		}
 	}
 }
@@ -200,7 +202,7 @@ func (j *Judge) level(rule string) string {
 			return change.Level
 		}
 	}
-	if r := findRule(j.Rules, rule); r != nil && r.Level != "" {
+	if r := j.Rules.Rule(rule); r != nil && r.Level != "" {
 		return r.Level
 	}
 	return levelMust
@@ -218,27 +220,14 @@ func (j *Judge) deviation(v *bundle.Verdict) (reason string, ok bool) {
 // defects is what Assay itself did wrong in an observation, in words.
 func defects(o *bundle.Observation) string {
 	if o.Defect != "" {
-		return clip(o.Defect)
+		return phrase.Clip(o.Defect)
 	}
 	for i := range o.Iterations {
 		if d := o.Iterations[i].Defect; d != "" {
-			return clip(d)
+			return phrase.Clip(d)
 		}
 	}
 	return ""
-}
-
-// findRule finds a rule by id, or nil.
-func findRule(c *scenarios.Catalogue, id string) *scenarios.Rule {
-	if c == nil {
-		return nil
-	}
-	for _, r := range c.Rules {
-		if r != nil && r.ID == id {
-			return r
-		}
-	}
-	return nil
 }
 
 // nowhere is evidence that points at nothing.

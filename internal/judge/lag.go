@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // heldUp turns a breach into what cannot be told where the target had a time for it of
@@ -18,7 +19,7 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	}
 	if limit := s.tooShort(x); limit > 0 {
 		f.grade = unclear
-		f.message += fmt.Sprintf("; the time for it was %s, and the shortest command takes %s here", span(limit), span(s.cal.End))
+		f.message += fmt.Sprintf("; the time for it was %s, and the shortest command takes %s here", phrase.Span(limit), phrase.Span(s.cal.End))
 		return f
 	}
 	if s.lag <= 0 {
@@ -29,7 +30,7 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 		return f
 	}
 	f.grade = unclear
-	f.message += fmt.Sprintf("; the time for it was %s, and %s by up to %s", span(had), ranLate, span(s.lag))
+	f.message += fmt.Sprintf("; the time for it was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
 	return f
 }
 
@@ -43,25 +44,6 @@ func (s *scene) tooShort(x *bundle.Exchange) int64 {
 		return limit
 	}
 	return 0
-}
-
-// ranLate is how a verdict says that it could not be told because of the driver.
-const ranLate = "this driver itself ran late"
-
-// lagNotes says once for the run that the driver was too late to tell.
-func lagNotes(run *bundle.Run, verdicts []bundle.Verdict) []string {
-	n := 0
-	for _, v := range verdicts {
-		if v.Conclusion == bundle.Inconclusive && strings.Contains(v.Message, ranLate) {
-			n++
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf(
-		"%d of the verdicts are inconclusive since %s, by up to %s: this machine was overloaded or stood still; fewer --jobs or a larger --time-scale help",
-		n, ranLate, span(run.DriverLag))}
 }
 
 // timeFor is how long an answer had that came short: up to the limit that its request set,

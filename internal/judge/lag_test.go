@@ -73,23 +73,3 @@ func TestAWaitInVainIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 		})
 	}
 }
-
-func TestTheRunSaysOnceThatItsDriverWasLate(t *testing.T) {
-	held := bundle.Verdict{Conclusion: bundle.Inconclusive, Message: "no end; the time for it was 1s, and " + ranLate + " by up to 2s"}
-	other := bundle.Verdict{Conclusion: bundle.Inconclusive, Message: "no end"}
-	run := &bundle.Run{DriverLag: 2e9}
-	for name, tc := range map[string]struct {
-		verdicts []bundle.Verdict
-		want     string
-	}{
-		"nobody was late":  {[]bundle.Verdict{other}, ""},
-		"two could not be": {[]bundle.Verdict{held, other, held}, "2 of the verdicts are inconclusive since this driver itself ran late, by up to 2s: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := strings.Join(Report(run, nil, nil, tc.verdicts).Notes, "; ")
-			if got == "" != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
-				t.Errorf("notes %q, want %q", got, tc.want)
-			}
-		})
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -21,7 +22,7 @@ func match(l *look) finding {
 		}
 		f := field.match(l).as(field.symptom)
 		if f.grade == broken {
-			if isOutput(f.symptom) && refusedStart(l.x) {
+			if f.symptom.IsOutput() && refusedStart(l.x) {
 				f.symptom = bundle.SymptomNoStart
 			}
 			return f
@@ -79,7 +80,7 @@ func matchOutcome(l *look) finding {
 		if slices.Contains(l.m.Outcome, string(got)) {
 			return oneOf(len(l.m.Outcome), string(got))
 		}
-		return l.fails(-1, "want outcome %s, saw %s", legal(l.m.Outcome, asIs), outcomeText(l.x)).as(shortfall(l.x))
+		return l.fails(-1, "want outcome %s, saw %s", phrase.Legal(l.m.Outcome, phrase.AsIs), outcomeText(l.x)).as(shortfall(l.x))
 	}
 	switch {
 	case !asksForAnswer(l.m, "any"), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
@@ -128,7 +129,7 @@ func matchAny(l *look) finding {
 	if !doubt.ok() {
 		return doubt
 	}
-	return l.fails(-1, "none of the legal answers: %s; saw %s", legal(misses, asIs), answer(l.x)).as(symptom)
+	return l.fails(-1, "none of the legal answers: %s; saw %s", phrase.Legal(misses, phrase.AsIs), answer(l.x)).as(symptom)
 }
 
 // oneOf records what was seen where the legal set has several members.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 )
 
@@ -34,10 +35,10 @@ func notOK(x *bundle.Exchange) string {
 	case ofGRPC(x):
 		return grpcNotOK(x)
 	case x.Shape == bundle.ShapeStream && x.EndStream == nil:
-		return "a stream without end-of-stream (" + plural(len(x.Frames), "frame") + ")"
+		return "a stream without end-of-stream (" + phrase.Plural(len(x.Frames), "frame") + ")"
 	}
 	if e, _ := endEvent(x); x.Shape == bundle.ShapeNDJSON && e == nil {
-		return "lines without an end event (" + plural(len(x.Frames), "line") + ")"
+		return "lines without an end event (" + phrase.Plural(len(x.Frames), "line") + ")"
 	}
 	return ""
 }
@@ -46,7 +47,7 @@ func notOK(x *bundle.Exchange) string {
 func grpcNotOK(x *bundle.Exchange) string {
 	switch {
 	case x.GRPC == nil:
-		return "an answer without grpc-status (" + plural(len(x.Frames), "frame") + ")"
+		return "an answer without grpc-status (" + phrase.Plural(len(x.Frames), "frame") + ")"
 	case x.GRPC.Code != 0:
 		return answer(x)
 	}
@@ -58,7 +59,7 @@ func isError(x *bundle.Exchange) bool {
 }
 
 func matchStatus(l *look) finding {
-	want := legal(l.m.Status, strconv.Itoa)
+	want := phrase.Legal(l.m.Status, strconv.Itoa)
 	if l.x.Response == nil {
 		return l.fails(-1, "want HTTP %s, saw no answer", want).as(shortfall(l.x))
 	}
@@ -92,11 +93,11 @@ func (l *look) fields(what string, wanted map[string]*string, have []bundle.Head
 		case l.x.Response == nil:
 			return l.fails(-1, "%s %s: there is no answer", what, name)
 		case want == nil && len(got) > 0:
-			return l.fails(-1, "%s %s: must be absent, saw %s", what, name, quoteString(got[0]))
+			return l.fails(-1, "%s %s: must be absent, saw %s", what, name, phrase.QuoteString(got[0]))
 		case want != nil && len(got) == 0:
 			return l.fails(-1, "%s %s: want %s, saw none", what, name, headerWant(l.expand(*want)))
 		case want != nil && *want != "*" && !slices.Contains(got, l.expand(*want)):
-			return l.fails(-1, "%s %s: want %s, saw %s", what, name, quoteString(l.expand(*want)), quoteString(strings.Join(got, ", ")))
+			return l.fails(-1, "%s %s: want %s, saw %s", what, name, phrase.QuoteString(l.expand(*want)), phrase.QuoteString(strings.Join(got, ", ")))
 		}
 	}
 	return finding{}
@@ -106,7 +107,7 @@ func headerWant(want string) string {
 	if want == "*" {
 		return "any value"
 	}
-	return quoteString(want)
+	return phrase.QuoteString(want)
 }
 
 // matchError holds the RPC error against the legal set. A unary answer that is no
@@ -115,20 +116,20 @@ func matchError(l *look) finding {
 	m := l.m.Error
 	want := "any error"
 	if !slices.Contains(m.Code, "*") && len(m.Code) > 0 {
-		want = "error " + legal(m.Code, asIs)
+		want = "error " + phrase.Legal(m.Code, phrase.AsIs)
 	}
 	code, note := errorCode(l.x)
 	if code == "" {
 		return l.fails(-1, "want %s, saw %s", want, answer(l.x)).as(notError(l))
 	}
 	if _, known := wire.CodeByName(code); !known {
-		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, quoteString(code)).as(bundle.SymptomErrorForm)
+		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, phrase.QuoteString(code)).as(bundle.SymptomErrorForm)
 	}
 	if len(m.Code) > 0 && !slices.Contains(m.Code, "*") && !slices.Contains(m.Code, code) {
 		return l.fails(-1, "want %s, saw %s%s", want, answer(l.x), note).as(otherCode(l, note != ""))
 	}
 	if m.Message != "" && (l.x.Error == nil || !strings.Contains(l.x.Error.Message, l.expand(m.Message))) {
-		return l.fails(-1, "error message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), answer(l.x))
+		return l.fails(-1, "error message: want it to hold %s, saw %s", phrase.QuoteString(l.expand(m.Message)), answer(l.x))
 	}
 	for _, want := range m.Details {
 		if l.x.Error == nil || !slices.ContainsFunc(l.x.Error.Details, func(d bundle.ErrorDetail) bool {
@@ -147,7 +148,7 @@ func detailsText(e *bundle.RPCError) string {
 	if e == nil || len(e.Details) == 0 {
 		return "none"
 	}
-	return legal(e.Details, func(d bundle.ErrorDetail) string { return clip(d.Type + " " + d.Value) })
+	return phrase.Legal(e.Details, func(d bundle.ErrorDetail) string { return phrase.Clip(d.Type + " " + d.Value) })
 }
 
 // errorCode is the code of an answer, "" when it carries none; note says when it was inferred.
@@ -171,11 +172,11 @@ func matchCompressed(l *look) finding {
 	compressed := enveloped && frame >= 0 || !enveloped && encoding != ""
 	switch {
 	case *l.m.Compressed && !compressed:
-		return l.fails(-1, "want a compressed answer, saw none of %s compressed", plural(max(len(l.x.Frames), 1), "message"))
+		return l.fails(-1, "want a compressed answer, saw none of %s compressed", phrase.Plural(max(len(l.x.Frames), 1), "message"))
 	case !*l.m.Compressed && compressed && frame >= 0:
 		return l.fails(frameOff(l.x, frame), "want no compression, saw a compressed message (%s)", place(l.x, frame))
 	case !*l.m.Compressed && compressed:
-		return l.fails(-1, "want no compression, saw Content-Encoding %s", quoteString(encoding))
+		return l.fails(-1, "want no compression, saw Content-Encoding %s", phrase.QuoteString(encoding))
 	}
 	return finding{}
 }

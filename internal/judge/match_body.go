@@ -5,6 +5,8 @@ import (
 	"regexp"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
+	"assay/internal/judge/value"
 	"assay/scenarios"
 )
 
@@ -61,7 +63,7 @@ func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.B
 	case !got.Whole():
 		return l.unclear("%s: %d bytes came and were not kept whole", what, got.Len)
 	case !re.Match(got.Data):
-		return l.fails(-1, "%s: want it to match %s, saw %s", what, quoteString(re.String()), quote(got.Data))
+		return l.fails(-1, "%s: want it to match %s, saw %s", what, phrase.QuoteString(re.String()), phrase.Quote(got.Data))
 	}
 	return finding{}
 }
@@ -74,18 +76,18 @@ func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob
 	if err != nil {
 		return l.fails(-1, "%s: %v", what, err)
 	}
-	v, err := decodeJSON(text)
+	v, err := value.Decode(text)
 	if err != nil {
 		return l.fails(-1, "%s: want one JSON value, saw %s (%v)", what, rest(text), err)
 	}
-	c := comparison{expand: l.expand}
+	c := value.Comparison{Expand: l.expand}
 	if m.JSON != nil {
-		if why := c.equal("", m.JSON, v); why != "" {
+		if why := c.Equal("", m.JSON, v); why != "" {
 			return l.fails(-1, "%s: %s", what, why)
 		}
 	}
 	if m.JSONHas != nil {
-		if why := c.has("", m.JSONHas, v); why != "" {
+		if why := c.Has("", m.JSONHas, v); why != "" {
 			return l.fails(-1, "%s: %s", what, why)
 		}
 	}
@@ -95,10 +97,10 @@ func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob
 // blobStart quotes the beginning of what is kept.
 func blobStart(b *bundle.Blob) string {
 	if len(b.Data) > 0 {
-		return quote(b.Data)
+		return phrase.Quote(b.Data)
 	}
 	if len(b.Head) > 0 {
-		return quote(b.Head)
+		return phrase.Quote(b.Head)
 	}
 	return fmt.Sprintf("%d bytes that are gone", b.Len)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func matchConn(l *look) finding {
 			return l.fails(-1, "connection: want it closed by the peer, saw it still open")
 		}
 	default:
-		return l.ours("the script asks for a connection that is %s", quoteString(l.m.Conn))
+		return l.ours("the script asks for a connection that is %s", phrase.QuoteString(l.m.Conn))
 	}
 	return finding{}
 }
@@ -59,7 +60,7 @@ func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 	case x.Response != nil && x.Response.Framing == "close":
 		return "an answer that only the end of the connection delimits"
 	case c.Ended != nil && c.Ended.By == "peer":
-		return "it closed by the peer (" + clip(c.Ended.How) + ")"
+		return "it closed by the peer (" + phrase.Clip(c.Ended.How) + ")"
 	}
 	return ""
 }

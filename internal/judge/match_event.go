@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -67,19 +68,19 @@ func endDiffers(m *scenarios.EndMatch, e *bundle.Exit, shape bundle.Shape) (what
 	ndjson := shape == bundle.ShapeNDJSON
 	switch {
 	case len(m.Code) > 0 && !slices.Contains(m.Code, int(e.Code)):
-		return "exit code", legal(m.Code, strconv.Itoa), strconv.Itoa(int(e.Code))
+		return "exit code", phrase.Legal(m.Code, strconv.Itoa), strconv.Itoa(int(e.Code))
 	case len(m.Signal) > 0 && e.Code == 0:
-		return "exit code", "other than 0 (ended by " + legal(m.Signal, asIs) + ")", "0"
+		return "exit code", "other than 0 (ended by " + phrase.Legal(m.Signal, phrase.AsIs) + ")", "0"
 	case ndjson:
 		return "", "", ""
 	case len(m.Signal) > 0 && !slices.Contains(m.Signal, e.Signal):
-		return "signal", legal(m.Signal, asIs), orNone(e.Signal) + ", status " + quoteString(e.Status)
+		return "signal", phrase.Legal(m.Signal, phrase.AsIs), orNone(e.Signal) + ", status " + phrase.QuoteString(e.Status)
 	case m.Exited != nil && *m.Exited != e.Exited:
 		return "exited", strconv.FormatBool(*m.Exited), strconv.FormatBool(e.Exited)
 	case m.Error != nil && *m.Error != hasText(e.Error):
 		return "error text", presence(*m.Error), errorText(e)
 	case m.Status != "" && m.Status != e.Status:
-		return "status", quoteString(m.Status), quoteString(e.Status)
+		return "status", phrase.QuoteString(m.Status), phrase.QuoteString(e.Status)
 	}
 	return "", "", ""
 }
@@ -105,15 +106,15 @@ func errorText(e *bundle.Exit) string {
 	if !hasText(e.Error) {
 		return "none"
 	}
-	return quoteString(*e.Error)
+	return phrase.QuoteString(*e.Error)
 }
 
 func endWant(m *scenarios.EndMatch) string {
 	switch {
 	case len(m.Code) > 0:
-		return "exit code " + legal(m.Code, strconv.Itoa)
+		return "exit code " + phrase.Legal(m.Code, strconv.Itoa)
 	case len(m.Signal) > 0:
-		return "an end by " + legal(m.Signal, asIs)
+		return "an end by " + phrase.Legal(m.Signal, phrase.AsIs)
 	}
 	return "one"
 }
@@ -144,7 +145,7 @@ func matchEnds(l *look) finding {
 			return l.fails(frameOff(l.x, at[0]), "end events: want none, saw %d (the first: %s)", n, place(l.x, at[0]))
 		}
 	default:
-		return l.ours("the script asks for ends %s; known are once, at-most-once and never", quoteString(l.m.Ends))
+		return l.ours("the script asks for ends %s; known are once, at-most-once and never", phrase.QuoteString(l.m.Ends))
 	}
 	return finding{}
 }
@@ -192,7 +193,7 @@ func matchEvents(l *look) finding {
 	if p.Match(kinds) {
 		return finding{}
 	}
-	return l.fails(-1, "events: want %s, saw %s", quoteString(l.m.Events), eventsSeen(l.x, strings.Contains(l.m.Events, "keepalive"))).as(eventsSymptom(l, kinds))
+	return l.fails(-1, "events: want %s, saw %s", phrase.QuoteString(l.m.Events), eventsSeen(l.x, strings.Contains(l.m.Events, "keepalive"))).as(eventsSymptom(l, kinds))
 }
 
 func eventsSeen(x *bundle.Exchange, keepalives bool) string {

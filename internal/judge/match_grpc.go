@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // matchGRPC holds the status of a gRPC or gRPC-Web answer against its matcher.
@@ -21,9 +22,9 @@ func matchGRPC(l *look) finding {
 	case len(m.Status) > 0 && !slices.Contains(m.Status, got.Code):
 		return l.fails(-1, "grpc-status: want %s, saw %s", grpcWant(m.Status), grpcText(got)).as(grpcSymptom(m.Status, got.Code))
 	case len(m.In) > 0 && !slices.Contains(m.In, got.In):
-		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", legal(m.In, asIs), orNone(got.In)).as(bundle.SymptomHeader)
+		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", phrase.Legal(m.In, phrase.AsIs), orNone(got.In)).as(bundle.SymptomHeader)
 	case m.Message != "" && !strings.Contains(got.Message, l.expand(m.Message)):
-		return l.fails(-1, "grpc-message: want it to hold %s, saw %s", quoteString(l.expand(m.Message)), quoteString(got.Message))
+		return l.fails(-1, "grpc-message: want it to hold %s, saw %s", phrase.QuoteString(l.expand(m.Message)), phrase.QuoteString(got.Message))
 	}
 	seen := oneOf(len(m.Status), fmt.Sprintf("grpc-status %d", got.Code)).seen
 	return saw(join(seen, oneOf(len(m.In), "in "+got.In).seen))
@@ -33,14 +34,14 @@ func grpcWant(status []int) string {
 	if len(status) == 0 {
 		return "one"
 	}
-	return legal(status, strconv.Itoa)
+	return phrase.Legal(status, strconv.Itoa)
 }
 
 func grpcText(s *bundle.GRPCStatus) string {
 	if s.Message == "" {
 		return strconv.Itoa(s.Code)
 	}
-	return strconv.Itoa(s.Code) + " " + quoteString(s.Message)
+	return strconv.Itoa(s.Code) + " " + phrase.QuoteString(s.Message)
 }
 
 // matchMetadata holds trailing metadata: a text is one of the values, "*" is any, a
@@ -53,7 +54,7 @@ func matchMetadata(l *look) finding {
 		switch want := l.m.Metadata[name].(type) {
 		case nil:
 			if len(got) > 0 {
-				return l.fails(-1, "metadata %s: must be absent, saw %s", name, quoteString(got[0]))
+				return l.fails(-1, "metadata %s: must be absent, saw %s", name, phrase.QuoteString(got[0]))
 			}
 		case string:
 			want = l.expand(want)
@@ -90,7 +91,7 @@ func valuesText(values []string) string {
 	}
 	words := make([]string, len(values))
 	for i, v := range values {
-		words[i] = quoteString(v)
+		words[i] = phrase.QuoteString(v)
 	}
 	return strings.Join(words, " then ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // flagACK is the flag of SETTINGS and PING that acknowledge.
@@ -91,7 +92,7 @@ func h2Text(f *bundle.H2Frame) string {
 		text += " on stream " + strconv.FormatUint(uint64(f.Stream), 10)
 	}
 	if f.Detail != "" && (f.Type == "RST_STREAM" || f.Type == "GOAWAY") {
-		text += " (" + clip(f.Detail) + ")"
+		text += " (" + phrase.Clip(f.Detail) + ")"
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/judge/value"
 )
 
 // matchLists: the answer to a list holds these processes.
@@ -64,7 +65,7 @@ func listedPIDs(x *bundle.Exchange) ([]uint32, error) {
 		}
 		return pids, nil
 	}
-	v, err := decodeJSON(body)
+	v, err := value.Decode(body)
 	if err != nil {
 		return nil, fmt.Errorf("not one JSON value: %w", err)
 	}

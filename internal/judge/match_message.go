@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 	"assay/scenarios"
 )
@@ -102,7 +103,7 @@ func (l *look) someMessage(all []message, from int, want *scenarios.BodyMatch) (
 	case thinned(l.x.Frames):
 		return len(all), l.unclear("messages: none that were kept is one %s%s, and not all were kept", want, where)
 	}
-	return len(all), l.fails(-1, "messages: want one %s%s, saw none (%s, %s)", want, where, plural(len(all), "message"), answer(l.x)).
+	return len(all), l.fails(-1, "messages: want one %s%s, saw none (%s, %s)", want, where, phrase.Plural(len(all), "message"), answer(l.x)).
 		as(shortfallOr(l.x, bundle.SymptomOutputMissing))
 }
 

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // matchWithin bounds the time from the request to the return; the bound is
@@ -12,7 +13,7 @@ func matchWithin(l *look) finding {
 		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x)).as(shortfall(l.x))
 	}
 	if most := int64(l.m.Within.Deadline(l.cal)); took > most {
-		return l.late(took-most, l.fails(-1, "time: want at most %s, took %s", span(most), span(took)))
+		return l.late(took-most, l.fails(-1, "time: want at most %s, took %s", phrase.Span(most), phrase.Span(took)))
 	}
 	return finding{}
 }
@@ -23,7 +24,7 @@ func (l *look) late(by int64, breach finding) finding {
 	if l.lag == 0 || l.lag < by {
 		return breach
 	}
-	return l.unclear("%s; it was missed by %s, and this driver itself ran late by up to %s", breach.message, span(by), span(l.lag))
+	return l.unclear("%s; it was missed by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))
 }
 
 // matchNotBefore is the lower bound of the same time; it is not stretched.
@@ -33,7 +34,7 @@ func matchNotBefore(l *look) finding {
 		return finding{}
 	}
 	if least := int64(l.m.NotBefore.Resolve(l.cal)); took < least {
-		return l.fails(-1, "time: want at least %s, took %s (%s)", span(least), span(took), answer(l.x))
+		return l.fails(-1, "time: want at least %s, took %s (%s)", phrase.Span(least), phrase.Span(took), answer(l.x))
 	}
 	return finding{}
 }
@@ -63,7 +64,7 @@ func matchSpread(l *look) finding {
 	if got < least {
 		return l.late(least-got, l.fails(frameOff(l.x, first.Frame),
 			"spread: want the first data at least %s before the end, saw %s (held back; first data in %s)",
-			span(least), span(got), place(l.x, first.Frame)))
+			phrase.Span(least), phrase.Span(got), place(l.x, first.Frame)))
 	}
 	return finding{}
 }
@@ -76,11 +77,11 @@ func matchGap(l *look) finding {
 	case over == nil:
 		return l.fails(-1, "gap: want an end-of-stream, saw %s", answer(l.x)).as(shortfallOr(l.x, bundle.SymptomNoEndStream))
 	case l.x.Response == nil || l.x.Response.Ended == nil:
-		return l.fails(-1, "gap: want the body to end within %s of the end-of-stream, it had not ended (%s)", span(most), answer(l.x))
+		return l.fails(-1, "gap: want the body to end within %s of the end-of-stream, it had not ended (%s)", phrase.Span(most), answer(l.x))
 	}
 	if got := l.x.Response.Ended.T - over.T; got > most {
 		return l.late(got-most, l.fails(frameOff(l.x, endFrame(l.x)),
-			"gap: want the body to end within %s of the end-of-stream, took %s", span(most), span(got)))
+			"gap: want the body to end within %s of the end-of-stream, took %s", phrase.Span(most), phrase.Span(got)))
 	}
 	return finding{}
 }

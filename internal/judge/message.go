@@ -1,71 +1,14 @@
 package judge
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 )
-
-// maxQuoted is how many bytes of a value stand in a message.
-const maxQuoted = 60
-
-// quote is p in Go's quotes, cut at 60 bytes and never inside a character.
-func quote(p []byte) string {
-	if len(p) <= maxQuoted {
-		return strconv.Quote(string(p))
-	}
-	n := maxQuoted
-	for n > maxQuoted-utf8.UTFMax && !utf8.RuneStart(p[n]) {
-		n--
-	}
-	return strconv.Quote(string(p[:n])) + "…"
-}
-
-func quoteString(s string) string { return quote([]byte(s)) }
-
-// legal writes a legal set: "a", "a or b", "a, b or c".
-func legal[T any](set []T, text func(T) string) string {
-	words := make([]string, len(set))
-	for i, v := range set {
-		words[i] = text(v)
-	}
-	if len(words) == 0 {
-		return "nothing"
-	}
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func asIs(s string) string { return s }
-
-// span is a duration with three digits that matter.
-func span(ns int64) string {
-	d := time.Duration(ns)
-	switch {
-	case d >= time.Second || d <= -time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond || d <= -time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.String()
-}
-
-// plural is "1 frame" or "3 frames".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}
 
 // frameOff is the body offset of a frame, -1 when there is no such frame.
 func frameOff(x *bundle.Exchange, frame int) int64 {
@@ -143,11 +86,11 @@ func rpcError(e *bundle.RPCError) string {
 	case e.Code == "" && e.Message == "":
 		return "without a code"
 	case e.Code == "":
-		return "without a code " + quoteString(e.Message)
+		return "without a code " + phrase.QuoteString(e.Message)
 	case e.Message == "":
 		return e.Code
 	}
-	return e.Code + " " + quoteString(e.Message)
+	return e.Code + " " + phrase.QuoteString(e.Message)
 }
 
 func exitText(e *bundle.Exit) string {
@@ -174,32 +117,16 @@ func outcomeText(x *bundle.Exchange) string {
 	}
 	text := texts[x.Outcome]
 	if text == "" {
-		text = "outcome " + quoteString(string(x.Outcome))
+		text = "outcome " + phrase.QuoteString(string(x.Outcome))
 	}
 	if n := len(x.Frames); n > 0 && x.Outcome != bundle.OutcomeComplete {
-		text += " (after " + plural(n, "frame") + ")"
+		text += " (after " + phrase.Plural(n, "frame") + ")"
 	}
 	same := strings.HasSuffix(x.Detail, "the deadline") // the detail is the same in other words
 	if x.Detail != "" && x.Outcome != bundle.OutcomeComplete && !same {
-		text += ": " + clip(x.Detail)
+		text += ": " + phrase.Clip(x.Detail)
 	}
 	return text
-}
-
-// clip cuts a text of ours or of the target at two lines' length and keeps it on one line.
-func clip(s string) string { return clipAt(s, 160) }
-
-// clipAt is clip to another number of bytes.
-func clipAt(s string, most int) string {
-	s = string(bytes.ToValidUTF8([]byte(strings.Join(strings.Fields(s), " ")), []byte("\uFFFD")))
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // kindsText writes event kinds, runs counted: "start data×12 end".

@@ -5,6 +5,8 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
+	"assay/internal/judge/value"
 )
 
 // messageJSON returns a message of an answer as JSON, whatever its codec. The body of a unary
@@ -24,17 +26,17 @@ func messageJSON(x *bundle.Exchange, body []byte) ([]byte, error) {
 // if they agree, and if the type is unknown.
 func debugDiffers(detail map[string]any) string {
 	name, _ := detail["type"].(string)
-	value, _ := detail["value"].(string)
+	text, _ := detail["value"].(string)
 	d, ok := call.MessageType(name)
-	p, err := base64.RawStdEncoding.DecodeString(value)
+	p, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || !ok {
 		return ""
 	}
-	text, err := call.FromProto(d, p)
+	message, err := call.FromProto(d, p)
 	if err != nil {
 		return ""
 	}
-	want, err := decodeJSON(text)
+	want, err := value.Decode(message)
 	if err != nil {
 		return ""
 	}
@@ -42,5 +44,5 @@ func debugDiffers(detail map[string]any) string {
 	if object, ok := debug.(map[string]any); ok {
 		delete(object, "@type") // of a detail that was written as an Any
 	}
-	return comparison{expand: asIs}.equal("", want, debug)
+	return value.Comparison{Expand: phrase.AsIs}.Equal("", want, debug)
 }

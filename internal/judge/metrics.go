@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/internal/ledger"
 	"assay/scenarios"
 )
@@ -106,7 +107,7 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 	case s == nil:
 		return fails(unclear, "there is no scrape %q", name)
 	case s.Err != "":
-		return fails(unclear, "the scrape %q failed: %s", name, clip(s.Err))
+		return fails(unclear, "the scrape %q failed: %s", name, phrase.Clip(s.Err))
 	case s.Status != 200:
 		return fails(broken, "the scrape %q was answered with HTTP %d", name, s.Status)
 	}
@@ -114,7 +115,7 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 	if len(c.Has) == 0 {
 		why := "none of the series of the profile stands in it"
 		if len(problems) > 0 {
-			why += "; " + clip(problems[0])
+			why += "; " + phrase.Clip(problems[0])
 		}
 		if len(problems) == 0 && !j.requires("metrics.prometheus") {
 			return fails(lacking, "the scrape %q has no counters of commands: %s", name, why)
@@ -135,7 +136,7 @@ func (c *metricsCheck) judge() finding {
 		want, ok := c.number(c.want[key])
 		got, known := c.diff.Get(key)
 		if !ok || !known {
-			return finding{grade: ours, at: nowhere(), message: fmt.Sprintf("metrics: the script wants %s of %q, which is not understood", quoteString(c.want[key]), key)}
+			return finding{grade: ours, at: nowhere(), message: fmt.Sprintf("metrics: the script wants %s of %q, which is not understood", phrase.QuoteString(c.want[key]), key)}
 		}
 		switch {
 		case c.missing(key):
@@ -231,7 +232,7 @@ func (c *metricsCheck) foreign(clean bool) string {
 	case extra > 0:
 		return fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(c.diff.Started), c.own.Started)
 	case !c.exclusive && len(c.beside) > 0:
-		return "other scenarios ran at the same time: " + legal(slices.Clone(c.beside[:min(len(c.beside), 3)]), asIs)
+		return "other scenarios ran at the same time: " + phrase.Legal(slices.Clone(c.beside[:min(len(c.beside), 3)]), phrase.AsIs)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // obstacle is a precondition that did not hold. What stands behind it is not judged:
@@ -71,7 +72,7 @@ func (o *obstacle) breach(s *scene) finding {
 	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1)}
 	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
 		f.grade = unclear
-		f.message += fmt.Sprintf("; the time for it was %s, and this driver itself ran late by up to %s", span(o.limit), span(s.lag))
+		f.message += fmt.Sprintf("; the time for it was %s, and this driver itself ran late by up to %s", phrase.Span(o.limit), phrase.Span(s.lag))
 	}
 	return f
 }
@@ -84,7 +85,7 @@ func (s *scene) unconnected() []obstacle {
 		if c.DialError == "" {
 			continue
 		}
-		out = append(out, obstacle{at: c.Dialed, text: "no connection could be opened: " + clip(c.DialError), symptom: bundle.SymptomNoConnect})
+		out = append(out, obstacle{at: c.Dialed, text: "no connection could be opened: " + phrase.Clip(c.DialError), symptom: bundle.SymptomNoConnect})
 	}
 	return out
 }
@@ -227,24 +228,24 @@ func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 
 // waitText says in words what was waited for in vain.
 func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
-	what := clip(a.What)
+	what := phrase.Clip(a.What)
 	if text, ok := strings.CutPrefix(a.What, "output "); ok {
 		if overBy(a, x) {
-			return fmt.Sprintf("%s without printing %s", s.overText(a.On, x), clip(text))
+			return fmt.Sprintf("%s without printing %s", s.overText(a.On, x), phrase.Clip(text))
 		}
-		what = "the output " + clip(text)
+		what = "the output " + phrase.Clip(text)
 	}
 	switch {
 	case a.On == "the iteration":
-		return fmt.Sprintf("the time for the steps was over after %s, in step %s", span(a.Ended.T-a.Began.T), stepName(a.Step))
+		return fmt.Sprintf("the time for the steps was over after %s, in step %s", phrase.Span(a.Ended.T-a.Began.T), stepName(a.Step))
 	case a.What == "closed":
-		return fmt.Sprintf("the connection %s was not closed within %s", clip(a.On), span(a.Ended.T-a.Began.T))
+		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	case overBy(a, x) && a.What != "done":
 		return fmt.Sprintf("%s, and %s had not come", s.overText(a.On, x), what)
 	case a.What == "done" || a.What == "end of the answer":
-		return fmt.Sprintf("%s did not end within %s", clip(a.On), span(a.Ended.T-a.Began.T))
+		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	}
-	return fmt.Sprintf("%s did not come on %s within %s", what, clip(a.On), span(a.Ended.T-a.Began.T))
+	return fmt.Sprintf("%s did not come on %s within %s", what, phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 }
 
 // overText says how an exchange was over: by the end of its process, or otherwise.
@@ -252,7 +253,7 @@ func (s *scene) overText(name string, x *bundle.Exchange) string {
 	if e, _ := endEvent(x); e != nil {
 		return name + " ended (" + exitShort(e.Exit) + ")"
 	}
-	return clip(name) + " was answered with " + answer(x)
+	return phrase.Clip(name) + " was answered with " + answer(x)
 }
 
 func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -21,7 +22,7 @@ func (j *Judge) omitted(s *scenarios.Scenario, o *bundle.Observation, then []bun
 	for _, id := range slices.Compact(rules) {
 		verdicts = append(verdicts, bundle.Verdict{
 			Scenario: o.Scenario, Axes: o.Axes, Rule: id, Level: j.level(id), Conclusion: bundle.Inconclusive,
-			Message: "what was seen was not kept: " + clip(o.Omitted.Reason),
+			Message: "what was seen was not kept: " + phrase.Clip(o.Omitted.Reason),
 		})
 	}
 	return verdicts

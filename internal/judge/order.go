@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -108,7 +109,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 	}
 	return finding{
 		grade: broken, symptom: symptom,
-		message: fmt.Sprintf("want one of the orders %s, saw %s", legal(names, asIs), strings.Join(seen, "; ")),
+		message: fmt.Sprintf("want one of the orders %s, saw %s", phrase.Legal(names, phrase.AsIs), strings.Join(seen, "; ")),
 		at:      s.at(first, -1),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -65,7 +66,7 @@ func rest(p []byte) string {
 	if len(p) == 0 {
 		return "the end"
 	}
-	return quote(p)
+	return phrase.Quote(p)
 }
 
 func outputExact(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -120,7 +121,7 @@ func ending(p []byte) string {
 	if len(p) > most {
 		p = p[len(p)-most:]
 	}
-	return quote(p)
+	return phrase.Quote(p)
 }
 
 func outputLength(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -150,7 +151,7 @@ func outputPrefixOf(l *look, stream string, m *scenarios.OutputMatch, got *bundl
 	}
 	whole, _ := m.PrefixOf.Resolve(l.expand)
 	if got.Len > int64(len(whole)) {
-		return l.fails(int64(len(whole)), "%s: want a prefix of %s, saw %d bytes more", stream, quote(whole), got.Len-int64(len(whole)))
+		return l.fails(int64(len(whole)), "%s: want a prefix of %s, saw %d bytes more", stream, phrase.Quote(whole), got.Len-int64(len(whole)))
 	}
 	return l.same(stream, whole[:max(0, got.Len)], got)
 }
@@ -180,9 +181,9 @@ func (l *look) contains(what, text string, got *bundle.Blob) finding {
 	case bytes.Contains(got.Data, part), bytes.Contains(got.Head, part), bytes.Contains(got.Tail, part):
 		return finding{}
 	case !got.Whole():
-		return l.unclear("%s: %s stands neither in the first nor in the last bytes, and the rest is gone", what, quote(part))
+		return l.unclear("%s: %s stands neither in the first nor in the last bytes, and the rest is gone", what, phrase.Quote(part))
 	}
-	return l.fails(-1, "%s: want it to hold %s, saw %s", what, quote(part), quote(got.Data)).as(partSymptom(what, got))
+	return l.fails(-1, "%s: want it to hold %s, saw %s", what, phrase.Quote(part), phrase.Quote(got.Data)).as(partSymptom(what, got))
 }
 
 func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -196,7 +197,7 @@ func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle
 	case !got.Whole():
 		return l.unclear("%s: %d bytes came and were not kept whole", stream, got.Len)
 	case !re.Match(got.Data):
-		return l.fails(-1, "%s: want it to match %s, saw %s", stream, quoteString(re.String()), quote(got.Data)).as(partSymptom(stream, got))
+		return l.fails(-1, "%s: want it to match %s, saw %s", stream, phrase.QuoteString(re.String()), phrase.Quote(got.Data)).as(partSymptom(stream, got))
 	}
 	return finding{}
 }

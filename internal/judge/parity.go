@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // parity: the named exchanges agree in their outputs, their exit and the order of
@@ -51,7 +52,7 @@ func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.
 		}
 	}
 	if ka, kb := kindsOnce(a), kindsOnce(b); ka != kb {
-		return breach(kindsSymptom(a, b), "the order of events", quoteString(ka), quoteString(kb))
+		return breach(kindsSymptom(a, b), "the order of events", phrase.QuoteString(ka), phrase.QuoteString(kb))
 	}
 	ea, _ := endEvent(a)
 	eb, _ := endEvent(b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/outcome"
 	"assay/scenarios"
 )
 
@@ -108,7 +109,7 @@ func TestJudgingIsPure(t *testing.T) {
 		}
 	}
 	verdicts := j.Run(run, obs)
-	if !reflect.DeepEqual(verdicts, j.Run(run, obs)) || !reflect.DeepEqual(Report(run, j.Rules, obs, verdicts), Report(run, j.Rules, obs, verdicts)) {
+	if !reflect.DeepEqual(verdicts, j.Run(run, obs)) || !reflect.DeepEqual(outcome.Report(run, j.Rules, obs, verdicts), outcome.Report(run, j.Rules, obs, verdicts)) {
 		t.Error("the run was judged twice, with two results")
 	}
 	if asJSON(t, obs) != before {
@@ -181,7 +182,7 @@ func FuzzScenario(f *testing.F) {
 			verdicts = append(verdicts, vs...)
 		}
 		obs := []*bundle.Observation{&o}
-		Report(run, j.Rules, obs, append(verdicts, j.Run(run, obs)...))
+		outcome.Report(run, j.Rules, obs, append(verdicts, j.Run(run, obs)...))
 		for i := range o.Iterations {
 			Order(raceOrders(), run, &o.Iterations[i])
 		}

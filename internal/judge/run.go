@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/outcome"
+	"assay/internal/judge/phrase"
 	"assay/internal/ledger"
 )
 
@@ -101,7 +103,7 @@ func feature(id string, run *bundle.Run) finding {
 	f, probed := run.Features[id]
 	detail := ""
 	if f.Detail != "" {
-		detail = ": " + clipAt(f.Detail, mostDetail)
+		detail = ": " + phrase.ClipAt(f.Detail, mostDetail)
 	}
 	scheme, _, _ := strings.Cut(run.Target.URL, "://")
 	switch {
@@ -120,47 +122,18 @@ func feature(id string, run *bundle.Run) finding {
 // died is the verdict on a target that stopped answering in the middle of the run: what
 // was left could not be run.
 func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
-	last, left := killer(obs)
+	last, left := outcome.Killer(obs)
 	if left == 0 {
 		return bundle.Verdict{}, false
 	}
 	where := "a scenario"
 	if last != nil {
-		where = clip(last.Scenario)
+		where = phrase.Clip(last.Scenario)
 	}
 	return bundle.Verdict{
 		Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect,
 		Message: fmt.Sprintf("the target stopped answering while %s ran: %d of the runs behind it could not be made", where, left),
 	}, true
-}
-
-// diedIn is the scenario during which the target died, nil when it did not.
-func diedIn(obs []*bundle.Observation) *bundle.Died {
-	last, _ := killer(obs)
-	if last == nil {
-		return nil
-	}
-	return &bundle.Died{Scenario: last.Scenario, Axes: last.Axes}
-}
-
-// killer is the observation in which a target stopped answering, as far as can be told, and how many runs
-// were left out for it; nil and 0 when it did not.
-func killer(obs []*bundle.Observation) (last *bundle.Observation, left int) {
-	for _, o := range obs {
-		switch {
-		case o == nil:
-		case o.Skip != nil:
-			if o.Skip.Reason == bundle.SkipTargetGone {
-				left++
-			}
-		case last == nil || last.Ended.Before(o.Ended):
-			last = o
-		}
-	}
-	if left == 0 {
-		return nil, 0
-	}
-	return last, left
 }
 
 // leftovers lists the processes whose clean-up failed. The next run on the target
@@ -174,7 +147,7 @@ func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
 		for i := range o.Iterations {
 			for _, p := range o.Iterations[i].Processes {
 				if strings.HasPrefix(p.Cleanup, "failed") {
-					left = append(left, fmt.Sprintf("pid %d (%s of %s: %s)", p.PID, p.Name, o.Scenario, clip(p.Cleanup)))
+					left = append(left, fmt.Sprintf("pid %d (%s of %s: %s)", p.PID, p.Name, o.Scenario, phrase.Clip(p.Cleanup)))
 				}
 			}
 		}
@@ -208,7 +181,7 @@ type reading struct {
 // two that overlap prove nothing of each other.
 func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	readings := j.readings(obs)
-	if findRule(j.Rules, ruleMonotone) == nil || len(readings) < 2 {
+	if j.Rules.Rule(ruleMonotone) == nil || len(readings) < 2 {
 		return bundle.Verdict{}, false
 	}
 	v := bundle.Verdict{Rule: ruleMonotone, Level: j.level(ruleMonotone)}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/outcome"
 	"assay/scenarios"
 )
 
@@ -132,12 +133,12 @@ func TestTheScenarioInWhichTheTargetDied(t *testing.T) {
 	_, lost := brokenScenario()
 	early.Scenario, late.Scenario = "area.early", "area.late"
 	late.Ended = bundle.Stamp{T: early.Ended.T + 1e9, N: early.Ended.N + 1}
-	if r := Report(testRun(), nil, []*bundle.Observation{late, early}, nil); r.Died != nil {
+	if r := outcome.Report(testRun(), nil, []*bundle.Observation{late, early}, nil); r.Died != nil {
 		t.Errorf("died in %s, and every run was made", r.Died.Scenario)
 	}
 	lost.Skip, lost.Iterations = &bundle.Skip{Reason: bundle.SkipTargetGone}, nil
 	lost.Ended = bundle.Stamp{T: late.Ended.T + 1e9, N: late.Ended.N + 1}
-	r := Report(testRun(), nil, []*bundle.Observation{late, lost, early}, nil)
+	r := outcome.Report(testRun(), nil, []*bundle.Observation{late, lost, early}, nil)
 	if r.Died == nil || r.Died.Scenario != "area.late" {
 		t.Errorf("died in %+v, want area.late: the last that ended", r.Died)
 	}

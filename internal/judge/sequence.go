@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
 )
 
 // sequence: the instants came in this order, by the run's one sequence of steps.
@@ -33,12 +34,12 @@ func (s *scene) outOfOrder(first, second string, by int64) finding {
 	two, _, _ := strings.Cut(second, ".")
 	f := finding{
 		grade: broken, symptom: bundle.SymptomOrder,
-		message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier", second, first, span(by))),
+		message: s.says("", fmt.Sprintf("want %s after %s, saw it %s earlier", second, first, phrase.Span(by))),
 		at:      s.at(s.subject(two), -1),
 	}
 	if one != two && s.lag > 0 && s.lag >= by {
 		f.grade = unclear
-		f.message += fmt.Sprintf("; this driver itself ran late by up to %s", span(s.lag))
+		f.message += fmt.Sprintf("; this driver itself ran late by up to %s", phrase.Span(s.lag))
 	}
 	return f
 }
@@ -49,7 +50,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	x := s.subject(subject)
 	switch {
 	case !ok:
-		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", a name and a part were expected", at: s.at(nil, -1)}
+		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + ", a name and a part were expected", at: s.at(nil, -1)}
 	case x == nil:
 		f := s.neverBegan()
 		f.message = name + ": " + f.message
@@ -61,7 +62,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	}
 	switch {
 	case !known:
-		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + quoteString(name) + ", which is not known", at: s.at(x, -1)}
+		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + ", which is not known", at: s.at(x, -1)}
 	case at != nil:
 		return *at, finding{}
 	case s.cut:

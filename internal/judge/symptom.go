@@ -56,16 +56,6 @@ func refusedStart(x *bundle.Exchange) bool {
 	return starts(x) && isError(x) && !slices.ContainsFunc(x.Events, isStart)
 }
 
-// isOutput reports whether a symptom is about the output of a process.
-func isOutput(s bundle.Symptom) bool {
-	return s == bundle.SymptomOutputMissing || s == bundle.SymptomOutputShort || s == bundle.SymptomOutputOther
-}
-
-// isUnstarted reports whether a symptom is that of a process that did not start.
-func isUnstarted(s bundle.Symptom) bool {
-	return s == bundle.SymptomNoStart || s == bundle.SymptomRefused || s == bundle.SymptomNoAnswer
-}
-
 func isStart(e bundle.Event) bool { return e.Kind == bundle.EventStart }
 
 // statusSymptom is that of an HTTP status which is none of the legal ones; well says

@@ -48,14 +48,14 @@ func otherTool(made, by bundle.Tool) string {
 // grounded are the stored and the derived verdicts without those that rest on
 // evidence which was not kept, and how many stored ones those were.
 func grounded(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bundle.Verdict, dropped int) {
-	gone := map[instance]bool{}
+	gone := map[bundle.Planned]bool{}
 	for _, o := range b.Observations {
 		if o.Omitted != nil {
-			gone[instance{o.Scenario, o.Axes}] = true
+			gone[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
 		}
 	}
 	rests := func(v *bundle.Verdict) bool {
-		return gone[instance{v.Scenario, v.Axes}] || len(gone) > 0 && (v.Rule == ruleMonotone || v.Rule == ruleLeftovers) && v.Scenario == ""
+		return gone[bundle.Planned{Scenario: v.Scenario, Axes: v.Axes}] || len(gone) > 0 && (v.Rule == ruleMonotone || v.Rule == ruleLeftovers) && v.Scenario == ""
 	}
 	for i := range b.Verdicts {
 		if rests(&b.Verdicts[i]) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 )
 
 // consistent adds to found where the manifest of a bundle contradicts its run and
@@ -22,7 +23,7 @@ func consistent(b *bundle.Bundle, found *bundle.Verification) {
 	}
 	for _, r := range b.Reproducers {
 		if r.Shown && !r.Ran {
-			found.Add(bundle.ProblemSchema, "reproducers.jsonl", fmt.Sprintf("%s [%s]: it showed the failure, and did not run", clip(r.Scenario), clip(r.Axes.String())))
+			found.Add(bundle.ProblemSchema, "reproducers.jsonl", fmt.Sprintf("%s [%s]: it showed the failure, and did not run", phrase.Clip(r.Scenario), phrase.Clip(r.Axes.String())))
 		}
 	}
 }

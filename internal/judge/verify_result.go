@@ -7,6 +7,8 @@ import (
 	"maps"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/outcome"
+	"assay/internal/judge/phrase"
 )
 
 // result says what the stored result does not share with what run and stored
@@ -17,13 +19,13 @@ func (j *Judge) result(b *bundle.Bundle) string {
 	if b.Report == nil {
 		return "there is none"
 	}
-	want, got := bare(Report(b.Run, j.Rules, b.Observations, b.Verdicts)), bare(b.Report)
+	want, got := bare(outcome.Report(b.Run, j.Rules, b.Observations, b.Verdicts)), bare(b.Report)
 	if b.Report.Causes == nil { // it is from before they were told
 		want.Causes, got.Causes, want.Scope = nil, nil, got.Scope
 	}
 	switch {
 	case want.Verdict != got.Verdict || want.Exit != got.Exit:
-		return fmt.Sprintf("it says %s (exit %d), they say %s (exit %d)", clip(got.Verdict), got.Exit, want.Verdict, want.Exit)
+		return fmt.Sprintf("it says %s (exit %d), they say %s (exit %d)", phrase.Clip(got.Verdict), got.Exit, want.Verdict, want.Exit)
 	case !maps.Equal(want.Counts, got.Counts):
 		return fmt.Sprintf("it counts %v, they %v", got.Counts, want.Counts)
 	case len(want.Scenarios) != len(got.Scenarios) || len(want.RunRules) != len(got.RunRules) || len(want.Rules) != len(got.Rules):
@@ -32,17 +34,17 @@ func (j *Judge) result(b *bundle.Bundle) string {
 	}
 	for i := range want.RunRules {
 		if !same(want.RunRules[i], got.RunRules[i]) {
-			return "it differs in " + clip(got.RunRules[i].ID)
+			return "it differs in " + phrase.Clip(got.RunRules[i].ID)
 		}
 	}
 	for i := range want.Rules {
 		if !same(want.Rules[i], got.Rules[i]) {
-			return "it differs in the rule " + clip(got.Rules[i].ID)
+			return "it differs in the rule " + phrase.Clip(got.Rules[i].ID)
 		}
 	}
 	for i := range want.Scenarios {
 		if s := &got.Scenarios[i]; !same(want.Scenarios[i], *s) {
-			return "it differs in " + clip(s.ID) + " [" + clip(s.Axes.String()) + "]"
+			return "it differs in " + phrase.Clip(s.ID) + " [" + phrase.Clip(s.Axes.String()) + "]"
 		}
 	}
 	want.Scenarios, got.Scenarios = nil, nil

@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/judge/phrase"
 	"assay/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func violationText(v *bundle.Violation) string {
 	if v.In == "http" {
 		where = "connection"
 	}
-	text := clip(v.Detail)
+	text := phrase.Clip(v.Detail)
 	if text == "" {
 		text = v.Kind
 	}

@@ -9,7 +9,7 @@ import (
 
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
-	"assay/internal/judge"
+	"assay/internal/judge/outcome"
 	"assay/scenarios"
 )
 
@@ -73,7 +73,7 @@ func isDefect(v bundle.Verdict) bool { return v.Conclusion == bundle.Error }
 // accuse sets the causes and the blame of a fault.
 func (t *tester) accuse(tr *trial) {
 	counted := t.counted(tr.verdicts)
-	causes := judge.Causes(t.baseline.run, t.catalogue, counted)
+	causes := outcome.Causes(t.baseline.run, t.catalogue, counted)
 	tr.res.Causes, tr.res.Blame, tr.res.Unattached = []string{}, blames(tr.fault.Breaks, causes, counted), 0
 	for _, c := range causes {
 		tr.res.Causes = append(tr.res.Causes, c.Rule)

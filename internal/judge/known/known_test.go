@@ -1,4 +1,4 @@
-package judge
+package known
 
 import (
 	"strings"
@@ -50,10 +50,10 @@ func TestKnownFailures(t *testing.T) {
 		"an entry for each of the rules excuses its own": {one + strings.Replace(one, own, other, 1), bundle.Fail, bundle.Pass, bundle.KnownFailure, bundle.UnexpectedPass},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &Judge{Known: knownList(t, c.list)}
+			list := knownList(t, c.list)
 			o := &bundle.Observation{Scenario: "a.b", Axes: bundle.Axes{Codec: "json"}}
 			verdicts := []bundle.Verdict{{Rule: own, Conclusion: c.own, Message: "m"}, {Rule: other, Conclusion: c.other, Message: "m"}}
-			j.applyKnown([]string{own}, run, o, verdicts)
+			Apply(list, []string{own}, run, o, verdicts)
 			if verdicts[0].Conclusion != c.wantOwn || verdicts[1].Conclusion != c.wantOther {
 				t.Errorf("got %s and %s, want %s and %s", verdicts[0].Conclusion, verdicts[1].Conclusion, c.wantOwn, c.wantOther)
 			}
@@ -96,8 +96,8 @@ func TestTheListOfKnownFailuresIsJudgedItself(t *testing.T) {
 			if strings.Contains(c.entry, "expires") {
 				rest, _, _ = strings.Cut(knownRest, ", expires")
 			}
-			j := &Judge{Known: knownList(t, "# first line\n- {"+c.entry+", "+rest+"}\n")}
-			got := j.KnownList(run, obs, verdicts)
+			list := knownList(t, "# first line\n- {"+c.entry+", "+rest+"}\n")
+			got := List(list, run, obs, verdicts)
 			if c.rule == "" {
 				if len(got) != 0 {
 					t.Errorf("got %+v", got)
@@ -109,7 +109,7 @@ func TestTheListOfKnownFailuresIsJudgedItself(t *testing.T) {
 			}
 		})
 	}
-	if got := (&Judge{}).KnownList(run, obs, verdicts); got != nil {
+	if got := List(nil, run, obs, verdicts); got != nil {
 		t.Errorf("without a list: %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package judge
+package outcome
 
 import (
 	"cmp"
@@ -57,7 +57,7 @@ func (c *causal) gather() {
 		}
 		b := c.rules[v.Rule]
 		if b == nil {
-			b = &breakage{id: v.Rule, rule: findRule(c.cat, v.Rule)}
+			b = &breakage{id: v.Rule, rule: c.cat.Rule(v.Rule)}
 			c.rules[v.Rule] = b
 		}
 		b.bad = append(b.bad, v)
@@ -122,7 +122,7 @@ func (c *causal) explainByChance(b *breakage) {
 		if f.rank() <= b.rank() || f.rank() == noRank || f.from != nil || !f.intermittent() {
 			continue
 		}
-		foreign := slices.ContainsFunc(b.own, func(v *bundle.Verdict) bool { return !isUnstarted(v.Symptom) || !f.explains(v) })
+		foreign := slices.ContainsFunc(b.own, func(v *bundle.Verdict) bool { return !v.Symptom.IsUnstarted() || !f.explains(v) })
 		if !foreign {
 			b.own, b.from = nil, f
 			return
@@ -164,7 +164,7 @@ func (b *breakage) explains(v *bundle.Verdict) bool {
 // heldIn reports whether the rule held in the run of a verdict on output: what came there whole was not lost by it.
 // A transport may fail beside one that holds.
 func (b *breakage) heldIn(v *bundle.Verdict) bool {
-	return isOutput(v.Symptom) && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
+	return v.Symptom.IsOutput() && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
 // reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict. Rules of the
@@ -295,9 +295,6 @@ func (c *causal) best(b *breakage) *bundle.Verdict {
 
 // size is how much a scenario does: its steps, and much more when it repeats them.
 func (c *causal) size(id string) int {
-	if c.cat == nil {
-		return 0
-	}
 	s := c.cat.Scenario(id)
 	if s == nil {
 		return 0

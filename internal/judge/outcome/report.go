@@ -1,4 +1,4 @@
-package judge
+package outcome
 
 import (
 	"slices"
@@ -194,7 +194,7 @@ func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict
 		ID: v.Rule, Level: v.Level, Verdict: v.Conclusion,
 		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts,
 	}
-	if r := findRule(cat, v.Rule); r != nil {
+	if r := cat.Rule(v.Rule); r != nil {
 		rv.Text, rv.Source = r.Text, sourceOf(r)
 	}
 	return rv
@@ -216,13 +216,8 @@ func sourceOf(r *scenarios.Rule) string {
 }
 
 func title(cat *scenarios.Catalogue, id string) string {
-	if cat == nil {
-		return ""
-	}
-	for _, s := range cat.Scenarios {
-		if s != nil && s.ID == id {
-			return s.Title
-		}
+	if s := cat.Scenario(id); s != nil {
+		return s.Title
 	}
 	return ""
 }

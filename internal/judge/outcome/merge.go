@@ -1,4 +1,4 @@
-package judge
+package outcome
 
 import (
 	"cmp"
@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/known"
+	"assay/internal/judge/phrase"
+	"assay/scenarios"
 )
 
 // Shard is one part of a run that was split: a bundle with its verdicts.
@@ -32,10 +35,10 @@ func (e *ShardError) Error() string {
 // Merge puts the reports of shards together: the same program ran disjoint
 // scenarios against the same target, held against the same profile. Counts, rules
 // and exit code are those of all verdicts; of what spans the run the worst counts;
-// the duration is the sum. The list of known failures, that of j, is judged once,
+// the duration is the sum. The list of known failures is judged once,
 // against all shards: it is enough that one of them has what an entry names. Two shards that contradict each other are a *ShardError.
 // One shard is its own report.
-func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
+func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
 		return first.Report, nil
@@ -54,7 +57,7 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 			r := &s.Report.Scenarios[i]
 			k := instance{r.ID, r.Axes}
 			if other, twice := seen[k]; twice && other != n {
-				return nil, &ShardError{shards[other].Name, s.Name, fmt.Sprintf("both have %s [%s]", clip(r.ID), clip(r.Axes.String()))}
+				return nil, &ShardError{shards[other].Name, s.Name, fmt.Sprintf("both have %s [%s]", phrase.Clip(r.ID), phrase.Clip(r.Axes.String()))}
 			}
 			seen[k] = n
 			merged.Scenarios = append(merged.Scenarios, *r)
@@ -63,12 +66,12 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 			switch v := s.Verdicts[i]; {
 			case v.Scenario != "":
 				verdicts = append(verdicts, v)
-			case !ofKnownList(v.Rule):
+			case !known.IsRule(v.Rule):
 				spanning = append(spanning, v)
 			}
 		}
 		for _, v := range s.Report.RunRules {
-			if !ofKnownList(v.ID) {
+			if !known.IsRule(v.ID) {
 				ofRun = append(ofRun, v)
 			}
 		}
@@ -83,20 +86,20 @@ func (j *Judge) Merge(shards []Shard) (*bundle.Report, error) {
 			merged.Died = s.Report.Died
 		}
 	}
-	known := j.knownListOf(shards, verdicts)
-	spanning, ofRun = append(spanning, known...), append(ofRun, runRules(j.Rules, known)...)
+	listed := knownListOf(list, shards, verdicts)
+	spanning, ofRun = append(spanning, listed...), append(ofRun, runRules(cat, listed)...)
 	verdicts = append(verdicts, worstOf(spanning, func(v *bundle.Verdict) (string, bundle.Conclusion) { return v.Rule, v.Conclusion })...)
 	merged.RunRules = worstOf(ofRun, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
 	merged.Run = strings.Join(ids, "+")
 	merged.Notes = append(merged.Notes, fmt.Sprintf("put together from %d shards: %s", len(shards), strings.Join(names, ", ")))
-	merged.Causes = Causes(first.Run, j.Rules, verdicts)
+	merged.Causes = Causes(first.Run, cat, verdicts)
 	total(&merged, verdicts)
 	return &merged, nil
 }
 
 // knownListOf judges the list of known failures against all shards, by the day on
 // which the last of them began. verdicts are those of their scenarios.
-func (j *Judge) knownListOf(shards []Shard, verdicts []bundle.Verdict) []bundle.Verdict {
+func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdict) []bundle.Verdict {
 	var whole bundle.Run
 	var obs []*bundle.Observation
 	for _, s := range shards {
@@ -107,7 +110,7 @@ func (j *Judge) knownListOf(shards []Shard, verdicts []bundle.Verdict) []bundle.
 		whole.LeftOut = append(whole.LeftOut, s.Run.LeftOut...)
 		obs = append(obs, s.Observations...)
 	}
-	return j.KnownList(&whole, obs, verdicts)
+	return known.List(list, &whole, obs, verdicts)
 }
 
 // total counts what a report holds, and concludes.
@@ -145,7 +148,7 @@ func worstOf[T any](all []T, of func(*T) (rule string, c bundle.Conclusion)) []T
 // of the embedded gateway has one of its own, on a port of its own.
 func unlike(a, b *Shard) string {
 	differ := func(what, one, other string) string {
-		return fmt.Sprintf("the %s is %q in one and %q in the other", what, clip(one), clip(other))
+		return fmt.Sprintf("the %s is %q in one and %q in the other", what, phrase.Clip(one), phrase.Clip(other))
 	}
 	ra, rb := a.Run, b.Run
 	switch {
@@ -158,7 +161,7 @@ func unlike(a, b *Shard) string {
 	case ra.Profile != rb.Profile:
 		return differ("profile", ra.Profile, rb.Profile)
 	case ra.ProfileText != rb.ProfileText:
-		return fmt.Sprintf("profile %s has another text in each", clip(ra.Profile))
+		return fmt.Sprintf("profile %s has another text in each", phrase.Clip(ra.Profile))
 	case ra.Strict != rb.Strict:
 		return "only one was run with --strict"
 	case ra.RulesText != rb.RulesText:

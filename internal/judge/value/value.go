@@ -1,4 +1,4 @@
-package judge
+package value
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
-// decodeJSON decodes exactly one JSON value; numbers keep their digits.
-func decodeJSON(p []byte) (any, error) {
+// Decode decodes exactly one JSON value; numbers keep their digits.
+func Decode(p []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(p))
 	d.UseNumber()
 	var v any
@@ -28,22 +29,23 @@ func decodeJSON(p []byte) (any, error) {
 	return v, nil
 }
 
-// comparison compares JSON values of a script with decoded ones, as values: the
+// Comparison compares JSON values of a script with decoded ones, as values: the
 // order of keys, white space and the spelling of numbers do not matter. Both of its methods
 // return "" or a sentence that names the place of the first difference.
-type comparison struct {
-	expand func(string) string
+type Comparison struct {
+	// Expand puts the values of variables into a string of the script.
+	Expand func(string) string
 }
 
-// equal: got is the value want.
-func (c comparison) equal(path string, want, got any) string {
+// Equal compares got with want. path is the place of both, "" at the top.
+func (c Comparison) Equal(path string, want, got any) string {
 	switch want := c.plain(want).(type) {
 	case map[string]any:
 		obj, ok := got.(map[string]any)
 		if !ok {
 			return differ(path, want, got)
 		}
-		if why := c.keys(path, want, obj, c.equal); why != "" {
+		if why := c.keys(path, want, obj, c.Equal); why != "" {
 			return why
 		}
 		for _, k := range slices.Sorted(maps.Keys(obj)) {
@@ -58,7 +60,7 @@ func (c comparison) equal(path string, want, got any) string {
 			return differ(path, want, got)
 		}
 		for i := range want {
-			if why := c.equal(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
+			if why := c.Equal(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
 				return why
 			}
 		}
@@ -68,22 +70,22 @@ func (c comparison) equal(path string, want, got any) string {
 	}
 }
 
-// has: got holds want. An object holds its keys, an array has for each wanted element one that holds it.
-func (c comparison) has(path string, want, got any) string {
+// Has reports what got lacks of want. An object holds its keys, an array has for each wanted element one that holds it.
+func (c Comparison) Has(path string, want, got any) string {
 	switch want := c.plain(want).(type) {
 	case map[string]any:
 		obj, ok := got.(map[string]any)
 		if !ok {
 			return differ(path, want, got)
 		}
-		return c.keys(path, want, obj, c.has)
+		return c.keys(path, want, obj, c.Has)
 	case []any:
 		list, ok := got.([]any)
 		if !ok {
 			return differ(path, want, got)
 		}
 		for _, w := range want {
-			if !slices.ContainsFunc(list, func(g any) bool { return c.has(path, w, g) == "" }) {
+			if !slices.ContainsFunc(list, func(g any) bool { return c.Has(path, w, g) == "" }) {
 				return fmt.Sprintf("at %s: want an element %s, saw %s", pathName(path), jsonText(w), jsonText(got))
 			}
 		}
@@ -93,7 +95,7 @@ func (c comparison) has(path string, want, got any) string {
 	}
 }
 
-func (c comparison) keys(path string, want, got map[string]any, compare func(string, any, any) string) string {
+func (c Comparison) keys(path string, want, got map[string]any, compare func(string, any, any) string) string {
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		g, ok := got[k]
 		if !ok {
@@ -108,7 +110,7 @@ func (c comparison) keys(path string, want, got map[string]any, compare func(str
 
 // scalar compares what is neither object nor array. A string that is one variable
 // and nothing else ("${p.pid}") is equal to a number of the same digits.
-func (c comparison) scalar(path string, want, got any) string {
+func (c Comparison) scalar(path string, want, got any) string {
 	equal := false
 	switch g := got.(type) {
 	case nil:
@@ -117,10 +119,10 @@ func (c comparison) scalar(path string, want, got any) string {
 		equal = want == g
 	case string:
 		s, ok := want.(string)
-		equal = ok && c.expand(s) == g
+		equal = ok && c.Expand(s) == g
 	case json.Number:
 		if s, ok := want.(string); ok {
-			equal = strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") && sameNumber(c.expand(s), g.String())
+			equal = strings.HasPrefix(s, "${") && strings.HasSuffix(s, "}") && sameNumber(c.Expand(s), g.String())
 		} else {
 			equal = sameNumber(numberText(want), g.String())
 		}
@@ -129,13 +131,13 @@ func (c comparison) scalar(path string, want, got any) string {
 		return ""
 	}
 	if s, ok := want.(string); ok {
-		want = c.expand(s)
+		want = c.Expand(s)
 	}
 	return differ(path, want, got)
 }
 
 // plain is v with maps of any key turned into JSON objects.
-func (c comparison) plain(v any) any {
+func (c Comparison) plain(v any) any {
 	m, ok := v.(map[any]any)
 	if !ok {
 		return v
@@ -189,7 +191,7 @@ func pathName(path string) string {
 func jsonText(v any) string {
 	p, err := scenarios.CompactJSON(v)
 	if err != nil {
-		return clip(fmt.Sprint(v))
+		return phrase.Clip(fmt.Sprint(v))
 	}
 	const most = 80
 	if len(p) > most {

@@ -1,4 +1,4 @@
-package judge
+package outcome
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/known"
+	"assay/scenarios"
 )
 
 // shardOf is a shard with one scenario of one verdict, and a rule of the run.
@@ -25,7 +27,7 @@ func shardOf(name string, c, ofRun bundle.Conclusion) Shard {
 func TestShardsAreOneReport(t *testing.T) {
 	b := shardOf("b", bundle.Pass, bundle.Pass)
 	b.Report.Scenarios[0].Replay = "its own"
-	r, err := (&Judge{}).Merge([]Shard{b, shardOf("a", bundle.Pass, bundle.Inconclusive)})
+	r, err := Merge(nil, nil, []Shard{b, shardOf("a", bundle.Pass, bundle.Inconclusive)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func TestTheExitCodeOfShardsIsThatOfAll(t *testing.T) {
 	cut := shardOf("c", bundle.Pass, bundle.Pass)
 	cut.Report.Interrupted = true
 	for want, shards := range map[int][]Shard{0: {unsupported, pass}, 1: {pass, fail}, 5: {unsupported}, 130: {fail, cut}} {
-		if r, err := (&Judge{}).Merge(shards); err != nil || r.Exit != want {
+		if r, err := Merge(nil, nil, shards); err != nil || r.Exit != want {
 			t.Errorf("%v, exit code %d, want %d", err, r.Exit, want)
 		}
 	}
@@ -71,7 +73,7 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 	} {
 		other := shardOf("other", bundle.Pass, bundle.Pass)
 		change(&other)
-		_, err := (&Judge{}).Merge([]Shard{shardOf("one", bundle.Pass, bundle.Pass), other})
+		_, err := Merge(nil, nil, []Shard{shardOf("one", bundle.Pass, bundle.Pass), other})
 		var contradiction *ShardError
 		if !errors.As(err, &contradiction) || !strings.HasPrefix(err.Error(), "one and other are not shards of one run: "+want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -79,14 +81,14 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 	}
 	a, b := shardOf("a", bundle.Pass, bundle.Pass), shardOf("b", bundle.Pass, bundle.Pass)
 	a.Run.Target, b.Run.Target = bundle.Target{URL: "http://127.0.0.1:1", Embedded: true}, bundle.Target{URL: "http://127.0.0.1:2", Embedded: true}
-	if _, err := (&Judge{}).Merge([]Shard{a, b}); err != nil {
+	if _, err := Merge(nil, nil, []Shard{a, b}); err != nil {
 		t.Errorf("two embedded gateways: %v", err)
 	}
 }
 
 // Each shard of two names what the other does not have, and both say so.
 func TestTheListOfKnownFailuresIsJudgedAgainstAllShards(t *testing.T) {
-	one, two := "- {pattern: area.one, "+knownRest+"}\n", "- {pattern: area.two, "+knownRest+"}\n"
+	one, two := "- {pattern: area.one, "+`reason: it is slow, link: "https://tracker.example/1", expires: 2027-03-31`+"}\n", "- {pattern: area.two, "+`reason: it is slow, link: "https://tracker.example/1", expires: 2027-03-31`+"}\n"
 	expired := strings.Replace(one, "2027-03-31", "2027-03-29", 1)
 	stray := strings.Replace(one, "area.one", "area.three", 1)
 	for name, c := range map[string]struct {
@@ -94,24 +96,27 @@ func TestTheListOfKnownFailuresIsJudgedAgainstAllShards(t *testing.T) {
 		want []string // rules that fail
 	}{
 		"every entry names something of one shard": {one + two, nil},
-		"an entry names something of none":         {one + two + stray, []string{ruleKnownUnmatched}},
-		"an entry has expired":                     {expired + two, []string{ruleKnownExpired}},
+		"an entry names something of none":         {one + two + stray, []string{"run.known.unmatched"}},
+		"an entry has expired":                     {expired + two, []string{"run.known.expired"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &Judge{Known: knownList(t, c.list)}
+			list, err := scenarios.ParseKnown("known.yaml", []byte(c.list))
+			if err != nil {
+				t.Fatal(err)
+			}
 			var shards []Shard
 			for n, id := range []string{"one", "two"} {
 				s := shardOf(id, bundle.KnownFailure, bundle.Pass)
 				s.Run.Started, s.Run.KnownText = time.Date(2027, 3, 29+n, 23, 0, 0, 0, time.UTC), c.list
 				s.Observations = []*bundle.Observation{{Scenario: "area." + id}}
-				own := append(s.Verdicts, j.KnownList(s.Run, s.Observations, s.Verdicts)...)
+				own := append(s.Verdicts, known.List(list, s.Run, s.Observations, s.Verdicts)...)
 				if len(own) == len(s.Verdicts) {
 					t.Fatal("a shard alone has no fault of its list")
 				}
 				s.Verdicts, s.Report = own, Report(s.Run, nil, s.Observations, own)
 				shards = append(shards, s)
 			}
-			r, err := j.Merge(shards)
+			r, err := Merge(nil, list, shards)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package judge
+package known
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -15,40 +16,40 @@ const (
 	ruleKnownUnmatched = "run.known.unmatched"
 )
 
-// ofKnownList reports whether a rule is one by which the list itself is judged.
-func ofKnownList(rule string) bool { return rule == ruleKnownExpired || rule == ruleKnownUnmatched }
+// IsRule reports whether the list itself is judged by a rule.
+func IsRule(rule string) bool { return rule == ruleKnownExpired || rule == ruleKnownUnmatched }
 
-// applyKnown holds the verdicts of one scenario on one set of axes against the
-// list of known failures, in place. A fail that an entry names becomes a
+// Apply compares the verdicts of one scenario on one set of axes with the list of known failures,
+// and changes them in place. own are the rules that the scenario proves. A nil list changes nothing. A fail that an entry names becomes a
 // known-failure. Where an entry expects a failure and there is only what passes,
 // the passes that it speaks of become unexpected-passes. Nothing else is changed:
 // no advisory, nothing inconclusive, no error of ours. An entry that has expired
 // has no effect.
 //
 // The day is that of the run's start, so that a stored run keeps its verdicts.
-func (j *Judge) applyKnown(own []string, run *bundle.Run, o *bundle.Observation, verdicts []bundle.Verdict) {
-	if j.Known == nil || run == nil {
+func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Observation, verdicts []bundle.Verdict) {
+	if list == nil || run == nil {
 		return
 	}
 	failed := make([]bool, len(verdicts))
 	for i := range verdicts {
 		failed[i] = verdicts[i].Conclusion == bundle.Fail
 	}
-	for n := range j.Known.Entries {
-		entry := &j.Known.Entries[n]
+	for n := range list.Entries {
+		entry := &list.Entries[n]
 		if entry.Expired(run.Started) || !entry.Matches(o.Scenario, o.Axes) {
 			continue
 		}
-		broken, sure := j.excuse(entry, verdicts, failed)
+		broken, sure := excuse(list, entry, verdicts, failed)
 		if !broken && sure {
-			j.surprise(entry, own, verdicts)
+			surprise(list, entry, own, verdicts)
 		}
 	}
 }
 
 // excuse makes known failures of what the entry names. broken reports whether it
 // named any fail, sure whether all else that it names was told for certain.
-func (j *Judge) excuse(entry *scenarios.KnownFailure, verdicts []bundle.Verdict, failed []bool) (broken, sure bool) {
+func excuse(list *scenarios.Known, entry *scenarios.KnownFailure, verdicts []bundle.Verdict, failed []bool) (broken, sure bool) {
 	sure = true
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -62,7 +63,7 @@ func (j *Judge) excuse(entry *scenarios.KnownFailure, verdicts []bundle.Verdict,
 		broken = true
 		if v.Conclusion == bundle.Fail {
 			v.Conclusion = bundle.KnownFailure
-			v.Message = fmt.Sprintf("known (%s, until %s: %s; %s): %s", j.Known.At(entry), entry.Expires, clip(entry.Reason), clip(entry.Link), v.Message)
+			v.Message = fmt.Sprintf("known (%s, until %s: %s; %s): %s", list.At(entry), entry.Expires, phrase.Clip(entry.Reason), phrase.Clip(entry.Link), v.Message)
 		}
 	}
 	return broken, sure
@@ -75,35 +76,35 @@ func passes(c bundle.Conclusion) bool {
 
 // surprise makes unexpected passes of what the entry names: of its rule, or of
 // the rules that the scenario is there to prove.
-func (j *Judge) surprise(entry *scenarios.KnownFailure, own []string, verdicts []bundle.Verdict) {
+func surprise(list *scenarios.Known, entry *scenarios.KnownFailure, own []string, verdicts []bundle.Verdict) {
 	for i := range verdicts {
 		v := &verdicts[i]
 		named := entry.Rule == v.Rule || entry.Rule == "" && slices.Contains(own, v.Rule)
 		if named && v.Conclusion == bundle.Pass {
 			v.Conclusion = bundle.UnexpectedPass
-			v.Message = fmt.Sprintf("it passes, and is listed as a known failure (%s: %s; %s): take it off the list", j.Known.At(entry), clip(entry.Reason), clip(entry.Link))
+			v.Message = fmt.Sprintf("it passes, and is listed as a known failure (%s: %s; %s): take it off the list", list.At(entry), phrase.Clip(entry.Reason), phrase.Clip(entry.Link))
 		}
 	}
 }
 
-// KnownList judges the list of known failures itself, against all that was
+// List judges the list of known failures itself, against all that was
 // selected, also where only a part of it was to run again: an entry that had expired when the run began is a fail of
 // run.known.expired, one that names nothing of the run a fail of
 // run.known.unmatched. verdicts are those of the scenarios. There are none of its
 // own without a list.
-func (j *Judge) KnownList(run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.Verdict {
-	if j.Known == nil || run == nil {
+func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.Verdict {
+	if list == nil || run == nil {
 		return nil
 	}
 	var expired, unmatched []string
-	for i := range j.Known.Entries {
-		entry := &j.Known.Entries[i]
+	for i := range list.Entries {
+		entry := &list.Entries[i]
 		switch {
 		case entry.Expired(run.Started):
 			expired = append(expired, fmt.Sprintf("%s: %s was known to fail until %s (%s; %s): mend the target, or look into it again and set another day",
-				j.Known.At(entry), entry.Pattern, entry.Expires, clip(entry.Reason), clip(entry.Link)))
+				list.At(entry), entry.Pattern, entry.Expires, phrase.Clip(entry.Reason), phrase.Clip(entry.Link)))
 		case !matchesAny(entry, run, obs, verdicts):
-			unmatched = append(unmatched, fmt.Sprintf("%s: nothing that was selected is named by %s", j.Known.At(entry), describe(entry)))
+			unmatched = append(unmatched, fmt.Sprintf("%s: nothing that was selected is named by %s", list.At(entry), describe(entry)))
 		}
 	}
 	var all []bundle.Verdict
@@ -112,7 +113,7 @@ func (j *Judge) KnownList(run *bundle.Run, obs []*bundle.Observation, verdicts [
 		messages []string
 	}{{ruleKnownExpired, expired}, {ruleKnownUnmatched, unmatched}} {
 		if len(r.messages) > 0 {
-			all = append(all, bundle.Verdict{Rule: r.rule, Level: levelMust, Conclusion: bundle.Fail, Message: strings.Join(r.messages, "\n")})
+			all = append(all, bundle.Verdict{Rule: r.rule, Level: "must", Conclusion: bundle.Fail, Message: strings.Join(r.messages, "\n")})
 		}
 	}
 	return all
@@ -134,12 +135,12 @@ func describe(entry *scenarios.KnownFailure) string {
 // a scenario would have been judged by are not known while it has not been run,
 // so that of those only the pattern counts.
 func matchesAny(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) bool {
-	seen := map[instance]bool{}
+	seen := map[bundle.Planned]bool{}
 	for _, o := range obs {
 		if o == nil {
 			continue
 		}
-		seen[instance{o.Scenario, o.Axes}] = true
+		seen[bundle.Planned{Scenario: o.Scenario, Axes: o.Axes}] = true
 		unjudged := o.Skip != nil || o.Interrupted
 		if (entry.Rule == "" || unjudged) && entry.Matches(o.Scenario, o.Axes) {
 			return true
@@ -151,7 +152,7 @@ func matchesAny(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Ob
 		}
 	}
 	for _, p := range run.Planned {
-		if !seen[instance{p.Scenario, p.Axes}] && entry.Matches(p.Scenario, p.Axes) {
+		if !seen[p] && entry.Matches(p.Scenario, p.Axes) {
 			return true
 		}
 	}

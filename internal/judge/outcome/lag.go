@@ -1,0 +1,25 @@
+package outcome
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
+)
+
+// lagNotes says once for the run that the driver was too late to tell.
+func lagNotes(run *bundle.Run, verdicts []bundle.Verdict) []string {
+	n := 0
+	for _, v := range verdicts {
+		if v.Conclusion == bundle.Inconclusive && strings.Contains(v.Message, phrase.RanLate) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"%d of the verdicts are inconclusive since %s, by up to %s: this machine was overloaded or stood still; fewer --jobs or a larger --time-scale help",
+		n, phrase.RanLate, phrase.Span(run.DriverLag))}
+}
