@@ -109,6 +109,7 @@ func TestWhatCurlPrintedOverHTTP2IsFramesAgain(t *testing.T) {
 
 func FuzzFramed(f *testing.F) {
 	f.Add([]byte("HTTP/2 200 \r\ncontent-length: 2\r\n\r\n{}"))
+	f.Add([]byte("HTTP/2 200 \r\ncontent-length: 0\r\n\r\n00")) // neither body nor trailers
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if out, err := framed(p); err == nil && endedStreams(out) < 1 {
 			t.Errorf("%q has no end", p)

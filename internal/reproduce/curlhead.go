@@ -21,6 +21,9 @@ func framed(p []byte) ([]byte, error) {
 	body, trailers := curlBody(fields, rest)
 	head := append([]wire.Field{{Name: ":status", Value: status}}, fields...)
 	out := h2.Block{Stream: stream, Fields: h2.EncodeFields(head...)}.Append(h2.AppendSettings(nil), h2.DefaultMaxFrame)
+	if len(trailers) == 0 && len(body) == 0 {
+		out = h2.AppendData(out, stream, nil, true)
+	}
 	for len(body) > 0 {
 		n := min(len(body), h2.DefaultMaxFrame)
 		out = h2.AppendData(out, stream, body[:n], len(trailers) == 0 && n == len(body))
@@ -28,8 +31,6 @@ func framed(p []byte) ([]byte, error) {
 	}
 	if len(trailers) > 0 {
 		out = h2.Block{Stream: stream, Fields: h2.EncodeFields(trailers...), EndStream: true}.Append(out, h2.DefaultMaxFrame)
-	} else if len(rest) == 0 {
-		out = h2.AppendData(out, stream, nil, true)
 	}
 	return out, nil
 }
