@@ -31,7 +31,7 @@ type iteration struct {
 	paused   map[*transport.Conn]bool
 	awaits   []bundle.Await
 	scrapes  []bundle.Scrape
-	// explained is set when a wait in vain says why the steps stopped.
+	// explained is set when a wait that was not met explains why the steps stopped.
 	explained bool
 }
 
@@ -41,10 +41,10 @@ type result struct {
 	scrapes     []bundle.Scrape
 	dropped     []string
 	expired     bool // its steps stopped at a wait that was not met
-	late        bool // and that took as long as something that stalls does
+	late        bool // and that took as long as a stalled stream takes
 	interrupted bool
 	refused     bool // a connection could not be opened
-	lost        bool // a process may run whose pid was never told
+	lost        bool // a process may run whose pid is not known
 }
 
 func (in *instance) newIteration(index int) *iteration {
@@ -55,9 +55,8 @@ func (in *instance) newIteration(index int) *iteration {
 	}
 }
 
-// iterate runs the steps once: the steps themselves within the iteration's
-// deadline, then what the clauses still need to see, then the clean-up, which has
-// its own bounds and is done in any case.
+// iterate runs the steps once within the iteration's deadline, waits for the ends that clauses
+// need, and cleans up. The clean-up has its own bounds and always runs.
 func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	it := in.newIteration(index)
 	out.Index = index
@@ -84,7 +83,7 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	return out
 }
 
-// conclude ends what is still under way, collects the record, and cleans up.
+// conclude ends the exchanges under way, collects the record, and cleans up.
 func (it *iteration) conclude(ctx context.Context, out *result) {
 	if out.expired {
 		it.resume(ctx)
@@ -111,12 +110,11 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	out.Vars = it.variables(out.Exchanges)
 }
 
-// unasked is added to the name of an answer that came on an exchange's own
-// connection before the request: it is not the exchange's, and must not be taken for it.
+// unasked is appended to the name of an answer that came on an exchange's own connection before
+// the request, so that it is not taken for the answer of the exchange.
 const unasked = " (unasked)"
 
-// renameUnasked tells answers that nobody asked for from those on connections
-// that the script opened by itself.
+// renameUnasked renames answers without a request, except on connections of open steps.
 func (it *iteration) renameUnasked(exchanges []bundle.Exchange) {
 	opened := make(map[int]bool)
 	for _, h := range it.all() {
@@ -131,7 +129,7 @@ func (it *iteration) renameUnasked(exchanges []bundle.Exchange) {
 	}
 }
 
-// variables are the values that this iteration's variables had.
+// variables returns the values of the iteration's variables.
 func (it *iteration) variables(exchanges []bundle.Exchange) map[string]string {
 	vars := make(map[string]string)
 	for name, d := range it.vars {
@@ -177,8 +175,8 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 	return inStep(st, err)
 }
 
-// explain records that a step was cut by the iteration's deadline, unless a wait
-// that was not met says so already. A request that the target did not take whole in that time is not answered.
+// explain records that the iteration's deadline cut a step, unless a wait that was not met explains
+// that already. A request that the target did not read completely in that time has no answer.
 func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	for _, h := range it.all() {
 		if h.x != nil && !returned(h.x) && h.x.Snapshot().Step == st.At {
@@ -254,8 +252,8 @@ func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error
 	return worst(errs...)
 }
 
-// worst is the error that counts of several: a defect first, then an interrupt,
-// then a wait that was not met.
+// worst returns the most severe of several errors: a defect, then an interrupt, then a wait that
+// was not met.
 func worst(errs ...error) error {
 	var expired, interrupted error
 	for _, err := range errs {
@@ -275,7 +273,7 @@ func worst(errs ...error) error {
 	return expired
 }
 
-// guard turns a panic into an error: a defect of Assay must not end the run.
+// guard converts a panic into an error: a defect of Assay must not end the run.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -285,15 +283,14 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// stack is the part of the stack that says where a panic came from, without
-// the frames of the recovery itself.
+// stack returns the part of the stack where a panic came from, without the frames of the recovery.
 func stack() string {
 	lines := strings.Split(string(debug.Stack()), "\n")
 	const skip, keep = 9, 24
 	return strings.Join(lines[min(skip, len(lines)):min(skip+keep, len(lines))], "\n")
 }
 
-// stepError is a defect with the place in the script where it was found.
+// stepError is a defect and its place in the script.
 type stepError struct {
 	at  string
 	err error
@@ -302,7 +299,7 @@ type stepError struct {
 func (e *stepError) Error() string { return e.at + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
-// inStep adds the place to a defect that has none yet.
+// inStep adds the place to a defect without one.
 func inStep(st *scenarios.Step, err error) error {
 	var placed *stepError
 	if err == nil || errors.Is(err, errExpired) || errors.Is(err, errInterrupted) || errors.As(err, &placed) {
@@ -311,7 +308,7 @@ func inStep(st *scenarios.Step, err error) error {
 	return &stepError{at: st.At, err: err}
 }
 
-// stepKey carries the place of the step that is running, for the record.
+// stepKey is the context key for the place of the running step.
 type stepKey struct{}
 
 func withStep(ctx context.Context, at string) context.Context {

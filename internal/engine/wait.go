@@ -9,46 +9,46 @@ import (
 	"assay/internal/bundle"
 )
 
-// waiting is something that is waited for on an exchange or a connection.
+// waiting describes a wait for a state of an exchange or a connection.
 type waiting struct {
 	on, what string
-	// changed is closed at the next thing that happens; it is taken before met and over are asked.
+	// changed returns a channel that is closed at the next change; it is called before met and over.
 	changed func() <-chan struct{}
 	met     func() bool
-	// over reports that nothing will come any more.
+	// over reports that nothing more will come.
 	over func() bool
-	// since is how long ago what is waited for last made progress; nil for what makes none.
+	// since returns the time since the last progress; nil for a wait without progress.
 	since func() time.Duration
-	// within bounds the wait besides the iteration's own deadline; 0 is as long as that.
+	// within bounds the wait in addition to the deadline of the iteration; 0 is no further bound.
 	within time.Duration
-	// idle is how long may pass without progress, where that is less than within; 0 is as long as that.
+	// idle bounds the time without progress, if it is less than within; 0 is no further bound.
 	idle time.Duration
-	// record makes a bundle.Await of it also when it is met.
+	// record makes a bundle.Await also of a wait that is met.
 	record bool
-	// endIsEnough: that nothing will come any more ends the wait as well as what was waited for.
+	// endIsEnough makes the end of the exchange meet the wait.
 	endIsEnough bool
-	// optional: that it is not met is neither held against the handle nor why the steps stop.
+	// optional: a wait that is not met neither blames the handle nor stops the steps.
 	optional bool
 	handle   *handle
 }
 
-// A wait goes on while what is waited for makes progress, for six times its limit, and for
-// at most three minutes more than that: a stream that keeps delivering is not late, and one
-// that never ends must not hold up the run.
+// A wait with progress goes on for up to six times its limit, and for at most three minutes
+// beyond the limit: a stream that keeps delivering is not late, and a stream that never ends must
+// not delay the run.
 const (
 	longestTimes = 6
 	longestMore  = 3 * time.Minute
 )
 
-// bound is how long something may take: quiet from its last progress, and most in all.
+// bound is the time that a wait may take: quiet since the last progress, and most in all.
 type bound struct{ quiet, most time.Duration }
 
-// lasting is the bound of something that has a limit.
+// lasting returns the bound of a wait with that limit.
 func lasting(limit time.Duration) bound {
 	return bound{quiet: limit, most: min(longestTimes*limit, limit+longestMore)}
 }
 
-// left is how much longer something may take that has taken so long.
+// left returns how much longer a wait may take that has taken that long.
 func (b bound) left(took time.Duration, since func() time.Duration) time.Duration {
 	quiet := took
 	if since != nil {
@@ -57,9 +57,9 @@ func (b bound) left(took time.Duration, since func() time.Duration) time.Duratio
 	return min(b.quiet-quiet, b.most-took)
 }
 
-// wait waits. It returns nil when what was waited for has come, errExpired when
-// it has not or cannot any more, errInterrupted when the run ends. What is not met
-// is always recorded, so that the verdict can name it.
+// wait returns nil when the wait is met, errExpired when it is not met in time or cannot be met
+// any more, errInterrupted when the run ends. A wait that is not met is always recorded, so that the
+// verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
 	b := lasting(cmp.Or(w.within, it.limit))
@@ -84,17 +84,17 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	return err
 }
 
-// errOver ends a wait for something that cannot come any more.
+// errOver ends a wait that cannot be met any more.
 var errOver = errors.New("nothing more will come")
 
-// waitFor waits until it is met, within a bound.
+// waitFor waits until w is met, within a bound.
 func waitFor(ctx context.Context, w waiting, b bound) error {
 	began := time.Now()
 	timer := time.NewTimer(max(0, b.quiet))
 	defer timer.Stop()
 	for {
 		changed := w.changed()
-		over := w.over() // before met: what comes last must be seen
+		over := w.over() // before met, so that the last change is seen
 		switch {
 		case w.met():
 			return nil
@@ -118,7 +118,7 @@ func waitFor(ctx context.Context, w waiting, b bound) error {
 	}
 }
 
-// lastLook keeps a wait whose timer fired beside the event from being called expired.
+// lastLook returns nil for a wait whose timer fired at the same time as its event.
 func lastLook(w waiting) error {
 	if w.met() {
 		return nil
@@ -151,7 +151,7 @@ func (it *iteration) onConn(h *handle, what string, met func() bool) waiting {
 	}
 }
 
-// addAwait records a wait. One in vain explains why the steps stopped, unless it was optional.
+// addAwait records a wait. A wait that was not met explains why the steps stopped, unless it was optional.
 func (it *iteration) addAwait(a bundle.Await, optional bool) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -180,7 +180,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ended tells a deadline from an interrupt.
+// ended returns errExpired for a deadline, and errInterrupted for an interrupt.
 func ended(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return errExpired

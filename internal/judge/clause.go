@@ -32,7 +32,7 @@ func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observ
 	return tallies
 }
 
-// proofs are the breaches of rules that preconditions prove.
+// proofs returns the breaches of the rules that preconditions prove.
 func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 	tallies := map[string]*tally{}
 	for _, sc := range all {
@@ -103,7 +103,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	return t
 }
 
-// counted judges counters, unless a step that was to move them did not happen.
+// counted judges counters, unless a step that should have changed them did not happen.
 func (j *Judge) counted(want map[string]string, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
 	for _, sc := range all {
 		if blocked := sc.obstacles(); len(blocked) > 0 && !o.Interrupted {
@@ -136,8 +136,8 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 	return names
 }
 
-// expect holds one subject of an iteration against its matcher, unless a precondition
-// of it did not hold.
+// expect judges one subject of an iteration by its match, unless a precondition of the subject
+// did not hold.
 func (s *scene) expect(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	f := s.look(name, m)
@@ -151,7 +151,7 @@ func (s *scene) expect(name string, m *scenarios.Match) finding {
 	return f
 }
 
-// look is expect without the subject's name in the message, and without preconditions.
+// look judges one subject by its match, whatever its preconditions, and does not name it in the message.
 func (s *scene) look(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	if x == nil {

@@ -7,22 +7,22 @@ import (
 	"assay/internal/bundle"
 )
 
-// grade is what one look at an observation says of a requirement, best first.
+// grade is the result of judging one requirement, best first.
 type grade int
 
 const (
 	held    grade = iota // the requirement holds
-	lacking              // the target has nothing that it could apply to, and need not have
-	unclear              // what is needed to tell is not there
-	ours                 // Assay's own doing, not the target's
-	broken               // the target broke it
+	lacking              // the requirement does not apply to the target
+	unclear              // the evidence does not suffice
+	ours                 // a defect of Assay, not of the target
+	broken               // the target broke the requirement
 )
 
-// finding is the result of one look: the grade, why, and where.
+// finding is the result of judging one requirement once: the grade, why, and where.
 type finding struct {
 	grade   grade
 	message string
-	// symptom is what a breach looks like, or why nothing could be told.
+	// symptom classifies a breach, or the reason why the requirement could not be judged.
 	symptom bundle.Symptom
 	// seen names the legal answer that was seen where several are.
 	seen string
@@ -31,7 +31,7 @@ type finding struct {
 
 func (f finding) ok() bool { return f.grade == held }
 
-// as is the finding with a symptom, unless it has one or needs none.
+// as returns the finding with a symptom, unless it has one or holds.
 func (f finding) as(s bundle.Symptom) finding {
 	if f.grade != held && f.symptom == "" {
 		f.symptom = s
@@ -39,7 +39,7 @@ func (f finding) as(s bundle.Symptom) finding {
 	return f
 }
 
-// worst returns the finding of the higher grade; of two equal ones the first.
+// worst returns the finding with the higher grade; the first of two equal ones.
 func worst(a, b finding) finding {
 	if b.grade > a.grade {
 		return b
@@ -74,7 +74,7 @@ func (t *tally) add(f finding) {
 	}
 }
 
-// merge adds what o gathered, after what t did.
+// merge adds the findings of o behind those of t.
 func (t *tally) merge(o *tally) {
 	if o == nil || o.looked == 0 {
 		return

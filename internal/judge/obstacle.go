@@ -10,25 +10,25 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// obstacle is a precondition that did not hold. What stands behind it is not judged:
+// obstacle is a precondition that did not hold. The expectations behind it are not judged;
 // only the rule that the precondition itself proves is broken.
 type obstacle struct {
-	at      bundle.Stamp // from when on it stands in the way
+	at      bundle.Stamp // since when it holds
 	text    string
 	symptom bundle.Symptom
-	// names are the exchanges that it makes void, whenever they ended.
+	// names are the exchanges that are not judged, whenever they ended.
 	names []string
-	// soft leaves what holds all the same: a wait was in vain, and what was waited for
-	// came in another way.
+	// soft keeps expectations that hold all the same: a wait was in vain, and its event came
+	// in another way.
 	soft bool
 	// optional: the steps went on.
 	optional bool
 	rule     string // that it breaks, "" for none
 	x        *bundle.Exchange
-	limit    int64 // how long was waited, 0 when time is no matter
+	limit    int64 // how long the wait took, 0 when time does not matter
 }
 
-// obstacles are the preconditions of an iteration that did not hold, the earliest first.
+// obstacles lists the preconditions of an iteration that did not hold, the earliest first.
 func (s *scene) obstacles() []obstacle {
 	if s.premises == nil {
 		return nil
@@ -46,7 +46,8 @@ func (s *scene) obstacles() []obstacle {
 	return *s.blocked
 }
 
-// behind is the obstacle that makes an exchange void, or nil. x is nil for one that never began.
+// behind returns the obstacle because of which an exchange is not judged, or nil. x is nil for an
+// exchange that never began.
 func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 	all := s.obstacles()
 	for i := range all {
@@ -62,12 +63,12 @@ func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 	return nil
 }
 
-// finding says that something was not judged because of the obstacle.
+// finding is the finding of an expectation that was not judged because of the obstacle.
 func (o *obstacle) finding(s *scene) finding {
 	return finding{grade: unclear, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
 }
 
-// breach is the obstacle as a breach of the rule that it proves.
+// breach is the finding for the rule that the precondition proves.
 func (o *obstacle) breach(s *scene) finding {
 	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1)}
 	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
@@ -77,7 +78,7 @@ func (o *obstacle) breach(s *scene) finding {
 	return f
 }
 
-// unconnected: a connection of its own that the script wanted could not be opened.
+// unconnected lists the connections of open steps that could not be opened.
 func (s *scene) unconnected() []obstacle {
 	var out []obstacle
 	for i := range s.it.Conns {
@@ -90,7 +91,7 @@ func (s *scene) unconnected() []obstacle {
 	return out
 }
 
-// unstarted: a process that later steps act on did not start.
+// unstarted lists the processes that later steps act on and that did not start.
 func (s *scene) unstarted() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -108,8 +109,8 @@ func (s *scene) unstarted() []obstacle {
 	return out
 }
 
-// departed: a process had ended before the first step that acts on it, and nothing
-// that the script did before could have ended it.
+// departed lists the processes that had ended before the first step that acts on them, although
+// no earlier step could have ended them.
 func (s *scene) departed() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -126,7 +127,7 @@ func (s *scene) departed() []obstacle {
 	return out
 }
 
-// called is an exchange by its name, or its kind.
+// called names an exchange in a message: by its kind and name, or by its kind alone.
 func called(x *bundle.Exchange) string {
 	if x.Name == x.Op {
 		return "the " + x.Op
@@ -147,8 +148,8 @@ func (s *scene) streamsOf(name string) []string {
 	return names
 }
 
-// refusedCalls: a call that no clause speaks of, and that the rest depends on, was answered
-// with an error; or the server had closed the connection on which it was to go.
+// refusedCalls lists the calls that no clause is about, that later steps depend on, and that were
+// answered with an error; and those whose connection the server had closed before.
 func (s *scene) refusedCalls() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -181,7 +182,7 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 	return names
 }
 
-// vainWaits: what was waited for did not come.
+// vainWaits lists the waits that were not met.
 func (s *scene) vainWaits() []obstacle {
 	var out []obstacle
 	for i := range s.it.Awaits {
@@ -207,7 +208,7 @@ func (s *scene) vainWaits() []obstacle {
 	return out
 }
 
-// killedAfterSignal reports whether a signal ended the process of an exchange, behind one that the script sent.
+// killedAfterSignal reports whether a signal ended the process of an exchange after the script sent one.
 func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
 	e, _ := endEvent(x)
 	if e == nil || e.Exit == nil || e.Exit.Signal == "" {
@@ -218,7 +219,7 @@ func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
 	})
 }
 
-// overBy reports whether an exchange was over by itself when a wait for it ended.
+// overBy reports whether an exchange had ended by itself before a wait for it ended.
 func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 	if x == nil || x.Returned == nil || a.Ended.Before(*x.Returned) {
 		return false
@@ -226,7 +227,7 @@ func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 	return x.Outcome != bundle.OutcomeStalled && x.Outcome != bundle.OutcomeNoAnswer && x.Outcome != bundle.OutcomeAborted
 }
 
-// waitText says in words what was waited for in vain.
+// waitText describes a wait that was not met.
 func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 	what := phrase.Clip(a.What)
 	if text, ok := strings.CutPrefix(a.What, "output "); ok {
@@ -248,7 +249,7 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 	return fmt.Sprintf("%s did not come on %s within %s", what, phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 }
 
-// overText says how an exchange was over: by the end of its process, or otherwise.
+// overText describes how an exchange ended: with its process, or otherwise.
 func (s *scene) overText(name string, x *bundle.Exchange) string {
 	if e, _ := endEvent(x); e != nil {
 		return name + " ended (" + exitShort(e.Exit) + ")"
@@ -277,7 +278,7 @@ func waitSymptom(a *bundle.Await, x *bundle.Exchange) bundle.Symptom {
 	return bundle.SymptomNoAnswer
 }
 
-// process is what the record has of a process by its name, or nil.
+// process returns the record of a process by its name, or nil.
 func (s *scene) process(name string) *bundle.Process {
 	for i := range s.it.Processes {
 		if s.it.Processes[i].Name == name {
@@ -293,7 +294,7 @@ func (s *scene) hadEnded(name string, before bundle.Stamp) bool {
 	return p != nil && p.Ended != nil && p.Ended.Before(before)
 }
 
-// endText says that a process ended, and how: "p ended (exit 0)".
+// endText describes the end of a process: "p ended (exit 0)".
 func (s *scene) endText(name string) string {
 	if x := s.it.Exchange(name); x != nil {
 		if e, _ := endEvent(x); e != nil {
@@ -303,7 +304,7 @@ func (s *scene) endText(name string) string {
 	return name + " had ended"
 }
 
-// exitShort is an end in two words: "exit 0", "SIGKILL".
+// exitShort describes an end event in two words: "exit 0", "SIGKILL".
 func exitShort(e *bundle.Exit) string {
 	switch {
 	case e == nil:

@@ -34,8 +34,8 @@ func orderOf(orders []scenarios.Order, s *scene) int {
 	return -1
 }
 
-// judgeOrders sorts every iteration into the interleavings of a race. One that
-// fits none is a breach; an order that was seen too rarely leaves the rule open.
+// judgeOrders assigns every iteration to an interleaving of a race. An iteration that fits none is a
+// breach; if an order was seen too rarely, the rule is inconclusive.
 func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Observation) {
 	counts := map[string]int{}
 	for i := range orders {
@@ -64,7 +64,7 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 	}
 }
 
-// blockedOrder is the obstacle that makes one of the exchanges of a race void, or nil.
+// blockedOrder returns the obstacle because of which an exchange of a race is not judged, or nil.
 func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
 	for i := range orders {
 		for _, name := range subjectNames(orders[i].Subjects) {
@@ -76,7 +76,7 @@ func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
 	return nil
 }
 
-// noOrder is the finding for an iteration that fits none of the orders.
+// noOrder returns the finding for an iteration that fits none of the orders.
 func (s *scene) noOrder(orders []scenarios.Order) finding {
 	if s.cut {
 		return finding{grade: unclear, message: "interrupted", at: s.at(nil, -1)}

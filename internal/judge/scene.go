@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// scene is one iteration of an observation, with what is needed to judge it.
+// scene is one iteration of an observation, and the context in which it is judged.
 type scene struct {
 	cal bundle.Calibration
 	it  *bundle.Iteration
@@ -17,14 +17,14 @@ type scene struct {
 	many bool
 	// lag is how late this driver itself was at worst, in nanoseconds; 0 when it was not measured.
 	lag int64
-	// cut is set when the run was interrupted: what we broke off proves nothing.
+	// cut is set when the run was interrupted: an exchange that we broke off proves nothing.
 	cut bool
-	// premises are what the script takes for granted; nil when no script is at hand.
+	// premises are the preconditions of the script; nil without a script.
 	premises *premises
-	blocked  *[]obstacle // once they were looked for
+	blocked  *[]obstacle // nil until obstacles was called
 }
 
-// scenes are the iterations of an observation; s may be nil for who asks nothing of the script.
+// scenes returns the iterations of an observation. s may be nil where the script does not matter.
 func scenes(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []*scene {
 	var p *premises
 	if s != nil {
@@ -61,7 +61,7 @@ func (s *scene) subject(name string) *bundle.Exchange {
 	return nil
 }
 
-// silent is the exchange of a connection on which no answer came.
+// silent returns an exchange that stands for a connection without an answer.
 func silent(c *bundle.Conn) *bundle.Exchange {
 	x := &bundle.Exchange{ID: -1, Name: c.Name, Op: "raw", Conn: c.ID, Shape: bundle.ShapePlain, Invoked: c.Dialed}
 	switch {
@@ -80,7 +80,7 @@ func silent(c *bundle.Conn) *bundle.Exchange {
 	return x
 }
 
-// conn finds the connection of an exchange, or nil.
+// conn finds a connection by its id, or nil.
 func (s *scene) conn(id int) *bundle.Conn {
 	for i := range s.it.Conns {
 		if s.it.Conns[i].ID == id {
@@ -90,7 +90,7 @@ func (s *scene) conn(id int) *bundle.Conn {
 	return nil
 }
 
-// pid is the process id of a process that the script named; 0 when none is known.
+// pid returns the pid of a process by its name in the script, or 0 when it is not known.
 func (s *scene) pid(name string) uint32 {
 	for i := range s.it.Processes {
 		if p := &s.it.Processes[i]; p.Name == name && p.PID != 0 {
@@ -110,7 +110,7 @@ func (s *scene) pid(name string) uint32 {
 	return 0
 }
 
-// expand replaces ${name} by the iteration's variables; what is unknown stays as it is.
+// expand replaces each ${name} by the value of the variable; unknown names stay as they are.
 func (s *scene) expand(text string) string {
 	out, err := scenarios.Expand(text, func(name string) (string, bool) { return s.variable(name), true })
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *scene) variable(name string) string {
 	return "${" + name + "}"
 }
 
-// at points at an exchange; x may be nil.
+// at returns evidence that points at an exchange; x may be nil.
 func (s *scene) at(x *bundle.Exchange, off int64) bundle.Evidence {
 	e := nowhere()
 	e.Iteration, e.Off = s.it.Index, off
@@ -155,27 +155,27 @@ func (s *scene) says(subject, message string) string {
 	return message
 }
 
-// look is one exchange under a matcher.
+// look is one exchange and the match that judges it.
 type look struct {
 	*scene
 	m *scenarios.Match
 	x *bundle.Exchange
 }
 
-// fails is a breach with its message, at a body offset (-1 for none).
+// fails returns a breach with its message, at a body offset (-1 for none).
 func (l *look) fails(off int64, format string, args ...any) finding {
 	return finding{grade: broken, message: fmt.Sprintf(format, args...), at: l.at(l.x, off)}
 }
 
-// unclear says that what is needed to tell is not there.
+// unclear returns a finding for evidence that is missing.
 func (l *look) unclear(format string, args ...any) finding {
 	return finding{grade: unclear, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
 
-// ours says that the script or Assay is at fault.
+// ours returns a finding for a defect of the script or of Assay.
 func (l *look) ours(format string, args ...any) finding {
 	return finding{grade: ours, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
 
-// saw is a match, with the legal answer that was seen.
+// saw returns a finding that holds, with the legal answer that was seen.
 func saw(seen string) finding { return finding{seen: seen} }

@@ -56,7 +56,7 @@ type mux struct {
 	nextID  uint32
 	touched uint32 // the highest stream on which we have sent a frame
 
-	settled       bool   // the peer's first SETTINGS have arrived
+	settingsCame  bool   // the peer's first SETTINGS have arrived
 	maxStreams    uint32 // the peer's MAX_CONCURRENT_STREAMS
 	initialWindow int64  // the peer's INITIAL_WINDOW_SIZE
 	maxFrame      int    // the peer's MAX_FRAME_SIZE
@@ -129,7 +129,7 @@ func (h *mux) start(ctx context.Context) {
 	go h.conn.read()
 	go h.writeControl()
 	if !h.raw {
-		h.settle(ctx)
+		h.awaitSettings(ctx)
 	}
 }
 
@@ -148,15 +148,15 @@ func (h *mux) greet(ctx context.Context) {
 	_ = h.conn.writeNoted(ctx, b)
 }
 
-// settle waits for the peer's SETTINGS, so that the first requests respect them. It
+// awaitSettings waits for the peer's SETTINGS, so that the first requests respect them. It
 // gives up after settingsLooks.
-func (h *mux) settle(ctx context.Context) {
+func (h *mux) awaitSettings(ctx context.Context) {
 	c := h.conn
 	look := time.NewTicker(settingsLook)
 	defer look.Stop()
 	for looks := 0; looks < settingsLooks; {
 		c.mu.Lock()
-		over := h.settled || c.lostAt >= 0 || c.closed || c.peerClosed
+		over := h.settingsCame || c.lostAt >= 0 || c.closed || c.peerClosed
 		changed := c.changed.wait()
 		c.mu.Unlock()
 		if over {

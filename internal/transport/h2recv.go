@@ -92,7 +92,7 @@ func (h *mux) take(f h2.Cut) {
 // for later frames. On a raw connection the peer may refuse the client first.
 func (h *mux) badPreface(f h2.Cut) string {
 	switch {
-	case h.settled, h.raw && f.Type == http2.FrameGoAway:
+	case h.settingsCame, h.raw && f.Type == http2.FrameGoAway:
 		return ""
 	case f.Type != http2.FrameSettings:
 		return fmt.Sprintf("the peer begins with %s, not with SETTINGS", h2.TypeName(f.Type))
@@ -233,7 +233,7 @@ func (h *mux) settings(f h2.Cut, frame *http2.SettingsFrame) {
 		h.ownAcknowledged()
 		return
 	}
-	h.settled = true
+	h.settingsCame = true
 	_ = frame.ForeachSetting(func(s http2.Setting) error {
 		if h.conn.lostAt >= 0 {
 			return nil
