@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/portable"
 )
 
 // choose returns the engine for a URL; the embedded gateway, whose URL is not known yet, uses http.
@@ -25,7 +26,7 @@ func (f *loadFlags) choose(url string) (load.Engine, error) {
 	case f.engine != "portable" && can:
 		return fast.Engine{}, nil
 	}
-	return load.Portable{}, nil
+	return portable.Engine{}, nil
 }
 
 // leanHeap is the GOGC value of the driver, in per cent. Streams produce almost no garbage,

@@ -5,6 +5,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/portable"
 )
 
 // loadWorker is the name of the command that load runs when one process has too few
@@ -21,7 +22,7 @@ func newLoadWorker(io stdio) *cobra.Command {
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			stayLean()
-			return defect(load.Work(c.Context(), io.in, io.out, load.Portable{}, fast.Engine{}))
+			return defect(load.Work(c.Context(), io.in, io.out, portable.Engine{}, fast.Engine{}))
 		},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
-	"assay/internal/envd"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/target"
@@ -137,8 +136,8 @@ func (r *Request) set(name, value string) {
 	r.Headers = append(r.Headers, bundle.Header{Name: name, Value: value})
 }
 
-// streamType is the content type of a stream's answer, without parameters.
-func (d *Dialect) streamType(got string) bool {
+// StreamType reports whether a content type is that of a stream's response.
+func (d *Dialect) StreamType(got string) bool {
 	got, _, _ = strings.Cut(strings.ToLower(got), ";")
 	got = strings.TrimSpace(got)
 	if d.Protocol == ProtocolNDJSON {
@@ -147,37 +146,42 @@ func (d *Dialect) streamType(got string) bool {
 	return d.form().Accepts(call.ProcessStart, got)
 }
 
-// errGone says that a process is not known (any more).
-var errGone = errors.New("not found")
+// ErrGone is the error of Reply for a process that is unknown, or not known any more.
+var ErrGone = errors.New("not found")
 
-// unary reads the answer to a unary call: its message, or an error, which is
-// errGone for not_found.
-func (d *Dialect) unary(a *reply) ([]byte, error) {
-	switch {
-	case a.failed != nil:
-		return nil, a.failed
-	case d.Protocol == ProtocolGRPC || d.Protocol == ProtocolWeb:
-		return d.grpcUnary(a)
-	case a.status == 200:
-		return a.body, nil
-	}
-	e, _ := wire.DecodeError(a.body)
-	switch {
-	case e != nil && e.Code == "not_found", e == nil && a.status == 404 && d.Protocol == ProtocolNDJSON:
-		return nil, errGone
-	case e != nil && e.Code != "":
-		return nil, fmt.Errorf("HTTP %d, %s: %.200s", a.status, e.Code, e.Message)
-	}
-	return nil, fmt.Errorf("HTTP %d", a.status)
+// Answer is a whole response to a unary call.
+type Answer struct {
+	Status           int
+	Fields, Trailers []wire.Field
+	Body             []byte
 }
 
-func (d *Dialect) grpcUnary(a *reply) ([]byte, error) {
-	if a.status != 200 {
-		return nil, fmt.Errorf("HTTP %d", a.status)
+// Reply reads the response to a unary call: its message, or an error, which is ErrGone
+// for not_found.
+func (d *Dialect) Reply(a *Answer) ([]byte, error) {
+	switch {
+	case d.Protocol == ProtocolGRPC || d.Protocol == ProtocolWeb:
+		return d.grpcUnary(a)
+	case a.Status == 200:
+		return a.Body, nil
 	}
-	fields := append(a.trailers, a.fields...)
+	e, _ := wire.DecodeError(a.Body)
+	switch {
+	case e != nil && e.Code == "not_found", e == nil && a.Status == 404 && d.Protocol == ProtocolNDJSON:
+		return nil, ErrGone
+	case e != nil && e.Code != "":
+		return nil, fmt.Errorf("HTTP %d, %s: %.200s", a.Status, e.Code, e.Message)
+	}
+	return nil, fmt.Errorf("HTTP %d", a.Status)
+}
+
+func (d *Dialect) grpcUnary(a *Answer) ([]byte, error) {
+	if a.Status != 200 {
+		return nil, fmt.Errorf("HTTP %d", a.Status)
+	}
+	fields := append(a.Trailers, a.Fields...)
 	var message []byte
-	dec := wire.EnvelopeDecoder{Protocol: d.framing(), OnFrame: func(f wire.Frame) {
+	dec := wire.EnvelopeDecoder{Protocol: d.Framing(), OnFrame: func(f wire.Frame) {
 		if f.Flags&wire.FlagTrailer == 0 {
 			message = bytes.Clone(f.Payload)
 			return
@@ -185,7 +189,7 @@ func (d *Dialect) grpcUnary(a *reply) ([]byte, error) {
 		web, _ := wire.DecodeWebTrailers(f.Payload)
 		fields = append(web, fields...)
 	}}
-	dec.Feed(a.body)
+	dec.Feed(a.Body)
 	s, ok, _ := wire.DecodeGRPCStatus(fields)
 	switch {
 	case !ok:
@@ -193,13 +197,13 @@ func (d *Dialect) grpcUnary(a *reply) ([]byte, error) {
 	case s.Code == 0:
 		return message, nil
 	case s.Code == 5:
-		return nil, errGone
+		return nil, ErrGone
 	}
 	return nil, fmt.Errorf("grpc-status %d: %.200s", s.Code, s.Message)
 }
 
-// framing is the protocol of the envelopes.
-func (d *Dialect) framing() wire.Protocol {
+// Framing is the protocol of the envelopes.
+func (d *Dialect) Framing() wire.Protocol {
 	switch d.Protocol {
 	case ProtocolGRPC:
 		return wire.GRPC
@@ -210,20 +214,8 @@ func (d *Dialect) framing() wire.Protocol {
 	}
 }
 
-// event reads one event from an envelope's payload or a line.
-func (d *Dialect) event(p []byte) (event, []envd.Problem) {
-	switch {
-	case d.Protocol == ProtocolNDJSON:
-		return readLine(p)
-	case d.Codec == CodecProto:
-		return readProto(p)
-	default:
-		return readJSON(p)
-	}
-}
-
-// listed reads an answer to List: the pids of this run.
-func (d *Dialect) listed(message []byte) (ours []uint32, err error) {
+// Listed reads the response to List: the pids of this run.
+func (d *Dialect) Listed(message []byte) (ours []uint32, err error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.listedCommands(message)
 	}

@@ -3,10 +3,16 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // settingsWait bounds the wait for a gateway's SETTINGS before a run.
@@ -16,10 +22,10 @@ const settingsWait = 2 * time.Second
 // streams that an HTTP/2 connection takes, and its descriptors where it publishes them.
 func (s *session) gatewayLimits() (out []string) {
 	wanted := s.plan.Wanted()
-	if s.plan.multiplexed() {
+	if s.plan.Multiplexed() {
 		if most, ok := s.streamsEach(); ok {
 			line := fmt.Sprintf("the gateway takes %d streams on a connection", most)
-			if all := most * h2Most; all < s.plan.Streams {
+			if all := most * H2Most; all < s.plan.Streams {
 				line += fmt.Sprintf(": no more than %d of %d can be open, the rest waits", all, s.plan.Streams)
 			}
 			out = append(out, line)
@@ -40,15 +46,32 @@ func (s *session) gatewayLimits() (out []string) {
 // streamsEach is how many streams the gateway allows on a connection; false when it
 // sets no limit, or does not say in time.
 func (s *session) streamsEach() (int, bool) {
-	r := &portableRun{plan: s.plan, base: time.Now()}
-	p := newH2Pool(newDialer(r, 1), settingsWait, 1)
-	defer p.close()
-	c, f := p.open()
-	if f != nil {
+	ctx, stop := context.WithTimeout(context.Background(), settingsWait)
+	defer stop()
+	dial := (&net.Dialer{}).DialContext
+	if s.plan.TLS != nil {
+		dial = (&tls.Dialer{Config: s.plan.TLS}).DialContext
+	}
+	c, err := dial(ctx, "tcp", s.plan.Addr)
+	if err != nil {
 		return 0, false // the run will say why
 	}
-	defer c.hangUp()
-	return c.limit(), c.limit() < 1<<31
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(settingsWait))
+	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
+		return 0, false
+	}
+	framer := http2.NewFramer(c, c)
+	if err := framer.WriteSettings(); err != nil {
+		return 0, false
+	}
+	f, err := framer.ReadFrame()
+	settings, ok := f.(*http2.SettingsFrame)
+	if err != nil || !ok {
+		return 0, false
+	}
+	most, limited := settings.Value(http2.SettingMaxConcurrentStreams)
+	return int(most), limited
 }
 
 // descriptorsOf reads the two series of Prometheus' process collector, 0 where they

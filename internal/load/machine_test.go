@@ -38,7 +38,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f, err := tt.machine.fit(&tt.plan, Portable{}, tt.embedded, tt.split)
+			f, err := tt.machine.fit(&tt.plan, stub{}, tt.embedded, tt.split)
 			var limit *LimitError
 			if errors.As(err, &limit) != (tt.what != nil) {
 				t.Fatalf("%v", err)
@@ -64,7 +64,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 func TestThisMachineIsKnown(t *testing.T) {
 	if m := thisMachine(); m.files <= 0 {
 		t.Skip("this system does not say")
-	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, Portable{}, true, false); err != nil {
+	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, stub{}, true, false); err != nil {
 		t.Error(err)
 	}
 	if runtime.GOOS == "linux" && thisMachine().memory < 1<<20 {

@@ -66,7 +66,7 @@ type Options struct {
 	Out string
 	// Version is the program's.
 	Version string
-	// Engine opens the streams; default Portable.
+	// Engine opens the streams.
 	Engine Engine
 	// Worker is the command line of a process that calls Work, this program's own: a
 	// plan that needs more descriptors than one process may have is shared out over
@@ -122,9 +122,6 @@ func (o Options) resolved() (Options, error) {
 		if o.Target.Embedded {
 			o.Profile = "full"
 		}
-	}
-	if o.Engine == nil {
-		o.Engine = Portable{}
 	}
 	if o.Progress == nil {
 		o.Progress = silent{}

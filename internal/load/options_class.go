@@ -200,7 +200,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 	if p.TLS != nil {
 		p.TLS = p.TLS.Clone()
 		p.TLS.NextProtos = []string{"http/1.1"}
-		if p.multiplexed() {
+		if p.Multiplexed() {
 			p.TLS.NextProtos = []string{"h2"}
 		}
 		if p.TLS.ServerName == "" {

@@ -81,8 +81,29 @@ type Plan struct {
 	Sources []netip.Addr
 }
 
-// multiplexed reports whether streams share connections.
-func (p *Plan) multiplexed() bool { return p.HTTP != HTTP11 }
+// Multiplexed reports whether streams share connections.
+func (p *Plan) Multiplexed() bool { return p.HTTP != HTTP11 }
+
+const (
+	// H2Streams is how many streams an HTTP/2 connection gets before another is opened,
+	// while there are fewer than h2Wanted of them. Few connections are cheapest for the
+	// driver; several, because gateways often have a loop or a lock for each.
+	H2Streams = 1000
+	h2Wanted  = 4
+	// H2Most bounds the connections to a gateway that allows few streams on each.
+	H2Most = 256
+	// H2Guess is how many streams a connection is thought to take before it has said so.
+	H2Guess = 100
+	// DialsAtOnce bounds the dials under way: below the smallest backlog that servers
+	// have by default (128), or the kernel drops handshakes and repeats them a second
+	// later. H2DialsAtOnce bounds those of HTTP/2.
+	DialsAtOnce   = 96
+	H2DialsAtOnce = 16
+)
+
+// H2Connections is how many HTTP/2 connections so many streams get, unless the gateway
+// allows fewer streams on each.
+func H2Connections(streams int) int { return min(max((streams+H2Streams-1)/H2Streams, 1), h2Wanted) }
 
 // Open reports whether the plan is of the open model.
 func (p *Plan) Open() bool { return p.Rate > 0 || len(p.Stages) > 0 }
@@ -158,8 +179,8 @@ type Limits struct {
 	Interrupt time.Duration
 }
 
-// winding is how long everything may take to be killed.
-func (l *Limits) winding(interrupted bool) time.Duration {
+// Winding is how long everything may take to be killed.
+func (l *Limits) Winding(interrupted bool) time.Duration {
 	if interrupted && l.Interrupt > 0 {
 		return min(l.Wind, l.Interrupt)
 	}

@@ -31,20 +31,6 @@ type Sizer interface {
 	StreamBytes(p *Plan) int64
 }
 
-var _ Sizer = Portable{}
-
-// StreamBytes is as it was measured with 5,000 streams: a goroutine with its stack
-// for an HTTP/1.1 connection, and the state of TLS.
-func (Portable) StreamBytes(p *Plan) int64 {
-	switch {
-	case p.multiplexed():
-		return 3 << 10
-	case p.TLS != nil:
-		return 40 << 10
-	}
-	return 16 << 10
-}
-
 // fit checks a plan against the machine, sets how many streams may be open at one
 // time and from where they are dialled, and says what the plan takes. embedded is set
 // when the other ends of the connections are in this process, and split when worker
@@ -56,8 +42,8 @@ func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error)
 		streams = p.Wanted()
 	}
 	f.connections = streams
-	if p.multiplexed() {
-		f.connections = h2Connections(p.Wanted())
+	if p.Multiplexed() {
+		f.connections = H2Connections(p.Wanted())
 	} else if p.Open() {
 		p.MaxOpen = m.room(embedded)
 		if !p.endless() { // how many are open at one time is the gateway's doing; MaxOpen bounds it
@@ -74,7 +60,7 @@ func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error)
 	if embedded {
 		f.descriptors += f.connections
 	}
-	if m.files > 0 && f.descriptors > m.files-m.used && split && !embedded && !p.multiplexed() {
+	if m.files > 0 && f.descriptors > m.files-m.used && split && !embedded && !p.Multiplexed() {
 		f.share(m)
 	}
 	return f, m.holds(&f, embedded)

@@ -1,42 +1,10 @@
 package load
 
 import (
-	"net"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 )
-
-// Connections come from the sources in turns, and a port is chosen only when one is made.
-func TestConnectionsComeFromTheSources(t *testing.T) {
-	whole := answerOf(startEvent(7), stdout("1\n2\n3\n"), endEvent(0), eos)
-	var mu sync.Mutex
-	var from []string
-	addr := listen(t, func(c net.Conn) {
-		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-		mu.Lock()
-		from = append(from, host)
-		mu.Unlock()
-		serveStarts(c, whole)
-	})
-	l, err := net.Listen("tcp", "127.0.0.9:0")
-	if err != nil {
-		t.Skipf("loopback has one address here: %v", err)
-	}
-	_ = l.Close()
-	p := testPlan(t, addr, func(p *Plan) {
-		p.Streams, p.Count = 4, 4
-		p.Sources = []netip.Addr{netip.MustParseAddr("127.0.0.8"), netip.MustParseAddr("127.0.0.9")}
-	})
-	wantOutcomes(t, runPlan(t, t.Context(), p), map[Outcome]int64{OK: 4})
-	slices.Sort(from)
-	if !slices.Contains(from, "127.0.0.8") || !slices.Contains(from, "127.0.0.9") || slices.Contains(from, "127.0.0.1") {
-		t.Errorf("connections came from %v", from)
-	}
-}
 
 func TestLimitsOfTheGatewayAreRead(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -53,14 +21,6 @@ func TestLimitsOfTheGatewayAreRead(t *testing.T) {
 		if most, used := descriptorsOf([]byte(tt.text)); most != tt.most || used != tt.used {
 			t.Errorf("%s: %d and %d, want %d and %d", name, most, used, tt.most, tt.used)
 		}
-	}
-}
-
-func TestTheDriverMeasuresItsOwnDelay(t *testing.T) {
-	p := testPlan(t, ticking(t, killOK, chunk(endEvent(-1)+eos)+lastChunk), endless, func(p *Plan) { p.Duration = time.Hour })
-	c := runUntil(t, DriverLag, 5, p)
-	if h := c.hist.total[DriverLag]; h.TotalCount() < 5 || h.Max() > patience.Microseconds() {
-		t.Errorf("%d samples of up to %d µs", h.TotalCount(), h.Max())
 	}
 }
 

@@ -62,6 +62,9 @@ func shardsWanted() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }
 
 // prepare does everything that needs no network.
 func prepare(o Options) (*session, error) {
+	if o.Engine == nil {
+		return nil, &EngineError{errors.New("none was given")}
+	}
 	o, err := o.resolved()
 	if err != nil {
 		return nil, err

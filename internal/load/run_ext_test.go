@@ -21,6 +21,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/load"
+	"assay/internal/load/portable"
 	"assay/internal/target"
 )
 
@@ -36,6 +37,7 @@ func served(t *testing.T, o zoo.Options) string {
 
 func run(t *testing.T, ctx context.Context, o load.Options) *load.Report {
 	t.Helper()
+	o.Engine = portable.Engine{}
 	r, err := load.Run(ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +222,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
+			tt.o.Engine = portable.Engine{}
 			r, err := load.Run(t.Context(), tt.o)
 			var unreachable *target.UnreachableError
 			if !errors.As(err, &unreachable) || r != nil || !strings.Contains(err.Error(), tt.want) {

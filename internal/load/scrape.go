@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"syscall"
 	"time"
 
 	"assay/internal/bundle"
@@ -19,8 +19,8 @@ const maxExposition = 16 << 20
 // scraper reads the gateway's counters over a connection of its own.
 type scraper struct {
 	client  *http.Client
-	url     string
-	headers []bundle.Header
+	plan    *Plan
+	request Request
 	names   ledger.Names
 	save    func(name string, body []byte)
 	first   []byte // the first exposition, whatever it is
@@ -28,44 +28,24 @@ type scraper struct {
 
 // newScraper scrapes a path of the plan's gateway, over the same version of HTTP.
 func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Duration) *scraper {
-	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols)}
-	t.Protocols.SetHTTP1(p.HTTP == HTTP11)
-	t.Protocols.SetUnencryptedHTTP2(p.HTTP == H2C)
-	t.Protocols.SetHTTP2(p.HTTP == H2TLS)
-	scheme := "http://"
-	if p.TLS != nil {
-		scheme, t.TLSClientConfig = "https://", p.TLS
-	}
-	return &scraper{
-		client: &http.Client{Transport: t, Timeout: limit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		url:    scheme + p.Addr + path, headers: headers,
+	s := &scraper{
+		client: p.client(), plan: p, request: Request{Method: http.MethodGet, Path: path, Headers: headers},
 		save: func(string, []byte) {},
 	}
+	s.client.Timeout = limit
+	return s
 }
 
 // scrape reads the counters; name is what the scrape is kept as.
 func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	resp, err := s.client.Do(s.request.HTTP(ctx, s.plan))
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
-	}
-	for _, h := range s.headers {
-		switch strings.ToLower(h.Name) {
-		case "host":
-			req.Host = h.Value
-		case "connection", "content-type", "content-length":
-		default:
-			req.Header.Set(h.Name, h.Value)
-		}
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
+		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.request.Path, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxExposition))
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.url, err)
+		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.request.Path, err)
 	}
 	s.save(name, body)
 	if s.first == nil {
@@ -86,3 +66,13 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 }
 
 func (s *scraper) close() { s.client.CloseIdleConnections() }
+
+// reason is the error of the system, which has no addresses in it, so that equal failures
+// have equal messages.
+func reason(err error) string {
+	var sys syscall.Errno
+	if errors.As(err, &sys) {
+		return sys.Error()
+	}
+	return err.Error()
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"sync"
 	"time"
 
@@ -99,18 +98,36 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	return err
 }
 
-// clean kills what the workers, of which one failed, have left behind.
+// clean kills the processes that the workers have left behind when one of them failed.
 func (e *split) clean(p *Plan, s Sink) {
-	whole := *p
-	whole.Dialect.Part = EveryPart
-	whole.Classes = slices.Clone(p.Classes)
-	for i := range whole.Classes {
-		whole.Classes[i].Dialect.Part = EveryPart
+	ctx, stop := context.WithTimeout(context.Background(), p.Limits.Winding(true)/10)
+	defer stop()
+	client := p.client()
+	defer client.CloseIdleConnections()
+	killed := map[uint32]bool{}
+	for _, c := range p.Mix() {
+		d := c.Dialect
+		d.Part = EveryPart
+		list, err := d.List()
+		if err != nil {
+			continue
+		}
+		message, err := d.call(ctx, client, p, list)
+		if err != nil {
+			continue
+		}
+		ours, _ := d.Listed(message)
+		for _, pid := range ours {
+			kill, err := d.Kill(pid)
+			if err == nil {
+				_, err = d.call(ctx, client, p, kill)
+			}
+			if err == nil {
+				killed[pid] = true
+			}
+		}
 	}
-	if r, err := newPortableRun(&whole, s); err == nil {
-		r.sweep(p.Limits.winding(true) / 10)
-		r.close()
-	}
+	s.Swept(len(killed))
 }
 
 // worker is one worker process.
@@ -174,7 +191,7 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 	defer stop()
 	// A worker that does not end when it is told to, within workerShare, is ended. The
 	// last tenth of the time is for clean.
-	patience := context.AfterFunc(ctx, func() { time.AfterFunc(l.winding(true)*9/10, w.kill) })
+	patience := context.AfterFunc(ctx, func() { time.AfterFunc(l.Winding(true)*9/10, w.kill) })
 	defer patience()
 	for {
 		var now said
@@ -219,7 +236,7 @@ func (w *worker) end() {
 }
 
 // workerShare is how much of the time after an interrupt a worker may take.
-func workerShare(l *Limits) time.Duration { return l.winding(true) * 4 / 5 }
+func workerShare(l *Limits) time.Duration { return l.Winding(true) * 4 / 5 }
 
 // killWorkerAfter is how long a worker may take to end that has said its last word.
 const killWorkerAfter = 5 * time.Second

@@ -63,7 +63,7 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			kills.Store(0)
-			e := &split{worker: []string{"/bin/sh", "-c", tt.script}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
+			e := &split{worker: []string{"/bin/sh", "-c", tt.script}, inside: stub{}, job: jobFor(addr), parts: 2, costs: &costs{}}
 			p := testPlan(t, addr)
 			err := e.Run(t.Context(), p, newCollector(1).of(p))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -74,11 +74,11 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 			}
 		})
 	}
-	none := &split{worker: []string{"/no/such/program"}, inside: Portable{}, parts: 1, costs: &costs{}}
+	none := &split{worker: []string{"/no/such/program"}, inside: stub{}, parts: 1, costs: &costs{}}
 	if err := none.Run(t.Context(), testPlan(t, addr), newCollector(1)); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("%v", err)
 	}
-	if err := none.Run(t.Context(), testPlan(t, addr), nowhere{}); err == nil || none.Name() != "portable" {
+	if err := none.Run(t.Context(), testPlan(t, addr), nowhere{}); err == nil || none.Name() != "stub" {
 		t.Errorf("%v, %s", err, none.Name())
 	}
 }
@@ -94,7 +94,7 @@ func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr, marks := listen(t, func(net.Conn) {}), t.TempDir()
-			e := &split{worker: []string{"/bin/sh", "-c", tt.script, marks}, inside: Portable{}, job: jobFor(addr), parts: 2, costs: &costs{}}
+			e := &split{worker: []string{"/bin/sh", "-c", tt.script, marks}, inside: stub{}, job: jobFor(addr), parts: 2, costs: &costs{}}
 			p := testPlan(t, addr)
 			p.Limits.Wind, p.Limits.Interrupt = time.Second, time.Second
 			ctx, stop := context.WithCancel(t.Context())

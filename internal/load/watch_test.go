@@ -28,7 +28,7 @@ func exposition(t *testing.T, values func(n int) []string) *counterWatch {
 	t.Cleanup(server.Close)
 	p := &Plan{HTTP: HTTP11, Addr: strings.TrimPrefix(server.URL, "http://")}
 	s := newScraper(p, "/metrics", nil, time.Minute)
-	s.headers = append(s.headers, bundle.Header{Name: "Host", Value: "x"}, bundle.Header{Name: "X-Mine", Value: "yes"})
+	s.request.Headers = append(s.request.Headers, bundle.Header{Name: "Host", Value: "x"}, bundle.Header{Name: "X-Mine", Value: "yes"})
 	s.names = ledger.Names{Started: "s", Finished: "f", Active: "a"}
 	t.Cleanup(s.close)
 	return &counterWatch{scraper: s, scale: testScale}

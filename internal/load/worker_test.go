@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,20 +15,19 @@ import (
 // jobFor is one of two parts of a plan of ten streams.
 func jobFor(addr string) job {
 	return job{
-		Target: target.Options{URL: "http://" + addr}, Run: "test", HTTP: HTTP11, Streams: 10, Count: 10, Seed: 1, Engine: "portable",
+		Target: target.Options{URL: "http://" + addr}, Run: "test", HTTP: HTTP11, Streams: 10, Count: 10, Seed: 1, Engine: "stub",
 		Classes: []scenarios.WorkloadClass{{Name: "a", Share: 1, Protocol: ProtocolConnect, Codec: CodecJSON, Lines: 3}},
 		Part:    1, Parts: 2,
 	}
 }
 
 func TestAWorkerDoesItsPart(t *testing.T) {
-	whole := answerOf(startEvent(7), stdout("1\n2\n3\n"), endEvent(0), eos)
-	j := jobFor(listen(t, func(c net.Conn) { serveStarts(c, whole) }))
+	j := jobFor("127.0.0.1:1")
 	in, feed := io.Pipe()
 	out, tell := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- Work(t.Context(), in, tell, Portable{})
+		done <- Work(t.Context(), in, tell, stub{})
 		_ = tell.Close()
 	}()
 	if err := json.NewEncoder(feed).Encode(j); err != nil {
@@ -76,7 +74,7 @@ func TestAWorkerThatCannotBeginSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := Work(t.Context(), bytes.NewReader(text), &out, Portable{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Work(t.Context(), bytes.NewReader(text), &out, stub{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		if want != "the job" && !strings.Contains(out.String(), `"Error"`) {
@@ -85,7 +83,7 @@ func TestAWorkerThatCannotBeginSaysSo(t *testing.T) {
 	}
 	var out bytes.Buffer
 	text, _ := json.Marshal(jobFor("127.0.0.1:1"))
-	if err := Work(t.Context(), bytes.NewReader(text), &out, Portable{}); err != nil {
+	if err := Work(t.Context(), bytes.NewReader(text), &out, stub{}); err != nil {
 		t.Errorf("a run that went away is an error: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"assay/internal/load/account"
 	"assay/internal/wire"
 )
 
@@ -16,9 +17,8 @@ type knownBlock struct {
 	bytes  []byte
 	status int
 	fields []wire.Field
-	// goodFor is the class of which this is the head of every good stream, nil where it
-	// is none.
-	goodFor *class
+	// goodFor is the class of whose good streams this is the head, -1 for no class.
+	goodFor int
 	// goodEnd: it is nothing but grpc-status 0.
 	goodEnd bool
 }
@@ -58,13 +58,13 @@ func (c *mux) remember(i int32, b []byte, status int, fields []wire.Field) {
 	}
 	k := &c.heads.blocks[c.heads.next]
 	c.heads.next = (c.heads.next + 1) % len(c.heads.blocks)
-	*k = knownBlock{bytes: append(k.bytes[:0], payload...), status: status, fields: fields}
-	if i == none {
+	*k = knownBlock{bytes: append(k.bytes[:0], payload...), status: status, fields: fields, goodFor: -1}
+	if i == account.None {
 		return
 	}
 	l := c.in.l
-	s := l.streams.at(i)
-	if class := l.class(s); !s.has(flagCall) && class.plainHead(status, fields) {
+	s := l.streams.At(i)
+	if class := s.Class(); !s.IsCall() && l.streams.PlainHead(class, status, fields) {
 		k.goodFor = class
 	}
 	st, ok, violations := wire.DecodeGRPCStatus(fields)

@@ -19,6 +19,7 @@ import (
 // dialer opens non-blocking connections to one address.
 type dialer struct {
 	to      netip.AddrPort
+	unknown error        // why the address is not known
 	sources []netip.Addr // in turns; empty leaves it to the kernel
 	dialled int
 }
@@ -64,6 +65,9 @@ func loopbacks(to netip.Addr, connections int) []netip.Addr {
 
 // connect begins to connect, and returns the socket. The end comes as an event.
 func (d *dialer) connect() (int32, error) {
+	if d.unknown != nil {
+		return 0, d.unknown
+	}
 	family := unix.AF_INET
 	if d.to.Addr().Is6() {
 		family = unix.AF_INET6

@@ -19,7 +19,7 @@ func TestAConnectionWithAnUnsentRequestIsNotUsedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
-			i, s := l.testStream(0)
+			i, s := l.testStream()
 			ci, c := l.testConn(i, s)
 			c.unsent = true
 			l.feedConn(ci, []byte(answer))

@@ -6,15 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 )
 
 // Engine opens streams over HTTP without TLS from event loops. The zero value is ready.
@@ -36,57 +35,45 @@ func Available(scheme string) bool { return scheme == "http" }
 // Name is "fast".
 func (Engine) Name() string { return "fast" }
 
-// run is one run of the engine.
-type run struct {
-	plan  *load.Plan
-	sink  load.Sink
-	nap   time.Duration
-	loops []*loop
-	count int // of loops
-	// patient: some commands end by themselves, and get a while for it.
-	patient bool
-	swept   bool // of loop 0
-
-	begun       atomic.Int64
-	open        atomic.Int64 // kept only where there is a limit
-	uncertain   atomic.Int64
-	winding     atomic.Int64 // loops that have streams
-	interrupted atomic.Bool
-}
-
 // Run works as load.Engine.Run says.
 func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	if p.TLS != nil {
 		return errors.New("the fast engine speaks no TLS: use the portable one")
 	}
-	r := &run{plan: p, sink: s, nap: e.Nap}
-	to, err := resolve(ctx, p)
-	if err != nil {
-		// Nobody answers, or it was interrupted: what becomes of the streams is the same
-		// with any engine.
-		return load.Portable{}.Run(ctx, p, s)
+	r := account.NewRun(p, s)
+	d := dialer{sources: p.Sources}
+	d.to, d.unknown = resolve(ctx, p)
+	if len(d.sources) == 0 && !p.Multiplexed() {
+		d.sources = loopbacks(d.to.Addr(), p.Wanted())
 	}
-	if err := r.build(to, e.loops()); err != nil {
+	loops, err := e.build(r, p, s, d)
+	if err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		r.Interrupt()
 	}
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
-		r.interrupted.Store(true)
-		for _, l := range r.loops {
-			l.wake()
+		r.Interrupt()
+		for _, l := range loops {
+			l.Wake()
 		}
 	})
 	var running sync.WaitGroup
-	failed := make([]error, len(r.loops))
-	for i, l := range r.loops {
+	failed := make([]error, len(loops))
+	for i, l := range loops {
 		running.Go(func() { failed[i] = l.drive() })
 	}
 	running.Wait()
 	if !stop() {
 		<-told // it touches descriptors
 	}
-	r.finish()
+	for _, l := range loops {
+		l.close()
+	}
+	r.Finish()
 	return errors.Join(failed...)
 }
 
@@ -101,48 +88,42 @@ func (e Engine) loops() int {
 }
 
 // build makes the loops.
-func (r *run) build(to netip.AddrPort, n int) error {
-	mix := r.plan.Mix()
-	requests := make([]*load.Encoded, len(mix))
-	same := make([]load.SameOutput, len(mix))
-	for i := range mix {
-		start, err := mix[i].Dialect.Start()
-		if err == nil {
-			requests[i], err = r.plan.Encode(start)
-		}
-		if err != nil {
-			return fmt.Errorf("the Start request: %w", err)
-		}
-		r.patient = r.patient || !mix[i].Endless
+func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*loop, error) {
+	requests, err := r.Requests()
+	if err != nil {
+		return nil, err
 	}
-	d := dialer{to: to, sources: r.plan.Sources}
-	if len(d.sources) == 0 && !r.plan.Multiplexed() {
-		d.sources = loopbacks(to.Addr(), r.plan.Wanted())
+	var starts []*encoded
+	for _, q := range requests {
+		req, err := encode(q, p)
+		if err != nil {
+			return nil, fmt.Errorf("the Start request: %w", err)
+		}
+		starts = append(starts, req)
 	}
 	base := time.Now()
-	r.count = n
-	for i := range n {
-		l, err := newLoop(r, i, d, base)
+	var loops []*loop
+	for range e.loops() {
+		l, err := newLoop(r, p, s, base)
 		if err != nil {
-			r.finish()
-			return err
+			for _, l := range loops {
+				l.close()
+			}
+			return nil, err
 		}
-		for j := range mix {
-			l.classes = append(l.classes, newClass(mix[j], requests[j], &same[j]))
+		l.dialer, l.starts, l.known, l.resting.fixed = d, starts, make([]knownHead, len(starts)), e.Nap
+		if p.Multiplexed() {
+			l.mux = newMuxes(l, e.loops())
 		}
-		r.loops = append(r.loops, l)
+		loops = append(loops, l)
 	}
-	for _, l := range r.loops {
-		l.advance()
-	}
-	r.winding.Store(int64(n))
-	return nil
+	return loops, nil
 }
 
 // readSize is a loop's one read buffer.
 const readSize = 64 << 10
 
-func newLoop(r *run, index int, d dialer, base time.Time) (*loop, error) {
+func newLoop(r *account.Run, p *load.Plan, s load.Sink, base time.Time) (*loop, error) {
 	poll, err := newPoller()
 	if err != nil {
 		return nil, fmt.Errorf("%w: epoll: %w", errNoLoop, err)
@@ -156,60 +137,23 @@ func newLoop(r *run, index int, d dialer, base time.Time) (*loop, error) {
 		return nil, fmt.Errorf("%w: eventfd: %w", errNoLoop, err)
 	}
 	l := &loop{
-		run: r, plan: r.plan, sink: r.sink, index: index, poll: poll, recv: newReceiver(readSize), clock: newClock(base),
-		extras: map[int32]*extra{}, swept: map[uint32]bool{}, slows: map[int32]*slow{}, dialer: d, wakeFD: int32(wake), //nolint:gosec // a descriptor
-		scratch: make([]byte, readSize),
+		plan: p, sink: s, poll: poll, recv: newReceiver(readSize), clock: newClock(base),
+		slows: map[int32]*slow{}, wakeFD: int32(wake), //nolint:gosec // a descriptor
 	}
-	l.schedule.pacer = r.plan.Pacer()
-	l.schedule.next = index
-	l.resting.fixed = r.nap
-	if r.plan.Multiplexed() {
-		l.mux = newMuxes(l)
-	}
+	l.streams = r.Add(l, func() int64 { return l.clock.now() })
 	return l, nil
 }
 
 // drive runs the loop until all of its streams are over.
 func (l *loop) drive() error {
-	// The thread is the loop's alone, and ends with it: its timer slack is changed.
+	// The thread belongs to the loop, and ends with it: its timer slack is changed.
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, starts are 50 µs later
 	askForShortSlices()
 	err := l.turn(0)
-	for err == nil && l.schedule.stage != stageDone {
+	for err == nil && !l.streams.Done() {
 		l.rest()
-		err = l.turn(l.pause(l.clock.now()))
+		err = l.turn(l.pause())
 	}
-	l.tellGaps()
 	return err
-}
-
-// wound is called by a loop whose streams are all over.
-func (r *run) wound(*loop) {
-	if r.winding.Add(-1) == 0 {
-		r.loops[0].wake()
-	}
-}
-
-// finish closes everything, and tells the last results.
-func (r *run) finish() {
-	for _, l := range r.loops {
-		l.close()
-	}
-	if len(r.loops) == 0 {
-		return
-	}
-	swept := r.loops[0].swept
-	for _, l := range r.loops {
-		for _, one := range l.leftOpen {
-			if swept[one.pid] {
-				one.result.Fate, one.result.Uncertain = load.FateKilled, false
-				delete(swept, one.pid)
-			}
-			r.sink.Ended(one.result)
-		}
-	}
-	if r.swept {
-		r.sink.Swept(len(swept)) // those that no stream knows
-	}
 }

@@ -13,7 +13,8 @@ import (
 // A connection that dies while output is written fails streams, which may give other
 // connections something to write.
 func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
-	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	sink := &touching{}
+	l := benchTo(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines, sink)
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -23,11 +24,8 @@ func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 	other.fd = int32(pair[0])
 	dying.out = []byte("x") // its socket is none
 	dying.touch()
-	sink := &touching{other: other}
-	l.run.sink, l.sink = sink, sink
-	i, s := l.testStream(0)
-	s.mux, s.id = int32(dying.index), 1
-	dying.ids.add(1, i)
+	sink.other = other
+	dying.testStream(l)
 	l.mux.flush()
 	if sink.ended != 1 || len(other.out) != 0 || other.dirty || len(l.mux.dirty) != 0 {
 		t.Errorf("%d ended, %d bytes are unwritten, dirty %v", sink.ended, len(other.out), other.dirty)

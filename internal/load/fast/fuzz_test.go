@@ -11,6 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
+	"assay/internal/wire"
 )
 
 // outcomeH1 feeds an answer in pieces of so many bytes (0 is all at once), then the
@@ -18,8 +20,8 @@ import (
 func outcomeH1(tb testing.TB, p []byte, piece int) string {
 	l, sink := bench(tb, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
 	// The head of a good answer is known from an earlier stream, as in a run.
-	oneStream(l, 0, wholeAnswer(), 1)
-	i, s := l.testStream(1)
+	oneStream(l, wholeAnswer(), 1)
+	i, s := l.testStream()
 	ci, c := l.testConn(i, s)
 	for rest := p; len(rest) > 0; {
 		n := len(rest)
@@ -33,21 +35,18 @@ func outcomeH1(tb testing.TB, p []byte, piece int) string {
 		l.arrived(0)
 		l.eof(ci, c)
 	}
-	return told(tb, l, sink, i)
+	return told(tb, l, sink)
 }
 
-// told says how stream 1 ended; a kill that it asked for is answered.
-func told(tb testing.TB, l *loop, sink *nowhere, i int32) string {
-	for l.calls.len() > 0 {
-		if c := l.calls.pop(); c.kind == callKill {
-			l.killAnswered(c.victim, l.streams.at(c.victim), killDone, nil)
-		}
+// told says how the last stream ended; a kill that it asked for is answered.
+func told(tb testing.TB, l *loop, sink *nowhere) string {
+	if l.streams.StartCalls(); l.streams.Calling() > 0 {
+		i, s := l.queued()
+		l.streams.Head(i, s, 200, []wire.Field{{Name: "grpc-status", Value: "0"}})
+		l.streams.End(i, s, nil)
 	}
-	if sink.ended == 0 || l.streams.live() != 0 || len(l.extras) != 0 {
-		tb.Fatalf("%d ended, %d live, %d extras, phase %d", sink.ended, l.streams.live(), len(l.extras), l.streams.at(i).phase)
-	}
-	if used := len(l.cuts.bufs) - len(l.cuts.free); used != 0 {
-		tb.Fatalf("%d buffers are still borrowed", used)
+	if sink.ended == 0 || l.streams.Open() != 0 || l.streams.Calling() != 0 {
+		tb.Fatalf("%d ended, %d are open, %d calls", sink.ended, l.streams.Open(), l.streams.Calling())
 	}
 	r := sink.result
 	return fmt.Sprintf("%v %d %v %s", r.Outcome, r.Fate, r.Refused, r.Message)
@@ -80,23 +79,19 @@ func FuzzResponse(f *testing.F) {
 func outcomeH2(tb testing.TB, p []byte, piece int) string {
 	l, sink := bench(tb, load.ProtocolGRPC, load.CodecProto, load.H2C, fiveLines)
 	c := l.testMux()
-	i, s := l.testStream(1)
-	s.mux, s.id, c.nextID = int32(c.index), 1, 3
-	c.ids.add(1, i)
+	c.testStream(l)
 	for rest := p; len(rest) > 0 && c.state != muxDead; {
 		n := len(rest)
 		if piece > 0 {
 			n = min(piece, n)
 		}
-		l.arrived(0)
-		c.feed(rest[:n])
-		l.settleGaps(false)
+		l.feedMux(c, rest[:n])
 		rest = rest[n:]
 	}
 	if c.state != muxDead {
-		c.die(c.ended("EOF"))
+		c.die(account.ClosedH2("EOF", true))
 	}
-	return told(tb, l, sink, i)
+	return told(tb, l, sink)
 }
 
 // FuzzMux: the same for HTTP/2.

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 )
 
 // connState is what a connection of HTTP/1.1 does.
@@ -54,71 +55,68 @@ type conn struct {
 func (c *conn) key(ci int32) uint64 { return uint64(uint32(ci)) | uint64(c.gen)<<32 } //nolint:gosec // an index
 
 // openH1 sends the request of a stream on an idle connection, or on a new one.
-func (l *loop) openH1(i int32, s *stream) {
-	idle := l.idleFor(s)
-	ci := l.popIdle(idle)
+func (l *loop) openH1(i int32, s *account.Stream) {
+	ci := l.popIdle(l.idleFor(s))
 	switch {
-	case ci != none:
-		l.opening(s)
-		s.set(flagAlive)
-		c := l.conns.at(ci)
+	case ci != account.None:
+		l.streams.Opening(s)
+		c := l.conns.At(ci)
 		c.state, c.stream = connBusy, i
 		l.request(ci, c, s)
+		s.Heard() // on an earlier response
 	case l.dialing < load.DialsAtOnce:
-		l.opening(s)
+		l.streams.Opening(s)
 		l.dial(i, s)
 	default:
-		l.waiting.push(waiter{i, s.number})
+		l.waiting.Push(account.Waiter{Stream: i, Number: s.Number})
 	}
 }
 
 // dial begins to open a connection for a stream.
-func (l *loop) dial(i int32, s *stream) {
+func (l *loop) dial(i int32, s *account.Stream) {
 	fd, err := l.dialer.connect()
 	if err != nil {
-		l.fail(i, s, l.noConnection(err))
+		l.streams.Fail(i, s, account.Dial(err, l.plan.Limits.Connect))
 		return
 	}
-	ci := l.conns.take()
-	c := l.conns.at(ci)
+	ci := l.conns.Take()
+	c := l.conns.At(ci)
 	*c = conn{fd: fd, gen: c.gen, state: connDialing, stream: i, deadline: l.clock.now() + int64(l.plan.Limits.Connect)}
-	s.conn = ci
+	s.Conn = ci
 	l.dialing++
 	if err := l.poll.add(fd, c.key(ci)); err != nil {
-		l.lose(ci, c, l.noConnection(err))
+		l.lose(ci, c, account.Dial(err, l.plan.Limits.Connect))
 	}
 }
 
 // dialled is called when a dial has ended.
 func (l *loop) dialled(ci int32, c *conn) {
 	if err := dialError(c.fd); err != nil {
-		l.lose(ci, c, l.noConnection(err))
+		l.lose(ci, c, account.Dial(err, l.plan.Limits.Connect))
 		return
 	}
 	l.dialing--
 	c.state = connBusy
-	l.request(ci, c, l.streams.at(c.stream))
+	l.request(ci, c, l.streams.At(c.stream))
 }
 
 // request writes the request of a connection's stream.
-func (l *loop) request(ci int32, c *conn, s *stream) {
-	now := l.clock.now()
+func (l *loop) request(ci int32, c *conn, s *account.Stream) {
 	c.any, c.framing, c.off, c.unsent = false, atHead, 0, false
-	s.conn = ci
-	s.sent, s.since, s.phase = now, now, phaseSent
+	l.streams.Sent(s, ci)
 	l.write(ci, c, s)
 	l.remove(c)
 }
 
 // write writes what is left of the request.
-func (l *loop) write(ci int32, c *conn, s *stream) {
-	p := l.encoded(c.stream, s).H1[c.off:]
+func (l *loop) write(ci int32, c *conn, s *account.Stream) {
+	p := l.encoded(c.stream, s).h1[c.off:]
 	n, e := send(c.fd, p)
 	switch {
 	case e == unix.EAGAIN:
 		c.unsent = true
 	case e != 0:
-		l.lose(ci, c, broken(e, "while the request was sent"))
+		l.lose(ci, c, account.Broken(e, account.WhileSending))
 	case n < len(p):
 		c.off += int32(n) //nolint:gosec // a part of a request
 		c.unsent = true   // the edge comes when there is room again
@@ -127,18 +125,13 @@ func (l *loop) write(ci int32, c *conn, s *stream) {
 	}
 }
 
-// broken sorts the errors of reading and writing a connection.
-func broken(e unix.Errno, where string) *failure {
-	return &failure{outcome: load.Reset, detail: e.Error() + " " + where}
-}
-
 // popIdle takes an idle connection, or none. What was used last is the warmest.
 func (l *loop) popIdle(idle *[]uint64) int32 {
 	for n := len(*idle); n > 0; n = len(*idle) {
 		k := (*idle)[n-1]
 		*idle = (*idle)[:n-1]
 		ci := int32(uint32(k)) //nolint:gosec // an index
-		c := l.conns.at(ci)
+		c := l.conns.At(ci)
 		if c.state != connIdle || c.key(ci) != k {
 			continue
 		}
@@ -155,7 +148,7 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 		}
 		return ci
 	}
-	return none
+	return account.None
 }
 
 // connEvent is called when something happened on a connection.
@@ -165,7 +158,7 @@ func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	if c.state == connDialing {
 		l.dialled(ci, c)
 	} else if c.state == connBusy && c.unsent && what&unix.EPOLLOUT != 0 {
-		l.write(ci, c, l.streams.at(c.stream))
+		l.write(ci, c, l.streams.At(c.stream))
 	}
 	if c.gen == gen && what&ready != 0 {
 		l.readConn(ci, c, what&(ready&^unix.EPOLLIN) != 0)
@@ -189,11 +182,11 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 			return
 		case e != 0:
 			l.arrived(0)
-			where := "inside the answer"
+			where := account.InsideAnswer
 			if !c.any {
-				where = "before the answer"
+				where = account.BeforeAnswer
 			}
-			l.lose(ci, c, broken(e, where))
+			l.lose(ci, c, account.Broken(e, where))
 			return
 		case n == 0:
 			l.arrived(0)
@@ -202,7 +195,7 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 		}
 		l.arrived(stamp)
 		l.feed(ci, c, l.recv.buf[:n])
-		l.settleGaps(false)
+		l.streams.EndRead(false)
 		if c.gen != gen || n < len(l.recv.buf) && !more {
 			return
 		}
@@ -213,10 +206,10 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 // feed takes bytes of an answer.
 func (l *loop) feed(ci int32, c *conn, p []byte) {
 	i := c.stream
-	s := l.streams.at(i)
+	s := l.streams.At(i)
 	if !c.any {
 		c.any = true
-		s.set(flagAlive)
+		s.Heard()
 	}
 	gen := c.gen
 	for len(p) > 0 && c.state == connBusy && c.stream == i && c.gen == gen {
@@ -231,7 +224,7 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 			if c.remain == 0 {
 				c.framing = atDataCR
 			}
-			l.body(i, s, p[:n])
+			l.streams.Body(i, s, p[:n])
 			p = p[n:]
 		default:
 			p = l.feedChunk(ci, c, s, p)
@@ -241,10 +234,10 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 
 // feedHead reads a head that is, but for its date, the one that the last good answer
 // had, in place; any other goes to the strict decoder.
-func (l *loop) feedHead(ci int32, c *conn, s *stream, p []byte) []byte {
-	if !s.has(flagCall) {
-		if n := l.class(s).known.match(p); n > 0 {
-			l.goodHead(s)
+func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
+	if !s.IsCall() {
+		if n := l.known[s.Class()].match(p); n > 0 {
+			l.streams.GoodHead(s)
 			c.framing, c.remain, c.digits = atSize, 0, 0
 			return p[n:]
 		}
@@ -255,35 +248,35 @@ func (l *loop) feedHead(ci int32, c *conn, s *stream, p []byte) []byte {
 
 // answered is called when an answer is complete; rest is what follows it. A connection
 // whose request is not all written is of no more use.
-func (l *loop) answered(ci int32, c *conn, s *stream, rest []byte) {
+func (l *loop) answered(ci int32, c *conn, s *account.Stream, rest []byte) {
 	i := c.stream
 	switch {
 	case len(rest) > 0:
-		l.breach(i, s, "http.extra: bytes that no request asked for")
+		l.streams.Breach(i, s, "http.extra: bytes that no request asked for")
 		l.closeConn(ci, c)
 	case c.unsent:
 		l.closeConn(ci, c)
 	default:
 		l.park(ci, c)
 	}
-	l.end(i, s, nil)
+	l.streams.End(i, s, nil)
 }
 
 // park keeps a connection for the next request.
 func (l *loop) park(ci int32, c *conn) {
-	s := l.streams.at(c.stream)
-	if !c.proven && !s.has(flagCall) {
+	s := l.streams.At(c.stream)
+	if !c.proven && !s.IsCall() {
 		l.learnSegments(c)
 	}
 	idle := l.idleFor(s)
-	c.state, c.stream = connIdle, none
+	c.state, c.stream = connIdle, account.None
 	*idle = append(*idle, c.key(ci))
 }
 
 // idleFor is where the connections wait that a stream, or a call, may use. Calls have
 // their own: a gateway that closes connections after a stream must not hit a kill.
-func (l *loop) idleFor(s *stream) *[]uint64 {
-	if s.has(flagCall) {
+func (l *loop) idleFor(s *account.Stream) *[]uint64 {
+	if s.IsCall() {
 		return &l.idleCalls
 	}
 	return &l.idle
@@ -293,21 +286,19 @@ func (l *loop) idleFor(s *stream) *[]uint64 {
 func (l *loop) eof(ci int32, c *conn) {
 	switch {
 	case c.state != connBusy:
-		l.lose(ci, c, l.noConnection(unix.ECONNRESET))
+		l.lose(ci, c, account.Dial(unix.ECONNRESET, l.plan.Limits.Connect))
 	case c.framing == atSlow && l.eofSlow(ci, c):
-	case !c.any:
-		l.lose(ci, c, &failure{outcome: load.Reset, detail: "the connection was closed without an answer"})
 	default:
-		l.lose(ci, c, &failure{outcome: load.Reset, detail: "the connection was closed inside the answer"})
+		l.lose(ci, c, account.Closed(c.any))
 	}
 }
 
 // lose gives a connection up and tells its stream.
-func (l *loop) lose(ci int32, c *conn, f *failure) {
+func (l *loop) lose(ci int32, c *conn, f *account.Failure) {
 	i := c.stream
 	l.closeConn(ci, c)
-	if i != none {
-		l.fail(i, l.streams.at(i), f)
+	if i != account.None {
+		l.streams.Fail(i, l.streams.At(i), f)
 	}
 }
 
@@ -321,7 +312,7 @@ func (l *loop) closeConn(ci int32, c *conn) {
 	}
 	l.remove(c) // or the other side gets a reset
 	closeSocket(c.fd)
-	c.state, c.stream, c.framing = connFree, none, atHead
+	c.state, c.stream, c.framing = connFree, account.None, atHead
 	c.gen++
-	l.conns.put(ci)
+	l.conns.Put(ci)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 	"assay/internal/wire"
 )
 
@@ -22,7 +23,7 @@ type slow struct {
 	done    bool
 	reuse   bool
 	plain   bool // the head may be known from now on
-	broken  *failure
+	broken  *account.Failure
 	trailer []wire.Field
 }
 
@@ -34,7 +35,7 @@ func (l *loop) slow(ci int32, c *conn, prefix string) {
 		w, l.spareSlow = l.spareSlow[n-1], l.spareSlow[:n-1]
 	}
 	i := c.stream
-	s := l.streams.at(i)
+	s := l.streams.At(i)
 	*w = slow{text: w.text[:0], dec: wire.ResponseDecoder{
 		Method: func() string {
 			if w.done {
@@ -45,7 +46,7 @@ func (l *loop) slow(ci int32, c *conn, prefix string) {
 		OnHead: func(h wire.Head) { l.slowHead(i, s, w, &h) },
 		OnBody: func(p []byte) {
 			if !w.primed {
-				l.body(i, s, p)
+				l.streams.Body(i, s, p)
 			}
 		},
 		OnEnd:       func(trailers []wire.Field) { w.done, w.trailer = true, trailers },
@@ -83,17 +84,23 @@ func (c *conn) prefix() string {
 	}
 }
 
+// keptHead bounds the head that a spare decoder keeps, maxSpare how many are kept.
+const (
+	keptHead = 64 << 10
+	maxSpare = 1024
+)
+
 // dropSlow gives the decoder of a connection back.
 func (l *loop) dropSlow(ci int32) {
 	w := l.slows[ci]
 	delete(l.slows, ci)
-	if w != nil && len(l.spareSlow) < maxSpare && cap(w.text) <= keptCut {
+	if w != nil && len(l.spareSlow) < maxSpare && cap(w.text) <= keptHead {
 		*w = slow{text: w.text[:0]}
 		l.spareSlow = append(l.spareSlow, w)
 	}
 }
 
-func (l *loop) slowHead(i int32, s *stream, w *slow, h *wire.Head) {
+func (l *loop) slowHead(i int32, s *account.Stream, w *slow, h *wire.Head) {
 	if h.Status < 200 || w.primed {
 		return
 	}
@@ -104,27 +111,25 @@ func (l *loop) slowHead(i int32, s *stream, w *slow, h *wire.Head) {
 			w.reuse = false
 		}
 	}
-	w.chunked = h.Framing == wire.FramingChunked && w.reuse && w.broken == nil && !s.has(flagCall)
-	w.plain = w.chunked && l.class(s).plainHead(h.Status, h.Fields)
-	l.head(i, s, h.Status, h.Fields)
+	w.chunked = h.Framing == wire.FramingChunked && w.reuse && w.broken == nil && !s.IsCall()
+	w.plain = w.chunked && l.streams.PlainHead(s.Class(), h.Status, h.Fields)
+	l.streams.Head(i, s, h.Status, h.Fields)
 }
 
-func (l *loop) slowViolation(i int32, s *stream, w *slow, v wire.Violation) {
+func (l *loop) slowViolation(i int32, s *account.Stream, w *slow, v wire.Violation) {
 	switch v.Kind {
 	case wire.HTTPTruncated:
 		// Said better by how the connection ended.
 	case wire.HTTPStatusLine:
 		if w.broken == nil {
-			w.broken = &failure{outcome: load.ServerError, refused: true, detail: "the answer is no HTTP/1.1: " + v.Detail}
+			w.broken = account.NoHTTP(load.HTTP11, v.Detail)
 		}
 	default:
 		text := string(v.Kind) + ": " + v.Detail
 		if w.broken == nil {
-			w.broken = &failure{outcome: load.Corrupt, detail: text}
+			w.broken = account.Breach("%s", text)
 		}
-		if !s.has(flagCall) {
-			l.breach(i, s, text)
-		}
+		l.streams.Breach(i, s, text)
 	}
 }
 
@@ -137,7 +142,7 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 		if n == 0 {
 			n = len(p)
 		}
-		if len(w.text) < keptCut {
+		if len(w.text) < keptHead {
 			w.text = append(w.text, p[:n]...)
 		}
 		w.dec.Feed(p[:n])
@@ -145,7 +150,7 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 	}
 	if w.headed && w.chunked && !w.done {
 		if w.plain && bytes.HasPrefix(w.text, []byte("HTTP/1.1 200")) {
-			l.class(l.streams.at(c.stream)).known.learn(w.text)
+			l.known[l.streams.At(c.stream).Class()].learn(w.text)
 		}
 		l.dropSlow(ci)
 		c.framing, c.remain, c.digits = atSize, 0, 0
@@ -158,7 +163,7 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 	case w.dec.Lost():
 		f := w.broken
 		if f == nil {
-			f = &failure{outcome: load.Corrupt, detail: "the framing of the answer is broken"}
+			f = account.Breach("the framing of the answer is broken")
 		}
 		l.lose(ci, c, f)
 	}
@@ -176,7 +181,7 @@ func (l *loop) answeredSlow(ci int32, c *conn, w *slow) {
 	} else {
 		l.closeConn(ci, c)
 	}
-	l.end(i, l.streams.at(i), trailers)
+	l.streams.End(i, l.streams.At(i), trailers)
 }
 
 // eofSlow tells the decoder that the connection has ended; true says that with it the

@@ -15,6 +15,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/loadtest"
 )
 
 // hostiles is how many streams meet hostile peers: few here, 100,000 where the
@@ -35,7 +36,7 @@ func hostiles(t *testing.T) int {
 // A hostile peer does one of these to every connection, in turns.
 func hostile(draw uint64, c net.Conn) {
 	tcp := c.(*net.TCPConn)
-	good := goodAnswer()
+	good := loadtest.GoodAnswer()
 	request := make([]byte, 4096)
 	if draw%12 != 0 {
 		if _, err := c.Read(request); err != nil {
@@ -75,9 +76,9 @@ func hostile(draw uint64, c net.Conn) {
 		_, _ = io.WriteString(c, good[:r.IntN(len(good)-5)])
 		quiet()
 	case 8: // an envelope that never ends
-		_, _ = io.WriteString(c, streamHead+chunk(startEvent(7))+chunk("\x00\x03\x00\x00\x00{"))
+		_, _ = io.WriteString(c, loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+loadtest.Chunk("\x00\x03\x00\x00\x00{"))
 		for range 20 {
-			if _, err := io.WriteString(c, chunk(string(make([]byte, 16<<10)))); err != nil {
+			if _, err := io.WriteString(c, loadtest.Chunk(string(make([]byte, 16<<10)))); err != nil {
 				return
 			}
 		}
@@ -103,21 +104,21 @@ func hostile(draw uint64, c net.Conn) {
 func TestHostilePeersAreOutcomes(t *testing.T) {
 	n := hostiles(t)
 	var turn atomic.Uint64
-	addr := listen(t, func(c net.Conn) { hostile(turn.Add(1), c) })
+	addr := loadtest.Listen(t, func(c net.Conn) { hostile(turn.Add(1), c) })
 	files := openFiles(t)
 	before := heap()
 	begun := time.Now()
-	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
+	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model: a failed stream is not paused for.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
 		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
 		p.Limits.Wind = 3 * time.Second // hostile peers kill nothing
 	}))
-	if len(q.results) != n {
-		t.Fatalf("%d results, want %d", len(q.results), n)
+	if len(q.Results) != n {
+		t.Fatalf("%d results, want %d", len(q.Results), n)
 	}
 	counts := map[load.Outcome]int{}
-	for _, r := range q.results {
+	for _, r := range q.Results {
 		counts[r.Outcome]++
 	}
 	for _, o := range []load.Outcome{load.OK, load.Reset, load.Corrupt, load.Stall, load.AcceptStall, load.ServerError} {
@@ -131,7 +132,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	if left := openFiles(t) - files; left > 2100 { // the peers' ends go away by and by
 		t.Errorf("%d descriptors are left", left)
 	}
-	q.results, q.values = nil, nil
+	q.Results, q.Values = nil, nil
 	grown := heap() - before
 	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = heap() - before {
 		time.Sleep(100 * time.Millisecond) // the peers' ends go away by and by

@@ -2,7 +2,11 @@
 
 package fast
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"assay/internal/load/account"
+)
 
 // idTable finds streams by their HTTP/2 id: open addressing, 8 bytes an entry, at most three
 // quarters full. The zero value is empty. (A Go map takes three times the memory.)
@@ -27,14 +31,14 @@ func (t *idTable) home(id uint32) int { return int(((id >> 1) * 0x9e3779b9) >> t
 
 func (t *idTable) find(id uint32) int32 {
 	if t.n == 0 || id == 0 {
-		return none
+		return account.None
 	}
 	for at := t.home(id); ; at = (at + 1) & (len(t.slots) - 1) {
 		switch t.slots[at].id {
 		case id:
 			return t.slots[at].stream
 		case 0:
-			return none
+			return account.None
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 	"assay/internal/transport"
 )
 
@@ -117,8 +118,8 @@ func (c *mux) touch() {
 func (c *mux) dialled() bool {
 	l := c.in.l
 	if err := dialError(c.fd); err != nil {
-		l.at = l.clock.now()
-		c.die(l.noConnection(err))
+		l.streams.Reading(l.clock.now())
+		c.die(account.Dial(err, l.plan.Limits.Connect))
 		return false
 	}
 	c.state = muxShaking
@@ -139,31 +140,30 @@ func (c *mux) shaken() {
 }
 
 // overdue says why the connection is to be given up at this time, nil when it is not.
-func (c *mux) overdue(now int64) *failure {
+func (c *mux) overdue(now int64) *account.Failure {
 	lim := &c.in.l.plan.Limits
 	switch {
 	case c.state == muxDialing && now > c.deadline:
-		return c.in.l.dialTimeout()
+		return account.ConnectTimeout(lim.Connect)
 	case c.state == muxShaking && now > c.deadline:
-		return &failure{outcome: load.AcceptStall, detail: fmt.Sprintf("the connection was accepted, and no SETTINGS came within %v", lim.FirstEvent)}
+		return account.NoSettings(lim.FirstEvent)
 	case c.stuck != 0 && time.Duration(now-c.stuck) > muxWriteTimeout:
-		return &failure{outcome: load.Reset, detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
+		return &account.Failure{Outcome: load.Reset, Detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
 	}
 	return nil
 }
 
 // begin sends a request.
-func (c *mux) begin(i int32, s *stream) {
+func (c *mux) begin(i int32, s *account.Stream) {
 	l := c.in.l
 	req := l.encoded(i, s)
-	s.mux, s.id, s.unacked = int32(c.index), c.nextID, 0 //nolint:gosec // a handful of connections
+	s.ID, s.Unacked = c.nextID, 0
 	c.nextID += 2
-	c.ids.add(s.id, i)
-	c.out = appendHeaders(c.out, s.id, c.table.Block(req.Block), len(req.Body) == 0)
-	c.send(pending{stream: i, id: s.id, window: c.initial, body: req.Body})
-	s.set(flagAlive) // the handshake was
-	now := l.clock.now()
-	s.sent, s.since, s.phase = now, now, phaseSent
+	c.ids.add(s.ID, i)
+	c.out = appendHeaders(c.out, s.ID, c.table.Block(req.block), len(req.body) == 0)
+	c.send(pending{stream: i, id: s.ID, window: c.initial, body: req.body})
+	s.Heard()                         // the handshake was
+	l.streams.Sent(s, int32(c.index)) //nolint:gosec // a handful of connections
 	if c.nextID > muxLastID {
 		c.retire()
 	}
@@ -214,8 +214,8 @@ func (c *mux) flush() {
 	}
 	n, e := send(c.fd, c.out)
 	if e != 0 && e != unix.EAGAIN {
-		c.in.l.at = c.in.l.clock.now()
-		c.die(broken(e, "while requests were sent"))
+		c.in.l.streams.Reading(c.in.l.clock.now())
+		c.die(account.Broken(e, "while requests were sent"))
 		return
 	}
 	if e != 0 {
@@ -243,14 +243,14 @@ func (c *mux) read(more bool) {
 		l.arrived(stamp)
 		switch {
 		case e != 0:
-			c.die(c.ended(e.Error()))
+			c.die(account.ClosedH2(e.Error(), c.state != muxShaking))
 			return
 		case n == 0:
-			c.die(c.ended("EOF"))
+			c.die(account.ClosedH2("EOF", c.state != muxShaking))
 			return
 		}
 		c.feed(l.recv.buf[:n])
-		l.settleGaps(len(l.touched) > 1 && l.now-l.at > int64(vagueFrom+l.resting.longest(l.schedule.open)))
+		l.streams.EndRead(l.streams.Several() && l.now-l.at > int64(vagueFrom+l.resting.longest(l.streams.Open())))
 		if c.state == muxDead || n < len(l.recv.buf) && !more {
 			return
 		}
@@ -262,16 +262,8 @@ func (c *mux) read(more bool) {
 // segment to stand for all of them: the error of a gap is at most that and the nap.
 const vagueFrom = 2 * time.Millisecond
 
-// ended is the failure of a connection that was closed.
-func (c *mux) ended(reason string) *failure {
-	if c.state == muxShaking {
-		return &failure{outcome: load.Reset, detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
-	}
-	return &failure{outcome: load.Reset, detail: "the HTTP/2 connection was closed: " + reason}
-}
-
 // die ends the connection and every stream on it, of which there is none without a failure.
-func (c *mux) die(f *failure) {
+func (c *mux) die(f *account.Failure) {
 	if c.state == muxDead {
 		return
 	}
@@ -286,7 +278,8 @@ func (c *mux) die(f *failure) {
 		c.pool.dialing--
 	}
 	c.ids.each(func(_ uint32, i int32) {
-		l.fail(i, l.streams.at(i), &failure{outcome: f.outcome, detail: f.detail, refused: f.refused})
+		one := *f // each may be changed
+		l.streams.Fail(i, l.streams.At(i), &one)
 	})
 	c.ids, c.pending = idTable{}, nil
 	if !opened {
@@ -307,13 +300,8 @@ func (c *mux) closeDrained() {
 	}
 }
 
-// breach is a failure of the connection's framing.
-func breach(format string, args ...any) *failure {
-	return &failure{outcome: load.Corrupt, detail: fmt.Sprintf(format, args...)}
-}
-
 // framed sorts the errors of the Framer. A breach on one stream leaves the others alone.
-func (c *mux) framed(err error) *failure {
+func (c *mux) framed(err error) *account.Failure {
 	var stream http2.StreamError
 	switch {
 	case errors.As(err, &stream):
@@ -322,15 +310,15 @@ func (c *mux) framed(err error) *failure {
 		if cause := c.framer.ErrorDetail(); cause != nil {
 			detail += ": " + cause.Error()
 		}
-		if i := c.ids.find(stream.StreamID); i != none {
+		if i := c.ids.find(stream.StreamID); i != account.None {
 			c.out = appendReset(c.out, stream.StreamID, uint32(stream.Code))
 			c.touch()
 			c.drop(stream.StreamID)
-			c.in.l.fail(i, c.in.l.streams.at(i), &failure{outcome: load.Corrupt, detail: detail})
+			c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.Breach("%s", detail))
 		}
 		return nil
 	case c.state == muxShaking:
-		return &failure{outcome: load.ServerError, refused: true, detail: "no HTTP/2: " + err.Error()}
+		return account.NoHTTP(load.H2C, err.Error())
 	}
-	return breach("the connection breaks HTTP/2: %v", err)
+	return account.Breach("the connection breaks HTTP/2: %v", err)
 }

@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/fast"
+	"assay/internal/load/loadtest"
 )
 
 // peer is the server's end of an HTTP/2 connection, written by hand.
@@ -31,7 +32,7 @@ type peer struct {
 // are answered with success.
 func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) (addr string) {
 	t.Helper()
-	return listen(t, func(c net.Conn) {
+	return loadtest.Listen(t, func(c net.Conn) {
 		preface := make([]byte, len(http2.ClientPreface))
 		if _, err := io.ReadFull(c, preface); err != nil {
 			return
@@ -102,7 +103,7 @@ func (p *peer) good(id uint32) {
 
 // body is the content of a good answer.
 func goodBody() []byte {
-	return []byte(startEvent(7) + stdout("1\n") + stdout("2\n") + stdout("3\n") + endEvent(0) + eos)
+	return []byte(loadtest.StartEvent(7) + loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n") + loadtest.EndEvent(0) + loadtest.EOS)
 }
 
 // muxAnswers are what a gateway may do on a stream, right and wrong.
@@ -224,13 +225,18 @@ func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := h2(t, nil, answer)
-			both(t, func() *load.Plan {
-				return testPlan(t, addr, func(p *load.Plan) {
+			slow, quick := together(t, func() *load.Plan {
+				return loadtest.Plan(t, addr, func(p *load.Plan) {
 					if p.HTTP = load.H2C; strings.HasPrefix(name, "silence") {
-						p.Limits.FirstEvent = later // it bounds the handshake, too
+						p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
 					}
 				})
 			})
+			if name != "no head" {
+				same(t, slow, quick)
+			} else if slow.Results[0].Outcome != load.Corrupt || quick.Results[0].Outcome != load.Corrupt { // the clients of Go do not read on
+				t.Errorf("%q, %q", slow.Messages(), quick.Messages())
+			}
 		})
 	}
 }
@@ -243,14 +249,14 @@ func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := listen(t, func(c net.Conn) {
+			addr := loadtest.Listen(t, func(c net.Conn) {
 				_, _ = io.ReadFull(c, make([]byte, 24))
 				_, _ = io.WriteString(c, text)
 				_ = c.(*net.TCPConn).CloseWrite() // a close with something unread is a reset
 				_, _ = io.Copy(io.Discard, c)
 			})
 			both(t, func() *load.Plan {
-				return testPlan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
+				return loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP = load.H2C })
 			})
 		})
 	}
@@ -268,15 +274,15 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 		p.good(id)
 		_ = p.WriteData(id, true, goodBody())
 	})
-	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
+	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
 	ok := 0
-	for _, r := range q.results {
+	for _, r := range q.Results {
 		if r.Outcome == load.OK {
 			ok++
 		}
 	}
 	if ok != 5 {
-		t.Errorf("%d of 6 are ok, want 5: %q", ok, q.messages())
+		t.Errorf("%d of 6 are ok, want 5: %q", ok, q.Messages())
 	}
 }
 
@@ -285,22 +291,22 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	t.Parallel()
 	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
 	addr := h2(t, most, func(*peer, uint32) { t.Error("a stream was opened") })
-	q := drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) {
+	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
 		p.HTTP, p.Streams, p.Count = load.H2C, 3, 3
-		p.Limits.Connect, p.Limits.FirstEvent = soon, later // which bounds the handshake, too
+		p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later // which bounds the handshake, too
 	}))
-	for _, r := range q.results {
+	for _, r := range q.Results {
 		if r.Outcome != load.Blocked {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(q.results) != 3 {
-		t.Errorf("%d results", len(q.results))
+	if len(q.Results) != 3 {
+		t.Errorf("%d results", len(q.Results))
 	}
 	one := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}
 	addr = h2(t, one, func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) })
-	q = drive(t, t.Context(), fast.Engine{}, testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
-	for _, r := range q.results {
+	q = loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
+	for _, r := range q.Results {
 		if r.Outcome != load.OK {
 			t.Errorf("%+v", r)
 		}
@@ -314,10 +320,10 @@ func TestASmallerTableIsAgreedTo(t *testing.T) {
 			p.good(id)
 			_ = p.WriteData(id, true, goodBody())
 		})
-		portable, quick := both(t, func() *load.Plan {
-			return testPlan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 2, 20 })
+		slow, quick := both(t, func() *load.Plan {
+			return loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 2, 20 })
 		})
-		for _, r := range append(portable.results, quick.results...) {
+		for _, r := range append(slow.Results, quick.Results...) {
 			if r.Outcome != load.OK {
 				t.Fatalf("a table of %d bytes: %+v", size, r)
 			}
@@ -330,9 +336,9 @@ func TestAWindowOfZeroIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	addr := h2(t, []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, func(*peer, uint32) { t.Error("a body came") })
 	both(t, func() *load.Plan {
-		return testPlan(t, addr, func(p *load.Plan) {
-			p.HTTP, p.Streams, p.Limits.FirstEvent = load.H2C, 1, later
-			p.Limits.Wind = later // a question for what is left cannot be sent either
+		return loadtest.Plan(t, addr, func(p *load.Plan) {
+			p.HTTP, p.Streams, p.Limits.FirstEvent = load.H2C, 1, loadtest.Later
+			p.Limits.Wind = loadtest.Later // a question for what is left cannot be sent either
 		})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 )
 
 // muxes are the HTTP/2 connections of a loop: some for streams, and others for calls,
@@ -27,39 +28,38 @@ type muxPool struct {
 	dialing int
 	wanted  int // connections to have before they are full
 	room    int // streams that the last connection said it takes
-	waiting queue[waiter]
+	waiting account.Queue[account.Waiter]
 }
 
-func newMuxes(l *loop) *muxes {
-	streams := (l.plan.Wanted() + l.run.count - 1) / l.run.count
-	wanted := min(max((streams+load.H2StreamsPerConn-1)/load.H2StreamsPerConn, 1), load.H2Conns)
+func newMuxes(l *loop, loops int) *muxes {
+	streams := (l.plan.Wanted() + loops - 1) / loops
 	return &muxes{
-		l: l, streams: muxPool{wanted: max(wanted/l.run.count, 1), room: load.H2Guess},
+		l: l, streams: muxPool{wanted: max(load.H2Connections(streams)/loops, 1), room: load.H2Guess},
 		calls: muxPool{wanted: 1, room: load.H2Guess},
 	}
 }
 
 // pool is where a stream or a call goes.
-func (m *muxes) pool(s *stream) *muxPool {
-	if s.has(flagCall) {
+func (m *muxes) pool(s *account.Stream) *muxPool {
+	if s.IsCall() {
 		return &m.calls
 	}
 	return &m.streams
 }
 
 // open sends the request of a stream, when there is room.
-func (m *muxes) open(i int32, s *stream) {
-	m.l.opening(s)
+func (m *muxes) open(i int32, s *account.Stream) {
+	m.l.streams.Opening(s)
 	p := m.pool(s)
-	p.waiting.push(waiter{i, s.number})
+	p.waiting.Push(account.Waiter{Stream: i, Number: s.Number})
 	m.serve(p)
 }
 
 // serve gives waiting requests to connections, as far as there is room.
 func (m *muxes) serve(p *muxPool) {
-	for p.waiting.len() > 0 {
-		if w := p.waiting.items[p.waiting.head]; !m.l.waits(w) {
-			p.waiting.pop()
+	for p.waiting.Len() > 0 {
+		if w := p.waiting.Peek(); !m.l.streams.Waits(w) {
+			p.waiting.Pop()
 			continue
 		}
 		c := p.freest()
@@ -69,8 +69,8 @@ func (m *muxes) serve(p *muxPool) {
 		if c == nil {
 			return
 		}
-		w := p.waiting.pop()
-		c.begin(w.stream, m.l.streams.at(w.stream))
+		w := p.waiting.Pop()
+		c.begin(w.Stream, m.l.streams.At(w.Stream))
 	}
 }
 
@@ -85,16 +85,13 @@ func (p *muxPool) freest() *mux {
 	return best
 }
 
-// dialsAtOnce bounds the connections that one pool opens at a time, as in the portable engine.
-const dialsAtOnce = 16
-
 // grow dials as many connections as the waiting requests need.
 func (m *muxes) grow(p *muxPool, full bool) {
 	need := p.wanted - len(p.conns)
 	if full && p.room > 0 { // one that takes no streams at all is not helped by more
-		need = max(need, (p.waiting.len()+p.room-1)/p.room)
+		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
 	}
-	need = min(need, load.H2MaxConns-len(p.conns), dialsAtOnce)
+	need = min(need, load.H2Most-len(p.conns), load.H2DialsAtOnce)
 	for p.dialing < need && m.dial(p) {
 	}
 }
@@ -104,7 +101,7 @@ func (m *muxes) dial(p *muxPool) bool {
 	l := m.l
 	fd, err := l.dialer.connect()
 	if err != nil {
-		m.undialled(p, l.noConnection(err))
+		m.undialled(p, account.Dial(err, l.plan.Limits.Connect))
 		return false
 	}
 	m.gen++
@@ -119,7 +116,7 @@ func (m *muxes) dial(p *muxPool) bool {
 	}
 	m.all[c.index] = c
 	if err := l.poll.add(fd, uint64(c.index|keyMux)|uint64(c.gen)<<32); err != nil {
-		c.die(l.noConnection(err))
+		c.die(account.Dial(err, l.plan.Limits.Connect))
 		return false
 	}
 	return true
@@ -127,15 +124,16 @@ func (m *muxes) dial(p *muxPool) bool {
 
 // undialled is called when a connection came to nothing. Without any other, those
 // who wait fail.
-func (m *muxes) undialled(p *muxPool, f *failure) {
+func (m *muxes) undialled(p *muxPool, f *account.Failure) {
 	if len(p.conns) > 0 || p.dialing > 0 {
 		return
 	}
-	for n := p.waiting.len(); n > 0; n-- {
-		w := p.waiting.pop()
-		if m.l.waits(w) {
-			m.l.at = m.l.clock.now()
-			m.l.fail(w.stream, m.l.streams.at(w.stream), &failure{outcome: f.outcome, detail: f.detail, refused: f.refused})
+	for n := p.waiting.Len(); n > 0; n-- {
+		w := p.waiting.Pop()
+		if m.l.streams.Waits(w) {
+			m.l.streams.Reading(m.l.clock.now())
+			one := *f // each may be changed
+			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), &one)
 		}
 	}
 }
@@ -160,15 +158,14 @@ func (m *muxes) event(index, gen, what uint32) {
 }
 
 // cancel resets the stream of a request.
-func (m *muxes) cancel(i int32, s *stream, f *failure) {
-	c := m.all[s.mux]
-	c.out = appendReset(c.out, s.id, cancelCode)
+func (m *muxes) cancel(s *account.Stream) {
+	c := m.all[s.Conn]
+	c.out = appendReset(c.out, s.ID, cancelCode)
 	c.touch()
-	c.drop(s.id)
-	m.l.fail(i, s, f)
+	c.drop(s.ID)
 }
 
-// flush writes what has gathered in a turn, and gives free room to who waits.
+// flush writes the output of a turn, and gives free room to requests that wait.
 func (m *muxes) flush() {
 	m.serve(&m.streams)
 	m.serve(&m.calls)
@@ -186,7 +183,7 @@ func (m *muxes) scan(now int64) {
 	for _, c := range m.all {
 		if c != nil {
 			if f := c.overdue(now); f != nil {
-				m.l.at = now
+				m.l.streams.Reading(now)
 				c.die(f)
 			}
 			c.closeDrained()

@@ -4,12 +4,12 @@ package fast
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strconv"
 
 	"golang.org/x/net/http2"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 	"assay/internal/wire"
 )
 
@@ -96,7 +96,7 @@ func (c *mux) frames(p []byte) (used int) {
 			if f := c.strict(http2.FrameType(b[3]), http2.Flags(b[4]), b[:frameHeader]); f != nil {
 				c.die(f)
 			} else {
-				c.die(breach("a frame of %d bytes", n))
+				c.die(account.Breach("a frame of %d bytes", n))
 			}
 			return used
 		}
@@ -112,7 +112,7 @@ func (c *mux) frames(p []byte) (used int) {
 }
 
 // frame takes one frame. It returns why the connection ends.
-func (c *mux) frame(b []byte) *failure {
+func (c *mux) frame(b []byte) *account.Failure {
 	typ, flags := http2.FrameType(b[3]), http2.Flags(b[4])
 	id := binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1)
 	if c.state == muxOpen && len(c.block) == 0 {
@@ -134,7 +134,7 @@ func (c *mux) frame(b []byte) *failure {
 const maxBlock = 2*maxHeaderList + muxMaxFrame
 
 // strict takes a frame through the Framer, which wants header blocks whole.
-func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *failure {
+func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *account.Failure {
 	if len(c.block) > 0 {
 		c.block = append(c.block, b...)
 		if typ == http2.FrameContinuation && flags&http2.FlagContinuationEndHeaders == 0 && len(c.block) < maxBlock {
@@ -153,7 +153,7 @@ func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *failure 
 			return c.framed(err) // what is left belongs to the broken frame
 		}
 		if settings, ok := f.(*http2.SettingsFrame); c.state == muxShaking && (!ok || settings.IsAck()) {
-			return &failure{outcome: load.ServerError, refused: true, detail: "no HTTP/2: the first frame is not SETTINGS"}
+			return account.NoHTTP(load.H2C, "the first frame is not SETTINGS")
 		}
 		if fail := c.take(f, b); fail != nil {
 			return fail
@@ -163,7 +163,7 @@ func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *failure 
 }
 
 // take takes a frame that the Framer has read.
-func (c *mux) take(f http2.Frame, b []byte) *failure {
+func (c *mux) take(f http2.Frame, b []byte) *account.Failure {
 	switch f := f.(type) {
 	case *http2.DataFrame:
 		return c.data(f.StreamID, f.Data(), int(f.Length), f.StreamEnded())
@@ -184,64 +184,61 @@ func (c *mux) take(f http2.Frame, b []byte) *failure {
 	case *http2.GoAwayFrame:
 		c.goAway(f)
 	case *http2.PushPromiseFrame:
-		return breach("PUSH_PROMISE although push is off")
+		return account.Breach("PUSH_PROMISE although push is off")
 	}
 	return nil
 }
 
 // data takes DATA of so many bytes, with padding: it counts, too.
-func (c *mux) data(id uint32, p []byte, n int, last bool) *failure {
+func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 	if c.unacked += n; c.unacked >= muxConnWindow/2 {
 		c.out = appendWindowUpdate(c.out, 0, uint32(c.unacked)) //nolint:gosec // below 2^30 and a frame
 		c.unacked = 0
 		c.touch()
 	}
 	i := c.ids.find(id)
-	if i == none {
+	if i == account.None {
 		if id >= c.nextID {
-			return breach("DATA on stream %d, which nobody opened", id)
+			return account.Breach("DATA on stream %d, which nobody opened", id)
 		}
 		return nil // of a stream that we have reset
 	}
 	l := c.in.l
-	s := l.streams.at(i)
-	if !s.has(flagHeaded) && !s.has(flagCall) {
-		l.breach(i, s, "DATA before HEADERS")
+	s := l.streams.At(i)
+	if !s.Headed() {
+		l.streams.Breach(i, s, "DATA before HEADERS")
 	}
 	if len(p) > 0 {
-		l.body(i, s, p)
+		l.streams.Body(i, s, p)
 	}
 	if last {
 		c.drop(id)
-		l.end(i, s, nil)
+		l.streams.End(i, s, nil)
 		return nil
 	}
-	if s.unacked += int32(n); s.unacked >= muxWindow/2 { //nolint:gosec // below 2^20 and a frame
-		c.out = appendWindowUpdate(c.out, id, uint32(s.unacked)) //nolint:gosec // see above
-		s.unacked = 0
+	if s.Unacked += int32(n); s.Unacked >= muxWindow/2 { //nolint:gosec // below 2^20 and a frame
+		c.out = appendWindowUpdate(c.out, id, uint32(s.Unacked)) //nolint:gosec // see above
+		s.Unacked = 0
 		c.touch()
 	}
 	return nil
 }
 
-// known takes a header block that was seen before.
-func (c *mux) known(id uint32, h *knownBlock, last bool) *failure {
+// known takes a header block that was decoded before.
+func (c *mux) known(id uint32, h *knownBlock, last bool) *account.Failure {
 	i := c.ids.find(id)
-	if i == none {
+	if i == account.None {
 		return nil
 	}
 	l := c.in.l
-	s := l.streams.at(i)
-	class := l.class(s)
+	s := l.streams.At(i)
 	switch {
-	case s.has(flagCall):
-	case !s.has(flagHeaded) && !last && h.goodFor == class:
-		l.goodHead(s)
+	case s.IsCall():
+	case !s.Headed() && !last && h.goodFor == s.Class():
+		l.streams.GoodHead(s)
 		return nil
-	case s.has(flagHeaded) && last && h.goodEnd && class.grpc && !s.has(flagEOS|flagBad):
-		s.set(flagEOS)
+	case last && h.goodEnd && l.streams.GoodEnd(i, s):
 		c.drop(id)
-		l.end(i, s, nil)
 		return nil
 	}
 	c.fields(i, s, h.status, h.fields, last)
@@ -249,7 +246,7 @@ func (c *mux) known(id uint32, h *knownBlock, last bool) *failure {
 }
 
 // headers takes a header block that the Framer has read out of b.
-func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *failure {
+func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *account.Failure {
 	fields := make([]wire.Field, 0, len(f.Fields))
 	status := 0
 	for _, h := range f.Fields {
@@ -262,53 +259,49 @@ func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *failure {
 	i := c.ids.find(f.StreamID)
 	if f.Truncated {
 		c.heads.forget()
-		if i != none && !c.in.l.streams.at(i).has(flagCall) {
-			c.in.l.breach(i, c.in.l.streams.at(i), "the header list is over 64 KiB")
+		if i != account.None {
+			c.in.l.streams.Breach(i, c.in.l.streams.At(i), "the header list is over 64 KiB")
 		}
 	} else {
 		c.remember(i, b, status, fields)
 	}
-	if i != none {
-		c.fields(i, c.in.l.streams.at(i), status, fields, f.StreamEnded())
+	if i != account.None {
+		c.fields(i, c.in.l.streams.At(i), status, fields, f.StreamEnded())
 	}
 	return nil
 }
 
 // fields takes a head or trailers.
-func (c *mux) fields(i int32, s *stream, status int, fields []wire.Field, last bool) {
+func (c *mux) fields(i int32, s *account.Stream, status int, fields []wire.Field, last bool) {
 	l := c.in.l
-	headed := s.has(flagHeaded)
+	headed := s.Headed()
 	switch {
-	case headed && !last && !s.has(flagCall):
-		l.breach(i, s, "trailers without END_STREAM")
+	case headed && !last:
+		l.streams.Breach(i, s, "trailers without END_STREAM")
 	case !headed && status >= 100 && status < 200 && !last:
 		return
 	}
 	if !headed {
-		l.head(i, s, status, fields)
+		l.streams.Head(i, s, status, fields)
 		fields = nil
 	}
 	if last {
-		c.drop(s.id)
-		l.end(i, s, fields)
+		c.drop(s.ID)
+		l.streams.End(i, s, fields)
 	}
 }
 
 func (c *mux) reset(f *http2.RSTStreamFrame) {
 	i := c.ids.find(f.StreamID)
-	if i == none {
+	if i == account.None {
 		return
 	}
-	why := &failure{outcome: load.Reset, detail: fmt.Sprintf("RST_STREAM with %v", f.ErrCode)}
-	if f.ErrCode == http2.ErrCodeRefusedStream {
-		why.outcome = load.Blocked
-	}
 	c.drop(f.StreamID)
-	c.in.l.fail(i, c.in.l.streams.at(i), why)
+	c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.ResetStream(f.ErrCode, f.ErrCode == http2.ErrCodeRefusedStream))
 }
 
 // settings takes the other side's settings and acknowledges them.
-func (c *mux) settings(f *http2.SettingsFrame) *failure {
+func (c *mux) settings(f *http2.SettingsFrame) *account.Failure {
 	if f.IsAck() {
 		return nil
 	}
@@ -334,7 +327,7 @@ func (c *mux) settings(f *http2.SettingsFrame) *failure {
 		return nil
 	})
 	if err != nil {
-		return breach("SETTINGS break HTTP/2: %v", err)
+		return account.Breach("SETTINGS break HTTP/2: %v", err)
 	}
 	c.out = appendFrameHeader(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
 	c.touch()
@@ -349,18 +342,18 @@ func (c *mux) settings(f *http2.SettingsFrame) *failure {
 const mostUnread = 16 << 20
 
 // flooded is a breach where more than that has gathered.
-func (c *mux) flooded() *failure {
+func (c *mux) flooded() *account.Failure {
 	if c.stuck == 0 || len(c.out) <= mostUnread {
 		return nil
 	}
-	return breach("the other side sends PING or SETTINGS and reads nothing: %d MB of answers wait", mostUnread>>20)
+	return account.Breach("the other side sends PING or SETTINGS and reads nothing: %d MB of answers wait", mostUnread>>20)
 }
 
 // grant takes a WINDOW_UPDATE.
-func (c *mux) grant(f *http2.WindowUpdateFrame) *failure {
+func (c *mux) grant(f *http2.WindowUpdateFrame) *account.Failure {
 	if f.StreamID == 0 {
 		if c.window += int64(f.Increment); c.window > 1<<31-1 {
-			return breach("the connection's window grows beyond 2^31-1")
+			return account.Breach("the connection's window grows beyond 2^31-1")
 		}
 	}
 	for n := range c.pending {
@@ -386,8 +379,6 @@ func (c *mux) goAway(f *http2.GoAwayFrame) {
 	for _, id := range lost {
 		i := c.ids.find(id)
 		c.drop(id)
-		c.in.l.fail(i, c.in.l.streams.at(i), &failure{
-			outcome: load.Reset, detail: fmt.Sprintf("GOAWAY with %v, last stream %d", f.ErrCode, f.LastStreamID),
-		})
+		c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.GoAway(f.ErrCode, f.LastStreamID))
 	}
 }

@@ -10,27 +10,17 @@ import (
 	"assay/internal/load"
 )
 
-// waitingStream makes a stream whose request is sent on a connection.
-func (c *mux) waitingStream(l *loop) (int32, *stream) {
-	i, s := l.testStream(0)
-	s.mux, s.id = int32(c.index), 1
-	c.nextID = 3
-	c.ids.add(1, i)
-	return i, s
-}
-
 func TestADrainedConnectionIsClosed(t *testing.T) {
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 	c := l.testMux()
-	c.waitingStream(l)
+	c.testStream(l)
 	l.arrived(0)
 	c.feed([]byte{0, 0, 8, byte(http2.FrameGoAway), 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0})
 	l.mux.scan(0)
 	if len(l.mux.streams.conns) != 0 || l.mux.all[c.index] != c {
 		t.Fatalf("%d connections take streams; closed: %v", len(l.mux.streams.conns), l.mux.all[c.index] == nil)
 	}
-	c.feed(muxStream(1))
-	l.settleGaps(false)
+	l.feedMux(c, muxStream(1))
 	l.mux.scan(0)
 	if sink.ended != 1 || sink.result.Outcome != load.OK || l.mux.all[c.index] != nil || c.state != muxDead {
 		t.Errorf("%d ended, %+v; the connection is in state %d", sink.ended, sink.result, c.state)
@@ -40,15 +30,15 @@ func TestADrainedConnectionIsClosed(t *testing.T) {
 func TestWhatIsUnsentGoesWithItsStream(t *testing.T) {
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 	c := l.testMux()
-	i, s := c.waitingStream(l)
+	i, s := c.testStream(l)
 	c.window = 0
 	c.send(pending{stream: i, id: 1, window: 10, body: []byte("x")})
 	if len(c.pending) != 1 {
 		t.Fatal("nothing waits")
 	}
-	l.mux.cancel(i, s, &failure{outcome: load.Stall})
-	if sink.ended != 1 || len(c.pending) != 0 {
-		t.Errorf("%d ended, %d wait", sink.ended, len(c.pending))
+	l.Cancel(i, s)
+	if len(c.pending) != 0 || sink.ended != 0 {
+		t.Errorf("%d wait, %d ended", len(c.pending), sink.ended)
 	}
 }
 
@@ -58,7 +48,7 @@ func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 			c := l.testMux()
-			c.waitingStream(l)
+			c.testStream(l)
 			c.stuck = 1
 			for n := 0; c.state == muxOpen && n < 2*mostUnread; n += len(frame) {
 				c.feed(frame)
@@ -74,12 +64,10 @@ func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
 func TestARefusedBlockMakesKnownOnesForgotten(t *testing.T) {
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 	c := l.testMux()
-	c.waitingStream(l)
+	c.testStream(l)
 	good := muxStream(1)
 	block := good[frameHeader : frameHeader+int(good[2])]
-	l.arrived(0)
-	c.feed(good)
-	l.settleGaps(false)
+	l.feedMux(c, good)
 	if c.heads.find(block) == nil {
 		t.Fatal("the block is not known")
 	}

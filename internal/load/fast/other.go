@@ -10,7 +10,7 @@ import (
 	"assay/internal/load"
 )
 
-// Engine is not to be had on this system: use load.Portable.
+// Engine is not to be had on this system: use package portable.
 type Engine struct {
 	// Loops and Nap are as on Linux.
 	Loops int

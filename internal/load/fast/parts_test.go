@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/account"
 )
 
 func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
@@ -40,7 +40,7 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 	for id := uint32(1); id < next; id += 2 {
 		got, ok := want[id]
 		if !ok {
-			got = none
+			got = account.None
 		}
 		if table.find(id) != got {
 			t.Fatalf("id %d: %d, want %d", id, table.find(id), got)
@@ -53,7 +53,7 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 		}
 		seen++
 	})
-	if seen != len(want) || table.find(0) != none {
+	if seen != len(want) || table.find(0) != account.None {
 		t.Errorf("%d of %d were visited", seen, len(want))
 	}
 }
@@ -73,34 +73,16 @@ func (n *noting) Record(_, _ int, m load.Metric, d time.Duration) {
 
 // A stop in which nothing came in shows only in the time.
 func TestALoopThatWasAwaySaysSo(t *testing.T) {
-	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
 	sink := &noting{}
-	l.sink = sink
-	l.scan(int64(time.Hour)) // the first look was not due at any time
+	l := benchTo(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines, sink)
+	at := int64(time.Hour)
+	l.scan(at) // the first look was not due at any time
 	for _, late := range []time.Duration{0, 2 * time.Millisecond, 300 * time.Millisecond, time.Millisecond} {
-		l.scan(l.scanAt + int64(late))
+		at += int64(25*time.Millisecond) + int64(late)
+		l.scan(at)
 	}
 	if len(sink.lags) != 1 || sink.lags[0] != 300*time.Millisecond {
 		t.Errorf("noted %v", sink.lags)
-	}
-}
-
-// What was due within the duration begins also when the loop comes too late for it.
-func TestALoopThatComesLateBeginsAllThatWasDue(t *testing.T) {
-	for name, change := range map[string]func(p *load.Plan){
-		"the closed model": func(p *load.Plan) { p.Streams = 3 },
-		"the open model":   func(p *load.Plan) { p.Rate, p.Streams = 10, 0 },
-	} {
-		l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
-		l.plan.Duration = 300 * time.Millisecond
-		change(l.plan)
-		l.schedule.stage, l.schedule.pacer = stageRun, l.plan.Pacer()
-		l.dialing = load.DialsAtOnce // nothing is opened
-		l.advance()
-		l.beginDue(int64(time.Second))
-		if n := l.run.begun.Load(); n != 3 || l.schedule.open != 3 {
-			t.Errorf("%s: %d begun, %d open, want 3", name, n, l.schedule.open)
-		}
 	}
 }
 
@@ -125,52 +107,6 @@ func TestIDsStandApart(t *testing.T) {
 		if longest > 16 {
 			t.Errorf("of %d ids in %d places, %d are in a row", table.len(), len(table.slots), longest)
 		}
-	}
-}
-
-func TestTimersComeInOrder(t *testing.T) {
-	var h timers
-	var want []int64
-	draw := rand.New(rand.NewPCG(5, 6))
-	for range 1000 {
-		at := draw.Int64N(100)
-		h.push(timer{at: at})
-		want = append(want, at)
-	}
-	slices.Sort(want)
-	for i, at := range want {
-		if got := h.pop().at; got != at {
-			t.Fatalf("the timer number %d is at %d, want %d", i, got, at)
-		}
-	}
-	if len(h) != 0 {
-		t.Errorf("%d are left", len(h))
-	}
-}
-
-func TestAQueueKeepsTheOrderAndItsMemory(t *testing.T) {
-	var q queue[int]
-	next, want := 0, 0
-	for range 1000 {
-		for range 3 {
-			q.push(next)
-			next++
-		}
-		for range 3 {
-			if got := q.pop(); got != want {
-				t.Fatalf("%d, want %d", got, want)
-			}
-			want++
-		}
-		q.push(next) // it is never empty for long
-		next++
-		if got := q.pop(); got != want {
-			t.Fatalf("%d, want %d", got, want)
-		}
-		want++
-	}
-	if q.len() != 0 || cap(q.items) > 64 {
-		t.Errorf("%d items, room for %d", q.len(), cap(q.items))
 	}
 }
 
@@ -258,70 +194,6 @@ func TestAReadWithoutAStampIsCounted(t *testing.T) {
 	l.arrived(0)
 	if l.unstamped != 2 {
 		t.Errorf("%d reads are without a stamp, want 2", l.unstamped)
-	}
-}
-
-func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
-	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
-	sink := &gapSink{}
-	l.sink = sink
-	i, s := l.testStream(0)
-	s.pid, s.phase = 7, phaseLive
-	read := func(at int64, events int) {
-		l.reads++
-		l.at = at
-		for range events {
-			l.touch(i, s)
-		}
-		l.settleGaps(false)
-	}
-	read(10, 1)
-	read(20, 1) // 10
-	read(30, 2) // a group
-	read(45, 1) // 15
-	if want := []time.Duration{10, 15}; !slices.Equal(sink.gaps, want) || l.gaps.unsaid != 2 {
-		t.Errorf("gaps %v and %d kept out, want %v and 2", sink.gaps, l.gaps.unsaid, want)
-	}
-	l.tellGaps()
-	if len(sink.gaps) != 2 {
-		t.Errorf("groups are told of although there are others: %v", sink.gaps)
-	}
-	l.reads++
-	l.touch(i, s)
-	l.settleGaps(true)
-	if len(sink.gaps) != 2 {
-		t.Errorf("a vague gap was recorded: %v", sink.gaps)
-	}
-}
-
-// gapSink keeps gaps.
-type gapSink struct {
-	nowhere
-
-	gaps []time.Duration
-}
-
-func (g *gapSink) Record(_, _ int, m load.Metric, d time.Duration) {
-	if m == load.Gap {
-		g.gaps = append(g.gaps, d)
-	}
-}
-
-func TestGroupsAreTheGapsOfAGatewayThatSendsGroups(t *testing.T) {
-	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, load.Check{})
-	sink := &gapSink{}
-	l.sink = sink
-	i, s := l.testStream(0)
-	for n := range 4 {
-		l.reads++
-		l.at = int64(n+1) * int64(time.Second)
-		l.touch(i, s)
-		l.touch(i, s)
-		l.settleGaps(false)
-	}
-	l.tellGaps()
-	if len(sink.gaps) != 3 || sink.gaps[0] < 990*time.Millisecond || sink.gaps[0] > 1010*time.Millisecond {
-		t.Errorf("%v, want three of 1 s", sink.gaps)
 	}
 }
 

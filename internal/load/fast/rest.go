@@ -57,16 +57,16 @@ func (r *rest) longest(open int) time.Duration {
 
 // rest lets events gather where that saves time. It never lasts beyond what is due.
 func (l *loop) rest() {
-	nap := l.resting.next(l.schedule.open, l.endings)
+	nap := l.resting.next(l.streams.Open(), l.endings)
 	l.endings = 0
-	if l.calling > 0 {
+	if l.streams.Calling() > 0 {
 		nap = min(nap, callNap) // kills are few at a time, and many
 	}
 	if nap <= 0 {
 		return
 	}
 	now := l.clock.now()
-	if nap = min(nap-time.Duration(now-l.noticed), l.pause(now)); nap > 0 {
+	if nap = min(nap-time.Duration(now-l.noticed), l.pause()); nap > 0 {
 		doze(nap)
 	}
 }

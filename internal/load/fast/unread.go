@@ -58,7 +58,7 @@ func (l *loop) settleUnread(ended int) {
 	u := &l.unread
 	for _, k := range u.conns {
 		ci := int32(uint32(k)) //nolint:gosec // an index
-		if c := l.conns.at(ci); c.state != connFree && c.key(ci) == k {
+		if c := l.conns.At(ci); c.state != connFree && c.key(ci) == k {
 			l.remove(c)
 		}
 	}

@@ -21,7 +21,7 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	l.recv = newReceiver(readSize)
 	fd, peer := connected(t)
 	defer func() { _ = peer.Close() }()
-	i, s := l.testStream(0)
+	i, s := l.testStream()
 	ci, c := l.testConn(i, s)
 	c.fd = fd
 	answer := wholeAnswer()
@@ -44,16 +44,13 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		j, next := l.testStream(int64(sink.ended))
-		if got := l.popIdle(&l.idle); got != ci {
-			t.Fatalf("the idle connection is %d", got)
+		if l.streams.Begin(0); c.state != connBusy {
+			t.Fatal("the idle connection is not used")
 		}
-		c.state, c.stream = connBusy, j
-		l.request(ci, c, next)
 		if c.unread != 0 || held(t, fd) != 0 {
 			t.Errorf("after the next request %d bytes are held, %d counted", held(t, fd), c.unread)
 		}
-		if _, err := io.ReadFull(peer, make([]byte, len(l.classes[0].request.H1))); err != nil {
+		if _, err := io.ReadFull(peer, make([]byte, len(l.starts[0].h1))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,223 @@
+package account
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"assay/internal/load"
+	"assay/internal/wire"
+)
+
+// cuts are the buffers of envelopes and lines that a read has cut. A stream borrows one
+// until the rest has come.
+type cuts struct {
+	bufs [][]byte
+	free []int32
+}
+
+// keptCut bounds what an idle buffer may hold: the largest event of the real daemon
+// (32 KiB of output, 44 KiB as base64).
+const keptCut = 64 << 10
+
+func (c *cuts) take() int32 {
+	if n := len(c.free); n > 0 {
+		i := c.free[n-1]
+		c.free = c.free[:n-1]
+		return i
+	}
+	c.bufs = append(c.bufs, nil)
+	return int32(len(c.bufs) - 1) //nolint:gosec // as many as streams
+}
+
+func (c *cuts) put(i int32) {
+	if cap(c.bufs[i]) > keptCut {
+		c.bufs[i] = nil
+	}
+	c.bufs[i] = c.bufs[i][:0]
+	c.free = append(c.free, i)
+}
+
+// cutBytes is the content of a stream's buffer.
+func (a *Streams) cutBytes(s *Stream) []byte {
+	if s.cut == None {
+		return nil
+	}
+	return a.cuts.bufs[s.cut]
+}
+
+func (a *Streams) appendCut(s *Stream, p []byte) []byte {
+	if s.cut == None {
+		s.cut = a.cuts.take()
+	}
+	b := append(a.cuts.bufs[s.cut], p...)
+	a.cuts.bufs[s.cut] = b
+	return b
+}
+
+// dropCut returns a stream's buffer.
+func (a *Streams) dropCut(s *Stream) {
+	if s.cut != None {
+		a.cuts.put(s.cut)
+		s.cut = None
+	}
+}
+
+// feedEnvelopes takes bytes of a body made of envelopes. One that is whole in p is
+// read in place.
+func (a *Streams) feedEnvelopes(i int32, s *Stream, p []byte) {
+	for len(p) > 0 {
+		if s.has(flagLost | flagEnded) {
+			a.excess(i, s)
+			return
+		}
+		if s.have == 0 && len(p) >= wire.HeaderSize {
+			n := binary.BigEndian.Uint32(p[1:])
+			if uint64(len(p)-wire.HeaderSize) >= uint64(n) && n <= wire.DefaultLimit {
+				end := wire.HeaderSize + int(n)
+				a.envelope(i, s, p[0], p[wire.HeaderSize:end])
+				p = p[end:]
+				continue
+			}
+		}
+		p = a.feedCut(i, s, p)
+	}
+}
+
+// feedCut takes bytes of an envelope that is not whole.
+func (a *Streams) feedCut(i int32, s *Stream, p []byte) []byte {
+	if s.have < wire.HeaderSize {
+		n := copy(s.head[s.have:], p)
+		s.have += uint8(n) //nolint:gosec // at most 5
+		if p = p[n:]; s.have < wire.HeaderSize {
+			return p
+		}
+		if n := binary.BigEndian.Uint32(s.head[1:]); n > wire.DefaultLimit {
+			s.set(flagLost)
+			a.Breach(i, s, fmt.Sprintf("%s: declared length %d is over the limit of %d bytes", wire.PayloadOverLimit, n, wire.DefaultLimit))
+			return nil
+		}
+	}
+	have := a.cutBytes(s)
+	missing := int(binary.BigEndian.Uint32(s.head[1:])) - len(have)
+	if len(p) < missing {
+		a.appendCut(s, p)
+		return nil
+	}
+	whole, rest := p[:missing], p[missing:]
+	if len(have) > 0 {
+		whole = a.appendCut(s, whole)
+	}
+	s.have = 0
+	a.envelope(i, s, s.head[0], whole)
+	a.dropCut(s)
+	return rest
+}
+
+// excess notes bytes behind the last envelope.
+func (a *Streams) excess(i int32, s *Stream) {
+	if !s.has(flagLost) {
+		s.set(flagLost)
+		a.Breach(i, s, string(wire.BytesAfterEnd)+": bytes follow the end of the stream")
+	}
+}
+
+// envelope takes one envelope.
+func (a *Streams) envelope(i int32, s *Stream, flags byte, payload []byte) {
+	if flags == 0 {
+		a.event(i, s, payload)
+		return
+	}
+	c := a.class(s)
+	if flags&^(wire.FlagCompressed|c.endFlag) != 0 {
+		a.Breach(i, s, fmt.Sprintf("%s: the envelope's flags are 0x%02x", wire.ReservedFlags, flags))
+	}
+	if flags&c.endFlag != 0 {
+		s.set(flagEnded)
+	}
+	switch {
+	case flags&wire.FlagCompressed != 0:
+		a.Breach(i, s, "a compressed envelope, though no encoding was offered")
+	case flags == c.endFlag && c.web:
+		fields, violations := wire.DecodeWebTrailers(payload)
+		for _, v := range violations {
+			a.violation(i, s, v)
+		}
+		a.status(i, s, fields, false)
+	case flags == c.endFlag:
+		a.endStream(i, s, payload)
+	}
+}
+
+// endStream takes the payload of Connect's end-of-stream envelope.
+func (a *Streams) endStream(i int32, s *Stream, p []byte) {
+	s.set(flagEOS)
+	if string(p) == "{}" {
+		return
+	}
+	end, violations := wire.DecodeEndStream(p)
+	for _, v := range violations {
+		a.violation(i, s, v)
+	}
+	if end.Error != nil {
+		a.rpcError(i, s, end.Error.Code, end.Error.Message)
+	}
+}
+
+// feedLines takes bytes of an NDJSON body.
+func (a *Streams) feedLines(i int32, s *Stream, p []byte) {
+	for len(p) > 0 {
+		n := bytes.IndexByte(p, '\n')
+		if n < 0 {
+			if s.has(flagLost) {
+				return
+			}
+			if b := a.appendCut(s, p); len(b) > wire.DefaultLimit {
+				s.set(flagLost)
+				a.dropCut(s)
+				a.Breach(i, s, fmt.Sprintf("%s: a line is over the limit of %d bytes", wire.LineOverLimit, wire.DefaultLimit))
+			}
+			return
+		}
+		text := p[:n]
+		p = p[n+1:]
+		switch {
+		case s.has(flagLost): // the end of the line that was too long
+			s.clear(flagLost)
+		case s.cut != None:
+			a.line(i, s, a.appendCut(s, text))
+			a.dropCut(s)
+		default:
+			a.line(i, s, text)
+		}
+	}
+}
+
+// line takes one line without its newline.
+func (a *Streams) line(i int32, s *Stream, text []byte) {
+	if a.plainLine(i, s, text) {
+		return
+	}
+	d := wire.LineDecoder{
+		OnLine:      func(n wire.Line) { a.strictEvent(i, s, n.Data) },
+		OnViolation: func(v wire.Violation) { a.violation(i, s, v) },
+	}
+	d.Feed(append(bytes.Clone(text), '\n'))
+}
+
+// closeBody checks for a cut envelope or line at the end of a complete response.
+func (a *Streams) closeBody(i int32, s *Stream) {
+	switch {
+	case s.have == 0 && s.cut == None, s.has(flagLost):
+	case a.class(s).ndjson:
+		a.line(i, s, bytes.Clone(a.cutBytes(s)))
+		a.Breach(i, s, string(wire.LineUnterminated)+": the input ends without a newline")
+	default:
+		a.Breach(i, s, fmt.Sprintf("%s: the input ends inside an envelope", wire.TruncatedPayload))
+	}
+}
+
+// errorLine takes a line of the alias that is an error, and no event.
+func (a *Streams) errorLine(i int32, s *Stream, p []byte) {
+	a.bad(i, s, &Failure{Outcome: load.ServerError, Said: true, Detail: fmt.Sprintf("the line %.200s", p)})
+}

@@ -1,0 +1,228 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/load"
+)
+
+// callKind is what a unary call is for.
+type callKind uint8
+
+const (
+	callKill  callKind = iota // of a stream's process
+	callInput                 // to a stream's process
+	callClose                 // of a stream's input
+	callList                  // of all processes
+	callSweep                 // the kill of a process that no stream knows
+)
+
+// Call is a unary call. The driver sends it like a stream.
+type Call struct {
+	// Request is sent by the driver, which may keep its own form of it in Wire.
+	Request load.Request
+	Wire    any
+
+	kind   callKind
+	class  *class
+	victim int32 // the stream whose process it is about
+	pid    uint32
+	answer load.Answer
+}
+
+// callsAtOnce bounds the calls under way: enough to hide the round trip, and too few to be
+// a load of their own. callTimeout bounds each of them.
+const (
+	callsAtOnce = 32
+	callTimeout = 5 * time.Second
+)
+
+// Call is the call of an entry.
+func (a *Streams) Call(i int32) *Call { return a.extras[i].call }
+
+// queueKill queues the kill of a stream's process.
+func (a *Streams) queueKill(i int32, s *Stream) {
+	s.kill = killQueued
+	s.parts++
+	a.pushCall(&Call{kind: callKill, class: a.class(s), victim: i, pid: s.pid})
+}
+
+// queueInput queues the writing of a process's input, and its end.
+func (a *Streams) queueInput(i int32, s *Stream) {
+	kind := callInput
+	if len(a.class(s).Stdin) == 0 {
+		kind = callClose
+	}
+	s.parts++
+	a.pushCall(&Call{kind: kind, class: a.class(s), victim: i, pid: s.pid})
+}
+
+func (a *Streams) pushCall(c *Call) {
+	a.calls.Push(c)
+	a.due = true
+}
+
+// requestKill queues the kill of a running process, once.
+func (a *Streams) requestKill(i int32, s *Stream) {
+	if s.kill == killNone && s.phase == phaseLive {
+		a.queueKill(i, s)
+	}
+}
+
+// StartCalls sends queued calls, as many as may be under way.
+func (a *Streams) StartCalls() {
+	for a.calling < callsAtOnce && a.calls.Len() > 0 {
+		a.startCall(a.calls.Pop())
+	}
+}
+
+// startCall sends a call, unless it has become needless.
+func (a *Streams) startCall(c *Call) {
+	if c.kind == callKill {
+		s := a.entries.At(c.victim)
+		if s.ends > 0 {
+			a.killAnswered(c.victim, s, killSkipped, nil)
+			return
+		}
+		s.kill, s.killedAt = killSent, a.now()
+		s.set(flagKillSent)
+		a.sink.Killing()
+	}
+	var err error
+	if c.Request, err = c.build(); err != nil {
+		a.answeredCall(c, err)
+		return
+	}
+	i := a.entries.Take()
+	s := a.entries.At(i)
+	a.callNumber--
+	*s = Stream{Number: a.callNumber, since: a.now(), Conn: None, cut: None, phase: phaseWaiting, parts: 1}
+	s.set(flagCall)
+	a.extra(i, s).call = c
+	a.calling++
+	a.driver.Open(i, s)
+}
+
+// build is the request of a call.
+func (c *Call) build() (load.Request, error) {
+	d := &c.class.Dialect
+	switch c.kind {
+	case callInput:
+		return d.Input(c.pid, c.class.Stdin)
+	case callClose:
+		return d.CloseStdin(c.pid)
+	case callList:
+		return d.List()
+	default: // callKill, callSweep
+		return d.Kill(c.pid)
+	}
+}
+
+// called takes the end of a call: its whole response, or f.
+func (a *Streams) called(i int32, s *Stream, f *Failure) {
+	if s.phase == phaseFree {
+		return
+	}
+	x := a.extras[i]
+	c := x.call
+	if x.given != nil {
+		f = x.given
+	}
+	s.phase = phaseFree
+	a.dropExtra(i, s)
+	a.entries.Put(i)
+	a.calling--
+	if f != nil {
+		a.answeredCall(c, errors.New(f.Outcome.String()+": "+f.Detail))
+		return
+	}
+	message, err := c.class.Dialect.Reply(&c.answer)
+	if c.kind == callList && err == nil {
+		a.list(c, message)
+	}
+	a.answeredCall(c, err)
+}
+
+// answeredCall acts on the response to a call.
+func (a *Streams) answeredCall(c *Call, err error) {
+	switch c.kind {
+	case callKill:
+		state := killDone
+		switch {
+		case errors.Is(err, load.ErrGone):
+			state = killGone
+		case err != nil:
+			state = killFailed
+		}
+		a.killAnswered(c.victim, a.entries.At(c.victim), state, err)
+	case callSweep:
+		if err == nil {
+			a.swept[c.pid] = true
+		}
+		a.sweeping--
+	case callList:
+		a.sweeping--
+	case callInput, callClose:
+		a.inputAnswered(c, err)
+	}
+}
+
+// killAnswered takes the result of a kill.
+func (a *Streams) killAnswered(i int32, s *Stream, k killState, why error) {
+	s.kill, s.doneAt = k, a.now()
+	if s.parts--; s.parts == 0 {
+		a.report(i, s)
+		return
+	}
+	if k == killFailed {
+		a.giveUp(i, s, cancelled("it could not be killed: %v", why))
+	}
+}
+
+// inputAnswered takes the result of writing input. A process that ended before it had
+// read all of its input is as it should be.
+func (a *Streams) inputAnswered(c *Call, err error) {
+	i, s := c.victim, a.entries.At(c.victim)
+	if c.kind == callInput && err == nil {
+		c.kind, c.answer, c.Wire = callClose, load.Answer{}, nil
+		a.pushCall(c)
+		return
+	}
+	if s.parts--; s.parts == 0 {
+		a.report(i, s)
+		return
+	}
+	if err != nil && !errors.Is(err, load.ErrGone) && !errors.Is(err, errNoTime) && s.phase == phaseLive {
+		a.giveUp(i, s, &Failure{Outcome: load.ServerError, Detail: fmt.Sprintf("its input could not be written: %v", err)})
+	}
+}
+
+// overdueCall returns why a call is to be given up at this time, or nil.
+func overdueCall(s *Stream, now int64) *Failure {
+	if time.Duration(now-s.since) > callTimeout {
+		return stalled("no answer within %v", callTimeout)
+	}
+	return nil
+}
+
+// sweep lists the processes of this run, and kills those that still run.
+func (a *Streams) sweep() {
+	for j := range a.classes {
+		a.sweeping++
+		a.pushCall(&Call{kind: callList, class: &a.classes[j]})
+	}
+}
+
+// list queues the kills of the listed processes that belong to this run.
+func (a *Streams) list(c *Call, message []byte) {
+	pids, err := c.class.Dialect.Listed(message)
+	if err != nil {
+		return // the ledger counts them as unknown
+	}
+	for _, pid := range pids {
+		a.sweeping++
+		a.pushCall(&Call{kind: callSweep, class: c.class, pid: pid})
+	}
+}

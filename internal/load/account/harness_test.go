@@ -1,0 +1,92 @@
+package account
+
+import (
+	"testing"
+	"time"
+
+	"assay/internal/load"
+	"assay/internal/target"
+)
+
+// nowhere is a sink that keeps the last result.
+type nowhere struct {
+	ended  int
+	result load.Result
+}
+
+var _ load.Sink = (*nowhere)(nil)
+
+func (*nowhere) Record(int, int, load.Metric, time.Duration) {}
+func (*nowhere) HungUp()                                     {}
+func (*nowhere) Opening()                                    {}
+func (*nowhere) Started()                                    {}
+func (*nowhere) Output(int, int, int)                        {}
+func (*nowhere) Killing()                                    {}
+func (*nowhere) Coalesced(int)                               {}
+func (*nowhere) Unstamped(int)                               {}
+func (*nowhere) ClockStepped(time.Duration)                  {}
+func (*nowhere) Swept(int)                                   {}
+func (n *nowhere) Ended(r load.Result)                       { n.ended++; n.result = r }
+
+// fake is a driver that only notes what it is to do. Its clock is moved by hand.
+type fake struct {
+	*Streams
+
+	run       *Run
+	time      int64
+	opened    []int32
+	cancelled []int32
+	onOpen    func(i int32, s *Stream)
+}
+
+var _ Driver = (*fake)(nil)
+
+func (f *fake) Open(i int32, s *Stream) {
+	f.opened = append(f.opened, i)
+	if f.onOpen != nil {
+		f.onOpen(i, s)
+	}
+}
+func (f *fake) Cancel(i int32, _ *Stream) { f.cancelled = append(f.cancelled, i) }
+func (f *fake) Wake()                     {}
+
+// conduct is the streams of a plan under a fake driver.
+func conduct(p *load.Plan, s load.Sink) *fake {
+	f := &fake{run: NewRun(p, s)}
+	f.Streams = f.run.Add(f, func() int64 { return f.time })
+	return f
+}
+
+// plan is a plan for one stream.
+func plan(tb testing.TB, protocol, codec string, check load.Check) *load.Plan {
+	tb.Helper()
+	tg, err := target.New(target.Options{URL: "http://127.0.0.1:1"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &load.Plan{
+		HTTP: load.HTTP11, Streams: 1, Count: 1, Check: check, Limits: load.DefaultLimits(0, 1),
+		Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"},
+	}
+}
+
+// begin begins a stream whose request is sent.
+func (f *fake) begin() (int32, *Stream) {
+	f.Begin(f.time)
+	i := f.opened[len(f.opened)-1]
+	s := f.At(i)
+	f.Opening(s)
+	f.Sent(s, 0)
+	return i, s
+}
+
+// feed feeds a body in pieces of at most n bytes.
+func (f *fake) feed(i int32, s *Stream, p []byte, n int) {
+	for len(p) > 0 {
+		m := min(n, len(p))
+		f.Reading(f.time)
+		f.Body(i, s, p[:m])
+		f.EndRead(false)
+		p = p[m:]
+	}
+}

@@ -1,0 +1,101 @@
+package account
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"assay/internal/load"
+)
+
+// Run is what all [Streams] of one run share.
+type Run struct {
+	plan    *load.Plan
+	sink    load.Sink
+	classes []load.Class
+	same    []sameOutput // by class
+	parts   []*Streams
+	// patient: some commands end by themselves, and get a while for it.
+	patient bool
+	swept   bool // parts[0] has begun the sweep
+
+	begun       atomic.Int64
+	open        atomic.Int64 // counted only where the plan has a limit
+	uncertain   atomic.Int64
+	winding     atomic.Int64 // parts that have streams
+	interrupted atomic.Bool
+}
+
+// NewRun begins a run, without streams.
+func NewRun(p *load.Plan, s load.Sink) *Run {
+	r := &Run{plan: p, sink: s, classes: p.Mix()}
+	r.same = make([]sameOutput, len(r.classes))
+	for i := range r.classes {
+		r.patient = r.patient || !r.classes[i].Endless
+	}
+	return r
+}
+
+// Add makes a new part of the run: the streams that one driver opens. now is the time
+// since the begin of the run, in ns. All parts are added before the first Tend.
+func (r *Run) Add(d Driver, now func() int64) *Streams {
+	a := &Streams{
+		run: r, plan: r.plan, sink: r.sink, index: len(r.parts), driver: d, now: now,
+		extras: map[int32]*extra{}, swept: map[uint32]bool{}, scratch: make([]byte, scratchSize),
+	}
+	for i := range r.classes {
+		a.classes = append(a.classes, newClass(r.classes[i], &r.same[i]))
+	}
+	a.schedule.pacer = r.plan.Pacer()
+	a.schedule.next = a.index
+	r.parts = append(r.parts, a)
+	r.winding.Store(int64(len(r.parts)))
+	return a
+}
+
+// scratchSize bounds an output event that is decoded in place.
+const scratchSize = 64 << 10
+
+// Requests are the Start requests of the classes.
+func (r *Run) Requests() ([]load.Request, error) {
+	all := make([]load.Request, len(r.classes))
+	for i := range r.classes {
+		var err error
+		if all[i], err = r.classes[i].Dialect.Start(); err != nil {
+			return nil, fmt.Errorf("the Start request: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// Interrupt ends the schedule of all parts. It may be called by any goroutine; the caller
+// wakes the drivers.
+func (r *Run) Interrupt() { r.interrupted.Store(true) }
+
+// drained is called by a part whose streams are all over.
+func (r *Run) drained() {
+	if r.winding.Add(-1) == 0 {
+		r.parts[0].driver.Wake()
+	}
+}
+
+// Finish reports the streams whose processes may still run. It is called once, after
+// every part is Done.
+func (r *Run) Finish() {
+	if len(r.parts) == 0 {
+		return
+	}
+	swept := r.parts[0].swept
+	for _, a := range r.parts {
+		a.tellGaps()
+		for _, one := range a.leftOpen {
+			if swept[one.pid] {
+				one.result.Fate, one.result.Uncertain = load.FateKilled, false
+				delete(swept, one.pid)
+			}
+			r.sink.Ended(one.result)
+		}
+	}
+	if r.swept {
+		r.sink.Swept(len(swept)) // the processes that no stream knows
+	}
+}

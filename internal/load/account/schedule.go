@@ -1,0 +1,327 @@
+package account
+
+import (
+	"fmt"
+	"time"
+
+	"assay/internal/load"
+)
+
+// stage is how far the run has come.
+type stage uint8
+
+const (
+	stageRun   stage = iota // streams begin
+	stageGrace              // they may end by themselves
+	stageWind               // their processes are killed
+	stageSweep              // processes that may still run are looked for
+	stageDone
+)
+
+// which is the set of processes that are killed.
+type which uint8
+
+const (
+	killNothing which = iota
+	killEndless
+	killAll
+)
+
+// schedule decides when streams begin and end.
+type schedule struct {
+	begun   bool
+	stage   stage
+	killing which // the processes that are killed as soon as they have started
+	until   int64
+	hurried bool // an interrupt has shortened the killing
+	timers  timers
+
+	pacer    load.Pacer
+	next     int   // the number in the pacer of the next stream
+	nextAt   int64 // when that begins
+	some     bool  // there is one
+	ready    int   // places that are free at once
+	full     bool  // the count of streams has begun
+	open     int   // streams that are not over
+	deferred []Waiter
+}
+
+// unreported is the number of streams without a result.
+func (a *Streams) unreported() int { return a.entries.Live() - a.calling }
+
+// advance finds the next stream of the pacer: every part of the run takes its share.
+func (a *Streams) advance() {
+	sc := &a.schedule
+	at, ok := sc.pacer.At(sc.next)
+	p := a.plan
+	sc.nextAt, sc.some = int64(at), ok && (p.Duration == 0 || at < p.Duration) && (p.Count == 0 || sc.next < p.Count)
+	sc.next += len(a.run.parts)
+}
+
+// Tend does all that is due: it begins streams, lets them play their parts, and passes
+// from stage to stage.
+func (a *Streams) Tend(now int64) {
+	sc := &a.schedule
+	if !sc.begun {
+		sc.begun = true
+		a.advance()
+	}
+	for len(sc.timers) > 0 && sc.timers[0].at <= now {
+		a.expire(sc.timers.pop())
+	}
+	if sc.stage == stageRun {
+		a.beginDue(now)
+	}
+	a.advanceStage(now)
+}
+
+// beginDue begins every stream whose time has come. A stream that was due within the
+// duration begins also when the driver is late, and is charged the delay; a free place is
+// filled only within the duration.
+func (a *Streams) beginDue(now int64) {
+	sc := &a.schedule
+	if a.run.interrupted.Load() {
+		return
+	}
+	for sc.some && sc.nextAt <= now {
+		at := sc.nextAt
+		a.Begin(at)
+		a.advance()
+	}
+	if a.plan.Duration > 0 && now >= int64(a.plan.Duration) {
+		return
+	}
+	for ; sc.ready > 0; sc.ready-- {
+		a.Begin(now)
+	}
+}
+
+// expire acts on a timer.
+func (a *Streams) expire(t timer) {
+	if t.stream == None {
+		within := a.plan.Duration == 0 || t.at < int64(a.plan.Duration)
+		if a.schedule.stage == stageRun && within && !a.run.interrupted.Load() {
+			a.Begin(t.at)
+		}
+		return
+	}
+	s := a.entries.At(t.stream)
+	if s.Number != t.number || s.phase != phaseLive || s.has(flagCall) {
+		return
+	}
+	if a.plan.Stream(s.Number).Kill {
+		a.requestKill(t.stream, s)
+		return
+	}
+	a.giveUp(t.stream, s, errHungUp)
+}
+
+// Begin begins a stream whose start is intended at a time.
+func (a *Streams) Begin(intended int64) {
+	number := a.run.begun.Add(1) - 1
+	if a.plan.Count > 0 && number >= int64(a.plan.Count) {
+		a.run.begun.Add(-1)
+		a.schedule.full = true
+		return
+	}
+	i := a.entries.Take()
+	s := a.entries.At(i)
+	*s = Stream{
+		Number: number, intended: intended, since: intended, phase: phaseWaiting, parts: 1, Conn: None, cut: None,
+		class: uint16(a.plan.Stream(number).Class), //nolint:gosec // a handful of classes
+	}
+	s.next = a.class(s).Check.First
+	a.schedule.open++
+	if most := a.plan.MaxOpen; most > 0 && a.run.open.Add(1) > int64(most) {
+		a.at = a.now()
+		a.Fail(i, s, &Failure{
+			Outcome: load.Blocked,
+			Detail:  fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", most),
+		})
+		return
+	}
+	a.record(s.class, load.StartLag, a.now()-intended)
+	a.driver.Open(i, s)
+}
+
+// retryPause is how long the closed model waits before it replaces a stream that failed:
+// a gateway that refuses at once must not be hammered in a tight loop.
+const retryPause = 250 * time.Millisecond
+
+// left frees the place of a stream that is over. In the closed model another stream takes
+// it: at once, or after a pause when the stream failed or its class has time to think.
+func (a *Streams) left(s *Stream, failed bool) {
+	sc := &a.schedule
+	sc.open--
+	a.ended++
+	a.due = true
+	if a.plan.MaxOpen > 0 {
+		a.run.open.Add(-1)
+	}
+	if a.plan.Open() || sc.stage != stageRun {
+		return
+	}
+	pause := a.class(s).Think
+	if failed {
+		pause = max(pause, retryPause)
+	}
+	if pause == 0 {
+		sc.ready++
+		return
+	}
+	sc.timers.push(timer{at: a.now() + int64(pause), stream: None})
+}
+
+// exhausted reports whether all streams have begun, however long the duration.
+func (a *Streams) exhausted() bool {
+	sc := &a.schedule
+	if a.plan.Open() {
+		return !sc.some && a.plan.Count > 0
+	}
+	return sc.full || a.plan.Count > 0 && a.run.begun.Load() >= int64(a.plan.Count)
+}
+
+// advanceStage passes to the next stage when the present one is over.
+func (a *Streams) advanceStage(now int64) {
+	sc := &a.schedule
+	interrupted := a.run.interrupted.Load()
+	over := a.plan.Duration > 0 && now >= int64(a.plan.Duration)
+	if sc.stage == stageRun && (interrupted || over || a.exhausted() && sc.open == 0) {
+		sc.stage, sc.until = stageGrace, now+int64(a.plan.Limits.Grace)
+		a.kill(killEndless)
+		if !a.run.patient {
+			sc.until = now
+		}
+	}
+	if sc.stage == stageGrace && (interrupted || sc.open == 0 || now >= sc.until) {
+		// Two fifths of the time are kept for processes that could not be killed in an orderly way.
+		sc.stage, sc.until = stageWind, now+int64(a.plan.Limits.Winding(interrupted)*3/5)
+		sc.hurried = interrupted
+		a.kill(killAll)
+		if interrupted {
+			a.cancelWaiting()
+		}
+	}
+	if sc.stage == stageWind && interrupted && !sc.hurried {
+		sc.hurried = true
+		sc.until = min(sc.until, now+int64(a.plan.Limits.Winding(true)*3/5))
+	}
+	if sc.stage == stageWind && a.unreported() > 0 && now >= sc.until {
+		a.abandon(interrupted)
+	}
+	if sc.stage == stageWind && a.unreported() == 0 {
+		sc.stage, sc.until = stageSweep, now+int64(a.plan.Limits.Winding(interrupted)/5)
+		a.run.drained()
+	}
+	if sc.stage == stageSweep && a.maySweep() && (a.sweeping == 0 || now >= sc.until) {
+		sc.stage = stageDone
+	}
+}
+
+// ending reports whether a stream is killed as soon as it has started.
+func (a *Streams) ending(s *Stream) bool {
+	k := a.schedule.killing
+	return k == killAll || k == killEndless && a.class(s).Endless
+}
+
+// kill kills every process that is to be killed from now on, and with killAll also those
+// that were hung up on.
+func (a *Streams) kill(what which) {
+	sc := &a.schedule
+	sc.killing = what
+	for i := range a.entries.Used() {
+		if s := a.entries.At(i); s.phase == phaseLive && !s.has(flagCall) && a.ending(s) {
+			a.requestKill(i, s)
+		}
+	}
+	if what != killAll {
+		return
+	}
+	for _, w := range sc.deferred {
+		s := a.entries.At(w.Stream)
+		s.parts-- // queueKill counts it again
+		a.queueKill(w.Stream, s)
+	}
+	sc.deferred = nil
+}
+
+// cancelWaiting gives up the streams that were not opened.
+func (a *Streams) cancelWaiting() {
+	for i := range a.entries.Used() {
+		if s := a.entries.At(i); s.phase == phaseWaiting && !s.has(flagCall) {
+			a.giveUp(i, s, cancelled("interrupted before it was opened"))
+		}
+	}
+}
+
+// abandon gives up every stream that has not ended in time.
+func (a *Streams) abandon(interrupted bool) {
+	after := a.plan.Limits.Winding(interrupted) * 3 / 5
+	a.dropCalls()
+	for i := range a.entries.Used() {
+		s := a.entries.At(i)
+		switch {
+		case s.phase == phaseFree || s.phase == phaseOver:
+		case s.has(flagCall):
+			a.giveUp(i, s, cancelled("%v", errNoTime))
+		case !interrupted && s.phase == phaseSent:
+			a.giveUp(i, s, silent(s, after))
+		default:
+			a.giveUp(i, s, cancelled("not ended %v after it was to be killed", after))
+		}
+	}
+	a.dropCalls() // those that the end of streams has queued
+}
+
+// dropCalls drops the queued calls.
+func (a *Streams) dropCalls() {
+	for a.calls.Len() > 0 {
+		c := a.calls.Pop()
+		if c.kind == callKill {
+			a.entries.At(c.victim).doneAt = a.now()
+		}
+		a.answeredCall(c, errNoTime)
+	}
+}
+
+// maySweep reports whether this part need not wait for the others. The first part begins
+// the sweep when all others are over.
+func (a *Streams) maySweep() bool {
+	if a.index != 0 {
+		return true
+	}
+	if a.run.winding.Load() > 0 {
+		a.schedule.until = a.now() + int64(a.plan.Limits.Winding(a.run.interrupted.Load())/5)
+		return false
+	}
+	if !a.run.swept && a.run.uncertain.Load() > 0 {
+		a.run.swept = true
+		a.sweep()
+	}
+	return true
+}
+
+// Done reports whether everything is over.
+func (a *Streams) Done() bool { return a.schedule.stage == stageDone }
+
+// Pause is how long the driver may wait before the next Tend and Scan.
+func (a *Streams) Pause(now int64) time.Duration {
+	sc := &a.schedule
+	if sc.ready > 0 && sc.stage == stageRun || sc.stage == stageDone {
+		return 0
+	}
+	at := max(a.scanAt, now)
+	if sc.stage == stageRun && sc.some {
+		at = min(at, sc.nextAt)
+	}
+	if len(sc.timers) > 0 {
+		at = min(at, sc.timers[0].at)
+	}
+	if sc.stage == stageRun && a.plan.Duration > 0 {
+		at = min(at, int64(a.plan.Duration))
+	}
+	if sc.stage != stageRun && sc.stage != stageSweep {
+		at = min(at, sc.until)
+	}
+	return time.Duration(max(at-now, 0))
+}

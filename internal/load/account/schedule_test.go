@@ -1,0 +1,122 @@
+package account
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"assay/internal/load"
+)
+
+// scheduled runs a plan's schedule on a clock that is moved by hand, with streams that live
+// for a while, or for ever, and perhaps fail. It returns when each was intended to start,
+// and when the schedule ended.
+func scheduled(t *testing.T, p *load.Plan, life time.Duration, fails bool, interrupt time.Duration) (starts []time.Duration, took time.Duration) {
+	t.Helper()
+	f := conduct(p, &nowhere{})
+	ends := map[int32]int64{}
+	f.onOpen = func(i int32, s *Stream) {
+		starts = append(starts, time.Duration(s.intended))
+		if late := f.time - s.intended; late < 0 || late > int64(time.Millisecond) {
+			t.Errorf("a stream intended for %v was started at %v", time.Duration(s.intended), time.Duration(f.time))
+		}
+		f.Opening(s)
+		f.Sent(s, 0)
+		if life > 0 {
+			ends[i] = f.time + int64(life)
+		}
+	}
+	for ; f.schedule.stage == stageRun && f.time < int64(time.Hour); f.time += int64(time.Millisecond) {
+		if interrupt > 0 && f.time >= int64(interrupt) {
+			f.run.Interrupt()
+		}
+		for i, at := range ends {
+			if at <= f.time {
+				delete(ends, i)
+				f.Reading(f.time)
+				if s := f.At(i); fails {
+					f.Fail(i, s, Closed(false))
+				} else {
+					f.Fail(i, s, errHungUp)
+				}
+			}
+		}
+		f.Tend(f.time)
+		took = time.Duration(f.time)
+	}
+	return starts, took
+}
+
+func ms(values ...int) (out []time.Duration) {
+	for _, v := range values {
+		out = append(out, time.Duration(v)*time.Millisecond)
+	}
+	return out
+}
+
+func TestSchedule(t *testing.T) {
+	tests := map[string]struct {
+		plan      load.Plan
+		life      time.Duration
+		fails     bool
+		interrupt time.Duration
+		starts    []time.Duration
+		took      time.Duration
+	}{
+		"the open model starts at its times though nothing ends": {
+			plan: load.Plan{Rate: 10, Duration: 500 * time.Millisecond}, starts: ms(0, 100, 200, 300, 400), took: 500 * time.Millisecond},
+		"the open model ends when its count has ended": {
+			plan: load.Plan{Rate: 10, Count: 3}, life: time.Second, starts: ms(0, 100, 200), took: 1200 * time.Millisecond},
+		"the closed model begins all at once and keeps them": {
+			plan: load.Plan{Streams: 3, Duration: time.Second}, starts: ms(0, 0, 0), took: time.Second},
+		"the closed model rises over its ramp": {
+			plan: load.Plan{Streams: 4, Ramp: 400 * time.Millisecond, Duration: time.Second}, starts: ms(0, 100, 200, 300), took: time.Second},
+		"the closed model replaces what ends": {
+			plan: load.Plan{Streams: 2, Duration: time.Second}, life: 400 * time.Millisecond, starts: ms(0, 0, 400, 400, 800, 800), took: time.Second},
+		"the closed model replaces what ends during its ramp": {
+			plan: load.Plan{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
+		"the closed model waits before it replaces what failed": {
+			plan: load.Plan{Streams: 1, Duration: 600 * time.Millisecond}, life: 50 * time.Millisecond, fails: true, starts: ms(0, 300), took: 600 * time.Millisecond},
+		"the closed model lets a place be empty as long as a client thinks": {
+			plan: load.Plan{Streams: 2, Duration: 500 * time.Millisecond, Classes: []load.Class{{Share: 1, Think: 200 * time.Millisecond}}}, life: 100 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
+		"the stages end the open model": {
+			plan: load.Plan{Stages: []load.Stage{{Duration: 200 * time.Millisecond, From: 10, To: 10}, {Duration: 200 * time.Millisecond, From: 20, To: 20}}, Duration: 400 * time.Millisecond}, starts: ms(0, 100, 200, 250, 300, 350), took: 400 * time.Millisecond},
+		"the closed model ends when its count has ended": {
+			plan: load.Plan{Streams: 2, Count: 3}, life: 100 * time.Millisecond, starts: ms(0, 0, 100), took: 200 * time.Millisecond},
+		"a count larger than the streams is no more than them at a time": {
+			plan: load.Plan{Streams: 5, Count: 2}, life: 100 * time.Millisecond, starts: ms(0, 0), took: 100 * time.Millisecond},
+		"the duration ends a count that is not reached": {
+			plan: load.Plan{Streams: 1, Count: 100, Duration: 250 * time.Millisecond}, life: 100 * time.Millisecond, starts: ms(0, 100, 200), took: 250 * time.Millisecond},
+		"an interrupt ends the closed model": {
+			plan: load.Plan{Streams: 1, Duration: time.Hour}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
+		"an interrupt ends the open model": {
+			plan: load.Plan{Rate: 20, Duration: time.Hour}, interrupt: 70 * time.Millisecond, starts: ms(0, 50), took: 70 * time.Millisecond},
+		"an interrupt ends the wait for the count": {
+			plan: load.Plan{Streams: 1, Count: 1}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			starts, took := scheduled(t, &tt.plan, tt.life, tt.fails, tt.interrupt)
+			if !slices.Equal(starts, tt.starts) || took != tt.took {
+				t.Errorf("started at %v in %v, want %v in %v", starts, took, tt.starts, tt.took)
+			}
+		})
+	}
+}
+
+// A driver that was away begins all that was due within the duration.
+func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
+	for name, p := range map[string]*load.Plan{
+		"the open model":   {Rate: 10, Duration: 300 * time.Millisecond},
+		"the closed model": {Streams: 3, Ramp: 300 * time.Millisecond, Duration: 300 * time.Millisecond},
+	} {
+		f := conduct(p, &nowhere{})
+		var starts []time.Duration
+		f.onOpen = func(_ int32, s *Stream) { starts = append(starts, time.Duration(s.intended)) }
+		f.time = int64(time.Second)
+		f.Tend(f.time)
+		if want := ms(0, 100, 200); !slices.Equal(starts, want) {
+			t.Errorf("%s: started at %v, want %v", name, starts, want)
+		}
+	}
+}

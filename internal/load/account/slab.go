@@ -1,0 +1,46 @@
+package account
+
+// pageBits makes pages of 256 entries: growing copies nothing, and a run of 64
+// streams takes one page.
+const (
+	pageBits = 8
+	pageSize = 1 << pageBits
+)
+
+// None is the index of no entry.
+const None = int32(-1)
+
+// Slab is a set of entries with stable addresses, found by index. The entry that was
+// freed last is used again first, so that only as many exist as were in use at one time.
+type Slab[T any] struct {
+	pages [][]T
+	free  []int32
+	used  int32 // entries that were ever taken
+}
+
+// At is the entry with an index.
+func (s *Slab[T]) At(i int32) *T { return &s.pages[i>>pageBits][i&(pageSize-1)] }
+
+// Take returns a free entry, which holds what its last user left.
+func (s *Slab[T]) Take() int32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		return i
+	}
+	i := s.used
+	if int(i>>pageBits) == len(s.pages) {
+		s.pages = append(s.pages, make([]T, pageSize))
+	}
+	s.used++
+	return i
+}
+
+// Put frees an entry.
+func (s *Slab[T]) Put(i int32) { s.free = append(s.free, i) }
+
+// Used is the number of entries that were ever taken: indexes are below it.
+func (s *Slab[T]) Used() int32 { return s.used }
+
+// Live is the number of entries in use.
+func (s *Slab[T]) Live() int { return int(s.used) - len(s.free) }

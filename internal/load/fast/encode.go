@@ -1,0 +1,74 @@
+//go:build linux && (amd64 || arm64)
+
+package fast
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http2/hpack"
+
+	"assay/internal/bundle"
+	"assay/internal/load"
+	"assay/internal/transport"
+)
+
+// encoded is a request in the form in which it is written. Many streams share one.
+type encoded struct {
+	h1    []byte // HTTP/1.1: head and body
+	block []byte // HTTP/2: the field block, without entries in the dynamic table
+	body  []byte // HTTP/2
+}
+
+// encode prepares a request for the connections of a plan.
+func encode(r load.Request, p *load.Plan) (*encoded, error) {
+	if p.Multiplexed() {
+		block, err := fieldBlock(&r)
+		return &encoded{block: block, body: r.Body}, err
+	}
+	headers := r.Headers
+	if r.Body != nil {
+		headers = slices.DeleteFunc(slices.Clone(headers), func(h bundle.Header) bool { return strings.EqualFold(h.Name, "content-length") })
+		headers = append(headers, bundle.Header{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
+	}
+	return &encoded{h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}, nil
+}
+
+// fieldBlock is the header block of a request. It refers to nothing in the dynamic
+// table, so the same bytes serve every stream of every connection.
+func fieldBlock(r *load.Request) ([]byte, error) {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	fields := []hpack.HeaderField{
+		{Name: ":method", Value: r.Method}, {Name: ":scheme", Value: "http"},
+		{Name: ":authority", Value: authority(r)}, {Name: ":path", Value: r.Path},
+	}
+	for _, h := range r.Headers {
+		name := strings.ToLower(h.Name)
+		switch name {
+		case "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
+			continue // HTTP/1.1's own (RFC 9113, section 8.2.2)
+		}
+		fields = append(fields, hpack.HeaderField{Name: name, Value: h.Value})
+	}
+	for _, f := range fields {
+		// Never indexed: the block must not change a table. These two stand in the static one.
+		f.Sensitive = f.Name != ":method" && f.Name != ":scheme"
+		if err := e.WriteField(f); err != nil {
+			return nil, fmt.Errorf("header %s: %w", f.Name, err)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func authority(r *load.Request) string {
+	for _, h := range r.Headers {
+		if strings.EqualFold(h.Name, "host") {
+			return h.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+package portable
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/net/http2"
+
+	"assay/internal/load"
+	"assay/internal/load/account"
+)
+
+// conn is one connection, with the client that speaks on it: h1 or h2.
+type conn struct {
+	socket *socket
+	h1     *http.ClientConn
+	h2     *http2.ClientConn
+	open   int // exchanges on it
+}
+
+func (c *conn) roundTrip(r *http.Request) (*http.Response, error) {
+	if c.h2 != nil {
+		return c.h2.RoundTrip(r)
+	}
+	return c.h1.RoundTrip(r)
+}
+
+// begin notes that an exchange begins.
+func (c *conn) begin(x *exchange) {
+	c.open++
+	if c.h2 != nil {
+		x.s.Heard() // the handshake was
+		return
+	}
+	c.socket.heard.Store(false)
+	c.socket.exchange.Store(x)
+}
+
+// end notes that an exchange is over.
+func (c *conn) end() { c.open-- }
+
+func (c *conn) close() {
+	if c.h2 != nil {
+		_ = c.h2.Close()
+	} else {
+		_ = c.h1.Close()
+	}
+}
+
+// failure translates the error of an exchange.
+func (c *conn) failure(err error) *account.Failure {
+	if c.h2 != nil {
+		return c.failureH2(err)
+	}
+	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
+	switch {
+	case c.socket.unsent.Load() != nil:
+		return account.Broken(*c.socket.unsent.Load(), account.WhileSending)
+	case ended == nil: // the bytes that came are wrong
+		text := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
+		if strings.HasPrefix(text, "malformed HTTP ") {
+			return account.NoHTTP(load.HTTP11, text)
+		}
+		return account.Breach("%s", text)
+	case errors.Is(*ended, io.EOF):
+		return account.Closed(heard)
+	case heard:
+		return account.Broken(*ended, account.InsideAnswer)
+	}
+	return account.Broken(*ended, account.BeforeAnswer)
+}
+
+// fromPeer is the cause of a StreamError that RST_STREAM brought.
+const fromPeer = "received from peer"
+
+func (c *conn) failureH2(err error) *account.Failure {
+	var stream http2.StreamError
+	var away http2.GoAwayError
+	ended := c.socket.ended.Load()
+	switch {
+	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == fromPeer:
+		return account.ResetStream(stream.Code, stream.Code == http2.ErrCodeRefusedStream)
+	case errors.As(err, &stream):
+		if stream.Cause == nil {
+			return account.Breach("the frame breaks HTTP/2: %v", stream.Code)
+		}
+		return account.Breach("the frame breaks HTTP/2: %v: %v", stream.Code, stream.Cause)
+	case errors.As(err, &away):
+		return account.GoAway(away.ErrCode, away.LastStreamID)
+	case strings.Contains(err.Error(), "GOAWAY"):
+		return &account.Failure{Outcome: load.Reset, Detail: err.Error()}
+	case ended != nil:
+		return account.ClosedH2((*ended).Error(), true)
+	}
+	return account.Breach("the connection breaks HTTP/2: %v", err)
+}
+
+// isUnusable reports whether a request was not sent because its connection had ended.
+func isUnusable(err error) bool {
+	return strings.HasSuffix(err.Error(), "client connection not usable")
+}
+
+// socket is a connection that remembers what the clients do not tell.
+type socket struct {
+	net.Conn
+
+	driver   *driver
+	exchange atomic.Pointer[exchange] // of HTTP/1.1: whose response is read
+	heard    atomic.Bool              // bytes came since the request
+	ended    atomic.Pointer[error]    // how reading ended
+	unsent   atomic.Pointer[error]    // how writing ended
+
+	// Of HTTP/2: the first bytes, and whether they were understood.
+	first   []byte
+	settled chan struct{}
+	once    sync.Once
+}
+
+// Read reads, and notes the first bytes of a response and the end.
+func (s *socket) Read(p []byte) (int, error) {
+	if s.settled != nil && len(s.first) == frameHeader {
+		s.settle() // whoever reads on has understood the first frame
+	}
+	n, err := s.Conn.Read(p)
+	if n > 0 && !s.heard.Swap(true) {
+		s.driver.hear(s.exchange.Load())
+	}
+	if missing := frameHeader - len(s.first); s.settled != nil && missing > 0 {
+		s.first = append(s.first, p[:min(n, missing)]...)
+	}
+	if err != nil {
+		s.ended.CompareAndSwap(nil, &err)
+		if s.settled != nil {
+			s.settle()
+		}
+	}
+	return n, err
+}
+
+// Write writes, and notes an error.
+func (s *socket) Write(p []byte) (int, error) {
+	n, err := s.Conn.Write(p)
+	if err != nil {
+		s.unsent.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// Close closes the connection.
+func (s *socket) Close() error {
+	if s.settled != nil {
+		defer s.settle()
+	}
+	return s.Conn.Close()
+}
+
+// hear notes that the first bytes of a response came, before the response can be read.
+func (d *driver) hear(x *exchange) {
+	if x == nil {
+		return
+	}
+	d.mu.Lock()
+	if !x.over {
+		x.s.Heard()
+	}
+	d.mu.Unlock()
+}

@@ -1,0 +1,156 @@
+package portable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"assay/internal/load"
+	"assay/internal/load/account"
+)
+
+// socketKey is where a context holds the socket of a new connection.
+type socketKey struct{}
+
+// dialled returns the socket that the context holds: net/http asks for a connection that
+// was dialled before.
+func dialled(ctx context.Context, _, _ string) (net.Conn, error) {
+	s, ok := ctx.Value(socketKey{}).(*socket)
+	if !ok {
+		return nil, errors.New("no socket")
+	}
+	return s, nil
+}
+
+// connectH1 opens a connection for HTTP/1.1.
+func (d *driver) connectH1(source netip.Addr) (*conn, *account.Failure) {
+	nc, f := d.dial(source)
+	if f != nil {
+		return nil, f
+	}
+	s := &socket{Conn: nc, driver: d}
+	c, err := d.h1.NewClientConn(context.WithValue(d.ctx, socketKey{}, s), "http", d.plan.Addr)
+	if err != nil {
+		_ = nc.Close()
+		return nil, account.Dial(err, d.plan.Limits.Connect)
+	}
+	return &conn{socket: s, h1: c}, nil
+}
+
+// nextSource is the address to dial from; the zero value leaves it to the kernel. It is
+// called with mu held.
+func (d *driver) nextSource() netip.Addr {
+	if len(d.plan.Sources) == 0 {
+		return netip.Addr{}
+	}
+	d.dialled++
+	return d.plan.Sources[(d.dialled-1)%len(d.plan.Sources)]
+}
+
+// dial opens a connection, and shakes hands where there is TLS.
+func (d *driver) dial(source netip.Addr) (net.Conn, *account.Failure) {
+	ctx, stop := context.WithTimeout(d.ctx, d.plan.Limits.Connect)
+	defer stop()
+	nd := net.Dialer{KeepAlive: -1} // streams are watched by their events
+	if source.IsValid() {
+		nd.LocalAddr, nd.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), latePort
+	}
+	c, err := nd.DialContext(ctx, "tcp", d.plan.Addr)
+	if err == nil && d.plan.TLS != nil {
+		c, err = d.secure(ctx, c)
+	}
+	if err != nil {
+		return nil, d.unconnected(err)
+	}
+	return c, nil
+}
+
+// secure shakes hands.
+func (d *driver) secure(ctx context.Context, c net.Conn) (net.Conn, error) {
+	s := tls.Client(c, d.plan.TLS)
+	if err := s.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	if slices.Contains(d.plan.TLS.NextProtos, "h2") && s.ConnectionState().NegotiatedProtocol != "h2" {
+		_ = c.Close()
+		return nil, errNoH2
+	}
+	return s, nil
+}
+
+// errNoH2 is the error of a gateway whose ALPN does not choose HTTP/2.
+var errNoH2 = errors.New("the gateway does not choose h2 by ALPN")
+
+// unconnected translates the error of a dial or a TLS handshake.
+func (d *driver) unconnected(err error) *account.Failure {
+	var untrusted *tls.CertificateVerificationError
+	var notTLS tls.RecordHeaderError
+	switch {
+	case d.ctx.Err() != nil:
+		return &account.Failure{Outcome: load.Cancelled, Detail: "the driver closed the connection"}
+	case errors.As(err, &untrusted), errors.As(err, &notTLS), errors.Is(err, errNoH2):
+		return &account.Failure{Outcome: load.ServerError, Refused: true, Detail: err.Error()}
+	case errors.Is(err, io.EOF):
+		return &account.Failure{Outcome: load.Reset, Detail: "the connection was closed inside the TLS handshake"}
+	}
+	return account.Dial(err, d.plan.Limits.Connect)
+}
+
+// frameHeader is the length of the header of an HTTP/2 frame, and settingsType the type
+// of the frame that comes first.
+const (
+	frameHeader  = 9
+	settingsType = 4
+)
+
+// settle says that the first frame was understood, or never will be.
+func (s *socket) settle() { s.once.Do(func() { close(s.settled) }) }
+
+// connectH2 opens a connection for HTTP/2, and waits for the first frame: it brings the
+// number of streams that the gateway allows.
+func (d *driver) connectH2(source netip.Addr) (*conn, *account.Failure) {
+	nc, f := d.dial(source)
+	if f != nil {
+		return nil, f
+	}
+	s := &socket{Conn: nc, driver: d, settled: make(chan struct{})}
+	c, err := d.h2.NewClientConn(s)
+	if err != nil {
+		_ = nc.Close()
+		return nil, account.Broken(err, "while the handshake was sent")
+	}
+	limit := d.plan.Limits.FirstEvent
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-s.settled:
+		f = s.handshake()
+	case <-timer.C:
+		f = account.NoSettings(limit)
+	case <-d.ctx.Done():
+		f = d.unconnected(d.ctx.Err())
+	}
+	if f != nil {
+		_ = c.Close()
+		return nil, f
+	}
+	return &conn{socket: s, h2: c}, nil
+}
+
+// handshake returns why the first bytes are not those of HTTP/2, or nil. It is called
+// when they have settled.
+func (s *socket) handshake() *account.Failure {
+	switch {
+	case len(s.first) < frameHeader:
+		return account.ClosedH2("", false)
+	case s.first[3] != settingsType:
+		return account.NoHTTP(load.H2C, "the first frame is not SETTINGS")
+	}
+	return nil
+}

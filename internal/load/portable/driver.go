@@ -1,0 +1,328 @@
+package portable
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"assay/internal/load"
+	"assay/internal/load/account"
+)
+
+// driver opens the streams of a run. Goroutines report what they see under mu.
+type driver struct {
+	plan   *load.Plan
+	base   time.Time
+	starts []*template // by class
+	h1     *http.Transport
+	h2     *http2.Transport
+	wake   chan struct{}
+	bodies sync.Pool // of *[bufferSize]byte
+
+	ctx     context.Context // of all dials and exchanges
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	jobs    chan func() // for goroutines that are idle
+	idle    atomic.Int32
+
+	mu        sync.Mutex
+	streams   *account.Streams
+	next      int64       // when drive looks again
+	exchanges []*exchange // by entry; nil where there is none
+	dialling  int
+	waiting   account.Queue[*exchange] // for a dial of HTTP/1.1
+	dialled   int                      // sources are used in turns
+	// Calls have connections of their own: a gateway that closes connections after a
+	// stream must not hit a kill, and a kill must not wait for room among streams.
+	streamConns, callConns pool
+}
+
+var _ account.Driver = (*driver)(nil)
+
+// pool is the connections for streams, or for calls.
+type pool struct {
+	idle []*conn // of HTTP/1.1
+	h2pool
+}
+
+func (d *driver) now() int64 { return int64(time.Since(d.base)) }
+
+// Wake makes drive look again.
+func (d *driver) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drive begins and ends streams until all are over.
+func (d *driver) drive() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		d.mu.Lock()
+		now := d.now()
+		d.streams.Scan(now)
+		pause := d.turn(now)
+		d.next = now + int64(pause)
+		done := d.streams.Done()
+		d.mu.Unlock()
+		if done {
+			return
+		}
+		timer.Reset(pause)
+		select {
+		case <-d.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// turn does all that is due, and returns for how long nothing will be.
+func (d *driver) turn(now int64) time.Duration {
+	d.streams.TakeDue()
+	d.streams.Tend(now)
+	d.streams.StartCalls()
+	d.streams.Tell()
+	return d.streams.Pause(now)
+}
+
+// unlock ends a report. What became due is done here, as waking drive costs more; drive
+// is woken where it would look too late.
+func (d *driver) unlock() {
+	early := false
+	if d.streams.TakeDue() {
+		now := d.now()
+		early = now+int64(d.turn(now)) < d.next || d.streams.Done()
+	}
+	d.mu.Unlock()
+	if early {
+		d.Wake()
+	}
+}
+
+// template is a request that many exchanges send. Its header is shared, and never changed.
+type template struct {
+	request *http.Request
+	body    []byte
+}
+
+func (d *driver) template(r *load.Request) *template {
+	return &template{r.HTTP(context.Background(), d.plan), r.Body}
+}
+
+// exchange is a request and its response.
+type exchange struct {
+	i       int32
+	s       *account.Stream
+	request *template
+	body    bytes.Reader
+	pool    *pool
+	cancel  func() // nil before it was sent
+	over    bool   // nothing is reported any more
+}
+
+// make makes the request. Its body cannot be sent twice, so that no client repeats it.
+func (x *exchange) make(ctx context.Context) *http.Request {
+	r := x.request.request.WithContext(ctx)
+	if x.request.body != nil {
+		x.body.Reset(x.request.body)
+		r.Body = io.NopCloser(&x.body) // net/http knows it, and sends head and body at once
+	}
+	return r
+}
+
+// Open sends the request of an entry as soon as there is room for it.
+func (d *driver) Open(i int32, s *account.Stream) {
+	x := &exchange{i: i, s: s, pool: &d.streamConns}
+	if s.IsCall() {
+		x.pool, x.request = &d.callConns, d.template(&d.streams.Call(i).Request)
+	} else {
+		x.request = d.starts[s.Class()]
+	}
+	for int(i) >= len(d.exchanges) {
+		d.exchanges = append(d.exchanges, nil)
+	}
+	d.exchanges[i] = x
+	if d.plan.Multiplexed() {
+		d.streams.Opening(s)
+		x.pool.waiting.Push(x)
+		d.serveH2(x.pool)
+		return
+	}
+	d.openH1(x)
+}
+
+// Cancel ends the exchange of an entry.
+func (d *driver) Cancel(i int32, _ *account.Stream) {
+	x := d.exchanges[i]
+	d.forget(x)
+	if x.cancel != nil {
+		x.cancel()
+	}
+}
+
+// forget ends the reports about an exchange.
+func (d *driver) forget(x *exchange) {
+	x.over = true
+	d.exchanges[x.i] = nil
+}
+
+// run sends a request on a connection. It is called with mu held.
+func (d *driver) run(x *exchange, c *conn) {
+	ctx := context.Background()
+	x.cancel = c.close
+	if c.h2 != nil {
+		ctx, x.cancel = context.WithCancel(ctx)
+	}
+	c.begin(x)
+	d.streams.Sent(x.s, 0)
+	d.spawn(func() {
+		d.exchange(x, c, x.make(ctx))
+		if c.h2 != nil {
+			x.cancel()
+		}
+	})
+}
+
+// spawn runs a job in a goroutine: in one that is idle, whose stack has grown, if any.
+func (d *driver) spawn(job func()) {
+	select {
+	case d.jobs <- job:
+	default:
+		d.running.Go(func() {
+			for ok := true; ok; {
+				job()
+				job, ok = d.await()
+			}
+		})
+	}
+}
+
+// maxIdle bounds the goroutines that are idle.
+const maxIdle = 256
+
+// await waits for the next job of a goroutine; false means that it is to end.
+func (d *driver) await() (job func(), ok bool) {
+	defer d.idle.Add(-1)
+	if d.idle.Add(1) > maxIdle {
+		return nil, false
+	}
+	select {
+	case job = <-d.jobs:
+		return job, true
+	case <-d.ctx.Done():
+		return nil, false
+	}
+}
+
+// exchange sends a request and reports the response.
+func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
+	resp, err := c.roundTrip(req)
+	if err != nil {
+		d.lost(x, c, err)
+		return
+	}
+	defer resp.Body.Close()
+	d.mu.Lock()
+	if !x.over {
+		d.streams.Reading(d.now())
+		x.s.Heard()
+		d.streams.Head(x.i, x.s, resp.StatusCode, load.Fields(resp.Header))
+	}
+	d.mu.Unlock()
+	buf, ok := d.bodies.Get().(*[bufferSize]byte)
+	if !ok {
+		buf = new([bufferSize]byte)
+	}
+	defer d.bodies.Put(buf)
+	for {
+		n, err := resp.Body.Read(buf[:])
+		if n > 0 {
+			d.mu.Lock()
+			if !x.over {
+				d.streams.Reading(d.now())
+				d.streams.Body(x.i, x.s, buf[:n])
+				d.streams.EndRead(false)
+			}
+			d.unlock()
+		}
+		switch err {
+		case nil:
+		case io.EOF:
+			d.complete(x, c, resp)
+			return
+		default:
+			d.lost(x, c, err)
+			return
+		}
+	}
+}
+
+// complete reports the end of a response. The connection is free before, so that the
+// request that follows finds it.
+func (d *driver) complete(x *exchange, c *conn, resp *http.Response) {
+	d.mu.Lock()
+	defer d.unlock()
+	d.release(x, c)
+	if x.over {
+		return
+	}
+	d.forget(x)
+	d.streams.Reading(d.now())
+	d.streams.End(x.i, x.s, load.Fields(resp.Trailer))
+}
+
+// lost reports that there is no whole response.
+func (d *driver) lost(x *exchange, c *conn, err error) {
+	d.mu.Lock()
+	defer d.unlock()
+	d.release(x, c)
+	switch {
+	case x.over:
+	case c.h2 != nil && isUnusable(err): // it was not sent
+		x.pool.waiting.Push(x)
+		d.serveH2(x.pool)
+	default:
+		d.fail(x, c.failure(err))
+	}
+}
+
+// fail reports a failure. It is called with mu held.
+func (d *driver) fail(x *exchange, f *account.Failure) {
+	d.forget(x)
+	d.streams.Reading(d.now())
+	d.streams.Fail(x.i, x.s, f)
+}
+
+// release ends the use of a connection by an exchange.
+func (d *driver) release(x *exchange, c *conn) {
+	c.end()
+	if c.h2 != nil {
+		d.serveH2(x.pool)
+		return
+	}
+	d.park(x.pool, c)
+}
+
+// close ends every connection and goroutine.
+func (d *driver) close() {
+	d.stop()
+	d.mu.Lock()
+	for _, p := range []*pool{&d.streamConns, &d.callConns} {
+		for _, c := range p.idle {
+			c.close()
+		}
+		for _, c := range p.conns {
+			c.close()
+		}
+	}
+	d.mu.Unlock()
+	d.running.Wait()
+}

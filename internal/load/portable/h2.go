@@ -1,0 +1,97 @@
+package portable
+
+import (
+	"slices"
+
+	"assay/internal/load"
+	"assay/internal/load/account"
+)
+
+// h2pool is HTTP/2 connections that share a load. A request goes to the connection with
+// the fewest streams; the gateway's MAX_CONCURRENT_STREAMS is kept, and a request without
+// room waits in order.
+type h2pool struct {
+	conns    []*conn
+	dialling int
+	wanted   int // connections to open before they are full
+	room     int // streams that the last connection allows
+	waiting  account.Queue[*exchange]
+}
+
+// serveH2 gives waiting requests to connections, as far as there is room.
+func (d *driver) serveH2(p *pool) {
+	for p.waiting.Len() > 0 && d.ctx.Err() == nil {
+		if p.waiting.Peek().over {
+			p.waiting.Pop()
+			continue
+		}
+		c := p.freest()
+		if c == nil || len(p.conns)+p.dialling < p.wanted {
+			d.growH2(p, c == nil)
+		}
+		if c == nil {
+			return
+		}
+		d.run(p.waiting.Pop(), c)
+	}
+}
+
+// freest is the connection with the fewest streams that has room, or nil. It forgets
+// connections that take no more streams; they end with their last one.
+func (p *pool) freest() *conn {
+	var best *conn
+	p.conns = slices.DeleteFunc(p.conns, func(c *conn) bool {
+		s := c.h2.State()
+		if s.Closed || s.Closing {
+			return true
+		}
+		if c.open < int(s.MaxConcurrentStreams) && (best == nil || c.open < best.open) {
+			best = c
+		}
+		return false
+	})
+	return best
+}
+
+// growH2 dials as many connections as the waiting requests need.
+func (d *driver) growH2(p *pool, full bool) {
+	need := p.wanted - len(p.conns)
+	if full && p.room > 0 { // where no stream is allowed, more connections do not help
+		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
+	}
+	need = min(need, load.H2Most-len(p.conns), load.H2DialsAtOnce)
+	for p.dialling < need {
+		p.dialling++
+		source := d.nextSource()
+		d.running.Go(func() {
+			c, f := d.connectH2(source)
+			d.mu.Lock()
+			defer d.unlock()
+			d.joinH2(p, c, f)
+		})
+	}
+}
+
+// joinH2 takes a new connection into a pool, or why there is none: where there is no
+// other, the requests that wait fail.
+func (d *driver) joinH2(p *pool, c *conn, f *account.Failure) {
+	p.dialling--
+	switch {
+	case f == nil && d.ctx.Err() != nil:
+		c.close()
+		return
+	case f == nil:
+		p.conns = append(p.conns, c)
+		p.room = int(c.h2.State().MaxConcurrentStreams)
+		d.serveH2(p)
+		return
+	case len(p.conns) > 0 || p.dialling > 0:
+		return
+	}
+	for p.waiting.Len() > 0 {
+		if x := p.waiting.Pop(); !x.over {
+			one := *f
+			d.fail(x, &one)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package portable_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/load"
+	"assay/internal/load/fast"
+	"assay/internal/load/loadtest"
+	"assay/internal/load/portable"
+)
+
+// each runs a test with every driver of this system.
+func each(t *testing.T, test func(t *testing.T, e load.Engine)) {
+	t.Helper()
+	engines := []load.Engine{portable.Engine{}}
+	if fast.Available("http") {
+		engines = append(engines, fast.Engine{})
+	}
+	for _, e := range engines {
+		t.Run(e.Name(), func(t *testing.T) { test(t, e) })
+	}
+}
+
+func TestEveryOutcomeOverHTTP1(t *testing.T) {
+	lines := loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n")
+	tests := map[string]struct {
+		start   func(net.Conn)
+		kill    string
+		outcome load.Outcome
+		fate    load.Fate
+		message string
+	}{
+		"a whole stream":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
+		"lines in one event":                  {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
+		"a keepalive and stderr":              {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
+		"an event nobody knows":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
+		"an answer until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, load.OK, load.EndedOK, ""},
+		"a line missing":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "a line is missing"},
+		"a line doubled":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "a line came twice"},
+		"the tail missing":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "1 of 3 lines"},
+		"another exit code":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(3), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedError, "exit code 3"},
+		"no base64":                           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"!!!!"}}}`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "base64"},
+		"no JSON":                             {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "event.json"},
+		"a compressed envelope":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "x"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "compressed"},
+		"reserved flags":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0x40, "{}"), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "flags are 0x40"},
+		"bytes after the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS, "x")), loadtest.KillOK, load.Corrupt, load.EndedOK, "bytes follow"},
+		"an envelope cut short":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), "\x02\x00\x00")), loadtest.KillOK, load.Corrupt, load.EndedOK, "inside an envelope"},
+		"output before start":                 {loadtest.Answers(loadtest.AnswerOf(lines, loadtest.StartEvent(7), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "before start"},
+		"output after end":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n"), loadtest.EndEvent(0), loadtest.Stdout("3\n"), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "after end"},
+		"two ends":                            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "end comes after end"},
+		"two starts":                          {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.StartEvent(8), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "second start"},
+		"no end event":                        {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EOS)), loadtest.KillGone, load.Corrupt, load.EndedUnseen, "without an end event"},
+		"a broken chunk":                      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"zz\r\n", loadtest.HangUp), loadtest.KillOK, load.Corrupt, load.FateKilled, "chunk"},
+		"HTTP trailers":                       {loadtest.Answers(loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS) + "0\r\nX-More: 1\r\n\r\n"), loadtest.KillOK, load.Corrupt, load.EndedOK, "HTTP trailers"},
+		"no end of stream":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0))), loadtest.KillOK, load.EOSMissing, load.EndedOK, "no end of stream"},
+		"an error in the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.Env(2, `{"error":{"code":"internal","message":"boom"}}`))), loadtest.KillGone, load.ServerError, load.EndedUnseen, "internal: boom"},
+		"an error before start":               {loadtest.Answers(loadtest.AnswerOf(loadtest.Env(2, `{"error":{"code":"resource_exhausted"}}`))), loadtest.KillOK, load.ServerError, load.NoProcess, "resource_exhausted"},
+		"HTTP 500":                            {loadtest.Answers("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nboom"), loadtest.KillOK, load.ServerError, load.NoProcess, `HTTP 500: "boom"`},
+		"a page":                              {loadtest.Answers("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"), loadtest.KillOK, load.ServerError, load.NoProcess, "text/html"},
+		"no HTTP":                             {loadtest.Then("SSH-2.0-x\r\n", loadtest.HangUp), loadtest.KillOK, load.ServerError, load.NoProcess, "no HTTP/1.1"},
+		"no answer":                           {loadtest.HangUp, loadtest.KillOK, load.Reset, load.NoProcess, "without an answer"},
+		"a cut inside the head":               {loadtest.Then("HTTP/1.1 200 OK\r\nContent-", loadtest.HangUp), loadtest.KillOK, load.Reset, load.NoProcess, "inside the answer"},
+		"a cut inside a chunk":                {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"ff\r\nabc", loadtest.HangUp), loadtest.KillOK, load.Reset, load.FateKilled, "inside the answer"},
+		"a cut after the end of stream":       {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.HangUp), loadtest.KillOK, load.Reset, load.EndedOK, "inside the answer"},
+		"a reset":                             {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Abort), loadtest.KillOK, load.Reset, load.FateKilled, "connection reset"},
+		"a reset at once":                     {loadtest.Abort, loadtest.KillOK, load.Reset, load.NoProcess, "before the answer"},
+		"not a byte":                          {loadtest.Hold, loadtest.KillOK, load.AcceptStall, load.NoProcess, "not a byte"},
+		"a head only":                         {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, load.Stall, load.NoProcess, "no start event"},
+		"silence after start":                 {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, load.Stall, load.FateKilled, "no event for"},
+		"silence after the end event":         {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, load.Stall, load.EndedOK, "after the end event"},
+		"silence after the end of stream":     {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, load.Stall, load.EndedOK, "after the end event"},
+	}
+	over := map[string]func(l *load.Limits){ // the deadlines that end what does not end
+		"not a byte":                      func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
+		"a head only":                     func(l *load.Limits) { l.FirstEvent = loadtest.Later },
+		"silence after start":             func(l *load.Limits) { l.Silence = loadtest.Soon },
+		"silence after the end event":     func(l *load.Limits) { l.End = loadtest.Soon },
+		"silence after the end of stream": func(l *load.Limits) { l.End = loadtest.Soon },
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e load.Engine) {
+				t.Parallel()
+				p := loadtest.Plan(t, loadtest.Script(t, tt.start, tt.kill))
+				if shorten := over[name]; shorten != nil {
+					shorten(&p.Limits)
+				}
+				c := loadtest.Drive(t, t.Context(), e, p)
+				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				if c.Fates()[tt.fate] != 1 {
+					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
+				}
+				if m := c.Message(); !strings.Contains(m, tt.message) || (m == "") != (tt.message == "") {
+					t.Errorf("message %q, want %q in it", m, tt.message)
+				}
+			})
+		})
+	}
+}
+
+func TestARefusedConnectionIsAReset(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, "127.0.0.1:1")) // a port that nobody is given
+		c.Want(t, map[load.Outcome]int64{load.Reset: 1})
+	})
+}
+
+func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
+	addr := loadtest.Script(t, loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), func(net.Conn) {}), loadtest.KillGone)
+	p := loadtest.Plan(t, addr, func(p *load.Plan) {
+		p.Rate, p.Streams, p.Count, p.MaxOpen, p.Check = 1000, 0, 3, 1, load.Check{}
+		// The first stays open until the others were begun, however late that was.
+		p.Duration, p.Limits.Grace, p.Limits.End = 50*time.Millisecond, time.Millisecond, loadtest.Soon
+	})
+	each(t, func(t *testing.T, e load.Engine) {
+		c := loadtest.Drive(t, t.Context(), e, p)
+		if n := c.Outcomes()[load.Blocked]; n != 2 {
+			t.Errorf("%d are blocked, want 2: %q", n, c.Messages())
+		}
+	})
+}
+
+// ticking serves a ticker.
+func ticking(t *testing.T, kill, end string) (addr string) {
+	t.Helper()
+	g := &loadtest.Ticker{Kill: kill, End: end}
+	return loadtest.Listen(t, g.Serve)
+}
+
+func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
+	tests := map[string]struct {
+		kill, end string
+		outcome   load.Outcome
+		fate      load.Fate
+	}{
+		"it ends as it should":               {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk, load.Killed, load.FateKilled},
+		"it ends without end of stream":      {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)) + loadtest.LastChunk, load.EOSMissing, load.FateKilled},
+		"it goes on":                         {loadtest.KillOK, "", load.Stall, load.FateKilled},
+		"it cannot be killed":                {loadtest.KillRefused, "", load.Cancelled, load.LeftOpen},
+		"it had ended, and nobody killed it": {loadtest.KillGone, loadtest.Chunk(loadtest.EndEvent(0)+loadtest.EOS) + loadtest.LastChunk, load.Corrupt, load.EndedOK},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e load.Engine) {
+				c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, ticking(t, tt.kill, tt.end), loadtest.Endless, func(p *load.Plan) {
+					if tt.outcome == load.Stall {
+						p.Limits.End = loadtest.Soon
+					}
+				}))
+				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				if c.Fates()[tt.fate] != 1 {
+					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
+				}
+				if n := len(c.Values[load.Gap]) + c.Vague; n < 3 && tt.end != "" { // it was read to its end
+					t.Errorf("%d gaps were measured, or not for events that were read together", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		t.Run("processes are killed", func(t *testing.T) {
+			p := loadtest.Plan(t, ticking(t, loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS)+loadtest.LastChunk), loadtest.Endless,
+				func(p *load.Plan) { p.Duration, p.Streams = time.Hour, 5 })
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			c := loadtest.NewTally()
+			c.OnStarted = func(started int) {
+				if started == 5 {
+					stop()
+				}
+			}
+			loadtest.DriveTo(t, ctx, c, e, p).Want(t, map[load.Outcome]int64{load.Killed: 5})
+		})
+		t.Run("what does not answer is cancelled", func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			asked := func(c net.Conn) { stop(); loadtest.Hold(c) }
+			p := loadtest.Plan(t, loadtest.Script(t, asked, loadtest.KillOK), loadtest.Endless, func(p *load.Plan) { p.Duration = time.Hour })
+			p.Limits.Wind = loadtest.Soon
+			c := loadtest.Drive(t, ctx, e, p)
+			c.Want(t, map[load.Outcome]int64{load.Cancelled: 1})
+			if !c.Results[0].Uncertain {
+				t.Error("the process that may have begun is not counted as uncertain")
+			}
+		})
+	})
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	whole := loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)
+	each(t, func(t *testing.T, e load.Engine) {
+		conns := make(chan struct{}, 1000)
+		addr := loadtest.Listen(t, func(c net.Conn) {
+			conns <- struct{}{}
+			loadtest.ServeStarts(c, whole)
+		})
+		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
+		c.Want(t, map[load.Outcome]int64{load.OK: 50})
+		if n := len(conns); n > 2 {
+			t.Errorf("%d connections for 2 streams at a time", n)
+		}
+		if n := len(c.Values[load.FirstEvent]); n != 50 {
+			t.Errorf("%d first events were measured, want 50", n)
+		}
+	})
+}
+
+// A gateway may close a connection after a response without a word.
+func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK)
+		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) {
+			p.Count = 5
+			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Think: 50 * time.Millisecond}}
+		}))
+		c.Want(t, map[load.Outcome]int64{load.OK: 5})
+	})
+}

@@ -1,0 +1,74 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"assay/internal/wire"
+)
+
+// HTTP is the request in the form of net/http, for the gateway of a plan. Its body cannot
+// be sent twice, so that no client repeats a Start by itself.
+func (r *Request) HTTP(ctx context.Context, p *Plan) *http.Request {
+	h := &http.Request{
+		Method: r.Method, URL: &url.URL{Scheme: "http", Host: p.Addr, Opaque: r.Path}, Host: p.Addr,
+		Header: make(http.Header, len(r.Headers)), ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if p.TLS != nil {
+		h.URL.Scheme = "https"
+	}
+	for _, f := range r.Headers {
+		switch name := strings.ToLower(f.Name); name {
+		case "host":
+			h.Host = f.Value
+		case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "content-length":
+		default:
+			h.Header[http.CanonicalHeaderKey(name)] = []string{f.Value}
+		}
+	}
+	if r.Body != nil {
+		h.Body, h.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
+	}
+	return h.WithContext(ctx)
+}
+
+// Fields are the header fields of net/http.
+func Fields(h http.Header) []wire.Field {
+	all := make([]wire.Field, 0, len(h))
+	for name, values := range h {
+		for _, v := range values {
+			all = append(all, wire.Field{Name: name, Value: v})
+		}
+	}
+	return all
+}
+
+// maxAnswer bounds what is read of a unary response: a List of 20,000 processes fits.
+const maxAnswer = 32 << 20
+
+// call makes a unary call outside of an engine.
+func (d *Dialect) call(ctx context.Context, c *http.Client, p *Plan, r Request) ([]byte, error) {
+	resp, err := c.Do(r.HTTP(ctx, p))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	return d.Reply(&Answer{Status: resp.StatusCode, Fields: Fields(resp.Header), Trailers: Fields(resp.Trailer), Body: body})
+}
+
+// client is an HTTP client for the gateway of a plan, outside of an engine.
+func (p *Plan) client() *http.Client {
+	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols), TLSClientConfig: p.TLS}
+	t.Protocols.SetHTTP1(p.HTTP == HTTP11)
+	t.Protocols.SetUnencryptedHTTP2(p.HTTP == H2C)
+	t.Protocols.SetHTTP2(p.HTTP == H2TLS)
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
