@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/fakes/gateway"
+	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/reports"
 	"assay/scenarios"
 )
 
@@ -178,7 +179,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 }
 
 // loadResult writes the report and returns the exit code.
-func loadResult(io stdio, format string, r *load.Report, err error) error {
+func loadResult(io stdio, format string, r *bundle.LoadReport, err error) error {
 	var limit *load.LimitError
 	var engine *load.EngineError
 	switch {
@@ -198,16 +199,15 @@ func loadResult(io stdio, format string, r *load.Report, err error) error {
 	return code(r.Exit())
 }
 
-func drawLoad(s stdio, format string, r *load.Report) error {
+func drawLoad(s stdio, format string, r *bundle.LoadReport) error {
+	var err error
 	if format == "json" {
-		e := json.NewEncoder(s.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		if err := e.Encode(r); err != nil {
-			return fmt.Errorf("writing the report to stdout: %w", err)
-		}
-		return nil
+		err = reports.LoadJSON(s.out, r)
+	} else {
+		err = reports.Load(s.out, r, style(s.out, false))
 	}
-	st := style(s.out, false)
-	return r.WriteText(s.out, load.Style{Width: st.Width, Color: st.Color})
+	if err != nil {
+		return fmt.Errorf("writing the report to stdout: %w", err)
+	}
+	return nil
 }

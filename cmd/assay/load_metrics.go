@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -91,12 +92,12 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 	one("streams_open", "Streams between their start event and their end.", prometheus.GaugeValue, float64(t.Open), "", "")
 	one("streams_started_total", "Streams that had a start event.", prometheus.CounterValue, float64(t.Started), "", "")
-	for o, n := range t.Outcomes {
-		one("streams_ended_total", "Streams that ended, by outcome.", prometheus.CounterValue, float64(n), "outcome", load.Outcome(o).String()) //nolint:gosec // an index of the array
+	for o, n := range t.Outcomes.All() {
+		one("streams_ended_total", "Streams that ended, by outcome.", prometheus.CounterValue, float64(n), "outcome", o.String())
 	}
 	for _, l := range []struct {
 		name, help string
-		load.Latency
+		bundle.Latency
 	}{
 		{"first_event_seconds", "From the intended start to the start event, in the last second.", t.FirstEvent},
 		{"gap_seconds", "Between two events of a stream, in the last second.", t.Gap},

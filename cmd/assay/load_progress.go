@@ -8,6 +8,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -127,7 +128,7 @@ func stage(t load.Tick) string {
 
 // latencyLine formats the latencies of the last second: p50/p99.
 func latencyLine(t load.Tick) string {
-	of := func(l load.Latency) string {
+	of := func(l bundle.Latency) string {
 		if l.Count == 0 {
 			return "-"
 		}
@@ -170,7 +171,7 @@ func loadLine(t load.Tick) string {
 }
 
 // p50p99 formats two quantiles of the last second.
-func p50p99(l load.Latency) string {
+func p50p99(l bundle.Latency) string {
 	ms := func(us int64) string { return fmt.Sprintf("%.1f", float64(us)/1e3) }
 	return ms(l.P50) + "/" + ms(l.P99) + " ms"
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/fakes/gateway"
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -49,14 +50,14 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 			if err := oneJSON(out.String()); err != nil {
 				t.Fatalf("stdout: %v", err)
 			}
-			var r load.Report
+			var r bundle.LoadReport
 			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 				t.Fatal(err)
 			}
 			if !r.Interrupted || r.Ledger.Open != 0 || r.Streams.Completed == 0 || r.Ledger.Killed != r.Ledger.Started {
 				t.Errorf("interrupted %v, streams %+v, ledger %+v", r.Interrupted, r.Streams, r.Ledger)
 			}
-			var kept load.Report
+			var kept bundle.LoadReport
 			if text, err := os.ReadFile(filepath.Join(dir, "load.json")); err != nil || json.Unmarshal(text, &kept) != nil || kept.Streams != r.Streams {
 				t.Errorf("load.json: %v, %+v", err, kept.Streams)
 			}
@@ -85,11 +86,11 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- c.Wait() }()
 			wantExit(t, stopAndGo(c.Process, ended), exitInconclusive, stderr)
-			var r load.Report
+			var r bundle.LoadReport
 			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 				t.Fatal(err)
 			}
-			if r.Verdict != load.Inconclusive || len(r.Thresholds) != 1 || !strings.Contains(r.Thresholds[0].Why, "lag.p99") {
+			if r.Verdict != bundle.LoadInconclusive || len(r.Thresholds) != 1 || !strings.Contains(r.Thresholds[0].Why, "lag.p99") {
 				t.Errorf("%s: %+v", r.Verdict, r.Thresholds)
 			}
 			if r.Latency.DriverLag.Max < 100_000 {
@@ -127,7 +128,7 @@ func metricsAt(url string) string {
 
 func TestOneSecondInWords(t *testing.T) {
 	tick := load.Tick{
-		Open: 5000, Rate: 12, FirstEvent: load.Latency{Count: 12, P50: 1500, P99: 20250}, Gap: load.Latency{Count: 5000, P50: 1_000_000, P99: 1_012_300},
+		Open: 5000, Rate: 12, FirstEvent: bundle.Latency{Count: 12, P50: 1500, P99: 20250}, Gap: bundle.Latency{Count: 5000, P50: 1_000_000, P99: 1_012_300},
 		Failed: 3, Winding: true,
 	}
 	if got, want := loadLine(tick), "5000 open, 12/s, first event 1.5/20.2 ms, gap 1000.0/1012.3 ms, 3 failed, ending"; got != want {

@@ -9,7 +9,6 @@ import (
 
 	"assay/fakes/canned"
 	"assay/internal/bundle"
-	"assay/internal/load"
 	"assay/scenarios"
 )
 
@@ -17,7 +16,7 @@ import (
 const cannedSchema = "canned"
 
 func newSchema(io stdio) *cobra.Command {
-	all := slices.Concat(scenarios.SchemaNames(), bundle.SchemaNames(), []string{cannedSchema, load.SchemaName})
+	all := slices.Concat(scenarios.SchemaNames(), bundle.SchemaNames(), []string{cannedSchema})
 	slices.Sort(all)
 	names := strings.Join(all, ", ")
 	return &cobra.Command{
@@ -42,8 +41,6 @@ func newSchema(io stdio) *cobra.Command {
 			switch {
 			case args[0] == cannedSchema:
 				read = func(string) ([]byte, error) { return canned.Schema(), nil }
-			case args[0] == load.SchemaName:
-				read = func(string) ([]byte, error) { return load.ReportSchema(), nil }
 			case slices.Contains(bundle.SchemaNames(), args[0]):
 				read = bundle.Schema
 			}

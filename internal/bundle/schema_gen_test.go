@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,7 +22,21 @@ var published = []schemagen.Schema{
 	{Name: "bundle.reproducer", Of: Reproducer{}, Title: "one line of reproducers.jsonl of an Assay bundle", Format: ReproducerSchema},
 	{Name: "bundle.verdicts", Of: []Verdict{}, Title: "verdicts.json of an Assay bundle"},
 	{Name: "bundle.report", Of: Report{}, Title: "result.json of an Assay bundle, and --format json of the commands that judge", Format: ReportSchema},
+	{
+		Name: "load", Of: LoadReport{}, Title: "load.json of an Assay bundle, and --format json of assay load", Format: LoadSchema,
+		Values: map[reflect.Type]map[string]any{reflect.TypeFor[StreamOutcomes](): outcomesSchema()},
+	},
 	{Name: "bundle.verification", Of: Verification{}, Title: "--format json of assay verify", Format: VerificationSchema},
+}
+
+// outcomesSchema is that of StreamOutcomes, which writes its own JSON.
+func outcomesSchema() map[string]any {
+	properties := map[string]any{}
+	for _, name := range streamOutcomeNames() {
+		properties[name] = map[string]any{"type": "integer", "minimum": 0}
+	}
+	names := streamOutcomeNames()
+	return map[string]any{"type": "object", "properties": properties, "required": names[:], "additionalProperties": false}
 }
 
 // The published schemas are those of the types, so that neither changes without the other.

@@ -126,13 +126,19 @@ func TestRunsMeasureRoundTripsStartsAndIterations(t *testing.T) {
 }
 
 func TestLoadsAreComparedByInterval(t *testing.T) {
-	side := func(verdict string, middle float64, stalls int64, ok bool) Load {
-		return Load{
-			Verdict: verdict, Plan: map[string]string{"streams": "10"}, Counts: map[string]int64{"outcomes.stall": stalls, "streams.opened": 100},
-			Thresholds: map[string]bool{"first_event.p99 < 1s": ok}, Intervals: map[string][]float64{
-				"first_event.p50": around(uint64(middle), middle, 20), "first_event.p50/held": around(uint64(middle), 5, 20),
-			}, Each: "one second",
+	side := func(verdict bundle.LoadVerdict, middle float64, stalls int64, ok bool) Load {
+		r := &bundle.LoadReport{Verdict: verdict, Plan: bundle.LoadPlan{Streams: 10}, Thresholds: []bundle.LoadThreshold{{Expr: "first_event.p99 < 1s", OK: &ok}}}
+		r.Streams.Opened, r.Streams.Outcomes[bundle.StreamStall] = 100, stalls
+		seconds := func(seed uint64, middle float64) (all []bundle.LoadInterval) {
+			for _, v := range around(seed, middle, 20) {
+				all = append(all, bundle.LoadInterval{Latency: bundle.Latency{Count: leastInInterval, P50: int64(1000 * v)}})
+			}
+			return append(all, bundle.LoadInterval{Latency: bundle.Latency{Count: leastInInterval - 1, P50: 1e9}}) // too few
 		}
+		return Load{LoadRun: &bundle.LoadRun{Report: r, Intervals: map[bundle.LoadSeries][]bundle.LoadInterval{
+			{Metric: "first_event"}: seconds(uint64(middle), middle), {Metric: "first_event", Class: "held"}: seconds(uint64(middle), 5),
+			{Metric: "start_lag"}: seconds(1, 5), // of the driver: not compared
+		}}}
 	}
 	d := Loads(side("pass", 100, 0, true), side("fail", 200, 3, false), Options{Threshold: 0.5})
 	if d.Exit != 1 || len(d.Regressions) != 2 || d.Regressions[0].Rule != "load" || len(d.Counts) != 1 || !d.Latency[0].Regression {
@@ -147,7 +153,7 @@ func TestLoadsAreComparedByInterval(t *testing.T) {
 	}
 	alone := side("pass", 100, 0, true)
 	alone.Intervals = nil
-	alone.Plan = map[string]string{"streams": "20"}
+	alone.Report.Plan.Streams = 20
 	if d := Loads(side("pass", 100, 0, true), alone, Options{}); d.LatencyNote == "" || len(d.Context) != 1 || d.Context[0].What != "streams" {
 		t.Errorf("got %+v", d)
 	}

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 // maxExamples is how many different messages are kept of each outcome.
@@ -28,15 +30,15 @@ type collector struct {
 
 	mu       sync.Mutex
 	books    books
-	classes  []Outcomes // by class of the plan
-	examples []Example
+	classes  []bundle.StreamOutcomes // by class of the plan
+	examples []bundle.LoadExample
 	// refused is called, once, when the first stream shows that there is no such gateway.
 	refused func(message string)
 }
 
 // books is what a collector has counted.
 type books struct {
-	outcomes  Outcomes
+	outcomes  bundle.StreamOutcomes
 	fates     [EndedUnseen + 1]int64
 	uncertain int64
 	killed    int64 // kills that were answered, or given up
@@ -47,15 +49,6 @@ type books struct {
 	steps     []time.Duration
 }
 
-// Example is one stream that did not end as it should.
-type Example struct {
-	Stream  int64  `json:"stream"`
-	Outcome string `json:"outcome"`
-	Message string `json:"message"`
-	// Times is how many streams ended so, with the same message.
-	Times int64 `json:"times"`
-}
-
 var _ Sink = (*collector)(nil)
 
 func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards, 1)} }
@@ -63,7 +56,7 @@ func newCollector(shards int) *collector { return &collector{hist: newHistograms
 // of makes the collector count and measure each class of a plan. It is called before
 // anything is recorded.
 func (c *collector) of(p *Plan) *collector {
-	c.plan, c.classes = p, make([]Outcomes, len(p.Mix()))
+	c.plan, c.classes = p, make([]bundle.StreamOutcomes, len(p.Mix()))
 	if len(c.classes) > 1 {
 		c.hist = newHistograms(len(c.hist.shards), len(c.classes))
 	}
@@ -122,7 +115,7 @@ func (c *collector) Ended(r Result) {
 	c.books.outcomes[r.Outcome]++
 	c.books.fates[r.Fate]++
 	if r.Message != "" {
-		c.keepExample(Example{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
+		c.keepExample(bundle.LoadExample{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
 	}
 	if r.Refused {
 		c.refusedBy(r.Message)
@@ -146,7 +139,7 @@ func (c *collector) refuse(message string) {
 
 // exemplify takes over the examples of a worker process, with the numbers that its
 // streams have among those of all.
-func (c *collector) exemplify(all []Example, part, parts int) {
+func (c *collector) exemplify(all []bundle.LoadExample, part, parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range all {
@@ -156,7 +149,7 @@ func (c *collector) exemplify(all []Example, part, parts int) {
 }
 
 // keepExample keeps each message once. It needs mu.
-func (c *collector) keepExample(one Example) {
+func (c *collector) keepExample(one bundle.LoadExample) {
 	kept := 0
 	for i := range c.examples {
 		switch e := &c.examples[i]; {

@@ -3,14 +3,16 @@ package load
 import (
 	"fmt"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 // saturated is the start lag from which on the open model was none: the driver,
 // not the gateway, was what streams waited for.
 const saturated = time.Second
 
-// conclude finds the verdict of a report whose figures are all there.
-func (r *Report) conclude(open bool) {
+// conclude finds the verdict of a report with all its figures. open is the model.
+func conclude(r *bundle.LoadReport, open bool) {
 	var fails, doubts []string
 	if n := r.Streams.Outcomes.Failed(); n > 0 {
 		fails = append(fails, fmt.Sprintf("%d of %d streams failed", n, r.Streams.Completed))
@@ -28,20 +30,20 @@ func (r *Report) conclude(open bool) {
 			fails = append(fails, "the threshold "+t.Expr+" is missed")
 		}
 	}
-	doubts = append(doubts, r.doubts(open)...)
+	doubts = append(doubts, doubtsOf(r, open)...)
 	switch {
 	case len(fails) > 0:
-		r.Verdict = Fail
+		r.Verdict = bundle.LoadFail
 	case len(doubts) > 0:
-		r.Verdict = Inconclusive
+		r.Verdict = bundle.LoadInconclusive
 	default:
-		r.Verdict = Pass
+		r.Verdict = bundle.LoadPass
 	}
 	r.Reasons = append(fails, doubts...)
 }
 
-// doubts say why nothing can be concluded although nothing failed.
-func (r *Report) doubts(open bool) []string {
+// doubtsOf are the reasons why nothing can be concluded although nothing failed.
+func doubtsOf(r *bundle.LoadReport, open bool) []string {
 	var out []string
 	if r.Interrupted {
 		out = append(out, "the run was interrupted")
@@ -49,10 +51,10 @@ func (r *Report) doubts(open bool) []string {
 	if r.Aborted != "" {
 		out = append(out, r.Aborted)
 	}
-	if r.Streams.Outcomes[OK]+r.Streams.Outcomes[Killed] == 0 && r.Streams.Outcomes.Failed() == 0 {
+	if r.Streams.Outcomes[bundle.StreamOK]+r.Streams.Outcomes[bundle.StreamKilled] == 0 && r.Streams.Outcomes.Failed() == 0 {
 		out = append(out, "no stream was seen through to its end")
 	}
-	if n := r.Streams.Outcomes[Blocked]; n > 0 {
+	if n := r.Streams.Outcomes[bundle.StreamBlocked]; n > 0 {
 		out = append(out, plural(int(n), "stream was not opened because of a limit", "streams were not opened because of a limit"))
 	}
 	if n := r.Ledger.Open; n > 0 && !r.Interrupted {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/target"
 )
 
 // drive runs the engine, and once a second merges, scrapes, shows, and looks at the
 // thresholds that may end the run.
-func (s *session) drive(ctx context.Context, r *Report) error {
+func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s.base = time.Now()
@@ -53,7 +54,7 @@ func (s *session) drive(ctx context.Context, r *Report) error {
 }
 
 // missed looks whether a threshold ends the run, which is said once.
-func (s *session) missed(r *Report, now time.Duration) bool {
+func (s *session) missed(r *bundle.LoadReport, now time.Duration) bool {
 	if r.Aborted != "" || !s.thresholds.mayAbort() {
 		return false
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 // Engine opens streams. It is the narrow seam between what is asked for and how
@@ -66,30 +68,15 @@ func (m Metric) String() string {
 // ofStreams reports whether the metric tells of the gateway's answers, and not of the driver.
 func (m Metric) ofStreams() bool { return m != StartLag && m != DriverLag }
 
-// Series is one metric of all streams of a run, or of those of a class.
-type Series struct {
-	Metric Metric
-	// Class is the name of the class; "" for all streams.
-	Class string
-}
-
-// String is the series' tag in .hlog files: "gap", or "gap/held" for a class.
-func (s Series) String() string {
-	if s.Class == "" {
-		return s.Metric.String()
-	}
-	return s.Metric.String() + "/" + s.Class
-}
-
-// seriesOf reads what String writes.
-func seriesOf(tag string) (Series, error) {
+// seriesOf reads the tag of a series.
+func seriesOf(tag string) (bundle.LoadSeries, error) {
 	name, class, several := strings.Cut(tag, "/")
 	for m := range Metric(numMetrics) {
 		if m.String() == name && (class != "") == several {
-			return Series{m, class}, nil
+			return bundle.LoadSeries{Metric: m.String(), Class: class}, nil
 		}
 	}
-	return Series{}, fmt.Errorf("there is no metric %.40q", tag)
+	return bundle.LoadSeries{}, fmt.Errorf("there is no metric %.40q", tag)
 }
 
 // Sink takes what an engine sees. Its methods may be called from any goroutine,
@@ -150,7 +137,7 @@ type Result struct {
 	// Stream is its number, from 0 in the order of intended starts.
 	Stream int64
 	// Outcome is how it ended.
-	Outcome Outcome
+	Outcome bundle.StreamOutcome
 	// Fate is what became of its process.
 	Fate Fate
 	// Opened is set when Sink.Opening was called for it.

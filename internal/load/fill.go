@@ -10,25 +10,25 @@ import (
 )
 
 // blank is a report with what is known before the run.
-func (s *session) blank() *Report {
+func (s *session) blank() *bundle.LoadReport {
 	o := &s.opts
 	first := &o.classes[0]
-	return &Report{
-		Schema: Schema, Tool: bundle.Tool{Name: "assay", Version: s.opts.Version}, Verdict: Inconclusive,
-		Target: TargetInfo{
+	return &bundle.LoadReport{
+		Schema: bundle.LoadSchema, Tool: bundle.Tool{Name: "assay", Version: s.opts.Version}, Verdict: bundle.LoadInconclusive,
+		Target: bundle.LoadTarget{
 			URL: s.target.Identity().URL, Embedded: o.Target.Embedded, Profile: o.Profile,
 			Protocol: o.distinct(func(i int) string { return o.classes[i].Protocol }),
 			Codec:    o.distinct(func(i int) string { return o.classes[i].Codec }), HTTP: o.HTTP,
 		},
-		Plan: PlanInfo{
+		Plan: bundle.LoadPlan{
 			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
 			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed, Drawn: o.draws(),
 			Command: commandOf(first), Check: checkName(first),
 		},
-		Streams:    Streams{Wanted: int64(s.plan.Wanted())},
-		Metrics:    MetricsInfo{Violations: []string{}},
-		Driver:     Driver{Engine: o.Engine.Name()},
-		Thresholds: []ThresholdResult{}, Examples: []Example{},
+		Streams:    bundle.LoadStreams{Wanted: int64(s.plan.Wanted())},
+		Metrics:    bundle.LoadMetrics{Violations: []string{}},
+		Driver:     bundle.LoadDriver{Engine: o.Engine.Name()},
+		Thresholds: []bundle.LoadThreshold{}, Examples: []bundle.LoadExample{},
 	}
 }
 
@@ -56,9 +56,9 @@ func (o *Options) draws() bool {
 	return o.Poisson || slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.KillShare+c.DisconnectShare > 0 })
 }
 
-func stageInfo(all []Stage) (out []StageInfo) {
+func stageInfo(all []Stage) (out []bundle.LoadStage) {
 	for _, s := range all {
-		out = append(out, StageInfo{DurationMS: s.Duration.Milliseconds(), From: s.From, To: s.To})
+		out = append(out, bundle.LoadStage{DurationMS: s.Duration.Milliseconds(), From: s.From, To: s.To})
 	}
 	return out
 }
@@ -75,7 +75,7 @@ func (o *Options) distinct(value func(class int) string) string {
 }
 
 // fill puts in what was counted and measured.
-func (s *session) fill(r *Report) {
+func (s *session) fill(r *bundle.LoadReport) {
 	b := s.sink.snapshot()
 	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
 	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = b.outcomes.Total(), b.outcomes, b.hungUp
@@ -84,7 +84,7 @@ func (s *session) fill(r *Report) {
 		r.Streams.Offered = min(1, float64(s.sink.opening.Load())/float64(r.Streams.Wanted))
 	}
 	for m := range Metric(numMetrics) {
-		*r.Latency.at(m) = latencyOf(s.sink.hist.total[m])
+		*latencyAt(&r.Latency, m) = latencyOf(s.sink.hist.total[m])
 	}
 	r.Output.Events, r.Output.Bytes, r.Output.Clamped = s.sink.hist.counts()
 	r.Output.Coalesced = s.sink.coalesced.Load()
@@ -102,15 +102,15 @@ func (s *session) fill(r *Report) {
 }
 
 // classes are the classes of the plan with their outcomes and latencies. It needs the sink's mu.
-func (s *session) classes() (out []ClassInfo) {
+func (s *session) classes() (out []bundle.LoadClass) {
 	for i := range s.opts.classes {
 		c, outcomes := &s.opts.classes[i], s.sink.classes[i]
-		info := ClassInfo{
+		info := bundle.LoadClass{
 			Name: c.Name, Share: c.Share, Protocol: c.Protocol, Codec: c.Codec, Command: commandOf(c), Check: checkName(c),
 			Completed: outcomes.Total(), Outcomes: outcomes,
 		}
 		for m, h := range s.sink.hist.classes[i].total {
-			if l := info.Latency.at(Metric(m)); l != nil { //nolint:gosec // an index of the array
+			if l := classLatencyAt(&info.Latency, Metric(m)); l != nil { //nolint:gosec // an index of the array
 				*l = latencyOf(h)
 			}
 		}

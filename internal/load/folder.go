@@ -76,7 +76,7 @@ func (f *folder) prepare(dir string) error {
 		return fmt.Errorf("the output directory: %w", err)
 	}
 	// Written now, so that the directory is known as ours at any moment.
-	if err := f.write(reportFile, []byte(`{"schema":"`+Schema+`"}`+"\n")); err != nil {
+	if err := f.write(reportFile, []byte(`{"schema":"`+bundle.LoadSchema+`"}`+"\n")); err != nil {
 		return err
 	}
 	if f.file, err = f.root.Create(hlogFile); err != nil {
@@ -100,7 +100,7 @@ func (f *folder) isOurs() bool {
 	var r struct {
 		Schema string `json:"schema"`
 	}
-	name, _, _ := strings.Cut(Schema, "/")
+	name, _, _ := strings.Cut(bundle.LoadSchema, "/")
 	return json.NewDecoder(io.LimitReader(file, 64<<20)).Decode(&r) == nil && strings.HasPrefix(r.Schema, name+"/")
 }
 
@@ -144,8 +144,8 @@ func (f *folder) interval(class string, set *metricSet, begun time.Time, length 
 	// The base time in the file has whole seconds; starts are relative to it.
 	start := begun.Sub(f.base.Truncate(time.Second)).Seconds()
 	for m, h := range set {
-		s := Series{Metric(m), class} //nolint:gosec // an index of the array
-		if h.TotalCount() == 0 || class != "" && !s.Metric.ofStreams() {
+		s := bundle.LoadSeries{Metric: Metric(m).String(), Class: class} //nolint:gosec // an index of the array
+		if h.TotalCount() == 0 || class != "" && !Metric(m).ofStreams() {
 			continue
 		}
 		payload, err := h.EncodeV2()
@@ -159,7 +159,7 @@ func (f *folder) interval(class string, set *metricSet, begun time.Time, length 
 }
 
 // finish writes the report, closes the files and seals the folder as a bundle.
-func (f *folder) finish(r *Report) error {
+func (f *folder) finish(r *bundle.LoadReport) error {
 	if f == nil {
 		return nil
 	}

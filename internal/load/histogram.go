@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/internal/bundle"
 )
 
 // The range of the histograms in microseconds, and their precision. 1 µs to 1 h
@@ -240,21 +242,11 @@ func (h *histograms) counts() (events, bytes, clamped int64) {
 	return events, bytes, clamped
 }
 
-// Latency is one distribution, in microseconds.
-type Latency struct {
-	Count int64 `json:"count"`
-	P50   int64 `json:"p50"`
-	P90   int64 `json:"p90"`
-	P99   int64 `json:"p99"`
-	P999  int64 `json:"p999"`
-	Max   int64 `json:"max"`
-}
-
 // latencyOf reads a distribution out of a histogram.
-func latencyOf(h *hdrhistogram.Histogram) Latency {
+func latencyOf(h *hdrhistogram.Histogram) bundle.Latency {
 	if h.TotalCount() == 0 {
-		return Latency{}
+		return bundle.Latency{}
 	}
 	at := func(q float64) int64 { return quantile(h, q).Microseconds() }
-	return Latency{Count: h.TotalCount(), P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: h.Max()}
+	return bundle.Latency{Count: h.TotalCount(), P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: h.Max()}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/internal/bundle"
 )
 
 func TestQuantilesCountFromZeroToOne(t *testing.T) {
@@ -27,7 +29,7 @@ func TestQuantilesCountFromZeroToOne(t *testing.T) {
 	if l := latencyOf(h); l.Count != 1000 || l.Max != 1000 || l.P50 < 498 || l.P50 > 502 {
 		t.Errorf("got %+v", l)
 	}
-	if l := latencyOf(newHistogram()); l != (Latency{}) {
+	if l := latencyOf(newHistogram()); l != (bundle.Latency{}) {
 		t.Errorf("no samples are %+v", l)
 	}
 }
@@ -175,7 +177,7 @@ func TestTheLogIsReadBackByTheLibrary(t *testing.T) {
 	}
 	_ = set[StartLag].RecordValue(5)
 	f.interval("", set, base.Add(time.Second), time.Second)
-	if err := f.finish(&Report{Schema: Schema}); err != nil {
+	if err := f.finish(&bundle.LoadReport{Schema: bundle.LoadSchema}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "run", hlogFile))
@@ -220,7 +222,7 @@ func TestAFolderThatIsNotOursIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.scrape("before", []byte("x 1\n"))
-		if err := f.finish(&Report{Schema: Schema}); err != nil {
+		if err := f.finish(&bundle.LoadReport{Schema: bundle.LoadSchema}); err != nil {
 			t.Fatal(err)
 		}
 	}

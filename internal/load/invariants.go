@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
+	"assay/internal/bundle"
 	"assay/internal/ledger"
 )
 
 // audit holds the counters around a run against its ledger. It is pure. foreign
 // says that somebody else used the target: then the violations prove nothing.
-func audit(before, after ledger.Counters, own Ledger) (violations []string, foreign string) {
+func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []string, foreign string) {
 	diff := ledger.Diff(before, after)
 	violations = append(violations, ledger.Monotone(before, after)...)
 	slack, unseen := float64(own.Uncertain), float64(own.Unseen)
@@ -53,7 +54,7 @@ func auditDuring(earlier, now ledger.Counters, inFlight int) (violations []strin
 }
 
 // settled reports whether the counters say what the ledger says.
-func settled(before, after ledger.Counters, own Ledger) bool {
+func settled(before, after ledger.Counters, own bundle.LoadLedger) bool {
 	v, _ := audit(before, after, own)
 	return len(v) == 0
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/bundle"
 	"assay/internal/ledger"
 )
 
@@ -17,13 +18,13 @@ func counters(v ...float64) ledger.Counters {
 }
 
 func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
-	own := Ledger{Started: 10, OK: 5, Error: 1, Killed: 4}
-	unsure := Ledger{Started: 8, OK: 5, Error: 1, Killed: 2, Uncertain: 2}
-	open := Ledger{Started: 10, OK: 5, Error: 1, Killed: 3, Open: 1, Uncertain: 1}
-	unseen := Ledger{Started: 10, OK: 4, Error: 1, Killed: 3, Unseen: 2}
+	own := bundle.LoadLedger{Started: 10, OK: 5, Error: 1, Killed: 4}
+	unsure := bundle.LoadLedger{Started: 8, OK: 5, Error: 1, Killed: 2, Uncertain: 2}
+	open := bundle.LoadLedger{Started: 10, OK: 5, Error: 1, Killed: 3, Open: 1, Uncertain: 1}
+	unseen := bundle.LoadLedger{Started: 10, OK: 4, Error: 1, Killed: 3, Unseen: 2}
 	before := counters(100, 50, 30, 18, 2)
 	tests := map[string]struct {
-		own     Ledger
+		own     bundle.LoadLedger
 		after   ledger.Counters
 		wrong   []string
 		foreign bool
@@ -99,7 +100,7 @@ func TestTheLedgerOfWhatWasCounted(t *testing.T) {
 	var b books
 	b.fates = [EndedUnseen + 1]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
 	b.uncertain, b.swept = 3, 2
-	want := Ledger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
+	want := bundle.LoadLedger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
 	if got := ledgerOf(b); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -1,5 +1,7 @@
 package load
 
+import "assay/internal/bundle"
+
 import "time"
 
 // Progress is told how a run goes. Its methods are called by one goroutine.
@@ -19,10 +21,10 @@ type Tick struct {
 	// open one), and Rate how many began in the last second.
 	Open, Wanted, Rate int64
 	// FirstEvent, Gap and DriverLag are the distributions of the last second.
-	FirstEvent, Gap, DriverLag Latency
+	FirstEvent, Gap, DriverLag bundle.Latency
 	// Started, Completed, Failed and Outcomes are counted from the begin of the run.
 	Started, Completed, Failed int64
-	Outcomes                   Outcomes
+	Outcomes                   bundle.StreamOutcomes
 	// Warming is set while the warm-up lasts.
 	Warming bool
 	// Winding is set when the schedule has ended and processes are being killed.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/ledger"
 	"assay/internal/target"
 	"assay/scenarios"
@@ -30,7 +31,7 @@ func (e *EngineError) Unwrap() error { return e.Err }
 // there is no such gateway (found by the first stream at the latest). An
 // *EngineError is a defect. A failing gateway is never an error. A report beside an
 // error means that the run took place, and that its files could not be written.
-func Run(ctx context.Context, o Options) (*Report, error) {
+func Run(ctx context.Context, o Options) (*bundle.LoadReport, error) {
 	s, err := prepare(o)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ type session struct {
 	folder     *folder
 	base       time.Time
 	refused    chan string
-	abortedBy  *ThresholdResult // the threshold that ended the run
+	abortedBy  *bundle.LoadThreshold // the threshold that ended the run
 	machine    machine
 	needs      preflight
 	engine     Engine // of the options, or of several processes
@@ -150,7 +151,7 @@ func (s *session) split() Engine {
 }
 
 // conduct runs the plan.
-func (s *session) conduct(ctx context.Context) (*Report, error) {
+func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	defer s.watch.scraper.close()
 	s.watch.scraper.save = s.folder.scrape
 	r := s.blank()
@@ -177,7 +178,7 @@ func (s *session) conduct(ctx context.Context) (*Report, error) {
 }
 
 // finish reads the counters a last time and concludes.
-func (s *session) finish(ctx context.Context, r *Report) (*Report, error) {
+func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.LoadReport, error) {
 	r.Interrupted = ctx.Err() != nil
 	s.fill(r)
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
@@ -190,7 +191,7 @@ func (s *session) finish(ctx context.Context, r *Report) (*Report, error) {
 			}
 		}
 	}
-	r.conclude(s.plan.Open())
+	conclude(r, s.plan.Open())
 	err := s.folder.finish(r)
 	if n := s.sink.hist.dropped; n > 0 {
 		err = errors.Join(&EngineError{fmt.Errorf("%d measured values were lost in merging", n)}, err)

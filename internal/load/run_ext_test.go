@@ -20,6 +20,7 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/portable"
 	"assay/internal/target"
@@ -35,7 +36,7 @@ func served(t *testing.T, o zoo.Options) string {
 	return g.URL()
 }
 
-func run(t *testing.T, ctx context.Context, o load.Options) *load.Report {
+func run(t *testing.T, ctx context.Context, o load.Options) *bundle.LoadReport {
 	t.Helper()
 	o.Engine = portable.Engine{}
 	r, err := load.Run(ctx, o)
@@ -64,7 +65,7 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 			if !passed(r) || r.Metrics.Scraped < 2 || len(r.Metrics.Violations) > 0 {
 				t.Errorf("%s because of %q; metrics %+v; examples %v", r.Verdict, r.Reasons, r.Metrics, r.Examples)
 			}
-			if want := int64(o.Count); want > 0 && r.Streams.Outcomes[load.OK] != want {
+			if want := int64(o.Count); want > 0 && r.Streams.Outcomes[bundle.StreamOK] != want {
 				t.Errorf("%v ended well, want %d", r.Streams.Outcomes, want)
 			}
 			if d := r.Metrics.After.Started - r.Metrics.Before.Started; int64(d) != r.Ledger.Started || r.Ledger.Open != 0 {
@@ -79,11 +80,11 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 
 // passed reports whether the verdict is pass, or whether all that is against it is that
 // this machine stopped the driver for longer than the open model allows.
-func passed(r *load.Report) bool {
-	if r.Verdict == load.Inconclusive && len(r.Reasons) == 1 && r.Latency.StartLag.P99 > time.Second.Microseconds() {
+func passed(r *bundle.LoadReport) bool {
+	if r.Verdict == bundle.LoadInconclusive && len(r.Reasons) == 1 && r.Latency.StartLag.P99 > time.Second.Microseconds() {
 		return strings.HasPrefix(r.Reasons[0], "the driver could not keep its schedule")
 	}
-	return r.Verdict == load.Pass
+	return r.Verdict == bundle.LoadPass
 }
 
 func TestFaultsAreFound(t *testing.T) {
@@ -94,7 +95,7 @@ func TestFaultsAreFound(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			url := served(t, zoo.Options{Faults: []string{fault}})
 			r := run(t, t.Context(), load.Options{Target: at(url), Streams: 5, Duration: 300 * time.Millisecond})
-			if text := fmt.Sprint(r.Examples, r.Metrics.Violations); r.Verdict != load.Fail || !strings.Contains(text, want) {
+			if text := fmt.Sprint(r.Examples, r.Metrics.Violations); r.Verdict != bundle.LoadFail || !strings.Contains(text, want) {
 				t.Errorf("%s, want fail with %q: %s", r.Verdict, want, text)
 			}
 		})
@@ -122,7 +123,7 @@ func TestALineLostOnTheWayIsFound(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(&dropper{ResponseWriter: w, n: &n}, r) }
 	})
 	r := run(t, t.Context(), load.Options{Target: at(lossy), Streams: 5, Count: 100, Protocol: load.ProtocolNDJSON})
-	if got := r.Streams.Outcomes[load.Corrupt]; got < 1 || got > 3 || r.Verdict != load.Fail {
+	if got := r.Streams.Outcomes[bundle.StreamCorrupt]; got < 1 || got > 3 || r.Verdict != bundle.LoadFail {
 		t.Errorf("%d streams are corrupt of 2,000 lines of which 2 were dropped; %v", got, r.Examples)
 	}
 }
@@ -159,7 +160,7 @@ func TestAbsentCountersAreSaidAndNotFailed(t *testing.T) {
 		}
 	})
 	r := run(t, t.Context(), load.Options{Target: at(bare), Streams: 2, Count: 4})
-	if r.Verdict != load.Pass || r.Metrics.Scraped != 0 || !strings.Contains(r.Metrics.Note, "404") {
+	if r.Verdict != bundle.LoadPass || r.Metrics.Scraped != 0 || !strings.Contains(r.Metrics.Note, "404") {
 		t.Errorf("%s, %+v", r.Verdict, r.Metrics)
 	}
 }
@@ -180,7 +181,7 @@ func TestForeignTrafficIsInconclusive(t *testing.T) {
 		}
 	})
 	r := run(t, t.Context(), load.Options{Target: at(busy), Streams: 2, Count: 4})
-	if r.Verdict != load.Inconclusive || !strings.Contains(r.Metrics.Note, "foreign") {
+	if r.Verdict != bundle.LoadInconclusive || !strings.Contains(r.Metrics.Note, "foreign") {
 		t.Errorf("%s because of %q; %+v", r.Verdict, r.Reasons, r.Metrics)
 	}
 }
@@ -238,7 +239,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 func TestATokenAndAUserAreSent(t *testing.T) {
 	url := served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})
 	r := run(t, t.Context(), load.Options{Target: target.Options{URL: url, Token: "secret"}, Streams: 2, Count: 4})
-	if r.Verdict != load.Pass {
+	if r.Verdict != bundle.LoadPass {
 		t.Errorf("%s because of %q: %v", r.Verdict, r.Reasons, r.Examples)
 	}
 }
@@ -271,7 +272,7 @@ func TestTheFolderOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept load.Report
+	var kept bundle.LoadReport
 	if err := json.Unmarshal(text, &kept); err != nil || kept.Streams != r.Streams || kept.Latency != r.Latency {
 		t.Errorf("load.json: %v, %+v; want %+v", err, kept, r)
 	}

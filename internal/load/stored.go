@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/internal/bundle"
 )
 
 // The limits of what is read back: a folder may come from anybody.
@@ -24,24 +26,10 @@ const (
 	maxIntervals = 7 * 24 * 3600 // a week of seconds, of each series
 )
 
-// Interval is one series over one interval of a run, in microseconds.
-type Interval struct {
-	Start, Length time.Duration // since the run began
-	Latency       Latency
-}
-
-// Stored is a run that was read back.
-type Stored struct {
-	Report *Report
-	// Intervals are those of latency.hlog, by series and in the order of the file;
-	// nil for a report alone.
-	Intervals map[Series][]Interval
-}
-
 // Open reads the directory that --out of a run left behind, or the report alone
 // from a file. A run that was cut short has no report and is an error, and so is a
 // log that is damaged; a last line that was cut is left out.
-func Open(path string) (*Stored, error) {
+func Open(path string) (*bundle.LoadRun, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -53,7 +41,7 @@ func Open(path string) (*Stored, error) {
 		}
 		defer func() { _ = f.Close() }()
 		r, err := readReport(path, f)
-		return &Stored{Report: r}, err
+		return &bundle.LoadRun{Report: r}, err
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -65,7 +53,7 @@ func Open(path string) (*Stored, error) {
 		return nil, fmt.Errorf("%s is not the directory of a load run: %w", path, err)
 	}
 	defer func() { _ = f.Close() }()
-	s := &Stored{}
+	s := &bundle.LoadRun{}
 	if s.Report, err = readReport(filepath.Join(path, reportFile), f); err != nil {
 		return nil, err
 	}
@@ -81,7 +69,7 @@ func Open(path string) (*Stored, error) {
 	return s, err
 }
 
-func readReport(name string, in io.Reader) (*Report, error) {
+func readReport(name string, in io.Reader) (*bundle.LoadReport, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxReport+1))
 	if err != nil {
 		return nil, err
@@ -89,13 +77,13 @@ func readReport(name string, in io.Reader) (*Report, error) {
 	if len(text) > maxReport {
 		return nil, fmt.Errorf("%s: more than %d bytes, which no report has", name, maxReport)
 	}
-	r := &Report{}
+	r := &bundle.LoadReport{}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: not a report of a load run: %w", name, err)
 	}
 	switch {
-	case r.Schema != Schema:
-		return nil, fmt.Errorf("%s: schema is %q, want %q", name, r.Schema, Schema)
+	case r.Schema != bundle.LoadSchema:
+		return nil, fmt.Errorf("%s: schema is %q, want %q", name, r.Schema, bundle.LoadSchema)
 	case r.Verdict == "":
 		return nil, fmt.Errorf("%s: the run was cut short before its report was written", name)
 	}
@@ -103,8 +91,8 @@ func readReport(name string, in io.Reader) (*Report, error) {
 }
 
 // readLog reads the tagged histograms of a log as folder.interval writes it.
-func readLog(name string, in io.Reader) (map[Series][]Interval, error) {
-	all := map[Series][]Interval{}
+func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInterval, error) {
+	all := map[bundle.LoadSeries][]bundle.LoadInterval{}
 	r := bufio.NewScanner(in)
 	r.Buffer(make([]byte, 0, 64<<10), maxLogLine)
 	var broken error
@@ -134,7 +122,7 @@ func readLog(name string, in io.Reader) (map[Series][]Interval, error) {
 }
 
 // readInterval reads "Tag=NAME,START,LENGTH,MAX,HISTOGRAM".
-func readInterval(line string) (s Series, i Interval, err error) {
+func readInterval(line string) (s bundle.LoadSeries, i bundle.LoadInterval, err error) {
 	parts := strings.SplitN(line, ",", 5)
 	tag, tagged := strings.CutPrefix(parts[0], "Tag=")
 	if !tagged || len(parts) != 5 {
@@ -155,7 +143,7 @@ func readInterval(line string) (s Series, i Interval, err error) {
 	if err != nil {
 		return s, i, err
 	}
-	return s, Interval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
+	return s, bundle.LoadInterval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
 }
 
 func sinceStart(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

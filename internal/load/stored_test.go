@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 // writeRun writes the folder of a run with two intervals.
-func writeRun(t *testing.T, r *Report) string {
+func writeRun(t *testing.T, r *bundle.LoadReport) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	base := time.Unix(1_700_000_000, 0)
@@ -37,27 +39,27 @@ func writeRun(t *testing.T, r *Report) string {
 }
 
 func TestAStoredRunIsReadBackByInterval(t *testing.T) {
-	dir := writeRun(t, &Report{Schema: Schema, Verdict: Pass})
+	dir := writeRun(t, &bundle.LoadReport{Schema: bundle.LoadSchema, Verdict: bundle.LoadPass})
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.Intervals[Series{Metric: FirstEvent}]
-	short := s.Intervals[Series{FirstEvent, "short"}]
-	if len(got) != 2 || len(short) != 1 || short[0].Latency.Max != 7 || len(s.Intervals) != 2 || s.Report.Verdict != Pass {
+	got := s.Intervals[bundle.LoadSeries{Metric: "first_event"}]
+	short := s.Intervals[bundle.LoadSeries{Metric: "first_event", Class: "short"}]
+	if len(got) != 2 || len(short) != 1 || short[0].Latency.Max != 7 || len(s.Intervals) != 2 || s.Report.Verdict != bundle.LoadPass {
 		t.Fatalf("got %+v", s)
 	}
 	if got[0].Latency.Count != 100 || got[0].Latency.P50 != 1049 || got[1].Latency.P50 < 2000 || got[1].Start != time.Second || got[1].Length != time.Second {
 		t.Errorf("got %+v", got)
 	}
 	alone, err := Open(filepath.Join(dir, reportFile))
-	if err != nil || alone.Intervals != nil || alone.Report.Verdict != Pass {
+	if err != nil || alone.Intervals != nil || alone.Report.Verdict != bundle.LoadPass {
 		t.Errorf("got %+v, %v", alone, err)
 	}
 }
 
 func TestALogThatWasCutOrDamaged(t *testing.T) {
-	dir := writeRun(t, &Report{Schema: Schema, Verdict: Pass})
+	dir := writeRun(t, &bundle.LoadReport{Schema: bundle.LoadSchema, Verdict: bundle.LoadPass})
 	file := filepath.Join(dir, hlogFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -92,7 +94,7 @@ func TestALogThatWasCutOrDamaged(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || len(s.Intervals[Series{Metric: FirstEvent}]) != c.intervals {
+			if err != nil || len(s.Intervals[bundle.LoadSeries{Metric: "first_event"}]) != c.intervals {
 				t.Errorf("got %+v, %v", s, err)
 			}
 		})
@@ -138,7 +140,7 @@ func FuzzReadInterval(f *testing.F) {
 	f.Add("Tag=first_event,NaN,1e99,0,HISTFAAAABl4nA")
 	f.Fuzz(func(t *testing.T, line string) {
 		s, i, err := readInterval(line)
-		if err == nil && (int(s.Metric) >= numMetrics || i.Latency.Count < 0 || !strings.HasPrefix(line, "Tag="+s.String()+",")) {
+		if err == nil && (s.Metric == "" || i.Latency.Count < 0 || !strings.HasPrefix(line, "Tag="+s.String()+",")) {
 			t.Errorf("%q reads as %v %+v", line, s, i)
 		}
 	})

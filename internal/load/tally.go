@@ -1,6 +1,10 @@
 package load
 
-import "time"
+import (
+	"time"
+
+	"assay/internal/bundle"
+)
 
 // tally is all that a collector has counted from the begin of a run, in the form in
 // which a worker process says it.
@@ -8,11 +12,11 @@ type tally struct {
 	Opening, Started, Live, Peak, Killing, Coalesced int64
 	Unstamped                                        int64
 	Events, Bytes, Clamped                           int64
-	Outcomes                                         Outcomes
+	Outcomes                                         bundle.StreamOutcomes
 	Fates                                            [EndedUnseen + 1]int64
 	Uncertain, Killed, NotOpened, Unstarted          int64
 	Swept, HungUp                                    int64
-	Classes                                          []Outcomes
+	Classes                                          []bundle.StreamOutcomes
 	Steps                                            []time.Duration
 }
 
@@ -50,7 +54,7 @@ func (c *collector) absorb(last, now tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := &c.books
-	b.outcomes.add(now.Outcomes, last.Outcomes)
+	b.outcomes.Add(now.Outcomes, last.Outcomes)
 	for f := range b.fates {
 		b.fates[f] += now.Fates[f] - last.Fates[f]
 	}
@@ -61,17 +65,10 @@ func (c *collector) absorb(last, now tally) {
 	b.swept += now.Swept - last.Swept
 	b.hungUp += now.HungUp - last.HungUp
 	for i := range min(len(c.classes), len(now.Classes)) {
-		before := Outcomes{}
+		before := bundle.StreamOutcomes{}
 		if i < len(last.Classes) {
 			before = last.Classes[i]
 		}
-		c.classes[i].add(now.Classes[i], before)
-	}
-}
-
-// add adds the difference of two counts.
-func (c *Outcomes) add(now, last Outcomes) {
-	for o := range c {
-		c[o] += now[o] - last[o]
+		c.classes[i].Add(now.Classes[i], before)
 	}
 }

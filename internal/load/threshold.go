@@ -9,6 +9,8 @@ import (
 
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
+
+	"assay/internal/bundle"
 )
 
 // Thresholds are conditions on the figures of a run, written in CEL and checked
@@ -40,18 +42,6 @@ type threshold struct {
 	bound time.Duration
 }
 
-// ThresholdResult is what became of one threshold.
-type ThresholdResult struct {
-	// Expr is the condition as it was given.
-	Expr string `json:"expr"`
-	// Observed is the figures in it.
-	Observed string `json:"observed"`
-	// OK is nil when there was nothing to decide on: no samples, or an expression that has no value.
-	OK *bool `json:"ok"`
-	// Why says why OK is nil.
-	Why string `json:"why,omitempty"`
-}
-
 // CompileThresholds checks conditions on a run with these classes, of which none is
 // named where there is one alone. An error says which condition is wrong, and where.
 func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, error) {
@@ -72,9 +62,9 @@ func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, e
 }
 
 func thresholdEnv(classes []string) (*cel.Env, error) {
-	r := &Report{}
+	r := &bundle.LoadReport{}
 	for _, name := range classes {
-		r.Classes = append(r.Classes, ClassInfo{Name: name})
+		r.Classes = append(r.Classes, bundle.LoadClass{Name: name})
 	}
 	var vars []cel.EnvOption
 	for name, v := range figures(r) {
@@ -144,24 +134,24 @@ func thresholdError(text string, issues *cel.Issues) error {
 }
 
 // figures are the names that thresholds may use, and their values in a report.
-func figures(r *Report) map[string]any {
+func figures(r *bundle.LoadReport) map[string]any {
 	f := map[string]any{
 		"streams.wanted": r.Streams.Wanted, "streams.opened": r.Streams.Opened, "streams.open_peak": r.Streams.OpenPeak,
 		"streams.completed": r.Streams.Completed, "streams.failed": r.Streams.Outcomes.Failed(),
 	}
-	for o, name := range outcomeNames() {
-		f["outcomes."+name] = r.Streams.Outcomes[o]
+	for o, n := range r.Streams.Outcomes.All() {
+		f["outcomes."+o.String()] = n
 	}
 	for m := range Metric(numMetrics) {
-		r.Latency.at(m).figures(m.String(), f)
+		addFigures(latencyAt(&r.Latency, m), m.String(), f)
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
 		name := "classes." + strings.ReplaceAll(c.Name, "-", "_")
 		f[name+".completed"], f[name+".failed"] = c.Completed, c.Outcomes.Failed()
 		for m := range Metric(numMetrics) {
-			if l := c.Latency.at(m); l != nil {
-				l.figures(name+"."+m.String(), f)
+			if l := classLatencyAt(&c.Latency, m); l != nil {
+				addFigures(l, name+"."+m.String(), f)
 			}
 		}
 	}
@@ -169,7 +159,7 @@ func figures(r *Report) map[string]any {
 }
 
 // figures adds the figures of a distribution.
-func (l *Latency) figures(name string, to map[string]any) {
+func addFigures(l *bundle.Latency, name string, to map[string]any) {
 	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 	to[name+".count"] = l.Count
 	to[name+".p50"], to[name+".p90"], to[name+".p99"] = us(l.P50), us(l.P90), us(l.P99)
@@ -186,8 +176,8 @@ const (
 )
 
 // Judge decides every threshold on the figures of a report.
-func (t *Thresholds) Judge(r *Report) []ThresholdResult {
-	out := []ThresholdResult{}
+func (t *Thresholds) Judge(r *bundle.LoadReport) []bundle.LoadThreshold {
+	out := []bundle.LoadThreshold{}
 	values := figures(r)
 	for i := range t.list {
 		out = append(out, t.list[i].judge(r, values, true))
@@ -197,7 +187,7 @@ func (t *Thresholds) Judge(r *Report) []ThresholdResult {
 
 // aborts finds a threshold that ends the run at this time: one that asks for it, and
 // is missed by the figures so far.
-func (t *Thresholds) aborts(r *Report, now time.Duration) (missed *ThresholdResult) {
+func (t *Thresholds) aborts(r *bundle.LoadReport, now time.Duration) (missed *bundle.LoadThreshold) {
 	values := figures(r)
 	for i := range t.list {
 		one := &t.list[i]
@@ -217,8 +207,8 @@ func (t *Thresholds) mayAbort() bool {
 }
 
 // judge decides on the figures so far, or on those of the whole run.
-func (t *threshold) judge(r *Report, values map[string]any, whole bool) ThresholdResult {
-	res := ThresholdResult{Expr: t.Expr}
+func (t *threshold) judge(r *bundle.LoadReport, values map[string]any, whole bool) bundle.LoadThreshold {
+	res := bundle.LoadThreshold{Expr: t.Expr}
 	var seen []string
 	timed, planned := false, false
 	for _, name := range t.uses {
@@ -260,7 +250,7 @@ func (t *threshold) judge(r *Report, values map[string]any, whole bool) Threshol
 
 // ownDelay is the driver's own delay: how late it took notice, and, of what is
 // measured from the time that was planned, how late it began.
-func ownDelay(l *Latencies, planned bool) (of Metric, p99 time.Duration) {
+func ownDelay(l *bundle.LoadLatencies, planned bool) (of Metric, p99 time.Duration) {
 	of, most := DriverLag, l.DriverLag.P99
 	if planned && l.StartLag.P99 > most {
 		of, most = StartLag, l.StartLag.P99

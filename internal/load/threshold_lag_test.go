@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/bundle"
 )
 
 // The driver's own delay, and load that was not offered, take a threshold's proof away.
@@ -38,10 +40,10 @@ func TestWhatAThresholdProves(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := measured()
-			r.Latency.DriverLag = Latency{Count: 1, P99: tt.lag}
-			r.Latency.StartLag = Latency{Count: 1, P99: tt.late}
+			r.Latency.DriverLag = bundle.Latency{Count: 1, P99: tt.lag}
+			r.Latency.StartLag = bundle.Latency{Count: 1, P99: tt.late}
 			for _, m := range []Metric{Gap, EndOfStream, FromSent} {
-				*r.Latency.at(m) = r.Latency.FirstEvent
+				*latencyAt(&r.Latency, m) = r.Latency.FirstEvent
 			}
 			r.Streams.Offered = tt.offered
 			got := all.Judge(r)[0]
@@ -78,7 +80,7 @@ func TestAThresholdEndsARunAfterItsDelay(t *testing.T) {
 			}
 			r := measured()
 			r.Streams.Offered = 0 // a run under way has not offered all
-			r.Latency.DriverLag = Latency{Count: 1, P99: tt.lag}
+			r.Latency.DriverLag = bundle.Latency{Count: 1, P99: tt.lag}
 			if got := all.aborts(r, tt.now); (got != nil) != tt.ends || all.mayAbort() != tt.c.Abort {
 				t.Errorf("ended by %+v, may abort: %v", got, all.mayAbort())
 			}

@@ -3,18 +3,20 @@ package load
 import (
 	"strings"
 	"testing"
+
+	"assay/internal/bundle"
 )
 
 // measured is a report with figures for thresholds.
-func measured() *Report {
-	r := &Report{}
-	r.Latency.FirstEvent = Latency{Count: 100, P50: 1000, P90: 2000, P99: 3000, P999: 4000, Max: 5000}
-	r.Streams = Streams{Wanted: 100, Opened: 100, OpenPeak: 60, Completed: 100, Offered: 1}
-	r.Streams.Outcomes[OK], r.Streams.Outcomes[Corrupt] = 98, 2
-	held := ClassInfo{Name: "held-open", Completed: 40}
-	held.Outcomes[Corrupt] = 1
-	held.Latency.FirstEvent = Latency{Count: 40, P99: 2500}
-	r.Classes = []ClassInfo{held, {Name: "short", Completed: 60}}
+func measured() *bundle.LoadReport {
+	r := &bundle.LoadReport{}
+	r.Latency.FirstEvent = bundle.Latency{Count: 100, P50: 1000, P90: 2000, P99: 3000, P999: 4000, Max: 5000}
+	r.Streams = bundle.LoadStreams{Wanted: 100, Opened: 100, OpenPeak: 60, Completed: 100, Offered: 1}
+	r.Streams.Outcomes[bundle.StreamOK], r.Streams.Outcomes[bundle.StreamCorrupt] = 98, 2
+	held := bundle.LoadClass{Name: "held-open", Completed: 40}
+	held.Outcomes[bundle.StreamCorrupt] = 1
+	held.Latency.FirstEvent = bundle.Latency{Count: 40, P99: 2500}
+	r.Classes = []bundle.LoadClass{held, {Name: "short", Completed: 60}}
 	return r
 }
 

@@ -47,7 +47,7 @@ func TestCountersAreReadUntilTheyAgree(t *testing.T) {
 		return []string{"13", "13", "0"}
 	})
 	w.begin(t.Context())
-	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	w.after(t.Context(), bundle.LoadLedger{Started: 3, OK: 3})
 	if r := w.result(); len(r.Violations) > 0 || r.Scraped != 5 || r.After.Started != 13 || r.Before.Started != 10 {
 		t.Errorf("%+v", r)
 	}
@@ -57,7 +57,7 @@ func TestCountersThatNeverAgreeAreGivenUpWhenTheyRest(t *testing.T) {
 	w := exposition(t, func(int) []string { return []string{"10", "10", "0"} })
 	w.begin(t.Context())
 	begun := time.Now()
-	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	w.after(t.Context(), bundle.LoadLedger{Started: 3, OK: 3})
 	if r := w.result(); len(r.Violations) != 2 || !strings.Contains(r.Violations[0], "started moved by 0") {
 		t.Errorf("%+v", r)
 	}
@@ -79,7 +79,7 @@ func TestCountersThatAreNotToldAfterTheRun(t *testing.T) {
 	t.Cleanup(func() { close(ended) }) // before the server is closed, which waits for its answers
 	w.begin(t.Context())
 	w.scale, w.scraper.client.Timeout = 0, 10*time.Millisecond
-	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	w.after(t.Context(), bundle.LoadLedger{Started: 3, OK: 3})
 	if r := w.result(); len(r.Violations) != 1 || !strings.HasPrefix(r.Violations[0], "after: the scrape failed") {
 		t.Errorf("%q", r.Violations)
 	}
@@ -96,7 +96,7 @@ func TestCountersAreReadAgainAfterAStop(t *testing.T) {
 	})
 	w.begin(t.Context())
 	w.scale = 0
-	w.after(t.Context(), Ledger{Started: 3, OK: 3})
+	w.after(t.Context(), bundle.LoadLedger{Started: 3, OK: 3})
 	if r := w.result(); len(r.Violations) > 0 || r.Scraped != 4 {
 		t.Errorf("%+v", r)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/ledger"
 )
 
@@ -26,7 +27,7 @@ const maxViolations = 50
 type counterWatch struct {
 	scraper *scraper
 	scale   float64
-	info    MetricsInfo
+	info    bundle.LoadMetrics
 	before  ledger.Counters
 	last    ledger.Counters
 	usable  bool
@@ -79,7 +80,7 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() activ
 
 // after reads them until they say what the ledger says, for settleFor, and as often as
 // shows that they rest: where this machine stood still meanwhile, so did the gateway.
-func (w *counterWatch) after(ctx context.Context, own Ledger) {
+func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 	if !w.usable {
 		return
 	}
@@ -148,7 +149,7 @@ func (w *counterWatch) violate(text string) {
 }
 
 // result is what the report says of the counters.
-func (w *counterWatch) result() MetricsInfo {
+func (w *counterWatch) result() bundle.LoadMetrics {
 	info := w.info
 	if w.more > 0 {
 		info.Violations = append(slices.Clone(info.Violations), fmt.Sprintf("and %d more", w.more))

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -43,13 +44,13 @@ type job struct {
 type said struct {
 	Tally tally
 	// Values is what was measured since it last spoke.
-	Values   []values  `json:",omitempty"`
-	Refused  string    `json:",omitempty"`
-	Error    string    `json:",omitempty"`
-	Done     bool      `json:",omitempty"`
-	Examples []Example `json:",omitempty"`
-	CPU      float64   `json:",omitempty"` // seconds
-	RSS      int64     `json:",omitempty"` // bytes, at most
+	Values   []values             `json:",omitempty"`
+	Refused  string               `json:",omitempty"`
+	Error    string               `json:",omitempty"`
+	Done     bool                 `json:",omitempty"`
+	Examples []bundle.LoadExample `json:",omitempty"`
+	CPU      float64              `json:",omitempty"` // seconds
+	RSS      int64                `json:",omitempty"` // bytes, at most
 }
 
 // values is what was measured of one class of streams.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -53,7 +54,7 @@ func TestAWorkerDoesItsPart(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if b := sink.snapshot(); b.outcomes[OK] != 5 || b.fates[EndedOK] != 5 || sink.started.Load() != 5 || sink.live.Load() != 0 || sink.peak.Load() < 1 {
+	if b := sink.snapshot(); b.outcomes[bundle.StreamOK] != 5 || b.fates[EndedOK] != 5 || sink.started.Load() != 5 || sink.live.Load() != 0 || sink.peak.Load() < 1 {
 		t.Errorf("%+v", b)
 	}
 	if len(s.Values) == 0 || s.Values[0].Metric != FirstEvent || s.Values[0].Class != 0 || s.CPU <= 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/wire"
@@ -46,7 +47,7 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 			n++
 		}
 		for range 2 * len(body) {
-			if next(); sink.result.Outcome != load.OK {
+			if next(); sink.result.Outcome != bundle.StreamOK {
 				t.Fatalf("check %v, in pieces of %d: %+v", check.Kind, 1+(n-1)%len(body), sink.result)
 			}
 		}

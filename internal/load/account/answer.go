@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/wire"
 )
@@ -43,11 +44,11 @@ func (c *class) judgeHead(status int, fields []wire.Field) *Failure {
 		}
 	}
 	if status != 200 {
-		return &Failure{Outcome: load.ServerError, Detail: fmt.Sprintf("HTTP %d", status), Refused: refuses(status, typ)}
+		return &Failure{Outcome: bundle.StreamServerError, Detail: fmt.Sprintf("HTTP %d", status), Refused: refuses(status, typ)}
 	}
 	if !c.Dialect.StreamType(typ) {
 		return &Failure{
-			Outcome: load.ServerError, Refused: true,
+			Outcome: bundle.StreamServerError, Refused: true,
 			Detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want that of a %s stream", typ, c.Dialect.Protocol),
 		}
 	}
@@ -139,7 +140,7 @@ func (a *Streams) status(i int32, s *Stream, fields []wire.Field, optional bool)
 // ever get one here.
 func (a *Streams) rpcError(i int32, s *Stream, code, message string) {
 	never := code == "unauthenticated" || code == "permission_denied" || code == "unimplemented"
-	a.bad(i, s, &Failure{Outcome: load.ServerError, Refused: never && s.pid == 0, Detail: fmt.Sprintf("%s: %.200s", code, message)})
+	a.bad(i, s, &Failure{Outcome: bundle.StreamServerError, Refused: never && s.pid == 0, Detail: fmt.Sprintf("%s: %.200s", code, message)})
 }
 
 // Breach notes a breach of HTTP or of the protocol in a response. The first one counts.
@@ -213,9 +214,9 @@ func (a *Streams) verdict(i int32, s *Stream) *Failure {
 	ndjson := a.class(s).ndjson
 	switch {
 	case !s.has(flagEOS) && !ndjson:
-		return &Failure{Outcome: load.EOSMissing, Detail: "the answer is complete, and has no end of stream"}
+		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the answer is complete, and has no end of stream"}
 	case s.ends == 0 && ndjson:
-		return &Failure{Outcome: load.EOSMissing, Detail: "the answer is complete, and has no end line"}
+		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the answer is complete, and has no end line"}
 	case s.ends == 0:
 		return corrupt("the stream ended well, without an end event")
 	}
@@ -251,7 +252,7 @@ func (a *Streams) finish(i int32, s *Stream, f *Failure) {
 	if s.phase == phaseOver || s.phase == phaseFree {
 		return
 	}
-	if s.pid == 0 && s.has(flagOpened) && s.phase >= phaseSent && (f == nil || f.Outcome != load.ServerError) {
+	if s.pid == 0 && s.has(flagOpened) && s.phase >= phaseSent && (f == nil || f.Outcome != bundle.StreamServerError) {
 		s.set(flagUncertain)
 	}
 	if f != nil {
@@ -288,7 +289,7 @@ func (a *Streams) report(i int32, s *Stream) {
 		f := a.extras[i].result
 		r.Outcome, r.Message, r.Refused = f.Outcome, f.Detail, f.Refused
 	}
-	if r.Outcome == load.OK {
+	if r.Outcome == bundle.StreamOK {
 		a.settle(i, s, &r)
 	}
 	switch {
@@ -333,10 +334,10 @@ type leftOpen struct {
 func (a *Streams) settle(i int32, s *Stream, r *load.Result) {
 	from := s.intended
 	if s.kill == killDone {
-		r.Outcome = load.Killed
+		r.Outcome = bundle.StreamKilled
 		from = s.killedAt
 	} else if wrong := a.whole(i, s); wrong != "" {
-		r.Outcome, r.Message = load.Corrupt, wrong
+		r.Outcome, r.Message = bundle.StreamCorrupt, wrong
 		return
 	}
 	a.record(s.class, load.EndOfStream, s.since-from)
@@ -367,7 +368,7 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 	switch s.phase {
 	case phaseWaiting:
 		if limit := lim.Connect + lim.FirstEvent; quiet > limit {
-			return &Failure{Outcome: load.Blocked, Detail: fmt.Sprintf("not opened within %v", limit)}
+			return &Failure{Outcome: bundle.StreamBlocked, Detail: fmt.Sprintf("not opened within %v", limit)}
 		}
 	case phaseSent:
 		if quiet > lim.FirstEvent {
@@ -394,5 +395,5 @@ func silent(s *Stream, limit time.Duration) *Failure {
 	if s.has(flagHeard) {
 		return stalled("no start event within %v", limit)
 	}
-	return &Failure{Outcome: load.AcceptStall, Detail: fmt.Sprintf("the connection was accepted, and not a byte came within %v", limit)}
+	return &Failure{Outcome: bundle.StreamAcceptStall, Detail: fmt.Sprintf("the connection was accepted, and not a byte came within %v", limit)}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"assay/internal/load"
+	"assay/internal/bundle"
 	"assay/internal/wire"
 )
 
@@ -219,5 +219,5 @@ func (a *Streams) closeBody(i int32, s *Stream) {
 
 // errorLine takes a line of the alias that is an error, and no event.
 func (a *Streams) errorLine(i int32, s *Stream, p []byte) {
-	a.bad(i, s, &Failure{Outcome: load.ServerError, Said: true, Detail: fmt.Sprintf("the line %.200s", p)})
+	a.bad(i, s, &Failure{Outcome: bundle.StreamServerError, Said: true, Detail: fmt.Sprintf("the line %.200s", p)})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -195,7 +196,7 @@ func (a *Streams) inputAnswered(c *Call, err error) {
 		return
 	}
 	if err != nil && !errors.Is(err, load.ErrGone) && !errors.Is(err, errNoTime) && s.phase == phaseLive {
-		a.giveUp(i, s, &Failure{Outcome: load.ServerError, Detail: fmt.Sprintf("its input could not be written: %v", err)})
+		a.giveUp(i, s, &Failure{Outcome: bundle.StreamServerError, Detail: fmt.Sprintf("its input could not be written: %v", err)})
 	}
 }
 

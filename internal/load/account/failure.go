@@ -8,12 +8,13 @@ import (
 	"syscall"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
 // Failure is why there is no whole response.
 type Failure struct {
-	Outcome load.Outcome
+	Outcome bundle.StreamOutcome
 	Detail  string
 	// Refused: the other side is no such gateway at all; see load.Result.Refused.
 	Refused bool
@@ -23,7 +24,7 @@ type Failure struct {
 
 // Breach is the failure of a connection that breaks the rules of HTTP.
 func Breach(format string, args ...any) *Failure {
-	return &Failure{Outcome: load.Corrupt, Detail: fmt.Sprintf(format, args...)}
+	return &Failure{Outcome: bundle.StreamCorrupt, Detail: fmt.Sprintf(format, args...)}
 }
 
 // NoHTTP is the failure of a peer that does not speak the version of HTTP.
@@ -32,21 +33,21 @@ func NoHTTP(version, detail string) *Failure {
 	if version == load.HTTP11 {
 		text = "the answer is no HTTP/1.1: " + detail
 	}
-	return &Failure{Outcome: load.ServerError, Refused: true, Detail: text}
+	return &Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: text}
 }
 
 // Closed is the failure of a connection that the peer closed before or inside a response.
 func Closed(inside bool) *Failure {
 	if inside {
-		return &Failure{Outcome: load.Reset, Detail: "the connection was closed inside the answer"}
+		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed inside the answer"}
 	}
-	return &Failure{Outcome: load.Reset, Detail: "the connection was closed without an answer"}
+	return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed without an answer"}
 }
 
 // Broken is the failure of a connection on which an error occurred while a request was
 // sent, or before or inside its response.
 func Broken(err error, where string) *Failure {
-	return &Failure{Outcome: load.Reset, Detail: reason(err) + " " + where}
+	return &Failure{Outcome: bundle.StreamReset, Detail: reason(err) + " " + where}
 }
 
 // Where a connection broke.
@@ -58,7 +59,7 @@ const (
 
 // ConnectTimeout is the failure of a dial that took too long.
 func ConnectTimeout(limit time.Duration) *Failure {
-	return &Failure{Outcome: load.ConnectTimeout, Detail: fmt.Sprintf("no connection within %v", limit)}
+	return &Failure{Outcome: bundle.StreamConnectTimeout, Detail: fmt.Sprintf("no connection within %v", limit)}
 }
 
 // Dial is the failure of a dial.
@@ -73,13 +74,13 @@ func Dial(err error, limit time.Duration) *Failure {
 	}
 	switch {
 	case is(syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS):
-		return &Failure{Outcome: load.Blocked, Detail: "this machine can open no more connections: " + reason(err)}
+		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine can open no more connections: " + reason(err)}
 	case is(os.ErrDeadlineExceeded, context.DeadlineExceeded, syscall.ETIMEDOUT):
 		return ConnectTimeout(limit)
 	case is(syscall.ECONNREFUSED, syscall.ECONNRESET):
-		return &Failure{Outcome: load.Reset, Detail: "the connection was refused: " + reason(err)}
+		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was refused: " + reason(err)}
 	}
-	return &Failure{Outcome: load.ConnectTimeout, Detail: "no connection: " + reason(err)}
+	return &Failure{Outcome: bundle.StreamConnectTimeout, Detail: "no connection: " + reason(err)}
 }
 
 // reason is the error of the system, which has no addresses in it, so that equal failures
@@ -96,44 +97,44 @@ func reason(err error) string {
 
 // NoSettings is the failure of a connection on which SETTINGS did not come in time.
 func NoSettings(limit time.Duration) *Failure {
-	return &Failure{Outcome: load.AcceptStall, Detail: fmt.Sprintf("the connection was accepted, and no SETTINGS came within %v", limit)}
+	return &Failure{Outcome: bundle.StreamAcceptStall, Detail: fmt.Sprintf("the connection was accepted, and no SETTINGS came within %v", limit)}
 }
 
 // ClosedH2 is the failure of the streams on an HTTP/2 connection that was closed, before
 // SETTINGS came or after.
 func ClosedH2(reason string, settled bool) *Failure {
 	if !settled {
-		return &Failure{Outcome: load.Reset, Detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
+		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
 	}
-	return &Failure{Outcome: load.Reset, Detail: "the HTTP/2 connection was closed: " + reason}
+	return &Failure{Outcome: bundle.StreamReset, Detail: "the HTTP/2 connection was closed: " + reason}
 }
 
 // ResetStream is the failure of a stream that the peer reset with a code.
 func ResetStream(code fmt.Stringer, refused bool) *Failure {
-	f := &Failure{Outcome: load.Reset, Detail: fmt.Sprintf("RST_STREAM with %v", code)}
+	f := &Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("RST_STREAM with %v", code)}
 	if refused {
-		f.Outcome = load.Blocked
+		f.Outcome = bundle.StreamBlocked
 	}
 	return f
 }
 
 // GoAway is the failure of a stream that a GOAWAY excludes.
 func GoAway(code fmt.Stringer, last uint32) *Failure {
-	return &Failure{Outcome: load.Reset, Detail: fmt.Sprintf("GOAWAY with %v, last stream %d", code, last)}
+	return &Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("GOAWAY with %v, last stream %d", code, last)}
 }
 
 // errHungUp ends a stream whose part is to be hung up on. It is never changed.
-var errHungUp = &Failure{Outcome: load.Cancelled}
+var errHungUp = &Failure{Outcome: bundle.StreamCancelled}
 
 // errNoTime is the error of a call that was dropped.
 var errNoTime = errors.New("no time was left")
 
-func corrupt(detail string) *Failure { return &Failure{Outcome: load.Corrupt, Detail: detail} }
+func corrupt(detail string) *Failure { return &Failure{Outcome: bundle.StreamCorrupt, Detail: detail} }
 
 func cancelled(format string, args ...any) *Failure {
-	return &Failure{Outcome: load.Cancelled, Detail: fmt.Sprintf(format, args...)}
+	return &Failure{Outcome: bundle.StreamCancelled, Detail: fmt.Sprintf(format, args...)}
 }
 
 func stalled(format string, args ...any) *Failure {
-	return &Failure{Outcome: load.Stall, Detail: fmt.Sprintf(format, args...)}
+	return &Failure{Outcome: bundle.StreamStall, Detail: fmt.Sprintf(format, args...)}
 }

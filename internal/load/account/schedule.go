@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -135,7 +136,7 @@ func (a *Streams) Begin(intended int64) {
 	if most := a.plan.MaxOpen; most > 0 && a.run.open.Add(1) > int64(most) {
 		a.at = a.now()
 		a.Fail(i, s, &Failure{
-			Outcome: load.Blocked,
+			Outcome: bundle.StreamBlocked,
 			Detail:  fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", most),
 		})
 		return

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/wire"
@@ -56,7 +57,7 @@ func FuzzStream(f *testing.F) {
 		if split := judged(t, protocol, codec, answer, int(cut)+1); split != whole {
 			t.Fatalf("cut into %d: %+v, whole: %+v", int(cut)+1, split, whole)
 		}
-		if (whole.Outcome == load.OK) != (whole.Message == "") {
+		if (whole.Outcome == bundle.StreamOK) != (whole.Message == "") {
 			t.Fatalf("%+v", whole)
 		}
 	})
@@ -65,11 +66,11 @@ func FuzzStream(f *testing.F) {
 func TestAnErrorLineOfTheAliasIsAServerError(t *testing.T) {
 	text := "{\"type\":\"start\",\"pid\":7}\n{\"type\":\"error\",\"code\":\"resource_exhausted\"}\n"
 	r := judged(t, load.ProtocolNDJSON, load.CodecJSON, []byte(text), 7)
-	if r.Outcome != load.ServerError || !strings.Contains(r.Message, "resource_exhausted") || r.Fate != load.LeftOpen {
+	if r.Outcome != bundle.StreamServerError || !strings.Contains(r.Message, "resource_exhausted") || r.Fate != load.LeftOpen {
 		t.Errorf("%+v", r)
 	}
 	r = judged(t, load.ProtocolNDJSON, load.CodecJSON, []byte("{\"type\":\"start\",\"pid\":7}\n"), 7)
-	if r.Outcome != load.EOSMissing {
+	if r.Outcome != bundle.StreamEOSMissing {
 		t.Errorf("without an end line: %+v", r)
 	}
 }
@@ -80,15 +81,15 @@ func TestAStatusOfGRPC(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		got     load.Result
-		outcome load.Outcome
+		outcome bundle.StreamOutcome
 		message string
 	}{
-		"ok":                 {web(loadtest.Env(0x80, "grpc-status: 0\r\n")), load.OK, ""},
-		"an error":           {web(loadtest.Env(0x80, "grpc-status: 13\r\ngrpc-message: boom%21\r\n")), load.ServerError, "internal: boom!"},
-		"none":               {web(""), load.EOSMissing, "no end of stream"},
-		"a frame without it": {web(loadtest.Env(0x80, "x: y\r\n")), load.EOSMissing, "no end of stream"},
-		"no number":          {web(loadtest.Env(0x80, "grpc-status: x\r\n")), load.Corrupt, "grpc.status"},
-		"bytes after it":     {web(loadtest.Env(0x80, "grpc-status: 0\r\n") + "x"), load.Corrupt, "bytes follow"},
+		"ok":                 {web(loadtest.Env(0x80, "grpc-status: 0\r\n")), bundle.StreamOK, ""},
+		"an error":           {web(loadtest.Env(0x80, "grpc-status: 13\r\ngrpc-message: boom%21\r\n")), bundle.StreamServerError, "internal: boom!"},
+		"none":               {web(""), bundle.StreamEOSMissing, "no end of stream"},
+		"a frame without it": {web(loadtest.Env(0x80, "x: y\r\n")), bundle.StreamEOSMissing, "no end of stream"},
+		"no number":          {web(loadtest.Env(0x80, "grpc-status: x\r\n")), bundle.StreamCorrupt, "grpc.status"},
+		"bytes after it":     {web(loadtest.Env(0x80, "grpc-status: 0\r\n") + "x"), bundle.StreamCorrupt, "bytes follow"},
 	} {
 		if tt.got.Outcome != tt.outcome || !strings.Contains(tt.got.Message, tt.message) {
 			t.Errorf("%s: %+v, want %v with %q", name, tt.got, tt.outcome, tt.message)

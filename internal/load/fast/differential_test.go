@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/fakes/zoo"
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
@@ -157,14 +158,14 @@ func bytewise(p string) string {
 
 // coarser are the responses that break the syntax of HTTP/1.1 where net/http accepts the
 // breach, or gives up earlier: the outcomes of both engines, the portable one first.
-func coarser() map[string][2]load.Outcome {
-	return map[string][2]load.Outcome{
-		"more than one answer":        {load.OK, load.Corrupt},
-		"both a length and chunks":    {load.OK, load.Corrupt},
-		"a bare newline after a size": {load.Corrupt, load.Corrupt},
-		"a header without a colon":    {load.Corrupt, load.Corrupt},
-		"a switch of protocols":       {load.ServerError, load.OK},
-		"HTTP/2":                      {load.Reset, load.ServerError},
+func coarser() map[string][2]bundle.StreamOutcome {
+	return map[string][2]bundle.StreamOutcome{
+		"more than one answer":        {bundle.StreamOK, bundle.StreamCorrupt},
+		"both a length and chunks":    {bundle.StreamOK, bundle.StreamCorrupt},
+		"a bare newline after a size": {bundle.StreamCorrupt, bundle.StreamCorrupt},
+		"a header without a colon":    {bundle.StreamCorrupt, bundle.StreamCorrupt},
+		"a switch of protocols":       {bundle.StreamServerError, bundle.StreamOK},
+		"HTTP/2":                      {bundle.StreamReset, bundle.StreamServerError},
 	}
 }
 
@@ -183,7 +184,7 @@ func TestBothEnginesJudgeAnswersAlike(t *testing.T) {
 			}
 			slow := loadtest.Drive(t, t.Context(), portable.Engine{}, plan())
 			quick := loadtest.Drive(t, t.Context(), fast.Engine{}, plan())
-			if got := [2]load.Outcome{slow.Results[0].Outcome, quick.Results[0].Outcome}; got != want {
+			if got := [2]bundle.StreamOutcome{slow.Results[0].Outcome, quick.Results[0].Outcome}; got != want {
 				t.Errorf("outcomes %v %q %q, want %v", got, slow.Messages(), quick.Messages(), want)
 			}
 		})
@@ -256,10 +257,10 @@ func ways() (out [][3]string) {
 
 // reports runs the same options on both engines, each against a gateway of its own, and
 // stretches the times that a gateway may take.
-func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *load.Report) {
+func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *bundle.LoadReport) {
 	t.Helper()
 	engines := []load.Engine{portable.Engine{}, fast.Engine{}}
-	out := make([]*load.Report, len(engines))
+	out := make([]*bundle.LoadReport, len(engines))
 	var running sync.WaitGroup
 	for n, e := range engines {
 		running.Go(func() {
@@ -289,9 +290,9 @@ func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *load.Rep
 }
 
 // alike compares what two reports count.
-func alike(t *testing.T, a, b *load.Report) {
+func alike(t *testing.T, a, b *bundle.LoadReport) {
 	t.Helper()
-	sum := func(r *load.Report) string {
+	sum := func(r *bundle.LoadReport) string {
 		return fmt.Sprintf("%s; %+v; %+v; %d events, %d bytes; first %d, violations %d", r.Verdict, r.Streams.Outcomes, r.Ledger,
 			r.Output.Events, r.Output.Bytes, r.Latency.FirstEvent.Count, len(r.Metrics.Violations))
 	}
@@ -312,7 +313,7 @@ func TestBothEnginesCountAlike(t *testing.T) {
 				o := load.Options{Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Count: 12, Profile: "full"}
 				a, b := reports(t, g, o)
 				alike(t, a, b)
-				if fault == "" && (b.Verdict != load.Pass || b.Streams.Outcomes[load.OK] != 12) {
+				if fault == "" && (b.Verdict != bundle.LoadPass || b.Streams.Outcomes[bundle.StreamOK] != 12) {
 					t.Errorf("%s because of %v: %v", b.Verdict, b.Reasons, b.Examples)
 				}
 			})
@@ -334,10 +335,10 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 				Protocol: way[0], Codec: way[1], HTTP: way[2], Streams: 4, Duration: time.Hour, Profile: "full",
 				Command: "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done", Expect: "none",
 			})
-			if a.Streams.Outcomes != b.Streams.Outcomes || a.Ledger != b.Ledger || b.Streams.Outcomes[load.Killed] != 4 {
+			if a.Streams.Outcomes != b.Streams.Outcomes || a.Ledger != b.Ledger || b.Streams.Outcomes[bundle.StreamKilled] != 4 {
 				t.Errorf("portable %v %+v, fast %v %+v: %v", a.Streams.Outcomes, a.Ledger, b.Streams.Outcomes, b.Ledger, b.Examples)
 			}
-			for name, l := range map[string]load.Latency{"portable": a.Latency.Gap, "fast": b.Latency.Gap} {
+			for name, l := range map[string]bundle.Latency{"portable": a.Latency.Gap, "fast": b.Latency.Gap} {
 				if l.Count < 12 || l.P50 < 50_000 || l.P50 > 10_000_000 {
 					t.Errorf("%s: gaps %+v, want about 100 ms", name, l)
 				}
@@ -383,7 +384,7 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 			kinds := map[string]int{}
 			for _, r := range q.Results {
 				kinds[fmt.Sprintf("%v %d %v %v", r.Outcome, r.Fate, r.Disconnected, r.Uncertain)]++
-				if r.Outcome.Failed() || r.Outcome == load.Cancelled && !r.Disconnected || r.Disconnected && (r.Message != "" || !r.KillSent) {
+				if r.Outcome.Failed() || r.Outcome == bundle.StreamCancelled && !r.Disconnected || r.Disconnected && (r.Message != "" || !r.KillSent) {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -420,7 +421,7 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 		stop()
 		killed := 0
 		for _, r := range q.Results {
-			if r.Outcome == load.Killed && r.Fate == load.FateKilled {
+			if r.Outcome == bundle.StreamKilled && r.Fate == load.FateKilled {
 				killed++
 			}
 		}
@@ -439,7 +440,7 @@ func TestAnAddressMayBeAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, quick := both(t, func() *load.Plan { return loadtest.Plan(t, "localhost:"+port) })
-	if quick.Results[0].Outcome != load.OK {
+	if quick.Results[0].Outcome != bundle.StreamOK {
 		t.Errorf("%+v", quick.Results)
 	}
 	both(t, func() *load.Plan { return loadtest.Plan(t, "localhost:1") })

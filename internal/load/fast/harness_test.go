@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/target"
@@ -192,7 +193,7 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 		p := wholeAnswer()
 		n := 0
 		for ; n < 2*len(p); n++ {
-			if oneStream(l, p, n%len(p)); sink.result.Outcome != load.OK {
+			if oneStream(l, p, n%len(p)); sink.result.Outcome != bundle.StreamOK {
 				t.Fatalf("check %v, cut at %d: %+v", check.Kind, n%len(p), sink.result)
 			}
 		}
@@ -232,7 +233,7 @@ func TestAWholeStreamOfHTTP2AllocatesNothing(t *testing.T) {
 		n++
 	}
 	for range 10 {
-		if next(); sink.result.Outcome != load.OK {
+		if next(); sink.result.Outcome != bundle.StreamOK {
 			t.Fatalf("%+v", sink.result)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
@@ -117,11 +118,11 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	if len(q.Results) != n {
 		t.Fatalf("%d results, want %d", len(q.Results), n)
 	}
-	counts := map[load.Outcome]int{}
+	counts := map[bundle.StreamOutcome]int{}
 	for _, r := range q.Results {
 		counts[r.Outcome]++
 	}
-	for _, o := range []load.Outcome{load.OK, load.Reset, load.Corrupt, load.Stall, load.AcceptStall, load.ServerError} {
+	for _, o := range []bundle.StreamOutcome{bundle.StreamOK, bundle.StreamReset, bundle.StreamCorrupt, bundle.StreamStall, bundle.StreamAcceptStall, bundle.StreamServerError} {
 		if counts[o] == 0 {
 			t.Errorf("no stream ended as %v: %v", o, counts)
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"golang.org/x/sys/unix"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/transport"
@@ -148,7 +149,7 @@ func (c *mux) overdue(now int64) *account.Failure {
 	case c.state == muxShaking && now > c.deadline:
 		return account.NoSettings(lim.FirstEvent)
 	case c.stuck != 0 && time.Duration(now-c.stuck) > muxWriteTimeout:
-		return &account.Failure{Outcome: load.Reset, Detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
+		return &account.Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
 	}
 	return nil
 }

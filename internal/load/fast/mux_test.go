@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
@@ -234,7 +235,7 @@ func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
 			})
 			if name != "no head" {
 				same(t, slow, quick)
-			} else if slow.Results[0].Outcome != load.Corrupt || quick.Results[0].Outcome != load.Corrupt { // the clients of Go do not read on
+			} else if slow.Results[0].Outcome != bundle.StreamCorrupt || quick.Results[0].Outcome != bundle.StreamCorrupt { // the clients of Go do not read on
 				t.Errorf("%q, %q", slow.Messages(), quick.Messages())
 			}
 		})
@@ -277,7 +278,7 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
 	ok := 0
 	for _, r := range q.Results {
-		if r.Outcome == load.OK {
+		if r.Outcome == bundle.StreamOK {
 			ok++
 		}
 	}
@@ -296,7 +297,7 @@ func TestStreamsWaitForRoom(t *testing.T) {
 		p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later // which bounds the handshake, too
 	}))
 	for _, r := range q.Results {
-		if r.Outcome != load.Blocked {
+		if r.Outcome != bundle.StreamBlocked {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -307,7 +308,7 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	addr = h2(t, one, func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) })
 	q = loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
 	for _, r := range q.Results {
-		if r.Outcome != load.OK {
+		if r.Outcome != bundle.StreamOK {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -324,7 +325,7 @@ func TestASmallerTableIsAgreedTo(t *testing.T) {
 			return loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 2, 20 })
 		})
 		for _, r := range append(slow.Results, quick.Results...) {
-			if r.Outcome != load.OK {
+			if r.Outcome != bundle.StreamOK {
 				t.Fatalf("a table of %d bytes: %+v", size, r)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -22,7 +23,7 @@ func TestADrainedConnectionIsClosed(t *testing.T) {
 	}
 	l.feedMux(c, muxStream(1))
 	l.mux.scan(0)
-	if sink.ended != 1 || sink.result.Outcome != load.OK || l.mux.all[c.index] != nil || c.state != muxDead {
+	if sink.ended != 1 || sink.result.Outcome != bundle.StreamOK || l.mux.all[c.index] != nil || c.state != muxDead {
 		t.Errorf("%d ended, %+v; the connection is in state %d", sink.ended, sink.result, c.state)
 	}
 }
@@ -53,7 +54,7 @@ func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
 			for n := 0; c.state == muxOpen && n < 2*mostUnread; n += len(frame) {
 				c.feed(frame)
 			}
-			if c.state != muxDead || sink.result.Outcome != load.Corrupt || len(c.out) > mostUnread+100 {
+			if c.state != muxDead || sink.result.Outcome != bundle.StreamCorrupt || len(c.out) > mostUnread+100 {
 				t.Errorf("state %d, %+v, %d bytes wait", c.state, sink.result, len(c.out))
 			}
 		})

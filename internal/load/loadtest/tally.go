@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 )
 
@@ -94,7 +95,7 @@ func (t *Tally) ClockStepped(time.Duration) {}
 func (t *Tally) Ended(r load.Result) { t.locked(func() { t.Results = append(t.Results, r) }) }
 
 // Outcomes counts the results by outcome.
-func (t *Tally) Outcomes() (all load.Outcomes) {
+func (t *Tally) Outcomes() (all bundle.StreamOutcomes) {
 	for _, r := range t.Results {
 		all[r.Outcome]++
 	}
@@ -128,9 +129,9 @@ func (t *Tally) Message() string {
 }
 
 // Want wants these counts of outcomes, and no others.
-func (t *Tally) Want(tb testing.TB, want map[load.Outcome]int64) {
+func (t *Tally) Want(tb testing.TB, want map[bundle.StreamOutcome]int64) {
 	tb.Helper()
-	var all load.Outcomes
+	var all bundle.StreamOutcomes
 	for o, n := range want {
 		all[o] = n
 	}
@@ -146,7 +147,7 @@ func (t *Tally) Facts() string {
 	for _, r := range t.Results {
 		counts[fmt.Sprintf("%v/%d opened=%v uncertain=%v killsent=%v disconnected=%v refused=%v said=%v",
 			r.Outcome, r.Fate, r.Opened, r.Uncertain, r.KillSent, r.Disconnected, r.Refused, r.Message != "")]++
-		if r.Outcome == load.Corrupt {
+		if r.Outcome == bundle.StreamCorrupt {
 			bytes = 0 // of output that is not what it says, the length says nothing
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 )
@@ -40,6 +41,6 @@ func TestNoConnectionInTimeIsAConnectTimeout(t *testing.T) {
 	}
 	each(t, func(t *testing.T, e load.Engine) {
 		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Limits.Connect = loadtest.Soon }))
-		c.Want(t, map[load.Outcome]int64{load.ConnectTimeout: 1})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamConnectTimeout: 1})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
@@ -66,7 +67,7 @@ func (*counting) Unstamped(int)                               {}
 func (*counting) ClockStepped(time.Duration)                  {}
 func (*counting) Swept(int)                                   {}
 func (c *counting) Ended(r load.Result) {
-	if r.Outcome == load.OK {
+	if r.Outcome == bundle.StreamOK {
 		c.ok++
 	}
 }

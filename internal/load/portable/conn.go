@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -93,7 +94,7 @@ func (c *conn) failureH2(err error) *account.Failure {
 	case errors.As(err, &away):
 		return account.GoAway(away.ErrCode, away.LastStreamID)
 	case strings.Contains(err.Error(), "GOAWAY"):
-		return &account.Failure{Outcome: load.Reset, Detail: err.Error()}
+		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
 	case ended != nil:
 		return account.ClosedH2((*ended).Error(), true)
 	}

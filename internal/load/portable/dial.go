@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -93,11 +94,11 @@ func (d *driver) unconnected(err error) *account.Failure {
 	var notTLS tls.RecordHeaderError
 	switch {
 	case d.ctx.Err() != nil:
-		return &account.Failure{Outcome: load.Cancelled, Detail: "the driver closed the connection"}
+		return &account.Failure{Outcome: bundle.StreamCancelled, Detail: "the driver closed the connection"}
 	case errors.As(err, &untrusted), errors.As(err, &notTLS), errors.Is(err, errNoH2):
-		return &account.Failure{Outcome: load.ServerError, Refused: true, Detail: err.Error()}
+		return &account.Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: err.Error()}
 	case errors.Is(err, io.EOF):
-		return &account.Failure{Outcome: load.Reset, Detail: "the connection was closed inside the TLS handshake"}
+		return &account.Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed inside the TLS handshake"}
 	}
 	return account.Dial(err, d.plan.Limits.Connect)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 	"assay/internal/load/portable"
@@ -35,7 +36,7 @@ func TestConnectionsComeFromTheSources(t *testing.T) {
 			p.Streams, p.Count = 4, 4
 			p.Sources = []netip.Addr{netip.MustParseAddr("127.0.0.8"), netip.MustParseAddr("127.0.0.9")}
 		})
-		loadtest.Drive(t, t.Context(), e, p).Want(t, map[load.Outcome]int64{load.OK: 4})
+		loadtest.Drive(t, t.Context(), e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 4})
 		mu.Lock()
 		defer mu.Unlock()
 		if !slices.Contains(from, "127.0.0.8") || !slices.Contains(from, "127.0.0.9") || slices.Contains(from, "127.0.0.1") {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 )
@@ -100,17 +101,17 @@ func overH2(p *load.Plan) { p.HTTP = load.H2C }
 func TestEveryOutcomeOverHTTP2(t *testing.T) {
 	tests := map[string]struct {
 		start   func(p *h2Peer, id uint32)
-		outcome load.Outcome
+		outcome bundle.StreamOutcome
 		message string
 	}{
-		"a whole stream": {(*h2Peer).whole, load.OK, ""},
+		"a whole stream": {(*h2Peer).whole, bundle.StreamOK, ""},
 		"a stream in padded frames of one byte": {func(p *h2Peer, id uint32) {
 			p.head(id)
 			for _, b := range []byte(loadtest.StartEvent(7) + loadtest.Stdout("1\n2\n3\n") + loadtest.EndEvent(0) + loadtest.EOS) {
 				_ = p.fr.WriteDataPadded(id, false, []byte{b}, make([]byte, 3))
 			}
 			_ = p.fr.WriteData(id, true, nil)
-		}, load.OK, ""},
+		}, bundle.StreamOK, ""},
 		"headers in three frames, after 100 and a ping": {func(p *h2Peer, id uint32) {
 			p.headers(id, false, ":status", "100")
 			_ = p.fr.WritePing(false, [8]byte{1})
@@ -119,47 +120,47 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 			_ = p.fr.WriteContinuation(id, false, block[1:3])
 			_ = p.fr.WriteContinuation(id, true, block[3:])
 			_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)+loadtest.EOS))
-		}, load.OK, ""},
+		}, bundle.StreamOK, ""},
 		"RST_STREAM": {func(p *h2Peer, id uint32) {
 			p.head(id)
 			_ = p.fr.WriteData(id, false, []byte(loadtest.StartEvent(7)))
 			_ = p.fr.WriteRSTStream(id, http2.ErrCodeInternal)
-		}, load.Reset, "INTERNAL_ERROR"},
-		"a refused stream": {func(p *h2Peer, id uint32) { _ = p.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, load.Blocked, "REFUSED_STREAM"},
+		}, bundle.StreamReset, "INTERNAL_ERROR"},
+		"a refused stream": {func(p *h2Peer, id uint32) { _ = p.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, bundle.StreamBlocked, "REFUSED_STREAM"},
 		"GOAWAY before the stream": {func(p *h2Peer, _ uint32) {
 			_ = p.fr.WriteGoAway(0, http2.ErrCodeNo, nil)
-		}, load.Reset, "GOAWAY"},
+		}, bundle.StreamReset, "GOAWAY"},
 		"GOAWAY after the stream": {func(p *h2Peer, id uint32) {
 			_ = p.fr.WriteGoAway(id, http2.ErrCodeNo, nil)
 			p.whole(id)
-		}, load.OK, ""},
-		"a cut connection": {func(p *h2Peer, id uint32) { p.head(id); _ = p.c.Close() }, load.Reset, "was closed"},
-		"silence":          {func(*h2Peer, uint32) {}, load.Stall, "no start event"},
+		}, bundle.StreamOK, ""},
+		"a cut connection": {func(p *h2Peer, id uint32) { p.head(id); _ = p.c.Close() }, bundle.StreamReset, "was closed"},
+		"silence":          {func(*h2Peer, uint32) {}, bundle.StreamStall, "no start event"},
 		"PUSH_PROMISE": {func(p *h2Peer, id uint32) {
 			_ = p.fr.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: p.fields(":method", "GET", ":scheme", "http", ":path", "/", ":authority", "x"), EndHeaders: true})
-		}, load.Corrupt, "push is off"},
-		"a frame over the limit":            {func(p *h2Peer, _ uint32) { _, _ = p.c.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1}) }, load.Corrupt, "HTTP/2"},
-		"DATA of a stream that is not open": {func(p *h2Peer, _ uint32) { _ = p.fr.WriteData(99, false, []byte("x")) }, load.Corrupt, "stream 99"},
-		"DATA before HEADERS":               {func(p *h2Peer, id uint32) { _ = p.fr.WriteData(id, true, []byte("x")) }, load.Corrupt, "DATA before HEADERS"},
-		"a header in capitals":              {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "200", "Bad", "x") }, load.Corrupt, "HTTP/2"},
-		"HTTP 404":                          {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "404") }, load.ServerError, "HTTP 404"},
+		}, bundle.StreamCorrupt, "push is off"},
+		"a frame over the limit":            {func(p *h2Peer, _ uint32) { _, _ = p.c.Write([]byte{0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1}) }, bundle.StreamCorrupt, "HTTP/2"},
+		"DATA of a stream that is not open": {func(p *h2Peer, _ uint32) { _ = p.fr.WriteData(99, false, []byte("x")) }, bundle.StreamCorrupt, "stream 99"},
+		"DATA before HEADERS":               {func(p *h2Peer, id uint32) { _ = p.fr.WriteData(id, true, []byte("x")) }, bundle.StreamCorrupt, "DATA before HEADERS"},
+		"a header in capitals":              {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "200", "Bad", "x") }, bundle.StreamCorrupt, "HTTP/2"},
+		"HTTP 404":                          {func(p *h2Peer, id uint32) { p.headers(id, true, ":status", "404") }, bundle.StreamServerError, "HTTP 404"},
 		"no end of stream": {func(p *h2Peer, id uint32) {
 			p.head(id)
 			_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)))
-		}, load.EOSMissing, "no end of stream"},
+		}, bundle.StreamEOSMissing, "no end of stream"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, e load.Engine) {
 				p := loadtest.Plan(t, h2Server(t, nil, tt.start), overH2)
-				if tt.outcome == load.Stall {
+				if tt.outcome == bundle.StreamStall {
 					p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
 				}
 				c := loadtest.Drive(t, t.Context(), e, p)
-				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				want := tt.message
-				if e.Name() == "portable" && tt.outcome == load.Corrupt {
+				if e.Name() == "portable" && tt.outcome == bundle.StreamCorrupt {
 					want = "HTTP/2" // the clients of Go do not say which rule
 				}
 				if m := c.Message(); !strings.Contains(m, want) || (m == "") != (want == "") {
@@ -173,23 +174,23 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 func TestAGatewayWithoutHTTP2IsRefused(t *testing.T) {
 	tests := map[string]struct {
 		serve   func(net.Conn)
-		outcome load.Outcome
+		outcome bundle.StreamOutcome
 		refused bool
 	}{
-		"one that speaks HTTP/1.1":    {loadtest.Then("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", loadtest.Hold), load.ServerError, true},
-		"one that hangs up":           {loadtest.HangUp, load.Reset, false},
-		"one that never says a thing": {loadtest.Hold, load.AcceptStall, false},
+		"one that speaks HTTP/1.1":    {loadtest.Then("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", loadtest.Hold), bundle.StreamServerError, true},
+		"one that hangs up":           {loadtest.HangUp, bundle.StreamReset, false},
+		"one that never says a thing": {loadtest.Hold, bundle.StreamAcceptStall, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, e load.Engine) {
 				p := loadtest.Plan(t, loadtest.Listen(t, tt.serve), overH2)
-				if tt.outcome == load.AcceptStall {
+				if tt.outcome == bundle.StreamAcceptStall {
 					p.Limits.FirstEvent = loadtest.Soon
 				}
 				c := loadtest.Drive(t, t.Context(), e, p)
-				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				if c.Results[0].Refused != tt.refused {
 					t.Errorf("%+v", c.Results[0])
 				}
@@ -217,7 +218,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 		})
 		each(t, func(t *testing.T, e load.Engine) {
 			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Streams, p.Count = 5, 20 }))
-			c.Want(t, map[load.Outcome]int64{load.OK: 20})
+			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 20})
 		})
 	})
 	t.Run("MAX_CONCURRENT_STREAMS 0 blocks, and is said so", mayOpenNone)
@@ -235,7 +236,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 		})
 		each(t, func(t *testing.T, e load.Engine) {
 			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2))
-			c.Want(t, map[load.Outcome]int64{load.OK: 1})
+			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		})
 	})
 	t.Run("settings that are never acknowledged do no harm", func(t *testing.T) {
@@ -259,7 +260,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 		})
 		each(t, func(t *testing.T, e load.Engine) {
 			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2))
-			c.Want(t, map[load.Outcome]int64{load.OK: 1})
+			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		})
 	})
 }
@@ -284,7 +285,7 @@ func mayOpenNone(t *testing.T) {
 		})
 		p := loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later })
 		c := loadtest.Drive(t, t.Context(), e, p)
-		c.Want(t, map[load.Outcome]int64{load.Blocked: 1})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamBlocked: 1})
 	})
 }
 

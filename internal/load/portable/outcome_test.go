@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/loadtest"
@@ -30,49 +31,49 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 	tests := map[string]struct {
 		start   func(net.Conn)
 		kill    string
-		outcome load.Outcome
+		outcome bundle.StreamOutcome
 		fate    load.Fate
 		message string
 	}{
-		"a whole stream":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
-		"lines in one event":                  {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
-		"a keepalive and stderr":              {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
-		"an event nobody knows":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.OK, load.EndedOK, ""},
-		"an answer until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, load.OK, load.EndedOK, ""},
-		"a line missing":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "a line is missing"},
-		"a line doubled":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "a line came twice"},
-		"the tail missing":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "1 of 3 lines"},
-		"another exit code":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(3), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedError, "exit code 3"},
-		"no base64":                           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"!!!!"}}}`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "base64"},
-		"no JSON":                             {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "event.json"},
-		"a compressed envelope":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "x"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "compressed"},
-		"reserved flags":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0x40, "{}"), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "flags are 0x40"},
-		"bytes after the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS, "x")), loadtest.KillOK, load.Corrupt, load.EndedOK, "bytes follow"},
-		"an envelope cut short":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), "\x02\x00\x00")), loadtest.KillOK, load.Corrupt, load.EndedOK, "inside an envelope"},
-		"output before start":                 {loadtest.Answers(loadtest.AnswerOf(lines, loadtest.StartEvent(7), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "before start"},
-		"output after end":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n"), loadtest.EndEvent(0), loadtest.Stdout("3\n"), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "after end"},
-		"two ends":                            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "end comes after end"},
-		"two starts":                          {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.StartEvent(8), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, load.Corrupt, load.EndedOK, "second start"},
-		"no end event":                        {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EOS)), loadtest.KillGone, load.Corrupt, load.EndedUnseen, "without an end event"},
-		"a broken chunk":                      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"zz\r\n", loadtest.HangUp), loadtest.KillOK, load.Corrupt, load.FateKilled, "chunk"},
-		"HTTP trailers":                       {loadtest.Answers(loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS) + "0\r\nX-More: 1\r\n\r\n"), loadtest.KillOK, load.Corrupt, load.EndedOK, "HTTP trailers"},
-		"no end of stream":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0))), loadtest.KillOK, load.EOSMissing, load.EndedOK, "no end of stream"},
-		"an error in the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.Env(2, `{"error":{"code":"internal","message":"boom"}}`))), loadtest.KillGone, load.ServerError, load.EndedUnseen, "internal: boom"},
-		"an error before start":               {loadtest.Answers(loadtest.AnswerOf(loadtest.Env(2, `{"error":{"code":"resource_exhausted"}}`))), loadtest.KillOK, load.ServerError, load.NoProcess, "resource_exhausted"},
-		"HTTP 500":                            {loadtest.Answers("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nboom"), loadtest.KillOK, load.ServerError, load.NoProcess, `HTTP 500: "boom"`},
-		"a page":                              {loadtest.Answers("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"), loadtest.KillOK, load.ServerError, load.NoProcess, "text/html"},
-		"no HTTP":                             {loadtest.Then("SSH-2.0-x\r\n", loadtest.HangUp), loadtest.KillOK, load.ServerError, load.NoProcess, "no HTTP/1.1"},
-		"no answer":                           {loadtest.HangUp, loadtest.KillOK, load.Reset, load.NoProcess, "without an answer"},
-		"a cut inside the head":               {loadtest.Then("HTTP/1.1 200 OK\r\nContent-", loadtest.HangUp), loadtest.KillOK, load.Reset, load.NoProcess, "inside the answer"},
-		"a cut inside a chunk":                {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"ff\r\nabc", loadtest.HangUp), loadtest.KillOK, load.Reset, load.FateKilled, "inside the answer"},
-		"a cut after the end of stream":       {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.HangUp), loadtest.KillOK, load.Reset, load.EndedOK, "inside the answer"},
-		"a reset":                             {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Abort), loadtest.KillOK, load.Reset, load.FateKilled, "connection reset"},
-		"a reset at once":                     {loadtest.Abort, loadtest.KillOK, load.Reset, load.NoProcess, "before the answer"},
-		"not a byte":                          {loadtest.Hold, loadtest.KillOK, load.AcceptStall, load.NoProcess, "not a byte"},
-		"a head only":                         {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, load.Stall, load.NoProcess, "no start event"},
-		"silence after start":                 {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, load.Stall, load.FateKilled, "no event for"},
-		"silence after the end event":         {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, load.Stall, load.EndedOK, "after the end event"},
-		"silence after the end of stream":     {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, load.Stall, load.EndedOK, "after the end event"},
+		"a whole stream":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"lines in one event":                  {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a keepalive and stderr":              {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"an event nobody knows":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"an answer until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a line missing":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line is missing"},
+		"a line doubled":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line came twice"},
+		"the tail missing":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "1 of 3 lines"},
+		"another exit code":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(3), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedError, "exit code 3"},
+		"no base64":                           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"!!!!"}}}`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "base64"},
+		"no JSON":                             {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "event.json"},
+		"a compressed envelope":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "x"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "compressed"},
+		"reserved flags":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0x40, "{}"), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "flags are 0x40"},
+		"bytes after the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS, "x")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "bytes follow"},
+		"an envelope cut short":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), "\x02\x00\x00")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "inside an envelope"},
+		"output before start":                 {loadtest.Answers(loadtest.AnswerOf(lines, loadtest.StartEvent(7), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "before start"},
+		"output after end":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n"), loadtest.EndEvent(0), loadtest.Stdout("3\n"), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "after end"},
+		"two ends":                            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "end comes after end"},
+		"two starts":                          {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.StartEvent(8), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "second start"},
+		"no end event":                        {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EOS)), loadtest.KillGone, bundle.StreamCorrupt, load.EndedUnseen, "without an end event"},
+		"a broken chunk":                      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"zz\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamCorrupt, load.FateKilled, "chunk"},
+		"HTTP trailers":                       {loadtest.Answers(loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS) + "0\r\nX-More: 1\r\n\r\n"), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "HTTP trailers"},
+		"no end of stream":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0))), loadtest.KillOK, bundle.StreamEOSMissing, load.EndedOK, "no end of stream"},
+		"an error in the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.Env(2, `{"error":{"code":"internal","message":"boom"}}`))), loadtest.KillGone, bundle.StreamServerError, load.EndedUnseen, "internal: boom"},
+		"an error before start":               {loadtest.Answers(loadtest.AnswerOf(loadtest.Env(2, `{"error":{"code":"resource_exhausted"}}`))), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "resource_exhausted"},
+		"HTTP 500":                            {loadtest.Answers("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nboom"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, `HTTP 500: "boom"`},
+		"a page":                              {loadtest.Answers("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "text/html"},
+		"no HTTP":                             {loadtest.Then("SSH-2.0-x\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "no HTTP/1.1"},
+		"no answer":                           {loadtest.HangUp, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "without an answer"},
+		"a cut inside the head":               {loadtest.Then("HTTP/1.1 200 OK\r\nContent-", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.NoProcess, "inside the answer"},
+		"a cut inside a chunk":                {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"ff\r\nabc", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "inside the answer"},
+		"a cut after the end of stream":       {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.EndedOK, "inside the answer"},
+		"a reset":                             {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Abort), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "connection reset"},
+		"a reset at once":                     {loadtest.Abort, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "before the answer"},
+		"not a byte":                          {loadtest.Hold, loadtest.KillOK, bundle.StreamAcceptStall, load.NoProcess, "not a byte"},
+		"a head only":                         {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.NoProcess, "no start event"},
+		"silence after start":                 {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no event for"},
+		"silence after the end event":         {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
+		"silence after the end of stream":     {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 	}
 	over := map[string]func(l *load.Limits){ // the deadlines that end what does not end
 		"not a byte":                      func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
@@ -91,7 +92,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 					shorten(&p.Limits)
 				}
 				c := loadtest.Drive(t, t.Context(), e, p)
-				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				if c.Fates()[tt.fate] != 1 {
 					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
 				}
@@ -106,7 +107,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 func TestARefusedConnectionIsAReset(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, "127.0.0.1:1")) // a port that nobody is given
-		c.Want(t, map[load.Outcome]int64{load.Reset: 1})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
 	})
 }
 
@@ -119,7 +120,7 @@ func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 	})
 	each(t, func(t *testing.T, e load.Engine) {
 		c := loadtest.Drive(t, t.Context(), e, p)
-		if n := c.Outcomes()[load.Blocked]; n != 2 {
+		if n := c.Outcomes()[bundle.StreamBlocked]; n != 2 {
 			t.Errorf("%d are blocked, want 2: %q", n, c.Messages())
 		}
 	})
@@ -135,25 +136,25 @@ func ticking(t *testing.T, kill, end string) (addr string) {
 func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
 	tests := map[string]struct {
 		kill, end string
-		outcome   load.Outcome
+		outcome   bundle.StreamOutcome
 		fate      load.Fate
 	}{
-		"it ends as it should":               {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk, load.Killed, load.FateKilled},
-		"it ends without end of stream":      {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)) + loadtest.LastChunk, load.EOSMissing, load.FateKilled},
-		"it goes on":                         {loadtest.KillOK, "", load.Stall, load.FateKilled},
-		"it cannot be killed":                {loadtest.KillRefused, "", load.Cancelled, load.LeftOpen},
-		"it had ended, and nobody killed it": {loadtest.KillGone, loadtest.Chunk(loadtest.EndEvent(0)+loadtest.EOS) + loadtest.LastChunk, load.Corrupt, load.EndedOK},
+		"it ends as it should":               {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamKilled, load.FateKilled},
+		"it ends without end of stream":      {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)) + loadtest.LastChunk, bundle.StreamEOSMissing, load.FateKilled},
+		"it goes on":                         {loadtest.KillOK, "", bundle.StreamStall, load.FateKilled},
+		"it cannot be killed":                {loadtest.KillRefused, "", bundle.StreamCancelled, load.LeftOpen},
+		"it had ended, and nobody killed it": {loadtest.KillGone, loadtest.Chunk(loadtest.EndEvent(0)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamCorrupt, load.EndedOK},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, e load.Engine) {
 				c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, ticking(t, tt.kill, tt.end), loadtest.Endless, func(p *load.Plan) {
-					if tt.outcome == load.Stall {
+					if tt.outcome == bundle.StreamStall {
 						p.Limits.End = loadtest.Soon
 					}
 				}))
-				c.Want(t, map[load.Outcome]int64{tt.outcome: 1})
+				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				if c.Fates()[tt.fate] != 1 {
 					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
 				}
@@ -178,7 +179,7 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 					stop()
 				}
 			}
-			loadtest.DriveTo(t, ctx, c, e, p).Want(t, map[load.Outcome]int64{load.Killed: 5})
+			loadtest.DriveTo(t, ctx, c, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamKilled: 5})
 		})
 		t.Run("what does not answer is cancelled", func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
@@ -187,7 +188,7 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 			p := loadtest.Plan(t, loadtest.Script(t, asked, loadtest.KillOK), loadtest.Endless, func(p *load.Plan) { p.Duration = time.Hour })
 			p.Limits.Wind = loadtest.Soon
 			c := loadtest.Drive(t, ctx, e, p)
-			c.Want(t, map[load.Outcome]int64{load.Cancelled: 1})
+			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 1})
 			if !c.Results[0].Uncertain {
 				t.Error("the process that may have begun is not counted as uncertain")
 			}
@@ -204,7 +205,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			loadtest.ServeStarts(c, whole)
 		})
 		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
-		c.Want(t, map[load.Outcome]int64{load.OK: 50})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 50})
 		if n := len(conns); n > 2 {
 			t.Errorf("%d connections for 2 streams at a time", n)
 		}
@@ -222,6 +223,6 @@ func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
 			p.Count = 5
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Think: 50 * time.Millisecond}}
 		}))
-		c.Want(t, map[load.Outcome]int64{load.OK: 5})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
 	})
 }

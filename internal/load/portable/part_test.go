@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 )
@@ -21,15 +22,15 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 	tests := map[string]struct {
 		class    load.Class
 		kill     string
-		outcome  load.Outcome
+		outcome  bundle.StreamOutcome
 		fate     load.Fate
 		earliest time.Duration // of the end of a stream
 	}{
-		"killed after a while":                  {load.Class{KillShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, load.Killed, load.FateKilled, 0},
-		"held for a span":                       {load.Class{Hold: 80 * time.Millisecond}, loadtest.KillOK, load.Killed, load.FateKilled, 80 * time.Millisecond},
-		"hung up on, and killed at the end":     {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, load.Cancelled, load.FateKilled, 0},
-		"hung up on, and gone before the end":   {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillGone, load.Cancelled, load.EndedUnseen, 0},
-		"hung up on, and it could not be ended": {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillRefused, load.Cancelled, load.LeftOpen, 0},
+		"killed after a while":                  {load.Class{KillShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 0},
+		"held for a span":                       {load.Class{Hold: 80 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 80 * time.Millisecond},
+		"hung up on, and killed at the end":     {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamCancelled, load.FateKilled, 0},
+		"hung up on, and gone before the end":   {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillGone, bundle.StreamCancelled, load.EndedUnseen, 0},
+		"hung up on, and it could not be ended": {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillRefused, bundle.StreamCancelled, load.LeftOpen, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 				})
 				begun := time.Now()
 				c := loadtest.Drive(t, t.Context(), e, p)
-				c.Want(t, map[load.Outcome]int64{tt.outcome: 3})
+				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 3})
 				if c.Fates()[tt.fate] != 3 {
 					t.Errorf("fates %v, want number %d three times", c.Fates(), tt.fate)
 				}
@@ -98,7 +99,7 @@ func TestInputIsWrittenAndClosed(t *testing.T) {
 		p := loadtest.Plan(t, loadtest.Listen(t, f.serve), func(p *load.Plan) {
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte("hello\n")}}
 		})
-		loadtest.Drive(t, t.Context(), e, p).Want(t, map[load.Outcome]int64{load.OK: 1})
+		loadtest.Drive(t, t.Context(), e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if want := []string{"SendInput hello\n", "CloseStdin "}; !slices.Equal(f.calls, want) {
@@ -113,7 +114,7 @@ func TestInputThatIsRefusedIsAServerError(t *testing.T) {
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte{}}}
 		})
 		c := loadtest.Drive(t, t.Context(), e, p)
-		c.Want(t, map[load.Outcome]int64{load.ServerError: 1})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamServerError: 1})
 		if !strings.Contains(c.Message(), "input could not be written") {
 			t.Errorf("%q", c.Messages())
 		}
@@ -150,7 +151,7 @@ func TestAMixOfHeldAndShortStreams(t *testing.T) {
 		})
 		c := loadtest.Drive(t, t.Context(), e, p)
 		all := c.Outcomes()
-		if all[load.Killed] < 3 || all[load.OK] < 1 || all.Failed() > 0 {
+		if all[bundle.StreamKilled] < 3 || all[bundle.StreamOK] < 1 || all.Failed() > 0 {
 			t.Errorf("%v, %q", all, c.Messages())
 		}
 	})

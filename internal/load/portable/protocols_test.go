@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/internal/bundle"
 	"assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 	"assay/internal/load"
@@ -185,11 +186,11 @@ func TestEveryProtocolCodecAndVersion(t *testing.T) {
 				p := loadtest.Plan(t, strings.TrimPrefix(strings.TrimPrefix(server.URL, "https://"), "http://"))
 				p.Dialect.Protocol, p.Dialect.Codec, p.HTTP, p.Streams, p.Count = way[0], way[1], way[2], 3, 10
 				p.Limits = load.DefaultLimits(0, 1)
-				want := map[load.Outcome]int64{load.OK: 10}
+				want := map[bundle.StreamOutcome]int64{bundle.StreamOK: 10}
 				if forever {
 					loadtest.Endless(p)
 					p.Check.First = 1
-					want = map[load.Outcome]int64{load.Killed: 3}
+					want = map[bundle.StreamOutcome]int64{bundle.StreamKilled: 3}
 				}
 				if way[2] == load.H2TLS {
 					p.TLS = clientTLS(server)
@@ -225,7 +226,7 @@ func TestTLSOverHTTP1AndACertificateThatIsNotTrusted(t *testing.T) {
 		p.TLS.NextProtos = []string{"http/1.1"}
 		p.Count = 5
 	})
-	loadtest.Drive(t, t.Context(), portable.Engine{}, p).Want(t, map[load.Outcome]int64{load.OK: 5})
+	loadtest.Drive(t, t.Context(), portable.Engine{}, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
 
 	p = loadtest.Plan(t, addr, func(p *load.Plan) { p.TLS = &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12} })
 	c := loadtest.Drive(t, t.Context(), portable.Engine{}, p)
@@ -251,7 +252,7 @@ func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://")))
-		c.Want(t, map[load.Outcome]int64{load.Reset: 1})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
 		if c.Found != 2 {
 			t.Errorf("%d processes were swept, want 2", c.Found)
 		}
@@ -283,7 +284,7 @@ func TestAProcessThatIsFoundLaterIsCountedOnce(t *testing.T) {
 		t.Cleanup(server.Close)
 		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://"), loadtest.Endless,
 			func(p *load.Plan) { p.Streams, p.Check = 3, load.Check{} }))
-		c.Want(t, map[load.Outcome]int64{load.Cancelled: 3})
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 3})
 		if c.Fates()[load.FateKilled] != 3 || c.Found != 0 {
 			t.Errorf("fates %v, %d swept besides", c.Fates(), c.Found)
 		}

@@ -1,4 +1,4 @@
-package load
+package bundle
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 )
 
 func TestOutcomesSurviveJSON(t *testing.T) {
-	var want Outcomes
-	for o := range Outcome(numOutcomes) {
+	var want StreamOutcomes
+	for o := range StreamOutcome(numStreamOutcomes) {
 		want[o] = int64(o) + 1
 	}
 	text, err := json.Marshal(want)
@@ -15,15 +15,15 @@ func TestOutcomesSurviveJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys map[string]int64
-	if err := json.Unmarshal(text, &keys); err != nil || len(keys) != numOutcomes {
-		t.Fatalf("%s: %v, want all %d keys", text, err, numOutcomes)
+	if err := json.Unmarshal(text, &keys); err != nil || len(keys) != numStreamOutcomes {
+		t.Fatalf("%s: %v, want all %d keys", text, err, numStreamOutcomes)
 	}
-	for o := range Outcome(numOutcomes) {
+	for o := range StreamOutcome(numStreamOutcomes) {
 		if keys[o.String()] != int64(o)+1 {
 			t.Errorf("%v is %d, want %d", o, keys[o.String()], o+1)
 		}
 	}
-	var got Outcomes
+	var got StreamOutcomes
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
 		t.Errorf("read back as %v, %v; want %v", got, err, want)
 	}
@@ -33,9 +33,9 @@ func TestOutcomesSurviveJSON(t *testing.T) {
 }
 
 func TestWhatCountsAsFailed(t *testing.T) {
-	want := map[Outcome]bool{OK: false, Killed: false, Blocked: false, Cancelled: false}
-	var all Outcomes
-	for o := range Outcome(numOutcomes) {
+	want := map[StreamOutcome]bool{StreamOK: false, StreamKilled: false, StreamBlocked: false, StreamCancelled: false}
+	var all StreamOutcomes
+	for o := range StreamOutcome(numStreamOutcomes) {
 		all[o] = 1
 		expected, listed := want[o]
 		if !listed {

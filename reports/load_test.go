@@ -1,0 +1,69 @@
+package reports
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+)
+
+// loaded is the report of a load run in which something of every kind went wrong.
+func loaded() *bundle.LoadReport {
+	yes, no := true, false
+	r := &bundle.LoadReport{
+		Schema: bundle.LoadSchema, Target: bundle.LoadTarget{URL: "http://127.0.0.1:8081", Profile: "connect", Protocol: "connect", Codec: "json", HTTP: "1.1"},
+		Plan:    bundle.LoadPlan{Model: "closed", Streams: 5000, DurationMS: 20000, Command: "seq 1 20", Check: "sequence"},
+		Streams: bundle.LoadStreams{Wanted: 5000, Opened: 5000, OpenPeak: 4999, Completed: 5000, Offered: 1},
+		Ledger:  bundle.LoadLedger{Started: 5000, OK: 4000, Killed: 1000},
+		Metrics: bundle.LoadMetrics{Scraped: 22, Violations: []string{"killed moved by 1001, the driver's ledger says 1000"}},
+		Driver:  bundle.LoadDriver{CPUSeconds: 3.25, RSSPeakBytes: 64e6, Engine: "portable"},
+		Thresholds: []bundle.LoadThreshold{
+			{Expr: `first_event.p99 < duration("250ms")`, Observed: "first_event.p99 = 12.3ms", OK: &yes},
+			{Expr: `outcomes.corrupt == 0`, Observed: "outcomes.corrupt = 3", OK: &no},
+			{Expr: `gap.p99 < duration("2s")`, Observed: "gap.p99 = 0s", Why: "gap has no samples"},
+		},
+		Examples:   []bundle.LoadExample{{Stream: 17, Outcome: "corrupt", Message: "line 3: want 2, got \x1b[31mred\u202e and a very long message that goes on and on for far more than one line of text"}},
+		DurationMS: 21234,
+	}
+	r.Streams.Outcomes[bundle.StreamOK], r.Streams.Outcomes[bundle.StreamKilled], r.Streams.Outcomes[bundle.StreamCorrupt] = 3997, 1000, 3
+	r.Latency.FirstEvent = bundle.Latency{Count: 5000, P50: 99, P90: 12345, P99: 123456, P999: 1234567, Max: 3600_000_000}
+	held, short := bundle.LoadClass{Name: "held-all-the-while", Protocol: "grpc"}, bundle.LoadClass{Name: "short", Protocol: "ndjson"}
+	held.Outcomes[bundle.StreamKilled], short.Outcomes[bundle.StreamOK], short.Outcomes[bundle.StreamCorrupt] = 1000, 3997, 3
+	held.Latency.FirstEvent = bundle.Latency{Count: 1000, P50: 99, P90: 123, P99: 456, P999: 789, Max: 12345}
+	short.Latency.FirstEvent = bundle.Latency{Count: 4000, P50: 101, P90: 12345, P99: 123456, P999: 1234567, Max: 3600_000_000}
+	r.Classes = []bundle.LoadClass{held, short}
+	r.Verdict, r.Reasons = bundle.LoadFail, []string{
+		"3 of 5000 streams failed", "1 invariant of the counters is violated", "the threshold outcomes.corrupt == 0 is missed",
+		`the threshold gap.p99 < duration("2s") cannot be decided: gap has no samples`,
+	}
+	return r
+}
+
+func TestTheTextOfALoadReport(t *testing.T) {
+	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return Load(b, loaded(), s) })
+}
+
+func TestALoadReportSaysWhatHappened(t *testing.T) {
+	var b strings.Builder
+	if err := Load(&b, loaded(), Style{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"5000 wanted, 5000 opened, 4999 open at most, 5000 completed", "ok 3997 · killed 1000 · corrupt 3", `stream 17: line 3: want 2, got \x1b[31mred\u202e`,
+		"99µs 12.3ms  123ms  1.23s  3600s", "gap                  0      -", "5000 started = 4000 ok + 0 error + 1000 killed + 0 open",
+		"22 scrapes, 1 violation", "killed moved by 1001", "3.2 s of processor time, 64 MB", "met          first_event.p99", "missed       outcomes.corrupt == 0  (outcomes.corrupt = 3)",
+		"undecided    gap.p99", "FAIL in 21.2s: 3 of 5000 streams failed; 1 invariant of the counters is violated; the threshold",
+	} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%q is not in\n%s", part, b.String())
+		}
+	}
+	var colored strings.Builder
+	if err := Load(&colored, loaded(), Style{Width: 100, Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(colored.String(), "\x1b[1;31mFAIL") || strings.Contains(b.String(), "\x1b") {
+		t.Error("colour is not where it should be")
+	}
+}
