@@ -94,11 +94,12 @@ const (
 	H2Most = 256
 	// H2Guess is how many streams a connection is thought to take before it has said so.
 	H2Guess = 100
-	// DialsAtOnce bounds the dials under way: below the smallest backlog that servers
-	// have by default (128), or the kernel drops handshakes and repeats them a second
-	// later. H2DialsAtOnce bounds those of HTTP/2.
-	DialsAtOnce   = 96
+	// H2DialsAtOnce bounds the HTTP/2 dials under way.
 	H2DialsAtOnce = 16
+	// DialsAtOnce bounds the HTTP/1.1 dials under way: below the smallest backlog that
+	// servers have by default (128), or the kernel drops handshakes and repeats them a
+	// second later.
+	DialsAtOnce = 96
 )
 
 // H2Connections is how many HTTP/2 connections so many streams get, unless the gateway

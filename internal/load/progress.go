@@ -1,8 +1,10 @@
 package load
 
-import "assay/internal/bundle"
+import (
+	"time"
 
-import "time"
+	"assay/internal/bundle"
+)
 
 // Progress is told how a run goes. Its methods are called by one goroutine.
 type Progress interface {

@@ -19,11 +19,11 @@ func TestAStreamTakesAtMost128Bytes(t *testing.T) {
 
 // goodBody is the body of a response of five lines.
 func goodBody() []byte {
-	body := loadtest.StartEvent(7)
+	body := []byte(loadtest.StartEvent(7))
 	for n := 1; n <= 5; n++ {
-		body += loadtest.Stdout(fmt.Sprintf("%d\n", n))
+		body = append(body, loadtest.Stdout(fmt.Sprintf("%d\n", n))...)
 	}
-	return []byte(body + loadtest.EndEvent(0) + loadtest.EOS)
+	return append(body, loadtest.EndEvent(0)+loadtest.EOS...)
 }
 
 func TestAWholeStreamAllocatesNothing(t *testing.T) {

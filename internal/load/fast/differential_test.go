@@ -36,8 +36,8 @@ func together(t *testing.T, p func() *load.Plan) (slow, quick *loadtest.Tally) {
 	t.Helper()
 	var running sync.WaitGroup
 	one, other := p(), p()
-	running.Go(func() { slow = loadtest.Drive(t, t.Context(), portable.Engine{}, one) })
-	running.Go(func() { quick = loadtest.Drive(t, t.Context(), fast.Engine{}, other) })
+	running.Go(func() { slow = loadtest.Drive(t.Context(), t, portable.Engine{}, one) })
+	running.Go(func() { quick = loadtest.Drive(t.Context(), t, fast.Engine{}, other) })
 	running.Wait()
 	return slow, quick
 }
@@ -182,8 +182,8 @@ func TestBothEnginesJudgeAnswersAlike(t *testing.T) {
 				both(t, plan)
 				return
 			}
-			slow := loadtest.Drive(t, t.Context(), portable.Engine{}, plan())
-			quick := loadtest.Drive(t, t.Context(), fast.Engine{}, plan())
+			slow := loadtest.Drive(t.Context(), t, portable.Engine{}, plan())
+			quick := loadtest.Drive(t.Context(), t, fast.Engine{}, plan())
 			if got := [2]bundle.StreamOutcome{slow.Results[0].Outcome, quick.Results[0].Outcome}; got != want {
 				t.Errorf("outcomes %v %q %q, want %v", got, slow.Messages(), quick.Messages(), want)
 			}
@@ -373,7 +373,7 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 					{Name: "input", Share: 1, Dialect: input, Check: load.Check{Kind: load.CheckSequence, First: 1, Lines: 2}, Stdin: []byte("1\n2\n")},
 				}
 			})
-			q := loadtest.Drive(t, t.Context(), fast.Engine{}, plan)
+			q := loadtest.Drive(t.Context(), t, fast.Engine{}, plan)
 			firsts := map[int]int{}
 			for n := range int64(40) {
 				firsts[plan.Stream(n).Class]++
@@ -412,7 +412,7 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 				stop()
 			}
 		}
-		loadtest.DriveTo(t, ctx, q, fast.Engine{Loops: 2}, loadtest.Plan(t, addr, func(p *load.Plan) {
+		loadtest.DriveTo(ctx, t, q, fast.Engine{Loops: 2}, loadtest.Plan(t, addr, func(p *load.Plan) {
 			p.HTTP, p.Count, p.Streams, p.Duration, p.Endless = version, 0, 30, time.Hour, true
 			p.Limits = load.DefaultLimits(time.Second, 1)
 			p.Check = load.Check{Kind: load.CheckSequence}

@@ -109,7 +109,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	files := openFiles(t)
 	before := heap()
 	begun := time.Now()
-	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
+	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model: a failed stream is not paused for.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
 		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond

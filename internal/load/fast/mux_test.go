@@ -275,7 +275,7 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 		p.good(id)
 		_ = p.WriteData(id, true, goodBody())
 	})
-	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
+	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Count = load.H2C, 6 }))
 	ok := 0
 	for _, r := range q.Results {
 		if r.Outcome == bundle.StreamOK {
@@ -292,7 +292,7 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	t.Parallel()
 	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
 	addr := h2(t, most, func(*peer, uint32) { t.Error("a stream was opened") })
-	q := loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
+	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
 		p.HTTP, p.Streams, p.Count = load.H2C, 3, 3
 		p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later // which bounds the handshake, too
 	}))
@@ -306,7 +306,7 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	}
 	one := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}
 	addr = h2(t, one, func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) })
-	q = loadtest.Drive(t, t.Context(), fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
+	q = loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) { p.HTTP, p.Streams, p.Count = load.H2C, 20, 100 }))
 	for _, r := range q.Results {
 		if r.Outcome != bundle.StreamOK {
 			t.Errorf("%+v", r)

@@ -48,13 +48,13 @@ func Endless(p *load.Plan) {
 }
 
 // Drive runs an engine and returns what it counted.
-func Drive(tb testing.TB, ctx context.Context, e load.Engine, p *load.Plan) *Tally {
+func Drive(ctx context.Context, tb testing.TB, e load.Engine, p *load.Plan) *Tally {
 	tb.Helper()
-	return DriveTo(tb, ctx, NewTally(), e, p)
+	return DriveTo(ctx, tb, NewTally(), e, p)
 }
 
 // DriveTo runs an engine with a tally.
-func DriveTo(tb testing.TB, ctx context.Context, c *Tally, e load.Engine, p *load.Plan) *Tally {
+func DriveTo(ctx context.Context, tb testing.TB, c *Tally, e load.Engine, p *load.Plan) *Tally {
 	tb.Helper()
 	begun := time.Now()
 	if err := e.Run(ctx, p, c); err != nil {

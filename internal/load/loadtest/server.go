@@ -16,7 +16,8 @@ import (
 // Listen serves every connection by serve, and ends them all with the test.
 func Listen(tb testing.TB, serve func(c net.Conn)) (addr string) {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestNoConnectionInTimeIsAConnectTimeout(t *testing.T) {
 		}
 	}
 	each(t, func(t *testing.T, e load.Engine) {
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Limits.Connect = loadtest.Soon }))
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Limits.Connect = loadtest.Soon }))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamConnectTimeout: 1})
 	})
 }

@@ -16,25 +16,18 @@ import (
 	"assay/internal/load/account"
 )
 
-// conn is one connection, with the client that speaks on it: h1 or h2.
+// conn is one connection.
 type conn struct {
-	socket *socket
-	h1     *http.ClientConn
-	h2     *http2.ClientConn
-	open   int // exchanges on it
-}
-
-func (c *conn) roundTrip(r *http.Request) (*http.Response, error) {
-	if c.h2 != nil {
-		return c.h2.RoundTrip(r)
-	}
-	return c.h1.RoundTrip(r)
+	socket      *socket
+	client      *http.ClientConn
+	multiplexed bool
+	open        int // exchanges on it
 }
 
 // begin notes that an exchange begins.
 func (c *conn) begin(x *exchange) {
 	c.open++
-	if c.h2 != nil {
+	if c.multiplexed {
 		x.s.Heard() // the handshake was
 		return
 	}
@@ -45,17 +38,11 @@ func (c *conn) begin(x *exchange) {
 // end notes that an exchange is over.
 func (c *conn) end() { c.open-- }
 
-func (c *conn) close() {
-	if c.h2 != nil {
-		_ = c.h2.Close()
-	} else {
-		_ = c.h1.Close()
-	}
-}
+func (c *conn) close() { _ = c.client.Close() }
 
 // failure translates the error of an exchange.
 func (c *conn) failure(err error) *account.Failure {
-	if c.h2 != nil {
+	if c.multiplexed {
 		return c.failureH2(err)
 	}
 	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
@@ -76,12 +63,15 @@ func (c *conn) failure(err error) *account.Failure {
 	return account.Broken(*ended, account.BeforeAnswer)
 }
 
-// fromPeer is the cause of a StreamError that RST_STREAM brought.
-const fromPeer = "received from peer"
+// fromPeer is the cause of a StreamError that RST_STREAM brought, and unusable the end of
+// the error of a request that was not sent because its connection had ended.
+const (
+	fromPeer = "received from peer"
+	unusable = "client connection not usable"
+)
 
 func (c *conn) failureH2(err error) *account.Failure {
-	var stream http2.StreamError
-	var away http2.GoAwayError
+	var stream http2.StreamError // the one of net/http converts itself
 	ended := c.socket.ended.Load()
 	switch {
 	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == fromPeer:
@@ -91,8 +81,6 @@ func (c *conn) failureH2(err error) *account.Failure {
 			return account.Breach("the frame breaks HTTP/2: %v", stream.Code)
 		}
 		return account.Breach("the frame breaks HTTP/2: %v: %v", stream.Code, stream.Cause)
-	case errors.As(err, &away):
-		return account.GoAway(away.ErrCode, away.LastStreamID)
 	case strings.Contains(err.Error(), "GOAWAY"):
 		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
 	case ended != nil:
@@ -102,9 +90,7 @@ func (c *conn) failureH2(err error) *account.Failure {
 }
 
 // isUnusable reports whether a request was not sent because its connection had ended.
-func isUnusable(err error) bool {
-	return strings.HasSuffix(err.Error(), "client connection not usable")
-}
+func isUnusable(err error) bool { return strings.HasSuffix(err.Error(), unusable) }
 
 // socket is a connection that remembers what the clients do not tell.
 type socket struct {

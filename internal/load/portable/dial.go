@@ -28,19 +28,28 @@ func dialled(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s, nil
 }
 
-// connectH1 opens a connection for HTTP/1.1.
-func (d *driver) connectH1(source netip.Addr) (*conn, *account.Failure) {
+// connect opens a connection.
+func (d *driver) connect(source netip.Addr) (*conn, *account.Failure) {
 	nc, f := d.dial(source)
 	if f != nil {
 		return nil, f
 	}
-	s := &socket{Conn: nc, driver: d}
-	c, err := d.h1.NewClientConn(context.WithValue(d.ctx, socketKey{}, s), "http", d.plan.Addr)
-	if err != nil {
-		_ = nc.Close()
-		return nil, account.Dial(err, d.plan.Limits.Connect)
+	c := &conn{socket: &socket{Conn: nc, driver: d}, multiplexed: d.plan.Multiplexed()}
+	if c.multiplexed {
+		c.socket.settled = make(chan struct{})
 	}
-	return &conn{socket: s, h1: c}, nil
+	var err error
+	if c.client, err = d.client.NewClientConn(context.WithValue(d.ctx, socketKey{}, c.socket), "http", d.plan.Addr); err != nil {
+		_ = nc.Close()
+		return nil, account.Broken(err, account.WhileSending)
+	}
+	if c.multiplexed {
+		if f := d.handshake(c.socket); f != nil {
+			c.close()
+			return nil, f
+		}
+	}
+	return c, nil
 }
 
 // nextSource is the address to dial from; the zero value leaves it to the kernel. It is
@@ -113,40 +122,19 @@ const (
 // settle says that the first frame was understood, or never will be.
 func (s *socket) settle() { s.once.Do(func() { close(s.settled) }) }
 
-// connectH2 opens a connection for HTTP/2, and waits for the first frame: it brings the
-// number of streams that the gateway allows.
-func (d *driver) connectH2(source netip.Addr) (*conn, *account.Failure) {
-	nc, f := d.dial(source)
-	if f != nil {
-		return nil, f
-	}
-	s := &socket{Conn: nc, driver: d, settled: make(chan struct{})}
-	c, err := d.h2.NewClientConn(s)
-	if err != nil {
-		_ = nc.Close()
-		return nil, account.Broken(err, "while the handshake was sent")
-	}
+// handshake waits for the first frame of HTTP/2, which brings the number of streams that
+// the gateway allows, and returns why it is not that, or nil.
+func (d *driver) handshake(s *socket) *account.Failure {
 	limit := d.plan.Limits.FirstEvent
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-s.settled:
-		f = s.handshake()
 	case <-timer.C:
-		f = account.NoSettings(limit)
+		return account.NoSettings(limit)
 	case <-d.ctx.Done():
-		f = d.unconnected(d.ctx.Err())
+		return d.unconnected(d.ctx.Err())
 	}
-	if f != nil {
-		_ = c.Close()
-		return nil, f
-	}
-	return &conn{socket: s, h2: c}, nil
-}
-
-// handshake returns why the first bytes are not those of HTTP/2, or nil. It is called
-// when they have settled.
-func (s *socket) handshake() *account.Failure {
 	switch {
 	case len(s.first) < frameHeader:
 		return account.ClosedH2("", false)

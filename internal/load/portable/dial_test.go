@@ -36,7 +36,7 @@ func TestConnectionsComeFromTheSources(t *testing.T) {
 			p.Streams, p.Count = 4, 4
 			p.Sources = []netip.Addr{netip.MustParseAddr("127.0.0.8"), netip.MustParseAddr("127.0.0.9")}
 		})
-		loadtest.Drive(t, t.Context(), e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 4})
+		loadtest.Drive(t.Context(), t, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 4})
 		mu.Lock()
 		defer mu.Unlock()
 		if !slices.Contains(from, "127.0.0.8") || !slices.Contains(from, "127.0.0.9") || slices.Contains(from, "127.0.0.1") {
@@ -59,7 +59,7 @@ func TestTheDriverMeasuresItsOwnDelay(t *testing.T) {
 			}
 		}
 	}
-	loadtest.DriveTo(t, ctx, c, portable.Engine{}, p)
+	loadtest.DriveTo(ctx, t, c, portable.Engine{}, p)
 	if lags := c.Values[load.DriverLag]; len(lags) < 5 || slices.Max(lags) > loadtest.Patience {
 		t.Errorf("driver lags %v", lags)
 	}

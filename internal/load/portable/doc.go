@@ -1,4 +1,4 @@
-// Package portable opens the streams of a run with net/http and golang.org/x/net/http2: on
+// Package portable opens the streams of a run with the client connections of net/http: on
 // every system, with TLS and without.
 //
 // What lives here: connections, the goroutine of each exchange, and the translation of

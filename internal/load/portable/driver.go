@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -20,8 +18,7 @@ type driver struct {
 	plan   *load.Plan
 	base   time.Time
 	starts []*template // by class
-	h1     *http.Transport
-	h2     *http2.Transport
+	client *http.Transport
 	wake   chan struct{}
 	bodies sync.Pool // of *[bufferSize]byte
 
@@ -178,14 +175,14 @@ func (d *driver) forget(x *exchange) {
 func (d *driver) run(x *exchange, c *conn) {
 	ctx := context.Background()
 	x.cancel = c.close
-	if c.h2 != nil {
+	if c.multiplexed {
 		ctx, x.cancel = context.WithCancel(ctx)
 	}
 	c.begin(x)
 	d.streams.Sent(x.s, 0)
 	d.spawn(func() {
 		d.exchange(x, c, x.make(ctx))
-		if c.h2 != nil {
+		if c.multiplexed {
 			x.cancel()
 		}
 	})
@@ -224,7 +221,7 @@ func (d *driver) await() (job func(), ok bool) {
 
 // exchange sends a request and reports the response.
 func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
-	resp, err := c.roundTrip(req)
+	resp, err := c.client.RoundTrip(req)
 	if err != nil {
 		d.lost(x, c, err)
 		return
@@ -286,7 +283,7 @@ func (d *driver) lost(x *exchange, c *conn, err error) {
 	d.release(x, c)
 	switch {
 	case x.over:
-	case c.h2 != nil && isUnusable(err): // it was not sent
+	case isUnusable(err): // it was not sent
 		x.pool.waiting.Push(x)
 		d.serveH2(x.pool)
 	default:
@@ -304,7 +301,7 @@ func (d *driver) fail(x *exchange, f *account.Failure) {
 // release ends the use of a connection by an exchange.
 func (d *driver) release(x *exchange, c *conn) {
 	c.end()
-	if c.h2 != nil {
+	if c.multiplexed {
 		d.serveH2(x.pool)
 		return
 	}

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -47,14 +45,14 @@ const (
 func (Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	d := &driver{
 		plan: p, base: time.Now(), wake: make(chan struct{}, 1), jobs: make(chan func()),
-		h1: &http.Transport{
+		client: &http.Transport{
 			DisableCompression: true, MaxResponseHeaderBytes: maxHead, ReadBufferSize: 4 << 10, WriteBufferSize: 2 << 10,
-			DialContext: dialled,
-		},
-		h2: &http2.Transport{
-			DisableCompression: true, AllowHTTP: true, MaxHeaderListSize: maxHead, WriteByteTimeout: writeTimeout,
+			Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{WriteByteTimeout: writeTimeout},
+			DialContext: dialled, // which has shaken hands with TLS, too
 		},
 	}
+	d.client.Protocols.SetHTTP1(!p.Multiplexed())
+	d.client.Protocols.SetUnencryptedHTTP2(p.Multiplexed())
 	d.streamConns.wanted, d.callConns.wanted = load.H2Connections(p.Wanted()), 1
 	d.streamConns.room, d.callConns.room = load.H2Guess, load.H2Guess
 	d.ctx, d.stop = context.WithCancel(context.Background())

@@ -18,7 +18,7 @@ func (d *driver) openH1(x *exchange) {
 	d.streams.Opening(x.s)
 	source := d.nextSource()
 	d.running.Go(func() {
-		c, f := d.connectH1(source)
+		c, f := d.connect(source)
 		d.mu.Lock()
 		defer d.unlock()
 		d.dialling--
@@ -49,7 +49,7 @@ func (p *pool) takeIdle() *conn {
 	for n := len(p.idle); n > 0; n = len(p.idle) {
 		c := p.idle[n-1]
 		p.idle = p.idle[:n-1]
-		if c.h1.Available() > 0 && isOpen(c.socket.Conn) {
+		if c.client.Available() > 0 && isOpen(c.socket.Conn) {
 			return c
 		}
 		c.close()
@@ -59,7 +59,7 @@ func (p *pool) takeIdle() *conn {
 
 // park keeps a connection for the next request, or closes it when it is of no more use.
 func (d *driver) park(p *pool, c *conn) {
-	if d.ctx.Err() != nil || c.h1.Available() == 0 {
+	if d.ctx.Err() != nil || c.client.Available() == 0 {
 		c.close()
 		return
 	}

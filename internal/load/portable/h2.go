@@ -32,23 +32,21 @@ func (d *driver) serveH2(p *pool) {
 		if c == nil {
 			return
 		}
-		d.run(p.waiting.Pop(), c)
+		if c.client.Reserve() == nil { // else it ended just now
+			d.run(p.waiting.Pop(), c)
+		}
 	}
 }
 
 // freest is the connection with the fewest streams that has room, or nil. It forgets
-// connections that take no more streams; they end with their last one.
+// connections that have ended.
 func (p *pool) freest() *conn {
 	var best *conn
 	p.conns = slices.DeleteFunc(p.conns, func(c *conn) bool {
-		s := c.h2.State()
-		if s.Closed || s.Closing {
-			return true
-		}
-		if c.open < int(s.MaxConcurrentStreams) && (best == nil || c.open < best.open) {
+		if c.client.Available() > 0 && (best == nil || c.open < best.open) {
 			best = c
 		}
-		return false
+		return c.client.Err() != nil
 	})
 	return best
 }
@@ -64,7 +62,7 @@ func (d *driver) growH2(p *pool, full bool) {
 		p.dialling++
 		source := d.nextSource()
 		d.running.Go(func() {
-			c, f := d.connectH2(source)
+			c, f := d.connect(source)
 			d.mu.Lock()
 			defer d.unlock()
 			d.joinH2(p, c, f)
@@ -82,7 +80,7 @@ func (d *driver) joinH2(p *pool, c *conn, f *account.Failure) {
 		return
 	case f == nil:
 		p.conns = append(p.conns, c)
-		p.room = int(c.h2.State().MaxConcurrentStreams)
+		p.room = c.client.Available()
 		d.serveH2(p)
 		return
 	case len(p.conns) > 0 || p.dialling > 0:

@@ -157,7 +157,7 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 				if tt.outcome == bundle.StreamStall {
 					p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
 				}
-				c := loadtest.Drive(t, t.Context(), e, p)
+				c := loadtest.Drive(t.Context(), t, e, p)
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				want := tt.message
 				if e.Name() == "portable" && tt.outcome == bundle.StreamCorrupt {
@@ -189,7 +189,7 @@ func TestAGatewayWithoutHTTP2IsRefused(t *testing.T) {
 				if tt.outcome == bundle.StreamAcceptStall {
 					p.Limits.FirstEvent = loadtest.Soon
 				}
-				c := loadtest.Drive(t, t.Context(), e, p)
+				c := loadtest.Drive(t.Context(), t, e, p)
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				if c.Results[0].Refused != tt.refused {
 					t.Errorf("%+v", c.Results[0])
@@ -217,7 +217,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 			p.whole(id)
 		})
 		each(t, func(t *testing.T, e load.Engine) {
-			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Streams, p.Count = 5, 20 }))
+			c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Streams, p.Count = 5, 20 }))
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 20})
 		})
 	})
@@ -235,7 +235,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 			p.serveByWindow()
 		})
 		each(t, func(t *testing.T, e load.Engine) {
-			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2))
+			c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, overH2))
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		})
 	})
@@ -259,7 +259,7 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 			}
 		})
 		each(t, func(t *testing.T, e load.Engine) {
-			c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, overH2))
+			c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, overH2))
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		})
 	})
@@ -284,7 +284,7 @@ func mayOpenNone(t *testing.T) {
 			}
 		})
 		p := loadtest.Plan(t, addr, overH2, func(p *load.Plan) { p.Limits.Connect, p.Limits.FirstEvent = loadtest.Soon, loadtest.Later })
-		c := loadtest.Drive(t, t.Context(), e, p)
+		c := loadtest.Drive(t.Context(), t, e, p)
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamBlocked: 1})
 	})
 }

@@ -91,7 +91,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 				if shorten := over[name]; shorten != nil {
 					shorten(&p.Limits)
 				}
-				c := loadtest.Drive(t, t.Context(), e, p)
+				c := loadtest.Drive(t.Context(), t, e, p)
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				if c.Fates()[tt.fate] != 1 {
 					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
@@ -106,7 +106,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 
 func TestARefusedConnectionIsAReset(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, "127.0.0.1:1")) // a port that nobody is given
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, "127.0.0.1:1")) // a port that nobody is given
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
 	})
 }
@@ -119,7 +119,7 @@ func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 		p.Duration, p.Limits.Grace, p.Limits.End = 50*time.Millisecond, time.Millisecond, loadtest.Soon
 	})
 	each(t, func(t *testing.T, e load.Engine) {
-		c := loadtest.Drive(t, t.Context(), e, p)
+		c := loadtest.Drive(t.Context(), t, e, p)
 		if n := c.Outcomes()[bundle.StreamBlocked]; n != 2 {
 			t.Errorf("%d are blocked, want 2: %q", n, c.Messages())
 		}
@@ -149,7 +149,7 @@ func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, e load.Engine) {
-				c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, ticking(t, tt.kill, tt.end), loadtest.Endless, func(p *load.Plan) {
+				c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, ticking(t, tt.kill, tt.end), loadtest.Endless, func(p *load.Plan) {
 					if tt.outcome == bundle.StreamStall {
 						p.Limits.End = loadtest.Soon
 					}
@@ -179,7 +179,7 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 					stop()
 				}
 			}
-			loadtest.DriveTo(t, ctx, c, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamKilled: 5})
+			loadtest.DriveTo(ctx, t, c, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamKilled: 5})
 		})
 		t.Run("what does not answer is cancelled", func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
@@ -187,7 +187,7 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 			asked := func(c net.Conn) { stop(); loadtest.Hold(c) }
 			p := loadtest.Plan(t, loadtest.Script(t, asked, loadtest.KillOK), loadtest.Endless, func(p *load.Plan) { p.Duration = time.Hour })
 			p.Limits.Wind = loadtest.Soon
-			c := loadtest.Drive(t, ctx, e, p)
+			c := loadtest.Drive(ctx, t, e, p)
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 1})
 			if !c.Results[0].Uncertain {
 				t.Error("the process that may have begun is not counted as uncertain")
@@ -204,7 +204,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			conns <- struct{}{}
 			loadtest.ServeStarts(c, whole)
 		})
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 50})
 		if n := len(conns); n > 2 {
 			t.Errorf("%d connections for 2 streams at a time", n)
@@ -219,7 +219,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK)
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, addr, func(p *load.Plan) {
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) {
 			p.Count = 5
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Think: 50 * time.Millisecond}}
 		}))

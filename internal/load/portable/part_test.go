@@ -42,7 +42,7 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 					p.Classes = []load.Class{tt.class}
 				})
 				begun := time.Now()
-				c := loadtest.Drive(t, t.Context(), e, p)
+				c := loadtest.Drive(t.Context(), t, e, p)
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 3})
 				if c.Fates()[tt.fate] != 3 {
 					t.Errorf("fates %v, want number %d three times", c.Fates(), tt.fate)
@@ -99,7 +99,7 @@ func TestInputIsWrittenAndClosed(t *testing.T) {
 		p := loadtest.Plan(t, loadtest.Listen(t, f.serve), func(p *load.Plan) {
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte("hello\n")}}
 		})
-		loadtest.Drive(t, t.Context(), e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
+		loadtest.Drive(t.Context(), t, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if want := []string{"SendInput hello\n", "CloseStdin "}; !slices.Equal(f.calls, want) {
@@ -113,7 +113,7 @@ func TestInputThatIsRefusedIsAServerError(t *testing.T) {
 		p := loadtest.Plan(t, loadtest.Script(t, loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillRefused), func(p *load.Plan) {
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: []byte{}}}
 		})
-		c := loadtest.Drive(t, t.Context(), e, p)
+		c := loadtest.Drive(t.Context(), t, e, p)
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamServerError: 1})
 		if !strings.Contains(c.Message(), "input could not be written") {
 			t.Errorf("%q", c.Messages())
@@ -149,7 +149,7 @@ func TestAMixOfHeldAndShortStreams(t *testing.T) {
 				{Name: "short", Share: 1, Dialect: alias},
 			}
 		})
-		c := loadtest.Drive(t, t.Context(), e, p)
+		c := loadtest.Drive(t.Context(), t, e, p)
 		all := c.Outcomes()
 		if all[bundle.StreamKilled] < 3 || all[bundle.StreamOK] < 1 || all.Failed() > 0 {
 			t.Errorf("%v, %q", all, c.Messages())

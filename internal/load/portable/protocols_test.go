@@ -195,7 +195,7 @@ func TestEveryProtocolCodecAndVersion(t *testing.T) {
 				if way[2] == load.H2TLS {
 					p.TLS = clientTLS(server)
 				}
-				loadtest.Drive(t, t.Context(), portable.Engine{}, p).Want(t, want)
+				loadtest.Drive(t.Context(), t, portable.Engine{}, p).Want(t, want)
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				for pid := range s.live {
@@ -226,10 +226,10 @@ func TestTLSOverHTTP1AndACertificateThatIsNotTrusted(t *testing.T) {
 		p.TLS.NextProtos = []string{"http/1.1"}
 		p.Count = 5
 	})
-	loadtest.Drive(t, t.Context(), portable.Engine{}, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
+	loadtest.Drive(t.Context(), t, portable.Engine{}, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
 
 	p = loadtest.Plan(t, addr, func(p *load.Plan) { p.TLS = &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12} })
-	c := loadtest.Drive(t, t.Context(), portable.Engine{}, p)
+	c := loadtest.Drive(t.Context(), t, portable.Engine{}, p)
 	if r := c.Results[0]; !r.Refused || !strings.Contains(r.Message, "certificate") {
 		t.Errorf("%+v, want a word on the certificate", r)
 	}
@@ -251,7 +251,7 @@ func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 			handler.ServeHTTP(w, r)
 		}))
 		t.Cleanup(server.Close)
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://")))
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://")))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
 		if c.Found != 2 {
 			t.Errorf("%d processes were swept, want 2", c.Found)
@@ -282,7 +282,7 @@ func TestAProcessThatIsFoundLaterIsCountedOnce(t *testing.T) {
 			handler.ServeHTTP(w, r)
 		}))
 		t.Cleanup(server.Close)
-		c := loadtest.Drive(t, t.Context(), e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://"), loadtest.Endless,
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, strings.TrimPrefix(server.URL, "http://"), loadtest.Endless,
 			func(p *load.Plan) { p.Streams, p.Check = 3, load.Check{} }))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 3})
 		if c.Fates()[load.FateKilled] != 3 || c.Found != 0 {
