@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/load/account"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // knownBlock is a header block of HPACK that was decoded before, with the table as it
@@ -49,7 +50,7 @@ func (m *headMemo) forget() {
 
 // remember keeps a block, in the frame b, if the same bytes will mean the same again.
 func (c *mux) remember(i int32, b []byte, status int, fields []wire.Field) {
-	payload := b[frameHeader:]
+	payload := b[h2.HeaderLen:]
 	whole := http2.Flags(b[4])&^http2.FlagHeadersEndStream == http2.FlagHeadersEndHeaders && // no padding, no priority
 		len(payload) == int(b[0])<<16|int(b[1])<<8|int(b[2])
 	if !whole || changesTable(payload) {

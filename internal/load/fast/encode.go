@@ -3,17 +3,15 @@
 package fast
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/http2/hpack"
-
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/transport"
+	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // encoded is a request in the form in which it is written. Many streams share one.
@@ -24,25 +22,22 @@ type encoded struct {
 }
 
 // encode prepares a request for the connections of a plan.
-func encode(r load.Request, p *load.Plan) (*encoded, error) {
+func encode(r load.Request, p *load.Plan) *encoded {
 	if p.Multiplexed() {
-		block, err := fieldBlock(&r)
-		return &encoded{block: block, body: r.Body}, err
+		return &encoded{block: fieldBlock(&r), body: r.Body}
 	}
 	headers := r.Headers
 	if r.Body != nil {
 		headers = slices.DeleteFunc(slices.Clone(headers), func(h bundle.Header) bool { return strings.EqualFold(h.Name, "content-length") })
 		headers = append(headers, bundle.Header{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
 	}
-	return &encoded{h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}, nil
+	return &encoded{h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}
 }
 
 // fieldBlock is the header block of a request. It refers to nothing in the dynamic
 // table, so the same bytes serve every stream of every connection.
-func fieldBlock(r *load.Request) ([]byte, error) {
-	var b bytes.Buffer
-	e := hpack.NewEncoder(&b)
-	fields := []hpack.HeaderField{
+func fieldBlock(r *load.Request) []byte {
+	fields := []wire.Field{
 		{Name: ":method", Value: r.Method}, {Name: ":scheme", Value: "http"},
 		{Name: ":authority", Value: authority(r)}, {Name: ":path", Value: r.Path},
 	}
@@ -50,18 +45,11 @@ func fieldBlock(r *load.Request) ([]byte, error) {
 		name := strings.ToLower(h.Name)
 		switch name {
 		case "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-			continue // HTTP/1.1's own (RFC 9113, section 8.2.2)
+			continue // only of HTTP/1.1 (RFC 9113, section 8.2.2)
 		}
-		fields = append(fields, hpack.HeaderField{Name: name, Value: h.Value})
+		fields = append(fields, wire.Field{Name: name, Value: h.Value})
 	}
-	for _, f := range fields {
-		// Never indexed: the block must not change a table. These two stand in the static one.
-		f.Sensitive = f.Name != ":method" && f.Name != ":scheme"
-		if err := e.WriteField(f); err != nil {
-			return nil, fmt.Errorf("header %s: %w", f.Name, err)
-		}
-	}
-	return b.Bytes(), nil
+	return h2.EncodeFields(fields...)
 }
 
 func authority(r *load.Request) string {

@@ -95,11 +95,7 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 	}
 	var starts []*encoded
 	for _, q := range requests {
-		req, err := encode(q, p)
-		if err != nil {
-			return nil, fmt.Errorf("the Start request: %w", err)
-		}
-		starts = append(starts, req)
+		starts = append(starts, encode(q, p))
 	}
 	base := time.Now()
 	var loops []*loop

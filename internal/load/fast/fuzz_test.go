@@ -13,6 +13,7 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // outcomeH1 feeds an answer in pieces of so many bytes (0 is all at once), then the
@@ -98,20 +99,20 @@ func outcomeH2(tb testing.TB, p []byte, piece int) string {
 func FuzzMux(f *testing.F) {
 	head := []byte{0x88, 0x0f, 0x10, 22}
 	head = append(head, "application/grpc+proto"...)
-	good := appendHeaders(nil, 1, head, false)
+	good := headersOf(nil, 1, head, false)
 	var body strings.Builder
 	body.WriteString(testEnv(0, "\x0a\x04\x0a\x02\x08\x07"))
 	for n := 1; n <= 5; n++ {
 		body.WriteString(testEnv(0, fmt.Sprintf("\x0a\x06\x12\x04\x0a\x02%d\n", n)))
 	}
 	body.WriteString(testEnv(0, "\x0a\x02\x1a\x00"))
-	good = appendData(good, 1, []byte(body.String()), false)
+	good = h2.AppendData(good, 1, []byte(body.String()), false)
 	trailers := append([]byte{0x00, 0x0b}, "grpc-status\x010"...)
-	f.Add(appendHeaders(good, 1, trailers, true), byte(1))
+	f.Add(headersOf(good, 1, trailers, true), byte(1))
 	f.Add(good, byte(5))
-	f.Add(appendReset(good, 1, cancelCode), byte(3))
-	f.Add(appendFrameHeader(good, 0, http2.FramePing, 0, 0), byte(3))
-	f.Add(appendData(appendHeaders(nil, 1, []byte{0x88, 0x40, 1, 'a', 1, 'b'}, false), 1, []byte("x"), true), byte(2))
+	f.Add(h2.AppendReset(good, 1, http2.ErrCodeCancel), byte(3))
+	f.Add(h2.Frame{Type: http2.FramePing}.Append(good), byte(3))
+	f.Add(h2.AppendData(headersOf(nil, 1, []byte{0x88, 0x40, 1, 'a', 1, 'b'}, false), 1, []byte("x"), true), byte(2))
 	f.Add([]byte("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x7f\xff\xff\xff"), byte(4))
 	f.Fuzz(func(t *testing.T, p []byte, piece byte) {
 		if len(p) > 4<<10 {

@@ -14,6 +14,7 @@ import (
 	"assay/internal/load/account"
 	"assay/internal/target"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
 
 // nowhere is a sink that keeps the last result.
@@ -57,13 +58,9 @@ func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, s
 	if err != nil {
 		tb.Fatal(err)
 	}
-	req, err := encode(start, p)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	l := &loop{
 		plan: p, sink: sink, slows: map[int32]*slow{}, recv: &receiver{}, clock: newClock(time.Now()),
-		starts: []*encoded{req}, known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
+		starts: []*encoded{encode(start, p)}, known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
 	}
 	l.streams = account.NewRun(p, sink).Add(l, func() int64 { return l.clock.now() })
 	if p.Multiplexed() {
@@ -209,6 +206,11 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 	}
 }
 
+// headersOf appends a header block.
+func headersOf(dst []byte, id uint32, block []byte, last bool) []byte {
+	return h2.Block{Stream: id, Fields: block, EndStream: last}.Append(dst, h2.DefaultMaxFrame)
+}
+
 // muxStream is a whole stream of HTTP/2: head, output, end.
 func muxStream(id uint32) []byte {
 	head := []byte{0x88, 0x0f, 0x10, 26} // :status 200; content-type, not added to the table
@@ -219,7 +221,7 @@ func muxStream(id uint32) []byte {
 		body = append(body, testLine(fmt.Sprintf("%d\n", n))...)
 	}
 	body = append(body, testEnv(0, testEnd)+testEnv(2, "{}")...)
-	return appendData(appendHeaders(nil, id, head, false), id, body, true)
+	return h2.AppendData(headersOf(nil, id, head, false), id, body, true)
 }
 
 func TestAWholeStreamOfHTTP2AllocatesNothing(t *testing.T) {

@@ -58,12 +58,7 @@ var _ account.Driver = (*loop)(nil)
 func (l *loop) Open(i int32, s *account.Stream) {
 	if s.IsCall() {
 		c := l.streams.Call(i)
-		req, err := encode(c.Request, l.plan)
-		if err != nil {
-			l.streams.Fail(i, s, account.Breach("the request: %v", err))
-			return
-		}
-		c.Wire = req
+		c.Wire = encode(c.Request, l.plan)
 	}
 	if l.mux != nil {
 		l.mux.open(i, s)

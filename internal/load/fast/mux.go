@@ -16,7 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
-	"assay/internal/transport"
+	"assay/internal/wire/h2"
 )
 
 const (
@@ -29,11 +29,8 @@ const (
 	muxLastID = 1 << 30
 	// muxWriteTimeout bounds the time in which the other side reads nothing.
 	muxWriteTimeout = 10 * time.Second
-	// muxMaxFrame is the largest frame that every peer takes (RFC 9113, section 4.2).
-	muxMaxFrame = 16 << 10
 	// maxHeaderList is the longest list of fields that is taken.
 	maxHeaderList = 64 << 10
-	frameHeader   = 9
 )
 
 // muxState is what an HTTP/2 connection does.
@@ -64,7 +61,7 @@ type mux struct {
 	nextID  uint32
 	window  int64 // what the other side lets us send
 	initial int64 // of a new stream
-	table   transport.FieldTable
+	table   h2.FieldTable
 	pending []pending
 	unacked int // DATA of all streams that was not acknowledged
 	out     []byte
@@ -98,10 +95,10 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 func newMux(in *muxes, p *muxPool, fd int32, gen uint32) *mux {
-	c := &mux{in: in, pool: p, fd: fd, gen: gen, most: 1 << 31, nextID: 1, window: 65535, initial: 65535}
+	c := &mux{in: in, pool: p, fd: fd, gen: gen, most: 1 << 31, nextID: 1, window: h2.DefaultWindow, initial: h2.DefaultWindow}
 	c.framer = http2.NewFramer(io.Discard, &c.source)
 	c.framer.SetReuseFrames()
-	c.framer.SetMaxReadFrameSize(muxMaxFrame)
+	c.framer.SetMaxReadFrameSize(h2.DefaultMaxFrame)
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.framer.MaxHeaderListSize = maxHeaderList
 	return c
@@ -126,8 +123,8 @@ func (c *mux) dialled() bool {
 	c.state = muxShaking
 	c.deadline = l.clock.now() + int64(l.plan.Limits.FirstEvent)
 	c.out = append(c.out, http2.ClientPreface...)
-	c.out = appendSettings(c.out)
-	c.out = appendWindowUpdate(c.out, 0, muxConnWindow-65535)
+	c.out = h2.AppendSettings(c.out, http2.Setting{ID: http2.SettingEnablePush}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: muxWindow})
+	c.out = h2.AppendWindowUpdate(c.out, 0, muxConnWindow-h2.DefaultWindow)
 	c.touch()
 	return true
 }
@@ -161,7 +158,7 @@ func (c *mux) begin(i int32, s *account.Stream) {
 	s.ID, s.Unacked = c.nextID, 0
 	c.nextID += 2
 	c.ids.add(s.ID, i)
-	c.out = appendHeaders(c.out, s.ID, c.table.Block(req.block), len(req.body) == 0)
+	c.out = h2.Block{Stream: s.ID, Fields: c.table.Block(req.block), EndStream: len(req.body) == 0}.Append(c.out, h2.DefaultMaxFrame)
 	c.send(pending{stream: i, id: s.ID, window: c.initial, body: req.body})
 	s.Heard()                         // the handshake was
 	l.streams.Sent(s, int32(c.index)) //nolint:gosec // a handful of connections
@@ -174,13 +171,13 @@ func (c *mux) begin(i int32, s *account.Stream) {
 // send sends as much of a request's body as the other side lets us.
 func (c *mux) send(p pending) {
 	for len(p.body) > 0 {
-		n := min(int64(len(p.body)), p.window, c.window, muxMaxFrame)
+		n := min(int64(len(p.body)), p.window, c.window, h2.DefaultMaxFrame)
 		if n <= 0 {
 			c.pending = append(c.pending, p)
 			return
 		}
 		rest := p.body[n:]
-		c.out = appendData(c.out, p.id, p.body[:n], len(rest) == 0)
+		c.out = h2.AppendData(c.out, p.id, p.body[:n], len(rest) == 0)
 		p.body = rest
 		p.window -= n
 		c.window -= n
@@ -312,7 +309,7 @@ func (c *mux) framed(err error) *account.Failure {
 			detail += ": " + cause.Error()
 		}
 		if i := c.ids.find(stream.StreamID); i != account.None {
-			c.out = appendReset(c.out, stream.StreamID, uint32(stream.Code))
+			c.out = h2.AppendReset(c.out, stream.StreamID, stream.Code)
 			c.touch()
 			c.drop(stream.StreamID)
 			c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.Breach("%s", detail))

@@ -3,10 +3,12 @@
 package fast
 
 import (
+	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/wire/h2"
 )
 
 // muxes are the HTTP/2 connections of a loop: some for streams, and others for calls,
@@ -160,7 +162,7 @@ func (m *muxes) event(index, gen, what uint32) {
 // cancel resets the stream of a request.
 func (m *muxes) cancel(s *account.Stream) {
 	c := m.all[s.Conn]
-	c.out = appendReset(c.out, s.ID, cancelCode)
+	c.out = h2.AppendReset(c.out, s.ID, http2.ErrCodeCancel)
 	c.touch()
 	c.drop(s.ID)
 }

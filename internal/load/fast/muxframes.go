@@ -11,59 +11,8 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/wire"
+	"assay/internal/wire/h2"
 )
-
-const cancelCode = uint32(http2.ErrCodeCancel)
-
-func appendFrameHeader(dst []byte, n int, typ http2.FrameType, flags http2.Flags, id uint32) []byte {
-	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(typ), byte(flags))
-	return binary.BigEndian.AppendUint32(dst, id)
-}
-
-// appendSettings appends ours: no push, and a large window for each stream.
-func appendSettings(dst []byte) []byte {
-	dst = appendFrameHeader(dst, 12, http2.FrameSettings, 0, 0)
-	for _, s := range []http2.Setting{{ID: http2.SettingEnablePush, Val: 0}, {ID: http2.SettingInitialWindowSize, Val: muxWindow}} {
-		dst = binary.BigEndian.AppendUint16(dst, uint16(s.ID))
-		dst = binary.BigEndian.AppendUint32(dst, s.Val)
-	}
-	return dst
-}
-
-func appendWindowUpdate(dst []byte, id, n uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendFrameHeader(dst, 4, http2.FrameWindowUpdate, 0, id), n)
-}
-
-func appendReset(dst []byte, id, code uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendFrameHeader(dst, 4, http2.FrameRSTStream, 0, id), code)
-}
-
-func appendData(dst []byte, id uint32, p []byte, last bool) []byte {
-	var flags http2.Flags
-	if last {
-		flags = http2.FlagDataEndStream
-	}
-	return append(appendFrameHeader(dst, len(p), http2.FrameData, flags, id), p...)
-}
-
-// appendHeaders appends a field block, continued where it is longer than a frame.
-func appendHeaders(dst []byte, id uint32, block []byte, last bool) []byte {
-	typ, flags := http2.FrameHeaders, http2.Flags(0)
-	if last {
-		flags = http2.FlagHeadersEndStream
-	}
-	for {
-		n := min(len(block), muxMaxFrame)
-		if n == len(block) {
-			flags |= http2.FlagHeadersEndHeaders // the same bit in CONTINUATION
-		}
-		dst = append(appendFrameHeader(dst, n, typ, flags, id), block[:n]...)
-		if block = block[n:]; len(block) == 0 {
-			return dst
-		}
-		typ, flags = http2.FrameContinuation, 0
-	}
-}
 
 // feed takes bytes of the connection. Frames that are whole in p are read in place.
 func (c *mux) feed(p []byte) {
@@ -88,23 +37,23 @@ func (c *mux) feed(p []byte) {
 func (c *mux) frames(p []byte) (used int) {
 	for c.state != muxDead {
 		b := p[used:]
-		if len(b) < frameHeader {
+		if len(b) < h2.HeaderLen {
 			break
 		}
 		n := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
-		if n > muxMaxFrame { // the Framer refuses it by its header
-			if f := c.strict(http2.FrameType(b[3]), http2.Flags(b[4]), b[:frameHeader]); f != nil {
+		if n > h2.DefaultMaxFrame { // the Framer refuses it by its header
+			if f := c.strict(http2.FrameType(b[3]), http2.Flags(b[4]), b[:h2.HeaderLen]); f != nil {
 				c.die(f)
 			} else {
 				c.die(account.Breach("a frame of %d bytes", n))
 			}
 			return used
 		}
-		if len(b) < frameHeader+n {
+		if len(b) < h2.HeaderLen+n {
 			break
 		}
-		used += frameHeader + n
-		if f := c.frame(b[:frameHeader+n]); f != nil {
+		used += h2.HeaderLen + n
+		if f := c.frame(b[:h2.HeaderLen+n]); f != nil {
 			c.die(f)
 		}
 	}
@@ -116,7 +65,7 @@ func (c *mux) frame(b []byte) *account.Failure {
 	typ, flags := http2.FrameType(b[3]), http2.Flags(b[4])
 	id := binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1)
 	if c.state == muxOpen && len(c.block) == 0 {
-		payload := b[frameHeader:]
+		payload := b[h2.HeaderLen:]
 		switch {
 		case typ == http2.FrameData && flags&^http2.FlagDataEndStream == 0 && id != 0:
 			return c.data(id, payload, len(payload), flags&http2.FlagDataEndStream != 0)
@@ -131,7 +80,7 @@ func (c *mux) frame(b []byte) *account.Failure {
 
 // maxBlock bounds a header block with its continuations. The Framer gives one up that
 // is longer than twice the largest list that it takes.
-const maxBlock = 2*maxHeaderList + muxMaxFrame
+const maxBlock = 2*maxHeaderList + h2.DefaultMaxFrame
 
 // strict takes a frame through the Framer, which wants header blocks whole.
 func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *account.Failure {
@@ -175,7 +124,7 @@ func (c *mux) take(f http2.Frame, b []byte) *account.Failure {
 		return c.settings(f)
 	case *http2.PingFrame:
 		if !f.IsAck() {
-			c.out = append(appendFrameHeader(c.out, len(f.Data), http2.FramePing, http2.FlagPingAck, 0), f.Data[:]...)
+			c.out = h2.Frame{Type: http2.FramePing, Flags: http2.FlagPingAck, Payload: f.Data[:]}.Append(c.out)
 			c.touch()
 			return c.flooded()
 		}
@@ -192,7 +141,7 @@ func (c *mux) take(f http2.Frame, b []byte) *account.Failure {
 // data takes DATA of so many bytes, with padding: it counts, too.
 func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 	if c.unacked += n; c.unacked >= muxConnWindow/2 {
-		c.out = appendWindowUpdate(c.out, 0, uint32(c.unacked)) //nolint:gosec // below 2^30 and a frame
+		c.out = h2.AppendWindowUpdate(c.out, 0, uint32(c.unacked)) //nolint:gosec // below 2^30 and a frame
 		c.unacked = 0
 		c.touch()
 	}
@@ -217,7 +166,7 @@ func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 		return nil
 	}
 	if s.Unacked += int32(n); s.Unacked >= muxWindow/2 { //nolint:gosec // below 2^20 and a frame
-		c.out = appendWindowUpdate(c.out, id, uint32(s.Unacked)) //nolint:gosec // see above
+		c.out = h2.AppendWindowUpdate(c.out, id, uint32(s.Unacked)) //nolint:gosec // see above
 		s.Unacked = 0
 		c.touch()
 	}
@@ -329,7 +278,7 @@ func (c *mux) settings(f *http2.SettingsFrame) *account.Failure {
 	if err != nil {
 		return account.Breach("SETTINGS break HTTP/2: %v", err)
 	}
-	c.out = appendFrameHeader(c.out, 0, http2.FrameSettings, http2.FlagSettingsAck, 0)
+	c.out = h2.Frame{Type: http2.FrameSettings, Flags: http2.FlagSettingsAck}.Append(c.out)
 	c.touch()
 	c.resume()
 	if c.state == muxShaking {

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/wire/h2"
 )
 
 func TestADrainedConnectionIsClosed(t *testing.T) {
@@ -44,8 +45,8 @@ func TestWhatIsUnsentGoesWithItsStream(t *testing.T) {
 }
 
 func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
-	ping := append(appendFrameHeader(nil, 8, http2.FramePing, 0, 0), "12345678"...)
-	for name, frame := range map[string][]byte{"PING": ping, "SETTINGS": appendFrameHeader(nil, 0, http2.FrameSettings, 0, 0)} {
+	ping := h2.Frame{Type: http2.FramePing, Payload: []byte("12345678")}.Append(nil)
+	for name, frame := range map[string][]byte{"PING": ping, "SETTINGS": h2.AppendSettings(nil)} {
 		t.Run(name, func(t *testing.T) {
 			l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 			c := l.testMux()
@@ -67,12 +68,12 @@ func TestARefusedBlockMakesKnownOnesForgotten(t *testing.T) {
 	c := l.testMux()
 	c.testStream(l)
 	good := muxStream(1)
-	block := good[frameHeader : frameHeader+int(good[2])]
+	block := good[h2.HeaderLen : h2.HeaderLen+int(good[2])]
 	l.feedMux(c, good)
 	if c.heads.find(block) == nil {
 		t.Fatal("the block is not known")
 	}
-	c.feed(appendHeaders(nil, 1, append([]byte{0x88, 0x40, 1, 'X', 1}, 'y'), false)) // a capital, added
+	c.feed(headersOf(nil, 1, append([]byte{0x88, 0x40, 1, 'X', 1}, 'y'), false)) // a capital, added
 	if c.heads.find(block) != nil || c.state != muxOpen {
 		t.Errorf("the block is still known, or the connection is in state %d; %+v", c.state, sink.result)
 	}
