@@ -11,19 +11,19 @@ import (
 // maxExamples is how many different messages are kept of each outcome.
 const maxExamples = 5
 
-// collector is the sink of a run: it counts and keeps.
+// collector is the sink of a run.
 type collector struct {
 	hist *histograms
-	// cold: the warm-up lasts, and what is measured is not kept.
+	// cold is set during the warm-up: measured values are dropped.
 	cold    atomic.Bool
 	opening atomic.Int64 // streams that were opened, in all
 	started atomic.Int64 // start events, in all
 	live    atomic.Int64 // streams between start event and result
 	peak    atomic.Int64
 	killing atomic.Int64 // kills, in all
-	// coalesced is the events whose own time is not known.
+	// coalesced counts the events without a time of their own.
 	coalesced atomic.Int64
-	// unstamped is the reads without the kernel's time of arrival.
+	// unstamped counts the reads without the kernel's time of arrival.
 	unstamped atomic.Int64
 
 	plan *Plan // nil has one class
@@ -36,12 +36,12 @@ type collector struct {
 	refused func(message string)
 }
 
-// books is what a collector has counted.
+// books are the counts of a collector.
 type books struct {
 	outcomes  bundle.StreamOutcomes
 	fates     [EndedUnseen + 1]int64
 	uncertain int64
-	killed    int64 // kills that were answered, or given up
+	killed    int64 // kills that were answered or dropped
 	notOpened int64 // streams that ended before they were opened
 	unstarted int64 // streams that ended without a start event
 	swept     int64
@@ -53,8 +53,8 @@ var _ Sink = (*collector)(nil)
 
 func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards, 1)} }
 
-// of makes the collector count and measure each class of a plan. It is called before
-// anything is recorded.
+// of lets the collector count and measure each class of a plan. It is called before the
+// first value.
 func (c *collector) of(p *Plan) *collector {
 	c.plan, c.classes = p, make([]bundle.StreamOutcomes, len(p.Mix()))
 	if len(c.classes) > 1 {
@@ -122,7 +122,7 @@ func (c *collector) Ended(r Result) {
 	}
 }
 
-// refusedBy tells once that there is no such gateway. It needs mu.
+// refusedBy reports once that there is no such gateway. It needs mu.
 func (c *collector) refusedBy(message string) {
 	if c.refused != nil && c.started.Load() == 0 {
 		c.refused(message)
@@ -130,7 +130,7 @@ func (c *collector) refusedBy(message string) {
 	}
 }
 
-// refuse tells that a worker process was refused.
+// refuse reports that a worker process was refused.
 func (c *collector) refuse(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *collector) ClockStepped(d time.Duration) {
 	}
 }
 
-// snapshot is what was counted so far.
+// snapshot is the counts so far.
 func (c *collector) snapshot() books {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func inFlight(before, after activity) int {
 	return int(max(opening, 0) + max(killing, 0) + max(during, 0))
 }
 
-// activity is the counts that tell what is in flight.
+// activity is the counts from which the processes in flight follow.
 type activity struct{ opening, started, unstarted, killing, killed, ended int64 }
 
 // activity reads the counts of what is over before those of what begins, so that

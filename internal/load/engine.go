@@ -9,14 +9,13 @@ import (
 	"assay/internal/bundle"
 )
 
-// Engine opens streams. It is the narrow seam between what is asked for and how
-// sockets are driven: a plan goes in, measured values and one result per stream
-// come out.
+// Engine opens streams. It is the seam between a plan and the sockets: a plan goes in,
+// measured values and one result per stream come out.
 //
 // An engine keeps its own clock: latencies are measured from the intended start
 // of a stream, which the plan's [Pacer] gives relative to the begin of Run.
 type Engine interface {
-	// Name is what the report calls the engine.
+	// Name is the engine's name in reports.
 	Name() string
 	// Run opens the streams of p until its duration or count is reached or ctx is
 	// done, then kills what it started, and returns when every stream has been
@@ -99,8 +98,8 @@ type Sink interface {
 	Killing()
 	// Ended is called exactly once for every stream that the plan made begin.
 	Ended(r Result)
-	// Coalesced says that n events came in one read with a later one, so that their
-	// time is the later one's and was not recorded as a gap.
+	// Coalesced counts n events that shared a read with another one, so that their gaps
+	// are unknown.
 	Coalesced(n int)
 	// Unstamped says that n reads of an engine that takes the kernel's time of arrival
 	// had none, so that what they measured is of the driver's own clock.
@@ -127,8 +126,8 @@ const (
 	FateKilled
 	// LeftOpen: neither its end nor a kill was confirmed.
 	LeftOpen
-	// EndedUnseen: the driver had hung up on it, and it had ended by itself, nobody
-	// knows how, when the driver came to kill it.
+	// EndedUnseen: the driver had disconnected, and the process had ended by itself before
+	// the driver killed it; its exit code is unknown.
 	EndedUnseen
 )
 

@@ -17,7 +17,7 @@ const (
 	maxRate         = 1_000_000
 )
 
-// Options are what a run is asked for. Run sets what is left out: see each field.
+// Options are the settings of a run. The zero value of each has a default: see there.
 type Options struct {
 	// Target is the gateway.
 	Target target.Options
@@ -55,7 +55,7 @@ type Options struct {
 	// KillShare and DisconnectShare are the parts of the streams, from 0 to 1, that the
 	// driver kills, or hangs up on, at some time after their start event.
 	KillShare, DisconnectShare float64
-	// Seed repeats what is drawn by lot; 0 is from the clock.
+	// Seed repeats random choices; 0 takes one from the clock.
 	Seed uint64
 	// Thresholds are conditions in CEL. With AbortOnFail the run ends as soon as one of
 	// them, or of the plan's, is missed, but not before AbortDelay.
@@ -72,7 +72,7 @@ type Options struct {
 	// plan that needs more descriptors than one process may have is shared out over
 	// several of them. Empty refuses such a plan.
 	Worker []string
-	// Progress is told how the run goes; nil is nobody.
+	// Progress follows the run; nil shows nothing.
 	Progress Progress
 
 	// classes, stages and conditions are what Plan, or the fields above, come to.

@@ -23,7 +23,7 @@ const (
 	ProtocolNDJSON  = call.NDJSON
 )
 
-// Plan says what an engine is to do. It is immutable while an engine runs.
+// Plan is the work of an engine. It is immutable while an engine runs.
 type Plan struct {
 	// Addr is the host:port to dial.
 	Addr string
@@ -67,10 +67,9 @@ type Plan struct {
 	// Poisson says that, in the open model, streams start at random times around the
 	// rate instead of evenly.
 	Poisson bool
-	// Seed repeats what is drawn by lot: the times of Poisson, and the parts of streams.
+	// Seed repeats random choices: the times of Poisson, and the parts of streams.
 	Seed uint64
-	// Warmup is how long values are measured and not kept. It is the sink's affair:
-	// an engine records as always.
+	// Warmup is how long the sink drops measured values. An engine records as always.
 	Warmup time.Duration
 	// Part and Parts share a plan out over processes: of Parts of them, this one opens
 	// every Parts-th stream, beginning with number Part. All else, but for Count, is

@@ -16,7 +16,7 @@ const (
 	fewest = 16
 )
 
-// preflight is what a plan needs of this machine, found before anything is opened.
+// preflight is the need of a plan, found before anything is opened.
 type preflight struct {
 	connections int
 	descriptors int // in one process
@@ -25,7 +25,7 @@ type preflight struct {
 	memory      int64 // bytes, about
 }
 
-// Sizer is an engine that knows what an open stream takes.
+// Sizer is an engine that knows the memory of an open stream.
 type Sizer interface {
 	// StreamBytes is about how much memory an open stream of the plan takes.
 	StreamBytes(p *Plan) int64

@@ -6,7 +6,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// Progress is told how a run goes. Its methods are called by one goroutine.
+// Progress follows a run. One goroutine calls its methods.
 type Progress interface {
 	// Begin is called when the plan fits the machine and the target was reached.
 	Begin(headline string, duration time.Duration, count int)
@@ -33,7 +33,7 @@ type Tick struct {
 	Winding bool
 }
 
-// silent is nobody.
+// silent shows nothing.
 type silent struct{}
 
 var _ Progress = silent{}

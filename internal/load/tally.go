@@ -6,8 +6,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// tally is all that a collector has counted from the begin of a run, in the form in
-// which a worker process says it.
+// tally is all counts of a collector since the begin of a run, as a worker process
+// reports them.
 type tally struct {
 	Opening, Started, Live, Peak, Killing, Coalesced int64
 	Unstamped                                        int64
@@ -20,7 +20,7 @@ type tally struct {
 	Steps                                            []time.Duration
 }
 
-// tally reads everything that was counted so far.
+// tally reads all counts.
 func (c *collector) tally() tally {
 	t := tally{
 		Opening: c.opening.Load(), Started: c.started.Load(), Live: c.live.Load(), Peak: c.peak.Load(),

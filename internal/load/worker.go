@@ -18,7 +18,7 @@ import (
 // goAhead is the line with which a worker is let begin.
 const goAhead = "go\n"
 
-// job is what a worker process is asked to do: a part of a plan. It comes over a
+// job is the work of a worker process: a part of a plan. It comes over a
 // pipe, and so may hold the token.
 type job struct {
 	Target      target.Options
@@ -39,11 +39,11 @@ type job struct {
 	Part, Parts int
 }
 
-// said is what a worker says: once that it is ready, then every second how far it
-// has come, and last that it is done.
+// said is a message of a worker: once that it is ready, then its counts every second, and
+// last that it is done.
 type said struct {
 	Tally tally
-	// Values is what was measured since it last spoke.
+	// Values are those measured since the last message.
 	Values   []values             `json:",omitempty"`
 	Refused  string               `json:",omitempty"`
 	Error    string               `json:",omitempty"`
@@ -53,7 +53,7 @@ type said struct {
 	RSS      int64                `json:",omitempty"` // bytes, at most
 }
 
-// values is what was measured of one class of streams.
+// values are the measured values of one class of streams.
 type values struct {
 	Class     int
 	Metric    Metric

@@ -31,7 +31,7 @@ type headMemo struct {
 	next   int
 }
 
-// find returns what a block was, nil when it is not known.
+// find returns a known block, or nil.
 func (m *headMemo) find(p []byte) *knownBlock {
 	for n := range m.blocks {
 		if b := &m.blocks[n]; len(b.bytes) == len(p) && len(p) > 0 && bytes.Equal(b.bytes, p) {
@@ -41,7 +41,8 @@ func (m *headMemo) find(p []byte) *knownBlock {
 	return nil
 }
 
-// forget is called when the table has changed: references mean something else now.
+// forget empties the memo when the table has changed, which changes the meaning of
+// references.
 func (m *headMemo) forget() {
 	for n := range m.blocks {
 		m.blocks[n].bytes = m.blocks[n].bytes[:0]
@@ -103,7 +104,7 @@ func changesTable(p []byte) bool {
 	return false
 }
 
-// noMore is what is left when all was skipped; nil says that there was too little.
+// noMore is the empty rest; a nil rest means that the block was cut.
 var noMore = []byte{}
 
 // skipInt skips an integer with a prefix of so many bits.

@@ -2,14 +2,10 @@
 // one or two event loops, each a locked thread with its own epoll, no goroutine, no
 // timer and no idle buffer per stream.
 //
-// What lives here: the loops, the HTTP/1.1 and HTTP/2 state machines that feed the
-// streams, the streams' slab, the clock with the kernel's receive stamps, and the
-// calls that kill. What may not: what a stream must look like (internal/load and
-// internal/envd say that; a stream here is judged as the portable engine judges it),
-// histograms, reports.
+// What lives here: the loops, the HTTP/1.1 and HTTP/2 state machines, and the clock with
+// the kernel's receive stamps. What may not: rules about streams, schedules and calls
+// (internal/load/account), histograms, reports.
 //
-// The rule for speed: the ordinary shape of every byte is recognised by hand, in
-// place, and anything else is handed to the strict decoders of internal/wire,
-// internal/envd and golang.org/x/net/http2, so that both engines come to the same
-// verdicts.
+// The ordinary shape of every byte is recognised by hand, in place; any other shape goes
+// to the strict decoders of internal/wire and golang.org/x/net/http2.
 package fast

@@ -9,7 +9,7 @@ import (
 	"assay/internal/load/account"
 )
 
-// connState is what a connection of HTTP/1.1 does.
+// connState is the state of an HTTP/1.1 connection.
 type connState uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	connIdle
 )
 
-// framing is where in an answer a connection is.
+// framing is the position of a connection in a response.
 type framing uint8
 
 const (
@@ -108,7 +108,7 @@ func (l *loop) request(ci int32, c *conn, s *account.Stream) {
 	l.remove(c)
 }
 
-// write writes what is left of the request.
+// write writes the rest of the request.
 func (l *loop) write(ci int32, c *conn, s *account.Stream) {
 	p := l.encoded(c.stream, s).h1[c.off:]
 	n, e := send(c.fd, p)
@@ -125,7 +125,7 @@ func (l *loop) write(ci int32, c *conn, s *account.Stream) {
 	}
 }
 
-// popIdle takes an idle connection, or none. What was used last is the warmest.
+// popIdle takes the idle connection that was used last, or none.
 func (l *loop) popIdle(idle *[]uint64) int32 {
 	for n := len(*idle); n > 0; n = len(*idle) {
 		k := (*idle)[n-1]
@@ -135,8 +135,8 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 		if c.state != connIdle || c.key(ci) != k {
 			continue
 		}
-		// A gateway that closes connections after an answer tells nobody before. It is
-		// asked once for each connection, and each time where one was ever seen to close.
+		// A gateway may close a connection after a response without notice. Each connection
+		// is checked once, and every time if one was ever seen to close.
 		if !c.proven || l.cautious {
 			l.remove(c)
 			if _, _, e := l.recv.read(c.fd); e != unix.EAGAIN {
@@ -168,7 +168,7 @@ func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 // readsAtOnce bounds how long one connection may keep the others waiting.
 const readsAtOnce = 8
 
-// readConn reads what has come. more says that there is something behind the bytes.
+// readConn reads a connection. more says that an end or error is behind the bytes.
 func (l *loop) readConn(ci int32, c *conn, more bool) {
 	gen := c.gen
 	for range readsAtOnce {
@@ -273,8 +273,8 @@ func (l *loop) park(ci int32, c *conn) {
 	*idle = append(*idle, c.key(ci))
 }
 
-// idleFor is where the connections wait that a stream, or a call, may use. Calls have
-// their own: a gateway that closes connections after a stream must not hit a kill.
+// idleFor is the list of idle connections for a stream, or for a call. Calls have their
+// own: a gateway that closes connections after a stream must not hit a kill.
 func (l *loop) idleFor(s *account.Stream) *[]uint64 {
 	if s.IsCall() {
 		return &l.idleCalls

@@ -33,7 +33,7 @@ const (
 	maxHeaderList = 64 << 10
 )
 
-// muxState is what an HTTP/2 connection does.
+// muxState is the state of an HTTP/2 connection.
 type muxState uint8
 
 const (
@@ -81,10 +81,10 @@ type pending struct {
 	body   []byte
 }
 
-// source is what a Framer reads: whole frames in memory.
+// source is the reader of a Framer: whole frames in memory.
 type source struct{ p []byte }
 
-// Read gives out what is there, and io.ErrUnexpectedEOF where a frame asks for more.
+// Read returns the rest, and then io.ErrUnexpectedEOF.
 func (s *source) Read(p []byte) (int, error) {
 	if len(s.p) == 0 {
 		return 0, io.ErrUnexpectedEOF
@@ -184,7 +184,7 @@ func (c *mux) send(p pending) {
 	}
 }
 
-// drop forgets a stream, with what is unsent of its request.
+// drop forgets a stream, with the unsent rest of its request.
 func (c *mux) drop(id uint32) {
 	c.ids.remove(id)
 	if len(c.pending) > 0 {
@@ -205,7 +205,7 @@ func (c *mux) resume() {
 	c.touch()
 }
 
-// flush writes what has gathered.
+// flush writes the gathered output.
 func (c *mux) flush() {
 	if c.state == muxDead || len(c.out) == 0 || c.stuck != 0 {
 		return
@@ -230,7 +230,7 @@ func (c *mux) flush() {
 // keptOut bounds the output buffer of an idle connection.
 const keptOut = 256 << 10
 
-// read reads what has come. more says that there is something behind the bytes.
+// read reads the connection. more says that an end or error is behind the bytes.
 func (c *mux) read(more bool) {
 	l := c.in.l
 	for range readsAtOnce {

@@ -41,7 +41,7 @@ func newMuxes(l *loop, loops int) *muxes {
 	}
 }
 
-// pool is where a stream or a call goes.
+// pool is the pool of a stream or a call.
 func (m *muxes) pool(s *account.Stream) *muxPool {
 	if s.IsCall() {
 		return &m.calls
@@ -124,8 +124,8 @@ func (m *muxes) dial(p *muxPool) bool {
 	return true
 }
 
-// undialled is called when a connection came to nothing. Without any other, those
-// who wait fail.
+// undialled takes the failure of a dial. Without any other connection, the waiting
+// requests fail.
 func (m *muxes) undialled(p *muxPool, f *account.Failure) {
 	if len(p.conns) > 0 || p.dialing > 0 {
 		return
