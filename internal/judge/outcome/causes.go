@@ -167,14 +167,18 @@ func (b *breakage) heldIn(v *bundle.Verdict) bool {
 	return v.Symptom.IsOutput() && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
-// reaches reports whether the rule was broken, or not looked at, on the version of HTTP of a verdict. Rules of the
-// framing of HTTP/1.1 hold over HTTP/2 whatever is sent, so that tells nothing; nor does it where a rule fails at random.
+// reaches reports whether the breakage can show on the version of HTTP of a verdict: the rule was broken there, or
+// no scenario that breaks it elsewhere held there. Rules of the framing of HTTP/1.1 hold over HTTP/2 whatever is sent,
+// so that tells nothing; nor does it where a rule fails at random.
 func (b *breakage) reaches(v *bundle.Verdict) bool {
 	if strings.HasPrefix(b.id, "http.") || b.intermittent() {
 		return true
 	}
 	on := func(o *bundle.Verdict) bool { return o.Axes.HTTP == v.Axes.HTTP }
-	return v.Scenario == "" || slices.ContainsFunc(b.bad, on) || !slices.ContainsFunc(b.kept, on)
+	held := func(o *bundle.Verdict) bool {
+		return on(o) && slices.ContainsFunc(b.bad, func(bad *bundle.Verdict) bool { return bad.Scenario == o.Scenario })
+	}
+	return v.Scenario == "" || slices.ContainsFunc(b.bad, on) || !slices.ContainsFunc(b.kept, held)
 }
 
 // sameProtocol reports whether a rule of one protocol can explain a verdict at all.

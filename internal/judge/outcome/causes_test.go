@@ -93,6 +93,10 @@ func TestCauses(t *testing.T) {
 			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), on("a.short", "process.output.complete", bundle.Pass, ""),
 			on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
+		{"what broke over HTTP/1.1 was not looked at over HTTP/2", []bundle.Verdict{
+			on("a.short", "process.output.complete", fail, short), over(on("a.often", "process.output.complete", bundle.Pass, ""), "connect", "h2c"),
+			over(on("a.long", "x.y.z", fail, short), "connect", "h2c"),
+		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
 		{"what broke at random reaches every version of HTTP", []bundle.Verdict{
 			over(on("a.short", "process.output.complete", fail, short), "connect", "h2c"), over(on("a.short", "process.output.complete", bundle.Pass, ""), "grpc", "h2c"),
 			on("a.short", "process.output.complete", bundle.Pass, ""), on("a.long", "x.y.z", fail, short),
