@@ -28,9 +28,9 @@ test: debian ## unit tests, black-box tests through the binary, the catalogue, t
 	$(GO) vet ./...
 	$(MAKE) -j 2 test-go test-sdk
 
-# The longest packages begin first. Tests wait more than they compute: three packages run at once on two cores.
+# The longest packages begin first.
 test-go:
-	$(GO) test -p 3 -timeout 10m ./internal/selftest ./cmd/assay $$($(GO) list ./... | grep -v '/sdk$$')
+	$(GO) test -timeout 20m ./internal/selftest ./cmd/assay $$($(GO) list ./... | grep -v '/sdk$$')
 
 # -v, so that a test that is skipped is seen.
 test-sdk:
