@@ -198,7 +198,8 @@ func (g *Gateway) Close() error {
 		g.mu.Unlock()
 		g.closeErr = g.server.Close()
 		g.table.close()
-		g.handlers.Wait()
+		g.handlers.Wait() // one of them may start a process until it returns
+		g.table.wait()
 		<-g.served
 		g.closeErr = errors.Join(g.closeErr, g.remove())
 	})

@@ -343,7 +343,7 @@ func (t *table) read(b *books) Tally {
 	return r
 }
 
-// close ends every process and waits until all of them are seen to.
+// close ends every process, also those that start from now on. wait follows once nothing starts any more.
 func (t *table) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -363,8 +363,10 @@ func (t *table) close() {
 		p.mu.Unlock()
 	}
 	t.box.KillAll()
-	t.watchers.Wait()
 }
+
+// wait waits for the end of every process.
+func (t *table) wait() { t.watchers.Wait() }
 
 // configOf is the part of a process that List shows.
 func configOf(p *Process) *envd.ProcessInfo {

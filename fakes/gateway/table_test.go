@@ -252,6 +252,7 @@ func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 	box := virtualSandbox{virtual.New(virtual.Options{})}
 	b := &books{}
 	tab := newTable(box, Options{}, b, clock{})
+	defer tab.wait()
 	defer tab.close()
 	count := func() int {
 		dir, err := os.ReadDir("/proc/self/fd")
