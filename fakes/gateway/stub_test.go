@@ -27,7 +27,10 @@ func newStubTable(t *testing.T) (*table, *books, *gatewaytest.Box) {
 	t.Helper()
 	box, b := &gatewaytest.Box{}, &books{}
 	tab := newTable(stubBox{box}, Options{}, b, clock{})
-	t.Cleanup(tab.close)
+	t.Cleanup(func() {
+		tab.close()
+		tab.wait()
+	})
 	return tab, b, box
 }
 

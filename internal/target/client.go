@@ -73,9 +73,6 @@ func (c *client) rpcRequest(m call.Message, headers ...bundle.Header) (request, 
 	}
 	form, rpc := c.form(), m.Procedure()
 	own := []bundle.Header{header(form.ProtocolField()), {Name: "content-type", Value: form.ContentType(rpc)}}
-	if form.Protocol == call.GRPCWeb {
-		own[0] = bundle.Header{Name: "te", Value: "trailers"} // X-Grpc-Web is left out
-	}
 	return request{
 		method: "POST", surface: "process", path: rpc, rpc: rpc, shape: bundle.Shape(call.ShapeOf(rpc)),
 		protocol: c.way.Protocol, codec: c.way.Codec, message: payload, body: form.Envelope(rpc, payload),
