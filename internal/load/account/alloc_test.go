@@ -29,7 +29,7 @@ func goodBody() []byte {
 func TestAWholeStreamAllocatesNothing(t *testing.T) {
 	fields := []wire.Field{{Name: "Content-Type", Value: "application/connect+json"}}
 	for _, check := range []load.Check{{Kind: load.CheckSequence, First: 1, Lines: 5}, {}, {Kind: load.CheckSame}} {
-		sink := &nowhere{}
+		sink := &loadtest.Last{}
 		p := plan(t, load.ProtocolConnect, load.CodecJSON, check)
 		p.Count, p.Rate = 0, 1 // no stream replaces another
 		f := conduct(p, sink)
@@ -47,15 +47,15 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 			n++
 		}
 		for range 2 * len(body) {
-			if next(); sink.result.Outcome != bundle.StreamOK {
-				t.Fatalf("check %v, in pieces of %d: %+v", check.Kind, 1+(n-1)%len(body), sink.result)
+			if next(); sink.Result.Outcome != bundle.StreamOK {
+				t.Fatalf("check %v, in pieces of %d: %+v", check.Kind, 1+(n-1)%len(body), sink.Result)
 			}
 		}
 		if got := testing.AllocsPerRun(1000, next); got != 0 {
 			t.Errorf("check %v: %v allocations per stream", check.Kind, got)
 		}
-		if sink.ended != n || f.entries.Live() != 0 || len(f.extras) != 0 {
-			t.Errorf("%d of %d ended, %d live, %d extras", sink.ended, n, f.entries.Live(), len(f.extras))
+		if sink.Count != n || f.entries.Live() != 0 || len(f.extras) != 0 {
+			t.Errorf("%d of %d ended, %d live, %d extras", sink.Count, n, f.entries.Live(), len(f.extras))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 // fed is a stream that has started, and a function that feeds it the next line, cut in two.
 func fed(tb testing.TB, protocol, codec string, check load.Check) (*fake, func()) {
 	tb.Helper()
-	f := conduct(plan(tb, protocol, codec, check), &nowhere{})
+	f := conduct(plan(tb, protocol, codec, check), &loadtest.Last{})
 	i, s := f.begin()
 	begin, line := loadtest.StartEvent(7), func(n int) string { return loadtest.Stdout(fmt.Sprintf("%d\n", n)) }
 	switch {

@@ -2,31 +2,10 @@ package account
 
 import (
 	"testing"
-	"time"
 
 	"assay/internal/load"
 	"assay/internal/target"
 )
-
-// nowhere is a sink that keeps the last result.
-type nowhere struct {
-	ended  int
-	result load.Result
-}
-
-var _ load.Sink = (*nowhere)(nil)
-
-func (*nowhere) Record(int, int, load.Metric, time.Duration) {}
-func (*nowhere) HungUp()                                     {}
-func (*nowhere) Opening()                                    {}
-func (*nowhere) Started()                                    {}
-func (*nowhere) Output(int, int, int)                        {}
-func (*nowhere) Killing()                                    {}
-func (*nowhere) Coalesced(int)                               {}
-func (*nowhere) Unstamped(int)                               {}
-func (*nowhere) ClockStepped(time.Duration)                  {}
-func (*nowhere) Swept(int)                                   {}
-func (n *nowhere) Ended(r load.Result)                       { n.ended++; n.result = r }
 
 // fake is a driver that only notes what it is to do. Its clock is moved by hand.
 type fake struct {

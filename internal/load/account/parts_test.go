@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/load"
+	"assay/internal/load/loadtest"
 )
 
 func TestTimersComeInOrder(t *testing.T) {
@@ -87,7 +88,7 @@ func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
 
 // gapSink keeps gaps.
 type gapSink struct {
-	nowhere
+	loadtest.Last
 
 	gaps []time.Duration
 }

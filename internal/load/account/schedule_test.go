@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/load"
+	"assay/internal/load/loadtest"
 )
 
 // scheduled runs a plan's schedule on a clock that is moved by hand, with streams that live
@@ -13,7 +14,7 @@ import (
 // and when the schedule ended.
 func scheduled(t *testing.T, p *load.Plan, life time.Duration, fails bool, interrupt time.Duration) (starts []time.Duration, took time.Duration) {
 	t.Helper()
-	f := conduct(p, &nowhere{})
+	f := conduct(p, &loadtest.Last{})
 	ends := map[int32]int64{}
 	f.onOpen = func(i int32, s *Stream) {
 		starts = append(starts, time.Duration(s.intended))
@@ -110,7 +111,7 @@ func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
 		"the open model":   {Rate: 10, Duration: 300 * time.Millisecond},
 		"the closed model": {Streams: 3, Ramp: 300 * time.Millisecond, Duration: 300 * time.Millisecond},
 	} {
-		f := conduct(p, &nowhere{})
+		f := conduct(p, &loadtest.Last{})
 		var starts []time.Duration
 		f.onOpen = func(_ int32, s *Stream) { starts = append(starts, time.Duration(s.intended)) }
 		f.time = int64(time.Second)

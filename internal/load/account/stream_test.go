@@ -15,7 +15,7 @@ import (
 // left is not killed.
 func judged(t testing.TB, protocol, codec string, answer []byte, cut int) load.Result {
 	t.Helper()
-	sink := &nowhere{}
+	sink := &loadtest.Last{}
 	f := conduct(plan(t, protocol, codec, load.Check{Kind: load.CheckSequence, First: 1}), sink)
 	kind := map[string]string{load.ProtocolConnect: "application/connect+", load.ProtocolWeb: "application/grpc-web+", load.ProtocolGRPC: "application/grpc+"}[protocol] + codec
 	if protocol == load.ProtocolNDJSON {
@@ -29,10 +29,10 @@ func judged(t testing.TB, protocol, codec string, answer []byte, cut int) load.R
 	f.End(i, s, nil)
 	f.dropCalls()
 	f.run.Finish()
-	if sink.ended != 1 || f.entries.Live() != 0 || len(f.extras) != 0 || len(f.cuts.bufs) != len(f.cuts.free) {
-		t.Fatalf("%d results, %d live, %d extras, %d of %d buffers are free", sink.ended, f.entries.Live(), len(f.extras), len(f.cuts.free), len(f.cuts.bufs))
+	if sink.Count != 1 || f.entries.Live() != 0 || len(f.extras) != 0 || len(f.cuts.bufs) != len(f.cuts.free) {
+		t.Fatalf("%d results, %d live, %d extras, %d of %d buffers are free", sink.Count, f.entries.Live(), len(f.extras), len(f.cuts.free), len(f.cuts.bufs))
 	}
-	return sink.result
+	return sink.Result
 }
 
 // FuzzStream: whatever comes, a stream has one result, and any split gives the same.

@@ -23,8 +23,8 @@ func TestAConnectionWithAnUnsentRequestIsNotUsedAgain(t *testing.T) {
 			ci, c := l.testConn(i, s)
 			c.unsent = true
 			l.feedConn(ci, []byte(answer))
-			if sink.ended != 1 || c.state != connFree || len(l.idle) != 0 {
-				t.Fatalf("%d ended, the connection is in state %d, %d are idle", sink.ended, c.state, len(l.idle))
+			if sink.Count != 1 || c.state != connFree || len(l.idle) != 0 {
+				t.Fatalf("%d ended, the connection is in state %d, %d are idle", sink.Count, c.state, len(l.idle))
 			}
 			l.connEvent(ci, c, unix.EPOLLOUT) // late, and of no effect
 		})

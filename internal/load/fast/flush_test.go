@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
+	"assay/internal/load/loadtest"
 )
 
 // A connection that dies while output is written fails streams, which may give other
@@ -27,8 +28,8 @@ func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 	sink.other = other
 	dying.testStream(l)
 	l.mux.flush()
-	if sink.ended != 1 || len(other.out) != 0 || other.dirty || len(l.mux.dirty) != 0 {
-		t.Errorf("%d ended, %d bytes are unwritten, dirty %v", sink.ended, len(other.out), other.dirty)
+	if sink.Count != 1 || len(other.out) != 0 || other.dirty || len(l.mux.dirty) != 0 {
+		t.Errorf("%d ended, %d bytes are unwritten, dirty %v", sink.Count, len(other.out), other.dirty)
 	}
 	got := make([]byte, 9)
 	if n, err := unix.Read(pair[1], got); err != nil || string(got[:max(n, 0)]) != "late" {
@@ -38,13 +39,13 @@ func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 
 // touching is a sink that gives a connection something to write when a stream ends.
 type touching struct {
-	nowhere
+	loadtest.Last
 
 	other *mux
 }
 
 func (w *touching) Ended(r load.Result) {
-	w.nowhere.Ended(r)
+	w.Last.Ended(r)
 	w.other.out = append(w.other.out, "late"...)
 	w.other.touch()
 }

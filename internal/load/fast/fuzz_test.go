@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/load/loadtest"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 )
@@ -40,16 +41,16 @@ func outcomeH1(tb testing.TB, p []byte, piece int) string {
 }
 
 // told says how the last stream ended; a kill that it asked for is answered.
-func told(tb testing.TB, l *loop, sink *nowhere) string {
+func told(tb testing.TB, l *loop, sink *loadtest.Last) string {
 	if l.streams.StartCalls(); l.streams.Calling() > 0 {
 		i, s := l.queued()
 		l.streams.Head(i, s, 200, []wire.Field{{Name: "grpc-status", Value: "0"}})
 		l.streams.End(i, s, nil)
 	}
-	if sink.ended == 0 || l.streams.Open() != 0 || l.streams.Calling() != 0 {
-		tb.Fatalf("%d ended, %d are open, %d calls", sink.ended, l.streams.Open(), l.streams.Calling())
+	if sink.Count == 0 || l.streams.Open() != 0 || l.streams.Calling() != 0 {
+		tb.Fatalf("%d ended, %d are open, %d calls", sink.Count, l.streams.Open(), l.streams.Calling())
 	}
-	r := sink.result
+	r := sink.Result
 	return fmt.Sprintf("%v %d %v %s", r.Outcome, r.Fate, r.Refused, r.Message)
 }
 

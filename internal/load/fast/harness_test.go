@@ -12,35 +12,16 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/load/loadtest"
 	"assay/internal/target"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 )
 
-// nowhere is a sink that keeps the last result.
-type nowhere struct {
-	ended  int
-	result load.Result
-}
-
-var _ load.Sink = (*nowhere)(nil)
-
-func (*nowhere) Record(int, int, load.Metric, time.Duration) {}
-func (*nowhere) HungUp()                                     {}
-func (*nowhere) Opening()                                    {}
-func (*nowhere) Started()                                    {}
-func (*nowhere) Output(int, int, int)                        {}
-func (*nowhere) Killing()                                    {}
-func (*nowhere) Coalesced(int)                               {}
-func (*nowhere) Unstamped(int)                               {}
-func (*nowhere) ClockStepped(time.Duration)                  {}
-func (*nowhere) Swept(int)                                   {}
-func (n *nowhere) Ended(r load.Result)                       { n.ended++; n.result = r }
-
 // bench is a loop without sockets: bytes are fed by hand.
-func bench(tb testing.TB, protocol, codec, version string, check load.Check) (*loop, *nowhere) {
+func bench(tb testing.TB, protocol, codec, version string, check load.Check) (*loop, *loadtest.Last) {
 	tb.Helper()
-	sink := &nowhere{}
+	sink := &loadtest.Last{}
 	return benchTo(tb, protocol, codec, version, check, sink), sink
 }
 
@@ -190,8 +171,8 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 		p := wholeAnswer()
 		n := 0
 		for ; n < 2*len(p); n++ {
-			if oneStream(l, p, n%len(p)); sink.result.Outcome != bundle.StreamOK {
-				t.Fatalf("check %v, cut at %d: %+v", check.Kind, n%len(p), sink.result)
+			if oneStream(l, p, n%len(p)); sink.Result.Outcome != bundle.StreamOK {
+				t.Fatalf("check %v, cut at %d: %+v", check.Kind, n%len(p), sink.Result)
 			}
 		}
 		// Cut inside its head, a stream goes through the strict decoder, which allocates.
@@ -200,8 +181,8 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 		if got := testing.AllocsPerRun(1000, whole); got != 0 {
 			t.Errorf("check %v: %v allocations per stream", check.Kind, got)
 		}
-		if sink.ended != n+m || l.streams.Open() != 0 {
-			t.Errorf("%d of %d ended, %d are open", sink.ended, n+m, l.streams.Open())
+		if sink.Count != n+m || l.streams.Open() != 0 {
+			t.Errorf("%d of %d ended, %d are open", sink.Count, n+m, l.streams.Open())
 		}
 	}
 }
@@ -235,15 +216,15 @@ func TestAWholeStreamOfHTTP2AllocatesNothing(t *testing.T) {
 		n++
 	}
 	for range 10 {
-		if next(); sink.result.Outcome != bundle.StreamOK {
-			t.Fatalf("%+v", sink.result)
+		if next(); sink.Result.Outcome != bundle.StreamOK {
+			t.Fatalf("%+v", sink.Result)
 		}
 	}
 	if got := testing.AllocsPerRun(1000, next); got != 0 {
 		t.Errorf("%v allocations per stream", got)
 	}
-	if c.ids.len() != 0 || sink.ended != n {
-		t.Errorf("%d ids are left, %d of %d ended", c.ids.len(), sink.ended, n)
+	if c.ids.len() != 0 || sink.Count != n {
+		t.Errorf("%d ids are left, %d of %d ended", c.ids.len(), sink.Count, n)
 	}
 }
 

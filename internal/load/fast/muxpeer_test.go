@@ -24,8 +24,8 @@ func TestADrainedConnectionIsClosed(t *testing.T) {
 	}
 	l.feedMux(c, muxStream(1))
 	l.mux.scan(0)
-	if sink.ended != 1 || sink.result.Outcome != bundle.StreamOK || l.mux.all[c.index] != nil || c.state != muxDead {
-		t.Errorf("%d ended, %+v; the connection is in state %d", sink.ended, sink.result, c.state)
+	if sink.Count != 1 || sink.Result.Outcome != bundle.StreamOK || l.mux.all[c.index] != nil || c.state != muxDead {
+		t.Errorf("%d ended, %+v; the connection is in state %d", sink.Count, sink.Result, c.state)
 	}
 }
 
@@ -39,8 +39,8 @@ func TestWhatIsUnsentGoesWithItsStream(t *testing.T) {
 		t.Fatal("nothing waits")
 	}
 	l.Cancel(i, s)
-	if len(c.pending) != 0 || sink.ended != 0 {
-		t.Errorf("%d wait, %d ended", len(c.pending), sink.ended)
+	if len(c.pending) != 0 || sink.Count != 0 {
+		t.Errorf("%d wait, %d ended", len(c.pending), sink.Count)
 	}
 }
 
@@ -55,8 +55,8 @@ func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
 			for n := 0; c.state == muxOpen && n < 2*mostUnread; n += len(frame) {
 				c.feed(frame)
 			}
-			if c.state != muxDead || sink.result.Outcome != bundle.StreamCorrupt || len(c.out) > mostUnread+100 {
-				t.Errorf("state %d, %+v, %d bytes wait", c.state, sink.result, len(c.out))
+			if c.state != muxDead || sink.Result.Outcome != bundle.StreamCorrupt || len(c.out) > mostUnread+100 {
+				t.Errorf("state %d, %+v, %d bytes wait", c.state, sink.Result, len(c.out))
 			}
 		})
 	}
@@ -75,6 +75,6 @@ func TestARefusedBlockMakesKnownOnesForgotten(t *testing.T) {
 	}
 	c.feed(headersOf(nil, 1, append([]byte{0x88, 0x40, 1, 'X', 1}, 'y'), false)) // a capital, added
 	if c.heads.find(block) != nil || c.state != muxOpen {
-		t.Errorf("the block is still known, or the connection is in state %d; %+v", c.state, sink.result)
+		t.Errorf("the block is still known, or the connection is in state %d; %+v", c.state, sink.Result)
 	}
 }

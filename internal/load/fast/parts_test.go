@@ -13,6 +13,7 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/load/loadtest"
 )
 
 func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
@@ -60,7 +61,7 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 
 // noting is a sink that keeps the driver's own delays.
 type noting struct {
-	nowhere
+	loadtest.Last
 
 	lags []time.Duration
 }

@@ -39,8 +39,8 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	say(answer)
 	l.readConn(ci, c, false)
 	l.settleUnread(1)
-	if sink.ended != 1 || !l.unread.pays() || held(t, fd) != 0 {
-		t.Fatalf("the first answer: %d ended, segmented %v, ending %v, %d bytes are held", sink.ended, l.unread.segmented, l.unread.ending, held(t, fd))
+	if sink.Count != 1 || !l.unread.pays() || held(t, fd) != 0 {
+		t.Fatalf("the first answer: %d ended, segmented %v, ending %v, %d bytes are held", sink.Count, l.unread.segmented, l.unread.ending, held(t, fd))
 	}
 	again := func() {
 		t.Helper()
@@ -58,22 +58,22 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	again()
 	say(answer)
 	l.readConn(ci, c, false)
-	if sink.ended != 2 || held(t, fd) != len(answer) || int(c.unread) != len(answer) {
-		t.Fatalf("the second answer: %d ended, %d bytes are held, %d counted", sink.ended, held(t, fd), c.unread)
+	if sink.Count != 2 || held(t, fd) != len(answer) || int(c.unread) != len(answer) {
+		t.Fatalf("the second answer: %d ended, %d bytes are held, %d counted", sink.Count, held(t, fd), c.unread)
 	}
 	again()
 	say(answer)
 	l.readConn(ci, c, false)
 	l.settleUnread(2)
-	if sink.ended != 3 || held(t, fd) != 0 {
-		t.Errorf("after the turn: %d ended, %d bytes are held", sink.ended, held(t, fd))
+	if sink.Count != 3 || held(t, fd) != 0 {
+		t.Errorf("after the turn: %d ended, %d bytes are held", sink.Count, held(t, fd))
 	}
 	again()
 	l.cautious = true // the bytes would be removed before the next request
 	say(answer)
 	l.readConn(ci, c, false)
-	if sink.ended != 4 || held(t, fd) != 0 {
-		t.Errorf("where every connection is asked: %d ended, %d bytes are held", sink.ended, held(t, fd))
+	if sink.Count != 4 || held(t, fd) != 0 {
+		t.Errorf("where every connection is asked: %d ended, %d bytes are held", sink.Count, held(t, fd))
 	}
 	again()
 	l.cautious = false
@@ -86,8 +86,8 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	if n, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the other side read %d bytes, %v", n, err)
 	}
-	if sink.result.Outcome.Failed() {
-		t.Errorf("the last stream ended as %+v", sink.result)
+	if sink.Result.Outcome.Failed() {
+		t.Errorf("the last stream ended as %+v", sink.Result)
 	}
 }
 
