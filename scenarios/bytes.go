@@ -1,13 +1,13 @@
 package scenarios
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"assay/internal/envd/call"
 )
 
 // maxResolved bounds what a form of Bytes may stand for: 64 MiB.
@@ -34,7 +34,7 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 		if vars != nil {
 			v = mapStrings(v, vars)
 		}
-		p, err := CompactJSON(v)
+		p, err := call.Marshal(v)
 		return p, err == nil
 	case b.Seq != nil:
 		return b.Seq.bytes(), true
@@ -70,17 +70,6 @@ func hexBytes(s string) ([]byte, error) {
 		return nil, fmt.Errorf("%q is not pairs of hexadecimal digits", s)
 	}
 	return p, nil
-}
-
-// CompactJSON is v as JSON without white space, keys sorted, and <, > and & left as they are.
-func CompactJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // mapStrings is v with f applied to every string in it, keys excepted.
@@ -143,7 +132,7 @@ func (m *BodyMatch) Bytes() (p []byte, set bool) {
 func (m *BodyMatch) String() string {
 	var words []string
 	add := func(word string, v any) {
-		text, err := CompactJSON(v)
+		text, err := call.Marshal(v)
 		if err != nil {
 			text = fmt.Append(nil, v)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 )
 
 func TestParseSpan(t *testing.T) {
@@ -243,15 +244,15 @@ func TestCommandsInMessagesFollowTheShellOfTheTarget(t *testing.T) {
 		if err := json.Unmarshal([]byte(script), &v); err != nil {
 			t.Fatal(err)
 		}
-		before, _ := CompactJSON(v)
-		got, err := CompactJSON(InShell(v, bash))
+		before, _ := call.Marshal(v)
+		got, err := call.Marshal(InShell(v, bash))
 		if err != nil || string(got) != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
-		if after, _ := CompactJSON(v); !bytes.Equal(before, after) {
+		if after, _ := call.Marshal(v); !bytes.Equal(before, after) {
 			t.Errorf("the message was changed to %s", after)
 		}
-		same, _ := CompactJSON(InShell(v, []string{"/bin/sh", "-c"}))
+		same, _ := call.Marshal(InShell(v, []string{"/bin/sh", "-c"}))
 		if !bytes.Equal(before, same) {
 			t.Errorf("in /bin/sh it is %s, want %s", same, before)
 		}

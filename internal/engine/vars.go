@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/envd/call"
 	"assay/scenarios"
 )
 
@@ -120,7 +121,7 @@ func (it *iteration) jsonOf(ctx context.Context, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.CompactJSON(scenarios.InShell(v, it.in.target.Shell()))
+	return call.Marshal(scenarios.InShell(v, it.in.target.Shell()))
 }
 
 func firstError(errs ...error) error {

@@ -17,7 +17,7 @@ type Command struct {
 }
 
 // JSON returns the body.
-func (c Command) JSON() ([]byte, error) { return marshal(c) }
+func (c Command) JSON() ([]byte, error) { return Marshal(c) }
 
 // KillPath returns the path below /commands whose POST kills a process.
 func KillPath(pid int64) string { return strconv.FormatInt(pid, 10) + "/kill" }

@@ -37,7 +37,7 @@ func Encode(m Message, codec string) ([]byte, error) {
 	if s, ok := m.(Sorted); ok && codec == Proto {
 		m = s.Message // protobuf has an order of its own
 	}
-	text, err := marshal(m)
+	text, err := Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("message of %s: %w", m.Procedure(), err)
 	}
@@ -50,8 +50,8 @@ func Encode(m Message, codec string) ([]byte, error) {
 	return nil, fmt.Errorf("message of %s: no codec %q: want json or proto", m.Procedure(), codec)
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are.
-func marshal(v any) ([]byte, error) {
+// Marshal returns v as JSON without white space: the keys of maps sorted, and <, > and & left as they are.
+func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -147,7 +147,7 @@ func (s Sorted) MarshalJSON() ([]byte, error) {
 			Process Selector `json:"process"`
 		}{m.Input, m.Process})
 	}
-	text, err := marshal(s.Message)
+	text, err := Marshal(s.Message)
 	if err != nil {
 		return nil, err
 	}

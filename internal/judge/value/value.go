@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/internal/envd/call"
 	"assay/internal/judge/phrase"
-	"assay/scenarios"
 )
 
 // Decode decodes exactly one JSON value; numbers keep their digits.
@@ -189,7 +189,7 @@ func pathName(path string) string {
 
 // jsonText is v as compact JSON, cut.
 func jsonText(v any) string {
-	p, err := scenarios.CompactJSON(v)
+	p, err := call.Marshal(v)
 	if err != nil {
 		return phrase.Clip(fmt.Sprint(v))
 	}
