@@ -151,7 +151,11 @@ func TestTheSDKToleratesLegalVariants(t *testing.T) {
 	program := ready(t)
 	var ids []string
 	for _, v := range zoo.Variants() {
-		ids = append(ids, v.ID)
+		// A request that meets the close of an idle connection is lost: no client may repeat a POST unasked
+		// (RFC 9110 section 9.2.2). The SDK then reports "fetch failed", which says nothing about it or the gateway.
+		if v.ID != "idle-close" {
+			ids = append(ids, v.ID)
+		}
 	}
 	for group := range slices.Chunk(ids, 5) {
 		list := strings.Join(group, ",")

@@ -21,7 +21,7 @@ func trapScripts() []script {
 		{name: "a trap can exit", text: `trap 'echo t; exit 9' INT; kill -INT $$; echo no`, stdout: "t\n", code: 9},
 		{name: "a subshell has no traps", text: `trap 'echo bye' EXIT; (echo in); echo out`, stdout: "in\nout\nbye\n"},
 		{name: "a subshell has its own EXIT", text: `(trap 'echo sub' EXIT; echo in); echo out`, stdout: "in\nsub\nout\n"},
-		{name: "names with and without SIG, numbers", text: `trap 'echo t' HUP 10; kill -1 $$; kill -s USR1 $$; kill -10 $$`, stdout: "t\nt\nt\n"},
+		{name: "names with and without SIG, numbers", text: `trap 'echo t' TERM 10; kill -15 $$; kill -s USR1 $$; kill -10 $$`, stdout: "t\nt\nt\n"},
 		{name: "a bad signal name", text: `trap foo BAR; echo $?`, stdout: "1\n", stderr: "bad trap"},
 		{name: "set -e runs EXIT", text: `set -e; trap 'echo bye' EXIT; false; echo no`, stdout: "bye\n", code: 1},
 		// Files say when: a script that sleeps instead is as right as the machine is quick.
