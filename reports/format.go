@@ -46,3 +46,18 @@ func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 	}
 	return CheckFormat(format)
 }
+
+// RenderLoad writes the report of a load run in the given format, as Render does.
+func RenderLoad(w io.Writer, format string, r *bundle.LoadReport, s Style) error {
+	switch format {
+	case FormatTerminal:
+		return loadTerminal(w, r, s)
+	case FormatJSON:
+		return writeJSON(w, r)
+	case FormatJUnit:
+		return loadJUnit(w, r)
+	case FormatMarkdown:
+		return loadMarkdown(w, r)
+	}
+	return CheckFormat(format)
+}

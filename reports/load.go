@@ -10,9 +10,9 @@ import (
 	"assay/internal/bundle"
 )
 
-// Load draws a load report: streams, latencies, invariants, thresholds, and the verdict on
+// loadTerminal draws a load report: streams, latencies, invariants, thresholds, and the verdict on
 // the last line.
-func Load(w io.Writer, r *bundle.LoadReport, s Style) error {
+func loadTerminal(w io.Writer, r *bundle.LoadReport, s Style) error {
 	t := loadText{newCanvas(w, s), r}
 	t.note(fmt.Sprintf("%s · %s over HTTP %s · %s", r.Target.URL, r.Target.Protocol, r.Target.HTTP, loadModel(&r.Plan)))
 	t.row()
@@ -27,9 +27,6 @@ func Load(w io.Writer, r *bundle.LoadReport, s Style) error {
 	t.verdict()
 	return t.err
 }
-
-// LoadJSON writes exactly one JSON value, of schema assay.load/v1, and a newline.
-func LoadJSON(w io.Writer, r *bundle.LoadReport) error { return writeJSON(w, r) }
 
 // loadModel returns the model, and the seed if it decided something.
 func loadModel(p *bundle.LoadPlan) string {
@@ -59,30 +56,42 @@ func (t loadText) note(text string) { t.flow(painted{}, strings.Fields(line(text
 func loadLead(label string) string { return pad(label, max(loadLabel, width(label)+1)) }
 
 func (t loadText) streams() {
-	s := &t.r.Streams
-	text := fmt.Sprintf("%d wanted, %d opened, %d open at most, %d completed", s.Wanted, s.Opened, s.OpenPeak, s.Completed)
-	if s.Disconnected > 0 {
-		text += fmt.Sprintf(", %d hung up on", s.Disconnected)
-	}
-	t.put("streams", text)
-	t.put("outcomes", outcomesInWords(s.Outcomes))
+	t.put("streams", streamsText(&t.r.Streams))
+	t.put("outcomes", outcomesInWords(t.r.Streams.Outcomes))
 	for _, c := range t.r.Classes {
 		t.put("  "+line(c.Name), c.Protocol+": "+outcomesInWords(c.Outcomes))
 	}
 	for _, e := range t.r.Examples {
-		text := fmt.Sprintf("stream %d: %s", e.Stream, line(e.Message))
-		if e.Times > 1 {
-			text += fmt.Sprintf(" (%d times)", e.Times)
-		}
-		t.put("  "+e.Outcome, text)
+		t.put("  "+e.Outcome, exampleText(e))
 	}
+	t.put("output", outputText(t.r))
+}
+
+func streamsText(s *bundle.LoadStreams) string {
+	text := fmt.Sprintf("%d wanted, %d opened, %d open at most, %d completed", s.Wanted, s.Opened, s.OpenPeak, s.Completed)
+	if s.Disconnected > 0 {
+		text += fmt.Sprintf(", %d disconnected", s.Disconnected)
+	}
+	return text
+}
+
+// outputText returns the amount of output and how it was checked.
+func outputText(r *bundle.LoadReport) string {
 	check := map[string]string{
 		"sequence": "every line checked", "none": "not checked", "same": "all alike wherever a command ended by itself",
-	}[t.r.Plan.Check]
+	}[r.Plan.Check]
 	if check == "" {
 		check = "its digest checked wherever a command ended by itself"
 	}
-	t.put("output", fmt.Sprintf("%d events, %d bytes, %s", t.r.Output.Events, t.r.Output.Bytes, check))
+	return fmt.Sprintf("%d events, %d bytes, %s", r.Output.Events, r.Output.Bytes, check)
+}
+
+func exampleText(e bundle.LoadExample) string {
+	text := fmt.Sprintf("stream %d: %s", e.Stream, line(e.Message))
+	if e.Times > 1 {
+		text += fmt.Sprintf(" (%d times)", e.Times)
+	}
+	return text
 }
 
 // outcomesInWords lists the outcomes that occurred.
@@ -97,51 +106,86 @@ func outcomesInWords(all bundle.StreamOutcomes) string {
 }
 
 func (t loadText) latencies() {
-	t.latency("latency", "count", "p50", "p90", "p99", "p99.9", "max")
-	l := &t.r.Latency
-	t.metric("first event", &l.FirstEvent, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FirstEvent })
-	t.metric("gap", &l.Gap, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.Gap })
-	t.metric("end of stream", &l.EndOfStream, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.EndOfStream })
-	t.metric("start lag", &l.StartLag, true, nil)
-	t.metric("driver lag", &l.DriverLag, false, nil)
-	t.metric("gap corrected", &l.GapCorrected, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.GapCorrected })
-	t.metric("from sent", &l.FromSent, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FromSent })
-	if ms := t.r.Plan.WarmupMS; ms > 0 {
-		t.note(fmt.Sprintf("the first %v are not in it", time.Duration(ms)*time.Millisecond))
+	t.latency("latency", "count", loadQuantiles...)
+	for _, m := range loadMetrics(t.r) {
+		if m.total.Count == 0 {
+			t.latency(m.name, "0", "-", "-", "-", "-", "-")
+			continue
+		}
+		t.distribution(m.name, m.total)
+		for _, c := range m.classes {
+			t.distribution("  "+cut(line(c.name), loadLabel-3), c.of)
+		}
+	}
+	for _, text := range latencyNotes(t.r) {
+		t.note(text)
+	}
+}
+
+// loadQuantiles are the columns of the table of latencies.
+var loadQuantiles = []string{"p50", "p90", "p99", "p99.9", "max"}
+
+// loadMetric is a distribution of the run, and those of its classes that have values.
+type loadMetric struct {
+	name    string
+	total   *bundle.Latency
+	classes []loadClassMetric
+}
+
+type loadClassMetric struct {
+	name string
+	of   *bundle.Latency
+}
+
+// loadMetrics returns the distributions of a report. Those that not every engine or
+// command has are left out if they are empty.
+func loadMetrics(r *bundle.LoadReport) []loadMetric {
+	var all []loadMetric
+	add := func(name string, l *bundle.Latency, always bool, of func(*bundle.LoadClassLatencies) *bundle.Latency) {
+		if l.Count == 0 && !always {
+			return
+		}
+		m := loadMetric{name: name, total: l}
+		for i := range r.Classes {
+			if of == nil || l.Count == 0 {
+				break
+			}
+			if c := of(&r.Classes[i].Latency); c.Count > 0 {
+				m.classes = append(m.classes, loadClassMetric{r.Classes[i].Name, c})
+			}
+		}
+		all = append(all, m)
+	}
+	l := &r.Latency
+	add("first event", &l.FirstEvent, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FirstEvent })
+	add("gap", &l.Gap, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.Gap })
+	add("end of stream", &l.EndOfStream, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.EndOfStream })
+	add("start lag", &l.StartLag, true, nil)
+	add("driver lag", &l.DriverLag, false, nil)
+	add("gap corrected", &l.GapCorrected, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.GapCorrected })
+	add("from sent", &l.FromSent, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FromSent })
+	return all
+}
+
+// latencyNotes says which values the distributions do not have, or not exactly.
+func latencyNotes(r *bundle.LoadReport) []string {
+	var out []string
+	if ms := r.Plan.WarmupMS; ms > 0 {
+		out = append(out, fmt.Sprintf("the first %v are not in it", time.Duration(ms)*time.Millisecond))
 	}
 	for _, note := range []struct {
 		n    int64
 		text string
 	}{
-		{t.r.Output.Coalesced, "%d events were read together with a later one: no gap was measured"},
-		{t.r.Driver.UnstampedReads, "%d reads had no time of arrival from the kernel: theirs is the driver's"},
-		{t.r.Output.Clamped, "%d values were out of range, and count as the nearest in it"},
+		{r.Output.Coalesced, "%d events were read together with a later one: no gap was measured"},
+		{r.Driver.UnstampedReads, "%d reads had no time of arrival from the kernel: theirs is the driver's"},
+		{r.Output.Clamped, "%d values were out of range, and count as the nearest in it"},
 	} {
 		if note.n > 0 {
-			t.note(fmt.Sprintf(note.text, note.n))
+			out = append(out, fmt.Sprintf(note.text, note.n))
 		}
 	}
-}
-
-// metric draws a distribution, and those of the classes. Without always it is left out if
-// it is empty: not every engine or command has it.
-func (t loadText) metric(name string, l *bundle.Latency, always bool, of func(*bundle.LoadClassLatencies) *bundle.Latency) {
-	switch {
-	case l.Count == 0 && always:
-		t.latency(name, "0", "-", "-", "-", "-", "-")
-		return
-	case l.Count == 0:
-		return
-	}
-	t.distribution(name, l)
-	for i := range t.r.Classes {
-		if of == nil {
-			break
-		}
-		if c := of(&t.r.Classes[i].Latency); c.Count > 0 {
-			t.distribution("  "+cut(line(t.r.Classes[i].Name), loadLabel-3), c)
-		}
-	}
+	return out
 }
 
 func (t loadText) distribution(name string, l *bundle.Latency) {
@@ -173,7 +217,15 @@ func shortSpan(us int64) string {
 }
 
 func (t loadText) books() {
-	l := &t.r.Ledger
+	t.put("ledger", ledgerText(&t.r.Ledger))
+	t.put("counters", countersText(&t.r.Metrics))
+	for _, v := range t.r.Metrics.Violations {
+		t.block(painted{text: "  "}, line(v), plain)
+	}
+}
+
+// ledgerText returns the equation of the driver's ledger.
+func ledgerText(l *bundle.LoadLedger) string {
 	text := fmt.Sprintf("%d started = %d ok + %d error + %d killed + %d open", l.Started, l.OK, l.Error, l.Killed, l.Open)
 	if l.Unseen > 0 {
 		text += fmt.Sprintf(" + %d that ended unseen", l.Unseen)
@@ -181,38 +233,42 @@ func (t loadText) books() {
 	if l.Uncertain > 0 {
 		text += fmt.Sprintf("; %d unknown", l.Uncertain)
 	}
-	t.put("ledger", text)
-	m := &t.r.Metrics
+	return text
+}
+
+// countersText returns the result of comparing the gateway's counters with the ledger.
+func countersText(m *bundle.LoadMetrics) string {
 	switch {
 	case m.Scraped == 0:
-		t.put("counters", m.Note)
+		return m.Note
 	case len(m.Violations) == 0:
-		t.put("counters", fmt.Sprintf("%d scrapes, before, during and after: they agree with the ledger", m.Scraped))
-	default:
-		text := fmt.Sprintf("%d scrapes, %s", m.Scraped, plural(len(m.Violations), "violation"))
-		if m.Note != "" {
-			text += "; " + m.Note
-		}
-		t.put("counters", text)
-		for _, v := range m.Violations {
-			t.block(painted{text: "  "}, line(v), plain)
-		}
+		return fmt.Sprintf("%d scrapes, before, during and after: they agree with the ledger", m.Scraped)
 	}
+	text := fmt.Sprintf("%d scrapes, %s", m.Scraped, plural(len(m.Violations), "violation"))
+	if m.Note != "" {
+		text += "; " + m.Note
+	}
+	return text
 }
 
 func (t loadText) driver() {
-	d := &t.r.Driver
+	t.put("driver", driverText(t.r))
+	for _, ms := range t.r.Driver.ClockStepsMS {
+		t.note(fmt.Sprintf("the clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not", ms))
+	}
+}
+
+// driverText returns the engine and its cost.
+func driverText(r *bundle.LoadReport) string {
+	d := &r.Driver
 	text := fmt.Sprintf("%s engine, %.1f s of processor time, %.0f MB of memory at most", d.Engine, d.CPUSeconds, float64(d.RSSPeakBytes)/1e6)
 	if d.Processes > 1 {
 		text += fmt.Sprintf(", %d worker processes included", d.Processes)
 	}
-	if t.r.Target.Embedded {
+	if r.Target.Embedded {
 		text += ", the embedded gateway included"
 	}
-	t.put("driver", text)
-	for _, ms := range d.ClockStepsMS {
-		t.note(fmt.Sprintf("the clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not", ms))
-	}
+	return text
 }
 
 func (t loadText) thresholds() {
@@ -221,26 +277,37 @@ func (t loadText) thresholds() {
 	}
 	t.row()
 	for _, th := range t.r.Thresholds {
-		word, color, detail := "undecided", yellow, th.Why
-		switch {
-		case th.OK != nil && *th.OK:
-			word, color, detail = "met", green, th.Observed
-		case th.OK != nil:
-			word, color, detail = "missed", red, th.Observed
-		}
+		word, detail := thresholdText(th)
+		color := map[string]tint{"met": green, "missed": red, "undecided": yellow}[word]
 		t.block(painted{loadLead(word), color}, line(th.Expr+"  ("+detail+")"), plain)
 	}
 }
 
+// thresholdText returns the result of a threshold and the figures behind it.
+func thresholdText(th bundle.LoadThreshold) (word, detail string) {
+	switch {
+	case th.OK == nil:
+		return "undecided", th.Why
+	case *th.OK:
+		return "met", th.Observed
+	}
+	return "missed", th.Observed
+}
+
 func (t loadText) verdict() {
 	color := map[bundle.LoadVerdict]tint{bundle.LoadPass: green, bundle.LoadFail: red, bundle.LoadInconclusive: yellow}[t.r.Verdict]
-	took := time.Duration(t.r.DurationMS) * time.Millisecond
+	t.block(painted{}, loadVerdictText(t.r), color)
+}
+
+// loadVerdictText returns the verdict, the duration and the reasons on one line.
+func loadVerdictText(r *bundle.LoadReport) string {
+	took := time.Duration(r.DurationMS) * time.Millisecond
 	if took >= time.Second {
 		took = took.Round(100 * time.Millisecond)
 	}
-	text := strings.ToUpper(string(t.r.Verdict)) + " in " + took.String()
-	if len(t.r.Reasons) > 0 {
-		text += ": " + line(strings.Join(t.r.Reasons, "; "))
+	text := strings.ToUpper(string(r.Verdict)) + " in " + took.String()
+	if len(r.Reasons) > 0 {
+		text += ": " + line(strings.Join(r.Reasons, "; "))
 	}
-	t.block(painted{}, text, color)
+	return text
 }

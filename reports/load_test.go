@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"encoding/xml"
 	"strings"
 	"testing"
 
@@ -41,12 +42,12 @@ func loaded() *bundle.LoadReport {
 }
 
 func TestTheTextOfALoadReport(t *testing.T) {
-	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return Load(b, loaded(), s) })
+	goldenDrawing(t, "load", func(b *bytes.Buffer, s Style) error { return loadTerminal(b, loaded(), s) })
 }
 
 func TestALoadReportSaysWhatHappened(t *testing.T) {
 	var b strings.Builder
-	if err := Load(&b, loaded(), Style{Width: 100}); err != nil {
+	if err := loadTerminal(&b, loaded(), Style{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
@@ -60,10 +61,65 @@ func TestALoadReportSaysWhatHappened(t *testing.T) {
 		}
 	}
 	var colored strings.Builder
-	if err := Load(&colored, loaded(), Style{Width: 100, Color: true}); err != nil {
+	if err := loadTerminal(&colored, loaded(), Style{Width: 100, Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(colored.String(), "\x1b[1;31mFAIL") || strings.Contains(b.String(), "\x1b") {
 		t.Error("colour is not where it should be")
+	}
+}
+
+func TestALoadReportInJUnitAndMarkdown(t *testing.T) {
+	for format, name := range map[string]string{FormatJUnit: "load.xml", FormatMarkdown: "load.md"} {
+		var b bytes.Buffer
+		if err := RenderLoad(&b, format, loaded(), Style{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.Bytes())
+	}
+}
+
+// Each reason for a verdict makes one case red, and no reason is lost.
+func TestEachReasonOfALoadVerdictIsOneRedCase(t *testing.T) {
+	no := false
+	for name, c := range map[string]struct {
+		change                    func(r *bundle.LoadReport)
+		failures, errors, skipped int
+	}{
+		"nothing is wrong":      {func(*bundle.LoadReport) {}, 0, 0, 0},
+		"there are no counters": {func(r *bundle.LoadReport) { r.Metrics = bundle.LoadMetrics{Note: "no /metrics"} }, 0, 0, 1},
+		"streams failed":        {func(r *bundle.LoadReport) { r.Verdict, r.Streams.Outcomes[bundle.StreamReset] = bundle.LoadFail, 2 }, 1, 0, 0},
+		"a threshold is missed": {func(r *bundle.LoadReport) {
+			r.Verdict, r.Thresholds = bundle.LoadFail, []bundle.LoadThreshold{{OK: &no}}
+		}, 1, 0, 0},
+		"a threshold is undecided": {func(r *bundle.LoadReport) {
+			r.Verdict, r.Thresholds = bundle.LoadInconclusive, []bundle.LoadThreshold{{}}
+		}, 0, 1, 0},
+		"a counter is wrong":      {func(r *bundle.LoadReport) { r.Verdict, r.Metrics.Violations = bundle.LoadFail, []string{"v"} }, 1, 0, 0},
+		"the run was interrupted": {func(r *bundle.LoadReport) { r.Verdict, r.Interrupted = bundle.LoadInconclusive, true }, 0, 1, 0},
+		"interrupted, after failures": {func(r *bundle.LoadReport) {
+			r.Verdict, r.Interrupted, r.Streams.Outcomes[bundle.StreamReset] = bundle.LoadFail, true, 1
+		}, 1, 1, 0},
+		"a reason of no other case": {func(r *bundle.LoadReport) { r.Verdict, r.Reasons = bundle.LoadInconclusive, []string{"late"} }, 0, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &bundle.LoadReport{Verdict: bundle.LoadPass, Metrics: bundle.LoadMetrics{Scraped: 1}}
+			c.change(r)
+			var b bytes.Buffer
+			if err := RenderLoad(&b, FormatJUnit, r, Style{}); err != nil {
+				t.Fatal(err)
+			}
+			var doc struct {
+				Failures int `xml:"failures,attr"`
+				Errors   int `xml:"errors,attr"`
+				Skipped  int `xml:"skipped,attr"`
+			}
+			if err := xml.Unmarshal(b.Bytes(), &doc); err != nil {
+				t.Fatal(err)
+			}
+			if doc.Failures != c.failures || doc.Errors != c.errors || doc.Skipped != c.skipped {
+				t.Errorf("%+v, want %d failures, %d errors, %d skipped:\n%s", doc, c.failures, c.errors, c.skipped, &b)
+			}
+		})
 	}
 }

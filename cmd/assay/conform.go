@@ -65,6 +65,7 @@ its bundle by default.`,
 	}
 	f.target.register(c)
 	f.output.register(c)
+	f.output.registerVerbose(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
@@ -184,7 +185,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		return f.nothingAgain(nothingRun(err))
 	}
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
-	if err := errors.Join(err, f.output.write(io, out.Report)); err != nil {
+	if err := errors.Join(err, f.output.write(io, drawRun(out.Report))); err != nil {
 		return defect(err)
 	}
 	return code(out.Report.Exit)

@@ -39,6 +39,7 @@ field "changed".`,
 		},
 	}
 	f.output.register(c)
+	f.output.registerVerbose(c)
 	c.Flags().StringVar(&f.profile, "profile", "", "profile to use instead of the run's")
 	c.Flags().BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
 	return c
@@ -58,7 +59,7 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 		report.Changed = judge.Changed(b.Verdicts, verdicts)
 	}
 	reports.Annotate(report, b.Observations, verdicts, excerptWidth(io))
-	if err := f.output.write(io, report); err != nil {
+	if err := f.output.write(io, drawRun(report)); err != nil {
 		return defect(err)
 	}
 	return code(report.Exit)

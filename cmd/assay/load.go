@@ -13,7 +13,6 @@ import (
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/load"
-	"assay/reports"
 	"assay/scenarios"
 )
 
@@ -34,8 +33,9 @@ type loadFlags struct {
 	abort                bool
 	abortDelay           time.Duration
 	metricsListen        string
-	profile, out, format string
+	profile, out         string
 	engine               string
+	output               outputFlags
 }
 
 func newLoad(io stdio) *cobra.Command {
@@ -71,7 +71,7 @@ before, during and after the run.`,
   assay load http://127.0.0.1:8081 --http h2c --streams 50000 --ramp 10s --duration 60s
 
   # 200 short commands per second, as a CI gate
-  assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")'
+  assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")' --report junit=load.xml
 
   # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
@@ -83,6 +83,7 @@ before, during and after the run.`,
 	}
 	f.target.register(c)
 	f.register(c)
+	f.output.register(c)
 	return c
 }
 
@@ -110,7 +111,6 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
 	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
 	fs.StringVar(&f.engine, "engine", "auto", "driver engine: fast (http on Linux), portable, or auto (fast where possible)")
-	fs.StringVar(&f.format, "format", "text", "format on stdout: text or json")
 }
 
 // options validates all flags before any work.
@@ -129,8 +129,8 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
 		}
 	}
-	if f.format != "text" && f.format != "json" {
-		return load.Options{}, fmt.Errorf("--format %q: want text or json", f.format)
+	if err := f.output.validate(); err != nil {
+		return load.Options{}, err
 	}
 	o := load.Options{
 		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,
@@ -175,11 +175,11 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		stayLean()
 	}
 	r, err := load.Run(ctx, o)
-	return loadResult(io, f.format, r, err)
+	return loadResult(io, f.output, r, err)
 }
 
 // loadResult writes the report and returns the exit code.
-func loadResult(io stdio, format string, r *bundle.LoadReport, err error) error {
+func loadResult(io stdio, f outputFlags, r *bundle.LoadReport, err error) error {
 	var limit *load.LimitError
 	var engine *load.EngineError
 	switch {
@@ -190,24 +190,9 @@ func loadResult(io stdio, format string, r *bundle.LoadReport, err error) error 
 	case r == nil:
 		return err
 	}
-	if drawn := drawLoad(io, format, r); drawn != nil {
-		err = errors.Join(err, drawn)
-	}
+	err = errors.Join(err, f.write(io, drawLoad(r)))
 	if err != nil {
 		return defect(err)
 	}
 	return code(r.Exit())
-}
-
-func drawLoad(s stdio, format string, r *bundle.LoadReport) error {
-	var err error
-	if format == "json" {
-		err = reports.LoadJSON(s.out, r)
-	} else {
-		err = reports.Load(s.out, r, style(s.out, false))
-	}
-	if err != nil {
-		return fmt.Errorf("writing the report to stdout: %w", err)
-	}
-	return nil
 }

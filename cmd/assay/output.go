@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +25,11 @@ func (f *outputFlags) register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, junit or markdown")
 	fs.StringSliceVar(&f.reports, "report", nil, "also write reports to files, as `FORMAT=PATH,…`; formats: json, junit, markdown, text")
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "also list passing rules")
+}
+
+// registerVerbose adds the flag of the commands whose report lists rules.
+func (f *outputFlags) registerVerbose(c *cobra.Command) {
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also list passing rules")
 }
 
 // renderer returns the name of a --format in package reports.
@@ -61,26 +66,39 @@ func writable(path string) error {
 	return f.Close()
 }
 
+// draw draws one report in a format of package reports.
+type draw func(w io.Writer, format string, s reports.Style) error
+
+// drawRun draws the report of a run of scenarios.
+func drawRun(r *bundle.Report) draw {
+	return func(w io.Writer, format string, s reports.Style) error { return reports.Render(w, format, r, s) }
+}
+
+// drawLoad draws the report of a load run.
+func drawLoad(r *bundle.LoadReport) draw {
+	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderLoad(w, format, r, s) }
+}
+
 // write writes the report to stdout and to the files.
-func (f *outputFlags) write(io stdio, r *bundle.Report) error {
+func (f *outputFlags) write(s stdio, d draw) error {
 	var errs []error
 	for _, spec := range f.reports {
 		format, path, _ := strings.Cut(spec, "=")
-		errs = append(errs, writeFile(path, renderer(format), r))
+		errs = append(errs, writeFile(path, renderer(format), d))
 	}
-	if err := reports.Render(io.out, renderer(f.format), r, style(io.out, f.verbose)); err != nil {
+	if err := d(s.out, renderer(f.format), style(s.out, f.verbose)); err != nil {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
 	}
 	return errors.Join(errs...)
 }
 
-func writeFile(path, format string, r *bundle.Report) (err error) {
+func writeFile(path, format string, d draw) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := reports.Render(f, format, r, reports.Style{Width: 100, Verbose: true}); err != nil {
+	if err := d(f, format, reports.Style{Width: 100, Verbose: true}); err != nil {
 		return fmt.Errorf("--report: writing %s: %w", path, err)
 	}
 	return nil

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
@@ -21,8 +19,8 @@ func newReport(io stdio) *cobra.Command {
 exit code is that of the run.
 
 Several bundles are merged into one report if they are shards of one run: the same
-version of assay ran different scenarios against the same target and profile. Load
-runs have text and JSON reports.`,
+version of assay ran different scenarios against the same target and profile. The
+bundle of a load run is rendered in the same formats, by itself.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
@@ -40,6 +38,7 @@ runs have text and JSON reports.`,
 		},
 	}
 	f.register(c)
+	f.registerVerbose(c)
 	return c
 }
 
@@ -59,22 +58,19 @@ func drawReport(io stdio, f outputFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(io, r); err != nil {
+	if err := f.write(io, drawRun(r)); err != nil {
 		return defect(err)
 	}
 	return code(r.Exit)
 }
 
-// redrawLoad renders the report of a load run, which has two formats.
+// redrawLoad renders the report of a load run.
 func redrawLoad(io stdio, f outputFlags, dir string) error {
-	if f.format != "text" && f.format != "json" || len(f.reports) > 0 {
-		return usage(fmt.Errorf("%s is a load run: its report is --format text or json, on stdout", dir))
-	}
 	s, err := load.Open(dir)
 	if err != nil {
 		return usage(err)
 	}
-	return loadResult(io, f.format, s.Report, nil)
+	return loadResult(io, f, s.Report, nil)
 }
 
 // merged returns the report of all shards; a single bundle keeps its own.
