@@ -30,7 +30,7 @@ test: debian ## unit tests, black-box tests through the binary, the catalogue, t
 
 # The longest packages begin first.
 test-go:
-	$(GO) test -timeout 20m ./internal/selftest ./cmd/assay $$($(GO) list ./... | grep -v '/sdk$$')
+	$(GO) test -timeout 20m ./internal/selftest ./cmd/assay ./suites $$($(GO) list ./... | grep -v '/sdk$$')
 
 # -v, so that a test that is skipped is seen.
 test-sdk:
