@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -94,17 +95,21 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	startBurners(t)
 	total := make([]tally, len(variants))
 	for round := range rounds {
-		for n, id := range variants {
+		err := tester.each(t.Context(), len(variants), func(ctx context.Context, n int) error {
 			fo := zoo.Options{}
-			if id != "" {
-				fo.Variants = []string{id}
+			if variants[n] != "" {
+				fo.Variants = variants[n : n+1]
 			}
-			all, err := tester.judged(t.Context(), fo, nil, tester.baseline.once(tester.all, round+n, 1))
+			all, err := tester.judged(ctx, fo, nil, tester.baseline.once(tester.all, round+n, 1))
 			if err != nil {
-				t.Fatalf("round %d, variant %q: %v", round, id, err)
+				return fmt.Errorf("variant %q: %w", variants[n], err)
 			}
 			total[n].add(tester, all)
-			t.Logf("round %d of %d, %s: %s", round+1, rounds, gatewayName(id), &total[n])
+			t.Logf("round %d of %d, %s: %s", round+1, rounds, gatewayName(variants[n]), &total[n])
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
 		}
 	}
 	t.Log("\n" + busyTable(variants, total))
