@@ -33,15 +33,27 @@ func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
 // ours runs Assay's driver with everything that is on by default.
 func ours(engine, on string) func(*bench, *gateway, int) []string {
 	return func(b *bench, g *gateway, n int) []string {
-		argv := []string{
+		return []string{
 			b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(concurrent), "--count", strconv.Itoa(n),
-			"--out", b.fresh(), "--format", "json",
+			"--out", b.fresh(), "--format", "json", "--engine", engine,
 		}
-		if b.engines {
-			argv = append(argv, "--engine", engine)
-		}
-		return argv
 	}
+}
+
+// older returns a command line of Assay's for the older build.
+func (b *bench) older(argv []string) []string { return append([]string{b.base}, argv[1:]...) }
+
+// withBase returns Assay's drivers, and those of the older build if there is one.
+func (b *bench) withBase(on string) []driver {
+	var all []driver
+	for _, engine := range []string{"fast", "portable"} {
+		run := ours(engine, on)
+		all = append(all, driver{Name: "assay " + engine, argv: run})
+		if b.base != "" {
+			all = append(all, driver{Name: "assay " + engine + " (base)", argv: func(b *bench, g *gateway, n int) []string { return b.older(run(b, g, n)) }})
+		}
+	}
+	return all
 }
 
 // client runs a client of bench/clients.
@@ -97,7 +109,6 @@ const slowPart = 4
 // short lists the drivers of W1 by HTTP version.
 func (b *bench) short() map[string][]driver {
 	h1 := []driver{
-		{Name: "assay portable", argv: ours("portable", "1.1")},
 		{Name: "wrk", argv: wrk},
 		{Name: "h2load", argv: h2load1},
 		{Name: "fortio", argv: fortio},
@@ -106,20 +117,15 @@ func (b *bench) short() map[string][]driver {
 		{Name: "k6", argv: k6, Part: slowPart},
 	}
 	h2 := []driver{
-		{Name: "assay portable", argv: ours("portable", "h2c")},
 		{Name: "h2load", argv: h2load2},
 		{Name: "net/http", argv: client("nethttp", "-h2c")},
 		{Name: "connect-go JSON", argv: client("connectgo", "-h2c")},
 		{Name: "ghz", argv: ghz, Part: slowPart},
 	}
-	if b.engines {
-		h1 = append([]driver{{Name: fast, argv: ours("fast", "1.1")}}, h1...)
-		h2 = append([]driver{{Name: fast, argv: ours("fast", "h2c")}}, h2...)
-	}
-	return map[string][]driver{http1: h1, h2c: h2}
+	return map[string][]driver{http1: append(b.withBase(http1), h1...), h2c: append(b.withBase(h2c), h2...)}
 }
 
-// The names of Assay's fast engine and of the HTTP versions in tables.
+// The names of Assay's fast driver, to which the targets apply, and of the HTTP versions in tables.
 const (
 	fast  = "assay fast"
 	http1 = "1.1"
@@ -130,20 +136,8 @@ const (
 // ramp, checks their lines, and kills them after the duration. No stream may end
 // by itself earlier.
 func (b *bench) holding(g *gateway, on string, n int, ramp, duration time.Duration) []string {
-	argv := []string{
+	return []string{
 		b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(n), "--ramp", ramp.String(), "--duration", duration.String(),
-		"--out", b.fresh(), "--format", "json",
+		"--out", b.fresh(), "--format", "json", "--engine", "fast",
 	}
-	if b.engines {
-		argv = append(argv, "--engine", b.engine())
-	}
-	return argv
-}
-
-// engine names the engine that the targets apply to.
-func (b *bench) engine() string {
-	if b.engines {
-		return "fast"
-	}
-	return "portable"
 }

@@ -177,9 +177,17 @@ type holder struct {
 // holders lists the measured drivers. Peers only give the scale and run once.
 func (b *bench) holders() []holder {
 	own := func(on string) holder {
-		return holder{name: "assay " + b.engine(), on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
+		return holder{name: fast, on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
 	}
 	all := []holder{own(http1), own(h2c)}
+	if b.base != "" {
+		for _, h := range all[:2] {
+			run := h.argv
+			h.name, h.own = fast+" (base)", false
+			h.argv = func(g *gateway, n int) []string { return b.older(run(g, n)) }
+			all = append(all, h)
+		}
+	}
 	if b.missing["h2load"] == "" {
 		all = append(all, holder{name: "h2load", on: http1, runs: 1, argv: func(g *gateway, n int) []string {
 			count := strconv.Itoa(n)
@@ -268,7 +276,7 @@ func (b *bench) measureEven(ctx context.Context, p *page) error {
 				b.sayf("%s %v µs/event, %d events", on, cost[i], seen.events)
 			}
 		}
-		for i, name := range []string{"assay " + b.engine(), "connect-go JSON"} {
+		for i, name := range []string{fast, "connect-go JSON"} {
 			p.printf("| %s | %s | %v | %v |\n", name, on, cost[i], memory[i])
 		}
 		p.aim(target{

@@ -26,10 +26,10 @@ const message = `{"process":{"cmd":"/bin/sh","args":["-c","seq 1 20"]}}`
 // bench is one session.
 type bench struct {
 	assay, tools, proto, dir string
+	base                     string // an older build of assay, "" for none
 
 	streams, runs int
 	parts         []string
-	engines       bool // the driver has --engine
 	missing       map[string]string
 	log           io.Writer
 	fresher       int
@@ -53,6 +53,7 @@ func run(ctx context.Context) (err error) {
 	only := flag.String("only", strings.Join(parts(), ","), "parts to measure")
 	limit := flag.Duration("limit", 90*time.Minute, "give up after this time")
 	flag.StringVar(&b.assay, "assay", "bin/assay", "the assay binary")
+	flag.StringVar(&b.base, "base", "", "an older assay binary, measured beside -assay in short, together and memory")
 	flag.StringVar(&b.tools, "tools", "bin/peers", "folder of the peers; missing ones are installed there")
 	flag.StringVar(&b.proto, "proto", "internal/envd/proto/process/process.proto", "the process service, for ghz")
 	flag.IntVar(&b.streams, "streams", 200_000, "short streams per run")
@@ -67,7 +68,10 @@ func run(ctx context.Context) (err error) {
 	if b.streams < 1000 || b.runs < 1 {
 		return fmt.Errorf("-streams %d -runs %d: want at least 1000 streams and 1 run", b.streams, b.runs)
 	}
-	for _, path := range []*string{&b.assay, &b.tools, &b.proto} {
+	for _, path := range []*string{&b.assay, &b.base, &b.tools, &b.proto} {
+		if *path == "" {
+			continue
+		}
 		abs, err := filepath.Abs(*path)
 		if err != nil {
 			return err
@@ -92,15 +96,6 @@ func (b *bench) session(ctx context.Context) error {
 		return err
 	}
 	b.missing = missing
-	help, err := start(ctx, b.dir, []string{b.assay, "load", "--help"})
-	if err != nil {
-		return err
-	}
-	said, err := help.wait()
-	if err != nil {
-		return err
-	}
-	b.engines = strings.Contains(string(said.Output), "--engine")
 	p := &page{}
 	p.machine(b.versions(ctx), missing, b.streams, b.runs)
 	measure := map[string]func(context.Context, *page) error{

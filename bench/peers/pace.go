@@ -48,10 +48,7 @@ func (b *bench) measurePace(ctx context.Context, p *page) error {
 	}
 	defer sink.Close()
 	own := []string{
-		b.assay, "load", g.url, "--http", h2c, "--rate", strconv.Itoa(paceRate), "--duration", paceFor.String(), "--format", "json",
-	}
-	if b.engines {
-		own = append(own, "--engine", b.engine())
+		b.assay, "load", g.url, "--http", h2c, "--rate", strconv.Itoa(paceRate), "--duration", paceFor.String(), "--format", "json", "--engine", "fast",
 	}
 	sleeper := []string{b.tool("pacer"), "-sink", sink.Addr().String(), "-rate", strconv.Itoa(paceRate), "-duration", paceFor.String()}
 	var p99 [2]sample
@@ -68,7 +65,7 @@ func (b *bench) measurePace(ctx context.Context, p *page) error {
 			b.sayf("start lag of %d: p50 %d µs, p99 %d µs, p99.9 %d µs", l.Count, l.P50, l.P99, l.P999)
 		}
 	}
-	for i, name := range []string{"assay " + b.engine(), "time.Sleep"} {
+	for i, name := range []string{fast, "time.Sleep"} {
 		p.printf("| %s | %.0f | %v | %.0f |\n", name, middle[i].median(), p99[i], tail[i].median())
 	}
 	p.aim(target{
@@ -156,7 +153,7 @@ func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off floa
 	defer g.close()
 	name, argv := "net/http, time.Now", []string{b.tool("nethttp"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", "2s"}
 	if own {
-		name, argv = "assay "+b.engine(), b.holding(g, http1, n, 2*time.Second, 12*time.Second)
+		name, argv = fast, b.holding(g, http1, n, 2*time.Second, 12*time.Second)
 	}
 	l, err := b.stopped(ctx, argv)
 	if err != nil {

@@ -55,7 +55,7 @@ func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 		}
 		p.printf("\n### Short streams over HTTP %s, %s\n\n", on, w.title)
 		b.drawShort(p, on, all[on], got, failures)
-		aimShort(p, on, w.title, b.engine(), got)
+		aimShort(p, on, w.title, got)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (b *bench) oneShort(ctx context.Context, g *gateway, d driver, got map[stri
 	f.cpu = append(f.cpu, per(r.CPU))
 	f.server = append(f.server, per(r.ServerCPU))
 	f.rate = append(f.rate, float64(r.Streams)/r.Wall.Seconds())
-	b.sayf("%-16s %7d streams  %6.2f µs/stream  gateway %6.2f  %6.0f/s  %s", d.Name, r.Streams, per(r.CPU), per(r.ServerCPU), float64(r.Streams)/r.Wall.Seconds(), load())
+	b.sayf("%-21s %7d streams  %6.2f µs/stream  gateway %6.2f  %6.0f/s  %s", d.Name, r.Streams, per(r.CPU), per(r.ServerCPU), float64(r.Streams)/r.Wall.Seconds(), load())
 	return nil
 }
 
@@ -122,12 +122,12 @@ type aim struct {
 }
 
 // aimShort adds the targets of W1.
-func aimShort(p *page, on, how, engine string, got map[string]*figures) {
+func aimShort(p *page, on, how string, got map[string]*figures) {
 	aims := map[string][]aim{
 		http1: {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
 		h2c:   {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
 	}[on]
-	own := got["assay "+engine]
+	own := got[fast]
 	for _, a := range aims {
 		t := target{What: "short streams over " + on + ", " + how + ": CPU per stream", Most: a.most, Peer: a.peer, Relative: true}
 		if peer := got[a.peer]; own == nil || peer == nil {
