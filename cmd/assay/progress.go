@@ -123,8 +123,12 @@ func headline(run *bundle.Run, n int) string {
 	if run.Target.Embedded {
 		url = "the embedded gateway (" + url + ")"
 	}
-	text := fmt.Sprintf("%s · profile %s · %d runs · round trip %v",
-		url, run.Profile, n, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
+	runs := "runs"
+	if n == 1 {
+		runs = "run"
+	}
+	text := fmt.Sprintf("%s · profile %s · %d %s · round trip %v",
+		url, run.Profile, n, runs, time.Duration(run.Calibration.RTT).Round(10*time.Microsecond))
 	if shell := strings.Join(run.Target.Shell, " "); shell != "/bin/sh -c" {
 		text += " · shell " + shell
 	}
