@@ -20,7 +20,7 @@ const defaultUser = "root"
 // userKey is the key of the user in a request's context.
 type userKey struct{}
 
-// userOf is the user that a request runs as.
+// userOf returns the user that a request runs as.
 func userOf(ctx context.Context) string {
 	if u, ok := ctx.Value(userKey{}).(string); ok {
 		return u
@@ -29,12 +29,12 @@ func userOf(ctx context.Context) string {
 }
 
 // authorizer checks the token and picks the user. Both failures are
-// unauthenticated, in the form of the surface that was asked.
+// unauthenticated errors, in the format of the surface.
 type authorizer struct {
-	token string // "" lets everyone in
+	token string // "" disables the check
 }
 
-// token checks X-Access-Token.
+// checkToken checks X-Access-Token.
 func (a authorizer) checkToken(r *http.Request) error {
 	if a.token == "" {
 		return nil
@@ -67,8 +67,8 @@ func (a authorizer) over(next http.Handler) http.Handler {
 }
 
 // WithUser returns r with the user of its Basic authorization; the password is
-// ignored. No authorization, another scheme, or one that cannot be decoded
-// means the default user, as in the real daemon.
+// ignored. If the authorization is missing, undecodable or of another scheme,
+// the user is the default one, as in the real daemon.
 func WithUser(r *http.Request) (*http.Request, error) {
 	scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Basic") {

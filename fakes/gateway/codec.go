@@ -11,20 +11,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// JSON is how messages in JSON are written and read. The zero value writes
-// compact JSON without zero values, and reads it as strictly as protojson, but
-// ignores unknown fields: clients are not all of one age.
+// JSON controls how JSON messages are written and read. The zero value writes
+// compact JSON without zero values. It reads as strictly as protojson, except
+// that it ignores unknown fields, because a client may be newer than the
+// gateway.
 type JSON struct {
-	// Write are the options for writing. protojson varies its white space from
-	// build to build on purpose, and Layout removes that.
+	// Write holds the options for writing. protojson deliberately varies its
+	// white space between builds; Layout removes it.
 	Write protojson.MarshalOptions
-	// Layout writes a message that was marshalled; nil is json.Compact.
+	// Layout formats a marshalled message; nil means json.Compact.
 	Layout func(dst *bytes.Buffer, src []byte) error
-	// Read reads a message that is not empty; nil ignores unknown fields.
+	// Read reads a non-empty message; nil reads strictly but ignores unknown
+	// fields.
 	Read func(data []byte, m proto.Message) error
 }
 
-// jsonCodec is a codec of connect-go for JSON.
+// jsonCodec is a connect-go codec for JSON.
 type jsonCodec struct {
 	name string
 	JSON
@@ -32,7 +34,7 @@ type jsonCodec struct {
 
 var _ connect.Codec = jsonCodec{}
 
-// jsonCodecs are the codecs of both content types that connect-go knows.
+// jsonCodecs returns the codecs for both JSON content types of connect-go.
 func jsonCodecs(j JSON) connect.HandlerOption {
 	if j.Layout == nil {
 		j.Layout = json.Compact
@@ -53,7 +55,7 @@ func (c jsonCodec) Name() string { return c.name }
 func (c jsonCodec) Marshal(message any) ([]byte, error) {
 	m, ok := message.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("%T is no protobuf message", message)
+		return nil, fmt.Errorf("%T is not a protobuf message", message)
 	}
 	raw, err := c.Write.Marshal(m)
 	if err != nil {
@@ -68,7 +70,7 @@ func (c jsonCodec) Marshal(message any) ([]byte, error) {
 func (c jsonCodec) Unmarshal(data []byte, message any) error {
 	m, ok := message.(proto.Message)
 	if !ok {
-		return fmt.Errorf("%T is no protobuf message", message)
+		return fmt.Errorf("%T is not a protobuf message", message)
 	}
 	if len(data) == 0 {
 		return errors.New("zero-length payload is not a valid JSON object")

@@ -18,18 +18,18 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// defaultLimit is how long a command of the alias may run when timeout_ms is
-// absent, on the gateway's own clock.
+// defaultLimit is the time limit of an alias command without timeout_ms, on the gateway's own
+// clock.
 const defaultLimit = 60 * time.Second
 
-// maxLimit is the longest timeout_ms; as long as a Connect-Timeout-Ms can be.
+// maxLimit is the largest timeout_ms, the same as the largest Connect-Timeout-Ms.
 const maxLimit = 9_999_999_999
 
 // commands is the NDJSON alias of the process service:
 //
-//	POST /commands             {"cmd","timeout_ms"}: runs it by /bin/sh -c and streams its lines
-//	GET  /commands             {"commands":[…]}: the live ones, by pid
-//	GET  /commands/{pid}       one of them; one that has ended for 30 s more
+//	POST /commands             {"cmd","timeout_ms"}: runs cmd with /bin/sh -c and streams its lines
+//	GET  /commands             {"commands":[…]}: the live commands, sorted by pid
+//	GET  /commands/{pid}       one command, until 30 s after its end
 //	GET  /commands/{pid}/log   its output so far, at most the last 256 KiB, as text/plain
 //	POST /commands/{pid}/kill  SIGKILL
 //
@@ -38,10 +38,10 @@ const maxLimit = 9_999_999_999
 type commands struct {
 	table Table
 	own   clock
-	shell []string // that runs commands; empty is /bin/sh -c
+	shell []string // runs the commands; empty means /bin/sh -c
 }
 
-// routes are the handlers of the alias by their pattern.
+// routes returns the handlers of the alias by pattern.
 func (c *commands) routes() map[string]http.Handler {
 	return map[string]http.Handler{
 		"POST /commands":            answering(c.run),
@@ -52,7 +52,7 @@ func (c *commands) routes() map[string]http.Handler {
 	}
 }
 
-// answering writes the error that a handler ends in.
+// answering writes the error that a handler returns.
 func answering(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -61,8 +61,8 @@ func answering(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	})
 }
 
-// run starts a command. A failure before the first line is an error;
-// after that, the answer is cut without an end line.
+// run starts a command and streams its lines. A failure before the first line is an error
+// response; a later failure cuts the response without an end line.
 func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 	command, limit, err := c.readRequest(r)
 	if err != nil {
@@ -88,13 +88,13 @@ func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 		_ = out.write(line{Type: "error", Code: connect.CodeResourceExhausted.String(), Message: err.Error()}, false)
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to cut an answer that cannot be finished
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to cut a response
 	}
 	return nil
 }
 
-// readRequest reads {"cmd","timeout_ms"}. The content type does not matter:
-// the alias is there for curl.
+// readRequest reads {"cmd","timeout_ms"}. The content type does not matter, because the alias is
+// meant for curl.
 func (c *commands) readRequest(r *http.Request) (command string, limit time.Duration, err error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return "", 0, connect.NewError(connect.CodeUnimplemented, errors.New("the body must not be compressed"))
@@ -145,8 +145,8 @@ func (c *commands) parseLimit(raw json.RawMessage) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// commandInfo is one command as GET shows it. State is running; ending for one
-// that was killed and is not yet dead, or whose output is still held; ended.
+// commandInfo is one command in the response to GET. State is running, ending (killed but not yet
+// dead, or its output is still held) or ended.
 type commandInfo struct {
 	PID       uint32     `json:"pid"`
 	Cmd       string     `json:"cmd"`
@@ -209,7 +209,7 @@ func (c *commands) kill(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, struct{}{})
 }
 
-// named is the process of the path, alive or ended of late.
+// named returns the process in the path, live or recently ended.
 func (c *commands) named(r *http.Request) (*Process, error) {
 	sel, err := pathSelector(r)
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *commands) named(r *http.Request) (*Process, error) {
 	return p, nil
 }
 
-// pathSelector reads {pid}. Text that is not a pid names no process.
+// pathSelector reads {pid}. Text that is not a pid selects no process.
 func pathSelector(r *http.Request) (Selector, error) {
 	text := r.PathValue("pid")
 	pid, err := strconv.ParseUint(text, 10, 32)
@@ -237,6 +237,5 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return ignoreGone(json.NewEncoder(w).Encode(v))
 }
 
-// ignoreGone drops the error of a write to a client that has gone: there is
-// nobody to tell.
+// ignoreGone drops the error of a write to a client that has gone: nobody can receive it.
 func ignoreGone(error) error { return nil }

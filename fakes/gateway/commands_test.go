@@ -51,7 +51,7 @@ func TestBadRequestsToTheAliasRunNothing(t *testing.T) {
 			t.Errorf("%s: %d %q", body, a.Status, a.Body)
 		}
 		if strings.Contains(string(a.Body), "Go ") || strings.Contains(string(a.Body), "struct") {
-			t.Errorf("%s: the answer speaks of Go: %s", body, a.Body)
+			t.Errorf("%s: the response mentions Go: %s", body, a.Body)
 		}
 	}
 	wantBooks(t, g, 0, 0, 0, 0, 0)
@@ -66,7 +66,7 @@ func TestTheAliasShowsLogsAndKillsWhatRuns(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	var start line
-	for range 3 { // start, one, two: each is flushed when it is there
+	for range 3 { // start, one, two: each is flushed at once
 		if !lines.Scan() {
 			t.Fatal(lines.Err())
 		}

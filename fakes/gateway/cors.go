@@ -2,17 +2,17 @@ package gateway
 
 import "net/http"
 
-// preflightAge is how long a browser may keep the answer to a preflight, in
+// preflightAge is how long a browser may cache a preflight response, in
 // seconds: the maximum that browsers allow.
 const preflightAge = "7200"
 
-// exposedHeaders are what a page of another origin may read: where gRPC-Web has
-// its status when there is no body.
+// exposedHeaders are the headers that a page of another origin may read:
+// gRPC-Web puts its status there when the response has no body.
 const exposedHeaders = "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin"
 
 // cors lets pages of every origin call the gateway, as the real daemon does:
-// who may do what is a matter of the token. A preflight carries none and runs
-// nothing, so it is answered for every path.
+// the token controls access. A preflight carries no token and runs nothing, so
+// it succeeds for every path.
 func cors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -38,7 +38,7 @@ func cors(next http.Handler) http.Handler {
 	})
 }
 
-// isPreflight reports whether a request only asks whether another may be made.
+// isPreflight reports whether a request is a CORS preflight.
 func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }

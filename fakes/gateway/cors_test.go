@@ -21,7 +21,7 @@ func TestPagesOfOtherOriginsMayCall(t *testing.T) {
 	}
 	a = gatewaytest.RoundTrip(t, g, "OPTIONS", gatewaytest.StartPath, nil, origin)
 	if a.Status != 405 || a.Header.Get("Allow") != "POST" {
-		t.Errorf("OPTIONS that is no preflight: %d %v", a.Status, a.Header)
+		t.Errorf("OPTIONS that is not a preflight: %d %v", a.Status, a.Header)
 	}
 	a = gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, []byte("{}"), gatewaytest.UnaryJSON, "X-Access-Token: secret")
 	if len(a.Header["Vary"]) != 0 || a.Header.Get("Access-Control-Allow-Origin") != "" {

@@ -5,14 +5,13 @@
 // without; gRPC needs HTTP/2. Beside process.Process it mounts assay.v1.Probe,
 // the NDJSON alias /commands, /metrics and /health.
 //
-// What lives here: the table of processes, the distribution of their output,
-// the surfaces, and the Seams where decorators change them. What may not: any
-// fault, scenarios, observations and verdicts. A gateway never looks at who is
-// asking.
+// It contains the process table, the distribution of output, the surfaces, and
+// the Seams at which decorators change them. It contains no faults, scenarios,
+// observations or verdicts. A gateway treats all clients alike.
 //
 // A request passes, from the outside in: connection (bytes) → front → strict
-// layer and authorization → connect-go → service → table → sandbox, which is
-// virtual or the machine's own. Output comes back: sandbox → output → hub
-// (lines, readers) → events → frames → connection. Each of these steps is a
-// seam; see seams.go.
+// layer and authorization → connect-go → service → table → sandbox, with
+// virtual or real processes. Output comes back: sandbox → output → hub (lines,
+// readers) → events → frames → connection. Each of these steps is a seam; see
+// seams.go.
 package gateway

@@ -16,21 +16,20 @@ const (
 	EventKeepAlive
 )
 
-// Event is one process event on its way to one subscriber, whatever the
-// surface.
+// Event is one process event for one subscriber, on any surface.
 type Event struct {
 	Kind  EventKind
 	PID   uint32 // start
 	Chunk Chunk  // data
 	End   Ending // end
-	// More says that another event follows at once, so that this one need not
-	// be flushed on its own.
+	// More reports that another event follows at once, so that this one need
+	// not be flushed separately.
 	More bool
 }
 
 // EventSink sends events to one subscriber.
 type EventSink interface {
-	// Send blocks until the event has left, or cannot leave.
+	// Send blocks until the event has been sent or cannot be sent.
 	Send(e Event) error
 }
 
@@ -40,7 +39,7 @@ type EventSinkFunc func(Event) error
 // Send calls f.
 func (f EventSinkFunc) Send(e Event) error { return f(e) }
 
-// message is e as the process service sends it.
+// message returns e as a message of the process service.
 func (e Event) message() *envd.ProcessEvent {
 	switch e.Kind {
 	case EventStart:

@@ -6,11 +6,11 @@ import "iter"
 type Reader struct {
 	// ID is unique among the readers of one process.
 	ID uint64
-	// Late says that another reader was there before.
+	// Late reports that another reader joined before.
 	Late bool
-	// AfterEnd says that the process had ended when the reader came.
+	// AfterEnd reports that the process had ended when the reader joined.
 	AfterEnd bool
-	// Backlog is how many bytes wait for the reader.
+	// Backlog is the number of bytes that wait for the reader.
 	Backlog int
 }
 
@@ -23,10 +23,10 @@ type Fanout interface {
 	Publish(c Chunk)
 	// Copies returns how often a reader gets a chunk.
 	Copies(r Reader, c Chunk) int
-	// Leave reports whether a reader that has gone is forgotten.
+	// Leave reports whether the fan-out forgets a reader that has gone.
 	Leave(r Reader) bool
-	// Waits reports whether a process that wrote waits for its readers, of which
-	// there is at least one. stalled says that none has taken anything for a while.
+	// Waits reports whether a writing process waits for its readers; there is at
+	// least one. stalled means that no reader has taken anything for a while.
 	Waits(readers iter.Seq[Reader], stalled bool) bool
 	// Ends reports whether a reader learns that the process has ended.
 	Ends(r Reader) bool

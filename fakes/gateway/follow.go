@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// errLost says that a subscriber was given up because it was too slow.
-var errLost = errors.New("the reader is too slow: output beyond a backlog of 8 MiB was not kept for it")
+// errLost reports that a subscriber was dropped because it was too slow.
+var errLost = errors.New("the reader is too slow: output beyond its backlog of 8 MiB was dropped")
 
 // Follow sends the events of a process to a stream of the process service: start,
 // the output, and the end. It returns the error that ends the stream.
 type Follow func(ctx context.Context, s *Stream) error
 
-// Stream is one subscriber of a process, and where its events go.
+// Stream is one subscriber of a process and the sink of its events.
 type Stream struct {
 	Process *Process
 	Table   Table
 	Sink    EventSink
-	// Started says that the stream started the process, by Start; Connect did not.
+	// Started reports that Start created the stream, not Connect.
 	Started bool
 
-	sub *Subscriber // nil before its time: Follow subscribes then
-	// clock sends a keepalive event after idle; 0 sends none.
+	sub *Subscriber // nil: Follow subscribes
+	// A keepalive event follows after idle on clock; an idle of 0 sends none.
 	clock clock
 	idle  time.Duration
-	// owner says that the deadline of the stream is also that of the process, and
-	// ends the stream with an error instead of an end event.
+	// owner means that the deadline of the stream also kills the process, and that
+	// the stream then ends with an error instead of an end event.
 	owner bool
 }
 
-// Close ends the subscription. It may be called again.
+// Close ends the subscription. It is idempotent.
 func (s *Stream) Close() {
 	if s.sub != nil {
 		s.sub.close()
 	}
 }
 
-// follow is the Follow of the reference. Its error is that of the context, of the
-// sink, or errLost.
+// follow is the Follow of the reference. It returns the error of the context or of
+// the sink, or errLost.
 func follow(ctx context.Context, s *Stream) error {
 	if s.sub == nil {
 		s.sub = s.Process.hub.subscribe()
@@ -62,7 +62,7 @@ func follow(ctx context.Context, s *Stream) error {
 				err = ctx.Err()
 				break
 			}
-			s.Table.Expire(s.Process) // what it has written still comes, then the end
+			s.Table.Expire(s.Process) // its output so far and the end still follow
 			done = nil
 		}
 		stop()
@@ -72,7 +72,7 @@ func follow(ctx context.Context, s *Stream) error {
 	}
 }
 
-// drain sends the queued chunks, and the end after the last.
+// drain sends the queued chunks, and the end event after the last one.
 func (s *Stream) drain() (ended bool, err error) {
 	batch, ended, lost := s.sub.take()
 	for i, c := range batch {

@@ -28,8 +28,8 @@ type Gateway struct {
 	server *http.Server
 	url    string
 	caCert []byte
-	unhook func() bool  // of the context
-	remove func() error // takes away what the sandbox was given
+	unhook func() bool  // detaches from the context
+	remove func() error // removes the temporary files of the sandbox
 	served chan struct{}
 
 	mu       sync.Mutex
@@ -92,7 +92,7 @@ func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
 	return nil
 }
 
-// secure puts TLS in front.
+// secure serves TLS on a listener, if requested.
 func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err == nil {
@@ -170,7 +170,7 @@ func (g *Gateway) counted(next http.Handler) http.Handler {
 	})
 }
 
-// enter counts one handler; false once the gateway is closing.
+// enter counts one handler; it returns false once the gateway is closing.
 func (g *Gateway) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,15 +181,15 @@ func (g *Gateway) enter() bool {
 	return true
 }
 
-// URL is its base URL, without a slash at the end.
+// URL returns the base URL, without a trailing slash.
 func (g *Gateway) URL() string { return g.url }
 
-// CACert is the certificate, in PEM, that a client has to trust when the
-// gateway serves TLS; nil when it does not.
+// CACert returns the certificate, in PEM, that a client must trust when the
+// gateway serves TLS; nil otherwise.
 func (g *Gateway) CACert() []byte { return g.caCert }
 
 // Close ends all processes and connections, and returns when no goroutine of
-// the gateway is left. It may be called again.
+// the gateway is left. It is idempotent.
 func (g *Gateway) Close() error {
 	g.once.Do(func() {
 		g.mu.Lock()
@@ -198,7 +198,7 @@ func (g *Gateway) Close() error {
 		g.mu.Unlock()
 		g.closeErr = g.server.Close()
 		g.table.close()
-		g.handlers.Wait() // one of them may start a process until it returns
+		g.handlers.Wait() // a handler may start a process until it returns
 		g.table.wait()
 		<-g.served
 		g.closeErr = errors.Join(g.closeErr, g.remove())

@@ -33,7 +33,7 @@ func TestTokensAndUsersAreCheckedInTheShapeOfTheCall(t *testing.T) {
 		{"unknown user of a unary call", "POST", gatewaytest.ListPath, []byte("{}"), []string{gatewaytest.UnaryJSON, good, "Authorization: Basic Z2hvc3Q6"}, 401, "unauthenticated"},
 		{"known user", "POST", gatewaytest.ListPath, []byte("{}"), []string{gatewaytest.UnaryJSON, good, "Authorization: Basic dXNlcjo="}, 200, ""},
 		{"another scheme", "POST", gatewaytest.ListPath, []byte("{}"), []string{gatewaytest.UnaryJSON, good, "Authorization: Bearer x"}, 200, ""},
-		{"what cannot be decoded", "POST", gatewaytest.ListPath, []byte("{}"), []string{gatewaytest.UnaryJSON, good, "Authorization: Basic %%%"}, 200, ""},
+		{"an undecodable authorization", "POST", gatewaytest.ListPath, []byte("{}"), []string{gatewaytest.UnaryJSON, good, "Authorization: Basic %%%"}, 200, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,9 +93,9 @@ func TestTheEndOfTheContextClosesTheGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Start(context.Background(), Options{Listen: "300.0.0.1:0"}); err == nil {
-		t.Error("an address that is none was listened on")
+		t.Error("the gateway listens on an invalid address")
 	}
 	if _, err := Start(context.Background(), Options{MetricsPrefix: "a-b"}); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("a prefix that makes no name: %v", err)
+		t.Errorf("a prefix that is invalid in a metric name: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"assay/fakes/gatewaytest"
 )
 
-// TestGetIsHeldAgainstTheProtocol goes through section 7 of the rules.
+// TestGetIsHeldAgainstTheProtocol covers section 7 of the rules.
 func TestGetIsHeldAgainstTheProtocol(t *testing.T) {
 	g := startGateway(t, Options{})
 	const path = "/assay.v1.Probe/Safe"

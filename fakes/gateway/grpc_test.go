@@ -50,8 +50,8 @@ func TestEveryProtocolRunsACommandOverEveryVersionOfHTTP(t *testing.T) {
 	}
 }
 
-// TestGRPCRequestsAreHeldAgainstTheProtocol goes through the rules that a
-// request can break, over gRPC and gRPC-Web.
+// TestGRPCRequestsAreHeldAgainstTheProtocol covers the rules that a request can break,
+// over gRPC and gRPC-Web.
 func TestGRPCRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 	g := startGateway(t, Options{})
 	ok := gatewaytest.Envelope(0, gatewaytest.Shell("echo ran"))
@@ -81,7 +81,7 @@ func TestGRPCRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 		{"G23: a sign", ok, timeout("+1S"), "3"},
 		{"G23: no digits", ok, timeout("S"), "3"},
 		{"eight digits", ok, timeout("99999999S"), "0"},
-		{"a timeout beyond what can be counted", ok, timeout("99999999H"), "0"},
+		{"a timeout too long for a duration", ok, timeout("99999999H"), "0"},
 		{"G24: a deadline that passes", gatewaytest.Envelope(0, gatewaytest.Shell("sleep 30")), timeout("50m"), "4"},
 		{"G24: a deadline that has passed", ok, timeout("0n"), "4"},
 		{"G30: not JSON", gatewaytest.Envelope(0, "{"), nil, "13"},
@@ -152,7 +152,7 @@ func TestAGRPCDeadlineKillsLikeAConnectOne(t *testing.T) {
 	var begun []*gatewaytest.Stream
 	for _, as := range []connect.ClientOption{connect.WithGRPC(), connect.WithGRPCWeb()} {
 		c := processconnect.NewProcessClient(gatewaytest.HTTPClient(t, g, "h2c"), g.URL(), as)
-		// The deadline travels as a header alone: the client does not hurry the server.
+		// Only the header carries the deadline: the client does not cancel the call.
 		req := gatewaytest.Sh("echo so far; sleep 100")
 		req.Header().Set("Grpc-Timeout", gatewaytest.Late+"m")
 		begun = append(begun, gatewaytest.Begin(t, c, req))

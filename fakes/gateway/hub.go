@@ -11,23 +11,22 @@ import (
 
 // The bounds of the fan-out.
 const (
-	// maxBacklog is the backlog at which a subscriber that is slower than
-	// others is given up: it gets its backlog so far, and then an explicit
-	// error. Nothing is ever dropped in silence.
+	// maxBacklog is the backlog at which a subscriber that is slower than others is
+	// dropped: it gets its backlog so far, and then an explicit error. Output is
+	// never dropped silently.
 	maxBacklog = 8 << 20
-	// stallGrace is how long a process waits for readers of which none takes
-	// anything at all. After it, the process runs on without them: a client
-	// that is gone without a trace must not stop the work.
+	// stallGrace is how long a process waits while none of its readers takes
+	// anything. After that, the process continues without them: a client that has
+	// vanished must not stop the work.
 	stallGrace = 5 * time.Second
-	// restDelay is how long an unterminated rest of a line waits for more.
-	// It is short against what people notice and long against the time
-	// between two writes of one printf.
+	// restDelay is how long an incomplete line waits for more output. It is shorter
+	// than people notice and longer than the time between two writes of one printf.
 	restDelay = 20 * time.Millisecond
 )
 
-// Output takes the writes of a process, in order per stream.
+// Output receives the writes of a process, in order per stream.
 type Output interface {
-	// Write may block, and then the process does.
+	// Write may block, which blocks the process.
 	Write(s virtual.Stream, p []byte)
 	// Finish delivers output that is still held back. Later writes are dropped.
 	Finish()
@@ -39,8 +38,8 @@ type Chunk struct {
 	Data   []byte
 }
 
-// hub hands the output of one process to its subscribers, line by line, and
-// keeps the log. Output with no subscriber is only logged.
+// hub distributes the output of one process to its subscribers, line by line, and
+// keeps the log. Output without a subscriber is only logged.
 type hub struct {
 	grace  time.Duration
 	fanout Fanout
@@ -65,7 +64,8 @@ func newHub(f Fanout) *hub {
 	return &hub{grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
 }
 
-// Subscriber receives the output of one process. Its methods are for one goroutine.
+// Subscriber receives the output of one process. One goroutine may call its
+// methods.
 type Subscriber struct {
 	hub    *hub
 	ready  chan struct{} // holds one token when there may be something to take
@@ -74,13 +74,13 @@ type Subscriber struct {
 	lost   bool
 }
 
-// subscribe adds a reader of all that is written from now on. On a hub that
-// has ended, it is at its end at once.
+// subscribe adds a reader of all later output. On a hub that has ended, the reader
+// is at its end at once.
 func (h *hub) subscribe() *Subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.cutters {
-		h.flushRest(virtual.Stream(s)) // it belongs to those who were here before
+		h.flushRest(virtual.Stream(s)) // it belongs to the earlier readers
 	}
 	s := &Subscriber{hub: h, ready: make(chan struct{}, 1), reader: Reader{ID: h.joined, Late: h.joined > 0, AfterEnd: h.ended}}
 	h.joined++
@@ -101,9 +101,9 @@ func (s *Subscriber) wake() {
 	}
 }
 
-// take returns the queued chunks. ended says that nothing follows, lost that the
-// subscriber was given up after these chunks. The caller reports each chunk as
-// sent when it is.
+// take returns the queued chunks. ended means that nothing follows; lost means that
+// the subscriber was dropped after these chunks. The caller reports each chunk with
+// sent.
 func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 	return batch, s.hub.ended && !s.lost && s.hub.fanout.Ends(s.reader), s.lost
 }
 
-// sent says that a chunk of n bytes has left.
+// sent records that a chunk of n bytes has been sent.
 func (s *Subscriber) sent(n int) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -139,8 +139,7 @@ func (h *hub) moved() {
 	}
 }
 
-// write cuts p into chunks, queues them, and waits while every reader is
-// behind.
+// Write cuts p into chunks, queues them, and waits while every reader is behind.
 func (h *hub) Write(s virtual.Stream, p []byte) {
 	h.mu.Lock()
 	if h.finished {
@@ -169,7 +168,7 @@ func (h *hub) Write(s virtual.Stream, p []byte) {
 	h.waitForRoom()
 }
 
-// flushRest publishes the unterminated rest of a stream. Called with mu held.
+// flushRest publishes the incomplete line of a stream. Called with mu held.
 func (h *hub) flushRest(s virtual.Stream) {
 	if rest := h.cutters[s].take(); rest != nil {
 		h.publish(Chunk{s, rest})
@@ -241,8 +240,8 @@ func (h *hub) waitForRoom() {
 	}
 }
 
-// release lets writers go on without waiting for readers: a killed process
-// must be able to die.
+// release lets writers continue without waiting for readers: a killed process must
+// be able to die.
 func (h *hub) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -250,7 +249,7 @@ func (h *hub) release() {
 	h.moved()
 }
 
-// Finish publishes unterminated rests and ignores all later output.
+// Finish publishes incomplete lines and ignores all later output.
 func (h *hub) Finish() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -264,7 +263,7 @@ func (h *hub) Finish() {
 	h.moved()
 }
 
-// end tells every subscriber that the process's end is known.
+// end tells every subscriber that the end of the process is known.
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -275,7 +274,7 @@ func (h *hub) end() {
 	clear(h.subs)
 }
 
-// logged is the log so far.
+// logged returns the log so far.
 func (h *hub) logged() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"assay/fakes/virtual"
 )
 
-// taken reads what a subscriber has, as if it were sent.
+// taken takes the queued output of a subscriber and reports it as sent.
 func taken(s *Subscriber) (string, bool) {
 	var out strings.Builder
 	batch, _, lost := s.take()
@@ -31,7 +31,7 @@ func TestAnUnterminatedRestIsSentAfterTwentyMilliseconds(t *testing.T) {
 		time.Sleep(restDelay - time.Millisecond)
 		synctest.Wait()
 		if out, _ := taken(s); out != "" {
-			t.Errorf("%q came before %v after the last byte", out, restDelay)
+			t.Errorf("%q arrived before %v after the last byte", out, restDelay)
 		}
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
@@ -85,7 +85,7 @@ func TestAProcessRunsAtThePaceOfItsFastestReader(t *testing.T) {
 			<-fast.ready
 			out, lost := taken(fast)
 			if lost {
-				t.Fatal("the reader that keeps up was given up")
+				t.Fatal("the reader that keeps up was dropped")
 			}
 			got += len(out)
 		}
@@ -123,7 +123,7 @@ func TestASlowReaderAloneGetsEveryByte(t *testing.T) {
 				s.sent(len(c.Data))
 			}
 			if lost {
-				t.Fatal("a live reader was given up")
+				t.Fatal("a live reader was dropped")
 			}
 			if ended {
 				break
@@ -165,7 +165,7 @@ func TestAKillFreesAWriterThatWaitsForReaders(t *testing.T) {
 			h.Write(virtual.Stdout, append(make([]byte, HighWater), '\n'))
 		}
 		if took := time.Since(begin); took != time.Second {
-			t.Errorf("the writer was free after %v, want 1s, when it was released", took)
+			t.Errorf("the writer was blocked for %v, want 1s until its release", took)
 		}
 	})
 }

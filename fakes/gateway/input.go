@@ -10,8 +10,7 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// SendInput writes to stdin. It blocks while the pipe is full, and nothing
-// else does.
+// SendInput writes to stdin. Only this call blocks while the pipe is full.
 func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendInputRequest]) (*connect.Response[envd.SendInputResponse], error) {
 	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
@@ -23,8 +22,8 @@ func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendI
 	return connect.NewResponse(&envd.SendInputResponse{}), nil
 }
 
-// CloseStdin ends stdin. It may be called again, and for a process that never
-// had one, but not for a terminal, whose input ends by Ctrl+D.
+// CloseStdin closes stdin. It is idempotent and accepts a process without
+// stdin, but not one with a terminal, whose input ends with Ctrl+D.
 func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseStdinRequest]) (*connect.Response[envd.CloseStdinResponse], error) {
 	p, err := s.named(req.Msg.GetProcess())
 	if err != nil {
@@ -37,8 +36,8 @@ func (s *service) CloseStdin(_ context.Context, req *connect.Request[envd.CloseS
 	return connect.NewResponse(&envd.CloseStdinResponse{}), nil
 }
 
-// StreamInput applies its messages as they arrive. A start message says whose
-// stdin it is and comes before the first data.
+// StreamInput applies its messages as they arrive. A start message selects the
+// process and comes before the first data.
 func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd.StreamInputRequest]) (*connect.Response[envd.StreamInputResponse], error) {
 	var p *Process
 	for in.Receive() {
@@ -57,7 +56,7 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 			}
 		case *envd.StreamInputRequest_Keepalive:
 		default:
-			return nil, invalid("a message without event: start, data or keepalive is needed")
+			return nil, invalid("a message without an event: want start, data or keepalive")
 		}
 	}
 	if err := in.Err(); err != nil {
@@ -84,8 +83,8 @@ func feed(ctx context.Context, p *Process, in *envd.ProcessInput) error {
 	}
 }
 
-// inputError says why input did not get to p: because it is gone, because the
-// call ended first, or because no process reads stdin.
+// inputError returns why input did not reach p: p has ended, the call ended
+// first, or no process reads stdin.
 func inputError(p *Process, err error) error {
 	var known *connect.Error
 	switch {

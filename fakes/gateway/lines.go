@@ -2,18 +2,17 @@ package gateway
 
 import "bytes"
 
-// maxLine is the longest piece of output that is sent as one event. The real
-// daemon reads pipes in pieces of that size, so a client has to cope with it.
+// maxLine is the maximum output in one event. The real daemon reads pipes in
+// pieces of that size, so clients must handle it.
 const maxLine = 32 << 10
 
-// lineCutter cuts one output stream into events: one per line with its
-// newline, or maxLine bytes of a line that is longer. What is not yet
-// terminated waits in the cutter. The zero value is ready; it is not safe for
-// concurrent use.
+// lineCutter cuts one output stream into events: one per line with its newline,
+// or maxLine bytes of a longer line. An incomplete line waits in the cutter.
+// The zero value is ready; it is not safe for concurrent use.
 type lineCutter struct{ rest []byte }
 
-// cut adds p and calls emit for every piece that is complete. Pieces do not
-// share memory with p and are never written to again, so emit may keep them.
+// cut adds p and calls emit for every complete piece. Pieces do not share
+// memory with p and are never written to again, so emit may keep them.
 func (c *lineCutter) cut(p []byte, emit func([]byte)) {
 	if len(p) == 0 {
 		return
@@ -31,11 +30,11 @@ func (c *lineCutter) cut(p []byte, emit func([]byte)) {
 		emit(buf[:n:n])
 		buf = buf[n:]
 	}
-	// The rest may go on to grow, so it must not share memory with a piece.
+	// The rest may grow later, so it must not share memory with a piece.
 	c.rest = append([]byte(nil), buf...)
 }
 
-// take returns and clears the unterminated rest; nil when there is none.
+// take returns and clears the incomplete line; nil if there is none.
 func (c *lineCutter) take() []byte {
 	rest := c.rest
 	c.rest = nil

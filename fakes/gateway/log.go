@@ -1,6 +1,6 @@
 package gateway
 
-// maxLog bounds the log of one process. Older output is dropped, by whole
+// maxLog limits the log of one process. Older output is dropped in whole
 // pieces, so that a log starts at the start of a line.
 const maxLog = 256 << 10
 

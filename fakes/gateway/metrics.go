@@ -10,20 +10,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Finish is how a command counts when it has ended.
+// Finish is the status under which an ended command is counted.
 type Finish string
 
-// The partition of finished commands: each counts as exactly one of them.
+// The partition of finished commands: each has exactly one status.
 const (
 	FinishOK     Finish = "ok"     // exit 0
-	FinishError  Finish = "error"  // another exit, or a signal that nobody sent through the gateway
-	FinishKilled Finish = "killed" // SIGKILL, /kill, a deadline, or died of a SIGTERM sent through the gateway
+	FinishError  Finish = "error"  // another exit code, or a signal not sent through the gateway
+	FinishKilled Finish = "killed" // SIGKILL, /kill, a deadline, or death by a SIGTERM sent through the gateway
 )
 
 // finishes lists the partition in the order of the exposition.
 func finishes() []Finish { return []Finish{FinishError, FinishKilled, FinishOK} }
 
-// Counters are the books of the gateway.
+// Counters receives what the gateway counts.
 type Counters interface {
 	// Started counts a command that was started.
 	Started()
@@ -31,7 +31,7 @@ type Counters interface {
 	Finished(f Finish)
 }
 
-// books is the counters of a gateway. The zero value is ready.
+// books holds the counters of a gateway. The zero value is ready.
 type books struct {
 	mu       sync.Mutex
 	starts   uint64
@@ -72,9 +72,9 @@ func (b *books) read() Tally {
 	return t
 }
 
-// exposition is the collector of a gateway's books. Every series is there from
-// the start, so that a first scrape has something to be held against, and all of
-// a scrape come from one snapshot: started is finished plus active in each.
+// exposition is the Prometheus collector of a gateway's books. Every series
+// exists from the start, so that the first scrape is a baseline. A scrape is one
+// snapshot: in each, started is finished plus active.
 type exposition struct {
 	read                      func() Tally
 	started, finished, active *prometheus.Desc
@@ -82,17 +82,17 @@ type exposition struct {
 
 var _ prometheus.Collector = (*exposition)(nil)
 
-// metricsHandler serves the books under the prefix, and what the Go runtime and
-// the operating system say of this process.
+// metricsHandler serves the books under the prefix, and the metrics of the Go
+// runtime and of this process.
 func metricsHandler(prefix string, read func() Tally) (http.Handler, error) {
 	name := func(n string) string { return prometheus.BuildFQName(prefix, "commands", n) }
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
 		&exposition{
 			read:     read,
-			started:  prometheus.NewDesc(name("started_total"), "Commands that were started.", nil, nil),
-			finished: prometheus.NewDesc(name("finished_total"), "Commands that have ended, by how.", []string{"status"}, nil),
-			active:   prometheus.NewDesc(name("active"), "Commands that run now.", nil, nil),
+			started:  prometheus.NewDesc(name("started_total"), "Started commands.", nil, nil),
+			finished: prometheus.NewDesc(name("finished_total"), "Finished commands by status.", []string{"status"}, nil),
+			active:   prometheus.NewDesc(name("active"), "Running commands.", nil, nil),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

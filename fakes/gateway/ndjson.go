@@ -22,8 +22,8 @@ type line struct {
 // lineWriter writes events as NDJSON lines, each flushed on its own.
 type lineWriter struct {
 	w http.ResponseWriter
-	// part is the start of a character whose other bytes have not come yet,
-	// per stream: a character is never cut across lines.
+	// part is the incomplete character at the end of the output so far, per
+	// stream: a character is never split across lines.
 	part [virtual.PTY + 1][]byte
 }
 
@@ -50,7 +50,7 @@ func (l *lineWriter) Send(e Event) error {
 	}
 }
 
-// text writes output; the JSON encoder makes each invalid byte U+FFFD.
+// text writes output; the JSON encoder replaces each invalid byte by U+FFFD.
 func (l *lineWriter) text(s virtual.Stream, p []byte, more bool) error {
 	if len(p) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (l *lineWriter) write(v line, more bool) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil { // ends it with a newline
+	if err := enc.Encode(v); err != nil { // adds a newline
 		return err
 	}
 	if _, err := l.w.Write(buf.Bytes()); err != nil {
@@ -78,8 +78,8 @@ func (l *lineWriter) write(v line, more bool) error {
 	return http.NewResponseController(l.w).Flush()
 }
 
-// splitText splits off the start of a character at the end of p that more
-// bytes could complete.
+// splitText splits p before an incomplete character at its end that more bytes
+// could complete.
 func splitText(p []byte) (whole, part []byte) {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		tail := p[len(p)-n:]

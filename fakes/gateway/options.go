@@ -21,54 +21,53 @@ const (
 // free port of 127.0.0.1.
 type Options struct {
 	Listen        string // address to listen on; default 127.0.0.1:0
-	MetricsPrefix string // of the coppice Counters; default "coppice"
+	MetricsPrefix string // prefix of the counter names; default "coppice"
 	// TLS serves https with a self-made certificate; see Gateway.CACert.
 	TLS bool
 	// Processes is where commands run: ProcessesVirtual (the default), inside
 	// this process and without access to the machine, or ProcessesOS, as real
 	// processes with the rights of this one. The latter needs a Token.
 	Processes string
-	// Home is the home directory of every user where processes are real. "" is a fresh
+	// Home is the home directory of every user of real processes. "" is a fresh
 	// directory, which Close removes: a login shell there reads no profile of the
-	// user whose machine this is, and leaves nothing behind.
+	// host's user, and leaves nothing behind.
 	Home string
-	// HTTP are the versions that are served: 1.1 and 2. Empty is both.
+	// HTTP lists the served versions: 1.1 and 2. Empty means both.
 	HTTP []string
-	// Protocols are the RPC protocols that are served: connect, grpc and
-	// grpc-web. Empty is all; the others are answered with 415.
+	// Protocols lists the served RPC protocols: connect, grpc and grpc-web. Empty
+	// means all; the others get 415.
 	Protocols []string
-	// Prefix is put before the path of every surface: "/sandbox".
+	// Prefix precedes the path of every surface, for example "/sandbox".
 	Prefix string
-	// Shell, when set, are the words that every command has to start with, such
-	// as /bin/bash -l -c; others are refused with invalid_argument. The alias
-	// runs its commands by them.
+	// Shell, when set, holds the words with which every command must begin, such as
+	// /bin/bash -l -c; others are refused with invalid_argument. The alias runs its
+	// commands with them.
 	Shell []string
-	// Wrap is words put before every command, split at white space; {sandbox}
-	// is replaced by the request's E2b-Sandbox-Id (default "default"). It is
-	// left out when its first word is no program of the sandbox.
+	// Wrap precedes every command and is split at white space; {sandbox} is replaced
+	// by the request's E2b-Sandbox-Id (default "default"). It is omitted when its
+	// first word is not a program of the sandbox.
 	Wrap string
-	// ClockScale speeds up the gateway's own timers: how long an ended process
-	// is kept (30 s), keepalives, and the default time limit of a command
-	// (60 s). 10 runs them ten times as fast; 0 means 1. What a client asks
-	// for in milliseconds is never scaled.
+	// ClockScale speeds up the gateway's own timers: how long an ended process is kept
+	// (30 s), keepalives, and the default time limit of a command (60 s). 10 runs them
+	// ten times as fast; 0 means 1. A duration that a client requests is never scaled.
 	ClockScale float64
-	// Token, when set, must come as X-Access-Token with every request but
-	// those for /health.
+	// Token, when set, is required as X-Access-Token in every request except those for
+	// /health.
 	Token string
 	Log   *slog.Logger // nil logs nothing
 
-	// FirstPID is where the pids of virtual processes begin; 0 is the default of
-	// package virtual.
+	// FirstPID is the first pid of virtual processes; 0 means the default of package
+	// virtual.
 	FirstPID uint32
-	// CompressFrom is the size in bytes from which on a message of a response is
+	// CompressFrom is the minimum size in bytes of a response message that is
 	// compressed.
 	CompressFrom int
 	// OutputInPieces sends output as it was written. Default: line by line.
 	OutputInPieces bool
-	// ListUntilDrained keeps a process that has exited in the list while somebody
-	// holds its output. Default: until it has exited.
+	// ListUntilDrained keeps an exited process in the list while another process holds
+	// its output. Default: a process leaves the list when it exits.
 	ListUntilDrained bool
-	// Seams are where decorators change the gateway.
+	// Seams holds the decorators that change the gateway.
 	Seams Seams
 }
 
@@ -87,13 +86,13 @@ func (o *Options) complete() error {
 		o.Processes = ProcessesVirtual
 	}
 	if o.Processes != ProcessesVirtual && o.Processes != ProcessesOS {
-		return fmt.Errorf("processes %q: there are %s and %s", o.Processes, ProcessesVirtual, ProcessesOS)
+		return fmt.Errorf("processes %q: want %s or %s", o.Processes, ProcessesVirtual, ProcessesOS)
 	}
 	if o.Processes == ProcessesOS && o.Token == "" {
-		return errors.New("processes os: whoever reaches the gateway could run anything on this machine: give it a token")
+		return errors.New("processes os needs a token: without one, every client could run anything on this machine")
 	}
 	if o.Home != "" && o.Processes != ProcessesOS {
-		return fmt.Errorf("home %q: virtual processes have one of their own: it is for processes os", o.Home)
+		return fmt.Errorf("home %q: only processes os use it; virtual processes have their own", o.Home)
 	}
 	if err := knownWords("HTTP version", o.HTTP, "1.1", "2"); err != nil {
 		return err
@@ -102,29 +101,29 @@ func (o *Options) complete() error {
 		return err
 	}
 	if o.Prefix = strings.TrimRight(o.Prefix, "/"); o.Prefix != "" && !strings.HasPrefix(o.Prefix, "/") {
-		return fmt.Errorf("prefix %q: a path begins with a slash", o.Prefix)
+		return fmt.Errorf("prefix %q: want a path that begins with a slash", o.Prefix)
 	}
 	return checkPrefix(o.MetricsPrefix)
 }
 
-// knownWords refuses words that are none of the known ones.
+// knownWords rejects unknown words.
 func knownWords(what string, words []string, known ...string) error {
 	for _, w := range words {
 		if !slices.Contains(known, w) {
-			return fmt.Errorf("unknown %s %q: there are %s", what, w, strings.Join(known, ", "))
+			return fmt.Errorf("unknown %s %q: want one of %s", what, w, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// has reports whether a list that is empty for everything holds a word.
+// has reports whether a list contains a word; an empty list contains every word.
 func has(words []string, w string) bool { return len(words) == 0 || slices.Contains(words, w) }
 
 // checkPrefix refuses a prefix that makes invalid metric names.
 func checkPrefix(prefix string) error {
 	legal := strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:") == ""
 	if !legal || prefix[0] >= '0' && prefix[0] <= '9' {
-		return fmt.Errorf("metrics prefix %q: letters, digits and _ are allowed, and no digit first", prefix)
+		return fmt.Errorf("metrics prefix %q: want letters, digits and _, and no digit first", prefix)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestRealProcessesHaveAHomeOfTheirOwn(t *testing.T) {
 		}
 		_, err = os.Stat(filepath.Join(home, "left"))
 		if kept := err == nil; kept != (o.Home != "") {
-			t.Errorf("what was written to %q: %v", home, err)
+			t.Errorf("the file in %q: %v", home, err)
 		}
 	}
 }

@@ -26,12 +26,12 @@ const (
 	maxProbeDelay    = 60_000 // ms
 )
 
-// probeService answers as its requests tell it to.
+// probeService responds as its requests specify.
 type probeService struct{}
 
 var _ probeconnect.ProbeHandler = probeService{}
 
-// Unary answers one message.
+// Unary responds to one message.
 func (s probeService) Unary(ctx context.Context, req *connect.Request[probe.UnaryRequest]) (*connect.Response[probe.UnaryResponse], error) {
 	seen := newSeen(ctx, req.Header())
 	seen.count(req.Msg.GetPayload())
@@ -76,7 +76,7 @@ func (s probeService) ServerStream(ctx context.Context, req *connect.Request[pro
 	return scripted(script)
 }
 
-// ClientStream answers when the client has sent all.
+// ClientStream responds after the last request message.
 func (s probeService) ClientStream(ctx context.Context, in *connect.ClientStream[probe.ClientStreamRequest]) (*connect.Response[probe.ClientStreamResponse], error) {
 	seen := newSeen(ctx, in.RequestHeader())
 	var script *probe.Script
@@ -95,7 +95,7 @@ func (s probeService) ClientStream(ctx context.Context, in *connect.ClientStream
 	return res, err
 }
 
-// BidiStream answers every message at once.
+// BidiStream responds to every message at once.
 func (s probeService) BidiStream(ctx context.Context, stream *connect.BidiStream[probe.BidiStreamRequest, probe.BidiStreamResponse]) error {
 	seen := newSeen(ctx, stream.RequestHeader())
 	md := metadata{header: stream.ResponseHeader(), trailer: stream.ResponseTrailer()}
@@ -125,7 +125,7 @@ func (s probeService) BidiStream(ctx context.Context, stream *connect.BidiStream
 	}
 }
 
-// Unimplemented is known and not implemented.
+// Unimplemented exists but is not implemented.
 func (probeService) Unimplemented(context.Context, *connect.Request[probe.UnimplementedRequest]) (*connect.Response[probe.UnimplementedResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("assay.v1.Probe.Unimplemented is not implemented"))
 }
@@ -142,7 +142,7 @@ func (s probeService) answer(ctx context.Context, script *probe.Script, md metad
 	return pattern(script.GetPayload()), md.onError(scripted(script))
 }
 
-// wait is the delay of a script, which a deadline ends.
+// wait waits for the delay of a script, or until the deadline.
 func (probeService) wait(ctx context.Context, script *probe.Script) error {
 	if script.GetDelayMs() == 0 {
 		return nil
@@ -177,21 +177,22 @@ func checkScript(s *probe.Script) error {
 	return nil
 }
 
-// checkField refuses metadata that cannot be sent, or that is the protocol's.
+// checkField refuses metadata that cannot be sent, and names that belong to the
+// protocol.
 func checkField(f *probe.Field) error {
 	name := f.GetName()
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || isProtocolHeader(name) {
-		return invalid("script: %q is no name for metadata", name)
+		return invalid("script: %q is not a metadata name", name)
 	}
 	for i := range len(f.GetText()) {
 		if c := f.GetText()[i]; c < ' ' || c > '~' {
-			return invalid("script: the value of %q holds the byte 0x%02x: send other than printable ASCII under a name in -bin", name, c)
+			return invalid("script: the value of %q contains the byte 0x%02x: anything but printable ASCII needs a name that ends in -bin", name, c)
 		}
 	}
 	return nil
 }
 
-// scripted is the error of a script, or nil.
+// scripted returns the error of a script, or nil.
 func scripted(s *probe.Script) error {
 	if s.GetError() == nil {
 		return nil
@@ -207,16 +208,17 @@ func scripted(s *probe.Script) error {
 	return err
 }
 
-// metadata is the leading and the trailing metadata of an answer over a
-// protocol of connect-go.
+// metadata is the leading and trailing metadata of a response, for one protocol
+// of connect-go.
 type metadata struct {
 	header, trailer http.Header
 	protocol        string
 }
 
-// onError gives an error the metadata of the answer that it takes the place of.
-// connect-go writes that of an error as it stands: of a Connect call into the
-// header, where trailing metadata has a prefix, of the others into the trailers.
+// onError adds the metadata of the response to an error that replaces it.
+// connect-go writes the metadata of an error unchanged: for a Connect call into
+// the header, where trailing metadata has a prefix, for other calls into the
+// trailers.
 func (m metadata) onError(err error) error {
 	var e *connect.Error
 	if !errors.As(err, &e) {
@@ -249,7 +251,7 @@ func addFields(h http.Header, fields []*probe.Field) {
 	}
 }
 
-// pattern is n bytes that count up.
+// pattern returns n bytes that count up.
 func pattern(n uint32) []byte {
 	p := make([]byte, n)
 	for i := range p {

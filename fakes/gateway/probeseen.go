@@ -16,7 +16,7 @@ import (
 // seen collects the probe's view of a request.
 type seen struct{ *probe.Seen }
 
-// newSeen notes the metadata, the method and the deadline of a call.
+// newSeen records the metadata, the method and the deadline of a call.
 func newSeen(ctx context.Context, h http.Header) seen {
 	s := seen{&probe.Seen{Method: strict.HTTPMethod(ctx)}}
 	if at, ok := ctx.Deadline(); ok {
@@ -36,7 +36,7 @@ func newSeen(ctx context.Context, h http.Header) seen {
 }
 
 // fieldsOf reads one header line. Values of -bin names may be padded or not,
-// and several may be joined by commas.
+// and commas may join several.
 func fieldsOf(name, value string) []*probe.Field {
 	if !strings.HasSuffix(name, "-bin") {
 		return []*probe.Field{{Name: name, Text: value}}
@@ -53,14 +53,14 @@ func fieldsOf(name, value string) []*probe.Field {
 	return out
 }
 
-// count notes one message of the request.
+// count records one message of the request.
 func (s seen) count(payload []byte) {
 	s.Messages++
 	s.Payload += uint64(len(payload))
 }
 
-// isProtocolHeader reports whether a name, in lower case, belongs to HTTP or to
-// one of the protocols, and not to whoever makes a call.
+// isProtocolHeader reports whether a lower-case name belongs to HTTP or to one
+// of the protocols, and not to the caller.
 func isProtocolHeader(name string) bool {
 	switch name {
 	case "accept", "accept-encoding", "accept-language", "authorization", "connection", "content-encoding", "content-length",

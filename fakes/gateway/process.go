@@ -21,8 +21,8 @@ type Spec struct {
 	PTY     *virtual.Size // nil: no terminal
 	// Limit is how long the process may run in real time; 0 is no limit.
 	Limit time.Duration
-	// Before are words put before the command, of a program that ends with exec of
-	// the command.
+	// Before holds words in front of the command: a program that finally execs the
+	// command.
 	Before []string
 }
 
@@ -35,7 +35,7 @@ const (
 	byDeadline
 )
 
-// Ending is how a process ended, in the words of an end event.
+// Ending is the content of an end event.
 type Ending struct {
 	Code   int32
 	Exited bool
@@ -44,8 +44,7 @@ type Ending struct {
 	At     time.Time
 }
 
-// EndingOf translates a status the way Go's os.ProcessState prints it, which is
-// what the real daemon sends.
+// EndingOf formats a status like Go's os.ProcessState, as the real daemon does.
 func EndingOf(st virtual.Status) Ending {
 	if st.Signal != 0 {
 		text := "signal: " + st.Signal.String()
@@ -63,26 +62,27 @@ func EndingOf(st virtual.Status) Ending {
 type Process struct {
 	Spec
 	PID     uint32
-	serial  uint64 // order of starts: the younger of two processes with one tag is meant
+	serial  uint64 // order of starts: a tag selects the youngest process that has it
 	started time.Time
 	run     Run
 	input   Input
 	hub     *hub
 	out     Output
 
-	// abandon is closed when nobody waits for its output to be drained any
-	// more, but only for the process itself to be dead.
+	// abandon is closed when nothing waits for the output to drain any more; only the
+	// process itself must still die.
 	abandon chan struct{}
 	letGo   sync.Once
 
-	// mu guards the fields below. It is taken inside the table's lock, never around it.
+	// mu guards the fields below. It may be locked under the table's lock, never the
+	// other way round.
 	mu       sync.Mutex
 	live     bool
 	cause    cause
 	termed   bool // SIGTERM was sent through the gateway
 	result   *Ending
-	stopTime func() bool // of the time limit
-	stopKeep func() bool // of the retention
+	stopTime func() bool // stops the time limit
+	stopKeep func() bool // stops the retention
 }
 
 // Abandon stops the wait for other holders of the output.
@@ -94,7 +94,7 @@ func (p *Process) Abandoned() <-chan struct{} { return p.abandon }
 // Drained is closed when no process holds the output of p any more.
 func (p *Process) Drained() <-chan struct{} { return p.run.Drained() }
 
-// ending is how p ended, or nil while its end event is not known.
+// ending returns how p ended, or nil while its end event is unknown.
 func (p *Process) ending() *Ending {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *Process) isLive() bool {
 	return p.live
 }
 
-// endedBy is the reason why p ended.
+// endedBy returns the reason why p ended.
 func (p *Process) endedBy() cause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,8 +118,8 @@ func (p *Process) endedBy() cause {
 // Killed reports whether the gateway ended p: by SIGKILL, /kill or a deadline.
 func (p *Process) Killed() bool { return p.endedBy() != byItself }
 
-// Status is the status that the books and the end event agree on: a kill
-// that was accepted is how the process died, even if it was about to exit.
+// Status returns the status in the books and in the end event: after an accepted kill,
+// the process died of it, even if it was about to exit.
 func (p *Process) Status() virtual.Status {
 	if p.Killed() {
 		return virtual.Status{Signal: syscall.SIGKILL}

@@ -12,8 +12,8 @@ import (
 )
 
 // A kill and the line that lets the process exit are sent at the same time.
-// Whichever comes first, the answer of the kill, the end event and the counters
-// tell the same story.
+// Whichever comes first, the response to the kill, the end event and the
+// counters agree.
 func TestAKillRacesTheExitOverHTTP(t *testing.T) {
 	g := startGateway(t, Options{})
 	c := gatewaytest.Client(t, g)
@@ -27,7 +27,7 @@ func TestAKillRacesTheExitOverHTTP(t *testing.T) {
 		var killErr error
 		input := func() { _, _ = c.SendInput(ctx, gatewaytest.Stdin(s.PID, "\n")) } // not_found when it came too late
 		kill := func() { _, killErr = c.SendSignal(ctx, gatewaytest.Signal(s.PID, envd.Signal_SIGNAL_SIGKILL)) }
-		if i%4 == 0 { // so that each order is there, however the race goes
+		if i%4 == 0 { // so that each order occurs
 			input()
 		}
 		pair.Go(input)

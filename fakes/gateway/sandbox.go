@@ -65,8 +65,8 @@ func (s osSandbox) Start(spec virtual.Spec) (Run, error) {
 	return p, nil
 }
 
-// newSandbox makes the sandbox that the options ask for; remove takes away what
-// was made for it, once all its processes have ended.
+// newSandbox creates the sandbox that the options describe. remove removes its
+// temporary files; call it once all its processes have ended.
 func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 	keep := func() error { return nil }
 	if o.Processes != ProcessesOS {
@@ -80,13 +80,13 @@ func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 		_, err = os.ReadDir(home)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the home of the processes: %w", err)
+		return nil, nil, fmt.Errorf("prepare the home of the processes: %w", err)
 	}
 	return osSandbox{osproc.New(osproc.Options{Home: home})}, remove, nil
 }
 
-// spawnReason is the text of a failure before there was a process; ok is false
-// for any other error.
+// spawnReason returns the text of a failure to start a process; ok is false for
+// any other error.
 func spawnReason(err error) (reason string, ok bool) {
 	var spawn *virtual.SpawnError
 	if !errors.As(err, &spawn) {

@@ -11,9 +11,8 @@ import (
 	"assay/fakes/strict"
 )
 
-// Seams are the places where decorators change the behaviour of a gateway, for
-// every request that passes. A decorator gets the present value and returns its
-// replacement. The zero value changes nothing.
+// Seams are the places where decorators change the behaviour of a gateway, for every request. A
+// decorator gets the current value and returns its replacement. The zero value changes nothing.
 type Seams struct {
 	// Conn decorates every connection: its bytes in both directions, inside TLS.
 	Conn func(next net.Conn) net.Conn
@@ -22,7 +21,7 @@ type Seams struct {
 	// Front decorates the handler of all requests, outside of everything else:
 	// requests as they come in, and the heads of their responses.
 	Front func(next http.Handler) http.Handler
-	// Policy is that of the strict layer; nil is strict.DefaultPolicy.
+	// Policy is the policy of the strict layer; nil means strict.DefaultPolicy.
 	Policy *strict.Policy
 	// Surface decorates the handler of a surface behind authorization. A surface
 	// whose handler is nil is absent.
@@ -30,10 +29,10 @@ type Seams struct {
 	// Interceptors see every call of the process service and its errors; the first
 	// is the outermost.
 	Interceptors []connect.Interceptor
-	// JSON is how messages in JSON are written and read.
+	// JSON controls how JSON messages are written and read.
 	JSON JSON
-	// Deadline returns when the process of a Start ends at the latest. protocol is
-	// the name that connect-go has for it. nil: at the deadline of the context.
+	// Deadline returns the latest end of the process of a Start. protocol is connect-go's name
+	// of the protocol. nil: the deadline of the context.
 	Deadline func(ctx context.Context, protocol string) (time.Time, bool)
 	// Follow decorates the loop that sends the events of a process to a stream of
 	// the process service.
@@ -46,16 +45,16 @@ type Seams struct {
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.
 	Input func(next Input) Input
-	// Drain waits for the output of a process that has exited. nil: until no
-	// process holds it any more, or the process was abandoned.
+	// Drain waits for the output of an exited process. nil: until no process holds it any more,
+	// or the process is abandoned.
 	Drain func(p *Process)
-	// Ending returns the content of the end event of a process, in the place of e. It runs once
-	// for each process, after the process has left the table and was counted.
+	// Ending returns the end event of a process, instead of e. It runs once per process, after
+	// the process has left the table and has been counted.
 	Ending func(p *Process, e Ending, books Counters) Ending
 	// Table decorates the processes as the surfaces see them.
 	Table func(next Table) Table
-	// ByTag returns the process that a tag means, out of all in no order, or nil.
-	// nil: the youngest that has the tag.
+	// ByTag returns the process that a tag selects from an unordered list, or nil. nil: the
+	// youngest process with the tag.
 	ByTag func(all []*Process, tag string) *Process
 	// Sandbox decorates the place where commands run.
 	Sandbox func(next Sandbox) Sandbox

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Times of the HTTP server. There is no limit on writing: a stream lasts as
-// long as its process. IdleTimeout is the real daemon's.
+// Timeouts of the HTTP server. Writing has none: a stream lasts as long as its
+// process. IdleTimeout is that of the real daemon.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 640 * time.Second
@@ -23,8 +23,8 @@ const (
 	streamWindow     = 1 << 20
 )
 
-// newServer makes the HTTP server of a gateway: HTTP/1.1, and HTTP/2 for a
-// client that begins with its preface. TLS ends before it.
+// newServer creates the HTTP server of a gateway: HTTP/1.1, and HTTP/2 for a
+// client that begins with its preface. TLS is already terminated.
 func newServer(o Options, handler http.Handler) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(has(o.HTTP, "1.1"))

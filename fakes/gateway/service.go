@@ -19,8 +19,8 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// defaultKeepalive is the interval of keepalive events when the client asks
-// for none, or for one that is no positive number of seconds.
+// defaultKeepalive is the keepalive interval when the client requests none, or
+// one that is not a positive number of seconds.
 const defaultKeepalive = 90 * time.Second
 
 // service is the process service over the table.
@@ -28,25 +28,25 @@ type service struct {
 	table Table
 	own   clock
 	seams Seams
-	// shell, when set, is how every command has to begin.
+	// shell, when set, holds the words with which every command must begin.
 	shell []string
 }
 
 var _ processconnect.ProcessHandler = (*service)(nil)
 
-// The reasons of refusals, which an interceptor can tell apart. The codes stand
-// where they are returned.
+// The errors that an interceptor can distinguish. Their codes are set where
+// they are returned.
 var (
 	ErrNoSelector      = errors.New("no process selected: the selector needs a pid or a tag")
-	ErrUnknownSignal   = errors.New("SIGNAL_SIGTERM and SIGNAL_SIGKILL can be sent")
+	ErrUnknownSignal   = errors.New("want SIGNAL_SIGTERM or SIGNAL_SIGKILL")
 	ErrNoInput         = errors.New("no input: stdin or pty is needed")
-	ErrDataBeforeStart = errors.New("data before start: the first message must say which process is meant")
+	ErrDataBeforeStart = errors.New("data before start: the first message must select the process")
 	ErrStdinOfTerminal = errors.New("the process has a terminal: send pty")
 	ErrCloseTerminal   = errors.New("cannot close the stdin of a process with a terminal: send Ctrl+D (0x04) instead")
 	ErrNoTerminal      = errors.New("the process has no terminal")
 )
 
-// List returns the live processes by pid, with the configuration as it was
+// List returns the live processes, sorted by pid, with their configuration as
 // requested.
 func (s *service) List(context.Context, *connect.Request[envd.ListRequest]) (*connect.Response[envd.ListResponse], error) {
 	out := &envd.ListResponse{}
@@ -56,7 +56,7 @@ func (s *service) List(context.Context, *connect.Request[envd.ListRequest]) (*co
 	return connect.NewResponse(out), nil
 }
 
-// Start runs a command and streams its events. A client that goes away leaves
+// Start runs a command and streams its events. A client that disconnects leaves
 // the process running; the deadline of the call kills it.
 func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequest], out *connect.ServerStream[envd.StartResponse]) error {
 	sp, err := s.specOf(ctx, req)
@@ -82,7 +82,7 @@ func (s *service) Start(ctx context.Context, req *connect.Request[envd.StartRequ
 	})
 }
 
-// deadline is when the process of a Start ends at the latest.
+// deadline returns the latest end of the process of a Start.
 func (s *service) deadline(ctx context.Context, protocol string) (time.Time, bool) {
 	if s.seams.Deadline != nil {
 		return s.seams.Deadline(ctx, protocol)
@@ -101,7 +101,7 @@ func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartReq
 	}
 	words := append([]string{sp.Config.GetCmd()}, sp.Config.GetArgs()...)
 	if len(words) < len(s.shell) || !slices.Equal(words[:len(s.shell)], s.shell) {
-		return sp, invalid("only commands that begin with %q are run here", strings.Join(s.shell, " "))
+		return sp, invalid("the command must begin with %q", strings.Join(s.shell, " "))
 	}
 	var err error
 	if pty := req.Msg.GetPty(); pty != nil {
@@ -114,7 +114,8 @@ func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartReq
 // bits of each.
 const maxSize = math.MaxUint16
 
-// sizeOf reads the size of a terminal; none is 0 by 0, a size nobody has set.
+// sizeOf reads the size of a terminal; an absent size is 0 by 0, which means
+// unset.
 func sizeOf(m *envd.PTY_Size) (*virtual.Size, error) {
 	if m.GetCols() > maxSize || m.GetRows() > maxSize {
 		return nil, invalid("a terminal of %d columns and %d rows: at most %d of each", m.GetCols(), m.GetRows(), maxSize)
@@ -122,8 +123,8 @@ func sizeOf(m *envd.PTY_Size) (*virtual.Size, error) {
 	return &virtual.Size{Cols: m.GetCols(), Rows: m.GetRows()}, nil
 }
 
-// Connect streams the events of a process that runs, or that ended of late:
-// start, only new output, end.
+// Connect streams the events of a live or recently ended process: start, only
+// new output, end.
 func (s *service) Connect(ctx context.Context, req *connect.Request[envd.ConnectRequest], out *connect.ServerStream[envd.ConnectResponse]) error {
 	sel, err := selectorOf(req.Msg.GetProcess())
 	if err != nil {
@@ -220,7 +221,7 @@ func selectorOf(m *envd.ProcessSelector) (Selector, error) {
 	}
 }
 
-// named is the process that a selector names.
+// named returns the process that a selector names.
 func (s *service) named(m *envd.ProcessSelector) (*Process, error) {
 	sel, err := selectorOf(m)
 	if err != nil {
@@ -233,7 +234,7 @@ func (s *service) named(m *envd.ProcessSelector) (*Process, error) {
 	return p, nil
 }
 
-// keepaliveOf is the interval that a request asks for.
+// keepaliveOf returns the keepalive interval of a request.
 func keepaliveOf(h http.Header) time.Duration {
 	n, err := strconv.Atoi(strings.TrimSpace(h.Get("Keepalive-Ping-Interval")))
 	if err != nil || n <= 0 || n > math.MaxInt32 {
@@ -242,7 +243,7 @@ func keepaliveOf(h http.Header) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// sandboxOf is the sandbox that a request names.
+// sandboxOf returns the sandbox that a request names.
 func sandboxOf(h http.Header) string {
 	if id := h.Get("E2b-Sandbox-Id"); id != "" {
 		return id
@@ -250,7 +251,7 @@ func sandboxOf(h http.Header) string {
 	return defaultSandbox
 }
 
-// rpcError is an error as a client sees it.
+// rpcError converts an error for the client.
 func rpcError(err error) *connect.Error {
 	if errors.Is(err, errLost) {
 		return connect.NewError(connect.CodeResourceExhausted, err)
@@ -258,12 +259,12 @@ func rpcError(err error) *connect.Error {
 	return strict.AsError(err)
 }
 
-// invalid is an invalid_argument error.
+// invalid returns an invalid_argument error.
 func invalid(format string, args ...any) *connect.Error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
-// processError is ErrNotFound in words.
+// processError describes ErrNotFound with the selector.
 func processError(sel Selector, err error) error {
 	if !errors.Is(err, ErrNotFound) {
 		return strict.AsError(err)
@@ -274,7 +275,7 @@ func processError(sel Selector, err error) error {
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf("process with pid %d not found", sel.PID))
 }
 
-// startError is a failure before there was a process.
+// startError converts a failure to start a process.
 func startError(err error) error {
 	if reason, ok := spawnReason(err); ok {
 		return invalid("%s", reason)

@@ -119,7 +119,7 @@ func TestErrorsHaveTheCodesOfTheirCauses(t *testing.T) {
 		{"close-stdin again", closeIn(gatewaytest.ByPID(live.PID)), 0},
 		{"input after close-stdin", input(gatewaytest.Stdin(live.PID, "x").Msg), connect.CodeFailedPrecondition},
 		{"update without a size", update(live.PID, nil), 0},
-		{"update of what is no PTY", update(live.PID, &envd.PTY{}), connect.CodeFailedPrecondition},
+		{"update without a PTY", update(live.PID, &envd.PTY{}), connect.CodeFailedPrecondition},
 		{"update of an unknown pid", update(nobody, nil), connect.CodeNotFound},
 		{"stream input: data before start", sendStream(&envd.StreamInputRequest{Event: &envd.StreamInputRequest_Data{}}), connect.CodeInvalidArgument},
 		{"stream input: no event", sendStream(&envd.StreamInputRequest{}), connect.CodeInvalidArgument},
@@ -251,13 +251,13 @@ func TestInputThatNobodyReadsBlocksOnlyItself(t *testing.T) {
 func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
 	g := startGateway(t, Options{})
 	const total = 24 << 20
-	stuck := gatewaytest.Dial(t, g) // never reads, and no more than this waits for it in the kernel
+	stuck := gatewaytest.Dial(t, g) // never reads; the kernel buffers no more than this
 	if err := stuck.Conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
 	}
 	stuck.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, `{"process":{"cmd":"/bin/sh","args":["-c","read x; head -c `+strconv.Itoa(total)+` /dev/zero"]}}`), gatewaytest.Streaming)
 	c := gatewaytest.Client(t, g)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*gatewaytest.Patience) // it is much to encode
+	ctx, cancel := context.WithTimeout(t.Context(), 3*gatewaytest.Patience) // much data to encode
 	defer cancel()
 	var pid uint32
 	for pid == 0 {
@@ -304,8 +304,8 @@ func TestKeepalivesComeWhileNothingElseDoes(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly repeats what made net/http
-// read the next request as the body of this one.
+// TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly repeats requests that made
+// net/http read the next request as the body of the current one.
 func TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly(t *testing.T) {
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)

@@ -18,9 +18,9 @@ func join(parts ...[]byte) []byte {
 	return b
 }
 
-// TestStreamRequestsAreHeldAgainstTheProtocol goes through the rules that a
-// Start request can break. want is the code of the end of stream, "" for a
-// stream that runs the command.
+// TestStreamRequestsAreHeldAgainstTheProtocol covers the rules that a Start
+// request can break. want is the code of the end of stream, "" for a stream
+// that runs the command.
 func TestStreamRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 	g := startGateway(t, Options{})
 	good := gatewaytest.Shell("echo ran")
@@ -102,8 +102,8 @@ func TestStreamRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 	}
 }
 
-// TestUnaryRequestsAreHeldAgainstTheProtocol goes through the rules that a
-// List request can break.
+// TestUnaryRequestsAreHeldAgainstTheProtocol covers the rules that a List
+// request can break.
 func TestUnaryRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 	g := startGateway(t, Options{})
 	cases := []struct {
@@ -242,7 +242,7 @@ func TestARefusalDoesNotWaitForABodyThatDoesNotCome(t *testing.T) {
 		{"an unknown path", "/process.Process/None", gatewaytest.Streaming, nil, 404, ""},
 	}
 	var conns []*gatewaytest.Conn
-	for _, c := range cases { // all at once: each answer ends when the gateway has given up the rest of the body
+	for _, c := range cases { // in parallel: each response ends when the gateway stops waiting for the body
 		conn := gatewaytest.Dial(t, g)
 		conn.Request("POST", c.path, c.body, c.contentType, "Content-Length: 5000")
 		conns = append(conns, conn)

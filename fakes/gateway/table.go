@@ -14,12 +14,11 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// retention is how long an ended process still answers Connect, on the
-// gateway's own clock: long enough for a client that lost its stream to come
-// back for the result.
+// retention is how long Connect still finds an ended process, on the gateway's own clock: long enough for
+// a client that lost its stream to return for the result.
 const retention = 30 * time.Second
 
-// ErrNotFound says that there is no live process of that pid or tag.
+// ErrNotFound reports that no live process has the pid or tag.
 var ErrNotFound = errors.New("not found")
 
 // Selector names a process: by tag when that is set, else by pid.
@@ -28,10 +27,10 @@ type Selector struct {
 	Tag *string
 }
 
-// Table is the processes of a gateway, as the surfaces see them.
+// Table is the process table as the surfaces see it.
 type Table interface {
-	// Start runs a command and subscribes to it before its first byte. Errors
-	// of the sandbox are returned as they are; nothing was counted then.
+	// Start runs a command and subscribes to it before its first byte. It returns the errors of the
+	// sandbox unchanged and then counts nothing.
 	Start(s Spec) (*Process, *Subscriber, error)
 	// Find returns a live process, or ErrNotFound.
 	Find(s Selector) (*Process, error)
@@ -39,17 +38,17 @@ type Table interface {
 	Attach(s Selector) (*Process, error)
 	// List returns the live processes by pid.
 	List() []*Process
-	// Kill removes a live process, counts it as killed, and sends SIGKILL.
-	// ErrNotFound when it has ended, or was killed before.
+	// Kill removes a live process, counts it as killed, and sends SIGKILL. It returns ErrNotFound if the
+	// process has ended or was already killed.
 	Kill(s Selector) error
 	// Terminate sends SIGTERM; the process stays until it exits.
 	Terminate(s Selector) error
-	// Expire kills p because its time is over; an ended one is left alone.
+	// Expire kills p because its deadline has passed; it does nothing to an ended process.
 	Expire(p *Process)
 }
 
-// table is the process table: live processes by pid, and those that ended of
-// late. Finalize, the step from live to ended, happens exactly once for each.
+// table is the process table: live processes by pid, and recently ended ones. finalize, the step from
+// live to ended, happens exactly once per process.
 type table struct {
 	box   Sandbox
 	own   clock
@@ -59,8 +58,7 @@ type table struct {
 	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
 	pieces, untilDrained bool
 
-	// self is the table as the surfaces see it: the timers go through its
-	// decorators too.
+	// self is the decorated table, which the timers use too.
 	self Table
 
 	watchers sync.WaitGroup
@@ -117,11 +115,11 @@ func (t *table) enter(p *Process) {
 	if t.closed {
 		p.hub.release()
 		p.Abandon()
-		_ = p.run.Signal(syscall.SIGKILL) // it has ended: as well
+		_ = p.run.Signal(syscall.SIGKILL) // it may have ended
 	}
 }
 
-// visible is the table as the surfaces see it.
+// visible returns the table with its decorators.
 func (t *table) visible() Table {
 	if t.self != nil {
 		return t.self
@@ -129,9 +127,8 @@ func (t *table) visible() Table {
 	return t
 }
 
-// watch waits for the end of p: of the process, and then of its output. After
-// a kill the output of the process itself is enough: orphans may hold the pipe
-// for as long as they like.
+// watch waits for the end of p: of the process, and then of its output. After a kill, only the output of
+// the process itself counts: orphans may hold the pipe indefinitely.
 func (t *table) watch(p *Process) {
 	defer t.watchers.Done()
 	<-p.run.Exited()
@@ -162,8 +159,7 @@ func (t *table) drain(p *Process) {
 	}
 }
 
-// exited finalizes a process that ended by itself, or of a SIGTERM; a second
-// time it does nothing.
+// exited finalizes a process that ended by itself or by SIGTERM. It does nothing the second time.
 func (t *table) exited(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,8 +174,8 @@ func (t *table) exited(p *Process) {
 	t.finalize(p, byItself, how)
 }
 
-// finalize takes p out of the live processes and counts it, the first time; a
-// second time it does nothing. Called with mu held.
+// finalize removes p from the live processes and counts it. It does nothing the second time. Called with
+// mu held.
 func (t *table) finalize(p *Process, by cause, how Finish) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,7 +228,7 @@ func (t *table) Attach(s Selector) (*Process, error) {
 	return t.pick(t.kept, s)
 }
 
-// pick finds a process by pid, or the one that a tag means.
+// pick finds a process by pid or by tag.
 func (t *table) pick(from map[uint32]*Process, s Selector) (*Process, error) {
 	var found *Process
 	switch {
@@ -286,13 +282,13 @@ func (t *table) Kill(s Selector) error {
 
 func (t *table) Expire(p *Process) {
 	t.mu.Lock()
-	_ = t.end(p, byDeadline) // it has ended: then only the wait for its output is cut short
+	_ = t.end(p, byDeadline) // if it has ended, this only stops the wait for its output
 	t.mu.Unlock()
 	t.letDie(p)
 }
 
-// end sends SIGKILL and finalizes. A process that has exited unnoticed is not
-// killed: its exit counts. Called with mu held.
+// end sends SIGKILL and finalizes. A process whose exit is not yet noticed is not killed: its exit
+// counts. Called with mu held.
 func (t *table) end(p *Process, by cause) error {
 	if !p.isLive() {
 		return ErrNotFound
@@ -320,7 +316,7 @@ func (t *table) Terminate(s Selector) error {
 	if err := p.run.Signal(syscall.SIGTERM); err != nil {
 		return ErrNotFound
 	}
-	// In time: the exit is counted under the table's lock, which is held here.
+	// Not too late: the exit is counted under the table's lock, which is held here.
 	p.mu.Lock()
 	p.termed = true
 	p.mu.Unlock()
@@ -333,8 +329,7 @@ func (p *Process) wasTermed() bool {
 	return p.termed
 }
 
-// read is a consistent reading of the books: started is always the sum of the
-// finished and the active ones.
+// read returns a consistent snapshot of the books: started is always finished plus active.
 func (t *table) read(b *books) Tally {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -343,7 +338,7 @@ func (t *table) read(b *books) Tally {
 	return r
 }
 
-// close ends every process, also those that start from now on. wait follows once nothing starts any more.
+// close ends every process, including later ones. Call wait once nothing starts any more.
 func (t *table) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -368,7 +363,7 @@ func (t *table) close() {
 // wait waits for the end of every process.
 func (t *table) wait() { t.watchers.Wait() }
 
-// configOf is the part of a process that List shows.
+// configOf returns what List shows of a process.
 func configOf(p *Process) *envd.ProcessInfo {
 	return &envd.ProcessInfo{Config: p.Config, Pid: p.PID, Tag: p.Tag}
 }

@@ -62,7 +62,7 @@ func TestEveryEndIsCountedOnceAndAsWhatItWas(t *testing.T) {
 		{"another exit code is an error", func(_ *testing.T, _ *table, _ *Process, r *gatewaytest.Process) {
 			r.Exit(virtual.Status{Code: 3})
 		}, 0, 1, 0, "exit status 3"},
-		{"a signal that nobody sent through the gateway is an error", func(_ *testing.T, _ *table, _ *Process, r *gatewaytest.Process) {
+		{"a signal not sent through the gateway is an error", func(_ *testing.T, _ *table, _ *Process, r *gatewaytest.Process) {
 			r.Exit(virtual.Status{Signal: syscall.SIGTERM})
 		}, 0, 1, 0, "signal: terminated"},
 		{"a death of SIGTERM sent through the gateway is killed", func(t *testing.T, tab *table, p *Process, _ *gatewaytest.Process) {
@@ -81,7 +81,7 @@ func TestEveryEndIsCountedOnceAndAsWhatItWas(t *testing.T) {
 		{"a deadline is killed", func(_ *testing.T, tab *table, p *Process, _ *gatewaytest.Process) {
 			tab.Expire(p)
 		}, 0, 0, 1, "signal: killed"},
-		{"a kill of what has exited unnoticed finds nothing", func(t *testing.T, tab *table, p *Process, r *gatewaytest.Process) {
+		{"a kill after an unnoticed exit finds nothing", func(t *testing.T, tab *table, p *Process, r *gatewaytest.Process) {
 			tab.mu.Lock() // the watcher cannot notice
 			r.Exit(virtual.Status{})
 			err := tab.end(p, byKill)
@@ -138,7 +138,7 @@ func TestAKillRacesTheExitAndTheBooksAgreeWithTheEndEvents(t *testing.T) {
 		case errors.Is(err, ErrNotFound) && end.Status == "exit status 0":
 			exited++
 		default:
-			t.Fatalf("kill said %v, and the end event %+v", err, end)
+			t.Fatalf("kill returned %v, and the end event is %+v", err, end)
 		}
 	}
 	wantTally(t, tab, b, 200, exited, 0, killed, 0)

@@ -16,12 +16,12 @@ import (
 )
 
 // certificateLife is how long the self-made certificate is valid: longer than
-// any run, and short enough that nobody keeps it.
+// any run, and too short to be kept.
 const certificateLife = 14 * 24 * time.Hour
 
-// selfSigned makes a key and a certificate for it that is its own authority,
-// for localhost, the loopback addresses, and the host that is listened on.
-// caPEM is the certificate for clients to trust.
+// selfSigned creates a key and a self-signed certificate for localhost, the
+// loopback addresses and the listening host. caPEM is the certificate for
+// clients to trust.
 func selfSigned(host string, now time.Time) (cert tls.Certificate, caPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,10 +56,9 @@ func selfSigned(host string, now time.Time) (cert tls.Certificate, caPEM []byte,
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, caPEM, nil
 }
 
-// tlsListener ends TLS before the HTTP server sees a connection: so the seams
-// of the connection work on what is inside of it, and one server serves both.
-// Which version of HTTP is spoken shows in the client's first bytes, which have
-// to agree with what ALPN negotiated.
+// tlsListener terminates TLS before the HTTP server sees a connection, so that
+// the connection seams get plain bytes and one server serves both. The client's
+// first bytes show the version of HTTP; they must match the result of ALPN.
 func tlsListener(l net.Listener, cert tls.Certificate) net.Listener {
 	conf := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
@@ -69,8 +68,8 @@ func tlsListener(l net.Listener, cert tls.Certificate) net.Listener {
 	return connListener{l, func(c net.Conn) net.Conn { return tlsConn{tls.Server(c, conf)} }}
 }
 
-// tlsConn hides from net/http that there is TLS: the server would leave HTTP/2
-// to ALPN. Its handshake happens at the first read.
+// tlsConn hides TLS from net/http, whose server would otherwise leave HTTP/2 to
+// ALPN. The handshake happens at the first read.
 type tlsConn struct{ net.Conn }
 
 // plainHTTPAnswer is the response to a client that speaks HTTP without TLS.

@@ -13,9 +13,9 @@ const sandboxWord = "{sandbox}"
 // defaultSandbox is the sandbox of a request that names none.
 const defaultSandbox = "default"
 
-// wrapper is the words that are put before every command, such as
-// "jexec -l -U root e2b-{sandbox}". On a machine where the first word is no
-// program it is left out, so that one gateway runs on any box.
+// wrapper holds the words in front of every command, such as "jexec -l -U root
+// e2b-{sandbox}". On a machine where the first word is not a program, it is
+// omitted, so that one configuration runs anywhere.
 type wrapper struct {
 	parts   []string
 	present func(program string) bool
@@ -23,12 +23,13 @@ type wrapper struct {
 	use     bool
 }
 
-// newWrapper splits text at white space; present says whether a program exists.
+// newWrapper splits text at white space; present reports whether a program
+// exists.
 func newWrapper(text string, present func(string) bool) *wrapper {
 	return &wrapper{parts: strings.Fields(text), present: present}
 }
 
-// words are the words for one Sandbox, or none.
+// words returns the words for one sandbox, or none.
 func (w *wrapper) words(sandbox string) []string {
 	if len(w.parts) == 0 {
 		return nil

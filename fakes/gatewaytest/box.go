@@ -25,7 +25,7 @@ type Process struct {
 	status  virtual.Status
 	over    bool
 	holders int // & children that hold the output
-	// OnSignal, when set, runs in the place of a death by a signal.
+	// OnSignal, when set, runs instead of a death by a signal.
 	OnSignal func(syscall.Signal)
 	exited   chan struct{}
 	drained  chan struct{}
@@ -56,7 +56,7 @@ func (b *Box) KillAll() {
 	}
 }
 
-// At is the n-th process that was started.
+// At returns the n-th started process.
 func (b *Box) At(n int) *Process {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,19 +88,19 @@ func (p *Process) Hold(n int) {
 	p.holders = n
 }
 
-// LetGo is the exit of the last holder of the output.
+// LetGo simulates the exit of the last holder of the output.
 func (p *Process) LetGo() { close(p.drained) }
 
-// PID is the number of the process in its box.
+// PID returns the number of the process in its box.
 func (p *Process) PID() uint32 { return p.pid }
 
 // Exited is closed at the exit.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Drained is closed when nobody holds the output any more.
+// Drained is closed when no process holds the output any more.
 func (p *Process) Drained() <-chan struct{} { return p.drained }
 
-// Status is how the process ended.
+// Status returns how the process ended.
 func (p *Process) Status() virtual.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,7 +25,7 @@ func Client(t *testing.T, g Gateway, opts ...connect.ClientOption) processconnec
 	return processconnect.NewProcessClient(&http.Client{Transport: transport}, g.URL(), opts...)
 }
 
-// Deadline is a context for one test.
+// Deadline returns a context for one test.
 func Deadline(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -33,12 +33,13 @@ func Deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// Sh is a Start request for a script. It carries no deadline of the client.
+// Sh returns a Start request for a script. It carries no deadline of the
+// client.
 func Sh(script string) *connect.Request[envd.StartRequest] {
 	return connect.NewRequest(&envd.StartRequest{Process: &envd.ProcessConfig{Cmd: "/bin/sh", Args: []string{"-c", script}}})
 }
 
-// Stream is a Start that was read up to its start event.
+// Stream is a Start call whose start event has been read.
 type Stream struct {
 	*connect.ServerStreamForClient[envd.StartResponse]
 	PID    uint32
@@ -80,7 +81,7 @@ func (s *Stream) Rest() (stdout, stderr string, end *envd.ProcessEvent_EndEvent,
 	return out.String(), errs.String(), end, s.Err()
 }
 
-// Until reads terminal output until it contains a text.
+// Until reads terminal output until it contains text.
 func (s *Stream) Until(t *testing.T, text string) {
 	t.Helper()
 	var out strings.Builder
@@ -97,12 +98,12 @@ func ByPID(pid uint32) *envd.ProcessSelector {
 	return &envd.ProcessSelector{Selector: &envd.ProcessSelector_Pid{Pid: pid}}
 }
 
-// Signal is a SendSignal request.
+// Signal returns a SendSignal request.
 func Signal(pid uint32, s envd.Signal) *connect.Request[envd.SendSignalRequest] {
 	return connect.NewRequest(&envd.SendSignalRequest{Process: ByPID(pid), Signal: s})
 }
 
-// Stdin is a SendInput request.
+// Stdin returns a SendInput request.
 func Stdin(pid uint32, data string) *connect.Request[envd.SendInputRequest] {
 	return connect.NewRequest(&envd.SendInputRequest{Process: ByPID(pid), Input: &envd.ProcessInput{Input: &envd.ProcessInput_Stdin{Stdin: []byte(data)}}})
 }
@@ -117,7 +118,7 @@ func Codecs() map[string][]connect.ClientOption {
 	}
 }
 
-// HTTPClient speaks a version of HTTP to a gateway: 1.1, h2c or h2-tls.
+// HTTPClient returns a client for a version of HTTP: 1.1, h2c or h2-tls.
 func HTTPClient(t *testing.T, g Gateway, version string) *http.Client {
 	t.Helper()
 	p := &http.Protocols{}
@@ -133,7 +134,7 @@ func HTTPClient(t *testing.T, g Gateway, version string) *http.Client {
 	if g.CACert() != nil {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(g.CACert()) {
-			t.Fatal("the gateway's certificate is no PEM")
+			t.Fatal("the gateway's certificate is not PEM")
 		}
 		tr.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
@@ -149,7 +150,7 @@ func WantCode(t *testing.T, what string, err error, code connect.Code) {
 	}
 }
 
-// GRPCCall posts a body to a path over h2c and reads the answer whole.
+// GRPCCall posts a body to a path over h2c and reads the whole response.
 func GRPCCall(t *testing.T, g Gateway, path string, body []byte, headers map[string]string) (*http.Response, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(Deadline(t), http.MethodPost, g.URL()+path, bytes.NewReader(body))
@@ -173,7 +174,8 @@ func GRPCCall(t *testing.T, g Gateway, path string, body []byte, headers map[str
 	return res, raw
 }
 
-// GRPCStatus is the grpc-status of an answer, wherever it may stand.
+// GRPCStatus returns the grpc-status of a response, from its trailers, header
+// or body.
 func GRPCStatus(res *http.Response, body []byte) string {
 	if v := res.Trailer.Get("Grpc-Status"); v != "" {
 		return v

@@ -27,11 +27,11 @@ type Gateway interface {
 // Patience bounds every wait of a test on a slow machine.
 const Patience = 30 * time.Second
 
-// Late is a deadline, in milliseconds, that leaves time for all that has to happen before it, even when the machine
-// stands still for a while. A test that waits for it runs in parallel with others.
+// Late is a deadline, in milliseconds, that leaves time for everything that must happen before it, even if the
+// machine pauses. A test that waits for it runs in parallel with others.
 const Late = "2500"
 
-// Answer is one HTTP response, read whole.
+// Answer is one complete HTTP response.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -47,7 +47,7 @@ type Frame struct {
 	Payload []byte
 }
 
-// Conn is a connection to a gateway that sends exactly what it is given.
+// Conn is a connection to a gateway that sends exactly the given bytes.
 type Conn struct {
 	t *testing.T
 	net.Conn
@@ -68,8 +68,8 @@ func Dial(t *testing.T, g Gateway) *Conn {
 	return &Conn{t: t, Conn: c, R: bufio.NewReader(c)}
 }
 
-// Request writes a request; headers are lines without CRLF. A length is added
-// unless there is one, or a transfer encoding.
+// Request writes a request; headers are lines without CRLF. It adds a Content-Length unless there is one, or a
+// transfer encoding.
 func (c *Conn) Request(method, path string, body []byte, headers ...string) {
 	c.t.Helper()
 	var b bytes.Buffer
@@ -90,7 +90,7 @@ func (c *Conn) Request(method, path string, body []byte, headers ...string) {
 	}
 }
 
-// Answer reads one answer to its end.
+// Answer reads one complete response.
 func (c *Conn) Answer(method string) Answer {
 	c.t.Helper()
 	resp, err := http.ReadResponse(c.R, &http.Request{Method: method})
@@ -148,7 +148,7 @@ func (a *Answer) decode(t *testing.T) {
 	}
 }
 
-// Events are the messages of a stream in JSON.
+// Events returns the messages of a stream in JSON.
 func (a Answer) Events(t *testing.T) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -178,13 +178,13 @@ func Envelope(flags byte, payload string) []byte {
 	return wire.AppendEnvelope(nil, flags, []byte(payload))
 }
 
-// Shell is a Start message that runs a script.
+// Shell returns a Start message that runs a script.
 func Shell(script string) string {
 	b, _ := json.Marshal(map[string]any{"process": map[string]any{"cmd": "/bin/sh", "args": []string{"-c", script}}, "stdin": false})
 	return string(b)
 }
 
-// RoundTrip makes one request on a connection of its own.
+// RoundTrip makes one request on a new connection.
 func RoundTrip(t *testing.T, g Gateway, method, path string, body []byte, headers ...string) Answer {
 	t.Helper()
 	c := Dial(t, g)
@@ -192,7 +192,7 @@ func RoundTrip(t *testing.T, g Gateway, method, path string, body []byte, header
 	return c.Answer(method)
 }
 
-// NDJSON runs a command by the alias and returns its lines.
+// NDJSON runs a command with the alias and returns its lines.
 func NDJSON(t *testing.T, g Gateway, body string) []string {
 	t.Helper()
 	a := RoundTrip(t, g, "POST", "/commands", []byte(body), "Content-Type: application/x-www-form-urlencoded")
@@ -202,7 +202,7 @@ func NDJSON(t *testing.T, g Gateway, body string) []string {
 	return strings.Split(strings.TrimSuffix(string(a.Body), "\n"), "\n")
 }
 
-// Gzipped is p, compressed.
+// Gzipped returns p, compressed.
 func Gzipped(p []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

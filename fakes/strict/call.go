@@ -12,7 +12,7 @@ import (
 
 // Call is one request on its way through a Layer.
 type Call struct {
-	// Request is the request. A policy may replace it, to hand on another context.
+	// Request is the request. A policy may replace it to change its context.
 	Request  *http.Request
 	Protocol Protocol
 	Codec    string // json or proto
@@ -20,8 +20,8 @@ type Call struct {
 	method    method
 	policy    *Policy
 	w         http.ResponseWriter
-	canonical string    // content type, as the response has it
-	raw       io.Reader // the body of a request that is a stream
+	canonical string    // content type of the response
+	raw       io.Reader // the body of a streaming request
 	encoded   string    // encoding of the request: gzip or ""
 	timeout   time.Duration
 }
@@ -29,11 +29,11 @@ type Call struct {
 // Enveloped reports whether the messages of the call are in envelopes.
 func (c *Call) Enveloped() bool { return c.Protocol.IsGRPC() || c.method.shape != unary }
 
-// Encoding is the encoding that the request declares for its messages: gzip, or
-// "" for identity.
+// Encoding returns the declared encoding of the request's messages: gzip, or ""
+// for identity.
 func (c *Call) Encoding() string { return c.encoded }
 
-// ResponseHeader is the header of the response.
+// ResponseHeader returns the header of the response.
 func (c *Call) ResponseHeader() http.Header { return c.w.Header() }
 
 // readContentType finds the protocol and the codec.
@@ -54,8 +54,8 @@ func (c *Call) setType(m mediaType) {
 	c.Protocol, c.Codec, c.canonical = m.protocol, m.codec, m.canonical
 }
 
-// readTimeout reads the timeout of the call's protocol. connect-go reads it
-// again, so a timeout that is no deadline at all must not reach it.
+// readTimeout reads the timeout of the call's protocol. connect-go reads the
+// header again, so a timeout that means no deadline is removed.
 func (c *Call) readTimeout() (time.Duration, error) {
 	d, err := c.Protocol.ParseTimeout(c.Request.Header)
 	if err == nil && d == 0 {
@@ -64,7 +64,7 @@ func (c *Call) readTimeout() (time.Duration, error) {
 	return d, err
 }
 
-// readBody reads and checks the body, and puts a plain one in its place.
+// readBody reads and checks the body, and replaces it with a plain one.
 func (c *Call) readBody() error {
 	switch {
 	case !c.Enveloped():
@@ -90,7 +90,7 @@ func (c *Call) readBody() error {
 	}
 }
 
-// readError is the error of reading a request as the client is to see it.
+// readError converts an error of reading a request for the client.
 func readError(err error) *connect.Error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -18,13 +18,13 @@ const (
 	identityName = "identity"
 )
 
-// ErrUnknownEncoding is the refusal of an encoding that is not supported.
+// ErrUnknownEncoding reports an unsupported encoding.
 var ErrUnknownEncoding = errors.New("unknown compression")
 
 // negotiate reads the encoding of the request, chooses that of the response, and
-// tells connect-go only the choice. connect-go answers a compressed request
-// compressed, whatever the client accepts, and ignores quality values and the
-// case of names.
+// passes only the choice to connect-go. By itself, connect-go compresses the
+// response to every compressed request, whatever the client accepts, compares
+// names with case, and ignores quality values.
 func (c *Call) negotiate() error {
 	sentName, acceptName := c.Protocol.encodingNames(c.method.shape)
 	sent := c.policy.EncodingName(strings.TrimSpace(c.Request.Header.Get(sentName)))
@@ -44,7 +44,7 @@ func (c *Call) negotiate() error {
 	return nil
 }
 
-// unknownEncoding refuses an encoding and names the supported ones.
+// unknownEncoding returns an error that names the supported encodings.
 func (c *Call) unknownEncoding(name string) error {
 	if c.Protocol.IsGRPC() {
 		c.w.Header().Set("Grpc-Accept-Encoding", gzipName)
@@ -53,10 +53,9 @@ func (c *Call) unknownEncoding(name string) error {
 		fmt.Errorf("%w %q: supported encodings are %s", ErrUnknownEncoding, name, gzipName))
 }
 
-// chooseEncoding picks the first encoding of the client's list that is
-// supported, in the order of quality values and then of the list. Without a list
-// it picks the encoding of the request, and identity when nothing else is
-// acceptable.
+// chooseEncoding picks the first supported encoding of the client's list,
+// ordered by quality value and then by position. Without a list it picks the
+// encoding of the request. It picks identity when nothing else is acceptable.
 func chooseEncoding(accept []string, sent string) string {
 	if accept == nil {
 		return sent
@@ -71,7 +70,7 @@ func chooseEncoding(accept []string, sent string) string {
 	return best
 }
 
-// parseCoding splits "gzip;q=0.5". A quality that is no number counts as 1, for
+// parseCoding splits "gzip;q=0.5". An invalid quality counts as 1, because
 // quality values are not part of the protocol and must not break a call.
 func parseCoding(item string) (token string, q float64) {
 	token, params, _ := strings.Cut(item, ";")
@@ -96,8 +95,8 @@ func ReadBody(body io.Reader) ([]byte, error) {
 	return raw, nil
 }
 
-// gunzip decompresses one message; corrupt is the code for other data than gzip.
-// An empty message is not compressed at all.
+// gunzip decompresses one message; corrupt is the error code for invalid gzip
+// data. An empty message is never compressed.
 func gunzip(raw []byte, corrupt connect.Code) ([]byte, error) {
 	if len(raw) == 0 {
 		return raw, nil
@@ -116,7 +115,8 @@ func gunzip(raw []byte, corrupt connect.Code) ([]byte, error) {
 	return plain, nil
 }
 
-// tooLarge refuses a message over the limit, which counts after decompression.
+// tooLarge refuses a message over the limit, which also applies after
+// decompression.
 func tooLarge() error {
 	return connect.NewError(connect.CodeResourceExhausted,
 		fmt.Errorf("message is larger than the limit of %d bytes", MaxMessage))

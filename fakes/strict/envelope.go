@@ -25,7 +25,7 @@ func newEnvelopeReader(c *Call, body io.Reader) *envelopeReader {
 	return &envelopeReader{body: body, call: c}
 }
 
-// malformed is the error of a request that breaks the framing.
+// malformed returns the error for a request that breaks the framing.
 func (c *Call) malformed(format string, args ...any) error {
 	return connect.NewError(c.policy.Malformed(c.Protocol), fmt.Errorf(format, args...))
 }
@@ -64,7 +64,8 @@ func (e *envelopeReader) next() ([]byte, error) {
 	return e.call.policy.Message(e.call, payload)
 }
 
-// afterEnd ends a request at its end-of-stream envelope.
+// afterEnd reads the request after its end-of-stream envelope; nothing may
+// follow.
 func (e *envelopeReader) afterEnd() error {
 	switch n, err := io.Copy(io.Discard, io.LimitReader(e.body, MaxMessage)); {
 	case err != nil:
@@ -76,8 +77,8 @@ func (e *envelopeReader) afterEnd() error {
 	}
 }
 
-// checkMessage refuses a message that cannot be decoded, where connect-go has
-// another code for it than the protocol.
+// checkMessage refuses an undecodable message for which connect-go's code is
+// not the protocol's.
 func checkMessage(c *Call, payload []byte) ([]byte, error) {
 	if c.Codec == "json" && len(payload) == 0 {
 		return nil, c.malformed("unmarshal message: zero-length payload is not a valid JSON object")
@@ -99,7 +100,7 @@ func checkMessage(c *Call, payload []byte) ([]byte, error) {
 }
 
 // checkFlags refuses the end-of-stream bit, which only a server sends, reserved
-// bits, and compression that was not declared.
+// bits, and undeclared compression.
 func checkFlags(c *Call, flags byte) error {
 	reserved := ^wire.FlagCompressed
 	if !c.Protocol.IsGRPC() {
@@ -174,6 +175,6 @@ func (p *envelopePipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close does nothing. The server closes the body after the answer; closing it
-// here would hold the answer back until the client has sent everything.
+// Close does nothing. The server closes the body after the response; closing it
+// here would delay the response until the client has sent everything.
 func (*envelopePipe) Close() error { return nil }

@@ -29,7 +29,7 @@ func gzipped(p []byte) []byte {
 	return b.Bytes()
 }
 
-// callOf is a Connect call of a codec and an encoding.
+// callOf returns a Connect call with a codec and an encoding.
 func callOf(codec, encoding string) *Call {
 	policy := DefaultPolicy()
 	return &Call{Codec: codec, encoded: encoding, policy: &policy}
@@ -82,7 +82,7 @@ func FuzzEnvelopeReader(f *testing.F) {
 		for rest := plain; len(rest) > 0; { // what connect-go gets is always well formed
 			size := wire.HeaderSize + int(binary.BigEndian.Uint32(rest[1:]))
 			if rest[0] != 0 || len(rest) < size {
-				t.Fatalf("handed on: %q", plain)
+				t.Fatalf("passed on: %q", plain)
 			}
 			rest = rest[size:]
 		}

@@ -11,7 +11,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// AsError gives an error the code that a client sees: its own, that of an ended
+// AsError returns err with the code for the client: its own, that of an ended
 // context, or internal.
 func AsError(err error) *connect.Error {
 	var known *connect.Error
@@ -27,18 +27,17 @@ func AsError(err error) *connect.Error {
 	}
 }
 
-// invalid is an invalid_argument error.
+// invalid returns an invalid_argument error.
 func invalid(format string, args ...any) *connect.Error {
 	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
 }
 
-// WriteError answers like a unary call of the Connect protocol: with the HTTP
-// status of the error's code and the error in JSON.
+// WriteError writes the error of a unary Connect call: the HTTP status of the
+// code and the error in JSON.
 func WriteError(w http.ResponseWriter, err error) { write(w, "application/json", err) }
 
-// writeGRPC answers with the status of the error in the header block, and
-// nothing else: a trailers-only response. connect-go writes one for gRPC-Web
-// only.
+// writeGRPC writes a trailers-only response: the status of the error in the
+// header block, and nothing else. connect-go does so only for gRPC-Web.
 func (l *Layer) writeGRPC(w http.ResponseWriter, contentType string, err error) {
 	if l.Policy.StatusInTrailers && !strings.HasPrefix(contentType, grpcWebType) {
 		write(w, contentType, err)
@@ -51,17 +50,17 @@ func (l *Layer) writeGRPC(w http.ResponseWriter, contentType string, err error) 
 	w.WriteHeader(http.StatusOK)
 }
 
-// headerOnly is a response of which only the header is used.
+// headerOnly is a response writer that keeps only the header.
 type headerOnly http.Header
 
 func (h headerOnly) Header() http.Header         { return http.Header(h) }
 func (h headerOnly) WriteHeader(int)             {}
 func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// write lets connect-go write an error in the form of a content type. The form
-// follows from the content type alone, whatever else was wrong with the request.
+// write lets connect-go write an error in the form of a content type. Only the
+// content type decides the form, whatever else is wrong with the request.
 func write(w http.ResponseWriter, contentType string, err error) {
 	as := &http.Request{Method: http.MethodPost, Header: http.Header{"Content-Type": {contentType}}}
-	// A write that fails has no reader any more.
+	// A failed write means that the client has gone.
 	_ = connect.NewErrorWriter().Write(w, as, AsError(err))
 }

@@ -8,9 +8,9 @@ import (
 	"assay/internal/wire"
 )
 
-// FrameSink takes the envelopes of one response, in order.
+// FrameSink receives the envelopes of one response, in order.
 type FrameSink interface {
-	// Frame takes one envelope; the payload is valid until Frame returns.
+	// Frame handles one envelope; the payload is valid until Frame returns.
 	Frame(flags byte, payload []byte) error
 }
 
@@ -20,31 +20,30 @@ type FrameSinkFunc func(flags byte, payload []byte) error
 // Frame calls f.
 func (f FrameSinkFunc) Frame(flags byte, payload []byte) error { return f(flags, payload) }
 
-// streamWriter writes an enveloped response. It shows whole envelopes to the
-// decorators of Policy.Frames, and lets a stream that has several messages at
-// hand flush them together.
+// streamWriter writes an enveloped response. It passes whole envelopes to the
+// decorators of Policy.Frames, and lets a stream flush several messages together.
 type streamWriter struct {
 	http.ResponseWriter
 	sink FrameSink // nil: bytes go straight through
-	part []byte    // of an envelope that is not complete
+	part []byte    // an incomplete envelope
 	held bool
-	// change sees the beginning of the answer to request before it is sent; nil when
-	// it has been sent, or is as it is.
+	// change modifies the beginning of the response to request; nil once it has been
+	// sent, or if nothing changes it.
 	change  func(*Opening)
 	request *http.Request
-	over    bool // what follows is dropped
+	over    bool // later bytes are dropped
 }
 
-// Opening is the beginning of the response of a Connect stream, before any of it
-// is sent: its head, and its first envelope.
+// Opening is the beginning of the response of a Connect stream, before any of it is
+// sent: the head and the first envelope.
 type Opening struct {
 	Request *http.Request
 	Header  http.Header
 	Status  int
 	Flags   byte
 	Payload []byte
-	// Body, when set, is sent in the place of the envelope, and everything behind
-	// the envelope is dropped.
+	// Body, when set, replaces the envelope, and everything after the envelope is
+	// dropped.
 	Body []byte
 }
 
@@ -60,7 +59,7 @@ func newStreamWriter(w http.ResponseWriter, frames func(FrameSink) FrameSink) *s
 	return s
 }
 
-// opens lets change see the beginning of the answer to r; nil changes nothing.
+// opens lets change modify the beginning of the response to r; nil changes nothing.
 func (s *streamWriter) opens(r *http.Request, change func(*Opening)) {
 	s.request, s.change = r, change
 	if change != nil && s.sink == nil {
@@ -87,7 +86,7 @@ func (s *streamWriter) emit(flags byte, payload []byte) error {
 	return err
 }
 
-// WriteHeader waits, where the beginning is still to be seen, for the first envelope.
+// WriteHeader waits for the first envelope if change may still modify the beginning.
 func (s *streamWriter) WriteHeader(status int) {
 	if s.change == nil {
 		s.ResponseWriter.WriteHeader(status)
@@ -115,7 +114,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 // Flush sends the written bytes, unless they are held.
 func (s *streamWriter) Flush() {
 	if !s.held && s.change == nil {
-		// An error shows again at the next write.
+		// The next write returns the same error.
 		_ = http.NewResponseController(s.ResponseWriter).Flush()
 	}
 }
@@ -123,8 +122,8 @@ func (s *streamWriter) Flush() {
 // Unwrap is for http.ResponseController.
 func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// HoldFlush stops the messages of a stream from being flushed one by one, or
-// resumes it. The context is that of the handler.
+// HoldFlush suspends or resumes the flush after each message of a stream. ctx is the
+// context of the handler.
 func HoldFlush(ctx context.Context, hold bool) {
 	if w, ok := ctx.Value(streamWriterKey{}).(*streamWriter); ok {
 		w.held = hold

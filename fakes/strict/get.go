@@ -14,7 +14,7 @@ import (
 // methodKey is the key of the HTTP method of a call that came by GET.
 type methodKey struct{}
 
-// HTTPMethod is the HTTP method that a client called with.
+// HTTPMethod returns the HTTP method of a call.
 func HTTPMethod(ctx context.Context) string {
 	if m, ok := ctx.Value(methodKey{}).(string); ok {
 		return m
@@ -22,9 +22,8 @@ func HTTPMethod(ctx context.Context) string {
 	return http.MethodPost
 }
 
-// serveGet serves a unary call by GET: the query holds the message and the
-// values that a POST has in headers. connect-go gets the POST that means the same, so that one
-// strict layer is enough.
+// serveGet serves a unary call by GET: the query holds the message and the values that a POST
+// has in headers. connect-go gets the equivalent POST, so that one strict layer is enough.
 func (s *procedures) serveGet(c *Call) {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	c.w.Header().Add("Vary", "Accept-Encoding")
@@ -47,7 +46,7 @@ func (s *procedures) serveGet(c *Call) {
 	s.run(c)
 }
 
-// fromQuery makes the POST out of the GET.
+// fromQuery turns the GET into the POST.
 func (c *Call) fromQuery(query url.Values) error {
 	if v, ok := query["connect"]; ok && (len(v) > 1 || v[0] != "v1") {
 		return invalid("the query parameter connect must be \"v1\": got %q", v)
@@ -63,7 +62,7 @@ func (c *Call) fromQuery(query url.Values) error {
 	if query.Get("base64") == "1" {
 		var err error
 		if message, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(values[0], "=")); err != nil {
-			return invalid("the query parameter message is no URL-safe base64: %v", err)
+			return invalid("the query parameter message is not URL-safe base64: %v", err)
 		}
 	}
 	r := c.Request.Clone(context.WithValue(c.Request.Context(), methodKey{}, http.MethodGet))
@@ -79,7 +78,7 @@ func (c *Call) fromQuery(query url.Values) error {
 	return nil
 }
 
-// noBody refuses a body: the message of a GET stands in its query.
+// noBody refuses a body: the message of a GET is in its query.
 func noBody(r *http.Request) error {
 	n, err := io.ReadFull(r.Body, make([]byte, 1))
 	switch {

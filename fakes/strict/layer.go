@@ -19,19 +19,19 @@ import (
 // a length prefix of 4 GiB is refused before anything is allocated for it.
 const MaxMessage = 16 << 20
 
-// drainGrace bounds the wait for the rest of a refused request. net/http reads
-// the rest before it sends the response, so that the connection stays usable; a
-// rest that does not come must not hold the refusal back.
+// drainGrace limits the wait for the rest of a refused request. net/http reads the rest
+// before it sends the response, so that the connection stays usable; a missing rest must
+// not delay the refusal.
 const drainGrace = 500 * time.Millisecond
 
-// Layer reads the requests of an RPC service before connect-go does. It refuses
-// malformed requests and hands on a plain, complete and uncompressed one.
+// Layer reads the requests of an RPC service before connect-go does. It refuses malformed
+// requests and passes on plain, complete and uncompressed ones.
 type Layer struct {
 	// Admit authorizes a request and returns the request for the handler. It must be set.
 	Admit func(r *http.Request) (*http.Request, error)
-	// Protocols are the names of the protocols that are served; empty is all.
+	// Protocols lists the served protocols by name; empty means all.
 	Protocols []string
-	// Policy is the decisions of the layer; see DefaultPolicy.
+	// Policy holds the decisions of the layer; see DefaultPolicy.
 	Policy Policy
 }
 
@@ -41,7 +41,7 @@ func (l *Layer) Over(next http.Handler, service protoreflect.ServiceDescriptor) 
 }
 
 // Routes puts the layer in front of a mux: requests without a route pass through
-// Policy.NotFound, and a gRPC client learns that a service is unknown.
+// Policy.NotFound, and a gRPC client gets unimplemented for an unknown service.
 func (l *Layer) Routes(mux *http.ServeMux) http.Handler {
 	missed := decorated[http.Handler](l.Policy.NotFound, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
@@ -103,7 +103,7 @@ func (l *Layer) has(p Protocol) bool {
 // serves reports whether a protocol is served over the version of HTTP of r.
 func (l *Layer) serves(r *http.Request, p Protocol) bool { return l.has(p) && l.Policy.Serves(r, p) }
 
-// wrongVerb answers with HTTP 405.
+// wrongVerb responds with HTTP 405.
 func (m method) wrongVerb(head bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		LimitRest(w)
@@ -112,15 +112,15 @@ func (m method) wrongVerb(head bool) http.Handler {
 	})
 }
 
-// refuseType answers with HTTP 415.
+// refuseType responds with HTTP 415.
 func refuseType(w http.ResponseWriter, r *http.Request, form shape) {
 	LimitRest(w)
 	w.Header().Set("Accept-Post", acceptPost(form, r.ProtoMajor >= 2))
 	w.WriteHeader(http.StatusUnsupportedMediaType)
 }
 
-// unknownMethod answers with HTTP 404. A gRPC call gets unimplemented, because
-// all its outcomes have HTTP status 200.
+// unknownMethod responds with HTTP 404. A gRPC call gets unimplemented, because all its
+// outcomes have HTTP status 200.
 func (l *Layer) unknownMethod(w http.ResponseWriter, r *http.Request) {
 	LimitRest(w)
 	m, ok := parseMediaType(r.Header.Get("Content-Type"), serverStream)
@@ -147,7 +147,7 @@ func (s *procedures) run(c *Call) {
 	s.serve(c)
 }
 
-// admit authorizes a call and checks its head, and then its body.
+// admit authorizes a call, then checks its head and its body.
 func (s *procedures) admit(c *Call) error {
 	r, err := s.Admit(c.Request)
 	if err != nil {
@@ -181,8 +181,8 @@ func checkVersion(h http.Header) error {
 	return nil
 }
 
-// refuse answers with an error in the form of the call. The decorators of the
-// response apply to refusals too.
+// refuse writes an error in the form of the call. The decorators of the response apply to
+// refusals too.
 func (s *procedures) refuse(c *Call, err error) {
 	LimitRest(c.w)
 	err = s.Policy.Refusal(c, err)
@@ -198,14 +198,14 @@ func (s *procedures) refuse(c *Call, err error) {
 	}
 }
 
-// serve hands the call to connect-go.
+// serve passes the call to connect-go.
 func (s *procedures) serve(c *Call) {
 	if !c.Enveloped() {
 		s.next.ServeHTTP(c.w, c.Request)
 		return
 	}
 	if c.method.shape == clientStream || c.method.shape == bidiStream {
-		// An error is answered while the client still sends.
+		// An error response is sent while the client still sends.
 		_ = http.NewResponseController(c.w).EnableFullDuplex()
 	}
 	w := s.streamWriter(c)
@@ -224,20 +224,20 @@ func (l *Layer) streamWriter(c *Call) *streamWriter {
 	return w
 }
 
-// LimitRest bounds how long the server waits for the rest of a request that is
-// answered before it was read.
+// LimitRest limits how long the server waits for the rest of a request whose response
+// comes early.
 func LimitRest(w http.ResponseWriter) { limitReading(w, drainGrace) }
 
-// limitReading ends the wait for the rest of a request after d. The server sets
-// a new limit before it reads the next request of the connection.
+// limitReading ends the wait for the rest of a request after d. The server sets a new
+// deadline before it reads the next request of the connection.
 func limitReading(w http.ResponseWriter, d time.Duration) {
-	// A writer without deadlines belongs to a test, which does not stall.
+	// Only the response writers of tests lack deadlines, and they do not stall.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
 }
 
-// drain reads, for a while, the rest of the request after the response.
-// net/http would do so after the handler has returned, and in full duplex it
-// would then take the next request for a part of this one.
+// drain reads the rest of the request after the response, for a limited time. net/http
+// would do so after the handler has returned, and in full duplex it would then read the
+// next request as part of this one.
 func (c *Call) drain() {
 	LimitRest(c.w)
 	if c.Request.ProtoMajor >= 2 {
@@ -247,9 +247,8 @@ func (c *Call) drain() {
 	_, _ = io.Copy(io.Discard, io.LimitReader(c.raw, MaxMessage))
 }
 
-// replaceBody puts a body in memory in the place of one that was read to its
-// end, and lifts the limit on reading: the server would take its expiry for a
-// client that has gone.
+// replaceBody replaces a completely read body by one in memory, and removes the read
+// deadline, because the server treats its expiry as a disconnected client.
 func (c *Call) replaceBody(b []byte) error {
 	if c.timeout > 0 {
 		_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})

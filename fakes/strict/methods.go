@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// shape is whether the request and the response of a method are streams.
+// shape tells whether the request and the response of a method are streams.
 type shape int
 
 const (
@@ -21,14 +21,15 @@ const (
 // method is one procedure.
 type method struct {
 	shape shape
-	// get says that the procedure has no side effects and may be called by GET.
+	// get reports that the procedure has no side effects and may be called by
+	// GET.
 	get bool
-	// input makes an empty request message.
+	// input creates an empty request message.
 	input func() proto.Message
 }
 
-// allow is the value of the Allow header of a method; head says that HEAD is
-// served where GET is.
+// allow returns the Allow header of a method; head means that HEAD is served
+// where GET is.
 func (m method) allow(head bool) string {
 	switch {
 	case m.get && head:

@@ -8,22 +8,23 @@ import (
 	"connectrpc.com/connect"
 )
 
-// Policy is the decisions of a Layer. A decorator keeps the function that it
-// finds, puts its own in the place, and calls the one that it kept. Start from
-// DefaultPolicy: no function may be nil, except where the field says so.
+// Policy holds the decisions of a Layer. A decorator replaces a function by its
+// own, which calls the previous one. Start from DefaultPolicy: no function may be
+// nil, except where the field says so.
 type Policy struct {
 	// Serves reports whether a protocol is served over the version of HTTP of a
 	// request. Default: gRPC needs the trailers of HTTP/2.
 	Serves func(r *http.Request, p Protocol) bool
-	// Timeout reads the timeout of a call, which bounds the wait for its request;
-	// 0 is none. connect-go reads the header again for the deadline of the handler.
+	// Timeout reads the timeout of a call, which limits the wait for its request; 0
+	// means none. connect-go reads the header again for the deadline of the
+	// handler.
 	Timeout func(c *Call) (time.Duration, error)
 	// EncodingName returns the canonical form of an encoding's name in a request.
 	// Default: lower case.
 	EncodingName func(name string) string
 	// ChooseEncoding picks the encoding of a response: "gzip", "identity" or "".
-	// accept are the values of the header that lists the accepted encodings, nil
-	// when it is absent; sent is the encoding of the request, "" for identity.
+	// accept holds the values of the header that lists the accepted encodings, nil
+	// if it is absent; sent is the encoding of the request, "" for identity.
 	ChooseEncoding func(accept []string, sent string) string
 	// Flags checks the flags of a request envelope. An end-of-stream envelope that
 	// it accepts ends the request.
@@ -40,10 +41,10 @@ type Policy struct {
 	// Refusal sees the error of every request that does not reach connect-go, and
 	// returns the error to send. It may set header fields of the response.
 	Refusal func(c *Call, err error) error
-	// NotFound decorates the handler of requests that name no route. nil: none.
+	// NotFound decorates the handler of requests without a route. nil: none.
 	NotFound func(next http.Handler) http.Handler
-	// WrongVerb decorates the handler of requests for a procedure with an HTTP
-	// method that the procedure does not have. nil: none.
+	// WrongVerb decorates the handler of requests with an HTTP method that the
+	// procedure does not accept. nil: none.
 	WrongVerb func(next http.Handler) http.Handler
 	// ServeHead serves HEAD where GET is served.
 	ServeHead bool
@@ -52,12 +53,12 @@ type Policy struct {
 	StatusInTrailers bool
 	// Frames decorates the envelopes of every enveloped response. nil: none.
 	Frames func(next FrameSink) FrameSink
-	// Opening changes how a Connect stream begins, before any of it is sent. nil:
-	// nothing.
+	// Opening changes the beginning of a Connect stream, before any of it is sent.
+	// nil: nothing.
 	Opening func(o *Opening)
 }
 
-// DefaultPolicy returns the policy that keeps to the protocols.
+// DefaultPolicy returns the policy that follows the protocols.
 func DefaultPolicy() Policy {
 	return Policy{
 		Serves:         func(r *http.Request, p Protocol) bool { return p != GRPC || r.ProtoMajor >= 2 },

@@ -17,13 +17,14 @@ const (
 	GRPCWeb
 )
 
-// Base content types of gRPC and gRPC-Web; alone they mean protobuf messages.
+// Base content types of gRPC and gRPC-Web; without a suffix they mean protobuf
+// messages.
 const (
 	grpcType    = "application/grpc"
 	grpcWebType = "application/grpc-web"
 )
 
-// String is the protocol's name.
+// String returns the name of the protocol.
 func (p Protocol) String() string {
 	switch p {
 	case GRPC:
@@ -38,8 +39,8 @@ func (p Protocol) String() string {
 // IsGRPC reports whether p is gRPC or gRPC-Web.
 func (p Protocol) IsGRPC() bool { return p != Connect }
 
-// malformed is the code of a request that breaks the framing or whose message
-// cannot be decoded.
+// malformed returns the code for a request that breaks the framing or whose
+// message cannot be decoded.
 func (p Protocol) malformed() connect.Code {
 	if p.IsGRPC() {
 		return connect.CodeInternal
@@ -47,7 +48,8 @@ func (p Protocol) malformed() connect.Code {
 	return connect.CodeInvalidArgument
 }
 
-// encodingNames are the headers of the request's and of the accepted encodings.
+// encodingNames returns the headers for the encoding of the request and for the
+// accepted encodings.
 func (p Protocol) encodingNames(form shape) (sent, accept string) {
 	switch {
 	case p.IsGRPC():
@@ -63,12 +65,12 @@ func (p Protocol) encodingNames(form shape) (sent, accept string) {
 type mediaType struct {
 	protocol  Protocol
 	codec     string // json, proto
-	canonical string // as the answer has it
+	canonical string // as in the response
 }
 
-// parseMediaType reads a content type for a method of a shape. The media type
-// is compared without case and its parameters are ignored, except that a charset
-// other than UTF-8 is not supported.
+// parseMediaType reads a content type for a method of a shape. The media type is
+// compared without case. Parameters are ignored, but a charset other than UTF-8
+// is not supported.
 func parseMediaType(value string, form shape) (m mediaType, ok bool) {
 	base, params, err := mime.ParseMediaType(value)
 	if err != nil {
@@ -104,7 +106,8 @@ func parseMediaType(value string, form shape) (m mediaType, ok bool) {
 	return m, true
 }
 
-// acceptPost lists the content types that a shape takes over a version of HTTP.
+// acceptPost lists the content types that a shape accepts over a version of
+// HTTP.
 func acceptPost(form shape, http2 bool) string {
 	list := "application/json, application/proto"
 	if form != unary {

@@ -16,7 +16,7 @@ const (
 	maxGRPCDigits    = 8
 )
 
-// ParseTimeout reads the timeout of a call; 0 is absent.
+// ParseTimeout reads the timeout of a call; 0 means that there is none.
 func (p Protocol) ParseTimeout(h http.Header) (time.Duration, error) {
 	if p.IsGRPC() {
 		return parseGRPCTimeout(h.Values("Grpc-Timeout"))
@@ -24,8 +24,8 @@ func (p Protocol) ParseTimeout(h http.Header) (time.Duration, error) {
 	return parseConnectTimeout(h.Values("Connect-Timeout-Ms"))
 }
 
-// parseConnectTimeout reads Connect-Timeout-Ms: one to ten digits, and more
-// than zero. connect-go takes a sign and 0, which the protocol does not have.
+// parseConnectTimeout reads Connect-Timeout-Ms: one to ten digits, more than
+// zero. connect-go accepts a sign and 0, which the protocol does not allow.
 func parseConnectTimeout(values []string) (time.Duration, error) {
 	if len(values) == 0 {
 		return 0, nil
@@ -44,9 +44,9 @@ func parseConnectTimeout(values []string) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// parseGRPCTimeout reads grpc-timeout: one to eight digits and a unit. Zero is
-// no value of the grammar, but clients whose deadline has passed send it: it
-// fails at once, with deadline_exceeded, and nothing is run.
+// parseGRPCTimeout reads grpc-timeout: one to eight digits and a unit. The
+// grammar excludes zero, but clients whose deadline has passed send it: the
+// call fails at once with deadline_exceeded, and nothing runs.
 func parseGRPCTimeout(values []string) (time.Duration, error) {
 	if len(values) == 0 {
 		return 0, nil
@@ -70,12 +70,12 @@ func parseGRPCTimeout(values []string) (time.Duration, error) {
 	case n == 0:
 		return 0, connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
 	case n > int64(math.MaxInt64/unit):
-		return 0, nil // further off than time can be counted: no deadline
+		return 0, nil // too long for a Duration: no deadline
 	}
 	return time.Duration(n) * unit, nil
 }
 
-// grpcUnit is the unit of a timeout.
+// grpcUnit returns the unit of a timeout.
 func grpcUnit(c byte) (time.Duration, bool) {
 	switch c {
 	case 'H':
@@ -95,7 +95,7 @@ func grpcUnit(c byte) (time.Duration, bool) {
 	}
 }
 
-// isDigits reports whether v holds nothing but ASCII digits; an empty v does.
+// isDigits reports whether v contains only ASCII digits; true for an empty v.
 func isDigits(v string) bool {
 	for i := range len(v) {
 		if v[i] < '0' || v[i] > '9' {
