@@ -8,33 +8,33 @@ import (
 	"assay/fakes/strict"
 )
 
-// connectionVariants treat connections otherwise than to keep them.
+// connectionVariants returns the variants in the handling of connections.
 func connectionVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "connection-closed-after-error",
-			Title:  "Over HTTP/1.1, an answer that is an error from its first byte on says Connection: close, and ends the connection",
-			Source: "RFC 9112 section 9.6: a server may close after any answer; routers that give up the connection with the request",
+			Title:  "Over HTTP/1.1, a response that begins with an error has Connection: close and ends the connection",
+			Source: "RFC 9112 section 9.6: a server may close after any response; routers that close the connection with the request",
 		}, closeAfterErrors},
 		{Variant{
 			ID:     "idle-close",
-			Title:  "A connection of HTTP/1.1 is closed behind every answer, which does not say so",
+			Title:  "An HTTP/1.1 connection is closed after every response, without Connection: close",
 			Source: "RFC 9112 section 9.5: a server may close an idle connection at any time",
 		}, func(b *build) { b.kept.closesIdle = true }},
 		{Variant{
 			ID:     "refuses-pipelining",
-			Title:  "A connection of HTTP/1.1 on which requests were sent together is closed behind the first answer",
+			Title:  "An HTTP/1.1 connection with pipelined requests is closed after the first response",
 			Source: "RFC 9112 section 9.3.2: a client that pipelines must be ready to send again; servers without pipelining",
 		}, func(b *build) { b.kept.refusesPipelining = true }},
 		{Variant{
 			ID:     "one-byte-writes",
-			Title:  "The first 256 bytes of what is written at once are written one by one, the head included",
-			Source: "TCP has no borders: a head may come in any number of segments",
+			Title:  "The first 256 bytes of every write are sent one by one, including the head",
+			Source: "TCP has no message boundaries: a head may arrive in any number of segments",
 		}, onConn(func(c net.Conn) net.Conn { return dripConn{c} })},
 		{Variant{
 			ID:     "one-byte-chunks",
-			Title:  "Every byte of a chunked answer is an HTTP chunk of its own",
-			Source: "rig#1758; RFC 9112 section 7.1: chunk borders mean nothing",
+			Title:  "Every byte of a chunked response is a separate HTTP chunk",
+			Source: "rig#1758; RFC 9112 section 7.1: chunk boundaries mean nothing",
 		}, onConn(reframe{perChunk: 1}.on)},
 		{Variant{
 			ID:     "chunk-extensions",
@@ -43,8 +43,8 @@ func connectionVariants() []variant {
 		}, onConn(reframe{extension: `;sig=0a1b;note="a;b"`}.on)},
 		{Variant{
 			ID:     "lower-case-headers",
-			Title:  "The names of headers are in small letters, without a space after the colon",
-			Source: "RFC 9112 section 5: names are compared without case, white space is optional; nginx behind HTTP/2",
+			Title:  "Header names are in lower case, without a space after the colon",
+			Source: "RFC 9112 section 5: names are case-insensitive, white space is optional; nginx behind HTTP/2",
 		}, onConn(reframe{head: lowerNames}.on)},
 		{Variant{
 			ID:     "no-reason-phrase",
@@ -59,8 +59,8 @@ func onConn(decorate func(next net.Conn) net.Conn) func(*build) {
 	return func(b *build) { b.Seams.Conn = around(b.Seams.Conn, decorate) }
 }
 
-// closeAfterErrors says so of unary errors by their status, and of streams by how
-// they begin.
+// closeAfterErrors adds Connection: close to unary errors, by their status, and
+// to streams that begin with an error.
 func closeAfterErrors(b *build) {
 	onHead(func(r *http.Request, h http.Header, status int) int {
 		if status >= http.StatusBadRequest && r.ProtoMajor == 1 {
@@ -75,10 +75,10 @@ func closeAfterErrors(b *build) {
 	})(b)
 }
 
-// drip is how much of a write goes byte by byte.
+// drip is how many bytes of a write are sent one by one.
 const drip = 256
 
-// dripConn writes slowly to begin with.
+// dripConn sends the first bytes of every write one by one.
 type dripConn struct{ net.Conn }
 
 func (c dripConn) Write(p []byte) (int, error) {
@@ -94,7 +94,7 @@ func (c dripConn) Write(p []byte) (int, error) {
 	return drip + n, err
 }
 
-// lowerNames writes the names of a head in small letters.
+// lowerNames puts the header names of a head in lower case.
 func lowerNames(head []byte) []byte {
 	var out []byte
 	for i, line := range bytes.SplitAfter(head, []byte("\r\n")) {
@@ -109,7 +109,7 @@ func lowerNames(head []byte) []byte {
 	return out
 }
 
-// dropReason leaves the reason phrase out of a head.
+// dropReason removes the reason phrase from a head.
 func dropReason(head []byte) []byte {
 	line, rest, _ := bytes.Cut(head, []byte("\r\n"))
 	const codeEnd = len("HTTP/1.1 200 ")

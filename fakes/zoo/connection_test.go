@@ -15,8 +15,9 @@ import (
 	"assay/fakes/gatewaytest"
 )
 
-// closedBehind makes one request and reports whether the answer says that the
-// connection ends, and whether it does before a second request is answered.
+// closedBehind makes one request and reports whether the response announces the
+// end of the connection, and whether the connection ends before a second
+// response.
 func closedBehind(t *testing.T, g *gateway.Gateway, path, body, contentType string) (says, ends bool) {
 	t.Helper()
 	c := gatewaytest.Dial(t, g)
@@ -47,7 +48,7 @@ func TestVariantsCloseConnectionsAsTheySay(t *testing.T) {
 		says, ends                             bool
 	}{
 		{"a success", "connection-closed-after-error", gatewaytest.ListPath, "{}", gatewaytest.UnaryJSON, false, false},
-		{"a stream that went well", "connection-closed-after-error", gatewaytest.StartPath, gatewaytest.Shell("true"), gatewaytest.Streaming, false, false},
+		{"a successful stream", "connection-closed-after-error", gatewaytest.StartPath, gatewaytest.Shell("true"), gatewaytest.Streaming, false, false},
 		{"a unary error", "connection-closed-after-error", signalPath, nobody, gatewaytest.UnaryJSON, true, true},
 		{"a stream that failed", "connection-closed-after-error", gatewaytest.StartPath, "{", gatewaytest.Streaming, true, true},
 		{"another content type", "connection-closed-after-error", gatewaytest.ListPath, "{}", "Content-Type: text/plain", true, true},
@@ -86,12 +87,12 @@ func TestVariantRefusesPipelining(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 		if answers != want {
-			t.Errorf("%s: %d of 2 requests that were sent together have an answer, want %d", variant, answers, want)
+			t.Errorf("%s: %d of 2 pipelined requests got a response, want %d", variant, answers, want)
 		}
 	}
 }
 
-// recordedConn notes the lengths of what is written.
+// recordedConn records the lengths of the writes.
 type recordedConn struct {
 	net.Conn
 	sizes []int
@@ -188,10 +189,10 @@ func TestARequestIsPipelinedWhenItCameBeforeTheLastAnswerWasWritten(t *testing.T
 		want         bool
 	}{
 		{"the first request", false, true, 0, false},
-		{"one behind the answer", false, true, 1, false},
+		{"one after the response", false, true, 1, false},
 		{"one in the same read", false, true, 0, true},
-		{"one while the answer was written", true, true, 1, true},
-		{"one just behind the last byte of the answer", true, false, 1, false},
+		{"one during the response", true, true, 1, true},
+		{"one just after the last byte of the response", true, false, 1, false},
 	} {
 		k := &keptConn{Conn: &recordedConn{Buffer: *bytes.NewBufferString("POST")}}
 		if c.early {

@@ -6,24 +6,24 @@ import (
 	"assay/fakes/gateway"
 )
 
-// countFaults keep wrong books.
+// countFaults returns the faults in the counters.
 func countFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "kill-counted-twice",
-			Title:  "A killed command is counted at the kill, and once more when it has died",
+			Title:  "A killed command is counted at the kill and again at its death",
 			Breaks: []string{"coppice.finalize.once", "coppice.metrics.partition"},
 			Source: "maximhq/bifrost#7005",
 		}, onEnding(countAgain)},
 		{Fault{
 			ID:     "kill-counted-as-error",
-			Title:  "A killed command counts as one that failed",
+			Title:  "A killed command counts as error",
 			Breaks: []string{"coppice.metrics.status"},
-			Source: "PostgREST#4622: one path out of several counts otherwise",
+			Source: "PostgREST#4622: one of several paths counts differently",
 		}, onCount(func(next gateway.Counters) gateway.Counters { return noKills{next} })},
 		{Fault{
 			ID:     "spawn-failure-active",
-			Title:  "A command that could not be started is active for ever",
+			Title:  "A command that fails to start counts as active forever",
 			Breaks: []string{"coppice.metrics.spawn-failure"},
 			Source: "traefik/traefik#10733: a gauge that drifts on an error before the start",
 		}, func(b *build) {
@@ -32,7 +32,7 @@ func countFaults() []fault {
 		}},
 		{Fault{
 			ID:     "lost-client-active",
-			Title:  "A command whose client went away is active for ever",
+			Title:  "A command whose client disconnected counts as active forever",
 			Breaks: []string{"coppice.metrics.partition"},
 			Source: "ollama/ollama#17131",
 		}, func(b *build) {
@@ -41,15 +41,15 @@ func countFaults() []fault {
 		}},
 		{Fault{
 			ID:     "labels-swapped",
-			Title:  "A command that went well counts as error, and one that failed as ok",
+			Title:  "A successful command counts as error, and a failed one as ok",
 			Breaks: []string{"coppice.metrics.status"},
-			Source: "agentscope-ai/agentscope-java#2793: an exit code of 0 that is omitted read as a failure",
+			Source: "agentscope-ai/agentscope-java#2793: an omitted exit code of 0 is read as a failure",
 		}, onCount(func(next gateway.Counters) gateway.Counters { return swapped{next} })},
 		{Fault{
 			ID:     "gauge-one-too-high",
-			Title:  "One command more is said to be active than there are",
+			Title:  "The gauge of active commands is one too high",
 			Breaks: []string{"coppice.metrics.at-rest"},
-			Source: "soketi#1195, fluent-bit#8868: a gauge that was raised once on a path that never lowers it",
+			Source: "soketi#1195, fluent-bit#8868: a gauge raised on a path that never lowers it",
 		}, func(b *build) { driftingGauge(b).Add(1) }},
 	}
 }
@@ -69,7 +69,7 @@ func driftingGauge(b *build) *atomic.Int64 {
 	return drift
 }
 
-// countAgain counts a kill once more at its end.
+// countAgain counts a killed command again at its end.
 func countAgain(p *gateway.Process, e gateway.Ending, books gateway.Counters) gateway.Ending {
 	if p.Killed() {
 		books.Finished(gateway.FinishKilled)
@@ -87,7 +87,7 @@ func (n noKills) Finished(f gateway.Finish) {
 	n.Counters.Finished(f)
 }
 
-// swapped mixes up success and failure.
+// swapped swaps success and failure.
 type swapped struct{ gateway.Counters }
 
 func (s swapped) Finished(f gateway.Finish) {
@@ -96,7 +96,7 @@ func (s swapped) Finished(f gateway.Finish) {
 		f = gateway.FinishError
 	case gateway.FinishError:
 		f = gateway.FinishOK
-	default: // a kill is a kill
+	default: // killed stays killed
 	}
 	s.Counters.Finished(f)
 }

@@ -1,10 +1,10 @@
-// Package zoo is the gateways that Assay itself is tested against: the reference
-// gateway broken in one named way (faults), different in one legal way (variants),
-// or together like a gateway that exists (likes).
+// Package zoo provides the gateways that Assay itself is tested against: the
+// reference gateway with one named defect (faults), with one legal difference
+// (variants), or imitating an existing gateway (likes).
 //
-// What lives here: decorators for the seams of package gateway and policies for
-// package strict, in a file for each seam, faults beside variants; their list; and
-// Start, which puts them together. What may not: anything about scenarios,
-// observations or verdicts. The zoo knows rules only as strings, and a decorator
-// changes every request at its seam, whoever is asking.
+// It contains decorators for the seams of package gateway and policies for package
+// strict, in one file per seam with faults beside variants; their list; and Start,
+// which combines them. It contains nothing about scenarios, observations or
+// verdicts. The zoo knows rules only as strings, and a decorator changes every
+// request at its seam, whoever sends it.
 package zoo

@@ -9,14 +9,14 @@ import (
 	"assay/fakes/virtual"
 )
 
-// eventFaults spoil the events of a process on their way to one stream.
+// eventFaults returns the faults in the events of a stream.
 func eventFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "start-late",
 			Title:  "The start event comes after the first output",
 			Breaks: []string{"process.stream.start-first"},
-			Source: "the E2B SDKs, which give up on any other first event",
+			Source: "the E2B SDKs, which fail on any other first event",
 		}, onEvents(startLate)},
 		{Fault{
 			ID:     "end-early",
@@ -26,7 +26,7 @@ func eventFaults() []fault {
 		}, onEvents(endEarly)},
 		{Fault{
 			ID:     "end-missing-without-output",
-			Title:  "A process that printed nothing has no end event",
+			Title:  "A process without output has no end event",
 			Breaks: []string{"process.end.once", "process.stream.end-last"},
 			Source: "CubeSandbox#136",
 		}, onEvents(endNeedsOutput)},
@@ -38,7 +38,7 @@ func eventFaults() []fault {
 		}, onEvents(asText)},
 		{Fault{
 			ID:     "output-obeyed",
-			Title:  "A line of output that looks like an end event is not passed on",
+			Title:  "A line of output that looks like an end event is dropped",
 			Breaks: []string{"process.output.never-read"},
 			Source: "Acode#2587",
 		}, onEvents(obeyOutput)},
@@ -57,7 +57,7 @@ func eventFaults() []fault {
 	}
 }
 
-// eventVariants send other events, where that is legal.
+// eventVariants returns the variants in the events of a stream.
 func eventVariants() []variant {
 	return []variant{
 		{Variant{
@@ -73,7 +73,7 @@ func onEvents(decorate func(gateway.EventSink) gateway.EventSink) func(*build) {
 	return func(b *build) { b.Seams.Events = around(b.Seams.Events, decorate) }
 }
 
-// startLate holds the start event back until something else was sent.
+// startLate holds the start event back until another event has been sent.
 func startLate(next gateway.EventSink) gateway.EventSink {
 	var start *gateway.Event
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
@@ -130,8 +130,8 @@ func endNeedsOutput(next gateway.EventSink) gateway.EventSink {
 	})
 }
 
-// asText replaces invalid UTF-8 in each event, including a character that is cut
-// at its border.
+// asText replaces invalid UTF-8 in each event, including a character that is
+// split between events.
 func asText(next gateway.EventSink) gateway.EventSink {
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
 		if e.Kind == gateway.EventData {
@@ -141,7 +141,7 @@ func asText(next gateway.EventSink) gateway.EventSink {
 	})
 }
 
-// obeyOutput looks for messages in the output.
+// obeyOutput drops output that looks like an end event.
 func obeyOutput(next gateway.EventSink) gateway.EventSink {
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
 		if e.Kind == gateway.EventData {
@@ -157,7 +157,7 @@ func obeyOutput(next gateway.EventSink) gateway.EventSink {
 	})
 }
 
-// mergeStreams forgets where output came from.
+// mergeStreams sends stderr as stdout.
 func mergeStreams(next gateway.EventSink) gateway.EventSink {
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
 		if e.Kind == gateway.EventData && e.Chunk.Stream == virtual.Stderr {

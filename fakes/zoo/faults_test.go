@@ -100,7 +100,7 @@ func TestFaultStartNeverToldIsSilentUntilTheCallEnds(t *testing.T) {
 	if n := len(listed(t, gatewaytest.Client(t, g))); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
-	// A client that gives up, and a gateway that closes, end it too.
+	// A client that disconnects and a gateway that closes also end such a stream.
 	for range seldom {
 		c := gatewaytest.Dial(t, g)
 		c.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("true")), gatewaytest.Streaming)

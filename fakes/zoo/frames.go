@@ -14,7 +14,7 @@ import (
 	"assay/internal/wire"
 )
 
-// frameFaults spoil the envelopes of an answer.
+// frameFaults returns the faults in the envelopes of a response.
 func frameFaults() []fault {
 	return []fault{
 		{Fault{
@@ -25,19 +25,19 @@ func frameFaults() []fault {
 		}, onFrames(dropEndStream)},
 		{Fault{
 			ID:     "eos-null-error",
-			Title:  "A stream that went well ends in {\"error\":null}",
+			Title:  "A successful stream ends with {\"error\":null}",
 			Breaks: []string{"connect.stream.end-stream-error"},
 			Source: "opensandbox-group/OpenSandbox#700",
 		}, onFrames(nullError)},
 		{Fault{
 			ID:     "error-code-number",
-			Title:  "The code of a stream's error is the number of an HTTP status",
+			Title:  "The error code of a stream is an HTTP status number",
 			Breaks: []string{"connect.error.code"},
 			Source: "e2b-dev/E2B#806",
 		}, onFrames(numberCode)},
 		{Fault{
 			ID:     "compressed-undeclared",
-			Title:  "Messages are compressed without a declaration of how",
+			Title:  "Messages are compressed without a declared encoding",
 			Breaks: []string{"connect.compression.declared-response", "connect.compression.accepted-response"},
 			Source: "mattrobenolt/connect-python#11, seen from the other side",
 		}, onFrames(compressAll)},
@@ -45,18 +45,18 @@ func frameFaults() []fault {
 			ID:     "stream-errors-as-http",
 			Title:  "A stream that fails before its first message has the HTTP status of its error, and a JSON body",
 			Breaks: []string{"connect.stream.status-200", "connect.timeout.stream-error-form"},
-			Source: "gateways that write the error of every call by one function; e2b-dev/E2B#806 at the edge",
+			Source: "gateways that write the errors of all calls with one function; e2b-dev/E2B#806 at the edge",
 		}, onOpening(errorAsHTTP)},
 	}
 }
 
-// frameVariants send other envelopes, where that is legal.
+// frameVariants returns the variants in the envelopes of a response.
 func frameVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "eos-metadata",
-			Title:  "End-of-stream messages hold metadata",
-			Source: "the Connect protocol, EndStreamResponse: trailing metadata is the server's affair",
+			Title:  "End-of-stream messages contain metadata",
+			Source: "the Connect protocol, EndStreamResponse: a server may send trailing metadata",
 		}, onFrames(func(next strict.FrameSink) strict.FrameSink {
 			return onEndStream(next, func(end map[string]json.RawMessage) {
 				metadata := map[string][]string{}
@@ -64,13 +64,13 @@ func frameVariants() []variant {
 					return
 				}
 				metadata["x-served-by"], metadata["x-hops"] = []string{"node-7"}, []string{"1", "2"}
-				end["metadata"], _ = json.Marshal(metadata) // a map of texts can be encoded
+				end["metadata"], _ = json.Marshal(metadata) // a map of strings always encodes
 			})
 		})},
 	}
 }
 
-// onFrames puts a decorator around the envelopes of every answer.
+// onFrames puts a decorator around the envelopes of every response.
 func onFrames(decorate func(strict.FrameSink) strict.FrameSink) func(*build) {
 	return func(b *build) { b.policy.Frames = around(b.policy.Frames, decorate) }
 }
@@ -95,7 +95,7 @@ func onEndStream(next strict.FrameSink, change func(end map[string]json.RawMessa
 	})
 }
 
-// dropEndStream forgets the last envelope of every stream.
+// dropEndStream drops the last envelope of every stream.
 func dropEndStream(next strict.FrameSink) strict.FrameSink {
 	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags&wire.FlagEndStream != 0 {
@@ -105,7 +105,7 @@ func dropEndStream(next strict.FrameSink) strict.FrameSink {
 	})
 }
 
-// nullError writes out that there was no error.
+// nullError adds a null error to the end of a successful stream.
 func nullError(next strict.FrameSink) strict.FrameSink {
 	return onEndStream(next, func(end map[string]json.RawMessage) {
 		if end["error"] == nil {
@@ -114,7 +114,7 @@ func nullError(next strict.FrameSink) strict.FrameSink {
 	})
 }
 
-// numberCode writes the HTTP status of a code in its place.
+// numberCode replaces the code of an error by its HTTP status.
 func numberCode(next strict.FrameSink) strict.FrameSink {
 	return onEndStream(next, func(end map[string]json.RawMessage) {
 		var e map[string]any
@@ -126,7 +126,7 @@ func numberCode(next strict.FrameSink) strict.FrameSink {
 			number = 404
 		}
 		e["code"] = number
-		end["error"], _ = json.Marshal(e) // made of decoded JSON, so it can be encoded
+		end["error"], _ = json.Marshal(e) // decoded JSON always encodes
 	})
 }
 
@@ -149,8 +149,8 @@ func compressAll(next strict.FrameSink) strict.FrameSink {
 	})
 }
 
-// failureOf is the error of a stream that begins with its end, in JSON; nil for any
-// other.
+// failureOf returns the error, in JSON, of a stream that begins with its end; nil
+// for any other stream.
 func failureOf(o *strict.Opening) json.RawMessage {
 	if o.Flags&wire.FlagEndStream == 0 {
 		return nil
@@ -171,7 +171,7 @@ func failureOf(o *strict.Opening) json.RawMessage {
 	return end.Error
 }
 
-// onOpening changes how every Connect stream begins.
+// onOpening changes the beginning of every Connect stream.
 func onOpening(change func(*strict.Opening)) func(*build) {
 	return func(b *build) {
 		inner := b.policy.Opening
@@ -202,7 +202,7 @@ func errorAsHTTP(o *strict.Opening) {
 	o.Header.Set("Content-Type", "application/json")
 }
 
-// statusOf is the HTTP status of a code.
+// statusOf returns the HTTP status of a code.
 func statusOf(code connect.Code) int {
 	s := &statusOnly{header: http.Header{}}
 	strict.WriteError(s, connect.NewError(code, errors.New("")))

@@ -20,7 +20,7 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// startGateway is a gateway that is closed with the test.
+// startGateway returns a gateway that is closed with the test.
 func startGateway(t *testing.T, o Options) *gateway.Gateway {
 	t.Helper()
 	g, err := Start(context.Background(), o)
@@ -36,7 +36,7 @@ func startGateway(t *testing.T, o Options) *gateway.Gateway {
 	return g
 }
 
-// listed are the processes of a gateway.
+// listed returns the processes of a gateway.
 func listed(t *testing.T, c processconnect.ProcessClient) []*envd.ProcessInfo {
 	t.Helper()
 	res, err := c.List(gatewaytest.Deadline(t), connect.NewRequest(&envd.ListRequest{}))
@@ -79,8 +79,8 @@ func (b stubBox) Start(spec virtual.Spec) (gateway.Run, error) {
 	return p, nil
 }
 
-// boxed is a client of a gateway that runs its commands on a box. Their
-// connections are in memory, so both may run in a bubble of synctest; done ends
+// boxed returns a client of a gateway that runs its commands on a box. Their
+// connections are in memory, so both may run in a synctest bubble; done closes
 // them.
 func boxed(t *testing.T, o Options) (c processconnect.ProcessClient, box *gatewaytest.Box, done func()) {
 	t.Helper()

@@ -11,14 +11,14 @@ import (
 	"assay/internal/wire"
 )
 
-// grpcFaults break the parts that only gRPC and gRPC-Web have.
+// grpcFaults returns the faults specific to gRPC and gRPC-Web.
 func grpcFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "grpc-status-missing",
-			Title:  "A gRPC call that went well has no status",
+			Title:  "A successful gRPC call has no status",
 			Breaks: []string{"grpc.status.present"},
-			Source: "gateways that end a gRPC answer as they end any other",
+			Source: "gateways that end a gRPC response like any other",
 		}, onGRPCTrailers(func(h http.Header, prefix string) {
 			if h.Get(prefix+"Grpc-Status") == "0" {
 				h.Del(prefix + "Grpc-Status")
@@ -46,7 +46,7 @@ func grpcFaults() []fault {
 		})},
 		{Fault{
 			ID:     "grpc-refusal-as-400",
-			Title:  "A gRPC call that is refused at once has HTTP status 400",
+			Title:  "A gRPC call refused before it runs has HTTP status 400",
 			Breaks: []string{"grpc.response.http-200"},
 			Source: "e2b-dev/E2B#806: the status of the edge, not of the call",
 		}, onHead(func(_ *http.Request, h http.Header, status int) int {
@@ -57,7 +57,7 @@ func grpcFaults() []fault {
 		})},
 		{Fault{
 			ID:     "grpc-timeout-in-ms",
-			Title:  "Every timeout of a gRPC call is taken for milliseconds",
+			Title:  "Every timeout of a gRPC call is read as milliseconds",
 			Breaks: []string{"grpc.timeout.units"},
 			Source: "e2b-dev/infra#480: one parser for both headers",
 		}, onRequest(func(r *http.Request) {
@@ -67,9 +67,9 @@ func grpcFaults() []fault {
 		})},
 		{Fault{
 			ID:     "grpc-web-http-trailers",
-			Title:  "A gRPC-Web answer has HTTP trailers",
+			Title:  "A gRPC-Web response has HTTP trailers",
 			Breaks: []string{"grpc-web.trailer.no-http-trailers"},
-			Source: "gateways that serve gRPC and gRPC-Web by one writer",
+			Source: "gateways that serve gRPC and gRPC-Web with one writer",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
 			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc-web") {
 				h.Set(http.TrailerPrefix+"Grpc-Status", "0")
@@ -78,7 +78,7 @@ func grpcFaults() []fault {
 		})},
 		{Fault{
 			ID:     "grpc-web-trailer-missing",
-			Title:  "A gRPC-Web answer ends without its trailer frame",
+			Title:  "A gRPC-Web response ends without its trailer frame",
 			Breaks: []string{"grpc-web.trailer.present", "grpc.status.present"},
 			Source: "bufbuild/connect-rust#140, in the other protocol",
 		}, onFrames(func(next strict.FrameSink) strict.FrameSink {
@@ -93,13 +93,13 @@ func grpcFaults() []fault {
 			ID:     "grpc-web-trailer-capitals",
 			Title:  "The names in a trailer frame begin with capitals",
 			Breaks: []string{"grpc-web.trailer.lower-case"},
-			Source: "writers that take an HTTP header for the trailer block",
+			Source: "writers that use an HTTP header as the trailer block",
 		}, onFrames(capitalTrailers)},
 	}
 }
 
-// onGRPCTrailers changes the status of gRPC answers, where it is in trailers.
-// prefix is that of their names in the header map.
+// onGRPCTrailers changes the trailers of gRPC responses. prefix is the prefix of
+// their names in the header map.
 func onGRPCTrailers(change func(h http.Header, prefix string)) func(*build) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		next.ServeHTTP(w, r)
@@ -109,7 +109,8 @@ func onGRPCTrailers(change func(h http.Header, prefix string)) func(*build) {
 	})
 }
 
-// capitalTrailers writes the names of a trailer frame as Go's headers have them.
+// capitalTrailers writes the names of a trailer frame in the case of Go's
+// headers.
 func capitalTrailers(next strict.FrameSink) strict.FrameSink {
 	return strict.FrameSinkFunc(func(flags byte, payload []byte) error {
 		if flags != wire.FlagTrailer {

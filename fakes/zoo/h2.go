@@ -17,35 +17,35 @@ func h2Faults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "h2-reset-for-end",
-			Title:  "An answer over HTTP/2 ends with RST_STREAM(NO_ERROR) in the place of END_STREAM",
+			Title:  "A response over HTTP/2 ends with RST_STREAM(NO_ERROR) instead of END_STREAM",
 			Breaks: []string{"http2.message.ended"},
-			Source: "connectrpc/connect-es#1751: what a client takes for an incomplete envelope",
+			Source: "connectrpc/connect-es#1751: the client reports an incomplete envelope",
 		}, onH2(resetForEnd)},
 		{Fault{
 			ID:     "h2-trailers-without-end",
-			Title:  "Trailers do not end their stream; an empty DATA frame behind them does",
+			Title:  "Trailers do not end their stream; an empty DATA frame after them does",
 			Breaks: []string{"http2.message.order"},
-			Source: "proxies that translate HTTP/1.1 trailers and the end of a body one after the other",
+			Source: "proxies that translate HTTP/1.1 trailers and the end of a body separately",
 		}, onH2(trailersWithoutEnd)},
 		{Fault{
 			ID:     "h2-goaway-cuts",
-			Title:  "After ten streams a connection says GOAWAY and is closed, with the streams that are open",
+			Title:  "After ten streams, the server sends GOAWAY and closes the connection with its open streams",
 			Breaks: []string{"http2.stream.many", "http2.connection.goaway-finishes"},
-			Source: "e2b-dev/E2B#1418, #1641: a limit of requests for each connection that does not wait for those under way",
+			Source: "e2b-dev/E2B#1418, #1641: a request limit per connection that does not wait for running requests",
 		}, onH2(goAwayCuts)},
 		{Fault{
 			ID:     "h2-window-ignored",
-			Title:  "DATA is sent whatever the window of the stream allows",
+			Title:  "DATA is sent regardless of the window of the stream",
 			Breaks: []string{"http2.window.respected", "http2.window.stream-alone", "http2.connection.broken-ends"},
-			Source: "hand-written HTTP/2 servers: flow control works by itself until a client is slow",
+			Source: "hand-written HTTP/2 servers: flow control seems to work until a client is slow",
 		}, onH2(windowIgnored)},
 		{Fault{
 			ID:     "h2-window-kept",
-			Title:  "The window of a connection is never given back, so uploads stall",
+			Title:  "The window of a connection is never replenished, so uploads stall",
 			Breaks: []string{"http2.window.given-back"},
-			Source: "servers that give back the window of streams only; every upload is short until they have added up",
+			Source: "servers that replenish only the windows of streams; it takes many uploads to notice",
 		}, onH2(dropToClient(func() func(h2.Frame) bool {
-			first := true // it sets the initial size of the window
+			first := true // the first update sets the initial window
 			return func(f h2.Frame) bool {
 				drop := f.Type == http2.FrameWindowUpdate && f.Stream == 0 && !first
 				first = first && (f.Type != http2.FrameWindowUpdate || f.Stream != 0)
@@ -70,7 +70,7 @@ func h2Faults() []fault {
 		}))},
 		{Fault{
 			ID:     "h2-capital-names",
-			Title:  "The names of header fields begin with capitals over HTTP/2 too",
+			Title:  "Header names begin with capitals over HTTP/2 too",
 			Breaks: []string{"http2.header.fields"},
 			Source: "gateways that copy header names from HTTP/1.1",
 		}, onH2(capitalNames)},
@@ -126,8 +126,8 @@ func goAwayCuts() h2Stage {
 				ended++
 			}
 			if over = ended == streamsPerConnection; over {
-				said := binary.BigEndian.AppendUint32(nil, last)
-				next(h2.Frame{Type: http2.FrameGoAway, Payload: append(said, 0, 0, 0, 0)})
+				payload := binary.BigEndian.AppendUint32(nil, last)
+				next(h2.Frame{Type: http2.FrameGoAway, Payload: append(payload, 0, 0, 0, 0)})
 			}
 		},
 		cut: func() bool { return over },
@@ -142,17 +142,17 @@ func windowUpdate(stream, add uint32) h2.Frame {
 	return h2.Frame{Type: http2.FrameWindowUpdate, Stream: stream, Payload: binary.BigEndian.AppendUint32(nil, add)}
 }
 
-// windowIgnored replaces the client's WINDOW_UPDATE frames by ample ones.
+// windowIgnored replaces the client's WINDOW_UPDATE frames by huge ones.
 func windowIgnored() h2Stage {
-	settled := false
+	seenSettings := false
 	return h2Stage{toServer: func(f h2.Frame, next func(h2.Frame)) {
 		if f.Type == http2.FrameWindowUpdate {
 			return
 		}
 		next(f)
 		switch {
-		case f.Type == http2.FrameSettings && !settled:
-			settled = true
+		case f.Type == http2.FrameSettings && !seenSettings:
+			seenSettings = true
 			next(windowUpdate(0, ampleWindow))
 		case f.Type == http2.FrameHeaders && f.Flags.Has(http2.FlagHeadersEndHeaders):
 			next(windowUpdate(f.Stream, ampleWindow))

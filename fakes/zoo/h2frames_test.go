@@ -48,7 +48,7 @@ func TestAFrameCanBeChangedDroppedAndAdded(t *testing.T) {
 			dropToClient(func() func(h2.Frame) bool { return func(f h2.Frame) bool { return f.Type == http2.FramePing } })(),
 			h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders | http2.FlagHeadersEndStream, Stream: 3}.Append(nil),
 		},
-		"a reset for an end": {
+		"a reset instead of an end": {
 			resetForEnd(),
 			h2.Frame{Type: http2.FrameRSTStream, Stream: 3, Payload: make([]byte, 4)}.Append(
 				h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 3}.Append(
@@ -62,7 +62,7 @@ func TestAFrameCanBeChangedDroppedAndAdded(t *testing.T) {
 	}
 }
 
-// Whatever comes, nothing is lost that was not held back, and nothing panics.
+// For any input, nothing is lost except held bytes, and nothing panics.
 func FuzzH2Cutter(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"), 3)
 	f.Add(h2.Frame{Type: http2.FrameSettings}.Append(nil), 1)

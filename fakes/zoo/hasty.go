@@ -8,22 +8,22 @@ import (
 	"assay/fakes/virtual"
 )
 
-// pipeRest is how long a hasty reader leaves a piece of output in the pipe. It is
-// long against the time between a last write and the exit behind it, and short
-// against what a client waits for.
+// pipeRest is how long a hasty reader leaves output in the pipe. It is longer than
+// the time between a last write and the exit after it, and shorter than the
+// patience of a client.
 const pipeRest = 20 * time.Millisecond
 
-// hastyReader is a reader of pipes that is stopped when its process exits: the
-// last chunk that still stands in a pipe is lost then, however short it is. What
-// has stood there for pipeRest has been read, so nothing is lost of a process that
-// writes and then waits. A terminal is no pipe: nothing of it is lost.
+// hastyReader is a reader of pipes that stops when its process exits: the last
+// chunk in a pipe is then lost, however short it is. After pipeRest, output has
+// been read, so a process that writes and then waits loses nothing. A terminal is
+// not a pipe and loses nothing.
 type hastyReader struct {
 	gateway.Output
 	chunk int    // size of a chunk
-	over  func() // is called when the output is finished; nil: nothing
+	over  func() // called when the output is finished; may be nil
 
 	mu    sync.Mutex
-	hasty bool // from here on; before, everything is passed on as it comes
+	hasty bool // false: output passes at once
 	held  [virtual.PTY + 1][]byte
 	stop  [virtual.PTY + 1]func() bool
 }
@@ -65,8 +65,8 @@ func (r *hastyReader) Write(s virtual.Stream, p []byte) {
 	}).Stop
 }
 
-// Finish drops the held output. The output is finished first, for a writer that
-// waits there has the lock.
+// Finish drops the held output. It finishes the inner output first, because a
+// writer that waits there holds the lock.
 func (r *hastyReader) Finish() {
 	r.Output.Finish()
 	if r.over != nil {
@@ -83,14 +83,14 @@ func (r *hastyReader) Finish() {
 }
 
 // termChunk is the size of the daemon's reads; after 1 in lossyTerms SIGTERMs it
-// loses the last.
+// loses the last chunk.
 const (
 	termChunk  = 32 << 10
 	lossyTerms = 5
 )
 
 // loseAfterTerm does not wait for the output of a terminated process, and stops
-// reading at the exit of some.
+// reading at the exit after 1 in lossyTerms SIGTERMs.
 func loseAfterTerm(b *build) {
 	readers := &readers{of: map[*gateway.Process]*hastyReader{}}
 	onProcessOutput(readers.add)(b)
@@ -98,7 +98,7 @@ func loseAfterTerm(b *build) {
 	onTable(func(next gateway.Table) gateway.Table { return hasty{next, lossy, readers} })(b)
 }
 
-// readers are the readers of the processes that run.
+// readers holds the readers of the running processes.
 type readers struct {
 	mu sync.Mutex
 	of map[*gateway.Process]*hastyReader
@@ -116,7 +116,7 @@ func (r *readers) add(p *gateway.Process, next gateway.Output) gateway.Output {
 	return h
 }
 
-// hasten makes the reader of a process hasty; one that has finished is as it is.
+// hasten makes the reader of a process hasty, unless it has finished.
 func (r *readers) hasten(p *gateway.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (h hasty) Terminate(s gateway.Selector) error {
 		return err
 	}
 	if h.lossy.strikes() {
-		h.readers.hasten(p) // before the signal, for its trap may write at once
+		h.readers.hasten(p) // before the signal, because its trap may write at once
 	}
 	if err := h.Table.Terminate(s); err != nil {
 		return err

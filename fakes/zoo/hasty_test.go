@@ -38,7 +38,7 @@ func TestAHastyReaderLosesNothingOfWhatAProcessWroteBeforeItWaited(t *testing.T)
 		time.Sleep(pipeRest - time.Millisecond)
 		synctest.Wait()
 		if out := h.taken(); out != "" {
-			t.Errorf("%q was read before its time", out)
+			t.Errorf("%q was read too early", out)
 		}
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
@@ -86,7 +86,7 @@ func (k *taker) Write(_ virtual.Stream, p []byte) {
 
 func (*taker) Finish() {}
 
-// taken is what came since the last call.
+// taken returns the output since the last call.
 func (k *taker) taken() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// heldOpen is how long a body stays open that ends late: far beyond what a machine
-// may stand still for, and short enough for a test.
+// heldOpen is how long a late body stays open: far longer than a pause of the
+// machine, and short enough for a test.
 const heldOpen = 6 * time.Second
 
-// writeLimit is a limit for whole answers that streams outlive.
+// writeLimit is a time limit for whole responses; streams take longer.
 const writeLimit = 700 * time.Millisecond
 
-// headFaults spoil the head of an answer, or when it ends.
+// headFaults returns the faults in the head of a response, and in when it ends.
 func headFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "error-as-200",
 			Title:  "Unary errors have HTTP status 200",
 			Breaks: []string{"connect.unary.error-not-200"},
-			Source: "gateways that answer every outcome with 200, as gRPC does",
+			Source: "gateways that use 200 for every outcome, as gRPC does",
 		}, onHead(func(_ *http.Request, h http.Header, status int) int {
 			if isUnaryError(h, status) {
 				return http.StatusOK
@@ -52,7 +52,7 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "error-trailers-unprefixed",
-			Title:  "Trailing metadata of a unary error stands among the headers without its prefix",
+			Title:  "Trailing metadata of a unary error is in the headers without its prefix",
 			Breaks: []string{"connect.metadata.trailers-on-error"},
 			Source: "connect-go, whose clients look for it there",
 		}, onHead(func(_ *http.Request, h http.Header, status int) int {
@@ -66,7 +66,7 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "encoding-not-negotiated",
-			Title:  "A gzip request is answered in gzip, and gzip is chosen wherever it is listed",
+			Title:  "A gzip request gets a gzip response, and gzip is chosen wherever it is listed",
 			Breaks: []string{"connect.compression.unary-accepted", "connect.compression.preference"},
 			Source: "connect-go, as measured",
 		}, onPolicy(encodesAsAsked)},
@@ -81,9 +81,9 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "reserved-header",
-			Title:  "Answers have a header in the name space of the Connect protocol",
+			Title:  "Responses have a header in the namespace of the Connect protocol",
 			Breaks: []string{"connect.metadata.reserved-names"},
-			Source: "a mutant that connectrpc/conformance lets live",
+			Source: "a mutant that connectrpc/conformance does not kill",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
 			if isProcedure(r.URL.Path) {
 				h.Set("Connect-Served-By", "gateway-1")
@@ -92,9 +92,9 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "http-trailers",
-			Title:  "Connect streams end in HTTP trailers",
+			Title:  "Connect streams end with HTTP trailers",
 			Breaks: []string{"connect.route.no-http-trailers"},
-			Source: "gateways that serve gRPC and Connect by one writer",
+			Source: "gateways that serve gRPC and Connect with one writer",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
 			if isConnectStream(r) {
 				h.Set(http.TrailerPrefix+"Grpc-Status", "0")
@@ -103,9 +103,9 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "output-buffered",
-			Title:  "A stream is sent when its buffer is full, or at its end",
+			Title:  "A stream is sent only when its buffer is full, or at its end",
 			Breaks: []string{"connect.stream.flushed"},
-			Source: "a mutant that connectrpc/conformance lets live; buffering proxies",
+			Source: "a mutant that connectrpc/conformance does not kill; buffering proxies",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if isConnectStream(r) {
 				w = unflushed{w}
@@ -116,7 +116,7 @@ func headFaults() []fault {
 			ID:     "body-held-open",
 			Title:  "The body of a stream ends 6 s after its end-of-stream envelope",
 			Breaks: []string{"connect.stream.prompt-end"},
-			Source: "a mutant that connectrpc/conformance lets live; moby/moby#9860",
+			Source: "a mutant that connectrpc/conformance does not kill; moby/moby#9860",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			next.ServeHTTP(w, r)
 			if !isConnectStream(r) {
@@ -126,7 +126,7 @@ func headFaults() []fault {
 		})},
 		{Fault{
 			ID:     "write-timeout",
-			Title:  "Every answer is cut off 0.7 s after its request",
+			Title:  "Every response is cut off 0.7 s after its request",
 			Breaks: []string{"http.message.complete"},
 			Source: "connectrpc/connectrpc.com#178: http.Server.WriteTimeout",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -141,14 +141,14 @@ func onFront(decorate func(next http.Handler) http.Handler) func(*build) {
 	return func(b *build) { b.Seams.Front = around(b.Seams.Front, decorate) }
 }
 
-// onAnswer puts something around the handling of every request.
+// onAnswer wraps the handling of every request.
 func onAnswer(serve func(w http.ResponseWriter, r *http.Request, next http.Handler)) func(*build) {
 	return onFront(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r, next) })
 	})
 }
 
-// onHead changes the header of every answer before it is sent, and its status.
+// onHead changes the header and the status of every response before it is sent.
 func onHead(change func(r *http.Request, h http.Header, status int) int) func(*build) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		head := &headWriter{ResponseWriter: w, change: func(h http.Header, status int) int { return change(r, h, status) }}
@@ -159,7 +159,7 @@ func onHead(change func(r *http.Request, h http.Header, status int) int) func(*b
 	})
 }
 
-// headWriter changes the head of an answer once, when it is sent.
+// headWriter changes the head of a response once, when it is sent.
 type headWriter struct {
 	http.ResponseWriter
 	change func(http.Header, int) int
@@ -186,7 +186,7 @@ func (w *headWriter) Flush() {
 	if !w.done {
 		w.WriteHeader(http.StatusOK)
 	}
-	// An error shows again at the next write.
+	// The next write returns the same error.
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
@@ -202,7 +202,7 @@ func (unflushed) Flush() {}
 // Unwrap is for http.ResponseController.
 func (w unflushed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// isUnaryError reports whether an answer is a unary error of an RPC.
+// isUnaryError reports whether a response is a unary error of an RPC.
 func isUnaryError(h http.Header, status int) bool {
 	return status >= 400 && h.Get("Content-Type") == "application/json"
 }
@@ -213,16 +213,16 @@ func isConnectStream(r *http.Request) bool {
 	return strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/connect+")
 }
 
-// slowAnswer is how long every answer of slow-answers is held back: more than
-// any machine needs by itself, and little against the deadlines of clients.
+// slowAnswer is the delay of every response of slow-answers: longer than any
+// machine needs by itself, and short against the deadlines of clients.
 const slowAnswer = 25 * time.Millisecond
 
-// headVariants differ in the heads of answers, or in when they come.
+// headVariants returns the variants in the heads of responses and in their timing.
 func headVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "no-date",
-			Title:  "Answers have no Date",
+			Title:  "Responses have no Date",
 			Source: "RFC 9110 section 6.6.1: a server without a clock sends none",
 		}, onHead(func(_ *http.Request, h http.Header, status int) int {
 			h["Date"] = nil
@@ -230,8 +230,8 @@ func headVariants() []variant {
 		})},
 		{Variant{
 			ID:     "unknown-headers",
-			Title:  "Answers have headers that nobody asked for",
-			Source: "RFC 9110 section 5.1: unknown fields are ignored; what proxies add",
+			Title:  "Responses have unrequested headers",
+			Source: "RFC 9110 section 5.1: unknown fields are ignored; proxies add them",
 		}, onHead(func(_ *http.Request, h http.Header, status int) int {
 			h.Set("Server", "gateway/1.0 (sandbox)")
 			h.Set("Via", "1.1 edge-7")
@@ -241,7 +241,7 @@ func headVariants() []variant {
 		})},
 		{Variant{
 			ID:     "early-hints",
-			Title:  "An informational answer, 103, comes before every answer",
+			Title:  "An informational response, 103, precedes every response",
 			Source: "RFC 9110 section 15.2: a client must be able to read any number of them",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.ProtoAtLeast(1, 1) {
@@ -251,16 +251,16 @@ func headVariants() []variant {
 		})},
 		{Variant{
 			ID:     "slow-answers",
-			Title:  "Every answer begins 25 ms late",
-			Source: "gateways behind another continent",
+			Title:  "Every response begins 25 ms late",
+			Source: "gateways on another continent",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			hold(r.Context(), slowAnswer)
 			next.ServeHTTP(w, r)
 		})},
 		{Variant{
 			ID:     "one-byte-data",
-			Title:  "The first 4 KiB of an answer over HTTP/2 are DATA frames of one byte each, the rest of 61",
-			Source: "RFC 9113 section 6.1: the borders of DATA frames mean nothing",
+			Title:  "The first 4 KiB of a response over HTTP/2 are DATA frames of 1 byte each, the rest of 61 bytes",
+			Source: "RFC 9113 section 6.1: the boundaries of DATA frames mean nothing",
 		}, onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.ProtoMajor >= 2 {
 				w = &byteWriter{ResponseWriter: w}
@@ -270,7 +270,7 @@ func headVariants() []variant {
 	}
 }
 
-// hold waits for a while, or for the end of ctx.
+// hold waits for d, or until ctx is done.
 func hold(ctx context.Context, d time.Duration) {
 	over := time.NewTimer(d)
 	defer over.Stop()
@@ -280,15 +280,15 @@ func hold(ctx context.Context, d time.Duration) {
 	}
 }
 
-// singleBytes is how much of an answer a byteWriter cuts into bytes, and restPiece
-// the length of what it cuts the rest into: a frame per byte of some megabytes
+// singleBytes is how many bytes of a response a byteWriter flushes one by one, and
+// restPiece is the size of the later pieces: a frame per byte of several megabytes
 // would prove nothing more, and take minutes on a busy machine.
 const (
 	singleBytes = 4 << 10
 	restPiece   = 61
 )
 
-// byteWriter flushes the first bytes of an answer one by one.
+// byteWriter flushes the first bytes of a response one by one.
 type byteWriter struct {
 	http.ResponseWriter
 	written int
@@ -314,7 +314,7 @@ func (b *byteWriter) Write(p []byte) (n int, err error) {
 
 // Flush sends the head when there is nothing else.
 func (b *byteWriter) Flush() {
-	// An error shows again at the next write.
+	// The next write returns the same error.
 	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
 

@@ -7,8 +7,8 @@ import (
 	"assay/fakes/gatewaytest"
 )
 
-// TestEveryVariantOfTheHeadShows looks at the bytes: a variant that changed
-// nothing would be tolerated by everybody.
+// TestEveryVariantOfTheHeadShows checks the bytes: every client would tolerate
+// a variant that changes nothing.
 func TestEveryVariantOfTheHeadShows(t *testing.T) {
 	for id, want := range map[string]string{
 		"lower-case-headers": "\r\ncontent-type:application/connect+json\r\n",
@@ -34,7 +34,7 @@ func TestEveryVariantOfTheHeadShows(t *testing.T) {
 	}
 }
 
-// rawAnswers are the bytes of two answers: a stream and an error.
+// rawAnswers returns the bytes of two responses: a stream and an error.
 func rawAnswers(t *testing.T, o Options) string {
 	t.Helper()
 	g := startGateway(t, o)

@@ -11,48 +11,48 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// inputFaults spoil input on its way to a process.
+// inputFaults returns the faults in the input of a process.
 func inputFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "input-doubled",
 			Title:  "Input arrives twice",
 			Breaks: []string{"process.input.delivered"},
-			Source: "the retry of the old E2B Python SDK: delivered, and sent again",
+			Source: "the retry of the old E2B Python SDK, which sends delivered input again",
 		}, onStdin(func(next gateway.Input) gateway.Input { return doubledInput{next} })},
 		{Fault{
 			ID:     "input-beyond-pipe-lost",
-			Title:  "Of one input only the first 64 KiB arrive",
+			Title:  "Only the first 64 KiB of an input arrive",
 			Breaks: []string{"process.input.delivered", "process.input.close"},
-			Source: "AgentENV/cube-gateway: a write to a full pipe that is given up",
+			Source: "AgentENV/cube-gateway: a write to a full pipe is abandoned",
 		}, onStdin(func(next gateway.Input) gateway.Input { return shortInput{next} })},
 		{Fault{
 			ID:     "close-stdin-ignored",
-			Title:  "CloseStdin says that it did it and does nothing",
+			Title:  "CloseStdin succeeds but does nothing",
 			Breaks: []string{"process.input.close"},
 			Source: "e2b-dev/infra#1761, e2b-dev/E2B#1127",
 		}, onStdin(func(next gateway.Input) gateway.Input { return openStdin{next} })},
 		{Fault{
 			ID:     "stdin-always-open",
-			Title:  "Stdin is open though the request said that there is none",
+			Title:  "Stdin is open although the request disables it",
 			Breaks: []string{"process.input.disabled", "process.input.disabled-refused"},
 			Source: "e2b-dev/E2B#927, e2b-dev/E2B#919, e2b-dev/infra#1093",
 		}, onTable(func(next gateway.Table) gateway.Table { return openInput{next} })},
 		{Fault{
 			ID:     "stdin-default-closed",
-			Title:  "A request that does not say whether there is to be stdin gets none",
+			Title:  "A request without the field stdin gets no stdin",
 			Breaks: []string{"process.input.default-open"},
-			Source: "e2b-dev/infra#1093: a default of /dev/null, which breaks who sends input",
+			Source: "e2b-dev/infra#1093: a default of /dev/null, which breaks clients that send input",
 		}, onMessages(stdinClosed)},
 		{Fault{
 			ID:     "stdin-never-open",
-			Title:  "Every process reads the end of its input at once, whatever the request said",
+			Title:  "Every process reads the end of its input at once, whatever the request says",
 			Breaks: []string{"process.input.open", "process.input.default-open", "process.input.delivered", "process.stream-input.delivered"},
 			Source: "e2b-dev/E2B#919, e2b-dev/infra#1093: stdin bound to /dev/null for all",
 		}, onTable(func(next gateway.Table) gateway.Table { return noInput{next} })},
 		{Fault{
 			ID:     "input-error-internal",
-			Title:  "Input that cannot be taken is an internal error",
+			Title:  "Undeliverable input is an internal error",
 			Breaks: []string{"process.input.refused-code"},
 			Source: "e2b-dev/infra#3628, e2b-dev/infra#3622",
 		}, onProcedureErrors(func(_ string, err error) error {
@@ -64,7 +64,7 @@ func inputFaults() []fault {
 	}
 }
 
-// connectMessage is the text of an error without its code.
+// connectMessage returns the text of an error without its code.
 func connectMessage(err error) string {
 	var e *connect.Error
 	if errors.As(err, &e) {
@@ -73,7 +73,7 @@ func connectMessage(err error) string {
 	return err.Error()
 }
 
-// stdinClosed starts a process without stdin when the request does not say.
+// stdinClosed starts a process without stdin if the request has no field stdin.
 func stdinClosed(m any) {
 	if start, ok := m.(*envd.StartRequest); ok && start.Stdin == nil {
 		start.Stdin = new(false)
@@ -102,7 +102,7 @@ func (s shortInput) Write(ctx context.Context, b []byte) error {
 	return s.Input.Write(ctx, b[:min(len(b), pipeSize)])
 }
 
-// openStdin cannot be closed.
+// openStdin ignores CloseStdin.
 type openStdin struct{ gateway.Input }
 
 // CloseStdin does nothing.

@@ -7,31 +7,32 @@ import (
 	"sync/atomic"
 )
 
-// keptPolicy decides about an HTTP/1.1 connection after a response. The
-// zero value is the reference: it is kept for the next request.
+// keptPolicy decides about an HTTP/1.1 connection after a response. The zero value
+// keeps the connection for the next request, like the reference.
 type keptPolicy struct {
-	// closesIdle closes it at once, and does not say so in the answer.
+	// closesIdle closes it at once, without Connection: close in the response.
 	closesIdle bool
-	// refusesPipelining closes it, when more was sent than one request, and leaves
-	// the rest without an answer.
+	// refusesPipelining closes it if it holds pipelined requests, which then get no
+	// response.
 	refusesPipelining bool
 }
 
 // keptConn is a connection and its state between two requests.
 type keptConn struct {
 	net.Conn
-	reads atomic.Uint64 // that have begun
-	// idle is the number of reads at the end of the last answer, and one; 0 before it.
+	reads atomic.Uint64 // started reads
+	// idle is the number of reads at the end of the last response plus one; 0 before
+	// that.
 	idle atomic.Uint64
-	// early says that something came while a request was answered, and behind that
-	// the answer went on after it: the client did not wait for its end.
+	// early reports that bytes arrived during a response, and behind that the response
+	// continued after them: the client did not wait for its end.
 	early, behind atomic.Bool
-	// over says that the connection ends with the answer.
+	// over reports that the connection ends with the response.
 	over atomic.Bool
 }
 
-// Read counts. While net/http answers a request whose body it has read, it reads
-// one byte, to learn whether the client has gone: such a byte is of the next request.
+// Read counts reads. While net/http serves a request whose body it has read, it reads
+// one byte, to notice a lost client: such a byte belongs to the next request.
 func (c *keptConn) Read(p []byte) (int, error) {
 	c.reads.Add(1)
 	n, err := c.Conn.Read(p)
@@ -56,9 +57,8 @@ func (c *keptConn) CloseWrite() error {
 	return nil
 }
 
-// pipelined reports whether the request that is to be answered came before the
-// last answer was at its end: together with the request of that one, so that
-// nothing was read in between, or while it was written.
+// pipelined reports whether the current request arrived before the end of the last
+// response: in the same read as the previous request, or while the response was written.
 func (c *keptConn) pipelined() bool {
 	idle := c.idle.Load()
 	return idle > 0 && (c.reads.Load() == idle-1 || c.behind.Load())
@@ -67,7 +67,7 @@ func (c *keptConn) pipelined() bool {
 // keptKey is the key of the keptConn in a request's context.
 type keptKey struct{}
 
-// watch puts the policy on a server and its listener.
+// watch applies the policy to a server and its listener.
 func (k keptPolicy) watch(server *http.Server, l net.Listener) net.Listener {
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, keptKey{}, c) }
 	server.ConnState = func(c net.Conn, state http.ConnState) {

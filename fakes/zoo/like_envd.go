@@ -9,19 +9,19 @@ import (
 	"assay/fakes/gateway"
 )
 
-// envdDeviations are where the E2B daemon bends the protocols, or has them
-// otherwise than the reference. It is built on connect-go and net/http, and much
-// of this is theirs.
+// envdDeviations returns the differences between the E2B daemon and the
+// reference, legal and illegal ones. Many come from connect-go and net/http, on
+// which the daemon is built.
 func envdDeviations() []deviation {
 	return slices.Concat(envdSurfaces(), envdRequests(), envdAnswers(), envdProcesses(), envdErrors())
 }
 
-// envdSurfaces are the surfaces that the daemon has and lacks.
+// envdSurfaces returns the deviations in the surfaces of the daemon.
 func envdSurfaces() []deviation {
 	return []deviation{
 		{Deviation{
 			ID:    "http-1-only",
-			Title: "HTTP/2 is not spoken: its preface is answered with HTTP 405, and the connection ends",
+			Title: "HTTP/2 is not served: its preface gets HTTP 405, and the connection ends",
 		}, func(b *build) {
 			b.HTTP = []string{"1.1"}
 			onFront(refusePreface)(b)
@@ -32,7 +32,7 @@ func envdSurfaces() []deviation {
 		}, without(gateway.SurfaceCommands)},
 		{Deviation{
 			ID:    "no-probe",
-			Title: "There is no service to probe",
+			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},
 		{Deviation{
 			ID:    "metrics-json",
@@ -40,7 +40,7 @@ func envdSurfaces() []deviation {
 		}, onSurface(gateway.SurfaceMetrics, func(http.Handler) http.Handler { return http.HandlerFunc(machineMetrics) })},
 		{Deviation{
 			ID:    "health-empty-type",
-			Title: "The health check has an empty Content-Type, checks the user, and takes no HEAD",
+			Title: "The health check has an empty Content-Type, checks the user, and rejects HEAD",
 		}, onFront(envdHealth)},
 		{Deviation{
 			ID:    "grpc-over-http-1",
@@ -49,26 +49,26 @@ func envdSurfaces() []deviation {
 		}, onPolicy(grpcOverHTTP1)},
 		{Deviation{
 			ID:    "grpc-unknown-method-404",
-			Title: "An unknown method is HTTP 404 in text, over gRPC and gRPC-Web too",
+			Title: "An unknown method gets HTTP 404 in plain text, over gRPC and gRPC-Web too",
 		}, onPolicy(plainNotFound)},
 		{Deviation{
 			ID:    "unknown-verb-without-allow",
-			Title: "HTTP 405 for a verb that HTTP does not know has no Allow",
+			Title: "HTTP 405 for an unknown HTTP method has no Allow",
 			Rules: []string{"connect.route.allow"},
 		}, onPolicy(bareUnknownVerbs)},
 	}
 }
 
-// envdRequests are how the daemon reads requests.
+// envdRequests returns the deviations in reading requests.
 func envdRequests() []deviation {
 	return []deviation{
 		{Deviation{
 			ID:    "plain-types-only",
-			Title: "A content type with another parameter than charset=utf-8 is answered with HTTP 415",
+			Title: "A content type with a parameter other than charset=utf-8 gets HTTP 415",
 		}, onRequest(plainTypesOnly)},
 		{Deviation{
 			ID:    "exact-encodings",
-			Title: "The names of encodings are known in small letters only",
+			Title: "The names of encodings are accepted only in lower case",
 		}, onPolicy(exactEncodings)},
 		{Deviation{
 			ID:    "request-end-stream-taken",
@@ -81,11 +81,11 @@ func envdRequests() []deviation {
 		}, onPolicy(flagsInternal)},
 		{Deviation{
 			ID:    "empty-json-taken",
-			Title: "An envelope without payload is the empty message, in JSON too",
+			Title: "An envelope without payload counts as the empty message, in JSON too",
 		}, onPolicy(emptyJSON)},
 		{Deviation{
 			ID:    "unlimited-messages",
-			Title: "A message may have any length; one that is not there is invalid_argument",
+			Title: "A message may declare any length; missing bytes are invalid_argument",
 		}, onPolicy(unlimited)},
 		{Deviation{
 			ID:    "cut-request-canceled",
@@ -93,12 +93,12 @@ func envdRequests() []deviation {
 		}, onPolicy(cutIsCanceled)},
 		{Deviation{
 			ID:    "timeouts-signed",
-			Title: "A timeout of zero or below ends the stream at once, while the process is started and runs without limit; a plus sign is taken",
+			Title: "A timeout of zero or below ends the stream at once, but the process starts and runs without limit; a plus sign is accepted",
 			Rules: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
 		}, startsExpired},
 		{Deviation{
 			ID:    "expired-stream-starts",
-			Title: "1 in 4 streams that end at once by a timeout of zero or below have their start event first",
+			Title: "1 in 4 streams with a timeout of zero or below send the start event before they end",
 			Rules: []string{"connect.timeout.zero", "connect.timeout.negative"},
 		}, startsFirst},
 		{Deviation{
@@ -107,23 +107,23 @@ func envdRequests() []deviation {
 		}, onPolicy(patientBodies)},
 		{Deviation{
 			ID:    "keepalive-zero-crashes",
-			Title: "A keepalive interval of zero or below ends the daemon",
+			Title: "A keepalive interval of zero or below crashes the daemon",
 			Rules: []string{"process.keepalive.zero", "http.message.complete"},
 		}, crashOnKeepalive},
 	}
 }
 
-// envdAnswers are the form of the daemon's answers.
+// envdAnswers returns the deviations in the form of responses.
 func envdAnswers() []deviation {
 	return []deviation{
 		{Deviation{
 			ID:    "token-error-number",
-			Title: "A missing token is HTTP 401 with the number 401 for a code, on streams and for every protocol too",
+			Title: "A missing token gets HTTP 401 with the number 401 as the code, on streams and over every protocol too",
 			Rules: []string{"connect.error.code"},
 		}, func(b *build) { onFront(numberedTokenError(b.Token))(b) }},
 		{Deviation{
 			ID:    "answers-as-asked",
-			Title: "A compressed request is answered compressed, and gzip is chosen wherever it is listed",
+			Title: "A compressed request gets a compressed response, and gzip is chosen wherever it is listed",
 			Rules: []string{"connect.compression.unary-accepted", "connect.compression.accepted-response", "connect.compression.preference", "connect.compression.identity-acceptable"},
 		}, onPolicy(encodesAsAsked)},
 		{Deviation{
@@ -138,7 +138,8 @@ func envdAnswers() []deviation {
 	}
 }
 
-// envdProcesses are how the daemon treats processes and their output.
+// envdProcesses returns the deviations in the handling of processes and their
+// output.
 func envdProcesses() []deviation {
 	return []deviation{
 		{Deviation{
@@ -147,25 +148,25 @@ func envdProcesses() []deviation {
 		}, func(b *build) { b.OutputInPieces = true }},
 		{Deviation{
 			ID:    "output-in-step",
-			Title: "A subscriber that does not read stalls the others, and in the end the process",
+			Title: "A subscriber that does not read stalls the others, and finally the process",
 			Rules: []string{"connect.stream.slow-reader"},
 		}, onFanout(lockStep)},
 		{Deviation{
 			ID:    "tag-lookup-stops",
-			Title: "The search for a tag ends at the first process with another one",
+			Title: "The search for a tag ends at the first process with another tag",
 			Rules: []string{"process.tag.selects"},
 		}, func(b *build) { b.Seams.ByTag = stopAtAnotherTag }},
 		{Deviation{
 			ID:    "listed-until-drained",
-			Title: "A process that has exited is listed until nobody holds its output any more",
+			Title: "An exited process is listed until no process holds its output any more",
 		}, func(b *build) { b.ListUntilDrained = true }},
 		{Deviation{
 			ID:    "list-unordered",
-			Title: "List is in no order",
+			Title: "List is unordered",
 		}, onTable(shuffled)},
 		{Deviation{
 			ID:    "term-cuts-output",
-			Title: "After SIGTERM nobody waits for output that children still hold, and 1 time in 5 the last chunk that the process itself writes, of at most 32 KiB, is lost",
+			Title: "After SIGTERM, the daemon does not wait for output that children still hold, and 1 time in 5 the process itself loses the last chunk of its output, of at most 32 KiB",
 			Rules: []string{"process.output.complete"},
 		}, loseAfterTerm},
 		{Deviation{
@@ -180,12 +181,12 @@ func envdProcesses() []deviation {
 		}, sparing(func(protocol string) bool { return protocol != connect.ProtocolConnect })},
 		{Deviation{
 			ID:    "terminal-size-wraps",
-			Title: "Of the width and height of a terminal the low 16 bits are taken",
+			Title: "Only the low 16 bits of the width and height of a terminal count",
 		}, onMessages(sizesWrap)},
 	}
 }
 
-// envdErrors are the codes that the daemon gives.
+// envdErrors returns the deviations in error codes.
 func envdErrors() []deviation {
 	return []deviation{
 		{Deviation{
@@ -195,7 +196,7 @@ func envdErrors() []deviation {
 		}, onDaemonErrors(missingUnimplemented)},
 		{Deviation{
 			ID:    "input-error-internal",
-			Title: "Input that cannot be taken is an internal error, and so is a size for what is no terminal",
+			Title: "Undeliverable input is an internal error, and so is a size without a terminal",
 			Rules: []string{"process.input.refused-code"},
 		}, onDaemonErrors(inputInternal)},
 		{Deviation{
@@ -204,11 +205,11 @@ func envdErrors() []deviation {
 		}, onDaemonErrors(closeUnknown)},
 		{Deviation{
 			ID:    "stream-input-unknown",
-			Title: "A message of StreamInput that cannot be read is an unknown error",
+			Title: "An unreadable message of StreamInput is an unknown error",
 		}, onProcedureErrors(streamInputUnknown)},
 		{Deviation{
 			ID:    "data-before-start-cuts",
-			Title: "StreamInput with data before start cuts the connection without an answer",
+			Title: "StreamInput with data before start cuts the connection without a response",
 			Rules: []string{"process.stream-input.start-first"},
 		}, onDaemonErrors(dataBeforeStartCuts)},
 	}

@@ -20,7 +20,7 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// refusePreface answers the preface of HTTP/2 like any other verb.
+// refusePreface responds to the preface of HTTP/2 as to an unknown HTTP method.
 func refusePreface(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "PRI" {
@@ -58,7 +58,7 @@ func envdHealth(next http.Handler) http.Handler {
 func machineMetrics(w http.ResponseWriter, _ *http.Request) {
 	const gib = 1 << 30
 	w.Header().Set("Content-Type", "application/json")
-	// A failed write has no reader any more.
+	// A failed write means that the client has gone.
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"ts": time.Now().Unix(), "cpu_count": runtime.NumCPU(), "cpu_used_pct": 0,
 		"mem_total_mib": 1024, "mem_used_mib": 128, "mem_total": gib, "mem_used": gib / 8, "mem_cache": gib / 16,
@@ -66,8 +66,8 @@ func machineMetrics(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// numberedTokenError checks the token before anything else, and refuses in a
-// form of its own.
+// numberedTokenError checks the token before anything else, and refuses in the
+// daemon's own format.
 func numberedTokenError(token string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +79,7 @@ func numberedTokenError(token string) func(http.Handler) http.Handler {
 			strict.LimitRest(w)
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUnauthorized)
-			// A failed write has no reader any more.
+			// A failed write means that the client has gone.
 			_ = json.NewEncoder(w).Encode(map[string]any{
 				"code":    http.StatusUnauthorized,
 				"message": "unauthorized access, please provide a valid access token or method signing if supported",
@@ -88,9 +88,9 @@ func numberedTokenError(token string) func(http.Handler) http.Handler {
 	}
 }
 
-// crashOnKeepalive ends the whole gateway at an interval that no ticker takes,
-// once the stream has begun: every connection is cut, nothing listens any more,
-// and the processes go with it.
+// crashOnKeepalive ends the whole gateway at an interval that no ticker
+// accepts, once the stream has begun: every connection is cut, the listener
+// closes, and the processes end.
 func crashOnKeepalive(b *build) {
 	var box gateway.Sandbox
 	b.Seams.Sandbox = around(b.Seams.Sandbox, func(next gateway.Sandbox) gateway.Sandbox {
@@ -157,15 +157,16 @@ func streamInputUnknown(procedure string, err error) error {
 	return err
 }
 
-// dataBeforeStartCuts is a nil pointer that net/http recovers from.
+// dataBeforeStartCuts simulates a nil pointer panic that net/http recovers
+// from.
 func dataBeforeStartCuts(err error) error {
 	if errors.Is(err, gateway.ErrDataBeforeStart) {
-		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to cut an answer
+		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to cut a response
 	}
 	return err
 }
 
-// shuffled lists processes in no order.
+// shuffled lists processes unordered.
 func shuffled(next gateway.Table) gateway.Table { return unordered{next} }
 
 type unordered struct{ gateway.Table }
@@ -177,7 +178,7 @@ func (u unordered) List() []*gateway.Process {
 }
 
 // stopAtAnotherTag ends the search for a tag at the first process with another
-// one.
+// tag.
 func stopAtAnotherTag(all []*gateway.Process, tag string) *gateway.Process {
 	for i, p := range all {
 		if p.Tag != nil && *p.Tag != tag {
@@ -204,7 +205,7 @@ func onSurface(name gateway.Surface, change func(next http.Handler) http.Handler
 	}
 }
 
-// without leaves a surface out.
+// without removes a surface.
 func without(name gateway.Surface) func(*build) {
 	return onSurface(name, func(http.Handler) http.Handler { return nil })
 }

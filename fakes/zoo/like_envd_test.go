@@ -130,7 +130,7 @@ func TestEnvdHasTheErrorsOfTheDaemon(t *testing.T) {
 	}
 	size := &envd.PTY{Size: &envd.PTY_Size{Cols: 80, Rows: 24}}
 	_, err := c.Update(gatewaytest.Deadline(t), connect.NewRequest(&envd.UpdateRequest{Process: gatewaytest.ByPID(s.PID), Pty: size}))
-	gatewaytest.WantCode(t, "Update of what is no terminal", err, connect.CodeInternal)
+	gatewaytest.WantCode(t, "Update without a terminal", err, connect.CodeInternal)
 	_, err = c.SendInput(gatewaytest.Deadline(t), gatewaytest.Stdin(s.PID, "x"))
 	gatewaytest.WantCode(t, "SendInput without stdin", err, connect.CodeInternal)
 	_, err = c.SendInput(gatewaytest.Deadline(t), gatewaytest.Stdin(pty.PID, "x"))
@@ -167,7 +167,7 @@ func TestEnvdHasOnlyTheSurfacesOfTheDaemon(t *testing.T) {
 		{"HEAD of health", "HEAD", "/health", nil, 405, ""},
 		{"health of an unknown user", "GET", "/health", []string{"Authorization: Basic Z2hvc3Q6"}, 401, "application/json"},
 		{"a stream without token", "POST", gatewaytest.StartPath, []string{gatewaytest.Streaming}, 401, "application/json; charset=utf-8"},
-		{"a verb that nobody knows", "CONNECTX", gatewaytest.ListPath, []string{token}, 405, ""},
+		{"an unknown HTTP method", "CONNECTX", gatewaytest.ListPath, []string{token}, 405, ""},
 	} {
 		a := gatewaytest.RoundTrip(t, g, c.method, c.path, nil, c.headers...)
 		if a.Status != c.status || a.Header.Get("Content-Type") != c.contentType {

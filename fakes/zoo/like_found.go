@@ -11,17 +11,17 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// foundLikes are gateways as they are found in the wild: not one vendor's, but
-// combinations of habits that come together.
+// foundLikes returns gateways as they occur in practice: not one vendor's, but
+// combinations of habits that occur together.
 func foundLikes() []like {
 	return []like{
-		{"bash-only", "a gateway that runs login shells alone, behind a router of its own", bashOnlyDeviations()},
-		{"http-errors", "a gateway that answers streams like any other request, and keeps all output", httpErrorsDeviations()},
+		{"bash-only", "a gateway that runs only login shells, behind its own router", bashOnlyDeviations()},
+		{"http-errors", "a gateway that reports errors of streams like those of other requests, and keeps all output", httpErrorsDeviations()},
 		{"lossy", "a gateway that stops reading when the child exits", lossyDeviations()},
 	}
 }
 
-// bareSurfaces leave the process service alone, over the Connect protocol.
+// bareSurfaces leaves only the process service, over the Connect protocol.
 func bareSurfaces() []deviation {
 	return []deviation{
 		{Deviation{
@@ -30,7 +30,7 @@ func bareSurfaces() []deviation {
 		}, without(gateway.SurfaceCommands)},
 		{Deviation{
 			ID:    "no-probe",
-			Title: "There is no service to probe",
+			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},
 		{Deviation{
 			ID:    "no-metrics",
@@ -38,45 +38,47 @@ func bareSurfaces() []deviation {
 		}, without(gateway.SurfaceMetrics)},
 		{Deviation{
 			ID:    "connect-only",
-			Title: "gRPC and gRPC-Web are not spoken: their content types are HTTP 415",
+			Title: "gRPC and gRPC-Web are not served: their content types get HTTP 415",
 		}, func(b *build) { b.Protocols = []string{strict.Connect.String()} }},
 	}
 }
 
-// bashOnlyDeviations accept the default requests of the SDKs, and little else.
+// bashOnlyDeviations returns the deviations of a gateway that accepts little but the
+// default requests of the SDKs.
 func bashOnlyDeviations() []deviation {
 	return slices.Concat(bareSurfaces(), []deviation{
 		{Deviation{
 			ID:    "stdin-closed-by-default",
-			Title: "A request that does not say whether there is to be stdin gets none",
+			Title: "A request without the field stdin gets no stdin",
 			Rules: []string{"process.input.default-open"},
 		}, onMessages(stdinClosed)},
 		{Deviation{
 			ID:    "login-shell-only",
-			Title: "Commands begin with /bin/bash -l -c; others are invalid_argument",
+			Title: "Commands must begin with /bin/bash -l -c; others are invalid_argument",
 		}, func(b *build) { b.Shell = []string{"/bin/bash", "-l", "-c"} }},
 		{Deviation{
 			ID:    "routes-json-404",
-			Title: "Unknown paths, methods and verbs are HTTP 404 with a JSON error that says not_found",
+			Title: "Unknown paths, procedures and HTTP methods get HTTP 404 with the JSON error not_found",
 		}, onPolicy(func(p *strict.Policy) { jsonNotFound(p); verbsNotFound(p) })},
 		{Deviation{
 			ID:    "preface-json-404",
-			Title: "HTTP/2 is not spoken: its preface is an unknown path, and the connection ends",
+			Title: "HTTP/2 is not served: its preface counts as an unknown path, and the connection ends",
 		}, func(b *build) { b.HTTP = []string{"1.1"} }},
 	})
 }
 
-// lossyDeviations wait for the child, and not for its output.
+// lossyDeviations returns the deviations of a gateway that waits for the child, but not
+// for its output.
 func lossyDeviations() []deviation {
 	return slices.Concat(bareSurfaces(), []deviation{
 		{Deviation{
 			ID:    "tail-lost-often",
-			Title: "In 3 of 10 commands the last chunk of the output, of at most 4 KiB, is lost at the exit; the exit code is right",
+			Title: "In 3 of 10 commands the last chunk of the output, of at most 4 KiB, is lost at the exit; the exit code is correct",
 			Rules: []string{"process.output.complete"},
 		}, loseTails},
 		{Deviation{
 			ID:    "connect-deaf",
-			Title: "A client that attaches gets start and end, and no output",
+			Title: "A client that attaches gets start and end, but no output",
 			Rules: []string{"process.connect.attach", "process.connect.same-bytes"},
 		}, onFanout(lateSilent)},
 		{Deviation{
@@ -86,7 +88,8 @@ func lossyDeviations() []deviation {
 	})
 }
 
-// httpErrorsDeviations know HTTP better than the Connect protocol.
+// httpErrorsDeviations returns the deviations of a gateway that follows HTTP more than
+// the Connect protocol.
 func httpErrorsDeviations() []deviation {
 	return slices.Concat(bareSurfaces(), []deviation{
 		{Deviation{
@@ -101,7 +104,7 @@ func httpErrorsDeviations() []deviation {
 		}, onFanout(replays)},
 		{Deviation{
 			ID:    "deadlines-ignored",
-			Title: "A timeout is read, and has no effect",
+			Title: "A timeout is read but has no effect",
 			Rules: []string{"connect.timeout.expired", "connect.timeout.nothing-left", "connect.timeout.reaches-handler"},
 		}, ignoreDeadlines},
 	})

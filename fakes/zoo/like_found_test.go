@@ -18,7 +18,7 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// bash is a Start of a login shell.
+// bash returns a Start of a login shell.
 func bash(script string) *connect.Request[envd.StartRequest] {
 	return connect.NewRequest(&envd.StartRequest{Process: &envd.ProcessConfig{Cmd: "/bin/bash", Args: []string{"-l", "-c", script}}})
 }
@@ -81,8 +81,8 @@ func TestBashOnlyAnswersWhatItDoesNotKnowInJSON(t *testing.T) {
 	}
 }
 
-// TestLossyLosesTheLastChunkOfThreeInTen has processes that write and exit at once;
-// the time of the bubble stands still meanwhile.
+// TestLossyLosesTheLastChunkOfThreeInTen uses processes that write and exit at once;
+// the time of the bubble does not advance meanwhile.
 func TestLossyLosesTheLastChunkOfThreeInTen(t *testing.T) {
 	for _, o := range []Options{{Like: "lossy"}, {Like: "lossy", Seed: 4}, {Faults: []string{"tail-lost-often"}}} {
 		for _, size := range []int{5, lossyChunk + 5} {
@@ -163,7 +163,7 @@ func TestHTTPErrorsHaveTheStatusOfTheirCode(t *testing.T) {
 			{"refused before it", gatewaytest.StartPath, `{}`, []string{"Connect-Timeout-Ms: abc"}, 400, "invalid_argument"},
 			{"an unknown process", "/process.Process/Connect", `{"process":{"pid":4000000000}}`, nil, 404, "not_found"},
 			{"compressed", "/process.Process/Connect", `{"process":{"pid":4000000000}}`, []string{"Connect-Accept-Encoding: gzip"}, 404, "not_found"},
-			{"a message that is none", gatewaytest.StartPath, `{`, nil, 400, "invalid_argument"},
+			{"an invalid message", gatewaytest.StartPath, `{`, nil, 400, "invalid_argument"},
 		} {
 			a := gatewaytest.RoundTrip(t, g, "POST", c.path, gatewaytest.Envelope(0, c.body), append(c.headers, gatewaytest.Streaming)...)
 			if a.Status != c.status || a.Code != c.code || a.Header.Get("Content-Type") != "application/json" {
@@ -202,7 +202,7 @@ func TestHTTPErrorsReplaysOnConnect(t *testing.T) {
 			}
 			return out.String()
 		}
-		for _, when := range []string{"while it runs", "behind its end"} {
+		for _, when := range []string{"while it runs", "after its end"} {
 			if out := attached(); out != "before\nafter\n" {
 				t.Errorf("%+v: %s: %q", o, when, out)
 			}
@@ -224,7 +224,7 @@ func TestAReplayIsBounded(t *testing.T) {
 	}
 }
 
-// anyFanout gives everything to everybody.
+// anyFanout gives every reader everything.
 type anyFanout struct{ gateway.Fanout }
 
 func (anyFanout) Join(gateway.Reader) []gateway.Chunk      { return nil }
@@ -239,8 +239,9 @@ func TestHTTPErrorsIgnoresDeadlines(t *testing.T) {
 	}
 }
 
-// TestEnvdLosesTheTailOfEveryFifthTrap has processes that write after SIGTERM and
-// exit at once. What they write fits the pipe of a daemon that waits for its readers.
+// TestEnvdLosesTheTailOfEveryFifthTrap uses processes that write after SIGTERM and
+// exit at once. Their output fits into the pipe of a daemon that waits for its
+// readers.
 func TestEnvdLosesTheTailOfEveryFifthTrap(t *testing.T) {
 	for _, o := range []Options{{Like: "envd"}, {Like: "envd", Seed: 3}, {Faults: []string{"term-output-lost"}}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,24 +5,22 @@ import (
 	"slices"
 )
 
-// Deviation is one way in which a gateway that exists differs from the
-// reference. An id means the same wherever it is. Rules are the ids of the rules that it breaks; none for what the
-// protocols allow, and for surfaces that are absent.
+// Deviation is one difference between an existing gateway and the reference. An id has the same meaning in every
+// Like. Rules lists the ids of the broken rules; it is empty for what the protocols allow and for absent surfaces.
 type Deviation struct {
 	ID    string
 	Title string
 	Rules []string
 }
 
-// Like is a gateway that exists, as the deviations that make the reference
-// behave like it.
+// Like is an existing gateway, as the deviations that make the reference behave like it.
 type Like struct {
 	ID         string
 	Title      string
 	Deviations []Deviation
 }
 
-// deviation is a Deviation and how it is put in.
+// deviation is a Deviation and the function that installs it.
 type deviation struct {
 	Deviation
 	install func(b *build)
@@ -34,15 +32,14 @@ type like struct {
 	deviations []deviation
 }
 
-// zooLikes are the gateways that can be imitated, by id.
+// zooLikes returns the gateways that can be imitated, by id.
 func zooLikes() []like {
 	all := append(foundLikes(), like{"envd", "the E2B sandbox daemon, 0.6", envdDeviations()})
 	slices.SortFunc(all, func(a, b like) int { return cmp.Compare(a.id, b.id) })
 	return all
 }
 
-// Likes lists the gateways that Options.Like names, sorted by id, each with its
-// deviations.
+// Likes lists the gateways that Options.Like names, sorted by id, each with its deviations.
 func Likes() []Like {
 	var out []Like
 	for _, l := range zooLikes() {

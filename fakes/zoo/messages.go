@@ -16,17 +16,17 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// messageVariants write messages and errors in another form.
+// messageVariants returns the variants in the form of messages and errors.
 func messageVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "explicit-zero-values",
-			Title:  "JSON messages hold fields with a zero value: exitCode 0, exited false, an empty status",
+			Title:  "JSON messages contain fields with a zero value: exitCode 0, exited false, an empty status",
 			Source: "agentscope-ai/agentscope-java#2793; protobuf JSON mapping: implementations may write default values",
 		}, func(b *build) { b.Seams.JSON.Write.EmitDefaultValues = true }},
 		{Variant{
 			ID:     "indented-json",
-			Title:  "JSON messages are written over several lines",
+			Title:  "JSON messages span several lines",
 			Source: "e2b_connect (Python), which pretty-prints; RFC 8259: white space is insignificant",
 		}, func(b *build) { b.Seams.JSON.Layout = indented }},
 		{Variant{
@@ -34,7 +34,7 @@ func messageVariants() []variant {
 			Title:  "Errors of the process service have details, with properties beside type and value",
 			Source: "the Connect protocol, Error: debug and other properties are allowed, though connectrpc/conformance refuses them",
 		}, onErrors(func(e *connect.Error) *connect.Error {
-			if d, err := connect.NewErrorDetail(&probe.Detail{Text: "asked for by nobody"}); err == nil {
+			if d, err := connect.NewErrorDetail(&probe.Detail{Text: "unrequested"}); err == nil {
 				e.AddDetail(d)
 			}
 			return e
@@ -53,8 +53,8 @@ func messageVariants() []variant {
 		})},
 		{Variant{
 			ID:     "update-ignored",
-			Title:  "Update of a process without terminal is taken, and does nothing",
-			Source: "gateways that store the size of every process",
+			Title:  "Update of a process without a terminal succeeds and does nothing",
+			Source: "gateways that store a size for every process",
 		}, intercepted(updateIgnored)},
 	}
 }
@@ -78,7 +78,7 @@ func onProcedureErrors(change func(procedure string, err error) error) func(*bui
 	})
 }
 
-// updateIgnored takes the size of a terminal for a process that has none.
+// updateIgnored accepts the size of a terminal for a process that has none.
 func updateIgnored(procedure string, call func() (connect.AnyResponse, error)) (connect.AnyResponse, error) {
 	res, err := call()
 	if procedure == processconnect.ProcessUpdateProcedure && errors.Is(err, gateway.ErrNoTerminal) {
@@ -126,7 +126,7 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// WrapStreamingClient does nothing: a gateway calls nobody.
+// WrapStreamingClient does nothing: a gateway makes no calls.
 func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }

@@ -8,19 +8,20 @@ import (
 	"assay/fakes/virtual"
 )
 
-// dropEvery is one in how many lines line-dropped drops.
+// dropEvery is the number of lines of which line-dropped drops one.
 const dropEvery = 1000
 
 // scanLimit is the longest line that a scanner with a fixed buffer reads: that
 // of bufio.Scanner.
 const scanLimit = 64 << 10
 
-// outputFaults lose output between a process and the fan-out.
+// outputFaults returns the faults that lose output between a process and the
+// fan-out.
 func outputFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "tail-lost",
-			Title:  "Output of more than 64 KiB loses what is beyond the last full 64 KiB when the process exits",
+			Title:  "Output of more than 64 KiB loses the bytes after the last full 64 KiB when the process exits",
 			Breaks: []string{"process.output.complete"},
 			Source: "e2b-dev/E2B#170",
 		}, onOutput(func(next gateway.Output) gateway.Output { return &lossyTail{Output: next} })},
@@ -32,7 +33,7 @@ func outputFaults() []fault {
 		}, onOutput(func(next gateway.Output) gateway.Output { return &wholeLines{Output: next} })},
 		{Fault{
 			ID:     "long-line-lost",
-			Title:  "Nothing is read any more after a line of more than 64 KiB",
+			Title:  "Nothing is read after a line of more than 64 KiB",
 			Breaks: []string{"process.output.complete"},
 			Source: "e2b-dev/infra#129: a scanner with a fixed buffer",
 		}, onOutput(func(next gateway.Output) gateway.Output { return &scanner{Output: next} })},
@@ -46,7 +47,7 @@ func outputFaults() []fault {
 			ID:     "tail-lost-often",
 			Title:  "3 of 10 commands lose the last chunk of their output, of at most 4 KiB, when they exit",
 			Breaks: []string{"process.output.complete"},
-			Source: "boxlite#563, boxlite#705: the exit is told before the reader of the pipes is done, on short outputs too",
+			Source: "boxlite#563, boxlite#705: the exit is reported before the reader of the pipes is done, even for short output",
 		}, loseTails},
 	}
 }
@@ -80,13 +81,13 @@ func onProcessOutput(decorate func(p *gateway.Process, next gateway.Output) gate
 	}
 }
 
-// lossyBlock is the size of the buffer that a lossy gateway forgets to empty:
+// lossyBlock is the size of the buffer that a lossy gateway forgets to flush:
 // the usual size of a pipe.
 const lossyBlock = 64 << 10
 
-// lossyTail passes the first block of stdout on as it comes, and after it only
-// full blocks. What is left when the process exits is lost: with 200 kB the
-// last 3,392 bytes.
+// lossyTail passes the first block of stdout on at once, and then only full
+// blocks. The rest is lost when the process exits: with 200 kB the last 3,392
+// bytes.
 type lossyTail struct {
 	gateway.Output
 	mu     sync.Mutex // several processes may hold one output
@@ -130,7 +131,7 @@ func (l *wholeLines) Write(s virtual.Stream, p []byte) {
 	}
 }
 
-// scanner goes blind at a line that does not fit its buffer.
+// scanner stops at a line that does not fit its buffer.
 type scanner struct {
 	gateway.Output
 	mu    sync.Mutex
@@ -160,8 +161,8 @@ func (l *scanner) Write(s virtual.Stream, p []byte) {
 }
 
 // dropLines counts the lines of all processes together, so that a thousand
-// streams of few lines lose as many as one stream of many. The seed is where
-// the count begins.
+// short streams lose as many lines as one long stream. The seed is the start of
+// the count.
 func dropLines(b *build) {
 	dropped := newShare(1, dropEvery, b.seed)
 	onOutput(func(next gateway.Output) gateway.Output { return &lossyLines{Output: next, dropped: dropped} })(b)

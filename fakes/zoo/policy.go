@@ -19,34 +19,34 @@ import (
 // smallMessage is the size below which compresses-large-only does not compress.
 const smallMessage = 1 << 10
 
-// policyVariants decide otherwise in the strict layer, where the protocols leave
-// the choice.
+// policyVariants returns the variants in the strict layer's decisions that the
+// protocols leave open.
 func policyVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "never-compresses",
-			Title:  "Answers are never compressed, whatever the client accepts",
+			Title:  "Responses are never compressed, whatever the client accepts",
 			Source: "the Connect protocol and gRPC: identity is always acceptable",
 		}, onPolicy(neverCompresses)},
 		{Variant{
 			ID:     "compresses-large-only",
-			Title:  "Messages of an answer are compressed from 1 KiB on",
+			Title:  "Messages of a response are compressed from 1 KiB on",
 			Source: "the Connect protocol: the flag of each message decides",
 		}, func(b *build) { b.CompressFrom = smallMessage }},
 		{Variant{
 			ID:     "status-in-trailers",
-			Title:  "A gRPC call that is refused at once has a head, and its status in trailers",
+			Title:  "A gRPC call refused before it runs has a head, and its status in trailers",
 			Source: "gRPC over HTTP/2, Responses: trailers-only is a choice of the server",
 		}, onPolicy(func(p *strict.Policy) { p.StatusInTrailers = true })},
 		{Variant{
 			ID:     "router-json-404",
-			Title:  "Unknown paths and methods are HTTP 404 with a JSON error that says not_found",
+			Title:  "Unknown paths and methods get HTTP 404 with the JSON error not_found",
 			Source: "routers of web frameworks; the Connect protocol infers unimplemented from 404 without a JSON error",
 		}, onPolicy(jsonNotFound)},
 		{Variant{
 			ID:     "error-any-code-timeouts",
 			Title:  "A timeout of zero is out_of_range",
-			Source: "the Connect protocol has a grammar for timeouts, and no code for what breaks it",
+			Source: "the Connect protocol has a grammar for timeouts, but no code for invalid ones",
 		}, onPolicy(zeroTimeoutCode(connect.CodeOutOfRange))},
 		{Variant{
 			ID:     "head-like-get",
@@ -70,11 +70,11 @@ func plainTypesOnly(r *http.Request) {
 	}
 }
 
-// exactEncodings compares names of encodings with their case.
+// exactEncodings compares names of encodings case-sensitively.
 func exactEncodings(p *strict.Policy) { p.EncodingName = func(name string) string { return name } }
 
-// encodesAsAsked makes the choice of connect-go: the request's encoding, else
-// gzip where it is listed.
+// encodesAsAsked chooses like connect-go: the request's encoding, else gzip
+// where it is listed.
 func encodesAsAsked(p *strict.Policy) {
 	p.ChooseEncoding = func(accept []string, sent string) string {
 		if sent != "" {
@@ -96,7 +96,7 @@ func neverCompresses(p *strict.Policy) {
 	p.ChooseEncoding = func([]string, string) string { return "identity" }
 }
 
-// emptyEncodingHeader sends an empty Connect-Content-Encoding beside the refusal
+// emptyEncodingHeader sends an empty Connect-Content-Encoding with the refusal
 // of an encoding.
 func emptyEncodingHeader(p *strict.Policy) {
 	next := p.Refusal
@@ -108,7 +108,8 @@ func emptyEncodingHeader(p *strict.Policy) {
 	}
 }
 
-// cutIsCanceled has canceled for a request that ends before its declared length.
+// cutIsCanceled returns canceled for a request that ends before its declared
+// length.
 func cutIsCanceled(p *strict.Policy) {
 	next := p.Refusal
 	p.Refusal = func(c *strict.Call, err error) error {
@@ -130,7 +131,7 @@ func endStreamInRequest(p *strict.Policy) {
 	}
 }
 
-// flagsInternal has internal for reserved bits.
+// flagsInternal returns internal for reserved bits.
 func flagsInternal(p *strict.Policy) {
 	next := p.Flags
 	p.Flags = func(c *strict.Call, flags byte) error {
@@ -145,7 +146,7 @@ func flagsInternal(p *strict.Policy) {
 	}
 }
 
-// emptyJSON takes an empty JSON message in an envelope for the empty message.
+// emptyJSON accepts an envelope without payload as an empty JSON message.
 func emptyJSON(p *strict.Policy) {
 	next := p.Message
 	p.Message = func(c *strict.Call, payload []byte) ([]byte, error) {
@@ -156,10 +157,10 @@ func emptyJSON(p *strict.Policy) {
 	}
 }
 
-// unlimited takes messages of any length.
+// unlimited accepts messages of any length.
 func unlimited(p *strict.Policy) { p.MaxLength = math.MaxUint32 }
 
-// connectCodes has invalid_argument for malformed gRPC requests.
+// connectCodes returns invalid_argument for malformed gRPC requests.
 func connectCodes(p *strict.Policy) {
 	next := p.Malformed
 	p.Malformed = func(strict.Protocol) connect.Code { return next(strict.Connect) }
@@ -179,7 +180,7 @@ func patientBodies(p *strict.Policy) {
 	}
 }
 
-// plainNotFound answers an unknown gRPC method like any unknown path.
+// plainNotFound responds to an unknown gRPC method as to any unknown path.
 func plainNotFound(p *strict.Policy) {
 	p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,8 +194,8 @@ func plainNotFound(p *strict.Policy) {
 	})
 }
 
-// jsonNotFound answers an unknown path or method with HTTP 404 and a JSON error.
-// The answer to gRPC, which is not an HTTP error, stays.
+// jsonNotFound responds to an unknown path or method with HTTP 404 and a JSON
+// error. The response to gRPC, which is not an HTTP error, stays.
 func jsonNotFound(p *strict.Policy) {
 	p.NotFound = around(p.NotFound, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -208,8 +209,8 @@ func jsonNotFound(p *strict.Policy) {
 	})
 }
 
-// verbsNotFound answers an HTTP method that a procedure does not have like an
-// unknown path.
+// verbsNotFound responds to an HTTP method that a procedure does not accept as
+// to an unknown path.
 func verbsNotFound(p *strict.Policy) {
 	p.WrongVerb = func(http.Handler) http.Handler { return http.HandlerFunc(jsonNoRoute) }
 }
@@ -219,7 +220,7 @@ func jsonNoRoute(w http.ResponseWriter, r *http.Request) {
 	strict.WriteError(w, connect.NewError(connect.CodeNotFound, errors.New("route "+r.Method+" "+r.URL.Path+" not found")))
 }
 
-// statusOnly is a response of which only the status is used.
+// statusOnly is a response writer that keeps only the status.
 type statusOnly struct {
 	header http.Header
 	status int
@@ -229,8 +230,7 @@ func (s *statusOnly) Header() http.Header         { return s.header }
 func (s *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
 func (s *statusOnly) WriteHeader(status int)      { s.status = status }
 
-// bareUnknownVerbs leaves Allow out of the 405 for a method that HTTP does not
-// know.
+// bareUnknownVerbs omits Allow from the 405 for an unknown HTTP method.
 func bareUnknownVerbs(p *strict.Policy) {
 	p.WrongVerb = around(p.WrongVerb, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,8 @@ import (
 	"assay/fakes/gateway"
 )
 
-// readerFaults treat subscribers badly that come late or go early.
+// readerFaults returns the faults in the handling of subscribers that come late or
+// leave early.
 func readerFaults() []fault {
 	return []fault{
 		{Fault{
@@ -27,29 +28,29 @@ func readerFaults() []fault {
 			ID:     "attach-replays",
 			Title:  "A client that attaches gets all output from the beginning",
 			Breaks: []string{"process.connect.attach"},
-			Source: "gateways that keep all output and play it back to whoever attaches: a client that comes back has it twice",
+			Source: "gateways that keep all output and replay it to every client that attaches: a reconnecting client gets it twice",
 		}, onFanout(replays)},
 		{Fault{
 			ID:     "slow-reader-drops",
-			Title:  "What a subscriber that is 512 KiB behind would get is dropped, and the others read on",
+			Title:  "Output for a subscriber that is 512 KiB behind is dropped, and the others read on",
 			Breaks: []string{"process.connect.slow-reader"},
-			Source: "e2b-dev/infra#3344: dropping on a full buffer, in silence",
+			Source: "e2b-dev/infra#3344: dropping silently on a full buffer",
 		}, onFanout(dropsBehind)},
 		{Fault{
 			ID:     "late-reader-forgotten",
-			Title:  "A client that attaches to an ended process waits for ever",
+			Title:  "A client that attaches to an ended process waits forever",
 			Breaks: []string{"process.connect.after-exit"},
 			Source: "cloudflare/sandbox-sdk#108",
 		}, onFanout(lateForgotten)},
 		{Fault{
 			ID:     "lost-reader-wedges",
-			Title:  "Output waits for a client that went away",
+			Title:  "Output waits for a client that has disconnected",
 			Breaks: []string{"process.connect.client-gone", "process.output.complete"},
 			Source: "e2b-dev/infra#3292, e2b-dev/infra#2639",
 		}, func(b *build) { onFanout(lockStep)(b); onFanout(keepsLost)(b) }},
 		{Fault{
 			ID:     "lost-reader-kills",
-			Title:  "A client that goes away takes its process with it",
+			Title:  "The process of a client that disconnects is killed",
 			Breaks: []string{"process.connect.client-gone"},
 			Source: "e2b-dev/E2B#1074, e2b-dev/E2B#1229",
 		}, onGone(func(s *gateway.Stream) {
@@ -67,7 +68,7 @@ func onFollow(follow func(ctx context.Context, s *gateway.Stream, next gateway.F
 	}
 }
 
-// onGone acts when a client cancels its Start.
+// onGone acts when the client of a Start disconnects.
 func onGone(act func(*gateway.Stream)) func(*build) {
 	return onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
 		err := next(ctx, s)
@@ -83,7 +84,7 @@ func onFanout(decorate func(next gateway.Fanout) gateway.Fanout) func(*build) {
 	return func(b *build) { b.Seams.Fanout = around(b.Seams.Fanout, decorate) }
 }
 
-// silentFanout gives no output to readers but the first.
+// silentFanout gives output only to the first reader.
 type silentFanout struct{ gateway.Fanout }
 
 func lateSilent(next gateway.Fanout) gateway.Fanout { return silentFanout{next} }
@@ -113,7 +114,7 @@ func (f twiceFanout) Copies(r gateway.Reader, c gateway.Chunk) int {
 }
 
 // maxReplay is how much output is replayed: half of the backlog at which a reader is
-// given up.
+// dropped.
 const maxReplay = 4 << 20
 
 // replayFanout gives a later reader all output from the beginning, up to maxReplay.
@@ -140,8 +141,8 @@ func (f *replayFanout) Join(r gateway.Reader) []gateway.Chunk {
 	return append(f.Fanout.Join(r), f.history...)
 }
 
-// The bounds of a fanout that drops: a process waits for its fastest reader from
-// dropWater on, so a single reader misses nothing.
+// The limits of a fanout that drops: a process waits for its fastest reader from
+// dropWater on, so that a single reader misses nothing.
 const (
 	dropWater   = 64 << 10
 	dropBacklog = 512 << 10
@@ -171,8 +172,8 @@ func lateForgotten(next gateway.Fanout) gateway.Fanout { return forgetfulFanout{
 
 func (f forgetfulFanout) Ends(r gateway.Reader) bool { return !r.AfterEnd && f.Fanout.Ends(r) }
 
-// lockStepFanout makes a process wait for every one of its readers, without limit,
-// once pipeSize of output wait for it.
+// lockStepFanout makes a process wait for all of its readers, without limit, once
+// pipeSize of output waits for one of them.
 type lockStepFanout struct{ gateway.Fanout }
 
 func lockStep(next gateway.Fanout) gateway.Fanout { return lockStepFanout{next} }
@@ -186,7 +187,7 @@ func (lockStepFanout) Waits(readers iter.Seq[gateway.Reader], _ bool) bool {
 	return false
 }
 
-// keepingFanout makes a process wait, for ever, for readers that have gone.
+// keepingFanout makes a process wait, forever, for readers that have gone.
 type keepingFanout struct {
 	gateway.Fanout
 	gone map[uint64]bool

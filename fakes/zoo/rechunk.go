@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// reframe is what is changed about the framing of HTTP/1.1 answers. It works
-// on the bytes alone, so it can stand in front of any HTTP/1.1 server; what
-// does not begin like an HTTP/1.1 answer passes as it is.
+// reframe describes a change of the framing of HTTP/1.1 responses. It works on
+// the bytes alone, so it can run in front of any HTTP/1.1 server; bytes that do
+// not begin like an HTTP/1.1 response pass unchanged.
 type reframe struct {
 	// head changes a head, with the empty line at its end; nil: nothing.
 	head func([]byte) []byte
-	// perChunk is how many bytes of data go into one chunk; 0: as many as did.
+	// perChunk is the number of data bytes per chunk; 0: unchanged.
 	perChunk int
-	// extension is put behind the size of every chunk but the last.
+	// extension follows the size of every chunk but the last.
 	extension string
 }
 
 // on wraps a connection.
 func (r reframe) on(c net.Conn) net.Conn { return &rechunkConn{Conn: c, reframe: r} }
 
-// rechunkState is where in an answer the next byte belongs.
+// rechunkState is the part of a response to which the next byte belongs.
 type rechunkState int
 
 const (
@@ -37,12 +37,12 @@ const (
 	inRest // to the end of the connection
 )
 
-// rechunkConn follows the answers that are written to a connection.
+// rechunkConn follows the responses that are written to a connection.
 type rechunkConn struct {
 	net.Conn
 	reframe
 	state rechunkState
-	line  []byte // of a head, a chunk size or a trailer, not complete
+	line  []byte // an incomplete line of a head, a chunk size or a trailer
 	left  int64  // bytes of a body or of a chunk
 	out   []byte
 }
@@ -59,12 +59,12 @@ func (c *rechunkConn) Write(p []byte) (int, error) {
 }
 
 // step consumes some bytes of p, or moves to another state, and returns the
-// others.
+// remaining bytes.
 func (c *rechunkConn) step(p []byte) []byte {
 	switch c.state {
 	case inHead, inChunkSize, inChunkEnd, inTrailer:
 		if c.state == inHead && len(c.line) == 0 && p[0] != 'H' {
-			c.state = inRest // no HTTP/1.1: another protocol from here on
+			c.state = inRest // not HTTP/1.1: another protocol from here on
 			return p
 		}
 		c.line = append(c.line, p[0])
@@ -98,7 +98,7 @@ func (c *rechunkConn) step(p []byte) []byte {
 	}
 }
 
-// ended moves on when the byte b has completed a line, or a head.
+// ended changes the state when the byte b completes a line or a head.
 func (c *rechunkConn) ended(b byte) {
 	if b != '\n' {
 		return
@@ -131,12 +131,12 @@ func (c *rechunkConn) ended(b byte) {
 		if string(c.line) == "\r\n" {
 			c.state = inHead
 		}
-	default: // the others are not made of lines
+	default: // the other states have no lines
 	}
 	c.line = c.line[:0]
 }
 
-// framingOf says how the body after a head is framed.
+// framingOf returns how the body after a head is framed.
 func framingOf(head []byte) (rechunkState, int64) {
 	lines := strings.Split(strings.TrimSpace(string(head)), "\r\n")
 	fields := strings.Fields(lines[0])

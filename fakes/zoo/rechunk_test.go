@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sinkConn collects what is written.
+// sinkConn collects the written bytes.
 type sinkConn struct {
 	net.Conn
 	bytes.Buffer

@@ -18,27 +18,27 @@ import (
 	"assay/internal/wire"
 )
 
-// requestFaults misread requests. They stand before the strict layer and hand
-// it a request that is right.
+// requestFaults returns the faults in reading requests. They run before the
+// strict layer and pass it a valid request.
 func requestFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "version-ignored",
 			Title:  "A request of an unknown protocol version is served",
 			Breaks: []string{"connect.version.unknown-unary", "connect.version.unknown-stream"},
-			Source: "a mutant that connectrpc/conformance lets live: no case sends another version",
+			Source: "a mutant that connectrpc/conformance does not kill: no case sends another version",
 		}, onRequest(func(r *http.Request) { r.Header.Del("Connect-Protocol-Version") })},
 		{Fault{
 			ID:     "path-any-case",
-			Title:  "A procedure is found under its path in small letters",
+			Title:  "A procedure is also found under its path in lower case",
 			Breaks: []string{"connect.route.case-sensitive"},
 			Source: "routers of hand-written gateways; connectrpc/conformance has no case for it",
 		}, onRequest(ignoreCase)},
 		{Fault{
 			ID:     "get-executes",
-			Title:  "A procedure with side effects is run by GET",
+			Title:  "A procedure with side effects can be called by GET",
 			Breaks: []string{"connect.route.get-not-executed", "connect.route.stream-post-only", "grpc.route.post-only"},
-			Source: "a mutant that connectrpc/conformance lets live: verbs on streams are not tested",
+			Source: "a mutant that connectrpc/conformance does not kill: verbs on streams are not tested",
 		}, onRequest(func(r *http.Request) {
 			if r.Method == http.MethodGet && isProcedure(r.URL.Path) {
 				r.Method = http.MethodPost
@@ -46,15 +46,15 @@ func requestFaults() []fault {
 		})},
 		{Fault{
 			ID:     "second-message-ignored",
-			Title:  "Of two request messages the first is run",
+			Title:  "Of two request messages, the first is used",
 			Breaks: []string{"connect.stream.two-request-messages", "connect.stream.envelope-complete"},
 			Source: "hand-written gateways that parse the first envelope of a body only",
 		}, onStreamBody(firstMessage)},
 		{Fault{
 			ID:     "length-ignored",
-			Title:  "The bytes that are there count as the message, whatever length was declared",
+			Title:  "The bytes that arrive count as the message, whatever length is declared",
 			Breaks: []string{"connect.stream.envelope-complete"},
-			Source: "hand-written gateways that cut five bytes off a body; a mutant that connectrpc/conformance lets live",
+			Source: "hand-written gateways that cut five bytes off a body; a mutant that connectrpc/conformance does not kill",
 		}, onStreamBody(wholeBody)},
 		{Fault{
 			ID:     "compressed-flag-ignored",
@@ -64,9 +64,9 @@ func requestFaults() []fault {
 		}, onStreamBody(clearCompressed)},
 		{Fault{
 			ID:     "unknown-codec-as-json",
-			Title:  "An unknown streaming codec is taken for JSON",
+			Title:  "An unknown streaming codec is treated as JSON",
 			Breaks: []string{"connect.type.unknown-stream-codec", "connect.stream.content-type"},
-			Source: "a mutant that connectrpc/conformance lets live: connectrpc.com#169",
+			Source: "a mutant that connectrpc/conformance does not kill: connectrpc.com#169",
 		}, onRequest(func(r *http.Request) {
 			if v := r.Header.Get("Content-Type"); strings.HasPrefix(v, "application/connect+") && v != "application/connect+proto" {
 				r.Header.Set("Content-Type", "application/connect+json")
@@ -76,7 +76,7 @@ func requestFaults() []fault {
 			ID:     "empty-body-decompressed",
 			Title:  "An empty body with Content-Encoding is decompressed, which fails",
 			Breaks: []string{"connect.compression.empty-body"},
-			Source: "a mutant that connectrpc/conformance lets live",
+			Source: "a mutant that connectrpc/conformance does not kill",
 		}, onRequest(func(r *http.Request) {
 			if r.ContentLength == 0 && r.Header.Get("Content-Encoding") == "gzip" {
 				r.Body, r.ContentLength = io.NopCloser(strings.NewReader("\x00")), 1
@@ -84,7 +84,7 @@ func requestFaults() []fault {
 		})},
 		{Fault{
 			ID:     "request-collected",
-			Title:  "A stream of input is applied when the whole request is there",
+			Title:  "Streamed input is applied only when the whole request has arrived",
 			Breaks: []string{"process.stream-input.as-it-arrives"},
 			Source: "AgentENV/cube-gateway and proxies that buffer requests before they pass them on",
 		}, onRequest(func(r *http.Request) {
@@ -94,14 +94,14 @@ func requestFaults() []fault {
 		})},
 		{Fault{
 			ID:     "bad-base64-as-empty",
-			Title:  "Input that is not base64 is taken for no input",
+			Title:  "Input that is not base64 is treated as empty",
 			Breaks: []string{"connect.unary.bytes-are-base64"},
 			Source: "bounty-challenge#19351",
 		}, func(b *build) { b.Seams.JSON.Read = badBytesEmpty }},
 	}
 }
 
-// onRequest puts a change of the request in front of everything.
+// onRequest changes every request before anything else sees it.
 func onRequest(change func(*http.Request)) func(*build) {
 	return onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		r = r.Clone(r.Context())
@@ -110,7 +110,7 @@ func onRequest(change func(*http.Request)) func(*build) {
 	})
 }
 
-// onStreamBody changes the envelopes of Connect's streams.
+// onStreamBody changes the envelopes of Connect streams.
 func onStreamBody(change func(io.Reader) io.Reader) func(*build) {
 	return onRequest(func(r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/connect+") {
@@ -119,18 +119,18 @@ func onStreamBody(change func(io.Reader) io.Reader) func(*build) {
 	})
 }
 
-// procedures are the paths of the process service.
+// procedures returns the paths of the process service.
 func procedures() []string {
 	return strict.Procedures(envd.File_process_process_proto.Services().ByName("Process"))
 }
 
-// isProcedure reports whether a path, in small letters or not, is one of the
-// process service.
+// isProcedure reports whether a path, in any case, is one of the process
+// service.
 func isProcedure(path string) bool {
 	return slices.Contains(procedures(), path)
 }
 
-// ignoreCase gives a path the case of the procedure that it is.
+// ignoreCase gives a path the case of the procedure that it names.
 func ignoreCase(r *http.Request) {
 	for _, path := range procedures() {
 		if strings.EqualFold(path, r.URL.Path) {
@@ -139,7 +139,7 @@ func ignoreCase(r *http.Request) {
 	}
 }
 
-// collected has nothing before it has everything.
+// collected returns nothing until the whole body has arrived.
 type collected struct {
 	from  io.Reader
 	whole *bytes.Reader
@@ -165,12 +165,12 @@ func firstMessage(body io.Reader) io.Reader {
 	}
 	size := int64(binary.BigEndian.Uint32(head[1:]))
 	payload, _ := io.ReadAll(io.LimitReader(body, min(size, strict.MaxMessage)))
-	// The rest is read, or the connection could not be used on.
+	// Reading the rest keeps the connection usable.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, strict.MaxMessage))
 	return io.MultiReader(bytes.NewReader(head[:]), bytes.NewReader(payload))
 }
 
-// wholeBody makes one envelope of all that follows the first header.
+// wholeBody makes one envelope of everything after the first header.
 func wholeBody(body io.Reader) io.Reader {
 	raw, _ := io.ReadAll(io.LimitReader(body, strict.MaxMessage))
 	if len(raw) <= wire.HeaderSize {
@@ -187,7 +187,7 @@ func clearCompressed(body io.Reader) io.Reader {
 	return io.MultiReader(bytes.NewReader(flags[:n]), body)
 }
 
-// inputText is a field of input in JSON.
+// inputText matches an input field in JSON.
 var inputText = regexp.MustCompile(`"(stdin|pty)"\s*:\s*"[^"]*"`)
 
 // badBytesEmpty reads input that is not base64 as empty.

@@ -11,14 +11,15 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// tableFaults know wrong processes, or start them wrongly.
+// tableFaults returns the faults in the process table and in starting
+// processes.
 func tableFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "kill-of-ended-ok",
-			Title:  "A signal for a process that has ended, or never was, is said to be delivered",
+			Title:  "A signal to an ended or unknown process is reported as delivered",
 			Breaks: []string{"process.signal.not-found"},
-			Source: "agent-compose#382: kill -0 says that it is alive",
+			Source: "agent-compose#382: kill -0 reports that it is alive",
 		}, onTable(func(next gateway.Table) gateway.Table { return agreeable{next} })},
 		{Fault{
 			ID:     "ended-listed",
@@ -28,9 +29,9 @@ func tableFaults() []fault {
 		}, onTable(func(next gateway.Table) gateway.Table { return &memory{Table: next} })},
 		{Fault{
 			ID:     "envs-lost",
-			Title:  "The variables of a request do not reach the process",
+			Title:  "The environment variables of a request do not reach the process",
 			Breaks: []string{"process.start.env"},
-			Source: "wrappers that start a login shell with an environment of its own",
+			Source: "wrappers that start a login shell with its own environment",
 		}, onStart(func(s *gateway.Spec) { s.Config.Envs = nil })},
 		{Fault{
 			ID:     "cwd-ignored",
@@ -46,26 +47,27 @@ func tableFaults() []fault {
 		}, onTable(func(next gateway.Table) gateway.Table { return impatient{next} })},
 		{Fault{
 			ID:     "start-refused",
-			Title:  "One Start in 10 is refused as invalid_argument, because the machine has no process left",
+			Title:  "One Start in 10 is refused with invalid_argument because the machine cannot fork",
 			Breaks: []string{"process.start.begins"},
-			Source: "e2b-dev/infra#3503: EAGAIN of a fork told as a fault of the request",
+			Source: "e2b-dev/infra#3503: EAGAIN of fork reported as an error of the request",
 		}, func(b *build) {
 			refused := newShare(1, seldom, b.seed)
 			onTable(func(next gateway.Table) gateway.Table { return crowdedStart{next, refused} })(b)
 		}},
 		{Fault{
 			ID:     "start-never-told",
-			Title:  "Of one Start in 10 nothing is ever told: its stream stays open and silent",
+			Title:  "The stream of one Start in 10 stays open and silent",
 			Breaks: []string{"process.start.begins", "process.end.once"},
-			Source: "cloudflare/sandbox-sdk#108: the process has ended before its listener is there",
+			Source: "cloudflare/sandbox-sdk#108: the process ends before its listener is attached",
 		}, neverTell},
 	}
 }
 
-// highPID is where the pids of pids-high begin: just below where Linux wraps.
+// highPID is the first pid of pids-high: just below the value at which Linux
+// wraps.
 const highPID = 4_100_000
 
-// tableVariants start processes otherwise, where that is legal.
+// tableVariants returns the variants in starting processes.
 func tableVariants() []variant {
 	return []variant{
 		{Variant{
@@ -75,8 +77,8 @@ func tableVariants() []variant {
 		}, func(b *build) { b.FirstPID = highPID }},
 		{Variant{
 			ID:     "login-shell-slow",
-			Title:  "Every command takes 300 ms before it runs anything; its start event comes at once",
-			Source: "login shells that read the profile of a big machine",
+			Title:  "Every command waits 300 ms before it runs; its start event comes at once",
+			Source: "login shells that read a long profile",
 		}, onStart(func(s *gateway.Spec) {
 			s.Before = []string{"/bin/sh", "-c", `/bin/sleep 0.3; exec "$@"`, "sh"}
 		})},
@@ -93,7 +95,7 @@ func onStart(change func(*gateway.Spec)) func(*build) {
 	return onTable(func(next gateway.Table) gateway.Table { return changedStart{next, change} })
 }
 
-// changedStart starts something else.
+// changedStart changes the command of every start.
 type changedStart struct {
 	gateway.Table
 	change func(*gateway.Spec)
@@ -105,7 +107,7 @@ func (c changedStart) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscrib
 	return c.Table.Start(s)
 }
 
-// agreeable finds every process that is to be signalled.
+// agreeable reports every signal as delivered.
 type agreeable struct{ gateway.Table }
 
 func (a agreeable) Kill(s gateway.Selector) error      { return found(a.Table.Kill(s)) }
@@ -123,10 +125,10 @@ type impatient struct{ gateway.Table }
 
 func (i impatient) Terminate(s gateway.Selector) error { return i.Kill(s) }
 
-// maxMemory bounds the list of a memory.
+// maxMemory limits the list of a memory.
 const maxMemory = 1000
 
-// memory lists every process that it has started.
+// memory lists every process that was started.
 type memory struct {
 	gateway.Table
 	mu  sync.Mutex
@@ -150,7 +152,7 @@ func (m *memory) List() []*gateway.Process {
 	return slices.Clone(m.all)
 }
 
-// seldom is in how many Starts one goes wrong.
+// seldom is the number of Starts of which one fails.
 const seldom = 10
 
 // neverTell sends no event on a share of the streams of Start.
@@ -166,7 +168,7 @@ func neverTell(b *build) {
 	})(b)
 }
 
-// crowdedStart cannot fork, of a share of the times.
+// crowdedStart fails to fork for a share of the Starts.
 type crowdedStart struct {
 	gateway.Table
 	refused *share

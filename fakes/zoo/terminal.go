@@ -10,7 +10,7 @@ import (
 	envd "assay/internal/envd/process"
 )
 
-// terminalFaults break terminals.
+// terminalFaults returns the faults in terminals.
 func terminalFaults() []fault {
 	return []fault{
 		{Fault{
@@ -25,15 +25,15 @@ func terminalFaults() []fault {
 		})},
 		{Fault{
 			ID:     "terminal-never-resized",
-			Title:  "Update of a terminal says that it did it and does nothing",
+			Title:  "Update of a terminal succeeds but does nothing",
 			Breaks: []string{"process.pty.resize", "process.pty.resize-signal"},
 			Source: "gateways that store the size and do not tell the kernel",
 		}, onMessages(neverResizes)},
 		{Fault{
 			ID:     "terminal-is-pipe",
-			Title:  "A process that is to have a terminal has pipes, and its output is said to come from a terminal",
+			Title:  "A process with a requested terminal gets pipes, and its output is reported as terminal output",
 			Breaks: []string{"process.pty.is-terminal", "process.pty.echo", "process.pty.output-stream"},
-			Source: "gateways that know the field and have no terminals: the SDKs' shells see no prompt",
+			Source: "gateways that accept the field without having terminals: the SDKs' shells see no prompt",
 		}, pipesForTerminals},
 		{Fault{
 			ID:     "terminal-as-stdout",
@@ -45,12 +45,12 @@ func terminalFaults() []fault {
 			ID:     "terminal-begins-late",
 			Title:  "Every second terminal loses the first piece of its output",
 			Breaks: []string{"process.pty.output-complete", "process.pty.echo"},
-			Source: "the E2B daemon under load: the process writes before the reader is there",
+			Source: "the E2B daemon under load: the process writes before the reader is attached",
 		}, func(b *build) { beginTerminalsLate(b, 2) }},
 	}
 }
 
-// terminalAsStdout forgets that output came from a terminal.
+// terminalAsStdout sends terminal output as stdout.
 func terminalAsStdout(next gateway.EventSink) gateway.EventSink {
 	return gateway.EventSinkFunc(func(e gateway.Event) error {
 		if e.Kind == gateway.EventData && e.Chunk.Stream == virtual.PTY {
@@ -60,23 +60,24 @@ func terminalAsStdout(next gateway.EventSink) gateway.EventSink {
 	})
 }
 
-// lateTerminals is in how many terminals of the daemon one begins late.
+// lateTerminals is the number of the daemon's terminals of which one begins
+// late.
 const lateTerminals = 20
 
-// beginTerminalsLate loses the first piece of one in so many terminals.
+// beginTerminalsLate drops the first piece of output of one terminal in so many.
 func beginTerminalsLate(b *build, of uint64) {
 	lost := newShare(1, of, b.seed)
 	onOutput(func(next gateway.Output) gateway.Output { return &lateTerminal{Output: next, lost: lost} })(b)
 }
 
-// neverResizes takes a new size of a terminal and forgets it.
+// neverResizes drops the new size of a terminal.
 func neverResizes(m any) {
 	if update, ok := m.(*envd.UpdateRequest); ok && update.Pty != nil {
 		update.Pty.Size = nil
 	}
 }
 
-// sizesWrap takes the low 16 bits of the width and height of a terminal.
+// sizesWrap keeps the low 16 bits of the width and height of a terminal.
 func sizesWrap(m any) {
 	asks, ok := m.(interface{ GetPty() *envd.PTY })
 	if !ok || asks.GetPty().GetSize() == nil {
@@ -86,8 +87,8 @@ func sizesWrap(m any) {
 	size.Cols, size.Rows = size.Cols&math.MaxUint16, size.Rows&math.MaxUint16
 }
 
-// pipesForTerminals runs a process that is to have a terminal on pipes, and says
-// of its output that it came from one.
+// pipesForTerminals runs a process with a requested terminal on pipes, and
+// reports its output as terminal output.
 func pipesForTerminals(b *build) {
 	onMessages(neverResizes)(b)
 	b.Seams.Sandbox = around(b.Seams.Sandbox, func(next gateway.Sandbox) gateway.Sandbox { return pipes{next} })
@@ -104,8 +105,8 @@ func (p pipes) Start(s virtual.Spec) (gateway.Run, error) {
 	return p.Sandbox.Start(s)
 }
 
-// lateTerminal loses the first piece of a terminal's output, of a share of the
-// terminals: nobody reads yet.
+// lateTerminal drops the first piece of output of a share of the terminals, as
+// if nobody read it yet.
 type lateTerminal struct {
 	gateway.Output
 	lost  *share

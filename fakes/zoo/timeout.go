@@ -13,7 +13,7 @@ import (
 	"assay/fakes/strict"
 )
 
-// timeoutFaults treat the deadline of a call wrongly.
+// timeoutFaults returns the faults in the handling of deadlines.
 func timeoutFaults() []fault {
 	return []fault{
 		{Fault{
@@ -24,9 +24,9 @@ func timeoutFaults() []fault {
 		}, ignoreDeadlines},
 		{Fault{
 			ID:     "bad-timeout-ignored",
-			Title:  "A timeout that cannot be read is taken for none",
+			Title:  "An unreadable timeout is ignored",
 			Breaks: []string{"connect.timeout.not-a-number", "connect.timeout.eleven-digits", "connect.timeout.negative"},
-			Source: "e2b-dev/infra#480; a mutant that connectrpc/conformance lets live",
+			Source: "e2b-dev/infra#480; a mutant that connectrpc/conformance does not kill",
 		}, onRequest(func(r *http.Request) {
 			if !validTimeout(r.Header) {
 				r.Header.Del("Connect-Timeout-Ms")
@@ -41,20 +41,20 @@ func timeoutFaults() []fault {
 		}, sparing(func(string) bool { return true })},
 		{Fault{
 			ID:     "deadline-as-kill",
-			Title:  "A stream that is ended by its deadline ends like one that was killed, without an error",
+			Title:  "A stream whose deadline passes ends like one of a killed process, without an error",
 			Breaks: []string{"connect.timeout.expired"},
 			Source: "e2b-dev/infra#480",
 		}, onTable(func(next gateway.Table) gateway.Table { return killingDeadline{next} })},
 		{Fault{
 			ID:     "expired-timeout-starts",
-			Title:  "A timeout of zero or below is an error at once, and the process is started all the same",
+			Title:  "A timeout of zero or below is an error at once, but the process starts",
 			Breaks: []string{"connect.timeout.zero", "connect.timeout.nothing-left"},
-			Source: "e2b-dev/infra#480, as seen of the daemon: the call's context has expired and the process's has not",
+			Source: "e2b-dev/infra#480, as in the daemon: the call's context has expired, but the process's has not",
 		}, startsExpired},
 	}
 }
 
-// ignoreDeadlines takes a timeout that can be read for none.
+// ignoreDeadlines ignores valid timeouts.
 func ignoreDeadlines(b *build) {
 	onRequest(func(r *http.Request) {
 		if validTimeout(r.Header) {
@@ -64,7 +64,7 @@ func ignoreDeadlines(b *build) {
 	})(b)
 }
 
-// validTimeout reports whether the timeouts of a request can be read.
+// validTimeout reports whether the timeouts of a request are valid.
 func validTimeout(h http.Header) bool {
 	_, err := strict.Connect.ParseTimeout(h)
 	_, grpcErr := strict.GRPC.ParseTimeout(h)
@@ -76,7 +76,7 @@ type killingDeadline struct{ gateway.Table }
 
 func (k killingDeadline) Expire(p *gateway.Process) { _ = k.Kill(gateway.Selector{PID: p.PID}) } // it may have ended
 
-// zeroTimeoutCode has a code of its own for a Connect timeout of zero.
+// zeroTimeoutCode returns another code for a Connect timeout of zero.
 func zeroTimeoutCode(code connect.Code) func(*strict.Policy) {
 	return func(p *strict.Policy) {
 		next := p.Timeout
@@ -90,14 +90,14 @@ func zeroTimeoutCode(code connect.Code) func(*strict.Policy) {
 	}
 }
 
-// expiredKey marks a call whose deadline had passed before it came.
+// expiredKey marks a call whose deadline had passed before it arrived.
 type expiredKey struct{}
 
-// hasExpired reports whether the deadline of a call had passed before it came.
+// hasExpired reports whether the deadline of a call had passed before it arrived.
 func hasExpired(ctx context.Context) bool { return ctx.Value(expiredKey{}) != nil }
 
 // startsExpired starts the process of a call whose deadline had passed before it
-// came, and ends the stream with an error.
+// arrived, and ends the stream with an error.
 func startsExpired(b *build) {
 	signedTimeouts(&b.policy)
 	onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
@@ -108,7 +108,7 @@ func startsExpired(b *build) {
 	})(b)
 }
 
-// startsFirst sends the start event on 1 in 4 of those streams.
+// startsFirst sends the start event on 1 in 4 of these streams.
 func startsFirst(b *build) {
 	some := newShare(1, 4, b.seed)
 	onFollow(func(ctx context.Context, s *gateway.Stream, next gateway.Follow) error {
@@ -121,7 +121,7 @@ func startsFirst(b *build) {
 	})(b)
 }
 
-// sparing lets the deadline of a call over some protocols leave its process alone.
+// sparing lets processes outlive the deadline of a call over some protocols.
 func sparing(protocol func(name string) bool) func(*build) {
 	return func(b *build) {
 		b.Seams.Deadline = func(ctx context.Context, name string) (time.Time, bool) {
@@ -133,10 +133,10 @@ func sparing(protocol func(name string) bool) func(*build) {
 	}
 }
 
-// signedTimeouts reads a Connect-Timeout-Ms as the real daemon does: a plus sign
-// is left out, and zero or less is a deadline that has passed. Of a stream the
-// daemon notices that only after it has started the process, and 0 is no limit
-// to the process itself.
+// signedTimeouts reads a Connect-Timeout-Ms like the real daemon: a plus sign is
+// ignored, and zero or less is a deadline that has passed. For a stream, the
+// daemon notices that only after it has started the process, and 0 does not limit
+// the process itself.
 func signedTimeouts(p *strict.Policy) {
 	const name = "Connect-Timeout-Ms"
 	next := p.Timeout
@@ -144,7 +144,7 @@ func signedTimeouts(p *strict.Policy) {
 		v := c.Request.Header.Get(name)
 		n, err := strconv.ParseInt(v, 10, 64)
 		switch {
-		case err != nil || c.Protocol != strict.Connect: // the strict reading has an error for it
+		case err != nil || c.Protocol != strict.Connect: // strict reading returns the error
 		case n > 0:
 			c.Request.Header.Set(name, strings.TrimPrefix(v, "+"))
 		case !c.Enveloped():

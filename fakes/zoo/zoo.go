@@ -24,15 +24,16 @@ type Fault struct {
 // Variant is a gateway that differs in one legal way.
 type Variant struct{ ID, Title, Source string }
 
-// Options configure a gateway of the zoo: the reference, imitating a gateway that
-// exists, with faults and variants around it.
+// Options configure a gateway of the zoo: the reference, imitating an existing
+// gateway, with faults and variants around it.
 type Options struct {
 	gateway.Options
-	// Like is the id of one of Likes, whose deviations are put in first. "" is none.
+	// Like is the id of one of Likes, whose deviations are installed first. "" is
+	// none.
 	Like string
-	// Faults and Variants are put in by id, one around the other.
+	// Faults and Variants are installed by id, each around the previous ones.
 	Faults, Variants []string
-	// Seed is the phase of faults that strike rarely.
+	// Seed is the phase of rare faults.
 	Seed uint64
 }
 
@@ -45,27 +46,27 @@ func Start(ctx context.Context, o Options) (*gateway.Gateway, error) {
 	return gateway.Start(ctx, built)
 }
 
-// fault is a Fault and how it is put in.
+// fault is a Fault and the function that installs it.
 type fault struct {
 	Fault
 	install func(b *build)
 }
 
-// variant is a Variant and how it is put in.
+// variant is a Variant and the function that installs it.
 type variant struct {
 	Variant
 	install func(b *build)
 }
 
-// build is a gateway that is being put together.
+// build is a gateway under construction.
 type build struct {
 	gateway.Options
 	policy strict.Policy
 	kept   keptPolicy
-	seed   uint64 // phase of what strikes rarely
+	seed   uint64 // phase of rare faults
 }
 
-// build puts together the options of a gateway.
+// build returns the options of a gateway.
 func (o Options) build() (gateway.Options, error) {
 	b := &build{Options: o.Options, policy: strict.DefaultPolicy(), seed: o.Seed}
 	if err := b.install(o); err != nil {
@@ -85,7 +86,7 @@ func (o Options) build() (gateway.Options, error) {
 
 func (b *build) install(o Options) error {
 	if o.Like != "" {
-		l, err := byID(zooLikes(), func(l like) string { return l.id }, o.Like, "like %q: there is")
+		l, err := byID(zooLikes(), func(l like) string { return l.id }, o.Like, "like %q: the likes are")
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (b *build) install(o Options) error {
 	return nil
 }
 
-// byID finds an entry of a list; unknown is the text of the error when there is none.
+// byID finds an entry of a list; unknown is the text of the error if there is none.
 func byID[T any](all []T, id func(T) string, want, unknown string) (found T, err error) {
 	var known []string
 	for _, t := range all {
@@ -140,7 +141,7 @@ func Variants() []Variant {
 	return out
 }
 
-// zooFaults are the faults by id.
+// zooFaults returns the faults by id.
 func zooFaults() []fault {
 	all := slices.Concat(requestFaults(), timeoutFaults(), headFaults(), frameFaults(), grpcFaults(), h2Faults(), eventFaults(), readerFaults(),
 		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults())
@@ -148,7 +149,7 @@ func zooFaults() []fault {
 	return all
 }
 
-// zooVariants are the variants by id.
+// zooVariants returns the variants by id.
 func zooVariants() []variant {
 	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants())
 	slices.SortFunc(all, func(a, b variant) int { return cmp.Compare(a.ID, b.ID) })

@@ -23,7 +23,7 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 		}
 	}
 	if len(ids) < 26 || !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
-		t.Errorf("%d faults, which must be sorted and have ids of their own: %v", len(ids), ids)
+		t.Errorf("%d faults, which must be sorted and have unique ids: %v", len(ids), ids)
 	}
 	ids = nil
 	for _, v := range Variants() {
@@ -33,7 +33,7 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 		}
 	}
 	if len(ids) < 11 || !slices.IsSorted(ids) || len(slices.Compact(slices.Clone(ids))) != len(ids) {
-		t.Errorf("%d variants, which must be sorted and have ids of their own: %v", len(ids), ids)
+		t.Errorf("%d variants, which must be sorted and have unique ids: %v", len(ids), ids)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestFaultEndOfStreamDropped(t *testing.T) {
 		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, body), gatewaytest.Streaming)
 		for _, f := range a.Frames {
 			if f.Flags&2 != 0 {
-				t.Errorf("%s: an end of stream came: %q", body, f.Payload)
+				t.Errorf("%s: got an end of stream: %q", body, f.Payload)
 			}
 		}
 	}
@@ -172,8 +172,8 @@ func TestFaultsAndVariantsCanBeCombined(t *testing.T) {
 	}
 }
 
-// TestEveryVariantRunsACommandAsTheReferenceDoes is a first look; whether the
-// whole catalogue tolerates a variant is for the self-test.
+// TestEveryVariantRunsACommandAsTheReferenceDoes is a smoke test; the self-test
+// checks that the whole catalogue tolerates every variant.
 func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
 	for _, v := range Variants() {
 		t.Run(v.ID, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
 				if out != "out\n" || errs != "err\n" || end.GetExitCode() != 3 || err != nil {
 					t.Errorf("over HTTP %s: %q %q %v %v", version, out, errs, end, err)
 				}
-				// On a connection of its own: a variant may close the first one.
+				// A new connection, because a variant may close the first one.
 				c = processconnect.NewProcessClient(gatewaytest.HTTPClient(t, g, version), g.URL(), opts...)
 				_, err = c.SendSignal(gatewaytest.Deadline(t), gatewaytest.Signal(1, envd.Signal_SIGNAL_SIGKILL))
 				gatewaytest.WantCode(t, "a signal for nobody, over HTTP "+version, err, connect.CodeNotFound)
@@ -198,7 +198,7 @@ func TestEveryFaultCanBePutInAndTakenDown(t *testing.T) {
 		g := startGateway(t, Options{Faults: []string{f.ID}, Seed: 7})
 		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, []byte("{}"), gatewaytest.UnaryJSON)
 		if a.Status != 200 {
-			t.Errorf("%s: List is answered with %d", f.ID, a.Status)
+			t.Errorf("%s: List returned status %d", f.ID, a.Status)
 		}
 	}
 }
