@@ -1,6 +1,6 @@
-// Package canned is a gateway that answers every Start with the same bytes,
-// encoded once per protocol, at little more than the cost of the kernel: measurements
-// against it show the driver, not the gateway.
+// Package canned is a gateway that responds to every Start with the same bytes, encoded
+// once per protocol, at little more than the cost of the kernel: measurements against
+// it show the driver, not the gateway.
 //
 // It contains the file format for the content of streams, their encodings, the
 // HTTP/1.1 and HTTP/2 (prior knowledge) servers that send them, and

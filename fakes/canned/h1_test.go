@@ -18,7 +18,7 @@ func start(body string) string {
 	return fmt.Sprintf("POST /commands HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// unchunked is the body of a chunked answer; the rest is what follows it.
+// unchunked returns the body of a chunked response; rest is what follows it.
 func unchunked(t *testing.T, answer string) (head, body, rest string) {
 	t.Helper()
 	head, rest, ok := strings.Cut(answer, "\r\n\r\n")
@@ -53,7 +53,7 @@ func TestAStreamOverHTTP1HoldsTheEventsOfTheFile(t *testing.T) {
 	}
 }
 
-// Requests are cut anywhere, and several come at once: the answers are the same.
+// The responses do not depend on how the requests are cut or combined.
 func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
 	requests := start("{}") + "\r\n" +
 		"POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n{\"a\r\n2\r\n\":\r\n0\r\nT: u\r\n\r\n" +
@@ -61,10 +61,10 @@ func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
 	whole := newRig(t, twoLines)
 	want := whole.say(whole.dial(), requests)
 	if n := strings.Count(want, "HTTP/1.1 200"); n != 4 {
-		t.Fatalf("%d answers, want 4: %q", n, want)
+		t.Fatalf("%d responses, want 4: %q", n, want)
 	}
 	if !strings.Contains(want, "coppice_commands_started_total 2\n") {
-		t.Errorf("the third answer is not the counters after two streams: %q", want)
+		t.Errorf("the third response is not the counters after two streams: %q", want)
 	}
 	for _, size := range []int{1, 2, 7, 40} {
 		r := newRig(t, twoLines)
@@ -81,7 +81,7 @@ func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
 	}
 }
 
-// A request behind one whose answer takes time waits for it.
+// A pipelined request waits for the stream before it.
 func TestAPipelinedRequestWaitsForTheStreamBeforeIt(t *testing.T) {
 	r := newRig(t, "{interval: 1s, events: [{text: x}]}")
 	c := r.dial()
@@ -97,12 +97,12 @@ func TestAPipelinedRequestWaitsForTheStreamBeforeIt(t *testing.T) {
 
 func TestWhatIsNoRequestIsRefusedAndTheConnectionClosed(t *testing.T) {
 	for name, text := range map[string]string{
-		"no HTTP":                  "hello\r\n\r\n",
-		"an older version":         "GET / HTTP/1.0\r\n\r\n",
-		"a length that is none":    "POST /commands HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-		"a coding that is unknown": "POST /commands HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
-		"a chunk without a size":   "POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-		"an endless head":          "GET / HTTP/1.1\r\n" + strings.Repeat("a", maxHead+1),
+		"no HTTP":                "hello\r\n\r\n",
+		"an older version":       "GET / HTTP/1.0\r\n\r\n",
+		"an invalid length":      "POST /commands HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+		"an unknown coding":      "POST /commands HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+		"a chunk without a size": "POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+		"an endless head":        "GET / HTTP/1.1\r\n" + strings.Repeat("a", maxHead+1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, twoLines)
@@ -137,20 +137,20 @@ func TestARequestThatWaitsIsToldToContinue(t *testing.T) {
 	}
 }
 
-// A stream that is killed ends with the event of a killed process, once.
+// A killed stream ends with the event of a killed process, once.
 func TestAKilledStreamEnds(t *testing.T) {
 	r := newRig(t, ticks)
 	c, k := r.dial(), r.dial()
 	r.say(c, start(""))
 	kill := "POST /commands/1000000000/kill HTTP/1.1\r\n\r\n"
 	if got := r.say(k, kill); !strings.HasPrefix(got, "HTTP/1.1 200") {
-		t.Errorf("the kill is answered %q", got)
+		t.Errorf("the response to the kill is %q", got)
 	}
 	if got := r.paper.take(c); !strings.Contains(got, `{"type":"end","exit_code":-1}`) || !strings.HasSuffix(got, lastChunk) {
-		t.Errorf("the stream goes on with %q", got)
+		t.Errorf("the stream continues with %q", got)
 	}
 	if got := r.say(k, kill); !strings.HasPrefix(got, "HTTP/1.1 404") {
-		t.Errorf("the second kill is answered %q", got)
+		t.Errorf("the response to the second kill is %q", got)
 	}
 	if c := r.counters; c.killed != 1 || c.started != 1 || c.ok != 0 || r.wheel.held != 0 {
 		t.Errorf("counters %+v, %d timers", c, r.wheel.held)
@@ -167,7 +167,7 @@ func TestAStreamEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// What the kernel does not take is sent when it does, in order, and a killed
+// Bytes that the kernel does not accept are sent later, in order, and a killed
 // stream that waits for room ends too.
 func TestAClientThatDoesNotReadGetsEverythingLater(t *testing.T) {
 	r := newRig(t, "events: [{size: 100000, times: 20}]")
@@ -202,7 +202,7 @@ func TestTogetherIsOneWriteAndOtherwiseEveryEventIsOne(t *testing.T) {
 	}
 }
 
-// However a connection is fed, the gateway does not fail, and its books are kept.
+// For any input, the gateway does not fail and its counters stay consistent.
 func FuzzConnection(f *testing.F) {
 	f.Add([]byte(start("{}")+start("{}")), uint8(3))
 	f.Add([]byte(http2.ClientPreface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"), uint8(9))

@@ -17,7 +17,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// Every dialect holds the same events, and ends as its protocol says.
+// Every dialect has the same events, and ends as its protocol requires.
 func TestEveryDialectHoldsTheEventsOfTheFile(t *testing.T) {
 	for _, tt := range []struct {
 		contentType string
@@ -82,7 +82,7 @@ func eventsOf(t *testing.T, framing wire.Protocol, isJSON bool, body string) (sa
 	return said
 }
 
-// Pids count up, and begin again behind the last one.
+// Pids count up, and start again after the last one.
 func TestEveryStreamHasItsOwnPID(t *testing.T) {
 	for contentType, isJSON := range map[string]bool{"application/connect+json": true, "application/connect+proto": false} {
 		r := newRig(t, "events: []")
@@ -133,7 +133,7 @@ func TestASignalEndsAStreamInEveryDialect(t *testing.T) {
 			got, _ = c.answers()
 			a := got[5]
 			if text := a.fields[":status"] + " " + a.fields["grpc-status"] + " " + a.body; !strings.Contains(text, tt.gone) {
-				t.Errorf("the second signal is answered %q", text)
+				t.Errorf("the response to the second signal is %q", text)
 			}
 		})
 	}
@@ -184,20 +184,20 @@ func TestPingsAndSettingsAreAnswered(t *testing.T) {
 	}
 }
 
-// A connection that breaks the framing is told so, and closed.
+// A connection that breaks the framing gets GOAWAY and is closed.
 func TestABrokenConnectionIsClosed(t *testing.T) {
 	huge := h2.AppendHeader(nil, http2.FrameHeader{Length: h2.DefaultMaxFrame + 1, StreamID: 1})
 	for name, frames := range map[string][]byte{
-		"a frame that is too large":       huge,
-		"a header block that is none":     h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}.Append(nil),
-		"a push":                          h2.Frame{Type: http2.FramePushPromise, Stream: 1}.Append(nil),
-		"a stream of the server":          h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 2}.Append(nil),
-		"a continuation of nothing":       h2.Frame{Type: http2.FrameContinuation, Stream: 1}.Append(nil),
-		"padding without room":            h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersPadded | http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{9, 0}}.Append(nil),
-		"an increment of 0":               h2.Frame{Type: http2.FrameWindowUpdate, Payload: make([]byte, 4)}.Append(nil),
-		"settings of half a pair":         h2.Frame{Type: http2.FrameSettings, Payload: []byte{0, 0, 0}}.Append(nil),
-		"data of a stream that is not":    h2.Frame{Type: http2.FrameData, Stream: 7}.Append(nil),
-		"a head that stops for something": append(h2.Frame{Type: http2.FrameHeaders, Stream: 1}.Append(nil), h2.Frame{Type: http2.FramePing, Payload: make([]byte, 8)}.Append(nil)...),
+		"a frame that is too large": huge,
+		"an invalid header block":   h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}.Append(nil),
+		"a push":                    h2.Frame{Type: http2.FramePushPromise, Stream: 1}.Append(nil),
+		"a stream of the server":    h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders, Stream: 2}.Append(nil),
+		"a stray continuation":      h2.Frame{Type: http2.FrameContinuation, Stream: 1}.Append(nil),
+		"padding without room":      h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersPadded | http2.FlagHeadersEndHeaders, Stream: 1, Payload: []byte{9, 0}}.Append(nil),
+		"an increment of 0":         h2.Frame{Type: http2.FrameWindowUpdate, Payload: make([]byte, 4)}.Append(nil),
+		"settings of half a pair":   h2.Frame{Type: http2.FrameSettings, Payload: []byte{0, 0, 0}}.Append(nil),
+		"data of a missing stream":  h2.Frame{Type: http2.FrameData, Stream: 7}.Append(nil),
+		"an interrupted head":       append(h2.Frame{Type: http2.FrameHeaders, Stream: 1}.Append(nil), h2.Frame{Type: http2.FramePing, Payload: make([]byte, 8)}.Append(nil)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newRig(t, ticks).dialH2(t)
@@ -209,22 +209,22 @@ func TestABrokenConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// A header block is remembered only when it means the same on every connection.
+// A header block is cached only if it means the same on every connection.
 func TestOnlyStaticBlocksAreRemembered(t *testing.T) {
 	r := newRig(t, ticks)
 	c := r.dialH2(t)
 	c.post(1, startPath, "application/json", "") // whose encoder adds fields to the table
 	if n := len(r.routes); n != 0 {
-		t.Errorf("%d blocks are remembered that change the table", n)
+		t.Errorf("%d cached blocks change the table", n)
 	}
 	block := h2.EncodeFields(wire.Field{Name: ":method", Value: "POST"}, wire.Field{Name: ":path", Value: "/commands"})
 	r.say(c.conn, string(h2.Block{Stream: 3, Fields: block}.Append(nil, h2.DefaultMaxFrame)))
 	if n := len(r.routes); n != 1 {
-		t.Errorf("%d blocks are remembered, want the static one", n)
+		t.Errorf("%d blocks are cached, want the static one", n)
 	}
 }
 
-// Events come when they are due and never before, over an hour as over a millisecond.
+// Events arrive on time and never early, with intervals from a millisecond to an hour.
 func TestEventsAreNeverEarly(t *testing.T) {
 	for _, every := range []time.Duration{time.Millisecond, 700 * time.Millisecond, time.Second, 90 * time.Minute} {
 		r := newRig(t, fmt.Sprintf("{interval: %v, events: [{lines: 1, times: 3}]}", every))
@@ -238,11 +238,11 @@ func TestEventsAreNeverEarly(t *testing.T) {
 				r.turn(min(due-1, r.now+max(1, r.wheel.wait(r.now))))
 			}
 			if got := r.paper.take(c); got != "" {
-				t.Fatalf("every %v: event %d came before its time: %q", every, n, got)
+				t.Fatalf("every %v: event %d is early: %q", every, n, got)
 			}
 			r.turn(due + 1<<slotBits)
 			if got := r.paper.take(c); !strings.Contains(got, fmt.Sprintf(`"data":"%d\n"`, n)) {
-				t.Fatalf("every %v: event %d has not come: %q", every, n, got)
+				t.Fatalf("every %v: event %d is late: %q", every, n, got)
 			}
 		}
 	}

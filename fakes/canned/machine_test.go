@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// paper is a system without sockets: what is written is kept.
+// paper is a system without sockets: it keeps the written bytes.
 type paper struct {
 	got     map[*conn]*bytes.Buffer
 	writes  map[*conn]int
-	room    int // the kernel takes so many bytes of a write; below 0 all
+	room    int // bytes of a write that the kernel accepts; below 0 all
 	broken  bool
 	watched map[*conn][2]bool
 }
@@ -36,7 +36,7 @@ func (p *paper) write(c *conn, b []byte) (int, error) {
 
 func (p *paper) watch(c *conn, read, write bool) { p.watched[c] = [2]bool{read, write} }
 
-// take is what was written to a connection since the last time.
+// take returns the bytes written to a connection since the last call.
 func (p *paper) take(c *conn) string {
 	if p.got[c] == nil {
 		return ""
@@ -72,14 +72,14 @@ func (r *rig) dial() *conn {
 	return &conn{gateway: r.gateway, fd: r.fd}
 }
 
-// say lets a client send text, and returns what it is answered in that turn.
+// say sends text as the client, and returns the response of that turn.
 func (r *rig) say(c *conn, text string) string {
 	c.received([]byte(text))
 	r.turn(r.now)
 	return r.paper.take(c)
 }
 
-// h2client is the client's side of a connection of HTTP/2 over paper.
+// h2client is the client side of an HTTP/2 connection over paper.
 type h2client struct {
 	t    testing.TB
 	rig  *rig
@@ -106,7 +106,7 @@ func (c *h2client) send(before string, write func(*http2.Framer) error) {
 	c.in.WriteString(c.rig.say(c.conn, b.String()))
 }
 
-// post makes a request; cut is where the body goes on in another frame.
+// post makes a request.
 func (c *h2client) post(id uint32, path, contentType, body string) {
 	c.t.Helper()
 	c.send("", func(f *http2.Framer) error {
@@ -121,7 +121,7 @@ func (c *h2client) post(id uint32, path, contentType, body string) {
 	})
 }
 
-// answer is what came for a stream.
+// answer2 is a response over HTTP/2 so far.
 type answer2 struct {
 	fields map[string]string
 	body   string
@@ -129,7 +129,8 @@ type answer2 struct {
 	frames int
 }
 
-// answers reads what came so far, by stream; key 0 holds the names of frames of the connection.
+// answers reads the frames so far: the responses by stream, and the types of the frames of the
+// connection.
 func (c *h2client) answers() (byStream map[uint32]*answer2, control []http2.FrameType) {
 	c.t.Helper()
 	byStream = map[uint32]*answer2{}

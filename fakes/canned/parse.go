@@ -118,9 +118,9 @@ func (p *parser) fields(n *yaml.Node, known map[string]func(*yaml.Node), require
 		read, ok := known[key.Value]
 		switch {
 		case !ok:
-			p.errorf(key, "there is no field %q; there are %s", key.Value, fieldNames(known))
+			p.errorf(key, "there is no field %q; the fields are %s", key.Value, fieldNames(known))
 		case seen[key.Value]:
-			p.errorf(key, "the field %s stands here twice", key.Value)
+			p.errorf(key, "the field %s appears twice", key.Value)
 		default:
 			read(value)
 		}
@@ -144,7 +144,7 @@ func fieldNames(known map[string]func(*yaml.Node)) string {
 
 func (p *parser) text(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-		p.errorf(n, "want a text")
+		p.errorf(n, "want a string")
 	}
 	return n.Value
 }
@@ -169,7 +169,7 @@ func (p *parser) span(n *yaml.Node) time.Duration {
 
 func (p *parser) flush(n *yaml.Node) string {
 	if n.Value != FlushEvent && n.Value != FlushTogether {
-		p.errorf(n, "got %q, want %s (each event is a write of its own) or %s", n.Value, FlushEvent, FlushTogether)
+		p.errorf(n, "got %q, want %s (one write per event) or %s", n.Value, FlushEvent, FlushTogether)
 	}
 	return n.Value
 }
@@ -209,7 +209,7 @@ func (p *parser) event(n *yaml.Node) Event {
 		"interval": func(n *yaml.Node) { e.Interval = p.span(n) },
 	})
 	if n.Kind == yaml.MappingNode && kinds != 1 {
-		p.errorf(n, "an event holds one of lines, text and size: this one has %d of them", kinds)
+		p.errorf(n, "an event has one of lines, text and size: this one has %d of them", kinds)
 	}
 	return e
 }

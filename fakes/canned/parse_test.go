@@ -9,19 +9,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// broken are files with a mistake, and what is said of it.
+// broken returns invalid files and their errors.
 func broken() map[string]struct{ text, want string } {
 	return map[string]struct{ text, want string }{
 		"an unknown field":          {"evens: []", `x.yaml:1:1: there is no field "evens"`},
 		"no events":                 {"title: x", "x.yaml:1:1: the field events is missing"},
 		"a list":                    {"- 1", "x.yaml:1:1: want a mapping"},
-		"a field twice":             {"events: []\nevents: []", "x.yaml:2:1: the field events stands here twice"},
-		"an event of two kinds":     {"events:\n  - lines: 1\n    text: x", "x.yaml:2:5: an event holds one of lines, text and size: this one has 2"},
-		"an event of no kind":       {"events:\n  - times: 2", "x.yaml:2:5: an event holds one of"},
+		"a field twice":             {"events: []\nevents: []", "x.yaml:2:1: the field events appears twice"},
+		"an event of two kinds":     {"events:\n  - lines: 1\n    text: x", "x.yaml:2:5: an event has one of lines, text and size: this one has 2"},
+		"an event of no kind":       {"events:\n  - times: 2", "x.yaml:2:5: an event has one of"},
 		"an event that is a word":   {"events: [start]", "x.yaml:1:10: want a mapping"},
 		"no lines":                  {"events: [{lines: 0}]", `x.yaml:1:18: got "0", want a whole number from 1`},
 		"an empty text":             {`events: [{text: ""}]`, "x.yaml:1:17: the text is empty"},
-		"a number as text":          {`events: [{text: 3}]`, "x.yaml:1:17: want a text"},
+		"a number as text":          {`events: [{text: 3}]`, "x.yaml:1:17: want a string"},
 		"a size without bound":      {"events: [{size: 2000000}]", "x.yaml:1:17: got"},
 		"a span without unit":       {"interval: 3\nevents: []", `x.yaml:1:11: got "3", want a span of time`},
 		"a span below nothing":      {"interval: -3s\nevents: []", `x.yaml:1:11: got "-3s"`},
@@ -75,12 +75,12 @@ func validator(t *testing.T) func(text []byte) error {
 	}
 }
 
-// The schema refuses what the program refuses, and takes what it takes.
+// The schema and the program accept the same files.
 func TestTheSchemaAgreesWithTheProgram(t *testing.T) {
 	validate := validator(t)
 	for name, tt := range broken() {
 		if name != "forever in the middle" && validate([]byte(tt.text)) == nil {
-			t.Errorf("%s: the schema takes %q", name, tt.text)
+			t.Errorf("%s: the schema accepts %q", name, tt.text)
 		}
 	}
 	for _, name := range Examples() {
@@ -119,7 +119,7 @@ func TestNumbersGoOnFromEventToEvent(t *testing.T) {
 	}
 }
 
-// Parse takes any text without failing, and gives no file with an error.
+// Parse survives any text, and returns no file with an error.
 func FuzzParse(f *testing.F) {
 	for _, tt := range broken() {
 		f.Add(tt.text)

@@ -56,8 +56,8 @@ func body(t *testing.T, resp *http.Response, err error) string {
 	return string(text)
 }
 
-// Another implementation of HTTP reads the streams, many at a time, in time, and
-// the counters are exact afterwards.
+// net/http reads many streams at once and on time, and the counters are exact
+// afterwards.
 func TestNetHTTPReadsTheStreams(t *testing.T) {
 	const interval = 20 * time.Millisecond
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -102,7 +102,7 @@ func TestOtherPathsAreAnswered(t *testing.T) {
 	}
 }
 
-// A client that goes away in the middle takes its process with it.
+// A client that disconnects in the middle ends its process.
 func TestTheCountersKnowOfAClientThatHasGone(t *testing.T) {
 	s := serveFile(t, ticks)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
@@ -134,6 +134,6 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other, err := Start(strings.TrimPrefix(s.URL(), "http://"), f); err == nil {
-		t.Errorf("it runs twice: %v", other.Close())
+		t.Errorf("a second server runs on the same address: %v", other.Close())
 	}
 }

@@ -18,19 +18,19 @@ func ttyRows() []row {
 		{name: "it is a terminal", text: "test -t 0 && test -t 1 && test -t 2 && echo yes; tty | tr -d 0-9", out: "yes\r\n/dev/pts/\r\n"},
 		{name: "the terminal can be opened", text: "echo x >/dev/tty; (echo y >/dev/tty) >/dev/null", out: "x\r\ny\r\n"},
 		{name: "the size", text: "stty size", out: "24 80\r\n"},
-		{name: "a size that nobody has set", text: "stty size", pty: &virtual.Size{}, out: "0 0\r\n"},
+		{name: "an unset size", text: "stty size", pty: &virtual.Size{}, out: "0 0\r\n"},
 		{name: "only 16 bits of a size count", text: "stty size", pty: &virtual.Size{Cols: 70000, Rows: 65537}, out: "1 4464\r\n"},
 		{name: "TERM", text: "echo $TERM", out: virtual.DefaultTerm + "\r\n"},
-		{name: "TERM as asked for", text: "echo $TERM", env: map[string]string{"TERM": "dumb"}, out: "dumb\r\n"},
+		{name: "a requested TERM", text: "echo $TERM", env: map[string]string{"TERM": "dumb"}, out: "dumb\r\n"},
 		{name: "a resize is seen", text: "echo r; read x; stty size", steps: []step{{await: "r\r\n", resize: &virtual.Size{Cols: 132, Rows: 43}}, {write: "\n"}}, out: "r\r\n\r\n43 132\r\n"},
 		{name: "a resize is a signal", text: "trap 'stty size; exit' WINCH; echo r; while :; do :; done",
 			steps: []step{{await: "r\r\n", resize: &virtual.Size{Cols: 100, Rows: 50}}}, out: "r\r\n50 100\r\n"},
-		{name: "a resize to the same size is none", text: "trap 'echo no' WINCH; echo r; read x; echo $x",
+		{name: "a resize to the same size sends no signal", text: "trap 'echo no' WINCH; echo r; read x; echo $x",
 			steps: []step{{await: "r\r\n", resize: size}, {write: "a\n"}}, out: "r\r\na\r\na\r\n"},
 		{name: "stty sets the size", text: "stty rows 10 cols 20; stty size", out: "10 20\r\n"},
 		{name: "the modes as they are at first", text: "stty -a; stty -g; stty", out: crlf(sttyAll) + "500:5:bf:8a3b:3:1c:7f:15:4:0:1:0:11:13:1a:0:12:f:17:16" + strings.Repeat(":0", 16) + "\r\nspeed 38400 baud; line = 0;\r\n-brkint -imaxbel\r\n"},
-		{name: "modes are kept and brought back", text: "o=$(stty -g); stty raw -echo; stty; stty $o; stty", out: "speed 38400 baud; line = 0;\nmin = 1; time = 0;\n-brkint -icrnl -imaxbel\n-opost\n-isig -icanon -echo\nspeed 38400 baud; line = 0;\r\n-brkint -imaxbel\r\n"},
-		{name: "a setting that stty does not know", text: "stty foo", out: "stty: invalid argument 'foo'\r\nTry 'stty --help' for more information.\r\n", code: 1},
+		{name: "modes are saved and restored", text: "o=$(stty -g); stty raw -echo; stty; stty $o; stty", out: "speed 38400 baud; line = 0;\nmin = 1; time = 0;\n-brkint -icrnl -imaxbel\n-opost\n-isig -icanon -echo\nspeed 38400 baud; line = 0;\r\n-brkint -imaxbel\r\n"},
+		{name: "a setting unknown to stty", text: "stty foo", out: "stty: invalid argument 'foo'\r\nTry 'stty --help' for more information.\r\n", code: 1},
 
 		{name: "echo and a line", text: "read x; echo got $x", steps: []step{{write: "abc\n"}}, out: "abc\r\ngot abc\r\n"},
 		{name: "a carriage return is a newline", text: "read x; echo got $x", steps: []step{{write: "abc\r"}}, out: "abc\r\ngot abc\r\n"},
@@ -52,7 +52,7 @@ func ttyRows() []row {
 		{name: "a line of 4095 characters", text: "stty -echo; echo r; read x; echo ${#x}", steps: []step{{await: "r\r\n", write: strings.Repeat("a", 5000) + "\n"}}, out: "r\r\n4095\r\n"},
 
 		{name: "the end of input at the start of a line", text: "cat; echo e", steps: []step{{write: "a\n"}, {await: "a\r\na\r\n", write: "\x04"}}, out: "a\r\na\r\ne\r\n"},
-		{name: "the end of input within a line hands it over", text: "cat; echo e", steps: []step{{write: "ab\x04"}, {await: "abab", write: "\x04"}}, out: "ababe\r\n"},
+		{name: "the end of input within a line makes it readable", text: "cat; echo e", steps: []step{{write: "ab\x04"}, {await: "abab", write: "\x04"}}, out: "ababe\r\n"},
 		{name: "the end of input is one read only", text: "cat; cat; echo e", steps: []step{{write: "\x04a\n"}, {await: "a\r\na\r\n", write: "\x04"}}, out: "a\r\na\r\ne\r\n"},
 		{name: "stdin is not closed", text: "read x; echo $x", steps: []step{{close: true}, {write: "a\n"}}, out: "a\r\na\r\n"},
 
@@ -68,12 +68,12 @@ func ttyRows() []row {
 		{name: "^C is a signal", argv: []string{"cat"}, steps: []step{{write: "a\n"}, {await: "a\r\na\r\n", write: "\x03"}}, out: "a\r\na\r\n", strip: `\^[C\\]`, signal: syscall.SIGINT},
 		{name: `^\ is a signal`, argv: []string{"cat"}, steps: []step{{write: "a\n"}, {await: "a\r\na\r\n", write: "\x1c"}}, out: "a\r\na\r\n", strip: `\^[C\\]`, signal: syscall.SIGQUIT},
 		{name: "^C is shown", text: "trap '' INT; echo r; read x; echo $x", steps: []step{{await: "r\r\n", write: "\x03"}, {await: "^C", write: "a\n"}}, out: "r\r\n^Ca\r\na\r\n"},
-		{name: "^C forgets the line", text: "stty -echo; trap '' INT; echo r; read x; echo $x", steps: []step{{await: "r\r\n", write: "abc\x03de\n"}}, out: "r\r\nde\r\n"},
-		{name: "^C reaches all of the group", text: `stty -echo; trap 'echo t' INT; sh -c 'trap "exit 4" INT; echo r; while :; do :; done'; echo $?`, steps: []step{{await: "r\r\n", write: "\x03"}}, out: "r\r\nt\r\n4\r\n"},
+		{name: "^C drops the line", text: "stty -echo; trap '' INT; echo r; read x; echo $x", steps: []step{{await: "r\r\n", write: "abc\x03de\n"}}, out: "r\r\nde\r\n"},
+		{name: "^C reaches the whole group", text: `stty -echo; trap 'echo t' INT; sh -c 'trap "exit 4" INT; echo r; while :; do :; done'; echo $?`, steps: []step{{await: "r\r\n", write: "\x03"}}, out: "r\r\nt\r\n4\r\n"},
 		{name: "^C ends a pipeline", text: "stty -echo; trap 'echo t' INT; echo r; cat | cat; echo e", steps: []step{{await: "r\r\n", write: "a\n"}, {await: "a\r\n", write: "\x03"}}, out: "r\r\na\r\nt\r\ne\r\n"},
 		{name: "^C does not reach a background child", text: "stty -echo; trap ': >f; wait; exit 2' INT; (echo r; " + until("f") + "; echo late) & while :; do :; done", steps: []step{{await: "r\r\n", write: "\x03"}}, out: "r\r\nlate\r\n", code: 2},
-		{name: "a signal character that is switched off", text: "stty intr undef; echo r; read x; printf %s $x | wc -c", steps: []step{{await: "r\r\n", write: "a\x03b\n"}}, out: "r\r\na^Cb\r\n3\r\n"},
-		{name: "output that is stopped goes on", text: "stty -echo; echo r; read x; echo a; echo b", steps: []step{{await: "r\r\n", write: "\x13\n\x11"}}, out: "r\r\na\r\nb\r\n"},
+		{name: "a disabled signal character", text: "stty intr undef; echo r; read x; printf %s $x | wc -c", steps: []step{{await: "r\r\n", write: "a\x03b\n"}}, out: "r\r\na^Cb\r\n3\r\n"},
+		{name: "stopped output continues", text: "stty -echo; echo r; read x; echo a; echo b", steps: []step{{await: "r\r\n", write: "\x13\n\x11"}}, out: "r\r\na\r\nb\r\n"},
 
 		{name: "an exit code on a terminal", text: "exit 9", code: 9},
 		{name: "a signal on a terminal", argv: []string{"cat"}, steps: []step{{write: "r\n"}, {await: "r\r\nr\r\n", signal: syscall.SIGTERM}}, out: "r\r\nr\r\n", signal: syscall.SIGTERM},
@@ -92,8 +92,8 @@ func ttyRows() []row {
 	return rows
 }
 
-// promptRows are interactive shells. Where ^C is typed it is not compared: the kernel sends the signal before it shows the key, and the
-// shell may answer in between.
+// promptRows are interactive shells. The echo of ^C is not compared: the kernel sends the signal before it echoes the key, and the
+// shell may print in between.
 func promptRows() []row {
 	env := map[string]string{"PS1": "p> ", "PS2": "q> "}
 	size := &virtual.Size{Cols: 80, Rows: 24}
@@ -103,18 +103,18 @@ func promptRows() []row {
 		{name: "needs no -i", argv: []string{"sh"}, steps: []step{{await: "p> ", write: "echo $-\n"}, {await: "p> ", write: "exit\n"}}, out: "p> echo $-\r\nsmi\r\np> exit\r\n"},
 		{name: "ends at ^D", argv: sh, steps: []step{{await: "p> ", write: "false\n"}, {await: "p> ", write: "\x04"}}, out: "p> false\r\np> \r\n", code: 1},
 		{name: "asks for more", argv: sh, steps: []step{{await: "p> ", write: "if true\n"}, {await: "q> ", write: "then echo a; fi\n"}, {await: "p> ", write: "exit\n"}}, out: "p> if true\r\nq> then echo a; fi\r\na\r\np> exit\r\n"},
-		{name: "goes on after an error", argv: sh, steps: []step{{await: "p> ", write: ")\n"}, {await: "p> ", write: "echo $?\n"}, {await: "p> ", write: "no-such-command-here\n"}, {await: "p> ", write: "exit\n"}},
+		{name: "continues after an error", argv: sh, steps: []step{{await: "p> ", write: ")\n"}, {await: "p> ", write: "echo $?\n"}, {await: "p> ", write: "no-such-command-here\n"}, {await: "p> ", write: "exit\n"}},
 			strip: `/bin/sh: \d+: (Syntax error.*?\r\n)?`, out: "p> )\r\np> echo $?\r\n2\r\np> no-such-command-here\r\nno-such-command-here: not found\r\np> exit\r\n", code: 127},
-		{name: "gives a new prompt for ^C", argv: sh, steps: []step{{await: "p> ", write: "\x03"}, {await: "p> ", write: "echo $?\n"}, {await: "p> ", write: "exit\n"}}, strip: `\^C`, out: "p> \r\np> echo $?\r\n130\r\np> exit\r\n"},
+		{name: "prompts again after ^C", argv: sh, steps: []step{{await: "p> ", write: "\x03"}, {await: "p> ", write: "echo $?\n"}, {await: "p> ", write: "exit\n"}}, strip: `\^C`, out: "p> \r\np> echo $?\r\n130\r\np> exit\r\n"},
 		{name: "leaves the line at ^C", argv: sh, steps: []step{{await: "p> ", write: "sh -c 'echo r; while :; do :; done'; echo no\n"}, {await: "r\r\n", write: "\x03"}, {await: "p> ", write: "echo $?\n"}, {await: "p> ", write: "exit\n"}},
 			strip: `\^C`, out: "p> sh -c 'echo r; while :; do :; done'; echo no\r\nr\r\n\r\np> echo $?\r\n130\r\np> exit\r\n"},
 		{name: "leaves a loop at ^C", argv: sh, steps: []step{{await: "p> ", write: "echo r; while :; do :; done\n"}, {await: "\r\nr\r\n", write: "\x03"}, {await: "p> ", write: "exit 1\n"}},
 			strip: `\^C`, out: "p> echo r; while :; do :; done\r\nr\r\n\r\np> exit 1\r\n", code: 1},
-		{name: "gives ^C to a pipeline", argv: sh, steps: []step{{await: "p> ", write: "echo r; cat | cat\n"}, {await: "\r\nr\r\n", write: "a\n"}, {await: "a\r\na\r\n", write: "\x03"}, {await: "p> ", write: "exit\n"}},
+		{name: "passes ^C to a pipeline", argv: sh, steps: []step{{await: "p> ", write: "echo r; cat | cat\n"}, {await: "\r\nr\r\n", write: "a\n"}, {await: "a\r\na\r\n", write: "\x03"}, {await: "p> ", write: "exit\n"}},
 			strip: `\^C`, out: "p> echo r; cat | cat\r\nr\r\na\r\na\r\n\r\np> exit\r\n", code: 130},
 		{name: "ignores SIGTERM", argv: sh, steps: []step{{await: "p> ", signal: syscall.SIGTERM}, {write: "exit 5\n"}}, out: "p> exit 5\r\n", code: 5},
 		{name: "ends by SIGHUP", argv: sh, steps: []step{{await: "p> ", signal: syscall.SIGHUP}}, out: "p> ", signal: syscall.SIGHUP},
-		{name: "tells of a job that has ended", argv: sh, steps: []step{{await: "p> ", write: "sleep 0 & while kill -0 $! 2>/dev/null; do sleep 0.01; done\n"}, {await: "p> ", write: "exit\n"}},
+		{name: "reports an ended job", argv: sh, steps: []step{{await: "p> ", write: "sleep 0 & while kill -0 $! 2>/dev/null; do sleep 0.01; done\n"}, {await: "p> ", write: "exit\n"}},
 			out: "p> sleep 0 & while kill -0 $! 2>/dev/null; do sleep 0.01; done\r\n[1] + Done                       sleep 0\r\np> exit\r\n"},
 		{name: "expands its prompt", argv: sh, env: map[string]string{"PS1": "$X> ", "X": "v"}, steps: []step{{await: "v> ", write: "X=w\n"}, {await: "w> ", write: "exit\n"}}, out: "v> X=w\r\nw> exit\r\n"},
 		{name: "reads ahead", argv: sh, steps: []step{{await: "p> ", write: "stty -echo\n"}, {await: "p> ", write: "read x\nabc\necho $x\nexit\n"}}, out: "p> stty -echo\r\np> p> abc\r\np> "},

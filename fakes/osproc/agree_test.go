@@ -17,10 +17,10 @@ import (
 	"assay/fakes/virtual"
 )
 
-// patience is how long a step may take; it only passes when something is broken.
+// patience limits one step; it expires only when something is broken.
 const patience = 30 * time.Second
 
-// row is one script and what both kinds of processes must make of it.
+// row is one script and the result that both kinds of processes must produce.
 type row struct {
 	name  string
 	argv  []string // default: /bin/sh -c text
@@ -31,15 +31,15 @@ type row struct {
 	steps []step
 
 	out    string // stdout, or all output of a terminal
-	err    string // a pattern for all of stderr; "" is no stderr at all
+	err    string // a pattern for all of stderr; "" means no stderr
 	code   int
 	signal syscall.Signal
-	strip  string // a pattern of what is not compared
+	strip  string // a pattern of output that is not compared
 }
 
-// step is one thing that is done to the process.
+// step is one action on the process.
 type step struct {
-	await  string // first, wait until the output holds this once more, after what earlier steps waited for
+	await  string // first, wait until the output contains this, after the matches of earlier steps
 	write  string
 	close  bool
 	signal syscall.Signal
@@ -48,7 +48,7 @@ type step struct {
 	exited bool // first, wait for the end of the process itself
 }
 
-// process is what both kinds have in common.
+// process is the common interface of both kinds.
 type process interface {
 	PID() uint32
 	Exited() <-chan struct{}
@@ -66,7 +66,7 @@ var (
 	_ process = (*osproc.Process)(nil)
 )
 
-// kind is one kind of processes.
+// kind is one kind of process.
 type kind struct {
 	name  string
 	start func(spec virtual.Spec) (process, error)
@@ -107,7 +107,8 @@ func (s *screen) output(stream virtual.Stream, p []byte) {
 	}
 }
 
-// await waits until the output from an offset on holds text, and says where that ends.
+// await waits until the output contains text from an offset on, and returns the end of
+// the match.
 func (s *screen) await(from int, text string) (int, error) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -126,7 +127,7 @@ func (s *screen) await(from int, text string) (int, error) {
 		select {
 		case <-changed:
 		case <-limit.C:
-			return 0, fmt.Errorf("output is %q and never has %q after %d bytes", got, text, from)
+			return 0, fmt.Errorf("output is %q and never contains %q after %d bytes", got, text, from)
 		}
 	}
 }

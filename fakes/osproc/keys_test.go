@@ -9,8 +9,8 @@ import (
 	"assay/fakes/virtual"
 )
 
-// TestRandomKeysDoTheSameOnBothKindsOfTerminals types what nobody would think of: the echo, and what a reader gets, must be the kernel's.
-// Left out are keys that race with the process on a real terminal: signals, ^S, ^Q, and ^D before the end.
+// TestRandomKeysDoTheSameOnBothKindsOfTerminals types random keys: the echo and the input of the reader must equal the kernel's. It
+// excludes keys that race with the process on a real terminal: signals, ^S, ^Q, and ^D before the end.
 func TestRandomKeysDoTheSameOnBothKindsOfTerminals(t *testing.T) {
 	if _, err := os.Stat("/dev/ptmx"); err != nil {
 		t.Skip("SKIPPED: no pseudo-terminals here")
@@ -27,7 +27,7 @@ func TestRandomKeysDoTheSameOnBothKindsOfTerminals(t *testing.T) {
 		for range 1 + random.IntN(40) {
 			input.WriteString(keys[random.IntN(len(keys))])
 		}
-		input.WriteString("\n\n\x04") // the second newline, should the first be literal; no mode takes both away
+		input.WriteString("\n\n\x04") // the first newline may be literal; no mode drops both
 		mode := modes[round%len(modes)]
 		if mode == "inlcr" {
 			input.WriteString("\x04") // no newline here ends a line

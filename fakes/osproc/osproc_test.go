@@ -45,7 +45,7 @@ func start(t *testing.T, s *osproc.System, spec virtual.Spec) (*osproc.Process, 
 
 func sh(text string) []string { return []string{"/bin/sh", "-c", text} }
 
-// await is the screen's, for tests that cannot go on without it.
+// await waits for text on the screen, and fails the test without it.
 func await(t *testing.T, s *screen, text string) {
 	t.Helper()
 	if _, err := s.await(0, text); err != nil {
@@ -53,7 +53,8 @@ func await(t *testing.T, s *screen, text string) {
 	}
 }
 
-// eventually polls the kernel, which tells nobody of the end of a stranger's process.
+// eventually polls, because the kernel does not report the end of another parent's
+// process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -76,9 +77,9 @@ func TestBothKindsRefuseTheSameInTheSameWords(t *testing.T) {
 		spec virtual.Spec
 		text string
 	}{
-		{"a directory that is not there", virtual.Spec{Argv: []string{"true"}, Dir: "/no/such/dir"}, "cwd '/no/such/dir' does not exist"},
+		{"a missing directory", virtual.Spec{Argv: []string{"true"}, Dir: "/no/such/dir"}, "cwd '/no/such/dir' does not exist"},
 		{"a path that is not clean", virtual.Spec{Argv: []string{"true"}, Dir: "/no/../no/./dir/"}, "cwd '/no/dir' does not exist"},
-		{"a file for a directory", virtual.Spec{Argv: []string{"true"}, Dir: "/etc/passwd"}, "not a directory"},
+		{"a file as directory", virtual.Spec{Argv: []string{"true"}, Dir: "/etc/passwd"}, "not a directory"},
 		{"a NUL in an argument", virtual.Spec{Argv: []string{"true", "a\x00b"}}, "invalid argument"},
 		{"a NUL in the environment", virtual.Spec{Argv: []string{"true"}, Env: map[string]string{"A": "\x00"}}, "invalid argument"},
 		{"a NUL in the directory", virtual.Spec{Argv: []string{"true"}, Dir: "/tmp\x00"}, "invalid argument"},
@@ -198,7 +199,7 @@ func TestAWriteToAFullPipeCanBeGivenUp(t *testing.T) {
 				t.Error(err)
 			}
 			if err := <-done; !errors.Is(err, virtual.ErrBrokenPipe) {
-				t.Errorf("write to the dead ended with %v", err)
+				t.Errorf("write to an ended process: %v", err)
 			}
 			arrives(t, "drain", p.Drained())
 		})
@@ -214,7 +215,7 @@ func TestAProcessHasExitedBeforeItsChildrenLetGo(t *testing.T) {
 	if !strings.Contains(got, "\n5000\n") || p.Status() != (virtual.Status{Code: 3}) {
 		t.Errorf("at the exit the output ends %q, status %+v", got[max(0, len(got)-10):], p.Status())
 	}
-	arrives(t, "drain", p.Drained()) // stdin is closed at the exit, so the child goes on
+	arrives(t, "drain", p.Drained()) // stdin is closed at the exit, so the child continues
 	if !strings.HasSuffix(out.out.String(), "5000\nlate\n") {
 		t.Errorf("the output ends %q", out.out.String()[out.out.Len()-10:])
 	}
@@ -237,7 +238,7 @@ func TestExitedWaitsForWhatWasWritten(t *testing.T) {
 	select {
 	case <-p.Exited():
 		t.Error("exited before its output was delivered")
-	case <-time.After(50 * time.Millisecond): // long against the way from the end of the process to Exited
+	case <-time.After(50 * time.Millisecond): // longer than the path from the end of the process to Exited
 	}
 	close(release)
 	arrives(t, "exit", p.Exited())

@@ -123,7 +123,7 @@ func (p *Process) wait() {
 	p.status = status
 	close(p.exited)
 	if p.slave != nil {
-		_ = p.slave.Close() // from now on the terminal closes when nobody else holds it
+		_ = p.slave.Close() // from now on the terminal closes when no process holds it
 	} else if p.in != nil {
 		p.in.close()
 	}

@@ -36,7 +36,7 @@ func newReader(f *os.File, stream virtual.Stream, deliver func(s virtual.Stream,
 	return &reader{f: f, stream: stream, deliver: deliver, size: size, done: make(chan struct{})}
 }
 
-// run reads to the end: EOF of a pipe, EIO of a terminal that nobody holds any more, or our close.
+// run reads to the end: EOF of a pipe, EIO of a terminal that no process holds any more, or our close.
 func (r *reader) run() {
 	defer close(r.done)
 	defer func() { _ = r.f.Close() }() // a hangup may have closed it

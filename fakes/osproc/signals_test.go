@@ -13,7 +13,8 @@ import (
 	"assay/fakes/virtual"
 )
 
-// TestChildrenHaveTheDefaultSignals covers what this program ignores itself and, in a process of its own, what it was started with.
+// TestChildrenHaveTheDefaultSignals covers signals that this program ignores itself and, in a separate process, signals that it
+// inherited as ignored.
 func TestChildrenHaveTheDefaultSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1} {
 		signal.Ignore(sig)
@@ -40,8 +41,7 @@ func TestInheritedSignals(t *testing.T) {
 	}
 	p, out := start(t, system(t), virtual.Spec{Argv: []string{"grep", "SigIgn", "/proc/self/status"}})
 	arrives(t, "drain", p.Drained())
-	// The first 31 are the signals of POSIX; what is above belongs to the C library
-	// of whoever started us.
+	// The first 31 are the signals of POSIX; those above belong to the C library of the parent process.
 	fields := strings.Fields(out.out.String())
 	if len(fields) != 2 {
 		t.Fatalf("grep printed %q", out.out.String())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// typed is what became of some input: the echo, the signals, and what each read returns.
+// typed is the result of some input: the echo, the signals, and the result of each read.
 type typed struct {
 	echo  string
 	sigs  []syscall.Signal
@@ -56,42 +56,42 @@ func TestWhatIsTypedIsEditedEchoedAndRead(t *testing.T) {
 	}{
 		{"a line is read with its newline", plain, "ab\n", "ab\r\n", []string{"ab\n"}, nil},
 		{"each read gets one line", plain, "a\nb\n", "a\r\nb\r\n", []string{"a\n", "b\n"}, nil},
-		{"a line in work is not read", plain, "ab", "ab", nil, nil},
+		{"an unfinished line is not read", plain, "ab", "ab", nil, nil},
 		{"^D at the start is an end of file", plain, "\x04a\n", "a\r\n", []string{"", "a\n"}, nil},
-		{"^D within a line hands it over", plain, "ab\x04c\n", "abc\r\n", []string{"ab", "c\n"}, nil},
+		{"^D within a line makes it readable", plain, "ab\x04c\n", "abc\r\n", []string{"ab", "c\n"}, nil},
 		{"^D twice is the line and then an end of file", plain, "ab\x04\x04", "ab", []string{"ab", ""}, nil},
 		{"ERASE goes back over one character", plain, "ab\x7fc\n", "ab\b \bc\r\n", []string{"ac\n"}, nil},
 		{"ERASE without ECHOE shows itself", func(m *termios) { m.lflag &^= lECHOE }, "ab\x7f\n", "ab^?\r\n", []string{"a\n"}, nil},
-		{"ERASE stops at what was handed over", plain, "a\x04\x7f\x7fb\n", "ab\r\n", []string{"a", "b\n"}, nil},
+		{"ERASE stops at readable text", plain, "a\x04\x7f\x7fb\n", "ab\r\n", []string{"a", "b\n"}, nil},
 		{"WERASE takes a word and the blanks behind it", plain, "ab cd \x17\n", "ab cd \b \b\b \b\b \b\r\n", []string{"ab \n"}, nil},
 		{"KILL takes the line", plain, "abc\x15x\n", "abc\b \b\b \b\b \bx\r\n", []string{"x\n"}, nil},
 		{"KILL without ECHOKE shows itself", func(m *termios) { m.lflag &^= lECHOKE }, "abc\x15x\n", "abc^U\r\nx\r\n", []string{"x\n"}, nil},
 		{"KILL without echo is silent", noEcho, "abc\x15x\n", "", []string{"x\n"}, nil},
-		{"LNEXT takes the next character as it is", plain, "\x16\x03\x16\x7f\n", "^\b^C^\b^?\r\n", []string{"\x03\x7f\n"}, nil},
+		{"LNEXT makes the next character literal", plain, "\x16\x03\x16\x7f\n", "^\b^C^\b^?\r\n", []string{"\x03\x7f\n"}, nil},
 		{"without IEXTEN ^V and ^W are characters", func(m *termios) { m.lflag &^= lIEXTEN }, "a\x16\x17\n", "a^V^W\r\n", []string{"a\x16\x17\n"}, nil},
-		{"a tab is erased to where it began", plain, "a\tb\x7f\x7fc\n", "a\tb\b \b\b\b\b\b\b\b\bc\r\n", []string{"ac\n"}, nil},
+		{"a tab is erased to its start", plain, "a\tb\x7f\x7fc\n", "a\tb\b \b\b\b\b\b\b\b\bc\r\n", []string{"ac\n"}, nil},
 		{"two tabs are erased one by one", plain, "\t\t\x7f\x7f\n", "\t\t\b\b\b\b\b\b\b\b\b\b\b\b\b\b\b\b\r\n", []string{"\n"}, nil},
 		{"a control character takes two columns", plain, "\x01\x7f\n", "^A\b \b\b \b\r\n", []string{"\n"}, nil},
 		{"without ECHOCTL it takes none", func(m *termios) { m.lflag &^= lECHOCTL }, "\x01\x7f\n", "\x01\r\n", []string{"\n"}, nil},
-		{"ICRNL makes a newline of a return", plain, "a\r", "a\r\n", []string{"a\n"}, nil},
+		{"ICRNL turns a return into a newline", plain, "a\r", "a\r\n", []string{"a\n"}, nil},
 		{"without ICRNL a return is a character", func(m *termios) { m.iflag &^= iICRNL }, "a\r\n", "a^M\r\n", []string{"a\r\n"}, nil},
 		{"IGNCR drops a return", func(m *termios) { m.iflag |= iIGNCR }, "a\r\n", "a\r\n", []string{"a\n"}, nil},
-		{"INLCR makes a return of a newline", func(m *termios) { m.iflag |= iINLCR }, "a\n\x04", "a^M", []string{"a\r"}, nil},
+		{"INLCR turns a newline into a return", func(m *termios) { m.iflag |= iINLCR }, "a\n\x04", "a^M", []string{"a\r"}, nil},
 		{"ISTRIP drops the eighth bit", func(m *termios) { m.iflag |= iISTRIP }, "\xe1\n", "a\r\n", []string{"a\n"}, nil},
 		{"EOL ends a line too", func(m *termios) { m.cc[ccEOL] = ';' }, "a;b\n", "a;b\r\n", []string{"a;", "b\n"}, nil},
 		{"UTF-8 is erased by characters with IUTF8", func(m *termios) { m.iflag |= iUTF8 }, "é\x7fa\n", "é\b \ba\r\n", []string{"a\n"}, nil},
 		{"UTF-8 is erased by bytes without it", plain, "é\x7f\n", "é\b \b\r\n", []string{"\xc3\n"}, nil},
 		{"half a character is not erased", func(m *termios) { m.iflag |= iUTF8 }, "\x80\x7f\n", "\x80\r\n", []string{"\x80\n"}, nil},
 		{"ECHONL shows the newline only", func(m *termios) { m.lflag = m.lflag&^lECHO | lECHONL }, "a\n", "\r\n", []string{"a\n"}, nil},
-		{"^C is a signal and forgets the line", plain, "ab\x03c\n", "ab^Cc\r\n", []string{"c\n"}, []syscall.Signal{sigINT}},
-		{"^C forgets what has not been read", plain, "ab\n\x03", "ab\r\n^C", nil, []syscall.Signal{sigINT}},
+		{"^C is a signal and drops the line", plain, "ab\x03c\n", "ab^Cc\r\n", []string{"c\n"}, []syscall.Signal{sigINT}},
+		{"^C drops unread input", plain, "ab\n\x03", "ab\r\n^C", nil, []syscall.Signal{sigINT}},
 		{"NOFLSH keeps it", func(m *termios) { m.lflag |= lNOFLSH }, "ab\x03c\n", "ab^Cc\r\n", []string{"abc\n"}, []syscall.Signal{sigINT}},
 		{`^\ and ^Z are signals`, plain, "\x1c\x1a", `^\^Z`, nil, []syscall.Signal{sigQUIT, sigTSTP}},
 		{"without ISIG they are characters", func(m *termios) { m.lflag &^= lISIG }, "\x03\n", "^C\r\n", []string{"\x03\n"}, nil},
 		{"^S and ^Q are neither read nor shown", plain, "a\x13b\x11\n", "ab\r\n", []string{"ab\n"}, nil},
 		{"without IXON they are characters", func(m *termios) { m.iflag &^= iIXON }, "\x11\n", "^Q\r\n", []string{"\x11\n"}, nil},
-		{"raw input is what is typed", raw, "a\r\x03\x04\x7f", "a^M^C^D^?", []string{"a\r\x03\x04\x7f"}, nil},
-		{"the end of a line that is too long is lost", noEcho, strings.Repeat("a", 4095) + "bcd\n", "", nil, nil},
+		{"raw input is unchanged", raw, "a\r\x03\x04\x7f", "a^M^C^D^?", []string{"a\r\x03\x04\x7f"}, nil},
+		{"the end of an overlong line is lost", noEcho, strings.Repeat("a", 4095) + "bcd\n", "", nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := with(row.mode)
@@ -120,7 +120,7 @@ func TestOutputIsProcessed(t *testing.T) {
 		{"a newline returns", func(*termios) {}, "a\nb", "a\r\nb"},
 		{"without ONLCR it does not", func(m *termios) { m.oflag &^= oONLCR }, "a\nb", "a\nb"},
 		{"without OPOST nothing happens", func(m *termios) { m.oflag &^= oOPOST }, "a\n\r", "a\n\r"},
-		{"OCRNL makes a newline of a return", func(m *termios) { m.oflag |= oOCRNL }, "a\rb", "a\nb"},
+		{"OCRNL turns a return into a newline", func(m *termios) { m.oflag |= oOCRNL }, "a\rb", "a\nb"},
 		{"ONOCR drops a return at the margin", func(m *termios) { m.oflag |= oONOCR }, "\ra\r", "a\r"},
 		{"a return that is written stays", func(*termios) {}, "a\r\n", "a\r\r\n"},
 	} {
@@ -141,12 +141,12 @@ func TestModesSwitchWithInputPending(t *testing.T) {
 	typeAll(&d, "ab")
 	raw(&d)
 	if !d.readable() || string(d.read(10, noDelim)) != "ab" {
-		t.Error("a line in work cannot be read in raw mode")
+		t.Error("an unfinished line cannot be read in raw mode")
 	}
 	d.input('x', nil)
 	d.set(defaultTermios())
 	if !d.readable() || string(d.read(10, noDelim)) != "x" || d.readable() {
-		t.Error("raw input is no line in canonical mode")
+		t.Error("raw input is not a line in canonical mode")
 	}
 	for _, c := range []byte("ab\ncd\n") {
 		d.input(c, nil)
@@ -163,7 +163,7 @@ func TestModesSwitchWithInputPending(t *testing.T) {
 	}
 }
 
-// FuzzDiscipline types the same input whole and in pieces: the echo, the signals, the state and what is read must not depend on the pieces.
+// FuzzDiscipline types the same input whole and in pieces: the echo, the signals, the state and the reads must not depend on the pieces.
 func FuzzDiscipline(f *testing.F) {
 	for _, text := range []string{"abc\n", "a\x7f\x15\x17\n\x04", "\x16\x03\x03\x1c\x1a", "\t\x7f\té\x7f\r", "\x13a\x11\x12b\n", strings.Repeat("x", 5000) + "\n"} {
 		f.Add([]byte(text), uint32(0), uint32(0), uint8(3))
@@ -206,7 +206,7 @@ func FuzzDiscipline(f *testing.F) {
 		read := func(d *discipline, limit int) (all []byte, ends int) {
 			for steps := 0; d.readable(); steps++ {
 				if steps > len(input)*2+10 {
-					t.Fatal("reads without end")
+					t.Fatal("the reads do not end")
 				}
 				b := d.read(limit, noDelim)
 				if len(b) == 0 {

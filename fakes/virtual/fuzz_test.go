@@ -29,8 +29,8 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// FuzzPlainWords holds the bypass against the parser: what it takes for plain must be one command of exactly these words.
-// The parser refuses invalid UTF-8 and drops a carriage return before a newline; dash and the bypass keep both.
+// FuzzPlainWords compares the bypass with the parser: text that the bypass accepts must be one command of exactly these
+// words. The parser refuses invalid UTF-8 and drops a carriage return before a newline; dash and the bypass keep both.
 func FuzzPlainWords(f *testing.F) {
 	for _, text := range []string{"sleep 5", "a 'b c' d", "echo \"x\"y", "a=b c", "if x", "a{b,c}", "a # b", "x 2>y", "a ''", "time x", "a%b @c"} {
 		f.Add(text)
@@ -43,7 +43,7 @@ func FuzzPlainWords(f *testing.F) {
 		for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
 			file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
 			if err != nil {
-				t.Fatalf("%q is plain to us: %v", text, err)
+				t.Fatalf("the bypass accepts %q: %v", text, err)
 			}
 			if len(file.Stmts) != 1 || len(file.Stmts[0].Redirs) > 0 || file.Stmts[0].Background || file.Stmts[0].Negated {
 				t.Fatalf("%q is more than one plain command", text)
@@ -54,13 +54,13 @@ func FuzzPlainWords(f *testing.F) {
 			}
 			fields, err := expand.Fields(nil, call.Args...)
 			if err != nil || !slices.Equal(fields, words) {
-				t.Fatalf("%q is %q to the parser, %q to us (%v)", text, fields, words, err)
+				t.Fatalf("%q is %q to the parser, %q to the bypass (%v)", text, fields, words, err)
 			}
 		}
 	})
 }
 
-// FuzzShell runs any text. It must end by itself or by SIGKILL, and never take the test down.
+// FuzzShell runs any text. The shell must end by itself or by SIGKILL, and must not crash the test.
 func FuzzShell(f *testing.F) {
 	for _, row := range allScripts() {
 		f.Add(row.text, false)

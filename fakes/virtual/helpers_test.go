@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen; it only passes when something is broken.
+// patience limits the wait for what must happen; it expires only when something is broken.
 const patience = 30 * time.Second
 
 // recorder collects output.
@@ -93,13 +93,13 @@ type outcome struct {
 	status         Status
 }
 
-// run runs a command to its drained end, with stdin when it is not empty.
+// run runs a command until its output has drained, with stdin unless it is empty.
 func run(t *testing.T, s *System, spec Spec, stdin string) outcome {
 	t.Helper()
 	spec.Stdin = stdin != ""
 	p, rec := start(t, s, spec)
 	if spec.Stdin {
-		// Who does not read may have ended before.
+		// A process that does not read may have ended already.
 		if err := p.Write(context.Background(), []byte(stdin)); err != nil && !errors.Is(err, ErrBrokenPipe) {
 			t.Fatalf("write stdin: %v", err)
 		}
@@ -110,7 +110,7 @@ func run(t *testing.T, s *System, spec Spec, stdin string) outcome {
 	return outcome{out, errText, p.Status()}
 }
 
-// waitsForInput waits until the process, or who shares its stdin, waits for a byte of it.
+// waitsForInput waits until the process, or one that shares its stdin, waits for input.
 func waitsForInput(t *testing.T, p *Process) {
 	t.Helper()
 	for limit := time.Now().Add(patience); ; runtime.Gosched() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestNoImportLeadsToTheHost keeps the promise of the package comment where it is cheapest to keep.
+// TestNoImportLeadsToTheHost checks the promise of the package comment as far as imports show it.
 func TestNoImportLeadsToTheHost(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {

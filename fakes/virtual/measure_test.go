@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// alone says whether this is a process that runs the test and nothing else. In one
-// that runs others too, it starts such a process, reports what that one found, and
-// says no. What earlier tests leave to the collector would count as memory that was
-// there before, and make everything measured against it too small.
+// alone reports whether this process runs only the test. Otherwise it runs the test
+// in a separate process, reports the result, and returns false. Garbage of earlier
+// tests would count as memory in use before the test, and make every measurement too
+// small.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const mark = "ASSAY_TEST_ALONE"
@@ -28,13 +28,13 @@ func alone(t *testing.T) bool {
 	out, err := cmd.CombinedOutput()
 	switch ran := strings.Contains(string(out), "--- PASS: "+t.Name()+" "); {
 	case err != nil:
-		t.Errorf("in a process of its own: %v\n%s", err, out)
+		t.Errorf("in a separate process: %v\n%s", err, out)
 	case !ran && strings.Contains(string(out), "--- SKIP: "+t.Name()+" "):
-		t.Skipf("in a process of its own:\n%s", out)
+		t.Skipf("in a separate process:\n%s", out)
 	case !ran:
-		t.Errorf("it did not run in a process of its own:\n%s", out)
+		t.Errorf("it did not run in a separate process:\n%s", out)
 	default:
-		t.Logf("in a process of its own:\n%s", out)
+		t.Logf("in a separate process:\n%s", out)
 	}
 	return false
 }
@@ -48,8 +48,8 @@ func descriptorCount(t *testing.T) int {
 	return len(entries)
 }
 
-// memoryInUse is what the heap and the stacks of goroutines take, in bytes. Collected
-// twice: what a pool holds survives once.
+// memoryInUse returns the bytes of the heap and of goroutine stacks. It collects
+// twice, because pools survive one collection.
 func memoryInUse() int {
 	var m runtime.MemStats
 	runtime.GC()

@@ -15,7 +15,7 @@ import (
 func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	s := system(t)
 	p, rec := start(t, s, Spec{Argv: sh("(" + until("/tmp/go") + "; echo late) & echo $!; sleep 100; echo no")})
-	// The command in the foreground begins after the background's number was written.
+	// The foreground command begins after the pid of the background job is printed.
 	foreground := func() bool {
 		out, _ := rec.texts()
 		number, _, whole := strings.Cut(out, "\n")
@@ -25,7 +25,7 @@ func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	}
 	for limit := time.Now().Add(patience); !foreground(); runtime.Gosched() {
 		if time.Now().After(limit) {
-			t.Fatal("the command in the foreground never began")
+			t.Fatal("the foreground command never began")
 		}
 	}
 	signalOf(t, p, syscall.SIGTERM)
@@ -44,7 +44,7 @@ func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	out, _ := rec.texts()
 	run(t, s, Spec{Argv: sh(": >/tmp/go")}, "")
 	rec.await(t, out+"late\n")
-	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the sleep that was in the foreground lives on
+	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the foreground sleep survives
 		if time.Now().After(limit) {
 			t.Fatalf("%d processes live on, want 1", len(s.group(p.PID())))
 		}
@@ -58,7 +58,7 @@ func TestALoopWithoutCommandsCanBeKilled(t *testing.T) {
 		"while":        "while :; do :; done",
 		"assignments":  "while x=1; do x=2; done",
 		"functions":    "f() { :; }; while f; do f; done",
-		"for ever":     "for ((;;)); do :; done",
+		"forever":      "for ((;;)); do :; done",
 		"writes":       "while echo x; do :; done >/dev/null",
 		"substitution": "while :; do x=$(echo y); done",
 		"pipelines":    "while :; do echo x | cat >/dev/null; done",

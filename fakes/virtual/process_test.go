@@ -48,7 +48,8 @@ func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
 	}
 }
 
-// waitIdle waits until n processes live and each that reads stdin waits for it.
+// waitIdle waits until n processes are alive and each that reads stdin waits
+// for it.
 func waitIdle(t *testing.T, s *System, procs []*Process, reads func(i int) bool) {
 	t.Helper()
 	s.mu.Lock()
@@ -182,7 +183,7 @@ func TestSpawnErrors(t *testing.T) {
 		})
 	}
 	if got := run(t, s, Spec{Argv: []string{"echo", strings.Repeat("x", 128<<10-1)}}, ""); len(got.stdout) != 128<<10 {
-		t.Errorf("the longest argument gave %d bytes", len(got.stdout))
+		t.Errorf("the longest argument printed %d bytes", len(got.stdout))
 	}
 }
 

@@ -24,9 +24,9 @@ func trapScripts() []script {
 		{name: "names with and without SIG, numbers", text: `trap 'echo t' TERM 10; kill -15 $$; kill -s USR1 $$; kill -10 $$`, stdout: "t\nt\nt\n"},
 		{name: "a bad signal name", text: `trap foo BAR; echo $?`, stdout: "1\n", stderr: "bad trap"},
 		{name: "set -e runs EXIT", text: `set -e; trap 'echo bye' EXIT; false; echo no`, stdout: "bye\n", code: 1},
-		// Files say when: a script that sleeps instead is as right as the machine is quick.
+		// Scripts wait for files, because a sleep depends on the speed of the machine.
 		{name: "a trap is deferred while a command runs", text: `trap 'echo t' TERM; (` + until("g") + `; kill $$; : >f) & sh -c ': >g; ` + until("f") + `; echo ran'; echo over; wait`, stdout: "ran\nt\nover\n"},
-		// Signals come until one of them finds the shell in its wait.
+		// Signals repeat until one reaches the shell during its wait.
 		{name: "wait is interrupted by a trapped signal", text: `trap 'n=t' TERM; ` + until("f") + ` & p=$!; (while [ ! -e f ]; do kill $$; sleep 0.02; done) & k=$!; wait $p; s=$?; trap '' TERM; : >f; wait; echo $n $s`, stdout: "t 143\n"},
 		{name: "a trap is deferred while a pipeline runs", text: `trap 'echo t' USR1; (` + until("g") + `; kill -USR1 $$; : >f) & ` + until("f") + ` | { : >g; cat; echo ran; }; echo done; wait`, stdout: "ran\nt\ndone\n"},
 		{name: "exec drops traps", text: `trap 'echo t' TERM; exec sh -c 'kill $$; echo no'`, signal: sigTERM},
@@ -38,14 +38,14 @@ func jobScripts() []script {
 		{name: "wait for all", text: `(sleep 0.1; echo a) & wait; echo b`, stdout: "a\nb\n"},
 		{name: "wait gives the status", text: `(exit 3) & wait $!; echo $?`, stdout: "3\n"},
 		{name: "wait for all is 0", text: `false & wait; echo $?`, stdout: "0\n"},
-		{name: "wait for a stranger", text: `wait 999999; echo $?`, stdout: "127\n"},
+		{name: "wait for an unrelated pid", text: `wait 999999; echo $?`, stdout: "127\n"},
 		{name: "a background status is 0", text: `false & echo $?`, stdout: "0\n"},
-		// dash says nothing when it has reaped the child before the wait.
+		// dash prints nothing if it has reaped the child before the wait.
 		{name: "kill a child", text: `sleep 9 & kill $!; wait $!; echo $?`, stdout: "143\n", stderr: "^(Terminated\n)?$"},
 		{name: "kill -9 a child", text: `sleep 9 & kill -9 $!; wait $! 2>/dev/null; echo $?`, stdout: "137\n"},
 		{name: "kill a background pipeline by its last pid", text: `sleep 0.2 | sleep 9 & kill $!; wait $! 2>/dev/null; echo $?`, stdout: "143\n"},
 		{name: "kill -0 asks", text: `sleep 9 & kill -0 $! && echo alive; kill $!; wait 2>/dev/null; kill -0 $! 2>/dev/null || echo gone`, stdout: "alive\ngone\n"},
-		{name: "kill of nobody", text: `kill 3999999; echo $?`, stdout: "1\n", stderr: "No such process"},
+		{name: "kill of a missing pid", text: `kill 3999999; echo $?`, stdout: "1\n", stderr: "No such process"},
 		{name: "kill oneself", text: `kill -9 $$; echo no`, signal: sigKILL},
 		{name: "kill oneself in a subshell", text: `(kill -9 $$); echo no`, signal: sigKILL},
 		{name: "a child killed has 128+n", text: `sh -c 'kill -9 $$'; echo $?`, stdout: "137\n", stderr: "^Killed\n$"},
@@ -65,7 +65,7 @@ func errorScripts() []script {
 		{name: "an unknown path", text: `./nope a`, stderr: "./nope: not found", code: 127},
 		{name: "a directory", text: `/tmp; echo $?`, stdout: "126\n", stderr: "/tmp: Permission denied"},
 		{name: "not executable", text: `/etc/passwd; echo $?`, stdout: "126\n", stderr: "Permission denied"},
-		{name: "the line is told", text: "\n\nnope", stderr: "^/bin/sh: 3: nope: not found", code: 127},
+		{name: "an error names its line", text: "\n\nnope", stderr: "^/bin/sh: 3: nope: not found", code: 127},
 		{name: "a syntax error", text: `if true; then`, stderr: "Syntax error", code: 2},
 		{name: "lines before a syntax error run", text: "echo a\n)", stdout: "a\n", stderr: "2: Syntax error", code: 2},
 		{name: "a syntax error in eval", text: `eval '('; echo no`, stderr: "Syntax error", code: 2},

@@ -55,7 +55,7 @@ func controlScripts() []script {
 		{name: "while with break and continue", text: `i=0; while :; do i=$((i+1)); [ $i = 2 ] && continue; [ $i = 4 ] && break; echo $i; done`, stdout: "1\n3\n"},
 		{name: "until", text: `i=0; until [ $i -ge 2 ]; do echo $i; i=$((i+1)); done`, stdout: "0\n1\n"},
 		{name: "break 2 leaves both loops", text: `for i in 1 2; do for j in 1 2; do break 2; done; echo no; done; echo $i$j`, stdout: "11\n"},
-		{name: "continue 2 goes on outside", text: `for i in 1 2; do for j in 1 2; do continue 2; done; echo no; done; echo $i$j`, stdout: "21\n"},
+		{name: "continue 2 continues the outer loop", text: `for i in 1 2; do for j in 1 2; do continue 2; done; echo no; done; echo $i$j`, stdout: "21\n"},
 		{name: "for over arguments", text: `set -- x y; for a; do echo $a; done`, stdout: "x\ny\n"},
 		{name: "case", text: `for w in abc b '*' z; do case $w in a*|q) echo 1;; [bc]) echo 2;; '*') echo 3;; *) echo 4;; esac; done`, stdout: "1\n2\n3\n4\n"},
 		{name: "and, or, not", text: `true && echo a || echo b; false && echo a || echo b; ! false; echo $?`, stdout: "a\nb\n0\n"},

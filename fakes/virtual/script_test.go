@@ -13,16 +13,17 @@ import (
 	"testing"
 )
 
-// script is one row: what a script must do. both says that dash on this machine must do the same.
+// script is one row: a script and its expected result, which the machine's dash must share unless
+// ours is set.
 type script struct {
 	name   string
 	text   string
 	stdin  string
 	stdout string
-	stderr string // a pattern; "" is no stderr at all
+	stderr string // a pattern; "" means no stderr
 	code   int
 	signal syscall.Signal
-	ours   bool // not to be compared with the machine's dash
+	ours   bool // not compared with the machine's dash
 }
 
 func TestScriptsBehaveAsInDash(t *testing.T) {
@@ -90,7 +91,7 @@ func TestTheTableIsTrueOfTheRealDash(t *testing.T) {
 	}
 }
 
-// TestMain is here only to say on stderr when the comparison is impossible.
+// TestMain prints to stderr when the comparison is impossible.
 func TestMain(m *testing.M) {
 	if real, err := filepath.EvalSymlinks("/bin/sh"); err != nil || filepath.Base(real) != "dash" {
 		_, _ = os.Stderr.WriteString("virtual: /bin/sh is not dash: differential tests are SKIPPED\n")

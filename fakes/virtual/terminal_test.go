@@ -139,7 +139,7 @@ func TestTerminalCallsOnOtherProcesses(t *testing.T) {
 	if err := p.Resize(Size{1, 1}); !errors.Is(err, ErrNoTerminal) {
 		t.Errorf("resize without a terminal: %v", err)
 	}
-	p.Hangup() // nothing to take away
+	p.Hangup() // no terminal
 	p.CloseStdin()
 	arrives(t, "drain", p.Drained())
 	q := onTerminal(t, s, "true")
@@ -275,7 +275,7 @@ func idleTerminals(t *testing.T, argv []string, most int) {
 	}
 	for _, p := range procs {
 		if argv[0] == "/bin/sh" {
-			break // it shows nothing and reads nothing
+			break // it prints nothing and reads nothing
 		}
 		if argv[0] == "sh" {
 			<-shown
@@ -296,7 +296,7 @@ func idleTerminals(t *testing.T, argv []string, most int) {
 	}
 }
 
-// waitReading waits until somebody waits for the terminal.
+// waitReading waits until a process reads the terminal.
 func waitReading(t *testing.T, on *terminal) {
 	t.Helper()
 	for limit := time.Now().Add(patience); ; runtime.Gosched() {
@@ -312,7 +312,7 @@ func waitReading(t *testing.T, on *terminal) {
 	}
 }
 
-// BenchmarkIdleTerminal tells the memory of a terminal on which cat waits.
+// BenchmarkIdleTerminal measures the memory of a terminal that cat reads.
 func BenchmarkIdleTerminal(b *testing.B) {
 	s := New(Options{})
 	before := memoryInUse()
@@ -331,7 +331,8 @@ func BenchmarkIdleTerminal(b *testing.B) {
 	}
 }
 
-// BenchmarkKeystroke tells what a line that is typed, echoed and answered costs.
+// BenchmarkKeystroke measures the cost of a line that is typed, echoed and
+// printed back.
 func BenchmarkKeystroke(b *testing.B) {
 	s := New(Options{})
 	answers := make(chan struct{}, 16)

@@ -44,7 +44,7 @@ func (sh *shell) firstPending() syscall.Signal {
 	return syscall.Signal(bits.TrailingZeros64(set) + 1)
 }
 
-// trapBuiltin implements trap: it lists, sets, ignores (”) or resets (-).
+// trapBuiltin implements trap: it lists, sets, ignores (an empty action) or resets (-).
 func trapBuiltin(sh *shell, args []string) int {
 	args = args[1:]
 	if len(args) > 0 && args[0] == "--" {
