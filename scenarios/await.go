@@ -2,9 +2,8 @@ package scenarios
 
 import "reflect"
 
-// awaitTag marks a condition of an Await: "content" for something that the answer brings, so that
-// the end of the exchange decides that it will not come; "state" for a state of the exchange or
-// its connection.
+// awaitTag marks a condition of an Await: "content" for content of the response, which can no longer
+// arrive once the exchange has ended; "state" for a state of the exchange or its connection.
 const awaitTag = "awaits"
 
 // awaitConditions are the names of the conditions of an Await.
@@ -25,7 +24,7 @@ func (a *Await) Conditions() []string {
 	return names
 }
 
-// ForContent reports whether the await waits for something that the answer brings.
+// ForContent reports whether the await waits for content of the response.
 func (a *Await) ForContent() (content bool) {
 	a.eachCondition(func(f reflect.StructField) { content = content || f.Tag.Get(awaitTag) == "content" })
 	return content

@@ -10,7 +10,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// parsed is a script of these lines below an id and a title.
+// parsed parses a script of an id, a title, a rule and these lines.
 func parsed(t *testing.T, lines string) *Scenario {
 	t.Helper()
 	s, err := Parse("area.yaml", []byte("id: area.one\ntitle: One\nrules: [a.b.c]\n"+lines))
@@ -39,7 +39,7 @@ func TestPermutationsLeaveOutGRPCOnHTTP1(t *testing.T) {
 	}
 }
 
-// Features follow from the axes, and from what the steps do on them.
+// The needed features follow from the axes, and from the steps that use them.
 func TestAnInstanceNeedsWhatItsAxesAskFor(t *testing.T) {
 	grpc := bundle.Axes{Protocol: "grpc", Codec: "proto", HTTP: "h2c", Compression: "gzip"}
 	for script, want := range map[string]string{
@@ -61,7 +61,7 @@ func TestAnInstanceNeedsWhatItsAxesAskFor(t *testing.T) {
 func TestEveryFeatureOfAnAxisIsKnown(t *testing.T) {
 	for value, id := range axisFeatures {
 		if !slices.Contains(Features(), id) {
-			t.Errorf("%s asks for %s, which is no feature", value, id)
+			t.Errorf("%s asks for %s, which is not a feature", value, id)
 		}
 	}
 	if !slices.IsSorted(Features()) {
@@ -106,7 +106,7 @@ func TestAFolderOfScriptsTakesThePlaceOfTheCatalogue(t *testing.T) {
 	script := func(id, rule string) string {
 		return "id: " + id + "\ntitle: Mine\nrules: [" + rule + "]\n" + startStep
 	}
-	if _, err := LoadDir(dir); err == nil || !strings.Contains(err.Error(), "holds no script") {
+	if _, err := LoadDir(dir); err == nil || !strings.Contains(err.Error(), "contains no script") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	write("mine/one.yaml", script("mine.one", "my.own.rule"))
@@ -128,7 +128,7 @@ func TestAFolderOfScriptsTakesThePlaceOfTheCatalogue(t *testing.T) {
 	}
 	for _, missing := range []string{filepath.Join(dir, "nowhere"), filepath.Join(dir, "two.yaml")} {
 		if _, err := LoadDir(missing); err == nil {
-			t.Errorf("%s is no folder", missing)
+			t.Errorf("%s is not a folder, and was loaded", missing)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"assay/internal/envd/call"
 )
 
-// maxResolved bounds what a form of Bytes may stand for: 64 MiB.
+// maxResolved is the most bytes that a form of Bytes can generate: 64 MiB.
 const maxResolved = 64 << 20
 
 // IsZero reports whether no form is set.
@@ -18,10 +18,10 @@ func (b Bytes) IsZero() bool {
 	return b.Text == nil && b.Hex == nil && b.JSON == nil && b.Seq == nil && b.Repeat == nil && b.Gen == nil
 }
 
-// Resolve is the byte string that b stands for; set is false when b has none of
-// the forms. vars, when not nil, is applied to each string inside a JSON value (an
-// expansion of ${...}); text, hex and the generated forms are taken as they stand,
-// since a shell has its own use for ${...}. Forms that Parse refuses resolve to nothing.
+// Resolve returns the byte string that b describes; set is false when b has none of
+// the forms. If vars is not nil, it expands ${...} in each string inside a JSON value;
+// text, hex and the generated forms are not expanded, since a shell gives ${...} its own
+// meaning. Forms that Parse refuses resolve to nothing.
 func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 	switch {
 	case b.Text != nil:
@@ -47,7 +47,7 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 	}
 }
 
-// check reports what is wrong with b, for the parser.
+// check reports an error in b to the parser.
 func (b Bytes) check() error {
 	switch {
 	case b.Hex != nil:
@@ -58,12 +58,12 @@ func (b Bytes) check() error {
 	case b.Seq != nil && b.Seq.To-b.Seq.From > maxResolved/8,
 		b.Repeat != nil && len(b.Repeat.Text)*b.Repeat.Times > maxResolved,
 		b.Gen != nil && b.Gen.Bytes > maxResolved:
-		return fmt.Errorf("this stands for more than %d bytes", maxResolved)
+		return fmt.Errorf("this generates more than %d bytes", maxResolved)
 	}
 	return nil
 }
 
-// hexBytes reads hexadecimal digits; white space between bytes is for the reader.
+// hexBytes decodes hexadecimal digits and ignores white space.
 func hexBytes(s string) ([]byte, error) {
 	p, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
@@ -72,7 +72,7 @@ func hexBytes(s string) ([]byte, error) {
 	return p, nil
 }
 
-// mapStrings is v with f applied to every string in it, keys excepted.
+// mapStrings returns a copy of v with f applied to every string except keys.
 func mapStrings(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -102,7 +102,7 @@ func (s Seq) bytes() []byte {
 	return p
 }
 
-// bytes draws from a PCG seeded with (Seed, Seed), eight bits or one of 26 letters at a time.
+// bytes draws bytes, or one of 26 letters each, from a PCG seeded with (Seed, Seed).
 func (g Gen) bytes() []byte {
 	r := rand.New(rand.NewPCG(g.Seed, g.Seed))
 	p := make([]byte, max(0, g.Bytes))
@@ -119,7 +119,7 @@ func (g Gen) bytes() []byte {
 	return p
 }
 
-// Bytes are the bytes that Hex names; set is false when it names none.
+// Bytes returns the bytes of Hex; set is false when it is absent or invalid.
 func (m *BodyMatch) Bytes() (p []byte, set bool) {
 	if m.Hex == nil {
 		return nil, false

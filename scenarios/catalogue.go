@@ -18,18 +18,18 @@ type Rule struct {
 	Text       string `yaml:"text"`       // one sentence
 	Ref        string `yaml:"ref"`        // numbers in the table of protocol rules, "C128" or "G10, W18"
 	Untestable string `yaml:"untestable"` // reason, from a closed list
-	// Standing lists the violation kinds and checks by which every observation is judged ("envelope.reserved-flags", "check:http-trailers").
+	// Standing lists the violation kinds and checks that judge every observation ("envelope.reserved-flags", "check:http-trailers").
 	Standing []string `yaml:"standing"`
-	// Foundation says what else breaks when this rule is broken; nil for a rule on which none rests.
+	// Foundation says which other failures a breach of this rule explains; nil if none.
 	Foundation *Foundation `yaml:"foundation"`
 }
 
-// Foundation is what a broken rule explains elsewhere. A failure whose symptom it
-// explains, or of a rule that it names, follows from it.
+// Foundation says which other failures a broken rule explains: those with one of its
+// symptoms, and those of its rules.
 type Foundation struct {
-	// Rank orders foundations: one follows only from others of a lower rank.
+	// Rank orders foundations: a failure of one follows only from one of a lower rank.
 	Rank int `yaml:"rank"`
-	// Symptoms are those of failures that follow, whatever the rule.
+	// Symptoms of the failures that follow, whatever their rule.
 	Symptoms []bundle.Symptom `yaml:"symptoms"`
 	// Rules are globs over the ids of rules that follow, whatever the symptom.
 	Rules []string `yaml:"rules"`
@@ -47,22 +47,22 @@ type Profile struct {
 	Levels map[string]LevelChange `yaml:"levels"`
 	// Metrics are the names of the process counters: started, finished, active.
 	Metrics map[string]string `yaml:"metrics"`
-	// Shell is how `sh` commands are run: the words before the command. Default: what the target accepts,
-	// [/bin/sh, -c] or [/bin/bash, -l, -c].
+	// Shell is the words before the command of an `sh`. Default: [/bin/sh, -c] or
+	// [/bin/bash, -l, -c], whichever the target accepts.
 	Shell []string `yaml:"shell"`
-	// Text is its source, so that a run can be judged again by the very same.
+	// Text is the source, so that a stored run can be judged by the same profile.
 	Text []byte `yaml:"-"`
 	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health".
 	Paths map[string]string `yaml:"paths"`
 }
 
-// Deviation is a breach of a rule that a profile allows: in some scenarios, or with some
-// symptoms, or both; nowhere else.
+// Deviation is a breach of a rule that a profile allows, only in the named scenarios
+// and only with the named symptoms.
 type Deviation struct {
 	Reason string `yaml:"reason"`
-	// Scenarios are globs over scenario ids; none is any scenario.
+	// Scenarios are globs over scenario ids; empty means any scenario.
 	Scenarios []string `yaml:"scenarios"`
-	// Symptoms are those of the breach; none is any.
+	// Symptoms of the breach; empty means any symptom.
 	Symptoms []bundle.Symptom `yaml:"symptoms"`
 }
 
@@ -75,8 +75,8 @@ func (d Deviation) Allows(scenario string, symptom bundle.Symptom) bool {
 	return named && (len(d.Symptoms) == 0 || slices.Contains(d.Symptoms, symptom))
 }
 
-// UnmarshalYAML reads a deviation. A text alone is the reason of one that covers every
-// breach of its rule, as profiles in older bundles have it.
+// UnmarshalYAML reads a deviation. A scalar is the reason of a deviation that covers every
+// breach of its rule, as in the profiles of older bundles.
 func (d *Deviation) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		d.Reason = n.Value
@@ -86,7 +86,7 @@ func (d *Deviation) UnmarshalYAML(n *yaml.Node) error {
 	return listOf(n, "scenarios", "symptoms").Decode((*plain)(d))
 }
 
-// LevelChange gives a rule another level, and says why.
+// LevelChange gives a rule another level, with a reason.
 type LevelChange struct {
 	Level  string `yaml:"level"`
 	Reason string `yaml:"reason"`

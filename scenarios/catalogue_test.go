@@ -35,12 +35,12 @@ func TestEveryRuleIsProvenByAScriptOrJudgedOnEverything(t *testing.T) {
 	for _, r := range c.Rules {
 		proven := slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return slices.Contains(s.Rules, r.ID) })
 		if !proven && len(r.Standing) == 0 && r.Untestable == "" {
-			t.Errorf("rule %s is neither proven by a script nor standing", r.ID)
+			t.Errorf("rule %s is neither proven by a script nor a standing rule", r.ID)
 		}
 	}
 }
 
-// checks are the checks of the judge that rules can be tied to.
+// checks are the checks of the judge that standing rules can use.
 var checks = []string{
 	"check:http-trailers", "check:stream-status", "check:stream-content-type", "check:end-stream-once",
 	"check:unary-status-by-code", "check:unary-error-content-type", "check:unary-content-type",
@@ -69,12 +69,12 @@ func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
 	if !maps.Equal(got, want) {
 		for kind := range want {
 			if got[kind] != 1 {
-				t.Errorf("%s stands in %d rules, want 1", kind, got[kind])
+				t.Errorf("%s is in %d rules, want 1", kind, got[kind])
 			}
 		}
 		for kind := range got {
 			if want[kind] == 0 {
-				t.Errorf("%s stands in a rule, and nothing reports it", kind)
+				t.Errorf("%s is in a rule, and nothing reports it", kind)
 			}
 		}
 	}
@@ -110,8 +110,8 @@ func kindsOf(t *testing.T, file string) []string {
 	return kinds
 }
 
-// The four faults of the zoo break these rules, which must be proven by scripts
-// that bring the faults out, and not by standing checks alone.
+// Four faults of the zoo break these rules. Scripts must prove them, and not only standing
+// checks, so that the faults show.
 func TestTheRulesThatFaultsBreakAreProvenByScripts(t *testing.T) {
 	c := load(t)
 	for _, id := range []string{
@@ -143,7 +143,7 @@ func TestStatisticalScriptsSayTheirProbability(t *testing.T) {
 			t.Errorf("the output of %s is %d bytes long, want more than 64 KiB", id, n)
 		}
 		if !strings.Contains(string(s.Text), "0.8^62 = 1e-6") {
-			t.Errorf("%s does not say how probable it is to miss what it looks for", id)
+			t.Errorf("%s does not state the probability of a miss", id)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestWhatMayKillATargetIsNotRunUnasked(t *testing.T) {
 	}
 }
 
-// Commands must run in any sandbox: in the shell's own words and these programs.
+// Commands must run in any sandbox: they use only builtins of the shell and these programs.
 func TestCommandsUseNothingButTheUtilitiesOfEverySandbox(t *testing.T) {
 	allowed := strings.Fields("stty sh echo printf cat sleep seq head tail tr wc yes true false env pwd kill trap test read exit wait" +
 		" for while do done in if then fi no-such-command-assay /")
@@ -184,8 +184,8 @@ func TestCommandsUseNothingButTheUtilitiesOfEverySandbox(t *testing.T) {
 	}
 }
 
-// Every legal pair of protocol and version of HTTP is run, in both codecs, with and
-// without compression; an axis that a script does not list is left alone.
+// The catalogue runs every legal pair of protocol and HTTP version, in both codecs, with and
+// without compression. An axis that a script does not list keeps its default.
 func TestTheCatalogueCoversEveryLegalPermutation(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range load(t).Scenarios {
@@ -236,7 +236,7 @@ func TestEveryNumberOfTheTableHasARule(t *testing.T) {
 	}
 }
 
-// raised are the numbers of the rules that the profiles raise, by the design.
+// raised are the numbers of the rules that the profiles raise by design.
 var raised = []string{"C6", "C20", "C23", "C48", "C57", "C122", "C124", "C125", "C128", "C131", "C132"}
 
 func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
@@ -246,7 +246,7 @@ func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// LoadProfile takes the embedded ones as they are; this is where they are checked.
+		// LoadProfile does not check the embedded profiles; this test does.
 		if _, err := ParseProfile("profiles/"+name+".yaml", p.Text); err != nil {
 			t.Errorf("profile %s: %v", name, err)
 		}
@@ -263,7 +263,7 @@ func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
 		slices.Sort(got)
 		want := slices.Sorted(slices.Values(raised))
 		if name == "envd" {
-			want = nil // what it does is what it is measured by
+			want = nil // the profile describes the daemon, so it raises nothing
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s raises %v, want %v", name, got, want)
@@ -273,7 +273,7 @@ func TestProfilesRaiseTheSameRulesWithAReason(t *testing.T) {
 
 func TestRulesKeepTheLevelsOfTheTable(t *testing.T) {
 	// Numbers whose level in the table is SHOULD, IMPL or MAY. The numbers of gRPC and gRPC-Web
-	// have no level there: what the table calls a documented choice, and what no server must have, is listed too.
+	// have no level there: documented choices and optional behaviour are listed too.
 	should := strings.Fields("C22 C26 C27 C32 C37 C49 C60 C73-C88 C107 G26 G28")
 	may := strings.Fields("C2 C6 C11 C15 C19 C20 C21 C23 C29 C35 C42 C48 C54 C55 C56 C57 C65 C92 C93 C94 C95 C97 C98" +
 		" C111 C112 C114 C122 C124 C125 C126 C128 C129 C130 C131 C132 C133 C134 C135" +

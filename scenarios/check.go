@@ -13,7 +13,7 @@ type checker struct {
 	names []string // of exchanges
 	conns []string
 	procs []string
-	twice []string // names that were reported as given twice
+	twice []string // names already reported as duplicates
 }
 
 // checkScenario reports the errors that the schema cannot express.
@@ -39,7 +39,7 @@ func (c *checker) checkNames() {
 	for _, e := range c.s.Exchanges() {
 		place := c.stepSource(e.Step)
 		if e.Name == "stream" {
-			c.errorf(c.at(place), "", "no exchange can be called stream: in an expectation that is the exchange of a send")
+			c.errorf(c.at(place), "", "no exchange can be called stream: in an expectation, stream means the exchange of a send")
 		}
 		if other := first[e.Name]; other != nil && (e.Explicit || c.explicit(other)) {
 			c.errorf(c.at(place), fmt.Sprintf("the first is on line %d", other.Line), "a second exchange is called %q", e.Name)
@@ -65,7 +65,7 @@ func (c *checker) explicit(s *Step) bool {
 	return e.Explicit
 }
 
-// stepSource is the place of the step's kind in the file.
+// stepSource returns the place of the step's kind in the file.
 func (c *checker) stepSource(s *Step) string {
 	if c.nodes["/steps"] == nil && c.nodes["/send"] != nil {
 		return "/send"
@@ -133,13 +133,13 @@ func (c *checker) checkLists() {
 	for i, f := range c.s.Needs {
 		place := c.listed("/needs", i)
 		if slices.Contains(c.s.Needs[:i], f) {
-			c.errorf(place, "", "the feature %q stands here a second time", f)
+			c.errorf(place, "", "the feature %q is listed twice", f)
 		}
 		checkFeature(c.document, place, f)
 	}
 	for i, r := range c.s.Rules {
 		if slices.Contains(c.s.Rules[:i], r) {
-			c.errorf(c.listed("/rules", i), "", "the rule %q stands here a second time", r)
+			c.errorf(c.listed("/rules", i), "", "the rule %q is listed twice", r)
 		}
 	}
 }

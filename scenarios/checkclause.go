@@ -23,7 +23,7 @@ func (c *checker) checkClause(i int) {
 	for _, o := range cl.Orders {
 		place := at + "/orders/" + o.Name
 		if len(o.Subjects) == 0 {
-			c.errorf(c.at(place), "", "the order %q looks like anything: it names no exchange", o.Name)
+			c.errorf(c.at(place), "", "the order %q names no exchange, so it matches anything", o.Name)
 		}
 		for _, name := range slices.Sorted(maps.Keys(o.Subjects)) {
 			c.checkSubject(place, name, o.Subjects[name])
@@ -48,7 +48,7 @@ func (c *checker) checkClauseRule(at string, cl *Clause) {
 	}
 }
 
-// checkNamed checks that an expectation names an exchange that some step makes, and only one.
+// checkNamed checks that an expectation names exactly one exchange or connection of the script.
 func (c *checker) checkNamed(place, name string) {
 	known := slices.Concat(c.names, c.conns)
 	if !slices.Contains(known, name) {
@@ -62,7 +62,7 @@ func (c *checker) checkNamed(place, name string) {
 	c.unique(place, name)
 }
 
-// checkSubject checks one exchange of a clause and what is expected of it.
+// checkSubject checks one exchange of a clause and its match.
 func (c *checker) checkSubject(at, name string, m *Match) {
 	place := at + "/" + name
 	for _, written := range []string{"stream", "each " + name, "each stream"} {
@@ -159,18 +159,18 @@ func (c *checker) checkOutput(at string, o *OutputMatch) {
 	}
 }
 
-// checkMetrics checks that nothing else can move the counters. The number of
-// iterations of a race is not known beforehand, so one per iteration is what a
-// change of as many as `repeat.times` means there; any other number would be a guess.
+// checkMetrics checks that nothing else can change the counters. A race has no fixed
+// number of iterations: a change of `repeat.times` means one per iteration there, and
+// no other number is accepted.
 func (c *checker) checkMetrics(at string, cl *Clause) {
 	if len(cl.Metrics) == 0 {
 		return
 	}
 	if !c.s.Exclusive {
-		c.errorf(c.key(at), "add exclusive: true", "other scenarios move the counters too, so a script that compares them runs alone")
+		c.errorf(c.key(at), "add exclusive: true", "other scenarios change the counters too, so a script that compares them must run alone")
 	}
 	if !slices.Contains(c.s.Needs, "metrics.prometheus") {
-		c.errorf(c.key(at), "add needs: [metrics.prometheus]", "the counters are not there on every target")
+		c.errorf(c.key(at), "add needs: [metrics.prometheus]", "not every target has the counters")
 	}
 	if !c.hasOrders() {
 		return

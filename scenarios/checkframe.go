@@ -2,7 +2,7 @@ package scenarios
 
 import "fmt"
 
-// checkFrames checks the HTTP/2 frames of a write: a frame has what its type has and nothing else.
+// checkFrames checks that the HTTP/2 frames of a write have only the fields of their types.
 func (c *checker) checkFrames(at string, list []Segment) {
 	for i, s := range list {
 		if s.Frame == nil {

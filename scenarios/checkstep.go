@@ -54,7 +54,7 @@ func (c *checker) checkStep(s *Step) {
 
 func (c *checker) checkSend(at string, s *Send) {
 	if (s.RPC == "") == (s.Surface == "" && s.Path == "") {
-		c.errorf(c.at(at), "surface: process with a path goes where no rpc does", "a send has either rpc, or surface and path")
+		c.errorf(c.at(at), "for a path without an rpc, write surface: process and the path", "a send has either rpc, or surface and path")
 	}
 	bodies := 0
 	for _, field := range []string{"message", "json", "body"} {
@@ -66,10 +66,10 @@ func (c *checker) checkSend(at string, s *Send) {
 		c.errorf(c.at(at), "", "a send has at most one of message, json and body")
 	}
 	if s.Message != nil && s.RPC == "" {
-		c.errorf(c.key(at+"/message"), "write json for a plain JSON body", "a message needs an rpc, which gives it its type")
+		c.errorf(c.key(at+"/message"), "write json for a plain JSON body", "a message needs an rpc, which determines its type")
 	}
 	if s.Shape != "" && s.RPC == "" {
-		c.errorf(c.key(at+"/shape"), "", "a shape goes with an rpc")
+		c.errorf(c.key(at+"/shape"), "", "a shape needs an rpc")
 	}
 	if s.ContentLength != nil && (s.Framing == "chunked" || s.Framing == "none") {
 		c.errorf(c.key(at+"/content-length"), "", "content-length does not go with framing %s", s.Framing)
@@ -77,7 +77,7 @@ func (c *checker) checkSend(at string, s *Send) {
 	c.refer(at+"/on", s.On, "an exchange or connection", c.names, c.conns)
 	c.checkSegments(at+"/body", s.Body)
 	if slices.ContainsFunc(s.Body, func(b Segment) bool { return b.Frame != nil }) {
-		c.errorf(c.key(at+"/body"), "frames stand in a write; a split cuts a body into several DATA frames", "a body holds no HTTP/2 frames")
+		c.errorf(c.key(at+"/body"), "use frames in a write; a split cuts a body into several DATA frames", "a body cannot contain HTTP/2 frames")
 	}
 	c.checkSplit(at+"/split", s.Split)
 	c.checkVars(at+"/path", s.Path)
@@ -95,10 +95,10 @@ func (c *checker) checkSplit(at string, s *Split) {
 		return
 	}
 	if s.EveryByte && len(s.At) > 0 {
-		c.errorf(c.at(at), "", "a split is either every-byte or at some offsets")
+		c.errorf(c.at(at), "", "a split has either every-byte or offsets")
 	}
 	if !slices.IsSorted(s.At) {
-		c.errorf(c.at(at), "", "the offsets of a split rise")
+		c.errorf(c.at(at), "", "the offsets of a split must increase")
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *checker) checkAwait(at string, a *Await) {
 		c.errorf(c.at(at), "one of "+strings.Join(awaitConditions, ", "), "an await has exactly one condition, not %d", len(set))
 	}
 	if !a.Idle.IsZero() && !a.Done {
-		c.errorf(c.at(at+"/idle"), "idle says how long a wait for done may stand still", "an idle needs done")
+		c.errorf(c.at(at+"/idle"), "idle limits the time without progress of a wait for done", "an idle needs done")
 	}
 	c.checkBody(at+"/message", a.Message)
 	c.checkProves(at+"/proves", a.Proves)
@@ -179,7 +179,7 @@ func (c *checker) checkStart(at string, s *Start) {
 
 func (c *checker) checkRace(at string, r *Race) {
 	if r.A.Race != nil || r.B.Race != nil {
-		c.errorf(c.at(at), "", "a race cannot stand in a race")
+		c.errorf(c.at(at), "", "a race cannot contain a race")
 	}
 	if name, _, ok := strings.Cut(r.At, "."); ok {
 		c.refer(at+"/at", name, "an exchange", c.names)
@@ -207,7 +207,7 @@ func (c *checker) checkTarget(at string, s *Step) {
 		}
 	}
 	if named > 1 {
-		c.errorf(c.at(at), "", "%s names its process by one of to, pid and tag", call.Kind)
+		c.errorf(c.at(at), "", "%s must name its process by exactly one of to, pid and tag", call.Kind)
 	}
 	c.refer(at+"/to", t.To, "a process", c.procs)
 	if t.Tag != nil {
@@ -215,7 +215,7 @@ func (c *checker) checkTarget(at string, s *Step) {
 	}
 }
 
-// checkVars checks that every ${name} in the strings of v is one that a run knows.
+// checkVars checks that a run defines every ${name} in the strings of v.
 func (c *checker) checkVars(at string, v any) {
 	known := []string{"run", "iteration"}
 	for _, p := range c.procs {

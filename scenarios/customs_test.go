@@ -12,8 +12,8 @@ import (
 // readsInput finds commands that wait for input.
 var readsInput = regexp.MustCompile(`\bread \w|(^|[;&|] ?)cat($|;)`)
 
-// Some gateways take an absent field for false. That is asked once; everywhere else a
-// script says what it wants, or the one mistake would be blamed on every rule.
+// Some gateways read an absent field as false. One scenario tests that; all other scripts set
+// the field, or that one mistake would fail every rule.
 func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 	seen := 0
 	for _, s := range load(t).Scenarios {
@@ -24,16 +24,16 @@ func TestCommandsThatReadSayThatTheirInputIsOpen(t *testing.T) {
 			}
 			seen++
 			if p.Stdin == nil && s.ID != "process.input.default-open" {
-				t.Errorf("%s:%d starts %q, which reads, and does not say stdin: true", s.File, step.Line, p.Sh)
+				t.Errorf("%s:%d starts %q, which reads input, without stdin: true", s.File, step.Line, p.Sh)
 			}
 		})
 	}
 	if seen < 10 {
-		t.Errorf("%d commands read, which is too few to be true", seen)
+		t.Errorf("only %d commands read input; the check does not work", seen)
 	}
 }
 
-// A start carries the mark by which what a run leaves behind is known; a raw request does not.
+// A start has the run id in its environment, by which leftover processes are found; a raw request does not.
 func TestWhatIsStartedByARawRequestEndsByItself(t *testing.T) {
 	lasts := regexp.MustCompile(`read |while |for |sleep [1-9]|\bcat\b`)
 	for _, s := range load(t).Scenarios {
@@ -46,13 +46,13 @@ func TestWhatIsStartedByARawRequestEndsByItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lasts.Match(text) && !strings.Contains(string(text), "ASSAY_RUN") {
-				t.Errorf("%s:%d starts what may live on, without the variable ASSAY_RUN: %s", s.File, step.Line, text)
+				t.Errorf("%s:%d starts a process that may keep running, without the variable ASSAY_RUN: %s", s.File, step.Line, text)
 			}
 		})
 	}
 }
 
-// jsonable is v with the keys of its maps as strings.
+// jsonable returns v with the keys of its maps as strings.
 func jsonable(v any) any {
 	switch v := v.(type) {
 	case map[any]any:
@@ -74,7 +74,7 @@ func jsonable(v any) any {
 	return v
 }
 
-// Two counts that are alike hide a label that stands for the other.
+// Two equal counts hide swapped labels.
 func TestCountsOfOneClauseDiffer(t *testing.T) {
 	for _, s := range load(t).Scenarios {
 		for i := range s.Expect {
@@ -92,7 +92,7 @@ func TestCountsOfOneClauseDiffer(t *testing.T) {
 	}
 }
 
-// A deviation is allowed where some scenario can show it, and nowhere else.
+// A deviation names only scenarios that can show it.
 func TestDeviationsNameScenariosThatCanShowThem(t *testing.T) {
 	c := load(t)
 	for _, name := range ProfileNames() {
@@ -106,7 +106,7 @@ func TestDeviationsNameScenariosThatCanShowThem(t *testing.T) {
 					ok, err := path.Match(glob, s.ID)
 					return err == nil && ok && (slices.Contains(s.Rules, id) || len(c.Rule(id).Standing) > 0)
 				}) {
-					t.Errorf("%s allows a breach of %s in %s, and no such scenario is about it", name, id, glob)
+					t.Errorf("%s allows a breach of %s in %s, and no such scenario proves the rule", name, id, glob)
 				}
 			}
 		}

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The methods here read the shorthands of the language. They run after the
-// schema has accepted the file, so the kinds of the nodes are certain.
+// The methods below read the shorthands of the language. They run after the schema has
+// accepted the file, so they can rely on the kinds of the nodes.
 
-// listOf is n with the values of the named keys made lists of one where they are not lists.
+// listOf returns n with each value of the named keys that is not a list replaced by a list of one.
 func listOf(n *yaml.Node, keys ...string) *yaml.Node {
 	out := *n
 	out.Content = slices.Clone(n.Content)
@@ -28,7 +28,7 @@ func inList(n *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: n.Line, Column: n.Column, Content: []*yaml.Node{n}}
 }
 
-// UnmarshalYAML notes the line; the fields are read as they are.
+// UnmarshalYAML reads a step and sets its line.
 func (s *Step) UnmarshalYAML(n *yaml.Node) error {
 	type plain Step
 	if err := n.Decode((*plain)(s)); err != nil {
@@ -38,25 +38,25 @@ func (s *Step) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads axes; a single value stands for a list of one.
+// UnmarshalYAML reads axes; a scalar is a list of one.
 func (a *AxesSpec) UnmarshalYAML(n *yaml.Node) error {
 	type plain AxesSpec
 	return listOf(n, "protocol", "codec", "http", "compression").Decode((*plain)(a))
 }
 
-// UnmarshalYAML reads a send; a body may be one segment, or a text.
+// UnmarshalYAML reads a send; its body may be a single segment, or a text.
 func (s *Send) UnmarshalYAML(n *yaml.Node) error {
 	type plain Send
 	return listOf(n, "body").Decode((*plain)(s))
 }
 
-// UnmarshalYAML reads a write; of may be one segment, or a text.
+// UnmarshalYAML reads a write; `of` may be a single segment, or a text.
 func (w *Write) UnmarshalYAML(n *yaml.Node) error {
 	type plain Write
 	return listOf(n, "of").Decode((*plain)(w))
 }
 
-// UnmarshalYAML reads a chunk; of may be one segment, or a text.
+// UnmarshalYAML reads a chunk; `of` may be a single segment, or a text.
 func (c *Chunk) UnmarshalYAML(n *yaml.Node) error {
 	type plain Chunk
 	return listOf(n, "of").Decode((*plain)(c))
@@ -100,13 +100,13 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads a frame; of may be one segment, or a text.
+// UnmarshalYAML reads a frame; `of` may be a single segment, or a text.
 func (f *Frame) UnmarshalYAML(n *yaml.Node) error {
 	type plain Frame
 	return listOf(n, "of").Decode((*plain)(f))
 }
 
-// UnmarshalYAML reads a connect; its `as` names both the step and its target's exchange.
+// UnmarshalYAML reads a connect; its `as` names both the step and the exchange of its target.
 func (c *Connect) UnmarshalYAML(n *yaml.Node) error {
 	var rest struct {
 		Wait string `yaml:"wait"`
@@ -121,8 +121,8 @@ func (c *Connect) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads a match; a scalar is "ok" or an error code, and what is a
-// set, or a list, may be a single value.
+// UnmarshalYAML reads a match. A scalar is "ok" or an error code; a set or list may be
+// a single value.
 func (m *Match) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value == "ok" {
@@ -137,7 +137,7 @@ func (m *Match) UnmarshalYAML(n *yaml.Node) error {
 	return listOf(n, "outcome", "status", "never", "lists", "not-lists", "h2", "h2-never").Decode((*plain)(m))
 }
 
-// UnmarshalYAML reads a match with its name.
+// UnmarshalYAML reads a named match.
 func (m *NamedMatch) UnmarshalYAML(n *yaml.Node) error {
 	var rest struct {
 		Name string `yaml:"name"`
@@ -204,7 +204,7 @@ func (m *OutputMatch) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML reads messages; a number is their count, a list is all of them.
+// UnmarshalYAML reads a match of messages; a number is Count, a list is All.
 func (m *MessagesMatch) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&m.Count)
@@ -230,7 +230,7 @@ func (m *BodyMatch) UnmarshalYAML(n *yaml.Node) error {
 // clauseFields are the keys of a clause that are not the names of exchanges.
 var clauseFields = []string{"rule", "orders", "metrics", "parity", "sequence", "never", "says"}
 
-// UnmarshalYAML reads a clause: whatever key is not one of its own is a subject.
+// UnmarshalYAML reads a clause; every key that is not in clauseFields is a subject.
 func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
 	var fixed struct {
 		Rule     string            `yaml:"rule"`
@@ -254,7 +254,7 @@ func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	if len(c.Subjects) != 1 {
-		return fmt.Errorf("never beside %d exchanges: put it inside the one that it is about", len(c.Subjects))
+		return fmt.Errorf("never beside %d exchanges: put it inside one of them", len(c.Subjects))
 	}
 	for _, m := range c.Subjects {
 		m.Never = append(m.Never, fixed.Never...)
@@ -282,7 +282,7 @@ func subjects(n *yaml.Node, except []string) (map[string]*Match, error) {
 	return out, nil
 }
 
-// subjectName is the exchange that a key of a clause stands for.
+// subjectName returns the exchange that a key of a clause names.
 func subjectName(key string) string {
 	key = strings.TrimPrefix(key, "each ")
 	if key == "stream" {
@@ -291,10 +291,10 @@ func subjectName(key string) string {
 	return key
 }
 
-// orders is read from a mapping whose order counts.
+// orders is read from a mapping and keeps its order.
 type orders []Order
 
-// UnmarshalYAML keeps the orders in the order in which they stand.
+// UnmarshalYAML reads the orders in the order of the file.
 func (o *orders) UnmarshalYAML(n *yaml.Node) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		order := Order{Name: n.Content[i].Value}

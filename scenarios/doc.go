@@ -1,9 +1,9 @@
 // Package scenarios is the catalogue: the scripts that exercise a gateway, the
-// rules they prove, the profiles that weigh them, and the language they are
-// written in.
+// rules that they prove, the profiles that set the levels of the rules, and the
+// language of the scripts.
 //
-// Here live the types of a script, its parser with the published JSON Schemas,
-// the checks that need no gateway, and the selection of what is to run. What a
-// step does is the engine's business, what an expectation means the judge's:
-// nothing here opens a connection or looks at an observation.
+// It contains the types of a script, its parser with the published JSON Schemas,
+// the checks that need no gateway, and the selection of scenarios. The engine runs
+// the steps, and the judge evaluates the expectations: this package opens no
+// connection and reads no observation.
 package scenarios

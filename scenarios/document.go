@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The bounds of a file of the catalogue.
+// The limits of a file of the catalogue.
 const (
 	maxFile  = 1 << 20 // bytes
 	maxDepth = 64      // nested mappings and sequences
 )
 
-// document is one YAML file on its way to typed values: its lines, for
+// document is one parsed YAML file, before it is decoded to typed values: its lines, for
 // messages, and the node at each place.
 type document struct {
 	file  string
@@ -32,8 +32,8 @@ type document struct {
 	errs  []*ScriptError
 }
 
-// parseDocument reads exactly one YAML document and converts it to the values
-// that a JSON Schema is checked against. value is nil when it could not be read at all.
+// parseDocument reads exactly one YAML document and converts it to JSON values, for the
+// JSON Schema. value is nil if the file is unreadable.
 func parseDocument(file string, text []byte) (d *document, value any) {
 	d = &document{file: file, nodes: map[string]*yaml.Node{}, keys: map[string]*yaml.Node{}}
 	switch {
@@ -54,7 +54,7 @@ func parseDocument(file string, text []byte) (d *document, value any) {
 	var more yaml.Node
 	switch err := dec.Decode(&more); {
 	case err == nil:
-		d.errorf(&more, "write one file for each", "a second YAML document begins here; a file holds exactly one")
+		d.errorf(&more, "write one file for each", "a second YAML document begins here; a file contains exactly one")
 		return d, nil
 	case !errors.Is(err, io.EOF):
 		d.syntaxError(err)
@@ -72,7 +72,7 @@ func parseDocument(file string, text []byte) (d *document, value any) {
 	return d, value
 }
 
-// syntaxError reports what the YAML reader could not read.
+// syntaxError reports an error of the YAML reader.
 func (d *document) syntaxError(err error) {
 	if errors.Is(err, io.EOF) {
 		d.errorf(nil, "", "the file is empty")
@@ -84,7 +84,7 @@ func (d *document) syntaxError(err error) {
 		return
 	}
 	line, column := max(1, load.Mark.Line), max(1, load.Mark.Column)
-	for line > 1 && d.line(line) == "" { // the end of the file: what is missing belongs behind the last words
+	for line > 1 && d.line(line) == "" { // at the end of the file, point behind the last text
 		line--
 		column = len([]rune(d.line(line))) + 1
 	}
@@ -99,7 +99,7 @@ func (d *document) syntaxError(err error) {
 	d.errs = append(d.errs, e)
 }
 
-// decodeError reports what the typed values could not take.
+// decodeError reports an error of decoding to typed values.
 func (d *document) decodeError(err error) {
 	var many *yaml.LoadErrors
 	if !errors.As(err, &many) {
@@ -112,7 +112,7 @@ func (d *document) decodeError(err error) {
 	}
 }
 
-// convert turns a node into a JSON value and notes where everything stands.
+// convert turns a node into a JSON value and records the place of each node.
 func (d *document) convert(n *yaml.Node, at string, depth int) any {
 	d.nodes[at] = n
 	if depth > maxDepth {
@@ -151,7 +151,7 @@ func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
 		}
 		place := at + "/" + key.Value
 		if _, twice := object[key.Value]; twice {
-			d.errorf(key, fmt.Sprintf("it stands first on line %d", d.keys[place].Line), "the key %q stands here a second time", key.Value)
+			d.errorf(key, fmt.Sprintf("it is first on line %d", d.keys[place].Line), "the key %q appears twice", key.Value)
 			continue
 		}
 		d.keys[place] = key
@@ -161,8 +161,8 @@ func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
 }
 
 // convertScalar resolves a scalar by YAML's core rules. A time and the words
-// yes, no, on, off are strings; a number with a leading zero is refused, since
-// readers of YAML do not agree on what it is.
+// yes, no, on, off are strings. A number with a leading zero is refused, since
+// YAML readers disagree about its value.
 func (d *document) convertScalar(n *yaml.Node) any {
 	switch tag := n.ShortTag(); tag {
 	case "!!str":
@@ -179,7 +179,7 @@ func (d *document) convertScalar(n *yaml.Node) any {
 	case "!!float":
 		f, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			d.errorf(n, "put it in quotes if it is a text", "%q is not a number that JSON knows", n.Value)
+			d.errorf(n, "put it in quotes if it is a text", "%q is not a number in JSON", n.Value)
 			return nil
 		}
 		return f
@@ -203,7 +203,7 @@ func (d *document) convertInt(n *yaml.Node) any {
 	return i
 }
 
-// errorf notes a mistake at a node; nil means the file as a whole.
+// errorf records a mistake at a node; nil means the whole file.
 func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
 	e := &ScriptError{File: d.file, Message: fmt.Sprintf(format, args...), Hint: hint}
 	if n != nil {
@@ -213,7 +213,7 @@ func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
 	d.errs = append(d.errs, e)
 }
 
-// at is the node of a place, or of the nearest place around it that exists.
+// at returns the node of a place, or of the nearest enclosing place that exists.
 func (d *document) at(place string) *yaml.Node {
 	for {
 		if n, ok := d.nodes[place]; ok {
@@ -227,7 +227,7 @@ func (d *document) at(place string) *yaml.Node {
 	}
 }
 
-// key is the key of a place, or the place itself where it has none (in a list).
+// key returns the key node of a place, or its value node if it has no key (in a list).
 func (d *document) key(place string) *yaml.Node {
 	if n, ok := d.keys[place]; ok {
 		return n
@@ -235,10 +235,10 @@ func (d *document) key(place string) *yaml.Node {
 	return d.at(place)
 }
 
-// clause is the node of the i-th clause, also where the script has a mapping under `expect`.
+// clause returns the node of the i-th clause, even if `expect` is a mapping instead of a list.
 func (d *document) clause(i int) *yaml.Node { return d.listed("/expect", i) }
 
-// listed is the i-th entry of a list that may also be written as a single value.
+// listed returns the i-th entry of a list that may also be written as a single value.
 func (d *document) listed(place string, i int) *yaml.Node {
 	if n, ok := d.nodes[fmt.Sprintf("%s/%d", place, i)]; ok {
 		return n

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// maxErrors bounds how many errors of one file are reported: what follows the
-// first few is mostly their consequence.
+// maxErrors is the most errors that are reported for one file: later errors are mostly
+// consequences of the first few.
 const maxErrors = 20
 
 // ScriptError is one mistake in a script, in the rules or in a profile, with its place.
 type ScriptError struct {
 	File    string
-	Line    int    // from 1; 0 when the file as a whole is meant
+	Line    int    // from 1; 0 for the whole file
 	Column  int    // from 1, in characters
 	Text    string // the source line
 	Message string
-	Hint    string // what to do, or "" when there is nothing to add
+	Hint    string // how to fix it, or ""
 }
 
-// Error is "file:line:column: message", then the source line with a caret
-// under the place, then the hint.
+// Error returns "file:line:column: message", the source line with a caret under the
+// column, and the hint.
 func (e *ScriptError) Error() string {
 	var b strings.Builder
 	if e.Line == 0 {
@@ -40,8 +40,8 @@ func (e *ScriptError) Error() string {
 	return b.String()
 }
 
-// indentTo is blank space as wide as line's characters before column; tabs stay tabs, so
-// that the caret stands right whatever a terminal makes of them.
+// indentTo returns blank space as wide as the characters of line before column. Tabs stay
+// tabs, so that the caret is in the right column on any terminal.
 func indentTo(line string, column int) string {
 	var b strings.Builder
 	n := 1
@@ -62,7 +62,7 @@ func indentTo(line string, column int) string {
 	return b.String()
 }
 
-// joinErrors sorts by place, drops repetitions, and joins; nil when there are none.
+// joinErrors sorts the errors by place, drops duplicates, and joins them; nil if there are none.
 func joinErrors(errs []*ScriptError) error {
 	slices.SortStableFunc(errs, func(a, b *ScriptError) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
@@ -80,7 +80,7 @@ func joinErrors(errs []*ScriptError) error {
 	return errors.Join(joined...)
 }
 
-// scriptErrors unpacks what joinErrors made; an error of another kind is reported for the file as a whole.
+// scriptErrors splits an error of joinErrors; any other error is reported for the whole file.
 func scriptErrors(file string, err error) []*ScriptError {
 	if err == nil {
 		return nil

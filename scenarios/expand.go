@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Expand replaces each ${name} in s by what lookup says of name. A name that
-// lookup does not know, and a "${" without its "}", are errors. "$${" stands for a literal "${".
+// Expand replaces each ${name} in s by lookup(name). An unknown name and a "${" without
+// "}" are errors. "$${" is a literal "${".
 func Expand(s string, lookup func(name string) (string, bool)) (string, error) {
 	if !strings.Contains(s, "${") {
 		return s, nil
@@ -31,14 +31,14 @@ func Expand(s string, lookup func(name string) (string, bool)) (string, error) {
 		}
 		value, known := lookup(name)
 		if !known {
-			return "", fmt.Errorf("nothing is known by the name ${%s}", name)
+			return "", fmt.Errorf("the variable ${%s} is not defined", name)
 		}
 		b.WriteString(value)
 		s = rest
 	}
 }
 
-// ExpandValue is Expand over every string of a JSON value, keys excepted; the value given is not changed.
+// ExpandValue expands every string of a JSON value except keys. It does not change v.
 func ExpandValue(v any, lookup func(name string) (string, bool)) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -2,61 +2,61 @@ package scenarios
 
 // Clause is a set of expectations that prove one rule.
 type Clause struct {
-	// Rule is the rule it proves; default the scenario's only rule.
+	// Rule is the rule that it proves; default the scenario's only rule.
 	Rule string `yaml:"rule"`
 	// Subjects are matchers by exchange name; every iteration must match. The
 	// name "stream" stands for the exchange "send"; "each p" is the same as "p".
 	Subjects map[string]*Match `yaml:"-"`
-	// Orders are the interleavings of a race, tried in the order of their names' place in the script.
+	// Orders are the interleavings of a race, tried in the order of the script.
 	Orders []Order `yaml:"-"`
-	// Metrics are the expected differences of after and before: started, finished,
-	// ok, error, killed, active; "+200", or "+n" for one per iteration, "+0".
+	// Metrics are the expected changes of started, finished, ok, error, killed and active:
+	// "+200", "+0", or "+n" for one per iteration.
 	Metrics map[string]string `yaml:"metrics"`
 	// Parity names exchanges whose outputs, exit and event kinds must agree.
 	Parity []string `yaml:"parity"`
 	// Sequence names instants that must come in this order: "p.invoked", "k.returned", "p.start", "p.end", "p.data", "p.end-stream".
 	Sequence []string `yaml:"sequence"`
-	// Says tells in words what a breach of the clause means; it stands before what was seen.
+	// Says explains a breach of the clause in words, in front of the generated message.
 	Says string `yaml:"says"`
 
 	Line int `yaml:"-"`
 }
 
-// Order is one interleaving of a race: its name, what it looks like, and how often it must be seen.
+// Order is one interleaving of a race: its name, its matches, and how often it must be seen.
 type Order struct {
 	Name     string
 	Subjects map[string]*Match
 	Min      int
 }
 
-// Match describes an exchange; every field that is set must hold. A scalar is a
-// shorthand: "ok" for OK, else the name of an error code. The tag `about` says on which part
-// of the exchange a field depends, see About.
+// Match describes an exchange; every field that is set must match. A scalar is a
+// shorthand: "ok" for OK, otherwise the name of an error code. The tag `about` is the part
+// of the exchange on which the field depends, see About.
 type Match struct {
-	// OK: the answer is complete, has the success form of its shape, and carries no error.
+	// OK: the response is complete, has the success form of its shape, and has no error.
 	OK *bool `yaml:"ok" about:"end"`
 	// Outcome is the legal set of transport outcomes; default {complete} when any other field is set,
 	// except where Error allows a cut.
 	Outcome []string `yaml:"outcome" about:"outcome"`
 	Status  []int    `yaml:"status" about:"head"` // legal set; a scalar is a set of one
-	// Headers: a value to equal, "*" for present, null for absent.
+	// Headers: the exact value, "*" for present, null for absent.
 	Headers map[string]*string `yaml:"headers" about:"head"`
 	Error   *ErrorMatch        `yaml:"error" about:"end"`
 	// Trailers are HTTP trailers, like Headers.
 	Trailers map[string]*string `yaml:"trailers" about:"end"`
-	// GRPC is the status of a gRPC or gRPC-Web answer.
+	// GRPC is the status of a gRPC or gRPC-Web response.
 	GRPC *GRPCMatch `yaml:"grpc" about:"end"`
-	// H2 lists HTTP/2 frames that must have come from the peer, H2Never frames that must
-	// not: a type, with -ACK behind SETTINGS and PING, then words that stand in the frame's
+	// H2 lists HTTP/2 frames that the peer must have sent, H2Never frames that it must not
+	// have sent: a type, with -ACK after SETTINGS and PING, then words of the frame's
 	// content ("RST_STREAM CANCEL"). For an exchange, frames of its own stream and of stream 0 count;
 	// for a connection, frames of all streams.
 	H2      []string `yaml:"h2" about:"frames"`
 	H2Never []string `yaml:"h2-never" about:"frames"`
 	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
-	// "*" is any, a list is all of them in order, null is none.
+	// "*" is any value, a list is all values in order, null is absence.
 	Metadata map[string]any `yaml:"metadata" about:"end"`
-	// Messages are the messages of an answer, whatever their type; an end-of-stream or trailer
-	// frame is none.
+	// Messages are the messages of a response, of any type, without end-of-stream and trailer
+	// frames.
 	Messages *MessagesMatch `yaml:"messages" about:"progress"`
 
 	Start *bool     `yaml:"start" about:"progress"` // a start event came (first)
@@ -65,7 +65,7 @@ type Match struct {
 	Ends string `yaml:"ends" about:"progress"`
 	// Events is a pattern over event kinds: "start (data|keepalive)* end". Keepalives are ignored unless the pattern names them.
 	Events string `yaml:"events" about:"end"`
-	// Never lists events that must not have come.
+	// Never lists events that must not be in the response.
 	Never []EventMatch `yaml:"never" about:"progress"`
 
 	Stdout *OutputMatch `yaml:"stdout" about:"progress"`
@@ -73,13 +73,13 @@ type Match struct {
 	PTY    *OutputMatch `yaml:"pty" about:"progress"`
 	Body   *BodyMatch   `yaml:"body" about:"end"`
 
-	// Lists and NotLists are the processes (by script name) that a list answer must hold, and must not hold.
+	// Lists and NotLists are the processes (by script name) that the response of a list must and must not contain.
 	Lists    []string `yaml:"lists" about:"end"`
 	NotLists []string `yaml:"not-lists" about:"end"`
 
 	// Compressed: at least one frame (or the unary body) was compressed, or none was.
 	Compressed *bool `yaml:"compressed" about:"end"`
-	// Spread is the least time between the first data event and the end event, so that output that was held back shows.
+	// Spread is the least time between the first data event and the end event, to detect output that was held back.
 	Spread Span `yaml:"spread" about:"end"`
 	// Within bounds the time from the request to the return; NotBefore is its lower bound.
 	Within    Span `yaml:"within" about:"end"`
@@ -89,11 +89,11 @@ type Match struct {
 	// Conn is reusable (open, nothing left over) or closed-by-peer.
 	Conn string `yaml:"conn" about:"end"`
 
-	// Any is a legal set of whole answers; the name of the first that fits is recorded.
+	// Any is a legal set of whole responses; the name of the first that matches is recorded.
 	Any []NamedMatch `yaml:"any" about:"any"`
 }
 
-// NamedMatch is one legal answer of several.
+// NamedMatch is one of several legal responses.
 type NamedMatch struct {
 	Name  string `yaml:"name"`
 	Match `yaml:",inline"`
@@ -103,8 +103,8 @@ type NamedMatch struct {
 type ErrorMatch struct {
 	// Code is the legal set; "*" for any of the 16.
 	Code    []string `yaml:"code"`
-	Message string   `yaml:"message"` // a part that the message must hold
-	// Details are details that it must hold, among others.
+	Message string   `yaml:"message"` // a part of the message
+	// Details are details that it must have, among others.
 	Details []DetailMatch `yaml:"details"`
 }
 
@@ -136,7 +136,7 @@ type EventMatch struct {
 	Event string `yaml:"event"`
 }
 
-// OutputMatch is what a stream's concatenated bytes must be. A scalar is the exact text.
+// OutputMatch describes the concatenated bytes of a stream. A scalar is the exact text.
 type OutputMatch struct {
 	Bytes    `yaml:",inline"`
 	PrefixOf *Bytes  `yaml:"prefix-of"`
@@ -148,12 +148,12 @@ type OutputMatch struct {
 	Matches string `yaml:"matches"`
 }
 
-// MessagesMatch describes the messages of an answer. A number is Count, a list is All.
+// MessagesMatch describes the messages of a response. A number is Count, a list is All.
 type MessagesMatch struct {
 	Count *int `yaml:"count"`
 	// All describes each message, in order.
 	All []BodyMatch `yaml:"all"`
-	// Some describes messages that must be among them, in this order; others may stand between.
+	// Some describes messages that must be among them, in this order; others may come between.
 	Some []BodyMatch `yaml:"some"`
 }
 
@@ -163,9 +163,9 @@ type BodyMatch struct {
 	Hex      *string `yaml:"hex"` // the exact bytes
 	Contains *string `yaml:"contains"`
 	Empty    *bool   `yaml:"empty"`
-	Matches  string  `yaml:"matches"` // a regular expression that must be found in it
+	Matches  string  `yaml:"matches"` // a regular expression that must match a part of it
 	// JSON must equal the body as a value; JSONHas must be contained in it (objects by their keys, arrays by an element).
-	// Strings may hold ${p.pid}.
+	// Strings may contain ${p.pid}.
 	JSON    any `yaml:"json"`
 	JSONHas any `yaml:"json-has"`
 }

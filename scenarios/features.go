@@ -9,7 +9,7 @@ import (
 	"assay/internal/transport"
 )
 
-// features are the optional things that a script can need and a profile require, sorted.
+// features are the optional features that scripts can need and profiles can require, sorted.
 var features = []string{
 	"auth.token", "codec.json", "codec.proto", "compress.gzip", "control-plane", "filesystem", "health",
 	"http.1", "http.h2-tls", "http.h2c", "metrics.process", "metrics.prometheus", "ndjson.commands",
@@ -21,19 +21,19 @@ var features = []string{
 // Features lists every feature that a script can need, sorted.
 func Features() []string { return slices.Clone(features) }
 
-// axisFeatures are the features that the values of the axes ask for. Of identity no feature is asked.
+// axisFeatures maps the values of the axes to the features that they need. Identity needs none.
 var axisFeatures = map[string]string{
 	call.Connect: "protocol.connect", call.GRPC: "protocol.grpc", call.GRPCWeb: "protocol.grpc-web",
 	call.JSON: "codec.json", call.Proto: "codec.proto", call.Gzip: "compress.gzip",
 	transport.HTTP1: "http.1", transport.H2C: "http.h2c", transport.H2TLS: "http.h2-tls",
 }
 
-// AxisFeature returns the feature that a value of an axis ("grpc", "h2c") asks for, or "".
+// AxisFeature returns the feature that a value of an axis ("grpc", "h2c") needs, or "".
 func AxisFeature(value string) string { return axisFeatures[value] }
 
 // Needs lists the features without which the instance is unsupported, sorted: those that
-// the script names, and those that its axes ask for. Protocol and codec count
-// only if the script calls a procedure; an alias or a health check has neither.
+// the script names, and those that its axes need. Protocol and codec count only if the
+// script calls a procedure; an alias or a health check has neither.
 func (i Instance) Needs() []string {
 	ids := slices.Clone(i.Scenario.Needs)
 	values := []string{i.Axes.HTTP, i.Axes.Compression}

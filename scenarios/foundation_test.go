@@ -8,8 +8,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// What a foundation names must exist, and rest on it: a rule of the same rank or a lower one never
-// follows from it, so to name that one alone would be a mistake.
+// The symptoms and rules of a foundation must exist. A rule of the same or a lower rank never
+// follows from it, so a foundation must not name only such rules.
 func TestFoundationsExplainRulesAndSymptomsThatExist(t *testing.T) {
 	rules := load(t).Rules
 	for _, r := range rules {
@@ -22,7 +22,7 @@ func TestFoundationsExplainRulesAndSymptomsThatExist(t *testing.T) {
 		}
 		for _, s := range f.Symptoms {
 			if !slices.Contains(bundle.Symptoms(), s) {
-				t.Errorf("%s explains the symptom %q, which is not known", r.ID, s)
+				t.Errorf("%s explains the symptom %q, which does not exist", r.ID, s)
 			}
 		}
 		for _, glob := range f.Rules {

@@ -10,32 +10,32 @@ import (
 	"assay/internal/bundle"
 )
 
-// Known is a list of known failures: what a target is expected to get wrong,
-// why, and until when. The format is published as `assay schema known`.
+// Known is a list of known failures: the expected failures of a target, each with a reason
+// and an expiry date. The format is published as `assay schema known`.
 type Known struct {
-	// File is the list's name as it was given, for messages.
+	// File is the name of the list as the user gave it, for messages.
 	File string
-	// Text is the list as it was read.
+	// Text is the source of the list.
 	Text []byte
-	// Entries stand in the order of the file.
+	// Entries are in the order of the file.
 	Entries []KnownFailure
 }
 
-// KnownFailure is one entry: every scenario that Pattern names, on the axes that
-// Axes names, is expected to break Rule, or any rule when that is "".
+// KnownFailure is one entry: every scenario that Pattern matches, on the axes that
+// Axes matches, is expected to break Rule, or any rule if Rule is "".
 type KnownFailure struct {
 	Pattern string `yaml:"pattern"`
 	Rule    string `yaml:"rule"`
 	Axes    string `yaml:"axes"`
 	Reason  string `yaml:"reason"`
 	Link    string `yaml:"link"`
-	// Expires is the last day, in UTC, on which it may still fail: 2027-03-31.
+	// Expires is the last day, in UTC, on which the failure is expected: 2027-03-31.
 	Expires string `yaml:"expires"`
 
 	Line int `yaml:"-"` // in the file, from 1
 }
 
-// Matches reports whether the entry speaks of a scenario on these axes. Axes are
+// Matches reports whether the entry covers a scenario on these axes. Axes are
 // a single value (proto) or a glob over all four, as in the term axis: of a
 // selection.
 func (k *KnownFailure) Matches(scenario string, axes bundle.Axes) bool {
@@ -45,13 +45,13 @@ func (k *KnownFailure) Matches(scenario string, axes bundle.Axes) bool {
 	return k.Axes == "" || term{pattern: k.Axes}.onAxes(axes)
 }
 
-// Expired reports whether the entry had expired at an instant: it holds to the
-// end of its day in UTC.
+// Expired reports whether the entry has expired at the given time: it expires at the end
+// of its last day in UTC.
 func (k *KnownFailure) Expired(at time.Time) bool {
 	return at.UTC().Format(time.DateOnly) > k.Expires
 }
 
-// At is where the entry stands: "known.yaml:12".
+// At returns the place of the entry: "known.yaml:12".
 func (l *Known) At(k *KnownFailure) string {
 	return fmt.Sprintf("%s:%d", l.File, k.Line)
 }
@@ -80,20 +80,20 @@ func ParseKnown(file string, text []byte) (*Known, error) {
 	return known, nil
 }
 
-// checkKnown checks what a schema cannot say of the entry at a place.
+// checkKnown reports the errors of an entry that the schema cannot express.
 func checkKnown(k *KnownFailure, d *document, place string) {
 	k.Line = max(1, d.at(place).Line)
 	if _, err := time.Parse(time.DateOnly, k.Expires); err != nil {
-		d.errorf(d.at(place+"/expires"), "for example 2027-03-31", "%q is not a day of the calendar", k.Expires)
+		d.errorf(d.at(place+"/expires"), "for example 2027-03-31", "%q is not a date", k.Expires)
 	}
 	for name, pattern := range map[string]string{"pattern": k.Pattern, "axes": k.Axes} {
 		if _, err := path.Match(pattern, ""); err != nil {
-			d.errorf(d.at(place+"/"+name), "", "%q is not a pattern: a bracket is not closed", pattern)
+			d.errorf(d.at(place+"/"+name), "", "%q is not a glob: a bracket is not closed", pattern)
 		}
 	}
 }
 
-// LintKnown checks a list of known failures, as Lint does a script.
+// LintKnown checks a list of known failures, as Lint checks a script.
 func LintKnown(file string, text []byte) []error {
 	_, err := ParseKnown(file, text)
 	var errs []error
@@ -104,7 +104,7 @@ func LintKnown(file string, text []byte) []error {
 }
 
 // IsKnownList reports whether a text has the form of a list of known failures: a
-// YAML list whose first entry has a pattern or a day on which it expires.
+// YAML list whose first entry has a pattern or an expiry date.
 func IsKnownList(text []byte) bool {
 	d, _ := parseDocument("", text)
 	_, pattern := d.nodes["/0/pattern"]

@@ -74,18 +74,18 @@ func TestMistakesInAListOfKnownFailuresAreReportedWithTheirPlace(t *testing.T) {
 	entry := func(fields string) string { return "- {" + fields + "}\n" }
 	const rest = `reason: r, link: "https://x/1", expires: 2027-01-01`
 	for name, c := range map[string]struct{ text, want string }{
-		"no reason":                 {entry(`pattern: a.b, link: "https://x/1", expires: 2027-01-01`), `k.yaml:1:3: the field "reason" is missing`},
-		"an empty reason":           {entry(`pattern: a.b, reason: " ", link: "https://x/1", expires: 2027-01-01`), `" " is not a reason`},
-		"no link":                   {entry(`pattern: a.b, reason: r, expires: 2027-01-01`), `the field "link" is missing`},
-		"a link to nowhere":         {entry(`pattern: a.b, reason: r, link: see below, expires: 2027-01-01`), `k.yaml:1:35: "see below" is not a link`},
-		"no day":                    {entry(`pattern: a.b, reason: r, link: "https://x/1"`), `the field "expires" is missing`},
-		"a day that does not exist": {entry(`pattern: a.b, reason: r, link: "https://x/1", expires: 2027-02-30`), `"2027-02-30" is not a day of the calendar`},
-		"no pattern":                {entry(rest), `the field "pattern" is missing`},
-		"a bracket left open":       {entry(`pattern: "a.[b", ` + rest), `a bracket is not closed`},
-		"a field misspelt":          {entry(`pattern: a.b, expire: 1, ` + rest), `did you mean "expires"?`},
-		"a mapping":                 {"pattern: a.b\n", `k.yaml:1:1: the file is a mapping; it must be a list`},
-		"nothing at all":            {"", "the file is empty"},
-		"not YAML":                  {"- {pattern: a.b\n", "not YAML"},
+		"no reason":           {entry(`pattern: a.b, link: "https://x/1", expires: 2027-01-01`), `k.yaml:1:3: the field "reason" is missing`},
+		"an empty reason":     {entry(`pattern: a.b, reason: " ", link: "https://x/1", expires: 2027-01-01`), `" " is not a reason`},
+		"no link":             {entry(`pattern: a.b, reason: r, expires: 2027-01-01`), `the field "link" is missing`},
+		"a link to nowhere":   {entry(`pattern: a.b, reason: r, link: see below, expires: 2027-01-01`), `k.yaml:1:35: "see below" is not a link`},
+		"no date":             {entry(`pattern: a.b, reason: r, link: "https://x/1"`), `the field "expires" is missing`},
+		"an impossible date":  {entry(`pattern: a.b, reason: r, link: "https://x/1", expires: 2027-02-30`), `"2027-02-30" is not a date`},
+		"no pattern":          {entry(rest), `the field "pattern" is missing`},
+		"a bracket left open": {entry(`pattern: "a.[b", ` + rest), `a bracket is not closed`},
+		"a field misspelt":    {entry(`pattern: a.b, expire: 1, ` + rest), `did you mean "expires"?`},
+		"a mapping":           {"pattern: a.b\n", `k.yaml:1:1: the file is a mapping; it must be a list`},
+		"nothing at all":      {"", "the file is empty"},
+		"not YAML":            {"- {pattern: a.b\n", "not YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseKnown("k.yaml", []byte(c.text))
@@ -101,7 +101,7 @@ func TestMistakesInAListOfKnownFailuresAreReportedWithTheirPlace(t *testing.T) {
 
 func TestAListIsToldFromAScript(t *testing.T) {
 	if !IsKnownList([]byte(goodKnown)) || IsKnownList([]byte("id: a.b\n")) || IsKnownList([]byte("- {id: r.a.b}\n")) {
-		t.Error("one is taken for the other")
+		t.Error("a list and another file are confused")
 	}
 }
 

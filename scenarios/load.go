@@ -14,7 +14,7 @@ import (
 //go:embed rules.yaml */*.yaml
 var embedded embed.FS
 
-// folders that hold no scripts.
+// otherFolders contain no scripts.
 var otherFolders = []string{"profiles", "schema", "testdata"}
 
 // Load returns the embedded catalogue.
@@ -22,15 +22,14 @@ func Load() (*Catalogue, error) {
 	return loadCatalogue(source{fsys: embedded}, nil)
 }
 
-// LoadDir returns the catalogue of a user's folder: its scripts instead of the
-// embedded ones, as AREA/NAME.yaml or directly in it. What LoadFS says of rules holds. Errors of
-// scripts name their files as they are reached from here; a folder that cannot be
-// read, or holds no script, is an error.
+// LoadDir returns the catalogue of a user's folder: its scripts replace the embedded
+// ones, as AREA/NAME.yaml or NAME.yaml. It reads rules as LoadFS does. Errors of scripts
+// name their files with dir in front. A folder that is unreadable or has no script is an error.
 func LoadDir(dir string) (*Catalogue, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("read the scenarios: %w", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("read the scenarios: %s is a file; give the folder that it stands in", dir)
+		return nil, fmt.Errorf("read the scenarios: %s is a file; give the folder that contains it", dir)
 	}
 	rules, err := builtinRules()
 	if err != nil {
@@ -38,16 +37,16 @@ func LoadDir(dir string) (*Catalogue, error) {
 	}
 	c, err := loadCatalogue(source{fsys: os.DirFS(dir), dir: dir, flat: true}, rules)
 	if err == nil && len(c.Scenarios) == 0 {
-		return nil, fmt.Errorf("%s holds no script; scripts stand there as AREA/NAME.yaml or NAME.yaml", dir)
+		return nil, fmt.Errorf("%s contains no script; scripts are AREA/NAME.yaml or NAME.yaml", dir)
 	}
 	return c, err
 }
 
-// source is where a catalogue is read from.
+// source is a folder from which a catalogue is read.
 type source struct {
 	fsys fs.FS
 	dir  string // in front of the names of files in errors
-	flat bool   // scripts may stand directly in it
+	flat bool   // scripts may be directly in it
 }
 
 // scripts lists the files of scripts, sorted.
@@ -68,9 +67,8 @@ func (s source) scripts() ([]string, error) {
 	return files, nil
 }
 
-// LoadFS reads rules.yaml and AREA/*.yaml of fsys. Its rules are added to the
-// built-in ones, and take the place of those with the same id; without a
-// rules.yaml the built-in rules stand alone. Errors are *ScriptError, joined.
+// LoadFS reads AREA/*.yaml of fsys, and rules.yaml if there is one. Its rules are added to
+// the built-in rules, and replace those with the same id. Errors are *ScriptError, joined.
 func LoadFS(fsys fs.FS) (*Catalogue, error) {
 	rules, err := builtinRules()
 	if err != nil {
@@ -115,7 +113,7 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 		if s != nil {
 			checkRules(s, d, c)
 			if first, twice := byID[s.ID]; twice {
-				d.errorf(d.at("/id"), "", "the id %q is that of %s already", s.ID, first)
+				d.errorf(d.at("/id"), "", "%s already has the id %q", first, s.ID)
 			}
 			byID[s.ID] = file
 			c.Scenarios = append(c.Scenarios, s)
@@ -129,7 +127,7 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	return c, nil
 }
 
-// AddRules adds the rules of a rules.yaml, in place of those with the same id.
+// AddRules adds the rules of a rules.yaml, and replaces those with the same id.
 // Errors are *ScriptError, joined.
 func (c *Catalogue) AddRules(file string, text []byte) error {
 	rules, d := parseRules(file, text)
@@ -140,7 +138,7 @@ func (c *Catalogue) AddRules(file string, text []byte) error {
 	return nil
 }
 
-// addRules adds rules, in place of those with the same id, and sorts.
+// addRules adds rules, replaces those with the same id, and sorts.
 func (c *Catalogue) addRules(rules []*Rule) {
 	all := slices.Clone(rules)
 	for _, old := range c.Rules {
@@ -152,7 +150,7 @@ func (c *Catalogue) addRules(rules []*Rule) {
 	c.Rules = all
 }
 
-// checkRules checks that the rules of s exist, and that those without a clause are standing ones.
+// checkRules checks that the rules of s exist, and that each has a clause or is a standing rule.
 func checkRules(s *Scenario, d *document, c *Catalogue) {
 	var ids []string
 	for _, r := range c.Rules {
@@ -193,12 +191,12 @@ func parseRules(file string, text []byte) ([]*Rule, *document) {
 	for i, r := range rules {
 		place := fmt.Sprintf("/%d", i)
 		if ids[r.ID] {
-			d.errorf(d.at(place+"/id"), "", "the rule %q stands here a second time", r.ID)
+			d.errorf(d.at(place+"/id"), "", "the rule %q is listed twice", r.ID)
 		}
 		ids[r.ID] = true
 		for j, k := range r.Standing {
 			if other, twice := kinds[k]; twice {
-				d.errorf(d.at(fmt.Sprintf("%s/standing/%d", place, j)), "", "%q is the business of %s already", k, other)
+				d.errorf(d.at(fmt.Sprintf("%s/standing/%d", place, j)), "", "%q already belongs to the rule %s", k, other)
 			}
 			kinds[k] = r.ID
 		}
@@ -206,7 +204,7 @@ func parseRules(file string, text []byte) ([]*Rule, *document) {
 	return rules, d
 }
 
-// Scenario finds a scenario by id, or nil. A nil catalogue has none.
+// Scenario returns the scenario with the id, or nil. A nil catalogue has none.
 func (c *Catalogue) Scenario(id string) *Scenario {
 	if c == nil {
 		return nil
@@ -219,7 +217,7 @@ func (c *Catalogue) Scenario(id string) *Scenario {
 	return nil
 }
 
-// Rule finds a rule by id, or nil. A nil catalogue has none.
+// Rule returns the rule with the id, or nil. A nil catalogue has none.
 func (c *Catalogue) Rule(id string) *Rule {
 	if c == nil {
 		return nil

@@ -15,20 +15,20 @@ type About string
 // The parts of an exchange.
 const (
 	AboutOutcome  About = "outcome"  // how the transport ended
-	AboutHead     About = "head"     // known once the head of the answer is
-	AboutProgress About = "progress" // known from what has come, before the answer ends
-	AboutEnd      About = "end"      // known only once the answer has ended
-	AboutFrames   About = "frames"   // HTTP/2 frames of the connection; no answer is needed
+	AboutHead     About = "head"     // known once the response head is complete
+	AboutProgress About = "progress" // known before the response ends
+	AboutEnd      About = "end"      // known only once the response has ended
+	AboutFrames   About = "frames"   // HTTP/2 frames of the connection; no response is needed
 	AboutAny      About = "any"      // other matches
 )
 
 // MatchField is one field of a Match.
 type MatchField struct {
-	Name  string // as scripts write it
+	Name  string // in scripts
 	About About
 }
 
-// matchFields are the fields of a Match in the order of the type.
+// matchFields are the fields of a Match, in the order of the type.
 var matchFields = func() []MatchField {
 	var all []MatchField
 	for f := range reflect.TypeFor[Match]().Fields() {
@@ -56,7 +56,7 @@ func (m *Match) Asked() iter.Seq[MatchField] {
 	}
 }
 
-// Outputs are the matches of a process's outputs by stream, those that are not set left out.
+// Outputs returns the output matches that are set, by stream.
 func (m *Match) Outputs() map[string]*OutputMatch {
 	all := map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY}
 	for stream, o := range all {
@@ -67,9 +67,9 @@ func (m *Match) Outputs() map[string]*OutputMatch {
 	return all
 }
 
-// NeedsEnd reports whether the match can be judged only for an answer that has ended. A start,
+// NeedsEnd reports whether the match can be judged only after the response has ended. A start,
 // a head or a part of the output can be judged before; so can "ends: never", and an
-// outcome that only this side gives an exchange.
+// outcome that only Assay causes, such as aborted.
 func (m *Match) NeedsEnd() bool {
 	if m == nil || len(m.Outcome) > 0 && !slices.ContainsFunc(m.Outcome, endsByItself) {
 		return false
@@ -90,14 +90,14 @@ func (m *Match) NeedsEnd() bool {
 	return m.Ends == "once" || slices.ContainsFunc(m.Any, func(n NamedMatch) bool { return n.NeedsEnd() })
 }
 
-// endsByItself reports whether an outcome comes from the target, and not from this side giving up.
+// endsByItself reports whether the target causes the outcome, and not Assay by giving up.
 func endsByItself(outcome string) bool {
 	ours := []bundle.Outcome{bundle.OutcomeAborted, bundle.OutcomeNoAnswer, bundle.OutcomeStalled}
 	return !slices.Contains(ours, bundle.Outcome(outcome))
 }
 
-// Subjects returns the names of the exchanges that clauses are about. The value reports whether
-// a clause can be judged only once the exchange has ended.
+// Subjects returns the names of the exchanges in clauses. The value reports whether a
+// clause can be judged only after the exchange has ended.
 func (s *Scenario) Subjects() map[string]bool {
 	names := map[string]bool{}
 	add := func(subjects map[string]*Match) {

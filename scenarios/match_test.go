@@ -10,7 +10,7 @@ func TestEveryFieldOfAMatchSaysWhatItIsAbout(t *testing.T) {
 	known := []About{AboutOutcome, AboutHead, AboutProgress, AboutEnd, AboutFrames, AboutAny}
 	for _, f := range MatchFields() {
 		if f.Name == "" || !slices.Contains(known, f.About) {
-			t.Errorf("field %q is about %q, which is none of %q", f.Name, f.About, known)
+			t.Errorf("field %q is about %q, which is not one of %q", f.Name, f.About, known)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func visited(s *Step) (n int) {
 	return n
 }
 
-// nested reports whether a field of that type holds steps: a step, a list of them, or a struct with some.
+// nested reports whether a field of that type contains steps: a step, a list of steps, or a struct with steps.
 func nested(t, step reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:

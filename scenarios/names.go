@@ -11,14 +11,14 @@ type Exchange struct {
 	Name string
 	// Step is the step that makes it.
 	Step *Step
-	// Explicit is set when the script gave the name (`as`, or a race's a and b).
+	// Explicit is set when the script gives the name (`as`, or a and b of a race).
 	Explicit bool
 	// Process is set when the step starts a process, so that `to` may name it.
 	Process bool
 }
 
 // Exchanges lists the exchanges that the steps of one iteration make, in the
-// order of the script. An answer on a raw connection has the connection's name.
+// order of the script. A response on a raw connection has the name of the connection.
 func (s *Scenario) Exchanges() []Exchange {
 	var all []Exchange
 	s.EachStep(func(step *Step) {
@@ -29,8 +29,8 @@ func (s *Scenario) Exchanges() []Exchange {
 	return all
 }
 
-// exchange returns the exchange that the step makes. Its name is the step's `as`, else a or
-// b for a side of a race, else the kind of the step.
+// exchange returns the exchange that the step makes. Its name is the step's `as`, or a or
+// b for a side of a race, or the kind of the step.
 func (s *Step) exchange() (Exchange, bool) {
 	call, ok := s.Call()
 	if !ok {
@@ -43,7 +43,7 @@ func (s *Step) exchange() (Exchange, bool) {
 	return e, true
 }
 
-// raceName is a or b for the step that is directly one side of a race, else "".
+// raceName returns a or b if the step is a side of a race itself, otherwise "".
 func raceName(at string) string {
 	for _, side := range []string{"a", "b"} {
 		if strings.HasSuffix(at, ".race."+side) {
@@ -53,7 +53,7 @@ func raceName(at string) string {
 	return ""
 }
 
-// source is the place of the step in the file: "/steps/1/race/a".
+// source returns the place of the step in the file: "/steps/1/race/a".
 func (s *Step) source() string {
 	var b strings.Builder
 	for _, part := range strings.Split(s.At, ".") {

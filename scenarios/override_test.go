@@ -70,7 +70,7 @@ func TestAWrongOverrideSaysWhatIsWanted(t *testing.T) {
 			t.Errorf("%q: got %v, want one of %q", text, err, want)
 		}
 	}
-	if _, err := sample(t).With(Override{"sweep.q", "1ms"}); err == nil || !strings.Contains(err.Error(), "no such thing") {
+	if _, err := sample(t).With(Override{"sweep.q", "1ms"}); err == nil || !strings.Contains(err.Error(), "no such value") {
 		t.Errorf("got %v", err)
 	}
 }

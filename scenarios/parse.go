@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Parse parses one script. It checks the language (the published schema) and
-// all that can be said without the rules: names, references, ranges, patterns.
-// Errors are *ScriptError, several joined in the order of their places.
+// Parse parses one script. It checks the language (the published schema), and names,
+// references, ranges and patterns; it does not check that the rules exist.
+// Errors are *ScriptError, joined in the order of their places.
 func Parse(file string, text []byte) (*Scenario, error) {
 	s, d := parseScript(file, text)
 	if len(d.errs) > 0 {
@@ -21,11 +21,11 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	return s, nil
 }
 
-// parseScript is Parse with the document, for further checks; the scenario is nil when there are mistakes.
+// parseScript is Parse that also returns the document, for further checks. The scenario is nil if there are mistakes.
 func parseScript(file string, text []byte) (*Scenario, *document) {
 	d, value := parseDocument(file, text)
 	if value == nil && len(d.errs) == 0 {
-		d.errorf(d.root, "", "the file holds nothing")
+		d.errorf(d.root, "", "the file has no content")
 	}
 	if len(d.errs) == 0 {
 		d.validate("scenario", value)
@@ -52,7 +52,7 @@ func parseScript(file string, text []byte) (*Scenario, *document) {
 	return s, d
 }
 
-// areaOf is the folder that a script stands in, or "".
+// areaOf returns the name of the folder of a script, or "".
 func areaOf(file string) string {
 	dir := path.Base(path.Dir(filepath.ToSlash(file)))
 	if dir == "." || dir == "/" {
@@ -79,9 +79,9 @@ func (s *Step) place(at string) {
 	}
 }
 
-// Lint reports what Parse reports and, for a script that parses, what breaks
-// the customs of the catalogue: a title that fits a line, at least one rule and
-// one expectation that proves it, an id that says area and file.
+// Lint reports the errors of Parse and, for a script that parses, breaches of the
+// conventions of the catalogue: the title fits one line, every clause has an expectation,
+// and the id matches area and file.
 func Lint(file string, text []byte) []error {
 	s, d := parseScript(file, text)
 	if s != nil {
@@ -98,16 +98,16 @@ const maxTitle = 100 // characters
 
 func lintStyle(s *Scenario, d *document) {
 	if n := len([]rune(s.Title)); n > maxTitle {
-		d.errorf(d.at("/title"), "", "the title is %d characters long; at most %d fit a line of a report", n, maxTitle)
+		d.errorf(d.at("/title"), "", "the title is %d characters long; at most %d fit on a line of a report", n, maxTitle)
 	}
 	if strings.HasSuffix(s.Title, ".") {
-		d.errorf(d.at("/title"), "", "the title ends with a full stop; titles stand in lists")
+		d.errorf(d.at("/title"), "", "the title ends with a full stop; write titles without one")
 	}
 	i := strings.LastIndexByte(s.ID, '.')
 	area, name := strings.ReplaceAll(s.ID[:i], ".", "-"), s.ID[i+1:]
 	if s.Area != "" && s.Area != area {
-		d.errorf(d.at("/id"), fmt.Sprintf("the folder %q asks for an id such as %s.%s", s.Area, strings.ReplaceAll(s.Area, "-", "."), name),
-			"the id %q does not say the area: its folder would be %q", s.ID, area)
+		d.errorf(d.at("/id"), fmt.Sprintf("the folder %q needs an id such as %s.%s", s.Area, strings.ReplaceAll(s.Area, "-", "."), name),
+			"the id %q does not match the folder: it belongs to %q", s.ID, area)
 	}
 	if base := strings.TrimSuffix(path.Base(filepath.ToSlash(s.File)), ".yaml"); base != name && s.Area != "" {
 		d.errorf(d.at("/id"), "", "the id ends in %q and the file is called %q", name, base+".yaml")

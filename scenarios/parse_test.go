@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden error messages")
 
-// testdata/errors holds a script for each kind of mistake, and beside it what is said about it.
+// testdata/errors contains a script for each kind of mistake, and next to it the expected messages.
 func TestMistakesAreReportedWithTheirPlace(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.yaml")
 	if err != nil || len(files) < 30 {
@@ -80,7 +80,7 @@ func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-// Written again in the other style of YAML, a script says the same.
+// A script has the same meaning in the other style of YAML.
 func TestEveryScriptSurvivesBeingWrittenAgain(t *testing.T) {
 	for _, s := range load(t).Scenarios {
 		var doc yaml.Node
@@ -118,7 +118,7 @@ func restyle(n *yaml.Node) {
 	}
 }
 
-// flow makes everything below a flow collection flow too: YAML has no other way.
+// flow gives everything below a flow collection flow style too, as YAML requires.
 func flow(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
 		n.Style |= yaml.FlowStyle
@@ -142,10 +142,10 @@ func TestLintAsksForTheCustomsOfTheCatalogue(t *testing.T) {
 		got = append(got, e.Message)
 	}
 	want := []string{
-		`the id "some.area.name" does not say the area: its folder would be "some-area"`,
+		`the id "some.area.name" does not match the folder: it belongs to "some-area"`,
 		`the id ends in "name" and the file is called "file.yaml"`,
-		"the title ends with a full stop; titles stand in lists",
-		"the title is 109 characters long; at most 100 fit a line of a report",
+		"the title ends with a full stop; write titles without one",
+		"the title is 109 characters long; at most 100 fit on a line of a report",
 		"the clause expects nothing",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -174,7 +174,7 @@ func TestLoadFSAddsRulesAndChecksThatTheyExist(t *testing.T) {
 	}
 	twice := write("my.own.rule")
 	twice["your/script.yaml"] = twice["my/script.yaml"]
-	if _, err := LoadFS(twice); err == nil || !strings.Contains(err.Error(), "is that of my/script.yaml already") {
+	if _, err := LoadFS(twice); err == nil || !strings.Contains(err.Error(), "my/script.yaml already has the id") {
 		t.Errorf("got %v, want the id to be refused", err)
 	}
 	unproven := fstest.MapFS{"my/script.yaml": {Data: []byte(strings.ReplaceAll(strings.ReplaceAll(script, "RULE", "process.end.exit-code, process.end.once"),

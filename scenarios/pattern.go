@@ -9,11 +9,11 @@ import (
 // EventPattern is a compiled pattern over event kinds.
 type EventPattern struct {
 	re *regexp.Regexp
-	// keepalive is set when the pattern names keepalives; else they are left out.
+	// keepalive is set if the pattern names keepalives; otherwise Match ignores them.
 	keepalive bool
 }
 
-// eventLetters are the letters by which kinds are matched.
+// eventLetters maps each kind of event to its letter in the regular expression.
 var eventLetters = map[string]string{"start": "s", "data": "d", "end": "e", "keepalive": "k", "unknown": "u"}
 
 var patternWord = regexp.MustCompile(`[a-z]+|[()|*+?]|\s+|.`)
@@ -34,9 +34,9 @@ func CompileEvents(pattern string) (*EventPattern, error) {
 		default:
 			kinds := []string{"start", "data", "end", "keepalive", "unknown"}
 			if near := didYouMean(word, kinds); near != "" {
-				return nil, fmt.Errorf("%q is no kind of event; %s", word, near)
+				return nil, fmt.Errorf("%q is not a kind of event; %s", word, near)
 			}
-			return nil, fmt.Errorf("%q is no kind of event; the kinds are %s", word, strings.Join(kinds, ", "))
+			return nil, fmt.Errorf("%q is not a kind of event; the kinds are %s", word, strings.Join(kinds, ", "))
 		}
 	}
 	re, err := regexp.Compile("^(?:" + b.String() + ")$")
@@ -47,7 +47,7 @@ func CompileEvents(pattern string) (*EventPattern, error) {
 	return p, nil
 }
 
-// Match reports whether the kinds, in their order, are what the pattern says.
+// Match reports whether the pattern matches the kinds.
 func (p *EventPattern) Match(kinds []string) bool {
 	var b strings.Builder
 	for _, k := range kinds {

@@ -26,9 +26,8 @@ func ProfileNames() []string {
 	return names
 }
 
-// LoadProfile returns the embedded profile of that name, or reads the file when
-// name has a path separator or ends in .yaml. The rules that it names must be
-// built-in ones.
+// LoadProfile returns the embedded profile with the name, or reads the file if
+// name has a path separator or ends in .yaml. The rules of a profile must be built-in.
 func LoadProfile(name string) (*Profile, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") {
 		text, err := os.ReadFile(name)
@@ -51,14 +50,14 @@ func ParseProfile(file string, text []byte) (*Profile, error) {
 	return readProfile(file, text, checked)
 }
 
-// ParseStoredProfile parses the profile of a bundle, which may be an older one: a
-// deviation need not say where it is allowed, and is then allowed everywhere.
+// ParseStoredProfile parses the profile of a bundle, which may be older: a deviation
+// without scenarios and symptoms is accepted, and allowed everywhere.
 func ParseStoredProfile(file string, text []byte) (*Profile, error) {
 	return readProfile(file, text, stored)
 }
 
-// trust says how far a text is held against its schema and its rules. The embedded
-// ones are by the tests: compiling the schemas is most of what a short command costs.
+// trust is how strictly a text is checked against its schema and the rules. Tests check the
+// embedded profiles: compiling the schemas is most of the cost of a short command.
 type trust int
 
 const (
@@ -124,12 +123,12 @@ func checkProfile(p *Profile, d *document) {
 	}
 }
 
-// checkPlaces reports deviations that excuse every breach of their rule.
+// checkPlaces reports deviations that allow every breach of their rule.
 func checkPlaces(p *Profile, d *document) {
 	for id, deviation := range p.Deviations {
 		if len(deviation.Scenarios) == 0 && len(deviation.Symptoms) == 0 {
 			d.errorf(d.key("/deviations/"+id), "write {reason: …, scenarios: [ID]}, or symptoms, so that another breach of the rule still fails",
-				"the deviation of %s does not say where the rule may be broken", id)
+				"the deviation from %s does not say where the rule may be broken", id)
 		}
 	}
 }
@@ -145,7 +144,7 @@ func checkSymptom(d *document, n *yaml.Node, s bundle.Symptom) {
 	}
 }
 
-// setDefaults fills what a profile need not say.
+// setDefaults sets the defaults of absent fields.
 func (p *Profile) setDefaults() {
 	p.Paths = withDefaults(p.Paths, map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health"})
 	p.Metrics = withDefaults(p.Metrics, map[string]string{

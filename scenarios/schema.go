@@ -19,7 +19,7 @@ func SchemaNames() []string {
 	return []string{"diff", "known", "plan", "profile", "rules", "scenario"}
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of that name, as it is published.
+// Schema returns the published JSON Schema (draft 2020-12) with the name.
 func Schema(name string) ([]byte, error) {
 	text, err := schemaFiles.ReadFile("schema/" + name + ".schema.json")
 	if err != nil {
@@ -29,8 +29,8 @@ func Schema(name string) ([]byte, error) {
 	return text, nil
 }
 
-// schema is a published schema in the two forms that checking needs: compiled,
-// and as the document, in which titles and lists of fields are looked up for messages.
+// schema is a published schema in two forms: compiled, for checks, and as a document, for
+// the titles and lists of fields in messages.
 type schema struct {
 	id       string
 	document any
@@ -62,7 +62,7 @@ var compiledSchemas = sync.OnceValues(func() (map[string]*schema, error) {
 	return all, nil
 })
 
-// part is the part of the schema document that a schema URL names, or nil.
+// part returns the part of the schema document at a schema URL, or nil.
 func (s *schema) part(url string) map[string]any {
 	_, pointer, _ := strings.Cut(url, "#")
 	at := s.document
@@ -88,7 +88,7 @@ func (s *schema) part(url string) map[string]any {
 	return object
 }
 
-// fields lists the properties that the part names, sorted.
+// fields lists the properties of the part, sorted.
 func (s *schema) fields(url string) []string {
 	properties, _ := s.part(url)["properties"].(map[string]any)
 	names := make([]string, 0, len(properties))
@@ -99,7 +99,7 @@ func (s *schema) fields(url string) []string {
 	return names
 }
 
-// titleOr is what the part calls itself ("a span of time"), or the fallback.
+// titleOr returns the title of the part ("a span of time"), or the fallback.
 func (s *schema) titleOr(url, fallback string) string {
 	if t, ok := s.part(url)["title"].(string); ok {
 		return t
@@ -107,7 +107,7 @@ func (s *schema) titleOr(url, fallback string) string {
 	return fallback
 }
 
-// examples is a hint with the part's examples, or "".
+// examples returns a hint with the examples of the part, or "".
 func (s *schema) examples(url string) string {
 	list, _ := s.part(url)["examples"].([]any)
 	var words []string

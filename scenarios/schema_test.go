@@ -50,8 +50,8 @@ func tags(t reflect.Type) []string {
 	return slices.Compact(names)
 }
 
-// What the schema allows and what the types hold must be the same words, or a
-// field would be checked and then lost.
+// The schema and the types must have the same fields, or a field would be checked and
+// then lost.
 func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 	for _, test := range []struct {
 		schema, name string
@@ -115,7 +115,7 @@ func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 		want := append(tags(reflect.TypeOf(test.value)), test.more...)
 		sort.Strings(want)
 		want = slices.Compact(want)
-		if test.name == "namedMatch" { // an answer of several is not several again
+		if test.name == "namedMatch" { // any does not nest
 			want = slices.DeleteFunc(want, func(s string) bool { return s == "any" })
 		}
 		if !slices.Equal(got, want) {
@@ -141,8 +141,8 @@ func TestSchemasExplainEveryField(t *testing.T) {
 	}
 }
 
-// explained walks a schema: every object is closed, or says what its other keys
-// hold, and every property says what it is for, itself or where it refers to.
+// explained walks a schema: every object is closed, or describes its other keys, and
+// every property has a description, its own or that of its reference.
 func explained(t *testing.T, at string, v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -12,13 +12,13 @@ type Scenario struct {
 	Title string   `yaml:"title"`
 	Rules []string `yaml:"rules"`
 	Needs []string `yaml:"needs"`
-	// Axes lists the values to permute; an axis that is absent has its default
-	// (connect, json, 1.1, identity).
+	// Axes lists the values to permute; the default of an absent axis is connect, json,
+	// 1.1 or identity.
 	Axes AxesSpec `yaml:"axes"`
 
 	Exclusive   bool `yaml:"exclusive"`   // runs alone
 	Destructive bool `yaml:"destructive"` // may kill the target: only with --destructive, last
-	Slow        Span `yaml:"slow"`        // waits this long: only with --slow
+	Slow        Span `yaml:"slow"`        // takes this long: only with --slow
 	Deadline    Span `yaml:"deadline"`    // for one iteration, from the last progress of an exchange; default 10s
 
 	Repeat Repeat           `yaml:"repeat"`
@@ -29,14 +29,14 @@ type Scenario struct {
 	// Expect are the clauses. A plain mapping is parsed to one clause without Rule.
 	Expect []Clause `yaml:"expect"`
 
-	// Area is the folder the script came from; File, Text and Digest (SHA-256, hex) are its source.
+	// Area is the folder of the script; File, Text and Digest (SHA-256, hex) are its source.
 	Area   string `yaml:"-"`
 	File   string `yaml:"-"`
 	Text   []byte `yaml:"-"`
 	Digest string `yaml:"-"`
 }
 
-// AxesSpec lists the values of each axis that the scenario is run on.
+// AxesSpec lists the values of each axis on which the scenario runs.
 type AxesSpec struct {
 	Protocol    []string `yaml:"protocol"`
 	Codec       []string `yaml:"codec"`
@@ -46,14 +46,13 @@ type AxesSpec struct {
 
 // Repeat runs the steps several times.
 type Repeat struct {
-	Times    int  `yaml:"times"`    // default 1; for a race the least
+	Times    int  `yaml:"times"`    // default 1; for a race, the minimum
 	Parallel int  `yaml:"parallel"` // default 1
-	Budget   Span `yaml:"budget"`   // a race goes on until each order has its minimum or this is spent; default 15s
+	Budget   Span `yaml:"budget"`   // a race repeats until each order has its minimum or this time is over; default 15s
 }
 
-// Span is a time in the units of scripts: fixed ("500ms"), of the target's
-// measured round trip ("2rtt") or spawn latency ("1.5spawn"), or a sum of them
-// ("500ms+4rtt").
+// Span is a time in the units of scripts: fixed ("500ms"), in the target's measured
+// round trips ("2rtt") or spawn latencies ("1.5spawn"), or a sum of them ("500ms+4rtt").
 type Span struct {
 	Fixed time.Duration
 	RTT   float64
@@ -63,18 +62,18 @@ type Span struct {
 // IsZero reports whether s is not set.
 func (s Span) IsZero() bool { return s == Span{} }
 
-// Resolve is s on a target of that calibration. Fixed parts of a deadline are
-// stretched by the time scale; see Deadline.
+// Resolve returns the length of s on a target with the calibration. It does not apply the
+// time scale; see Deadline.
 func (s Span) Resolve(c bundle.Calibration) time.Duration {
 	return s.Fixed + time.Duration(s.RTT*float64(c.RTT)) + time.Duration(s.Spawn*float64(c.Spawn))
 }
 
-// commandSlack is how many times the length of the shortest command, beyond its spawn, is
-// added to every upper bound: a login shell may take seconds before it runs anything.
+// commandSlack is the factor of the time that the shortest command takes beyond its spawn,
+// which is added to every upper bound: a login shell may take seconds before it runs a command.
 const commandSlack = 4
 
-// Deadline is s as an upper bound: Resolve, and what the target's shell takes, times the
-// time scale. The zero span stays zero.
+// Deadline returns s as an upper bound: Resolve plus the time of the target's shell, times
+// the time scale. The deadline of the zero span is zero.
 func (s Span) Deadline(c bundle.Calibration) time.Duration {
 	if s.IsZero() {
 		return 0
@@ -90,14 +89,14 @@ func (s Span) Deadline(c bundle.Calibration) time.Duration {
 // Range is a sweep: "-2rtt..+2rtt".
 type Range struct{ From, To Span }
 
-// Bytes is a byte string in one of the forms of a script; a plain scalar is Text.
+// Bytes is a byte string in one of the forms of a script; a scalar is Text.
 type Bytes struct {
 	Text   *string `yaml:"text"`
 	Hex    *string `yaml:"hex"`
 	JSON   any     `yaml:"json"` // compact JSON of the value
 	Seq    *Seq    `yaml:"seq"`  // numbers, one per line
 	Repeat *Copies `yaml:"repeat"`
-	Gen    *Gen    `yaml:"gen"` // pseudo-random bytes of a seed
+	Gen    *Gen    `yaml:"gen"` // pseudo-random bytes from a seed
 }
 
 // Seq is the output of seq FROM TO.
@@ -106,13 +105,13 @@ type Seq struct {
 	To   int `yaml:"to"`
 }
 
-// Copies is a text, several times.
+// Copies is a repeated text.
 type Copies struct {
 	Text  string `yaml:"text"`
 	Times int    `yaml:"times"`
 }
 
-// Gen is Bytes pseudo-random bytes of the seed (PCG of math/rand/v2); with Lines,
+// Gen is Bytes pseudo-random bytes from the seed (PCG of math/rand/v2); with Lines,
 // lower-case letters with a newline after every 63.
 type Gen struct {
 	Seed  uint64 `yaml:"seed"`
@@ -144,17 +143,17 @@ type Step struct {
 	Line int    `yaml:"-"`
 }
 
-// Send makes one request of any form and, unless Wait says otherwise, waits for
-// its whole answer. Strings in Path, Headers and JSON values may hold ${p.pid}
-// (of a process that was started as p), ${p.tag}, ${run} and ${iteration}.
+// Send makes one request of any form and, unless Wait says otherwise, waits for the end of
+// its response. Strings in Path, Headers and JSON values may contain ${p.pid}
+// (of a process started as p), ${p.tag}, ${run} and ${iteration}.
 type Send struct {
 	As string `yaml:"as"` // default "send"
 	// RPC is "process.Process/Start"; the method, path, content type and shape follow from it.
 	RPC string `yaml:"rpc"`
-	// Shape is unary or stream. It says how a procedure that Assay does not know is called; those of
-	// the process, filesystem and probe services have theirs.
+	// Shape is unary or stream, for a procedure that Assay does not know. The shapes of
+	// the process, filesystem and probe services are known.
 	Shape string `yaml:"shape"`
-	// Surface, Method and Path are for what is not an RPC: surface commands, metrics, health, or none.
+	// Surface, Method and Path are for requests without an RPC: surface commands, metrics, health, or none.
 	Surface string `yaml:"surface"`
 	Method  string `yaml:"method"`
 	Path    string `yaml:"path"`
@@ -162,8 +161,8 @@ type Send struct {
 	Headers map[string]*string `yaml:"headers"`
 
 	// At most one of Message, JSON and Body.
-	// Message is a request message, written as JSON, sent in the codec of the axis, enveloped where
-	// the RPC streams. A process that it starts has the run's mark in its environment.
+	// Message is a request message, written as JSON, sent in the codec of the axis, enveloped if
+	// the RPC streams. A process that it starts has the run id in its environment.
 	Message any       `yaml:"message"`
 	JSON    any       `yaml:"json"` // a plain JSON body
 	Body    []Segment `yaml:"body"` // exactly these bytes
@@ -173,17 +172,17 @@ type Send struct {
 	Framing string `yaml:"framing"`
 	// ContentLength overrides the declared length.
 	ContentLength *int64 `yaml:"content-length"`
-	// On sends on a connection opened before, or on that of an earlier exchange, instead of a new one.
+	// On names an open connection, or an earlier exchange whose connection is used, instead of a new one.
 	On string `yaml:"on"`
-	// Finish half-closes (half), closes (fin) or resets (rst) after the request; default: left open.
+	// Finish half-closes (half), closes (fin) or resets (rst) after the request; by default the connection stays open.
 	Finish string `yaml:"finish"`
 	// Wait is end (default), head, start or none.
 	Wait string `yaml:"wait"`
-	// Within is how long the wait may last without progress; default the iteration's deadline.
+	// Within is the longest time without progress; default the iteration's deadline.
 	Within Span `yaml:"within"`
 	// Protocol is connect, grpc or grpc-web instead of the axis's.
 	Protocol string `yaml:"protocol"`
-	// Timeout is the value of the protocol's timeout header, as it is sent: Connect-Timeout-Ms or Grpc-Timeout.
+	// Timeout is the exact value of the protocol's timeout header: Connect-Timeout-Ms or Grpc-Timeout.
 	Timeout *string `yaml:"timeout"`
 }
 
@@ -195,18 +194,18 @@ type Segment struct {
 	Frame    *Frame    `yaml:"frame"` // one HTTP/2 frame (in a write)
 }
 
-// Envelope is one Connect envelope, right or wrong. At most one payload.
+// Envelope is one Connect envelope, valid or not. It has at most one payload.
 type Envelope struct {
 	Flags   int    `yaml:"flags"`
-	Length  *int64 `yaml:"length"`  // declared instead of the true one
+	Length  *int64 `yaml:"length"`  // declared instead of the actual length
 	Message any    `yaml:"message"` // in the codec of the axis
 	JSON    any    `yaml:"json"`
 	Text    string `yaml:"text"`
 	Hex     string `yaml:"hex"`
-	Gzip    bool   `yaml:"gzip"` // the payload is compressed (the flag is Flags' business)
+	Gzip    bool   `yaml:"gzip"` // the payload is compressed; Flags sets the bit
 }
 
-// Chunk is one HTTP/1.1 chunk; Size overrides the declared size, Last makes it the last (with its CRLF).
+// Chunk is one HTTP/1.1 chunk; Size overrides the declared size, Last makes it the last chunk (with its CRLF).
 type Chunk struct {
 	Of        []Segment `yaml:"of"`
 	Extension string    `yaml:"extension"`
@@ -214,19 +213,19 @@ type Chunk struct {
 	Last      bool      `yaml:"last"`
 }
 
-// Split cuts what is sent (the body of a send, the bytes of a write) into separate writes.
+// Split divides the body of a send, or the bytes of a write, into separate writes.
 type Split struct {
 	EveryByte bool  `yaml:"every-byte"` // the scalar "every-byte" sets it
 	At        []int `yaml:"at"`
-	Pause     Span  `yaml:"pause"` // between the writes; default none, with a flush for each
+	Pause     Span  `yaml:"pause"` // between the writes; default none. Each write is flushed
 }
 
-// Open opens a connection: by the HTTP version of the axis, or by the one named.
-// With h2 the preface and our SETTINGS are sent and the peer's acknowledged unless Raw.
+// Open opens a connection, in the HTTP version of the axis or in another. Over h2 it sends
+// the preface and SETTINGS, and acknowledges those of the peer, unless Raw.
 type Open struct {
 	As   string `yaml:"as"`
 	HTTP string `yaml:"http"` // 1.1, h2, or "" for the axis
-	Raw  bool   `yaml:"raw"`  // h2: nothing is sent or acknowledged by itself
+	Raw  bool   `yaml:"raw"`  // h2: nothing is sent or acknowledged automatically
 }
 
 // Frame is one HTTP/2 frame by field.
@@ -242,7 +241,7 @@ type Frame struct {
 	Last     uint32            `yaml:"last"`      // GOAWAY
 	Add      uint32            `yaml:"increment"` // WINDOW_UPDATE
 	Of       []Segment         `yaml:"of"`        // the payload of DATA, PING, or of a frame of unknown type
-	Length   *int64            `yaml:"length"`    // declared instead of the true one
+	Length   *int64            `yaml:"length"`    // declared instead of the actual length
 }
 
 // Field is one header field.
@@ -256,53 +255,53 @@ type Write struct {
 	To    string    `yaml:"to"`
 	Of    []Segment `yaml:"of"`
 	Split *Split    `yaml:"split"`
-	// Shape says how an answer on the connection is decoded from here on: stream, unary, ndjson or plain (default).
+	// Shape says how further responses on the connection are decoded: stream, unary, ndjson or plain (default).
 	Shape string `yaml:"shape"`
 }
 
-// Await waits until something was seen on an exchange or a connection (On). Exactly one
+// Await waits until a condition holds for an exchange or a connection (On). Exactly one
 // condition is set; the tag `awaits` marks the conditions.
 type Await struct {
 	On string `yaml:"on"`
 
 	Event  string `yaml:"event" awaits:"content"`  // an event of that kind: start, data, end, keepalive
-	Output string `yaml:"output" awaits:"content"` // this text stands in what came so far (any stream)
+	Output string `yaml:"output" awaits:"content"` // the output so far contains this text (any stream)
 	Status bool   `yaml:"status" awaits:"state"`   // the response head is complete
 	Frames int    `yaml:"frames" awaits:"content"` // that many frames
-	// Message waits for a message that fits, whatever its type.
+	// Message waits for a matching message of any type.
 	Message *BodyMatch `yaml:"message" awaits:"content"`
 
 	Bytes   int64  `yaml:"bytes" awaits:"state"`   // that many bytes on the connection
 	Done    bool   `yaml:"done" awaits:"state"`    // the exchange has returned
 	Closed  bool   `yaml:"closed" awaits:"state"`  // the peer has closed the connection
-	Silence Span   `yaml:"silence" awaits:"state"` // nothing came for that long
-	H2      string `yaml:"h2" awaits:"state"`      // an HTTP/2 frame of that type came on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
+	Silence Span   `yaml:"silence" awaits:"state"` // nothing arrived for that long
+	H2      string `yaml:"h2" awaits:"state"`      // an HTTP/2 frame of that type arrived on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
 
-	// Within is how long may pass without progress of what is waited for (content of an
-	// exchange, bytes of a connection), six times over at most; for a silence it is the time for the
-	// whole. Default the iteration's deadline.
+	// Within is the longest time without progress (content of an exchange, bytes of a
+	// connection); the whole wait takes at most six times as long. For a silence, it limits
+	// the whole wait. Default the iteration's deadline.
 	Within Span `yaml:"within"`
-	// Idle takes the place of Within for what stands still in a wait for Done, where that is less.
+	// Idle is the longest time without progress in a wait for Done, if it is shorter than Within.
 	Idle Span `yaml:"idle"`
-	// Proves names the rule that is broken when the wait is in vain. Without it the wait is a
-	// precondition: what stands behind it is then not judged, and nobody is blamed.
+	// Proves names the rule that fails if the condition is not met. Without it, the await is
+	// a precondition: if it is not met, the expectations behind it are not judged.
 	Proves string `yaml:"proves"`
-	// Optional goes on with the steps when the wait is in vain.
+	// Optional continues with the next step if the condition is not met.
 	Optional bool `yaml:"optional"`
 }
 
-// Close ends a connection, or that of an exchange: fin, rst, half (FIN, reading goes on), silent (neither reads nor writes any more);
-// cancel ends an exchange only: RST_STREAM(CANCEL) on HTTP/2, fin on HTTP/1.1.
+// Close ends a connection, or the connection of an exchange: fin, rst, half (FIN, reading continues), silent (no more reads
+// and writes). cancel ends only an exchange: RST_STREAM(CANCEL) on HTTP/2, fin on HTTP/1.1.
 type Close struct {
 	On  string `yaml:"on"`
 	How string `yaml:"how"`
 }
 
-// Start starts a process, and waits for its start event (or for its end) unless Wait says otherwise.
+// Start starts a process and waits for its start event (or its end), unless Wait says otherwise.
 type Start struct {
 	As  string `yaml:"as"`
 	Via string `yaml:"via"` // process (default) or commands (the NDJSON alias; only Sh and TimeoutMS)
-	// Sh is run by the profile's shell; or Cmd with Args.
+	// Sh is a command for the profile's shell. Cmd and Args run a program directly.
 	Sh        string             `yaml:"sh"`
 	Cmd       string             `yaml:"cmd"`
 	Args      []string           `yaml:"args"`
@@ -313,29 +312,29 @@ type Start struct {
 	PTY       *Size              `yaml:"pty"`
 	TimeoutMS *int64             `yaml:"timeout-ms"` // Connect-Timeout-Ms, or timeout_ms
 	Headers   map[string]*string `yaml:"headers"`
-	// On starts it on a connection opened before, or on that of an earlier exchange, instead of a new one.
+	// On names an open connection, or an earlier exchange whose connection is used, instead of a new one.
 	On     string `yaml:"on"`
 	Wait   string `yaml:"wait"` // start (default), end, none
 	Within Span   `yaml:"within"`
-	// Proves names the rule that is broken when a process that later steps need does not
-	// start, or has ended before they come. Without it that is a precondition, as for Await.
+	// Proves names the rule that fails if a process that later steps need does not start, or
+	// ends before those steps. Without it, the start is a precondition, as for Await.
 	Proves string `yaml:"proves"`
 }
 
-// Size is a window in cells.
+// Size is the size of a terminal in cells.
 type Size struct {
 	Cols uint32 `yaml:"cols"`
 	Rows uint32 `yaml:"rows"`
 }
 
-// Connect attaches to a process; it waits for the start event (or the end of the answer).
+// Connect attaches to a process and waits for the start event (or the end of the response), unless Wait says otherwise.
 type Connect struct {
 	As     string `yaml:"as"`
 	Target `yaml:",inline"`
 	Wait   string `yaml:"wait"` // start (default), end, none
 }
 
-// Target names a process: one started before (To), or a selector as it is sent.
+// Target names a process: To names an earlier start, PID and Tag are sent as they are.
 type Target struct {
 	As  string  `yaml:"as"`
 	To  string  `yaml:"to"`
@@ -347,7 +346,7 @@ type Target struct {
 // Signal sends a signal; via commands it is POST /commands/{pid}/kill.
 type Signal struct {
 	Target `yaml:",inline"`
-	Name   string `yaml:"name"` // SIGKILL, SIGTERM, or any other name as it is sent
+	Name   string `yaml:"name"` // SIGKILL, SIGTERM, or any other name, sent as it is
 }
 
 // Input sends bytes to stdin, or to the PTY.
@@ -369,20 +368,20 @@ type List struct {
 	Via string `yaml:"via"`
 }
 
-// Read steers the reading of an exchange's connection: pause, resume or stop, or Rate bytes a second.
+// Read controls the reading of an exchange's connection: pause, resume or stop, or Rate bytes per second.
 type Read struct {
 	On   string `yaml:"on"`
 	Mode string `yaml:"mode"`
 	Rate int    `yaml:"rate"`
 }
 
-// Scrape reads the metrics in between.
+// Scrape reads the metrics between other steps.
 type Scrape struct {
 	As string `yaml:"as"`
 }
 
-// Race releases A and B from one barrier, B later than A by Offset (negative:
-// earlier). At is "now" or an event of an exchange ("p.end", "p.data").
+// Race releases A and B from one barrier, B later than A by Offset (earlier if it is
+// negative). At is "now" or an event of an exchange ("p.end", "p.data").
 type Race struct {
 	At     string `yaml:"at"`
 	Offset string `yaml:"offset"` // "$d" or a span; default 0

@@ -9,30 +9,30 @@ import (
 	"assay/internal/bundle"
 )
 
-// Instance is one scenario on one set of axes: what is selected, run and judged.
+// Instance is one scenario on one set of axes: the unit of selection, runs and verdicts.
 type Instance struct {
 	Scenario *Scenario
 	Axes     bundle.Axes
 }
 
-// NothingSelectedError says that a term of a selection matches nothing, or that
-// terms which match something each select nothing together.
+// NothingSelectedError reports that a term of a selection matches nothing, or that
+// all terms together select nothing.
 type NothingSelectedError struct {
-	Term string   // as it was given; all of them when they fail together
-	Near []string // what may have been meant, the nearest first
+	Term string   // as the user gave it; all terms if they fail together
+	Near []string // suggestions, the nearest first
 }
 
-// Error names the term and what may have been meant.
+// Error names the term and the suggestions.
 func (e *NothingSelectedError) Error() string {
 	message := fmt.Sprintf("select %q matches no scenario", e.Term)
 	if len(e.Near) > 0 {
-		message += "; near to it: " + strings.Join(e.Near, ", ")
+		message += "; similar: " + strings.Join(e.Near, ", ")
 	}
 	return message
 }
 
-// Of is the catalogue with nothing but the scenarios of those instances, and the
-// rules that they prove.
+// Of returns a catalogue of only the scenarios of the instances and the rules that they
+// prove.
 func (c *Catalogue) Of(instances []Instance) *Catalogue {
 	out := &Catalogue{}
 	for _, s := range c.Scenarios {
@@ -48,9 +48,9 @@ func (c *Catalogue) Of(instances []Instance) *Catalogue {
 	return out
 }
 
-// Permutations are the axes that s runs on: protocol by codec by HTTP version by
-// compression, each in the order in which the script lists it. gRPC needs HTTP/2, so
-// gRPC on HTTP/1.1 is left out.
+// Permutations returns the axes on which s runs: protocol by codec by HTTP version by
+// compression, each in the order of the script. gRPC needs HTTP/2, so gRPC on HTTP/1.1 is
+// left out.
 func (s *Scenario) Permutations() []bundle.Axes {
 	return slices.DeleteFunc(s.product(), func(a bundle.Axes) bool { return a.Protocol == "grpc" && a.HTTP == "1.1" })
 }
@@ -76,7 +76,7 @@ func orDefault(values []string, fallback string) []string {
 	return values
 }
 
-// term is one word of a selection: !kind:pattern.
+// term is one term of a selection: !kind:pattern.
 type term struct {
 	text, kind, pattern string
 	not                 bool
@@ -85,17 +85,17 @@ type term struct {
 // termKinds are the words before the colon; a term without one is a glob over ids.
 var termKinds = []string{"rule", "level", "feature", "area", "axis"}
 
-// Select returns the instances that the terms name, sorted by id, permutations
-// in their own order; "" selects all.
+// Select returns the instances that the terms select, sorted by id, then in the order of
+// Permutations; "" selects all.
 //
 // Terms are joined by commas. A term is a glob over ids (connect.*), or rule:,
-// level:, feature:, area: and axis: with a glob behind it. An axis is a value
+// level:, feature:, area: or axis: followed by a glob. An axis is a value
 // (axis:proto) or all four (axis:connect/*/1.1/identity). Terms of one kind
-// are alternatives, terms of several kinds must all hold, and ! before a term
-// takes away what it names. A standing rule that no script names is judged on
-// everything, so rule: with its id selects everything. A term that matches
-// nothing at all is a *NothingSelectedError that suggests near ids, and so are
-// terms that select nothing together.
+// are alternatives, terms of several kinds must all match, and ! before a term
+// excludes its matches. A standing rule that no script names is judged on
+// every instance, so rule: with its id selects every instance. If a term matches
+// nothing, or all terms together select nothing, the error is a
+// *NothingSelectedError with similar ids.
 func (c *Catalogue) Select(terms string) ([]Instance, error) {
 	parsed, err := parseTerms(terms)
 	if err != nil {
@@ -138,14 +138,14 @@ func parseTerms(terms string) ([]term, error) {
 			t.kind, t.pattern = kind, pattern
 		}
 		if _, err := path.Match(t.pattern, ""); err != nil || t.pattern == "" {
-			return nil, fmt.Errorf("select %q: %q is not a pattern; write one such as connect.*", text, t.pattern)
+			return nil, fmt.Errorf("select %q: %q is not a glob; write one such as connect.*", text, t.pattern)
 		}
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-// chosen reports whether the terms choose i, and notes which of them match it.
+// chosen reports whether the terms select i, and marks the terms that match it in used.
 func (c *Catalogue) chosen(i Instance, terms []term, used []bool) bool {
 	asked, met := map[string]bool{}, map[string]bool{}
 	out := false
@@ -192,7 +192,7 @@ func (c *Catalogue) matches(i Instance, t term) bool {
 	}
 }
 
-// standsAlone reports whether the term names a standing rule, and none that a script names.
+// standsAlone reports whether the term names a standing rule, and no rule of a script.
 func (c *Catalogue) standsAlone(t term) bool {
 	named := slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return slices.ContainsFunc(s.Rules, t.glob) })
 	return !named && slices.ContainsFunc(c.Rules, func(r *Rule) bool { return len(r.Standing) > 0 && t.glob(r.ID) })

@@ -53,9 +53,9 @@ func TestSelect(t *testing.T) {
 
 func TestSelectSaysWhatMatchesNothing(t *testing.T) {
 	for terms, want := range map[string]string{
-		"a.onn":            `select "a.onn" matches no scenario; near to it: a.one, b.one`,
-		"a.one,rule:r.mus": `select "rule:r.mus" matches no scenario; near to it: r.must, r.may`,
-		"axis:protto":      `select "axis:protto" matches no scenario; near to it: proto`,
+		"a.onn":            `select "a.onn" matches no scenario; similar: a.one, b.one`,
+		"a.one,rule:r.mus": `select "rule:r.mus" matches no scenario; similar: r.must, r.may`,
+		"axis:protto":      `select "axis:protto" matches no scenario; similar: proto`,
 		"!zzzzzzzz":        `select "!zzzzzzzz" matches no scenario`,
 		"a.one,axis:proto": `select "a.one,axis:proto" matches no scenario`,
 	} {
@@ -67,8 +67,8 @@ func TestSelectSaysWhatMatchesNothing(t *testing.T) {
 	}
 	for terms, want := range map[string]string{
 		"lvl:must": `did you mean "level"?`,
-		"[":        "is not a pattern",
-		"rule:":    "is not a pattern",
+		"[":        "is not a glob",
+		"rule:":    "is not a glob",
 	} {
 		if _, err := smallCatalogue().Select(terms); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want a mention of %s", terms, err, want)

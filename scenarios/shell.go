@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// InShell is a request message with its command run by another shell: where it
-// says `process: {cmd: /bin/sh, args: [-c, COMMAND]}`, the words before the
-// command are those of shell. Scripts write /bin/sh -c, which some gateways do not
-// run. Anything else is returned as it is; v is not changed.
+// InShell returns a request message with another shell: in
+// `process: {cmd: /bin/sh, args: [-c, COMMAND]}`, it replaces the words before the
+// command by those of shell. Scripts write /bin/sh -c, which some gateways do not
+// run. Any other message is returned unchanged; v is not modified.
 func InShell(v any, shell []string) any {
 	message, ok := v.(map[string]any)
 	if !ok || len(shell) == 0 || slices.Equal(shell, []string{"/bin/sh", "-c"}) {

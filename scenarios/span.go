@@ -10,7 +10,7 @@ import (
 )
 
 // ParseSpan reads "500ms", "2rtt", "1.5spawn", or a sum of such terms
-// ("1s+4rtt", "500ms-1rtt"). A term may bear a sign; a number must bear a unit.
+// ("1s+4rtt", "500ms-1rtt"). A term may have a sign; a number must have a unit.
 func ParseSpan(text string) (Span, error) {
 	var s Span
 	if text == "" {
@@ -48,7 +48,7 @@ func (s *Span) add(term string) error {
 	}
 	d, err := time.ParseDuration(term)
 	if err != nil {
-		return fmt.Errorf("%q is no time; the units are ns, us, ms, s, m, h, rtt and spawn", term)
+		return fmt.Errorf("%q is not a time; the units are ns, us, ms, s, m, h, rtt and spawn", term)
 	}
 	if sum := s.Fixed + d; (d > 0) == (sum > s.Fixed) || d == 0 {
 		s.Fixed = sum
@@ -57,7 +57,7 @@ func (s *Span) add(term string) error {
 	return fmt.Errorf("%q is too long", term)
 }
 
-// String is the span as a script writes it; ParseSpan reads it back.
+// String returns the span in the form that ParseSpan reads.
 func (s Span) String() string {
 	var terms []string
 	if s.Fixed != 0 {
@@ -85,7 +85,7 @@ func (s *Span) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// ParseRange reads "-2rtt..+2rtt": two spans, the first not after the second in any of their units.
+// ParseRange reads "-2rtt..+2rtt": two spans, the first not above the second in any unit.
 func ParseRange(text string) (Range, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {
@@ -100,7 +100,7 @@ func ParseRange(text string) (Range, error) {
 		return Range{}, err
 	}
 	if r.From.Fixed > r.To.Fixed || r.From.RTT > r.To.RTT || r.From.Spawn > r.To.Spawn {
-		return Range{}, fmt.Errorf("the range %q ends before it begins", text)
+		return Range{}, fmt.Errorf("the end of the range %q is before its start", text)
 	}
 	return r, nil
 }

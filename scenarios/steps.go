@@ -4,11 +4,11 @@ import "strings"
 
 // Call describes the request that a step makes, whatever the kind of step.
 type Call struct {
-	// Kind is the kind of step ("signal"); it names the exchange when nothing else does.
+	// Kind is the kind of step ("signal"), the default name of the exchange.
 	Kind string
 	// As is the name that the script gives the exchange, or "".
 	As string
-	// Target is the process that the request names; nil for a request that names none.
+	// Target is the process that the request names, or nil.
 	Target *Target
 	// Starts is set when the request starts a process, so that `to` may name it.
 	Starts bool
@@ -45,7 +45,7 @@ func (s *Step) Call() (c Call, ok bool) {
 	return Call{}, false
 }
 
-// EachStep visits every step of the script in order; a step comes before the steps inside it.
+// EachStep visits every step of the script in order, each before the steps inside it.
 func (s *Scenario) EachStep(visit func(*Step)) {
 	for i := range s.Steps {
 		s.Steps[i].Each(visit)
@@ -64,5 +64,5 @@ func (s *Step) Each(visit func(*Step)) {
 	}
 }
 
-// Raced reports whether the step stands inside a race.
+// Raced reports whether the step is inside a race.
 func (s *Step) Raced() bool { return strings.Contains(s.At, ".race.") }

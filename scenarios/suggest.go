@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// didYouMean is a question with the nearest of the candidates, or "" when none is near.
+// didYouMean returns a question with the nearest candidate, or "" if none is similar.
 func didYouMean(word string, candidates []string) string {
 	near := nearest(word, candidates, 1)
 	if len(near) == 0 {
@@ -15,7 +15,7 @@ func didYouMean(word string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", near[0])
 }
 
-// asSentence is a hint behind another sentence; nothing when there is none.
+// asSentence formats a hint to follow another sentence; "" stays "".
 func asSentence(hint string) string {
 	if hint == "" {
 		return ""
@@ -23,8 +23,8 @@ func asSentence(hint string) string {
 	return ". " + hint
 }
 
-// nearest returns up to n candidates within an edit distance of a third of the
-// word's length (at least 2, and less than the word is long), the closest first, equals in the order of the alphabet.
+// nearest returns up to n candidates within an edit distance of a third of the length of
+// word (at least 2, and less than the length), the closest first, then in alphabetical order.
 func nearest(word string, candidates []string, n int) []string {
 	type scored struct {
 		text string
@@ -55,8 +55,8 @@ func nearest(word string, candidates []string, n int) []string {
 	return out
 }
 
-// editDistance is Levenshtein's, over bytes, with a swap of neighbours counted once;
-// words whose lengths differ by more than limit are not compared.
+// editDistance returns the Levenshtein distance over bytes, with a swap of neighbours
+// counted once. It does not compare words whose lengths differ by more than limit.
 func editDistance(a, b string, limit int) int {
 	if abs(len(a)-len(b)) > limit {
 		return limit + 1

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-// validate checks a value against the schema of that name and notes what is wrong with it.
+// validate checks a value against the schema with the name and records its errors.
 func (d *document) validate(name string, value any) {
 	all, err := compiledSchemas()
 	if err != nil {
@@ -46,8 +46,8 @@ func (d *document) report(s *schema, e *jsonschema.ValidationError) {
 	}
 }
 
-// reportAny chooses among the forms that a value may have: the one whose type
-// it has. A value of none of the types is reported once, with all of them.
+// reportAny reports the errors for the one of several forms whose type the value has. A
+// value of none of the types is reported once, with all types.
 func (d *document) reportAny(s *schema, e *jsonschema.ValidationError) {
 	depth := len(e.InstanceLocation)
 	if types := wrongTypes(e, depth); types != nil {
@@ -70,8 +70,8 @@ func (d *document) reportAny(s *schema, e *jsonschema.ValidationError) {
 	}
 }
 
-// wrongTypes returns the type errors at that depth when the type is all that is
-// wrong below e, whatever form is taken; else nil.
+// wrongTypes returns the type errors at the depth if every form below e fails only by its
+// type, otherwise nil.
 func wrongTypes(e *jsonschema.ValidationError, depth int) []*jsonschema.ValidationError {
 	if _, ok := e.ErrorKind.(*kind.Type); ok && len(e.InstanceLocation) == depth {
 		return []*jsonschema.ValidationError{e}
@@ -92,7 +92,7 @@ var plainNames = map[string]string{
 	"number": "a number", "boolean": "true or false", "null": "nothing",
 }
 
-// reportType reports a value of another type than those wanted; e is one of the type errors.
+// reportType reports a value whose type is not in want; e is one of the type errors.
 func (d *document) reportType(s *schema, e *jsonschema.ValidationError, want []string) {
 	got := e.ErrorKind.(*kind.Type).Got
 	place := pointer(e.InstanceLocation)
@@ -108,14 +108,14 @@ func (d *document) reportType(s *schema, e *jsonschema.ValidationError, want []s
 	case slices.Contains(want, "string") && (got == "number" || got == "integer" || got == "boolean"):
 		hint = fmt.Sprintf("put it in quotes: %q", n.Value)
 	case slices.Equal(want, []string{"boolean"}) && got == "string":
-		hint = "write true or false; other words are texts here"
+		hint = "write true or false; other words are texts"
 	case got == "null" && slices.Contains(want, "object"):
-		hint = "write {} where nothing needs to be said"
+		hint = "write {} for an empty mapping"
 	}
 	d.errorf(n, hint, "%s is %s; it must be %s", d.called(e.InstanceLocation), plainNames[got], strings.Join(words, " or "))
 }
 
-// called is how a message names a place: by its key, or by its number in a list.
+// called returns the name of a place in messages: its key, or its number in a list.
 func (d *document) called(location []string) string {
 	if len(location) == 0 {
 		return "the file"
@@ -155,9 +155,9 @@ func (d *document) reportLeaf(s *schema, e *jsonschema.ValidationError) {
 	case *kind.MinProperties, *kind.MinItems:
 		d.errorf(d.at(place), "", "%s is empty", name)
 	case *kind.Minimum:
-		d.errorf(d.at(place), "", "%s is %s; the least is %s", name, k.Got.RatString(), k.Want.RatString())
+		d.errorf(d.at(place), "", "%s is %s; the minimum is %s", name, k.Got.RatString(), k.Want.RatString())
 	case *kind.Maximum:
-		d.errorf(d.at(place), "", "%s is %s; the most is %s", name, k.Got.RatString(), k.Want.RatString())
+		d.errorf(d.at(place), "", "%s is %s; the maximum is %s", name, k.Got.RatString(), k.Want.RatString())
 	default:
 		text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 		d.errorf(d.at(place), s.examples(e.SchemaURL), "%s: %s", name, text)
@@ -192,9 +192,9 @@ func (d *document) reportName(s *schema, e *jsonschema.ValidationError, name str
 	d.errorf(d.key(d.placeOfName(pointer(e.InstanceLocation), name)), s.examples(url), "%q is not %s", name, title)
 }
 
-// placeOfName is the place of a key that its mapping does not allow. The validator
-// reuses the memory of the location that it gives with such a key, so where the key does not
-// stand there, the first place where it does stand is taken.
+// placeOfName returns the place of a key that its mapping does not allow. The validator
+// reuses the memory of the location in such an error, so if the mapping there does not have
+// the key, placeOfName returns the first place of the key.
 func (d *document) placeOfName(mapping, name string) string {
 	place := mapping + "/" + name
 	if _, ok := d.keys[place]; ok {

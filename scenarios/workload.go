@@ -9,14 +9,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Workload is a plan of load as a file has it: what kinds of streams there are, and
-// when they begin. Zero values are what the file leaves out. See the schema "plan".
+// Workload is the file of a load plan: the kinds of streams, and when they start. Zero
+// values are absent fields. See the schema "plan".
 type Workload struct {
 	Title string `yaml:"title"`
 	Seed  uint64 `yaml:"seed"`
 	// HTTP is 1.1, h2c or h2-tls.
 	HTTP string `yaml:"http"`
-	// Of Streams, Rate and Stages at most one is set.
+	// At most one of Streams, Rate and Stages is set.
 	Streams int             `yaml:"streams"`
 	Rate    float64         `yaml:"rate"`
 	Stages  []WorkloadStage `yaml:"stages"`
@@ -29,11 +29,11 @@ type Workload struct {
 	Thresholds []WorkloadThreshold `yaml:"thresholds"`
 	// Classes has at least one entry.
 	Classes []WorkloadClass `yaml:"classes"`
-	// Text is the file, as it was read.
+	// Text is the source of the plan.
 	Text []byte `yaml:"-"`
 }
 
-// WorkloadStage is a rate for a time: constant, or From one To another.
+// WorkloadStage is a rate for a duration: constant, or linear From one To another.
 type WorkloadStage struct {
 	Duration time.Duration `yaml:"duration"`
 	Rate     *float64      `yaml:"rate"`
@@ -41,15 +41,15 @@ type WorkloadStage struct {
 	To       float64       `yaml:"to"`
 }
 
-// WorkloadThreshold is a condition. With Abort it ends the run as soon as it is
-// missed, but not before Delay.
+// WorkloadThreshold is a condition. With Abort, the run ends as soon as the condition
+// fails, but not before Delay.
 type WorkloadThreshold struct {
 	Expr  string        `yaml:"expr"`
 	Abort bool          `yaml:"abort"`
 	Delay time.Duration `yaml:"delay"`
 }
 
-// UnmarshalYAML also takes the condition alone.
+// UnmarshalYAML reads a threshold; a scalar is the condition.
 func (t *WorkloadThreshold) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		t.Expr = n.Value
@@ -62,7 +62,7 @@ func (t *WorkloadThreshold) UnmarshalYAML(n *yaml.Node) error {
 // WorkloadClass is one kind of stream.
 type WorkloadClass struct {
 	Name            string        `yaml:"name"`
-	Share           float64       `yaml:"share"` // 1 where the file says nothing
+	Share           float64       `yaml:"share"` // default 1
 	Protocol        string        `yaml:"protocol"`
 	Codec           string        `yaml:"codec"`
 	Command         string        `yaml:"command"`
@@ -76,10 +76,10 @@ type WorkloadClass struct {
 	KillShare       float64       `yaml:"kill_share"`
 	DisconnectShare float64       `yaml:"disconnect_share"`
 	Within          time.Duration `yaml:"within"`
-	Stdin           *string       `yaml:"stdin"` // nil is no input, "" one that is closed at once
+	Stdin           *string       `yaml:"stdin"` // nil is no input, "" is input that is closed at once
 }
 
-// ReadWorkload reads a plan of load.
+// ReadWorkload reads a load plan from a file.
 func ReadWorkload(file string) (*Workload, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -88,7 +88,7 @@ func ReadWorkload(file string) (*Workload, error) {
 	return ParseWorkload(file, text)
 }
 
-// ParseWorkload parses a plan of load. Errors are *ScriptError, joined.
+// ParseWorkload parses a load plan. Errors are *ScriptError, joined.
 func ParseWorkload(file string, text []byte) (*Workload, error) {
 	d, value := parseDocument(file, text)
 	if len(d.errs) == 0 {
@@ -115,7 +115,7 @@ func ParseWorkload(file string, text []byte) (*Workload, error) {
 	return w, nil
 }
 
-// checkWorkload reports what the schema cannot know.
+// checkWorkload reports the errors that the schema cannot express.
 func checkWorkload(w *Workload, d *document) {
 	open := w.Rate > 0 || len(w.Stages) > 0
 	together := func(place, other string, both bool, hint string) {
@@ -123,26 +123,26 @@ func checkWorkload(w *Workload, d *document) {
 			d.errorf(d.key(place), hint, "%s and %s do not go together", place[1:], other)
 		}
 	}
-	const models = "streams keeps so many open, rate and stages begin so many a second: choose one"
+	const models = "streams keeps that many open, rate and stages start that many per second: choose one"
 	together("/rate", "streams", w.Rate > 0 && w.Streams > 0, models)
 	together("/stages", "streams", len(w.Stages) > 0 && w.Streams > 0, models)
 	together("/stages", "rate", len(w.Stages) > 0 && w.Rate > 0, models)
 	together("/ramp", "stages", len(w.Stages) > 0 && w.Ramp > 0, "write the ramp as a stage: {duration: 10s, from: 0, to: 100}")
 	together("/duration", "stages", len(w.Stages) > 0 && w.Duration > 0, "leave it out: the run ends after the last stage")
-	together("/arrivals", "streams", w.Arrivals != "" && !open, "arrivals are those of rate and stages")
+	together("/arrivals", "streams", w.Arrivals != "" && !open, "arrivals need rate or stages")
 	if w.Duration > 0 && w.Ramp > w.Duration {
 		d.errorf(d.key("/ramp"), "", "the ramp of %v is longer than the duration of %v", w.Ramp, w.Duration)
 	}
 	if w.Duration > 0 && w.Warmup >= w.Duration {
-		d.errorf(d.key("/warmup"), "", "the warm-up of %v leaves nothing of the duration of %v", w.Warmup, w.Duration)
+		d.errorf(d.key("/warmup"), "", "the warm-up of %v leaves nothing to measure in the duration of %v", w.Warmup, w.Duration)
 	}
 	for i, s := range w.Stages {
 		place := fmt.Sprintf("/stages/%d", i)
 		if s.Rate != nil && (d.keys[place+"/from"] != nil || d.keys[place+"/to"] != nil) {
-			d.errorf(d.key(place+"/rate"), "a constant rate, or from one to another", "rate does not go with from and to")
+			d.errorf(d.key(place+"/rate"), "write a constant rate, or from and to", "rate does not go with from and to")
 		}
 		if s.Duration == 0 {
-			d.errorf(d.key(place+"/duration"), "", "a stage of no time")
+			d.errorf(d.key(place+"/duration"), "", "the stage has no duration")
 		}
 	}
 	names := map[string]bool{}
@@ -150,11 +150,11 @@ func checkWorkload(w *Workload, d *document) {
 		place, c := fmt.Sprintf("/classes/%d", i), &w.Classes[i]
 		figure := strings.ReplaceAll(c.Name, "-", "_") // as thresholds write it
 		if names[figure] {
-			d.errorf(d.key(place+"/name"), "names differ in more than - and _", "there is another class %q", c.Name)
+			d.errorf(d.key(place+"/name"), "names must differ in more than - and _", "there is another class %q", c.Name)
 		}
 		names[figure] = true
 		if c.Think > 0 && open {
-			d.errorf(d.key(place+"/think"), "it is for streams that are kept open: use streams", "think does not go with rate and stages")
+			d.errorf(d.key(place+"/think"), "think needs a fixed number of open streams: use streams", "think does not go with rate and stages")
 		}
 		if w.HTTP == "1.1" && c.Protocol == "grpc" {
 			d.errorf(d.key(place+"/protocol"), "use http: h2c (h2-tls for https), or grpc-web", "grpc does not go with http 1.1")
@@ -171,15 +171,15 @@ func checkWorkloadClass(c *WorkloadClass, place string, d *document) {
 	if c.Command == "" {
 		for field, set := range map[string]bool{"expect": c.Expect != "", "endless": c.Endless, "interval": c.Interval > 0} {
 			if set {
-				fail(field, "the built-in commands number their lines, and every line is checked", field+" is for a command of your own")
+				fail(field, "the built-in commands number their lines, and every line is checked", field+" needs a command of your own")
 			}
 		}
 	}
 	if c.KillShare+c.DisconnectShare > 1 {
-		fail("disconnect_share", "", "kill_share and disconnect_share are more than 1 together")
+		fail("disconnect_share", "", "kill_share and disconnect_share together are more than 1")
 	}
 	if c.Within > 0 && c.KillShare+c.DisconnectShare == 0 {
-		fail("within", "give kill_share or disconnect_share", "within spreads kills and hang-ups, and there are none")
+		fail("within", "give kill_share or disconnect_share", "within spreads kills and disconnects, and there are none")
 	}
 	if c.Protocol != "ndjson" {
 		return

@@ -64,7 +64,7 @@ func TestAPlanOfLoadIsCheckedWithPlaces(t *testing.T) {
 		"stages and a duration":          {"duration: 3s\nstages: [{duration: 1s, rate: 3}]\nclasses: [{name: a}]\n", []string{"plan.yaml:1:1", "last stage"}},
 		"stages and a ramp":              {"ramp: 3s\nstages: [{duration: 1s, rate: 3}]\nclasses: [{name: a}]\n", []string{"plan.yaml:1:1", "as a stage"}},
 		"a stage with two rates":         {"stages: [{duration: 1s, rate: 3, to: 4}]\nclasses: [{name: a}]\n", []string{"plan.yaml:1:25", "from and to"}},
-		"a stage of no time":             {"stages: [{duration: 0s, rate: 3}]\nclasses: [{name: a}]\n", []string{"plan.yaml:1:11", "no time"}},
+		"a stage of no length":           {"stages: [{duration: 0s, rate: 3}]\nclasses: [{name: a}]\n", []string{"plan.yaml:1:11", "no duration"}},
 		"random starts of a fixed crowd": {"streams: 3\narrivals: poisson\nclasses: [{name: a}]\n", []string{"plan.yaml:2:1", "rate"}},
 		"a ramp beyond the end":          {"ramp: 3s\nduration: 1s\nclasses: [{name: a}]\n", []string{"plan.yaml:1:1", "longer"}},
 		"nothing but warm-up":            {"warmup: 3s\nduration: 3s\nclasses: [{name: a}]\n", []string{"plan.yaml:1:1", "leaves nothing"}},
