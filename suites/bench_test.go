@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkCatalogue runs the whole catalogue against the embedded gateway.
-// `longest-x` is the wall time over that of the longest single scenario: the
-// bound is 1.3, or 4 s, whichever is more.
+// `longest-x` is the wall time divided by the time of the longest single scenario: the
+// limit is 1.3, or 4 s, whichever is more.
 func BenchmarkCatalogue(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()

@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// The whole catalogue, judged from the stored bundle, gives the same verdicts as live.
+// The catalogue, judged from the stored bundle, has the same verdicts as live.
 func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Run(t.Context(), Options{Out: dir, Seed: 1, Select: smoke(), Target: target.Options{TimeScale: slowdown}})

@@ -54,7 +54,7 @@ func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 		return diff.Run{Report: runs[i].Report, Info: runs[i].Run, Observations: runs[i].Observations}
 	}
 	if d := diff.Runs(side(0), side(1), diff.Options{}); !d.Equal || len(d.Context) > 0 {
-		t.Errorf("the two are not equal: %+v", d)
+		t.Errorf("the runs are not equal: %+v", d)
 	}
 }
 
@@ -97,8 +97,8 @@ func bundleFiles(t *testing.T, dir string) []string {
 	return names
 }
 
-// normalFile is a file of a bundle in its normal form. Observations stand in the
-// file in the order in which they ended; whoever reads it sorts them, as here.
+// normalFile returns a file of a bundle in its normal form. Observations are in the file in the
+// order in which they ended; readers sort them, as here.
 func normalFile(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -133,22 +133,22 @@ func encoded(t *testing.T, v any) string {
 	return string(text)
 }
 
-// dropped are the fields of a bundle that times, ids and the counts of races go
-// into, by why they do. So do ids that are numbers: of exchanges and connections.
+// dropped are the fields of a bundle that may differ between runs, by reason. The ids of exchanges
+// and connections, which are numbers, are dropped too.
 var dropped = map[string][]string{
 	"times":           {"started", "ended", "began", "duration_ms", "driver_lag_ns", "rtt_ns", "spawn_ns", "end_ns", "deadline_ns", "beside"},
 	"ids":             {"run", "url", "local", "remote", "pid", "vars", "detail", "digests"},
 	"counts of races": {"counts"},
-	"where reads and writes were cut, which is up to the kernel, and what was beside what": {
+	"where the kernel cut reads and writes, and which scenarios ran at the same time": {
 		"conn", "writes", "reads", "frames", "frame", "events", "h2", "chunks", "stream", "evidence", "dropped",
 	},
-	"bytes that hold an id or a date": {"size", "data", "head", "tail", "sha256", "len", "off", "body", "sent", "received"},
+	"bytes that contain an id or a date": {"size", "data", "head", "tail", "sha256", "len", "off", "body", "sent", "received"},
 }
 
-// volatile are the header fields whose values are times or ids, and length what follows from them.
+// volatile are the header fields whose values are times or ids, and the length that depends on them.
 var volatile = []string{"date", "host", ":authority", "user-agent", "content-length"}
 
-// numbers are the ids that stand inside texts: runs, pids and ports.
+// numbers matches the ids inside texts: runs, pids and ports.
 var numbers = regexp.MustCompile(`\d{8}T\d{6}-[0-9a-f]{4}|\d{2,}`)
 
 // normaliser removes the parts of a JSON value that may differ between two runs.
@@ -163,7 +163,7 @@ func (n *normaliser) value(key string, v any) any {
 		for i, e := range v {
 			list[i] = n.value(key, e)
 		}
-		// What runs side by side is recorded as it came; the step says what it is.
+		// Concurrent steps are recorded in the order of their events; the step identifies them.
 		if slices.Contains([]string{"exchanges", "conns", "awaits", "processes"}, key) {
 			slices.SortFunc(list, func(a, b any) int { return strings.Compare(encoded(n.t, a), encoded(n.t, b)) })
 		}

@@ -16,13 +16,13 @@ import (
 	"assay/internal/target"
 )
 
-// shown is one kind of failure: the fault, what shows it, and what its reproducer
-// prints of a gateway with the fault and of a correct one.
+// shown is one kind of failure: the fault, the scenario and rule that show it, and the test of
+// the output of its reproducer.
 type shown struct {
 	name, fault, selection string
 	rule                   string
 	kind                   bundle.ReproducerKind
-	// broken is whether what was printed shows the failure.
+	// broken reports whether the printed output shows the failure.
 	broken func(printed []byte) bool
 }
 
@@ -34,11 +34,11 @@ func kinds() []shown {
 		return func(p []byte) bool { return len(p) > 0 && !f(p) }
 	}
 	return []shown{
-		{"a unary error of another status", "error-as-500", "connect.compression.unary-refused,axis:connect/json/1.1/identity", "connect.unary.error-status", bundle.ReproduceCurl, has("HTTP/1.1 500")},
+		{"a unary error with another status", "error-as-500", "connect.compression.unary-refused,axis:connect/json/1.1/identity", "connect.unary.error-status", bundle.ReproduceCurl, has("HTTP/1.1 500")},
 		{"a stream without its end", "eos-dropped", "connect.error.details,axis:connect/json/1.1/identity", "connect.stream.end-stream-once", bundle.ReproduceShell, not(has("\x02\x00\x00"))},
-		{"a gRPC answer without a status", "grpc-status-missing", "grpc.metadata.binary,axis:grpc/json/h2c/identity", "grpc.status.present", bundle.ReproduceShell, not(statusTrailers)},
+		{"a gRPC response without a status", "grpc-status-missing", "grpc.metadata.binary,axis:grpc/json/h2c/identity", "grpc.status.present", bundle.ReproduceShell, not(statusTrailers)},
 		{"an HTTP/2 frame of trailers", "http-trailers", "connect.compression.corrupt-message,axis:h2c", "connect.route.no-http-trailers", bundle.ReproduceShell, statusTrailers},
-		{"NDJSON that lacks a line", "line-dropped", "commands.large-output,axis:1.1", "commands.stream.output", bundle.ReproduceShell, nil},
+		{"NDJSON without one line", "line-dropped", "commands.large-output,axis:1.1", "commands.stream.output", bundle.ReproduceShell, nil},
 	}
 }
 
@@ -58,8 +58,7 @@ func statusTrailers(p []byte) bool {
 	return false
 }
 
-// patience is the time scale of a run whose reproducers all have to be tried, also on
-// a machine that has other things to do.
+// patience is the time scale of a run that must try all its reproducers, even on a busy machine.
 const patience = 5 * slowdown
 
 func faulty(t *testing.T, faults ...string) *gateway.Gateway {
@@ -77,7 +76,7 @@ func gatewayWith(t *testing.T, o zoo.Options) *gateway.Gateway {
 	return g
 }
 
-// need skips a test where the program that it needs is not there; a CI has all of them.
+// need skips a test whose program is not installed; a CI has all of them.
 func (k shown) need(t *testing.T) {
 	t.Helper()
 	program := "nc"
@@ -95,11 +94,11 @@ func (k shown) need(t *testing.T) {
 
 func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
 	parent, right := t, faulty(t)
-	texts := map[string][2]string{} // of the gateway with the fault, and of the correct one
+	texts := map[string][2]string{} // for the gateway with the fault, and for the correct one
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			k.need(t)
-			wrong := faulty(parent, k.fault) // it outlives the run: the texts are tried below
+			wrong := faulty(parent, k.fault) // it outlives the run, for the texts below
 			dir := t.TempDir()
 			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
 			if err != nil {
@@ -129,7 +128,7 @@ func (k shown) compare(t *testing.T, wrong, right string) {
 	broken, whole := runText(t, wrong), runText(t, right)
 	if k.broken == nil {
 		if len(broken) >= len(whole) {
-			t.Errorf("%d bytes came, and %d of a correct gateway", len(broken), len(whole))
+			t.Errorf("%d bytes arrived, and %d from a correct gateway", len(broken), len(whole))
 		}
 		return
 	}
@@ -141,7 +140,7 @@ func (k shown) compare(t *testing.T, wrong, right string) {
 	}
 }
 
-// stored is the first reproducer of a rule and a kind in a bundle.
+// stored returns the first reproducer of a rule and a kind in a bundle.
 func stored(t *testing.T, dir, rule string, kind bundle.ReproducerKind) bundle.Reproducer {
 	t.Helper()
 	b, err := bundle.Open(dir)
@@ -153,11 +152,11 @@ func stored(t *testing.T, dir, rule string, kind bundle.ReproducerKind) bundle.R
 			return r
 		}
 	}
-	t.Fatalf("there is none of kind %s for %s among %d", kind, rule, len(b.Reproducers))
+	t.Fatalf("no reproducer of kind %s for %s among %d", kind, rule, len(b.Reproducers))
 	return bundle.Reproducer{}
 }
 
-// elsewhere is a text for another gateway.
+// elsewhere returns the text for another gateway.
 func elsewhere(text, from, to string) string {
 	text = strings.ReplaceAll(text, from, to)
 	_, oldPort, _ := strings.Cut(strings.TrimPrefix(from, "http://"), ":")
@@ -249,8 +248,8 @@ func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
 	}
 }
 
-// TestWhatACorrectGatewayAnswersTooIsNotShown demands of a correct gateway what it
-// does not do: the requests show again that the rule is broken, and prove nothing.
+// TestWhatACorrectGatewayAnswersTooIsNotShown has scripts that a correct gateway fails: their
+// requests break the rule again, but prove nothing.
 func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 	scripts := filepath.Join(t.TempDir(), "scripts", "wrong")
 	if err := os.MkdirAll(scripts, 0o700); err != nil {
@@ -283,8 +282,8 @@ func TestWhatACorrectGatewayAnswersTooIsNotShown(t *testing.T) {
 	}
 }
 
-// TestTheReferenceIsSpokenToAsTheTargetIs has a target of which everything differs
-// from a gateway that is started without options.
+// TestTheReferenceIsSpokenToAsTheTargetIs has a target that differs in every option from a
+// gateway started without options.
 func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 	const token = "s3cr$t 'token'"
 	wrong := gatewayWith(t, zoo.Options{
@@ -302,10 +301,10 @@ func TestTheReferenceIsSpokenToAsTheTargetIs(t *testing.T) {
 	shown := map[bundle.ReproducerKind]int{}
 	for _, r := range out.Reproducers {
 		if strings.Contains(r.Text+r.Output, token) {
-			t.Errorf("it tells the token: %+v", r)
+			t.Errorf("it contains the token: %+v", r)
 		}
 		if !strings.Contains(r.Text, "${ASSAY_TOKEN:?set it to the access token}") {
-			t.Errorf("it does not demand the token:\n%s", r.Text)
+			t.Errorf("it does not ask for the token:\n%s", r.Text)
 		}
 		if r.Shown {
 			shown[r.Kind]++

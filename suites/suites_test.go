@@ -13,9 +13,9 @@ import (
 	"assay/reports"
 )
 
-// The same as the flags of `assay conform`; given after -args.
+// The flags are those of `assay conform`, after -args.
 var (
-	urlFlag       = flag.String("url", "", "base URL of the gateway under test; the embedded one when empty")
+	urlFlag       = flag.String("url", "", "base URL of the gateway under test; default: the embedded gateway")
 	profileFlag   = flag.String("profile", "", "profile: a name or a file")
 	selectFlag    = flag.String("select", "", "scenarios to run, as in assay conform --select")
 	strictFlag    = flag.Bool("strict", false, "should and may rules fail too")
@@ -23,8 +23,8 @@ var (
 	outFlag       = flag.String("out", "", "directory for the bundle")
 )
 
-// TestConformance is the tree of specs under `go test`. It fails when the
-// target is not conformant.
+// TestConformance is the tree of specs under `go test`. It fails if the target is not
+// conformant.
 func TestConformance(t *testing.T) {
 	if f := flag.Lookup("test.count"); f != nil && f.Value.String() != "1" {
 		t.Skip("Ginkgo refuses -count: repeat the call of go test, or use `assay conform --repeat N`")

@@ -51,7 +51,7 @@ func TestAGoodGatewayIsWell(t *testing.T) {
 			t.Errorf("%+v: want ok", c)
 		}
 	}
-	for _, name := range []string{"round trip", "spawn latency", "end of true"} { // whether they are well is the machine's affair
+	for _, name := range []string{"round trip", "spawn latency", "end of true"} { // their health depends on the machine
 		if c := checkNamed(t, r, name); c.Health == bundle.HealthFail || c.Value == "0s" || c.Value == "" {
 			t.Errorf("%+v: want what was measured", c)
 		}

@@ -12,16 +12,16 @@ import (
 	"assay/scenarios"
 )
 
-// plainest are the axes of the verdicts here.
+// plainest are the axes of all verdicts of these tests.
 var plainest = bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}
 
 const (
-	exitCode = "process.end.exit-code"   // the fault breaks it; exit codes elsewhere follow from it
-	tail     = "process.output.complete" // a foundation too, which the fault does not name
-	attach   = "process.connect.attach"  // no foundation
+	exitCode = "process.end.exit-code"   // the rule that the fault breaks; wrong exit codes elsewhere follow from it
+	tail     = "process.output.complete" // another foundation, which the fault does not name
+	attach   = "process.connect.attach"  // not a foundation
 )
 
-// blamed is a tester with two foundations, and the verdicts of its reference gateway.
+// blamed returns a tester with two foundations and the verdicts of its reference gateway.
 func blamed(reference verdicts) *tester {
 	rests := func(rank int, s bundle.Symptom) *scenarios.Foundation {
 		return &scenarios.Foundation{Rank: rank, Symptoms: []bundle.Symptom{s}}
@@ -36,7 +36,7 @@ func blamed(reference verdicts) *tester {
 	}
 }
 
-// say is a verdict on a scenario.
+// say returns a verdict on a scenario.
 func say(scenario, rule string, c bundle.Conclusion, s bundle.Symptom) (key, bundle.Verdict) {
 	v := bundle.Verdict{Scenario: scenario, Rule: rule, Level: "must", Conclusion: c, Symptom: s, Message: string(s)}
 	if scenario != "" {
@@ -72,22 +72,22 @@ func TestAFaultIsBlamedForWhatDoesNotFollowFromItsOwnRules(t *testing.T) {
 	}{
 		{"its own rule alone", said(own), []string{exitCode}, nil, nil},
 		{"a rule that follows from its own", said(own, saying{"a.attach", attach, bundle.Fail, code}), []string{exitCode}, []string{attach}, nil},
-		{"a rule that fails otherwise", said(own, saying{"a.attach", attach, bundle.Fail, short}), []string{exitCode, attach}, nil, []string{attach}},
+		{"a rule that fails with another symptom", said(own, saying{"a.attach", attach, bundle.Fail, short}), []string{exitCode, attach}, nil, []string{attach}},
 		{"one of two failures follows", said(own, saying{"a.attach", attach, bundle.Fail, code}, saying{"a.churn", attach, bundle.Fail, short}),
 			[]string{exitCode, attach}, nil, []string{attach}},
-		{"a foundation that it does not name, and what follows from that", said(own, saying{"a.tail", tail, bundle.Fail, short}, saying{"a.attach", attach, bundle.Fail, short}),
+		{"a foundation that it does not name, and its consequence", said(own, saying{"a.tail", tail, bundle.Fail, short}, saying{"a.attach", attach, bundle.Fail, short}),
 			[]string{tail, exitCode}, nil, []string{attach, tail}},
 		{"its own rule follows from another", said(saying{"a.exit", exitCode, bundle.Fail, short}, saying{"a.tail", tail, bundle.Fail, short}),
 			[]string{tail}, nil, []string{tail}},
 		{"a rule that cannot be judged", said(own, saying{"a.attach", attach, bundle.Inconclusive, short}), []string{exitCode}, nil, nil},
 		{"a rule that was broken on the reference", said(own, saying{"a.broken", attach, bundle.Fail, short}), []string{exitCode}, nil, nil},
-		{"a rule that the reference gave no cause to look at", said(own, saying{"a.unseen", attach, bundle.Fail, short}),
+		{"a rule that did not apply to the reference", said(own, saying{"a.unseen", attach, bundle.Fail, short}),
 			[]string{exitCode, attach}, nil, []string{attach}},
 		{"an advisory from which nothing follows", said(own, saying{"a.attach", attach, bundle.Advisory, short}), []string{exitCode}, nil, nil},
 		{"an advisory from which a failure follows", said(own, saying{"a.tail", tail, bundle.Advisory, short}, saying{"a.attach", attach, bundle.Fail, short}),
 			[]string{tail, exitCode}, nil, []string{attach, tail}},
 		{"a defect of Assay on its own rule", said(own, saying{"a.attach", exitCode, bundle.Error, ""}), []string{exitCode}, nil, []string{exitCode}},
-		{"what spans the run", said(own, saying{"", "run.target-alive", bundle.Fail, bundle.SymptomNoConnect}),
+		{"a rule of the whole run", said(own, saying{"", "run.target-alive", bundle.Fail, bundle.SymptomNoConnect}),
 			[]string{exitCode, "run.target-alive"}, nil, []string{"run.target-alive"}},
 		{"nothing fails", said(saying{"a.exit", exitCode, bundle.Pass, ""}), []string{}, nil, nil},
 	} {
@@ -116,7 +116,7 @@ func TestAFaultIsBlamedForWhatDoesNotFollowFromItsOwnRules(t *testing.T) {
 	}
 }
 
-// Blame says where it was seen, each scenario once, what its cause is, and what was seen first.
+// Blame lists each scenario once, with the cause and the first message.
 func TestBlameTellsWhereItWasSeen(t *testing.T) {
 	now := said(saying{"b.tail", tail, bundle.Fail, bundle.SymptomOutputShort}, saying{"b.attach", attach, bundle.Fail, bundle.SymptomOutputShort},
 		saying{"a.attach", attach, bundle.Fail, bundle.SymptomOutputShort})
@@ -134,15 +134,15 @@ func TestBlameTellsWhereItWasSeen(t *testing.T) {
 	}
 }
 
-// What fails again by itself is blame; what does not was the machine, and is told.
+// A failure that repeats when it runs alone is blame. Any other is attributed to the machine, and recorded.
 func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
 		unattached int
 		once       int
 	}{
-		{"right by itself", "0", 0, 1},
-		{"wrong by itself", "3", 1, 0},
+		{"right alone", "0", 0, 1},
+		{"wrong alone", "3", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tester, err := newTester(Options{Full: true})
@@ -154,7 +154,7 @@ func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tester.all = nil // of the reference, only its calibration and features are wanted
+			tester.all = nil // the test needs only the calibration and features of the reference
 			if tester.baseline, err = tester.reference(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
 	}
 }
 
-// What spans the run is looked at again over the whole of it.
+// A rule of the whole run is tried again with all instances.
 func TestWhatSpansTheRunIsTriedAgainWithAllOfIt(t *testing.T) {
 	one, two := scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.one"}, Axes: plainest}, scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.two"}, Axes: plainest}
 	tr := &trial{ran: []scenarios.Instance{one, two}}
@@ -206,14 +206,13 @@ func TestASelftestWithBlameIsNotTrusted(t *testing.T) {
 	}
 }
 
-// A fault is put to all that should notice it, whatever that costs, and to each other scenario that
-// is light.
+// A fault runs against its whole sample, whatever the cost, and against every other light scenario.
 func TestAFaultIsPutToItsSampleAndToAPartOfEverything(t *testing.T) {
 	tester, err := newTester(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := tester.all[0].Scenario // in turn 0, and not before turn 8 again
+	slow := tester.all[0].Scenario // runs in turn 0, and next in turn 8
 	tester.baseline = &baseline{took: map[scenarios.Instance]time.Duration{}}
 	var sample []scenarios.Instance
 	for _, i := range tester.all {

@@ -18,19 +18,19 @@ import (
 	"assay/internal/bundle"
 )
 
-// The environment of the test under load. Without the first it is skipped.
+// The environment variables of the test under load.
 const (
-	envNightly  = "ASSAY_NIGHTLY"       // set: it runs
-	envRounds   = "ASSAY_BUSY_ROUNDS"   // how often; 10
-	envVariants = "ASSAY_BUSY_VARIANTS" // which variants, by id, with commas between; all, and the reference gateway
-	envBurn     = "ASSAY_BUSY_BURN"     // set for a child that burns a processor
+	envNightly  = "ASSAY_NIGHTLY"       // set: the test runs; otherwise it is skipped
+	envRounds   = "ASSAY_BUSY_ROUNDS"   // number of rounds, default 10
+	envVariants = "ASSAY_BUSY_VARIANTS" // ids of variants, joined by commas; default the reference gateway and all variants
+	envBurn     = "ASSAY_BUSY_BURN"     // set for a child that keeps a processor busy
 )
 
-// burners are the processes that take the machine away: more than it has processors, on the two of a small
-// machine.
+// burners is the number of processes that keep the machine busy: more than the two processors of a
+// small machine.
 const burners = 3
 
-// longest is when a burner ends by itself, should nobody be left to end it.
+// longest is the time after which a burner ends by itself if its parent does not end it.
 const longest = 4 * time.Hour
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// burn keeps one processor busy until stdin ends, which is when its parent is gone.
+// burn keeps one processor busy until stdin ends, which it does when the parent ends.
 func burn() {
 	over := make(chan struct{})
 	go func() {
@@ -57,7 +57,7 @@ func burn() {
 	}
 }
 
-// startBurners starts them, and ends them with the test.
+// startBurners starts the burners, and ends them with the test.
 func startBurners(t *testing.T) {
 	t.Helper()
 	for range burners {
@@ -78,11 +78,11 @@ func startBurners(t *testing.T) {
 	}
 }
 
-// A gateway that is right is blamed for nothing on a machine that has no time for it, not even once: what
-// cannot be told is inconclusive. Each round runs every scenario on one set of axes, another one each time.
+// A correct gateway on an overloaded machine is never blamed: at most, a verdict is inconclusive.
+// Each round runs every scenario on one set of axes, in each round on another.
 func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	if os.Getenv(envNightly) == "" {
-		t.Skip("takes long: " + envNightly + "=1 runs it, " + envRounds + " and " + envVariants + " limit it")
+		t.Skip("takes long; " + envNightly + "=1 runs it, " + envRounds + " and " + envVariants + " limit it")
 	}
 	rounds, variants := busyOptions(t)
 	tester, err := newTester(Options{Seed: 1})
@@ -120,7 +120,7 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 	}
 }
 
-// busyOptions are the number of rounds and the variants, "" for the reference gateway.
+// busyOptions returns the number of rounds and the variants, "" for the reference gateway.
 func busyOptions(t *testing.T) (rounds int, variants []string) {
 	t.Helper()
 	rounds, variants = 10, []string{""}
@@ -151,10 +151,10 @@ func gatewayName(variant string) string {
 	return variant
 }
 
-// tally is what came of a gateway over all rounds.
+// tally sums up all rounds of a gateway.
 type tally struct {
 	ran, inconclusive int      // scenarios on a set of axes
-	blame             []string // in words
+	blame             []string // messages
 	// open counts the scenarios that could not be judged.
 	open map[string]int
 }
@@ -186,7 +186,7 @@ func (y *tally) add(t *tester, all verdicts) {
 	y.blame = append(y.blame, told(t.unfair(all))...)
 }
 
-// busyTable draws one line for each gateway, and below what could not be judged, most often first.
+// busyTable draws one line for each gateway, and below them the inconclusive scenarios, the most frequent first.
 func busyTable(variants []string, total []tally) string {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -216,8 +216,8 @@ func busyTable(variants []string, total []tally) string {
 	return b.String()
 }
 
-// A scenario that could not be judged is counted once, whatever the number of its rules; one that could
-// not on the reference is not.
+// An inconclusive scenario counts once, whatever the number of its rules. A scenario that is
+// inconclusive on the reference does not count.
 func TestTheTableUnderLoad(t *testing.T) {
 	tester := blamed(said(saying{"a.exit", exitCode, bundle.Pass, ""}, saying{"a.exit", tail, bundle.Pass, ""},
 		saying{"a.tail", tail, bundle.Pass, ""}, saying{"a.open", tail, bundle.Inconclusive, ""}))

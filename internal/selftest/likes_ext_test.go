@@ -15,8 +15,8 @@ import (
 	"assay/suites"
 )
 
-// envdBreaks is what the E2B daemon breaks in the eyes of everybody who does not make
-// allowances for it, and what an allowance is made for in the profile envd.
+// envdBreaks are the rules that the E2B daemon breaks under a profile without deviations for it.
+// Each is a deviation of the profile envd.
 var envdBreaks = map[bundle.Conclusion][]string{
 	bundle.Fail: {
 		"connect.compression.accepted-response",
@@ -41,17 +41,17 @@ var envdBreaks = map[bundle.Conclusion][]string{
 	},
 }
 
-// envdMay are deviations that a run need not see, with the reason.
+// envdMay are deviations that a run need not show, with the reason.
 var envdMay = map[string]string{
-	"connect.timeout.negative":    "1 stream in 4 begins before it ends",
-	"connect.timeout.zero":        "1 stream in 4 begins before it ends",
-	"http.message.complete":       "a stream that is open when the daemon ends has to have begun",
+	"connect.timeout.negative":    "1 stream in 4 starts before it ends",
+	"connect.timeout.zero":        "1 stream in 4 starts before it ends",
+	"http.message.complete":       "a stream must have started before the daemon ends",
 	"process.output.complete":     "1 SIGTERM in 5 loses output",
-	"process.pty.output-complete": "1 terminal in 20 begins late",
+	"process.pty.output-complete": "1 terminal in 20 starts late",
 }
 
-// One run against a gateway like the daemon, with a token and with what may end it, judged by
-// two profiles.
+// One run against a gateway like the daemon, with a token and with destructive scenarios, judged
+// by two profiles.
 func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the whole catalogue")
@@ -62,7 +62,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = g.Close() }() // it may have crashed by then, as it is meant to
+	defer func() { _ = g.Close() }() // it may have crashed, as expected
 	out, err := suites.Run(t.Context(), suites.Options{
 		Target: target.Options{URL: g.URL(), Token: token}, Profile: "envd", Destructive: true, Seed: 1,
 	})
@@ -90,7 +90,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	}
 }
 
-// The profile allows what is seen, and what may be seen; nothing that no scenario can show.
+// The profile allows only deviations that a run shows or may show.
 func TestTheProfileEnvdAllowsNothingBeyondWhatIsSeen(t *testing.T) {
 	p, err := scenarios.LoadProfile("envd")
 	if err != nil {
@@ -120,8 +120,8 @@ func TestTheProfileEnvdAllowsNothingBeyondWhatIsSeen(t *testing.T) {
 	}
 }
 
-// A gateway with several defects has these as causes, and nothing that merely follows from them. Each is
-// tested as its author would, without the surfaces that are not its own.
+// The causes of a gateway with several defects are these defects, and not their consequences. Each
+// gateway is tested without the surfaces that it does not have.
 func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the whole catalogue")
@@ -151,17 +151,17 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 					delete(causes, rule)
 				}
 				if !shown {
-					t.Errorf("%s (%s) is no cause", d.ID, d.Title)
+					t.Errorf("%s (%s) is not a cause", d.ID, d.Title)
 				}
 			}
 			for rule, message := range causes {
-				t.Errorf("%s is a cause, and none of its defects: %s", rule, message)
+				t.Errorf("%s is a cause, and not one of its defects: %s", rule, message)
 			}
 		})
 	}
 }
 
-// like is a gateway of the zoo.
+// like returns a gateway of the zoo.
 func like(t *testing.T, id string) zoo.Like {
 	t.Helper()
 	for _, l := range zoo.Likes() {
@@ -169,11 +169,11 @@ func like(t *testing.T, id string) zoo.Like {
 			return l
 		}
 	}
-	t.Fatalf("there is no like %s", id)
+	t.Fatalf("no gateway %s in the zoo", id)
 	return zoo.Like{}
 }
 
-// judged are the verdicts on a run by another profile.
+// judged returns the verdicts on a run under another profile.
 func judged(t *testing.T, out *suites.Outcome, profile string) []bundle.Verdict {
 	t.Helper()
 	rules, err := scenarios.Load()
@@ -192,11 +192,11 @@ func judged(t *testing.T, out *suites.Outcome, profile string) []bundle.Verdict 
 	return append(all, j.Run(out.Run, out.Observations)...)
 }
 
-// leftovers says that the driver gave up ending a process of its own, not whose fault it was:
-// a machine that stands still for the whole bound is enough, and says nothing of the daemon.
+// leftovers is the rule that the driver could end all its processes. The test ignores it: a pause
+// of the machine breaks it too.
 const leftovers = "run.leftovers"
 
-// broken are the rules of each conclusion that is no pass, sorted.
+// broken returns the rules of each conclusion other than pass, sorted.
 func broken(verdicts []bundle.Verdict) map[bundle.Conclusion][]string {
 	all := map[bundle.Conclusion][]string{}
 	for _, v := range verdicts {

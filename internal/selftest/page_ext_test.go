@@ -15,16 +15,16 @@ import (
 	"assay/suites"
 )
 
-// A site that has one HTML page, with status 200, for all that it does not know: no procedure is
-// found under another path there, and where one is, the page does not hide it.
+// A site that responds to every unknown path with one HTML page, with status 200: the page is not
+// a procedure under another path, and does not hide a procedure that is found under one.
 func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		faults []string
 		want   bundle.Conclusion
 	}{
-		"paths are exact":         {nil, bundle.Pass},
-		"paths are of any case":   {[]string{"path-any-case"}, bundle.Fail},
-		"there is nothing behind": {nil, bundle.Fail},
+		"paths are exact":            {nil, bundle.Pass},
+		"paths ignore case":          {[]string{"path-any-case"}, bundle.Fail},
+		"List itself does not exist": {nil, bundle.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := zoo.Start(t.Context(), zoo.Options{Faults: tc.faults})
@@ -32,7 +32,7 @@ func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = g.Close() })
-			site := httptest.NewServer(withPage(t, g.URL(), name == "there is nothing behind"))
+			site := httptest.NewServer(withPage(t, g.URL(), name == "List itself does not exist"))
 			t.Cleanup(site.Close)
 			out, err := suites.Run(t.Context(), suites.Options{
 				Target: target.Options{URL: site.URL}, Select: "connect.route.path", Seed: 1,
@@ -51,8 +51,8 @@ func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 	}
 }
 
-// withPage puts a page in the place of every 404 of the server at base; of List too when that
-// is to be missing.
+// withPage forwards to the server at base and replaces every 404 by a page. With noList it also
+// replaces the response of List.
 func withPage(t *testing.T, base string, noList bool) http.Handler {
 	t.Helper()
 	to, err := url.Parse(base)

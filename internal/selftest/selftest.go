@@ -103,7 +103,7 @@ type tester struct {
 	all       []scenarios.Instance
 	baseline  *baseline
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	done, total int
 	killers     map[string]bool // scenarios that killed a fault
 }
@@ -170,7 +170,7 @@ feed:
 	return context.Cause(ctx)
 }
 
-// step reports that the next gateway begins.
+// step reports the start of the next gateway.
 func (t *tester) step(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -41,8 +41,8 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 	}
 }
 
-// What else fails on a gateway with a basic fault follows from the rules that the fault names: the faults are
-// those from which most follows. `selftest --full` takes every fault and every set of axes.
+// All other failures of a gateway with a basic fault follow from the rules that the fault names. The faults
+// are those with the most consequences; `selftest --full` runs every fault on every set of axes.
 func TestWhatFailsBesideABasicFaultFollowsFromIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs most of the catalogue against several gateways")
@@ -64,7 +64,7 @@ func TestWhatFailsBesideABasicFaultFollowsFromIt(t *testing.T) {
 	}
 }
 
-// misled are the complaints about what a fault is blamed for.
+// misled returns complaints about the blame of a fault.
 func misled(f *bundle.FaultResult) []string {
 	var out []string
 	for _, b := range f.Blame {
@@ -78,14 +78,13 @@ func misled(f *bundle.FaultResult) []string {
 	return out
 }
 
-// What blamed a variant beside other gateways, and does not by itself, is told and is no
-// blame; what blames it twice is.
+// A failure of a variant that repeats when it runs alone is blame. Any other is recorded separately.
 func TestAVariantIsBlamedByWhatBlamesItTwice(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
 		clean      bool
 	}{
-		{"right by itself", "0", true},
+		{"right alone", "0", true},
 		{"too strict", "3", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,12 +110,12 @@ func TestAVariantIsBlamedByWhatBlamesItTwice(t *testing.T) {
 	}
 }
 
-// What could not be told of a fault, since the driver was late itself, is tried again, a few
-// times; what was told is not.
+// A scenario that is inconclusive because the driver was late runs again, a few times; any
+// other does not.
 func TestWhatCouldNotBeToldOfAFaultIsTriedAgain(t *testing.T) {
 	one, two := scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.one"}}, scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.two"}}
 	for name, c := range map[string]struct {
-		untold int // tries of the first instance that could not tell
+		untold int // inconclusive tries of the first instance
 		kills  bool
 		want   []string
 	}{
@@ -147,7 +146,7 @@ func TestWhatCouldNotBeToldOfAFaultIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The rules that faults name are known as strings only; here they meet the catalogue.
+// Faults name rules as strings; this test looks them up in the catalogue.
 func TestFaultsNameRulesThatExist(t *testing.T) {
 	tester, err := newTester(Options{})
 	if err != nil {
@@ -166,7 +165,7 @@ func TestUnknownFaultIsRefused(t *testing.T) {
 	}
 }
 
-// A catalogue of three scripts, judged beforehand: what is tried first for a rule.
+// The sample of a rule comes first, in a catalogue of three scripts with known verdicts.
 func TestASampleIsTriedBeforeEverything(t *testing.T) {
 	axes := func(codec, http string) bundle.Axes {
 		return bundle.Axes{Protocol: "connect", Codec: codec, HTTP: http, Compression: "identity"}
@@ -217,8 +216,8 @@ func names(instances []scenarios.Instance) []string {
 	return out
 }
 
-// Every gateway runs each scenario once, and over the turns it runs on all its axes; what is not light
-// runs on all of them too, in as many more turns.
+// Every gateway runs each light scenario once, and in enough turns a scenario runs on all its axes. Other
+// scenarios run on all their axes too, in share times as many turns.
 func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 	tester, err := newTester(Options{})
 	if err != nil {
@@ -256,7 +255,7 @@ func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 	}
 }
 
-// The first error ends the self-test; the others that were under way are cancelled.
+// The first error ends the self-test and cancels the other gateways.
 func TestTheFirstErrorEndsIt(t *testing.T) {
 	tester, err := newTester(Options{Gateways: 2})
 	if err != nil {
