@@ -7,8 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// axesText abbreviates several permutations: "connect/{json,proto}/1.1/identity" when
-// they are all combinations of some values, else a list.
+// axesText abbreviates several permutations: "connect/{json,proto}/1.1/identity" if
+// they are all combinations of some values, otherwise a list.
 func axesText(all []bundle.Axes) string {
 	if len(all) == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 )
 
 // bodies decodes the stored bytes of a connection again and returns the response body
-// of each exchange, as far as the bytes were kept. The exchanges are those of the
-// connection, in any order.
+// of each exchange, as far as the bytes were kept. exchanges are those of the connection,
+// in any order.
 func bodies(c *bundle.Conn, exchanges []*bundle.Exchange) map[*bundle.Exchange][]byte {
 	order := slices.Clone(exchanges)
 	slices.SortStableFunc(order, func(a, b *bundle.Exchange) int { return int(a.Invoked.N - b.Invoked.N) })

@@ -142,8 +142,8 @@ func TestTheSelftest(t *testing.T) {
 	}
 }
 
-// sampleBlame is a full self-test: a fault with blame of both kinds, one with as many causes as it may
-// have, and one with a cause too many.
+// sampleBlame is a full self-test: a fault with both kinds of blame, one with the maximum number of
+// causes, and one with too many.
 func sampleBlame() *bundle.SelftestReport {
 	axes := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1", Compression: "identity"}
 	tail, exit := "process.output.complete", "process.end.exit-code"
@@ -166,7 +166,7 @@ func sampleBlame() *bundle.SelftestReport {
 	}
 }
 
-// Only a self-test that looked at blame tells of it; what is attached is only counted.
+// The report has blame only if the self-test recorded it. Attached blame is only counted.
 func TestTheSelftestTellsOfBlame(t *testing.T) {
 	goldenDrawing(t, "selftest-blame", func(b *bytes.Buffer, s Style) error { return Selftest(b, sampleBlame(), s) })
 	var b bytes.Buffer
@@ -189,7 +189,7 @@ func TestTheSelftestTellsOfItsExitCode(t *testing.T) {
 			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
 			r.Faults[0].Unattached = 1
 		}, "NOT TRUSTED  a fault breaks an unrelated rule"},
-		{"a fault with a cause too many", func(r *bundle.SelftestReport) {
+		{"a fault with too many causes", func(r *bundle.SelftestReport) {
 			r.Faults, r.Variants = r.Faults[:1], r.Variants[:1]
 			r.Faults[0].Causes = []string{"a.b.c", "a.b.d", "a.b.e"}
 		}, "NOT TRUSTED  a fault breaks an unrelated rule"},

@@ -28,19 +28,19 @@ func TestCausesComeFirstAndWhatFollowsIsOnlyNamed(t *testing.T) {
 		at += 1 + next
 	}
 	if !strings.HasPrefix(text, "THE TARGET DIED") {
-		t.Error("that the target died is not the first line")
+		t.Error("the death of the target is not the first line")
 	}
 	for _, follows := range []string{"want 12 bytes, saw 7", "the last byte came late", "FAIL  process.pty.echo"} {
 		if strings.Contains(text, follows) {
-			t.Errorf("%q follows from a cause, and is told in full", follows)
+			t.Errorf("%q follows from a cause, and is in the report in full", follows)
 		}
 		if !strings.Contains(draw(t, caused(), Style{Verbose: true}), follows) {
-			t.Errorf("%q is missing although everything was asked for", follows)
+			t.Errorf("%q is missing with Verbose", follows)
 		}
 	}
 }
 
-// Four causes fit on two screens of 50 lines, whatever follows from them.
+// Four causes fit on two screens of 50 lines, however many rules follow from them.
 func TestManyConsequencesDoNotHideTheCauses(t *testing.T) {
 	r := caused()
 	r.Causes = append(r.Causes, r.Causes...)
@@ -95,7 +95,7 @@ func TestACauseThatSpansTheRunHasNoScenario(t *testing.T) {
 	r.Causes = []bundle.Cause{{Rule: "profile.full.process.tag", Level: "must", Title: "The profile requires process.tag.", Message: "the probe saw unimplemented"}}
 	text := draw(t, r, Style{})
 	if !strings.Contains(text, "the run as a whole\n    the probe saw unimplemented\n") || strings.Count(text, "the probe saw unimplemented") != 1 {
-		t.Errorf("the cause is not told of once:\n%s", text)
+		t.Errorf("the cause is not there exactly once:\n%s", text)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestWhatAVerdictRestsOnFitsInSixLines(t *testing.T) {
 			t.Errorf("%d columns: %d lines, want at most 6:\n%s", columns, n, text)
 		}
 		if !strings.Contains(text, "more") || !strings.Contains(strings.Join(strings.Fields(text), " "), "5 slow runs (--slow); 2 destructive runs (--destructive)") {
-			t.Errorf("%d columns: not all is told:\n%s", columns, text)
+			t.Errorf("%d columns: a part is missing:\n%s", columns, text)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestTheProfileOfTheDaemonIsSuggestedToThoseWhoDidNotNameIt(t *testing.T) {
 		r := passing()
 		r.Target.Looks, r.Profile = tt.looks, tt.profile
 		if got := strings.Contains(draw(t, r, Style{}), "--profile envd"); got != tt.want {
-			t.Errorf("looks %q, profile %s: suggested is %v", tt.looks, tt.profile, got)
+			t.Errorf("looks %q, profile %s: suggested: %v", tt.looks, tt.profile, got)
 		}
 	}
 }
@@ -179,8 +179,8 @@ func TestJUnitSaysWhatAFailureFollowsFrom(t *testing.T) {
 	t.Error("a case is missing")
 }
 
-// Two rules are broken in one scenario, in different exchanges: the cause has the
-// excerpt of its own.
+// One scenario breaks two rules in different exchanges: each cause has the excerpt of its own
+// exchange.
 func TestACauseHasTheExcerptOfItsOwnRule(t *testing.T) {
 	f := streamWithoutEnd()
 	o := f.observation()
@@ -207,6 +207,6 @@ func TestACauseHasTheExcerptOfItsOwnRule(t *testing.T) {
 		}
 	}
 	if r.Causes[2].Transcript != "" {
-		t.Error("what spans the run has an excerpt")
+		t.Error("a rule of the whole run has an excerpt")
 	}
 }

@@ -49,7 +49,7 @@ func (c *canvas) notes(notes []string) {
 	}
 }
 
-// Verification draws the result of `assay verify`: one line for a valid bundle, else
+// Verification draws the result of `assay verify`: one line for a valid bundle, otherwise
 // each problem, the verdicts that the evidence does not support, and the conclusion.
 func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 	c := newCanvas(w, s)

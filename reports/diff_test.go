@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// changed is a comparison in which everything happened once.
+// changed is a comparison with one change of every kind.
 func changed() *bundle.Diff {
 	side := func(name, version, url string, verdict string) bundle.DiffSide {
 		return bundle.DiffSide{Name: name, Run: "01JD", Tool: bundle.Tool{Name: "assay", Version: version}, Target: bundle.Target{URL: url}, Profile: "e2b", Verdict: verdict}
@@ -49,7 +49,7 @@ func changed() *bundle.Diff {
 	}
 }
 
-// alike is the comparison of two loads in which only counts differ.
+// alike is a comparison of two load runs that differ only in counts.
 func alike() *bundle.Diff {
 	side := bundle.DiffSide{Name: "load", Target: bundle.Target{URL: "http://127.0.0.1:1", Embedded: true}, Profile: "full", Verdict: "pass", Partial: []string{"the run was interrupted"}}
 	return &bundle.Diff{
@@ -87,7 +87,7 @@ func TestDiffOfRunsThatChangedAndOfLoadsThatDidNot(t *testing.T) {
 	}
 }
 
-// valid holds a document against a published schema.
+// valid checks a document against a published schema.
 func valid(t *testing.T, name string, document []byte) {
 	t.Helper()
 	text, err := scenarios.Schema(name)

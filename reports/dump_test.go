@@ -55,7 +55,7 @@ func TestWhatIsLeftOfALongBlobIsFound(t *testing.T) {
 	}
 	base, data := known(&b, 25_000)
 	if _, ok := around(base, data, mark{off: 25_000}); ok {
-		t.Error("bytes were found that are not kept")
+		t.Error("found bytes that were not kept")
 	}
 }
 
@@ -86,7 +86,7 @@ func FuzzEnvelopes(f *testing.F) {
 			}
 		}
 		if n != len(body) {
-			t.Errorf("%d bytes are told of, of %d", n, len(body))
+			t.Errorf("the pieces have %d bytes, want %d", n, len(body))
 		}
 	})
 }

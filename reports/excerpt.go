@@ -80,7 +80,7 @@ func windowOf(causes int) window {
 	return window{first: 1, before: 2, behind: 1, short: true}
 }
 
-// excerpt draws the exchange, or the connection, of the worst verdict; "" when there is none.
+// excerpt draws the exchange, or the connection, of the worst verdict; "" if there is none.
 func (w window) excerpt(o *bundle.Observation, verdicts []bundle.Verdict, n int) string {
 	if o == nil || len(verdicts) == 0 {
 		return ""

@@ -19,8 +19,8 @@ type answer struct {
 	body []byte       // of the response
 }
 
-// exchangeMoments adds one request and its response. named is set when the connection
-// carried several.
+// exchangeMoments adds one request and its response. named is set if the connection
+// carried several exchanges.
 func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
 	e := a.Exchange
 	t.request(l, e, named)
@@ -40,7 +40,7 @@ func (t *transcript) exchangeMoments(l *timeline, a answer, named bool) {
 	}
 }
 
-// answered returns the time when the response was complete, or of its last known part.
+// answered returns the time at which the response was complete, or the time of its last known part.
 func answered(e *bundle.Exchange) bundle.Stamp {
 	switch {
 	case e.Response != nil && e.Response.Ended != nil:

@@ -23,7 +23,7 @@ type place struct {
 	title    string
 	axes     []bundle.Axes
 	verdict  bundle.RuleVerdict
-	replay   string // of the first permutation, like what follows
+	replay   string // of the first permutation, like the fields below
 	excerpt  string
 	again    []bundle.Reproducer // of the rule
 }

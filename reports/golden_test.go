@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files in testdata/reports anew")
+var update = flag.Bool("update", false, "rewrite the golden files in testdata/reports")
 
 // golden compares with testdata/reports/NAME, or writes it with -update.
 func golden(t *testing.T, name string, got []byte) {
@@ -68,7 +68,7 @@ func narrow(t *testing.T, text string, n int) {
 	t.Helper()
 	for i, l := range strings.Split(text, "\n") {
 		if width(l) > n && strings.Contains(strings.TrimSpace(l), " ") && !strings.Contains(l, "http://") {
-			t.Errorf("line %d has %d columns, at most %d are there:\n%s", i+1, width(l), n, l)
+			t.Errorf("line %d has %d columns, more than %d:\n%s", i+1, width(l), n, l)
 		}
 	}
 }

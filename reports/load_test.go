@@ -9,7 +9,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// loaded is the report of a load run in which something of every kind went wrong.
+// loaded is the report of a load run with a failure of every kind.
 func loaded() *bundle.LoadReport {
 	yes, no := true, false
 	r := &bundle.LoadReport{
@@ -65,7 +65,7 @@ func TestALoadReportSaysWhatHappened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(colored.String(), "\x1b[1;31mFAIL") || strings.Contains(b.String(), "\x1b") {
-		t.Error("colour is not where it should be")
+		t.Error("colour is missing, or where it should not be")
 	}
 }
 

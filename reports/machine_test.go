@@ -41,7 +41,7 @@ func TestJSONIsOneValueAndANewline(t *testing.T) {
 			}
 			rest, _ := io.ReadAll(d.Buffered())
 			if string(rest) != "\n" {
-				t.Errorf("after the value comes %q, want a newline", rest)
+				t.Errorf("after the value is %q, want a newline", rest)
 			}
 			for _, key := range []string{"schema", "tool", "target", "profile", "verdict", "counts", "rules", "scenarios", "causes"} {
 				if v[key] == nil {
@@ -131,7 +131,7 @@ func TestJUnitCountsEqualItsElements(t *testing.T) {
 					}
 				}
 				if want := [4]int{s.Tests, s.Failures, s.Errors, s.Skipped}; n != want {
-					t.Errorf("suite %s says %v and holds %v", s.Name, want, n)
+					t.Errorf("suite %s says %v and contains %v", s.Name, want, n)
 				}
 				for i := range all {
 					all[i] += n[i]
@@ -198,7 +198,7 @@ func TestJUnitIsWellFormedWhateverTheTargetSays(t *testing.T) {
 		if !utf8.Valid(out) || bytes.ContainsFunc(out, func(r rune) bool {
 			return r != '\n' && r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff || r == utf8.RuneError
 		}) {
-			t.Errorf("%q gave a character that is not to be in XML:\n%q", text, out)
+			t.Errorf("%q gave a character that XML does not allow:\n%q", text, out)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestMarkdownOfARunThatPassedAndOfOneThatFailed(t *testing.T) {
 	}
 }
 
-// What a target says cannot become a heading, a link, HTML or a control sequence.
+// Text from a target cannot become a heading, a link, HTML or a control sequence.
 func TestMarkdownIsNotWrittenByTheTarget(t *testing.T) {
 	r := failing()
 	for i := range r.Scenarios {

@@ -23,8 +23,8 @@ type (
 	}
 	deviationJSON struct {
 		Rule      string           `json:"rule"`
-		Scenarios []string         `json:"scenarios"` // globs; none is any scenario
-		Symptoms  []bundle.Symptom `json:"symptoms"`  // none is any
+		Scenarios []string         `json:"scenarios"` // globs; empty means any scenario
+		Symptoms  []bundle.Symptom `json:"symptoms"`  // empty means any symptom
 		Reason    string           `json:"reason"`
 	}
 	levelJSON struct {

@@ -94,8 +94,8 @@ func counted(r *bundle.Report) *bundle.Report {
 	return r
 }
 
-// caused returns the report of a run with two causes, from which most broken rules follow;
-// the target died at the end, and much was not tested.
+// caused returns the report of a run with two causes, from which most broken rules follow.
+// The target died at the end, and much was not tested.
 func caused() *bundle.Report {
 	r := passing()
 	r.Target = bundle.Target{URL: "http://gateway.example:8081", Looks: bundle.LooksEnvd}

@@ -109,7 +109,7 @@ func TestManyPlacesOfOneRuleAreFolded(t *testing.T) {
 		t.Errorf("not folded:\n%s", text)
 	}
 	if !strings.Contains(draw(t, r, Style{Verbose: true}), "lost 19") {
-		t.Error("folded although everything was asked for")
+		t.Error("folded with Verbose")
 	}
 }
 

@@ -17,9 +17,9 @@ func TestCleanEscapesWhatATerminalWouldObey(t *testing.T) {
 		{"delete", "\x7f", `\x7f`},
 		{"C1 controls", "\u009b", `\u009b`},
 		{"text that runs backwards", "\u202eabc", `\u202eabc`},
-		{"what takes no room", "a\u200bb\ufeff", `a\u200bb\ufeff`},
+		{"zero-width characters", "a\u200bb\ufeff", `a\u200bb\ufeff`},
 		{"invalid UTF-8", "a\xff\xc3", `a\xff\xc3`},
-		{"a private plane", "\U000f0000", `\U000f0000`},
+		{"a private-use character", "\U000f0000", `\U000f0000`},
 		{"tabs", "a\tb", "a    b"},
 	}
 	for _, tt := range tests {
@@ -37,7 +37,7 @@ func TestWrapBreaksAtSpacesWhereItCan(t *testing.T) {
 		n        int
 		want     []string
 	}{
-		{"what fits keeps its spaces", "a   b", 10, []string{"a   b"}},
+		{"text that fits keeps its spaces", "a   b", 10, []string{"a   b"}},
 		{"words", "the quick brown fox", 10, []string{"the quick", "brown fox"}},
 		{"a word that is too long", "abcdefghij k", 4, []string{"abcd", "efgh", "ij k"}},
 		{"lines of the text", "a\n\nb", 10, []string{"a", "", "b"}},

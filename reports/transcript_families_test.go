@@ -9,13 +9,13 @@ import (
 	"assay/internal/wire"
 )
 
-// family is an observation of one exchange of a protocol.
+// family is an observation of one exchange in one protocol.
 type family struct {
 	name    string
 	conn    bundle.Conn
 	e       bundle.Exchange
 	verdict bundle.Verdict
-	want    []string // lines, or parts of them, that must be there
+	want    []string // parts of lines that must be in the transcript
 }
 
 func families() []family {
@@ -34,7 +34,7 @@ func pointing(rule string, off int64) bundle.Verdict {
 	}
 }
 
-// grpcWithoutStatus is an HTTP/2 answer whose trailers hold an error.
+// grpcWithoutStatus is an HTTP/2 response with an error in its trailers.
 func grpcWithoutStatus() family {
 	c := &clock{}
 	f := family{name: "grpc", verdict: pointing("grpc.status.message", 7), want: []string{
@@ -61,7 +61,7 @@ func grpcWithoutStatus() family {
 	return f
 }
 
-// webWithTrailers is a gRPC-Web answer whose frame of trailers has a capital.
+// webWithTrailers is a gRPC-Web response with a capital letter in its trailer frame.
 func webWithTrailers() family {
 	c := &clock{}
 	f := family{name: "grpc-web", verdict: pointing("grpc-web.trailers.lower-case", 12), want: []string{
@@ -100,7 +100,7 @@ func unaryGzip() family {
 	return f
 }
 
-// lostLine is an answer of NDJSON whose output lacks a line.
+// lostLine is an NDJSON response without one line of output.
 func lostLine() family {
 	c := &clock{}
 	got, want := []byte("1\n2\n4\n"), []byte("1\n2\n3\n4\n")
@@ -126,7 +126,7 @@ func lostLine() family {
 	return f
 }
 
-// streamWithoutEnd is a Connect stream that ends without its last message.
+// streamWithoutEnd is a Connect stream without its end-of-stream message.
 func streamWithoutEnd() family {
 	c := &clock{}
 	payload := []byte(`{"event":{"end":{"exited":true,"status":"exit status 0"}}}`)

@@ -22,7 +22,7 @@ func (c *clock) at(ns int64) bundle.Stamp {
 
 func (c *clock) ptr(ns int64) *bundle.Stamp { s := c.at(ns); return &s }
 
-// brokenStream is a Start whose answer has a reserved flag and bytes after its end.
+// brokenStream is a Start whose response has a reserved flag and bytes after its end.
 func brokenStream() *bundle.Observation {
 	c := &clock{}
 	body := wire.AppendEnvelope(nil, 0, []byte(`{"event":{"start":{"pid":1042}}}`))
@@ -89,7 +89,7 @@ func brokenVerdicts() []bundle.Verdict {
 	}
 }
 
-// longStream is NDJSON of many lines on one connection, and a raw one beside it.
+// longStream is NDJSON of many lines on one connection, and a second, raw connection.
 func longStream() *bundle.Observation {
 	o := &bundle.Observation{Scenario: "commands.long", Axes: axesJSON, Iterations: make([]bundle.Iteration, 200)}
 	c := &clock{}

@@ -18,7 +18,7 @@ import (
 func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 	for name, there := range map[string]func(dir string) bool{
 		"before the first observation":  func(dir string) bool { return larger(dir, "events.jsonl", 0) },
-		"amid the observations":         func(dir string) bool { return larger(dir, "observations.jsonl", 50<<10) },
+		"during the observations":       func(dir string) bool { return larger(dir, "observations.jsonl", 50<<10) },
 		"while the verdicts are stored": func(dir string) bool { return larger(dir, "verdicts.json", 0) },
 		"while the result is stored":    func(dir string) bool { return larger(dir, "result.json", 0) },
 	} {
@@ -73,7 +73,7 @@ func ran(t *testing.T, dir string, args ...string) (stdout string, code int) {
 
 // No file of the bundle contains the token of the run.
 func TestNoTokenIsInTheBundle(t *testing.T) {
-	const secret = "hunter2-0123456789abcdef" //nolint:gosec // what is looked for
+	const secret = "hunter2-0123456789abcdef" //nolint:gosec // a token of the test
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestNoTokenIsInTheBundle(t *testing.T) {
 		return err
 	})
 	if err != nil || seen < 8 {
-		t.Errorf("%d files were looked at: %v", seen, err)
+		t.Errorf("%d files were searched: %v", seen, err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 	}
 }
 
-// secretForms returns a text verbatim, and its base64 at each of the three alignments.
+// secretForms returns the secret verbatim, and its base64 at each of the three alignments.
 func secretForms(secret string) []string {
 	forms := []string{secret}
 	for _, form := range []string{secret, string(hpack.AppendHuffmanString(nil, secret))} {

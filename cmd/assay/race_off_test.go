@@ -2,5 +2,5 @@
 
 package main
 
-// slowdown is by how much the race detector stretches every deadline.
+// slowdown is the factor by which the race detector extends every deadline.
 const slowdown = 1

@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
-			env.Setenv("OPEN", open) // assay load, of an open model
+			env.Setenv("OPEN", open) // assay load with --rate
 			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
 			return nil
 		},
@@ -100,7 +100,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		ts.Fatalf("serve said no URL: %v\n%s", err, stderr.String())
+		ts.Fatalf("serve printed no URL: %v\n%s", err, stderr.String())
 	}
 	ts.Setenv(args[0], strings.TrimSpace(line))
 }

@@ -35,8 +35,8 @@ func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
 		signal os.Signal
 		when   func(t *testing.T, stderr *lockedBuffer, dir string)
 	}{
-		"SIGINT once something was seen":  {os.Interrupt, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
-		"SIGTERM once something was seen": {syscall.SIGTERM, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
+		"SIGINT after an observation":  {os.Interrupt, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
+		"SIGTERM after an observation": {syscall.SIGTERM, func(t *testing.T, _ *lockedBuffer, dir string) { waitForObservation(t, dir) }},
 		"SIGINT while the target is probed": {os.Interrupt, func(t *testing.T, stderr *lockedBuffer, _ string) {
 			waitFor(t, "the first connection", func() bool { return strings.Contains(stderr.String(), "connected") })
 		}},
@@ -137,7 +137,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// waitFor polls another process; there is nothing to wait on.
+// waitFor polls the state of another process, which offers no event to wait for.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
@@ -145,7 +145,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 			return
 		}
 	}
-	t.Fatalf("%s did not come within 60 s", what)
+	t.Fatalf("%s did not happen within 60 s", what)
 }
 
 // waitForObservation waits until the run has recorded something.

@@ -1,4 +1,4 @@
-# An open model passes, or this machine kept the driver from its schedule for a second.
+# A run with --rate passes, or the machine was too busy for the driver to keep its schedule.
 said=$(assay load "$@")
 code=$?
 printf '%s\n' "$said"
