@@ -37,10 +37,10 @@ func sampleCatalogue() (*scenarios.Catalogue, Faults) {
 func sampleProfiles() []*scenarios.Profile {
 	return []*scenarios.Profile{
 		{ID: "connect", Title: "A command over Connect, and nothing else", Require: []string{"process.start", "codec.json"}, Levels: map[string]scenarios.LevelChange{
-			"connect.host.two": {Level: "must", Reason: "Clients count on it."},
+			"connect.host.two": {Level: "must", Reason: "Clients rely on it."},
 		}},
 		{ID: "envd", Title: "The E2B sandbox daemon", Require: []string{"process.start"}, Shell: []string{"/bin/bash", "-l", "-c"}, Deviations: map[string]scenarios.Deviation{
-			"process.output.complete": {Scenarios: []string{"process.signal.*"}, Symptoms: []bundle.Symptom{bundle.SymptomOutputShort}, Reason: "After SIGTERM nobody waits for what is still in the pipe, so it may be lost."},
+			"process.output.complete": {Scenarios: []string{"process.signal.*"}, Symptoms: []bundle.Symptom{bundle.SymptomOutputShort}, Reason: "After SIGTERM the daemon does not wait for output that is still in the pipe, so it may be lost."},
 			"connect.old":             {Reason: "Of an older bundle."},
 		}},
 	}

@@ -76,7 +76,7 @@ func (c *checker) checkSubject(at, name string, m *Match) {
 	for i := range m.Any {
 		at := fmt.Sprintf("%s/any/%d", place, i)
 		if names[m.Any[i].Name] {
-			c.errorf(c.at(at), "", "two answers are called %q", m.Any[i].Name)
+			c.errorf(c.at(at), "", "two responses are called %q", m.Any[i].Name)
 		}
 		names[m.Any[i].Name] = true
 		c.checkMatch(at, &m.Any[i].Match)
@@ -93,7 +93,7 @@ func (c *checker) checkMatch(at string, m *Match) {
 		}
 	}
 	if m.OK != nil && *m.OK && m.Error != nil {
-		c.errorf(c.at(at), "", "an answer cannot be ok and carry an error")
+		c.errorf(c.at(at), "", "a response cannot be ok and have an error")
 	}
 	for name, o := range map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY} {
 		c.checkOutput(at+"/"+name, o)

@@ -254,7 +254,7 @@ func (c *Clause) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	if len(c.Subjects) != 1 {
-		return fmt.Errorf("never beside %d exchanges: put it inside one of them", len(c.Subjects))
+		return fmt.Errorf("never beside %d exchanges: move it into one of them", len(c.Subjects))
 	}
 	for _, m := range c.Subjects {
 		m.Never = append(m.Never, fixed.Never...)

@@ -59,7 +59,7 @@ type Match struct {
 	// frames.
 	Messages *MessagesMatch `yaml:"messages" about:"progress"`
 
-	Start *bool     `yaml:"start" about:"progress"` // a start event came (first)
+	Start *bool     `yaml:"start" about:"progress"` // a start event is present
 	End   *EndMatch `yaml:"end" about:"end"`
 	// Ends is once, at-most-once or never.
 	Ends string `yaml:"ends" about:"progress"`

@@ -81,7 +81,7 @@ run in a virtual shell inside this process and have no access to the machine;
 	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
-	fs.StringVar(&f.canned, "canned", "", "answer every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
+	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
 	return c
 }
