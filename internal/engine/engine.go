@@ -66,7 +66,7 @@ type Engine struct {
 
 	canaries map[string]*slot // by unknown feature
 
-	callbacks sync.Mutex // calls OnStart and OnDone one at a time
+	callbacks sync.Mutex // serializes OnStart and OnDone
 
 	mu      sync.Mutex // guards running, the beside and lag of slots, tick and lag
 	running map[*slot]struct{}

@@ -64,7 +64,7 @@ func (it *iteration) outcome(h *handle, before *bundle.Exchange, out *result) (b
 	case out.interrupted:
 		return bundle.OutcomeAborted, "the run was interrupted"
 	case !out.expired || !blamed:
-		return bundle.OutcomeAborted, "the steps had ended, and nothing asked for its end"
+		return bundle.OutcomeAborted, "the steps had ended, and no clause needs its end"
 	case before.Response != nil || receivedSince(h):
 		return bundle.OutcomeStalled, "the answer had begun and had not ended by the deadline"
 	}

@@ -15,9 +15,6 @@ const lagEvery = 10 * time.Millisecond
 //
 // The first tick is set before the goroutine starts, and each later one under the same
 // lock as the record of the one before, so no delay falls between two.
-//
-// The first tick is set before the goroutine starts, each further one under the
-// lock under which the last was noted: no delay falls between two.
 func (e *Engine) sampleLag(ctx context.Context) func() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -73,7 +73,7 @@ type side struct {
 
 func (it *iteration) prepareSide(ctx context.Context, st *scenarios.Step, as string) (side, error) {
 	if st.Race != nil {
-		return side{}, errors.New("a race cannot stand in a race")
+		return side{}, errors.New("a race cannot contain a race")
 	}
 	ctx = withStep(ctx, st.At)
 	a, err := it.prepare(ctx, st, as)

@@ -15,11 +15,11 @@ func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
 		iterations int
 		note       string
 	}{
-		"one":                         {"steps: [{list: {as: l}}]", 3, ""},
-		"several":                     {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
-		"counters that grow with it":  {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
-		"counters that do not":        {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
-		"iterations that end in vain": {"steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, within: 20ms}}]", 3, ""},
+		"one":                        {"steps: [{list: {as: l}}]", 3, ""},
+		"several":                    {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
+		"counters that grow with it": {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
+		"counters that do not":       {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
+		"iterations that expire":     {"steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, within: 20ms}}]", 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, newMiniature(t).URL)

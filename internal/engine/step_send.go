@@ -139,9 +139,6 @@ func (in *instance) marked(s *scenarios.Send) any {
 //
 // missing is what the request lacks by this framing: bytes of the declared length, or
 // the last chunk (untilLast). Later writes may send it.
-//
-// missing is what the request lacks by this framing: bytes of the declared length, or
-// the last chunk (untilLast). Later writes may go on with it.
 func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (missing int64, err error) {
 	framing := s.Framing
 	if framing == "" {

@@ -28,7 +28,7 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 		"bytes that never come":        {sleeper, `{on: p, bytes: 100000, within: 50ms}`, "bytes 100000", false},
 		"the end of an answer":         {hello, `{on: p, done: true}`, "done", true},
 		"no end of an answer":          {sleeper, `{on: p, done: true, within: 50ms}`, "done", false},
-		"an answer that stands still":  {sleeper, `{on: p, done: true, idle: 50ms, within: 10m}`, "done", false},
+		"an answer without progress":   {sleeper, `{on: p, done: true, idle: 50ms, within: 10m}`, "done", false},
 		"silence":                      {sleeper, `{on: p, silence: 30ms}`, "silence 30ms", true},
 		"silence longer than the time": {sleeper, `{on: p, silence: 1s, within: 50ms}`, "silence 1s", false},
 		"a connection that stays open": {sleeper, `{on: p, closed: true, within: 50ms}`, "closed", false},

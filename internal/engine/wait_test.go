@@ -28,7 +28,7 @@ func TestAWaitLastsFromTheLastProgress(t *testing.T) {
 		"progress, and then none":  {40 * ms, 2, 5, 70 * ms, errExpired, 150 * ms},
 		"progress without end":     {40 * ms, often, often, 50 * ms, errExpired, 300 * ms},
 		"a long limit":             {time.Minute, often, often, 2 * time.Minute, errExpired, 5 * time.Minute},
-		"as soon as it is there":   {time.Nanosecond, often, 5, time.Minute, nil, 5 * time.Nanosecond},
+		"at once":                  {time.Nanosecond, often, 5, time.Minute, nil, 5 * time.Nanosecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

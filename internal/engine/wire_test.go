@@ -48,7 +48,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 		script string
 		want   func(b *bench) []string // the first connections, in order
 	}{
-		"start asks for the shell, with the run's mark": {
+		"start uses the shell, with the run's mark": {
 			`steps: [{start: {as: p, sh: sleep}}]`,
 			func(b *bench) []string { return []string{b.stream("Start", started)} },
 		},
@@ -80,7 +80,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 				return []string{b.stream("Start", started), b.unary("SendSignal", `{"process":{"pid":101},"signal":"SIGNAL_SIGKILL"}`)}
 			},
 		},
-		"a signal of any other name as it is, to a tag": {
+		"a signal of any other name unchanged, to a tag": {
 			`steps: [{signal: {as: s, tag: x, name: SIGNAL_NONE}}]`,
 			func(b *bench) []string {
 				return []string{b.unary("SendSignal", `{"process":{"tag":"x"},"signal":"SIGNAL_NONE"}`)}

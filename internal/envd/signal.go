@@ -2,8 +2,8 @@ package envd
 
 import "strings"
 
-// signals maps what a status text calls a signal (the names of strsignal on
-// Linux in lower case, as Go and the real daemon print them) to its name.
+// signals maps the names of signals in status texts (those of strsignal on
+// Linux in lower case, as Go and the real daemon print them) to their constants.
 var signals = map[string]string{
 	"hangup":                   "SIGHUP",
 	"interrupt":                "SIGINT",

@@ -25,7 +25,7 @@ import (
 func TestProbesLeaveNothingBehind(t *testing.T) {
 	t.Parallel() // processes that cannot be killed end by themselves after seconds
 	gateways := map[string]*gateway{
-		"who kills":                   {},
+		"all methods":                 {},
 		"no SendSignal":               {noSignal: true},
 		"no process found to kill":    {killsNobody: true},
 		"no List":                     {noList: true},

@@ -263,10 +263,10 @@ func TestDialSpeaksTheVersionThatWasAskedFor(t *testing.T) {
 		want          string // the recorded version, "" for a refusal
 	}{
 		{"the default in cleartext", "", plain, "1.1"},
-		{"1.1 in plain", "1.1", plain, "1.1"},
-		{"h2c in plain", "h2c", plain, "h2c"},
-		{"h2 in plain", "h2", plain, "h2c"},
-		{"h2-tls in plain", "h2-tls", plain, ""},
+		{"1.1 in cleartext", "1.1", plain, "1.1"},
+		{"h2c in cleartext", "h2c", plain, "h2c"},
+		{"h2 in cleartext", "h2", plain, "h2c"},
+		{"h2-tls in cleartext", "h2-tls", plain, ""},
 		{"1.1 over TLS", "1.1", safe, "1.1"},
 		{"h2-tls over TLS", "h2-tls", safe, "h2-tls"},
 		{"h2 over TLS", "h2", safe, "h2-tls"},

@@ -52,7 +52,7 @@ func TestRequestWaitsForRoomAmongTheStreams(t *testing.T) {
 	}
 }
 
-// A peer with a smaller table than the initial one is told so once, at the beginning of
+// A peer with a smaller table than the initial one is told its size once, at the beginning of
 // the next header block.
 func TestASmallerTableIsAgreedTo(t *testing.T) {
 	for _, size := range []uint32{0, 4095, 4096} {

@@ -84,7 +84,7 @@ func TestAnUpgradeChangesTheProtocolOfAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := <-peer; said != "back" {
-		t.Errorf("the peer was told %q", said)
+		t.Errorf("the peer received %q", said)
 	}
 	<-x.Done()
 	if s := x.Snapshot(); s.Outcome != bundle.OutcomeReset || len(s.Violations) != 0 {
