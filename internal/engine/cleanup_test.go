@@ -108,7 +108,7 @@ func TestWhatStaysListedWasNotEnded(t *testing.T) {
 		"the kill fails, and it runs on":       {500, false, true, "failed: status 500"},
 		"the kill is not answered, it runs":    {0, false, true, "failed: no-answer"},
 		"the kill works, and it runs on":       {200, false, true, "failed: still listed after it was killed"},
-		"it is not found, and it is listed":    {404, false, true, "failed: still listed after it was said to be gone"},
+		"it is not found, and it is listed":    {404, false, true, "failed: still listed after the target reported it gone"},
 		"the kill fails, and there's no List":  {500, true, false, "failed: status 500"},
 		"it is not found, and there's no List": {404, true, false, cleanupGone},
 	} {

@@ -42,7 +42,7 @@ func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name st
 	select {
 	case <-x.Done():
 	case <-ctx.Done():
-		x.GiveUp(bundle.OutcomeNoAnswer, "nothing came in the time that was left for it")
+		x.GiveUp(bundle.OutcomeNoAnswer, "nothing came in the remaining time")
 	}
 	conn.Close(closeFIN)
 	return x

@@ -68,7 +68,7 @@ type Engine struct {
 
 	callbacks sync.Mutex // serializes OnStart and OnDone
 
-	mu      sync.Mutex // guards running, the beside and lag of slots, tick and lag
+	mu      sync.Mutex // guards running, tick, lag, and the beside, entered and lag of slots
 	running map[*slot]struct{}
 	tick    time.Time     // when the lag sampler should wake next
 	lag     time.Duration // the maximum of the run

@@ -154,9 +154,9 @@ func (it *iteration) quiet() time.Duration {
 	return quiet
 }
 
-// letDown describes in a few words how the first Start of an iteration failed. It
+// startFailure describes in a few words how the first Start of an iteration failed. It
 // returns "" if no Start failed.
-func letDown(out *result) string {
+func startFailure(out *result) string {
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
 		if !mayStart(x) || x.Op == "raw" {

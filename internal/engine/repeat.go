@@ -53,7 +53,7 @@ type repeater struct {
 	keep    *keeper
 	expired int
 	alike   int    // iterations in succession that failed in the same way
-	way     string // that way
+	way     string // the way of their failure
 	stop    string // why no further iteration begins
 	spent   bool
 	cut     bool // by an interrupt
@@ -188,7 +188,7 @@ func (r *repeater) put(out *result) {
 // not break every rule that iterations can break resets the count, since it predicts
 // nothing about the others.
 func (r *repeater) compare(out *result) {
-	way := letDown(out)
+	way := startFailure(out)
 	if way == "" || !judge.Broken(r.in.s, r.in.run, &out.Iteration) {
 		r.alike, r.way = 0, ""
 		return

@@ -71,8 +71,8 @@ func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 	return w
 }
 
-// looks is the number of parts of that moment; a machine that stands still during one
-// leaves the others for a write to progress.
+// looks is the number of sleeps in that moment: a stall of the machine uses up one of
+// them, and a write can progress during the others.
 const looks = 5
 
 func (w *writing) watch(moment time.Duration) {
@@ -83,7 +83,7 @@ func (w *writing) watch(moment time.Duration) {
 	}
 	for {
 		before := w.turns.Load()
-		for range looks { // a stall of the machine takes up only one
+		for range looks {
 			if sleep(w.ctx, moment/looks) != nil {
 				return
 			}

@@ -111,7 +111,7 @@ func (d *ResponseDecoder) begin() {
 		d.method = d.Method()
 	}
 	if d.method == "" {
-		d.lose(HTTPExtra, d.off, "bytes after the last response, which no request caused")
+		d.lose(HTTPExtra, d.off, "unrequested bytes")
 		return
 	}
 	d.state = stateStatusLine
