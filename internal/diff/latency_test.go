@@ -9,7 +9,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// around are n values with a spread of a tenth around a middle.
+// around returns n values that spread over a tenth around a middle.
 func around(seed uint64, middle float64, n int) []float64 {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's data
 	values := make([]float64, n)
@@ -27,17 +27,17 @@ func TestLatenciesAreComparedWithConfidence(t *testing.T) {
 		want       string
 		regression bool
 	}{
-		"the same distribution":                       {around(1, 100, 30), around(2, 100, 30), 0.01, bundle.LatencySame, false},
-		"twice as slow":                               {around(1, 100, 30), around(2, 200, 30), 0, bundle.LatencySlower, false},
-		"twice as slow, past the threshold":           {around(1, 100, 30), around(2, 200, 30), 0.5, bundle.LatencySlower, true},
-		"twice as slow, under the threshold":          {around(1, 100, 30), around(2, 200, 30), 1.5, bundle.LatencySlower, false},
-		"half as slow":                                {around(1, 100, 30), around(2, 50, 30), 0.1, bundle.LatencyFaster, false},
-		"three of each cannot tell anything":          {around(1, 100, 3), around(2, 900, 3), 0.1, bundle.LatencyTooFew, false},
-		"one against many cannot tell much":           {around(1, 100, 1), around(2, 900, 20), 0.1, bundle.LatencyTooFew, false},
-		"four of each can":                            {around(1, 100, 4), around(2, 900, 4), 0.1, bundle.LatencySlower, true},
-		"all the same value":                          {constant, constant, 0.1, bundle.LatencySame, false},
-		"measured by one of them only":                {around(1, 100, 30), nil, 0.1, bundle.LatencyMissing, false},
-		"a zero before, as on a clock that is coarse": {make([]float64, 9), around(2, 1, 9), 0.1, bundle.LatencySlower, false},
+		"the same distribution":               {around(1, 100, 30), around(2, 100, 30), 0.01, bundle.LatencySame, false},
+		"twice as slow":                       {around(1, 100, 30), around(2, 200, 30), 0, bundle.LatencySlower, false},
+		"twice as slow, past the threshold":   {around(1, 100, 30), around(2, 200, 30), 0.5, bundle.LatencySlower, true},
+		"twice as slow, under the threshold":  {around(1, 100, 30), around(2, 200, 30), 1.5, bundle.LatencySlower, false},
+		"half as slow":                        {around(1, 100, 30), around(2, 50, 30), 0.1, bundle.LatencyFaster, false},
+		"three of each are too few":           {around(1, 100, 3), around(2, 900, 3), 0.1, bundle.LatencyTooFew, false},
+		"one against many is too few":         {around(1, 100, 1), around(2, 900, 20), 0.1, bundle.LatencyTooFew, false},
+		"four of each are enough":             {around(1, 100, 4), around(2, 900, 4), 0.1, bundle.LatencySlower, true},
+		"all the same value":                  {constant, constant, 0.1, bundle.LatencySame, false},
+		"measured by only one of them":        {around(1, 100, 30), nil, 0.1, bundle.LatencyMissing, false},
+		"a zero before, as on a coarse clock": {make([]float64, 9), around(2, 1, 9), 0.1, bundle.LatencySlower, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := compareAll([]pair{{name: "x", a: c.a, b: c.b}}, Options{Threshold: c.threshold})
@@ -55,8 +55,8 @@ func TestLatenciesAreComparedWithConfidence(t *testing.T) {
 	}
 }
 
-// Of 400 comparisons of equal samples, twenty would differ at 5 % each; all together
-// they do with 5 %, and not with this seed.
+// At 5 % each, twenty of 400 comparisons of equal samples would differ. Together they
+// have 5 % for any difference; with this seed there is none.
 func TestManyComparisonsDoNotCryWolf(t *testing.T) {
 	var pairs []pair
 	for i := range uint64(400) {
@@ -76,11 +76,12 @@ func TestTheSmallestPIsThatOfSamplesThatDoNotOverlap(t *testing.T) {
 		}
 	}
 	if n := needed(0.05); n != 4 {
-		t.Errorf("%d are needed at 5 %%", n)
+		t.Errorf("%d samples are needed at 5 %%", n)
 	}
 }
 
-// observation is a scenario that ran n times, each with one unary call and one start of so many microseconds.
+// observation returns a scenario that ran n times, each time with one unary call and
+// one start that took so many microseconds.
 func observation(id string, n int, us int64) *bundle.Observation {
 	o := &bundle.Observation{Scenario: id, Axes: axesJSON}
 	for i := range n {
@@ -145,7 +146,7 @@ func TestLoadsAreComparedByInterval(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 	if held := d.Latency[1]; held.Name != "first_event.p50" || held.Of != "held" || held.Result != bundle.LatencySame {
-		t.Errorf("of the class: %+v", held)
+		t.Errorf("quantiles of the class: %+v", held)
 	}
 	same := Loads(side("pass", 100, 0, true), side("pass", 101, 0, true), Options{})
 	if same.Exit != 0 || !same.Equal {

@@ -63,7 +63,7 @@ func firstOf(texts []string) string {
 	return texts[0]
 }
 
-// thresholds are the verdicts of the thresholds that were decided.
+// thresholds returns the verdicts of the decided thresholds.
 func (l Load) thresholds() map[string]bundle.Conclusion {
 	all := map[string]bundle.Conclusion{}
 	for _, t := range l.Report.Thresholds {
@@ -78,7 +78,7 @@ func (l Load) thresholds() map[string]bundle.Conclusion {
 	return all
 }
 
-// plan is the load that was asked for, by name.
+// plan returns the parameters of the load, by name.
 func (l Load) plan() map[string]string {
 	r := l.Report
 	return map[string]string{
@@ -89,7 +89,7 @@ func (l Load) plan() map[string]string {
 	}
 }
 
-// counts are the counted figures, by name.
+// counts returns the counted figures, by name.
 func (l Load) counts() map[string]int64 {
 	r := l.Report
 	all := map[string]int64{
@@ -140,8 +140,8 @@ func loadLatency(a, b Load, o Options) (all []bundle.LatencyChange, note string)
 // compared: with fewer, it is little more than the maximum.
 const leastInInterval = 10
 
-// quantiles are those of each interval, in microseconds, by name: first_event.p50, of a
-// class first_event.p50/held.
+// quantiles returns the quantiles of each interval, in microseconds, by name:
+// first_event.p50, or for a class first_event.p50/held.
 func (l Load) quantiles() map[string][]float64 {
 	all := map[string][]float64{}
 	for s, intervals := range l.Intervals {

@@ -10,7 +10,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// Run is one run of the scenarios in the form for comparison.
+// Run is one run of the scenarios, prepared for a comparison.
 type Run struct {
 	// Name is the given directory or file.
 	Name string
@@ -41,7 +41,7 @@ func Runs(a, b Run, o Options) *bundle.Diff {
 	}
 	c.unfinished(a.Report, b.Report)
 	d.NewRules, d.VanishedRules = without(judgedBy(b.Report), judgedBy(a.Report)), without(judgedBy(a.Report), judgedBy(b.Report))
-	if a.Report.Causes != nil && b.Report.Causes != nil { // an older report has none
+	if a.Report.Causes != nil && b.Report.Causes != nil { // older reports have none
 		was, now := causesOf(a.Report), causesOf(b.Report)
 		d.NewCauses, d.GoneCauses = without(now, was), without(was, now)
 	}
@@ -55,7 +55,8 @@ func Runs(a, b Run, o Options) *bundle.Diff {
 	return d
 }
 
-// finish replaces nil by empty lists, so that JSON has no null, and sets the exit code.
+// finish replaces nil with empty lists, so that the JSON has no null, and sets the exit
+// code.
 func finish(d *bundle.Diff) {
 	full(&d.Context)
 	full(&d.Regressions)

@@ -12,7 +12,8 @@ var (
 	axesProto = bundle.Axes{Protocol: "connect", Codec: "proto", HTTP: "1.1", Compression: "identity"}
 )
 
-// report is a report with one scenario, a.b, on JSON, and the verdicts of its rules.
+// report returns a report with one scenario, a.b, on JSON, and the verdicts of its
+// rules.
 func report(rules ...bundle.RuleVerdict) *bundle.Report {
 	r := &bundle.Report{Profile: "full", Tool: bundle.Tool{Name: "assay", Version: "1"}, Target: bundle.Target{URL: "http://127.0.0.1:1"}}
 	add(r, "a.b", axesJSON, rules...)
@@ -32,7 +33,7 @@ func verdict(id string, c bundle.Conclusion) bundle.RuleVerdict {
 	return bundle.RuleVerdict{ID: id, Level: "must", Verdict: c}
 }
 
-// kinds are the lists of a comparison that are not empty.
+// kinds returns the names of the nonempty lists of a comparison.
 func kinds(d *bundle.Diff) []string {
 	var names []string
 	for name, n := range map[string]int{
@@ -52,26 +53,26 @@ func TestVerdictsThatChange(t *testing.T) {
 		was, now bundle.Conclusion
 		want     string
 	}{
-		"pass to fail is worse":                           {bundle.Pass, bundle.Fail, "regressions"},
-		"pass to advisory is worse":                       {bundle.Pass, bundle.Advisory, "regressions"},
-		"pass to inconclusive is worse":                   {bundle.Pass, bundle.Inconclusive, "regressions"},
-		"pass to unsupported is worse":                    {bundle.Pass, bundle.Unsupported, "regressions"},
-		"pass to an error is worse":                       {bundle.Pass, bundle.Error, "regressions"},
-		"a known failure that no longer is one is worse":  {bundle.KnownFailure, bundle.Fail, "regressions"},
-		"inconclusive to fail is worse":                   {bundle.Inconclusive, bundle.Fail, "regressions"},
-		"pass to known failure was allowed":               {bundle.Pass, bundle.KnownFailure, "changes"},
-		"pass to deviation was allowed":                   {bundle.Pass, bundle.Deviation, "changes"},
-		"pass to not-run was not looked at":               {bundle.Pass, bundle.NotRun, "changes"},
-		"fail to known failure is no fix":                 {bundle.Fail, bundle.KnownFailure, "changes"},
-		"fail to unsupported is no fix":                   {bundle.Fail, bundle.Unsupported, "changes"},
-		"fail to inconclusive is no fix":                  {bundle.Fail, bundle.Inconclusive, "changes"},
-		"fail to pass is a fix":                           {bundle.Fail, bundle.Pass, "fixes"},
-		"fail to advisory is a fix":                       {bundle.Fail, bundle.Advisory, "fixes"},
-		"a known failure that passes is a fix":            {bundle.KnownFailure, bundle.UnexpectedPass, "fixes"},
-		"inconclusive to pass is a fix":                   {bundle.Inconclusive, bundle.Pass, "fixes"},
-		"what is tested for the first time is no fix":     {bundle.NotRun, bundle.Pass, "changes"},
-		"a feature that came is no fix":                   {bundle.Unsupported, bundle.Pass, "changes"},
-		"an unexpected pass that is off the list changed": {bundle.UnexpectedPass, bundle.Pass, "changes"},
+		"pass to fail is worse":                             {bundle.Pass, bundle.Fail, "regressions"},
+		"pass to advisory is worse":                         {bundle.Pass, bundle.Advisory, "regressions"},
+		"pass to inconclusive is worse":                     {bundle.Pass, bundle.Inconclusive, "regressions"},
+		"pass to unsupported is worse":                      {bundle.Pass, bundle.Unsupported, "regressions"},
+		"pass to an error is worse":                         {bundle.Pass, bundle.Error, "regressions"},
+		"a known failure that is no longer listed is worse": {bundle.KnownFailure, bundle.Fail, "regressions"},
+		"inconclusive to fail is worse":                     {bundle.Inconclusive, bundle.Fail, "regressions"},
+		"pass to known failure was allowed":                 {bundle.Pass, bundle.KnownFailure, "changes"},
+		"pass to deviation was allowed":                     {bundle.Pass, bundle.Deviation, "changes"},
+		"pass to not-run was not tested":                    {bundle.Pass, bundle.NotRun, "changes"},
+		"fail to known failure is not a fix":                {bundle.Fail, bundle.KnownFailure, "changes"},
+		"fail to unsupported is not a fix":                  {bundle.Fail, bundle.Unsupported, "changes"},
+		"fail to inconclusive is not a fix":                 {bundle.Fail, bundle.Inconclusive, "changes"},
+		"fail to pass is a fix":                             {bundle.Fail, bundle.Pass, "fixes"},
+		"fail to advisory is a fix":                         {bundle.Fail, bundle.Advisory, "fixes"},
+		"a known failure that passes is a fix":              {bundle.KnownFailure, bundle.UnexpectedPass, "fixes"},
+		"inconclusive to pass is a fix":                     {bundle.Inconclusive, bundle.Pass, "fixes"},
+		"a first test is not a fix":                         {bundle.NotRun, bundle.Pass, "changes"},
+		"a new feature is not a fix":                        {bundle.Unsupported, bundle.Pass, "changes"},
+		"an unexpected pass that left the list changed":     {bundle.UnexpectedPass, bundle.Pass, "changes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Runs(Run{Report: report(verdict("r.a.b", c.was))}, Run{Report: report(verdict("r.a.b", c.now))}, Options{})
@@ -91,7 +92,7 @@ func TestEqualRunsHaveNoDifferences(t *testing.T) {
 	b.Run, b.DurationMS, b.Scenarios[0].DurationMS, b.Target.Embedded = "two", 9, 4, true
 	b.Target.URL = "http://127.0.0.1:2"
 	b.Scenarios[0].Rules[0].Counts = map[string]int{"killed": 7}
-	// A standing rule that applied in one of them only, and held there, is no news.
+	// A standing rule that held and applied in only one of them is not reported.
 	b.Scenarios[0].Rules = append(b.Scenarios[0].Rules, verdict("r.a.b2", bundle.Pass))
 	d := Runs(Run{Report: a}, Run{Report: b}, Options{})
 	if got := kinds(d); len(got) > 0 || !d.Equal || d.Exit != 0 {
@@ -112,13 +113,13 @@ func TestARunThatDidNotComeToItsEndIsWorse(t *testing.T) {
 		a, b *bundle.Report
 		want int
 	}{
-		"a run that was killed":           {done(0, false), done(130, true), 1},
-		"a run without a verdict":         {done(0, false), done(5, false), 1},
-		"a defect":                        {done(0, false), done(4, false), 1},
-		"both were interrupted":           {done(130, true), done(130, true), 0},
-		"the first alone was interrupted": {done(130, true), done(0, false), 0},
-		"neither came to a verdict":       {done(5, false), done(5, false), 0},
-		"what is slow was not asked for":  {done(0, false), done(0, false), 0},
+		"a run that was killed":             {done(0, false), done(130, true), 1},
+		"a run without a verdict":           {done(0, false), done(5, false), 1},
+		"a defect":                          {done(0, false), done(4, false), 1},
+		"both were interrupted":             {done(130, true), done(130, true), 0},
+		"the first alone was interrupted":   {done(130, true), done(0, false), 0},
+		"neither came to a verdict":         {done(5, false), done(5, false), 0},
+		"slow scenarios were not requested": {done(0, false), done(0, false), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if d := Runs(Run{Report: c.a}, Run{Report: c.b}, Options{}); d.Exit != c.want {
@@ -163,7 +164,7 @@ func TestScenariosAnswersFeaturesAndContext(t *testing.T) {
 		t.Errorf("context %+v", d.Context)
 	}
 	if len(d.Regressions) != 1 || d.Regressions[0].Scenario != "" {
-		t.Errorf("a new scenario that fails is no regression, a rule of the run is: %+v", d.Regressions)
+		t.Errorf("a new scenario that fails is not a regression, a rule of the run is: %+v", d.Regressions)
 	}
 	if len(d.Features) != 1 || d.Features[0].Was != bundle.FeaturePresent || d.Features[0].Now != bundle.FeatureAbsent {
 		t.Errorf("features %+v", d.Features)
@@ -183,9 +184,9 @@ func TestCausesAreComparedWhereBothRunsHaveThem(t *testing.T) {
 		was, now  *bundle.Report
 		new, gone []string
 	}{
-		"one is new and one is gone":       {caused("a.a", "b.b"), caused("c.c", "b.b"), []string{"c.c"}, []string{"a.a"}},
-		"the first cause of all":           {caused(), caused("c.c"), []string{"c.c"}, []string{}},
-		"a report that is older than they": {report(), caused("c.c"), []string{}, []string{}},
+		"one is new and one is gone":   {caused("a.a", "b.b"), caused("c.c", "b.b"), []string{"c.c"}, []string{"a.a"}},
+		"the first cause of all":       {caused(), caused("c.c"), []string{"c.c"}, []string{}},
+		"a report of an older version": {report(), caused("c.c"), []string{}, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Runs(Run{Report: c.was}, Run{Report: c.now}, Options{})

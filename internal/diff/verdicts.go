@@ -14,7 +14,7 @@ type changes struct {
 	old, now map[place]bundle.ScenarioResult
 }
 
-// scenario compares one place.
+// scenario compares the scenario at one place.
 func (c *changes) scenario(k place) {
 	was, had := c.old[k]
 	now, has := c.now[k]

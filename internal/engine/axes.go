@@ -12,13 +12,13 @@ import (
 	"assay/scenarios"
 )
 
-// plainAxes are those that every target is first thought to have, and the
-// default of an axis that a script does not pin.
+// plainAxes are the axes that every target is expected to have, and the defaults of
+// axes that a script does not pin.
 var plainAxes = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
-// axesOf are the axes on which an instance is run: its own, except that a default
-// which the script does not pin follows by, or the way that reaches the target,
-// and that HTTP/2 is over TLS where the target is.
+// axesOf returns the axes on which an instance runs. An axis at its default that the
+// script does not pin takes its value from by, else from the way that reaches the
+// target. HTTP/2 runs over TLS if the target does.
 func axesOf(i scenarios.Instance, by bundle.Axes, t *target.Target) bundle.Axes {
 	a, way := i.Axes, t.Way()
 	pinned := pins(i.Scenario)
@@ -42,10 +42,9 @@ func axesOf(i scenarios.Instance, by bundle.Axes, t *target.Target) bundle.Axes 
 	return a
 }
 
-// pins returns the axes that a script fixes: those that it lists, and those that its
-// steps depend on. What is about the Connect protocol cannot be tried over another;
-// bytes that are written out are JSON, and on a connection that is opened by itself
-// they are HTTP/1.1.
+// pins returns the axes that a script fixes: those that it lists, and those on which
+// its steps depend. A rule about the Connect protocol cannot be tested over another
+// protocol; literal bytes are JSON, and on a raw connection they are HTTP/1.1.
 func pins(s *scenarios.Scenario) bundle.Axes {
 	first := func(values []string) string {
 		if len(values) == 0 {
@@ -73,7 +72,7 @@ func pins(s *scenarios.Scenario) bundle.Axes {
 	return a
 }
 
-// speaksHTTP1 reports whether a send depends on what HTTP/2 does not have.
+// speaksHTTP1 reports whether a send depends on parts of HTTP/1.1 that HTTP/2 lacks.
 func speaksHTTP1(s *scenarios.Send) bool {
 	if s.Framing == framingNone {
 		return true
@@ -86,7 +85,7 @@ func speaksHTTP1(s *scenarios.Send) bool {
 	return false
 }
 
-// literal reports whether payloads are written out instead of given as messages.
+// literal reports whether a payload is given as literal bytes instead of messages.
 func literal(segments []scenarios.Segment) bool {
 	return slices.ContainsFunc(segments, func(s scenarios.Segment) bool {
 		switch {
@@ -99,8 +98,8 @@ func literal(segments []scenarios.Segment) bool {
 	})
 }
 
-// needed are the features that an instance needs: those that it names, and those that
-// single steps ask for instead of its axes.
+// needed returns the features that an instance needs: those that it names, and those
+// that single steps require beyond the axes.
 func needed(i scenarios.Instance, h2 string) []string {
 	ids := i.Needs()
 	i.Scenario.EachStep(func(st *scenarios.Step) {
@@ -117,9 +116,9 @@ func needed(i scenarios.Instance, h2 string) []string {
 	return slices.Compact(ids)
 }
 
-// missing are those of the features that an instance needs which the target does not have,
-// sorted. A probe that gave no answer is no reason to look away: a canary will tell.
-// Nor is one that was not made, for what every target is first thought to have.
+// missing returns the features that an instance needs and the target lacks, sorted. A
+// feature whose probe got no response is not missing: a canary tries it. Nor is an
+// unprobed feature that every target is expected to have.
 func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string) []string {
 	granted := []string{scenarios.AxisFeature(plainAxes.Protocol), scenarios.AxisFeature(plainAxes.Codec), scenarios.AxisFeature(plainAxes.HTTP)}
 	ids := slices.DeleteFunc(needed(i, h2), func(id string) bool {
@@ -132,7 +131,7 @@ func missing(i scenarios.Instance, features map[string]bundle.Feature, h2 string
 		return slices.Contains(granted, id)
 	})
 	if len(ids) == 0 && i.Axes.Protocol == call.GRPC && i.Axes.HTTP == transport.HTTP1 {
-		return []string{scenarios.AxisFeature(call.GRPC) + " over HTTP/1.1, which nobody has"}
+		return []string{scenarios.AxisFeature(call.GRPC) + " over HTTP/1.1, which does not exist"}
 	}
 	return ids
 }

@@ -12,7 +12,7 @@ import (
 	"assay/scenarios"
 )
 
-// grpcOnly is a default for a target that has neither HTTP/1.1 nor Connect nor JSON.
+// grpcOnly is the default of a target that has neither HTTP/1.1 nor Connect nor JSON.
 var grpcOnly = bundle.Axes{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.H2C, Compression: "identity"}
 
 func TestADefaultReplacesOnlyTheAxesThatAScriptDoesNotSettle(t *testing.T) {
@@ -21,13 +21,13 @@ func TestADefaultReplacesOnlyTheAxesThatAScriptDoesNotSettle(t *testing.T) {
 		script, want string
 	}{
 		"none is pinned": {list, "grpc/proto/h2c/identity"},
-		"those that the script lists stay": {
+		"axes that the script lists stay": {
 			"axes: {codec: json, http: '1.1'}\n" + list, "grpc/json/1.1/identity",
 		},
-		"a rule of the Connect protocol is tried over it": {
+		"a rule of the Connect protocol is tested over Connect": {
 			list + " # connect.unary.success", "connect/proto/h2c/identity",
 		},
-		"bytes that are written out are JSON": {
+		"literal bytes are JSON": {
 			`steps: [{send: {as: l, rpc: process.Process/List, body: [{envelope: {json: {}}}]}}]`, "grpc/json/h2c/identity",
 		},
 		"messages are in any codec": {
@@ -89,26 +89,26 @@ func TestWhatAnInstanceNeedsIsImpliedByItsAxesAndSteps(t *testing.T) {
 		features map[string]bundle.Feature
 		want     []string
 	}{
-		"the plain axes are taken for granted": {"steps: [{list: {as: l}}]", plainAxes, none, nil},
-		"until the target says otherwise": {
+		"the plain axes are assumed": {"steps: [{list: {as: l}}]", plainAxes, none, nil},
+		"unless the target lacks them": {
 			"steps: [{list: {as: l}}]", plainAxes, absent, []string{"codec.json", "http.1", "protocol.connect"},
 		},
-		"others must be there": {
+		"other axes must be present": {
 			"steps: [{list: {as: l}}]", all, none, []string{"codec.proto", "compress.gzip", "http.h2-tls", "protocol.grpc-web"},
 		},
-		"codec and protocol do not bear on what is no RPC": {
+		"codec and protocol do not matter outside RPCs": {
 			"steps: [{send: {as: l, surface: health}}]", all, none, []string{"compress.gzip", "http.h2-tls"},
 		},
-		"nor on the alias": {
+		"nor for the alias": {
 			"steps: [{start: {as: l, via: commands, sh: x}}, {signal: {to: l, via: commands}}, {list: {as: m, via: commands}}]", all, none, []string{"compress.gzip", "http.h2-tls"},
 		},
 		"a step that asks for another protocol": {
 			"steps: [{parallel: [{send: {as: l, rpc: process.Process/List, protocol: grpc}}, {list: {as: m}}]}]", plainAxes, none, []string{"protocol.grpc"},
 		},
-		"a script of HTTP/1.1 cannot follow a target that has gRPC only": {
+		"a script of HTTP/1.1 cannot run on a target that has only gRPC": {
 			"axes: {http: '1.1'}\nsteps: [{list: {as: l}}]", bundle.Axes{Protocol: call.GRPC, Codec: call.Proto, HTTP: transport.HTTP1},
 			map[string]bundle.Feature{"protocol.grpc": {State: bundle.FeaturePresent}, "codec.proto": {State: bundle.FeaturePresent}},
-			[]string{"protocol.grpc over HTTP/1.1, which nobody has"},
+			[]string{"protocol.grpc over HTTP/1.1, which does not exist"},
 		},
 		"a connection of HTTP/2": {"steps: [{open: {as: c, http: h2}}]\nexpect: {c: {outcome: closed}}", plainAxes, none, []string{"http.h2c"}},
 	} {

@@ -13,7 +13,7 @@ import (
 	"assay/internal/testkit"
 )
 
-// serve answers every connection with f, until the test ends.
+// serve handles every connection with f until the test ends.
 func serve(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,22 +44,22 @@ func serve(t *testing.T, f func(net.Conn)) string {
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
-	read := func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) } // the request
+	read := func(c net.Conn) { _, _ = c.Read(make([]byte, 4096)) } // reads the request
 	for name, tc := range map[string]struct {
 		answer  func(net.Conn)
 		outcome bundle.Outcome
-		atOnce  bool // it does not take the deadline
+		atOnce  bool // the exchange ends without waiting for the deadline
 	}{
-		"one that never answers": {func(net.Conn) {}, bundle.OutcomeNoAnswer, false},
-		"one that stops in the head": {func(c net.Conn) {
+		"a server that never answers": {func(net.Conn) {}, bundle.OutcomeNoAnswer, false},
+		"a server that stops in the head": {func(c net.Conn) {
 			read(c)
 			_, _ = c.Write([]byte("HTTP/1.1 20"))
 		}, bundle.OutcomeStalled, false},
-		"one that stops in the body": {func(c net.Conn) {
+		"a server that stops in the body": {func(c net.Conn) {
 			read(c)
 			_, _ = c.Write([]byte(streamHead + "5\r\n\x00\x00"))
 		}, bundle.OutcomeStalled, false},
-		"one that sends headers without end": {func(c net.Conn) {
+		"a server that sends endless headers": {func(c net.Conn) {
 			read(c)
 			_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\n"))
 			for {
@@ -68,15 +68,15 @@ func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
 				}
 			}
 		}, bundle.OutcomeGarbage, true},
-		"one that is no HTTP server": {func(c net.Conn) {
+		"a server that does not speak HTTP": {func(c net.Conn) {
 			read(c)
 			_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.9\r\n"))
 		}, bundle.OutcomeGarbage, true},
-		"one that closes": {func(c net.Conn) {
+		"a server that closes": {func(c net.Conn) {
 			read(c)
 			_ = c.Close()
 		}, bundle.OutcomeClosed, true},
-		"one that resets in the stream": {func(c net.Conn) {
+		"a server that resets within the stream": {func(c net.Conn) {
 			read(c)
 			_, _ = c.Write([]byte(streamHead + "5\r\n\x00\x00"))
 			_ = c.(*net.TCPConn).SetLinger(0)
@@ -109,10 +109,10 @@ func TestABrokenServerEndsAScenarioInTime(t *testing.T) {
 				return
 			}
 			if it.Exchange("l") != nil {
-				t.Error("a step ran after a wait that was not met")
+				t.Error("a step ran after an unmet wait")
 			}
 			if len(it.Awaits) != 1 || it.Awaits[0].Met || it.Awaits[0].On != "p" || it.Awaits[0].Step != "steps[0]" {
-				t.Errorf("the wait that was not met is recorded as %+v", it.Awaits)
+				t.Errorf("the unmet wait is recorded as %+v", it.Awaits)
 			}
 		})
 	}
@@ -143,14 +143,14 @@ steps:
 `)
 	it := o.Iterations[0]
 	if it.Exchange("signal") != nil {
-		t.Error("a signal was sent although there is no pid")
+		t.Error("a signal was sent without a pid")
 	}
 	if len(it.Awaits) != 1 || it.Awaits[0].What != "pid" || it.Awaits[0].Met {
 		t.Errorf("awaits: %+v", it.Awaits)
 	}
 }
 
-// streamThenSilence starts a process for whoever asks, and says nothing more.
+// streamThenSilence starts a process for every client, then sends nothing more.
 func streamThenSilence(c net.Conn) {
 	p := make([]byte, 4096)
 	n, _ := c.Read(p)
@@ -164,7 +164,7 @@ func TestAnAnswerThatNobodyAskedForIsNotTakenForTheExchanges(t *testing.T) {
 	// The second side opens its connection at once and sends its request later.
 	o := longer(100*time.Millisecond, func(offset time.Duration) *bundle.Observation {
 		return newBench(t, url).run(fmt.Sprintf("deadline: %v\nsteps: [{race: {offset: %v, a: {pause: 1ms}, b: {list: {as: l}}}}]\nexpect: {l: {error: aborted}}", 4*offset, offset))
-	}, func(o *bundle.Observation) bool { // that the answer came before the request
+	}, func(o *bundle.Observation) bool { // the response came before the request
 		l := o.Iterations[0].Exchange("l")
 		return l != nil && (l.Response == nil || l.Response.Head.Before(l.Invoked))
 	})
@@ -198,13 +198,13 @@ func TestARequestIsWrittenToItsEndAlthoughItsAnswerIsThere(t *testing.T) {
 	})
 	o := longer(150*time.Millisecond, func(pause time.Duration) *bundle.Observation {
 		return newBench(t, url).patient().run("deadline: 12s\nsteps: [{send: {as: s, rpc: process.Process/List, body: [{text: '{    }'}], split: {at: [2, 4], pause: " + pause.String() + "}, finish: half}}]")
-	}, func(o *bundle.Observation) bool { // that the answer came before the last piece
+	}, func(o *bundle.Observation) bool { // the response came before the last piece
 		s := o.Iterations[0].Exchange("s")
 		writes := o.Iterations[0].Conns[0].Writes
 		return s.Returned.Before(writes[len(writes)-1].At)
 	})
 	s := o.Iterations[0].Exchange("s")
 	if s.Sent == nil || s.Returned == nil || !s.Returned.Before(*s.Sent) {
-		t.Fatalf("sent %v, returned %v: the answer came first, and yet all was to be sent", s.Sent, s.Returned)
+		t.Fatalf("sent %v, returned %v: want the whole request sent although the response came first", s.Sent, s.Returned)
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"assay/scenarios"
 )
 
-// A probe that gave no answer leaves open whether the target has a feature. Of all
-// instances that need it, one is run first: the canary of the feature. When it asked and
-// nothing was answered, the others are not run: each would wait for its deadline and show
-// the same.
+// A probe without a response leaves open whether the target has a feature. Of all
+// instances that need it, one runs first: the canary of the feature. If the canary's
+// requests get no response, the others do not run: each would only wait for its
+// deadline.
 
-// appointCanaries finds, for each feature that is needed and unknown, the instance that
-// tries it first. The cheapest is taken, before that one that runs beside others, needs no
-// further unknown feature, and makes calls instead of writing bytes of its own.
+// appointCanaries finds, for each needed and unknown feature, the instance that tries
+// it first: the cheapest, preferably a shared one that needs no other unknown feature
+// and makes calls instead of writing raw bytes.
 func (e *Engine) appointCanaries(slots []*slot) {
 	e.canaries = make(map[string]*slot)
 	for _, s := range slots {
@@ -64,7 +64,7 @@ func (e *Engine) compareCanaries(a, b *slot) int {
 	return slices.Compare(rank(a), rank(b))
 }
 
-// tryFirst puts canaries before all others, and what waits for one of them behind.
+// tryFirst moves canaries to the front, and the slots that wait for one to the end.
 func tryFirst(slots []*slot) {
 	turn := func(s *slot) int {
 		switch {
@@ -78,8 +78,8 @@ func tryFirst(slots []*slot) {
 	slices.SortStableFunc(slots, func(a, b *slot) int { return cmp.Compare(turn(a), turn(b)) })
 }
 
-// unanswered says why a slot is not run, when the canary of a feature that it needs had no
-// answer. It waits for the canary, which has begun already.
+// unanswered says why a slot does not run: the canary of a feature that it needs got no
+// response. It waits for the canary, which has already begun.
 func (e *Engine) unanswered(ctx context.Context, s *slot) *bundle.Skip {
 	if s.canary {
 		return nil
@@ -101,9 +101,8 @@ func (e *Engine) unanswered(ctx context.Context, s *slot) *bundle.Skip {
 	return nil
 }
 
-// answered reports whether a target has answered anything over a feature: with any
-// response to a call that is the feature's. One that was never asked counts as answered,
-// since nothing speaks against it.
+// answered reports whether the target responded to any call that uses a feature. A
+// feature without such a call counts as answered: nothing speaks against it.
 func answered(feature string, o *bundle.Observation) bool {
 	asked := false
 	for i := range o.Iterations {
@@ -130,7 +129,7 @@ func answered(feature string, o *bundle.Observation) bool {
 	return !asked
 }
 
-// The calls that a feature is about, and the surfaces of those that are no procedure.
+// The procedure of each feature about one, and the surface of each other.
 var (
 	featureRPC = map[string]string{
 		"process.start": call.ProcessStart, "process.pty": call.ProcessStart, "process.tag": call.ProcessStart, "process.user": call.ProcessStart,
@@ -144,9 +143,9 @@ var (
 	}
 )
 
-// concerns reports whether an exchange is one of a feature: on a connection of that
-// version of HTTP, in that protocol or codec, of that procedure or surface. Of any other
-// feature every exchange is.
+// concerns reports whether an exchange uses a feature: by its connection's version of
+// HTTP, its protocol, codec, procedure or surface. Every exchange uses any other
+// feature.
 func concerns(feature string, it *bundle.Iteration, x *bundle.Exchange) bool {
 	kind, value, _ := strings.Cut(feature, ".")
 	switch kind {
@@ -165,8 +164,8 @@ func concerns(feature string, it *bundle.Iteration, x *bundle.Exchange) bool {
 	return surface == "" || x.Surface == surface
 }
 
-// reacted reports whether the peer of an HTTP/2 connection did something about what it was
-// sent. Its SETTINGS come unasked.
+// reacted reports whether the peer of an HTTP/2 connection reacted to what was sent.
+// Its SETTINGS do not count: they come unprompted.
 func reacted(it *bundle.Iteration, x *bundle.Exchange) bool {
 	c := connOf(it, x)
 	return c != nil && slices.ContainsFunc(c.H2, func(f bundle.H2Frame) bool {
@@ -174,7 +173,7 @@ func reacted(it *bundle.Iteration, x *bundle.Exchange) bool {
 	})
 }
 
-// connOf is the connection of an exchange, or nil.
+// connOf returns the connection of an exchange, or nil.
 func connOf(it *bundle.Iteration, x *bundle.Exchange) *bundle.Conn {
 	for i := range it.Conns {
 		if it.Conns[i].ID == x.Conn {

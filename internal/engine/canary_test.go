@@ -16,7 +16,7 @@ import (
 	"assay/scenarios"
 )
 
-// hanging takes connections, and hears nothing of one that begins with HTTP/2.
+// hanging accepts connections, and ignores each one that begins with HTTP/2.
 type hanging struct {
 	net.Listener
 	prefaces atomic.Int64
@@ -49,7 +49,7 @@ func (c *hangingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open is a run in which no probe could tell whether the target has those features.
+// open returns a run whose probes got no response about those features.
 func (b *bench) open(features ...string) *bench {
 	for _, id := range features {
 		b.options.Run.Features[id] = bundle.Feature{State: bundle.FeatureUnknown}
@@ -63,7 +63,7 @@ func over(version string, s *scenarios.Scenario) scenarios.Instance {
 	return i
 }
 
-// The canary is the cheapest of those that run beside others; it is tried once.
+// The canary is the cheapest shared instance; it runs once.
 func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).open("http.h2c")
@@ -83,12 +83,12 @@ func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	for _, o := range all {
 		switch o.Scenario {
 		case "test.canary":
-			if o.Skip != nil || len(o.Iterations) != 1 || !strings.Contains(o.Stopped, "others wait for what comes of it") {
+			if o.Skip != nil || len(o.Iterations) != 1 || !strings.Contains(o.Stopped, "other scenarios wait for its outcome") {
 				t.Errorf("the canary: skip %+v, %d iterations, stopped %q", o.Skip, len(o.Iterations), o.Stopped)
 			}
 		case "test.other":
 			if o.Skip != nil || o.Iterations[0].Exchange("l").Outcome != bundle.OutcomeComplete {
-				t.Errorf("one that does not need it: %+v", o)
+				t.Errorf("an instance that does not need the feature: %+v", o)
 			}
 		default:
 			if s := o.Skip; s == nil || s.Reason != bundle.SkipUnanswered || s.Detail != "the probe for http.h2c gave no answer, and neither did test.canary" {
@@ -101,7 +101,7 @@ func TestOneInstanceTriesAFeatureOfWhichNoProbeCouldTell(t *testing.T) {
 	}
 }
 
-// frontOf serves what gw serves on a listener of its own, over HTTP/2 as well.
+// frontOf serves gw on a listener of its own, over HTTP/2 as well.
 func frontOf(t *testing.T, gw *miniature, wrap func(net.Listener) net.Listener) (url string) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +135,7 @@ func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
 		over(transport.H2C, parse(t, "id: test.second\nsteps: [{list: {as: l}}]")),
 		instanceOf(parse(t, "id: test.third\nneeds: [process.update, process.tag]\nsteps: [{start: {as: p, sh: sleep}}, {update: {as: u, to: p, cols: 1, rows: 1}}]")),
 		instanceOf(parse(t, "id: test.fourth\nneeds: [process.update]\nsteps: [{start: {as: p, sh: sleep}}, {update: {as: u, to: p, cols: 1, rows: 1}}, {pause: 1ms}]")),
-		instanceOf(parse(t, "id: test.fifth\nneeds: [process.tag]\nsteps: [{list: {as: l}}]")), // it never asks
+		instanceOf(parse(t, "id: test.fifth\nneeds: [process.tag]\nsteps: [{list: {as: l}}]")), // it never sends a request
 		instanceOf(parse(t, "id: test.sixth\nsteps: [{list: {as: l}}]")),
 	}
 	for _, o := range b.start(is...).Observations() {
@@ -146,7 +146,7 @@ func TestOnceACanaryIsAnsweredTheOthersRun(t *testing.T) {
 	first := began[:3]
 	slices.Sort(first)
 	if want := []string{"test.fifth", "test.fourth", "test.second"}; !slices.Equal(first, want) || began[3] != "test.sixth" {
-		t.Errorf("they began in the order %v: want the canaries %v first, and behind them what needs none of it", began, want)
+		t.Errorf("they began in the order %v: want the canaries %v first, then the instances that need no unknown feature", began, want)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestWhatCountsAsAnAnswerOverAFeature(t *testing.T) {
 		"no response":                         {"rpc.get", []bundle.Exchange{{}}, false},
 		"nothing was asked":                   {"rpc.get", nil, true},
 		"the clean-up was answered":           {"rpc.get", []bundle.Exchange{{}, {Op: opCleanup, Response: ok}, {Op: opProbe, Response: ok}}, false},
-		"over another version":                {"http.h2c", []bundle.Exchange{{Response: ok}, {Conn: 1}}, false},
-		"over that version":                   {"http.h2c", []bundle.Exchange{{}, {Conn: 1, Response: ok}}, true},
+		"over another HTTP version":           {"http.h2c", []bundle.Exchange{{Response: ok}, {Conn: 1}}, false},
+		"over that HTTP version":              {"http.h2c", []bundle.Exchange{{}, {Conn: 1, Response: ok}}, true},
 		"by SETTINGS alone":                   {"http.h2c", []bundle.Exchange{{Conn: 2}}, false},
 		"by a frame that refuses":             {"http.h2c", []bundle.Exchange{{Conn: 3}}, true},
 		"on no connection":                    {"http.h2c", []bundle.Exchange{{Conn: -1}, {Conn: 1}}, false},
@@ -184,11 +184,11 @@ func TestWhatCountsAsAnAnswerOverAFeature(t *testing.T) {
 	}
 	scraped := &bundle.Observation{Scrapes: []bundle.Scrape{{}, {Status: 200}}}
 	if !answered("metrics.process", scraped) || answered("metrics.process", &bundle.Observation{Scrapes: scraped.Scrapes[:1]}) {
-		t.Error("the scrapes are those of the metrics")
+		t.Error("only the metrics have scrapes")
 	}
 }
 
-// What waits for a canary ends with the run.
+// Waiting for a canary ends with the run.
 func TestACanaryThatIsNotRunHoldsNobodyUp(t *testing.T) {
 	b := newBench(t, newMiniature(t).URL).open("process.tag")
 	b.options.Run.Jobs = 1

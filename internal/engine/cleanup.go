@@ -13,15 +13,15 @@ import (
 	"assay/internal/transport"
 )
 
-// afterInterrupt is how long a clean-up may last once the run was interrupted;
-// together with the ending of the exchanges it stays below two seconds.
+// afterInterrupt bounds a clean-up after an interrupt; with the time to end the
+// exchanges it stays below two seconds.
 const afterInterrupt = 1200 * time.Millisecond
 
-// What the clean-up says of a process.
+// Results of the clean-up of a process.
 const (
 	cleanupKilled = "killed"
 	cleanupGone   = "gone"
-	cleanupFailed = "failed: " // and why
+	cleanupFailed = "failed: " // followed by the reason
 )
 
 // mayStart reports whether an exchange asked for a new process.
@@ -35,8 +35,8 @@ func mayStart(x *bundle.Exchange) bool {
 	return x.Surface == surfaceCommands && x.Shape == bundle.ShapeNDJSON
 }
 
-// processes are the processes that the exchanges started, and when their end was
-// seen on any stream. Those that an exchange only connected to are not ours.
+// processes returns the processes that the exchanges started, and when any stream
+// showed their end. A process that an exchange only connected to is not ours.
 func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 	var ps []bundle.Process
 	for i := range exchanges {
@@ -55,7 +55,8 @@ func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 	return ps
 }
 
-// sawConnect reports whether an answer to raw bytes is that of a call to Connect.
+// sawConnect reports whether raw bytes called Connect, so that an exchange is the
+// answer to it.
 func (it *iteration) sawConnect(x *bundle.Exchange) bool {
 	if x.Op != "raw" {
 		return false
@@ -65,7 +66,7 @@ func (it *iteration) sawConnect(x *bundle.Exchange) bool {
 	return it.attached[x.Conn]
 }
 
-// endOf is when a process that began at since was seen to end, on any stream.
+// endOf returns when any stream showed the end of a process that started at since.
 func endOf(pid uint32, since bundle.Stamp, exchanges []bundle.Exchange) *bundle.Stamp {
 	var first *bundle.Stamp
 	for i := range exchanges {
@@ -81,8 +82,8 @@ func endOf(pid uint32, since bundle.Stamp, exchanges []bundle.Exchange) *bundle.
 	return first
 }
 
-// startLost reports whether a process may run whose pid was never told. Of what a
-// script writes itself nobody knows how many it starts.
+// startLost reports whether a process may run whose pid is unknown. Raw bytes of a
+// script may start any number of processes.
 func startLost(exchanges []bundle.Exchange) bool {
 	return slices.ContainsFunc(exchanges, func(x bundle.Exchange) bool {
 		own := x.Op == "send" || x.Op == "raw"
@@ -90,8 +91,8 @@ func startLost(exchanges []bundle.Exchange) bool {
 	})
 }
 
-// cleanup kills the processes that have not been seen to end, and waits until
-// the target no longer lists them. Its calls are recorded as exchanges of Op cleanup.
+// cleanup kills the processes without an observed end, and waits until the target no
+// longer lists them. Its calls are recorded as exchanges with Op cleanup.
 func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	var left []*bundle.Process
 	for i := range out.Processes {
@@ -108,7 +109,7 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	rec := transport.NewRecorder(it.in.clock, it.in.secrets)
 	in := it.in.plain()
 	killing := ctx
-	if in.has("process.list") { // which is asked in any case
+	if in.has("process.list") { // the list needs the other half
 		killing, cancel = context.WithTimeout(ctx, bound/2)
 		defer cancel()
 	}
@@ -119,7 +120,7 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	absorb(out, rec)
 }
 
-// viaOf is the surface by which a process was started.
+// viaOf returns the surface by which a process was started.
 func viaOf(pid uint32, exchanges []bundle.Exchange) string {
 	for i := range exchanges {
 		if pidOf(&exchanges[i]) == pid && exchanges[i].Shape == bundle.ShapeNDJSON {
@@ -129,7 +130,7 @@ func viaOf(pid uint32, exchanges []bundle.Exchange) string {
 	return ""
 }
 
-// kill ends one process and says in a word how that went.
+// kill ends one process and returns the result in words.
 func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint32, via string) string {
 	req, err := in.killRequest(pid, via)
 	if err != nil {
@@ -161,9 +162,9 @@ func (e *env) has(feature string) bool {
 	return e.run.Features[feature].State == bundle.FeaturePresent
 }
 
-// awaitUnlisted waits until no process that was to be ended is listed any more, so that
-// what runs next finds the target as it was before. What is not listed is gone, however
-// the attempt to end it went; what stays listed was not ended, whatever was answered.
+// awaitUnlisted waits until none of the killed processes is listed any more, so that
+// the next scenario finds the target as it was before. An unlisted process is gone, and
+// a listed one is not, whatever the response to the kill was.
 func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, left []*bundle.Process) {
 	if !in.has("process.list") {
 		return
@@ -173,9 +174,9 @@ func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, 
 		list, ok := in.listed(ctx, rec, opCleanup)
 		switch {
 		case !ok && looks == 0:
-			return // nobody knows
+			return // unknown
 		case !ok:
-			stillListed(left) // as it said last
+			stillListed(left) // by the last list
 			return
 		}
 		left = slices.DeleteFunc(left, func(p *bundle.Process) bool {
@@ -193,24 +194,25 @@ func (in *instance) awaitUnlisted(ctx context.Context, rec *transport.Recorder, 
 	}
 }
 
-// stillListed says of processes that they were not ended, whatever was answered.
+// stillListed records that processes were not ended, whatever the response to the kill
+// was.
 func stillListed(left []*bundle.Process) {
 	for _, p := range left {
 		switch p.Cleanup {
 		case cleanupKilled:
 			p.Cleanup = cleanupFailed + "still listed after it was killed"
 		case cleanupGone:
-			p.Cleanup = cleanupFailed + "still listed after it was said to be gone"
+			p.Cleanup = cleanupFailed + "still listed after the target reported it gone"
 		}
 	}
 }
 
-// failedGrace is how many further looks are taken at a process that could not be killed:
-// it may be about to end by itself.
+// failedGrace is the number of further polls for a process that could not be killed: it
+// may be about to exit by itself.
 const failedGrace = 10
 
-// sweep ends processes of this run whose pids were never told to us, by the mark
-// in their environment, when there may be any. It is called when no scenario runs.
+// sweep ends processes of this run whose pids are unknown, by the mark in their
+// environment, if there may be any. It is called while no scenario runs.
 func (e *Engine) sweep(ctx context.Context) {
 	if !e.lost.Swap(false) || e.gone.Load() || !e.env.has("process.list") {
 		return
@@ -223,7 +225,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	list, _ := in.listed(ctx, rec, opCleanup)
 	for _, p := range list {
 		if strings.HasPrefix(p.mark, e.env.run.ID+"/") {
-			e.o.Log.Warn("a process of this run was left over", "pid", p.pid, "mark", p.mark,
+			e.o.Log.Warn("a process of this run was left behind", "pid", p.pid, "mark", p.mark,
 				"cleanup", in.kill(ctx, rec, p.pid, ""))
 		}
 	}

@@ -31,7 +31,7 @@ func cleanups(it *bundle.Iteration) (n int) {
 func TestWhatAScenarioStartedIsEnded(t *testing.T) {
 	for name, script := range map[string]string{
 		"after the last step":                    "steps: [{start: {as: p, sh: sleep}}]",
-		"after a wait that was not met":          "steps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end, within: 10ms}}]",
+		"after an unmet wait":                    "steps: [{start: {as: p, sh: sleep}}, {await: {on: p, event: end, within: 10ms}}]",
 		"when it came by a raw request":          `steps: [{send: {as: p, wait: start, rpc: process.Process/Start, body: [{envelope: {json: {process: {cmd: x, args: [sleep]}}}}]}}]`,
 		"when it was started by commands":        "steps: [{start: {as: p, via: commands, sh: sleep}}]",
 		"when its stream was cut":                "steps: [{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}]",
@@ -79,7 +79,7 @@ steps:
 	}
 	for _, p := range it.Processes {
 		if p.Ended == nil || p.Cleanup != "" {
-			t.Errorf("process %+v: its end was seen", p)
+			t.Errorf("process %+v: its end was observed", p)
 		}
 	}
 }
@@ -89,16 +89,16 @@ func TestAProcessThatIsNotOursIsNotTouched(t *testing.T) {
 	foreign := gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"other/run"}}`), "sleep")
 	newBench(t, gw.URL).run(`steps: [{connect: {as: c, pid: 101}}, {send: {as: lost, rpc: process.Process/Start, body: [{text: x}]}}]`)
 	if gw.alive() != 1 {
-		t.Error("the process of somebody else was ended")
+		t.Error("a process of another client was ended")
 	}
 	gw.end(foreign.pid, 0, "")
 }
 
-// Whether a process is gone is what List says; how the attempt to end it went is not.
+// Only List decides whether a process is gone, not the response to the kill.
 func TestWhatStaysListedWasNotEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
-		status int  // of the answer to the kill, 0 for none
-		ends   bool // the process ends all the same
+		status int  // of the response to the kill, 0 for none
+		ends   bool // the process ends nevertheless
 		listed bool // there is a List
 		want   string
 	}{
@@ -108,7 +108,7 @@ func TestWhatStaysListedWasNotEnded(t *testing.T) {
 		"the kill fails, and it runs on":       {500, false, true, "failed: status 500"},
 		"the kill is not answered, it runs":    {0, false, true, "failed: no-answer"},
 		"the kill works, and it runs on":       {200, false, true, "failed: still listed after it was killed"},
-		"it is not found, and it is listed":    {404, false, true, "failed: still listed after it was said to be gone"},
+		"it is not found, and it is listed":    {404, false, true, "failed: still listed after the target reported it gone"},
 		"the kill fails, and there's no List":  {500, true, false, "failed: status 500"},
 		"it is not found, and there's no List": {404, true, false, cleanupGone},
 	} {
@@ -124,7 +124,7 @@ func TestWhatStaysListedWasNotEnded(t *testing.T) {
 				if tc.ends {
 					gw.end(101, -1, "SIGKILL")
 				}
-				_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
+				_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice the end of the connection
 				if tc.status == 0 {
 					<-r.Context().Done()
 					return
@@ -132,7 +132,7 @@ func TestWhatStaysListedWasNotEnded(t *testing.T) {
 				w.WriteHeader(tc.status)
 			})
 			b := newBench(t, gw.URL)
-			b.options.Run.Calibration.TimeScale = 4 // a clean-up has eight seconds, and most of these do not wait for them
+			b.options.Run.Calibration.TimeScale = 4 // a clean-up has eight seconds, and most cases do not wait for them
 			if !tc.listed {
 				b.options.Run.Features["process.list"] = bundle.Feature{State: bundle.FeatureAbsent}
 			}
@@ -144,7 +144,8 @@ func TestWhatStaysListedWasNotEnded(t *testing.T) {
 	}
 }
 
-// At its end the run looks once more for what bears its mark, whoever started it.
+// At its end the run lists processes once more and ends those with its mark, no matter
+// which request started them.
 func TestWhatBearsTheMarkIsEndedWithTheRun(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL).patient()
@@ -162,7 +163,7 @@ func TestWhatASendStartedIsFoundByItsMark(t *testing.T) {
 	gw := newMiniature(t)
 	inner := gw.Config.Handler
 	gw.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/Start") { // nobody is told of it
+		if strings.HasSuffix(r.URL.Path, "/Start") { // no client learns its pid
 			inner.ServeHTTP(httptest.NewRecorder(), r.WithContext(overOf(r)))
 			w.WriteHeader(http.StatusRequestTimeout)
 			return
@@ -175,7 +176,7 @@ func TestWhatASendStartedIsFoundByItsMark(t *testing.T) {
 	}
 }
 
-// overOf is the context of a request that is over.
+// overOf returns an ended context for a request.
 func overOf(r *http.Request) context.Context {
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
@@ -198,30 +199,30 @@ func TestTheListIsReadInBothCodecs(t *testing.T) {
 			t.Errorf("%s: got %+v (%v), want %+v", codec, got, ok, want)
 		}
 		if _, ok := readList(codec, []byte("\x0a\x7f{")); ok {
-			t.Errorf("%s: what is cut was read", codec)
+			t.Errorf("%s: a truncated list was read", codec)
 		}
 	}
 }
 
 func TestAProcessWithoutAStartEventIsFoundByItsMark(t *testing.T) {
 	gw := newMiniature(t)
-	// It was started by a request whose answer never came.
+	// The process was started by a request whose response never came.
 	gw.spawn([]byte(`{"envs":{"ASSAY_RUN":"run1/test.script"}}`), "sleep")
 	newBench(t, gw.URL).patient().run(`steps: [{send: {as: lost, rpc: process.Process/Start, body: [{text: x}]}}]`)
 	if gw.alive() != 0 {
-		t.Error("it was left behind")
+		t.Error("the process was left behind")
 	}
 }
 
-// How long the clean-up may take then is what TestWorkAsideEndsAMomentAfterItsContext is about.
+// TestWorkAsideEndsAMomentAfterItsContext tests how long the clean-up may take.
 func TestAnInterruptEndsTheRunAndCleansUp(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
 	b.options.Run.Jobs = 2
-	b.options.Run.Calibration.TimeScale = 12 // what is not interrupted goes on for two minutes
+	b.options.Run.Calibration.TimeScale = 12 // without the interrupt the run lasts two minutes
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	// The second process of an iteration is asked for when the first has told its pid.
+	// An iteration starts its second process when it knows the pid of the first.
 	first := instanceOf(parse(t, "repeat: {times: 3, parallel: 3}\nsteps: [{start: {as: p, sh: sleep}}, {start: {as: q, sh: exit 0, wait: end}}, {await: {on: p, done: true}}]"))
 	last := instanceOf(parse(t, "id: test.last\nexclusive: true\nsteps: [{list: {as: l}}]"))
 	e := Start(ctx, b.options, []scenarios.Instance{first, last})
@@ -244,19 +245,19 @@ func TestAnInterruptEndsTheRunAndCleansUp(t *testing.T) {
 		}
 		for _, p := range it.Processes {
 			switch {
-			case strings.HasPrefix(p.Cleanup, "failed: no-"): // the time for it is short, whatever the machine does meanwhile
+			case strings.HasPrefix(p.Cleanup, "failed: no-"): // it has little time, whatever the machine does meanwhile
 				left++
-			case p.Name == "q" && p.Cleanup == cleanupGone: // it ends by itself, and we did not hear of it
+			case p.Name == "q" && p.Cleanup == cleanupGone: // it exits by itself, unobserved
 			case p.Ended == nil && p.Cleanup != cleanupKilled:
 				t.Errorf("process %+v: want it killed", p)
 			}
 		}
 	}
 	if n := gw.alive(); n > left {
-		t.Errorf("%d processes were left behind, and of %d that was said", n, left)
+		t.Errorf("%d processes were left behind, and %d were reported", n, left)
 	}
 	if s := e.Wait(last).Skip; s == nil || s.Reason != bundle.SkipInterrupted {
-		t.Errorf("what had not begun: skip %+v", s)
+		t.Errorf("the instance that had not begun: skip %+v", s)
 	}
 	<-e.Done()
 }
@@ -268,12 +269,12 @@ func TestAnInterruptEndsARunAgainstAServerThatNeverAnswers(t *testing.T) {
 		started <- struct{}{}
 	})
 	b := newBench(t, url)
-	b.options.Run.Calibration.TimeScale = 12 // what is not interrupted goes on for two minutes
+	b.options.Run.Calibration.TimeScale = 12 // without the interrupt the run lasts two minutes
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	i := instanceOf(parse(t, "steps: [{start: {as: p, sh: sleep}}, {start: {as: q, sh: sleep, wait: none}}, {await: {on: p, done: true}}]"))
 	e := Start(ctx, b.options, []scenarios.Instance{i})
-	for range 2 { // the second is asked for when the first has told its pid
+	for range 2 { // the second starts when the pid of the first is known
 		<-started
 	}
 	began := time.Now()
@@ -283,7 +284,7 @@ func TestAnInterruptEndsARunAgainstAServerThatNeverAnswers(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	if !o.Interrupted {
-		t.Error("it is not recorded as interrupted")
+		t.Error("the observation is not marked as interrupted")
 	}
 	if p := o.Iterations[0].Processes; len(p) == 0 || !strings.HasPrefix(p[0].Cleanup, "failed: ") {
 		t.Errorf("processes: %+v", p)

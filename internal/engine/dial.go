@@ -6,10 +6,10 @@ import (
 	"assay/internal/transport"
 )
 
-// opening is how a connection is opened.
+// opening says how to open a connection.
 type opening struct {
-	http string // version
-	raw  bool   // HTTP/2 without anything being sent or acknowledged by itself
+	http string // the version
+	raw  bool   // HTTP/2 that sends and acknowledges nothing by itself
 }
 
 // open opens a connection to the target.

@@ -14,19 +14,19 @@ import (
 	"assay/scenarios"
 )
 
-// housekeeper is an instance that belongs to no scenario, for the engine's own
-// calls. It speaks the plainest form of the protocol that the target has.
+// housekeeper returns an instance without a scenario, for the engine's own calls. It
+// speaks the plainest form of the protocol that the target supports.
 func (e *env) housekeeper(name string) *instance {
 	return &instance{env: e, s: &scenarios.Scenario{ID: name}, axes: e.plainest}
 }
 
-// plain is the instance on the plainest axes: what cleans up after a scenario
-// must not depend on what the scenario tests.
+// plain returns the instance on the plainest axes: cleaning up after a scenario must
+// not depend on the axes under test.
 func (in *instance) plain() *instance {
 	return &instance{env: in.env, s: in.s, axes: in.plainest}
 }
 
-// direct makes one call on a connection of its own and waits until its answer is
+// direct makes one call on a connection of its own and waits until the response is
 // complete or ctx ends.
 func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name string, req request) *transport.Exchange {
 	req.Name, req.Step, req.Op = name, name, name
@@ -36,19 +36,19 @@ func (in *instance) direct(ctx context.Context, rec *transport.Recorder, name st
 	}
 	x, err := begin(ctx, rec, conn, &req)
 	if err == nil {
-		// Why a request could not be sent shows in how the exchange ends.
+		// If the request could not be sent, the outcome of the exchange says why.
 		_ = in.transmit(ctx, x, outgoing{pieces: req.pieces(nil), http2: req.http2})
 	}
 	select {
 	case <-x.Done():
 	case <-ctx.Done():
-		x.GiveUp(bundle.OutcomeNoAnswer, "nothing came in the time that was left for it")
+		x.GiveUp(bundle.OutcomeNoAnswer, "nothing came in the remaining time")
 	}
 	conn.Close(closeFIN)
 	return x
 }
 
-// listed asks which processes are alive. ok is false when the target did not say.
+// listed returns the live processes. ok is false when the target did not list them.
 func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op string) (list []listedProcess, ok bool) {
 	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
 	if err != nil {
@@ -62,13 +62,13 @@ func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op stri
 	return readList(in.axes.Codec, x.BodyBytes())
 }
 
-// listedProcess is what the clean-up needs of an entry of List.
+// listedProcess holds the parts of an entry of List that the clean-up needs.
 type listedProcess struct {
 	pid  uint32
 	mark string // the value of call.Mark in its environment
 }
 
-// readList reads the answer to List.
+// readList reads the response to List.
 func readList(codec string, body []byte) (list []listedProcess, ok bool) {
 	if codec != call.Proto {
 		return readJSONList(body)
@@ -83,8 +83,8 @@ func readList(codec string, body []byte) (list []listedProcess, ok bool) {
 	return list, true
 }
 
-// readJSONList takes of the answer no more than it needs: a target that breaks the
-// JSON mapping elsewhere is to be cleaned up as well.
+// readJSONList reads only what it needs: a target that breaks the JSON mapping
+// elsewhere is cleaned up as well.
 func readJSONList(body []byte) (list []listedProcess, ok bool) {
 	var m struct {
 		Processes []struct {
@@ -103,15 +103,16 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 	return list, true
 }
 
-// alive asks the target for anything at all, twice. An interrupted run is no
-// reason to call it dead.
+// alive calls the target twice and reports whether it responds. It never reports the
+// target dead in an interrupted run.
 func (e *env) alive(ctx context.Context) bool {
 	rec := transport.NewRecorder(e.clock, e.secrets)
 	defer rec.Finish(nil)
 	return e.housekeeper("probe").answers(ctx, rec)
 }
 
-// answers reports whether one of two attempts at a call is answered, whatever the answer says.
+// answers reports whether one of two attempts at a call gets a response, whatever it
+// is.
 func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
 	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
 	if err != nil {
@@ -137,9 +138,8 @@ const (
 	opCleanup = "cleanup"
 )
 
-// aside is a context for work that must be done although ctx may have been
-// cancelled: it lasts for normal, or for no longer than after from the moment at
-// which ctx is cancelled.
+// aside returns a context for work that must be done even if ctx is cancelled: it lasts
+// for normal, but no longer than after once ctx is cancelled.
 func aside(ctx context.Context, normal, after time.Duration) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), normal)
 	stop := context.AfterFunc(ctx, func() {
@@ -157,8 +157,8 @@ func aside(ctx context.Context, normal, after time.Duration) (context.Context, c
 	}
 }
 
-// absorb appends what a recorder of the engine's own calls holds to an
-// iteration, numbered on.
+// absorb appends the records of the engine's own calls to an iteration, and renumbers
+// them.
 func absorb(it *bundle.Iteration, rec *transport.Recorder) {
 	conns, exchanges := rec.Finish(nil)
 	firstConn, firstExchange := 0, len(it.Exchanges)

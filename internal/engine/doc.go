@@ -1,15 +1,14 @@
-// Package engine runs scenario scripts against a target and records what was
-// seen: the worker pool, exclusivity, the steps of the script language, races,
-// deadlines, clean-up and metric scrapes. The result is one
-// bundle.Observation per instance.
+// Package engine runs scenario scripts against a target and records the observations:
+// the worker pool, exclusivity, the steps of the script language, races, deadlines,
+// clean-up and metric scrapes. The result is one bundle.Observation per instance.
 //
-// A step says what is asked for; the axes say in which form it goes over the wire:
-// protocol, codec, version of HTTP, compression. On HTTP/1.1 a request is bytes, on
-// HTTP/2 fields and DATA frames, and each exchange has a connection of its
-// own unless the script names another.
+// A step states the request; the axes state its form on the wire: protocol, codec,
+// version of HTTP, compression. On HTTP/1.1 a request is bytes, on HTTP/2 it is fields
+// and DATA frames. Each exchange has a connection of its own unless the script names
+// another.
 //
-// It never decides whether an answer was right. The one question that it asks
-// the judge is which interleaving an iteration of a race was, to know when
-// to stop. Bytes are sent and decoded by internal/transport; what a target is, by
-// internal/target. Nothing here knows the fakes.
+// The engine never decides whether an answer is right. It asks the judge one question:
+// which interleaving an iteration of a race showed, to know when to stop. Package
+// internal/transport sends and decodes bytes; internal/target describes the target.
+// Nothing here knows the fakes.
 package engine

@@ -14,48 +14,48 @@ import (
 	"assay/scenarios"
 )
 
-// defaultJobs is the number of workers when the run does not say.
+// defaultJobs is the default number of workers.
 const defaultJobs = 8
 
 // Options configure a run. Target, Run and Clock are required.
 type Options struct {
-	// Target is the gateway that is tested.
+	// Target is the gateway under test.
 	Target *target.Target
-	// Run is read only: ID, Seed, Jobs (0 is 8), Calibration and Features. An
-	// instance that needs a feature which is not present there is skipped.
+	// Run is only read: ID, Seed, Jobs (0 is 8), Calibration and Features. An instance
+	// that needs an absent feature is skipped.
 	Run *bundle.Run
 	// Clock stamps everything that is recorded.
 	Clock *transport.Clock
-	// Profile gives the names of the metrics; without it the wait for the
-	// counters to come to rest is left out.
+	// Profile names the metrics. Without it the engine does not wait for the counters
+	// to come to rest.
 	Profile *scenarios.Profile
-	// Destructive and Slow allow the scenarios of that kind; they are skipped otherwise.
+	// Destructive and Slow allow the scenarios of that kind, which are otherwise
+	// skipped.
 	Destructive bool
 	Slow        bool
-	// Default replaces the default of an axis where a script pins none; what is
-	// empty is that of the target's own way, for a target that lacks the usual one
-	// (HTTP/1.1, Connect, JSON). The axes of an observation are those that were run.
+	// Default replaces the default of an axis where a script pins none. An empty axis
+	// defaults to the target's own way, for a target without the usual one (HTTP/1.1,
+	// Connect, JSON). An observation records the axes that actually ran.
 	Default bundle.Axes
-	// Repeat runs every instance that many times, as iterations of one observation; 0 is 1.
+	// Repeat runs every instance that many times, as iterations of one observation; 0
+	// is 1.
 	Repeat int
-	// Budget is how long after Start the last instance may begin; what has not
-	// begun by then is skipped. Nor is anything repeated for Repeat's sake any
-	// further. 0 is no limit.
+	// Budget is the time after Start in which instances and their repeats may begin;
+	// later ones are skipped. 0 is no limit.
 	Budget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
-	// OnStart and OnDone tell of progress: OnStart for each instance that is run, OnDone
-	// for every one, also when it was skipped. Both may be nil; they are called
-	// from workers, one at a time, and hold the run up while they last.
+	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
+	// for every instance, also a skipped one. Both may be nil. Workers call them one at
+	// a time, and the run waits for them.
 	OnStart func(scenarios.Instance)
 	OnDone  func(scenarios.Instance, *bundle.Observation)
 }
 
-// Engine runs instances on a worker pool: the shared ones in parallel, the
-// longest first; then the exclusive ones one by one; then the destructive ones
-// one by one, each followed by a probe of the target. When the target is gone
-// (a connection was refused, and the probe that follows fails as well), what
-// has not run yet is skipped.
+// Engine runs instances on a worker pool: first the shared ones in parallel, the
+// longest first; then the exclusive ones one by one; then the destructive ones one by
+// one, each followed by a probe of the target. When the target is gone (it refused a
+// connection, and the next probe fails as well), the remaining instances are skipped.
 type Engine struct {
 	env   *env
 	o     Options
@@ -66,34 +66,34 @@ type Engine struct {
 
 	canaries map[string]*slot // by unknown feature
 
-	callbacks sync.Mutex // OnStart and OnDone one at a time
+	callbacks sync.Mutex // serializes OnStart and OnDone
 
-	mu      sync.Mutex // guards running, what slots say of their time there, tick and lag
+	mu      sync.Mutex // guards running, tick, lag, and the beside, entered and lag of slots
 	running map[*slot]struct{}
-	tick    time.Time     // when the lag sampler is to wake next
-	lag     time.Duration // the greatest of the run
+	tick    time.Time     // when the lag sampler should wake next
+	lag     time.Duration // the maximum of the run
 
 	gone atomic.Bool // the target has died
-	lost atomic.Bool // a process may run whose pid was never told
-	ran  atomic.Bool // an instance was run
+	lost atomic.Bool // a process may run whose pid is unknown
+	ran  atomic.Bool // an instance has run
 }
 
 // slot is one instance on its way to an observation.
 type slot struct {
-	instance    scenarios.Instance  // as it was given
-	run         scenarios.Instance  // with the axes on which it is run
+	instance    scenarios.Instance  // as given
+	run         scenarios.Instance  // with the axes on which it runs
 	observation *bundle.Observation // set before ready is closed
 	ready       chan struct{}
 	beside      map[string]struct{}
 	entered     time.Time
-	lag         time.Duration // the greatest while it ran
-	unknown     []string      // features that it needs, of which no probe could tell
-	canary      bool          // it is the first to try one of them
+	lag         time.Duration // the maximum while it ran
+	unknown     []string      // needed features whose probes got no response
+	canary      bool          // it tries one of them first
 }
 
-// Start begins to run the instances and returns at once. Cancel ctx to
-// interrupt: running scenarios stop and are cleaned up within two seconds and
-// recorded as interrupted, the rest is recorded as skipped.
+// Start begins to run the instances and returns at once. Cancel ctx to interrupt:
+// running scenarios stop, are cleaned up within two seconds and recorded as
+// interrupted; the others are recorded as skipped.
 func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -118,8 +118,8 @@ func Start(ctx context.Context, o Options, instances []scenarios.Instance) *Engi
 	return e
 }
 
-// Wait returns the observation of one instance as soon as it is there, and nil
-// for an instance that was not given to Start.
+// Wait waits for the observation of one instance and returns it. It returns nil for an
+// instance that was not given to Start.
 func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
 	s := e.index[i]
 	if s == nil {
@@ -132,7 +132,8 @@ func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
 // Done is closed when every instance has its observation and every OnDone has returned.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
-// Observations returns all observations in the order of the instances. It waits for Done.
+// Observations waits for Done and returns all observations in the order of the
+// instances.
 func (e *Engine) Observations() []*bundle.Observation {
 	<-e.done
 	all := make([]*bundle.Observation, len(e.slots))
@@ -163,7 +164,7 @@ func (e *Engine) run(ctx context.Context) {
 		e.runOne(ctx, s)
 		e.sweep(ctx)
 	}
-	e.lost.Store(e.ran.Load()) // a last look, whatever is known
+	e.lost.Store(e.ran.Load()) // a last sweep in any case
 	e.sweep(ctx)
 }
 
@@ -189,7 +190,7 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 	workers.Wait()
 }
 
-// runOne runs one slot, or records why it was not run.
+// runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
 	switch {
@@ -223,7 +224,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	o.Beside = sortedKeys(s.beside)
 	if in.refused.Load() && !e.env.alive(ctx) || in.died.Load() {
 		e.gone.Store(true)
-		e.o.Log.Error("the target has stopped answering; what is left will not be run", "scenario", o.Scenario)
+		e.o.Log.Error("the target has stopped answering; the remaining scenarios will not run", "scenario", o.Scenario)
 	}
 	if in.lost.Load() {
 		e.lost.Store(true)
@@ -231,7 +232,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	e.finish(s, o)
 }
 
-// enter notes that s runs, beside all that run already.
+// enter records that s runs beside the slots that run already.
 func (e *Engine) enter(s *slot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -243,7 +244,8 @@ func (e *Engine) enter(s *slot) {
 	s.entered = time.Now()
 }
 
-// leave ends that, and says how late the driver's own timers were meanwhile.
+// leave removes s from the running slots, and returns the maximum lag of the driver's
+// own timers meanwhile.
 func (e *Engine) leave(s *slot) (lag time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -252,7 +254,7 @@ func (e *Engine) leave(s *slot) (lag time.Duration) {
 	return s.lag
 }
 
-// spent reports whether the budget of the run is.
+// spent reports whether the run's budget is spent.
 func (e *Engine) spent() bool { return e.o.Budget > 0 && time.Since(e.began) >= e.o.Budget }
 
 func (e *Engine) skip(s *slot, why bundle.Skip) {

@@ -16,7 +16,8 @@ import (
 	"assay/scenarios"
 )
 
-// run runs scripts against the reference gateway, calibrated and probed as a run does it.
+// run runs scripts against the reference gateway, with calibration and probes as in a
+// real run.
 func run(t *testing.T, jobs int, scripts ...string) []*bundle.Observation {
 	t.Helper()
 	var instances []scenarios.Instance
@@ -76,7 +77,8 @@ func runInstances(t *testing.T, jobs int, instances []scenarios.Instance) []*bun
 	return all
 }
 
-// checkNothingLeft waits for what ends a moment later; what is left behind waits for ever.
+// checkNothingLeft waits for processes that exit a moment later; a process that is left
+// behind stays for ever.
 func checkNothingLeft(t *testing.T, url string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -183,7 +185,7 @@ func TestTheKillRaceHitsBothOrdersOfTheReferenceGateway(t *testing.T) {
 
 func TestTheWholeCatalogueRunsWithoutADefectAndStaysSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("takes seconds")
 	}
 	catalogue, err := scenarios.Load()
 	if err != nil {
@@ -193,7 +195,7 @@ func TestTheWholeCatalogueRunsWithoutADefectAndStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most, mean = 4 << 20, 128 << 10 // bytes of one, and on average
+	const most, mean = 4 << 20, 128 << 10 // bytes per observation, maximum and mean
 	size := 0
 	var longest time.Duration
 	for _, o := range runInstances(t, 0, instances) {

@@ -10,17 +10,18 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// patient makes the bounds of what the engine does of its own, and the time that a
-// script has by default, so long that they end nothing on a machine that stands still
-// for a while. A deadline that a script names is ten times as long as it says.
+// patient makes the engine's own bounds and the default deadline so long that a machine
+// that stands still for a while does not reach them. A deadline that a script names
+// becomes ten times as long.
 func (b *bench) patient() *bench {
 	b.options.Run.Calibration.Spawn = int64(60 * time.Millisecond)
 	b.options.Run.Calibration.TimeScale = 10
 	return b
 }
 
-// longer runs a script with deadlines that grow from short to half a minute, until ready
-// says that all was there when the deadline came. The last observation is returned.
+// longer runs a script with deadlines that grow from short to half a minute, until
+// ready reports that everything had come before the deadline. It returns the last
+// observation.
 func longer(short time.Duration, run func(deadline time.Duration) *bundle.Observation, ready func(*bundle.Observation) bool) *bundle.Observation {
 	for d := short; ; d *= 4 {
 		if o := run(d); ready(o) || d > 30*time.Second {

@@ -11,7 +11,8 @@ import (
 	"assay/scenarios"
 )
 
-// env is what all instances of a run share. But for the fuse, it is not changed after newEnv.
+// env is what all instances of a run share. It does not change after newEnv, except for
+// the fuse.
 type env struct {
 	fuse     fuse
 	target   *target.Target
@@ -19,7 +20,7 @@ type env struct {
 	run      *bundle.Run
 	cal      bundle.Calibration
 	secrets  []string
-	plainest bundle.Axes  // of the engine's own calls: what reaches this target
+	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
 }
@@ -41,10 +42,10 @@ func newEnv(o Options) *env {
 	return e
 }
 
-// http2 is the HTTP/2 that the target's URL allows: over TLS, or in plain.
+// http2 returns the HTTP/2 variant of the target's URL: over TLS or cleartext.
 func (e *env) http2() string { return e.target.Transport("h2").HTTP }
 
-// observation is the empty observation of an instance.
+// observation returns an empty observation of an instance.
 func (e *env) observation(i scenarios.Instance) *bundle.Observation {
 	return &bundle.Observation{
 		Schema:   bundle.ObservationSchema,
@@ -56,29 +57,29 @@ func (e *env) observation(i scenarios.Instance) *bundle.Observation {
 	}
 }
 
-// scaled is d, stretched by the run's time scale.
+// scaled returns d multiplied by the run's time scale.
 func (e *env) scaled(d time.Duration) time.Duration {
 	return scenarios.Span{Fixed: d}.Deadline(e.cal)
 }
 
-// paced is a bound of the given round trips and spawns of this target, not
-// below least and not above most, stretched by the time scale.
+// paced returns the time of so many round trips and spawns of this target, at least
+// least and at most most, multiplied by the time scale.
 func (e *env) paced(trips int, least, most time.Duration) time.Duration {
 	d := time.Duration(trips) * time.Duration(e.cal.RTT+e.cal.Spawn)
 	return e.scaled(min(max(d, least), most))
 }
 
-// The bounds of what the engine does of its own. None of them decides a
-// verdict; they only keep a broken target from holding up a run. Each has a
-// floor for local targets and a ceiling for those that are very slow.
+// The bounds of the engine's own work. None of them decides a verdict; they only keep a
+// broken target from holding up a run. Each has a floor for local targets and a ceiling
+// for very slow ones.
 
-// readOn bounds the reading on for a start event after a start was given up.
+// readOn bounds the further wait for a start event after a start was given up.
 func (e *env) readOn() time.Duration { return e.paced(10, 50*time.Millisecond, 500*time.Millisecond) }
 
-// resumeBound bounds the reading of what was paused when the steps stopped.
+// resumeBound bounds the reading of paused connections after the steps have stopped.
 func (e *env) resumeBound() time.Duration { return e.paced(50, 500*time.Millisecond, 2*time.Second) }
 
-// cleanupBound bounds the ending of one iteration's left-over processes.
+// cleanupBound bounds the clean-up of one iteration.
 func (e *env) cleanupBound() time.Duration { return e.paced(50, 2*time.Second, 5*time.Second) }
 
 // restBound bounds the wait for the counters to come to rest after a scenario.
@@ -87,7 +88,7 @@ func (e *env) restBound() time.Duration { return e.paced(50, time.Second, 5*time
 // probeBound bounds one probe of whether the target is alive.
 func (e *env) probeBound() time.Duration { return e.paced(50, 2*time.Second, 10*time.Second) }
 
-// poll is the wait between two looks at something that cannot be waited for.
+// poll is the interval between two polls.
 func (e *env) poll() time.Duration {
 	return min(max(2*time.Duration(e.cal.RTT), 2*time.Millisecond), 100*time.Millisecond)
 }

@@ -26,8 +26,8 @@ func runH2(t *testing.T, gw *polyglot, s *scenarios.Scenario) *bundle.Iteration 
 	return &o.Iterations[0]
 }
 
-// sent are the frames that we sent on streams of a connection, written
-// "DATA 5 END_STREAM"; a HEADERS frame has no length, which HPACK decides.
+// sent returns the frames that we sent on streams of a connection, written "DATA 5
+// END_STREAM". A HEADERS frame has no length, since HPACK decides it.
 func sent(c bundle.Conn) []string {
 	var all []string
 	for _, f := range c.H2 {
@@ -79,7 +79,7 @@ func TestRequestsAreTheseFramesOnHTTP2(t *testing.T) {
 			`[{send: {as: s, rpc: process.Process/List, content-length: 9, body: [{text: abc}], wait: none}}, {close: {on: s, how: cancel}}]`,
 			[]string{"1 HEADERS", "1 DATA 3", "1 RST_STREAM CANCEL"},
 		},
-		"half ends the stream all the same": {
+		"half ends the stream nevertheless": {
 			`[{send: {as: s, rpc: process.Process/List, content-length: 9, body: [{text: abc}], finish: half}}]`,
 			[]string{"1 HEADERS", "1 DATA 3 END_STREAM"},
 		},
@@ -133,11 +133,11 @@ func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
 		http   string
 		closed bool // the connection is
 	}{
-		"by close, on HTTP/2":    {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {send: {as: l, rpc: process.Process/List, message: {}, on: p}}]", transport.H2C, false},
-		"by finish, on HTTP/2":   {`[{send: {as: p, rpc: process.Process/Start, finish: half, wait: start, message: {process: {cmd: x, args: [sleep]}}}}, {close: {on: p, how: cancel}}, {list: {as: l}}]`, transport.H2C, false},
-		"by close, on HTTP/1.1":  {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {list: {as: l}}]", transport.HTTP1, true},
-		"by closing all of it":   {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: fin}}, {list: {as: l}}]", transport.H2C, true},
-		"by resetting all of it": {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}, {list: {as: l}}]", transport.H2C, true},
+		"by close, on HTTP/2":         {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {send: {as: l, rpc: process.Process/List, message: {}, on: p}}]", transport.H2C, false},
+		"by finish, on HTTP/2":        {`[{send: {as: p, rpc: process.Process/Start, finish: half, wait: start, message: {process: {cmd: x, args: [sleep]}}}}, {close: {on: p, how: cancel}}, {list: {as: l}}]`, transport.H2C, false},
+		"by close, on HTTP/1.1":       {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: cancel}}, {list: {as: l}}]", transport.HTTP1, true},
+		"by closing the connection":   {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: fin}}, {list: {as: l}}]", transport.H2C, true},
+		"by resetting the connection": {"[{start: {as: p, sh: sleep}}, {close: {on: p, how: rst}}, {list: {as: l}}]", transport.H2C, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gw := newPolyglot(t)
@@ -160,10 +160,11 @@ func TestACancelledExchangeIsOursAndReachesTheServer(t *testing.T) {
 			select {
 			case path := <-gw.cancelled:
 				if path != "/"+call.ProcessStart {
-					t.Errorf("the request that was cancelled is %s", path)
+					t.Errorf("the cancelled request is %s", path)
 				}
 			case <-time.After(patience):
-				// With its connection gone, a server may see a write that fails before the end of the request.
+				// On a closed connection, a server may see a failed write before the
+				// end of the request.
 				if !tc.closed {
 					t.Error("the server never saw the end of the request")
 				}
@@ -338,7 +339,7 @@ func TestAnAnswerThatNeverBeganOnHTTP2IsNone(t *testing.T) {
 			return f.Dir == "received" && f.Type == "WINDOW_UPDATE" && f.Stream != 0
 		})
 	}
-	// So much is sent that the server gives window back, which is no answer.
+	// The request is long enough for the server to return window, which is no answer.
 	o := longer(500*time.Millisecond, func(d time.Duration) *bundle.Observation {
 		return newBench(t, gw.URL).runInstance(scenarios.Instance{Axes: h2Axes, Scenario: parse(t, "deadline: "+d.String()+`
 steps:
@@ -350,7 +351,7 @@ steps:
 `)})
 	}, gaveBack)
 	if !gaveBack(o) {
-		t.Error("no window came back")
+		t.Error("the server returned no window")
 	}
 	if s := o.Iterations[0].Exchange("s"); s.Outcome != bundle.OutcomeNoAnswer || s.Sent != nil {
 		t.Errorf("outcome %q (%s), sent %v", s.Outcome, s.Detail, s.Sent)

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// hurryAfter is how many more instances have to stall than are well for those that
-	// follow to be given less time; as many as there are workers by default, so that
-	// the first deadline of a run already counts.
+	// hurryAfter is the excess of stalled over healthy instances from which iterations
+	// get less time. It is the default number of workers, so that the first deadline of
+	// a run already counts.
 	hurryAfter = 8
-	// blowAfter is how many more have to stall for the rest not to be run.
+	// blowAfter is the excess from which the remaining instances do not run.
 	blowAfter = 16
-	// leastPatience is the least time of an iteration that is given less.
+	// leastPatience is the minimum time of an iteration that gets less.
 	leastPatience = time.Second
 )
 
-// fuse bounds what a run spends on a target whose streams do not end any more:
-// each scenario would wait for its deadline and show the same. An instance
-// stalls when an iteration of it started something, ended late, at a wait that was not
-// met, and no stream of it came to its end event; one with such a stream is well. Each
-// counts once; what starts nothing, or is refused, says nothing. What counts is how
-// many more stalled than were well: a fault that strikes now and then, or only some
-// commands, never comes near it. The zero value is ready.
+// fuse bounds the time that a run spends on a target whose streams no longer end: each
+// scenario would wait for its deadline and show the same. An instance stalls when one
+// of its iterations started a process, ended late, at an unmet wait, and had no stream
+// with an end event; an instance with such a stream is well. Each instance counts once;
+// one that starts nothing, or is refused, does not count. The excess of stalled
+// instances over well ones decides: an intermittent fault, or one of a few commands,
+// never comes near the limits. The zero value is ready.
 type fuse struct {
 	mu      sync.Mutex
 	stalled map[*instance]struct{}
@@ -36,7 +36,7 @@ type fuse struct {
 	blown   bool
 }
 
-// put notes how an iteration ended.
+// put counts the outcome of an iteration.
 func (f *fuse) put(in *instance, out *result) {
 	if out.interrupted || out.Defect != "" {
 		return
@@ -70,31 +70,31 @@ func (f *fuse) count(of *map[*instance]struct{}, in *instance) {
 
 func (f *fuse) excess() int { return len(f.stalled) - len(f.well) }
 
-// hurries reports whether an iteration is given less time than it might have.
+// hurries reports whether iterations get less time than usual.
 func (f *fuse) hurries() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.excess() >= hurryAfter
 }
 
-// hasBlown reports whether what starts a process is not run any more, for good.
+// hasBlown reports whether instances that start a process no longer run. It stays true.
 func (f *fuse) hasBlown() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.blown
 }
 
-// stalledSkip is why an instance is not run behind a fuse that has blown.
+// stalledSkip says why an instance does not run after the fuse has blown.
 func stalledSkip() bundle.Skip {
 	return bundle.Skip{
 		Reason: bundle.SkipStalled,
-		Detail: "most scenarios had waited in vain for what they had started",
+		Detail: "most scenarios waited in vain for the streams that they started",
 	}
 }
 
-// patience is the time for the next iteration: that of the script, or, where
-// everything stalls, what the steps wait for by themselves and two hundred round
-// trips and spawns of the target.
+// patience returns the time for the next iteration: the script's deadline, or, when
+// most instances stall, the time that the steps take by themselves plus two hundred
+// round trips and spawns of the target.
 func (in *instance) patience() time.Duration {
 	if !in.fuse.hurries() {
 		return in.deadline
@@ -103,9 +103,9 @@ func (in *instance) patience() time.Duration {
 	return min(in.deadline, in.scaled(bound)+in.paced(200, leastPatience, in.deadline))
 }
 
-// within bounds the steps of an iteration: its deadline runs from the last progress of any
-// of its exchanges. One that its script gives more time than usual is ended when nothing
-// has come for the usual time, as soon as everything stalls.
+// within bounds the steps of an iteration: its deadline runs from the last progress of
+// any of its exchanges. When most instances stall, an iteration with a longer deadline
+// than usual ends after the usual time without progress.
 func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
@@ -116,7 +116,8 @@ func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { end(nil) }
 }
 
-// outlasts reports, when it is so, that the iteration has taken too long; false when ctx ends before.
+// outlasts waits until the iteration has taken too long and returns true, or returns
+// false when ctx ends first.
 func (it *iteration) outlasts(ctx context.Context) bool {
 	usual := it.in.scaled(defaultDeadline)
 	for {
@@ -133,12 +134,12 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 	}
 }
 
-// left is how much longer the steps may take.
+// left returns how much longer the steps may take.
 func (it *iteration) left() time.Duration {
 	return lasting(it.limit).left(time.Since(it.began), it.quiet)
 }
 
-// quiet is for how long no exchange of the iteration has made progress.
+// quiet returns the time since any exchange of the iteration made progress.
 func (it *iteration) quiet() time.Duration {
 	quiet := time.Since(it.began)
 	for _, h := range it.all() {
@@ -153,9 +154,9 @@ func (it *iteration) quiet() time.Duration {
 	return quiet
 }
 
-// letDown tells in a word or two in which way the first Start of an iteration
-// failed: "" when it did not, or when there was none.
-func letDown(out *result) string {
+// startFailure describes in a few words how the first Start of an iteration failed. It
+// returns "" if no Start failed.
+func startFailure(out *result) string {
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
 		if !mayStart(x) || x.Op == "raw" {
@@ -172,7 +173,7 @@ func letDown(out *result) string {
 			text += " " + x.Error.Code
 		}
 		if hasEvent(x, bundle.EventStart) {
-			text += " behind the start event"
+			text += " after the start event"
 		}
 		return text
 	}

@@ -15,7 +15,7 @@ import (
 	"assay/scenarios"
 )
 
-// numbered makes n scenarios of one text.
+// numbered returns n scenarios with the same text.
 func numbered(t *testing.T, n int, text string) []scenarios.Instance {
 	t.Helper()
 	all := make([]scenarios.Instance, n)
@@ -40,7 +40,7 @@ func TestATargetThatEndsNothingIsLeft(t *testing.T) {
 	}
 }
 
-// Where as many are well as stall, it is not the target as a whole.
+// If as many instances are well as stall, the target as a whole is not at fault.
 func TestATargetThatEndsSomeOfItsStreamsIsNotLeft(t *testing.T) {
 	b := newBench(t, newMiniature(t).URL)
 	b.options.Run.Jobs = 1
@@ -88,13 +88,13 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 		exchanges []bundle.Exchange
 		want      bool
 	}{
-		"nothing came":                    {result{late: true}, []bundle.Exchange{start()}, true},
-		"no end came":                     {result{late: true}, []bundle.Exchange{start(bundle.EventStart)}, true},
-		"one of two ended":                {result{late: true}, []bundle.Exchange{start(), start(bundle.EventEnd)}, false},
-		"it failed at once":               {result{expired: true}, []bundle.Exchange{start()}, false},
-		"nothing was started":             {result{late: true}, []bundle.Exchange{{Op: "list"}}, false},
-		"raw bytes are the script's word": {result{late: true}, []bundle.Exchange{{Op: "raw", Shape: bundle.ShapeStream}}, false},
-		"the run was interrupted":         {result{late: true, interrupted: true}, []bundle.Exchange{start()}, false},
+		"nothing came":                   {result{late: true}, []bundle.Exchange{start()}, true},
+		"no end came":                    {result{late: true}, []bundle.Exchange{start(bundle.EventStart)}, true},
+		"one of two ended":               {result{late: true}, []bundle.Exchange{start(), start(bundle.EventEnd)}, false},
+		"it failed at once":              {result{expired: true}, []bundle.Exchange{start()}, false},
+		"nothing was started":            {result{late: true}, []bundle.Exchange{{Op: "list"}}, false},
+		"raw bytes are up to the script": {result{late: true}, []bundle.Exchange{{Op: "raw", Shape: bundle.ShapeStream}}, false},
+		"the run was interrupted":        {result{late: true, interrupted: true}, []bundle.Exchange{start()}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f fuse
@@ -110,7 +110,7 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 				f.put(one, &tc.out)
 			}
 			if f.hasBlown() {
-				t.Error("one instance alone blew it")
+				t.Error("one instance alone blew the fuse")
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestRepeatingEndsWhenIterationsAreWrongInTheSameWay(t *testing.T) {
 		"from the third on": {func(n int64) bool { return n > 2 }, script, 2 + maxAlike},
 		"every second":      {func(n int64) bool { return n%2 == 0 }, script, 60},
 		"never":             {func(int64) bool { return false }, script, 60},
-		"what was asked for is not wrong": {
+		"an expected failure is not counted": {
 			func(int64) bool { return true },
 			"repeat: {times: 60}\nsteps: [{start: {as: p, sh: exit 0}}]\nexpect: {p: {status: 500}}", 60,
 		},

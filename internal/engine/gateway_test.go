@@ -21,8 +21,8 @@ import (
 	"assay/scenarios"
 )
 
-// miniature is a gateway that knows four commands (echo X, exit N, read x,
-// sleep), for tests of the engine alone. It keeps every byte that it is sent.
+// miniature is a gateway that knows four commands (echo X, exit N, read x, sleep), for
+// the engine's own tests. It keeps every byte that it receives.
 type miniature struct {
 	*httptest.Server
 	tap *tapListener
@@ -33,7 +33,7 @@ type miniature struct {
 	started int
 	done    map[string]int // by status
 
-	spawned chan uint32 // the pid of each process, for a test that waits for it
+	spawned chan uint32 // the pid of each process, for tests that wait for it
 }
 
 type miniProcess struct {
@@ -76,7 +76,7 @@ func (m *miniature) spawn(config json.RawMessage, sh string) *miniProcess {
 	m.mu.Unlock()
 	select {
 	case m.spawned <- p.pid:
-	default: // nobody waits for that many
+	default: // no test waits for so many
 	}
 	if code, ok := strings.CutPrefix(sh, "exit "); ok {
 		n, _ := strconv.Atoi(code)
@@ -252,7 +252,7 @@ func envelope(w http.ResponseWriter, flags byte, payload string) {
 	w.(http.Flusher).Flush()
 }
 
-// tapListener keeps what comes in on each connection.
+// tapListener records the bytes received on each connection.
 type tapListener struct {
 	net.Listener
 	mu    sync.Mutex
@@ -271,7 +271,7 @@ func (l *tapListener) Accept() (net.Conn, error) {
 	return tc, nil
 }
 
-// received is what came in, one string for each connection.
+// received returns the bytes received, one string per connection.
 func (l *tapListener) received() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -298,13 +298,14 @@ func (c *tapConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bench is what a test runs scenarios with.
+// bench runs the scenarios of a test.
 type bench struct {
 	t       *testing.T
 	options Options
 }
 
-// newBench is a run against a URL, with every feature present and a quick calibration.
+// newBench returns a run against a URL, with every feature present and a short
+// calibration.
 func newBench(t *testing.T, url string) *bench {
 	t.Helper()
 	tgt, err := target.New(target.Options{URL: url, UserAgent: "assay/test"})
@@ -330,7 +331,7 @@ func newBench(t *testing.T, url string) *bench {
 
 var firstName = regexp.MustCompile(`as: (\w+)`)
 
-// parse reads a script; what every script must have is added.
+// parse reads a script, after adding the fields that every script must have.
 func parse(t *testing.T, text string) *scenarios.Scenario {
 	t.Helper()
 	if !strings.HasPrefix(strings.TrimSpace(text), "id:") {

@@ -54,8 +54,8 @@ func (it *iteration) readOn(ctx context.Context, h *handle) {
 	_ = waitFor(ctx, w, lasting(it.in.readOn())) // the exchange ends now in any case
 }
 
-// outcome is the outcome of an exchange that we give up: stalled or no-answer when a wait for
-// its answer was in vain, else aborted.
+// outcome returns the outcome of an exchange that we give up: stalled or no-answer
+// after a vain wait for its answer, otherwise aborted.
 func (it *iteration) outcome(h *handle, before *bundle.Exchange, out *result) (bundle.Outcome, string) {
 	it.mu.Lock()
 	blamed := h.blamed
@@ -64,7 +64,7 @@ func (it *iteration) outcome(h *handle, before *bundle.Exchange, out *result) (b
 	case out.interrupted:
 		return bundle.OutcomeAborted, "the run was interrupted"
 	case !out.expired || !blamed:
-		return bundle.OutcomeAborted, "the steps had ended, and nothing asked for its end"
+		return bundle.OutcomeAborted, "the steps had ended, and no clause needs its end"
 	case before.Response != nil || receivedSince(h):
 		return bundle.OutcomeStalled, "the answer had begun and had not ended by the deadline"
 	}

@@ -11,9 +11,9 @@ import (
 	"assay/scenarios"
 )
 
-var update = flag.Bool("update", false, "write testdata/requests/engine.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/requests/engine.txt")
 
-// everyRequest has one step for each request that a script can ask for in a word.
+// everyRequest has one step for each request that a script can make with a single step.
 const everyRequest = `
 steps:
   - start: {as: full, cmd: /bin/cat, args: ["-u", "<&>"], envs: {B: "2", A: "1"}, cwd: /tmp, tag: t, stdin: true, timeout-ms: 90000}

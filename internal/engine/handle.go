@@ -10,19 +10,20 @@ import (
 	"assay/internal/transport"
 )
 
-// Why the steps of an iteration stop before their end. Any other error of a
-// step is a defect of Assay or of the script, never of the target.
+// The reasons why the steps of an iteration stop early. Any other error of a step is a
+// defect of Assay or of the script, never of the target.
 var (
-	// errExpired: something that was waited for did not come, or cannot come any more.
-	errExpired = errors.New("what was waited for did not come")
-	// errUnconnected is the errExpired of a connection that could not be opened: its
-	// exchange says so already.
-	errUnconnected = fmt.Errorf("%w: there is no connection", errExpired)
+	// errExpired: an awaited condition did not come, or can no longer come.
+	errExpired = errors.New("the awaited condition did not come")
+	// errUnconnected is the errExpired of a connection that could not be opened; its
+	// exchange already records that.
+	errUnconnected = fmt.Errorf("%w: no connection", errExpired)
 	// errInterrupted: the run was interrupted.
 	errInterrupted = errors.New("the run was interrupted")
 )
 
-// handle is something that a step made and a later step names: a connection, or an exchange on one.
+// handle is a connection, or an exchange on one, that a step made and a later step can
+// name.
 type handle struct {
 	name string
 	x    *transport.Exchange // nil for a connection that was opened
@@ -31,14 +32,15 @@ type handle struct {
 	form call.Form           // of its request
 	tag  string              // of a start
 	had  int64               // bytes received on conn before the exchange began
-	// missing is what the request still lacks, see request.missing; iteration.mu guards it.
+	// missing is what the request still lacks (see request.missing); iteration.mu
+	// guards it.
 	missing int64
 	chunked bool // the request is framed in chunks
 	// blamed is set when a wait for the exchange itself ended at its deadline.
 	blamed bool
 }
 
-// put makes h known under its name; a later one of that name hides an earlier one.
+// put registers h under its name and hides an earlier handle of that name.
 func (it *iteration) put(h *handle) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -46,7 +48,7 @@ func (it *iteration) put(h *handle) {
 	it.byName[h.name] = h
 }
 
-// handle finds what a step names.
+// handle returns the handle of a name.
 func (it *iteration) handle(name string) (*handle, error) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -56,7 +58,7 @@ func (it *iteration) handle(name string) (*handle, error) {
 	return nil, fmt.Errorf("no earlier step is named %q", name)
 }
 
-// exchange finds an exchange that a step names.
+// exchange returns the exchange of a name.
 func (it *iteration) exchange(name string) (*handle, error) {
 	h, err := it.handle(name)
 	if err != nil {
@@ -68,8 +70,8 @@ func (it *iteration) exchange(name string) (*handle, error) {
 	return h, nil
 }
 
-// connection finds the connection of what a step names. It is errUnconnected when
-// it could not be opened: there is nothing to act on.
+// connection returns the connection of a name. It returns errUnconnected if the
+// connection could not be opened.
 func (it *iteration) connection(name string) (*handle, error) {
 	h, err := it.handle(name)
 	if err != nil {
@@ -81,8 +83,8 @@ func (it *iteration) connection(name string) (*handle, error) {
 	return h, nil
 }
 
-// goOn notes that n more bytes of a request's body are sent, and whether they are
-// the last ones. open reports that more is to come.
+// goOn records that n more bytes of a request's body are sent, and whether they are the
+// last. open reports whether more must follow.
 func (it *iteration) goOn(h *handle, n int, last bool) (open bool) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -95,8 +97,8 @@ func (it *iteration) goOn(h *handle, n int, last bool) (open bool) {
 	return h.missing != 0
 }
 
-// halfClose ends what we send: END_STREAM on the stream of an exchange, where its
-// request does not have it yet; else FIN on the connection.
+// halfClose ends our side: with END_STREAM on the stream of an exchange whose request
+// still lacks it, otherwise with FIN on the connection.
 func (it *iteration) halfClose(ctx context.Context, h *handle) {
 	if h.x == nil || !h.conn.HTTP2() {
 		h.conn.Close(closeHalf)
@@ -114,9 +116,9 @@ func (it *iteration) halfClose(ctx context.Context, h *handle) {
 // codeCancel is the HTTP/2 error code CANCEL (RFC 9113, 7).
 const codeCancel = 8
 
-// cancel ends an exchange on the script's behalf: with RST_STREAM(CANCEL) on
-// HTTP/2, with FIN on HTTP/1.1. The frame is on its way when cancel returns, so that it also
-// goes out when the script ends with it.
+// cancel ends an exchange on the script's behalf: with RST_STREAM(CANCEL) on HTTP/2,
+// with FIN on HTTP/1.1. It returns after the frame is on its way, so that the frame is
+// also sent when the script ends with it.
 func (h *handle) cancel(ctx context.Context) {
 	h.x.Abort()
 	if stream := h.x.Snapshot().Stream; stream != 0 && !returned(h.x) {
@@ -128,8 +130,8 @@ func (h *handle) cancel(ctx context.Context) {
 	h.x.Cancel(codeCancel)
 }
 
-// underWay is the exchange of a handle that has not returned, or nil. On a
-// connection that was opened by itself it is the one that raw bytes began.
+// underWay returns the exchange of a handle that has not returned, or nil. On a raw
+// connection that is the exchange that raw bytes began.
 func (h *handle) underWay() *transport.Exchange {
 	x := h.x
 	if x == nil && h.conn != nil {
@@ -141,17 +143,17 @@ func (h *handle) underWay() *transport.Exchange {
 	return x
 }
 
-// all is a copy of the handles in the order in which they came.
+// all returns a copy of the handles in the order of their creation.
 func (it *iteration) all() []*handle {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	return append([]*handle(nil), it.handles...)
 }
 
-// pid waits for the start event of the process that was started as h.
+// pid waits for the start event of the process that h started.
 func (it *iteration) pid(ctx context.Context, h *handle) (uint32, error) {
 	if h.x == nil {
-		return 0, fmt.Errorf("%q is a connection: it has no pid", h.name)
+		return 0, fmt.Errorf("%q is a connection, which has no pid", h.name)
 	}
 	w := it.onExchange(h, "pid", func(s *bundle.Exchange) bool { return pidOf(s) != 0 })
 	if err := it.wait(ctx, w); err != nil {
@@ -161,7 +163,7 @@ func (it *iteration) pid(ctx context.Context, h *handle) (uint32, error) {
 	return pidOf(&s), nil
 }
 
-// pidOf is the pid that the first start event of an exchange gave, or 0.
+// pidOf returns the pid of an exchange's first start event, or 0.
 func pidOf(x *bundle.Exchange) uint32 {
 	for i := range x.Events {
 		if x.Events[i].Kind == bundle.EventStart {

@@ -9,25 +9,25 @@ import (
 	"assay/internal/envd/call"
 )
 
-// headerPlan lists the header fields of a well-formed request.
+// headerPlan determines the header fields of a well-formed request.
 type headerPlan struct {
 	form        call.Form
-	rpc         string // whose protocol fields are sent, "" for none
+	rpc         string // its protocol fields are sent; "" for none
 	contentType string
 	timeoutMS   *int64
-	timeout     *string // as it is sent, instead of timeoutMS
-	compressed  bool    // the body is compressed, so its encoding is declared
+	timeout     *string // sent verbatim instead of timeoutMS
+	compressed  bool    // the body is compressed, so the request declares its encoding
 	length      *int64  // Content-Length; nil leaves it out
 	chunked     bool
-	overrides   map[string]*string // of the script
+	overrides   map[string]*string // by the script
 }
 
 // headers renders the plan in a fixed order: the fields of the target (Host,
 // User-Agent, credentials), those of the protocol, then the framing. An override replaces
 // a field in place or is added at the end, sorted by name; nil removes the field.
 //
-// HTTP/2 has names in lower case only, and neither Connection nor
-// Transfer-Encoding (RFC 9113, 8.2); a script may still add them.
+// HTTP/2 has only lower-case names, and neither Connection nor Transfer-Encoding (RFC
+// 9113, 8.2); a script may still add them.
 func (in *instance) headers(p headerPlan) []bundle.Header {
 	hs := slices.Clone(in.target.Headers(in.s.ID, in.run.ID))
 	add := func(name, value string) { hs = append(hs, bundle.Header{Name: name, Value: value}) }

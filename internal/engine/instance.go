@@ -13,7 +13,7 @@ import (
 	"assay/scenarios"
 )
 
-// defaultDeadline is that of an iteration whose script names none.
+// defaultDeadline bounds an iteration whose script has no deadline.
 const defaultDeadline = 10 * time.Second
 
 // instance is one scenario on one set of axes while it runs.
@@ -25,14 +25,14 @@ type instance struct {
 	sweep    *sweep
 	wanted   map[string]map[string][]byte // exchange -> stream -> expected bytes
 	subjects map[string]bool              // exchanges that clauses are about -> whether their end is needed
-	again    int                          // how often the whole is repeated beyond the script
-	spent    func() bool                  // the budget of the run
-	canary   bool                         // others wait for what comes of it
+	again    int                          // how often to repeat the whole beyond the script
+	spent    func() bool                  // reports whether the run's budget is spent
+	canary   bool                         // other scenarios wait for its outcome
 
-	// What the engine has to know afterwards.
+	// Results for the engine.
 	refused atomic.Bool // a connection could not be opened
 	died    atomic.Bool // the probe after a destructive scenario failed
-	lost    atomic.Bool // a process may run whose pid was never told
+	lost    atomic.Bool // a process may run whose pid is unknown
 }
 
 func newInstance(e *env, i scenarios.Instance) *instance {
@@ -48,16 +48,16 @@ func newInstance(e *env, i scenarios.Instance) *instance {
 	return in
 }
 
-// commands is what the target's shell takes for the commands that steps run one after
-// another: with a login shell of three seconds, six of them come to more than any deadline
-// that was made for a quick one.
+// commands returns the time that the target's shell takes to start the commands that
+// steps run one after another. With a login shell of three seconds, six of them exceed
+// any deadline made for a fast shell.
 func (e *env) commands(steps []scenarios.Step) time.Duration {
 	cal := e.cal
-	cal.End = 0 // it is all of what is asked for, and no slack beside it
+	cal.End = 0 // the span below holds it; Deadline must not add it again
 	return scenarios.Span{Fixed: time.Duration(inARow(steps)) * time.Duration(e.cal.End)}.Deadline(cal)
 }
 
-// inARow is how many processes steps start one after another.
+// inARow returns how many processes steps start one after another.
 func inARow(steps []scenarios.Step) (n int) {
 	for i := range steps {
 		st := &steps[i]
@@ -77,8 +77,8 @@ func inARow(steps []scenarios.Step) (n int) {
 	return n
 }
 
-// wanted are the outputs that clauses expect as a whole, by exchange and stream,
-// for the first difference from them.
+// wanted returns the outputs that clauses expect as a whole, by exchange and stream, to
+// find the first difference.
 func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
 	all := make(map[string]map[string][]byte)
 	add := func(name, stream string, o *scenarios.OutputMatch) {
@@ -104,8 +104,8 @@ func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
 	return all
 }
 
-// observe runs the instance to its end and returns all that was seen. It never
-// fails: a defect of Assay is part of the observation.
+// observe runs the instance to its end and returns the observation. It never fails: a
+// defect of Assay is part of the observation.
 func (in *instance) observe(ctx context.Context) *bundle.Observation {
 	o := in.observation(scenarios.Instance{Scenario: in.s, Axes: in.axes})
 	o.Started = in.clock.Stamp()
@@ -145,7 +145,7 @@ func hasMetrics(s *scenarios.Scenario) bool {
 	return false
 }
 
-// fixedMetrics reports whether a clause expects of the counters a change that
+// fixedMetrics reports whether a clause expects the counters to change by a number that
 // does not grow with the number of iterations, as "+n" does.
 func fixedMetrics(s *scenarios.Scenario) bool {
 	for i := range s.Expect {
@@ -169,8 +169,8 @@ func hasOrders(s *scenarios.Scenario) bool {
 	return false
 }
 
-// probe asks a target that a destructive scenario has just run on whether it is
-// alive; the calls are recorded as exchanges of Op probe in its last iteration.
+// probe checks whether a target is alive after a destructive scenario; the calls are
+// recorded as exchanges with Op probe in the last iteration.
 func (in *instance) probe(ctx context.Context, last *bundle.Iteration) {
 	rec := transport.NewRecorder(in.clock, in.secrets)
 	in.died.Store(!in.plain().answers(ctx, rec))

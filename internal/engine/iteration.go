@@ -21,7 +21,7 @@ type iteration struct {
 	index int
 	rec   *transport.Recorder
 	began time.Time
-	limit time.Duration            // for the steps, from the last progress
+	limit time.Duration            // of the steps since the last progress
 	vars  map[string]time.Duration // of the sweep
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type iteration struct {
 	paused   map[*transport.Conn]bool
 	awaits   []bundle.Await
 	scrapes  []bundle.Scrape
-	// explained is set when a wait that was not met explains why the steps stopped.
+	// explained is set when an unmet wait explains why the steps stopped.
 	explained bool
 }
 
@@ -40,11 +40,11 @@ type result struct {
 	bundle.Iteration
 	scrapes     []bundle.Scrape
 	dropped     []string
-	expired     bool // its steps stopped at a wait that was not met
-	late        bool // and that took as long as a stalled stream takes
+	expired     bool // its steps stopped at an unmet wait
+	late        bool // that wait took as long as a stalled stream takes
 	interrupted bool
 	refused     bool // a connection could not be opened
-	lost        bool // a process may run whose pid is not known
+	lost        bool // a process may run whose pid is unknown
 }
 
 func (in *instance) newIteration(index int) *iteration {
@@ -110,8 +110,8 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	out.Vars = it.variables(out.Exchanges)
 }
 
-// unasked is appended to the name of an answer that came on an exchange's own connection before
-// the request, so that it is not taken for the answer of the exchange.
+// unasked is appended to the name of an answer that came on an exchange's own
+// connection before the request, to distinguish it from the exchange's answer.
 const unasked = " (unasked)"
 
 // renameUnasked renames answers without a request, except on connections of open steps.
@@ -151,7 +151,7 @@ func (it *iteration) variables(exchanges []bundle.Exchange) map[string]string {
 	return vars
 }
 
-// steps runs steps one after the other and stops at the first that fails.
+// steps runs steps one after another and stops at the first that fails.
 func (it *iteration) steps(ctx context.Context, steps []scenarios.Step) error {
 	for i := range steps {
 		if err := it.step(ctx, &steps[i], ""); err != nil {
@@ -175,8 +175,9 @@ func (it *iteration) step(ctx context.Context, st *scenarios.Step, as string) er
 	return inStep(st, err)
 }
 
-// explain records that the iteration's deadline cut a step, unless a wait that was not met explains
-// that already. A request that the target did not read completely in that time has no answer.
+// explain records that the iteration's deadline cut a step, unless an unmet wait
+// already explains the stop. A request that the target did not read completely by then
+// has no answer.
 func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	for _, h := range it.all() {
 		if h.x != nil && !returned(h.x) && h.x.Snapshot().Step == st.At {
@@ -194,9 +195,9 @@ func (it *iteration) explain(st *scenarios.Step, began bundle.Stamp) {
 	})
 }
 
-// action is a prepared step: fire performs it, and wait waits for its answer. Everything that
-// takes time beforehand (resolving variables, rendering bytes, opening a connection) is done,
-// so that a race is between the bytes themselves.
+// action is a prepared step: fire performs it, and wait waits for its answer.
+// Everything that takes time (resolving variables, rendering bytes, opening a
+// connection) is done beforehand, so that only the bytes themselves race.
 type action struct {
 	fire func(context.Context) error
 	wait func(context.Context) error // may be nil
@@ -209,7 +210,7 @@ func (a action) run(ctx context.Context) error {
 	return a.wait(ctx)
 }
 
-// prepare makes an action of a step.
+// prepare turns a step into an action.
 func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string) (action, error) {
 	if r, ok := it.requestStep(st); ok {
 		return it.prepareCall(ctx, st, as, r)
@@ -239,7 +240,7 @@ func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string)
 
 func fires(f func(context.Context) error) (action, error) { return action{fire: f}, nil }
 
-// parallel runs steps beside each other and waits for all of them.
+// parallel runs steps in parallel and waits for all of them.
 func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error {
 	errs := make([]error, len(steps))
 	var all sync.WaitGroup
@@ -252,8 +253,8 @@ func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error
 	return worst(errs...)
 }
 
-// worst returns the most severe of several errors: a defect, then an interrupt, then a wait that
-// was not met.
+// worst returns the most severe of several errors: a defect, then an interrupt, then an
+// unmet wait.
 func worst(errs ...error) error {
 	var expired, interrupted error
 	for _, err := range errs {

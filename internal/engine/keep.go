@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// keepAll: up to so many iterations, all raw bytes are kept.
+	// keepAll is the number of iterations up to which all raw bytes are kept.
 	keepAll = 20
-	// keepEach: of more, so many of each order, and so many in all, are kept whole anyway.
+	// keepEach is how many iterations of each order are kept whole if there are more.
 	keepEach = 3
 )
 
-// keeper bounds what the iterations of a scenario take up: of many, the raw bytes
-// of those that look like any other are dropped. What was decoded from them,
-// their lengths, digests and times stays.
+// keeper bounds the size of a scenario's iterations: of many, it drops the raw bytes of
+// those that look like others. What was decoded from them, their lengths, digests and
+// times stay.
 type keeper struct {
-	planned int // iterations
+	planned int // number of iterations
 	seen    int
 	kept    map[string]int // by order
 	dropped int
@@ -47,13 +47,13 @@ func (k *keeper) trim(out *result, order string) {
 	for i := range out.Exchanges {
 		trimFrames(out.Exchanges[i].Frames)
 		for _, output := range out.Exchanges[i].Outputs {
-			output.Chunks = nil // the data events say the same
+			output.Chunks = nil // the data events hold the same
 		}
 	}
 }
 
-// trimFrames drops the payloads that the events behind them say again. The
-// bodies of requests stay: the ledger reads from them what was asked for.
+// trimFrames drops the payloads that their events repeat. The bodies of requests stay:
+// the ledger reads from them what was requested.
 func trimFrames(frames []bundle.Frame) {
 	for i := range frames {
 		if frames[i].Event >= 0 {
@@ -62,8 +62,8 @@ func trimFrames(frames []bundle.Frame) {
 	}
 }
 
-// special reports whether an iteration is of interest by itself: something went
-// wrong in it, or was in the way.
+// special reports whether an iteration is interesting by itself: it failed or was
+// disturbed.
 func special(out *result) bool {
 	if out.Defect != "" || out.expired || out.interrupted || out.refused {
 		return true
@@ -84,7 +84,7 @@ func (k *keeper) note() string {
 	return fmt.Sprintf("the raw bytes of %d iterations that looked like others; their decoded exchanges are kept", k.dropped)
 }
 
-// sizeOf is about how much an iteration takes up.
+// sizeOf returns roughly how many bytes an iteration takes.
 func sizeOf(it *bundle.Iteration) int64 {
 	const frame, event, other = 64, 96, 1024 // of the record alone
 	var n int64

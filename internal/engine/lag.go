@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// lagEvery is how often the sampler looks. It wakes a hundred times a second,
-// which costs less than a thousandth of a core.
+// lagEvery is the interval of the sampler. Waking a hundred times a second costs less
+// than a thousandth of a core.
 const lagEvery = 10 * time.Millisecond
 
-// sampleLag measures how late this program's own timers are: it sleeps to an
-// instant again and again, and notes with every instance that is running how much
-// later it woke. A rule about time cannot be held against a target by a driver that is late itself.
+// sampleLag measures how late this program's own timers are: it sleeps until an instant
+// again and again, and records its lateness for every running instance. A driver that
+// is late itself cannot hold a time rule against a target.
 //
-// The first tick is set before the goroutine starts, each further one under the
-// lock under which the last was noted: no delay falls between two.
+// The first tick is set before the goroutine starts, and each later one under the same
+// lock as the record of the one before, so no delay falls between two.
 func (e *Engine) sampleLag(ctx context.Context) func() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -36,12 +36,13 @@ func (e *Engine) ticks(ctx context.Context, tick time.Time) {
 	}
 }
 
-// noteLag notes how long the sampler is overdue, of the time that s has run. It is asked
-// for as well when s ends, which may be before the sampler gets its turn. The caller holds mu.
+// noteLag records how long the sampler is overdue, as far as s ran during that time.
+// The end of s calls it too, since s may end before the sampler gets its turn. The
+// caller holds mu.
 func (e *Engine) noteLag(s *slot, now time.Time) {
 	due := e.tick
 	if due.IsZero() {
-		return // nobody samples
+		return // the sampler does not run
 	}
 	if s.entered.After(due) {
 		due = s.entered
@@ -50,7 +51,8 @@ func (e *Engine) noteLag(s *slot, now time.Time) {
 	e.lag = max(e.lag, s.lag)
 }
 
-// Lag is how late the driver's own timers were at most while any instance ran. It waits for Done.
+// Lag waits for Done and returns the maximum lag of the driver's own timers while any
+// instance ran.
 func (e *Engine) Lag() time.Duration {
 	<-e.done
 	e.mu.Lock()

@@ -30,8 +30,8 @@ func (b *bench) judged(text, codec, compression string) (bundle.Verdict, *bundle
 	return verdicts[0], o
 }
 
-// forecast is a service that Assay has no descriptor of. Watch sends a message at once, and
-// another one when Release was called.
+// forecast is a service without a descriptor in Assay. Watch sends one message at once,
+// and another after a call of Release.
 type forecast struct {
 	released    chan struct{}
 	contentType string // of the last call of Watch
@@ -67,7 +67,7 @@ func newForecast(t *testing.T) (*forecast, *bench) {
 	return f, newBench(t, server.URL)
 }
 
-// watch calls both procedures: Release when the first message came.
+// watch calls both procedures: Release after the first message.
 const watch = `
 steps:
   - send: {as: w, rpc: acme.v1.Forecast/Watch, shape: stream, message: {city: Oslo}, wait: none}
@@ -141,7 +141,7 @@ expect: {w: {messages: {some: `+expect+`}}}
 	}
 }
 
-// files is a filesystem service whose WatchDir tells of one new file.
+// files is a filesystem service whose WatchDir reports one new file.
 type files struct {
 	filesystemconnect.UnimplementedFilesystemHandler
 }

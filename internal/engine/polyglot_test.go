@@ -19,21 +19,21 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// polyglot is a gateway that speaks every protocol, in connect-go's way, on
-// HTTP/1.1 and h2c. It knows "true", "echo X", and takes any other command for cat,
-// which gives back what it is sent until its input is closed.
+// polyglot is a gateway that speaks every protocol, as connect-go does, on HTTP/1.1 and
+// h2c. It knows "true" and "echo X", and treats any other command as cat, which echoes
+// its input until the input is closed.
 type polyglot struct {
 	processconnect.UnimplementedProcessHandler
 	*httptest.Server
 	tap *tapListener
 
-	grpcOnly atomic.Bool // it refuses every other protocol, and HTTP/1.1
+	grpcOnly atomic.Bool // it refuses every other protocol and HTTP/1.1
 
 	mu        sync.Mutex
 	next      uint32
 	live      map[uint32]*polyProcess
-	requests  []*http.Request // heads, in the order in which they came
-	cancelled chan string     // the path of each request whose context ended before its handler did
+	requests  []*http.Request // heads, in order of arrival
+	cancelled chan string     // the path of each request whose context ended before its handler
 }
 
 type polyProcess struct {
@@ -54,7 +54,7 @@ func newPolyglot(t *testing.T) *polyglot {
 	return g
 }
 
-// newSecurePolyglot speaks HTTP/1.1 and HTTP/2 over TLS; ca is its certificate as PEM.
+// newSecurePolyglot speaks HTTP/1.1 and HTTP/2 over TLS; ca is its certificate in PEM.
 func newSecurePolyglot(t *testing.T) (g *polyglot, ca []byte) {
 	t.Helper()
 	g = preparePolyglot(t)
@@ -83,7 +83,7 @@ func preparePolyglot(t *testing.T) *polyglot {
 			g.cancelled <- r.URL.Path
 		}
 	}))
-	g.Config.ErrorLog = log.New(io.Discard, "", 0) // what a script breaks is the test's business
+	g.Config.ErrorLog = log.New(io.Discard, "", 0) // scripts break connections on purpose
 	g.tap = &tapListener{Listener: g.Listener}
 	g.Listener = g.tap
 	t.Cleanup(g.Close)
@@ -95,7 +95,7 @@ func isGRPC(r *http.Request) bool {
 	return kind == "application/grpc" || strings.HasPrefix(kind, "application/grpc+")
 }
 
-// request is the head of the first request of an RPC.
+// request returns the head of the first request of an RPC.
 func (g *polyglot) request(t *testing.T, rpc string) *http.Request {
 	t.Helper()
 	g.mu.Lock()
@@ -105,7 +105,7 @@ func (g *polyglot) request(t *testing.T, rpc string) *http.Request {
 			return r
 		}
 	}
-	t.Fatalf("no request of %s came", rpc)
+	t.Fatalf("no request of %s arrived", rpc)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (g *polyglot) Start(ctx context.Context, r *connect.Request[process.StartRe
 		case <-p.kill:
 			return s.Send(ending(-1, "signal: killed"))
 		case <-ctx.Done():
-			return ctx.Err() // the process lives on
+			return ctx.Err() // the process keeps running
 		}
 	}
 }
@@ -167,7 +167,7 @@ func startResponse(e *process.ProcessEvent) *process.StartResponse {
 	return &process.StartResponse{Event: e}
 }
 
-// output is data on the stream that the process has.
+// output returns data on the output stream of the process.
 func (p *polyProcess) output(data []byte) *process.StartResponse {
 	d := &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: data}}
 	if p.asked.GetPty() != nil {

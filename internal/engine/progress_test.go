@@ -12,8 +12,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// trickle starts a process for whoever asks and sends an event now and then; a last
-// one ends the stream behind so many.
+// trickle starts a process for every client and sends an event at each interval; after
+// so many times a last event ends the stream.
 func trickle(t *testing.T, event string, every time.Duration, times int) string {
 	t.Helper()
 	return serve(t, func(c net.Conn) {
@@ -36,7 +36,7 @@ const (
 	pingEvent = `{"event":{"keepalive":{}}}`
 )
 
-// Each event comes well within the limit, and all of them take twice as long.
+// Each event comes well within the limit; all of them together take twice the limit.
 func TestAStreamThatDeliversIsNotLate(t *testing.T) {
 	for name, script := range map[string]string{
 		"within a wait":                "deadline: 10m\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, done: true, within: LIMIT}}]",
@@ -45,7 +45,7 @@ func TestAStreamThatDeliversIsNotLate(t *testing.T) {
 		"within a start":               "deadline: 10m\nsteps: [{start: {as: p, sh: x, wait: end, within: LIMIT}}]",
 		"within the iteration":         "deadline: LIMIT\nsteps: [{start: {as: p, sh: x}}, {await: {on: p, done: true}}]",
 		"while something else is done": "deadline: LIMIT\nsteps: [{start: {as: p, sh: x}}, {pause: LONGER}, {await: {on: p, done: true}}]",
-		"behind the last of the steps": "deadline: LIMIT\nsteps: [{start: {as: p, sh: x}}]\nexpect: {p: {end: {code: 0}}}",
+		"after the last step":          "deadline: LIMIT\nsteps: [{start: {as: p, sh: x}}]\nexpect: {p: {end: {code: 0}}}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestAStreamThatDeliversIsNotLate(t *testing.T) {
 	}
 }
 
-// Keepalives come all the time, and nothing else does.
+// Keepalives keep coming, and nothing else does.
 func TestAStreamThatOnlySendsKeepalivesIsLate(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	for name, script := range map[string]string{
@@ -74,7 +74,7 @@ func TestAStreamThatOnlySendsKeepalivesIsLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// They would end the wait well only after six times its limit.
+			// Keepalives would end the wait well only after six times its limit.
 			o := newBench(t, trickle(t, pingEvent, limit/10, 1_000_000)).run(script)
 			it := &o.Iterations[0]
 			last := it.Awaits[len(it.Awaits)-1]
@@ -83,7 +83,7 @@ func TestAStreamThatOnlySendsKeepalivesIsLate(t *testing.T) {
 				t.Errorf("await %+v", last)
 			}
 			if n := len(events); n > 0 && time.Duration(events[n-1].At.T-last.Began.T) > lasting(limit).most-limit {
-				t.Errorf("it was waited for while %d events came, the last %v after the wait began", n, time.Duration(events[n-1].At.T-last.Began.T))
+				t.Errorf("the wait lasted while %d events came, the last %v after its beginning", n, time.Duration(events[n-1].At.T-last.Began.T))
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"assay/scenarios"
 )
 
-// allAxes are the permutations that one connect-go server has.
+// allAxes returns the permutations that a connect-go server supports.
 func allAxes() []bundle.Axes {
 	var all []bundle.Axes
 	for _, protocol := range []string{call.Connect, call.GRPC, call.GRPCWeb} {
@@ -29,8 +29,8 @@ func allAxes() []bundle.Axes {
 	return all
 }
 
-// held is a script with a request that is held open: its writes to the
-// connection "held" are turned to the exchange "i".
+// held parses a script with a request that stays open: its writes to the connection
+// "held" become writes to the exchange "i".
 func held(t *testing.T, text string) *scenarios.Scenario {
 	t.Helper()
 	s := parse(t, text)
@@ -89,14 +89,14 @@ func TestAProcessLivesOnAllAxes(t *testing.T) {
 				t.Errorf("the process is recorded as %+v, awaits %+v", p, it.Awaits)
 			}
 			if x := it.Exchange("nobody"); x == nil || x.Error == nil || x.Error.Code != "not_found" {
-				t.Errorf("the answer to nobody is %+v", x)
+				t.Errorf("the answer about an unknown process is %+v", x)
 			}
 			checkHeads(t, gw, axes)
 		})
 	}
 }
 
-// checkHeads looks at what the server saw of the requests.
+// checkHeads checks the requests as the server received them.
 func checkHeads(t *testing.T, gw *polyglot, axes bundle.Axes) {
 	t.Helper()
 	unary, stream := gw.request(t, call.ProcessList).Header, gw.request(t, call.ProcessStart).Header

@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// spin is how long before an instant the waiting for it turns from a timer to
-	// a busy wait. Timers of the runtime come up to a millisecond late.
+	// spin is how long before an instant the wait for it changes from a timer to a busy
+	// loop. Timers of the runtime fire up to a millisecond late.
 	spin = time.Millisecond
-	// lead is the time from the release of a race at "now" to its first action, so
-	// that both sides are awake by then.
+	// lead is the time from the release of a race at "now" to its first action, so that
+	// both sides are awake by then.
 	lead = 100 * time.Microsecond
 )
 
-// race prepares both actions (connections open, bytes rendered), waits for the
-// anchor, and releases both from one barrier. The side that is to be later waits
-// for its instant by spinning through the last millisecond: on a core that is not
-// overloaded the offset is kept to a few microseconds, and tens of microseconds
-// when all cores are busy. What the offset really was can be read from the
-// stamps of the writes.
+// race prepares both actions (connections open, bytes rendered), waits for the anchor,
+// and releases both from one barrier. The later side spins through the last millisecond
+// before its instant: the offset is accurate to a few microseconds on an idle core, and
+// to tens of microseconds when all cores are busy. The stamps of the writes show the
+// real offset.
 func (it *iteration) race(ctx context.Context, r *scenarios.Race) error {
 	offset, err := it.offset(r.Offset)
 	if err != nil {
@@ -74,14 +73,14 @@ type side struct {
 
 func (it *iteration) prepareSide(ctx context.Context, st *scenarios.Step, as string) (side, error) {
 	if st.Race != nil {
-		return side{}, errors.New("a race cannot stand in a race")
+		return side{}, errors.New("a race cannot contain a race")
 	}
 	ctx = withStep(ctx, st.At)
 	a, err := it.prepare(ctx, st, as)
 	return side{action: a, ctx: ctx, st: st}, inStep(st, err)
 }
 
-// barrier releases goroutines at an instant that is only known when it opens.
+// barrier releases goroutines at an instant that is known only when it opens.
 type barrier struct {
 	ready   sync.WaitGroup
 	release chan struct{}
@@ -100,7 +99,7 @@ func (b *barrier) open(base time.Time) {
 	close(b.release)
 }
 
-// cancel lets everyone go without doing anything.
+// cancel releases the goroutines without an action.
 func (b *barrier) cancel() {
 	b.off = true
 	close(b.release)
@@ -118,7 +117,7 @@ func (b *barrier) run(s side, delay time.Duration) error {
 	return inStep(s.st, s.run(s.ctx))
 }
 
-// until waits for an instant, as exactly as this machine can.
+// until waits for an instant, as precisely as this machine can.
 func until(ctx context.Context, t time.Time) error {
 	if err := sleep(ctx, time.Until(t)-spin); err != nil {
 		return err
@@ -129,7 +128,7 @@ func until(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-// offset is how much later B is than A: a variable of the sweep, or a span.
+// offset returns how much later B is than A: a variable of the sweep, or a span.
 func (it *iteration) offset(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
@@ -148,8 +147,8 @@ func (it *iteration) offset(s string) (time.Duration, error) {
 	return span.Resolve(it.in.cal), nil
 }
 
-// anchor is what a race waits for before it is released: nil for now. An
-// event that has come already releases it at once.
+// anchor returns the wait that releases a race: nil for now. An event that has already
+// come releases it at once.
 func (it *iteration) anchor(at string) (*waiting, error) {
 	if at == "" || at == "now" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"assay/scenarios"
 )
 
-// The offset is kept on a machine that has time for it; on one that has not, another
-// attempt may find it.
+// A machine with time to spare keeps to the offset; on a busy one, a further attempt
+// may succeed.
 func TestARaceIsReleasedWithItsOffset(t *testing.T) {
 	gw := newMiniature(t)
 	var near map[bool]int
@@ -23,7 +23,8 @@ func TestARaceIsReleasedWithItsOffset(t *testing.T) {
 	t.Errorf("of 6 offsets each, only %d after and %d before were within a millisecond and the driver's lag of the plan, again and again", near[true], near[false])
 }
 
-// raceWithOffsets runs 12 races and counts those that came near to their offset, by whether B is to be later.
+// raceWithOffsets runs 12 races and counts those close to their offset, by whether B is
+// the later side.
 func raceWithOffsets(t *testing.T, gw *miniature) map[bool]int {
 	t.Helper()
 	o := newBench(t, gw.URL).run(`
@@ -95,7 +96,7 @@ func TestARaceThatMissesAnOrderEndsWithItsBudget(t *testing.T) {
 		t.Errorf("it went on for %d iterations", len(o.Iterations))
 	}
 	if len(o.Dropped) == 0 && len(o.Iterations) > 40 {
-		t.Error("nothing was dropped of many like iterations")
+		t.Error("nothing was dropped of many similar iterations")
 	}
 }
 

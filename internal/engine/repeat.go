@@ -14,34 +14,35 @@ import (
 
 const (
 	defaultBudget = 15 * time.Second
-	// maxIterations bounds a race that never gets its orders on a fast target.
+	// maxIterations bounds a race whose orders never all appear on a fast target.
 	maxIterations = 5000
-	// maxExpired is how many iterations may end at a wait that was not met before
-	// the rest is left out: they would show the same again, a deadline each.
+	// maxExpired is how many iterations may end at an unmet wait before the rest is
+	// left out: each would show the same after a whole deadline.
 	maxExpired = 3
-	// maxAlike is how many iterations in succession may fail at their first Start, all in
-	// the same way and each against every rule, before the rest is left out: it would
-	// prove nothing more. A fault that strikes one time in two does so once in 32 runs.
+	// maxAlike is how many iterations in succession may fail at their first Start, all
+	// in the same way and each against every rule, before the rest is left out: more
+	// would prove nothing. A fault that strikes one time in two gets there once in 32
+	// runs.
 	maxAlike = 5
-	// maxWhole is how long the iterations of one instance may take in all, in
-	// deadlines of one.
+	// maxWhole bounds the total time of one instance's iterations, as a multiple of the
+	// deadline of one.
 	maxWhole = 12
-	// maxRoom is about how many bytes the iterations of one observation may take up
-	// for another repeat of them to begin.
+	// maxRoom is roughly the size in bytes of one observation's iterations up to which
+	// another repeat may begin.
 	maxRoom = 32 << 20
 )
 
-// repeater runs the iterations of an instance: the times that the script says,
-// several beside each other, and of a race more, until each order has its minimum
-// or the budget is spent.
+// repeater runs the iterations of an instance: as often as the script says, several in
+// parallel, and for a race more, until each order has its minimum or the budget is
+// spent.
 type repeater struct {
 	in       *instance
 	own      int // iterations that the script asks for
-	times    int // those that are run: as often as the run repeats all
+	times    int // those to run, with the repeats of the run
 	parallel int
 	budget   time.Duration
 	whole    time.Duration // for all iterations
-	once     string        // why it is not repeated although the run is to be, or ""
+	once     string        // why it does not take part in the run's repeats, or ""
 	began    time.Time
 
 	mu      sync.Mutex
@@ -51,9 +52,9 @@ type repeater struct {
 	orders  *orderCount
 	keep    *keeper
 	expired int
-	alike   int    // iterations in succession that were let down in the same way
-	way     string // which way that was
-	stop    string // why no further iteration is begun
+	alike   int    // iterations in succession that failed in the same way
+	way     string // the way of their failure
+	stop    string // why no further iteration begins
 	spent   bool
 	cut     bool // by an interrupt
 }
@@ -100,7 +101,7 @@ func (r *repeater) run(ctx context.Context) {
 	all.Wait()
 }
 
-// take says which iteration is next, if any.
+// take returns the index of the next iteration, if any.
 func (r *repeater) take(ctx context.Context) (index int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +128,7 @@ func (r *repeater) take(ctx context.Context) (index int, ok bool) {
 	return r.next - 1, true
 }
 
-// enough says why the script's own iterations are not repeated any more, if so.
+// enough says why the script's own iterations are not repeated again, or "".
 func (r *repeater) enough() string {
 	switch {
 	case r.next >= maxIterations, r.room <= 0:
@@ -138,7 +139,7 @@ func (r *repeater) enough() string {
 	return ""
 }
 
-// more reports whether a race that has run its least number of times goes on.
+// more reports whether a race goes on after its minimum number of iterations.
 func (r *repeater) more() bool {
 	switch {
 	case !r.orders.any() || r.orders.complete():
@@ -150,7 +151,7 @@ func (r *repeater) more() bool {
 	return true
 }
 
-// put takes a finished iteration.
+// put records a finished iteration.
 func (r *repeater) put(out *result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,9 +169,9 @@ func (r *repeater) put(out *result) {
 		r.in.refused.Store(true)
 		r.stop = "the target refused a connection"
 	case r.expired > 0 && r.in.canary && r.stop == "":
-		r.stop = "one had ended at a wait that was not met, and others wait for what comes of it"
+		r.stop = "one had ended at an unmet wait, and other scenarios wait for its outcome"
 	case r.expired >= max(maxExpired, r.parallel/2) && r.stop == "":
-		r.stop = fmt.Sprintf("%d iterations had ended at a wait that was not met", r.expired)
+		r.stop = fmt.Sprintf("%d iterations had ended at an unmet wait", r.expired)
 	case r.alike >= maxAlike && r.stop == "":
 		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
 	case r.in.fuse.hasBlown() && r.stop == "":
@@ -183,10 +184,11 @@ func (r *repeater) put(out *result) {
 	}
 }
 
-// compare counts the iterations that were let down as the one before was. One that
-// broke not every rule that iterations can break says nothing of the others.
+// compare counts the iterations that failed like the one before. An iteration that did
+// not break every rule that iterations can break resets the count, since it predicts
+// nothing about the others.
 func (r *repeater) compare(out *result) {
-	way := letDown(out)
+	way := startFailure(out)
 	if way == "" || !judge.Broken(r.in.s, r.in.run, &out.Iteration) {
 		r.alike, r.way = 0, ""
 		return
@@ -215,7 +217,7 @@ func (r *repeater) into(o *bundle.Observation) {
 		o.Stopped = fmt.Sprintf("%d of %d iterations were run, since %s", len(r.results), r.times, r.stop)
 	}
 	if r.once != "" {
-		o.Dropped = append(o.Dropped, fmt.Sprintf("it was run once and not %d times, since %s", r.in.again, r.once))
+		o.Dropped = append(o.Dropped, fmt.Sprintf("run once and not %d times, since %s", r.in.again, r.once))
 	}
 	if note := r.keep.note(); note != "" {
 		o.Dropped = append(o.Dropped, note)
@@ -240,8 +242,8 @@ func newOrderCount(in *instance) *orderCount {
 
 func (c *orderCount) any() bool { return hasOrders(c.in.s) }
 
-// add counts one iteration and returns the name of its order in the first
-// clause that has orders, "" when it is none of them.
+// add counts one iteration and returns the name of its order in the first clause with
+// orders, or "" if it matches none.
 func (c *orderCount) add(it *bundle.Iteration) string {
 	first := ""
 	seen := false

@@ -11,23 +11,22 @@ import (
 	"assay/scenarios"
 )
 
-// request is a request that is ready to be sent: how it is recorded, and what
-// goes over the wire.
+// request is a request that is ready to be sent: its record, and its bytes on the wire.
 type request struct {
 	transport.Call
 	http2 bool
 	head  []byte // HTTP/1.1: request line and fields
 	body  []byte // HTTP/1.1: with its chunk framing, if any; HTTP/2: the content of DATA
-	// missing is how many bytes of the declared body are still to come when body
-	// was sent, or untilLast; later writes go on with it.
+	// missing is how many bytes of the declared body body lacks, or untilLast; later
+	// writes send them.
 	missing int64
 	chunked bool // later writes are framed in chunks
 }
 
-// untilLast: the request goes on until a last chunk, or END_STREAM.
+// untilLast means that the request ends with a last chunk, or END_STREAM.
 const untilLast = -1
 
-// form is the form of the instance's requests unless a step says otherwise.
+// form returns the form of the instance's requests unless a step sets another.
 func (in *instance) form() call.Form {
 	a := in.axes
 	return call.Form{Protocol: a.Protocol, Codec: a.Codec, HTTP: a.HTTP, Compression: a.Compression}
@@ -81,8 +80,8 @@ func (in *instance) surfaceRequest(f call.Form, surface, method, rest string, js
 	}, f, json)
 }
 
-// surfaceShape is how the answer of a surface is decoded: only a POST to the
-// NDJSON alias itself gives lines.
+// surfaceShape returns how to decode the answer of a surface: only a POST to the NDJSON
+// alias itself returns lines.
 func surfaceShape(surface, method, rest string) bundle.Shape {
 	if surface == surfaceCommands && method == "POST" && strings.Trim(rest, "/") == "" {
 		return bundle.ShapeNDJSON
@@ -90,7 +89,7 @@ func surfaceShape(surface, method, rest string) bundle.Shape {
 	return bundle.ShapePlain
 }
 
-// assemble adds what goes over the wire to a call.
+// assemble returns a request with the bytes of a call on the wire.
 func assemble(c transport.Call, f call.Form, body []byte) request {
 	if f.HTTP2() {
 		return request{Call: c, http2: true, body: body}
@@ -98,8 +97,8 @@ func assemble(c transport.Call, f call.Form, body []byte) request {
 	return request{Call: c, head: transport.RequestHead(c.Method, c.Path, c.Headers), body: body}
 }
 
-// pieces are the writes of the request: one, or with a split the head and then
-// each part of the body. On HTTP/2 they are those of the body alone.
+// pieces returns the writes of the request: a single one, or with a split the head and
+// then each part of the body. On HTTP/2 they hold the body alone.
 func (r *request) pieces(s *scenarios.Split) [][]byte {
 	switch {
 	case r.http2 && len(r.body) == 0:
@@ -112,7 +111,7 @@ func (r *request) pieces(s *scenarios.Split) [][]byte {
 	return append([][]byte{r.head}, cut(r.body, s)...)
 }
 
-// cut splits p where s says; places outside of p are left out.
+// cut splits p where s says; positions outside of p are ignored.
 func cut(p []byte, s *scenarios.Split) [][]byte {
 	if s == nil || len(p) == 0 {
 		return [][]byte{p}

@@ -15,11 +15,11 @@ func TestARunIsRepeatedAsIterationsOfOneObservation(t *testing.T) {
 		iterations int
 		note       string
 	}{
-		"one":                         {"steps: [{list: {as: l}}]", 3, ""},
-		"several":                     {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
-		"counters that grow with it":  {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
-		"counters that do not":        {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
-		"iterations that end in vain": {"steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, within: 20ms}}]", 3, ""},
+		"one":                        {"steps: [{list: {as: l}}]", 3, ""},
+		"several":                    {"repeat: {times: 2, parallel: 2}\nsteps: [{list: {as: l}}]", 6, ""},
+		"counters that grow with it": {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +n, active: +0}}", 3, ""},
+		"counters that do not":       {"needs: [metrics.prometheus]\nexclusive: true\nsteps: [{start: {as: p, sh: exit 0, wait: end}}]\nexpect: {metrics: {started: +1}}", 1, "run once and not 3 times"},
+		"iterations that expire":     {"steps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true, within: 20ms}}]", 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, newMiniature(t).URL)
@@ -60,7 +60,7 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 	first := instanceOf(parse(t, "steps: [{list: {as: l}}, {pause: 1ms}]"))
 	second := instanceOf(parse(t, "id: test.second\nsteps: [{list: {as: l}}]"))
 	started := make(chan *Engine, 1)
-	b.options.OnStart = func(scenarios.Instance) { // the budget is spent as soon as the first runs
+	b.options.OnStart = func(scenarios.Instance) { // the budget is spent as soon as the first instance runs
 		e := <-started
 		e.began = e.began.Add(-2 * time.Hour)
 	}
@@ -68,10 +68,10 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 	started <- e
 	all := e.Observations()
 	if n := len(all[0].Iterations); n != 1 {
-		t.Errorf("what had begun has %d iterations, want the one that was under way", n)
+		t.Errorf("the instance that had begun has %d iterations, want the one under way", n)
 	}
 	if s := all[1].Skip; s == nil || s.Reason != bundle.SkipBudget {
-		t.Errorf("what had not begun: skip %+v", s)
+		t.Errorf("the instance that had not begun: skip %+v", s)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestTheDriversOwnLagIsRecorded(t *testing.T) {
 	slow := instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
 	began := time.Now()
 	e := b.start(slow)
-	pid := <-gw.spawned // by an instance that is running, and goes on until its process ends
+	pid := <-gw.spawned // of a running instance, which ends with its process
 	e.holdUp(held)
 	gw.end(pid, 0, "")
 	o := e.Wait(slow)
@@ -94,7 +94,7 @@ func TestTheDriversOwnLagIsRecorded(t *testing.T) {
 	}
 }
 
-// Of the time that the sampler is overdue, a scenario has what fell into its own.
+// A scenario has only the part of the sampler's delay that fell into its own time.
 func TestALagIsThatOfTheTimeInWhichAScenarioRan(t *testing.T) {
 	const ms = time.Millisecond
 	for name, tc := range map[string]struct{ tick, entered, now, before, want time.Duration }{
@@ -125,7 +125,7 @@ func TestScenariosRunBesideEachOther(t *testing.T) {
 	is := numbered(t, n, "deadline: 60s\nsteps: [{start: {as: p, sh: sleep, wait: end}}]\nexpect: {p: {end: {code: 0}}}")
 	e := b.start(is...)
 	var pids []uint32
-	for range n { // none of them ends before all have begun
+	for range n { // no instance ends before all have begun
 		pids = append(pids, <-gw.spawned)
 	}
 	for _, pid := range pids {
@@ -138,7 +138,7 @@ func TestScenariosRunBesideEachOther(t *testing.T) {
 	}
 }
 
-// holdUp keeps the sampler from its turn, as an overloaded machine does.
+// holdUp blocks the sampler, as an overloaded machine does.
 func (e *Engine) holdUp(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

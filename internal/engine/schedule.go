@@ -21,10 +21,10 @@ type skipped struct {
 	skip bundle.Skip
 }
 
-// schedule sorts the slots: what cannot run is skipped, shared ones are ordered
-// so that the longest begin first (the wall time then comes near to the longest
-// of them), and the others keep their order. Of the destructive ones those come last that
-// the target will not survive, as its profile says. Canaries go before all others of their kind.
+// schedule sorts the slots. It skips those that cannot run, and orders the shared ones
+// so that the longest begin first (the wall time then comes close to the longest). The
+// others keep their order, except that destructive ones that the target does not
+// survive, according to its profile, come last. Canaries go first within their kind.
 func (e *Engine) schedule() plan {
 	var p plan
 	for _, s := range e.slots {
@@ -55,7 +55,8 @@ func (e *Engine) schedule() plan {
 	return p
 }
 
-// deviates is 1 for a scenario in which the profile allows a rule of it to be broken, else 0.
+// deviates returns 1 for a scenario with a rule that the profile allows to be broken,
+// otherwise 0.
 func (e *Engine) deviates(s *scenarios.Scenario) int {
 	if e.o.Profile == nil {
 		return 0
@@ -65,7 +66,7 @@ func (e *Engine) deviates(s *scenarios.Scenario) int {
 		if !named {
 			continue
 		}
-		var symptom bundle.Symptom // any that it allows
+		var symptom bundle.Symptom // any that the deviation allows
 		if len(d.Symptoms) > 0 {
 			symptom = d.Symptoms[0]
 		}
@@ -76,7 +77,7 @@ func (e *Engine) deviates(s *scenarios.Scenario) int {
 	return 0
 }
 
-// refuse says why an instance is not run, or nil.
+// refuse says why an instance cannot run, or returns nil.
 func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
 	missing := missing(i, e.o.Run.Features, e.env.http2())
 	switch {
@@ -91,15 +92,15 @@ func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
 	return nil
 }
 
-// The least that a step costs in an estimate: scenarios compete for the
-// processor, so a call takes longer than it did in the calibration.
+// The minimum cost of a step in an estimate: scenarios compete for the processor, so a
+// call takes longer than it did in the calibration.
 const (
 	leastTrip  = int64(time.Millisecond)
 	leastSpawn = int64(5 * time.Millisecond)
 )
 
-// estimate guesses how long a scenario takes, good enough to put the long ones
-// first: what it waits for by itself, and a spawn and two round trips a step.
+// estimate guesses how long a scenario takes, well enough to put the long ones first:
+// the waits of the script, plus a spawn and two round trips per step.
 func estimate(s *scenarios.Scenario, cal bundle.Calibration) time.Duration {
 	cal.RTT, cal.Spawn = max(cal.RTT, leastTrip), max(cal.Spawn, leastSpawn)
 	one := stepsEstimate(s.Steps, cal)

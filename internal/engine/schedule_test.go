@@ -32,7 +32,7 @@ func TestSharedScenariosRunBesideEachOtherAndExclusiveOnesAlone(t *testing.T) {
 	}
 	b.options.OnDone = func(i scenarios.Instance, _ *bundle.Observation) { done = append(done, i.Scenario.ID) }
 	e := b.start(is...)
-	for _, pid := range []uint32{<-gw.spawned, <-gw.spawned} { // neither of the shared ones ends before both have begun
+	for _, pid := range []uint32{<-gw.spawned, <-gw.spawned} { // neither of the shared instances ends before both have begun
 		gw.end(pid, 0, "")
 	}
 	all := e.Observations()
@@ -84,7 +84,7 @@ func TestTheLongestBeginFirst(t *testing.T) {
 	}
 }
 
-// The target does not survive it, as the profile says.
+// According to the profile, the target does not survive it.
 func TestWhatTheProfileAllowsToBreakRunsLastOfTheDestructiveOnes(t *testing.T) {
 	const alone = "\ndestructive: true\nsteps: [{list: {as: l}}]"
 	for name, tc := range map[string]struct {
@@ -125,7 +125,7 @@ func TestWhatCannotRunIsSkippedWithItsReason(t *testing.T) {
 		reason bundle.SkipReason
 		detail string
 	}{
-		"features that are absent; one that the probe could not tell is tried": {
+		"absent features; one that the probe could not determine is tried": {
 			"needs: [process.pty, process.start, process.user]\nsteps: [{list: {as: l}}]", plainAxes,
 			bundle.SkipFeature, "process.pty",
 		},
@@ -163,7 +163,7 @@ func TestATargetThatDiesIsNotAskedAnyFurther(t *testing.T) {
 	b.options.Destructive = true
 	kills := instanceOf(parse(t, "id: test.kills\ndestructive: true\nsteps: [{list: {as: l}}]"))
 	next := instanceOf(parse(t, "id: test.next\ndestructive: true\nsteps: [{list: {as: l}}]"))
-	// The target dies when the first scenario has made its call.
+	// The target dies after the first scenario's call.
 	b.options.OnStart = func(i scenarios.Instance) {
 		if i == kills {
 			gw.Close()
@@ -201,7 +201,7 @@ func TestADefectEndsTheScenarioAndNotTheRun(t *testing.T) {
 		t.Errorf("defect %q, want %q", all[0].Defect, want)
 	}
 	if all[1].Defect == "" {
-		t.Error("a name that nobody has is no defect")
+		t.Error("an unknown name is no defect")
 	}
 	if all[2].Defect != "" || all[2].Iterations[0].Exchange("l").Outcome != bundle.OutcomeComplete {
 		t.Errorf("the good one: %+v", all[2])

@@ -12,12 +12,12 @@ import (
 	"assay/scenarios"
 )
 
-// around is the Iteration of a scrape that stands before or after all of them.
+// around is the Iteration of a scrape before or after all iterations.
 const around = -1
 
-// restGrace is how many further looks are taken at counters whose gauge is back
-// where it was while their sum is not: a target may count a moment later. What
-// stays wrong after it is the target's answer.
+// restGrace is the number of further scrapes when the gauge is back to its old value
+// while the sum of the counters is not: a target may count a moment later. What is
+// still wrong after them is the target's fault.
 const restGrace = 10
 
 func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error {
@@ -28,7 +28,7 @@ func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error 
 	return interrupted(ctx)
 }
 
-// scrape reads the exposition once, on a connection of its own that is not part of any iteration.
+// scrape reads the exposition once, on a connection of its own outside any iteration.
 func (in *instance) scrape(ctx context.Context, name string, iteration int) bundle.Scrape {
 	ctx, cancel := context.WithTimeout(ctx, in.probeBound())
 	defer cancel()
@@ -54,10 +54,10 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	return out
 }
 
-// scrapeAtRest reads the exposition until the gauge of active processes is back
-// at its value before and everything started is counted as finished or active, or
-// a bound is spent. Only the last one is kept. A target that stood still for the whole bound
-// has not had it: some looks are taken in any case.
+// scrapeAtRest reads the exposition until the gauge of active processes is back to its
+// value before and everything started is counted as finished or active, or the bound is
+// spent. It keeps only the last scrape. A minimum number of scrapes is made in any
+// case, since a target that stood still for the whole bound had no chance.
 func (in *instance) scrapeAtRest(ctx context.Context, before bundle.Scrape) bundle.Scrape {
 	until := time.Now().Add(in.restBound())
 	want, known := in.read(before)
@@ -81,7 +81,7 @@ func (in *instance) scrapeAtRest(ctx context.Context, before bundle.Scrape) bund
 	}
 }
 
-// read is the counters of a scrape; ok is false when the gauge is not among them.
+// read returns the counters of a scrape; ok is false when the gauge is missing.
 func (in *instance) read(s bundle.Scrape) (c ledger.Counters, ok bool) {
 	if s.Err != "" || in.counters.Active == "" {
 		return c, false

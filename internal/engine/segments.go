@@ -19,11 +19,12 @@ type rendering struct {
 	codec string // of messages
 }
 
-// rendered is a body: as entity, and as it stands on the wire, which differs when it has chunks.
+// rendered is a body: the entity, and its form on the wire, which differs if it has
+// chunks.
 type rendered struct {
 	entity, wire []byte
-	chunked      bool // a chunk segment was among them
-	last         bool // so was the last chunk
+	chunked      bool // it has a chunk segment
+	last         bool // it has the last chunk
 }
 
 func (r rendering) segments(ctx context.Context, segments []scenarios.Segment) (rendered, error) {
@@ -51,14 +52,13 @@ func (r rendering) plain(ctx context.Context, s *scenarios.Segment) ([]byte, err
 	case s.Envelope != nil:
 		return r.envelope(ctx, s.Envelope)
 	case s.Frame != nil:
-		return nil, errors.New("an HTTP/2 frame stands by itself in a write, and nowhere else")
+		return nil, errors.New("an HTTP/2 frame can stand only by itself in a write")
 	}
 	return r.it.bytesOf(ctx, s.Bytes)
 }
 
-// chunk appends one HTTP/1.1 chunk, and the last chunk behind it when it says
-// so. A chunk without content is nothing but the last one, or an empty one that
-// Size describes.
+// chunk appends one HTTP/1.1 chunk, followed by the last chunk if c says so. A chunk
+// without content is the last chunk alone, or an empty chunk that Size describes.
 func (r rendering) chunk(ctx context.Context, c *scenarios.Chunk, out *rendered) error {
 	inner, err := r.segments(ctx, c.Of)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r rendering) chunk(ctx context.Context, c *scenarios.Chunk, out *rendered)
 	return nil
 }
 
-// envelope is one envelope, with whatever is wrong about it.
+// envelope renders one envelope, including its deliberate errors.
 func (r rendering) envelope(ctx context.Context, e *scenarios.Envelope) ([]byte, error) {
 	payload, err := r.payload(ctx, e)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r rendering) payload(ctx context.Context, e *scenarios.Envelope) ([]byte, 
 	return []byte(e.Text), nil
 }
 
-// chunkedBody frames p as one chunk and the last one.
+// chunkedBody frames p as one chunk and the last chunk.
 func chunkedBody(p []byte) []byte {
 	if len(p) == 0 {
 		return []byte("0\r\n\r\n")
@@ -129,8 +129,8 @@ func chunkedBody(p []byte) []byte {
 	return slices.Concat([]byte(strconv.FormatInt(int64(len(p)), 16)+"\r\n"), p, []byte("\r\n0\r\n\r\n"))
 }
 
-// bytesOf is a byte string of a script. Variables are expanded in JSON only: a
-// shell has its own use for ${...} in text.
+// bytesOf resolves a byte string of a script. Variables are expanded in JSON only,
+// since a shell has its own use for ${...} in text.
 func (it *iteration) bytesOf(ctx context.Context, b scenarios.Bytes) ([]byte, error) {
 	if b.JSON != nil {
 		return it.jsonOf(ctx, b.JSON)

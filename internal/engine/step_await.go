@@ -17,8 +17,8 @@ import (
 	"assay/scenarios"
 )
 
-// await runs an await step. The wait is always recorded; when it is not met the steps end
-// there, unless it is optional and the iteration has time left.
+// await runs an await step. The wait is always recorded. If it is unmet, the steps end
+// there, unless the wait is optional and the iteration has time left.
 func (it *iteration) await(ctx context.Context, a *scenarios.Await) error {
 	err := it.awaitOne(ctx, a)
 	if a.Optional && errors.Is(err, errExpired) && ctx.Err() == nil && it.left() > 0 {
@@ -88,12 +88,13 @@ func (it *iteration) needConn(h *handle, what string, met func() bool) (waiting,
 	return it.onConn(h, what, met), nil
 }
 
-// flagACK is that of a SETTINGS or PING frame which acknowledges another (RFC 9113, 6.5 and 6.7).
+// flagACK marks a SETTINGS or PING frame that acknowledges another (RFC 9113, 6.5 and
+// 6.7).
 const flagACK = 1
 
-// frameCame reports whether a frame with that name came: a type, with -ACK for a SETTINGS or PING
-// that acknowledges, then words of its content ("RST_STREAM CANCEL"). For an exchange only frames of its
-// stream and of stream 0 count.
+// frameCame reports whether a frame of that name came: a type, with -ACK for an
+// acknowledging SETTINGS or PING, followed by words of its content ("RST_STREAM
+// CANCEL"). For an exchange only frames of its stream and of stream 0 count.
 func frameCame(h *handle, name string) bool {
 	kind, words, _ := strings.Cut(name, " ")
 	kind, ack := strings.CutSuffix(kind, "-ACK")
@@ -108,8 +109,8 @@ func frameCame(h *handle, name string) bool {
 	})
 }
 
-// onAnswer waits for a state of an exchange, or, for a connection of an open step, of the last
-// exchange on it.
+// onAnswer waits for a state of an exchange; for a connection of an open step, of the
+// last exchange on it.
 func (it *iteration) onAnswer(h *handle, what string, met func(*transport.Exchange) bool) waiting {
 	if h.x != nil {
 		w := it.onExchange(h, what, nil)
@@ -130,8 +131,8 @@ func (it *iteration) onAnswer(h *handle, what string, met func(*transport.Exchan
 	return w
 }
 
-// answerOn returns the exchange to which bytes on a connection belong: the one that raw writes
-// began, or the last that a step began there.
+// answerOn returns the exchange to which the bytes on a connection belong: the one that
+// raw writes began, or the last that a step began there.
 func (it *iteration) answerOn(conn *transport.Conn) *transport.Exchange {
 	if x := conn.Raw(); x != nil {
 		return x
@@ -145,7 +146,7 @@ func (it *iteration) answerOn(conn *transport.Conn) *transport.Exchange {
 	return last
 }
 
-// outputHas searches each output for a text, every byte once.
+// outputHas searches each output for a text, and reads every byte once.
 func outputHas(text string) func(*transport.Exchange) bool {
 	want := []byte(text)
 	var seen [len(outputStreams)]int
@@ -162,7 +163,7 @@ func outputHas(text string) func(*transport.Exchange) bool {
 	}
 }
 
-// messageFits searches the messages for one that fits, every frame once.
+// messageFits searches the messages for a match, and reads every frame once.
 func messageFits(m *scenarios.BodyMatch, vars map[string]string) func(*transport.Exchange) bool {
 	seen := 0
 	return func(x *transport.Exchange) (fits bool) {
@@ -175,8 +176,9 @@ func messageFits(m *scenarios.BodyMatch, vars map[string]string) func(*transport
 // outputStreams are the streams of a process.
 var outputStreams = [...]string{"stdout", "stderr", "pty"}
 
-// awaitSilence waits until nothing has come for a while; each byte restarts the silence. The limit
-// is for the whole wait: a connection that keeps delivering is never silent.
+// awaitSilence waits until nothing has come for a while; each byte restarts the
+// silence. The limit applies to the whole wait: a connection that keeps delivering is
+// never silent.
 func (it *iteration) awaitSilence(ctx context.Context, h *handle, a *scenarios.Await) error {
 	if h.conn == nil {
 		return errUnconnected
@@ -200,8 +202,9 @@ func (it *iteration) silent(ctx context.Context, conn *transport.Conn, want time
 	return waitSilent(ctx, want, conn.Changed, func() int64 { n, _ := conn.Received(); return n })
 }
 
-// waitSilent waits until nothing was received for that long. If the deadline comes before the end
-// of the silence, the wait expires, however late this goroutine runs.
+// waitSilent waits until nothing was received for that long. If the deadline comes
+// before the end of the silence, the wait expires, no matter how late this goroutine
+// runs.
 func waitSilent(ctx context.Context, want time.Duration, changed func() <-chan struct{}, received func() int64) error {
 	for {
 		more := changed()

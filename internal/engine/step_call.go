@@ -13,7 +13,7 @@ import (
 	"assay/scenarios"
 )
 
-// What a step waits for before the next one runs.
+// The events for which a step can wait before the next one runs.
 const (
 	waitEnd   = "end"
 	waitHead  = "head"
@@ -21,14 +21,14 @@ const (
 	waitNone  = "none"
 )
 
-// callPlan is what a step that makes a request says about it.
+// callPlan describes the request that a step makes.
 type callPlan struct {
 	op, as   string
 	build    func(context.Context, call.Form) (request, error)
-	protocol string // instead of that of the axes
+	protocol string // overrides the protocol of the axes
 	split    *scenarios.Split
-	on       string // an earlier connection instead of a new one
-	finish   string // how the connection is ended after the request
+	on       string // an earlier connection to use instead of a new one
+	finish   string // how to end the connection after the request
 	wait     string
 	within   scenarios.Span
 	tag      *string // of a start, for later steps
@@ -43,7 +43,7 @@ type invocation struct {
 	pieces [][]byte
 	pause  time.Duration
 	conn   *transport.Conn // of plan.on, or a new one; nil when it could not be opened
-	failed error           // why
+	failed error           // why there is no connection
 	h      *handle
 }
 
@@ -77,8 +77,8 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 	return action{fire: c.fire, wait: c.wait}, nil
 }
 
-// reuse takes the connection that the step names. What is spoken there decides
-// about the form of the request, and not the axes.
+// reuse takes the connection that the step names. The request then has the form that
+// this connection speaks, whatever the axes are.
 func (c *invocation) reuse() error {
 	if c.plan.on == "" {
 		return nil
@@ -97,8 +97,8 @@ func (c *invocation) reuse() error {
 	return nil
 }
 
-// fire sends the request. That the target does not take it is the target's
-// business: its answer, or the end of the connection, is what is recorded.
+// fire sends the request. A target that does not accept it is no error here: its
+// answer, or the end of the connection, is recorded.
 func (c *invocation) fire(ctx context.Context) error {
 	if c.failed != nil {
 		c.h.x = c.it.rec.Failed(c.req.Call, failedConn(c.failed), c.failed)
@@ -120,7 +120,7 @@ func (c *invocation) fire(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// finish ends the request, or more, as the step says.
+// finish ends the request, the stream or the connection, as the step says.
 func (c *invocation) finish(ctx context.Context) error {
 	switch c.plan.finish {
 	case "":
@@ -169,7 +169,7 @@ func interrupted(ctx context.Context) error {
 	return ended(ctx)
 }
 
-// failedConn is the id under which the attempt to connect is recorded, or -1.
+// failedConn returns the id under which the attempt to connect is recorded, or -1.
 func failedConn(err error) int {
 	var dial *transport.DialError
 	if errors.As(err, &dial) {

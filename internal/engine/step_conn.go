@@ -10,17 +10,17 @@ import (
 	"assay/scenarios"
 )
 
-// How a script ends a connection.
+// The ways in which a script can end a connection.
 const (
 	closeFIN    = "fin"
 	closeRST    = "rst"
 	closeHalf   = "half"
 	closeSilent = "silent"
-	closeCancel = "cancel" // of an exchange alone
+	closeCancel = "cancel" // only for an exchange
 )
 
-// prepareOpen opens a connection when it fires: that is what the step is about.
-// One that is refused leaves the rest of the steps without meaning.
+// prepareOpen opens the connection when the action fires, since the step is about
+// opening. A refused connection makes the remaining steps pointless.
 func (it *iteration) prepareOpen(o *scenarios.Open) (action, error) {
 	http, err := it.in.openVersion(o.HTTP)
 	if err != nil {
@@ -41,7 +41,7 @@ func (it *iteration) prepareOpen(o *scenarios.Open) (action, error) {
 	})
 }
 
-// openVersion is the version of HTTP that an open step asks for.
+// openVersion returns the version of HTTP that an open step requests.
 func (in *instance) openVersion(word string) (string, error) {
 	switch word {
 	case "":
@@ -57,8 +57,8 @@ func (in *instance) openVersion(word string) (string, error) {
 	return "", fmt.Errorf("open http %q is not one of 1.1, h2", word)
 }
 
-// prepareClose ends a connection, or with cancel an exchange. Except for half,
-// what is under way on it is ended by the script and recorded as that.
+// prepareClose ends a connection, or with cancel an exchange. Except for half, the
+// script thereby ends the exchanges under way, and they are recorded as such.
 func (it *iteration) prepareClose(c *scenarios.Close) (action, error) {
 	if !slices.Contains([]string{closeFIN, closeRST, closeHalf, closeSilent, closeCancel}, c.How) {
 		return action{}, fmt.Errorf("close %q is not one of fin, rst, half, silent, cancel", c.How)
@@ -84,7 +84,7 @@ func (it *iteration) prepareClose(c *scenarios.Close) (action, error) {
 	})
 }
 
-// abortOn marks every exchange that is under way on a connection as ended by the script.
+// abortOn marks every exchange under way on a connection as ended by the script.
 func (it *iteration) abortOn(conn *transport.Conn) {
 	for _, h := range it.all() {
 		if h.conn == conn && h.x != nil && !returned(h.x) {
@@ -93,7 +93,8 @@ func (it *iteration) abortOn(conn *transport.Conn) {
 	}
 }
 
-// prepareRead steers the reading of a connection; stop is a pause that the script does not end.
+// prepareRead controls the reading of a connection; stop is a pause that the script
+// does not end.
 func (it *iteration) prepareRead(r *scenarios.Read) (action, error) {
 	h, err := it.connection(r.On)
 	if err != nil {
@@ -119,7 +120,8 @@ func (it *iteration) prepareRead(r *scenarios.Read) (action, error) {
 	})
 }
 
-// notePause remembers whether reading of a connection is paused, to be resumed later.
+// notePause records whether reading of a connection is paused, so that it can be
+// resumed later.
 func (it *iteration) notePause(conn *transport.Conn, paused bool) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -132,8 +134,8 @@ func (it *iteration) isPaused(conn *transport.Conn) bool {
 	return it.paused[conn]
 }
 
-// resume goes on reading where the steps stopped before they came to it, and gives what
-// was held back a moment to end by itself.
+// resume resumes the reading that the steps had paused when they stopped, and gives the
+// exchanges a moment to end by themselves.
 func (it *iteration) resume(ctx context.Context) {
 	var held []*handle
 	for _, h := range it.all() {
@@ -148,6 +150,6 @@ func (it *iteration) resume(ctx context.Context) {
 	short, cancel := aside(ctx, it.in.resumeBound(), afterInterrupt/6)
 	defer cancel()
 	for _, h := range held {
-		_ = waitFor(short, it.onAnswer(h, "", returned), lasting(it.in.readOn())) // whatever comes of it, the exchange ends now
+		_ = waitFor(short, it.onAnswer(h, "", returned), lasting(it.in.readOn())) // the exchange ends now in any case
 	}
 }

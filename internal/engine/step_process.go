@@ -10,7 +10,7 @@ import (
 	"assay/scenarios"
 )
 
-// Surfaces of a target.
+// The surfaces of a target.
 const (
 	surfaceProcess  = "process"
 	surfaceCommands = "commands"
@@ -64,8 +64,8 @@ func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	}
 }
 
-// startRequest returns a Start with the run's mark in the environment, so that processes
-// left behind can be recognized.
+// startRequest returns a Start with the run's mark in the environment, so that
+// processes left behind can be recognized.
 func (it *iteration) startRequest(ctx context.Context, f call.Form, s *scenarios.Start) (request, error) {
 	m := call.Start{Stdin: s.Stdin}
 	var err error
@@ -198,5 +198,5 @@ func (it *iteration) listPlan(l *scenarios.List) callPlan {
 	}}
 }
 
-// mark is the value of call.Mark: RUN/SCENARIO.
+// mark returns the value of call.Mark: RUN/SCENARIO.
 func (in *instance) mark() string { return in.run.ID + "/" + in.s.ID }

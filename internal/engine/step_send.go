@@ -12,7 +12,7 @@ import (
 	"assay/scenarios"
 )
 
-// How the body of a send is framed.
+// The framings of the body of a send.
 const (
 	framingLength  = "length"
 	framingChunked = "chunked"
@@ -27,8 +27,8 @@ func (it *iteration) sendPlan(s *scenarios.Send) callPlan {
 	}
 }
 
-// sendRequest renders a request of any form. Where the script is silent, the request
-// is well-formed.
+// sendRequest renders a request of any form. Everything that the script leaves open is
+// well-formed.
 func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.Send) (request, error) {
 	f.Shape = call.Shape(s.Shape)
 	path, err := it.sendPath(ctx, s)
@@ -73,7 +73,7 @@ func (it *iteration) sendRequest(ctx context.Context, f call.Form, s *scenarios.
 	return req, nil
 }
 
-// sendPath is the request target: the RPC's path, or that of a surface or the
+// sendPath returns the request target: the path of the RPC, or that of a surface or the
 // base with the script's path below it.
 func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, error) {
 	if s.RPC != "" {
@@ -86,7 +86,7 @@ func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, e
 	return it.in.target.Path(s.Surface, rest), nil
 }
 
-// sendBody is the body of a send, and what follows from it for the headers.
+// sendBody returns the body of a send and the header fields that follow from it.
 func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Send) (rendered, headerPlan, error) {
 	var p headerPlan
 	switch {
@@ -106,15 +106,16 @@ func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Sen
 	if s.Surface == surfaceCommands && len(s.Body) > 0 {
 		p.contentType = "application/json"
 	}
-	// Flags say of each envelope whether it is compressed, so a request of envelopes may declare
-	// an encoding without using it; for a body without them that would be a lie.
+	// Each envelope has a flag for compression, so a request of envelopes may declare
+	// an encoding without using it; a body without envelopes must not.
 	p.compressed = s.RPC != "" && f.Gzip() && f.Enveloped(s.RPC)
 	body, err := rendering{it: it, rpc: cmp.Or(s.RPC, rawRPC), codec: f.Codec}.segments(ctx, s.Body)
 	return body, p, err
 }
 
-// marked is the message of a send, with the run's mark in the environment of a process
-// that it starts, as every start step has it. Where the script counts its bytes it stays as it is.
+// marked returns the message of a send, with the run's mark in the environment of the
+// process that it starts, as in every start step. A message whose bytes the script
+// counts stays as it is.
 func (in *instance) marked(s *scenarios.Send) any {
 	message, _ := s.Message.(map[string]any)
 	config, _ := message["process"].(map[string]any)
@@ -123,7 +124,7 @@ func (in *instance) marked(s *scenarios.Send) any {
 	}
 	envs, set := config["envs"].(map[string]any)
 	if _, named := config["envs"]; named && !set {
-		return s.Message // something else, for which it is there
+		return s.Message // the script tests another type here
 	}
 	marked := map[string]any{call.Mark: in.mark()}
 	maps.Copy(marked, envs)
@@ -132,12 +133,12 @@ func (in *instance) marked(s *scenarios.Send) any {
 	return message
 }
 
-// frame adds the framing: a declared length, chunks, or nothing. A body whose
-// script has chunks of its own is sent as it is. On HTTP/2 DATA frames take the
-// place of chunks, and END_STREAM that of the last one.
+// frame adds the framing: a declared length, chunks, or nothing. A body with chunks of
+// the script is sent as it is. On HTTP/2 DATA frames replace chunks, and END_STREAM
+// replaces the last chunk.
 //
 // missing is what the request lacks by this framing: bytes of the declared length, or
-// the last chunk (untilLast). Later writes may go on with it.
+// the last chunk (untilLast). Later writes may send it.
 func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (missing int64, err error) {
 	framing := s.Framing
 	if framing == "" {
@@ -146,7 +147,7 @@ func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (mis
 			framing = framingChunked
 		}
 	}
-	p.length = s.ContentLength // beside chunks, or without a body, only when the script says so
+	p.length = s.ContentLength // with chunks, or without a body, only if the script says so
 	switch framing {
 	case framingChunked:
 		p.chunked = true
@@ -157,7 +158,7 @@ func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (mis
 			missing = untilLast
 		}
 	case framingLength:
-		implied := p.form.HTTP2() && p.form.GRPC() && p.rpc != "" // no client of gRPC declares it
+		implied := p.form.HTTP2() && p.form.GRPC() && p.rpc != "" // gRPC clients do not declare it
 		if p.length == nil && !implied && (len(body.wire) > 0 || method == "POST") {
 			p.length = new(int64(len(body.wire)))
 		}
@@ -169,7 +170,7 @@ func frame(p *headerPlan, body *rendered, method string, s *scenarios.Send) (mis
 		missing = max(0, *p.length-int64(len(body.wire)))
 	}
 	if s.Finish == closeHalf {
-		return 0, nil // that is the end of it
+		return 0, nil // the request ends here
 	}
 	return missing, nil
 }

@@ -28,7 +28,7 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 		"bytes that never come":        {sleeper, `{on: p, bytes: 100000, within: 50ms}`, "bytes 100000", false},
 		"the end of an answer":         {hello, `{on: p, done: true}`, "done", true},
 		"no end of an answer":          {sleeper, `{on: p, done: true, within: 50ms}`, "done", false},
-		"an answer that stands still":  {sleeper, `{on: p, done: true, idle: 50ms, within: 10m}`, "done", false},
+		"an answer without progress":   {sleeper, `{on: p, done: true, idle: 50ms, within: 10m}`, "done", false},
 		"silence":                      {sleeper, `{on: p, silence: 30ms}`, "silence 30ms", true},
 		"silence longer than the time": {sleeper, `{on: p, silence: 1s, within: 50ms}`, "silence 1s", false},
 		"a connection that stays open": {sleeper, `{on: p, closed: true, within: 50ms}`, "closed", false},
@@ -65,10 +65,10 @@ func TestAnAwaitIsMetOrStopsTheSteps(t *testing.T) {
 
 func TestTheStepsGoOnBehindAnOptionalWaitInVain(t *testing.T) {
 	for name, await := range map[string]string{
-		"for an event":      "{on: p, event: end, within: 30ms, optional: true}",
-		"for a silence":     "{on: p, silence: 1h, within: 30ms, optional: true}",
-		"that comes late":   "{on: q, event: keepalive, optional: true}",
-		"for one that came": "{on: p, event: start, optional: true}",
+		"for an event":           "{on: p, event: end, within: 30ms, optional: true}",
+		"for a silence":          "{on: p, silence: 1h, within: 30ms, optional: true}",
+		"that comes late":        "{on: q, event: keepalive, optional: true}",
+		"for an event that came": "{on: p, event: start, optional: true}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newBench(t, newMiniature(t).URL).patient().run("steps: [{start: {as: p, sh: sleep}}, {start: {as: q, sh: exit 0}}, {await: " + await + "}, {list: {as: l}}]\nexpect: {l: ok}")
@@ -77,13 +77,13 @@ func TestTheStepsGoOnBehindAnOptionalWaitInVain(t *testing.T) {
 				t.Errorf("awaits %+v, list %v", it.Awaits, it.Exchange("l"))
 			}
 			if p := it.Exchange("p"); p.Outcome != bundle.OutcomeAborted {
-				t.Errorf("outcome %q: nobody asked for its end", p.Outcome)
+				t.Errorf("outcome %q: no step requested its end", p.Outcome)
 			}
 		})
 	}
 }
 
-// What stops the steps is said also behind a wait that did not.
+// The unmet wait that stops the steps is recorded even after an optional one.
 func TestAnOptionalWaitDoesNotOutlastItsIteration(t *testing.T) {
 	gw := newMiniature(t)
 	for _, rest := range []string{"{list: {as: l}}", "{pause: 10m}"} {
@@ -156,7 +156,7 @@ func TestASendWaitsForWhatItSays(t *testing.T) {
 			p, want := it.Exchange("p"), bundle.OutcomeAborted
 			switch {
 			case tc.expired && p.Response == nil:
-				want = bundle.OutcomeNoAnswer // on a machine that was slower than the time for it
+				want = bundle.OutcomeNoAnswer // on a machine slower than the limit
 			case tc.expired:
 				want = bundle.OutcomeStalled
 			}
@@ -212,7 +212,8 @@ steps:
 	}
 }
 
-// What was paused when the steps stopped ends by itself if it can; what the script stopped does not.
+// What was paused when the steps stopped can end by itself; what the script stopped
+// cannot.
 func TestWhatWasPausedIsReadToItsEndBehindAWaitInVain(t *testing.T) {
 	for mode, want := range map[string]bundle.Outcome{"pause": bundle.OutcomeComplete, "stop": bundle.OutcomeStalled} {
 		t.Run(mode, func(t *testing.T) {
@@ -313,7 +314,7 @@ func TestIterationsThatExpireEndTheRepeating(t *testing.T) {
 
 func TestTheCountersAreReadBeforeAndAtRest(t *testing.T) {
 	gw := newMiniature(t)
-	gw.spawn([]byte(`{}`), "sleep") // somebody else's
+	gw.spawn([]byte(`{}`), "sleep") // of another client
 	o := newBench(t, gw.URL).patient().run(`
 exclusive: true
 needs: [metrics.prometheus]
@@ -363,6 +364,6 @@ func TestEachKindOfStepIsKnown(t *testing.T) {
 	b := newBench(t, gw.URL)
 	it := &iteration{in: newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]"))), byName: map[string]*handle{}}
 	if _, err := it.prepare(t.Context(), &scenarios.Step{}, ""); err == nil {
-		t.Error("an empty step is no error")
+		t.Error("an empty step is not an error")
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"assay/scenarios"
 )
 
-// rawRPC is the request type of messages in raw writes, where no RPC is named.
+// rawRPC is the request type of messages in raw writes, which name no RPC.
 const rawRPC = call.ProcessStart
 
-// prepareWrite renders what a write step sends: bytes and HTTP/2 frames on a
-// connection, or, to an exchange whose request is not complete, the next part of its body.
+// prepareWrite renders the content of a write step: bytes and HTTP/2 frames for a
+// connection, or the next part of the body for an exchange whose request is incomplete.
 func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (action, error) {
 	w := st.Write
 	h, err := it.connection(w.To)
@@ -60,7 +60,8 @@ type part struct {
 	rendered
 }
 
-// parts renders segments, keeping frames apart: their bytes depend on what was sent before.
+// parts renders segments and keeps frames separate: their bytes depend on what was sent
+// before.
 func (r rendering) parts(ctx context.Context, segments []scenarios.Segment) ([]part, error) {
 	var parts []part
 	for len(segments) > 0 {
@@ -87,8 +88,8 @@ func (r rendering) parts(ctx context.Context, segments []scenarios.Segment) ([]p
 	return parts, nil
 }
 
-// frame is one HTTP/2 frame by field. An :authority without a value is the
-// target's, and a :path stands below the target's base path.
+// frame renders one HTTP/2 frame by field. An :authority without a value is the
+// target's, and a :path is relative to the target's base path.
 func (r rendering) frame(ctx context.Context, f *scenarios.Frame) (transport.Frame, error) {
 	payload, err := r.segments(ctx, f.Of)
 	if err != nil {
@@ -114,7 +115,8 @@ func (r rendering) frame(ctx context.Context, f *scenarios.Frame) (transport.Fra
 	return out, nil
 }
 
-// noteConnect remembers that a connection carries a call to Connect, whose process is not ours.
+// noteConnect records that a connection carries a call to Connect, whose process is not
+// ours.
 func (it *iteration) noteConnect(conn *transport.Conn, parts []part) {
 	connects := func(p part) bool {
 		if p.frame == nil {
@@ -129,7 +131,7 @@ func (it *iteration) noteConnect(conn *transport.Conn, parts []part) {
 	}
 }
 
-// write is a write step that is ready.
+// write is a prepared write step.
 type write struct {
 	it    *iteration
 	h     *handle
@@ -138,7 +140,7 @@ type write struct {
 	pause time.Duration
 }
 
-// bytes renders the parts as they stand on the wire; frames of no stream are of stream.
+// bytes renders the parts for the wire; frames without a stream get the given one.
 func (w *write) bytes(stream uint32) ([]byte, error) {
 	var p []byte
 	for _, part := range w.parts {
@@ -175,8 +177,8 @@ func (w *write) toConn(ctx context.Context) error {
 	return writeAll(ctx, w.h.conn, cut(p, w.split), w.pause)
 }
 
-// toBody goes on with the body of a request on HTTP/1.1. Where it is framed in
-// chunks and the script has none of its own, each write is one chunk.
+// toBody continues the body of a request on HTTP/1.1. Each write becomes one chunk if
+// the body is framed in chunks and the script has none of its own.
 func (w *write) toBody(ctx context.Context) error {
 	p, err := w.bytes(0)
 	if err != nil {
@@ -190,7 +192,7 @@ func (w *write) toBody(ctx context.Context) error {
 	return w.it.in.transmit(ctx, w.h.x, outgoing{pieces: cut(p, w.split), pause: w.pause, open: open})
 }
 
-// whole is what the parts come to beside frames.
+// whole joins the parts that are not frames.
 func (w *write) whole() rendered {
 	var all rendered
 	for _, p := range w.parts {
@@ -201,8 +203,8 @@ func (w *write) whole() rendered {
 	return all
 }
 
-// toStream goes on with the body of a request on HTTP/2: bytes are DATA, a last
-// chunk is END_STREAM, and frames stand for themselves, on the exchange's stream
+// toStream continues the body of a request on HTTP/2: bytes become DATA and a last
+// chunk becomes END_STREAM. Frames are sent as they are, on the exchange's stream
 // unless they name another.
 func (w *write) toStream(ctx context.Context) error {
 	stream := w.h.x.Snapshot().Stream

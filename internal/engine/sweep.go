@@ -10,24 +10,23 @@ import (
 	"assay/scenarios"
 )
 
-// golden is the fractional part of the golden ratio: adding it again and again,
-// modulo one, spreads values over the unit interval with low discrepancy.
+// golden is the fractional part of the golden ratio: adding it repeatedly, modulo one,
+// spreads values over the unit interval with low discrepancy.
 const golden = 0.6180339887498949
 
-// sweep is the plan of the swept variables of an instance: which values each
-// iteration has. It depends on nothing but the seed, the instance and its
-// calibration.
+// sweep plans which values the swept variables of an instance have in each iteration.
+// It depends only on the seed, the instance and its calibration.
 type sweep struct {
 	names  []string
 	ranges map[string][2]time.Duration
-	order  map[string][]int // which stratum the first iterations have
+	order  map[string][]int // the strata of the planned iterations
 	phase  map[string]float64
 }
 
-// newSweep plans n iterations: the range is cut into n equal strata, and each
-// iteration has the middle of one, in an order that the seed shuffles, so that
-// the planned iterations are spread evenly and several variables are not in
-// step. Iterations beyond the plan go on along the golden ratio.
+// newSweep plans n iterations: it cuts the range into n equal strata, and each
+// iteration has the middle of one, in an order that the seed shuffles, so that the
+// planned iterations are spread evenly and several variables are not in step.
+// Iterations beyond the plan follow the golden ratio.
 func newSweep(ranges map[string]scenarios.Range, n int, seed uint64, cal bundle.Calibration) *sweep {
 	s := &sweep{
 		names:  sortedKeys(ranges),
@@ -45,7 +44,7 @@ func newSweep(ranges map[string]scenarios.Range, n int, seed uint64, cal bundle.
 	return s
 }
 
-// at is the value of each variable in an iteration; nil when nothing is swept.
+// at returns the value of each variable in an iteration; nil when nothing is swept.
 func (s *sweep) at(index int) map[string]time.Duration {
 	if len(s.names) == 0 {
 		return nil
@@ -58,7 +57,7 @@ func (s *sweep) at(index int) map[string]time.Duration {
 	return values
 }
 
-// place is where in the range an iteration is, from 0 to 1.
+// place returns the position of an iteration in the range, from 0 to 1.
 func (s *sweep) place(name string, index int) float64 {
 	order := s.order[name]
 	if index < len(order) {
@@ -68,11 +67,11 @@ func (s *sweep) place(name string, index int) float64 {
 	return fraction
 }
 
-// hash makes a number of names, to derive one seed from another.
+// hash returns a hash of names, to derive one seed from another.
 func hash(names ...string) uint64 {
 	h := fnv.New64a()
 	for _, name := range names {
-		_, _ = h.Write([]byte(name)) // a hash takes everything
+		_, _ = h.Write([]byte(name)) // never fails
 		_, _ = h.Write([]byte{0})
 	}
 	return h.Sum64()

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// thinEdge is how many frames at each end of a long answer keep everything.
+	// thinEdge is how many frames at each end of a long answer are kept whole.
 	thinEdge = 256
-	// thinHeads is how many frames at each end of an answer keep the head of
-	// their payload, when the event that was decoded from it says it again.
+	// thinHeads is how many frames at each end of an answer keep the head of their
+	// payload when their decoded event repeats it.
 	thinHeads = 32
 )
 
-// thin bounds the frames and events of a long answer: the heads of payloads in
-// the middle go first; of an answer with more than 4 × thinEdge frames, the data
-// events in the middle go as well. Every other event, and every length, offset
-// and output, stays. It returns what was left out, in words.
+// thin bounds the frames and events of a long answer. It drops the heads of payloads in
+// the middle; if the answer has more than 4 × thinEdge frames, it drops the data events
+// in the middle as well. Every other event, and every length, offset and output, stays.
+// It describes what was dropped.
 func thin(x *bundle.Exchange) string {
 	n := len(x.Frames)
 	for i := thinHeads; i < n-thinHeads; i++ {

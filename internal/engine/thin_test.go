@@ -7,7 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// longAnswer has a start, n data events with a keepalive in the middle, an end and an end of stream.
+// longAnswer has a start, n data events with a keepalive in the middle, an end, and an
+// end of stream.
 func longAnswer(n int) *bundle.Exchange {
 	x := &bundle.Exchange{Name: "p"}
 	add := func(kind bundle.EventKind) {
@@ -47,7 +48,7 @@ func TestALongAnswerIsThinnedWithoutLosingItsPlace(t *testing.T) {
 		t.Errorf("kinds %v", kinds)
 	}
 	if last := x.Frames[x.EndStream.Frame]; last.Flags != 2 || last.Head == nil {
-		t.Errorf("the end of stream names %+v", last)
+		t.Errorf("the end of stream refers to %+v", last)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"assay/internal/transport"
 )
 
-// begin announces a request on a connection; on HTTP/2 its fields are sent with
-// that. Without an error the body is to follow. The exchange is there in any case.
+// begin announces a request on a connection; on HTTP/2 this sends its fields. If there
+// is no error, the body must follow. It returns an exchange in any case.
 func begin(ctx context.Context, rec *transport.Recorder, conn *transport.Conn, req *request) (*transport.Exchange, error) {
 	if !req.http2 {
 		return conn.Begin(req.Call), nil
@@ -25,17 +25,17 @@ func begin(ctx context.Context, rec *transport.Recorder, conn *transport.Conn, r
 	return x, err
 }
 
-// outgoing is what is to be written of a request.
+// outgoing is the part of a request that remains to be written.
 type outgoing struct {
 	pieces [][]byte
 	pause  time.Duration // between them
 	http2  bool          // they are the content of DATA
-	open   bool          // the request is not complete with them
+	open   bool          // the request is not complete after them
 }
 
-// transmit writes the pieces of a request, with a pause between them. An error of
-// the connection is not ours: reading goes on, and sees why. A write that the
-// target does not take although its answer is complete is given up after a moment.
+// transmit writes the pieces of a request, with a pause between them. It ignores errors
+// of the connection: reading goes on and records the reason. It gives up a write that
+// makes no progress for a moment after the answer was complete.
 func (e *env) transmit(ctx context.Context, x *transport.Exchange, out outgoing) error {
 	w := e.newWriting(ctx, x)
 	defer w.cancel()
@@ -58,11 +58,11 @@ type writing struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	x      *transport.Exchange
-	// turns is odd while a write is under way, and another number for each of them.
+	// turns is odd while a write is under way, and different for each write.
 	turns atomic.Int64
 }
 
-// newWriting ends the context when a write makes no progress for a moment
+// newWriting returns a context that ends when a write makes no progress for a moment
 // after the answer was complete.
 func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 	w := &writing{x: x}
@@ -71,7 +71,8 @@ func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 	return w
 }
 
-// looks is how many parts a moment is waited in, so that a write goes on in the others.
+// looks is the number of sleeps in that moment: a stall of the machine uses up one of
+// them, and a write can progress during the others.
 const looks = 5
 
 func (w *writing) watch(moment time.Duration) {
@@ -82,7 +83,7 @@ func (w *writing) watch(moment time.Duration) {
 	}
 	for {
 		before := w.turns.Load()
-		for range looks { // of which a machine that stands still takes one
+		for range looks {
 			if sleep(w.ctx, moment/looks) != nil {
 				return
 			}

@@ -11,9 +11,9 @@ import (
 	"assay/scenarios"
 )
 
-// expand puts the values of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}
-// into s. For a pid it waits until the start event is there; errExpired says that
-// it never came.
+// expand replaces ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag} in s by their
+// values. For a pid it waits for the start event, and returns errExpired if the event
+// never comes.
 func (it *iteration) expand(ctx context.Context, s string) (string, error) {
 	var failed error
 	out, err := scenarios.Expand(s, func(name string) (string, bool) {
@@ -36,7 +36,7 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	}
 	of, what, _ := strings.Cut(name, ".")
 	if what != "pid" && what != "tag" {
-		return "", fmt.Errorf("variable ${%s} is none of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}", name)
+		return "", fmt.Errorf("variable ${%s} is not one of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}", name)
 	}
 	h, err := it.handle(of)
 	if err != nil {
@@ -52,8 +52,8 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 	return strconv.FormatUint(uint64(pid), 10), nil
 }
 
-// variablesIn are the values of the variables that a value of a script holds. For a pid it waits,
-// as expand does.
+// variablesIn returns the values of the variables that a value of a script contains.
+// For a pid it waits, as expand does.
 func (it *iteration) variablesIn(ctx context.Context, v any) (map[string]string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -70,14 +70,13 @@ func (it *iteration) variablesIn(ctx context.Context, v any) (map[string]string,
 	return vars, firstError(failed, err)
 }
 
-// isPID reports whether s is one ${NAME.pid} and nothing else.
+// isPID reports whether s is exactly one ${NAME.pid}.
 func isPID(s string) bool {
 	return strings.HasPrefix(s, "${") && strings.HasSuffix(s, ".pid}") && strings.Count(s, "}") == 1
 }
 
-// expandValue is expand for every string of a value of a script (keys are left
-// alone). A string that is nothing but a pid becomes a number, because that is
-// what the field of a message wants.
+// expandValue expands every string of a value of a script, but no keys. A string that
+// is exactly one pid becomes a number, as the field of a message requires.
 func (it *iteration) expandValue(ctx context.Context, v any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -113,9 +112,9 @@ func (it *iteration) expandValue(ctx context.Context, v any) (any, error) {
 	return v, nil
 }
 
-// jsonOf is the compact JSON of a value of a script, with its variables expanded.
-// The keys of objects are sorted, so that the bytes are the same in each run. A
-// command of /bin/sh -c is run by the shell of the target.
+// jsonOf returns the compact JSON of a value of a script, with its variables expanded.
+// The keys of objects are sorted, so that the bytes are the same in each run. The shell
+// of the target replaces /bin/sh in a /bin/sh -c command.
 func (it *iteration) jsonOf(ctx context.Context, v any) ([]byte, error) {
 	v, err := it.expandValue(ctx, v)
 	if err != nil {

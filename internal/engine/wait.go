@@ -19,36 +19,38 @@ type waiting struct {
 	over func() bool
 	// since returns the time since the last progress; nil for a wait without progress.
 	since func() time.Duration
-	// within bounds the wait in addition to the deadline of the iteration; 0 is no further bound.
+	// within bounds the wait in addition to the deadline of the iteration; 0 is no
+	// further bound.
 	within time.Duration
 	// idle bounds the time without progress, if it is less than within; 0 is no further bound.
 	idle time.Duration
-	// record makes a bundle.Await also of a wait that is met.
+	// record makes a bundle.Await even of a wait that is met.
 	record bool
-	// endIsEnough makes the end of the exchange meet the wait.
+	// endIsEnough lets the end of the exchange meet the wait.
 	endIsEnough bool
-	// optional: a wait that is not met neither blames the handle nor stops the steps.
+	// optional keeps an unmet wait from blaming the handle and from stopping the steps.
 	optional bool
 	handle   *handle
 }
 
-// A wait with progress goes on for up to six times its limit, and for at most three minutes
-// beyond the limit: a stream that keeps delivering is not late, and a stream that never ends must
-// not delay the run.
+// A wait with progress lasts for up to six times its limit, and for at most three
+// minutes beyond it: a stream that keeps delivering is not late, but a stream that
+// never ends must not delay the run.
 const (
 	longestTimes = 6
 	longestMore  = 3 * time.Minute
 )
 
-// bound is the time that a wait may take: quiet since the last progress, and most in all.
+// bound is the time that a wait may take: quiet since the last progress, and most in
+// total.
 type bound struct{ quiet, most time.Duration }
 
-// lasting returns the bound of a wait with that limit.
+// lasting returns the bound of a wait with the given limit.
 func lasting(limit time.Duration) bound {
 	return bound{quiet: limit, most: min(longestTimes*limit, limit+longestMore)}
 }
 
-// left returns how much longer a wait may take that has taken that long.
+// left returns how much longer a wait may take after took.
 func (b bound) left(took time.Duration, since func() time.Duration) time.Duration {
 	quiet := took
 	if since != nil {
@@ -57,9 +59,9 @@ func (b bound) left(took time.Duration, since func() time.Duration) time.Duratio
 	return min(b.quiet-quiet, b.most-took)
 }
 
-// wait returns nil when the wait is met, errExpired when it is not met in time or cannot be met
-// any more, errInterrupted when the run ends. A wait that is not met is always recorded, so that the
-// verdict can name it.
+// wait returns nil when the wait is met, errExpired when it is not met in time or can
+// no longer be met, and errInterrupted when the run ends. An unmet wait is always
+// recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
 	b := lasting(cmp.Or(w.within, it.limit))
@@ -84,7 +86,7 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	return err
 }
 
-// errOver ends a wait that cannot be met any more.
+// errOver ends a wait that can no longer be met.
 var errOver = errors.New("nothing more will come")
 
 // waitFor waits until w is met, within a bound.
@@ -151,7 +153,8 @@ func (it *iteration) onConn(h *handle, what string, met func() bool) waiting {
 	}
 }
 
-// addAwait records a wait. A wait that was not met explains why the steps stopped, unless it was optional.
+// addAwait records a wait. An unmet wait explains why the steps stopped, unless it is
+// optional.
 func (it *iteration) addAwait(a bundle.Await, optional bool) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -165,7 +168,7 @@ func (it *iteration) blame(h *handle) {
 	h.blamed = true
 }
 
-// sleep waits for d, or less when the iteration ends first.
+// sleep waits for d, or until the iteration ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

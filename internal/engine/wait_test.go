@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// What goes on, however slowly, is waited for; what stands still is given up.
+// A wait continues while there is progress, however slow, and gives up without
+// progress.
 func TestAWaitLastsFromTheLastProgress(t *testing.T) {
 	const ms, often = time.Millisecond, 1 << 30
 	for name, tc := range map[string]struct {
-		every    time.Duration // something happens
-		progress int           // so many of those are progress
-		things   int           // until it is met
+		every    time.Duration // interval of the changes
+		progress int           // how many of those are progress
+		things   int           // how many meet the wait
 		limit    time.Duration
 		want     error
 		took     time.Duration
 	}{
-		"five things in time":         {40 * ms, often, 5, 50 * ms, nil, 200 * ms},
-		"the first comes late":        {60 * ms, often, 5, 50 * ms, errExpired, 50 * ms},
-		"what happens is no progress": {40 * ms, 0, 5, 50 * ms, errExpired, 50 * ms},
-		"progress, and then none":     {40 * ms, 2, 5, 70 * ms, errExpired, 150 * ms},
-		"progress without end":        {40 * ms, often, often, 50 * ms, errExpired, 300 * ms},
-		"a long limit":                {time.Minute, often, often, 2 * time.Minute, errExpired, 5 * time.Minute},
-		"as soon as it is there":      {time.Nanosecond, often, 5, time.Minute, nil, 5 * time.Nanosecond},
+		"five things in time":      {40 * ms, often, 5, 50 * ms, nil, 200 * ms},
+		"the first is late":        {60 * ms, often, 5, 50 * ms, errExpired, 50 * ms},
+		"changes without progress": {40 * ms, 0, 5, 50 * ms, errExpired, 50 * ms},
+		"progress, and then none":  {40 * ms, 2, 5, 70 * ms, errExpired, 150 * ms},
+		"progress without end":     {40 * ms, often, often, 50 * ms, errExpired, 300 * ms},
+		"a long limit":             {time.Minute, often, often, 2 * time.Minute, errExpired, 5 * time.Minute},
+		"at once":                  {time.Nanosecond, often, 5, time.Minute, nil, 5 * time.Nanosecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,24 +63,25 @@ func TestAWaitLastsFromTheLastProgress(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}
-				time.Sleep(tc.every) // for the last timer
+				time.Sleep(tc.every) // let the last timer fire
 			})
 		})
 	}
 }
 
-// Each byte begins a silence anew, and one that would be longer than the time for it is none.
+// Each byte restarts the silence, and a silence that ends after the deadline does not
+// count.
 func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
 	for name, tc := range map[string]struct {
 		within time.Duration
 		want   error
 		took   time.Duration
 	}{
-		"behind three bytes":       {time.Minute, nil, 200 * time.Millisecond},
-		"longer than the time":     {150 * time.Millisecond, errExpired, 150 * time.Millisecond},
-		"shorter by a little":      {201 * time.Millisecond, nil, 200 * time.Millisecond},
-		"too long from the start":  {50 * time.Millisecond, errExpired, 50 * time.Millisecond},
-		"not a moment is given it": {0, errExpired, 0},
+		"after three bytes":       {time.Minute, nil, 200 * time.Millisecond},
+		"longer than the time":    {150 * time.Millisecond, errExpired, 150 * time.Millisecond},
+		"shorter by a little":     {201 * time.Millisecond, nil, 200 * time.Millisecond},
+		"too long from the start": {50 * time.Millisecond, errExpired, 50 * time.Millisecond},
+		"no time at all":          {0, errExpired, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,13 +98,13 @@ func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, tc.want) || took != tc.took {
 					t.Errorf("got %v after %v, want %v after %v", err, took, tc.want, tc.took)
 				}
-				time.Sleep(time.Second) // for the last timer
+				time.Sleep(time.Second) // let the last timer fire
 			})
 		})
 	}
 }
 
-// What is done aside of a context that has ended has a time of its own.
+// Work in an aside context gets its own time after the outer context ends.
 func TestWorkAsideEndsAMomentAfterItsContext(t *testing.T) {
 	const normal, after = 5 * time.Second, time.Second
 	for name, tc := range map[string]struct{ cancel, want time.Duration }{

@@ -16,7 +16,8 @@ import (
 	"assay/scenarios"
 )
 
-// head is a request head: what the target says, then the given fields, written "Name: value".
+// head returns a request head: the target's fields, then the given fields, written
+// "Name: value".
 func (b *bench) head(method, path string, fields ...string) string {
 	hs := slices.Clone(b.options.Target.Headers("test.script", "run1"))
 	for _, f := range fields {
@@ -47,7 +48,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 		script string
 		want   func(b *bench) []string // the first connections, in order
 	}{
-		"start asks for the shell, with the run's mark": {
+		"start uses the shell, with the run's mark": {
 			`steps: [{start: {as: p, sh: sleep}}]`,
 			func(b *bench) []string { return []string{b.stream("Start", started)} },
 		},
@@ -79,7 +80,7 @@ func TestStepsSendTheseBytes(t *testing.T) {
 				return []string{b.stream("Start", started), b.unary("SendSignal", `{"process":{"pid":101},"signal":"SIGNAL_SIGKILL"}`)}
 			},
 		},
-		"a signal of any other name as it is, to a tag": {
+		"a signal of any other name unchanged, to a tag": {
 			`steps: [{signal: {as: s, tag: x, name: SIGNAL_NONE}}]`,
 			func(b *bench) []string {
 				return []string{b.unary("SendSignal", `{"process":{"tag":"x"},"signal":"SIGNAL_NONE"}`)}
@@ -162,27 +163,27 @@ func TestSendSendsTheseBytes(t *testing.T) {
 		send string
 		want func(b *bench) string
 	}{
-		"a message is enveloped where the RPC streams": {
+		"a message of a streaming RPC is enveloped": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x}}}`,
 			func(b *bench) string { return start(b, "Content-Length: 68", enveloped(marked)) },
 		},
-		"a message whose bytes are counted is as it stands": {
+		"a message whose bytes are counted is unchanged": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x}}, split: {at: [3]}}`,
 			func(b *bench) string { return start(b, "Content-Length: 28", enveloped(message)) },
 		},
-		"an environment is added to": {
+		"the mark is added to an environment": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x, envs: {B: y}}}}`,
 			func(b *bench) string {
 				return start(b, "Content-Length: 76", enveloped(strings.Replace(marked, `"}}}`, `","B":"y"}}}`, 1)))
 			},
 		},
-		"one that is none is left alone": {
+		"an environment of another type is unchanged": {
 			`{rpc: process.Process/Start, message: {process: {cmd: x, envs: 5}}}`,
 			func(b *bench) string {
 				return start(b, "Content-Length: 37", enveloped(strings.Replace(message, `"}}`, `","envs":5}}`, 1)))
 			},
 		},
-		"a unary message is not": {
+		"a unary message is not enveloped": {
 			`{rpc: process.Process/List, message: {}}`,
 			func(b *bench) string { return b.unary("List", `{}`) },
 		},
@@ -210,7 +211,7 @@ func TestSendSendsTheseBytes(t *testing.T) {
 				return start(b, "Transfer-Encoding: chunked", "3;a=b\r\nabc\r\n10\r\nd\r\n0\r\n\r\n")
 			},
 		},
-		"a length that is not true": {
+		"a wrong length": {
 			`{rpc: process.Process/Start, body: [{text: abc}], content-length: 9, finish: half}`,
 			func(b *bench) string { return start(b, "Content-Length: 9", "abc") },
 		},
@@ -287,7 +288,7 @@ steps:
 	var lengths [][]int
 	for _, c := range o.Iterations[0].Conns {
 		var one []int
-		for _, w := range c.Writes[1:] { // behind the head
+		for _, w := range c.Writes[1:] { // after the head
 			one = append(one, w.Len)
 		}
 		lengths = append(lengths, one)

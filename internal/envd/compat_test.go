@@ -13,8 +13,8 @@ import (
 	"assay/internal/envd/process"
 )
 
-// The bytes below are worked out by hand from the daemon's field tables: tag =
-// number<<3 | wire type, zigzag for sint32, lengths in front of messages.
+// The bytes below are derived by hand from the daemon's field tables: tag = number<<3 |
+// wire type, zigzag for sint32, lengths before messages.
 func TestGeneratedMessagesHaveTheDaemonsBytes(t *testing.T) {
 	selector := &process.ProcessSelector{Selector: &process.ProcessSelector_Pid{Pid: 5}}
 	tests := map[string]struct {
@@ -38,9 +38,9 @@ func TestGeneratedMessagesHaveTheDaemonsBytes(t *testing.T) {
 		"StreamInput's keepalive is field 3": {
 			&process.StreamInputRequest{Event: &process.StreamInputRequest_Keepalive{Keepalive: &process.StreamInputRequest_KeepAlive{}}}, "\x1a\x00",
 		},
-		"stdin that is false is sent":  {&process.StartRequest{Stdin: ptr(false)}, "\x20\x00"},
-		"stdin that is absent is not":  {&process.StartRequest{}, ""},
-		"a tag that is empty is sent":  {&process.StartRequest{Tag: ptr("")}, "\x1a\x00"},
+		"false stdin is sent":          {&process.StartRequest{Stdin: ptr(false)}, "\x20\x00"},
+		"absent stdin is not sent":     {&process.StartRequest{}, ""},
+		"an empty tag is sent":         {&process.StartRequest{Tag: ptr("")}, "\x1a\x00"},
 		"a pty with its size":          {&process.StartRequest{Pty: &process.PTY{Size: &process.PTY_Size{Cols: 80, Rows: 24}}}, "\x12\x06\x0a\x04\x08\x50\x10\x18"},
 		"a process configuration":      {&process.ProcessConfig{Cmd: "c", Args: []string{"a", "b"}, Envs: map[string]string{"K": "V"}, Cwd: ptr("/")}, "\x0a\x01c\x12\x01a\x12\x01b\x1a\x06\x0a\x01K\x12\x01V\x22\x01/"},
 		"a process of the list":        {&process.ProcessInfo{Config: &process.ProcessConfig{}, Pid: 1, Tag: ptr("t")}, "\x0a\x00\x10\x01\x1a\x01t"},
@@ -91,10 +91,10 @@ func TestGeneratedMessagesHaveTheDaemonsJSON(t *testing.T) {
 			&process.StartResponse{Event: &process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: []byte{0xff, 0xef}}}}}},
 			`{"event":{"data":{"stdout":"/+8="}}}`,
 		},
-		"zero values are left out": {&process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}, `{"exited":true,"status":"exit status 0"}`},
-		"names are in camel case":  {&process.ProcessEvent_EndEvent{ExitCode: -1}, `{"exitCode":-1}`},
-		"stdin that is false":      {&process.StartRequest{Stdin: ptr(false)}, `{"stdin":false}`},
-		"a file's type by name":    {&filesystem.EntryInfo{Type: filesystem.FileType_FILE_TYPE_SYMLINK}, `{"type":"FILE_TYPE_SYMLINK"}`},
+		"zero values are omitted": {&process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}, `{"exited":true,"status":"exit status 0"}`},
+		"names are in camel case": {&process.ProcessEvent_EndEvent{ExitCode: -1}, `{"exitCode":-1}`},
+		"false stdin":             {&process.StartRequest{Stdin: ptr(false)}, `{"stdin":false}`},
+		"a file's type by name":   {&filesystem.EntryInfo{Type: filesystem.FileType_FILE_TYPE_SYMLINK}, `{"type":"FILE_TYPE_SYMLINK"}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,15 +12,15 @@ const (
 	EventUTF8   Kind = "event.utf-8"  // text that is not UTF-8
 )
 
-// Problem is one breach; Off is relative to the payload, -1 where it has no place.
+// Problem is one breach; Off is relative to the payload, -1 if it has no place.
 type Problem struct {
 	Kind   Kind
 	Off    int64
 	Detail string
 }
 
-// The kinds of an event. Unknown is an event that a later version of the
-// protocol may have, or one that could not be read at all.
+// The kinds of an event. Unknown is an event of a later version of the protocol, or one
+// that could not be read.
 const (
 	KindStart     = "start"
 	KindData      = "data"
@@ -36,8 +36,8 @@ const (
 	PTY    = "pty"
 )
 
-// Event is one decoded process event. Kind says which of the other fields mean
-// anything: PID with start; Stream and Data with data; Exit with end.
+// Event is one decoded process event. Kind determines which other fields are set: PID
+// for start; Stream and Data for data; Exit for end.
 type Event struct {
 	Kind   string // start, data, end, keepalive, unknown
 	PID    uint32
@@ -46,8 +46,8 @@ type Event struct {
 	Exit   Exit
 }
 
-// Exit is the content of an end event. Signal is derived from Status. The NDJSON
-// alias carries a Code only.
+// Exit is the content of an end event. Signal is derived from Status. The NDJSON alias
+// has only a Code.
 type Exit struct {
 	Code   int32
 	Exited bool
@@ -56,12 +56,12 @@ type Exit struct {
 	Signal string // SIGKILL, SIGTERM, … or ""
 }
 
-// DecodeEvent decodes the payload of a StartResponse or ConnectResponse in the codec (json, proto).
-// Unknown fields are legal; both spellings of a JSON field are read; zero
-// values may be left out or written, and null is absence (the JSON mapping of
-// protobuf). What can be understood is returned even when there are problems:
-// base64 of another alphabet or without padding is reported and decoded. Of two
-// events in one message, JSON gives the first in field order and proto the last on the wire.
+// DecodeEvent decodes the payload of a StartResponse or ConnectResponse in the codec
+// (json, proto). Unknown fields are legal; both spellings of a JSON field are read;
+// zero values may be omitted, and null means absent (the JSON mapping of protobuf). The
+// readable parts are returned even when there are problems: base64 of another alphabet
+// or without padding is reported and decoded. If one message has two events, JSON
+// returns the first in field order and proto the last on the wire.
 func DecodeEvent(codec string, payload []byte) (Event, []Problem) {
 	switch codec {
 	case "json":

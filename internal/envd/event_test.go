@@ -31,28 +31,28 @@ func TestDecodeEventReadsJSON(t *testing.T) {
 		payload string
 		want    Event
 	}{
-		"start":                      {`{"event":{"start":{"pid":4242}}}`, Event{Kind: KindStart, PID: 4242}},
-		"start with the largest pid": {`{"event":{"start":{"pid":4294967295}}}`, Event{Kind: KindStart, PID: 4294967295}},
-		"stdout":                     {`{"event":{"data":{"stdout":"aGVsbG8K"}}}`, data(Stdout, "hello\n")},
-		"stderr":                     {`{"event":{"data":{"stderr":"aGVsbG8="}}}`, data(Stderr, "hello")},
-		"pty":                        {`{"event":{"data":{"pty":"AP8="}}}`, data(PTY, "\x00\xff")},
-		"data that is empty":         {`{"event":{"data":{"stdout":""}}}`, data(Stdout, "")},
-		"base64 with escapes":        {`{"event":{"data":{"stdout":"\/\u002b8="}}}`, data(Stdout, "\xff\xef")},
-		"keepalive":                  {`{"event":{"keepalive":{}}}`, Event{Kind: KindKeepAlive}},
-		"end without zero values":    {`{"event":{"end":{}}}`, end(Exit{})},
-		"end with zero values":       {`{"event":{"end":{"exitCode":0,"exited":false,"status":"","error":null}}}`, end(Exit{})},
-		"end of a good command":      {`{"event":{"end":{"exited":true,"status":"exit status 0"}}}`, end(Exit{Exited: true, Status: "exit status 0"})},
+		"start":                       {`{"event":{"start":{"pid":4242}}}`, Event{Kind: KindStart, PID: 4242}},
+		"start with the largest pid":  {`{"event":{"start":{"pid":4294967295}}}`, Event{Kind: KindStart, PID: 4294967295}},
+		"stdout":                      {`{"event":{"data":{"stdout":"aGVsbG8K"}}}`, data(Stdout, "hello\n")},
+		"stderr":                      {`{"event":{"data":{"stderr":"aGVsbG8="}}}`, data(Stderr, "hello")},
+		"pty":                         {`{"event":{"data":{"pty":"AP8="}}}`, data(PTY, "\x00\xff")},
+		"empty data":                  {`{"event":{"data":{"stdout":""}}}`, data(Stdout, "")},
+		"base64 with escapes":         {`{"event":{"data":{"stdout":"\/\u002b8="}}}`, data(Stdout, "\xff\xef")},
+		"keepalive":                   {`{"event":{"keepalive":{}}}`, Event{Kind: KindKeepAlive}},
+		"end without zero values":     {`{"event":{"end":{}}}`, end(Exit{})},
+		"end with zero values":        {`{"event":{"end":{"exitCode":0,"exited":false,"status":"","error":null}}}`, end(Exit{})},
+		"end of a successful command": {`{"event":{"end":{"exited":true,"status":"exit status 0"}}}`, end(Exit{Exited: true, Status: "exit status 0"})},
 		"end by a signal": {
 			`{"event":{"end":{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}}}`,
 			end(Exit{Code: -1, Status: "signal: killed", Error: ptr("signal: killed"), Signal: "SIGKILL"}),
 		},
-		"the proto spelling of a field":      {`{"event":{"end":{"exit_code":7,"exited":true}}}`, end(Exit{Code: 7, Exited: true})},
-		"an error that is empty":             {`{"event":{"end":{"error":""}}}`, end(Exit{Error: ptr("")})},
-		"fields nobody knows":                {`{"x":[1],"event":{"y":null,"start":{"pid":1,"z":{"pid":2}}}}`, Event{Kind: KindStart, PID: 1}},
-		"null for what is absent":            {`{"event":{"start":null,"data":{"stdout":null,"stderr":"YQ=="},"end":null}}`, data(Stderr, "a")},
-		"an event nobody knows":              {`{"event":{"resized":{"cols":80}}}`, Event{Kind: KindUnknown}},
-		"indented JSON":                      {"{\n  \"event\": {\n    \"start\": {\n      \"pid\": 1\n    }\n  }\n}\n", Event{Kind: KindStart, PID: 1}},
-		"an integer that is written as real": {`{"event":{"start":{"pid":1.0}}}`, Event{Kind: KindStart, PID: 1}},
+		"the proto spelling of a field":       {`{"event":{"end":{"exit_code":7,"exited":true}}}`, end(Exit{Code: 7, Exited: true})},
+		"an empty error":                      {`{"event":{"end":{"error":""}}}`, end(Exit{Error: ptr("")})},
+		"unknown fields":                      {`{"x":[1],"event":{"y":null,"start":{"pid":1,"z":{"pid":2}}}}`, Event{Kind: KindStart, PID: 1}},
+		"null for absent members":             {`{"event":{"start":null,"data":{"stdout":null,"stderr":"YQ=="},"end":null}}`, data(Stderr, "a")},
+		"an unknown event":                    {`{"event":{"resized":{"cols":80}}}`, Event{Kind: KindUnknown}},
+		"indented JSON":                       {"{\n  \"event\": {\n    \"start\": {\n      \"pid\": 1\n    }\n  }\n}\n", Event{Kind: KindStart, PID: 1}},
+		"an integer written as a real number": {`{"event":{"start":{"pid":1.0}}}`, Event{Kind: KindStart, PID: 1}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,32 +71,32 @@ func TestDecodeEventReportsWhatIsWrongInJSON(t *testing.T) {
 		off     int64
 		event   Event
 	}{
-		"an empty payload":          {``, EventJSON, 0, Event{Kind: KindUnknown}},
-		"an array":                  {`[]`, EventJSON, 0, Event{Kind: KindUnknown}},
-		"trailing data":             {`{"event":{"keepalive":{}}}{}`, EventJSON, 26, Event{Kind: KindKeepAlive}},
-		"an empty message":          {`{}`, EventShape, 0, Event{Kind: KindUnknown}},
-		"an event of null":          {`{"event":null}`, EventShape, 0, Event{Kind: KindUnknown}},
-		"an empty event":            {`{"event":{}}`, EventShape, 9, Event{Kind: KindUnknown}},
-		"an event with null only":   {`{"event":{"start":null}}`, EventShape, 9, Event{Kind: KindUnknown}},
-		"an event that is a string": {`{"event":"start"}`, EventJSON, 9, Event{Kind: KindUnknown}},
-		"two events":                {`{"event":{"keepalive":{},"start":{"pid":1}}}`, EventShape, 22, Event{Kind: KindStart, PID: 1}},
-		"one event twice":           {`{"event":{"keepalive":{},"keepalive":{}}}`, EventJSON, 25, Event{Kind: KindKeepAlive}},
-		"an empty data event":       {`{"event":{"data":{}}}`, EventShape, 17, Event{Kind: KindData}},
-		"two outputs":               {`{"event":{"data":{"stdout":"YQ==","pty":"Yg=="}}}`, EventShape, 40, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
-		"a start without pid":       {`{"event":{"start":{}}}`, EventShape, 18, Event{Kind: KindStart}},
-		"a start with pid 0":        {`{"event":{"start":{"pid":0}}}`, EventShape, 18, Event{Kind: KindStart}},
-		"both spellings":            {`{"event":{"end":{"exitCode":1,"exit_code":2}}}`, EventJSON, 30, Event{Kind: KindEnd, Exit: Exit{Code: 1}}},
-		"an exit code as text":      {`{"event":{"end":{"exitCode":"1"}}}`, EventJSON, 28, Event{Kind: KindEnd}},
-		"an exit code over 32 bits": {`{"event":{"end":{"exitCode":2147483648}}}`, EventJSON, 28, Event{Kind: KindEnd}},
-		"exited as a number":        {`{"event":{"end":{"exited":1}}}`, EventJSON, 26, Event{Kind: KindEnd}},
-		"a status that is no text":  {`{"event":{"end":{"status":{}}}}`, EventJSON, 26, Event{Kind: KindEnd}},
-		"invalid UTF-8":             {"{\"event\":{\"end\":{\"status\":\"\xff\"}}}", EventUTF8, 27, Event{Kind: KindEnd, Exit: Exit{Status: "\ufffd"}}},
-		"output that is a number":   {`{"event":{"data":{"stdout":1}}}`, EventJSON, 27, Event{Kind: KindData, Stream: Stdout}},
-		"base64 without padding":    {`{"event":{"data":{"stdout":"YQ"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
-		"base64 of URLs":            {`{"event":{"data":{"stdout":"_-8="}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("\xff\xef")}},
-		"base64 with line breaks":   {`{"event":{"data":{"stdout":"YW\nJj"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("abc")}},
-		"base64 with bits behind":   {`{"event":{"data":{"stdout":"YR=="}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
-		"no base64 at all":          {`{"event":{"data":{"stdout":"hello!"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout}},
+		"an empty payload":              {``, EventJSON, 0, Event{Kind: KindUnknown}},
+		"an array":                      {`[]`, EventJSON, 0, Event{Kind: KindUnknown}},
+		"trailing data":                 {`{"event":{"keepalive":{}}}{}`, EventJSON, 26, Event{Kind: KindKeepAlive}},
+		"an empty message":              {`{}`, EventShape, 0, Event{Kind: KindUnknown}},
+		"an event of null":              {`{"event":null}`, EventShape, 0, Event{Kind: KindUnknown}},
+		"an empty event":                {`{"event":{}}`, EventShape, 9, Event{Kind: KindUnknown}},
+		"an event with null only":       {`{"event":{"start":null}}`, EventShape, 9, Event{Kind: KindUnknown}},
+		"an event that is a string":     {`{"event":"start"}`, EventJSON, 9, Event{Kind: KindUnknown}},
+		"two events":                    {`{"event":{"keepalive":{},"start":{"pid":1}}}`, EventShape, 22, Event{Kind: KindStart, PID: 1}},
+		"one event twice":               {`{"event":{"keepalive":{},"keepalive":{}}}`, EventJSON, 25, Event{Kind: KindKeepAlive}},
+		"an empty data event":           {`{"event":{"data":{}}}`, EventShape, 17, Event{Kind: KindData}},
+		"two outputs":                   {`{"event":{"data":{"stdout":"YQ==","pty":"Yg=="}}}`, EventShape, 40, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
+		"a start without pid":           {`{"event":{"start":{}}}`, EventShape, 18, Event{Kind: KindStart}},
+		"a start with pid 0":            {`{"event":{"start":{"pid":0}}}`, EventShape, 18, Event{Kind: KindStart}},
+		"both spellings":                {`{"event":{"end":{"exitCode":1,"exit_code":2}}}`, EventJSON, 30, Event{Kind: KindEnd, Exit: Exit{Code: 1}}},
+		"an exit code as text":          {`{"event":{"end":{"exitCode":"1"}}}`, EventJSON, 28, Event{Kind: KindEnd}},
+		"an exit code over 32 bits":     {`{"event":{"end":{"exitCode":2147483648}}}`, EventJSON, 28, Event{Kind: KindEnd}},
+		"exited as a number":            {`{"event":{"end":{"exited":1}}}`, EventJSON, 26, Event{Kind: KindEnd}},
+		"a status that is not a string": {`{"event":{"end":{"status":{}}}}`, EventJSON, 26, Event{Kind: KindEnd}},
+		"invalid UTF-8":                 {"{\"event\":{\"end\":{\"status\":\"\xff\"}}}", EventUTF8, 27, Event{Kind: KindEnd, Exit: Exit{Status: "\ufffd"}}},
+		"output as a number":            {`{"event":{"data":{"stdout":1}}}`, EventJSON, 27, Event{Kind: KindData, Stream: Stdout}},
+		"base64 without padding":        {`{"event":{"data":{"stdout":"YQ"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
+		"base64 of URLs":                {`{"event":{"data":{"stdout":"_-8="}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("\xff\xef")}},
+		"base64 with line breaks":       {`{"event":{"data":{"stdout":"YW\nJj"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("abc")}},
+		"base64 with trailing bits":     {`{"event":{"data":{"stdout":"YR=="}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}},
+		"no base64 at all":              {`{"event":{"data":{"stdout":"hello!"}}}`, EventBase64, 27, Event{Kind: KindData, Stream: Stdout}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -117,27 +117,27 @@ func TestDecodeEventReadsProto(t *testing.T) {
 		want     Event
 		problems []Kind
 	}{
-		"start":                   {"\x0a\x05\x0a\x03\x08\x92\x21", Event{Kind: KindStart, PID: 4242}, nil},
-		"stdout":                  {"\x0a\x05\x12\x03\x0a\x01a", Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}, nil},
-		"pty":                     {"\x0a\x05\x12\x03\x1a\x01a", Event{Kind: KindData, Stream: PTY, Data: []byte("a")}, nil},
-		"data that is empty":      {"\x0a\x04\x12\x02\x12\x00", Event{Kind: KindData, Stream: Stderr, Data: []byte{}}, nil},
-		"an exit code of -1":      {"\x0a\x04\x1a\x02\x08\x01", Event{Kind: KindEnd, Exit: Exit{Code: -1}}, nil},
-		"an exit code of 1":       {"\x0a\x04\x1a\x02\x08\x02", Event{Kind: KindEnd, Exit: Exit{Code: 1}}, nil},
-		"end without zero values": {"\x0a\x02\x1a\x00", Event{Kind: KindEnd}, nil},
-		"end with zero values":    {"\x0a\x06\x1a\x04\x08\x00\x10\x00", Event{Kind: KindEnd}, nil},
-		"keepalive":               {"\x0a\x02\x22\x00", Event{Kind: KindKeepAlive}, nil},
-		"an event nobody knows":   {"\x0a\x02\x2a\x00", Event{Kind: KindUnknown}, nil},
-		"fields nobody knows":     {"\x12\x00\x0a\x06\x32\x00\x0a\x02\x08\x01", Event{Kind: KindStart, PID: 1}, nil},
-		"no event":                {"", Event{Kind: KindUnknown}, []Kind{EventShape}},
-		"an empty event":          {"\x0a\x00", Event{Kind: KindUnknown}, []Kind{EventShape}},
-		"an empty data event":     {"\x0a\x02\x12\x00", Event{Kind: KindData}, []Kind{EventShape}},
-		"a start without pid":     {"\x0a\x02\x0a\x00", Event{Kind: KindStart}, []Kind{EventShape}},
-		"two events":              {"\x0a\x06\x0a\x02\x08\x01\x22\x00", Event{Kind: KindKeepAlive}, []Kind{EventShape}},
-		"two outputs":             {"\x0a\x08\x12\x06\x0a\x01a\x12\x01b", Event{Kind: KindData, Stream: Stderr, Data: []byte("b")}, []Kind{EventShape}},
-		"a cut message":           {"\x0a\x05\x0a", Event{Kind: KindUnknown}, []Kind{EventProto}},
-		"a wrong wire type":       {"\x0a\x03\x0f\x00\x00", Event{Kind: KindUnknown}, []Kind{EventProto}},
-		"JSON instead":            {`{"event":{}}`, Event{Kind: KindUnknown}, []Kind{EventProto}},
-		"a status of no UTF-8":    {"\x0a\x05\x1a\x03\x1a\x01\xff", Event{Kind: KindUnknown}, []Kind{EventUTF8}},
+		"start":                      {"\x0a\x05\x0a\x03\x08\x92\x21", Event{Kind: KindStart, PID: 4242}, nil},
+		"stdout":                     {"\x0a\x05\x12\x03\x0a\x01a", Event{Kind: KindData, Stream: Stdout, Data: []byte("a")}, nil},
+		"pty":                        {"\x0a\x05\x12\x03\x1a\x01a", Event{Kind: KindData, Stream: PTY, Data: []byte("a")}, nil},
+		"empty data":                 {"\x0a\x04\x12\x02\x12\x00", Event{Kind: KindData, Stream: Stderr, Data: []byte{}}, nil},
+		"an exit code of -1":         {"\x0a\x04\x1a\x02\x08\x01", Event{Kind: KindEnd, Exit: Exit{Code: -1}}, nil},
+		"an exit code of 1":          {"\x0a\x04\x1a\x02\x08\x02", Event{Kind: KindEnd, Exit: Exit{Code: 1}}, nil},
+		"end without zero values":    {"\x0a\x02\x1a\x00", Event{Kind: KindEnd}, nil},
+		"end with zero values":       {"\x0a\x06\x1a\x04\x08\x00\x10\x00", Event{Kind: KindEnd}, nil},
+		"keepalive":                  {"\x0a\x02\x22\x00", Event{Kind: KindKeepAlive}, nil},
+		"an unknown event":           {"\x0a\x02\x2a\x00", Event{Kind: KindUnknown}, nil},
+		"unknown fields":             {"\x12\x00\x0a\x06\x32\x00\x0a\x02\x08\x01", Event{Kind: KindStart, PID: 1}, nil},
+		"no event":                   {"", Event{Kind: KindUnknown}, []Kind{EventShape}},
+		"an empty event":             {"\x0a\x00", Event{Kind: KindUnknown}, []Kind{EventShape}},
+		"an empty data event":        {"\x0a\x02\x12\x00", Event{Kind: KindData}, []Kind{EventShape}},
+		"a start without pid":        {"\x0a\x02\x0a\x00", Event{Kind: KindStart}, []Kind{EventShape}},
+		"two events":                 {"\x0a\x06\x0a\x02\x08\x01\x22\x00", Event{Kind: KindKeepAlive}, []Kind{EventShape}},
+		"two outputs":                {"\x0a\x08\x12\x06\x0a\x01a\x12\x01b", Event{Kind: KindData, Stream: Stderr, Data: []byte("b")}, []Kind{EventShape}},
+		"a truncated message":        {"\x0a\x05\x0a", Event{Kind: KindUnknown}, []Kind{EventProto}},
+		"a wrong wire type":          {"\x0a\x03\x0f\x00\x00", Event{Kind: KindUnknown}, []Kind{EventProto}},
+		"JSON instead":               {`{"event":{}}`, Event{Kind: KindUnknown}, []Kind{EventProto}},
+		"a status that is not UTF-8": {"\x0a\x05\x1a\x03\x1a\x01\xff", Event{Kind: KindUnknown}, []Kind{EventUTF8}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestSignalsAreReadFromTheStatus(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEvent holds both codecs against the protobuf library: where we see
-// no problem, it must read the same event.
+// FuzzDecodeEvent compares both codecs with the protobuf library: without a problem,
+// both must read the same event.
 func FuzzDecodeEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"event":{"start":{"pid":4242}}}`, `{"event":{"data":{"stdout":"aGVsbG8="}}}`, `{"event":{"end":{"exit_code":-1,"exited":true,"status":"x","error":"y"}}}`,
@@ -246,7 +246,7 @@ func streamOf(data *process.ProcessEvent_DataEvent) string {
 	return PTY
 }
 
-// same compares events; empty data may be nil or not.
+// same compares events; nil and empty data are equal.
 func same(a, b Event) bool {
 	x, err := json.Marshal(withData(a))
 	y, err2 := json.Marshal(withData(b))

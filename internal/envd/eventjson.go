@@ -24,8 +24,8 @@ func decodeJSON(payload []byte) (Event, []Problem) {
 	return e, r.problems
 }
 
-// member finds a member by one of its spellings. null is absence. Two
-// spellings of one field are reported here, the same one twice is by the scanner.
+// member returns the member with one of its spellings. null means absent. It reports
+// two spellings of one field; the scanner reports the same spelling twice.
 func (r *reader) member(v strictjson.Value, spellings ...string) strictjson.Value {
 	var found strictjson.Value
 	var name string
@@ -42,7 +42,7 @@ func (r *reader) member(v strictjson.Value, spellings ...string) strictjson.Valu
 	return found
 }
 
-// event reads the oneof: exactly one of the known members, or unknown ones only.
+// event reads the oneof: exactly one of the known members, or only unknown ones.
 func (r *reader) event(v strictjson.Value, e *Event) {
 	body := r.pick(v, &e.Kind, KindStart, KindData, KindEnd, KindKeepAlive)
 	if e.Kind == "" {
@@ -65,7 +65,7 @@ func (r *reader) event(v strictjson.Value, e *Event) {
 	}
 }
 
-// hasContent reports whether any member is other than null.
+// hasContent reports whether any member is not null.
 func hasContent(v strictjson.Value) bool {
 	for m := range v.Members() {
 		if m.Value.Kind() != strictjson.Null {
@@ -75,8 +75,8 @@ func hasContent(v strictjson.Value) bool {
 	return false
 }
 
-// pick reads a oneof: it stores the name of the member that is set, "" when none
-// of the known ones is, and reports a second one.
+// pick reads a oneof: it stores the name of the member that is set, "" if none of the
+// known ones is, and reports a second one.
 func (r *reader) pick(v strictjson.Value, name *string, members ...string) strictjson.Value {
 	*name = ""
 	var picked strictjson.Value

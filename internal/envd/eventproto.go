@@ -70,9 +70,9 @@ func protoExit(m *process.ProcessEvent_EndEvent) Exit {
 	}
 }
 
-// oneofs reports messages that set a oneof twice. A parser takes the last and
-// a generated type cannot show it, so the wire is read: event is field 1, its members
-// are 1 to 4, and the outputs of data (2) are 1 to 3.
+// oneofs reports messages that set a oneof twice. A parser keeps the last and a
+// generated type cannot show both, so this reads the wire: event is field 1, its
+// members are 1 to 4, and the outputs of data (2) are 1 to 3.
 func (r *reader) oneofs(payload []byte) {
 	var events, outputs int
 	for _, event := range fields(payload, 1, 1) {
@@ -89,8 +89,8 @@ func (r *reader) oneofs(payload []byte) {
 	}
 }
 
-// hasBadText reports whether status (3) or error (4) of an end event (3) is not
-// UTF-8, for which the parser refuses the whole message.
+// hasBadText reports whether status (3) or error (4) of an end event (3) is not UTF-8,
+// which makes the parser reject the whole message.
 func hasBadText(payload []byte) bool {
 	for _, event := range fields(payload, 1, 1) {
 		for _, end := range fields(event, 3, 3) {
@@ -104,8 +104,8 @@ func hasBadText(payload []byte) bool {
 	return false
 }
 
-// fields returns the contents of the length-delimited fields numbered lo to hi
-// of a message, as far as it parses.
+// fields returns the contents of the length-delimited fields numbered lo to hi of a
+// message, up to where it is malformed.
 func fields(message []byte, lo, hi protowire.Number) [][]byte {
 	var out [][]byte
 	for len(message) > 0 {

@@ -33,7 +33,7 @@ func (r *reader) object(p []byte) (strictjson.Value, bool) {
 	return v, r.is(v, strictjson.Object, "the payload")
 }
 
-// is reports a value of another type than k.
+// is reports a problem and returns false if a value is not of type k.
 func (r *reader) is(v strictjson.Value, k strictjson.Kind, what string) bool {
 	if v.Kind() == k {
 		return true
@@ -65,8 +65,8 @@ func (r *reader) uint32(v strictjson.Value, what string) uint32 {
 }
 
 // bytes reads base64. The JSON mapping of protobuf lets a parser accept the URL
-// alphabet and missing padding; a serializer writes the standard alphabet with
-// padding, so anything else is reported, and read if it can be.
+// alphabet and missing padding, but a serializer writes the standard alphabet with
+// padding, so anything else is reported, and decoded if possible.
 func (r *reader) bytes(v strictjson.Value, what string) []byte {
 	if !r.is(v, strictjson.String, what) {
 		return nil

@@ -3,10 +3,11 @@ package envd
 import "assay/internal/strictjson"
 
 // DecodeLine decodes one line of the NDJSON alias, without its newline:
-// {"type":"start","pid":1} {"type":"stdout","data":"text"} {"type":"end","exit_code":0},
-// and stderr and keepalive. The alias has no protobuf behind it, so nothing may be left out: a
-// start has a pid, output has data (text, not base64), an end has exit_code.
-// Unknown members are legal; an unknown type gives kind unknown without a problem.
+// {"type":"start","pid":1} {"type":"stdout","data":"text"}
+// {"type":"end","exit_code":0}, and stderr and keepalive. The alias is not protobuf, so
+// nothing may be omitted: a start has a pid, output has data (text, not base64), an end
+// has exit_code. Unknown members are legal; an unknown type gives kind unknown without
+// a problem.
 func DecodeLine(line []byte) (Event, []Problem) {
 	var r reader
 	e := Event{Kind: KindUnknown}

@@ -14,13 +14,13 @@ func TestDecodeLineReadsTheAlias(t *testing.T) {
 		"start":                    {`{"type":"start","pid":87654}`, Event{Kind: KindStart, PID: 87654}},
 		"stdout":                   {`{"type":"stdout","data":"1\n"}`, Event{Kind: KindData, Stream: Stdout, Data: []byte("1\n")}},
 		"stderr in any order":      {` { "data" : "é\u0000" , "type" : "stderr" } `, Event{Kind: KindData, Stream: Stderr, Data: []byte("é\x00")}},
-		"data that is empty":       {`{"type":"stdout","data":""}`, Event{Kind: KindData, Stream: Stdout, Data: []byte{}}},
+		"empty data":               {`{"type":"stdout","data":""}`, Event{Kind: KindData, Stream: Stdout, Data: []byte{}}},
 		"data that looks like end": {`{"type":"stdout","data":"{\"type\":\"end\"}"}`, Event{Kind: KindData, Stream: Stdout, Data: []byte(`{"type":"end"}`)}},
 		"end":                      {`{"type":"end","exit_code":0}`, Event{Kind: KindEnd}},
 		"end at the deadline":      {`{"type":"end","exit_code":-1}`, Event{Kind: KindEnd, Exit: Exit{Code: -1}}},
 		"keepalive":                {`{"type":"keepalive"}`, Event{Kind: KindKeepAlive}},
-		"a type nobody knows":      {`{"type":"resized","cols":80}`, Event{Kind: KindUnknown}},
-		"members nobody knows":     {`{"type":"end","exit_code":3,"took_ms":12}`, Event{Kind: KindEnd, Exit: Exit{Code: 3}}},
+		"an unknown type":          {`{"type":"resized","cols":80}`, Event{Kind: KindUnknown}},
+		"unknown members":          {`{"type":"end","exit_code":3,"took_ms":12}`, Event{Kind: KindEnd, Exit: Exit{Code: 3}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestDecodeLineReportsWhatIsWrong(t *testing.T) {
 		"no JSON":                    {`1`, EventJSON, 0, Event{Kind: KindUnknown}},
 		"two objects":                {`{"type":"keepalive"}{}`, EventJSON, 20, Event{Kind: KindKeepAlive}},
 		"no type":                    {`{"pid":1}`, EventShape, 0, Event{Kind: KindUnknown}},
-		"a type that is a number":    {`{"type":1}`, EventJSON, 8, Event{Kind: KindUnknown}},
+		"a type as a number":         {`{"type":1}`, EventJSON, 8, Event{Kind: KindUnknown}},
 		"a start without pid":        {`{"type":"start"}`, EventShape, 0, Event{Kind: KindStart}},
 		"a pid as text":              {`{"type":"start","pid":"1"}`, EventJSON, 22, Event{Kind: KindStart}},
 		"stdout without data":        {`{"type":"stdout"}`, EventShape, 0, Event{Kind: KindData, Stream: Stdout}},
@@ -50,7 +50,7 @@ func TestDecodeLineReportsWhatIsWrong(t *testing.T) {
 		"the spelling of protobuf":   {`{"type":"end","exitCode":1}`, EventShape, 0, Event{Kind: KindEnd}},
 		"an exit_code of null":       {`{"type":"end","exit_code":null}`, EventShape, 0, Event{Kind: KindEnd}},
 		"an exit_code as text":       {`{"type":"end","exit_code":"1"}`, EventJSON, 26, Event{Kind: KindEnd}},
-		"data that is no UTF-8":      {"{\"type\":\"stdout\",\"data\":\"\xff\"}", EventUTF8, 25, Event{Kind: KindData, Stream: Stdout, Data: []byte("\ufffd")}},
+		"data that is not UTF-8":     {"{\"type\":\"stdout\",\"data\":\"\xff\"}", EventUTF8, 25, Event{Kind: KindData, Stream: Stdout, Data: []byte("\ufffd")}},
 		"data with half a surrogate": {`{"type":"stdout","data":"\ud83d"}`, EventUTF8, 25, Event{Kind: KindData, Stream: Stdout, Data: []byte("\ufffd")}},
 	}
 	for name, tt := range tests {
@@ -66,8 +66,8 @@ func TestDecodeLineReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// FuzzDecodeLine holds the reader against encoding/json: where we see no
-// problem, it must find the same in the line.
+// FuzzDecodeLine compares the reader with encoding/json: without a problem, both must
+// read the same.
 func FuzzDecodeLine(f *testing.F) {
 	for _, seed := range []string{`{"type":"start","pid":1}`, `{"type":"stdout","data":"\u00e9"}`, `{"type":"end","exit_code":-1}`, `{"type":"keepalive","pid":null}`} {
 		f.Add([]byte(seed))

@@ -2,8 +2,8 @@ package envd
 
 import "strings"
 
-// signals maps what a status text calls a signal (the names of strsignal on
-// Linux in lower case, as Go and the real daemon print them) to its name.
+// signals maps the names of signals in status texts (those of strsignal on
+// Linux in lower case, as Go and the real daemon print them) to their constants.
 var signals = map[string]string{
 	"hangup":                   "SIGHUP",
 	"interrupt":                "SIGINT",
@@ -30,9 +30,9 @@ var signals = map[string]string{
 	"bad system call":          "SIGSYS",
 }
 
-// SignalOf is the signal that a status text names, "" when it names none:
-// "signal: killed", "terminated", "signal: segmentation fault (core dumped)",
-// and the form of Rust's ExitStatus, "signal: 9 (SIGKILL)".
+// SignalOf returns the signal that a status text names, or "": "signal: killed",
+// "terminated", "signal: segmentation fault (core dumped)", and the form of Rust's
+// ExitStatus, "signal: 9 (SIGKILL)".
 func SignalOf(status string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(status, "signal: "), " (core dumped)")
 	if s, ok := signals[strings.ToLower(name)]; ok {

@@ -16,7 +16,7 @@ import (
 // earlier connection that was cut off. Only the replay performs every step.
 func (s *source) alone() error {
 	if s.it.Index > 0 && s.Instance.Scenario.Repeat.Times > 1 {
-		return fmt.Errorf("the failure occurred in iteration %d, and not in every one", s.it.Index)
+		return fmt.Errorf("the failure occurred in iteration %d, but not in all", s.it.Index)
 	}
 	if s.x == nil {
 		return nil

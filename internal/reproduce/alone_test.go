@@ -8,8 +8,8 @@ import (
 	"assay/scenarios"
 )
 
-// second is a failure of a call named "x" over a connection of its own, behind a
-// call that an earlier step had made on another.
+// second returns a failure of a call named "x" on a connection of its own, after a call
+// of an earlier step on another connection.
 func second(x, earlier bundle.Exchange) Failure {
 	x.Name, x.Conn, x.Step, x.Invoked = "x", 0, "steps[1]", bundle.Stamp{N: 9}
 	earlier.Name, earlier.Conn, earlier.ID, earlier.Step = "p", 1, 1, "steps[0]"
@@ -38,24 +38,24 @@ func TestACallThatNeedsMoreThanItselfHasItsReplayAlone(t *testing.T) {
 		name       string
 		x, earlier bundle.Exchange
 		change     func(*Failure)
-		want       string // "" where it stands alone
+		want       string // "" if it stands alone
 	}{
-		{"a list behind a start", list, start, same, "p had started one"},
-		{"a list behind a start that was sent", list, bundle.Exchange{Op: "send", RPC: "process.Process/Start"}, same, "p had started one"},
-		{"a list behind a list", list, list, same, ""},
-		{"counters behind a start", bundle.Exchange{Op: "send", Surface: "metrics"}, start, same, "p had started one"},
-		{"a signal to a number, behind the alias", bundle.Exchange{Op: "signal", RPC: "process.Process/SendSignal"}, bundle.Exchange{Op: "start", Surface: "commands", Shape: bundle.ShapeNDJSON}, same, "p had started one"},
-		{"a command of the alias by its number", bundle.Exchange{Op: "send", Surface: "commands", Shape: bundle.ShapeUnary}, start, same, "p had started one"},
-		{"a start behind a start", start, start, same, ""},
-		{"a start under a tag, behind a start", start, start, steps(scenarios.Step{At: "steps[1]", Start: &scenarios.Start{Tag: &text}}), "tag"},
-		{"a message with a tag, behind a start", start, start, steps(scenarios.Step{At: "steps[1]", Send: &scenarios.Send{Message: map[string]any{"tag": text}}}), "tag"},
-		{"an unknown route behind a start", bundle.Exchange{Op: "send"}, start, same, ""},
-		{"a call behind one that was broken off", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 5}}, same, "p had been cut off"},
-		{"a call beside one that was broken off later", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 15}}, same, ""},
-		{"a call behind a connection that was reset", start, list, func(f *Failure) {
+		{"a list after a start", list, start, same, "p had started one"},
+		{"a list after a start that was sent", list, bundle.Exchange{Op: "send", RPC: "process.Process/Start"}, same, "p had started one"},
+		{"a list after a list", list, list, same, ""},
+		{"counters after a start", bundle.Exchange{Op: "send", Surface: "metrics"}, start, same, "p had started one"},
+		{"a signal to a pid, after the alias", bundle.Exchange{Op: "signal", RPC: "process.Process/SendSignal"}, bundle.Exchange{Op: "start", Surface: "commands", Shape: bundle.ShapeNDJSON}, same, "p had started one"},
+		{"a command of the alias by its pid", bundle.Exchange{Op: "send", Surface: "commands", Shape: bundle.ShapeUnary}, start, same, "p had started one"},
+		{"a start after a start", start, start, same, ""},
+		{"a start with a tag, after a start", start, start, steps(scenarios.Step{At: "steps[1]", Start: &scenarios.Start{Tag: &text}}), "tag"},
+		{"a message with a tag, after a start", start, start, steps(scenarios.Step{At: "steps[1]", Send: &scenarios.Send{Message: map[string]any{"tag": text}}}), "tag"},
+		{"an unknown route after a start", bundle.Exchange{Op: "send"}, start, same, ""},
+		{"a call after one that was cut off", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 5}}, same, "p had been cut off"},
+		{"a call beside one that was cut off later", start, bundle.Exchange{Aborted: true, Returned: &bundle.Stamp{N: 15}}, same, ""},
+		{"a call after a connection that was reset", start, list, func(f *Failure) {
 			f.Observation.Iterations[0].Conns[1].Ended = &bundle.ConnEnd{By: "us", How: "rst", At: bundle.Stamp{N: 5}}
 		}, "connection had been cut off"},
-		{"a call behind a connection that was closed", start, list, func(f *Failure) {
+		{"a call after a connection that was closed", start, list, func(f *Failure) {
 			f.Observation.Iterations[0].Conns[1].Ended = &bundle.ConnEnd{By: "us", How: "fin", At: bundle.Stamp{N: 5}}
 		}, ""},
 		{"a call in parallel", start, start, steps(scenarios.Step{At: "steps[1]", Parallel: []scenarios.Step{{At: "steps[1].parallel[0]"}}}), ""},
@@ -64,12 +64,12 @@ func TestACallThatNeedsMoreThanItselfHasItsReplayAlone(t *testing.T) {
 			f.Observation.Iterations[0].Exchanges[0].Step = "steps[1].parallel[0]"
 		}, "at the same time"},
 		{"a race's orders", start, start, clause(scenarios.Clause{Orders: []scenarios.Order{{}}}), "repetitions"},
-		{"answers that are to be equal", start, start, clause(scenarios.Clause{Parity: []string{"p", "x"}}), "compared with responses to other calls"},
+		{"responses that must be equal", start, start, clause(scenarios.Clause{Parity: []string{"p", "x"}}), "compared with responses to other calls"},
 		{"an order of instants", start, start, clause(scenarios.Clause{Sequence: []string{"p.end", "x.invoked"}}), "time"},
 		{"an order of its own instants", start, start, clause(scenarios.Clause{Sequence: []string{"x.start", "x.end"}}), ""},
-		{"an answer that lists processes", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Lists: []string{"p"}}}}), "name processes"},
-		{"an answer that holds a pid", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Body: &scenarios.BodyMatch{JSON: map[string]any{"pid": "${p.pid}"}}}}}), "name processes"},
-		{"an answer of its own", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Ends: "once"}, "p": {Ends: "once"}}}), ""},
+		{"a response that lists processes", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Lists: []string{"p"}}}}), "name processes"},
+		{"a response that contains a pid", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Body: &scenarios.BodyMatch{JSON: map[string]any{"pid": "${p.pid}"}}}}}), "name processes"},
+		{"a response of its own", start, start, clause(scenarios.Clause{Subjects: map[string]*scenarios.Match{"x": {Ends: "once"}, "p": {Ends: "once"}}}), ""},
 		{"a later one of many iterations", start, start, func(f *Failure) {
 			f.Instance.Scenario.Repeat.Times = 9
 			f.Observation.Iterations = append([]bundle.Iteration{{}}, f.Observation.Iterations...)
@@ -83,7 +83,7 @@ func TestACallThatNeedsMoreThanItselfHasItsReplayAlone(t *testing.T) {
 			_, err := sourceOf(f)
 			switch {
 			case tt.want == "" && err != nil:
-				t.Errorf("it has no text: %v", err)
+				t.Errorf("the failure has no text: %v", err)
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("got %v, want one of %q", err, tt.want)
 			}

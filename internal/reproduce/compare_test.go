@@ -23,9 +23,9 @@ func TestWhatACorrectGatewayShowsTooProvesNothing(t *testing.T) {
 		{"it passes", said(bundle.Fail, whole), said(bundle.Pass, whole), ""},
 		{"it could not be judged", said(bundle.Fail, whole), said(bundle.Inconclusive, whole), ""},
 		{"the rule does not apply", said(bundle.Fail, whole), sighting{nil, &bundle.Observation{}}, ""},
-		{"it fails alike", said(bundle.Fail, whole), said(bundle.Fail, whole), "the reference gateway responds the same"},
-		{"it breaks a should alike", said(bundle.Advisory, whole), said(bundle.Advisory, whole), "the reference gateway responds the same"},
-		{"it fails otherwise", said(bundle.Fail, whole), other, notCompared + "it breaks the rule in another way there: status: want 200, saw 404"},
+		{"it fails in the same way", said(bundle.Fail, whole), said(bundle.Fail, whole), "the reference gateway responds the same"},
+		{"it breaks a should in the same way", said(bundle.Advisory, whole), said(bundle.Advisory, whole), "the reference gateway responds the same"},
+		{"it fails in another way", said(bundle.Fail, whole), other, notCompared + "it breaks the rule in another way there: status: want 200, saw 404"},
 		{"it passes what should have failed", said(bundle.UnexpectedPass, whole), said(bundle.Pass, whole), ""},
 	}
 	for _, tt := range tests {
@@ -50,7 +50,7 @@ func TestNothingIsShownWithoutAComparison(t *testing.T) {
 	}{
 		{"there is no gateway", nil, nil, "none is available"},
 		{"it does not start", failing, nil, "no port"},
-		{"it was not asked in time", there, nil, "the time for reproducers was spent"},
+		{"it did not run in time", there, nil, "the time for reproducers was spent"},
 		{"it was interrupted", there, &bundle.Observation{Interrupted: true}, "the time for reproducers was spent"},
 		{"it did not run the scenario", there, &bundle.Observation{Skip: &bundle.Skip{Reason: bundle.SkipFeature, Detail: "x"}}, "the scenario does not run there: x"},
 	}
@@ -73,7 +73,7 @@ func TestNothingIsShownWithoutAComparison(t *testing.T) {
 		})
 	}
 	if asked != 1 {
-		t.Errorf("a gateway that does not start was asked for %d times", asked)
+		t.Errorf("a gateway that does not start was requested %d times", asked)
 	}
 }
 
@@ -87,8 +87,8 @@ func TestAReplayDemandsTheTokenOfTheEnvironment(t *testing.T) {
 		want    string
 	}{
 		{"no token", nil, nil, "assay replay a.b"},
-		{"a token of the environment", secrets, nil, `ASSAY_TOKEN="${ASSAY_TOKEN:?set it to the access token}" assay replay a.b`},
-		{"a token of a file", secrets, []string{"--token-file", "t"}, "assay replay a.b"},
+		{"a token from the environment", secrets, nil, `ASSAY_TOKEN="${ASSAY_TOKEN:?set it to the access token}" assay replay a.b`},
+		{"a token from a file", secrets, []string{"--token-file", "t"}, "assay replay a.b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &maker{o: Options{Run: &bundle.Run{Flags: tt.flags}}, secrets: tt.secrets}

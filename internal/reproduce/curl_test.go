@@ -54,7 +54,7 @@ func TestABinaryBodyComesFromPrintf(t *testing.T) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		if got := sh(t, lead); got != body {
-			t.Errorf("it sends %q, want %q", got, body)
+			t.Errorf("the text sends %q, want %q", got, body)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func TestWhatCurlCannotSendHasNoLine(t *testing.T) {
 		"gRPC":            func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Protocol = "grpc" },
 		"raw bytes":       func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Op = "raw" },
 		"another framing": func(f *Failure) { f.Observation.Iterations[0].Exchanges[0].Request.Body = bundle.Blob{} },
-		"a length that is false": func(f *Failure) {
+		"a wrong length": func(f *Failure) {
 			f.Observation.Iterations[0].Exchanges[0].Request.Headers = []bundle.Header{{Name: "Content-Length", Value: "9"}}
 		},
-		"a cut request": func(f *Failure) {
+		"a truncated request": func(f *Failure) {
 			f.Instance.Scenario.Steps = []scenarios.Step{{At: "steps[0]", Send: &scenarios.Send{Split: &scenarios.Split{EveryByte: true}}}}
 		},
 	}
@@ -81,7 +81,7 @@ func TestWhatCurlCannotSendHasNoLine(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text, err := s.curl(Dialing{URL: "http://h"}, nil); err == nil {
-				t.Errorf("there is one: %s", text)
+				t.Errorf("got a curl line: %s", text)
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestWhatCurlPrintedOverHTTP2IsFramesAgain(t *testing.T) {
 	}
 	for _, broken := range []string{"", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/2 200\r\n", "HTTP/2 999999 \r\n\r\n"} {
 		if _, err := framed([]byte(broken)); err == nil {
-			t.Errorf("%q was read", broken)
+			t.Errorf("%q was accepted", broken)
 		}
 	}
 }

@@ -27,13 +27,13 @@ func TestWhatIsTriedAndInWhichOrder(t *testing.T) {
 		rest   string
 	}{
 		{"without causes each rule before any twice", nil, 2, "", "b/x d/y d/x"},
-		{"without a limit to speak of", nil, 20, "", "b/x d/y e/z c/x d/x"},
-		{"the evidence of each cause, in their order", []bundle.Cause{cause("z", "e"), cause("x", "c")}, 20, "e/z c/x", "d/y b/x d/x"},
-		{"what has no evidence of its own to be tried", []bundle.Cause{cause("x", "a"), cause("y", "")}, 2, "b/x d/y", "d/x"},
+		{"with a high limit", nil, 20, "", "b/x d/y e/z c/x d/x"},
+		{"the evidence of each cause, in the order of causes", []bundle.Cause{cause("z", "e"), cause("x", "c")}, 20, "e/z c/x", "d/y b/x d/x"},
+		{"causes without evidence that can be tried", []bundle.Cause{cause("x", "a"), cause("y", "")}, 2, "b/x d/y", "d/x"},
 		{"another rule of an instance that is tried anyway", []bundle.Cause{cause("y", "d")}, 1, "d/y", "d/x"},
-		{"more causes than are tried", []bundle.Cause{cause("z", "e"), cause("x", "b")}, 1, "e/z", ""},
+		{"more causes than the limit", []bundle.Cause{cause("z", "e"), cause("x", "b")}, 1, "e/z", ""},
 		{"a cause that no failure shows", []bundle.Cause{cause("gone", "b")}, 1, "", "b/x"},
-		{"nothing is asked for", []bundle.Cause{cause("z", "e")}, 0, "", ""},
+		{"the limit is zero", []bundle.Cause{cause("z", "e")}, 0, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

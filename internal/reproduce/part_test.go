@@ -26,13 +26,13 @@ func TestWhatIsNotOnTheConnectionBreaksNoRuleOfAText(t *testing.T) {
 	seen.Iterations = []bundle.Iteration{{Conns: seen.Iterations[0].Conns[:1], Exchanges: seen.Iterations[0].Exchanges[:1]}}
 	j, run := &judge.Judge{Rules: &scenarios.Catalogue{}}, &bundle.Run{}
 	if v := verdictOf(j, run, s.part(), &seen); v == nil || v.Conclusion == bundle.Fail {
-		t.Errorf("a call that was not made breaks the rule: %+v", v)
+		t.Errorf("a call outside the part breaks the rule: %+v", v)
 	}
 	if got := s.part().Instance.Scenario.Steps; len(got) != 1 || got[0].At != "steps[1]" {
 		t.Errorf("the steps are %+v", got)
 	}
 	f.Instance.Scenario.Expect[1].Subjects["x"] = status(200)
 	if v := verdictOf(j, run, s.part(), &seen); v == nil || v.Conclusion != bundle.Fail {
-		t.Errorf("what was asked of the call is not judged: %+v", v)
+		t.Errorf("the expectation of the call is not judged: %+v", v)
 	}
 }

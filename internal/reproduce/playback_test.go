@@ -32,8 +32,8 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 		want bundle.Outcome
 	}{
 		{"whole", whole, bundle.OutcomeComplete, bundle.OutcomeComplete},
-		{"cut by the target", pieces(half), bundle.OutcomeClosed, bundle.OutcomeClosed},
-		{"cut in its head", pieces(half[:20]), bundle.OutcomeReset, bundle.OutcomeClosed},
+		{"truncated by the target", pieces(half), bundle.OutcomeClosed, bundle.OutcomeClosed},
+		{"truncated in its head", pieces(half[:20]), bundle.OutcomeReset, bundle.OutcomeClosed},
 		{"stalled", pieces(half), bundle.OutcomeStalled, bundle.OutcomeStalled},
 		{"nothing", pieces(), bundle.OutcomeNoAnswer, bundle.OutcomeNoAnswer},
 	} {
@@ -55,7 +55,7 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 			}
 			pauses := time.Duration(max(0, len(c.came.arrivals)-1)) * time.Minute
 			if took := time.Duration(x[0].Returned.T - x[0].Invoked.T); took < pauses || took > pauses+30*time.Second {
-				t.Errorf("it took %v, want the pauses of %v", took, pauses)
+				t.Errorf("the playback took %v, want the pauses of %v", took, pauses)
 			}
 			if now := c.came.bytes(); !bytes.Equal(now, said) {
 				t.Errorf("the playback has changed %q into %q", said, now)

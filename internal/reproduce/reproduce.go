@@ -81,7 +81,7 @@ type maker struct {
 	// gateway if the failure showed.
 	seen, right map[key]*bundle.Observation
 
-	asking      sync.Mutex // guards what follows
+	asking      sync.Mutex // guards the fields below
 	reference   *Reference
 	noReference error // why there is none
 }

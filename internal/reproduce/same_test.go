@@ -14,7 +14,7 @@ import (
 	"assay/scenarios"
 )
 
-// said is a sighting of a verdict on one exchange, in iteration 3.
+// said returns a sighting of a verdict on one exchange, in iteration 3.
 func said(c bundle.Conclusion, x bundle.Exchange) sighting {
 	return sighting{
 		&bundle.Verdict{Conclusion: c, Evidence: &bundle.Evidence{Iteration: 3}},
@@ -46,7 +46,7 @@ func TestAFailureIsShownByTheSameFailureAlone(t *testing.T) {
 		{"another conclusion", said(bundle.Fail, whole), said(bundle.Pass, whole), false, false},
 		{"no verdict", said(bundle.Fail, whole), sighting{nil, &bundle.Observation{}}, false, false},
 		{"a gateway that is gone", said(bundle.Fail, whole), said(bundle.Fail, answer(bundle.OutcomeNoConnect, 0, "")), false, false},
-		{"a gateway that is gone, and a verdict that points nowhere", nowhere(said(bundle.Fail, whole)), nowhere(said(bundle.Fail, answer(bundle.OutcomeNoConnect, 0, ""))), false, false},
+		{"a gateway that is gone, and a verdict without a response", nowhere(said(bundle.Fail, whole)), nowhere(said(bundle.Fail, answer(bundle.OutcomeNoConnect, 0, ""))), false, false},
 		{"a gateway that had refused before", said(bundle.Fail, answer(bundle.OutcomeNoConnect, 0, "")), said(bundle.Fail, answer(bundle.OutcomeNoConnect, 0, "")), false, true},
 		{"another status", said(bundle.Fail, whole), said(bundle.Fail, answer(bundle.OutcomeComplete, 502, "")), false, false},
 		{"another error", said(bundle.Fail, answer(bundle.OutcomeComplete, 200, "internal")), said(bundle.Fail, answer(bundle.OutcomeComplete, 200, "unknown")), false, false},
@@ -54,10 +54,10 @@ func TestAFailureIsShownByTheSameFailureAlone(t *testing.T) {
 		{"another end", said(bundle.Fail, answer(bundle.OutcomeStalled, 200, "")), said(bundle.Fail, answer(bundle.OutcomeClosed, 200, "")), true, false},
 		{"an end for a reset, of a replay", said(bundle.Fail, answer(bundle.OutcomeReset, 200, "")), said(bundle.Fail, answer(bundle.OutcomeClosed, 200, "")), false, false},
 		{"an end for a reset, through a pipe", said(bundle.Fail, answer(bundle.OutcomeReset, 200, "")), said(bundle.Fail, answer(bundle.OutcomeClosed, 200, "")), true, true},
-		{"nothing for a reset behind a head, through a pipe", said(bundle.Fail, answer(bundle.OutcomeReset, 200, "")), said(bundle.Fail, answer(bundle.OutcomeNoAnswer, 0, "")), true, false},
-		{"a verdict that no longer points at an answer", said(bundle.Fail, whole), nowhere(said(bundle.Fail, whole)), false, false},
-		{"verdicts that point nowhere", nowhere(said(bundle.Fail, whole)), nowhere(said(bundle.Fail, whole)), false, true},
-		{"an unexpected pass, which points nowhere", said(bundle.UnexpectedPass, whole), nowhere(said(bundle.Pass, whole)), false, true},
+		{"nothing for a reset after a head, through a pipe", said(bundle.Fail, answer(bundle.OutcomeReset, 200, "")), said(bundle.Fail, answer(bundle.OutcomeNoAnswer, 0, "")), true, false},
+		{"a verdict that no longer points at a response", said(bundle.Fail, whole), nowhere(said(bundle.Fail, whole)), false, false},
+		{"verdicts without a response", nowhere(said(bundle.Fail, whole)), nowhere(said(bundle.Fail, whole)), false, true},
+		{"an unexpected pass, without a response", said(bundle.UnexpectedPass, whole), nowhere(said(bundle.Pass, whole)), false, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestWhatBringsNothingShowsNothing(t *testing.T) {
 		want               string
 	}{
 		{"nc fails", "cat >/dev/null; echo refused >&2; exit 1", "HTTP/1.1 200 OK", false, "not tried: exit status 1: refused"},
-		{"nothing comes where something came", "cat >/dev/null", "HTTP/1.1 200 OK", true, "no response"},
-		{"the target is gone, of which nothing had come", "exit 0", "", false, "not tried: the target is no longer reachable"},
+		{"no response in place of one", "cat >/dev/null", "HTTP/1.1 200 OK", true, "no response"},
+		{"the target is gone, after no response", "exit 0", "", false, "not tried: the target is no longer reachable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

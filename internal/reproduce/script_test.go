@@ -13,7 +13,7 @@ import (
 
 const hostileText = "evil\n; touch /tmp/owned\r\n`id` $(id) \x1b[31m\u202e'\"\\"
 
-// sending is a source that sent data in one write on HTTP/1.1.
+// sending returns a source that sent data in one write on HTTP/1.1.
 func sending(data []byte, x bundle.Exchange) Failure {
 	x.Request.Body = bundle.NewBlob(x.Request.Body.Data, nil, nil)
 	o := &bundle.Observation{Scenario: "a.b", Seed: 7, Iterations: []bundle.Iteration{{
@@ -73,11 +73,11 @@ func TestNothingOfAMessageIsRun(t *testing.T) {
 	head, code, _ := strings.Cut(text, "host=")
 	for l := range strings.Lines(head) {
 		if !strings.HasPrefix(l, "#") {
-			t.Errorf("a line of the head is no comment: %q", l)
+			t.Errorf("a line of the head is not a comment: %q", l)
 		}
 	}
 	if strings.Contains(code, "owned") || strings.ContainsFunc(text, func(r rune) bool { return r < 0x20 && r != '\n' || r > 0x7e }) {
-		t.Errorf("the script holds what a target said:\n%s", text)
+		t.Errorf("the script contains bytes from the target:\n%s", text)
 	}
 	sh(t, "sh -n <<'END'\n"+text+"END\n")
 }
@@ -116,7 +116,7 @@ func TestASecretElsewhereHasNoScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text, _, err := s.request(secrets); err == nil {
-				t.Errorf("there is one:\n%s", text)
+				t.Errorf("got a script:\n%s", text)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestWhatNeedsAnotherConnectionHasItsReplayAlone(t *testing.T) {
 		{"a race", scenarios.Step{Race: &scenarios.Race{}}, "race"},
 		{"a pid of an earlier start", scenarios.Step{At: "steps[0]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "p"}}}, "process p"},
 		{"a pid in the bytes", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Path: "/commands/${q.pid}/kill"}}, "process q"},
-		{"a process that another call drives", scenarios.Step{At: "steps[1]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "me"}}}, "controls"},
+		{"a process that another call controls", scenarios.Step{At: "steps[1]", Signal: &scenarios.Signal{Target: scenarios.Target{To: "me"}}}, "controls"},
 		{"a process that another call attaches to", scenarios.Step{At: "steps[1]", Connect: &scenarios.Connect{Target: scenarios.Target{To: "me"}}}, "attaches"},
 		{"steered reading", scenarios.Step{Read: &scenarios.Read{Mode: "pause"}}, "controls"},
 		{"an end in the middle", scenarios.Step{At: "steps[0]", Send: &scenarios.Send{Finish: "half"}}, "ends the connection"},
@@ -153,7 +153,7 @@ func TestWritesThatWaitedAreKeptApart(t *testing.T) {
 	for i, at := range []int64{0, 1, 101, 103} {
 		n := int64(i + 1)
 		if i == 3 {
-			n++ // behind the read
+			n++ // after the read
 		}
 		c.Writes = append(c.Writes, bundle.Chunk{Off: int64(i), Len: 1, At: bundle.Stamp{T: at * ms, N: n}})
 	}

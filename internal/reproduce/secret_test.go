@@ -13,7 +13,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// alike are secrets of which a record keeps the same text.
+// alike returns secrets with the same text in a record.
 func alike() []secretHeader {
 	return secretHeaders([]bundle.Header{
 		{Name: "Token", Value: "other"}, {Name: "x-access-token", Value: "token"},
@@ -37,11 +37,11 @@ func TestSecretsThatLookTheSameTakeTurns(t *testing.T) {
 	const told = "GET / HTTP/1.1\r\nX-KEY: aaaaaaaa11\r\nx-key: bbbbbbbb22\r\nx-access-token: token\r\n\r\n"
 	tests := []struct {
 		name, sent, want string
-		cut              int // where a second write begins, behind a pause
+		cut              int // where a second write begins, after a pause
 	}{
 		{name: "in one request", sent: one, want: told},
 		{name: "in two requests", sent: one + one, want: told + told},
-		{name: "behind bytes whose lower case is longer", sent: "\xff\xfe\u0130" + one, want: "\xff\xfe\u0130" + told},
+		{name: "after bytes whose lower case is longer", sent: "\xff\xfe\u0130" + one, want: "\xff\xfe\u0130" + told},
 		{name: "with a pause between the two", sent: one, want: told, cut: strings.Index(one, "x-key")},
 		{name: "at the end of the bytes", sent: "\r\nx-key: ", want: "\r\nx-key: "},
 	}
@@ -76,11 +76,11 @@ func TestASecretThatWasCutHasNoScript(t *testing.T) {
 	}
 	s.writes = []write{{data: []byte("GET / HTTP/1.1\r\nx-key: ***")}, {data: []byte("*******\r\n\r\n")}}
 	if text, _, err := s.request(alike()); err == nil {
-		t.Errorf("there is one:\n%s", text)
+		t.Errorf("got a script:\n%s", text)
 	}
 }
 
-// fails runs a text that is to fail, and returns what it printed.
+// fails runs a text that must fail, and returns its output.
 func fails(t *testing.T, text string, env ...string) (stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -90,13 +90,13 @@ func fails(t *testing.T, text string, env ...string) (stdout, stderr string) {
 	var out, why bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &why
 	if err := cmd.Run(); err == nil {
-		t.Errorf("it does not fail:\n%s", text)
+		t.Errorf("the text does not fail:\n%s", text)
 	}
 	return out.String(), why.String()
 }
 
-// recorder is a directory with programs that keep their arguments in a file "args",
-// what they are given by "-H @FILE" in "fields", and their input in "input".
+// recorder returns a directory with programs that write their arguments to a file
+// "args", the fields of "-H @FILE" to "fields", and their input to "input".
 func recorder(t *testing.T, programs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -171,10 +171,10 @@ func TestASecretIsNoArgumentAndIsNeverSentEmpty(t *testing.T) {
 					dir := recorder(t, program)
 					_, why := fails(t, "PATH="+dir+":$PATH\n"+text, env...)
 					if !strings.Contains(why, "set it to ") {
-						t.Errorf("it says %q", why)
+						t.Errorf("the message is %q", why)
 					}
 					if args := kept(t, dir, "args"); args != "" {
-						t.Errorf("%s was run: %s", program, args)
+						t.Errorf("%s ran: %s", program, args)
 					}
 				})
 			}
@@ -185,7 +185,7 @@ func TestASecretIsNoArgumentAndIsNeverSentEmpty(t *testing.T) {
 func noArgument(t *testing.T, args string, secrets ...string) {
 	t.Helper()
 	if args == "" {
-		t.Error("it was not run")
+		t.Error("the program did not run")
 	}
 	for _, s := range secrets {
 		if strings.Contains(args, s) {
@@ -194,7 +194,7 @@ func noArgument(t *testing.T, args string, secrets ...string) {
 	}
 }
 
-// textsOf are all texts of a call that sent two secrets, as the record shows it.
+// textsOf returns all texts of a call that sent two secrets, made from its record.
 func textsOf(t *testing.T, token, credential string, body []byte, http2 bool) (masked, texts []string) {
 	t.Helper()
 	real := []bundle.Header{{Name: "x-access-token", Value: token}, {Name: "authorization", Value: "Bearer " + credential}}
@@ -230,8 +230,8 @@ func why(err error) string {
 	return err.Error()
 }
 
-// FuzzNoTextTellsASecret holds the texts of two calls against each other that
-// differ in their secrets alone: whoever reads one learns no more than their length.
+// FuzzNoTextTellsASecret compares the texts of two calls that differ only in their
+// secrets: a reader of either learns no more than their length.
 func FuzzNoTextTellsASecret(f *testing.F) {
 	f.Add("topsecret", "credential", []byte(`{"a":1}`), false)
 	f.Add("s3cr$t\"'%s", "$(id)", []byte("\x00\xff*********"), false)
@@ -241,11 +241,11 @@ func FuzzNoTextTellsASecret(f *testing.F) {
 		other := func(s string) string { return strings.Repeat("\x01", len(s)) }
 		same, others := textsOf(t, other(token), other(credential), body, http2)
 		if strings.Join(masked, "\n") != strings.Join(same, "\n") {
-			t.Skip("the record itself differs: one secret is a part of the other, or empty")
+			t.Skip("the record itself differs: one secret contains the other, or is empty")
 		}
 		for i := range texts {
 			if texts[i] != others[i] {
-				t.Errorf("it tells a secret:\n%s\n%s", texts[i], others[i])
+				t.Errorf("a text reveals a secret:\n%s\n%s", texts[i], others[i])
 			}
 		}
 	})

@@ -39,7 +39,7 @@ func TestProblemsAreReportedWhereTheyAre(t *testing.T) {
 		"a name twice":                 {`{"a":1,"b":2,"a":3}`, 13, Duplicate},
 		"a name twice by an escape":    {`{"a":1,"\u0061":2}`, 7, Duplicate},
 		"a name twice in a nested one": {`{"a":{"b":1,"b":2}}`, 12, Duplicate},
-		"a byte that is no UTF-8":      {"\"ab\xffc\"", 3, UTF8},
+		"a byte that is not UTF-8":     {"\"ab\xffc\"", 3, UTF8},
 		"a cut character":              {"\"\xe4\xb8\"", 1, UTF8},
 		"an encoded surrogate":         {"\"\xed\xa0\x80\"", 1, UTF8},
 		"an overlong encoding":         {"\"\xc0\xaf\"", 1, UTF8},
@@ -96,7 +96,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	if _, problems := s.Scan([]byte(text)); len(problems) != maxProblems {
 		t.Errorf("%d problems are kept, want %d", len(problems), maxProblems)
 	}
-	// What makes the value unusable is never among those left out.
+	// Problems that make the value unusable are never omitted.
 	v, problems := s.Scan([]byte(strings.TrimSuffix(text, "}")))
 	if v.Kind() != Invalid || problems[len(problems)-1].Reason != Syntax {
 		t.Errorf("kind %v with %v", v.Kind(), problems)
@@ -153,8 +153,8 @@ func TestIntegersAreReadHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// FuzzScan holds the scanner against encoding/json: both agree on what is
-// grammatical, and on the value.
+// FuzzScan compares the scanner with encoding/json: both accept the same texts and read
+// the same values.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5e3,true,null,"x\n\ud83d\ude00"]}`, `{"a":1,"a":2}`, "\"\xff\"", `[[],{}] x`, `"\ud800"`} {
 		f.Add([]byte(seed))
@@ -180,12 +180,12 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// compare checks every string, member and element against encoding/json.
+// compare compares every string, member and element with encoding/json.
 func compare(t *testing.T, v Value, text []byte) {
 	t.Helper()
 	var want any
 	if err := json.Unmarshal(text, &want); err != nil {
-		return // a number that does not fit into a float64
+		return // the number does not fit into a float64
 	}
 	if got := toAny(v); !reflect.DeepEqual(got, want) {
 		t.Fatalf("%q is read as %#v, encoding/json reads %#v", text, got, want)

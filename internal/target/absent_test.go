@@ -17,8 +17,8 @@ import (
 	"assay/internal/transport"
 )
 
-// without hides methods and paths of a handler, and answers them and all that is
-// not there with refuse.
+// without hides methods and paths of a handler; hidden and unknown ones are refused
+// with refuse.
 func without(h http.Handler, refuse http.HandlerFunc, hidden ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -35,14 +35,14 @@ func without(h http.Handler, refuse http.HandlerFunc, hidden ...string) http.Han
 	})
 }
 
-// inWords answers with an RPC error as JSON.
+// inWords responds with an RPC error in JSON.
 func inWords(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"code": code, "message": message})
 }
 
-// refusals are ways to say that there is no such route.
+// refusals returns ways to say that a route does not exist.
 func refusals() map[string]http.HandlerFunc {
 	var n atomic.Int64
 	return map[string]http.HandlerFunc{
@@ -52,18 +52,18 @@ func refusals() map[string]http.HandlerFunc {
 		"not_found with a number of the request": func(w http.ResponseWriter, r *http.Request) {
 			inWords(w, 404, "not_found", fmt.Sprintf("nothing here (request 7f%03d)", n.Add(1)))
 		},
-		"not_found without words": func(w http.ResponseWriter, _ *http.Request) { inWords(w, 404, "not_found", "") },
+		"not_found without a message": func(w http.ResponseWriter, _ *http.Request) { inWords(w, 404, "not_found", "") },
 		"invalid_argument": func(w http.ResponseWriter, r *http.Request) {
 			inWords(w, 400, "invalid_argument", "no method "+strings.ToUpper(r.URL.Path))
 		},
 		"a bad request in text": func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "cannot "+r.Method+" "+r.URL.Path, http.StatusBadRequest)
 		},
-		"a page for everything": func(w http.ResponseWriter, _ *http.Request) {
+		"a page for every path": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"websocket":"upgrade","processes":[]}`)
 		},
-		"a bad request for everything, in JSON": func(w http.ResponseWriter, _ *http.Request) {
+		"a bad request for every path, in JSON": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"error":"no websocket here"}`)
@@ -83,7 +83,7 @@ func TestWhatIsMissingIsAbsentInWhateverWordsItIsRefused(t *testing.T) {
 				g := &gateway{}
 				h := without(g.handler(), refuse, hidden)
 				if hidden == "SendSignal" {
-					h = g.mercy(h, 2) // one is to probe, one to kill
+					h = g.mercy(h, 2) // one for the probe, one for the kill
 				}
 				f := probe(t, target.Options{URL: serveHTTP(t, h)}, id)
 				if f[id].State != bundle.FeatureAbsent {
@@ -112,15 +112,15 @@ func TestWhatIsMissingIsAbsentInWhateverWordsItIsRefused(t *testing.T) {
 	}
 }
 
-// A method that is there and does not find the process is broken, not absent.
+// A method that does not find a running process exists, but is broken.
 func TestMethodThatDoesNotFindAProcessThatRunsIsThere(t *testing.T) {
 	for name, refuse := range refusals() {
 		t.Run(name, func(t *testing.T) {
 			g := &gateway{killsNobody: true}
-			h := g.mercy(without(g.handler(), refuse), 2) // one is to probe, one to kill
+			h := g.mercy(without(g.handler(), refuse), 2) // one for the probe, one for the kill
 			f := probe(t, target.Options{URL: serveHTTP(t, h)}, "process.signal")
 			if got := f["process.signal"]; got.State != bundle.FeaturePresent || !strings.Contains(got.Detail, "not found") {
-				t.Errorf("process.signal = %+v, want it present, with what it said", got)
+				t.Errorf("process.signal = %+v, want it present, with its response", got)
 			}
 		})
 	}
@@ -131,9 +131,9 @@ func TestWrongPathIsNoGateway(t *testing.T) {
 	for name, refuse := range map[string]http.HandlerFunc{
 		"not_found with the route":               refusals()["not_found with the route"],
 		"not_found with a number of the request": refusals()["not_found with a number of the request"],
-		"not_found without words":                refusals()["not_found without words"],
+		"not_found without a message":            refusals()["not_found without a message"],
 		"invalid_argument":                       refusals()["invalid_argument"],
-		"a page for everything":                  refusals()["a page for everything"],
+		"a page for every path":                  refusals()["a page for every path"],
 		"unimplemented":                          unimplemented,
 		"404 in text":                            http.NotFound,
 	} {
@@ -142,9 +142,9 @@ func TestWrongPathIsNoGateway(t *testing.T) {
 			_, err := newTarget(t, target.Options{URL: serveBoth(t, h) + "/wrong"}).Calibrate(context.Background(), transport.NewClock())
 			var u *target.UnreachableError
 			if !errors.As(err, &u) || !strings.Contains(u.Mend, "/PREFIX") || !strings.Contains(u.Reason, "/wrong/process.Process/Start") {
-				t.Errorf("err = %v; want what was called, and the advice to add a prefix", err)
+				t.Errorf("err = %v; want the called path, and the advice to add a prefix", err)
 			}
-			for _, hidden := range []string{"List", "Connect"} { // what has a Start is a gateway
+			for _, hidden := range []string{"List", "Connect"} { // a target with a Start is a gateway
 				url := serveBoth(t, without((&gateway{}).handler(), refuse, hidden))
 				if _, err := newTarget(t, target.Options{URL: url}).Calibrate(context.Background(), transport.NewClock()); err != nil {
 					t.Errorf("without %s: %v", hidden, err)
@@ -154,7 +154,7 @@ func TestWrongPathIsNoGateway(t *testing.T) {
 	}
 }
 
-// Who refuses the command, or the user, has a Start.
+// A target that refuses the command or the user has a Start.
 func TestGatewayThatRefusesEveryCommandIsOne(t *testing.T) {
 	for _, code := range []string{"not_found", "invalid_argument", "internal"} {
 		h := without((&gateway{}).handler(), func(w http.ResponseWriter, r *http.Request) {

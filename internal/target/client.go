@@ -23,7 +23,7 @@ type client struct {
 	bare   bool // without the token
 
 	limit time.Duration // timeout of a response
-	life  time.Duration // lifetime of a process that nobody ends, in whole seconds
+	life  time.Duration // lifetime of a process that no call ends, in whole seconds
 	seen  *sight
 }
 

@@ -14,7 +14,7 @@ import (
 	"assay/internal/transport"
 )
 
-// answersInJSON answers calls of a content type with success in JSON, whatever was asked.
+// answersInJSON responds with success in JSON to every call of a content type.
 func answersInJSON(h http.Handler, kind, as, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Content-Type"), kind) {
@@ -27,12 +27,13 @@ func answersInJSON(h http.Handler, kind, as, body string) http.Handler {
 	})
 }
 
-// What is answered in another type than it was asked is not understood.
+// A response in another type than the request shows that the request was not
+// understood.
 func TestCodecOrProtocolIsKnownByTheTypeOfTheAnswer(t *testing.T) {
 	for _, tt := range []struct{ name, kind, as, body, feature string }{
 		{"proto in JSON", "proto", "application/json", `{"processes":[]}`, "codec.proto"},
-		{"proto in nothing that says JSON", "proto", "application/json", "", "codec.proto"},
-		{"proto in JSON that says proto", "proto", "application/proto", `{"processes":[]}`, "codec.proto"},
+		{"proto in an empty body declared as JSON", "proto", "application/json", "", "codec.proto"},
+		{"proto in JSON declared as proto", "proto", "application/proto", `{"processes":[]}`, "codec.proto"},
 		{"proto in an error about JSON", "proto", "application/json", `{"code":"invalid_argument"}`, "codec.proto"},
 		{"gRPC in JSON", "application/grpc", "application/json", `{}`, "protocol.grpc"},
 		{"gRPC-Web in JSON", "application/grpc-web", "application/json", `{}`, "protocol.grpc-web"},
@@ -47,7 +48,8 @@ func TestCodecOrProtocolIsKnownByTheTypeOfTheAnswer(t *testing.T) {
 	}
 }
 
-// A parser that stumbles over proto says so in the words of an RPC, and these are no proof of it.
+// A parser that fails on proto reports that as an RPC error, which does not prove the
+// codec.
 func TestErrorInACodecIsNoProofOfIt(t *testing.T) {
 	g := &gateway{}
 	inner := g.handler()
@@ -66,7 +68,7 @@ func TestErrorInACodecIsNoProofOfIt(t *testing.T) {
 	}
 }
 
-// Where nothing can be carried out, an answer is as good as that in the way that is known.
+// If every call fails, a response counts if it equals the one in the known way.
 func TestCodecIsKnownByTheSameRefusal(t *testing.T) {
 	inner := (&gateway{bashOnly: true, noList: true}).handler()
 	f := probe(t, target.Options{URL: serveHTTP(t, inner)}, "codec.proto", "codec.json")
@@ -75,7 +77,7 @@ func TestCodecIsKnownByTheSameRefusal(t *testing.T) {
 	}
 }
 
-// packed says whether a request declares gzip, and takes the declaration away.
+// packed reports whether a request declares gzip; take removes the declaration.
 func packed(r *http.Request, take bool) bool {
 	found := false
 	for _, name := range []string{"Content-Encoding", "Connect-Content-Encoding", "Grpc-Encoding"} {
@@ -109,7 +111,7 @@ func TestGzipIsKnownByWhatWasCompressed(t *testing.T) {
 			}
 			return packed(r, false) && unary(r)
 		}, bundle.FeatureAbsent},
-		{"is not looked at by List alone", func(w http.ResponseWriter, r *http.Request) bool {
+		{"is ignored only by List", func(w http.ResponseWriter, r *http.Request) bool {
 			if packed(r, true) && strings.HasSuffix(r.URL.Path, "/List") {
 				w.Header().Set("Content-Type", "application/json")
 				io.WriteString(w, "{}")
@@ -118,14 +120,14 @@ func TestGzipIsKnownByWhatWasCompressed(t *testing.T) {
 			clearFlag(r)
 			return false
 		}, bundle.FeatureAbsent},
-		{"is read as it is in streams", func(_ http.ResponseWriter, r *http.Request) bool {
+		{"is read without decompression in streams", func(_ http.ResponseWriter, r *http.Request) bool {
 			if !unary(r) {
 				packed(r, true)
 				clearFlag(r)
 			}
 			return false
-		}, bundle.FeaturePresent}, // which is a bug, and not for a probe to hide
-		{"is read as it is in streams, and there are no unary calls", func(w http.ResponseWriter, r *http.Request) bool {
+		}, bundle.FeaturePresent}, // a bug that the probe must not hide
+		{"is read without decompression in streams, and there are no unary calls", func(w http.ResponseWriter, r *http.Request) bool {
 			if unary(r) {
 				http.NotFound(w, r)
 				return true
@@ -159,7 +161,7 @@ func TestGzipIsKnownByWhatWasCompressed(t *testing.T) {
 	}
 }
 
-// clearFlag makes a compressed message one that is said to be plain.
+// clearFlag clears the compressed flag of a compressed message.
 func clearFlag(r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/connect+") && len(body) > 0 {
@@ -206,10 +208,10 @@ func TestUserIsKnownByOneThatIsTaken(t *testing.T) {
 		refused func(user string, ok bool) bool
 		want    bundle.FeatureState
 	}{
-		{"a ghost is refused", func(user string, _ bool) bool { return user == "assay-no-such-user" }, bundle.FeaturePresent},
-		{"all but one is refused", func(user string, ok bool) bool { return ok && user != "user" }, bundle.FeaturePresent},
+		{"a nonexistent user is refused", func(user string, _ bool) bool { return user == "assay-no-such-user" }, bundle.FeaturePresent},
+		{"every user but one is refused", func(user string, ok bool) bool { return ok && user != "user" }, bundle.FeaturePresent},
 		{"every user is refused", func(_ string, ok bool) bool { return ok }, bundle.FeatureUnknown},
-		{"nobody is refused", func(string, bool) bool { return false }, bundle.FeatureUnknown},
+		{"no user is refused", func(string, bool) bool { return false }, bundle.FeatureUnknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inner := (&gateway{ghosts: true}).handler()
@@ -234,8 +236,8 @@ func TestDaemonIsKnownByItsHealthAndItsMetrics(t *testing.T) {
 		health                     int
 	}{
 		{"the daemon", "no-store", figures, "envd", 204},
-		{"a health that may be stored", "", figures, "", 204},
-		{"a health with words", "no-store", figures, "", 200},
+		{"a health that may be cached", "", figures, "", 204},
+		{"a health with a body", "no-store", figures, "", 200},
 		{"other metrics", "no-store", `{"ts":1}`, "", 204},
 		{"an exposition", "no-store", "a 1\n", "", 204},
 	} {
@@ -252,7 +254,7 @@ func TestDaemonIsKnownByItsHealthAndItsMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := tg.Identity().Looks; got != tt.want {
-				t.Errorf("it looks like %q, want %q", got, tt.want)
+				t.Errorf("the target looks like %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -267,7 +269,7 @@ func TestCalibrateMeasuresTheEndOfACommand(t *testing.T) {
 		none    bool
 	}{
 		{"at once", &gateway{}, 1, false},
-		{"a shell that takes long", &gateway{endAfter: shell}, shell, false},
+		{"a slow shell", &gateway{endAfter: shell}, shell, false},
 		{"no end event", &gateway{endless: true}, 0, true},
 	} {
 		cal, err := newTarget(t, target.Options{URL: tt.gateway.serve(t)}).Calibrate(context.Background(), transport.NewClock())

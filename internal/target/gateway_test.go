@@ -25,24 +25,24 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// gateway is a small gateway: it knows the handful of commands that calibration
-// and probing run, and nothing else.
+// gateway is a small gateway that knows only the few commands of calibration and
+// probing.
 type gateway struct {
 	processconnect.UnimplementedProcessHandler
-	noPTY, plainPTY, deniedPTY bool // what becomes of a Start with pty
-	terminal                   bool // with plainPTY: there is a terminal all the same
-	ghosts                     bool // users that do not exist are accepted
+	noPTY, plainPTY, deniedPTY bool // the handling of a Start with pty
+	terminal                   bool // with plainPTY: the process has a terminal nevertheless
+	ghosts                     bool // nonexistent users are accepted
 	noTags, noList, keepalive  bool
-	bashOnly                   bool          // no command but /bin/bash -l -c
+	bashOnly                   bool          // only /bin/bash -l -c is accepted
 	invalidPTY                 bool          // a Start with pty is invalid
-	lateStarts                 bool          // the start event comes when the probe has given up
+	lateStarts                 bool          // the start event comes after the probe has given up
 	noSignal                   bool          // SendSignal is not implemented
 	killsNobody                bool          // SendSignal finds no process
 	blocksInput                bool          // SendInput waits until the process reads
-	silentPTYs                 int           // how many terminals show nothing before one does
+	silentPTYs                 int           // how many terminals print nothing before one does
 	silent                     bool          // no output at all
 	endless                    bool          // no end event
-	endAfter                   time.Duration // from the start event of a short command
+	endAfter                   time.Duration // time from the start event of a short command
 
 	mu      sync.Mutex
 	next    uint32
@@ -96,7 +96,7 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 		return err
 	}
 	if err := g.act(ctx, p, req, send); err != nil {
-		ended = false // as in the real daemon, who hangs up leaves the process behind
+		ended = false // as in the real daemon, a process survives the disconnect
 		return err
 	}
 	if g.endless {
@@ -105,7 +105,7 @@ func (g *gateway) Start(ctx context.Context, req *connect.Request[process.StartR
 	return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: &process.ProcessEvent_EndEvent{Exited: true, Status: "exit status 0"}}})
 }
 
-// act does what the command of a process does until its end.
+// act performs the command of a process until it ends.
 func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process.StartRequest], send func(*process.ProcessEvent) error) error {
 	args := p.config.GetArgs()
 	text := args[len(args)-1]
@@ -128,14 +128,14 @@ func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process
 			select {
 			case with := <-p.wake:
 				if with == "line" && over != nil {
-					continue // nobody reads it
+					continue // no reader
 				}
 				return nil
 			case <-over:
 				return nil
 			case <-ctx.Done():
 				if g.lateStarts && over != nil {
-					<-over // nobody has heard of it, and it ends by itself
+					<-over // without a start event it ends by itself
 					return nil
 				}
 				return ctx.Err()
@@ -150,7 +150,7 @@ func (g *gateway) act(ctx context.Context, p *proc, req *connect.Request[process
 	return nil
 }
 
-// say tells whether the output is a terminal.
+// say prints whether the output is a terminal.
 func (g *gateway) say(pty bool, send func(*process.ProcessEvent) error) error {
 	text := "pipe\n"
 	if g.terminal {
@@ -175,8 +175,8 @@ func (g *gateway) say(pty bool, send func(*process.ProcessEvent) error) error {
 	return send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: data}})
 }
 
-// mercy ends every process that sleeps when the signals to kill it have been
-// asked for so often: a test does not wait until they end by themselves.
+// mercy ends every sleeping process after so many kill signals were requested, so that
+// a test does not wait until they end by themselves.
 func (g *gateway) mercy(h http.Handler, after int) http.Handler {
 	var asked atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -220,14 +220,14 @@ func (g *gateway) remove(pid uint32) {
 	delete(g.running, pid)
 }
 
-// afterDeadline is a little more than the time that all calls of a probe have.
+// afterDeadline is a little longer than the deadline of all calls of a probe.
 const afterDeadline = 5200 * time.Millisecond
 
-// patience is how long a test waits for what must happen; it only passes when something is broken.
+// patience bounds every wait of a test; it expires only when something is broken.
 const patience = 30 * time.Second
 
-// idle waits for the handlers whose process has sent its end, and returns how
-// many processes were started and how many still run.
+// idle waits for the handlers whose process has sent its end, and returns the numbers
+// of started and running processes.
 func (g *gateway) idle() (started, running int) {
 	g.mu.Lock()
 	procs := slices.Collect(maps.Values(g.running))
@@ -337,7 +337,7 @@ func (g *gateway) StreamInput(_ context.Context, in *connect.ClientStream[proces
 	return connect.NewResponse(&process.StreamInputResponse{}), in.Err()
 }
 
-// serve starts the gateway with every other surface at its usual path.
+// serve starts the gateway with every other surface at its default path.
 func (g *gateway) serve(t *testing.T) string {
 	t.Helper()
 	return serveHTTP(t, g.handler())
@@ -345,7 +345,7 @@ func (g *gateway) serve(t *testing.T) string {
 
 func (g *gateway) handler() http.Handler { return handle(g) }
 
-// handle serves a process service, and every other surface at its usual path.
+// handle serves a process service, and every other surface at its default path.
 func handle(service processconnect.ProcessHandler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(processconnect.NewProcessHandler(service))

@@ -13,7 +13,7 @@ import (
 	"assay/internal/transport"
 )
 
-var update = flag.Bool("update", false, "write testdata/requests/target.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/requests/target.txt")
 
 func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 	tgt, err := New(Options{URL: "http://127.0.0.1:1"})

@@ -20,17 +20,18 @@ import (
 	"assay/internal/transport"
 )
 
-// What a probe has started is gone when Probe returns, whatever the target lacks to end it.
+// Every process that a probe started is gone when Probe returns, no matter which method
+// for ending it the target lacks.
 func TestProbesLeaveNothingBehind(t *testing.T) {
-	t.Parallel() // processes that nobody can kill end by themselves, which takes seconds
+	t.Parallel() // processes that cannot be killed end by themselves after seconds
 	gateways := map[string]*gateway{
-		"who kills":                    {},
-		"who has no SendSignal":        {noSignal: true},
-		"who finds nobody to kill":     {killsNobody: true},
-		"who has no List":              {noList: true},
-		"who waits for readers":        {blocksInput: true},
-		"who has neither of the two":   {blocksInput: true, noSignal: true},
-		"who tells of starts too late": {lateStarts: true},
+		"all methods":                 {},
+		"no SendSignal":               {noSignal: true},
+		"no process found to kill":    {killsNobody: true},
+		"no List":                     {noList: true},
+		"SendInput waits for readers": {blocksInput: true},
+		"SendInput waits for readers, and no SendSignal": {blocksInput: true, noSignal: true},
+		"start events too late":                          {lateStarts: true},
 	}
 	found := map[string]map[string]bundle.Feature{}
 	var mu sync.Mutex
@@ -62,7 +63,8 @@ func TestProbesLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// unmarked collects the Starts that are not said to be ours, and those that read input without asking for it.
+// unmarked collects the Starts that are not marked as ours, and those that read input
+// without stdin.
 type unmarked struct {
 	*gateway
 	mu   sync.Mutex
@@ -99,7 +101,7 @@ func TestEveryProcessOfAProbeIsMarkedAndBounded(t *testing.T) {
 	}
 }
 
-// mutePreface is a listener of a server that hangs on the preface of HTTP/2.
+// mutePreface is a listener of a server that hangs on the HTTP/2 preface.
 type mutePreface struct {
 	net.Listener
 	over chan struct{}
@@ -139,14 +141,14 @@ func TestPeerThatHangsOnHTTP2CostsOneDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took %v: that is not one deadline of 5 s, however slow the machine", took)
+		t.Errorf("Probe took %v, more than one deadline of 5 s even on a slow machine", took)
 	}
 	for _, id := range []string{"http.h2c", "protocol.grpc"} {
 		if f[id].State != bundle.FeatureUnknown || !strings.Contains(f[id].Detail, "no response within 5s") {
 			t.Errorf("%s = %+v, want it unknown without a response", id, f[id])
 		}
 	}
-	for _, id := range []string{"codec.proto", "protocol.grpc-web"} { // refused where answers are given
+	for _, id := range []string{"codec.proto", "protocol.grpc-web"} { // refused where the target responds
 		if f[id].State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want it absent", id, f[id])
 		}
@@ -162,8 +164,8 @@ func TestTerminalIsKnownThoughItsOutputIsLost(t *testing.T) {
 		{"the first is silent", &gateway{silentPTYs: 1}, bundle.FeaturePresent},
 		{"all but the last are silent", &gateway{silentPTYs: 3}, bundle.FeaturePresent},
 		{"all are silent", &gateway{silentPTYs: 99}, bundle.FeaturePresent},
-		{"the first that is none is silent", &gateway{silentPTYs: 1, plainPTY: true}, bundle.FeatureAbsent},
-		{"all but the last that are none are silent", &gateway{silentPTYs: 3, plainPTY: true}, bundle.FeatureAbsent},
+		{"the first is silent, without a terminal", &gateway{silentPTYs: 1, plainPTY: true}, bundle.FeatureAbsent},
+		{"all but the last are silent, without a terminal", &gateway{silentPTYs: 3, plainPTY: true}, bundle.FeatureAbsent},
 		{"everything is silent", &gateway{silent: true}, bundle.FeatureUnknown},
 		{"refused as invalid", &gateway{invalidPTY: true}, bundle.FeatureAbsent},
 	} {

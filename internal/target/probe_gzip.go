@@ -19,7 +19,7 @@ const (
 	packingGarbled // the same response to compressed and garbage requests: not decompressed
 )
 
-// ghost is a pid that no process has
+// ghost is a pid that no process has.
 const ghost = 2147483646
 
 // probeGzip sends a compressed Start, and a compressed SendSignal to a process that does not

@@ -49,7 +49,7 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 	f := probe(t, target.Options{URL: serveBoth(t, mandatory(g.full())), Token: goodToken})
 	for _, id := range target.Features() {
 		want := bundle.FeaturePresent
-		if id == "http.h2-tls" { // does not go with http
+		if id == "http.h2-tls" { // needs https
 			want = bundle.FeatureAbsent
 		}
 		if f[id].State != want || f[id].Detail == "" {
@@ -61,13 +61,13 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 	}
 }
 
-// others are the features that a plain gateway of the tests lacks: HTTP/1.1,
-// Connect and gRPC-Web only, no token, no surface but the process service,
+// others are the features that a plain gateway of the tests lacks: it has only
+// HTTP/1.1, Connect and gRPC-Web, no token, and no surfaces but the process service,
 // the alias, metrics and health.
 const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe stdio.ws"
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
-	t.Parallel() // it waits for a keepalive
+	t.Parallel() // waits for a keepalive
 	f := probe(t, target.Options{URL: (&gateway{noPTY: true, ghosts: true, noTags: true}).serve(t)})
 	want := append(strings.Fields(others), "process.keepalive", "process.pty", "process.tag")
 	slices.Sort(want)
@@ -105,7 +105,7 @@ func TestProbeOfAServerWithoutAnything(t *testing.T) {
 		t.Errorf("http.1 = %+v", f["http.1"])
 	}
 	if f["process.signal"].State != bundle.FeatureUnknown {
-		t.Errorf("process.signal = %+v, want unknown: it could not be tried", f["process.signal"])
+		t.Errorf("process.signal = %+v, want unknown without a try", f["process.signal"])
 	}
 }
 
@@ -127,7 +127,7 @@ func TestProbeTellsRefusedFromIgnoredFromDenied(t *testing.T) {
 }
 
 func TestEmbeddedGatewayIsTrustedWithWhatIsSlowToProbe(t *testing.T) {
-	t.Parallel() // it waits for a keepalive
+	t.Parallel() // waits for a keepalive
 	g := &gateway{}
 	f := probe(t, target.Options{URL: g.serve(t), Embedded: true})
 	if f["process.keepalive"].State != bundle.FeaturePresent {
@@ -135,7 +135,7 @@ func TestEmbeddedGatewayIsTrustedWithWhatIsSlowToProbe(t *testing.T) {
 	}
 	f = probe(t, target.Options{URL: g.serve(t), Embedded: true}, "process.keepalive")
 	if f["process.keepalive"].State != bundle.FeatureAbsent {
-		t.Errorf("asked for by name: %+v", f["process.keepalive"])
+		t.Errorf("requested by name: %+v", f["process.keepalive"])
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"assay/internal/transport"
 )
 
-// rawServer accepts connections and handles each with fn after its request
-// head came; nil never answers. Everything ends with the test.
+// rawServer accepts connections and handles each with fn after its request head; nil
+// never responds. Everything ends with the test.
 func rawServer(t *testing.T, fn func(c *net.TCPConn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +72,7 @@ func answers(t *testing.T, status int, kind, body string) string {
 	}))
 }
 
-// What is no gateway is refused with its reason and what to do, in a few lines.
+// A target that is no gateway is refused with a reason and advice, in a few lines.
 func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 	t.Parallel()
 	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -80,14 +80,14 @@ func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
 	nobody, _ := testkit.ClosedPort(t)
-	// Deadlines that a test waits out come long after what is to be seen before them.
+	// Even this deadline comes long after the expected observations.
 	soon := target.Options{TimeScale: 0.5}
 	tests := []struct {
 		name, url, reason, mend string
 		options                 target.Options
 	}{
 		{name: "nothing listens", url: "http://" + nobody, reason: "connection refused", mend: "running"},
-		{name: "a host name that does not exist", url: "http://no-such-host.invalid", reason: "cannot resolve", mend: "spelling"},
+		{name: "a nonexistent host name", url: "http://no-such-host.invalid", reason: "cannot resolve", mend: "spelling"},
 		{name: "a TLS port", url: strings.Replace(tls.URL, "https", "http", 1), reason: "speaks TLS", mend: "https://127.0.0.1"},
 		{name: "a TLS alert", url: rawServer(t, says("\x15\x03\x01\x00\x02\x02\x16")), reason: "speaks TLS"},
 		{name: "an HTTP/2 port", url: rawServer(t, says("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00")), options: soon, reason: "speaks HTTP/2"},
@@ -102,7 +102,7 @@ func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 		{name: "a proxy without its upstream", url: answers(t, 502, "text/plain", "bad gateway"), reason: "a proxy responds"},
 		{name: "another API", url: answers(t, 200, "text/plain", "hello"), reason: "not Connect, gRPC or gRPC-Web"},
 		{name: "silence", url: rawServer(t, nil), options: soon, reason: "does not respond", mend: "--time-scale"},
-		{name: "half an answer", url: rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")), options: soon, reason: "did not end"},
+		{name: "half a response", url: rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")), options: soon, reason: "did not end"},
 		{name: "closed at once", url: rawServer(t, func(c *net.TCPConn) { c.Close() }), reason: "closes it", mend: "finished starting"},
 		{name: "reset at once", url: rawServer(t, func(c *net.TCPConn) { c.SetLinger(0); c.Close() }), reason: "resets it"},
 		{name: "garbage", url: rawServer(t, says("220 smtp ready\r\n")), reason: `begins "220 smtp`},
@@ -110,7 +110,7 @@ func TestCalibrateNamesWhyATargetCannotBeTested(t *testing.T) {
 	}
 	errs := make([]error, len(tests))
 	var all sync.WaitGroup
-	for i, tt := range tests { // all at once: some wait
+	for i, tt := range tests { // in parallel: some wait
 		tt.options.URL = tt.url
 		tg := newTarget(t, tt.options)
 		all.Go(func() { _, errs[i] = tg.Calibrate(context.Background(), transport.NewClock()) })

@@ -121,9 +121,9 @@ func (c *client) decideCall(ctx context.Context, r request, x *transport.Exchang
 	same, asked := c.likeNothing(ctx, r, x)
 	switch {
 	case same && s.Response.Status < 500:
-		return absent("answered as what cannot be there: " + describe(s))
+		return absent("the same response as for a nonexistent method: " + describe(s))
 	case asked && s.Error != nil && s.Error.Code != "" && strings.HasPrefix(r.rpc, "process.") && r.rpc != call.ProcessList:
-		return present("it is there, and refuses the process: " + describe(s))
+		return present("the method exists and refuses the process: " + describe(s))
 	}
 	return f
 }

@@ -37,7 +37,7 @@ func TestURLThatCannotBeTestedIsRefusedWithAdvice(t *testing.T) {
 func TestOptionsThatMakeNoRequestAreRefused(t *testing.T) {
 	const url = "http://127.0.0.1:1"
 	for name, o := range map[string]target.Options{
-		"a surface that is not known":     {URL: url, Paths: map[string]string{"admin": "/x"}},
+		"an unknown surface":              {URL: url, Paths: map[string]string{"admin": "/x"}},
 		"a path with a query":             {URL: url, Paths: map[string]string{"metrics": "/m?x=1"}},
 		"a header with a line break":      {URL: url, Headers: []bundle.Header{{Name: "a", Value: "b\r\nc: d"}}},
 		"a header without a name":         {URL: url, Headers: []bundle.Header{{Value: "b"}}},
@@ -126,6 +126,6 @@ func TestShellAndIdentityHaveDefaults(t *testing.T) {
 	}
 	id.Shell[0], id.Paths["commands"] = "x", "x"
 	if tg.Shell()[0] == "x" || tg.Path("commands", "") == "x" {
-		t.Error("what Identity returns changes the target")
+		t.Error("changing the result of Identity changes the target")
 	}
 }

@@ -30,7 +30,8 @@ func (t *Target) ways() []bundle.Axes {
 	return all
 }
 
-// waysWith lists the ways that meet a condition, the most similar to the working one first.
+// waysWith lists the ways that meet a condition, those most similar to the working one
+// first.
 func (c *client) waysWith(keep func(bundle.Axes) bool) []bundle.Axes {
 	var near, far []bundle.Axes
 	for _, w := range c.target.ways() {

@@ -25,7 +25,7 @@ import (
 
 const goodToken = "a-good-token"
 
-// mandatory lets only those in who have the token.
+// mandatory admits only requests with the token.
 func mandatory(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Access-Token") != goodToken {
@@ -36,7 +36,7 @@ func mandatory(h http.Handler) http.Handler {
 	})
 }
 
-// full has what a gateway can have beside the process service.
+// full serves everything that a gateway can have beside the process service.
 func (g *gateway) full() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", g.handler())
@@ -77,7 +77,7 @@ func (prober) Safe(context.Context, *connect.Request[probev1.SafeRequest]) (*con
 	return connect.NewResponse(&probev1.SafeResponse{}), nil
 }
 
-// serveOn serves a handler in plain on the HTTP versions that are named.
+// serveOn serves a handler in cleartext on the given HTTP versions.
 func serveOn(t *testing.T, h http.Handler, http1, h2c bool) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -92,7 +92,7 @@ func serveOn(t *testing.T, h http.Handler, http1, h2c bool) string {
 
 func serveBoth(t *testing.T, h http.Handler) string { return serveOn(t, h, true, true) }
 
-// serveTLS serves a handler over TLS and returns the certificate as PEM.
+// serveTLS serves a handler over TLS and returns its certificate in PEM.
 func serveTLS(t *testing.T, h http.Handler, h2 bool) (url string, ca []byte) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -103,7 +103,7 @@ func serveTLS(t *testing.T, h http.Handler, h2 bool) (url string, ca []byte) {
 	return s.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// onlyType refuses every request that is not of a content type.
+// onlyType refuses every request of another content type than prefix.
 func onlyType(prefix string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind := r.Header.Get("Content-Type")
@@ -115,7 +115,7 @@ func onlyType(prefix string, h http.Handler) http.Handler {
 	})
 }
 
-// A target that lacks what is most common is calibrated, and probed, in the way that it has.
+// A target without the most common way is calibrated and probed in a way that it has.
 func TestTargetIsSpokenToInTheFirstWayThatItHas(t *testing.T) {
 	g := &gateway{}
 	secure, ca := serveTLS(t, g.handler(), true)
@@ -124,7 +124,7 @@ func TestTargetIsSpokenToInTheFirstWayThatItHas(t *testing.T) {
 		name    string
 		options target.Options
 		way     string
-		present string // features, of those about the way
+		present string // features about the way
 	}{
 		{"HTTP/1.1 only", target.Options{URL: serveOn(t, g.handler(), true, false)}, "connect/json/1.1/identity",
 			"codec.json codec.proto http.1 protocol.connect protocol.grpc-web"},
@@ -180,7 +180,7 @@ func TestTargetIsSpokenToInTheFirstWayThatItHas(t *testing.T) {
 	}
 }
 
-// onlyExactly refuses every request that is not of one content type.
+// onlyExactly refuses every request of another content type than kind.
 func onlyExactly(kind string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") != kind {
@@ -210,11 +210,11 @@ func TestShellOfTheSDKsIsTakenWhereTheUsualOneIsRefused(t *testing.T) {
 	}
 	asked := newTarget(t, target.Options{URL: url, Shell: []string{"/bin/sh", "-c"}})
 	if _, err := asked.Calibrate(context.Background(), transport.NewClock()); err != nil || asked.Shell()[0] != "/bin/sh" {
-		t.Errorf("a shell that was asked for became %q (%v)", asked.Shell(), err)
+		t.Errorf("the requested shell became %q (%v)", asked.Shell(), err)
 	}
 	f, err = asked.Probe(context.Background(), transport.NewClock(), cal, "process.start")
 	if s := f["process.start"]; err != nil || s.State != bundle.FeatureAbsent || !strings.Contains(s.Detail, "--shell '/bin/bash -l -c'") {
-		t.Errorf("a shell that is refused: %+v (%v), want the way out", s, err)
+		t.Errorf("a refused shell: %+v (%v), want advice", s, err)
 	}
 }
 
@@ -227,10 +227,10 @@ func TestFailureOfTLSSaysWhatToDo(t *testing.T) {
 		options      target.Options
 		reason, mend string
 	}{
-		{"an authority that is not known", target.Options{URL: secure}, "untrusted", "--cacert FILE"},
+		{"an unknown authority", target.Options{URL: secure}, "untrusted", "--cacert FILE"},
 		{"a plain port", target.Options{URL: strings.Replace(plain, "http", "https", 1), Insecure: true}, "does not speak TLS", "write http://127.0.0.1"},
 		{"another name", target.Options{URL: named, CACert: ca}, "not for localhost", "--insecure"},
-		{"TLS spoken to in plain", target.Options{URL: strings.Replace(secure, "https", "http", 1)}, "speaks TLS", "https://127.0.0.1"},
+		{"cleartext to a TLS port", target.Options{URL: strings.Replace(secure, "https", "http", 1)}, "speaks TLS", "https://127.0.0.1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestFailureOfTLSSaysWhatToDo(t *testing.T) {
 			}
 		})
 	}
-	for name, o := range map[string]target.Options{"with the authority": {URL: secure, CACert: ca}, "without the check": {URL: named, Insecure: true}} {
+	for name, o := range map[string]target.Options{"with the authority": {URL: secure, CACert: ca}, "without verification": {URL: named, Insecure: true}} {
 		if _, err := newTarget(t, o).Calibrate(context.Background(), transport.NewClock()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -260,13 +260,13 @@ func TestDialSpeaksTheVersionThatWasAskedFor(t *testing.T) {
 	tests := []struct {
 		name, version string
 		target        *target.Target
-		want          string // version that is recorded, "" for a refusal
+		want          string // the recorded version, "" for a refusal
 	}{
-		{"nothing in plain", "", plain, "1.1"},
-		{"1.1 in plain", "1.1", plain, "1.1"},
-		{"h2c in plain", "h2c", plain, "h2c"},
-		{"h2 in plain", "h2", plain, "h2c"},
-		{"h2-tls in plain", "h2-tls", plain, ""},
+		{"the default in cleartext", "", plain, "1.1"},
+		{"1.1 in cleartext", "1.1", plain, "1.1"},
+		{"h2c in cleartext", "h2c", plain, "h2c"},
+		{"h2 in cleartext", "h2", plain, "h2c"},
+		{"h2-tls in cleartext", "h2-tls", plain, ""},
 		{"1.1 over TLS", "1.1", safe, "1.1"},
 		{"h2-tls over TLS", "h2-tls", safe, "h2-tls"},
 		{"h2 over TLS", "h2", safe, "h2-tls"},

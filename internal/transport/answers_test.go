@@ -11,8 +11,8 @@ import (
 	"assay/internal/wire"
 )
 
-// decodeWhole runs bytes through a connection that has no socket, in pieces of
-// step bytes, and returns what was recorded for three exchanges.
+// decodeWhole runs bytes through a connection without a socket, in pieces of step
+// bytes, and returns the records of three exchanges.
 func decodeWhole(t *testing.T, p []byte, step int) []bundle.Exchange {
 	t.Helper()
 	rec := NewRecorder(NewClock(), nil)
@@ -33,8 +33,8 @@ func decodeWhole(t *testing.T, p []byte, step int) []bundle.Exchange {
 	return xs
 }
 
-// FuzzAnswers: no bytes make the decoding of answers fail, and how they are cut
-// into reads makes no difference but in times.
+// FuzzAnswers: no bytes make the decoding of answers fail, and their division into
+// reads changes nothing but times.
 func FuzzAnswers(f *testing.F) {
 	stream := wire.AppendEnvelope(nil, 0, []byte(`{"event":{"start":{"pid":7}}}`))
 	stream = wire.AppendEnvelope(stream, 1, call.Compress([]byte(`{"event":{"end":{}}}`)))

@@ -59,7 +59,7 @@ func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) {
 	f.Whole = len(payload) <= wholeMessage && x.kept.heads+len(payload) <= maxHeads
 	limit := frameHead
 	if f.Whole {
-		limit = 2 * wholeMessage // what stands for a secret may be longer than the secret
+		limit = 2 * wholeMessage // the replacement of a secret may be longer than the secret
 	}
 	x.keepFrame(f, payload, limit, special)
 }

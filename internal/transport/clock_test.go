@@ -10,7 +10,7 @@ func TestAForkedClockAdvancesAlone(t *testing.T) {
 	before := c.Stamp()
 	f := c.Fork()
 	f.Advance(time.Hour)
-	f.Advance(-time.Minute) // time never goes back
+	f.Advance(-time.Minute) // time never goes backwards
 	later, own := f.Stamp(), c.Stamp()
 	if later.N != before.N+1 || own.N != later.N {
 		t.Errorf("after number %d come %d and %d", before.N, later.N, own.N)

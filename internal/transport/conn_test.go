@@ -30,7 +30,7 @@ func TestBytesAreSentAsTheyAreGiven(t *testing.T) {
 	}
 	conn.Close("half")
 	if want := "POST / HTTP/9.9\r\n\x00"; <-got != want {
-		t.Errorf("the server got something else than %q", want)
+		t.Errorf("the server did not receive %q", want)
 	}
 	x := c.done(conn.Raw())
 	if x.Op != "raw" || x.Name != "c" || x.Outcome != bundle.OutcomeComplete || x.Response.Status != 400 {
@@ -136,8 +136,8 @@ func TestRawBytesWithoutAnswer(t *testing.T) {
 		serve func(c *net.TCPConn)
 		want  bundle.Outcome
 	}{
-		{"are closed on", func(c *net.TCPConn) { c.Read(make([]byte, 1)); c.CloseWrite() }, bundle.OutcomeClosed},
-		{"are met by silence", func(*net.TCPConn) {}, bundle.OutcomeNoAnswer},
+		{"get a close", func(c *net.TCPConn) { c.Read(make([]byte, 1)); c.CloseWrite() }, bundle.OutcomeClosed},
+		{"get silence", func(*net.TCPConn) {}, bundle.OutcomeNoAnswer},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestWaysToEndAConnection(t *testing.T) {
 	}
 }
 
-// The kernel tells of a reset once, to the write or to the read that asks first.
+// The kernel reports a reset once, to the first write or read after it.
 func TestResetIsSeenWhileARequestIsWritten(t *testing.T) {
 	body := make([]byte, 64<<20)
 	for range 20 {
@@ -228,10 +228,10 @@ func TestPausedReaderReadsNothingUntilResumed(t *testing.T) {
 	addr := rawServer(t, func(c *net.TCPConn) {
 		readRequest(bufio.NewReader(c))
 		<-paused
-		// The first byte goes out whatever becomes of the deadline.
+		// The first byte is sent, whatever happens at the deadline.
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\nx")
 		c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-		c.Write(make([]byte, 64<<20)) // more than the kernel holds: nobody reads
+		c.Write(make([]byte, 64<<20)) // more than the kernel buffers: no one reads it
 		close(sent)
 	})
 	c := newClient(t)

@@ -1,4 +1,4 @@
-// Package transport is a client of HTTP/1.1 and HTTP/2, in plain and over TLS, at the
+// Package transport is a client of HTTP/1.1 and HTTP/2, in cleartext and over TLS, at the
 // level of bytes and frames: it sends exactly the given bytes, decodes every response
 // (Connect, gRPC, gRPC-Web, NDJSON or a plain body), and records both as the types of
 // package bundle.

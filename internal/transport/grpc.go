@@ -40,7 +40,7 @@ func isGRPC(p wire.Protocol, kind string) bool {
 type grpcAnswer struct {
 	messages
 	unary    bool
-	headers  []wire.Field // which have the status of a trailers-only response
+	headers  []wire.Field // hold the status of a trailers-only response
 	count    int          // of messages
 	trailers []wire.Field // of gRPC-Web's last frame
 	ended    bool         // that frame has arrived
@@ -116,12 +116,12 @@ func (a *grpcAnswer) close() {
 	case a.x.readStatus(inTrailers, x.trailersOff, x.trailers):
 		if hasStatus(a.headers) {
 			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCStatusRepeated, Off: x.trailersOff,
-				Detail: "grpc-status stands in the headers and in the trailers"})
+				Detail: "grpc-status is both in the headers and in the trailers"})
 		}
 	case !x.readStatus(inHeaders, x.trailersOff, a.headers):
 		a.missing(wire.GRPCStatusMissing, "the answer is complete and has no grpc-status")
 	case x.rec.Response.Body > 0:
-		a.missing(wire.GRPCStatusMissing, "the answer has a body, and its grpc-status stands in the headers, not in the trailers")
+		a.missing(wire.GRPCStatusMissing, "the answer has a body, and its grpc-status is in the headers, not in the trailers")
 	}
 	a.checkCount()
 	x.checkNames()
@@ -130,18 +130,18 @@ func (a *grpcAnswer) close() {
 func (a *grpcAnswer) closeWeb() {
 	x := a.x
 	if hasStatus(x.trailers) {
-		x.violate(inHTTP, wire.Violation{Kind: wire.WebHTTPTrailers, Off: x.trailersOff, Detail: "grpc-status stands in HTTP trailers"})
+		x.violate(inHTTP, wire.Violation{Kind: wire.WebHTTPTrailers, Off: x.trailersOff, Detail: "grpc-status is in HTTP trailers"})
 	}
 	switch {
 	case a.ended && x.rec.GRPC != nil:
 		if hasStatus(a.headers) {
-			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCStatusRepeated, Detail: "grpc-status stands in the headers and in the trailer frame"})
+			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCStatusRepeated, Detail: "grpc-status is both in the headers and in the trailer frame"})
 		}
 	case a.ended:
 		a.missing(wire.GRPCStatusMissing, "the trailer frame has no grpc-status")
 	case x.readStatus(inHeaders, 0, a.headers):
 		if x.rec.Response.Body > 0 {
-			a.missing(wire.WebTrailersMissing, "the answer has a body, and its grpc-status stands in the headers, not in a trailer frame")
+			a.missing(wire.WebTrailersMissing, "the answer has a body, and its grpc-status is in the headers, not in a trailer frame")
 		}
 	default:
 		a.missing(wire.WebTrailersMissing, "the answer is complete and has neither a trailer frame nor grpc-status in its headers")
@@ -221,7 +221,7 @@ func (x *Exchange) checkNames() {
 			if !wire.ReservedGRPCName(f.Name) {
 				continue
 			}
-			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCUnknownHeader, Detail: fmt.Sprintf("the field %.64q is none of the specification's", f.Name)})
+			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCUnknownHeader, Detail: fmt.Sprintf("the field %.64q is not defined by the specification", f.Name)})
 		}
 	}
 }

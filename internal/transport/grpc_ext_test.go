@@ -8,7 +8,7 @@ import (
 	"assay/internal/transport"
 )
 
-// trailers is a trailer frame of gRPC-Web.
+// trailerFrame returns a trailer frame of gRPC-Web.
 func trailerFrame(text string) string { return envelope(0x80, text) }
 
 func grpcCall(protocol, rpc string) transport.Call {
@@ -16,7 +16,7 @@ func grpcCall(protocol, rpc string) transport.Call {
 		Shape: bundle.Shape(call.ShapeOf("process.Process/" + rpc)), Codec: "json", Method: "POST", Path: "/process.Process/" + rpc}
 }
 
-// What a gRPC-Web answer says, and what is wrong with it.
+// The records of gRPC-Web answers, with their violations.
 func TestAnswerOfGRPCWebIsDecodedStrictly(t *testing.T) {
 	const kind = "Content-Type: application/grpc-web+json\r\n"
 	const ok = "grpc-status: 0\r\n"
@@ -44,7 +44,7 @@ func TestAnswerOfGRPCWebIsDecodedStrictly(t *testing.T) {
 		{"bytes after the trailers", "List", respond(200, kind, envelope(0, "{}")+trailerFrame(ok)+"x"), "grpc-web.bytes-after-trailers", 0, "frame", "{}"},
 		{"a unary answer without a message", "List", respond(200, kind, trailerFrame(ok)), "grpc.unary-messages", 0, "frame", ""},
 		{"a unary answer of two messages", "List", respond(200, kind, envelope(0, "{}")+envelope(0, "{}")+trailerFrame(ok)), "grpc.unary-messages", 0, "frame", "{}{}"},
-		{"a name that is reserved", "List", respond(200, kind+"Grpc-Mood: good\r\n", envelope(0, "{}")+trailerFrame(ok)), "grpc.reserved-name", 0, "frame", "{}"},
+		{"a reserved name", "List", respond(200, kind+"Grpc-Mood: good\r\n", envelope(0, "{}")+trailerFrame(ok)), "grpc.reserved-name", 0, "frame", "{}"},
 		{"cut in a message", "List", respond(200, kind, "\x00\x00\x00\x00\x09{}"), "grpc-web.truncated-payload grpc-web.trailers-missing", -1, "", ""},
 		{"a proxy's page with a status", "List", respond(503, "Content-Type: text/html\r\nGrpc-Status: 14\r\n", "<html>"), "", 14, "headers", "<html>"},
 		{"a proxy's page without one", "List", respond(503, "Content-Type: text/html\r\n", "<html>"), "", -1, "", "<html>"},
@@ -78,7 +78,7 @@ func checkStatus(t *testing.T, s bundle.Exchange, status int, in string) {
 	}
 }
 
-// The same for gRPC, whose status stands in HTTP trailers.
+// The same for gRPC, whose status is in HTTP trailers.
 func TestAnswerOfGRPCIsDecodedStrictly(t *testing.T) {
 	head := []string{":status", "200", "content-type", "application/grpc+json"}
 	tests := []struct {

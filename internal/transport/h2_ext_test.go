@@ -15,7 +15,7 @@ import (
 	"assay/internal/transport"
 )
 
-// A request is sent with its fields in order, as HTTP/2 writes them.
+// A request is sent with its fields in order, as HTTP/2 encodes them.
 func TestRequestOverHTTP2SendsItsFieldsAsTheyAreGiven(t *testing.T) {
 	got := make(chan []string, 1)
 	w := h2Server(t, func(p *h2peer) {
@@ -209,12 +209,13 @@ func TestGatewayIsSeenThroughTheFramesOfItsConnection(t *testing.T) {
 			t.Errorf("HEADERS say %q", f.Detail)
 		}
 	}
-	slices.Sort(sent[2:]) // the acknowledgement may come at any place
-	// It waits for nobody, and may not have been sent when the exchange was over.
+	slices.Sort(sent[2:]) // the acknowledgement may be in any position
+	// Nothing waits for the acknowledgement, so it may be unsent when the exchange
+	// ends.
 	if want := []string{"preface", "SETTINGS", "DATA", "HEADERS", "SETTINGS"}; !slices.Equal(sent, want) && !slices.Equal(sent, want[:4]) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 }
 
-// silent reads and says nothing.
+// silent reads and sends nothing.
 func silent(c *net.TCPConn) { io.Copy(io.Discard, c) }

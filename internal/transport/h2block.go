@@ -105,7 +105,7 @@ func (b *headerBlock) read(trailers bool) (head, []wire.Violation) {
 		if strings.HasPrefix(f.Name, ":") {
 			switch {
 			case f.Name != ":status" || trailers:
-				violate(wire.H2PseudoHeader, "%.64q has no place in %s", f.Name, place(trailers))
+				violate(wire.H2PseudoHeader, "%.64q is not allowed in %s", f.Name, place(trailers))
 			case regular:
 				violate(wire.H2PseudoHeader, ":status follows regular fields")
 			}
@@ -154,7 +154,7 @@ func badField(f wire.Field) (wire.Kind, string) {
 	case strings.ToLower(f.Name) != f.Name:
 		return wire.H2FieldName, fmt.Sprintf("the field name %.64q is not in lower case", f.Name)
 	case !httpguts.ValidHeaderFieldName(f.Name):
-		return wire.H2FieldName, fmt.Sprintf("%.64q is no field name", f.Name)
+		return wire.H2FieldName, fmt.Sprintf("%.64q is not a field name", f.Name)
 	case isConnectionField(f.Name):
 		return wire.H2ConnectionHeader, fmt.Sprintf("the field %s is for HTTP/1.1 connections only", f.Name)
 	case strings.ContainsAny(f.Value, "\x00\r\n"):

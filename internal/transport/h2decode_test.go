@@ -13,8 +13,8 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// decodeH2 runs bytes through an HTTP/2 connection that has no socket, in pieces
-// of step bytes, and returns what was recorded for three streams.
+// decodeH2 runs bytes through an HTTP/2 connection without a socket, in pieces of step
+// bytes, and returns the records of three streams.
 func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 	t.Helper()
 	rec := NewRecorder(NewClock(), nil)
@@ -43,8 +43,8 @@ func decodeH2(t *testing.T, p []byte, step int) []bundle.Exchange {
 	return xs
 }
 
-// FuzzHTTP2: no bytes make the decoding of HTTP/2 fail, and how they are cut into
-// reads makes no difference but in times.
+// FuzzHTTP2: no bytes make the decoding of HTTP/2 fail, and their division into reads
+// changes nothing but times.
 func FuzzHTTP2(f *testing.F) {
 	var b bytes.Buffer
 	var block bytes.Buffer
@@ -147,7 +147,7 @@ func TestOwnFramesWaitForARawFrameThatIsSentInPieces(t *testing.T) {
 			select {
 			case <-woken:
 			default:
-				t.Error("nobody wakes the writer of own frames after the raw one")
+				t.Error("the writer of own frames is not woken after the raw frame")
 			}
 		}
 		if p := h.takeControl(); (len(p) > 0) != whole {

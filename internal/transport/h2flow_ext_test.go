@@ -52,8 +52,8 @@ func TestRequestWaitsForRoomAmongTheStreams(t *testing.T) {
 	}
 }
 
-// A peer that keeps a smaller table than every peer does at first is told so once,
-// at the beginning of the next header block.
+// A peer with a smaller table than the initial one is told its size once, at the beginning of
+// the next header block.
 func TestASmallerTableIsAgreedTo(t *testing.T) {
 	for _, size := range []uint32{0, 4095, 4096} {
 		blocks := make(chan []byte, 3)
@@ -148,7 +148,7 @@ func TestBodyIsSentInFramesThatThePeerAllows(t *testing.T) {
 }
 
 func TestStreamsShareTheWindowOfTheConnection(t *testing.T) {
-	const window = 65_535 // that of a new connection
+	const window = 65_535 // initial window of a connection
 	sent := make(chan int, 1)
 	w := h2Server(t, func(p *h2peer) {
 		p.settings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
@@ -160,7 +160,7 @@ func TestStreamsShareTheWindowOfTheConnection(t *testing.T) {
 			}
 			if n += int(f.Header().Length); n >= window && !told {
 				told = true
-				// Nothing more may be on its way: an answer to a PING comes behind what was sent.
+				// After the answer to a PING nothing more can be in flight.
 				p.f.WritePing(false, [8]byte{})
 				for f := p.read(); f != nil && f.Header().Type != http2.FramePing; f = p.read() {
 					n += int(f.Header().Length) * isData(f)
@@ -250,7 +250,7 @@ func TestLargeHeaderBlockGoesOnInContinuation(t *testing.T) {
 	t.Cleanup(s.Close)
 	c := newClient(t)
 	call := plainCall()
-	big := strings.Repeat("~", size) // which Huffman does not shorten
+	big := strings.Repeat("~", size) // Huffman coding does not shorten it
 	call.Headers = []bundle.Header{{Name: "big", Value: big}}
 	x, err := c.open(way{s.Listener.Addr().String(), transport.Options{HTTP: transport.H2C}}).Request(c.ctx, call, true)
 	if err != nil {
@@ -316,13 +316,13 @@ func TestSettingsAndPingAreAcknowledgedAndWindowIsGivenBack(t *testing.T) {
 			}
 		}
 		if n < least {
-			t.Errorf("%d %s came, want at least %d", n, kind, least)
+			t.Errorf("%d %s arrived, want at least %d", n, kind, least)
 		}
 	}
 }
 
-// flooding sends DATA of 16 KiB on the first request's stream without looking for
-// window, frames times, and answers the second request as it should.
+// flooding sends so many frames with DATA of 16 KiB on the first request's stream,
+// regardless of the window, and answers the second request correctly.
 func flooding(t *testing.T, frames int, held <-chan struct{}) way {
 	return h2Server(t, func(p *h2peer) {
 		p.settings()
@@ -348,7 +348,7 @@ func TestStreamThatIsHeldMayUseItsWindowAndNoMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		frames  int
 		outcome bundle.Outcome
-	}{"all of it": {window, ""}, "more than it": {window + 1, bundle.OutcomeGarbage}} {
+	}{"the whole window": {window, ""}, "more than the window": {window + 1, bundle.OutcomeGarbage}} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t)
 			held := make(chan struct{})

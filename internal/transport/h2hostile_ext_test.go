@@ -13,7 +13,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// after answers requests with fn, one after another, and reads to the end then.
+// after answers requests with fn, one after another, and then reads to the end.
 func after(fn func(p *h2peer, id uint32)) func(p *h2peer) {
 	return func(p *h2peer) {
 		p.settings()
@@ -32,7 +32,7 @@ func head(end bool, fields ...string) func(p *h2peer, id uint32) {
 	return func(p *h2peer, id uint32) { p.headers(id, end, fields...) }
 }
 
-// A peer that breaks HTTP/2 ends in garbage, and the violation says in what way.
+// A peer that violates HTTP/2 ends in garbage, and the violation names the breach.
 func TestBreachOfHTTP2IsNamed(t *testing.T) {
 	big := strings.Repeat("a", 30_000)
 	tests := []struct {
@@ -68,12 +68,12 @@ func TestBreachOfHTTP2IsNamed(t *testing.T) {
 			p.f.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true, BlockFragment: p.block(":method", "GET")})
 		}},
 		{"CONTINUATION alone", "http2.continuation", raw(http2.FrameContinuation, 0, 1, "x")},
-		{"a block that is interrupted", "http2.continuation", func(p *h2peer, id uint32) {
+		{"an interrupted block", "http2.continuation", func(p *h2peer, id uint32) {
 			p.f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block(":status", "200")})
 			p.f.WritePing(false, [8]byte{})
 		}},
-		{"a block that is no HPACK", "http2.header-compression", raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, "\xff\xff\xff\xff\xff\xff")},
-		{"a block that is cut", "http2.header-compression", raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, "\x40\x05ab")},
+		{"a block that is not HPACK", "http2.header-compression", raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, "\xff\xff\xff\xff\xff\xff")},
+		{"a truncated block", "http2.header-compression", raw(http2.FrameHeaders, http2.FlagHeadersEndHeaders, 1, "\x40\x05ab")},
 		{"HEADERS without :status", "http2.pseudo-header", head(true, "content-type", "text/plain")},
 		{"two :status", "http2.pseudo-header", head(true, ":status", "200", ":status", "200")},
 		{"a :status of two digits", "http2.pseudo-header", head(true, ":status", "20")},
@@ -151,7 +151,7 @@ func TestBreachOfHTTP2IsNamed(t *testing.T) {
 	}
 }
 
-// What is no breach of HTTP/2 but an end of the stream or the connection is named too.
+// An end of the stream or the connection that does not violate HTTP/2 is named too.
 func TestEndOfAStreamOrConnectionIsNamed(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -177,7 +177,7 @@ func TestEndOfAStreamOrConnectionIsNamed(t *testing.T) {
 			p.f.WriteData(id, false, []byte(envelope(0, startEvent)))
 			p.f.WriteRSTStream(id, http2.ErrCodeCancel)
 		}), bundle.OutcomeReset, "(CANCEL) after"},
-		{"RST_STREAM with a code that nobody knows", after(func(p *h2peer, id uint32) { p.f.WriteRSTStream(id, 0xbeef) }),
+		{"RST_STREAM with an unknown code", after(func(p *h2peer, id uint32) { p.f.WriteRSTStream(id, 0xbeef) }),
 			bundle.OutcomeReset, "(0xbeef)"},
 		{"RST_STREAM with NO_ERROR before the end", after(func(p *h2peer, id uint32) { p.stream(id); p.f.WriteRSTStream(id, http2.ErrCodeNo) }),
 			bundle.OutcomeReset, "(NO_ERROR)"},
@@ -228,7 +228,7 @@ func TestEndOfAStreamOrConnectionIsNamed(t *testing.T) {
 	}
 }
 
-// Every error code is told by its name.
+// Every error code is reported by its name.
 func TestCodeOfRSTStreamIsInTheDetail(t *testing.T) {
 	for code := http2.ErrCodeNo; code <= http2.ErrCodeHTTP11Required; code++ {
 		c := newClient(t)
@@ -239,7 +239,7 @@ func TestCodeOfRSTStreamIsInTheDetail(t *testing.T) {
 	}
 }
 
-// What comes after a stream's end is reported, and harms nobody else.
+// A frame after a stream's end is reported, and harms no other stream.
 func TestFrameAfterTheEndOfItsStreamIsReported(t *testing.T) {
 	next := make(chan struct{})
 	w := h2Server(t, func(p *h2peer) {
@@ -265,7 +265,7 @@ func TestFrameAfterTheEndOfItsStreamIsReported(t *testing.T) {
 	}
 }
 
-// A peer that keeps us busy for ever ends at the deadline, and with little memory.
+// A peer that keeps us busy for ever ends at the deadline, in bounded memory.
 func TestEndlessPeerEndsAtTheDeadlineInBoundedMemory(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -291,7 +291,7 @@ func TestEndlessPeerEndsAtTheDeadlineInBoundedMemory(t *testing.T) {
 		{"endless padding", func(p *h2peer, id uint32) {
 			p.stream(id)
 			for window := 4 << 20; p.f.WriteDataPadded(id, false, nil, make([]byte, 255)) == nil; window -= 256 {
-				for window < 512 { // padding counts for flow control, to which it keeps
+				for window < 512 { // padding counts for flow control, which this peer respects
 					f, ok := p.await(http2.FrameWindowUpdate).(*http2.WindowUpdateFrame)
 					if !ok {
 						return
@@ -329,12 +329,12 @@ func TestEndlessPeerEndsAtTheDeadlineInBoundedMemory(t *testing.T) {
 			if tt.outcome == bundle.OutcomeStalled {
 				c.until(x, "head", func(s bundle.Exchange) bool { return s.Response != nil })
 			}
-			deadline := time.NewTimer(300 * time.Millisecond) // of the script, which the peer's flood fills
+			deadline := time.NewTimer(300 * time.Millisecond) // of the script, while the peer floods
 			defer deadline.Stop()
 			select {
 			case <-deadline.C:
 			case <-x.Done():
-				t.Fatalf("it ended by itself: %+v", x.Snapshot())
+				t.Fatalf("the exchange ended by itself: %+v", x.Snapshot())
 			}
 			if s := x.Snapshot(); s.Response != nil {
 				x.GiveUp(bundle.OutcomeStalled, "deadline")

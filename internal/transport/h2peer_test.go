@@ -13,7 +13,7 @@ import (
 	"assay/internal/transport"
 )
 
-// h2peer is a server of HTTP/2 that does exactly what a test says.
+// h2peer is an HTTP/2 server that sends exactly the frames of a test.
 type h2peer struct {
 	c    *net.TCPConn
 	f    *http2.Framer
@@ -23,8 +23,8 @@ type h2peer struct {
 	seen []string // the types of frames that were read
 }
 
-// h2Server hands every connection to fn after the client's preface was read.
-// The connection stays open until the end of the test, unless fn closes it.
+// h2Server passes every connection to fn after reading the client's preface. The
+// connection stays open until the end of the test, unless fn closes it.
 func h2Server(t *testing.T, fn func(p *h2peer)) way {
 	addr := rawServer(t, func(c *net.TCPConn) {
 		if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
@@ -41,8 +41,8 @@ func h2Server(t *testing.T, fn func(p *h2peer)) way {
 // settings sends the server's preface.
 func (p *h2peer) settings(s ...http2.Setting) { p.f.WriteSettings(s...) }
 
-// read reads one frame and notes it; nil at the end of the connection. SETTINGS
-// are acknowledged.
+// read reads one frame and records its type; it returns nil at the end of the
+// connection. It acknowledges SETTINGS.
 func (p *h2peer) read() http2.Frame {
 	f, err := p.f.ReadFrame()
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *h2peer) read() http2.Frame {
 	return f
 }
 
-// await reads until a frame of the type comes.
+// await reads until a frame of the type arrives.
 func (p *h2peer) await(kind http2.FrameType) http2.Frame {
 	for f := p.read(); f != nil; f = p.read() {
 		if f.Header().Type == kind {
@@ -111,7 +111,7 @@ func (p *h2peer) whole(id uint32) {
 	p.f.WriteData(id, true, []byte(envelope(0, startEvent)+envelope(0, endEvent)+envelope(2, "{}")))
 }
 
-// ask makes a Start on a connection; what keeps it from being sent shows in the exchange.
+// ask makes a Start on a connection; the exchange says why it could not be sent.
 func (c *client) ask(conn *transport.Conn) *transport.Exchange {
 	call := startCall()
 	call.Headers = []bundle.Header{{Name: "host", Value: "t"}, {Name: "content-type", Value: "application/connect+json"}}

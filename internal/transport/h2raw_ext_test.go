@@ -15,7 +15,7 @@ import (
 	"assay/internal/transport"
 )
 
-// write renders frames and writes them as one.
+// write renders frames and sends them as one write.
 func (c *client) write(conn *transport.Conn, frames ...transport.Frame) {
 	c.t.Helper()
 	var all []byte
@@ -110,7 +110,7 @@ func TestBreachByHandIsAnsweredByThePeer(t *testing.T) {
 	tests := []struct {
 		name    string
 		frames  []transport.Frame
-		answer  string // the frame that comes
+		answer  string // the frame that arrives
 		detail  string
 		outcome bundle.Outcome
 	}{
@@ -159,8 +159,8 @@ func TestFrameIsRenderedExactlyByItsFields(t *testing.T) {
 			"000008 01 05 00000001 1501 2f 10 01 78 01 79"},
 		{"HEADERS of raw bytes", transport.Frame{Type: "HEADERS", Stream: 1, Payload: []byte{0xff}}, "000001 01 00 00000001 ff"},
 		{"a type by number", transport.Frame{Type: "0x0b", Payload: []byte("z")}, "000001 0b 00 00000000 7a"},
-		{"a type that is unknown", transport.Frame{Type: "HELLO"}, ""},
-		{"a setting that is unknown", transport.Frame{Type: "SETTINGS", Settings: map[string]uint32{"SPEED": 1}}, ""},
+		{"an unknown type", transport.Frame{Type: "HELLO"}, ""},
+		{"an unknown setting", transport.Frame{Type: "SETTINGS", Settings: map[string]uint32{"SPEED": 1}}, ""},
 		{"a length that does not fit", transport.Frame{Type: "DATA", Length: &huge}, ""},
 	}
 	c := newClient(t)
@@ -179,7 +179,7 @@ func TestFrameIsRenderedExactlyByItsFields(t *testing.T) {
 	}
 }
 
-// A raw frame that is sent in pieces is not cut by what the connection sends itself.
+// The connection's own frames do not interrupt a raw frame that is sent in pieces.
 func TestRawFrameInPiecesStaysWhole(t *testing.T) {
 	begun := make(chan struct{})
 	seen := make(chan []string, 1)
@@ -204,7 +204,7 @@ func TestRawFrameInPiecesStaysWhole(t *testing.T) {
 		}
 		if i == 0 {
 			close(begun)
-			c.received(conn, "PING") // whose acknowledgement has to wait
+			c.received(conn, "PING") // the acknowledgement has to wait
 		}
 	}
 	got := <-seen
@@ -213,7 +213,7 @@ func TestRawFrameInPiecesStaysWhole(t *testing.T) {
 	}
 }
 
-// A peer is held to the windows that a script announces by hand.
+// A peer must respect the windows that a script announces by hand.
 func TestPeerIsHeldToTheWindowOfARawConnection(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -221,7 +221,7 @@ func TestPeerIsHeldToTheWindowOfARawConnection(t *testing.T) {
 		kind    string
 		outcome bundle.Outcome
 	}{
-		{"it keeps to it", []int{1, 2}, "", bundle.OutcomeComplete},
+		{"it respects the window", []int{1, 2}, "", bundle.OutcomeComplete},
 		{"it sends more at once", []int{2}, "http2.flow-control", bundle.OutcomeGarbage},
 		{"it sends more after an update", []int{1, 3}, "http2.flow-control", bundle.OutcomeGarbage},
 	}

@@ -206,7 +206,7 @@ func (h *mux) find(f h2.Cut) (*stream, bool) {
 	}
 	if h.unused(f.StreamID) {
 		h.fail(breach{kind: wire.H2IdleStream, code: http2.ErrCodeProtocol, off: f.Off,
-			detail: fmt.Sprintf("%s on stream %d, which nobody opened", h2.TypeName(f.Type), f.StreamID)})
+			detail: fmt.Sprintf("%s on stream %d, which is idle", h2.TypeName(f.Type), f.StreamID)})
 		return nil, false
 	}
 	if st := h.closed[f.StreamID]; st != nil {

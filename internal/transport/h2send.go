@@ -65,7 +65,7 @@ func (h *mux) open(ctx context.Context, x *Exchange, block []byte, end bool) err
 			return err
 		}
 		if uint64(len(h.streams)) < uint64(h.maxStreams) {
-			break // with both locks
+			break // holding both locks
 		}
 		changed := c.changed.wait()
 		full := fmt.Sprintf("%d streams are open and MAX_CONCURRENT_STREAMS is %d", len(h.streams), h.maxStreams)

@@ -16,7 +16,7 @@ import (
 	"assay/internal/transport"
 )
 
-// A peer that misbehaves ends in the outcome that says how.
+// A misbehaving peer ends in the outcome that names its misbehaviour.
 func TestHostilePeerEndsInANamedOutcome(t *testing.T) {
 	say := func(s string, then func(c *net.TCPConn)) func(c *net.TCPConn) {
 		return func(c *net.TCPConn) {
@@ -46,7 +46,7 @@ func TestHostilePeerEndsInANamedOutcome(t *testing.T) {
 		{"closes inside chunks", say(chunked+"3\r\nabc", fin), bundle.OutcomeClosed, "http.truncated", "peer fin"},
 		{"a body until close ends by close", say("HTTP/1.1 200 OK\r\n"+streamJSON+"\r\n"+envelope(2, "{}"), fin), bundle.OutcomeComplete, "", "peer fin"},
 		{"a stream cut in an envelope by close is complete HTTP", say("HTTP/1.1 200 OK\r\n"+streamJSON+"\r\n\x00\x00", fin), bundle.OutcomeComplete, "envelope.truncated-header", "peer fin"},
-		{"is no HTTP", say("SSH-2.0-OpenSSH\r\n", nil), bundle.OutcomeGarbage, "http.status-line", "us fin"},
+		{"does not speak HTTP", say("SSH-2.0-OpenSSH\r\n", nil), bundle.OutcomeGarbage, "http.status-line", "us fin"},
 		{"is TLS", say("\x15\x03\x01\x00\x02\x02\x16", fin), bundle.OutcomeGarbage, "http.status-line", "peer fin"},
 		{"sends HTML without a head", say("<html><body>hello</body></html>", fin), bundle.OutcomeGarbage, "http.status-line", "peer fin"},
 		{"sends a broken chunk", say(chunked+"xyz\r\n", nil), bundle.OutcomeGarbage, "http.chunk", "us fin"},
@@ -185,7 +185,7 @@ func TestManyFramesAreBoundedAndTheEndIsStillSeen(t *testing.T) {
 		t.Errorf("stdout has %d bytes, want %d", x.Outputs["stdout"].Len, frames)
 	}
 	if !strings.Contains(x.Detail, "frames") || len(c.rec.Dropped()) != 1 {
-		t.Errorf("what was left out is not said: %q, %q", x.Detail, c.rec.Dropped())
+		t.Errorf("the omissions are not reported: %q, %q", x.Detail, c.rec.Dropped())
 	}
 	for _, e := range x.Events {
 		if e.Frame >= 0 && x.Frames[e.Frame].Event >= 0 && x.Events[x.Frames[e.Frame].Event].Kind != e.Kind {
@@ -214,7 +214,7 @@ func TestRefusedConnectionIsRecorded(t *testing.T) {
 
 func TestWriteEndsWithItsContext(t *testing.T) {
 	under := make(chan struct{})
-	addr := rawServer(t, func(c *net.TCPConn) { // reads the beginning and no more
+	addr := rawServer(t, func(c *net.TCPConn) { // reads only the beginning
 		c.Read(make([]byte, 1))
 		close(under)
 	})

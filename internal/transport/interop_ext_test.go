@@ -47,7 +47,7 @@ func (gateway) SendSignal(context.Context, *connect.Request[process.SendSignalRe
 	return nil, e
 }
 
-// Start says hello, as often as the process has arguments, and fails for the command "fail".
+// Start sends hello once for each argument of the process, and fails for the command "fail".
 func (gateway) Start(_ context.Context, req *connect.Request[process.StartRequest], out *connect.ServerStream[process.StartResponse]) error {
 	p := req.Msg.GetProcess()
 	events := []*process.ProcessEvent{{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: 7}}}}
@@ -75,7 +75,7 @@ type way struct {
 	options transport.Options
 }
 
-// serveWays serves the gateway in plain (HTTP/1.1 and h2c) and over TLS.
+// serveWays serves the gateway in cleartext (HTTP/1.1 and h2c) and over TLS.
 func serveWays(t *testing.T, h http.Handler) map[string]way {
 	t.Helper()
 	plain := httptest.NewUnstartedServer(h)

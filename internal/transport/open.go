@@ -13,8 +13,8 @@ import (
 
 // The HTTP versions of a connection, by their names in axes.
 const (
-	HTTP1 = "1.1"    // HTTP/1.1, in plain or over TLS
-	H2C   = "h2c"    // HTTP/2 in plain, with prior knowledge
+	HTTP1 = "1.1"    // HTTP/1.1, in cleartext or over TLS
+	H2C   = "h2c"    // HTTP/2 in cleartext, with prior knowledge
 	H2TLS = "h2-tls" // HTTP/2 over TLS, agreed on by ALPN
 )
 
@@ -78,7 +78,7 @@ func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error
 	return c, nil
 }
 
-// Dial is Open with the zero options: HTTP/1.1 in plain.
+// Dial is Open with the zero options: HTTP/1.1 in cleartext.
 func Dial(ctx context.Context, rec *Recorder, name, addr string) (*Conn, error) {
 	return Open(ctx, rec, name, addr, Options{})
 }
@@ -89,7 +89,7 @@ func dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	case "", HTTP1:
 	case H2C:
 		if o.TLS != nil {
-			return nil, errors.New("h2c is HTTP/2 in plain: with TLS it is h2-tls")
+			return nil, errors.New("h2c is HTTP/2 in cleartext: with TLS it is h2-tls")
 		}
 	case H2TLS:
 		if o.TLS == nil {

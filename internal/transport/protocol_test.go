@@ -9,7 +9,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// upgrading is HTTP/1.1 until a head has come, and then a tunnel.
+// upgrading speaks HTTP/1.1 until a head has come, and then a tunnel.
 type upgrading struct {
 	*http1
 	next *tunnel
@@ -27,7 +27,7 @@ func (u *upgrading) feed(p []byte) {
 	u.next.feed(rest)
 }
 
-// tunnel takes and sends bytes that mean nothing.
+// tunnel records the bytes in both directions without a meaning.
 type tunnel struct {
 	*http1
 	x                 *Exchange
@@ -45,7 +45,7 @@ func (t *tunnel) ended(bundle.Outcome, string) (bundle.Outcome, string) {
 	return bundle.OutcomeReset, "the tunnel broke"
 }
 
-// A connection that is no TCP changes its protocol in the middle of what it reads.
+// A connection that is not TCP changes its protocol in the middle of a read.
 func TestAnUpgradeChangesTheProtocolOfAConnection(t *testing.T) {
 	ours, theirs := net.Pipe()
 	rec := NewRecorder(NewClock(), nil)
@@ -84,7 +84,7 @@ func TestAnUpgradeChangesTheProtocolOfAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := <-peer; said != "back" {
-		t.Errorf("the peer was told %q", said)
+		t.Errorf("the peer received %q", said)
 	}
 	<-x.Done()
 	if s := x.Snapshot(); s.Outcome != bundle.OutcomeReset || len(s.Violations) != 0 {
@@ -95,7 +95,7 @@ func TestAnUpgradeChangesTheProtocolOfAConnection(t *testing.T) {
 		t.Errorf("the tunnel has received %q and sent %q, the connection %q", next.received, next.written, conns[0].Sent.Data)
 	}
 	if dropped := rec.Dropped(); len(dropped) != 1 || dropped[0] != "connection 0: a tunnel" {
-		t.Errorf("left out: %q", dropped)
+		t.Errorf("dropped: %q", dropped)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestSecretsNeverReachTheRecord(t *testing.T) {
 	call.Headers = []bundle.Header{{Name: "x-access-token", Value: secret}}
 	call.Body = []byte("{" + secret + "}")
 	x := conn.Begin(call)
-	// One byte per write: the secret must be seen across writes.
+	// One byte per write: the secret must be found across writes.
 	for _, b := range append(transport.RequestHead("POST", "/x", append(call.Headers, bundle.Header{Name: "content-length", Value: "0"})), "\r\n"...) {
 		if err := conn.Write(c.ctx, []byte{b}); err != nil {
 			break // the server may have answered and closed
@@ -33,7 +33,7 @@ func TestSecretsNeverReachTheRecord(t *testing.T) {
 	x.MarkSent()
 	s := c.done(x)
 	if got := string(x.Output("stdout")); got != secret {
-		t.Errorf("live output = %q, want it as it came", got)
+		t.Errorf("live output = %q, want it unredacted", got)
 	}
 	if s.Error == nil || s.Error.Message != "bad "+strings.Repeat("*", len(secret)) {
 		t.Errorf("error = %+v", s.Error)
@@ -57,8 +57,8 @@ func TestSecretsNeverReachTheRecord(t *testing.T) {
 	}
 }
 
-// decodeBlobs appends every base64 string of a JSON text in plain, so that what
-// it hides can be searched.
+// decodeBlobs appends the plain form of every base64 string of a JSON text, so that
+// their contents can be searched.
 func decodeBlobs(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -114,12 +114,12 @@ func TestSnapshotsDoNotChangeAfterwards(t *testing.T) {
 	}
 }
 
-// Keepalives are no progress, also one that comes in two pieces; anything else is.
+// Keepalives, even in two pieces, are no progress; all other content is.
 func TestOnlyContentIsProgress(t *testing.T) {
 	ping := envelope(0, `{"event":{"keepalive":{}}}`)
 	pieces := []struct {
 		text     string
-		events   int // that are there then
+		events   int // recorded after this piece
 		progress bool
 	}{
 		{"HTTP/1.1 200 OK\r\n" + streamJSON + "\r\n", 0, true},
@@ -127,10 +127,10 @@ func TestOnlyContentIsProgress(t *testing.T) {
 		{ping, 2, false},
 		{ping, 3, false},
 		{envelope(0, dataEvent), 4, true},
-		{ping[:9], 4, true}, // nobody can tell yet
+		{ping[:9], 4, true}, // not yet recognisable as a keepalive
 		{ping[9:] + ping[:9], 5, false},
 		{ping[9:], 6, false},
-		{envelope(0, dataEvent)[:9], 6, false}, // nor here, and it is no more than came before
+		{envelope(0, dataEvent)[:9], 6, false}, // not yet recognisable either, and no more than came before
 		{envelope(0, dataEvent)[9:], 7, true},
 	}
 	next := make(chan struct{})

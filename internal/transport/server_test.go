@@ -22,11 +22,12 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// patience bounds every wait of these tests; nothing should come near it, but the race detector on a busy machine takes its time.
+// patience bounds every wait of these tests; only the race detector on a busy machine
+// should come near it.
 const patience = time.Minute
 
-// rawServer accepts connections on a port of its own and handles each with fn,
-// which may close it. Everything is closed and waited for at the end of the test.
+// rawServer accepts connections on a port of its own and handles each with fn, which
+// may close it. The end of the test closes everything and waits for it.
 func rawServer(t *testing.T, fn func(c *net.TCPConn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,8 +76,8 @@ func readRequest(r *bufio.Reader) (body []byte, ok bool) {
 	return body, err == nil
 }
 
-// answering is a server that answers every request on a connection with the
-// same bytes, and then, when hangUp is set, closes it.
+// answering is a server that sends the same bytes in answer to every request on a
+// connection, and then closes it if hangUp is set.
 func answering(t *testing.T, hangUp bool, answer string) string {
 	return rawServer(t, func(c *net.TCPConn) {
 		r := bufio.NewReader(c)
@@ -94,7 +95,7 @@ func answering(t *testing.T, hangUp bool, answer string) string {
 	})
 }
 
-// client is a recorder with the few things that tests do with it.
+// client is a recorder with helpers for tests.
 type client struct {
 	t   *testing.T
 	rec *transport.Recorder

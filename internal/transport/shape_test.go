@@ -67,7 +67,7 @@ func TestAnswerIsDecodedByItsShape(t *testing.T) {
 			body:   "-", end: true, code: "not_found"},
 		{name: "415 to a stream keeps its text", call: startCall(),
 			answer: respond(415, "Content-Type: text/plain\r\n", "no"), body: "no"},
-		{name: "401 to a stream with the daemon's own JSON keeps its body and is no RPC error", call: startCall(),
+		{name: "401 to a stream with the daemon's own JSON keeps its body and is not an RPC error", call: startCall(),
 			answer: respond(401, plainJSON, `{"code":401,"message":"no"}`), body: `{"code":401,"message":"no"}`},
 		{name: "401 to a stream with a Connect error has the error", call: startCall(),
 			answer: respond(401, plainJSON, `{"code":"unauthenticated"}`), body: `{"code":"unauthenticated"}`, code: "unauthenticated"},

@@ -12,7 +12,7 @@ import (
 const (
 	maxChunks = 2048      // entries of a chunk table
 	rawLimit  = 256 << 10 // raw bytes kept per direction of a connection
-	dataLimit = 16 << 20  // bytes kept per output or body while the run goes on
+	dataLimit = 16 << 20  // bytes kept per output or body during the run
 )
 
 // store keeps a byte stream of any length in bounded memory: completely up to limit,

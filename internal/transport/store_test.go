@@ -15,7 +15,7 @@ import (
 	"assay/internal/wire"
 )
 
-// A stream is recorded the same however it came, below and above the limit.
+// A stream has the same record however it is split, below and above the limit.
 func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
 	for _, n := range []int{0, 1, 4 << 10, 16 << 10, 30_000, 30_001, 34_000, 90_000} {
 		all := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
@@ -113,7 +113,7 @@ func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
 	}
 	sum := sha256.Sum256(append(bytes.Clone(fill), append([]byte(secret), fill[:bundle.BlobEdge-5]...)...))
 	if b.SHA256 != hex.EncodeToString(sum[:]) {
-		t.Error("the digest is not of the bytes as they came")
+		t.Error("the digest is not that of the received bytes")
 	}
 }
 
@@ -174,6 +174,6 @@ func TestMessagesThatAreNoEventsAreKeptWhole(t *testing.T) {
 		t.Errorf("a message over the limit: whole %v, %d bytes", f[3].Whole, len(f[3].Head))
 	}
 	if last := f[len(f)-1]; last.Whole || len(last.Head) > frameHead {
-		t.Errorf("a message over what is kept in all: whole %v, %d bytes", last.Whole, len(last.Head))
+		t.Errorf("a message over the total limit: whole %v, %d bytes", last.Whole, len(last.Head))
 	}
 }

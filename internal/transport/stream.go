@@ -11,8 +11,8 @@ import (
 	"assay/internal/wire"
 )
 
-// choose picks how the body is decoded: by protocol and shape that were asked for,
-// unless the head says that the answer is something else (an error of a proxy, 415, 401 …).
+// choose selects the decoder of the body: that of the requested protocol and shape,
+// unless the head shows something else (an error of a proxy, 415, 401 …).
 func (x *Exchange) choose(headers []bundle.Header) answer {
 	r := &bundle.Response{Headers: headers}
 	kind := mediaType(r)
@@ -30,8 +30,8 @@ func (x *Exchange) choose(headers []bundle.Header) answer {
 	return newBodyAnswer(x, kind, first(r.Get("Content-Encoding")))
 }
 
-// codecOf is what an answer says its codec is, whether it may be or not, or the
-// one that was asked for where it names none that we know.
+// codecOf returns the codec that an answer declares, legal or not; if it declares none
+// that we know, the requested one.
 func codecOf(said, asked string) string {
 	if said == call.JSON || said == call.Proto {
 		return said
@@ -39,7 +39,7 @@ func codecOf(said, asked string) string {
 	return asked
 }
 
-// mediaType is the Content-Type without parameters, in lower case.
+// mediaType returns the Content-Type without parameters, in lower case.
 func mediaType(r *bundle.Response) string {
 	value := first(r.Get("Content-Type"))
 	kind, _, err := mime.ParseMediaType(value)
@@ -57,19 +57,19 @@ func first(values []string) string {
 	return strings.ToLower(strings.TrimSpace(values[0]))
 }
 
-// messages decodes the enveloped messages of an answer, whatever the protocol.
+// messages decodes the enveloped messages of an answer in any protocol.
 type messages struct {
 	x        *Exchange
 	protocol wire.Protocol
 	codec    string
-	encoding string // that is declared for messages, "" for identity
-	field    string // where it is declared
+	encoding string // declared for messages, "" for identity
+	field    string // the header that declares it
 	events   bool
 	dec      wire.EnvelopeDecoder
 	gzip     gunzipper
 }
 
-// newMessages makes the decoder; what to do with a frame is for the caller to set.
+// newMessages returns the decoder; the caller sets its OnFrame.
 func newMessages(x *Exchange, p wire.Protocol, codec, field, encoding string) messages {
 	if encoding == "identity" {
 		encoding = ""
@@ -94,7 +94,7 @@ func newStreamAnswer(x *Exchange, codec, encoding string) *streamAnswer {
 
 func (a *streamAnswer) close() { a.dec.Close() }
 
-// frame records one envelope and what it holds.
+// frame records one envelope and its content.
 func (a *streamAnswer) frame(f wire.Frame) {
 	rec, payload, ok := a.open(f)
 	switch {
@@ -106,8 +106,8 @@ func (a *streamAnswer) frame(f wire.Frame) {
 	}
 }
 
-// open begins the record of an envelope and gives its payload without
-// compression. What cannot be read is recorded as it is; ok is false then.
+// open begins the record of an envelope and returns its decompressed payload. If the
+// payload cannot be decompressed, open records it unchanged and ok is false.
 func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool) {
 	rec = bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: a.x.recorder.clock.Stamp()}
 	payload, ok = a.inflate(f)
@@ -141,14 +141,14 @@ func (a *messages) message(f wire.Frame, payload []byte, rec bundle.Frame) {
 	}
 }
 
-// carriesEvents reports whether the stream answer of an RPC holds process events. The
-// answer on a raw connection, which has no RPC, is taken to hold them.
+// carriesEvents reports whether the stream answer of an RPC holds process events. A raw
+// connection, which has no RPC, counts as such.
 func carriesEvents(rpc string) bool {
 	return rpc == "" || rpc == call.ProcessStart || rpc == call.ProcessConnect
 }
 
-// place is the body offset of something inside a payload: the payload itself
-// when it was compressed or the place is not known.
+// place returns the body offset of a position inside a payload: that of the payload
+// itself if it is compressed or the position is unknown.
 func (a *messages) place(f wire.Frame, base, off int64) int64 {
 	if off < 0 || f.Flags&wire.FlagCompressed != 0 {
 		return base
@@ -156,8 +156,8 @@ func (a *messages) place(f wire.Frame, base, off int64) int64 {
 	return base + off
 }
 
-// inflate removes the compression of one message; an empty one is never
-// compressed, whatever its flag. ok is false when it could not be read.
+// inflate decompresses one message; an empty message is never compressed, whatever its
+// flag. ok is false if it cannot be decompressed.
 func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 	if f.Flags&wire.FlagCompressed == 0 {
 		return f.Payload, true
@@ -190,7 +190,7 @@ func (a *streamAnswer) endStream(f wire.Frame, payload []byte, frame int, at bun
 		a.x.violate(inFrame, v)
 	}
 	if a.x.rec.EndStream != nil {
-		return // a second one is a violation of its own
+		return // a second one has a violation of its own
 	}
 	redact := a.x.recorder.redact
 	for _, values := range end.Metadata {
@@ -211,7 +211,7 @@ func (x *Exchange) linkEvent(e envd.Event, frame int, at bundle.Stamp) {
 	}
 }
 
-// rpcError is the record of an error, without secrets.
+// rpcError returns the record of an error, without secrets.
 func (r *redactor) rpcError(e *wire.Error) *bundle.RPCError {
 	if e == nil {
 		return nil

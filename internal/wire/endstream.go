@@ -59,7 +59,7 @@ func (d *jsonDecoder) metadata(v strictjson.Value) map[string][]string {
 	for m := range v.Members() {
 		name := string(m.Name)
 		if !isToken(name) {
-			d.violate(EndStreamMetadata, m.Off, "%.64q is no header name", name)
+			d.violate(EndStreamMetadata, m.Off, "%.64q is not a header name", name)
 		}
 		if m.Value.Kind() != strictjson.Array {
 			d.violate(EndStreamMetadata, m.Value.Off, "metadata %.64q is %s, not an array", name, m.Value.Kind())

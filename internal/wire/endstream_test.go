@@ -50,7 +50,7 @@ func TestDetailsAreHeldToUnpaddedStandardBase64(t *testing.T) {
 		"-_-_": false, // URL alphabet
 		"CA E": false,
 		"C":    false, // no byte has six bits
-		"CAF":  false, // bits behind the last byte
+		"CAF":  false, // bits after the last byte
 		"CA\n": false,
 	} {
 		p := AppendError(nil, Error{Code: "internal", Details: []ErrorDetail{{"a.B", value}}})
@@ -65,18 +65,18 @@ func TestErrorViolationsNameTheirKind(t *testing.T) {
 		body string
 		want []Kind
 	}{
-		"no code":                   {`{"message":"x"}`, []Kind{ErrorCode}},
-		"message is a number":       {`{"code":"internal","message":1}`, []Kind{ErrorMessage}},
-		"details is an object":      {`{"code":"internal","details":{}}`, []Kind{ErrorDetails}},
-		"a detail is a string":      {`{"code":"internal","details":["x"]}`, []Kind{ErrorDetails}},
-		"a detail is empty":         {`{"code":"internal","details":[{}]}`, []Kind{ErrorDetails, ErrorDetails}},
-		"a detail has no value":     {`{"code":"internal","details":[{"type":"a.B"}]}`, []Kind{ErrorDetails}},
-		"code given twice":          {`{"code":"internal","code":"internal"}`, []Kind{ErrorJSON}},
-		"data after the object":     {`{"code":"internal"} x`, []Kind{ErrorJSON}},
-		"cut":                       {`{"code":"intern`, []Kind{ErrorJSON}},
-		"white space only":          {" \n", []Kind{ErrorJSON}},
-		"an array":                  {`[]`, []Kind{ErrorJSON}},
-		"a message that is no text": {"{\"code\":\"internal\",\"message\":\"\xc3\"}", []Kind{ErrorJSON}},
+		"no code":                     {`{"message":"x"}`, []Kind{ErrorCode}},
+		"message is a number":         {`{"code":"internal","message":1}`, []Kind{ErrorMessage}},
+		"details is an object":        {`{"code":"internal","details":{}}`, []Kind{ErrorDetails}},
+		"a detail is a string":        {`{"code":"internal","details":["x"]}`, []Kind{ErrorDetails}},
+		"a detail is empty":           {`{"code":"internal","details":[{}]}`, []Kind{ErrorDetails, ErrorDetails}},
+		"a detail has no value":       {`{"code":"internal","details":[{"type":"a.B"}]}`, []Kind{ErrorDetails}},
+		"code given twice":            {`{"code":"internal","code":"internal"}`, []Kind{ErrorJSON}},
+		"data after the object":       {`{"code":"internal"} x`, []Kind{ErrorJSON}},
+		"cut":                         {`{"code":"intern`, []Kind{ErrorJSON}},
+		"white space only":            {" \n", []Kind{ErrorJSON}},
+		"an array":                    {`[]`, []Kind{ErrorJSON}},
+		"a message that is not UTF-8": {"{\"code\":\"internal\",\"message\":\"\xc3\"}", []Kind{ErrorJSON}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func FuzzEndStream(f *testing.F) {
 		}
 		again, violations := DecodeEndStream(AppendEndStream(nil, got))
 		if len(got.Metadata) == 0 {
-			got.Metadata = nil // no metadata and empty metadata mean the same
+			got.Metadata = nil // no metadata and empty metadata are equivalent
 		}
 		if len(violations) > 0 || !reflect.DeepEqual(again, withoutEmptyDetails(got)) {
 			t.Fatalf("%q is %+v, and encoded again %+v with %v", p, got, again, violations)

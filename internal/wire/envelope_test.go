@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sampleStream is a stream with empty, small and large payloads, ended well.
+// sampleStream returns a complete stream with empty, small and large payloads.
 func sampleStream() []byte {
 	var p []byte
 	for _, n := range []int{0, 1, 4, 5, 300} {
@@ -20,7 +20,7 @@ func sampleStream() []byte {
 func TestAnySplitOfAStreamGivesTheSameEnvelopes(t *testing.T) {
 	good := sampleStream()
 	inputs := map[string][]byte{
-		"a good stream":             good,
+		"a valid stream":            good,
 		"cut in the last payload":   good[:len(good)-1],
 		"cut in the last header":    good[:len(good)-4],
 		"bytes after the end":       append(slices.Clone(good), 0, 0, 0, 0, 1, 'x'),
@@ -40,8 +40,8 @@ func TestAnySplitOfAStreamGivesTheSameEnvelopes(t *testing.T) {
 func TestAPayloadStaysValidUntilTheNextFeed(t *testing.T) {
 	first, second := strings.Repeat("a", 100), strings.Repeat("b", 100)
 	p := AppendEnvelope(AppendEnvelope(nil, 0, []byte(first)), 0, []byte(second))
-	// The second chunk ends the first envelope and begins the second, so that both
-	// are cut and the decoder must hold two of them.
+	// The second chunk ends the first envelope and begins the second, so that both are
+	// cut and the decoder must hold both.
 	_, frames := traceEnvelopes([][]byte{p[:50], p[50:160], p[160:]}, 0)
 	if len(frames) != 2 || string(frames[0].Payload) != first || string(frames[1].Payload) != second {
 		t.Errorf("payloads were overwritten: %v", frames)
@@ -144,8 +144,8 @@ func FuzzEnvelopeDecoder(f *testing.F) {
 	})
 }
 
-// orderedWithin checks that violations come in the order of offsets, inside the
-// input; it clears clean at the first one.
+// orderedWithin checks that violations are inside the input and ordered by offset; it
+// clears clean at the first one.
 func orderedWithin(t *testing.T, size int, clean *bool) func(Violation) {
 	last := int64(0)
 	return func(v Violation) {
@@ -154,7 +154,7 @@ func orderedWithin(t *testing.T, size int, clean *bool) func(Violation) {
 			t.Errorf("violation %v after one at %d, with %d bytes of input", v, last, size)
 		}
 		if v.Detail == "" {
-			t.Errorf("violation %v says nothing", v)
+			t.Errorf("violation %v has no description", v)
 		}
 		last = v.Off
 	}

@@ -43,14 +43,14 @@ func TestProtocolIsFoundByItsNameAndNamesItsKinds(t *testing.T) {
 			}
 		}
 		if got := p.Kind(EndStreamJSON); got != EndStreamJSON {
-			t.Errorf("%s: a kind of another decoder became %s", tt.name, got)
+			t.Errorf("%s: the kind of another decoder became %s", tt.name, got)
 		}
 	}
 	if GRPCWeb.Kind(BytesAfterEnd) != WebBytesAfterEnd || Connect.Kind(BytesAfterEnd) != BytesAfterEnd {
 		t.Error("bytes after the end have the wrong kind")
 	}
 	if p, ok := ProtocolByName(""); !ok || p != Connect {
-		t.Error("no name is not Connect")
+		t.Error("an empty name is not Connect")
 	}
 	if _, ok := ProtocolByName("thrift"); ok {
 		t.Error("thrift is known")
@@ -60,7 +60,7 @@ func TestProtocolIsFoundByItsNameAndNamesItsKinds(t *testing.T) {
 func TestAnySplitGivesTheSameEnvelopesInEveryProtocol(t *testing.T) {
 	web := AppendEnvelope(AppendEnvelope(AppendEnvelope(nil, 0, nil), 1, []byte("zz")), FlagTrailer, []byte("grpc-status: 0\r\n"))
 	inputs := map[string][]byte{
-		"a good stream":           web,
+		"a valid stream":          web,
 		"cut in the trailers":     web[:len(web)-3],
 		"bytes after the end":     append(slices.Clone(web), 0, 0, 0, 0, 1, 'x'),
 		"the end of Connect":      AppendEnvelope(AppendEnvelope(nil, FlagEndStream, []byte("{}")), 0, []byte("a")),
@@ -89,8 +89,8 @@ func TestReservedNameIsOneThatTheSpecificationDoesNotKnow(t *testing.T) {
 	}
 }
 
-// FuzzGRPCStatus: no fields make the decoder fail, what it accepts without a
-// violation is what the specification writes, and that can be written again.
+// FuzzGRPCStatus: no fields make the decoder fail. What it accepts without a violation
+// has the form of the specification, and can be encoded again.
 func FuzzGRPCStatus(f *testing.F) {
 	f.Add("0", "", "")
 	f.Add("5", "no%20pid", "CAUSAm5v")
@@ -102,7 +102,7 @@ func FuzzGRPCStatus(f *testing.F) {
 		}
 		s, ok, violations := DecodeGRPCStatus(fields)
 		if !ok {
-			t.Fatal("a status that is there is not found")
+			t.Fatal("an existing status is not found")
 		}
 		for _, v := range violations {
 			if v.Off < 0 || v.Off >= int64(len(fields)) || v.Detail == "" {
@@ -121,8 +121,8 @@ func FuzzGRPCStatus(f *testing.F) {
 	})
 }
 
-// FuzzWebTrailers: no bytes make the decoder fail, and what it accepts without a
-// violation is written again as it was, but for optional white space.
+// FuzzWebTrailers: no bytes make the decoder fail. What it accepts without a violation
+// is encoded again unchanged, except for optional white space.
 func FuzzWebTrailers(f *testing.F) {
 	f.Add([]byte("grpc-status: 0\r\nx: y\r\n"))
 	f.Add([]byte("A: b\n c\r\n\r\n"))

@@ -111,7 +111,7 @@ func (d *ResponseDecoder) begin() {
 		d.method = d.Method()
 	}
 	if d.method == "" {
-		d.lose(HTTPExtra, d.off, "bytes that no request asked for")
+		d.lose(HTTPExtra, d.off, "unrequested bytes")
 		return
 	}
 	d.state = stateStatusLine

@@ -66,7 +66,7 @@ func (d *ResponseDecoder) fieldLine(line []byte, fields *[]Field, done func()) {
 	}
 	value = trimOWS(value)
 	if !isToken(string(name)) {
-		d.violatef(HTTPHeader, d.lineOff, "%.64q is no field name", name)
+		d.violatef(HTTPHeader, d.lineOff, "%.64q is not a field name", name)
 	}
 	if !isFieldValue(value) {
 		d.violatef(HTTPHeader, d.lineOff, "the value of %.64q has control characters", name)

@@ -25,7 +25,7 @@ func TestAnySplitOfAConnectionGivesTheSameResponses(t *testing.T) {
 		"status of four digits":      "HTTP/1.1 2000 OK\r\n\r\n",
 		"field without colon":        "HTTP/1.1 200 OK\r\nnonsense\r\n: x\r\nA: \x01\r\nContent-Length: 0\r\n\r\n",
 		"a fold before any field":    "HTTP/1.1 200 OK\r\n fold\r\nContent-Length: 0\r\n\r\n",
-		"white space round a size":   chunkedHead + " 1 \r\na\r\n0 ;x\r\n\r\n",
+		"white space around a size":  chunkedHead + " 1 \r\na\r\n0 ;x\r\n\r\n",
 		"an empty chunk extension":   chunkedHead + "1;\r\na\r\n0\r\n\r\n",
 		"bare newlines in chunks":    chunkedHead + "1\na\n0\n\n",
 		"data longer than its size":  chunkedHead + "1\r\nab\r\n0\r\n\r\n",
@@ -112,7 +112,7 @@ func TestTheMethodIsAskedForEveryHead(t *testing.T) {
 	input := "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
 	got := traceResponses([][]byte{[]byte(input)}, 0, "HEAD", "POST")
 	if ends := strings.Count(strings.Join(got, "\n"), "\nend"); ends != 2 || !slices.Contains(got, `body "x"`) {
-		t.Errorf("the answer to HEAD has taken a body: %q", got)
+		t.Errorf("the response to HEAD has a body: %q", got)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestChunksAreDecodedWithoutAllocation(t *testing.T) {
 	}
 }
 
-// FuzzResponseDecoder holds the decoder against itself in other splits, and
-// against net/http: where we see nothing wrong, it must read the same answer.
+// FuzzResponseDecoder compares the decoder with itself in other splits, and with
+// net/http: without a violation, both must read the same response.
 func FuzzResponseDecoder(f *testing.F) {
 	f.Add([]byte(chunkedHead+"3\r\nabc\r\n0\r\nA: b\r\n\r\n"), uint16(50))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), uint16(3))
@@ -218,7 +218,7 @@ func compareWithNetHTTP(t *testing.T, input []byte, head Head, body []byte) {
 	t.Helper()
 	res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(input)), &http.Request{Method: http.MethodPost})
 	if err != nil {
-		t.Fatalf("net/http cannot read what has no violation: %v", err)
+		t.Fatalf("net/http cannot read a response without a violation: %v", err)
 	}
 	got, err := io.ReadAll(res.Body)
 	if err != nil {

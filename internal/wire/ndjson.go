@@ -86,7 +86,7 @@ func (d *LineDecoder) keep(p []byte) {
 
 func (d *LineDecoder) line(data []byte) {
 	if len(bytes.TrimLeft(data, " \t\r")) == 0 {
-		d.violate(LineEmpty, d.start, "an empty line is no event")
+		d.violate(LineEmpty, d.start, "an empty line is not an event")
 		return
 	}
 	d.check(data)

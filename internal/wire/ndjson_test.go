@@ -13,15 +13,15 @@ const sampleLines = `{"type":"start","pid":87654}` + "\n" +
 
 func TestAnySplitOfNDJSONGivesTheSameLines(t *testing.T) {
 	inputs := map[string]string{
-		"good lines":             sampleLines,
-		"no final newline":       strings.TrimSuffix(sampleLines, "\n"),
-		"empty lines":            "\n\n{}\n \t\r\n\n",
-		"ends in white space":    "{}\n  ",
-		"no objects":             "[]\n1\nnull\n<html>\n",
-		"invalid UTF-8":          "{\"a\":\"\xff\xfe\"}\n{\"\xff\":1,\"\xff\":2}\n",
-		"lines over the limit":   strings.Repeat("x", 60) + "\n{}\n" + strings.Repeat("y", 51),
-		"a line at the limit":    `{"a":"` + strings.Repeat("x", 42) + `"}` + "\n",
-		"over the limit at last": strings.Repeat("z", 200),
+		"good lines":                sampleLines,
+		"no final newline":          strings.TrimSuffix(sampleLines, "\n"),
+		"empty lines":               "\n\n{}\n \t\r\n\n",
+		"ends in white space":       "{}\n  ",
+		"no objects":                "[]\n1\nnull\n<html>\n",
+		"invalid UTF-8":             "{\"a\":\"\xff\xfe\"}\n{\"\xff\":1,\"\xff\":2}\n",
+		"lines over the limit":      strings.Repeat("x", 60) + "\n{}\n" + strings.Repeat("y", 51),
+		"a line at the limit":       `{"a":"` + strings.Repeat("x", 42) + `"}` + "\n",
+		"over the limit at the end": strings.Repeat("z", 200),
 	}
 	for name, input := range inputs {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestALineStaysValidUntilTheNextFeed(t *testing.T) {
 func TestAnOverlongLineDoesNotSpoilTheLineDeliveredBefore(t *testing.T) {
 	p := []byte(`{"a":"bcdefgh"}` + "\n" + strings.Repeat("x", 50) + "\n" + `{"cut":`)
 	_, lines := traceLines([][]byte{p[:10], p[10:]}, 20)
-	lines = lines[:min(1, len(lines))] // the last one is cut
+	lines = lines[:min(1, len(lines))] // the last one is truncated
 	if len(lines) != 1 || string(lines[0].Data) != `{"a":"bcdefgh"}` {
 		t.Errorf("lines = %v", lines)
 	}
@@ -102,7 +102,7 @@ func FuzzLineDecoder(f *testing.F) {
 		var again []byte
 		for _, l := range lines {
 			if !bytes.Equal(l.Data, input[l.Off:l.Off+int64(len(l.Data))]) || bytes.IndexByte(l.Data, '\n') >= 0 || len(l.Data) > limit {
-				t.Fatalf("line %q at %d is not what stands there", l.Data, l.Off)
+				t.Fatalf("line %q at %d differs from the input there", l.Data, l.Off)
 			}
 			again = AppendLine(again, l.Data)
 		}

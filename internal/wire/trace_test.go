@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A trace is what a decoder reported, one step a line. What follows detailMark
-// is words for people, which vectors leave out.
+// A trace lists what a decoder reported, one step per line. The text after detailMark
+// is for people; vectors omit it.
 const detailMark = "\t# "
 
 type trace struct{ lines []string }
@@ -23,7 +23,7 @@ func (t *trace) violation(v Violation) {
 	t.add("violation %d %s"+detailMark+"%s", v.Off, v.Kind, v.Detail)
 }
 
-// body merges what was delivered in pieces: a body's bytes count, not its cuts.
+// body merges pieces: only the bytes of a body matter, not its cuts.
 func (t *trace) body(p []byte) {
 	const prefix = "body "
 	if n := len(t.lines); n > 0 && strings.HasPrefix(t.lines[n-1], prefix) {
@@ -36,8 +36,8 @@ func (t *trace) body(p []byte) {
 	t.add("body %q", p)
 }
 
-// feeder feeds chunks from one buffer that is overwritten for each, so that a
-// decoder that keeps what it was fed is found out.
+// feeder feeds chunks from one buffer and overwrites it after each, to detect a decoder
+// that keeps fed bytes.
 func feeder(chunks [][]byte, feed func([]byte), after func()) {
 	var scratch []byte
 	for _, c := range chunks {
@@ -63,7 +63,7 @@ func traceEnvelopesOf(p Protocol, chunks [][]byte, limit uint32) ([]string, []Fr
 		t.add("frame %d 0x%02x %q", f.Off, f.Flags, f.Payload)
 	}
 	feeder(chunks, d.Feed, func() {
-		for _, f := range held { // valid until the next Feed: looked at only now
+		for _, f := range held { // valid until the next Feed, so copied only now
 			f.Payload = slices.Clone(f.Payload)
 			all = append(all, f)
 		}
@@ -95,8 +95,8 @@ func traceLines(chunks [][]byte, limit int) ([]string, []Line) {
 	return t.lines, all
 }
 
-// traceResponses decodes answers to requests with these methods; an empty list
-// means that every request was a POST.
+// traceResponses decodes responses to requests with these methods; an empty list means
+// that every request is a POST.
 func traceResponses(chunks [][]byte, limit int, methods ...string) []string {
 	var t trace
 	answered := 0
@@ -162,8 +162,8 @@ func traceErrorValue(e *Error) []string {
 	return t.lines
 }
 
-// splits are ways to cut input: whole, every byte alone, every cut in two
-// (of inputs up to 1 KiB; beyond, 64 of them), and 32 random cuts.
+// splits yields ways to cut input: whole, every byte alone, every cut in two (64 of
+// them for inputs over 1 KiB), and 32 random cuts.
 func splits(input []byte, yield func([][]byte) bool) {
 	if !yield([][]byte{input}) || !yield(everyByte(input)) {
 		return
@@ -196,7 +196,7 @@ func everyByte(input []byte) [][]byte {
 	return chunks
 }
 
-// assertSplitInvariant decodes input in every split and wants one trace.
+// assertSplitInvariant checks that every split of input gives the same trace.
 func assertSplitInvariant(t *testing.T, input []byte, decode func([][]byte) []string) {
 	t.Helper()
 	want := decode([][]byte{input})
@@ -209,7 +209,7 @@ func assertSplitInvariant(t *testing.T, input []byte, decode func([][]byte) []st
 	})
 }
 
-// traceStatus decodes a status; input has one field a line, "name: value".
+// traceStatus decodes a status; input has one field per line, "name: value".
 func traceStatus(input []byte) []string {
 	var fields []Field
 	for line := range strings.Lines(string(input)) {
@@ -235,7 +235,7 @@ func traceFields(fields []Field) []string {
 	return t.lines
 }
 
-// traceWebTrailers decodes the payload of a trailer frame, and the status in it.
+// traceWebTrailers decodes the payload of a trailer frame, and its status.
 func traceWebTrailers(payload []byte) []string {
 	var t trace
 	fields, violations := DecodeWebTrailers(payload)

@@ -11,15 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// minVectors is how many vectors our strictness is held against at least.
+// minVectors is the minimum number of vectors that test our strictness.
 const minVectors = 30
 
-// A vector is bytes that come from elsewhere, and what they mean. Its comment
-// has lines "key: value": origin (where the bytes come from), decoder
-// (envelope, line, end-stream, error, response, connect, grpc, grpc-web,
-// grpc-status, web-trailers, answer-grpc-web), and where needed
-// limit and methods. In the file input every line is Go-quoted text or
-// hexadecimal bytes; expect holds the trace, without words.
+// A vector is bytes of another origin, with their meaning. Its comment has lines "key:
+// value": origin (the source of the bytes), decoder (envelope, line, end-stream, error,
+// response, connect, grpc, grpc-web, grpc-status, web-trailers, answer-grpc-web), and
+// if needed limit and methods. In the file input every line is Go-quoted text or
+// hexadecimal bytes; expect holds the trace, without texts.
 type vector struct {
 	header map[string]string
 	input  []byte
@@ -143,8 +142,8 @@ func (v vector) decode(t *testing.T, chunks [][]byte) []string {
 	return lines
 }
 
-// traceConnect decodes a whole Connect stream answer: HTTP, the envelopes in its
-// body, and the end-of-stream message in those. Offsets of frames are in the
+// traceConnect decodes a whole Connect stream response: HTTP, the envelopes in its
+// body, and the end-of-stream message in them. Offsets of frames are relative to the
 // body.
 func traceConnect(chunks [][]byte) []string {
 	var t trace
@@ -165,8 +164,8 @@ func traceConnect(chunks [][]byte) []string {
 	return t.lines
 }
 
-// traceWebAnswer decodes a whole gRPC-Web answer over HTTP/1.1: the frames in its
-// body, and the status in the last one, or in the head where no frame has it.
+// traceWebAnswer decodes a whole gRPC-Web response over HTTP/1.1: the frames in its
+// body, and the status in the last frame, or in the head if no frame has it.
 func traceWebAnswer(chunks [][]byte) []string {
 	var t trace
 	var head Head

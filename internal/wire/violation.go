@@ -59,7 +59,7 @@ const (
 	GRPCDetailsDisagree Kind = "grpc.details-disagree" // its code or message differs from the status
 	GRPCDetailsOnOK     Kind = "grpc.details-on-ok"    // present although the status is 0
 	GRPCMessageCount    Kind = "grpc.unary-messages"   // a unary RPC: no message at status 0, or several
-	GRPCUnknownHeader   Kind = "grpc.reserved-name"    // an unknown name with grpc-
+	GRPCUnknownHeader   Kind = "grpc.reserved-name"    // an unknown name that begins with grpc-
 )
 
 // The kinds of gRPC-Web.

@@ -48,7 +48,7 @@ func (d *webTrailers) line(text []byte) {
 		d.violate(WebTrailerBlankLine, "an empty line")
 		return
 	case text[0] == ' ' || text[0] == '\t':
-		d.violate(WebTrailerFolded, "the line %.64q continues the one before", text)
+		d.violate(WebTrailerFolded, "the line %.64q continues the previous line", text)
 		if n := len(d.fields); n > 0 {
 			d.fields[n-1].Value += " " + string(trimOWS(text))
 		}
@@ -62,7 +62,7 @@ func (d *webTrailers) line(text []byte) {
 	value = trimOWS(value)
 	switch {
 	case !isToken(string(name)):
-		d.violate(WebTrailerLine, "%.64q is no field name", name)
+		d.violate(WebTrailerLine, "%.64q is not a field name", name)
 	case strings.ToLower(string(name)) != string(name):
 		d.violate(WebTrailerCase, "the name %.64q is not in lower case", name)
 	}

@@ -2,12 +2,12 @@ package call
 
 import "strconv"
 
-// Mark is the environment variable that every process of ours carries. Its value says
-// which run and scenario started the process.
+// Mark is the environment variable that every process of ours carries. Its value names
+// the run and the scenario that started the process.
 const Mark = "ASSAY_RUN"
 
-// NoOp returns a shell command that does nothing and carries the mark: the NDJSON alias
-// takes no environment, so a command begins with it.
+// NoOp returns a shell command that does nothing and carries the mark. Commands of the
+// NDJSON alias begin with it, because the alias has no field for the environment.
 func NoOp(mark string) string { return ": " + Mark + "=" + mark }
 
 // Command is the body of POST /commands, which starts a process over the NDJSON alias.

@@ -1,7 +1,7 @@
-// Package call describes a call of an envd procedure: which procedures exist, what
-// their requests say, and how a request looks on the wire in each form.
+// Package call describes calls of envd procedures: the procedures, their requests, and
+// the form of a request on the wire.
 //
-// What lives here: the method table, the names of protocols and codecs, content types
-// and protocol headers, the process requests and their encoding. What does not:
-// connections, targets and the decoding of answers. The package is pure.
+// Here live the method table, the names of protocols and codecs, content types and
+// protocol headers, the process requests and their encoding. Connections, targets and
+// the decoding of responses do not belong here. The package is pure.
 package call

@@ -29,7 +29,7 @@ const (
 	Gzip     = "gzip"
 )
 
-// Form is how a request looks on the wire.
+// Form is the form of a request on the wire.
 type Form struct {
 	Protocol    string // Connect, GRPC or GRPCWeb
 	Codec       string // JSON or Proto
@@ -57,7 +57,7 @@ func (f Form) GRPC() bool { return f.Protocol == GRPC || f.Protocol == GRPCWeb }
 // Gzip reports whether messages are compressed.
 func (f Form) Gzip() bool { return f.Compression == Gzip }
 
-// Enveloped reports whether the messages of a procedure stand in envelopes.
+// Enveloped reports whether the messages of a procedure are enveloped.
 func (f Form) Enveloped(rpc string) bool { return f.GRPC() || f.ShapeOf(rpc) == Stream }
 
 // ContentType returns the content type of a request to a procedure.
@@ -74,15 +74,15 @@ func (f Form) ContentType(rpc string) string {
 // StreamType is the content type of a Connect stream, up to its codec.
 const StreamType = "application/connect+"
 
-// Accepts reports whether a content type is that of a successful answer in this form.
-// gRPC and gRPC-Web may leave out the codec proto. Parameters and case do not matter.
+// Accepts reports whether a content type is that of a successful response in this form.
+// gRPC and gRPC-Web may omit the codec proto. Parameters and case do not matter.
 func (f Form) Accepts(rpc, contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	kind = strings.TrimSpace(kind)
 	return kind == f.ContentType(rpc) || f.GRPC() && f.Codec == Proto && kind == "application/"+f.Protocol
 }
 
-// ProtocolField returns the field by which a server recognizes the protocol.
+// ProtocolField returns the field by which a server recognises the protocol.
 func (f Form) ProtocolField() wire.Field {
 	switch f.Protocol {
 	case GRPC:
@@ -93,8 +93,8 @@ func (f Form) ProtocolField() wire.Field {
 	return wire.Field{Name: "Connect-Protocol-Version", Value: "1"}
 }
 
-// EncodingNames returns the name of the field that declares the encoding of the request,
-// and of the field that lists the accepted encodings of the answer.
+// EncodingNames returns the name of the field that declares the encoding of the
+// request, and of the field that lists the accepted encodings of the response.
 func (f Form) EncodingNames(rpc string) (declared, accepted string) {
 	switch {
 	case f.GRPC():
@@ -114,8 +114,8 @@ func (f Form) TimeoutName() string {
 }
 
 // Timeout returns the field of a deadline in the unit of the protocol: milliseconds for
-// Connect; for gRPC the smallest of milliseconds, seconds, minutes and hours that fits
-// into eight digits, rounded up.
+// Connect; for gRPC the smallest of milliseconds, seconds, minutes and hours whose
+// number, rounded up, fits into eight digits.
 func (f Form) Timeout(ms int64) wire.Field {
 	if !f.GRPC() {
 		return wire.Field{Name: f.TimeoutName(), Value: strconv.FormatInt(ms, 10)}
@@ -147,8 +147,8 @@ func (f Form) Body(m Message) ([]byte, error) {
 	return f.Envelope(m.Procedure(), payload), nil
 }
 
-// Envelope puts an encoded message into an envelope if the messages of the procedure
-// stand in envelopes. The envelope is flagged as compressed if the form says so.
+// Envelope wraps an encoded message in an envelope if the messages of the procedure are
+// enveloped. It sets the compressed flag if the form is compressed.
 func (f Form) Envelope(rpc string, payload []byte) []byte {
 	if !f.Enveloped(rpc) {
 		return payload
@@ -164,7 +164,7 @@ func (f Form) Envelope(rpc string, payload []byte) []byte {
 func Compress(p []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(p) // a bytes.Buffer takes everything
+	_, _ = w.Write(p) // writing to a bytes.Buffer never fails
 	_ = w.Close()
 	return b.Bytes()
 }

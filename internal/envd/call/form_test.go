@@ -12,15 +12,15 @@ func TestADeadlineIsSentInTheUnitsOfTheProtocol(t *testing.T) {
 		ms          int64
 		field, want string
 	}{
-		"Connect has milliseconds":                {Connect, 5000, "Connect-Timeout-Ms", "5000"},
-		"gRPC has them with their unit":           {GRPC, 5000, "Grpc-Timeout", "5000m"},
-		"so has gRPC-Web":                         {GRPCWeb, 1, "Grpc-Timeout", "1m"},
-		"zero is sent as it is":                   {GRPC, 0, "Grpc-Timeout", "0m"},
-		"eight digits are the most":               {GRPC, 99_999_999, "Grpc-Timeout", "99999999m"},
-		"nine become seconds, rounded up":         {GRPC, 100_000_001, "Grpc-Timeout", "100001S"},
-		"seconds become minutes":                  {GRPC, 100_000_000_000, "Grpc-Timeout", "1666667M"},
-		"minutes become hours":                    {GRPC, 60_000 * 100_000_000, "Grpc-Timeout", "1666667H"},
-		"and what is longer the longest of hours": {GRPC, 1 << 62, "Grpc-Timeout", "99999999H"},
+		"Connect has milliseconds":                         {Connect, 5000, "Connect-Timeout-Ms", "5000"},
+		"gRPC has milliseconds with a unit":                {GRPC, 5000, "Grpc-Timeout", "5000m"},
+		"gRPC-Web has milliseconds with a unit":            {GRPCWeb, 1, "Grpc-Timeout", "1m"},
+		"zero is sent as zero":                             {GRPC, 0, "Grpc-Timeout", "0m"},
+		"eight digits are the maximum":                     {GRPC, 99_999_999, "Grpc-Timeout", "99999999m"},
+		"nine digits become seconds, rounded up":           {GRPC, 100_000_001, "Grpc-Timeout", "100001S"},
+		"seconds become minutes":                           {GRPC, 100_000_000_000, "Grpc-Timeout", "1666667M"},
+		"minutes become hours":                             {GRPC, 60_000 * 100_000_000, "Grpc-Timeout", "1666667H"},
+		"longer deadlines become the longest one in hours": {GRPC, 1 << 62, "Grpc-Timeout", "99999999H"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (Form{Protocol: tc.protocol}).Timeout(tc.ms); got.Name != tc.field || got.Value != tc.want {
@@ -107,13 +107,13 @@ func TestAMessageIsEncodedInBothCodecs(t *testing.T) {
 
 func TestAMessageThatHasNoFormIsAnError(t *testing.T) {
 	for _, tt := range []struct{ name, rpc, codec, text, want string }{
-		{"a service that is not known", "x.Y/Z", Proto, "{}", "no service"},
-		{"a method that is not known", "process.Process/Halt", Proto, "{}", "no method"},
-		{"a message where a service is named", "process.PTY/x", Proto, "{}", "not a service"},
+		{"an unknown service", "x.Y/Z", Proto, "{}", "no service"},
+		{"an unknown method", "process.Process/Halt", Proto, "{}", "no method"},
+		{"a message in place of a service", "process.PTY/x", Proto, "{}", "not a service"},
 		{"a name without a method", "process.Process", Proto, "{}", "Service/Method"},
-		{"a field that is not known", ProcessStart, Proto, `{"x":1}`, "StartRequest"},
-		{"text that is no JSON", ProcessStart, JSON, `{`, ProcessStart},
-		{"a codec that is not known", ProcessStart, "yaml", `{}`, "yaml"},
+		{"an unknown field", ProcessStart, Proto, `{"x":1}`, "StartRequest"},
+		{"text that is not JSON", ProcessStart, JSON, `{`, ProcessStart},
+		{"an unknown codec", ProcessStart, "yaml", `{}`, "yaml"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Encode(Text{tt.rpc, []byte(tt.text)}, tt.codec)

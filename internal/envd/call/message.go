@@ -30,12 +30,12 @@ func (t Text) Procedure() string { return t.RPC }
 // MarshalJSON returns t.JSON.
 func (t Text) MarshalJSON() ([]byte, error) { return t.JSON, nil }
 
-// Encode returns a message in the codec. For JSON that is its text without
-// insignificant space, whatever it says. For Proto the text is read as the request type
-// of the procedure: an unknown procedure or field and a wrong type are errors.
+// Encode returns a message in the codec. For JSON that is the text without
+// insignificant space, unchecked. For Proto the text is read as the request type of the
+// procedure: an unknown procedure or field and a wrong type are errors.
 func Encode(m Message, codec string) ([]byte, error) {
 	if s, ok := m.(Sorted); ok && codec == Proto {
-		m = s.Message // protobuf has an order of its own
+		m = s.Message // protobuf has its own order
 	}
 	text, err := Marshal(m)
 	if err != nil {
@@ -50,7 +50,8 @@ func Encode(m Message, codec string) ([]byte, error) {
 	return nil, fmt.Errorf("message of %s: no codec %q: want json or proto", m.Procedure(), codec)
 }
 
-// Marshal returns v as JSON without white space: the keys of maps sorted, and <, > and & left as they are.
+// Marshal returns v as JSON without white space, with sorted map keys, and without
+// escapes for <, > and &.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -77,7 +78,7 @@ func protoMessage(rpc string, text []byte) ([]byte, error) {
 	return p, nil
 }
 
-// Decode reads a message in the codec. Fields that m does not have are left out.
+// Decode reads a message in the codec. It ignores fields that m does not have.
 func Decode(codec string, p []byte, m proto.Message) error {
 	if codec == Proto {
 		return proto.Unmarshal(p, m)
@@ -85,7 +86,7 @@ func Decode(codec string, p []byte, m proto.Message) error {
 	return protojson.UnmarshalOptions{DiscardUnknown: true, Resolver: types}.Unmarshal(p, m)
 }
 
-// FromProto returns the JSON of a message that is encoded as protobuf.
+// FromProto returns the JSON of a message encoded as protobuf.
 func FromProto(d protoreflect.MessageDescriptor, p []byte) ([]byte, error) {
 	m := dynamicpb.NewMessage(d)
 	if err := (proto.UnmarshalOptions{Resolver: types}).Unmarshal(p, m); err != nil {

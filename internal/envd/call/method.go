@@ -19,7 +19,7 @@ import (
 	"assay/internal/envd/process"
 )
 
-// The procedures that Assay calls by itself.
+// The procedures that Assay itself calls.
 const (
 	ProcessStart       = "process.Process/Start"
 	ProcessConnect     = "process.Process/Connect"
@@ -34,8 +34,8 @@ const (
 	ProbeSafe          = "assay.v1.Probe/Safe"
 )
 
-// table holds the files of our services, and the well-known types, which may stand in the
-// details of an error. What else is linked into the program does not matter.
+// table holds the files of our services, and the well-known types, which the details of
+// an error may contain. Other files linked into the program do not matter.
 var table = tableOf(
 	process.File_process_process_proto, filesystem.File_filesystem_filesystem_proto, probe.File_assay_v1_probe_proto,
 	anypb.File_google_protobuf_any_proto, durationpb.File_google_protobuf_duration_proto,
@@ -65,11 +65,11 @@ func tableOf(files ...protoreflect.FileDescriptor) *protoregistry.Files {
 	return t
 }
 
-// Method finds the method of a procedure name such as "process.Process/Start".
+// Method returns the method of a procedure name such as "process.Process/Start".
 func Method(rpc string) (protoreflect.MethodDescriptor, error) {
 	service, name, ok := strings.Cut(rpc, "/")
 	if !ok {
-		return nil, fmt.Errorf("rpc %q is not written as package.Service/Method", rpc)
+		return nil, fmt.Errorf("rpc %q is not of the form package.Service/Method", rpc)
 	}
 	d, err := table.FindDescriptorByName(protoreflect.FullName(service))
 	if err != nil {
@@ -86,8 +86,8 @@ func Method(rpc string) (protoreflect.MethodDescriptor, error) {
 	return m, nil
 }
 
-// MessageType finds a message by its full name, such as "process.StartRequest", among
-// the types of our services and the well-known types.
+// MessageType returns the message with a full name, such as "process.StartRequest",
+// from our services and the well-known types.
 func MessageType(name string) (m protoreflect.MessageDescriptor, ok bool) {
 	d, err := table.FindDescriptorByName(protoreflect.FullName(name))
 	if err != nil {
@@ -97,18 +97,18 @@ func MessageType(name string) (m protoreflect.MessageDescriptor, ok bool) {
 	return m, ok
 }
 
-// Shape is how the messages of a procedure are sent over Connect.
+// Shape says how Connect sends the messages of a procedure.
 type Shape string
 
 // The shapes.
 const (
 	Unary  Shape = "unary"  // the body is the message
-	Stream Shape = "stream" // every message stands in an envelope
+	Stream Shape = "stream" // every message is enveloped
 )
 
 // ShapeOf returns Stream for every procedure that streams in either direction (Start,
-// Connect, WatchDir, and StreamInput, whose single answer is enveloped too), and Unary
-// for every other one, known or not.
+// Connect, WatchDir, and StreamInput, whose single response is enveloped too), and
+// Unary for every other procedure, known or not.
 func ShapeOf(rpc string) Shape {
 	m, err := Method(rpc)
 	if err == nil && (m.IsStreamingServer() || m.IsStreamingClient()) {

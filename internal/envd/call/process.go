@@ -62,8 +62,8 @@ func Kill(s Selector) SendSignal { return SendSignal{Process: s, Signal: "SIGKIL
 // Signal is a signal by name or number.
 type Signal string
 
-// MarshalJSON writes SIGKILL and SIGTERM by their enum names, a number as a number,
-// and any other name as it is.
+// MarshalJSON writes SIGKILL and SIGTERM by their enum names, a number as a number, and
+// any other name unchanged.
 func (s Signal) MarshalJSON() ([]byte, error) {
 	switch s {
 	case "SIGKILL", "SIGTERM":
@@ -81,7 +81,7 @@ type SendInput struct {
 	Input   Input    `json:"input"`
 }
 
-// Input is what is written. One of the fields is set.
+// Input is data to write. One of the fields is set.
 type Input struct {
 	Stdin *[]byte `json:"stdin,omitempty"`
 	PTY   *[]byte `json:"pty,omitempty"`
@@ -135,8 +135,8 @@ func (Update) Procedure() string { return ProcessUpdate }
 // Procedure returns ProcessList.
 func (List) Procedure() string { return ProcessList }
 
-// Sorted is a message whose JSON has its keys in alphabetical order, and <, > and &
-// escaped. Probes and load send their requests so.
+// Sorted is a message whose JSON has its keys in alphabetical order, and escapes <, >
+// and &. Probes and load send their requests in this form.
 type Sorted struct{ Message }
 
 // MarshalJSON returns the sorted JSON.

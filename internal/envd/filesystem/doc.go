@@ -1,3 +1,3 @@
-// Package filesystem holds the messages of envd's filesystem service. All else in it is generated
-// (`make generate`) from internal/envd/proto.
+// Package filesystem holds the messages of envd's filesystem service. Everything else
+// in it is generated (`make generate`) from internal/envd/proto.
 package filesystem

@@ -19,10 +19,10 @@ const (
 	MaxWindow = math.MaxInt32
 )
 
-// reserved is the bit in front of a stream id, which a receiver ignores.
+// reserved is the bit before a stream id, which a receiver ignores.
 const reserved = 1 << 31
 
-// Frame is one frame. Nothing of it is checked.
+// Frame is one frame. None of its fields is checked.
 type Frame struct {
 	Type    http2.FrameType
 	Flags   http2.Flags
@@ -100,14 +100,14 @@ func AppendData(dst []byte, stream uint32, p []byte, end bool) []byte {
 	return f.Append(dst)
 }
 
-// Block is a header block that is to be sent on a stream.
+// Block is a header block to send on a stream.
 type Block struct {
 	Stream    uint32
 	Fields    []byte // encoded
 	EndStream bool
 }
 
-// Append appends a HEADERS frame, followed by CONTINUATION frames where the block is
+// Append appends a HEADERS frame, followed by CONTINUATION frames if the block is
 // longer than maxFrame.
 func (b Block) Append(dst []byte, maxFrame int) []byte {
 	f := Frame{Type: http2.FrameHeaders, Stream: b.Stream}

@@ -14,7 +14,7 @@ import (
 	"assay/internal/wire"
 )
 
-// The Framer of x/net is the other implementation that every frame is compared with.
+// Every frame is compared with the one that the Framer of x/net writes.
 func TestFramesAreThoseOfTheFramer(t *testing.T) {
 	block := bytes.Repeat([]byte("block"), 5)
 	for name, tt := range map[string]struct {
@@ -109,11 +109,11 @@ func TestNamesAndNumbersAreRead(t *testing.T) {
 	}
 	for _, name := range []string{"", "0x100", "DATAS"} {
 		if _, err := ParseType(name); err == nil {
-			t.Errorf("%q is taken for a type", name)
+			t.Errorf("%q is accepted as a type", name)
 		}
 	}
 	if _, err := ParseSetting("65536"); err == nil {
-		t.Error("65536 is taken for a setting")
+		t.Error("65536 is accepted as a setting")
 	}
 	for got, want := range map[string]string{
 		TypeName(http2.FrameGoAway): "GOAWAY", TypeName(10): "0x0a", CodeName(http2.ErrCodeCancel): "CANCEL", CodeName(14): "0xe",
@@ -179,19 +179,19 @@ func TestUseOfTable(t *testing.T) {
 		block []byte
 		want  TableUse
 	}{
-		"nothing":                         {nil, NoTable},
-		"an indexed static field":         {[]byte{0x80 | 61}, NoTable},
-		"an indexed dynamic field":        {[]byte{0x80 | 62}, ReadsTable},
-		"a literal under a static name":   {[]byte{0x0f, 61 - 15, 1, 'x'}, NoTable},
-		"a literal under a dynamic name":  {[]byte{0x1f, 62 - 15, 1, 'x'}, ReadsTable},
-		"a literal with its name":         {[]byte{0x00, 1, 'a', 1, 'x'}, NoTable},
-		"an added field":                  {inserted.Bytes(), ChangesTable},
-		"an added field behind a dynamic": {append([]byte{0x80 | 62}, inserted.Bytes()...), ChangesTable},
-		"a new size of the table":         {[]byte{0x20}, ChangesTable},
-		"a name that is cut":              {[]byte{0x00, 5, 'a'}, ChangesTable},
-		"a value that is cut":             {[]byte{0x00, 1, 'a', 5, 'x'}, ChangesTable},
-		"an integer that is cut":          {[]byte{0x0f}, ChangesTable},
-		"an integer without end":          {[]byte{0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, ChangesTable},
+		"nothing":                            {nil, NoTable},
+		"an indexed static field":            {[]byte{0x80 | 61}, NoTable},
+		"an indexed dynamic field":           {[]byte{0x80 | 62}, ReadsTable},
+		"a literal under a static name":      {[]byte{0x0f, 61 - 15, 1, 'x'}, NoTable},
+		"a literal under a dynamic name":     {[]byte{0x1f, 62 - 15, 1, 'x'}, ReadsTable},
+		"a literal with its name":            {[]byte{0x00, 1, 'a', 1, 'x'}, NoTable},
+		"an added field":                     {inserted.Bytes(), ChangesTable},
+		"an added field after a dynamic one": {append([]byte{0x80 | 62}, inserted.Bytes()...), ChangesTable},
+		"a new size of the table":            {[]byte{0x20}, ChangesTable},
+		"a truncated name":                   {[]byte{0x00, 5, 'a'}, ChangesTable},
+		"a truncated value":                  {[]byte{0x00, 1, 'a', 5, 'x'}, ChangesTable},
+		"a truncated integer":                {[]byte{0x0f}, ChangesTable},
+		"an endless integer":                 {[]byte{0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, ChangesTable},
 	} {
 		if got := UseOfTable(tt.block); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
@@ -199,8 +199,8 @@ func TestUseOfTable(t *testing.T) {
 	}
 }
 
-// FuzzSplitter: frames and errors are the same however the bytes are divided, and
-// the frames are the bytes again.
+// FuzzSplitter: the division of the bytes does not change frames and errors, and the
+// frames add up to the bytes.
 func FuzzSplitter(f *testing.F) {
 	f.Add(bytes.Repeat(AppendData(AppendSettings(nil), 1, []byte("data"), true), 3), 7)
 	f.Add(AppendHeader(nil, http2.FrameHeader{Length: 1 << 20}), 1)
@@ -210,7 +210,7 @@ func FuzzSplitter(f *testing.F) {
 			for piece := range slices.Chunk(in, step) {
 				err = s.Feed(piece, func(c Cut) bool {
 					if c.Off != int64(len(out)) {
-						t.Errorf("a frame at %d is said to be at %d", len(out), c.Off)
+						t.Errorf("a frame at %d is reported at %d", len(out), c.Off)
 					}
 					out = c.Frame().Append(out)
 					return true
@@ -232,8 +232,8 @@ func FuzzSplitter(f *testing.F) {
 	})
 }
 
-// FuzzUseOfTable: a block that is said to leave the table alone, and can be decoded,
-// does: it means the same again, and adds nothing.
+// FuzzUseOfTable: a decodable block that is reported as leaving the table alone does
+// so: it means the same when decoded again, and adds nothing.
 func FuzzUseOfTable(f *testing.F) {
 	f.Add([]byte{0x82, 0x00, 1, 'a', 1, 'x'})
 	f.Add([]byte{0x40, 1, 'a', 1, 'x', 0x80 | 62})

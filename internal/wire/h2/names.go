@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TypeName is the name of a frame type, or its number in hexadecimal.
+// TypeName returns the name of a frame type, or its number in hexadecimal.
 func TypeName(t http2.FrameType) string {
 	if t <= http2.FrameContinuation {
 		return t.String()
@@ -16,7 +16,7 @@ func TypeName(t http2.FrameType) string {
 	return fmt.Sprintf("0x%02x", byte(t))
 }
 
-// ParseType finds a frame type by name, in any case, or number.
+// ParseType returns the frame type with a name, in any case, or number.
 func ParseType(name string) (http2.FrameType, error) {
 	for t := http2.FrameData; t <= http2.FrameContinuation; t++ {
 		if strings.EqualFold(t.String(), name) {
@@ -30,8 +30,8 @@ func ParseType(name string) (http2.FrameType, error) {
 	return http2.FrameType(n), nil
 }
 
-// ParseSetting finds a setting by name, in any case and with or without SETTINGS_,
-// or number.
+// ParseSetting returns the setting with a name, in any case and with or without
+// SETTINGS_, or number.
 func ParseSetting(name string) (http2.SettingID, error) {
 	short := strings.TrimPrefix(strings.ToUpper(name), "SETTINGS_")
 	for id := http2.SettingHeaderTableSize; id <= http2.SettingNoRFC7540Priorities; id++ {
@@ -46,7 +46,7 @@ func ParseSetting(name string) (http2.SettingID, error) {
 	return http2.SettingID(n), nil
 }
 
-// CodeName is the name of an error code, or its number in hexadecimal.
+// CodeName returns the name of an error code, or its number in hexadecimal.
 func CodeName(c http2.ErrCode) string {
 	if c <= http2.ErrCodeHTTP11Required {
 		return c.String()

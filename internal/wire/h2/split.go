@@ -11,10 +11,10 @@ import (
 type Cut struct {
 	http2.FrameHeader
 	Off   int64  // of its header in the byte stream
-	Bytes []byte // header and payload, valid until more is fed
+	Bytes []byte // header and payload, valid until the next Feed
 }
 
-// Frame is the frame as it came, with the reserved bit of its stream id.
+// Frame returns the frame as received, with the reserved bit of its stream id.
 func (c Cut) Frame() Frame {
 	return Frame{Type: c.Type, Flags: c.Flags, Stream: binary.BigEndian.Uint32(c.Bytes[5:]), Payload: c.Bytes[HeaderLen:]}
 }
@@ -30,20 +30,20 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("an HTTP/2 frame of %d bytes exceeds the limit of %d", e.Length, e.Limit)
 }
 
-// Splitter cuts a byte stream into frames, however the stream is divided into
-// pieces. Its memory follows the bytes that were fed, not the lengths that were declared.
+// Splitter cuts a byte stream into frames, however the stream is divided into pieces.
+// Its memory follows the received bytes, not the declared lengths.
 type Splitter struct {
 	// Limit is the largest payload.
 	Limit int64
 
 	off int64 // of the current frame
-	// buf holds a partial frame; spare is the buffer that was handed out last.
+	// buf holds a partial frame; spare is the buffer of the last delivered frame.
 	buf, spare []byte
 }
 
-// Feed takes p and calls each for every whole frame until each returns false; what
-// is left of p is dropped then. A frame over the limit ends it with a *TooLongError
-// as soon as its header is whole.
+// Feed calls each for every whole frame until each returns false, and then drops the
+// rest of p. A frame over the limit ends it with a *TooLongError as soon as its header
+// is complete.
 func (s *Splitter) Feed(p []byte, each func(Cut) bool) error {
 	for len(p) > 0 {
 		head := p
@@ -85,8 +85,8 @@ func (s *Splitter) fill(p []byte, size int) []byte {
 	return p[n:]
 }
 
-// Partial is how many bytes of an incomplete frame have been fed.
+// Partial returns the number of bytes of an incomplete frame.
 func (s *Splitter) Partial() int { return len(s.buf) }
 
-// Off is where the next frame, or the partial one, begins.
+// Off returns the offset of the next or partial frame.
 func (s *Splitter) Off() int64 { return s.off }

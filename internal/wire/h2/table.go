@@ -1,26 +1,26 @@
 package h2
 
-// TableUse is what a header block does with the dynamic table of its decoder.
+// TableUse is how a header block uses the dynamic table of its decoder.
 type TableUse uint8
 
 // The uses, each including those before it.
 const (
 	NoTable      TableUse = iota // the block means the same on every connection
-	ReadsTable                   // it means the same until the table changes
-	ChangesTable                 // it adds a field, sets the size, or cannot be read
+	ReadsTable                   // the block means the same until the table changes
+	ChangesTable                 // the block adds a field, sets the size, or cannot be read
 )
 
 // staticTable is the size of the static table (RFC 7541, appendix A).
 const staticTable = 61
 
-// UseOfTable finds out what a header block does with the dynamic table. It skips
-// names and values and decodes none.
+// UseOfTable determines how a header block uses the dynamic table. It skips names and
+// values without decoding them.
 func UseOfTable(block []byte) TableUse {
 	use := NoTable
 	for p := block; len(p) > 0; {
 		prefix := uint(7) // an indexed field
 		if p[0] < 0x80 {
-			prefix = 4 // a literal that is not indexed (0x00), or never (0x10)
+			prefix = 4 // a literal that is never indexed (0x10), or not this time (0x00)
 		}
 		if p[0] >= 0x20 && p[0] < 0x80 { // a literal that is added, or a new size
 			return ChangesTable
@@ -52,8 +52,8 @@ func skipString(p []byte) (rest []byte, ok bool) {
 	return p[n:], true
 }
 
-// readInt reads an integer with a prefix of that many bits, of at most 28 bits
-// beyond the prefix (RFC 7541, section 5.1).
+// readInt reads an integer with a prefix of that many bits, and at most 28 bits beyond
+// it (RFC 7541, section 5.1).
 func readInt(p []byte, prefix uint) (v uint64, rest []byte, ok bool) {
 	if len(p) == 0 {
 		return 0, nil, false

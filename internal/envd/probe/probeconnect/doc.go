@@ -1,3 +1,3 @@
-// Package probeconnect holds the client and the handler of the probe service. All else in it is generated
-// (`make generate`) from internal/envd/proto.
+// Package probeconnect holds the client and the handler of the probe service.
+// Everything else in it is generated (`make generate`) from internal/envd/proto.
 package probeconnect

@@ -1,3 +1,3 @@
-// Package processconnect holds the client and the handler of envd's process service. All else in it is generated
-// (`make generate`) from internal/envd/proto.
+// Package processconnect holds the client and the handler of envd's process service.
+// Everything else in it is generated (`make generate`) from internal/envd/proto.
 package processconnect
