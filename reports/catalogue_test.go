@@ -155,7 +155,7 @@ func sampleBlame() *bundle.SelftestReport {
 	lost.Blame = []bundle.Blame{
 		{Rule: "process.connect.attach", Cause: "process.connect.attach", Scenarios: []string{"process.connect.attach", "process.connect.churn"}, Axes: axes, Message: "c: stdout ends at byte 65536 of 200000: want \"rstuvwxyz\", saw the end (end event, frame 4, body offset 176)"},
 		{Rule: "process.connect.gone", Cause: "process.connect.attach", Scenarios: []string{"process.connect.churn"}, Axes: axes, Message: "c: no end event"},
-		{Rule: "run.target-alive", Cause: "run.target-alive", Message: "the target stopped answering"},
+		{Rule: "run.target-alive", Cause: "run.target-alive", Message: "the target stopped responding"},
 		{Rule: "process.pty.output-complete", Cause: tail, Attached: true, Scenarios: []string{"process.pty.output"}, Axes: axes, Message: "short"},
 	}
 	lost.Once = []string{"process.exit.codes [connect/json/1.1/identity] process.end.once: fail: no end event"}

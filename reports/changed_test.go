@@ -10,7 +10,7 @@ import (
 
 func sampleChanges() []bundle.Change {
 	return []bundle.Change{
-		{Rule: "profile.full.process.pty", Before: bundle.Fail, Message: "feature process.pty is required by the profile and absent"},
+		{Rule: "profile.full.process.pty", Before: bundle.Fail, Message: "feature process.pty is required by the profile but absent"},
 		{Scenario: "process.exit.codes", Axes: axesJSON, Rule: "process.end.exit-code", Before: bundle.Pass, After: bundle.Fail, Message: "forty-two: exit code: want 42, saw 0"},
 		{Scenario: "process.exit.codes", Axes: axesProto, Rule: "process.end.once", After: bundle.Pass, Message: hostileText},
 	}
@@ -32,7 +32,7 @@ func TestTerminalOfAVerification(t *testing.T) {
 func TestTerminalTellsWhatChangedAndWhatTheReportDoesNotRestOn(t *testing.T) {
 	r := passing()
 	r.Changed = sampleChanges()
-	r.Notes = []string{"put together from 2 shards: one, two", hostileText}
+	r.Notes = []string{"merged from 2 shards: one, two", hostileText}
 	goldenDrawing(t, "terminal-changed", func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })
 	r.Changed, r.Notes = []bundle.Change{}, nil
 	goldenDrawing(t, "terminal-unchanged", func(b *bytes.Buffer, s Style) error { return Terminal(b, r, s) })

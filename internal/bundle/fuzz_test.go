@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzOpen holds that no text of any one file makes the reader, the verifier or
-// the next writer panic, or write outside the directory; and that what was not
-// sealed never verifies.
+// FuzzOpen replaces one file with arbitrary text: the reader, the verifier and the next writer
+// never panic or write outside the directory, and a changed bundle never verifies.
 func FuzzOpen(f *testing.F) {
 	files := append([]string{ManifestFile}, documents...)
 	seed := map[string]string{
@@ -34,7 +33,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		v, err := Verify(dir)
 		if err == nil && v.OK && name != ManifestFile && string(was) != string(text) {
-			t.Errorf("%s was changed, and the bundle verifies", name)
+			t.Errorf("%s was changed, but the bundle verifies", name)
 		}
 		w, err := Create(dir, sampleRun())
 		if err == nil {

@@ -85,7 +85,7 @@ func TestSizesAreToldInShort(t *testing.T) {
 	}
 }
 
-// fullDisk has room for so many bytes, and writes what fits.
+// fullDisk is a file on a disk with room for a number of bytes.
 type fullDisk struct {
 	file *os.File
 	room int
@@ -104,14 +104,14 @@ func (f *fullDisk) Truncate(n int64) error { return f.file.Truncate(n) }
 func (f *fullDisk) Sync() error            { return f.file.Sync() }
 func (f *fullDisk) Close() error           { return f.file.Close() }
 
-// Wherever in a line the disk is full, the lines before it stay whole, the bundle
-// is never sealed, and the verdicts that still fit are written.
+// Wherever in a line the disk becomes full, earlier lines stay whole, the bundle is never sealed,
+// and verdicts that still fit are written.
 func TestAFullDiskLeavesWholeLinesAndNoManifest(t *testing.T) {
 	line, err := encode(sampleObservation("a.b"), "")
 	must(t, err)
 	for room := range 2*len(line) + 2 {
 		if room%97 != 0 && room%len(line) > 1 {
-			continue // some points within a line, and those around its ends
+			continue // test only some points within a line, and those around its ends
 		}
 		dir := filepath.Join(t.TempDir(), "run")
 		run := sampleRun()
@@ -140,8 +140,8 @@ func TestAFullDiskLeavesWholeLinesAndNoManifest(t *testing.T) {
 	}
 }
 
-// Links that somebody planted under any name of a bundle, or of a file that is
-// being written, are replaced or refused, and never written through.
+// Links planted under the name of any bundle file or temporary file are replaced or refused, and
+// never followed.
 func TestPlantedLinksAreNotFollowed(t *testing.T) {
 	names := []string{ManifestFile, runFile, eventsFile, observationsFile, reproducersFile, verdictsFile, resultFile, scriptsDir}
 	for _, name := range names {

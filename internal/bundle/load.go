@@ -43,7 +43,7 @@ type LoadReport struct {
 	DurationMS int64 `json:"duration_ms"`
 }
 
-// Exit is the exit code that the run deserves.
+// Exit returns the exit code of the run.
 func (r *LoadReport) Exit() int {
 	switch {
 	case r.Interrupted:
@@ -66,12 +66,12 @@ type LoadTarget struct {
 	HTTP     string `json:"http"`
 }
 
-// LoadPlan is the load that was asked for.
+// LoadPlan is the requested load.
 type LoadPlan struct {
 	Model   string  `json:"model"` // closed or open
 	Streams int     `json:"streams,omitempty"`
 	Rate    float64 `json:"rate,omitempty"`
-	// Stages are rates in turn, and Arrivals is how the streams of a rate are spread: even or poisson.
+	// Stages are successive rates, and Arrivals is how the streams of a rate are spread: even or poisson.
 	Stages   []LoadStage `json:"stages,omitempty"`
 	Arrivals string      `json:"arrivals,omitempty"`
 	WarmupMS int64       `json:"warmup_ms,omitempty"`
@@ -167,7 +167,7 @@ type LoadOutput struct {
 	Coalesced int64 `json:"coalesced"`
 }
 
-// LoadLedger is what the driver did: started = ok + error + killed + open + unseen.
+// LoadLedger is the driver's own count of processes: started = ok + error + killed + open + unseen.
 type LoadLedger struct {
 	Started int64 `json:"started"`
 	OK      int64 `json:"ok"`
@@ -177,11 +177,11 @@ type LoadLedger struct {
 	// Unseen is the number of processes that ended by themselves after the driver had
 	// disconnected: as ok or as error, and counted under neither.
 	Unseen int64 `json:"unseen,omitempty"`
-	// Uncertain is the number of processes that the gateway may have started or ended without our knowing.
+	// Uncertain is the number of processes that the gateway may have started or ended unseen by the driver.
 	Uncertain int64 `json:"uncertain"`
 }
 
-// LoadMetrics is what the gateway's counters said.
+// LoadMetrics compares the gateway's counters with the ledger.
 type LoadMetrics struct {
 	// Scraped is the number of scrapes; 0 if there are no counters.
 	Scraped    int      `json:"scraped"`
@@ -218,9 +218,9 @@ type LoadDriver struct {
 
 // LoadThreshold is the result of one threshold.
 type LoadThreshold struct {
-	// Expr is the condition as it was given.
+	// Expr is the condition as given.
 	Expr string `json:"expr"`
-	// Observed is the figures in it.
+	// Observed has the measured values in it.
 	Observed string `json:"observed"`
 	// OK is nil if there was nothing to decide on: no samples, or an expression without a value.
 	OK *bool `json:"ok"`

@@ -20,7 +20,7 @@ func TestALoadReportConformsToItsSchema(t *testing.T) {
 	}
 }
 
-// The members that the format promises are all there, with these names.
+// The report has every member of the format, under these names.
 func TestTheReportHasTheMembersOfItsFormat(t *testing.T) {
 	text, err := json.Marshal(LoadReport{Metrics: LoadMetrics{Violations: []string{}}, Thresholds: []LoadThreshold{{}}})
 	if err != nil {

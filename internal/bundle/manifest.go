@@ -152,7 +152,7 @@ func digestOf(root *os.Root, name string) (FileDigest, error) {
 // errNotRegular reports a name that is not a regular file.
 var errNotRegular = errors.New("not a regular file: a bundle has no links, pipes or devices")
 
-// openRegular opens a regular file, but no link, and no pipe that would never end.
+// openRegular opens a regular file. It refuses links, and pipes, which might never end.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

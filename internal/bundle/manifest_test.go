@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// problems are the kinds of what Verify finds, and all that it says of them.
+// problems returns the kinds and the messages of the problems that Verify finds.
 func problems(t *testing.T, dir string) (kinds []ProblemKind, said string) {
 	t.Helper()
 	v, err := Verify(dir)
@@ -54,7 +54,7 @@ func remade(t *testing.T, dir string, change func(*Manifest)) {
 	must(t, os.WriteFile(name, text, 0o644))
 }
 
-// resealed gives a bundle the digests that its files have now.
+// resealed seals a bundle again, with the current digests of its files.
 func resealed(t *testing.T, dir string) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -159,7 +159,7 @@ func TestWhatIsNoBundleOrANewerOneIsRefused(t *testing.T) {
 	}
 }
 
-// A pipe in place of a file would keep a reader waiting for ever.
+// A pipe in place of a file would block a reader forever.
 func TestAPipeInABundleIsNotOpened(t *testing.T) {
 	for _, name := range []string{ManifestFile, runFile, observationsFile, resultFile, scriptsDir + "/a.b.yaml"} {
 		dir := written(t)
@@ -171,8 +171,8 @@ func TestAPipeInABundleIsNotOpened(t *testing.T) {
 	}
 }
 
-// A bundle whose transcript is a gigabyte, in one line or in many, is refused
-// without taking a gigabyte.
+// A bundle with a gigabyte of observations, in one line or many, is refused without using a
+// gigabyte of memory.
 func TestAHugeTranscriptTakesLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector it takes a minute, and nothing in it is concurrent")

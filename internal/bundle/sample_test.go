@@ -55,8 +55,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// written makes a whole bundle of one scenario and returns its directory. It is
-// written by the Writer once and copied then: a Writer syncs, which takes long.
+// written returns the directory of a complete bundle of one scenario. The Writer writes it once
+// for all tests, because its syncs are slow; each test gets a copy.
 func written(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -11,7 +11,7 @@ import (
 	"assay/internal/schemagen"
 )
 
-var update = flag.Bool("update", false, "write the published schemas anew")
+var update = flag.Bool("update", false, "rewrite the published schemas")
 
 // published are the roots of the schemas.
 var published = []schemagen.Schema{
@@ -29,7 +29,7 @@ var published = []schemagen.Schema{
 	{Name: "bundle.verification", Of: Verification{}, Title: "--format json of assay verify", Format: VerificationSchema},
 }
 
-// outcomesSchema is that of StreamOutcomes, which writes its own JSON.
+// outcomesSchema is the schema of StreamOutcomes, which has its own MarshalJSON.
 func outcomesSchema() map[string]any {
 	properties := map[string]any{}
 	for _, name := range streamOutcomeNames() {
@@ -39,7 +39,7 @@ func outcomesSchema() map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": names[:], "additionalProperties": false}
 }
 
-// The published schemas are those of the types, so that neither changes without the other.
+// The published schemas match the types, so that neither changes without the other.
 func TestThePublishedSchemasAreThoseOfTheTypes(t *testing.T) {
 	src, err := schemagen.Read(".")
 	must(t, err)
@@ -57,7 +57,7 @@ func TestThePublishedSchemasAreThoseOfTheTypes(t *testing.T) {
 		is, err := Schema(p.Name)
 		must(t, err)
 		if string(is) != string(text) {
-			t.Errorf("%s is not that of the type: run go test ./internal/bundle -run Schemas -update", file)
+			t.Errorf("%s does not match its type: run go test ./internal/bundle -run Schemas -update", file)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type FaultResult struct {
 	Killed bool `json:"killed"`
 	// By are the scenarios that killed it.
 	By []string `json:"by"`
-	// Saw is the message of the first of them, or for a survivor what was seen instead.
+	// Saw is the message of the first of them, or, for a survivor, the observation instead.
 	Saw string `json:"saw,omitempty"`
 	// Causes are the broken rules that follow from no other, the most basic first; nil if the scenarios
 	// stopped at the first detection.
@@ -46,8 +46,8 @@ type FaultResult struct {
 	Once []string `json:"once,omitempty"`
 }
 
-// MostCauses is the maximum number of causes of a fault: at most two rules describe one defect equally
-// well.
+// MostCauses is the maximum number of causes of a fault: at most two rules describe one defect
+// equally well.
 const MostCauses = 2
 
 // Misblamed reports whether a report on this gateway points away from its defect.

@@ -19,11 +19,11 @@ const (
 	StreamServerError
 	// StreamEOSMissing: the response was complete, without an end of stream.
 	StreamEOSMissing
-	// StreamReset: the connection or the HTTP/2 stream was cut inside the response, or refused.
+	// StreamReset: the connection or the HTTP/2 stream ended inside the response, or was refused.
 	StreamReset
-	// StreamStall: no bytes came for too long, although the connection was alive.
+	// StreamStall: no bytes arrived for too long, although the connection was alive.
 	StreamStall
-	// StreamAcceptStall: the kernel took the connection, and the gateway never sent a byte on it.
+	// StreamAcceptStall: the kernel accepted the connection, but the gateway never sent a byte on it.
 	StreamAcceptStall
 	// StreamConnectTimeout: no connection within its deadline.
 	StreamConnectTimeout
@@ -32,7 +32,7 @@ const (
 	// StreamBlocked: the stream could not be opened because of a limit: descriptors or
 	// ports of this machine, or the gateway's MAX_CONCURRENT_STREAMS.
 	StreamBlocked
-	// StreamCancelled: the driver gave up the stream, for no fault of the gateway.
+	// StreamCancelled: the driver gave up the stream through no fault of the gateway.
 	StreamCancelled
 
 	numStreamOutcomes = iota

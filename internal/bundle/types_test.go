@@ -44,7 +44,7 @@ func TestABlobIsACopy(t *testing.T) {
 	b := NewBlob(p, nil, nil)
 	p[0] = 'x'
 	if string(b.Data) != "abc" {
-		t.Error("it changed with what it was made from")
+		t.Error("the blob changed with its source")
 	}
 }
 

@@ -87,7 +87,7 @@ func TestMessagesOfAServiceWithoutDescriptorsAreAwaitedAndJudged(t *testing.T) {
 		},
 		"the other order": {
 			"{some: [{json-has: {sky: storm}}, {json-has: {sky: clear}}]}",
-			`w: messages: want one holding {"sky":"clear"} behind message 2, saw none (3 messages, HTTP 200, error aborted "no more")`,
+			`w: messages: want one holding {"sky":"clear"} after message 2, saw none (3 messages, HTTP 200, error aborted "no more")`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"assay/scenarios"
 )
 
-// checkAtRest is the standing check that the gauge of active commands is what List shows
-// while nothing happens.
+// checkAtRest is the standing check that the gauge of active commands equals the number of
+// processes in List while the target is idle.
 const checkAtRest = "metrics-at-rest"
 
-// standingRest holds the scrapes that stand between two equal lists against a rule that lists
-// checkAtRest. Of several in one iteration the last counts: a gateway may take a moment.
+// standingRest judges the scrapes between two equal lists by a rule that lists checkAtRest. In
+// each iteration only the last such scrape counts, because a gateway may update late.
 func (j *Judge) standingRest(t *tally, r *scenarios.Rule, run *bundle.Run, o *bundle.Observation) {
 	if !slices.Contains(r.Standing, "check:"+checkAtRest) || len(o.Beside) > 0 {
 		return
@@ -40,8 +40,8 @@ func (j *Judge) standingRest(t *tally, r *scenarios.Rule, run *bundle.Run, o *bu
 	}
 }
 
-// around are the pids in the last list before a scrape and in the first behind it, when these
-// are the same and nothing else was asked for in between.
+// around returns the pids in the last list before a scrape and the first list after it; ok if
+// they are equal and no other request was made in between.
 func (s *scene) around(scrape *bundle.Scrape) (pids []uint32, ok bool) {
 	var before, after *bundle.Exchange
 	for i := range s.it.Exchanges {

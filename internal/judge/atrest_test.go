@@ -8,7 +8,7 @@ import (
 	"assay/scenarios"
 )
 
-// A gauge that is always one too high moves as it should, and is wrong at rest.
+// A gauge that is always one too high has correct differences and a wrong value.
 func TestAtRestTheGaugeIsWhatListShows(t *testing.T) {
 	cat := &scenarios.Catalogue{Rules: []*scenarios.Rule{{ID: "coppice.metrics.at-rest", Level: "must", Standing: []string{"check:metrics-at-rest"}}}}
 	lists := func(s *scripted, pids string) {
@@ -25,11 +25,11 @@ func TestAtRestTheGaugeIsWhatListShows(t *testing.T) {
 		beside        []string
 		want          string
 	}{
-		{"it is", two, two, 2, false, nil, "pass"},
-		{"it is one too high", two, two, 3, false, nil, "fail"},
-		{"the list changed around it", two, `{"pid":1}`, 3, false, nil, ""},
-		{"something was asked for around it", two, two, 3, true, nil, ""},
-		{"others ran at the same time", two, two, 3, false, []string{"b.two"}, ""},
+		{"as many as listed", two, two, 2, false, nil, "pass"},
+		{"one too many", two, two, 3, false, nil, "fail"},
+		{"the list changed meanwhile", two, `{"pid":1}`, 3, false, nil, ""},
+		{"another request meanwhile", two, two, 3, true, nil, ""},
+		{"other scenarios meanwhile", two, two, 3, false, []string{"b.two"}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &scripted{t: t}

@@ -7,8 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// neverBegan is the finding for an exchange that never began: a precondition did not
-// hold, an earlier answer never came whole, or the run was interrupted; else the fault is ours.
+// neverBegan returns the finding for an exchange that never began: a precondition failed, an
+// earlier response was incomplete, or the run was interrupted; otherwise it is a defect of Assay.
 func (s *scene) neverBegan() finding {
 	if s.cut {
 		return finding{grade: unclear, message: "interrupted", at: s.at(nil, -1)}
@@ -22,15 +22,15 @@ func (s *scene) neverBegan() finding {
 			return o.finding(s)
 		}
 	}
-	return finding{grade: ours, message: "the step was never executed, and every precondition held", at: s.at(nil, -1)}
+	return finding{grade: ours, message: "the step was never executed, although every precondition held", at: s.at(nil, -1)}
 }
 
-// startless reports whether a Start or Connect was answered, and no process came of it.
+// startless reports whether a Start or Connect got no start event.
 func startless(x *bundle.Exchange) bool {
 	return (x.Op == "start" || x.Op == "connect") && !slices.ContainsFunc(x.Events, isStart)
 }
 
-// earliest is the first exchange that is bad, or nil.
+// earliest returns the bad exchange that returned first, or nil.
 func (s *scene) earliest(bad func(*bundle.Exchange) bool) *bundle.Exchange {
 	var first *bundle.Exchange
 	for i := range s.it.Exchanges {
@@ -45,8 +45,8 @@ func (s *scene) earliest(bad func(*bundle.Exchange) bool) *bundle.Exchange {
 	return first
 }
 
-// cutShort reports whether an answer never came whole, and not because of us. Raw
-// bytes need not be answered.
+// cutShort reports whether a response is incomplete for a reason other than Assay. Raw bytes
+// need no response.
 func cutShort(x *bundle.Exchange) bool {
 	switch x.Outcome {
 	case bundle.OutcomeNoAnswer:
@@ -58,7 +58,7 @@ func cutShort(x *bundle.Exchange) bool {
 	return false
 }
 
-// returned is when an exchange was over; one that never returned comes at its invocation.
+// returned returns the end of an exchange, or its beginning if it never returned.
 func returned(x *bundle.Exchange) bundle.Stamp {
 	if x.Returned != nil {
 		return *x.Returned

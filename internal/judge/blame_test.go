@@ -8,8 +8,8 @@ import (
 	"assay/scenarios"
 )
 
-// A Start that was answered, and from which no process came, is why later steps
-// have no pid: they are not judged, and it is no defect of ours.
+// After a Start without a start event later steps have no pid. They are not judged, and this is
+// not a defect of Assay.
 func TestWhatAStartWithoutAProcessLeavesUndoneIsNotJudged(t *testing.T) {
 	p := streamExchange("p")
 	p.Op, p.Step, p.Events, p.Frames = "start", "steps[0]", nil, nil
@@ -19,7 +19,7 @@ func TestWhatAStartWithoutAProcessLeavesUndoneIsNotJudged(t *testing.T) {
 	}
 }
 
-// Counters that a gateway need not have are no failure of it.
+// A gateway does not fail for lack of optional counters.
 func TestAnExpositionWithoutTheCountersIsUnsupportedUnlessTheProfileDemandsThem(t *testing.T) {
 	s := scenarioOf(scenarios.Clause{Metrics: map[string]string{"started": "+1"}})
 	o := observation(streamExchange("p"))

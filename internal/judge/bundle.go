@@ -11,21 +11,20 @@ import (
 	"assay/scenarios"
 )
 
-// Bundle judges a stored run again, by the rules and the profile of j. The
-// scripts are those that were run: the bundle's own. The run of b may be a
-// partial one; what it holds is judged.
+// Bundle judges a stored run again by the rules and the profile of j, with the scripts in the
+// bundle. It also judges a partial run, as far as it is stored.
 //
-// What was planned and has no observation is not-run, and a run without an end
-// counts as interrupted: a bundle that lost something never passes. What was seen and
-// not kept is inconclusive, for the rules that had a verdict then.
+// Planned scenarios without an observation are not-run, and a run without an end counts as
+// interrupted, so an incomplete bundle never passes. Observations that were not kept make their
+// rules inconclusive.
 //
-// An error names a script of the bundle that is missing or cannot be read.
+// An error names a script that is missing in the bundle or unreadable.
 func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, error) {
 	parsed := map[string]*scenarios.Scenario{}
 	var verdicts []bundle.Verdict
 	judged := *b.Run
 	if j.Profile != nil {
-		judged.Profile = j.Profile.ID // it need not be the one of the run
+		judged.Profile = j.Profile.ID // may differ from the run's
 	}
 	lost := missing(b.Run, b.Observations)
 	judged.Interrupted = b.Unfinished || !b.Run.Complete() || len(lost) > 0
@@ -53,8 +52,8 @@ func (j *Judge) Bundle(b *bundle.Bundle) ([]bundle.Verdict, *bundle.Report, erro
 	return verdicts, report, nil
 }
 
-// scripted is the script of an observation, parsed once. A run that was killed
-// before it had stored the script of what it had planned has that of the catalogue.
+// scripted returns the script of an observation, parsed once. If a run was killed before it stored
+// the script of a planned scenario, the catalogue's script is used.
 func (j *Judge) scripted(b *bundle.Bundle, o *bundle.Observation, parsed map[string]*scenarios.Scenario) (*scenarios.Scenario, error) {
 	if s, ok := parsed[o.Scenario]; ok {
 		return s, nil
@@ -77,8 +76,7 @@ func (j *Judge) scripted(b *bundle.Bundle, o *bundle.Observation, parsed map[str
 	return s, nil
 }
 
-// InOrder returns the observations by scenario and axes: the order of every
-// report, whatever the order in which they were made.
+// InOrder returns the observations sorted by scenario and axes, the order of every report.
 func InOrder(obs []*bundle.Observation) []*bundle.Observation {
 	sorted := slices.Clone(obs)
 	slices.SortStableFunc(sorted, func(a, b *bundle.Observation) int {
@@ -87,9 +85,9 @@ func InOrder(obs []*bundle.Observation) []*bundle.Observation {
 	return sorted
 }
 
-// missing are observations, skipped, of what was planned and was not observed.
-// The axes of a target without the usual ones are not those of the plan, so
-// scenarios are counted.
+// missing returns a skipped observation for each planned scenario that was not observed. On a
+// target that lacks some axes, a scenario runs on other axes than planned, so runs are counted
+// per scenario.
 func missing(run *bundle.Run, obs []*bundle.Observation) []*bundle.Observation {
 	seen, exact := map[string]int{}, map[bundle.Planned]bool{}
 	for _, o := range obs {

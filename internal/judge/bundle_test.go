@@ -56,7 +56,7 @@ func TestAStoredRunIsJudgedLikeALiveOne(t *testing.T) {
 	}
 }
 
-// What was planned and is not there was not run: the run is an interrupted one.
+// A planned scenario without an observation did not run, so the run counts as interrupted.
 func TestAStoredRunThatLacksObservationsIsAPartialOne(t *testing.T) {
 	run, o := testRun(), observation(streamExchange("p"))
 	run.Ended = time.Unix(1, 0)

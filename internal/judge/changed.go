@@ -7,8 +7,8 @@ import (
 	"assay/internal/bundle"
 )
 
-// about is what a verdict is about: one rule on one scenario and its axes, the
-// n-th time. A target that lacks the usual ways can make two runs of a scenario one.
+// about identifies a verdict: the n-th one of a rule on one scenario and its axes. On a target
+// that lacks some axes, two planned runs of a scenario can have the same axes.
 type about struct {
 	scenario string
 	axes     bundle.Axes
@@ -16,7 +16,7 @@ type about struct {
 	n        int
 }
 
-// abouts are what each verdict is about.
+// abouts returns the identity of each verdict.
 func abouts(verdicts []bundle.Verdict) []about {
 	keys, times := make([]about, len(verdicts)), map[about]int{}
 	for i := range verdicts {
@@ -28,7 +28,7 @@ func abouts(verdicts []bundle.Verdict) []about {
 	return keys
 }
 
-// byAbout finds verdicts by what they are about.
+// byAbout returns the verdicts by their identity.
 func byAbout(verdicts []bundle.Verdict) map[about]*bundle.Verdict {
 	by := map[about]*bundle.Verdict{}
 	for i, k := range abouts(verdicts) {
@@ -37,9 +37,9 @@ func byAbout(verdicts []bundle.Verdict) map[about]*bundle.Verdict {
 	return by
 }
 
-// Changed lists the verdicts that two judgements of the same evidence do not
-// share, in the order of scenarios, axes and rules; it is empty, and not nil, when
-// they agree. Only what was concluded counts, and not how it is told.
+// Changed lists the verdicts whose conclusions differ between two judgements of the same
+// evidence, by scenario, axes and rule; it is empty, and not nil, if they agree. It ignores
+// messages.
 func Changed(before, after []bundle.Verdict) []bundle.Change {
 	was, is := byAbout(before), byAbout(after)
 	changes := []bundle.Change{}

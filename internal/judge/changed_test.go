@@ -11,8 +11,8 @@ import (
 	"assay/scenarios"
 )
 
-// storedBundle is a sealed bundle of one scenario on two sets of axes, with the
-// verdicts and the result of then. It passed.
+// storedBundle returns a judge and a sealed, passing bundle of one scenario on two sets of axes,
+// with verdicts and result.
 func storedBundle(t *testing.T) (*Judge, *bundle.Bundle) {
 	t.Helper()
 	cat, err := scenarios.Load()
@@ -69,17 +69,17 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 		message string
 	}{
 		"nothing was changed": {self, func(*bundle.Bundle) {}, nil, ""},
-		"a verdict was turned, and its result as well": {self, func(b *bundle.Bundle) {
+		"a verdict was changed, and its result as well": {self, func(b *bundle.Bundle) {
 			b.Verdicts[0].Conclusion = bundle.Fail
 			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "1 of "},
-		"a verdict was taken out": {self, func(b *bundle.Bundle) {
+		"a verdict was removed": {self, func(b *bundle.Bundle) {
 			b.Verdicts = b.Verdicts[1:]
 			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
-		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "not those that the evidence gives"},
-		"a verdict is told in other words": {self, func(b *bundle.Bundle) { b.Verdicts[0].Seen = "splendid" },
-			[]bundle.ProblemKind{bundle.ProblemVerdicts, bundle.ProblemResult}, "in other words"},
-		"newer rules tell it in other words": {bundle.Tool{Name: "assay", Version: "2"}, func(b *bundle.Bundle) {
+		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "differ from those that the evidence yields"},
+		"a verdict has another text": {self, func(b *bundle.Bundle) { b.Verdicts[0].Seen = "splendid" },
+			[]bundle.ProblemKind{bundle.ProblemVerdicts, bundle.ProblemResult}, "differ in their text"},
+		"newer rules give another text": {bundle.Tool{Name: "assay", Version: "2"}, func(b *bundle.Bundle) {
 			b.Verdicts[0].Seen = "as it was said then"
 			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, nil, ""},
@@ -88,7 +88,7 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 			b.Report = outcome.Report(b.Run, nil, b.Observations, b.Verdicts)
 		}, []bundle.ProblemKind{bundle.ProblemVerdicts}, "judged by assay 1, and this is 2"},
 		"the result says another verdict": {self, func(b *bundle.Bundle) { b.Report.Verdict = bundle.Nonconformant },
-			[]bundle.ProblemKind{bundle.ProblemResult}, "it says nonconformant (exit 0), they say conformant (exit 0)"},
+			[]bundle.ProblemKind{bundle.ProblemResult}, "the result says nonconformant (exit 0), the verdicts say conformant (exit 0)"},
 		"the result counts otherwise": {self, func(b *bundle.Bundle) { b.Report.Counts[bundle.Pass] = 7 },
 			[]bundle.ProblemKind{bundle.ProblemResult}, "counts"},
 		"a scenario of the result passed, and did not": {self, func(b *bundle.Bundle) { b.Report.Scenarios[1].Rules[0].Verdict = bundle.Fail },
@@ -102,15 +102,15 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 		"the result is of another profile":     {self, func(b *bundle.Bundle) { b.Report.Profile = "other" }, result, "another run"},
 		"the result was interrupted":           {self, func(b *bundle.Bundle) { b.Report.Interrupted = true }, result, "another run"},
 		"how long it took is not compared":     {self, func(b *bundle.Bundle) { b.Report.DurationMS++ }, nil, ""},
-		"the manifest is of another program":   {self, func(b *bundle.Bundle) { b.Manifest.Tool.Version = "9" }, manifest, "another tool"},
-		"the manifest is of another run":       {self, func(b *bundle.Bundle) { b.Manifest.Run = "other" }, manifest, "another run"},
-		"the manifest is of another target":    {self, func(b *bundle.Bundle) { b.Manifest.Target.URL = "http://other" }, manifest, "another target"},
-		"the manifest has profile and seed":    {self, func(b *bundle.Bundle) { b.Manifest.Profile, b.Manifest.Seed = "x", 99 }, manifest, "another profile, seed"},
-		"the manifest was interrupted":         {self, func(b *bundle.Bundle) { b.Manifest.Interrupted = true }, manifest, "another interrupted"},
-		"the manifest names what was kept":     {self, func(b *bundle.Bundle) { b.Manifest.Omitted = []bundle.OmittedObservation{{Scenario: "area.one"}} }, manifest, "not the 0 of"},
+		"the manifest is of another program":   {self, func(b *bundle.Bundle) { b.Manifest.Tool.Version = "9" }, manifest, "run.json in tool"},
+		"the manifest is of another run":       {self, func(b *bundle.Bundle) { b.Manifest.Run = "other" }, manifest, "run.json in run"},
+		"the manifest is of another target":    {self, func(b *bundle.Bundle) { b.Manifest.Target.URL = "http://other" }, manifest, "run.json in target"},
+		"the manifest has profile and seed":    {self, func(b *bundle.Bundle) { b.Manifest.Profile, b.Manifest.Seed = "x", 99 }, manifest, "run.json in profile, seed"},
+		"the manifest was interrupted":         {self, func(b *bundle.Bundle) { b.Manifest.Interrupted = true }, manifest, "run.json in interrupted"},
+		"the manifest names what was kept":     {self, func(b *bundle.Bundle) { b.Manifest.Omitted = []bundle.OmittedObservation{{Scenario: "area.one"}} }, manifest, "not the 0 in"},
 		"a reproducer showed it without a run": {self, func(b *bundle.Bundle) { b.Reproducers = []bundle.Reproducer{{Scenario: "area.one", Shown: true}} }, []bundle.ProblemKind{bundle.ProblemSchema}, "did not run"},
 		"a reproducer ran and showed it":       {self, func(b *bundle.Bundle) { b.Reproducers = []bundle.Reproducer{{Ran: true, Shown: true}} }, nil, ""},
-		"there is no result":                   {self, func(b *bundle.Bundle) { b.Report = nil }, []bundle.ProblemKind{bundle.ProblemResult}, "there is none"},
+		"there is no result":                   {self, func(b *bundle.Bundle) { b.Report = nil }, []bundle.ProblemKind{bundle.ProblemResult}, "there is no result"},
 		"a script is missing":                  {self, func(b *bundle.Bundle) { b.Scripts = nil }, []bundle.ProblemKind{bundle.ProblemUnreadable}, "script of area.one"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestVerifyHoldsVerdictsAndResultAgainstTheEvidence(t *testing.T) {
 	}
 }
 
-// What was not kept is inconclusive, in full: also the rules that only the stored
-// verdicts name. It is no fault of the bundle.
+// Evidence that was not kept makes all its rules inconclusive, including those that only the
+// stored verdicts name. The bundle stays valid.
 func TestEvidenceThatWasNotKeptIsInconclusive(t *testing.T) {
 	j, b := storedBundle(t)
 	gone := *b.Observations[0]
@@ -162,7 +162,7 @@ func TestEvidenceThatWasNotKeptIsInconclusive(t *testing.T) {
 	}
 }
 
-// A run that was killed before it had stored all scripts is judged by what it has.
+// A run that was killed before it stored all scripts is judged without the missing ones.
 func TestAKilledRunNeedsNoScriptOfWhatItHadNotBegun(t *testing.T) {
 	j, b := storedBundle(t)
 	b.Run.Planned = []bundle.Planned{{Scenario: "never.stored"}, {Scenario: "connect.unary.not-found"}}

@@ -7,8 +7,8 @@ import (
 	"assay/internal/envd/call"
 )
 
-// eventStream reports whether an answer carries process events: Start, Connect, or the
-// NDJSON alias.
+// eventStream reports whether a response has process events: of Start, Connect or the NDJSON
+// alias.
 func (e *exam) eventStream() bool {
 	switch e.x.RPC {
 	case call.ProcessStart, call.ProcessConnect:
@@ -17,8 +17,8 @@ func (e *exam) eventStream() bool {
 	return e.x.Shape == bundle.ShapeNDJSON && status(e.x) == 200
 }
 
-// checkStartFirst: the first event of a stream that has events is start; clients
-// give up on anything else, a keepalive included.
+// checkStartFirst: the first event of a stream, if it has any, is start; clients fail on any
+// other, even a keepalive.
 func checkStartFirst(e *exam) applied {
 	if !e.eventStream() || len(e.x.Events) == 0 {
 		return notApplied()
@@ -29,8 +29,8 @@ func checkStartFirst(e *exam) applied {
 	return holds()
 }
 
-// checkEndLast: no start and no data after an end, at most one end; exactly one in
-// a stream that ends without an error.
+// checkEndLast: no start or data event follows the end event; there is at most one end event, and
+// exactly one in a stream that ends without an error.
 func checkEndLast(e *exam) applied {
 	if !e.eventStream() {
 		return notApplied()
@@ -60,19 +60,20 @@ func checkEndLast(e *exam) applied {
 	return holds()
 }
 
-// checkNDJSONTypeAndEnd: the alias declares a type of lines of JSON (or plain JSON
-// or text, as curl rigs have it), every line has a type, and a complete answer's last line is end.
+// checkNDJSONTypeAndEnd: the alias declares an NDJSON content type (or JSON or plain text, as
+// curl-based gateways do), every line has a known type, and the last line of a complete response
+// is end.
 func checkNDJSONTypeAndEnd(e *exam) applied {
 	x := e.x
 	if x.Shape != bundle.ShapeNDJSON || status(x) != 200 {
 		return notApplied()
 	}
 	if t := responseType(x); !ndjsonType(t) {
-		return breaks(-1, "content type: want one of NDJSON, saw %s", orNone(t))
+		return breaks(-1, "content type: want an NDJSON type, saw %s", orNone(t))
 	}
 	for i := range x.Events {
 		if ev := &x.Events[i]; ev.Kind == bundle.EventUnknown {
-			return breaks(frameOff(x, ev.Frame), "want a known type in each line, saw another or none (%s)", place(x, ev.Frame))
+			return breaks(frameOff(x, ev.Frame), "want a known type in each line, saw an unknown one or none (%s)", place(x, ev.Frame))
 		}
 	}
 	if x.Outcome != bundle.OutcomeComplete || x.Aborted {

@@ -8,21 +8,22 @@ import (
 	"assay/internal/wire"
 )
 
-// checkGRPCHTTPStatus: every outcome of an RPC has HTTP status 200, in gRPC and gRPC-Web.
+// checkGRPCHTTPStatus: in gRPC and gRPC-Web every response has HTTP status 200, also for an
+// RPC error.
 func checkGRPCHTTPStatus(e *exam) applied {
 	if !e.grpcAnswer() && !e.webAnswer() {
 		return notApplied()
 	}
 	if s := status(e.x); s != 200 {
-		return breaks(-1, "want HTTP 200 for an answer of type %s, saw %d", responseType(e.x), s)
+		return breaks(-1, "want HTTP 200 for a response of type %s, saw %d", responseType(e.x), s)
 	}
 	return holds()
 }
 
-// checkGRPCContentType: a success has the codec of its request; without a codec it is proto.
+// checkGRPCContentType: a success has the codec of its request; a type without a codec means proto.
 func checkGRPCContentType(e *exam) applied { return e.codecOf(call.GRPC, "application/grpc") }
 
-// checkWebContentType is the same for gRPC-Web.
+// checkWebContentType is checkGRPCContentType for gRPC-Web.
 func checkWebContentType(e *exam) applied { return e.codecOf(call.GRPCWeb, "application/grpc-web") }
 
 func (e *exam) codecOf(proto, base string) applied {
@@ -37,7 +38,7 @@ func (e *exam) codecOf(proto, base string) applied {
 	return holds()
 }
 
-// full writes out the codec that a type without one has.
+// full adds the default codec to a content type without one.
 func full(t, base string) string {
 	if t == base {
 		return base + "+proto"
@@ -45,25 +46,25 @@ func full(t, base string) string {
 	return t
 }
 
-// checkGRPCStatusPlace: the status stands in the trailers. It may stand in the headers
-// only when they are all there is: then the answer has no body.
+// checkGRPCStatusPlace: the status is in the trailers. It may be in the headers only of a
+// response without a body (trailers-only).
 func checkGRPCStatusPlace(e *exam) applied {
 	if !e.grpcAnswer() || e.x.GRPC == nil {
 		return notApplied()
 	}
 	switch in := e.x.GRPC.In; {
 	case in == "headers" && e.x.Response.Body > 0:
-		return breaks(0, "want the status in the trailers of an answer with a body of %d bytes, saw it in the headers", e.x.Response.Body)
+		return breaks(0, "want the status in the trailers of a response with a body of %d bytes, saw it in the headers", e.x.Response.Body)
 	case in != "headers" && in != "trailers":
 		return breaks(-1, "want the status in the trailers, saw it in the %s", orNone(in))
 	case in == "trailers" && len(e.x.Response.Get("Grpc-Status")) > 0:
-		return breaks(-1, "want one status, saw one in the headers beside the one in the trailers")
+		return breaks(-1, "want one status, saw one in the headers and one in the trailers")
 	}
 	return holds()
 }
 
-// checkWebStatusLast: the status of gRPC-Web stands in the last frame of the body, which
-// alone has the trailer bit, or in the headers of an answer without a body.
+// checkWebStatusLast: the status of gRPC-Web is in the last frame of the body, the only one
+// with the trailer bit, or in the headers of a response without a body.
 func checkWebStatusLast(e *exam) applied {
 	if !e.webAnswer() || e.x.GRPC == nil || e.brokenOffByUs() {
 		return notApplied()
@@ -87,7 +88,7 @@ func checkWebStatusLast(e *exam) applied {
 	return holds()
 }
 
-// checkWebTrailersOnly: an answer of gRPC-Web with its status in the headers has no body.
+// checkWebTrailersOnly: a gRPC-Web response with its status in the headers has no body.
 func checkWebTrailersOnly(e *exam) applied {
 	if !e.webAnswer() || len(e.x.Response.Get("Grpc-Status")) == 0 {
 		return notApplied()
@@ -98,7 +99,8 @@ func checkWebTrailersOnly(e *exam) applied {
 	return holds()
 }
 
-// checkWebHTTPTrailers: gRPC-Web is for clients that cannot read HTTP trailers, so there are none.
+// checkWebHTTPTrailers: a gRPC-Web response has no HTTP trailers, because its clients cannot
+// read them.
 func checkWebHTTPTrailers(e *exam) applied {
 	if !e.webAnswer() {
 		return notApplied()
@@ -109,8 +111,8 @@ func checkWebHTTPTrailers(e *exam) applied {
 	return holds()
 }
 
-// checkGoAwayBeforeClose: a server says GOAWAY before it closes an HTTP/2 connection, so that a
-// client knows which of its requests were processed. What we ended ourselves is our own business.
+// checkGoAwayBeforeClose: a server sends GOAWAY before it closes an HTTP/2 connection, so that
+// the client knows which requests were processed. It does not apply if Assay closed first.
 func checkGoAwayBeforeClose(e *exam) applied {
 	c := e.conn(e.x.Conn)
 	if c == nil || !strings.HasPrefix(c.HTTP, "h2") || c.Ended == nil || c.Ended.By != "peer" ||

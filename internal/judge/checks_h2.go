@@ -7,12 +7,12 @@ import (
 	"assay/internal/bundle"
 )
 
-// noError is the code of RST_STREAM and GOAWAY that speaks of no error.
+// noError is the code of RST_STREAM and GOAWAY without an error.
 const noError = "NO_ERROR"
 
-// checkH2AnswerEnded: an answer over HTTP/2 ends with END_STREAM. A reset without an error is
-// for requests that need not go on, behind a complete answer; in its place it leaves open
-// whether anything is missing. A reset that names an error is an answer.
+// checkH2AnswerEnded: a response over HTTP/2 ends with END_STREAM. RST_STREAM with NO_ERROR may
+// only follow a complete response, to stop the request body; instead of END_STREAM it leaves open
+// whether the response is complete. A reset with an error is a legal way to fail.
 func checkH2AnswerEnded(e *exam) applied {
 	c := e.conn(e.x.Conn)
 	if !overH2(c) || e.x.Response == nil || e.x.Aborted {
@@ -23,16 +23,16 @@ func checkH2AnswerEnded(e *exam) applied {
 	})
 	switch {
 	case reset:
-		return breaks(-1, "want END_STREAM at the end of the answer, saw RST_STREAM (%s)", noError)
+		return breaks(-1, "want END_STREAM at the end of the response, saw RST_STREAM (%s)", noError)
 	case e.x.Outcome == bundle.OutcomeComplete:
 		return holds()
 	}
 	return notApplied()
 }
 
-// checkGoAwayFinishes: a server that says GOAWAY without an error goes on with the streams up
-// to the last one that it names. One that closes the connection under them has promised to
-// process requests, and their clients cannot know how far it came.
+// checkGoAwayFinishes: a server that sends GOAWAY with NO_ERROR finishes the streams up to the
+// last stream in it. If it closes the connection before, their clients cannot know how far the
+// requests were processed.
 func checkGoAwayFinishes(e *exam) applied {
 	c := e.conn(e.x.Conn)
 	if !overH2(c) || e.x.Stream == 0 || e.brokenOffByUs() {
@@ -47,14 +47,14 @@ func checkGoAwayFinishes(e *exam) applied {
 		return notApplied()
 	}
 	if c.Ended != nil && c.Ended.By == "peer" && (e.x.Outcome == bundle.OutcomeClosed || e.x.Outcome == bundle.OutcomeReset) {
-		return breaks(-1, "want stream %d to go on to its end after GOAWAY, which covers it, saw the connection closed under it", e.x.Stream)
+		return breaks(-1, "want stream %d, which the GOAWAY covers, to run to its end, saw the connection closed before", e.x.Stream)
 	}
 	return holds()
 }
 
 func overH2(c *bundle.Conn) bool { return c != nil && strings.HasPrefix(c.HTTP, "h2") }
 
-// received reports whether a frame like that came from the peer.
+// received reports whether the peer sent a frame for which like is true.
 func received(c *bundle.Conn, like func(*bundle.H2Frame) bool) bool {
 	for i := range c.H2 {
 		if c.H2[i].Dir == "received" && like(&c.H2[i]) {

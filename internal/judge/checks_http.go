@@ -10,8 +10,8 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// checkReservedHeaders: names that begin with connect- or trailer-connect- are the
-// protocol's own; an answer has no others than those it defines.
+// checkReservedHeaders: names that begin with connect- or trailer-connect- are reserved; a
+// response has only those that the protocol defines.
 func checkReservedHeaders(e *exam) applied {
 	if !e.connect() {
 		return notApplied()
@@ -21,26 +21,26 @@ func checkReservedHeaders(e *exam) applied {
 		switch {
 		case name == "connect-content-encoding", name == "connect-accept-encoding":
 		case strings.HasPrefix(name, "connect-"), strings.HasPrefix(name, "trailer-connect-"):
-			return breaks(-1, "want no header of a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
+			return breaks(-1, "want no header with a reserved name, saw %s: %s", phrase.QuoteString(h.Name), phrase.QuoteString(h.Value))
 		}
 	}
 	return holds()
 }
 
-// checkMethodAllow: 405 tells in Allow what is allowed.
+// checkMethodAllow: a response with status 405 lists the allowed methods in Allow.
 func checkMethodAllow(e *exam) applied {
 	if status(e.x) != 405 {
 		return notApplied()
 	}
 	if len(e.x.Response.Get("Allow")) == 0 {
-		return breaks(-1, "HTTP 405 to %s: want a header Allow, saw none", phrase.QuoteString(e.x.Request.Method))
+		return breaks(-1, "HTTP 405 to %s: want an Allow header, saw none", phrase.QuoteString(e.x.Request.Method))
 	}
 	return holds()
 }
 
-// checkConnReusableAfterError: after an RPC error an HTTP/1.1 connection that stays open carries
-// further requests: nothing of the failed call is left on it. To close it, announced or
-// not, is legal; a request that was not whole, or that was cut by us, leaves the target no such duty.
+// checkConnReusableAfterError: after an RPC error, an HTTP/1.1 connection that stays open has no
+// bytes of the failed call and carries further requests. Closing it, announced or not, is legal.
+// The check does not apply to an incomplete request, or to one that Assay aborted.
 func checkConnReusableAfterError(e *exam) applied {
 	x := e.x
 	c := e.conn(x.Conn)
@@ -49,7 +49,7 @@ func checkConnReusableAfterError(e *exam) applied {
 		return notApplied()
 	}
 	if leftOver(x) {
-		return breaks(-1, "connection after error %s: want nothing more on it, saw bytes left over after the answer", x.Error.Code)
+		return breaks(-1, "connection after error %s: want no more bytes on it, saw extra bytes after the response", x.Error.Code)
 	}
 	next := nextOn(e.it, x)
 	switch {
@@ -65,7 +65,7 @@ func checkConnReusableAfterError(e *exam) applied {
 	return holds()
 }
 
-// nextOn is the next exchange on the connection of x, or nil.
+// nextOn returns the next exchange on the connection of x, or nil.
 func nextOn(it *bundle.Iteration, x *bundle.Exchange) *bundle.Exchange {
 	for i := range it.Exchanges {
 		if o := &it.Exchanges[i]; o.Conn == x.Conn && o.ID > x.ID {
@@ -75,7 +75,7 @@ func nextOn(it *bundle.Iteration, x *bundle.Exchange) *bundle.Exchange {
 	return nil
 }
 
-// status is the HTTP status of an answer, 0 when there is none.
+// status returns the HTTP status of a response, 0 without one.
 func status(x *bundle.Exchange) int {
 	if x.Response == nil {
 		return 0
@@ -83,13 +83,13 @@ func status(x *bundle.Exchange) int {
 	return x.Response.Status
 }
 
-// succeededPost reports whether a call was made as RPCs are and answered with 200.
+// succeededPost reports whether an exchange is a POST with status 200.
 func succeededPost(x *bundle.Exchange) bool {
 	return status(x) == 200 && (x.Request.Method == "POST" || x.Request.Method == "")
 }
 
-// responseType and requestType are the media types, in lower case and without
-// parameters; "" when none is declared.
+// responseType returns the media type of a response, in lower case and without parameters; "" if
+// none is declared. requestType does the same for a request.
 func responseType(x *bundle.Exchange) string {
 	return mediaType(x.Response.Get("Content-Type"))
 }

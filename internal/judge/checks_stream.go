@@ -8,8 +8,8 @@ import (
 	"assay/internal/wire"
 )
 
-// checkHTTPTrailers: no HTTP trailers in any Connect answer; trailing metadata
-// travels in Trailer- headers or in the end-of-stream message.
+// checkHTTPTrailers: a Connect response has no HTTP trailers; trailing metadata is in Trailer-
+// headers or in the end-of-stream message.
 func checkHTTPTrailers(e *exam) applied {
 	if !e.connect() || e.x.Outcome != bundle.OutcomeComplete {
 		return notApplied()
@@ -20,9 +20,8 @@ func checkHTTPTrailers(e *exam) applied {
 	return holds()
 }
 
-// checkStreamStatus: a Connect stream has HTTP status 200, also when the RPC failed: then
-// its end-of-stream message has the error. What does not come from the RPC layer is legal
-// HTTP: see beforeRPC.
+// checkStreamStatus: a Connect stream has HTTP status 200, even if the RPC fails: then its
+// end-of-stream message has the error. Errors from below the RPC layer are legal: see beforeRPC.
 func checkStreamStatus(e *exam) applied {
 	s := status(e.x)
 	switch {
@@ -37,8 +36,8 @@ func checkStreamStatus(e *exam) applied {
 		s, orNone(responseType(e.x)), blobStart(bodyOf(e.x))).as(bundle.SymptomStreamStatus)
 }
 
-// streamCall reports whether a request is a well-formed call of a streaming procedure
-// that the target has, in the Connect protocol.
+// streamCall reports whether a request is a well-formed call, in the Connect protocol, of a
+// streaming procedure that the target has.
 func (e *exam) streamCall() bool {
 	feature := map[string]string{call.ProcessStart: "process.start", call.ProcessConnect: "process.connect"}[e.x.RPC]
 	return e.connect() && e.x.Shape == bundle.ShapeStream && feature != "" && e.x.Request.Method == "POST" &&
@@ -46,9 +45,9 @@ func (e *exam) streamCall() bool {
 		e.x.Outcome == bundle.OutcomeComplete && e.features[feature].State != bundle.FeatureAbsent
 }
 
-// beforeRPC reports whether an HTTP error may come from what stands before the RPC layer: a check of
-// the token, of the protocol version or of the content type, or a limit of a server or proxy. An
-// error that names one of the RPC codes does not, but for the first three.
+// beforeRPC reports whether an HTTP error may come from a layer before the RPC: a check of the
+// token, the protocol version or the content type, or a limit of a server or proxy. Apart from
+// the three checks, an error with an RPC code does not.
 func (e *exam) beforeRPC() bool {
 	request := &bundle.Response{Headers: e.x.Request.Headers}
 	switch status(e.x) {
@@ -61,7 +60,7 @@ func (e *exam) beforeRPC() bool {
 	return !rpcErrorBody(e.x)
 }
 
-// rpcErrorBody reports whether the body of an HTTP error is that of an error of a unary RPC.
+// rpcErrorBody reports whether the body of an HTTP error is a unary RPC error.
 func rpcErrorBody(x *bundle.Exchange) bool {
 	if x.Error != nil {
 		return true
@@ -77,7 +76,7 @@ func rpcErrorBody(x *bundle.Exchange) bool {
 	return err == nil && known
 }
 
-// bodyOf is the body of an answer, an empty one where none is kept.
+// bodyOf returns the body of a response; an empty one if there is none.
 func bodyOf(x *bundle.Exchange) *bundle.Blob {
 	if x.Body == nil {
 		return &bundle.Blob{}
@@ -97,8 +96,8 @@ func checkStreamContentType(e *exam) applied {
 	return holds()
 }
 
-// checkEndStreamOnce: a stream that was not broken off by us ends with exactly one
-// end-of-stream message, and nothing comes after it.
+// checkEndStreamOnce: a stream that Assay did not abort ends with exactly one end-of-stream
+// message, and nothing follows it.
 func checkEndStreamOnce(e *exam) applied {
 	if !e.connectStream() || status(e.x) != 200 {
 		return notApplied()

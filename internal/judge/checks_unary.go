@@ -48,8 +48,8 @@ func checkUnaryContentType(e *exam) applied {
 	return holds()
 }
 
-// checkContentEncoding: Content-Encoding is there exactly when a unary body is encoded; and
-// the field by which a stream declares its encoding names one.
+// checkContentEncoding: a unary response has Content-Encoding exactly if its body is encoded, and
+// the field that declares the encoding of a stream is not empty.
 func checkContentEncoding(e *exam) applied {
 	if e.connectStream() {
 		return declaredEncoding(e)
@@ -60,7 +60,7 @@ func checkContentEncoding(e *exam) applied {
 	values := e.x.Response.Get("Content-Encoding")
 	for _, v := range values {
 		if strings.TrimSpace(v) == "" {
-			return breaks(-1, "want no Content-Encoding or the name of one, saw an empty one")
+			return breaks(-1, "want no Content-Encoding or one with a value, saw an empty one")
 		}
 	}
 	for i := range e.x.Violations {
@@ -69,7 +69,7 @@ func checkContentEncoding(e *exam) applied {
 		}
 	}
 	if contentEncoding(e.x.Response) == "" && looksGzipped(e.x.Body) {
-		return breaks(0, "want Content-Encoding for a body that is compressed, saw none")
+		return breaks(0, "want Content-Encoding for a compressed body, saw none")
 	}
 	return holds()
 }
@@ -77,13 +77,14 @@ func checkContentEncoding(e *exam) applied {
 func declaredEncoding(e *exam) applied {
 	for _, v := range e.x.Response.Get("Connect-Content-Encoding") {
 		if strings.TrimSpace(v) == "" {
-			return breaks(-1, "want no Connect-Content-Encoding or the name of one, saw an empty one")
+			return breaks(-1, "want no Connect-Content-Encoding or one with a value, saw an empty one")
 		}
 	}
 	return holds()
 }
 
-// looksGzipped: no JSON text, and no message of ours, begins with the magic number of gzip and its one method.
+// looksGzipped reports whether a body begins with the magic number of gzip and its only method.
+// No JSON text and no message of our services does.
 func looksGzipped(b *bundle.Blob) bool {
 	if b == nil {
 		return false
@@ -92,8 +93,8 @@ func looksGzipped(b *bundle.Blob) bool {
 	return bytes.HasPrefix(b.Data, magic) || bytes.HasPrefix(b.Head, magic)
 }
 
-// checkErrorDebug: a detail of an error may be spelled out in JSON beside its bytes, for
-// people to read; then both say the same (Connect specification, "Error").
+// checkErrorDebug: an error detail may have a readable JSON form (debug) in addition to its
+// bytes; both must be equal (Connect specification, "Error").
 func checkErrorDebug(e *exam) applied {
 	if !e.connectUnary() || e.x.Error == nil || len(e.x.Error.Details) == 0 || !e.x.Body.Whole() {
 		return notApplied()

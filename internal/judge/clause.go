@@ -10,7 +10,7 @@ import (
 	"assay/scenarios"
 )
 
-// clauses judges every expectation of a scenario, and gathers the findings by rule.
+// clauses judges every expectation of a scenario and collects the findings by rule.
 func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) map[string]*tally {
 	tallies := map[string]*tally{}
 	for _, id := range rulesOf(s) {
@@ -32,7 +32,7 @@ func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observ
 	return tallies
 }
 
-// proofs returns the breaches of the rules that preconditions prove.
+// proofs returns the breaches of rules that failed preconditions prove.
 func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 	tallies := map[string]*tally{}
 	for _, sc := range all {
@@ -57,9 +57,8 @@ func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 	return tallies
 }
 
-// provedBy lists the rules that a clause proves: its own, or, for a clause that
-// names none, those of the scenario that no other clause names; all of them when
-// each is named.
+// provedBy lists the rules that a clause proves: the rule that it names; else the rules of the
+// scenario that no clause names; else, if clauses name them all, all rules of the scenario.
 func provedBy(s *scenarios.Scenario, c *scenarios.Clause) []string {
 	if c.Rule != "" {
 		return []string{c.Rule}
@@ -103,7 +102,7 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	return t
 }
 
-// counted judges counters, unless a step that should have changed them did not happen.
+// counted judges counters, unless a precondition failed, so that the steps did not change them.
 func (j *Judge) counted(want map[string]string, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
 	for _, sc := range all {
 		if blocked := sc.obstacles(); len(blocked) > 0 && !o.Interrupted {
@@ -115,7 +114,7 @@ func (j *Judge) counted(want map[string]string, s *scenarios.Scenario, all []*sc
 	return j.metrics(want, s, o)
 }
 
-// sum adds to the message of a breach in how many iterations there was one.
+// sum adds to the message of a breach the number of breaches and why the iterations stopped.
 func (t *tally) sum(iterations int, o *bundle.Observation) {
 	if t.broken > 1 && iterations > 1 {
 		t.worst.message += fmt.Sprintf(" (%d breaches in %d iterations)", t.broken, iterations)
@@ -136,8 +135,7 @@ func subjectNames(subjects map[string]*scenarios.Match) []string {
 	return names
 }
 
-// expect judges one subject of an iteration by its match, unless a precondition of the subject
-// did not hold.
+// expect judges one subject of an iteration by its match, unless one of its preconditions failed.
 func (s *scene) expect(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	f := s.look(name, m)
@@ -151,7 +149,7 @@ func (s *scene) expect(name string, m *scenarios.Match) finding {
 	return f
 }
 
-// look judges one subject by its match, whatever its preconditions, and does not name it in the message.
+// look judges one subject by its match regardless of preconditions, without its name in the message.
 func (s *scene) look(name string, m *scenarios.Match) finding {
 	x := s.subject(name)
 	if x == nil {
@@ -162,8 +160,8 @@ func (s *scene) look(name string, m *scenarios.Match) finding {
 	}
 	f := match(&look{scene: s, m: m, x: x})
 	if f.grade == broken && x.Outcome == bundle.OutcomeAborted && !x.Aborted {
-		// We broke it off before it could satisfy the script.
-		f.grade, f.message = ours, f.message+": we broke the answer off, and every precondition held"
+		// The engine aborted it before it could satisfy the script.
+		f.grade, f.message = ours, f.message+": Assay aborted the exchange, although every precondition held"
 	}
 	return f
 }

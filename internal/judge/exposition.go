@@ -10,11 +10,10 @@ import (
 	"assay/scenarios"
 )
 
-// checkExposition is the standing check that every scrape is a Prometheus text
-// exposition without a breach of the format.
+// checkExposition is the standing check that every scrape is a valid Prometheus text exposition.
 const checkExposition = "metrics-exposition"
 
-// standingScrapes holds the scrapes of an observation against a rule that lists checkExposition.
+// standingScrapes judges the scrapes of an observation by a rule that lists checkExposition.
 func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observation) {
 	listed := false
 	for _, entry := range r.Standing {
@@ -39,7 +38,7 @@ func (j *Judge) standingScrapes(t *tally, r *scenarios.Rule, o *bundle.Observati
 	}
 }
 
-// firstBreach is the first problem that breaks the format and not only its recommendations.
+// firstBreach returns the first problem that breaks the format, not only a recommendation.
 func firstBreach(problems []string) string {
 	for _, p := range problems {
 		if !strings.Contains(p, ": "+ledger.ShouldPrefix) {

@@ -24,7 +24,7 @@ type finding struct {
 	message string
 	// symptom classifies a breach, or the reason why the requirement could not be judged.
 	symptom bundle.Symptom
-	// seen names the legal answer that was seen where several are.
+	// seen names the observed response if several are legal.
 	seen string
 	at   bundle.Evidence
 }
@@ -39,7 +39,7 @@ func (f finding) as(s bundle.Symptom) finding {
 	return f
 }
 
-// worst returns the finding with the higher grade; the first of two equal ones.
+// worst returns the finding with the worse grade; a if they are equal.
 func worst(a, b finding) finding {
 	if b.grade > a.grade {
 		return b
@@ -47,16 +47,16 @@ func worst(a, b finding) finding {
 	return a
 }
 
-// tally gathers the findings of one rule on one observation.
+// tally collects the findings of one rule on one observation.
 type tally struct {
 	worst  finding
-	looked int // findings in all
+	looked int // number of findings
 	broken int
 	seen   []string
 	counts map[string]int
 }
 
-// maxSeen bounds how many different legal answers are listed.
+// maxSeen limits the listed legal responses.
 const maxSeen = 8
 
 func (t *tally) add(f finding) {
@@ -74,7 +74,7 @@ func (t *tally) add(f finding) {
 	}
 }
 
-// merge adds the findings of o behind those of t.
+// merge adds the findings of o to those of t.
 func (t *tally) merge(o *tally) {
 	if o == nil || o.looked == 0 {
 		return

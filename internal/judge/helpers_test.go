@@ -7,7 +7,7 @@ import (
 	"assay/scenarios"
 )
 
-// clock hands out stamps a millisecond apart, as a run's one sequence does.
+// clock returns stamps one millisecond apart, numbered like the steps of a run.
 type clock struct{ n int64 }
 
 func (c *clock) stamp() bundle.Stamp {

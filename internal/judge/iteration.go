@@ -5,10 +5,9 @@ import (
 	"assay/scenarios"
 )
 
-// Broken reports whether an iteration by itself breaks every rule of the scenario
-// that iterations are held against: more of its kind cannot change the verdict. The
-// engine asks it to know when to stop repeating. Counters are no matter of a
-// single iteration, and are left out.
+// Broken reports whether a single iteration breaks every rule that it is judged by, so that more
+// iterations cannot change the verdict. The engine calls it to decide when to stop repeating.
+// It ignores counters, which need the whole scenario.
 func Broken(s *scenarios.Scenario, run *bundle.Run, it *bundle.Iteration) bool {
 	o := &bundle.Observation{Scenario: s.ID, Iterations: []bundle.Iteration{*it}}
 	broke := map[string]bool{}

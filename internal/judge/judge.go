@@ -23,20 +23,20 @@ type Judge struct {
 	Profile *scenarios.Profile
 	// Strict makes a broken should or may a failure.
 	Strict bool
-	// Known are the failures that are expected; nil, as for whoever may expect none, excuses nothing.
+	// Known lists the expected failures; nil excuses nothing.
 	Known *scenarios.Known
 }
 
-// Scenario judges one observation: a verdict for each rule of the scenario, and
-// one for each standing rule that applies to it; a rule that is both has one merged
-// verdict. The order is that of rule ids.
+// Scenario judges one observation. It returns one verdict for each rule of the scenario and
+// for each standing rule that applied, sorted by rule id; a rule that is both has one merged
+// verdict.
 func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) []bundle.Verdict {
 	own := rulesOf(s)
 	if o.Skip != nil {
 		return j.skipped(own, o)
 	}
 	if id := unanswered(s, run, o); id != "" {
-		return j.unjudged(own, o, "the probe for "+id+" gave no answer, and neither did this scenario")
+		return j.unjudged(own, o, "the probe for "+id+" got no response, and neither did this scenario")
 	}
 	tallies := j.clauses(s, run, o)
 	for id, t := range j.standing(run, o) {
@@ -69,25 +69,23 @@ func rulesOf(s *scenarios.Scenario) []string {
 	return slices.Compact(ids)
 }
 
-// skipped is the verdicts of a scenario that was not run.
+// skipped returns the verdicts of a scenario that did not run.
 func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict {
 	conclusion := bundle.NotRun
 	var message string
 	switch o.Skip.Reason {
 	case bundle.SkipFeature:
-		conclusion, message = bundle.Unsupported, "the target lacks a feature that is needed"
-	case bundle.SkipDestructive:
-		message = "may kill the target: not asked for"
-	case bundle.SkipSlow:
-		message = "slow: not asked for"
+		conclusion, message = bundle.Unsupported, "the target lacks a feature that the scenario needs"
+	case bundle.SkipDestructive, bundle.SkipSlow:
+		message = "not requested"
 	case bundle.SkipInterrupted:
-		message = "the run was interrupted before it"
+		message = "the run was interrupted before this scenario"
 	case bundle.SkipTargetGone:
 		message = "the target was gone"
 	case bundle.SkipStalled:
-		message = "the target no longer ends what it starts"
+		message = "processes and streams of the target no longer end"
 	case bundle.SkipBudget:
-		message = "the time budget of the run was spent before it"
+		message = "the time budget of the run was spent before this scenario"
 	case bundle.SkipUnanswered:
 		conclusion, message = bundle.Inconclusive, "not tried"
 	default:
@@ -106,8 +104,8 @@ func (j *Judge) skipped(rules []string, o *bundle.Observation) []bundle.Verdict 
 	return verdicts
 }
 
-// unanswered is a feature that the scenario needs, of which the probe could not tell whether it
-// is there, when nothing was answered in the scenario either; "" when there is none.
+// unanswered returns a feature that the scenario needs and whose probe was inconclusive, if the
+// scenario got no response either; otherwise "".
 func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) string {
 	if run == nil || o.Interrupted {
 		return ""
@@ -133,7 +131,7 @@ func unanswered(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observation) s
 	return ""
 }
 
-// unjudged are the verdicts of a scenario that says nothing of its rules.
+// unjudged returns inconclusive verdicts for all rules of a scenario.
 func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bundle.Verdict {
 	verdicts := make([]bundle.Verdict, 0, len(rules))
 	for _, id := range rules {
@@ -145,29 +143,28 @@ func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bu
 	return verdicts
 }
 
-// verdict turns what was gathered for a rule into its verdict.
+// verdict turns the findings of a rule into its verdict.
 func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Verdict {
 	f := t.worst
 	switch {
 	case f.grade == broken:
 		if note := defects(o); note != "" {
-			f.message += "; beside that, a defect of Assay: " + note
+			f.message += "; in addition, a defect of Assay: " + note
 		}
 	case defects(o) != "":
 		f = finding{grade: ours, message: "a defect of Assay: " + defects(o), at: nowhere()}
 	case t.looked == 0 && !o.Interrupted:
-		f = finding{grade: unclear, message: "no expectation of the scenario could be held against what was seen", at: nowhere()}
+		f = finding{grade: unclear, message: "no expectation of the scenario could be checked", at: nowhere()}
 	}
 	v := bundle.Verdict{Scenario: o.Scenario, Axes: o.Axes, Rule: rule, Level: j.level(rule), Counts: t.counts, Seen: t.seenText()}
 	j.conclude(&v, f)
 	if o.Interrupted && f.grade != broken && f.grade != ours {
-		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before it was concluded", "", nil
+		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before the rule could be judged", "", nil
 	}
 	return v
 }
 
-// conclude fills in the conclusion that a finding deserves at the verdict's
-// level, under the profile.
+// conclude sets the conclusion of a finding, given the level of the verdict and the profile.
 func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 	v.Message, v.Symptom = f.message, f.symptom
 	if f.grade != held {
@@ -195,7 +192,7 @@ func (j *Judge) conclude(v *bundle.Verdict, f finding) {
 	}
 }
 
-// level is a rule's level under the profile; a rule that is not in the catalogue is a must.
+// level returns the level of a rule under the profile; a rule outside the catalogue is a must.
 func (j *Judge) level(rule string) string {
 	if j.Profile != nil {
 		if change, ok := j.Profile.Levels[rule]; ok && change.Level != "" {
@@ -217,7 +214,7 @@ func (j *Judge) deviation(v *bundle.Verdict) (reason string, ok bool) {
 	return d.Reason, named && d.Allows(v.Scenario, v.Symptom)
 }
 
-// defects is what Assay itself did wrong in an observation, in words.
+// defects describes a defect of Assay in an observation; "" for none.
 func defects(o *bundle.Observation) string {
 	if o.Defect != "" {
 		return phrase.Clip(o.Defect)
@@ -230,7 +227,7 @@ func defects(o *bundle.Observation) string {
 	return ""
 }
 
-// nowhere is evidence that points at nothing.
+// nowhere returns evidence without a location.
 func nowhere() bundle.Evidence {
 	return bundle.Evidence{Iteration: -1, Exchange: -1, Conn: -1, Off: -1}
 }

@@ -34,7 +34,7 @@ func TestLevelsAndProfiles(t *testing.T) {
 		{"a profile allows a breach by name", Judge{Rules: catalogue("must"), Profile: &scenarios.Profile{ID: "e2b",
 			Deviations: map[string]scenarios.Deviation{testRule: {Reason: "the daemon does so"}}}}, bundle.Deviation, "must",
 			"allowed by profile e2b (the daemon does so): " + brokenMessage},
-		{"a rule that nobody knows is a must", Judge{}, bundle.Fail, "must", brokenMessage},
+		{"an unknown rule is a must", Judge{}, bundle.Fail, "must", brokenMessage},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,13 +57,13 @@ func TestWhatWasNotRun(t *testing.T) {
 		want    bundle.Conclusion
 		message string
 	}{
-		{bundle.Skip{Reason: bundle.SkipFeature, Detail: "process.pty"}, bundle.Unsupported, "the target lacks a feature that is needed: process.pty"},
-		{bundle.Skip{Reason: bundle.SkipSlow, Detail: "--slow runs it"}, bundle.NotRun, "slow: not asked for: --slow runs it"},
-		{bundle.Skip{Reason: bundle.SkipDestructive}, bundle.NotRun, "may kill the target: not asked for"},
-		{bundle.Skip{Reason: bundle.SkipInterrupted}, bundle.NotRun, "the run was interrupted before it"},
+		{bundle.Skip{Reason: bundle.SkipFeature, Detail: "process.pty"}, bundle.Unsupported, "the target lacks a feature that the scenario needs: process.pty"},
+		{bundle.Skip{Reason: bundle.SkipSlow, Detail: "--slow runs it"}, bundle.NotRun, "not requested: --slow runs it"},
+		{bundle.Skip{Reason: bundle.SkipDestructive}, bundle.NotRun, "not requested"},
+		{bundle.Skip{Reason: bundle.SkipInterrupted}, bundle.NotRun, "the run was interrupted before this scenario"},
 		{bundle.Skip{Reason: bundle.SkipTargetGone}, bundle.NotRun, "the target was gone"},
-		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "the target no longer ends what it starts: why"},
-		{bundle.Skip{Reason: bundle.SkipBudget}, bundle.NotRun, "the time budget of the run was spent before it"},
+		{bundle.Skip{Reason: bundle.SkipStalled, Detail: "why"}, bundle.NotRun, "processes and streams of the target no longer end: why"},
+		{bundle.Skip{Reason: bundle.SkipBudget}, bundle.NotRun, "the time budget of the run was spent before this scenario"},
 		{bundle.Skip{Reason: bundle.SkipUnanswered, Detail: "why"}, bundle.Inconclusive, "not tried: why"},
 	}
 	for _, c := range cases {
@@ -81,10 +81,10 @@ func TestInterruptedObservations(t *testing.T) {
 	wantVerdict(t, judgeOne(t, s, o), bundle.Fail, brokenMessage)
 
 	o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeAborted
-	wantVerdict(t, judgeOne(t, s, o), bundle.NotRun, "interrupted before it was concluded")
+	wantVerdict(t, judgeOne(t, s, o), bundle.NotRun, "interrupted before the rule could be judged")
 
 	o.Iterations = nil
-	wantVerdict(t, judgeOne(t, s, o), bundle.NotRun, "interrupted before it was concluded")
+	wantVerdict(t, judgeOne(t, s, o), bundle.NotRun, "interrupted before the rule could be judged")
 }
 
 func TestDefectsAreOurs(t *testing.T) {
@@ -95,7 +95,7 @@ func TestDefectsAreOurs(t *testing.T) {
 
 	s, o = brokenScenario()
 	o.Iterations[0].Defect = "x"
-	wantVerdict(t, judgeOne(t, s, o), bundle.Fail, brokenMessage+"; beside that, a defect of Assay: x")
+	wantVerdict(t, judgeOne(t, s, o), bundle.Fail, brokenMessage+"; in addition, a defect of Assay: x")
 }
 
 func TestStepsThatWereNeverReached(t *testing.T) {
@@ -106,20 +106,20 @@ func TestStepsThatWereNeverReached(t *testing.T) {
 		want    bundle.Conclusion
 		message string
 	}{
-		{"because the target did not answer", func(it *bundle.Iteration) {
+		{"because the target did not respond", func(it *bundle.Iteration) {
 			it.Exchanges[0].Outcome, it.Exchanges[0].Response, it.Exchanges[0].Events = bundle.OutcomeNoAnswer, nil, nil
-		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): no answer before the deadline (after 4 frames)"},
+		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): no response before the deadline (after 4 frames)"},
 		{"because the target refused the start", func(it *bundle.Iteration) {
 			it.Exchanges[0].Op, it.Exchanges[0].Error, it.Exchanges[0].Events = "start", &bundle.RPCError{Code: "internal"}, nil
 		}, bundle.Inconclusive, "k: not judged: step steps[0] (p): HTTP 200, error internal"},
 		{"because an await was not met", func(it *bundle.Iteration) {
 			it.Awaits = []bundle.Await{{Step: "steps[1].await", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 2}}}
 		}, bundle.Inconclusive, "k: not judged: data did not come on p within 2s"},
-		{"and nobody knows why", func(*bundle.Iteration) {}, bundle.Error,
-			"k: the step was never executed, and every precondition held"},
-		{"and what the script broke off is not the target's fault", func(it *bundle.Iteration) {
+		{"for no visible reason", func(*bundle.Iteration) {}, bundle.Error,
+			"k: the step was never executed, although every precondition held"},
+		{"after the script aborted an exchange", func(it *bundle.Iteration) {
 			it.Exchanges[0].Outcome, it.Exchanges[0].Aborted = bundle.OutcomeReset, true
-		}, bundle.Error, "k: the step was never executed, and every precondition held"},
+		}, bundle.Error, "k: the step was never executed, although every precondition held"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,13 +136,13 @@ func TestWhatTheCleanUpBrokeOff(t *testing.T) {
 	x := &o.Iterations[0].Exchanges[0]
 	x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeAborted
 	v := judgeOne(t, s, o)
-	if v.Conclusion != bundle.Error || !strings.Contains(v.Message, "we broke the answer off") {
-		t.Errorf("nobody else failed: got %s: %s", v.Conclusion, v.Message)
+	if v.Conclusion != bundle.Error || !strings.Contains(v.Message, "Assay aborted the exchange") {
+		t.Errorf("every precondition held: got %s: %s", v.Conclusion, v.Message)
 	}
 	o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Ended: bundle.Stamp{T: 2e9, N: 90}}}
 	v = judgeOne(t, s, o)
 	if v.Conclusion != bundle.Inconclusive || !strings.Contains(v.Message, "not judged: data did not come on p within 2s") {
-		t.Errorf("an await failed before: got %s: %s", v.Conclusion, v.Message)
+		t.Errorf("an await was not met: got %s: %s", v.Conclusion, v.Message)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestAClauseProvesItsRule(t *testing.T) {
 func TestARuleWithoutExpectationIsInconclusive(t *testing.T) {
 	s := &scenarios.Scenario{ID: "area.one", Rules: []string{testRule}}
 	wantVerdict(t, judgeOne(t, s, observation(streamExchange("send"))), bundle.Inconclusive,
-		"no expectation of the scenario could be held against what was seen")
+		"no expectation of the scenario could be checked")
 }
 
 func TestSequenceOfInstants(t *testing.T) {

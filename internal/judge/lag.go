@@ -10,16 +10,15 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// heldUp turns a breach into what cannot be told where the target had a time for it of
-// which this driver itself was late by half or more: a machine that stands still for so
-// long holds both of them up.
+// heldUp makes a breach unclear if the target had a time limit and this driver itself ran late by
+// half of it or more: a stalled machine delays both.
 func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	if f.grade != broken {
 		return f
 	}
 	if limit := s.tooShort(x); limit > 0 {
 		f.grade = unclear
-		f.message += fmt.Sprintf("; the time for it was %s, and the shortest command takes %s here", phrase.Span(limit), phrase.Span(s.cal.End))
+		f.message += fmt.Sprintf("; the time limit was %s, and the shortest command takes %s on this target", phrase.Span(limit), phrase.Span(s.cal.End))
 		return f
 	}
 	if s.lag <= 0 {
@@ -30,12 +29,12 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 		return f
 	}
 	f.grade = unclear
-	f.message += fmt.Sprintf("; the time for it was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
+	f.message += fmt.Sprintf("; the time limit was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
 	return f
 }
 
-// tooShort is the limit of a request that ended it, where the shell of the target alone
-// takes half of that or more; 0 otherwise.
+// tooShort returns the limit that ended a request, if the target's shell alone takes half of it
+// or more; otherwise 0.
 func (s *scene) tooShort(x *bundle.Exchange) int64 {
 	if x == nil {
 		return 0
@@ -46,8 +45,8 @@ func (s *scene) tooShort(x *bundle.Exchange) int64 {
 	return 0
 }
 
-// timeFor is how long an answer had that came short: up to the limit that its request set,
-// or up to the end of the shortest wait that was in vain. 0 when time was not what ended it.
+// timeFor returns the time limit of an incomplete response: the limit in its request, or the
+// shortest deadline of an unmet wait. It is 0 if no time limit ended the response.
 func (s *scene) timeFor(x *bundle.Exchange) int64 {
 	if x != nil {
 		if limit := limitOf(x); limit > 0 && endedBy(x, limit) {
@@ -59,7 +58,7 @@ func (s *scene) timeFor(x *bundle.Exchange) int64 {
 	}
 	least := int64(0)
 	for _, a := range s.it.Awaits {
-		// Some waits end at once, since nothing more can come.
+		// Some waits end early because nothing more can come.
 		if !a.Met && a.Deadline > 0 && a.Ended.T-a.Began.T >= a.Deadline && (least == 0 || a.Deadline < least) {
 			least = a.Deadline
 		}
@@ -67,14 +66,14 @@ func (s *scene) timeFor(x *bundle.Exchange) int64 {
 	return least
 }
 
-// endedBy reports whether an answer was cut by the limit of its request, and not before it.
+// endedBy reports whether the limit of its request ended a response, not anything earlier.
 func endedBy(x *bundle.Exchange, limit int64) bool {
 	took, ok := duration(x)
 	expired := x.Error != nil && x.Error.Code == "deadline_exceeded" || x.Outcome == bundle.OutcomeReset
 	return ok && expired && took >= limit-limit/10
 }
 
-// limitOf is the limit that a request set in a field, 0 for none.
+// limitOf returns the time limit in the header fields of a request, 0 for none.
 func limitOf(x *bundle.Exchange) int64 {
 	for _, h := range x.Request.Headers {
 		switch {
@@ -88,7 +87,7 @@ func limitOf(x *bundle.Exchange) int64 {
 	return 0
 }
 
-// limit is a number of units of time in nanoseconds, 0 when it is none, or is too large for one.
+// limit returns a number of time units in nanoseconds; 0 if it is invalid or too large.
 func limit(number, unit string) int64 {
 	if _, err := strconv.ParseUint(number, 10, 64); err != nil {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// An answer that its own limit has cut may have come short since the machine stood still.
+// A response that its own time limit cut may be incomplete because the machine was stalled.
 func TestWhatALimitCutsIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 	m := &scenarios.Match{Start: ptr(true), Error: &scenarios.ErrorMatch{Code: []string{"deadline_exceeded"}}, NotBefore: scenarios.Span{Fixed: 180 * time.Millisecond}}
 	cut := func(took int64, field, value string) *bundle.Exchange { // before anything came
@@ -25,33 +25,33 @@ func TestWhatALimitCutsIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 		lag  int64
 		want bundle.Conclusion
 	}{
-		"nothing was late":           {cut(200e6, "Connect-Timeout-Ms", "200"), 0, bundle.Fail},
-		"it was late by a little":    {cut(200e6, "connect-timeout-ms", "200"), 99e6, bundle.Fail},
-		"it was late by half of it":  {cut(200e6, "connect-timeout-ms", "200"), 100e6, bundle.Inconclusive},
-		"of gRPC":                    {cut(200e6, "grpc-timeout", "200m"), 300e6, bundle.Inconclusive},
-		"in other units":             {cut(1e9, "Grpc-Timeout", "1S"), 300e6, bundle.Fail},
-		"there was no limit":         {cut(200e6, "X-Timeout", "200"), 300e6, bundle.Fail},
-		"it is none":                 {cut(200e6, "Connect-Timeout-Ms", "-200"), 300e6, bundle.Fail},
-		"a limit that came too soon": {cut(100e6, "Connect-Timeout-Ms", "200"), 300e6, bundle.Fail},
+		"nothing was late":          {cut(200e6, "Connect-Timeout-Ms", "200"), 0, bundle.Fail},
+		"late by less than half":    {cut(200e6, "connect-timeout-ms", "200"), 99e6, bundle.Fail},
+		"late by half of the limit": {cut(200e6, "connect-timeout-ms", "200"), 100e6, bundle.Inconclusive},
+		"a limit of gRPC":           {cut(200e6, "grpc-timeout", "200m"), 300e6, bundle.Inconclusive},
+		"in other units":            {cut(1e9, "Grpc-Timeout", "1S"), 300e6, bundle.Fail},
+		"there was no limit":        {cut(200e6, "X-Timeout", "200"), 300e6, bundle.Fail},
+		"an invalid limit":          {cut(200e6, "Connect-Timeout-Ms", "-200"), 300e6, bundle.Fail},
+		"ended before the limit":    {cut(100e6, "Connect-Timeout-Ms", "200"), 300e6, bundle.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := observation(tc.x)
 			o.Lag = tc.lag
 			v := judgeOne(t, scenarioOf(subjects("send", m)), o)
-			if v.Conclusion != tc.want || (tc.want == bundle.Inconclusive) != strings.Contains(v.Message, "; the time for it was") {
+			if v.Conclusion != tc.want || (tc.want == bundle.Inconclusive) != strings.Contains(v.Message, "; the time limit was") {
 				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
 			}
 		})
 	}
 }
 
-// A wait of which the machine took half proves nothing.
+// An unmet wait proves nothing if the driver was late by half of it.
 func TestAWaitInVainIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 	await := func(took int64) []bundle.Await {
 		return []bundle.Await{{Step: "steps[1]", On: "p", What: "data", Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + took, N: 90}, Deadline: 3e9}}
 	}
 	s := map[string]*scenarios.Scenario{
-		"what stands still": scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})),
+		"a stalled stream": scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})),
 	}
 	for name, s := range s {
 		t.Run(name, func(t *testing.T) {

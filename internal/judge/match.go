@@ -9,9 +9,9 @@ import (
 )
 
 // match judges an exchange by every field of a matcher that is set. The first breach
-// decides; otherwise the first doubt; otherwise the legal answers seen are joined.
+// decides, else the first doubt; else the observed legal responses are joined.
 func match(l *look) finding {
-	asked := map[string]bool{"outcome": true} // it has a default
+	asked := map[string]bool{"outcome": true} // judged by default
 	for field := range l.m.Asked() {
 		asked[field.Name] = true
 	}
@@ -35,15 +35,15 @@ func match(l *look) finding {
 	return result
 }
 
-// field judges one field of a matcher. A breach has the symptom unless match names another.
+// field judges one field of a matcher. A breach has this symptom unless match sets another.
 type field struct {
 	name    string
 	match   func(*look) finding
 	symptom bundle.Symptom
 }
 
-// fields are the fields of a matcher in the order in which they are judged: the first
-// message explains most.
+// fields returns the fields of a matcher in the order of judging, with the most informative
+// message first.
 func fields() []field {
 	return []field{
 		{"outcome", matchOutcome, bundle.SymptomOther}, {"status", matchStatus, bundle.SymptomStatus},
@@ -71,9 +71,10 @@ func join(a, b string) string {
 	return a + " " + b
 }
 
-// matchOutcome compares the transport outcome with the legal set. If the script names none, an
-// answer that is asked for must be complete, with two exceptions: the script or the clean-up broke
-// it off (the other fields then decide), or it is an RPC error that came whole before a cut.
+// matchOutcome compares the transport outcome with the legal set. Without a set, a response that
+// other fields are about must be complete. Exceptions: the script or the clean-up aborted it (the
+// other fields then decide), it is a complete RPC error before a cut, or the script only wants the
+// connection closed by the peer.
 func matchOutcome(l *look) finding {
 	got := l.x.Outcome
 	if len(l.m.Outcome) > 0 {
@@ -93,10 +94,10 @@ func matchOutcome(l *look) finding {
 	if l.m.Error != nil && slices.Equal(l.m.Error.Code, []string{codeDeadline}) && got == bundle.OutcomeStalled {
 		return l.fails(-1, "want %s, saw %s", codeDeadline, outcomeText(l.x)).as(bundle.SymptomNoDeadline)
 	}
-	return l.fails(-1, "want a complete answer, saw %s", outcomeText(l.x)).as(shortfall(l.x))
+	return l.fails(-1, "want a complete response, saw %s", outcomeText(l.x)).as(shortfall(l.x))
 }
 
-// asksForAnswer reports whether a field is set that is about an answer, besides some.
+// asksForAnswer reports whether a field about the response is set, ignoring those in besides.
 func asksForAnswer(m *scenarios.Match, besides ...string) bool {
 	for f := range m.Asked() {
 		if f.About != scenarios.AboutOutcome && f.About != scenarios.AboutFrames && !slices.Contains(besides, f.Name) {
@@ -106,7 +107,7 @@ func asksForAnswer(m *scenarios.Match, besides ...string) bool {
 	return false
 }
 
-// matchAny compares an exchange with a legal set of whole answers and records the name of
+// matchAny compares an exchange with a legal set of complete responses and records the name of
 // the first that fits.
 func matchAny(l *look) finding {
 	var doubt finding
@@ -122,17 +123,17 @@ func matchAny(l *look) finding {
 			doubt = worst(doubt, f)
 		}
 		if symptom == "" || symptom == bundle.SymptomNotRefused {
-			symptom = f.symptom // that it was not refused is the least that can be said
+			symptom = f.symptom // not-refused says the least
 		}
 		misses = append(misses, n.Name+" ("+f.message+")")
 	}
 	if !doubt.ok() {
 		return doubt
 	}
-	return l.fails(-1, "none of the legal answers: %s; saw %s", phrase.Legal(misses, phrase.AsIs), answer(l.x)).as(symptom)
+	return l.fails(-1, "none of the legal responses fits: %s; saw %s", phrase.Legal(misses, phrase.AsIs), answer(l.x)).as(symptom)
 }
 
-// oneOf records what was seen where the legal set has several members.
+// oneOf records the observed response if the legal set has several members.
 func oneOf(members int, seen string) finding {
 	if members < 2 {
 		return finding{}

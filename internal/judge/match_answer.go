@@ -12,8 +12,7 @@ import (
 	"assay/internal/wire"
 )
 
-// matchOK: the answer is complete, has the success form of its shape and carries
-// no error; or, when false, it is an error.
+// matchOK requires a complete, successful response without an error or, if false, an error.
 func matchOK(l *look) finding {
 	why := notOK(l.x)
 	switch {
@@ -25,7 +24,7 @@ func matchOK(l *look) finding {
 	return finding{}
 }
 
-// notOK says why an answer is no success, "" when it is one.
+// notOK says why a response is not a success; "" if it is one.
 func notOK(x *bundle.Exchange) string {
 	switch {
 	case x.Outcome != bundle.OutcomeComplete, x.Error != nil, x.Response == nil, x.Response.Status/100 != 2:
@@ -43,11 +42,11 @@ func notOK(x *bundle.Exchange) string {
 	return ""
 }
 
-// grpcNotOK is notOK for an answer of gRPC or gRPC-Web that is complete and has HTTP status 200.
+// grpcNotOK is notOK for a complete gRPC or gRPC-Web response with HTTP status 200.
 func grpcNotOK(x *bundle.Exchange) string {
 	switch {
 	case x.GRPC == nil:
-		return "an answer without grpc-status (" + phrase.Plural(len(x.Frames), "frame") + ")"
+		return "a response without grpc-status (" + phrase.Plural(len(x.Frames), "frame") + ")"
 	case x.GRPC.Code != 0:
 		return answer(x)
 	}
@@ -61,7 +60,7 @@ func isError(x *bundle.Exchange) bool {
 func matchStatus(l *look) finding {
 	want := phrase.Legal(l.m.Status, strconv.Itoa)
 	if l.x.Response == nil {
-		return l.fails(-1, "want HTTP %s, saw no answer", want).as(shortfall(l.x))
+		return l.fails(-1, "want HTTP %s, saw no response", want).as(shortfall(l.x))
 	}
 	got := l.x.Response.Status
 	if !slices.Contains(l.m.Status, got) {
@@ -70,7 +69,7 @@ func matchStatus(l *look) finding {
 	return oneOf(len(l.m.Status), fmt.Sprintf("HTTP %d", got))
 }
 
-// matchHeaders holds header fields: a value to equal, "*" for present, null for absent.
+// matchHeaders compares header fields: a text is the value, "*" is any value, null is absent.
 func matchHeaders(l *look) finding {
 	if l.x.Response == nil {
 		return l.fields("header", l.m.Headers, nil)
@@ -78,7 +77,7 @@ func matchHeaders(l *look) finding {
 	return l.fields("header", l.m.Headers, l.x.Response.Headers)
 }
 
-// matchTrailers holds HTTP trailers in the same way.
+// matchTrailers compares HTTP trailers like matchHeaders.
 func matchTrailers(l *look) finding {
 	if l.x.Response == nil {
 		return l.fields("trailer", l.m.Trailers, nil)
@@ -91,9 +90,9 @@ func (l *look) fields(what string, wanted map[string]*string, have []bundle.Head
 		want, got := wanted[name], (&bundle.Response{Headers: have}).Get(name)
 		switch {
 		case l.x.Response == nil:
-			return l.fails(-1, "%s %s: there is no answer", what, name)
+			return l.fails(-1, "%s %s: there is no response", what, name)
 		case want == nil && len(got) > 0:
-			return l.fails(-1, "%s %s: must be absent, saw %s", what, name, phrase.QuoteString(got[0]))
+			return l.fails(-1, "%s %s: want none, saw %s", what, name, phrase.QuoteString(got[0]))
 		case want != nil && len(got) == 0:
 			return l.fails(-1, "%s %s: want %s, saw none", what, name, headerWant(l.expand(*want)))
 		case want != nil && *want != "*" && !slices.Contains(got, l.expand(*want)):
@@ -110,8 +109,8 @@ func headerWant(want string) string {
 	return phrase.QuoteString(want)
 }
 
-// matchError holds the RPC error against the legal set. A unary answer that is no
-// Connect error has the code that clients infer from its HTTP status.
+// matchError compares the RPC error with the legal set. An HTTP error that is not an RPC error
+// has the code that clients infer from its status.
 func matchError(l *look) finding {
 	m := l.m.Error
 	want := "any error"
@@ -123,13 +122,13 @@ func matchError(l *look) finding {
 		return l.fails(-1, "want %s, saw %s", want, answer(l.x)).as(notError(l))
 	}
 	if _, known := wire.CodeByName(code); !known {
-		return l.fails(-1, "want %s, saw the code %s, which is none of the 16", want, phrase.QuoteString(code)).as(bundle.SymptomErrorForm)
+		return l.fails(-1, "want %s, saw the code %s, which is not one of the 16", want, phrase.QuoteString(code)).as(bundle.SymptomErrorForm)
 	}
 	if len(m.Code) > 0 && !slices.Contains(m.Code, "*") && !slices.Contains(m.Code, code) {
 		return l.fails(-1, "want %s, saw %s%s", want, answer(l.x), note).as(otherCode(l, note != ""))
 	}
 	if m.Message != "" && (l.x.Error == nil || !strings.Contains(l.x.Error.Message, l.expand(m.Message))) {
-		return l.fails(-1, "error message: want it to hold %s, saw %s", phrase.QuoteString(l.expand(m.Message)), answer(l.x))
+		return l.fails(-1, "error message: want it to contain %s, saw %s", phrase.QuoteString(l.expand(m.Message)), answer(l.x))
 	}
 	for _, want := range m.Details {
 		if l.x.Error == nil || !slices.ContainsFunc(l.x.Error.Details, func(d bundle.ErrorDetail) bool {
@@ -148,10 +147,14 @@ func detailsText(e *bundle.RPCError) string {
 	if e == nil || len(e.Details) == 0 {
 		return "none"
 	}
-	return phrase.Legal(e.Details, func(d bundle.ErrorDetail) string { return phrase.Clip(d.Type + " " + d.Value) })
+	words := make([]string, len(e.Details))
+	for i, d := range e.Details {
+		words[i] = phrase.Clip(d.Type + " " + d.Value)
+	}
+	return strings.Join(words, ", ")
 }
 
-// errorCode is the code of an answer, "" when it carries none; note says when it was inferred.
+// errorCode returns the error code of a response, "" without one; note says that it is inferred.
 func errorCode(x *bundle.Exchange) (code, note string) {
 	switch {
 	case x.Error != nil:
@@ -159,12 +162,13 @@ func errorCode(x *bundle.Exchange) (code, note string) {
 	case x.RPC == "" || x.Response == nil || x.Response.Status == 200:
 		return "", ""
 	}
-	// gRPC has the same table for answers that carry no status.
+	// gRPC has the same table for responses without a status.
 	code = wire.CodeFromStatus(x.Response.Status)
 	return code, fmt.Sprintf(" (no RPC error; clients infer %s)", code)
 }
 
-// matchCompressed: at least one frame, or the unary body, was compressed; or none was.
+// matchCompressed requires a compressed unary body or at least one compressed frame or, if false,
+// none.
 func matchCompressed(l *look) finding {
 	frame := slices.IndexFunc(l.x.Frames, func(f bundle.Frame) bool { return f.Flags&wire.FlagCompressed != 0 })
 	encoding := contentEncoding(l.x.Response)
@@ -172,7 +176,7 @@ func matchCompressed(l *look) finding {
 	compressed := enveloped && frame >= 0 || !enveloped && encoding != ""
 	switch {
 	case *l.m.Compressed && !compressed:
-		return l.fails(-1, "want a compressed answer, saw none of %s compressed", phrase.Plural(max(len(l.x.Frames), 1), "message"))
+		return l.fails(-1, "want a compressed response, saw none of %s compressed", phrase.Plural(max(len(l.x.Frames), 1), "message"))
 	case !*l.m.Compressed && compressed && frame >= 0:
 		return l.fails(frameOff(l.x, frame), "want no compression, saw a compressed message (%s)", place(l.x, frame))
 	case !*l.m.Compressed && compressed:
@@ -181,7 +185,7 @@ func matchCompressed(l *look) finding {
 	return finding{}
 }
 
-// contentEncoding is the encoding that an answer declares, "" for identity and none.
+// contentEncoding returns the declared encoding of a response, "" for identity or none.
 func contentEncoding(r *bundle.Response) string {
 	v := strings.ToLower(strings.Join(r.Get("Content-Encoding"), ", "))
 	if v == "identity" {

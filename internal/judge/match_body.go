@@ -10,8 +10,8 @@ import (
 	"assay/scenarios"
 )
 
-// matchBody compares a body that is not enveloped, or the only message of a unary answer,
-// with its description.
+// matchBody compares a body without envelopes, or the only message of a unary response, with
+// its description.
 func matchBody(l *look) finding {
 	got := l.x.Body
 	if got == nil {
@@ -61,7 +61,7 @@ func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.B
 	case err != nil:
 		return l.ours("%s: the script's expression does not compile: %v", what, err)
 	case !got.Whole():
-		return l.unclear("%s: %d bytes came and were not kept whole", what, got.Len)
+		return l.unclear("%s: only a part of the %d bytes was kept", what, got.Len)
 	case !re.Match(got.Data):
 		return l.fails(-1, "%s: want it to match %s, saw %s", what, phrase.QuoteString(re.String()), phrase.Quote(got.Data))
 	}
@@ -70,7 +70,7 @@ func (l *look) payloadMatches(what string, m *scenarios.BodyMatch, got *bundle.B
 
 func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob) finding {
 	if !got.Whole() {
-		return l.unclear("%s: %d bytes came and were not kept whole", what, got.Len)
+		return l.unclear("%s: only a part of the %d bytes was kept", what, got.Len)
 	}
 	text, err := messageJSON(l.x, got.Data)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob
 	return finding{}
 }
 
-// blobStart quotes the beginning of what is kept.
+// blobStart quotes the first kept bytes.
 func blobStart(b *bundle.Blob) string {
 	if len(b.Data) > 0 {
 		return phrase.Quote(b.Data)
@@ -102,5 +102,5 @@ func blobStart(b *bundle.Blob) string {
 	if len(b.Head) > 0 {
 		return phrase.Quote(b.Head)
 	}
-	return fmt.Sprintf("%d bytes that are gone", b.Len)
+	return fmt.Sprintf("%d bytes, which were not kept", b.Len)
 }

@@ -9,7 +9,7 @@ import (
 	"assay/internal/wire"
 )
 
-// The states of a connection that a script can ask for.
+// The states of a connection that a script can require.
 const (
 	connReusable     = "reusable"
 	connClosedByPeer = "closed-by-peer"
@@ -23,28 +23,28 @@ func matchConn(l *look) finding {
 	switch l.m.Conn {
 	case connReusable:
 		if leftOver(l.x) {
-			return l.fails(-1, "connection: want nothing more on it, saw bytes left over after the answer")
+			return l.fails(-1, "connection: want no more bytes on it, saw extra bytes after the response")
 		}
 		if why := closed(l.scene, l.x, c); why != "" {
-			return finding{grade: lacking, message: "connection: the server ends it, as it may (" + why + ")", at: l.at(l.x, -1)}
+			return finding{grade: lacking, message: "connection: the server ends it, which is legal (" + why + ")", at: l.at(l.x, -1)}
 		}
 	case connClosedByPeer:
 		if c.Ended == nil || c.Ended.By != "peer" {
 			return l.fails(-1, "connection: want it closed by the peer, saw it still open")
 		}
 	default:
-		return l.ours("the script asks for a connection that is %s", phrase.QuoteString(l.m.Conn))
+		return l.ours("the script has conn: %s; want %s or %s", phrase.QuoteString(l.m.Conn), connReusable, connClosedByPeer)
 	}
 	return finding{}
 }
 
-// leftOver reports whether bytes came behind an answer that belong to none.
+// leftOver reports whether extra bytes followed a response.
 func leftOver(x *bundle.Exchange) bool {
 	return slices.ContainsFunc(x.Violations, func(v bundle.Violation) bool { return v.Kind == string(wire.HTTPExtra) })
 }
 
-// closed says how the connection of an answer ended, or will, "" when it carries another
-// request. A later answer on it settles the question.
+// closed says how the connection of a response ended or will end; "" if it can carry another
+// request. A later response on it proves that it can.
 func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 	for i := range s.it.Exchanges {
 		o := &s.it.Exchanges[i]
@@ -58,9 +58,9 @@ func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 	case saysClose(x.Response):
 		return "Connection: close"
 	case x.Response != nil && x.Response.Framing == "close":
-		return "an answer that only the end of the connection delimits"
+		return "a response that only the end of the connection delimits"
 	case c.Ended != nil && c.Ended.By == "peer":
-		return "it closed by the peer (" + phrase.Clip(c.Ended.How) + ")"
+		return "closed by the peer (" + phrase.Clip(c.Ended.How) + ")"
 	}
 	return ""
 }

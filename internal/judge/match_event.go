@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// endEvent is the first end event of an exchange and its index, or nil and -1.
+// endEvent returns the first end event of an exchange and its index, or nil and -1.
 func endEvent(x *bundle.Exchange) (*bundle.Event, int) {
 	for i := range x.Events {
 		if x.Events[i].Kind == bundle.EventEnd {
@@ -21,7 +21,7 @@ func endEvent(x *bundle.Exchange) (*bundle.Event, int) {
 	return nil, -1
 }
 
-// matchStart: a start event came, as the first event; or, when false, none came.
+// matchStart requires a start event as the first event or, if false, none.
 func matchStart(l *look) finding {
 	first := slices.IndexFunc(l.x.Events, func(e bundle.Event) bool { return e.Kind == bundle.EventStart })
 	switch {
@@ -37,7 +37,7 @@ func matchStart(l *look) finding {
 	return finding{}
 }
 
-// matchEnd holds the first end event against its matcher.
+// matchEnd compares the first end event with its matcher.
 func matchEnd(l *look) finding {
 	m := l.m.End
 	e, _ := endEvent(l.x)
@@ -61,16 +61,15 @@ func matchEnd(l *look) finding {
 	return seen
 }
 
-// endDiffers names the first part of an end event that is not as wanted. An NDJSON
-// line tells only the code: there a signal is any code that is not 0, and exited, error and
-// status are not held against it.
+// endDiffers names the first part of an end event that differs. An NDJSON line has only the code:
+// there any code but 0 counts as a signal, and exited, error and status are not compared.
 func endDiffers(m *scenarios.EndMatch, e *bundle.Exit, shape bundle.Shape) (what, want, got string) {
 	ndjson := shape == bundle.ShapeNDJSON
 	switch {
 	case len(m.Code) > 0 && !slices.Contains(m.Code, int(e.Code)):
 		return "exit code", phrase.Legal(m.Code, strconv.Itoa), strconv.Itoa(int(e.Code))
 	case len(m.Signal) > 0 && e.Code == 0:
-		return "exit code", "other than 0 (ended by " + phrase.Legal(m.Signal, phrase.AsIs) + ")", "0"
+		return "exit code", "any but 0 (ended by " + phrase.Legal(m.Signal, phrase.AsIs) + ")", "0"
 	case ndjson:
 		return "", "", ""
 	case len(m.Signal) > 0 && !slices.Contains(m.Signal, e.Signal):
@@ -99,7 +98,7 @@ func presence(want bool) string {
 	return "none"
 }
 
-// hasText: an error that is written and empty says as much as one that is absent.
+// hasText reports whether an error text is present and not empty.
 func hasText(s *string) bool { return s != nil && *s != "" }
 
 func errorText(e *bundle.Exit) string {
@@ -145,30 +144,29 @@ func matchEnds(l *look) finding {
 			return l.fails(frameOff(l.x, at[0]), "end events: want none, saw %d (the first: %s)", n, place(l.x, at[0]))
 		}
 	default:
-		return l.ours("the script asks for ends %s; known are once, at-most-once and never", phrase.QuoteString(l.m.Ends))
+		return l.ours("the script has ends: %s; want once, at-most-once or never", phrase.QuoteString(l.m.Ends))
 	}
 	return finding{}
 }
 
-// matchNever lists what must not have come: a kind of event, a stream of data
-// (stdout, stderr, pty), end-stream, or error.
+// matchNever forbids kinds of events, streams of data (stdout, stderr, pty), end-stream and error.
 func matchNever(l *look) finding {
 	for _, m := range l.m.Never {
 		switch m.Event {
 		case "end-stream":
 			if l.x.EndStream != nil || l.x.GRPC != nil {
 				f := endFrame(l.x)
-				return l.fails(frameOff(l.x, f), "end-of-stream: must not come, saw one (%s)", place(l.x, f))
+				return l.fails(frameOff(l.x, f), "end-of-stream: want none, saw one (%s)", place(l.x, f))
 			}
 		case "error":
 			if l.x.Error != nil {
-				return l.fails(-1, "error: must not come, saw %s", rpcError(l.x.Error))
+				return l.fails(-1, "error: want none, saw %s", rpcError(l.x.Error))
 			}
 		default:
 			for i := range l.x.Events {
 				e := &l.x.Events[i]
 				if isKind(e, m.Event) {
-					return l.fails(frameOff(l.x, e.Frame), "%s event: must not come, saw one (%s)", m.Event, place(l.x, e.Frame))
+					return l.fails(frameOff(l.x, e.Frame), "%s event: want none, saw one (%s)", m.Event, place(l.x, e.Frame))
 				}
 			}
 		}
@@ -180,7 +178,7 @@ func isKind(e *bundle.Event, kind string) bool {
 	return string(e.Kind) == kind || e.Kind == bundle.EventData && e.Stream == kind
 }
 
-// matchEvents holds the sequence of events against a pattern.
+// matchEvents compares the sequence of events with a pattern.
 func matchEvents(l *look) finding {
 	p, err := scenarios.CompileEvents(l.m.Events)
 	if err != nil {

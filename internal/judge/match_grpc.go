@@ -11,7 +11,7 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// matchGRPC holds the status of a gRPC or gRPC-Web answer against its matcher.
+// matchGRPC compares the status of a gRPC or gRPC-Web response with its matcher.
 func matchGRPC(l *look) finding {
 	m := l.m.GRPC
 	got := l.x.GRPC
@@ -24,7 +24,7 @@ func matchGRPC(l *look) finding {
 	case len(m.In) > 0 && !slices.Contains(m.In, got.In):
 		return l.fails(-1, "grpc-status: want it in the %s, saw it in the %s", phrase.Legal(m.In, phrase.AsIs), orNone(got.In)).as(bundle.SymptomHeader)
 	case m.Message != "" && !strings.Contains(got.Message, l.expand(m.Message)):
-		return l.fails(-1, "grpc-message: want it to hold %s, saw %s", phrase.QuoteString(l.expand(m.Message)), phrase.QuoteString(got.Message))
+		return l.fails(-1, "grpc-message: want it to contain %s, saw %s", phrase.QuoteString(l.expand(m.Message)), phrase.QuoteString(got.Message))
 	}
 	seen := oneOf(len(m.Status), fmt.Sprintf("grpc-status %d", got.Code)).seen
 	return saw(join(seen, oneOf(len(m.In), "in "+got.In).seen))
@@ -44,9 +44,9 @@ func grpcText(s *bundle.GRPCStatus) string {
 	return strconv.Itoa(s.Code) + " " + phrase.QuoteString(s.Message)
 }
 
-// matchMetadata holds trailing metadata: a text is one of the values, "*" is any, a
-// list is all of them in order, null is none. HTTP may join the values of a
-// name by commas, so a joined list is the list.
+// matchMetadata compares trailing metadata: a text is one of the values, "*" is any value, a list
+// is all values in order, null is no value. HTTP may join the values of a field with commas, so
+// joined values are compared, too.
 func matchMetadata(l *look) finding {
 	all := trailing(l.x)
 	for _, name := range slices.Sorted(maps.Keys(l.m.Metadata)) {
@@ -54,7 +54,7 @@ func matchMetadata(l *look) finding {
 		switch want := l.m.Metadata[name].(type) {
 		case nil:
 			if len(got) > 0 {
-				return l.fails(-1, "metadata %s: must be absent, saw %s", name, phrase.QuoteString(got[0]))
+				return l.fails(-1, "metadata %s: want none, saw %s", name, phrase.QuoteString(got[0]))
 			}
 		case string:
 			want = l.expand(want)
@@ -74,7 +74,7 @@ func matchMetadata(l *look) finding {
 	return finding{}
 }
 
-// split takes joined values apart.
+// split splits values at commas.
 func split(values []string) []string {
 	var out []string
 	for _, v := range values {

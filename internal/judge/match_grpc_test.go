@@ -9,8 +9,8 @@ import (
 	"assay/scenarios"
 )
 
-// TestMatchOfOtherProtocols holds for every field that is about gRPC, HTTP/2 or metadata one
-// answer that passes and one that does not.
+// TestMatchOfOtherProtocols has, for every field about gRPC, HTTP/2 or metadata, a response that
+// passes and one that fails.
 func TestMatchOfOtherProtocols(t *testing.T) {
 	grpc := func() *bundle.Exchange { return grpcExchange("send") }
 	web := func() *bundle.Exchange { return webExchange("send") }
@@ -31,7 +31,7 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 		seen    string
 	}{
 		{"ok wants a status", scenarios.Match{OK: ptr(true)}, grpc, func(x *bundle.Exchange) { x.GRPC = nil },
-			"want success, saw an answer without grpc-status (3 frames)", ""},
+			"want success, saw a response without grpc-status (3 frames)", ""},
 		{"ok wants status 0", scenarios.Match{OK: ptr(true)}, web, func(x *bundle.Exchange) { x.GRPC.Code = 13 },
 			"want success, saw HTTP 200, events start data end, ended with code 0", ""},
 		{"a code of the status", scenarios.Match{Error: errorOf("not_found")}, refused, func(x *bundle.Exchange) { x.Error.Code = "internal" },
@@ -50,7 +50,7 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 		{"the place of a status", scenarios.Match{GRPC: &scenarios.GRPCMatch{In: []string{"frame"}}}, web,
 			func(x *bundle.Exchange) { x.GRPC.In = "trailers" }, "grpc-status: want it in the frame, saw it in the trailers", ""},
 		{"the text of a status", scenarios.Match{GRPC: &scenarios.GRPCMatch{Message: "body"}}, refused,
-			func(x *bundle.Exchange) { x.GRPC.Message = "" }, `grpc-message: want it to hold "body", saw ""`, ""},
+			func(x *bundle.Exchange) { x.GRPC.Message = "" }, `grpc-message: want it to contain "body", saw ""`, ""},
 		{"no status at all", scenarios.Match{GRPC: &scenarios.GRPCMatch{}}, grpc,
 			func(x *bundle.Exchange) { x.GRPC = nil }, "grpc-status: want one, saw none (HTTP 200, events start data end, ended with code 0, no grpc-status)", ""},
 		{"HTTP trailers", scenarios.Match{Trailers: map[string]*string{"grpc-status": ptr("0"), "x-none": nil}}, grpc,
@@ -67,7 +67,7 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 		}, func(x *bundle.Exchange) {
 			x.Response.Headers = append(x.Response.Headers, bundle.Header{Name: "trailer-x-none", Value: "here"})
 		},
-			`metadata x-none: must be absent, saw "here"`, ""},
+			`metadata x-none: want none, saw "here"`, ""},
 		{"metadata of a stream", scenarios.Match{Metadata: map[string]any{"x-out": "one"}}, func() *bundle.Exchange {
 			x := streamExchange("send")
 			x.EndStream.Metadata = map[string][]string{"X-Out": {"one"}}
@@ -77,18 +77,18 @@ func TestMatchOfOtherProtocols(t *testing.T) {
 			func(x *bundle.Exchange) { x.GRPC.In = "trailers" }, "metadata x-out: want any value, saw none", ""},
 		{"messages, the trailer frame not among them", scenarios.Match{Messages: &scenarios.MessagesMatch{Count: ptr(3)}}, web,
 			func(x *bundle.Exchange) { x.Frames = x.Frames[1:] }, "messages: want 3, saw 2 (HTTP 200, events start data end, ended with code 0)", ""},
-		{"compressed messages of a unary answer", scenarios.Match{Compressed: ptr(true)}, func() *bundle.Exchange {
+		{"compressed messages of a unary response", scenarios.Match{Compressed: ptr(true)}, func() *bundle.Exchange {
 			x := grpcExchange("send")
 			x.Shape, x.Frames[0].Flags = bundle.ShapeUnary, wire.FlagCompressed
 			return x
-		}, func(x *bundle.Exchange) { x.Frames[0].Flags = 0 }, "want a compressed answer, saw none of 3 messages compressed", ""},
+		}, func(x *bundle.Exchange) { x.Frames[0].Flags = 0 }, "want a compressed response, saw none of 3 messages compressed", ""},
 		{"a gap after the trailer frame", scenarios.Match{Gap: scenarios.Span{Fixed: 100 * time.Millisecond}}, web,
 			func(x *bundle.Exchange) { x.Response.Ended.T += 200e6 }, "gap: want the body to end within 100ms of the end-of-stream, took 157ms", ""},
 		{"no end of stream", scenarios.Match{Never: []scenarios.EventMatch{{Event: "end-stream"}}}, func() *bundle.Exchange {
 			x := grpcExchange("send")
 			x.GRPC = nil
 			return x
-		}, func(x *bundle.Exchange) { *x = *webExchange("send") }, "end-of-stream: must not come, saw one (frame 3, body offset 75)", ""},
+		}, func(x *bundle.Exchange) { *x = *webExchange("send") }, "end-of-stream: want none, saw one (frame 3, body offset 75)", ""},
 		{"a body in protobuf is compared as JSON", scenarios.Match{Body: &scenarios.BodyMatch{JSONHas: map[string]any{"seen": map[string]any{"method": "GET"}}}},
 			func() *bundle.Exchange {
 				x := unaryExchange("send")
@@ -126,12 +126,12 @@ func TestFramesOfAConnection(t *testing.T) {
 		match   scenarios.Match
 		message string
 	}{
-		"what came":                       {scenarios.Match{H2: []string{"SETTINGS", "PING-ACK", "RST_STREAM CANCEL"}}, ""},
-		"what was sent did not come":      {scenarios.Match{H2: []string{"PING"}}, "HTTP/2: want a frame PING, saw SETTINGS, PING-ACK, RST_STREAM on stream 1 (CANCEL), RST_STREAM on stream 3 (INTERNAL_ERROR)"},
+		"received frames":                 {scenarios.Match{H2: []string{"SETTINGS", "PING-ACK", "RST_STREAM CANCEL"}}, ""},
+		"a sent frame":                    {scenarios.Match{H2: []string{"PING"}}, "HTTP/2: want a frame PING, saw SETTINGS, PING-ACK, RST_STREAM on stream 1 (CANCEL), RST_STREAM on stream 3 (INTERNAL_ERROR)"},
 		"a frame of another stream":       {scenarios.Match{H2: []string{"RST_STREAM INTERNAL_ERROR"}}, "HTTP/2: want a frame RST_STREAM INTERNAL_ERROR, saw SETTINGS, PING-ACK, RST_STREAM on stream 1 (CANCEL), RST_STREAM on stream 3 (INTERNAL_ERROR)"},
-		"what must not come":              {scenarios.Match{H2Never: []string{"GOAWAY", "RST_STREAM CANCEL"}}, "HTTP/2: a frame RST_STREAM CANCEL must not come, saw RST_STREAM on stream 1 (CANCEL)"},
+		"a forbidden frame":               {scenarios.Match{H2Never: []string{"GOAWAY", "RST_STREAM CANCEL"}}, "HTTP/2: want no frame RST_STREAM CANCEL, saw RST_STREAM on stream 1 (CANCEL)"},
 		"an acknowledgement is its own":   {scenarios.Match{H2Never: []string{"PING", "SETTINGS-ACK"}}, ""},
-		"what must not come, of a sister": {scenarios.Match{H2Never: []string{"RST_STREAM INTERNAL_ERROR"}}, ""},
+		"a forbidden one, another stream": {scenarios.Match{H2Never: []string{"RST_STREAM INTERNAL_ERROR"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := observation(grpcExchange("send"))
@@ -147,10 +147,10 @@ func TestFramesOfAConnection(t *testing.T) {
 	o := observation(streamExchange("send"))
 	o.Iterations[0].Conns[0].HTTP = "1.1"
 	wantVerdict(t, judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{H2: []string{"PING"}})), o), bundle.Fail,
-		"HTTP/2: there is no such connection (HTTP 200, events start data end, ended with code 0)")
+		"HTTP/2: the exchange has no HTTP/2 connection (HTTP 200, events start data end, ended with code 0)")
 }
 
-// A time that was missed by no more than this driver was late itself proves nothing.
+// A limit that is missed by no more than the driver's own lag proves nothing.
 func TestTimesAreHeldAgainstTheLagOfTheDriver(t *testing.T) {
 	within := &scenarios.Match{Within: scenarios.Span{Fixed: 5 * time.Millisecond}}
 	took := func() *bundle.Observation { return observation(streamExchange("send")) } // 8 ms
@@ -165,7 +165,7 @@ func TestTimesAreHeldAgainstTheLagOfTheDriver(t *testing.T) {
 	o.Lag = 1e9
 	s := scenarioOf(scenarios.Clause{Sequence: []string{"send.data", "send.start"}})
 	if v := judgeOne(t, s, o); v.Conclusion != bundle.Fail {
-		t.Errorf("the order of one answer's bytes does not hang on the driver: %s: %s", v.Conclusion, v.Message)
+		t.Errorf("the byte order of one response does not depend on the driver: %s: %s", v.Conclusion, v.Message)
 	}
 	second := streamExchange("other")
 	o = observation(streamExchange("send"), second)

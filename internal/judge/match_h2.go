@@ -9,10 +9,10 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// flagACK is the flag of SETTINGS and PING that acknowledge.
+// flagACK is the ACK flag of SETTINGS and PING.
 const flagACK = 0x1
 
-// matchH2: these HTTP/2 frames came from the peer.
+// matchH2 requires these HTTP/2 frames from the peer.
 func matchH2(l *look) finding {
 	c, f := l.h2Conn()
 	if c == nil {
@@ -26,7 +26,7 @@ func matchH2(l *look) finding {
 	return finding{}
 }
 
-// matchH2Never: these did not.
+// matchH2Never forbids these HTTP/2 frames from the peer.
 func matchH2Never(l *look) finding {
 	c, f := l.h2Conn()
 	if c == nil {
@@ -35,25 +35,25 @@ func matchH2Never(l *look) finding {
 	for _, never := range l.m.H2Never {
 		for i := range c.H2 {
 			if l.h2Is(&c.H2[i], never) {
-				return l.fails(-1, "HTTP/2: a frame %s must not come, saw %s", never, h2Text(&c.H2[i]))
+				return l.fails(-1, "HTTP/2: want no frame %s, saw %s", never, h2Text(&c.H2[i]))
 			}
 		}
 	}
 	return finding{}
 }
 
-// h2Conn is the HTTP/2 connection of an exchange; nil and why when there is none.
+// h2Conn returns the HTTP/2 connection of an exchange, or nil and the breach.
 func (l *look) h2Conn() (*bundle.Conn, finding) {
 	c := l.conn(l.x.Conn)
 	if c == nil || c.HTTP == "1.1" {
-		return nil, l.fails(-1, "HTTP/2: there is no such connection (%s)", answer(l.x))
+		return nil, l.fails(-1, "HTTP/2: the exchange has no HTTP/2 connection (%s)", answer(l.x))
 	}
 	return c, finding{}
 }
 
-// h2Is reports whether a frame came from the peer and is what a script calls so: a
-// type, -ACK for SETTINGS and PING that acknowledge, and words of its content. An exchange of
-// its own stream sees that stream and stream 0.
+// h2Is reports whether a frame came from the peer and fits a name in a script: a type, with
+// -ACK for an acknowledging SETTINGS or PING, optionally followed by words of its content. An
+// exchange on a stream sees only that stream and stream 0.
 func (l *look) h2Is(f *bundle.H2Frame, name string) bool {
 	if f.Dir != "received" || l.x.Stream != 0 && f.Stream != 0 && f.Stream != l.x.Stream {
 		return false
@@ -64,7 +64,7 @@ func (l *look) h2Is(f *bundle.H2Frame, name string) bool {
 	return f.Type == kind && ack == acks && strings.Contains(f.Detail, words)
 }
 
-// h2Seen lists the frames that came, runs written once.
+// h2Seen lists the received frames; equal neighbours are listed once.
 func h2Seen(c *bundle.Conn) string {
 	var words []string
 	for i := range c.H2 {

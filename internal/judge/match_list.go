@@ -16,15 +16,15 @@ import (
 	"assay/internal/judge/value"
 )
 
-// matchLists: the answer to a list holds these processes.
+// matchLists requires these processes in the response to a list.
 func matchLists(l *look) finding { return l.listed(l.m.Lists, true) }
 
-// matchNotLists: it does not hold these.
+// matchNotLists forbids these processes in the response to a list.
 func matchNotLists(l *look) finding { return l.listed(l.m.NotLists, false) }
 
 func (l *look) listed(names []string, want bool) finding {
 	if l.x.Body != nil && !l.x.Body.Whole() {
-		return l.unclear("list: %d bytes came and were not kept whole", l.x.Body.Len)
+		return l.unclear("list: only a part of the %d bytes was kept", l.x.Body.Len)
 	}
 	pids, err := listedPIDs(l.x)
 	if err != nil {
@@ -47,8 +47,8 @@ func (l *look) listed(names []string, want bool) finding {
 	return finding{}
 }
 
-// listedPIDs reads the pids of a list answer: of a ListResponse in either codec, or
-// of any JSON in which objects have a number "pid" (the alias leaves its form open).
+// listedPIDs returns the pids in the response to a list: of a ListResponse in either codec, or of
+// any JSON whose objects have a number "pid" (the alias does not define a format).
 func listedPIDs(x *bundle.Exchange) ([]uint32, error) {
 	var body []byte
 	if x.Body != nil {

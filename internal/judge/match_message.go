@@ -9,14 +9,14 @@ import (
 	"assay/scenarios"
 )
 
-// message is one message of an answer.
+// message is one message of a response.
 type message struct {
-	frame   int // -1 for a body that is not enveloped
+	frame   int // -1 for a body without envelopes
 	payload *bundle.Blob
 }
 
-// messagesOf lists the messages of an answer. A unary answer of Connect has one when it is a
-// success; the lines of an NDJSON answer are messages.
+// messagesOf lists the messages of a response. A successful unary response of Connect has one;
+// each line of an NDJSON response is one.
 func messagesOf(x *bundle.Exchange) []message {
 	if x.Shape == bundle.ShapeUnary && !ofGRPC(x) {
 		if status(x) != 200 || x.Error != nil {
@@ -37,8 +37,8 @@ func messagesOf(x *bundle.Exchange) []message {
 	return all
 }
 
-// payload is the payload of a frame: whole where the record says so, or where nothing was
-// compressed and no byte is missing.
+// payload returns the payload of a frame. It is whole if the record says so, or if it is
+// uncompressed and no byte is missing.
 func payload(f *bundle.Frame) *bundle.Blob {
 	if f.Whole || f.Flags&wire.FlagCompressed == 0 && int64(len(f.Head)) == f.Len {
 		return &bundle.Blob{Len: int64(len(f.Head)), Data: f.Head}
@@ -46,8 +46,8 @@ func payload(f *bundle.Frame) *bundle.Blob {
 	return &bundle.Blob{Len: max(f.Len, int64(len(f.Head))+1), Head: f.Head}
 }
 
-// matchMessages compares the messages of an answer with their number, with a description of
-// each, and with descriptions of some of them.
+// matchMessages compares the messages of a response with a count, with a description of each,
+// and with descriptions of some of them.
 func matchMessages(l *look) finding {
 	m, all := l.m.Messages, messagesOf(l.x)
 	want := len(m.All)
@@ -72,7 +72,7 @@ func matchMessages(l *look) finding {
 	return finding{}
 }
 
-// message compares one message, the i-th of its answer, with its description.
+// message compares the i-th message of a response with its description.
 func (l *look) message(i int, got *message, want *scenarios.BodyMatch) finding {
 	f := l.payload(fmt.Sprintf("message %d", i), want, got.payload)
 	if !f.ok() {
@@ -81,7 +81,7 @@ func (l *look) message(i int, got *message, want *scenarios.BodyMatch) finding {
 	return f
 }
 
-// someMessage looks for a message that fits, from the given one on; next is the one behind it.
+// someMessage looks for a message that fits, beginning at index from; next is the index after it.
 func (l *look) someMessage(all []message, from int, want *scenarios.BodyMatch) (next int, f finding) {
 	var doubt finding
 	for i := from; i < len(all); i++ {
@@ -95,21 +95,21 @@ func (l *look) someMessage(all []message, from int, want *scenarios.BodyMatch) (
 	}
 	where := ""
 	if from > 0 {
-		where = fmt.Sprintf(" behind message %d", from-1)
+		where = fmt.Sprintf(" after message %d", from-1)
 	}
 	switch {
 	case !doubt.ok():
 		return len(all), doubt
 	case thinned(l.x.Frames):
-		return len(all), l.unclear("messages: none that were kept is one %s%s, and not all were kept", want, where)
+		return len(all), l.unclear("messages: want one %s%s, saw none, but not all messages were kept", want, where)
 	}
 	return len(all), l.fails(-1, "messages: want one %s%s, saw none (%s, %s)", want, where, phrase.Plural(len(all), "message"), answer(l.x)).
 		as(shortfallOr(l.x, bundle.SymptomOutputMissing))
 }
 
-// MessageFits reports whether one of the messages of an exchange under way fits a description,
-// from the given frame on. next is the first frame that was not looked at. vars are the values
-// of the variables in the description.
+// MessageFits reports whether a message of an exchange in progress fits a description, beginning
+// at frame from. next is the first frame that was not examined. vars are the values of the
+// variables in the description.
 func MessageFits(x *bundle.Exchange, from int, want *scenarios.BodyMatch, vars map[string]string) (fits bool, next int) {
 	l := &look{scene: &scene{it: &bundle.Iteration{Vars: vars}}, x: x}
 	for _, got := range messagesOf(x) {

@@ -8,7 +8,7 @@ import (
 	"assay/scenarios"
 )
 
-// watching is a stream of messages that are no process events.
+// watching returns a stream of messages that are not process events.
 func watching(payloads ...string) *bundle.Exchange {
 	x := streamExchange("send")
 	x.RPC, x.Events, x.Frames, x.Response.Body = "acme.v1.Forecast/Watch", nil, nil, 0
@@ -45,15 +45,15 @@ func TestMessagesAreComparedWithTheirDescriptions(t *testing.T) {
 		"another order":   {all(holding(2), holding(1), holding(3)), nil, bundle.Fail, "message 0: at n: want 2, saw 1"},
 		"all of fewer":    {all(holding(1)), nil, bundle.Fail, "messages: want 1, saw 3 (HTTP 200)"},
 		"some in order":   {some(holding(1), holding(3)), nil, bundle.Pass, ""},
-		"one is not two":  {some(holding(2), holding(2)), nil, bundle.Fail, `messages: want one holding {"n":2} behind message 1, saw none (3 messages, HTTP 200)`},
+		"one is not two":  {some(holding(2), holding(2)), nil, bundle.Fail, `messages: want one holding {"n":2} after message 1, saw none (3 messages, HTTP 200)`},
 		"the exact bytes": {some(scenarios.BodyMatch{Hex: ptr(`7b226e223a327d`)}), nil, bundle.Pass, ""},
 		"one that was not kept": {
-			all(holding(1), holding(2), holding(3)), cut(1), bundle.Inconclusive, "message 1: 16 bytes came and were not kept whole",
+			all(holding(1), holding(2), holding(3)), cut(1), bundle.Inconclusive, "message 1: only a part of the 16 bytes was kept",
 		},
-		"none among those that were kept": {some(holding(4)), cut(1), bundle.Inconclusive, "message 1: 16 bytes came and were not kept whole"},
+		"none among those that were kept": {some(holding(4)), cut(1), bundle.Inconclusive, "message 1: only a part of the 16 bytes was kept"},
 		"one beside another not kept":     {some(holding(3)), cut(1), bundle.Pass, ""},
 		"compressed and whole":            {all(holding(1), holding(2), holding(3)), compressed(true), bundle.Pass, ""},
-		"compressed, and perhaps cut":     {some(holding(1)), compressed(false), bundle.Inconclusive, "message 0: 8 bytes came and were not kept whole"},
+		"compressed, and perhaps cut":     {some(holding(1)), compressed(false), bundle.Inconclusive, "message 0: only a part of the 8 bytes was kept"},
 		"how many of a cut one":           {scenarios.MessagesMatch{Count: ptr(3)}, cut(1), bundle.Pass, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"assay/scenarios"
 )
 
-// TestMatch holds for every field of a matcher one answer that passes and one that
-// does not, with the words that a gateway's author reads.
+// TestMatch has, for every field of a matcher, a response that passes and one that fails, with
+// the message that a gateway's author reads.
 func TestMatch(t *testing.T) {
 	text := func(s string) *scenarios.OutputMatch {
 		return &scenarios.OutputMatch{Bytes: scenarios.Bytes{Text: &s}}
@@ -49,12 +49,12 @@ func TestMatch(t *testing.T) {
 		{
 			name: "outcome is a legal set", match: scenarios.Match{Outcome: []string{"complete", "closed"}}, seen: "complete",
 			change:  func(x *bundle.Exchange) { x.Outcome = bundle.OutcomeStalled },
-			message: "want outcome complete or closed, saw an answer that had not ended by the deadline (after 4 frames)",
+			message: "want outcome complete or closed, saw a response that had not ended by the deadline (after 4 frames)",
 		},
 		{
-			name: "an answer must be complete by default", match: scenarios.Match{Start: ptr(true)},
+			name: "a response must be complete by default", match: scenarios.Match{Start: ptr(true)},
 			change:  func(x *bundle.Exchange) { x.Outcome, x.Detail = bundle.OutcomeReset, "connection reset by peer" },
-			message: "want a complete answer, saw the connection reset before the answer was complete (after 4 frames): connection reset by peer",
+			message: "want a complete response, saw the connection reset before the response was complete (after 4 frames): connection reset by peer",
 		},
 		{
 			name: "status is a legal set", match: scenarios.Match{Status: []int{200, 204}}, seen: "HTTP 200",
@@ -74,7 +74,7 @@ func TestMatch(t *testing.T) {
 		{
 			name: "a header is absent", match: scenarios.Match{Headers: map[string]*string{"X-A": nil}},
 			change:  func(x *bundle.Exchange) { x.Response.Headers = headers("X-A", "2") },
-			message: `header X-A: must be absent, saw "2"`,
+			message: `header X-A: want none, saw "2"`,
 		},
 		{
 			name: "a header is present", match: scenarios.Match{Headers: map[string]*string{"content-type": ptr("*")}},
@@ -94,14 +94,14 @@ func TestMatch(t *testing.T) {
 			x:       func() *bundle.Exchange { return withError(unaryExchange("send"), 404, "not_found", "") },
 			seen:    "not_found",
 			change:  func(x *bundle.Exchange) { x.Error.Code = "NotFound" },
-			message: `want any error, saw the code "NotFound", which is none of the 16`,
+			message: `want any error, saw the code "NotFound", which is not one of the 16`,
 		},
 		{
 			name: "an error message holds a part", match: scenarios.Match{Error: &scenarios.ErrorMatch{Message: "gzip"}},
 			x:       func() *bundle.Exchange { return withError(unaryExchange("send"), 501, "unimplemented", "only gzip") },
 			seen:    "unimplemented",
 			change:  func(x *bundle.Exchange) { x.Error.Message = "no" },
-			message: `error message: want it to hold "gzip", saw HTTP 501, error unimplemented "no"`,
+			message: `error message: want it to contain "gzip", saw HTTP 501, error unimplemented "no"`,
 		},
 		{
 			name: "a start event comes first", match: scenarios.Match{Start: ptr(true)},
@@ -140,7 +140,7 @@ func TestMatch(t *testing.T) {
 				return x
 			},
 			change:  func(x *bundle.Exchange) { x.Events[2].Exit.Code = 0 },
-			message: "exit code: want other than 0 (ended by SIGKILL), saw 0 (end event, line 2, body offset 50)",
+			message: "exit code: want any but 0 (ended by SIGKILL), saw 0 (end event, line 2, body offset 50)",
 		},
 		{
 			name: "exited", match: scenarios.Match{End: &scenarios.EndMatch{Exited: ptr(true)}},
@@ -186,7 +186,7 @@ func TestMatch(t *testing.T) {
 		{
 			name: "what must never come", match: scenarios.Match{Never: []scenarios.EventMatch{{Event: "stderr"}}},
 			change:  func(x *bundle.Exchange) { x.Events[1].Stream = "stderr" },
-			message: "stderr event: must not come, saw one (frame 1, body offset 25)",
+			message: "stderr event: want none, saw one (frame 1, body offset 25)",
 		},
 		{
 			name: "a short output", match: scenarios.Match{Stdout: text("hello\n")},
@@ -245,7 +245,7 @@ func TestMatch(t *testing.T) {
 		{
 			name: "a part", match: scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: ptr("ell")}},
 			change:  func(x *bundle.Exchange) { x.Outputs["stdout"] = ptr(bundle.NewBlob([]byte("no"), nil, nil)) },
-			message: `stdout: want it to hold "ell", saw "no"`,
+			message: `stdout: want it to contain "ell", saw "no"`,
 		},
 		{
 			name: "an expression", match: scenarios.Match{Stdout: &scenarios.OutputMatch{Matches: `^h.*o\n$`}},
@@ -312,10 +312,10 @@ func TestMatch(t *testing.T) {
 			message: "list: want pid 42 (p) gone, saw it listed",
 		},
 		{
-			name: "a compressed answer", match: scenarios.Match{Compressed: ptr(true)},
+			name: "a compressed response", match: scenarios.Match{Compressed: ptr(true)},
 			x:       func() *bundle.Exchange { x := streamExchange("send"); x.Frames[1].Flags = 1; return x },
 			change:  func(x *bundle.Exchange) { x.Frames[1].Flags = 0 },
-			message: "want a compressed answer, saw none of 4 messages compressed",
+			message: "want a compressed response, saw none of 4 messages compressed",
 		},
 		{
 			name: "no compressed message", match: scenarios.Match{Compressed: ptr(false)},
@@ -323,7 +323,7 @@ func TestMatch(t *testing.T) {
 			message: "want no compression, saw a compressed message (frame 3, body offset 75)",
 		},
 		{
-			name: "events that come apart", match: scenarios.Match{Spread: scenarios.Span{Fixed: time.Millisecond}},
+			name: "events spread over time", match: scenarios.Match{Spread: scenarios.Span{Fixed: time.Millisecond}},
 			change:  func(x *bundle.Exchange) { x.Events[2].At.T = x.Events[1].At.T },
 			message: "spread: want the first data at least 1ms before the end, saw 0s (held back; first data in frame 1, body offset 25)",
 		},
@@ -345,15 +345,15 @@ func TestMatch(t *testing.T) {
 		{
 			name: "a reusable connection", match: scenarios.Match{Conn: "reusable"},
 			change:  func(x *bundle.Exchange) { x.Violations = []bundle.Violation{{Kind: "http.extra-bytes"}} },
-			message: "connection: want nothing more on it, saw bytes left over after the answer",
+			message: "connection: want no more bytes on it, saw extra bytes after the response",
 		},
 		{
-			name: "a legal set of whole answers", match: scenarios.Match{Any: []scenarios.NamedMatch{
+			name: "a legal set of complete responses", match: scenarios.Match{Any: []scenarios.NamedMatch{
 				{Name: "refused", Match: scenarios.Match{Error: &scenarios.ErrorMatch{Code: []string{"invalid_argument"}}}},
 				{Name: "no-limit", Match: scenarios.Match{End: &scenarios.EndMatch{Code: []int{0}}}},
 			}}, seen: "no-limit",
 			change:  func(x *bundle.Exchange) { x.Events[2].Exit.Code = 9 },
-			message: "none of the legal answers: refused (want error invalid_argument, saw HTTP 200, events start data end, ended with code 9) or no-limit (exit code: want 0, saw 9 (end event, frame 2, body offset 50)); saw HTTP 200, events start data end, ended with code 9",
+			message: "none of the legal responses fits: refused (want error invalid_argument, saw HTTP 200, events start data end, ended with code 9) or no-limit (exit code: want 0, saw 9 (end event, frame 2, body offset 50)); saw HTTP 200, events start data end, ended with code 9",
 		},
 	}
 	for _, c := range cases {
@@ -384,10 +384,10 @@ func TestWhatIsGoneIsInconclusive(t *testing.T) {
 		match   scenarios.OutputMatch
 		message string
 	}{
-		"a digest that was not kept": {scenarios.OutputMatch{Digest: digest(nil)}, "stdout: the bytes are gone and no digest was kept"},
-		"an expression":              {scenarios.OutputMatch{Matches: "abc"}, "stdout: 80000 bytes came and were not kept whole"},
+		"a digest that was not kept": {scenarios.OutputMatch{Digest: digest(nil)}, "stdout: neither the bytes nor a digest was kept"},
+		"an expression":              {scenarios.OutputMatch{Matches: "abc"}, "stdout: only a part of the 80000 bytes was kept"},
 		"a part that may be in the middle": {scenarios.OutputMatch{Contains: ptr("middle")},
-			`stdout: "middle" stands neither in the first nor in the last bytes, and the rest is gone`},
+			`stdout: "middle" is neither in the first nor in the last bytes, and the rest was not kept`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{Stdout: &m.match})), observation(x))
@@ -407,10 +407,10 @@ func TestConnClosedByPeer(t *testing.T) {
 	wantVerdict(t, judgeOne(t, s, o), bundle.Fail, "c: connection: want it closed by the peer, saw it still open")
 }
 
-// A server may end a connection behind any answer.
+// A server may close a connection after any response.
 func TestAConnectionThatIsClosedIsNotReusedAndNoBreach(t *testing.T) {
 	x := streamExchange("send")
 	x.Response.Headers = append(x.Response.Headers, headers("Connection", "close")...)
 	v := judgeOne(t, scenarioOf(subjects("send", &scenarios.Match{Conn: "reusable"})), observation(x))
-	wantVerdict(t, v, bundle.Unsupported, "connection: the server ends it, as it may (Connection: close)")
+	wantVerdict(t, v, bundle.Unsupported, "connection: the server ends it, which is legal (Connection: close)")
 }

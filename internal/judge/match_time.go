@@ -5,12 +5,11 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// matchWithin bounds the time from the request to the return; the bound is
-// stretched by the time scale.
+// matchWithin limits the time from the request to the return; the time scale extends the limit.
 func matchWithin(l *look) finding {
 	took, ok := duration(l.x)
 	if !ok {
-		return l.fails(-1, "time: the answer never returned (%s)", answer(l.x)).as(shortfall(l.x))
+		return l.fails(-1, "time: the response never ended (%s)", answer(l.x)).as(shortfall(l.x))
 	}
 	if most := int64(l.m.Within.Deadline(l.cal)); took > most {
 		return l.late(took-most, l.fails(-1, "time: want at most %s, took %s", phrase.Span(most), phrase.Span(took)))
@@ -18,16 +17,16 @@ func matchWithin(l *look) finding {
 	return finding{}
 }
 
-// late is the finding for a time that was missed by so much: the target's breach,
-// unless this driver itself ran late by as much, and so cannot tell.
+// late returns the finding for a time limit missed by a duration: a breach, or unclear if this
+// driver itself ran late by as much.
 func (l *look) late(by int64, breach finding) finding {
 	if l.lag == 0 || l.lag < by {
 		return breach
 	}
-	return l.unclear("%s; it was missed by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))
+	return l.unclear("%s; it missed the limit by %s, and this driver itself ran late by up to %s", breach.message, phrase.Span(by), phrase.Span(l.lag))
 }
 
-// matchNotBefore is the lower bound of the same time; it is not stretched.
+// matchNotBefore is the lower limit of the same time; the time scale does not extend it.
 func matchNotBefore(l *look) finding {
 	took, ok := duration(l.x)
 	if !ok {
@@ -46,8 +45,8 @@ func duration(x *bundle.Exchange) (ns int64, ok bool) {
 	return x.Returned.T - x.Invoked.T, true
 }
 
-// matchSpread: events came apart by at least this much between the first data and
-// the end, so they were not held back.
+// matchSpread requires at least this time between the first data event and the end event, as proof
+// that output was not held back.
 func matchSpread(l *look) finding {
 	var first *bundle.Event
 	for i := range l.x.Events {
@@ -69,7 +68,7 @@ func matchSpread(l *look) finding {
 	return finding{}
 }
 
-// matchGap bounds the time from the end-of-stream message to the end of the body.
+// matchGap limits the time from the end-of-stream message to the end of the body.
 func matchGap(l *look) finding {
 	most := int64(l.m.Gap.Deadline(l.cal))
 	over := finished(l.x)

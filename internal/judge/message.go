@@ -10,7 +10,7 @@ import (
 	"assay/internal/wire"
 )
 
-// frameOff is the body offset of a frame, -1 when there is no such frame.
+// frameOff returns the body offset of a frame, or -1.
 func frameOff(x *bundle.Exchange, frame int) int64 {
 	if x == nil || frame < 0 || frame >= len(x.Frames) {
 		return -1
@@ -18,12 +18,12 @@ func frameOff(x *bundle.Exchange, frame int) int64 {
 	return x.Frames[frame].Off
 }
 
-// place is where an event stands: "frame 4, body offset 312". Frames in the middle
-// of a long answer may have been left out of the record: the number is then not known.
+// place returns the location of a frame: "frame 4, body offset 312". The record of a long response
+// may lack frames in the middle; the number of a later frame is then unknown and left out.
 func place(x *bundle.Exchange, frame int) string {
 	off := frameOff(x, frame)
 	if off < 0 {
-		return "no place recorded"
+		return "location not recorded"
 	}
 	word := "frame"
 	if x.Shape == bundle.ShapeNDJSON {
@@ -35,8 +35,8 @@ func place(x *bundle.Exchange, frame int) string {
 	return fmt.Sprintf("%s %d, body offset %d", word, frame, off)
 }
 
-// thinned reports whether frames were left out between these: an envelope's header
-// takes five bytes and a newline one, so a hole of more was a frame.
+// thinned reports whether the record lacks frames between these: an envelope header takes five
+// bytes and a newline one, so a larger gap was a frame.
 func thinned(frames []bundle.Frame) bool {
 	for i := 1; i < len(frames); i++ {
 		if frames[i].Off-frames[i-1].Off-frames[i-1].Len > 2*wire.HeaderSize {
@@ -46,7 +46,7 @@ func thinned(frames []bundle.Frame) bool {
 	return false
 }
 
-// answer says in a few words what an exchange came to, for messages.
+// answer summarizes the response of an exchange, for messages.
 func answer(x *bundle.Exchange) string {
 	if x == nil {
 		return "nothing"
@@ -76,7 +76,7 @@ func answer(x *bundle.Exchange) string {
 		parts = append(parts, outcomeText(x))
 	}
 	if len(parts) == 0 {
-		return "an empty answer"
+		return "an empty response"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -103,17 +103,17 @@ func exitText(e *bundle.Exit) string {
 	return fmt.Sprintf("ended with code %d", e.Code)
 }
 
-// outcomeText says how the transport ended.
+// outcomeText describes the transport outcome.
 func outcomeText(x *bundle.Exchange) string {
 	texts := map[bundle.Outcome]string{
-		bundle.OutcomeComplete:  "a complete answer",
+		bundle.OutcomeComplete:  "a complete response",
 		bundle.OutcomeNoConnect: "no connection",
-		bundle.OutcomeNoAnswer:  "no answer before the deadline",
-		bundle.OutcomeStalled:   "an answer that had not ended by the deadline",
-		bundle.OutcomeClosed:    "the connection closed before the answer was complete",
-		bundle.OutcomeReset:     "the connection reset before the answer was complete",
+		bundle.OutcomeNoAnswer:  "no response before the deadline",
+		bundle.OutcomeStalled:   "a response that had not ended by the deadline",
+		bundle.OutcomeClosed:    "the connection closed before the response was complete",
+		bundle.OutcomeReset:     "the connection reset before the response was complete",
 		bundle.OutcomeGarbage:   "bytes that are not HTTP",
-		bundle.OutcomeAborted:   "an answer that we broke off",
+		bundle.OutcomeAborted:   "a response that Assay aborted",
 	}
 	text := texts[x.Outcome]
 	if text == "" {
@@ -122,14 +122,14 @@ func outcomeText(x *bundle.Exchange) string {
 	if n := len(x.Frames); n > 0 && x.Outcome != bundle.OutcomeComplete {
 		text += " (after " + phrase.Plural(n, "frame") + ")"
 	}
-	same := strings.HasSuffix(x.Detail, "the deadline") // the detail is the same in other words
+	same := strings.HasSuffix(x.Detail, "the deadline") // the detail only repeats the text
 	if x.Detail != "" && x.Outcome != bundle.OutcomeComplete && !same {
 		text += ": " + phrase.Clip(x.Detail)
 	}
 	return text
 }
 
-// kindsText writes event kinds, runs counted: "start data×12 end".
+// kindsText lists event kinds, with a count for equal neighbours: "start data×12 end".
 func kindsText(events []bundle.Event) string {
 	var words []string
 	for i := 0; i < len(events); {

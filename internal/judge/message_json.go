@@ -9,8 +9,8 @@ import (
 	"assay/internal/judge/value"
 )
 
-// messageJSON returns a message of an answer as JSON, whatever its codec. The body of a unary
-// error and the messages of an unknown procedure are returned unchanged.
+// messageJSON returns a message of a response as JSON, regardless of its codec. It returns the body
+// of a unary error and the messages of an unknown procedure unchanged.
 func messageJSON(x *bundle.Exchange, body []byte) ([]byte, error) {
 	if x.RPC == "" || x.Codec != call.Proto || x.Shape != bundle.ShapeStream && (x.Error != nil || status(x) != 200) {
 		return body, nil
@@ -22,8 +22,8 @@ func messageJSON(x *bundle.Exchange, body []byte) ([]byte, error) {
 	return call.FromProto(method.Output(), body)
 }
 
-// debugDiffers describes how the debug form of a detail disagrees with its bytes. It is ""
-// if they agree, and if the type is unknown.
+// debugDiffers describes how the debug form of an error detail differs from its bytes; "" if they
+// agree, or if the type is unknown.
 func debugDiffers(detail map[string]any) string {
 	name, _ := detail["type"].(string)
 	text, _ := detail["value"].(string)
@@ -42,7 +42,7 @@ func debugDiffers(detail map[string]any) string {
 	}
 	debug := detail["debug"]
 	if object, ok := debug.(map[string]any); ok {
-		delete(object, "@type") // of a detail that was written as an Any
+		delete(object, "@type") // present if the detail was written as an Any
 	}
 	return value.Comparison{Expand: phrase.AsIs}.Equal("", want, debug)
 }

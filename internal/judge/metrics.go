@@ -13,7 +13,7 @@ import (
 	"assay/scenarios"
 )
 
-// metricNames are the counters' names under the profile.
+// metricNames returns the names of the counters under the profile.
 func (j *Judge) metricNames() ledger.Names {
 	n := ledger.Names{
 		Started:  "coppice_commands_started_total",
@@ -31,7 +31,7 @@ func (j *Judge) metricNames() ledger.Names {
 	return n
 }
 
-// metricsCheck is one clause `metrics`: what the counters did around a scenario.
+// metricsCheck is one `metrics` clause with the counters before and after a scenario.
 type metricsCheck struct {
 	want       map[string]string
 	iterations int
@@ -39,10 +39,10 @@ type metricsCheck struct {
 	after      ledger.Counters
 	diff       ledger.Counters
 	own        ledger.Ledger
-	uncertain  int // starts whose answer never said whether a process began
+	uncertain  int // starts whose response does not show whether a process started
 	exclusive  bool
 	beside     []string
-	// names says how a key is called in the exposition.
+	// names are the names of the series in the exposition.
 	names ledger.Names
 }
 
@@ -72,8 +72,8 @@ func (j *Judge) metrics(want map[string]string, s *scenarios.Scenario, o *bundle
 	return t
 }
 
-// uncounted returns a start that was refused although a wanted difference counts it, or nil. A start
-// that a clause is about is left out: the clause judges the refusal.
+// uncounted returns a refused start that a wanted difference counts, or nil. It ignores starts
+// that are the subject of a clause, which judges the refusal.
 func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observation) *bundle.Exchange {
 	counts := false
 	for _, diff := range want {
@@ -92,7 +92,7 @@ func uncounted(want map[string]string, s *scenarios.Scenario, o *bundle.Observat
 	return nil
 }
 
-// readScrape finds a scrape by name (the first, or the last) and reads its counters.
+// readScrape reads the counters of the first or last scrape of that name.
 func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledger.Counters, finding) {
 	fails := func(g grade, format string, args ...any) (ledger.Counters, finding) {
 		return ledger.Counters{}, finding{grade: g, symptom: bundle.SymptomCounters, message: "metrics: " + fmt.Sprintf(format, args...), at: nowhere()}
@@ -113,7 +113,7 @@ func (j *Judge) readScrape(o *bundle.Observation, name string, last bool) (ledge
 	}
 	c, problems := ledger.ReadCounters(s.Body, j.metricNames())
 	if len(c.Has) == 0 {
-		why := "none of the series of the profile stands in it"
+		why := "it has none of the profile's series"
 		if len(problems) > 0 {
 			why += "; " + phrase.Clip(problems[0])
 		}
@@ -164,8 +164,8 @@ func (c *metricsCheck) miss(key string, want, got float64) string {
 	return fmt.Sprintf("%s: want %s, saw %s (%s → %s)", key, signed(want), signed(got), ledger.Number(b), ledger.Number(a))
 }
 
-// moved is by how much the counters changed: the evidence of a pass. What they
-// were before depends on all that ran earlier, and says nothing of this scenario.
+// moved lists the changes of the counters, the evidence of a pass. The absolute values depend on
+// earlier scenarios.
 func (c *metricsCheck) moved(keys []string) string {
 	parts := make([]string, 0, len(keys))
 	for _, key := range keys {
@@ -176,15 +176,15 @@ func (c *metricsCheck) moved(keys []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// asksPartition reports whether the clause looks at enough to see a partition: the
-// started counter and something that is finished.
+// asksPartition reports whether the clause has enough counters for a partition: started and at
+// least one other.
 func (c *metricsCheck) asksPartition() bool {
 	_, started := c.want[ledger.KeyStarted]
 	return started && len(c.want) > 1
 }
 
-// missing reports whether a series is absent that must be there: the totals always,
-// a labelled one only when its count is not zero.
+// missing reports whether a required series is absent. Totals are always required, a labelled
+// series only if the wanted difference is not zero.
 func (c *metricsCheck) missing(key string) bool {
 	if c.after.Seen(key) {
 		return false
@@ -222,8 +222,8 @@ func (c *metricsCheck) number(text string) (float64, bool) {
 	return float64(k), err == nil
 }
 
-// foreign says that somebody else used the target at the same time, or "": more was
-// started than this driver started, and the counters are consistent in themselves.
+// foreign describes use of the target by others, "" for none: the target started more than this
+// driver did, and its counters are consistent, or other scenarios ran at the same time.
 func (c *metricsCheck) foreign(clean bool) string {
 	extra := c.diff.Started - float64(c.own.Started+c.uncertain)
 	switch {
@@ -232,12 +232,12 @@ func (c *metricsCheck) foreign(clean bool) string {
 	case extra > 0:
 		return fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(c.diff.Started), c.own.Started)
 	case !c.exclusive && len(c.beside) > 0:
-		return "other scenarios ran at the same time: " + phrase.Legal(slices.Clone(c.beside[:min(len(c.beside), 3)]), phrase.AsIs)
+		return "other scenarios ran at the same time: " + strings.Join(c.beside[:min(len(c.beside), 3)], ", ")
 	}
 	return ""
 }
 
-// driver is what this driver did itself, for comparison.
+// driver describes the driver's own counts, for comparison.
 func (c *metricsCheck) driver() string {
 	text := fmt.Sprintf("the driver started %d: ok %d, error %d, killed %d, open %d",
 		c.own.Started, c.own.OK, c.own.Error, c.own.Killed, c.own.Open)
@@ -254,7 +254,7 @@ func signed(v float64) string {
 	return "+" + ledger.Number(v)
 }
 
-// requires reports whether the profile demands a feature.
+// requires reports whether the profile requires a feature; without a profile every feature is.
 func (j *Judge) requires(feature string) bool {
 	return j.Profile == nil || slices.Contains(j.Profile.Require, feature)
 }

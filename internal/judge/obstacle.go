@@ -10,25 +10,24 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// obstacle is a precondition that did not hold. The expectations behind it are not judged;
-// only the rule that the precondition itself proves is broken.
+// obstacle is a failed precondition. The expectations after it are not judged; it breaks only the
+// rule that the precondition itself proves.
 type obstacle struct {
-	at      bundle.Stamp // since when it holds
+	at      bundle.Stamp // when the precondition failed
 	text    string
 	symptom bundle.Symptom
-	// names are the exchanges that are not judged, whenever they ended.
+	// names are the exchanges that are not judged, regardless of when they ended.
 	names []string
-	// soft keeps expectations that hold all the same: a wait was in vain, and its event came
-	// in another way.
+	// soft keeps expectations that hold nevertheless: an unmet wait whose event came in another way.
 	soft bool
-	// optional: the steps went on.
+	// optional is set if the steps continued.
 	optional bool
-	rule     string // that it breaks, "" for none
+	rule     string // the broken rule, "" for none
 	x        *bundle.Exchange
-	limit    int64 // how long the wait took, 0 when time does not matter
+	limit    int64 // the deadline of the wait, 0 if it did not end the wait
 }
 
-// obstacles lists the preconditions of an iteration that did not hold, the earliest first.
+// obstacles lists the failed preconditions of an iteration, the earliest first.
 func (s *scene) obstacles() []obstacle {
 	if s.premises == nil {
 		return nil
@@ -38,7 +37,7 @@ func (s *scene) obstacles() []obstacle {
 		slices.SortStableFunc(all, func(a, b obstacle) int { return order(a.at, b.at) })
 		for i := range all {
 			if slices.ContainsFunc(all[:i], func(o obstacle) bool { return o.rule != all[i].rule && !o.optional }) {
-				all[i].rule = "" // it follows from an earlier one
+				all[i].rule = "" // it follows from an earlier obstacle
 			}
 		}
 		s.blocked = &all
@@ -46,8 +45,8 @@ func (s *scene) obstacles() []obstacle {
 	return *s.blocked
 }
 
-// behind returns the obstacle because of which an exchange is not judged, or nil. x is nil for an
-// exchange that never began.
+// behind returns the obstacle that prevents judging an exchange, or nil. x is nil for an exchange
+// that never began.
 func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 	all := s.obstacles()
 	for i := range all {
@@ -63,22 +62,22 @@ func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 	return nil
 }
 
-// finding is the finding of an expectation that was not judged because of the obstacle.
+// finding returns the finding of an expectation that the obstacle prevents from being judged.
 func (o *obstacle) finding(s *scene) finding {
 	return finding{grade: unclear, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
 }
 
-// breach is the finding for the rule that the precondition proves.
+// breach returns the finding for the rule that the precondition proves.
 func (o *obstacle) breach(s *scene) finding {
 	f := finding{grade: broken, symptom: o.symptom, message: o.text, at: s.at(o.x, -1)}
 	if s.lag > 0 && o.limit > 0 && s.lag >= o.limit/2 {
 		f.grade = unclear
-		f.message += fmt.Sprintf("; the time for it was %s, and this driver itself ran late by up to %s", phrase.Span(o.limit), phrase.Span(s.lag))
+		f.message += fmt.Sprintf("; the time limit was %s, and this driver itself ran late by up to %s", phrase.Span(o.limit), phrase.Span(s.lag))
 	}
 	return f
 }
 
-// unconnected lists the connections of open steps that could not be opened.
+// unconnected lists the open steps whose connection could not be opened.
 func (s *scene) unconnected() []obstacle {
 	var out []obstacle
 	for i := range s.it.Conns {
@@ -91,7 +90,7 @@ func (s *scene) unconnected() []obstacle {
 	return out
 }
 
-// unstarted lists the processes that later steps act on and that did not start.
+// unstarted lists the needed processes that did not start.
 func (s *scene) unstarted() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -109,8 +108,8 @@ func (s *scene) unstarted() []obstacle {
 	return out
 }
 
-// departed lists the processes that had ended before the first step that acts on them, although
-// no earlier step could have ended them.
+// departed lists the processes that ended before a step that needs them, although no earlier step
+// could have ended them.
 func (s *scene) departed() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -127,7 +126,7 @@ func (s *scene) departed() []obstacle {
 	return out
 }
 
-// called names an exchange in a message: by its kind and name, or by its kind alone.
+// called names an exchange in a message by its kind and, if it differs, its name.
 func called(x *bundle.Exchange) string {
 	if x.Name == x.Op {
 		return "the " + x.Op
@@ -135,7 +134,7 @@ func called(x *bundle.Exchange) string {
 	return x.Op + " " + x.Name
 }
 
-// streamsOf are the exchanges that carry the events of a process.
+// streamsOf returns the exchanges with the events of a process.
 func (s *scene) streamsOf(name string) []string {
 	names := []string{name}
 	pid := s.pid(name)
@@ -148,8 +147,8 @@ func (s *scene) streamsOf(name string) []string {
 	return names
 }
 
-// refusedCalls lists the calls that no clause is about, that later steps depend on, and that were
-// answered with an error; and those whose connection the server had closed before.
+// refusedCalls lists the failed precondition calls (see helper), and the calls whose connection
+// the server had already closed.
 func (s *scene) refusedCalls() []obstacle {
 	var out []obstacle
 	for i := range s.it.Exchanges {
@@ -163,7 +162,7 @@ func (s *scene) refusedCalls() []obstacle {
 			})
 		case x.Response == nil && (x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset) && s.premises.reuses(x.Step):
 			out = append(out, obstacle{
-				at: x.Invoked, text: "the server had closed the connection, as it may, when " + called(x) + " was sent on it",
+				at: x.Invoked, text: "the server had closed the connection, which is legal, when " + called(x) + " was sent on it",
 				symptom: bundle.SymptomConnection, names: []string{x.Name}, x: x,
 			})
 		}
@@ -171,7 +170,7 @@ func (s *scene) refusedCalls() []obstacle {
 	return out
 }
 
-// actedOn are the exchanges that a call about a process affects: its own, and, unless it
+// actedOn returns the exchanges that a call about a process affects: its own and, unless it
 // attaches, the streams of the process.
 func (s *scene) actedOn(x *bundle.Exchange) []string {
 	names := []string{x.Name}
@@ -182,7 +181,7 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 	return names
 }
 
-// vainWaits lists the waits that were not met.
+// vainWaits lists the unmet waits.
 func (s *scene) vainWaits() []obstacle {
 	var out []obstacle
 	for i := range s.it.Awaits {
@@ -198,10 +197,11 @@ func (s *scene) vainWaits() []obstacle {
 		if st := s.premises.explicit(a.Step); st != nil {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
 			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
-				o.rule = "" // it ended by itself, which is the matter of other rules; or it had not the time that it should have
+				// The process ended by itself, which other rules judge, or the wait was too short.
+				o.rule = ""
 			}
 		} else if x != nil && x.Op == "start" && !slices.ContainsFunc(x.Events, isStart) {
-			o.rule = s.premises.needed[a.On] // the wait of the start itself
+			o.rule = s.premises.needed[a.On] // the implicit wait of the start
 		}
 		out = append(out, o)
 	}
@@ -219,7 +219,7 @@ func (s *scene) killedAfterSignal(x *bundle.Exchange) bool {
 	})
 }
 
-// overBy reports whether an exchange had ended by itself before a wait for it ended.
+// overBy reports whether an exchange ended by itself before the end of a wait on it.
 func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 	if x == nil || x.Returned == nil || a.Ended.Before(*x.Returned) {
 		return false
@@ -227,7 +227,8 @@ func overBy(a *bundle.Await, x *bundle.Exchange) bool {
 	return x.Outcome != bundle.OutcomeStalled && x.Outcome != bundle.OutcomeNoAnswer && x.Outcome != bundle.OutcomeAborted
 }
 
-// waitText describes a wait that was not met.
+// waitText describes an unmet wait. The engine writes On and What, and bundles store them, so their
+// texts never change.
 func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 	what := phrase.Clip(a.What)
 	if text, ok := strings.CutPrefix(a.What, "output "); ok {
@@ -238,11 +239,11 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 	}
 	switch {
 	case a.On == "the iteration":
-		return fmt.Sprintf("the time for the steps was over after %s, in step %s", phrase.Span(a.Ended.T-a.Began.T), stepName(a.Step))
+		return fmt.Sprintf("the steps ran out of time after %s, in step %s", phrase.Span(a.Ended.T-a.Began.T), stepName(a.Step))
 	case a.What == "closed":
 		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	case overBy(a, x) && a.What != "done":
-		return fmt.Sprintf("%s, and %s had not come", s.overText(a.On, x), what)
+		return fmt.Sprintf("%s before %s came", s.overText(a.On, x), what)
 	case a.What == "done" || a.What == "end of the answer":
 		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	}

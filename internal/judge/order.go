@@ -9,8 +9,8 @@ import (
 	"assay/scenarios"
 )
 
-// Order returns the name of the first order that the iteration matches, or "". The
-// engine asks it while a race runs, to know when each order has its minimum.
+// Order returns the name of the first order that the iteration matches, or "". The engine calls
+// it during a race to find out when each order has its minimum.
 func Order(orders []scenarios.Order, run *bundle.Run, it *bundle.Iteration) string {
 	if i := orderOf(orders, &scene{cal: calibration(run), it: it}); i >= 0 {
 		return orders[i].Name
@@ -34,7 +34,7 @@ func orderOf(orders []scenarios.Order, s *scene) int {
 	return -1
 }
 
-// judgeOrders assigns every iteration to an interleaving of a race. An iteration that fits none is a
+// judgeOrders assigns every iteration to an order of a race. An iteration that fits none is a
 // breach; if an order was seen too rarely, the rule is inconclusive.
 func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Observation) {
 	counts := map[string]int{}
@@ -64,7 +64,7 @@ func judgeOrders(t *tally, orders []scenarios.Order, all []*scene, o *bundle.Obs
 	}
 }
 
-// blockedOrder returns the obstacle because of which an exchange of a race is not judged, or nil.
+// blockedOrder returns the obstacle that prevents judging an exchange of a race, or nil.
 func (s *scene) blockedOrder(orders []scenarios.Order) *obstacle {
 	for i := range orders {
 		for _, name := range subjectNames(orders[i].Subjects) {
@@ -121,7 +121,7 @@ func tooRare(order *scenarios.Order, n int, o *bundle.Observation) finding {
 	}
 	return finding{
 		grade: unclear, symptom: bundle.SymptomTooRare,
-		message: fmt.Sprintf("order %s was seen %d times of at least %d when %s", order.Name, n, order.Min, why),
+		message: fmt.Sprintf("order %s: want it at least %s, saw it %s (%s)", order.Name, phrase.Plural(order.Min, "time"), phrase.Plural(n, "time"), why),
 		at:      nowhere(),
 	}
 }

@@ -60,7 +60,7 @@ func TestOrdersAreCounted(t *testing.T) {
 	o := races("killed", "exit-first")
 	o.BudgetSpent = true
 	v = judgeOne(t, s, o)
-	wantVerdict(t, v, bundle.Inconclusive, "order killed was seen 1 times of at least 2 when the time budget was spent")
+	wantVerdict(t, v, bundle.Inconclusive, "order killed: want it at least 2 times, saw it 1 time (the time budget was spent)")
 	if v.Counts["killed"] != 1 {
 		t.Errorf("counts %v", v.Counts)
 	}

@@ -17,8 +17,8 @@ func matchStdout(l *look) finding { return l.output("stdout", l.m.Stdout) }
 func matchStderr(l *look) finding { return l.output("stderr", l.m.Stderr) }
 func matchPTY(l *look) finding    { return l.output("pty", l.m.PTY) }
 
-// output holds the concatenated bytes of a stream against a matcher. A stream on
-// which nothing came is empty.
+// output compares the concatenated bytes of a stream with a matcher. A stream without data is
+// empty.
 func (l *look) output(stream string, m *scenarios.OutputMatch) finding {
 	got := l.x.Outputs[stream]
 	if got == nil {
@@ -38,7 +38,7 @@ func (l *look) output(stream string, m *scenarios.OutputMatch) finding {
 	return finding{}
 }
 
-// bodyOff is the body offset of the frame that holds an offset of an output, -1 when it is not known.
+// bodyOff returns the body offset of the frame with this offset of an output, or -1.
 func (l *look) bodyOff(stream string, off int64) int64 {
 	for i := range l.x.Events {
 		e := &l.x.Events[i]
@@ -49,7 +49,7 @@ func (l *look) bodyOff(stream string, off int64) int64 {
 	return -1
 }
 
-// differs is the message for a first difference; off is in the output.
+// differs returns the breach for the first difference, at offset off of the output.
 func (l *look) differs(stream string, off int64, want, got []byte) finding {
 	return l.fails(off, "%s differs at byte %d: want %s, saw %s%s", stream, off, rest(want), rest(got), l.frameAt(stream, off))
 }
@@ -61,7 +61,7 @@ func (l *look) frameAt(stream string, off int64) string {
 	return ""
 }
 
-// rest quotes what follows a difference, or says that nothing does.
+// rest quotes the bytes from a difference on, or says that the output ends there.
 func rest(p []byte) string {
 	if len(p) == 0 {
 		return "the end"
@@ -77,8 +77,8 @@ func outputExact(l *look, stream string, m *scenarios.OutputMatch, got *bundle.B
 	return l.same(stream, want, got)
 }
 
-// same compares a kept output with the bytes that it must be: whole where it is
-// kept whole, else by length and digest, with the difference from what was kept.
+// same compares an output with the wanted bytes: directly if all of it was kept, else by length
+// and digest; the kept parts then locate the difference.
 func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 	if got.Whole() {
 		if i, differ := firstDifference(got.Data, want); differ {
@@ -90,12 +90,12 @@ func (l *look) same(stream string, want []byte, got *bundle.Blob) finding {
 	case got.Len == int64(len(want)) && strings.EqualFold(got.SHA256, digest(want)):
 		return finding{}
 	case got.SHA256 == "" && got.Len == int64(len(want)):
-		return l.unclear("%s: the bytes are gone and no digest was kept", stream)
+		return l.unclear("%s: neither the bytes nor a digest was kept", stream)
 	}
 	return l.differsKept(stream, want, got)
 }
 
-// differsKept finds the first difference in what is left of a long output.
+// differsKept finds the first difference in the kept parts of a long output.
 func (l *look) differsKept(stream string, want []byte, got *bundle.Blob) finding {
 	if d := got.Diff; d != nil && d.Off >= d.From {
 		skip := int(min(d.Off-d.From, 1<<20))
@@ -109,7 +109,7 @@ func (l *look) differsKept(stream string, want []byte, got *bundle.Blob) finding
 		return l.fails(min(got.Len, n), "%s: want %d bytes, saw %d (it ends in %s, want %s)",
 			stream, n, got.Len, ending(got.Tail), ending(want)).as(lengthSymptom(got.Len, n))
 	}
-	return l.fails(-1, "%s: %d bytes came, as they should, but not the right ones: want SHA-256 %.16s…, saw %.16s…",
+	return l.fails(-1, "%s: the length of %d bytes is right, the content is wrong: want SHA-256 %.16s…, saw %.16s…",
 		stream, got.Len, digest(want), got.SHA256)
 }
 
@@ -138,7 +138,7 @@ func outputDigest(l *look, stream string, m *scenarios.OutputMatch, got *bundle.
 	sum, ok := blobDigest(got)
 	switch {
 	case !ok:
-		return l.unclear("%s: the bytes are gone and no digest was kept", stream)
+		return l.unclear("%s: neither the bytes nor a digest was kept", stream)
 	case !strings.EqualFold(sum, m.Digest):
 		return l.fails(-1, "%s: want SHA-256 %s, saw %s (%d bytes)", stream, m.Digest, sum, got.Len)
 	}
@@ -174,16 +174,16 @@ func outputContains(l *look, stream string, m *scenarios.OutputMatch, got *bundl
 	return l.contains(stream, l.expand(*m.Contains), got)
 }
 
-// contains looks for a text in what is kept of a byte string.
+// contains looks for a text in the kept parts of a byte string.
 func (l *look) contains(what, text string, got *bundle.Blob) finding {
 	part := []byte(text)
 	switch {
 	case bytes.Contains(got.Data, part), bytes.Contains(got.Head, part), bytes.Contains(got.Tail, part):
 		return finding{}
 	case !got.Whole():
-		return l.unclear("%s: %s stands neither in the first nor in the last bytes, and the rest is gone", what, phrase.Quote(part))
+		return l.unclear("%s: %s is neither in the first nor in the last bytes, and the rest was not kept", what, phrase.Quote(part))
 	}
-	return l.fails(-1, "%s: want it to hold %s, saw %s", what, phrase.Quote(part), phrase.Quote(got.Data)).as(partSymptom(what, got))
+	return l.fails(-1, "%s: want it to contain %s, saw %s", what, phrase.Quote(part), phrase.Quote(got.Data)).as(partSymptom(what, got))
 }
 
 func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle.Blob) finding {
@@ -195,14 +195,15 @@ func outputMatches(l *look, stream string, m *scenarios.OutputMatch, got *bundle
 	case err != nil:
 		return l.ours("%s: the script's expression does not compile: %v", stream, err)
 	case !got.Whole():
-		return l.unclear("%s: %d bytes came and were not kept whole", stream, got.Len)
+		return l.unclear("%s: only a part of the %d bytes was kept", stream, got.Len)
 	case !re.Match(got.Data):
 		return l.fails(-1, "%s: want it to match %s, saw %s", stream, phrase.QuoteString(re.String()), phrase.Quote(got.Data)).as(partSymptom(stream, got))
 	}
 	return finding{}
 }
 
-// firstDifference is the first index at which a and b differ; where one ends counts.
+// firstDifference returns the first index at which a and b differ; the end of the shorter one
+// counts as a difference.
 func firstDifference(a, b []byte) (int, bool) {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -218,7 +219,7 @@ func digest(p []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// blobDigest is the SHA-256 of a blob, when it is known.
+// blobDigest returns the SHA-256 of a blob, if it is known.
 func blobDigest(b *bundle.Blob) (string, bool) {
 	if b.Whole() {
 		return digest(b.Data), true

@@ -11,9 +11,8 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// parity: the named exchanges agree in their outputs, their exit and the order of
-// the kinds of their events. How output was cut into events does not matter,
-// nor does how the streams were mixed.
+// parity requires that the named exchanges agree in their outputs, their exit and the order of
+// event kinds. It ignores how output is split into events and how streams are interleaved.
 func (s *scene) parity(names []string) finding {
 	var first *bundle.Exchange
 	for _, name := range names {
@@ -73,8 +72,8 @@ func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.
 	return finding{}
 }
 
-// sameOutput compares one stream of two answers. NDJSON is text: what is not UTF-8
-// cannot be compared and is left out.
+// sameOutput compares one output stream of two responses. NDJSON is text, so output that is not
+// UTF-8 is not compared.
 func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB string, b *bundle.Exchange) finding {
 	ba, bb := blobOf(a, stream), blobOf(b, stream)
 	text := a.Shape == bundle.ShapeNDJSON || b.Shape == bundle.ShapeNDJSON
@@ -99,7 +98,7 @@ func (s *scene) sameOutput(stream, nameA string, a *bundle.Exchange, nameB strin
 	case okA && okB && da == db && ba.Len == bb.Len:
 		return finding{}
 	case !okA || !okB || text:
-		return finding{grade: unclear, message: "parity: " + stream + " was not kept whole and cannot be compared", at: s.at(b, -1)}
+		return finding{grade: unclear, message: "parity: only a part of " + stream + " was kept, so it cannot be compared", at: s.at(b, -1)}
 	}
 	return finding{
 		grade: broken, symptom: parityOutput(ba, bb, -1),
@@ -115,7 +114,7 @@ func blobOf(x *bundle.Exchange, stream string) *bundle.Blob {
 	return &bundle.Blob{}
 }
 
-// kindsOnce is the kinds of an exchange's events, runs of data written once, keepalives left out.
+// kindsOnce lists the event kinds of an exchange, equal neighbours once, without keepalives.
 func kindsOnce(x *bundle.Exchange) string {
 	var words []string
 	for i := range x.Events {

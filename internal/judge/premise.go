@@ -7,15 +7,15 @@ import (
 	"assay/scenarios"
 )
 
-// premises are the preconditions of a script: found by reading it, before anything is observed.
+// premises are the preconditions of a script, derived from its text alone.
 type premises struct {
-	steps map[string]*scenarios.Step // by place
-	// needed are the processes that later steps act on, by name, with the rule that their
-	// start proves, "" for none.
+	steps map[string]*scenarios.Step // by location
+	// needed maps each process that later steps act on to the rule that its start proves, "" for
+	// none.
 	needed map[string]string
-	// subjects are the exchanges that clauses are about.
+	// subjects are the exchanges that clauses judge.
 	subjects map[string]bool
-	// alive is, for a step, the process that must not have ended before it.
+	// alive maps a step to the process that must not have ended before it.
 	alive map[string]string
 }
 
@@ -33,7 +33,7 @@ type lives struct {
 	*premises
 	proves  map[string]string // by process
 	over    map[string]bool   // processes that may have ended
-	streams map[string]string // exchange -> process, of exchanges that attached
+	streams map[string]string // attached exchange -> process
 }
 
 func (l *lives) step(st *scenarios.Step) {
@@ -57,14 +57,15 @@ func (l *lives) step(st *scenarios.Step) {
 	}
 }
 
-// begins notes a process. One that has a time limit, or whose end is waited for, may have ended before the next step.
+// begins records a started process. If it has a time limit, or the step waits for its end, it may
+// have ended before the next step.
 func (l *lives) begins(s *scenarios.Start) {
 	l.proves[s.As] = s.Proves
 	l.over[s.As] = s.Wait == "end" || s.TimeoutMS != nil
 }
 
-// needs notes that a step acts on a process. After a step that may end the process, nothing
-// is assumed about it.
+// needs records that a step acts on a process. After a step that may end the process, later
+// steps do not require it to run.
 func (l *lives) needs(st *scenarios.Step, process string, ends bool) {
 	rule, started := l.proves[process]
 	if !started {
@@ -77,7 +78,7 @@ func (l *lives) needs(st *scenarios.Step, process string, ends bool) {
 	l.over[process] = l.over[process] || ends
 }
 
-// waits notes that an await needs a process, and whether it waits for the end of it.
+// waits records that an await needs a process, and whether it waits for its end.
 func (l *lives) waits(a *scenarios.Await) {
 	process := a.On
 	if p, attached := l.streams[a.On]; attached {
@@ -93,7 +94,7 @@ func (l *lives) waits(a *scenarios.Await) {
 	}
 }
 
-// mentions reports whether a request holds a text anywhere.
+// mentions reports whether a request contains a text.
 func mentions(s *scenarios.Send, text string) bool {
 	if strings.Contains(s.Path, text) {
 		return true
@@ -106,7 +107,7 @@ func mentions(s *scenarios.Send, text string) bool {
 	return false
 }
 
-// explicit returns the await step at that place, or nil.
+// explicit returns the await step at that location, or nil.
 func (p *premises) explicit(at string) *scenarios.Await {
 	if st := p.steps[at]; st != nil {
 		return st.Await
@@ -114,8 +115,8 @@ func (p *premises) explicit(at string) *scenarios.Await {
 	return nil
 }
 
-// helper reports whether the step at that place is a precondition: a call about a process, outside
-// a race, that no clause is about.
+// helper reports whether the step at that location is a precondition: a call about a process that
+// is not part of a race and that no clause judges.
 func (p *premises) helper(at, name string) bool {
 	st := p.steps[at]
 	if _, named := p.subjects[name]; st == nil || st.Raced() || named {

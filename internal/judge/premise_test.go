@@ -8,7 +8,7 @@ import (
 	"assay/scenarios"
 )
 
-// scripted is an iteration that is built step by step: each exchange comes behind the one before.
+// scripted builds an iteration step by step; each exchange follows the previous one.
 type scripted struct {
 	t  *testing.T
 	it bundle.Iteration
@@ -20,7 +20,7 @@ func (s *scripted) stamp() bundle.Stamp {
 	return bundle.Stamp{T: s.n * 1e6, N: s.n}
 }
 
-// add puts an exchange behind all that was added; its stamps are shifted there.
+// add appends an exchange and shifts its stamps to the end of the iteration.
 func (s *scripted) add(x *bundle.Exchange, name, op, step string) *bundle.Exchange {
 	x.ID, x.Conn, x.Name, x.Op, x.Step = len(s.it.Exchanges), len(s.it.Exchanges), name, op, step
 	x.Invoked = s.stamp()
@@ -35,7 +35,7 @@ func (s *scripted) add(x *bundle.Exchange, name, op, step string) *bundle.Exchan
 	return &s.it.Exchanges[len(s.it.Exchanges)-1]
 }
 
-// ended is a process p that ran to its end, with an exit code.
+// ended adds a process p that ended with an exit code.
 func (s *scripted) ended(step string, code int32) {
 	x := streamExchange("p")
 	x.Events[2].Exit = &bundle.Exit{Code: code, Exited: true}
@@ -43,7 +43,7 @@ func (s *scripted) ended(step string, code int32) {
 	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At, Ended: ptr(x.Events[2].At)})
 }
 
-// running is a process p whose stream had not ended when we gave it up.
+// running adds a process p whose stream had not ended when Assay gave it up.
 func (s *scripted) running(step string, outcome bundle.Outcome) {
 	x := streamExchange("p")
 	x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, outcome
@@ -51,7 +51,7 @@ func (s *scripted) running(step string, outcome bundle.Outcome) {
 	s.it.Processes = append(s.it.Processes, bundle.Process{Name: "p", PID: 42, Started: x.Events[0].At})
 }
 
-// refusedStart is a Start that was answered with an error.
+// refusedStart adds a Start with an error response.
 func (s *scripted) refusedStart(step string) {
 	x := streamExchange("p")
 	x.Events, x.Outputs, x.Error = nil, nil, &bundle.RPCError{Code: "internal"}
@@ -72,13 +72,13 @@ func (s *scripted) call(name, op, step, code string) {
 	s.add(x, name, op, step)
 }
 
-// vain is a wait that was not met: the steps stop there.
+// vain adds an unmet wait, which ends the steps.
 func (s *scripted) vain(step, on, what string) {
 	began, ended := s.stamp(), s.stamp()
 	s.it.Awaits = append(s.it.Awaits, bundle.Await{Step: step, On: on, What: what, Began: began, Ended: ended, Deadline: 1e6})
 	for i := range s.it.Exchanges {
 		if x := &s.it.Exchanges[i]; x.Outcome == bundle.OutcomeAborted || x.Outcome == bundle.OutcomeStalled {
-			x.Returned = ptr(s.stamp()) // given up behind the wait
+			x.Returned = ptr(s.stamp()) // given up after the wait
 		}
 	}
 }
@@ -111,7 +111,7 @@ expect:
 	cases := []struct {
 		name   string
 		script string
-		marks  [2]string // behind start and await
+		marks  [2]string // options of start and await
 		run    func(*scripted)
 		want   map[string]bundle.Conclusion
 		says   string
@@ -120,7 +120,7 @@ expect:
 			s.ended("steps[0]", 0)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 		}, bothOf(bundle.Inconclusive), `p ended (exit 0) without printing "ready\n"`},
-		{"a process that ended without its marker is no matter of when it is sent", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
+		{"a process that ended without its marker does not break a rule about the wait", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
 			s.ended("steps[0]", 0)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 		}, bothOf(bundle.Inconclusive), `p ended (exit 0) without printing "ready\n"`},
@@ -128,12 +128,12 @@ expect:
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, `the output "ready\n" did not come on p within 1ms`},
-		{"a marker that had not the time that it should have", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
+		{"a marker whose wait was cut short", ready, [2]string{"", ", proves: a.wait.comes"}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 			s.it.Awaits[0].Short = true
 		}, bothOf(bundle.Inconclusive), `the output "ready\n" did not come on p within 1ms`},
-		{"a marker that is held back is nobody's fault where it proves nothing", ready, [2]string{}, func(s *scripted) {
+		{"a marker that is held back breaks no rule if the wait proves none", ready, [2]string{}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.vain("steps[1]", "p", `output "ready\n"`)
 		}, bothOf(bundle.Inconclusive), `the output "ready\n" did not come on p within 1ms`},
@@ -145,7 +145,7 @@ expect:
 			s.refusedStart("steps[0]")
 			s.vain("steps[1]", "p", "pid")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p did not start"},
-		{"a start that proves a rule and is not answered", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
+		{"a start that proves a rule and gets no response", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
 			s.unansweredStart("steps[0]")
 			s.vain("steps[0]", "p", "start")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "start did not come on p"},
@@ -154,21 +154,21 @@ expect:
 			s.call("first", "signal", "steps[1]", "not_found")
 			s.call("second", "signal", "steps[3]", "not_found")
 		}, bothOf(bundle.Inconclusive), "p ended (exit 1) before signal first was sent"},
-		{"one that had ended, where its start proves that it runs on", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
+		{"a process that had ended, whose start proves that it runs on", kill, [2]string{", proves: a.wait.comes", ""}, func(s *scripted) {
 			s.ended("steps[0]", 1)
 			s.call("first", "signal", "steps[1]", "not_found")
 			s.call("second", "signal", "steps[3]", "not_found")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p ended (exit 1) before signal first was sent"},
-		{"an input that nothing speaks of and that was refused", ready, [2]string{}, func(s *scripted) {
+		{"a refused input that no clause judges", ready, [2]string{}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeAborted)
 			s.call("input", "input", "steps[2]", "internal")
 		}, bothOf(bundle.Inconclusive), "the input was answered with HTTP 404, error internal"},
-		{"a kill that a clause speaks of and that was refused", kill, [2]string{}, func(s *scripted) {
+		{"a refused kill that a clause judges", kill, [2]string{}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeAborted)
 			s.call("first", "signal", "steps[1]", "internal")
 			s.vain("steps[2]", "p", "done")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Fail, "a.exit.code": bundle.Inconclusive}, "p did not end within 1ms"},
-		{"a wait that the steps do not depend on", kill, [2]string{"", ", optional: true"}, func(s *scripted) {
+		{"an optional wait", kill, [2]string{"", ", optional: true"}, func(s *scripted) {
 			s.running("steps[0]", bundle.OutcomeStalled)
 			s.call("first", "signal", "steps[1]", "")
 			s.vain("steps[2]", "p", "done")
@@ -194,7 +194,7 @@ expect:
 				said.WriteString(v.Message + "\n")
 			}
 			if !strings.Contains(said.String(), c.says) {
-				t.Errorf("it says %q, want %q in it", said.String(), c.says)
+				t.Errorf("messages %q, want %q in them", said.String(), c.says)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func bothOf(c bundle.Conclusion) map[string]bundle.Conclusion {
 	return map[string]bundle.Conclusion{"a.wait.comes": c, "a.exit.code": c}
 }
 
-// A list that does not hold what has ended is right.
+// A list without an ended process is correct.
 func TestAListWithoutAProcessThatHasEndedIsNotBlamed(t *testing.T) {
 	script, err := scenarios.Parse("one.yaml", []byte(`
 id: area.one
@@ -230,7 +230,7 @@ expect:
 	}
 }
 
-// A feature of which nobody knows whether it is there is not blamed for its silence.
+// A target is not blamed for silence about a feature whose probe was inconclusive.
 func TestSilenceOfAFeatureThatTheProbeLeftOpenIsNoBreach(t *testing.T) {
 	script, err := scenarios.Parse("one.yaml", []byte(`
 id: area.one

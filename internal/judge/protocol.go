@@ -8,9 +8,8 @@ import (
 	"assay/internal/wire"
 )
 
-// protocol is the RPC protocol in which an exchange was asked for. Evidence from
-// before the protocol was recorded tells it by the content type of the request; a
-// request that carries neither is taken for Connect.
+// protocol returns the RPC protocol of an exchange. Older bundles do not record it: there the
+// content type of the request decides, and the default is Connect.
 func protocol(x *bundle.Exchange) string {
 	if x.Protocol != "" {
 		return x.Protocol
@@ -24,7 +23,7 @@ func protocol(x *bundle.Exchange) string {
 	return call.Connect
 }
 
-// ofGRPC reports whether an exchange is one of gRPC or gRPC-Web.
+// ofGRPC reports whether an exchange is a gRPC or gRPC-Web call.
 func ofGRPC(x *bundle.Exchange) bool {
 	p := protocol(x)
 	return isRPC(x) && (p == call.GRPC || p == call.GRPCWeb)
@@ -38,9 +37,9 @@ func http2(x *bundle.Exchange) bool {
 	return x.Stream != 0 || x.Response != nil && strings.HasPrefix(x.Response.Proto, "HTTP/2")
 }
 
-// finished is when an answer said that it is over: the end-of-stream message of
-// Connect, the trailer frame of gRPC-Web, or, since the status of gRPC and the end
-// of the body are one frame, the last message of gRPC. nil when it never did.
+// finished returns when a response announced its end, or nil if it never did: by the
+// end-of-stream message of Connect or the trailer frame of gRPC-Web. In gRPC, where one frame is
+// both the status and the end of the body, it is the last message.
 func finished(x *bundle.Exchange) *bundle.Stamp {
 	switch {
 	case x.EndStream != nil:
@@ -57,7 +56,7 @@ func finished(x *bundle.Exchange) *bundle.Stamp {
 	return nil
 }
 
-// endFrame is the index of the frame that ends an answer, -1 when there is none.
+// endFrame returns the index of the frame that ends a response, or -1.
 func endFrame(x *bundle.Exchange) int {
 	if x.EndStream != nil {
 		return x.EndStream.Frame
@@ -70,7 +69,7 @@ func endFrame(x *bundle.Exchange) int {
 	return -1
 }
 
-// isEndFrame reports whether flags end an answer of the exchange's protocol.
+// isEndFrame reports whether a frame with these flags ends a response in the exchange's protocol.
 func isEndFrame(x *bundle.Exchange, flags byte) bool {
 	switch protocol(x) {
 	case call.GRPC:
@@ -81,9 +80,8 @@ func isEndFrame(x *bundle.Exchange, flags byte) bool {
 	return x.Shape == bundle.ShapeStream && flags&wire.FlagEndStream != 0
 }
 
-// trailing is the trailing metadata of an answer by lower-case name, wherever its
-// protocol puts it: the end-of-stream message, Trailer- headers, or the fields
-// beside the status.
+// trailing returns the trailing metadata of a response by lower-case name, from where its
+// protocol puts it: the end-of-stream message, Trailer- headers, or the fields beside the status.
 func trailing(x *bundle.Exchange) map[string][]string {
 	out := map[string][]string{}
 	add := func(name, value string) {
@@ -97,7 +95,7 @@ func trailing(x *bundle.Exchange) map[string][]string {
 		}
 		fields := x.GRPC.Metadata
 		if x.GRPC.In == "headers" && x.Response != nil {
-			fields = x.Response.Headers // leading and trailing are one there
+			fields = x.Response.Headers // trailers-only: leading and trailing metadata are one
 		}
 		for _, h := range fields {
 			add(h.Name, h.Value)

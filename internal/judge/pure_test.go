@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// everything is a scenario that asks for all that can be asked.
+// everything returns a scenario with every kind of expectation.
 func everything() *scenarios.Scenario {
 	text := scenarios.Bytes{Text: ptr("hello\n")}
 	all := func() *scenarios.Match {
@@ -120,7 +120,7 @@ func TestJudgingIsPure(t *testing.T) {
 	}
 }
 
-// catalogue is the embedded one together with the rules of everyJudge.
+// catalogue returns everything and the embedded scenarios, and adds the embedded rules to j.
 func catalogue(t testing.TB, j *Judge) []*scenarios.Scenario {
 	t.Helper()
 	cat, err := scenarios.Load()
@@ -131,8 +131,8 @@ func catalogue(t testing.TB, j *Judge) []*scenarios.Scenario {
 	return append([]*scenarios.Scenario{everything()}, cat.Scenarios...)
 }
 
-// sound checks what holds for the verdicts of any observation: one for each rule,
-// with a conclusion that is known, and a reason.
+// sound checks the invariants of the verdicts of any observation: one per rule, with a known
+// conclusion and a reason.
 func sound(t *testing.T, s *scenarios.Scenario, verdicts []bundle.Verdict) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -161,7 +161,7 @@ func TestEveryScenarioJudgesAnything(t *testing.T) {
 	}
 }
 
-// FuzzScenario: whatever an observation holds, judging it by any scenario ends in sound verdicts.
+// FuzzScenario judges arbitrary observations by any scenario: the verdicts are sound.
 func FuzzScenario(f *testing.F) {
 	for _, o := range samples() {
 		f.Add([]byte(asJSON(f, o)), uint8(0))

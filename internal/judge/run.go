@@ -12,21 +12,21 @@ import (
 	"assay/internal/ledger"
 )
 
-// The rules that the run itself is judged by.
+// The rules about the whole run.
 const (
 	ruleMonotone  = "coppice.metrics.monotone"
 	ruleLeftovers = "run.leftovers"
 	ruleAlive     = "run.target-alive"
 )
 
-// checkMonotone stands in the rule that is judged over all scrapes of a run, and on no
-// single observation.
+// checkMonotone is the standing entry of the rule that is judged over all scrapes of a run, not
+// on single observations.
 const checkMonotone = "metrics-monotone"
 
-// Run judges what spans scenarios: features that the profile requires and that are
-// absent (rule profile.NAME.FEATURE), features that are there and that the profile does not
-// claim (rule profile.NAME.unclaimed, which always passes and says so), processes that could not be cleaned up, and
-// counters that went down between any two scrapes of the run.
+// Run judges what spans scenarios: required features of the profile (rules profile.NAME.FEATURE),
+// present features that the profile does not claim (rule profile.NAME.unclaimed, which always
+// passes and lists them), a target that died, processes that could not be cleaned up, and
+// counters that decreased between two scrapes of the run.
 func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict {
 	verdicts := j.features(run)
 	if v, ok := j.unclaimed(run); ok {
@@ -66,13 +66,13 @@ func (j *Judge) features(run *bundle.Run) []bundle.Verdict {
 	return verdicts
 }
 
-// otherScheme is the scheme of a URL behind which a feature cannot be: HTTP/2 is
-// spoken over TLS there, or in plain.
+// otherScheme is the URL scheme that excludes a feature: https has no h2c, and http has no
+// HTTP/2 over TLS.
 var otherScheme = map[string]string{"http.h2c": "https", "http.h2-tls": "http"}
 
-// unclaimed lists the features that the target has and the profile does not claim.
-// To have more than was promised breaks nothing, so the verdict is a pass with a message,
-// with --strict as well; there is none when nothing is unclaimed.
+// unclaimed lists the features that the target has and the profile does not claim. They break
+// nothing, so the verdict is a pass with a message, even with --strict. There is no verdict
+// without such features.
 func (j *Judge) unclaimed(run *bundle.Run) (bundle.Verdict, bool) {
 	if j.Profile == nil || run == nil {
 		return bundle.Verdict{}, false
@@ -89,16 +89,16 @@ func (j *Judge) unclaimed(run *bundle.Run) (bundle.Verdict, bool) {
 	seen := strings.Join(more, ", ")
 	return bundle.Verdict{
 		Rule: "profile." + j.Profile.ID + ".unclaimed", Level: levelMay, Conclusion: bundle.Pass,
-		Message: "present, and not claimed by the profile: " + seen, Seen: seen,
+		Message: "present but not claimed by the profile: " + seen, Seen: seen,
 	}, true
 }
 
-// mostDetail is about how many bytes of what a probe saw are told: it may end in
-// what to do about it.
+// mostDetail limits the quoted result of a probe, in bytes; it is long because the result may
+// end with advice.
 const mostDetail = 320
 
-// feature holds a feature that the profile requires against what was probed. One
-// that no URL of this scheme can have is neither there nor missed.
+// feature judges a required feature by its probe. A feature that no URL of this scheme can have
+// is unsupported.
 func feature(id string, run *bundle.Run) finding {
 	f, probed := run.Features[id]
 	detail := ""
@@ -108,19 +108,19 @@ func feature(id string, run *bundle.Run) finding {
 	scheme, _, _ := strings.Cut(run.Target.URL, "://")
 	switch {
 	case otherScheme[id] != "" && strings.EqualFold(scheme, otherScheme[id]):
-		return finding{grade: lacking, message: "feature " + id + " does not go with a URL of " + otherScheme[id] + ": a run against the other URL of the gateway tells"}
+		return finding{grade: lacking, message: "feature " + id + " does not apply to an " + otherScheme[id] + " URL: test the gateway's other URL as well"}
 	case !probed:
-		return finding{grade: unclear, message: "feature " + id + " is required and was not probed"}
+		return finding{grade: unclear, message: "feature " + id + " is required but was not probed"}
 	case f.State == bundle.FeaturePresent:
 		return finding{}
 	case f.State == bundle.FeatureAbsent:
-		return finding{grade: broken, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile and absent" + detail}
+		return finding{grade: broken, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile but absent" + detail}
 	}
-	return finding{grade: unclear, message: "feature " + id + " is required and its probe did not tell" + detail}
+	return finding{grade: unclear, message: "feature " + id + " is required but its probe was inconclusive" + detail}
 }
 
-// died is the verdict on a target that stopped answering in the middle of the run: what
-// was left could not be run.
+// died returns the verdict on a target that stopped responding during the run, so that the
+// remaining scenarios could not run.
 func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	last, left := outcome.Killer(obs)
 	if left == 0 {
@@ -132,12 +132,12 @@ func died(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	}
 	return bundle.Verdict{
 		Rule: ruleAlive, Level: levelMust, Conclusion: bundle.Fail, Symptom: bundle.SymptomNoConnect,
-		Message: fmt.Sprintf("the target stopped answering while %s ran: %d of the runs behind it could not be made", where, left),
+		Message: fmt.Sprintf("the target stopped responding while %s ran: %d later runs were skipped", where, left),
 	}, true
 }
 
-// leftovers lists the processes whose clean-up failed. The next run on the target
-// will meet them, so it is said; whose fault it is cannot be told from here.
+// leftovers lists the processes whose clean-up failed, because they affect the next run on the
+// target. The judge cannot tell whose fault they are, so the verdict is an advisory.
 func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	var left []string
 	for _, o := range obs {
@@ -170,15 +170,15 @@ func (j *Judge) leftovers(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	}, true
 }
 
-// reading is one scrape that could be read.
+// reading is one readable scrape.
 type reading struct {
 	scrape   *bundle.Scrape
 	scenario string
 	counters ledger.Counters
 }
 
-// monotone compares every scrape with all that were received before it was sent;
-// two that overlap prove nothing of each other.
+// monotone compares every scrape with all scrapes that were received before it was sent;
+// overlapping scrapes are not compared.
 func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	readings := j.readings(obs)
 	if j.Rules.Rule(ruleMonotone) == nil || len(readings) < 2 {
@@ -211,7 +211,7 @@ func (j *Judge) monotone(obs []*bundle.Observation) (bundle.Verdict, bool) {
 	return v, true
 }
 
-// only keeps one counter of c, so that it is compared alone.
+// only returns c with one counter, so that it is compared alone.
 func only(c ledger.Counters, key string) ledger.Counters {
 	v, _ := c.Get(key)
 	switch key {
@@ -225,7 +225,7 @@ func only(c ledger.Counters, key string) ledger.Counters {
 	return ledger.Counters{Started: v}
 }
 
-// raise keeps for each counter the reading with its highest value.
+// raise keeps the reading with the highest value of each counter.
 func raise(high map[string]reading, r reading) map[string]reading {
 	if high == nil {
 		high = map[string]reading{}
@@ -241,7 +241,7 @@ func raise(high map[string]reading, r reading) map[string]reading {
 	return high
 }
 
-// readings are all scrapes of the run that could be read, by when they were sent.
+// readings returns all readable scrapes of the run in the order in which they were sent.
 func (j *Judge) readings(obs []*bundle.Observation) []reading {
 	var all []reading
 	for _, o := range obs {

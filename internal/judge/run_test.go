@@ -22,9 +22,9 @@ func TestRequiredFeatures(t *testing.T) {
 		conclusion bundle.Conclusion
 		message    string
 	}{
-		{"profile.e2b.codec.json", bundle.Inconclusive, "feature codec.json is required and its probe did not tell"},
-		{"profile.e2b.http.1", bundle.Inconclusive, "feature http.1 is required and was not probed"},
-		{"profile.e2b.process.list", bundle.Fail, "feature process.list is required by the profile and absent: HTTP 404"},
+		{"profile.e2b.codec.json", bundle.Inconclusive, "feature codec.json is required but its probe was inconclusive"},
+		{"profile.e2b.http.1", bundle.Inconclusive, "feature http.1 is required but was not probed"},
+		{"profile.e2b.process.list", bundle.Fail, "feature process.list is required by the profile but absent: HTTP 404"},
 		{"profile.e2b.process.start", bundle.Pass, ""},
 	}
 	if len(vs) != len(want) {
@@ -42,8 +42,8 @@ func TestRequiredFeatures(t *testing.T) {
 	}
 }
 
-// One URL has one of the two kinds of HTTP/2: a profile that requires both is not
-// broken by the other, and not kept either.
+// A URL can have only one of the two kinds of HTTP/2. If a profile requires both, the other one is
+// unsupported: neither broken nor met.
 func TestAFeatureThatDoesNotGoWithTheURLIsUnsupported(t *testing.T) {
 	j := &Judge{Profile: &scenarios.Profile{ID: "full", Require: []string{"http.h2c", "http.h2-tls"}}, Strict: true}
 	for url, want := range map[string][2]bundle.Conclusion{ // h2-tls, h2c
@@ -61,7 +61,7 @@ func TestAFeatureThatDoesNotGoWithTheURLIsUnsupported(t *testing.T) {
 	}
 }
 
-// More than was promised is said, and is no breach, not even with --strict.
+// Features beyond the profile are reported and are not a breach, even with --strict.
 func TestFeaturesThatNobodyClaimed(t *testing.T) {
 	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start"}}, Strict: true}
 	run := testRun()
@@ -73,7 +73,7 @@ func TestFeaturesThatNobodyClaimed(t *testing.T) {
 	if len(vs) != 2 || vs[1].Rule != "profile.e2b.unclaimed" || vs[1].Level != "may" || vs[1].Seen != "health, rpc.get" {
 		t.Fatalf("got %+v", vs)
 	}
-	wantVerdict(t, vs[1], bundle.Pass, "present, and not claimed by the profile: health, rpc.get")
+	wantVerdict(t, vs[1], bundle.Pass, "present but not claimed by the profile: health, rpc.get")
 	j.Profile.Require = []string{"process.start", "rpc.get", "health"}
 	for _, v := range j.Run(run, nil) {
 		if v.Rule == "profile.e2b.unclaimed" {
@@ -134,7 +134,7 @@ func TestTheScenarioInWhichTheTargetDied(t *testing.T) {
 	early.Scenario, late.Scenario = "area.early", "area.late"
 	late.Ended = bundle.Stamp{T: early.Ended.T + 1e9, N: early.Ended.N + 1}
 	if r := outcome.Report(testRun(), nil, []*bundle.Observation{late, early}, nil); r.Died != nil {
-		t.Errorf("died in %s, and every run was made", r.Died.Scenario)
+		t.Errorf("died in %s, although every scenario ran", r.Died.Scenario)
 	}
 	lost.Skip, lost.Iterations = &bundle.Skip{Reason: bundle.SkipTargetGone}, nil
 	lost.Ended = bundle.Stamp{T: late.Ended.T + 1e9, N: late.Ended.N + 1}

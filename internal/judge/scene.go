@@ -9,19 +9,19 @@ import (
 	"assay/scenarios"
 )
 
-// scene is one iteration of an observation, and the context in which it is judged.
+// scene is one iteration of an observation with the context for judging it.
 type scene struct {
 	cal bundle.Calibration
 	it  *bundle.Iteration
-	// many is set when the observation has several iterations: messages then say which.
+	// many is set if the observation has several iterations; messages then have its index.
 	many bool
-	// lag is how late this driver itself was at worst, in nanoseconds; 0 when it was not measured.
+	// lag is the maximum delay of the driver's own timers, in nanoseconds; 0 if it was not measured.
 	lag int64
-	// cut is set when the run was interrupted: an exchange that we broke off proves nothing.
+	// cut is set if the run was interrupted: an exchange that Assay aborted proves nothing.
 	cut bool
 	// premises are the preconditions of the script; nil without a script.
 	premises *premises
-	blocked  *[]obstacle // nil until obstacles was called
+	blocked  *[]obstacle // nil until obstacles is called
 }
 
 // scenes returns the iterations of an observation. s may be nil where the script does not matter.
@@ -47,8 +47,8 @@ func calibration(run *bundle.Run) bundle.Calibration {
 	return run.Calibration
 }
 
-// subject returns the exchange of a name. A raw connection without an answer is an exchange
-// without an answer. subject returns nil when the step never began.
+// subject returns the exchange of that name, or nil if its step never began. For a raw
+// connection without a response it returns an exchange without one.
 func (s *scene) subject(name string) *bundle.Exchange {
 	if x := s.it.Exchange(name); x != nil {
 		return x
@@ -61,7 +61,7 @@ func (s *scene) subject(name string) *bundle.Exchange {
 	return nil
 }
 
-// silent returns an exchange that stands for a connection without an answer.
+// silent returns an exchange that stands for a connection without a response.
 func silent(c *bundle.Conn) *bundle.Exchange {
 	x := &bundle.Exchange{ID: -1, Name: c.Name, Op: "raw", Conn: c.ID, Shape: bundle.ShapePlain, Invoked: c.Dialed}
 	switch {
@@ -90,7 +90,7 @@ func (s *scene) conn(id int) *bundle.Conn {
 	return nil
 }
 
-// pid returns the pid of a process by its name in the script, or 0 when it is not known.
+// pid returns the pid of a process by its name in the script, or 0 if it is unknown.
 func (s *scene) pid(name string) uint32 {
 	for i := range s.it.Processes {
 		if p := &s.it.Processes[i]; p.Name == name && p.PID != 0 {
@@ -110,7 +110,7 @@ func (s *scene) pid(name string) uint32 {
 	return 0
 }
 
-// expand replaces each ${name} by the value of the variable; unknown names stay as they are.
+// expand replaces each ${name} with the value of the variable; unknown names stay unchanged.
 func (s *scene) expand(text string) string {
 	out, err := scenarios.Expand(text, func(name string) (string, bool) { return s.variable(name), true })
 	if err != nil {
@@ -155,19 +155,19 @@ func (s *scene) says(subject, message string) string {
 	return message
 }
 
-// look is one exchange and the match that judges it.
+// look is one exchange with the match that judges it.
 type look struct {
 	*scene
 	m *scenarios.Match
 	x *bundle.Exchange
 }
 
-// fails returns a breach with its message, at a body offset (-1 for none).
+// fails returns a breach with its message and body offset (-1 for none).
 func (l *look) fails(off int64, format string, args ...any) finding {
 	return finding{grade: broken, message: fmt.Sprintf(format, args...), at: l.at(l.x, off)}
 }
 
-// unclear returns a finding for evidence that is missing.
+// unclear returns a finding for missing evidence.
 func (l *look) unclear(format string, args ...any) finding {
 	return finding{grade: unclear, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
@@ -177,5 +177,5 @@ func (l *look) ours(format string, args ...any) finding {
 	return finding{grade: ours, message: fmt.Sprintf(format, args...), at: l.at(l.x, -1)}
 }
 
-// saw returns a finding that holds, with the legal answer that was seen.
+// saw returns a finding that holds, with the observed legal response.
 func saw(seen string) finding { return finding{seen: seen} }

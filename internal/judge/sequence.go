@@ -9,7 +9,7 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// sequence: the instants came in this order, by the run's one sequence of steps.
+// sequence requires the instants in this order, by the run's sequence numbers.
 func (s *scene) sequence(names []string) finding {
 	var before bundle.Stamp
 	for i, name := range names {
@@ -26,9 +26,9 @@ func (s *scene) sequence(names []string) finding {
 	return finding{}
 }
 
-// outOfOrder is the finding for an instant that came before the one that was to precede
-// it. What is read from two connections may be noted in another order than it arrived in, by as much as
-// this driver is late; within one exchange the order is that of the bytes.
+// outOfOrder returns the finding for an instant that came before the one that should precede it.
+// Data from two connections may be recorded in another order than it arrived, by as much as this
+// driver is late; within one exchange the order is that of the bytes.
 func (s *scene) outOfOrder(first, second string, by int64) finding {
 	one, _, _ := strings.Cut(first, ".")
 	two, _, _ := strings.Cut(second, ".")
@@ -50,7 +50,7 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	x := s.subject(subject)
 	switch {
 	case !ok:
-		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + ", a name and a part were expected", at: s.at(nil, -1)}
+		return bundle.Stamp{}, finding{grade: ours, message: "the script names the instant " + phrase.QuoteString(name) + "; want NAME.PART", at: s.at(nil, -1)}
 	case x == nil:
 		f := s.neverBegan()
 		f.message = name + ": " + f.message
@@ -72,7 +72,8 @@ func (s *scene) instant(name string) (bundle.Stamp, finding) {
 	return bundle.Stamp{}, f.as(instantSymptom(x, what))
 }
 
-// instantOf is an instant of an exchange, nil when it never came; known is false for a part that has no meaning.
+// instantOf returns an instant of an exchange, nil if it never came; known is false for an unknown
+// part.
 func instantOf(x *bundle.Exchange, what string) (at *bundle.Stamp, known bool) {
 	switch what {
 	case "invoked":
@@ -104,7 +105,7 @@ func instantOf(x *bundle.Exchange, what string) (at *bundle.Stamp, known bool) {
 	return nil, false
 }
 
-// endInstant is when the end of a stream was known; for gRPC that is the end of the answer.
+// endInstant returns when the end of a stream was known; for gRPC, the end of the response.
 func endInstant(x *bundle.Exchange) *bundle.Stamp {
 	if protocol(x) != call.GRPC || !isRPC(x) {
 		return finished(x)

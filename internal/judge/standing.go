@@ -12,12 +12,12 @@ import (
 type exam struct {
 	*scene
 	x *bundle.Exchange
-	// features are what the run found of the target; nil when nothing is known.
+	// features are the probed features of the target; nil if unknown.
 	features map[string]bundle.Feature
 }
 
-// applied is what a standing check says: whether it applied to the exchange at
-// all, and the breach ("" when it holds) with its place in the body.
+// applied is the result of a standing check: whether it applied to the exchange, and the breach
+// ("" if it holds) with its body offset.
 type applied struct {
 	applies bool
 	breach  string
@@ -25,7 +25,7 @@ type applied struct {
 	symptom bundle.Symptom
 }
 
-// as gives a breach a symptom.
+// as returns the result with a symptom, if it is a breach without one.
 func (a applied) as(s bundle.Symptom) applied {
 	if a.breach != "" && a.symptom == "" {
 		a.symptom = s
@@ -33,19 +33,19 @@ func (a applied) as(s bundle.Symptom) applied {
 	return a
 }
 
-// notApplied is for an exchange that a check has nothing to do with.
+// notApplied is the result of a check that does not apply.
 func notApplied() applied { return applied{} }
 
-// holds is for a check that applies and holds.
+// holds is the result of a check that applies and holds.
 func holds() applied { return applied{applies: true} }
 
-// breaks is for one that applies and does not hold; off -1 for no place.
+// breaks is the result of a check that applies and fails; off is -1 without a location.
 func breaks(off int64, format string, args ...any) applied {
 	return applied{applies: true, breach: fmt.Sprintf(format, args...), off: off}
 }
 
-// standing judges every exchange of an observation by the standing rules of the
-// catalogue. A rule is only in the result when it applied to at least one exchange.
+// standing judges every exchange of an observation by the standing rules of the catalogue. The
+// result has only rules that applied to at least one exchange.
 func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tally {
 	tallies := map[string]*tally{}
 	if j.Rules == nil {
@@ -68,7 +68,7 @@ func (j *Judge) standing(run *bundle.Run, o *bundle.Observation) map[string]*tal
 		j.standingRest(t, r, run, o)
 		if t.looked > 0 {
 			if t.broken > 1 {
-				t.worst.message += fmt.Sprintf(" (%d of %d answers)", t.broken, t.looked)
+				t.worst.message += fmt.Sprintf(" (%d of %d responses)", t.broken, t.looked)
 			}
 			tallies[r.ID] = t
 		}
@@ -83,8 +83,8 @@ func featuresOf(run *bundle.Run) map[string]bundle.Feature {
 	return run.Features
 }
 
-// judged reports whether an exchange can be held against the target at all: not
-// when we were interrupted in it, nor a clean-up that did not come to an end.
+// judged reports whether the standing rules judge an exchange: not one that an interrupt cut,
+// nor an incomplete clean-up, nor one without a connection.
 func (e *exam) judged() bool {
 	if e.x.Outcome == bundle.OutcomeComplete {
 		return true
@@ -111,8 +111,8 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 	}
 }
 
-// entry applies one entry: a judge's check by its name, else a kind of violation
-// that a decoder reports.
+// entry applies one entry: a named check of the judge, or a kind of violation that a decoder
+// reports.
 func (e *exam) entry(entry string) applied {
 	if name, ok := strings.CutPrefix(entry, "check:"); ok {
 		if check := checkByName(name); check != nil {
@@ -123,7 +123,7 @@ func (e *exam) entry(entry string) applied {
 	return e.violation(entry)
 }
 
-// checkByName is the judge's check of that name, nil for one that is not known.
+// checkByName returns the check of that name, or nil.
 func checkByName(name string) func(*exam) applied {
 	return map[string]func(*exam) applied{
 		"http-trailers":             checkHTTPTrailers,
@@ -154,8 +154,8 @@ func checkByName(name string) func(*exam) applied {
 	}[name]
 }
 
-// Known reports whether an entry of a rule's standing list means something to the
-// judge: a check by its name, or anything else, which is taken as a kind of violation.
+// Known reports whether the judge knows an entry of a rule's standing list: a check must exist;
+// any other entry is taken for a kind of violation.
 func Known(entry string) bool {
 	name, ok := strings.CutPrefix(entry, "check:")
 	return !ok || checkByName(name) != nil || name == checkExposition || name == checkAtRest || name == checkMonotone

@@ -22,7 +22,7 @@ func grpcExchange(name string) *bundle.Exchange {
 	return x
 }
 
-// webExchange is the same over gRPC-Web on HTTP/1.1, with its trailer frame.
+// webExchange is the same call over gRPC-Web on HTTP/1.1, with a trailer frame.
 func webExchange(name string) *bundle.Exchange {
 	x := grpcExchange(name)
 	x.Protocol, x.Stream = call.GRPCWeb, 0
@@ -55,13 +55,13 @@ func TestStandingRulesOfGRPC(t *testing.T) {
 	html := answerType("text/html")
 	cases := []standingCase{
 		{"check:grpc-http-status", grpc, func(x *bundle.Exchange) { x.Response.Status = 500 },
-			"want HTTP 200 for an answer of type application/grpc+json, saw 500", html},
+			"want HTTP 200 for a response of type application/grpc+json, saw 500", html},
 		{"check:grpc-content-type", grpc, answerType("application/grpc"),
 			"content type: want application/grpc+json, as in the request, saw application/grpc", func(x *bundle.Exchange) { x.GRPC.Code = 13 }},
 		{"check:grpc-web-content-type", web, answerType("application/grpc-web+proto"),
 			"content type: want application/grpc-web+json, as in the request, saw application/grpc-web+proto", func(x *bundle.Exchange) { x.GRPC = nil }},
 		{"check:grpc-status-place", grpc, func(x *bundle.Exchange) { x.GRPC.In = "headers" },
-			"want the status in the trailers of an answer with a body of 75 bytes, saw it in the headers", func(x *bundle.Exchange) { x.GRPC = nil }},
+			"want the status in the trailers of a response with a body of 75 bytes, saw it in the headers", func(x *bundle.Exchange) { x.GRPC = nil }},
 		{"check:grpc-web-status-last", web, func(x *bundle.Exchange) { x.Frames[1].Flags = wire.FlagTrailer },
 			"want one trailer frame, saw a second (frame 3, body offset 75)", html},
 		{"check:grpc-web-status-last", web, func(x *bundle.Exchange) { x.Frames = append(x.Frames, x.Frames[0]) },
@@ -91,18 +91,18 @@ func TestStandingRulesOfGRPC(t *testing.T) {
 	}
 }
 
-// The rules of Connect say nothing of an answer over another protocol, and the other way round.
+// The rules of one protocol do not apply to responses in another.
 func TestStandingRulesKeepToTheirProtocol(t *testing.T) {
 	for _, entry := range []string{"check:http-trailers", "check:end-stream-once", "check:stream-content-type", "check:reserved-headers", "envelope.reserved-flags"} {
 		for _, x := range []*bundle.Exchange{grpcExchange("send"), webExchange("send")} {
 			if vs := standingOf(entry, x); len(vs) != 0 {
-				t.Errorf("%s is held against %s: %+v", entry, x.Protocol, vs)
+				t.Errorf("%s applies to %s: %+v", entry, x.Protocol, vs)
 			}
 		}
 	}
 	for _, entry := range []string{"check:grpc-http-status", "check:grpc-status-place", "check:grpc-web-status-last", "grpc.status-missing", "grpc-web.trailer-line", "http2.protocol"} {
 		if vs := standingOf(entry, streamExchange("send")); len(vs) != 0 {
-			t.Errorf("%s is held against Connect on HTTP/1.1: %+v", entry, vs)
+			t.Errorf("%s applies to Connect on HTTP/1.1: %+v", entry, vs)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestGoAwayComesBeforeTheEndOfAConnection(t *testing.T) {
 	}
 }
 
-// The debug form of a detail is for people, and says what its bytes say.
+// The readable debug form of an error detail must agree with its bytes.
 func TestTheDebugFormOfADetailAgreesWithIt(t *testing.T) {
 	with := func(debug string) func() *bundle.Exchange {
 		return func() *bundle.Exchange {

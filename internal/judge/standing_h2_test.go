@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// Streams and connections that the peer ends too early, and those that it may end.
+// Streams and connections that the peer ends too early, or legally.
 func TestWhatEndsAStreamOfHTTP2(t *testing.T) {
 	frame := func(kind string, stream uint32, detail string) bundle.H2Frame {
 		return bundle.H2Frame{Dir: "received", Type: kind, Stream: stream, Detail: detail}
@@ -21,14 +21,14 @@ func TestWhatEndsAStreamOfHTTP2(t *testing.T) {
 		aborted bool
 		want    string // "" for no verdict
 	}{
-		"an answer is complete": {"h2-answer-ended", nil, bundle.OutcomeComplete, byUs, false, "pass"},
-		"a reset without error takes the place of the end": {"h2-answer-ended",
+		"a response is complete": {"h2-answer-ended", nil, bundle.OutcomeComplete, byUs, false, "pass"},
+		"a reset without an error replaces the end": {"h2-answer-ended",
 			[]bundle.H2Frame{frame("RST_STREAM", 3, "NO_ERROR")}, bundle.OutcomeReset, byUs, false, "fail"},
-		"a reset with an error is an answer": {"h2-answer-ended",
+		"a reset with an error is legal": {"h2-answer-ended",
 			[]bundle.H2Frame{frame("RST_STREAM", 3, "CANCEL")}, bundle.OutcomeReset, nil, false, ""},
 		"another stream was reset": {"h2-answer-ended",
 			[]bundle.H2Frame{frame("RST_STREAM", 5, "NO_ERROR")}, bundle.OutcomeReset, nil, false, ""},
-		"a reset that we asked for": {"h2-answer-ended",
+		"a reset after Assay aborted": {"h2-answer-ended",
 			[]bundle.H2Frame{frame("RST_STREAM", 3, "NO_ERROR")}, bundle.OutcomeReset, nil, true, ""},
 		"a stream that GOAWAY covers is cut": {"goaway-finishes",
 			[]bundle.H2Frame{frame("GOAWAY", 0, "last stream 3, NO_ERROR")}, bundle.OutcomeClosed, byPeer, false, "fail"},

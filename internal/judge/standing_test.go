@@ -9,8 +9,8 @@ import (
 	"assay/scenarios"
 )
 
-// TestStandingRules holds for every check and kind of violation an answer that
-// it applies to and that passes, one that breaks it, and one that it has nothing to do with.
+// TestStandingRules has, for every check and kind of violation, a response that passes, one that
+// breaks the rule, and one to which the rule does not apply.
 func TestStandingRules(t *testing.T) {
 	stream := func() *bundle.Exchange { return streamExchange("send") }
 	unary := func() *bundle.Exchange { return unaryExchange("send") }
@@ -59,15 +59,15 @@ func TestStandingRules(t *testing.T) {
 		{"check:unary-content-type", unary, answerType("text/html"),
 			"content type: want application/json, as in the request, saw text/html", both(status(404), answerType("text/html"))},
 		{"check:content-encoding", unary, func(x *bundle.Exchange) { x.Body = ptr(bundle.NewBlob([]byte{0x1f, 0x8b, 8, 0}, nil, nil)) },
-			"want Content-Encoding for a body that is compressed, saw none", outcome(bundle.OutcomeStalled)},
+			"want Content-Encoding for a compressed body, saw none", outcome(bundle.OutcomeStalled)},
 		{"check:reserved-headers", unary, func(x *bundle.Exchange) { x.Response.Headers = headers("Connect-Secret", "1") },
-			`want no header of a reserved name, saw "Connect-Secret": "1"`, grpc},
+			`want no header with a reserved name, saw "Connect-Secret": "1"`, grpc},
 		{"check:method-allow", func() *bundle.Exchange {
 			x := unary()
 			x.Response.Status, x.Response.Headers = 405, headers("Allow", "POST")
 			return x
 		},
-			func(x *bundle.Exchange) { x.Response.Headers = nil }, `HTTP 405 to "POST": want a header Allow, saw none`, status(404)},
+			func(x *bundle.Exchange) { x.Response.Headers = nil }, `HTTP 405 to "POST": want an Allow header, saw none`, status(404)},
 		{"check:start-first", stream, func(x *bundle.Exchange) { x.Events[0].Kind = bundle.EventKeepAlive },
 			"want start as the first event, saw keepalive (frame 0, body offset 0)", func(x *bundle.Exchange) { x.Events = nil }},
 		{"check:end-last", stream, func(x *bundle.Exchange) { x.Events = append(x.Events, x.Events[1]) },
@@ -77,9 +77,9 @@ func TestStandingRules(t *testing.T) {
 			both(func(x *bundle.Exchange) { x.Events, x.EndStream = x.Events[:2], nil }, outcome(bundle.OutcomeReset))},
 		{"check:ndjson-type-and-end", lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want end as the last line, saw HTTP 200, events start data", status(400)},
-		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want one of NDJSON, saw text/html", status(400)},
+		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want an NDJSON type, saw text/html", status(400)},
 		{"check:conn-reusable-after-error", failed, func(x *bundle.Exchange) { x.Violations = []bundle.Violation{{Kind: string(wire.HTTPExtra)}} },
-			"connection after error not_found: want nothing more on it, saw bytes left over after the answer",
+			"connection after error not_found: want no more bytes on it, saw extra bytes after the response",
 			func(x *bundle.Exchange) { x.Response.Headers = headers("Connection", "keep-alive, close") }},
 		{"check:stream-status", stream, rpcErrorOverHTTP(404),
 			`want HTTP 200 and an end-of-stream message with the error, saw HTTP 404 of type application/json: "{\"code\":\"not_found\"}"`,
@@ -103,7 +103,7 @@ func TestStandingRules(t *testing.T) {
 	}
 }
 
-// rpcErrorOverHTTP answers a stream as if it were a unary call.
+// rpcErrorOverHTTP turns the response to a stream into a unary error.
 func rpcErrorOverHTTP(code int) func(*bundle.Exchange) {
 	return func(x *bundle.Exchange) {
 		x.Response.Status, x.Response.Headers = code, headers("Content-Type", "application/json")
@@ -112,7 +112,7 @@ func rpcErrorOverHTTP(code int) func(*bundle.Exchange) {
 	}
 }
 
-// What a token check, a version check, a router or a proxy says of a stream is legal HTTP.
+// A token check, a version check, a router or a proxy may respond to a stream with an HTTP error.
 func TestWhatStandsBeforeTheRPCLayerMayAnswerAStreamByHTTP(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status  int
@@ -145,8 +145,8 @@ func TestWhatStandsBeforeTheRPCLayerMayAnswerAStreamByHTTP(t *testing.T) {
 	}
 }
 
-// standingCase is an answer that an entry applies to, what breaks it, and what
-// makes it a matter that the entry has nothing to say of (nil: nothing does).
+// standingCase is a response to which an entry applies, a change that breaks the rule, and a
+// change after which the entry does not apply (nil for none).
 type standingCase struct {
 	entry   string
 	x       func() *bundle.Exchange
@@ -158,14 +158,14 @@ type standingCase struct {
 func (c standingCase) run(t *testing.T) {
 	good := c.x()
 	if vs := standingOf(c.entry, good); len(vs) != 1 {
-		t.Errorf("it does not apply to a healthy answer: %+v", vs)
+		t.Errorf("it does not apply to a healthy response: %+v", vs)
 	} else {
 		wantVerdict(t, vs[0], bundle.Pass, "")
 	}
 	bad := c.x()
 	c.breaks(bad)
 	if vs := standingOf(c.entry, bad); len(vs) != 1 {
-		t.Errorf("it does not apply to the broken answer: %+v", vs)
+		t.Errorf("it does not apply to the broken response: %+v", vs)
 	} else {
 		wantVerdict(t, vs[0], bundle.Fail, c.message)
 	}
@@ -175,7 +175,7 @@ func (c standingCase) run(t *testing.T) {
 	foreign := c.x()
 	c.foreign(foreign)
 	if vs := standingOf(c.entry, foreign); len(vs) != 0 {
-		t.Errorf("it applies to what it has nothing to do with: %+v", vs)
+		t.Errorf("it applies to a response that it is not about: %+v", vs)
 	}
 }
 
@@ -190,12 +190,12 @@ func standingOf(entry string, x *bundle.Exchange) []bundle.Verdict {
 func TestWhatWeCutIsNotTheTargetsFault(t *testing.T) {
 	kinds := []wire.Kind{wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated}
 	ways := map[string]func(*bundle.Observation){
-		"the script ended it":   func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Aborted = true },
-		"the clean-up did":      func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeAborted },
-		"the deadline did":      func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeStalled },
-		"our side had closed":   func(o *bundle.Observation) { o.Iterations[0].Conns[0].Ended = &bundle.ConnEnd{By: "us", How: "half"} },
-		"we were interrupted":   func(o *bundle.Observation) { o.Interrupted = true },
-		"it was our clean-up's": func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Op = "cleanup" },
+		"by the script":         func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Aborted = true },
+		"by the clean-up":       func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeAborted },
+		"by a deadline":         func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Outcome = bundle.OutcomeStalled },
+		"our side closed first": func(o *bundle.Observation) { o.Iterations[0].Conns[0].Ended = &bundle.ConnEnd{By: "us", How: "half"} },
+		"by an interrupt":       func(o *bundle.Observation) { o.Interrupted = true },
+		"a request of clean-up": func(o *bundle.Observation) { o.Iterations[0].Exchanges[0].Op = "cleanup" },
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestExpositionsAreAStandingMatter(t *testing.T) {
 	}
 	o.Scrapes[0].Body = []byte("a 1\na 2\n")
 	vs = j.Scenario(&scenarios.Scenario{}, testRun(), o)
-	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: a again, it is already in line 1")
+	wantVerdict(t, vs[0], bundle.Fail, "scrape before: line 2: duplicate series a, first in line 1")
 }
 
 func TestEveryStandingEntryOfTheCatalogueIsKnown(t *testing.T) {
@@ -254,7 +254,7 @@ func TestEveryStandingEntryOfTheCatalogueIsKnown(t *testing.T) {
 	for _, r := range cat.Rules {
 		for _, entry := range r.Standing {
 			if !Known(entry) {
-				t.Errorf("rule %s: the judge knows no %q", r.ID, entry)
+				t.Errorf("rule %s: the judge does not know %q", r.ID, entry)
 			}
 		}
 	}

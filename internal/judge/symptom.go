@@ -9,13 +9,13 @@ import (
 	"assay/internal/envd/call"
 )
 
-// codeDeadline is the code of a call whose deadline has passed.
+// codeDeadline is the error code of a call whose deadline passed.
 const codeDeadline = "deadline_exceeded"
 
-// shortfall is the symptom of an answer that did not come whole; other for one that did.
+// shortfall returns the symptom of an incomplete response; SymptomOther for a complete one.
 func shortfall(x *bundle.Exchange) bundle.Symptom { return shortfallOr(x, bundle.SymptomOther) }
 
-// shortfallOr is the symptom of an answer that did not come whole, or that of one which did.
+// shortfallOr returns the symptom of an incomplete response; whole for a complete one.
 func shortfallOr(x *bundle.Exchange, whole bundle.Symptom) bundle.Symptom {
 	switch x.Outcome {
 	case bundle.OutcomeNoConnect:
@@ -33,12 +33,12 @@ func shortfallOr(x *bundle.Exchange, whole bundle.Symptom) bundle.Symptom {
 	return whole
 }
 
-// starts reports whether an exchange was to start a process, or to attach to one.
+// starts reports whether an exchange is a Start or a Connect.
 func starts(x *bundle.Exchange) bool {
 	return x.RPC == call.ProcessStart || x.RPC == call.ProcessConnect
 }
 
-// failure is the symptom of an answer that should have been a success.
+// failure returns the symptom of a response that should have been a success.
 func failure(x *bundle.Exchange) bundle.Symptom {
 	switch {
 	case shortfall(x) != bundle.SymptomOther:
@@ -51,15 +51,14 @@ func failure(x *bundle.Exchange) bundle.Symptom {
 	return bundle.SymptomNoEndStream
 }
 
-// refusedStart reports whether a process was refused before it started.
+// refusedStart reports whether a Start or Connect had an error instead of a start event.
 func refusedStart(x *bundle.Exchange) bool {
 	return starts(x) && isError(x) && !slices.ContainsFunc(x.Events, isStart)
 }
 
 func isStart(e bundle.Event) bool { return e.Kind == bundle.EventStart }
 
-// statusSymptom is that of an HTTP status which is none of the legal ones; well says
-// whether 200 is one of them.
+// statusSymptom returns the symptom of an illegal HTTP status; well says whether 200 is legal.
 func statusSymptom(x *bundle.Exchange, well bool) bundle.Symptom {
 	switch {
 	case well && isRPC(x) && x.Shape == bundle.ShapeStream:
@@ -70,7 +69,7 @@ func statusSymptom(x *bundle.Exchange, well bool) bundle.Symptom {
 	return bundle.SymptomStatus
 }
 
-// notError is the symptom of an answer without the error that it should carry.
+// notError returns the symptom of a response that lacks the required error.
 func notError(l *look) bundle.Symptom {
 	if s := malformed(l.x); s != "" {
 		return s
@@ -81,7 +80,8 @@ func notError(l *look) bundle.Symptom {
 	return shortfallOr(l.x, bundle.SymptomNotRefused)
 }
 
-// malformed is the symptom of a complete answer that cannot be read as a success or as an error; "" for others.
+// malformed returns the symptom of a complete response that is neither a success nor an error;
+// "" for any other.
 func malformed(x *bundle.Exchange) bundle.Symptom {
 	if x.Outcome != bundle.OutcomeComplete || x.Response == nil {
 		return ""
@@ -99,8 +99,8 @@ func malformed(x *bundle.Exchange) bundle.Symptom {
 	return ""
 }
 
-// otherCode is the symptom of an error with another code than it should have;
-// inferred says that the answer carries none at all.
+// otherCode returns the symptom of an error with the wrong code; inferred says that the
+// response has no code.
 func otherCode(l *look, inferred bool) bundle.Symptom {
 	switch {
 	case inferred && l.x.Shape == bundle.ShapeStream:
@@ -113,7 +113,7 @@ func otherCode(l *look, inferred bool) bundle.Symptom {
 	return bundle.SymptomErrorCode
 }
 
-// grpcSymptom is that of a gRPC status which is none of the legal ones.
+// grpcSymptom returns the symptom of an illegal gRPC status.
 func grpcSymptom(legal []int, got int) bundle.Symptom {
 	switch {
 	case got == 0:
@@ -124,7 +124,7 @@ func grpcSymptom(legal []int, got int) bundle.Symptom {
 	return bundle.SymptomErrorCode
 }
 
-// noEnd is the symptom of a stream without its end event.
+// noEnd returns the symptom of a stream without its end event.
 func noEnd(x *bundle.Exchange) bundle.Symptom {
 	switch {
 	case shortfall(x) != bundle.SymptomOther:
@@ -137,7 +137,7 @@ func noEnd(x *bundle.Exchange) bundle.Symptom {
 	return bundle.SymptomNoEnd
 }
 
-// eventsSymptom is that of a sequence of events which does not fit its pattern.
+// eventsSymptom returns the symptom of a sequence of events that does not fit its pattern.
 func eventsSymptom(l *look, kinds []string) bundle.Symptom {
 	wants := func(kind bundle.EventKind) bool {
 		return strings.Contains(l.m.Events, string(kind)) && !slices.Contains(kinds, string(kind))
@@ -153,7 +153,8 @@ func eventsSymptom(l *look, kinds []string) bundle.Symptom {
 	return bundle.SymptomOrder
 }
 
-// outputSymptom is that of an output of so many bytes which differs from what it should be at an offset.
+// outputSymptom returns the symptom of an output of length bytes whose first wrong byte is at
+// the offset at.
 func outputSymptom(at, length int64) bundle.Symptom {
 	switch {
 	case length == 0:
@@ -164,8 +165,8 @@ func outputSymptom(at, length int64) bundle.Symptom {
 	return bundle.SymptomOutputOther
 }
 
-// lossSymptom is outputSymptom for bytes that are known whole: with parts of the middle missing, they
-// end before their end too.
+// lossSymptom is outputSymptom for completely known bytes: output that lacks parts in the middle
+// counts as short, too.
 func lossSymptom(at int, got, want []byte) bundle.Symptom {
 	s := outputSymptom(int64(at), int64(len(got)))
 	if s == bundle.SymptomOutputOther && len(got) < len(want) && within(got, want) {
@@ -174,8 +175,8 @@ func lossSymptom(at int, got, want []byte) bundle.Symptom {
 	return s
 }
 
-// keptSymptom is lossSymptom for a long output of which not all was kept: that it is too short is all that
-// is known of the bytes behind the difference.
+// keptSymptom is lossSymptom for a long output of which only a part was kept: of the bytes after
+// the difference only their number is known.
 func keptSymptom(at, got, want int64) bundle.Symptom {
 	if s := outputSymptom(at, got); s != bundle.SymptomOutputOther || got >= want {
 		return s
@@ -183,7 +184,7 @@ func keptSymptom(at, got, want int64) bundle.Symptom {
 	return bundle.SymptomOutputShort
 }
 
-// within reports whether the bytes are some of all, in their order.
+// within reports whether some is a subsequence of all.
 func within(some, all []byte) bool {
 	for _, b := range some {
 		i := bytes.IndexByte(all, b)
@@ -195,7 +196,7 @@ func within(some, all []byte) bool {
 	return true
 }
 
-// lengthSymptom is that of an output of another length than it should have.
+// lengthSymptom returns the symptom of an output with the wrong length.
 func lengthSymptom(got, want int64) bundle.Symptom {
 	if got < want {
 		return outputSymptom(got, got)
@@ -203,7 +204,7 @@ func lengthSymptom(got, want int64) bundle.Symptom {
 	return bundle.SymptomOutputOther
 }
 
-// partSymptom is that of an output, or of a body, that lacks a part.
+// partSymptom returns the symptom of an output, or of a body, that lacks a part.
 func partSymptom(what string, got *bundle.Blob) bundle.Symptom {
 	switch {
 	case what == "body":
@@ -214,7 +215,7 @@ func partSymptom(what string, got *bundle.Blob) bundle.Symptom {
 	return bundle.SymptomOutputShort
 }
 
-// kindsSymptom is that of two answers whose events are not of the same kinds.
+// kindsSymptom returns the symptom of two responses with different kinds of events.
 func kindsSymptom(a, b *bundle.Exchange) bundle.Symptom {
 	for _, x := range []*bundle.Exchange{a, b} {
 		if e, _ := endEvent(x); e == nil {
@@ -233,7 +234,7 @@ func kindsSymptom(a, b *bundle.Exchange) bundle.Symptom {
 	return bundle.SymptomOrder
 }
 
-// parityOutput is the symptom of two outputs that differ at an offset, -1 when it is not known.
+// parityOutput returns the symptom of two outputs that differ at an offset; -1 if it is unknown.
 func parityOutput(a, b *bundle.Blob, at int) bundle.Symptom {
 	if at < 0 {
 		at = int(min(a.Len, b.Len))
@@ -241,7 +242,7 @@ func parityOutput(a, b *bundle.Blob, at int) bundle.Symptom {
 	return outputSymptom(int64(at), min(a.Len, b.Len))
 }
 
-// instantSymptom is that of an instant that never came.
+// instantSymptom returns the symptom of an instant that never came.
 func instantSymptom(x *bundle.Exchange, what string) bundle.Symptom {
 	switch what {
 	case "start":

@@ -7,12 +7,11 @@ import (
 	"assay/internal/bundle"
 )
 
-// Verify derives the verdicts of a bundle again and adds to found what they do
-// not share with those that are stored, what the stored result does not share with
-// the stored verdicts, and where manifest, run and observations contradict each
-// other. Verdicts whose evidence was not kept are counted and
-// not compared. by is the program that verifies: when it is the one that made the
-// bundle, the text of a verdict must be the same as well.
+// Verify derives the verdicts of a bundle again. It adds to found the differences between derived
+// and stored verdicts, those between the stored verdicts and the stored result, and contradictions
+// between manifest, run and observations. Verdicts whose evidence was not kept are counted but not
+// compared. by is the verifying program: if it also wrote the bundle, the texts of the verdicts
+// must agree, too.
 func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verification) {
 	found.By = by
 	again, _, err := j.Bundle(b)
@@ -21,20 +20,20 @@ func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verificat
 		return
 	}
 	if b.Unfinished {
-		return // it has no verdicts to be held to
+		return // it has no verdicts to compare
 	}
 	stored, derived, dropped := grounded(b, again)
 	found.Underivable = dropped
 	found.Changed = Changed(stored, derived)
 	found.Verdicts = len(stored) - len(found.Changed)
 	if n := len(found.Changed); n > 0 {
-		found.Add(bundle.ProblemVerdicts, "verdicts.json", fmt.Sprintf("%d of %d verdicts are not those that the evidence gives%s", n, len(stored), otherTool(b.Run.Tool, by)))
+		found.Add(bundle.ProblemVerdicts, "verdicts.json", fmt.Sprintf("%d of %d verdicts differ from those that the evidence yields%s", n, len(stored), otherTool(b.Run.Tool, by)))
 	} else if n := retold(stored, derived); n > 0 && b.Run.Tool == by {
-		found.Add(bundle.ProblemVerdicts, "verdicts.json", fmt.Sprintf("%d of %d verdicts are told in other words than the evidence gives", n, len(stored)))
+		found.Add(bundle.ProblemVerdicts, "verdicts.json", fmt.Sprintf("%d of %d verdicts differ in their text from those that the evidence yields", n, len(stored)))
 	}
 	consistent(b, found)
 	if why := j.result(b); why != "" {
-		found.Add(bundle.ProblemResult, "result.json", "the result is not that of the stored verdicts: "+why)
+		found.Add(bundle.ProblemResult, "result.json", "the stored verdicts do not yield the stored result: "+why)
 	}
 }
 
@@ -42,11 +41,11 @@ func otherTool(made, by bundle.Tool) string {
 	if made == by {
 		return ""
 	}
-	return fmt.Sprintf(": they were judged by %s %s, and this is %s; `assay judge` lists what newer rules change", made.Name, made.Version, by.Version)
+	return fmt.Sprintf(": they were judged by %s %s, and this is %s; `assay judge` lists the changes", made.Name, made.Version, by.Version)
 }
 
-// grounded are the stored and the derived verdicts without those that rest on
-// evidence which was not kept, and how many stored ones those were.
+// grounded returns the stored and the derived verdicts without those whose evidence was not kept,
+// and the number of dropped stored verdicts.
 func grounded(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bundle.Verdict, dropped int) {
 	gone := map[bundle.Planned]bool{}
 	for _, o := range b.Observations {
@@ -72,7 +71,7 @@ func grounded(b *bundle.Bundle, again []bundle.Verdict) (stored, derived []bundl
 	return stored, derived, dropped
 }
 
-// retold is how many verdicts conclude the same in other words.
+// retold counts the verdicts that differ in anything, such as their text.
 func retold(stored, derived []bundle.Verdict) int {
 	was := byAbout(stored)
 	n := 0

@@ -9,26 +9,26 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// consistent adds to found where the manifest of a bundle contradicts its run and
-// its observations, and what no reproducer can have done.
+// consistent adds to found the contradictions between the manifest of a bundle and its run and
+// observations, and impossible results of reproducers.
 func consistent(b *bundle.Bundle, found *bundle.Verification) {
 	if b.Manifest != nil {
 		if wrong := unlikeRun(b.Manifest, b.Run); len(wrong) > 0 {
-			found.Add(bundle.ProblemManifest, "manifest.json", "it is not that of run.json: another "+strings.Join(wrong, ", "))
+			found.Add(bundle.ProblemManifest, "manifest.json", "it differs from run.json in "+strings.Join(wrong, ", "))
 		}
 		if !slices.Equal(leftOutBy(b.Manifest), omittedIn(b.Observations)) {
 			found.Add(bundle.ProblemManifest, "manifest.json",
-				fmt.Sprintf("it names %d observations that were not kept, and they are not the %d of observations.jsonl", len(b.Manifest.Omitted), len(omittedIn(b.Observations))))
+				fmt.Sprintf("it lists %d omitted observations, which are not the %d in observations.jsonl", len(b.Manifest.Omitted), len(omittedIn(b.Observations))))
 		}
 	}
 	for _, r := range b.Reproducers {
 		if r.Shown && !r.Ran {
-			found.Add(bundle.ProblemSchema, "reproducers.jsonl", fmt.Sprintf("%s [%s]: it showed the failure, and did not run", phrase.Clip(r.Scenario), phrase.Clip(r.Axes.String())))
+			found.Add(bundle.ProblemSchema, "reproducers.jsonl", fmt.Sprintf("%s [%s]: the reproducer showed the failure but did not run", phrase.Clip(r.Scenario), phrase.Clip(r.Axes.String())))
 		}
 	}
 }
 
-// unlikeRun names what a manifest does not share with the run.
+// unlikeRun names the fields in which a manifest differs from the run.
 func unlikeRun(m *bundle.Manifest, run *bundle.Run) []string {
 	var wrong []string
 	for _, f := range []struct {
@@ -49,7 +49,8 @@ func unlikeRun(m *bundle.Manifest, run *bundle.Run) []string {
 	return wrong
 }
 
-// leftOutBy and omittedIn are what was not kept, sorted: by the manifest, and by the observations.
+// leftOutBy returns the omitted observations that the manifest lists, sorted; omittedIn returns
+// those of the observations.
 func leftOutBy(m *bundle.Manifest) []string {
 	var all []string
 	for _, o := range m.Omitted {

@@ -11,51 +11,50 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// result says what the stored result does not share with what run and stored
-// verdicts give, "" when nothing. Only what rests on more than these is not
-// compared: how long it took, notes, transcripts, reproducers, and the words of
-// the catalogue.
+// result describes how the stored result differs from the one that the run and the stored
+// verdicts yield; "" if they agree. It ignores what depends on anything else: durations, notes,
+// transcripts, reproducers, and texts of the catalogue.
 func (j *Judge) result(b *bundle.Bundle) string {
 	if b.Report == nil {
-		return "there is none"
+		return "there is no result"
 	}
 	want, got := bare(outcome.Report(b.Run, j.Rules, b.Observations, b.Verdicts)), bare(b.Report)
-	if b.Report.Causes == nil { // it is from before they were told
+	if b.Report.Causes == nil { // stored before reports had causes
 		want.Causes, got.Causes, want.Scope = nil, nil, got.Scope
 	}
 	switch {
 	case want.Verdict != got.Verdict || want.Exit != got.Exit:
-		return fmt.Sprintf("it says %s (exit %d), they say %s (exit %d)", phrase.Clip(got.Verdict), got.Exit, want.Verdict, want.Exit)
+		return fmt.Sprintf("the result says %s (exit %d), the verdicts say %s (exit %d)", phrase.Clip(got.Verdict), got.Exit, want.Verdict, want.Exit)
 	case !maps.Equal(want.Counts, got.Counts):
-		return fmt.Sprintf("it counts %v, they %v", got.Counts, want.Counts)
+		return fmt.Sprintf("the result counts %v, the verdicts %v", got.Counts, want.Counts)
 	case len(want.Scenarios) != len(got.Scenarios) || len(want.RunRules) != len(got.RunRules) || len(want.Rules) != len(got.Rules):
-		return fmt.Sprintf("it has %d scenarios, %d rules and %d rules of the run, they have %d, %d and %d",
+		return fmt.Sprintf("the result has %d scenarios, %d rules and %d rules of the run, the verdicts %d, %d and %d",
 			len(got.Scenarios), len(got.Rules), len(got.RunRules), len(want.Scenarios), len(want.Rules), len(want.RunRules))
 	}
 	for i := range want.RunRules {
 		if !same(want.RunRules[i], got.RunRules[i]) {
-			return "it differs in " + phrase.Clip(got.RunRules[i].ID)
+			return "the result differs in " + phrase.Clip(got.RunRules[i].ID)
 		}
 	}
 	for i := range want.Rules {
 		if !same(want.Rules[i], got.Rules[i]) {
-			return "it differs in the rule " + phrase.Clip(got.Rules[i].ID)
+			return "the result differs in the rule " + phrase.Clip(got.Rules[i].ID)
 		}
 	}
 	for i := range want.Scenarios {
 		if s := &got.Scenarios[i]; !same(want.Scenarios[i], *s) {
-			return "it differs in " + phrase.Clip(s.ID) + " [" + phrase.Clip(s.Axes.String()) + "]"
+			return "the result differs in " + phrase.Clip(s.ID) + " [" + phrase.Clip(s.Axes.String()) + "]"
 		}
 	}
 	want.Scenarios, got.Scenarios = nil, nil
 	if !same(want, got) {
-		return "it is of another run, program, target or profile, or interrupted in one alone"
+		return "the result belongs to another run, program, target or profile, or only one of the two was interrupted"
 	}
 	return ""
 }
 
-// bare is a report with nothing but what run, observations and verdicts decide;
-// r is not changed.
+// bare returns a copy of a report with only the parts that run, observations and verdicts
+// determine.
 func bare(r *bundle.Report) bundle.Report {
 	c := *r
 	c.DurationMS, c.Notes = 0, nil
@@ -74,7 +73,7 @@ func bare(r *bundle.Report) bundle.Report {
 	return c
 }
 
-// plain are the verdicts without what the catalogue says of their rules.
+// plain returns the verdicts without the catalogue's texts of their rules.
 func plain(rules []bundle.RuleVerdict) []bundle.RuleVerdict {
 	all := make([]bundle.RuleVerdict, 0, len(rules))
 	for _, r := range rules {
@@ -84,8 +83,7 @@ func plain(rules []bundle.RuleVerdict) []bundle.RuleVerdict {
 	return all
 }
 
-// same compares two values as a bundle holds them, where an empty list or map that
-// is left out is none.
+// same compares two values by their stored form, which omits empty lists and maps.
 func same[T any](a, b T) bool {
 	one, errOne := json.Marshal(a)
 	other, errOther := json.Marshal(b)

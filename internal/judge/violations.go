@@ -10,7 +10,7 @@ import (
 	"assay/internal/wire"
 )
 
-// violation is the standing check for one kind of violation that decoders report.
+// violation is the standing check for one kind of violation from the decoders.
 func (e *exam) violation(kind string) applied {
 	if !e.decoded(kind) {
 		return notApplied()
@@ -24,7 +24,8 @@ func (e *exam) violation(kind string) applied {
 	return holds()
 }
 
-// violationSymptom is that of a violation: what was cut looks like a cut, whatever was cut.
+// violationSymptom returns the symptom of a violation. In a response cut by the connection every
+// violation counts as a cut.
 func violationSymptom(x *bundle.Exchange, kind string) bundle.Symptom {
 	switch {
 	case x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset:
@@ -47,8 +48,8 @@ func violationText(v *bundle.Violation) string {
 	return text + " (" + v.Kind + ", " + where + " offset " + itoa(v.Off) + ")"
 }
 
-// decoded reports whether the decoder of a kind of violation ran over the answer,
-// and what it ran over was the target's to get right.
+// decoded reports whether the decoder for a kind of violation ran over the response, and the
+// target is responsible for what it decoded.
 func (e *exam) decoded(kind string) bool {
 	x := e.x
 	area, _, _ := strings.Cut(kind, ".")
@@ -79,9 +80,9 @@ func (e *exam) has(kind string) bool {
 	return slices.ContainsFunc(e.x.Violations, func(v bundle.Violation) bool { return v.Kind == kind })
 }
 
-// excused reports whether a violation is not the target's fault: what looks cut
-// because we broke off or gave up, or bytes that answer what is left of a request whose
-// declared length was not the true one (or may not have been: chunks are the script's own).
+// excused reports whether a violation is not the target's fault: a truncation because Assay
+// aborted or gave up, or extra bytes that respond to the rest of a request whose declared length
+// was wrong (or may have been: chunks are written by the script).
 func (e *exam) excused(v *bundle.Violation) bool {
 	switch wire.Kind(v.Kind) {
 	case wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated, wire.LineUnterminated,
@@ -96,8 +97,8 @@ func (e *exam) excused(v *bundle.Violation) bool {
 	}
 }
 
-// brokenOffByUs reports whether the answer is incomplete because of us: by script,
-// by deadline, by clean-up, or because our side of the connection was closed first.
+// brokenOffByUs reports whether the response is incomplete because of Assay: by the script, a
+// deadline or the clean-up, or because our side of the connection was closed first.
 func (e *exam) brokenOffByUs() bool {
 	if e.x.Aborted {
 		return true
@@ -107,30 +108,29 @@ func (e *exam) brokenOffByUs() bool {
 		return false
 	case bundle.OutcomeAborted, bundle.OutcomeStalled, bundle.OutcomeNoAnswer:
 		return true
-	default: // the connection ended first, or what came was not HTTP
+	default: // the connection ended first, or the response was not HTTP
 	}
 	c := e.conn(e.x.Conn)
 	return !wholeRequest(e.x) || c != nil && c.Ended != nil && (c.Ended.By == "us" || strings.Contains(c.Ended.Err, afterOurFIN))
 }
 
-// afterOurFIN stands in the error of a connection's end when the peer ended it
-// after our half had been closed.
+// afterOurFIN is part of the error of a connection that the peer ended after we had closed our
+// half.
 const afterOurFIN = "after we had sent FIN"
 
-// connect reports whether an exchange is one of the Connect protocol: an RPC, and
-// not asked for in gRPC or gRPC-Web.
+// connect reports whether an exchange is an RPC with a response in the Connect protocol.
 func (e *exam) connect() bool {
 	return e.x.Response != nil && isRPC(e.x) && protocol(e.x) == call.Connect
 }
 
-// grpcAnswer reports whether an answer is one of gRPC: it says so itself. What a router
-// says before that (404, 405, 415 in another type) is legal HTTP.
+// grpcAnswer reports whether a response is gRPC by its content type. A response of a router (404,
+// 405, 415 with another type) is legal HTTP.
 func (e *exam) grpcAnswer() bool {
 	t := responseType(e.x)
 	return ofGRPC(e.x) && protocol(e.x) == call.GRPC && isType(t, "application/grpc")
 }
 
-// webAnswer reports whether an answer is one of gRPC-Web: it says so itself.
+// webAnswer reports whether a response is gRPC-Web by its content type.
 func (e *exam) webAnswer() bool {
 	return ofGRPC(e.x) && protocol(e.x) == call.GRPCWeb && isType(responseType(e.x), "application/grpc-web")
 }
@@ -151,19 +151,19 @@ func statusKind(k wire.Kind) bool {
 	}
 }
 
-// connectStream reports whether an answer is a Connect stream: it says so itself.
+// connectStream reports whether a response is a Connect stream by its content type.
 func (e *exam) connectStream() bool {
 	return e.connect() && e.x.Shape == bundle.ShapeStream && strings.HasPrefix(responseType(e.x), call.StreamType)
 }
 
-// connectUnary reports whether an answer is that of a unary RPC.
+// connectUnary reports whether a response belongs to a unary RPC in the Connect protocol.
 func (e *exam) connectUnary() bool {
 	return e.connect() && e.x.Shape == bundle.ShapeUnary
 }
 
-// unaryError reports whether an answer is a unary error of the RPC layer. What a
-// router or a proxy says before that layer (405, 415, a 404 for what is no method,
-// any body that is not JSON) is legal HTTP: clients infer the code.
+// unaryError reports whether a response is a unary error of the RPC layer. A response of a router
+// or proxy before that layer (405, 415, a 404 for an unknown method, any body that is not JSON)
+// is legal HTTP: clients infer the code.
 func (e *exam) unaryError() bool {
 	if !e.connectUnary() || status(e.x)/100 == 2 || responseType(e.x) != "application/json" {
 		return false
@@ -177,7 +177,7 @@ func (e *exam) unaryError() bool {
 	return true
 }
 
-// processMethod reports whether an RPC is one of the methods of the services that are known.
+// processMethod reports whether an RPC is a method of a known service.
 func processMethod(rpc string) bool {
 	switch service, method, _ := strings.Cut(rpc, "/"); service {
 	case "process.Process":
@@ -188,7 +188,7 @@ func processMethod(rpc string) bool {
 	return false
 }
 
-// wholeRequest reports whether a request declared the length that it had.
+// wholeRequest reports whether a request has the length that it declares.
 func wholeRequest(x *bundle.Exchange) bool {
 	for _, h := range x.Request.Headers {
 		if strings.EqualFold(h.Name, "Content-Length") && strings.TrimSpace(h.Value) != itoa(x.Request.Body.Len) {

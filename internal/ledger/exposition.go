@@ -183,7 +183,7 @@ func (r *reader) sample(s sample) {
 	f.samples = true
 	key := s.key()
 	if first, again := r.series[key]; again {
-		r.problem("%s again, it is already in line %d", s.text(), first)
+		r.problem("duplicate series %s, first in line %d", s.text(), first)
 		return
 	}
 	r.series[key] = r.line

@@ -12,7 +12,7 @@ func testNames() Names {
 	return Names{Started: "c_started_total", Finished: "c_finished_total", Active: "c_active"}
 }
 
-// healthy is what client_golang writes for the three metrics, beside two others.
+// healthy is the output of client_golang for the three metrics and two others.
 const healthy = `# HELP c_active Commands running now.
 # TYPE c_active gauge
 c_active 3
@@ -75,7 +75,7 @@ func TestReadCountersFindsEveryBreach(t *testing.T) {
 		{"an unknown TYPE", "# TYPE a metre\na 1\n", `line 1: TYPE "metre" of a is not counter, gauge, histogram, summary or untyped`},
 		{"a bad escape in HELP", "# HELP a \\t\na 1\n", `line 1: HELP of a has an escape other than \\ and \n`},
 		{"TYPE of no name", "# TYPE 1a counter\n", `line 1: TYPE of "1a", which is not a metric name`},
-		{"a series twice", "a{x=\"1\",y=\"2\"} 1\na{y=\"2\",x=\"1\"} 1\n", `line 2: a{x="1",y="2"} again, it is already in line 1`},
+		{"a series twice", "a{x=\"1\",y=\"2\"} 1\na{y=\"2\",x=\"1\"} 1\n", `line 2: duplicate series a{x="1",y="2"}, first in line 1`},
 		{"a family in two groups", "a{x=\"1\"} 1\nb 1\na{x=\"2\"} 1\n", "line 3: samples of a in a second group"},
 		{"a counter that is not a number", "# TYPE a_total counter\na_total NaN\n", "line 2: counter a_total is not a number"},
 		{"a negative counter", "# TYPE a_total counter\na_total -1\n", "line 2: counter a_total is negative: -1"},
@@ -137,8 +137,8 @@ func TestReadCountersIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzReadCounters: any bytes are read to their end; the sums are finite, every
-// problem has its line, and what has no problem reads the same with its lines' labels turned round.
+// FuzzReadCounters reads arbitrary bytes: the sums are numbers, the problems are bounded and have
+// a line, a second reading gives the same counters, and a missing final newline is a problem.
 func FuzzReadCounters(f *testing.F) {
 	f.Add([]byte(healthy))
 	f.Add([]byte("c_finished_total{status=\"ok\"} 1e308\nc_finished_total{status=\"ok\",a=\"\"} 1e308\n"))

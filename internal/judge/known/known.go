@@ -10,23 +10,22 @@ import (
 	"assay/scenarios"
 )
 
-// The rules that a list of known failures is judged by, as part of the run.
+// The rules about a list of known failures, part of the rules about the whole run.
 const (
 	ruleKnownExpired   = "run.known.expired"
 	ruleKnownUnmatched = "run.known.unmatched"
 )
 
-// IsRule reports whether the list itself is judged by a rule.
+// IsRule reports whether a rule is about the list itself.
 func IsRule(rule string) bool { return rule == ruleKnownExpired || rule == ruleKnownUnmatched }
 
 // Apply compares the verdicts of one scenario on one set of axes with the list of known failures,
-// and changes them in place. own are the rules that the scenario proves. A nil list changes nothing. A fail that an entry names becomes a
-// known-failure. Where an entry expects a failure and there is only what passes,
-// the passes that it speaks of become unexpected-passes. Nothing else is changed:
-// no advisory, nothing inconclusive, no error of ours. An entry that has expired
-// has no effect.
+// and changes them in place. own are the rules that the scenario proves. A nil list changes
+// nothing. A fail that an entry names becomes a known-failure. If an entry names no fail, and all
+// verdicts that it names pass, its passes become unexpected-passes. Advisory, inconclusive and
+// error verdicts never change. An expired entry has no effect.
 //
-// The day is that of the run's start, so that a stored run keeps its verdicts.
+// An entry expires by the date of the run's start, so that a stored run keeps its verdicts.
 func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Observation, verdicts []bundle.Verdict) {
 	if list == nil || run == nil {
 		return
@@ -47,8 +46,8 @@ func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Obser
 	}
 }
 
-// excuse makes known failures of what the entry names. broken reports whether it
-// named any fail, sure whether all else that it names was told for certain.
+// excuse turns the fails that an entry names into known failures. broken reports whether there
+// were any, sure whether all other verdicts that it names pass.
 func excuse(list *scenarios.Known, entry *scenarios.KnownFailure, verdicts []bundle.Verdict, failed []bool) (broken, sure bool) {
 	sure = true
 	for i := range verdicts {
@@ -69,29 +68,29 @@ func excuse(list *scenarios.Known, entry *scenarios.KnownFailure, verdicts []bun
 	return broken, sure
 }
 
-// passes reports whether a conclusion leaves a run conformant, and was reached by looking.
+// passes reports whether a conclusion rests on evidence and leaves a run conformant. An
+// unexpected pass of another entry counts.
 func passes(c bundle.Conclusion) bool {
 	return c == bundle.Pass || c == bundle.Advisory || c == bundle.Deviation || c == bundle.UnexpectedPass
 }
 
-// surprise makes unexpected passes of what the entry names: of its rule, or of
-// the rules that the scenario is there to prove.
+// surprise turns the passes that an entry names into unexpected passes: those of its rule or,
+// without one, of the rules that the scenario proves.
 func surprise(list *scenarios.Known, entry *scenarios.KnownFailure, own []string, verdicts []bundle.Verdict) {
 	for i := range verdicts {
 		v := &verdicts[i]
 		named := entry.Rule == v.Rule || entry.Rule == "" && slices.Contains(own, v.Rule)
 		if named && v.Conclusion == bundle.Pass {
 			v.Conclusion = bundle.UnexpectedPass
-			v.Message = fmt.Sprintf("it passes, and is listed as a known failure (%s: %s; %s): take it off the list", list.At(entry), phrase.Clip(entry.Reason), phrase.Clip(entry.Link))
+			v.Message = fmt.Sprintf("it passes but is listed as a known failure (%s: %s; %s): remove it from the list", list.At(entry), phrase.Clip(entry.Reason), phrase.Clip(entry.Link))
 		}
 	}
 }
 
-// List judges the list of known failures itself, against all that was
-// selected, also where only a part of it was to run again: an entry that had expired when the run began is a fail of
-// run.known.expired, one that names nothing of the run a fail of
-// run.known.unmatched. verdicts are those of the scenarios. There are none of its
-// own without a list.
+// List judges the list of known failures itself, against everything that was selected, even if
+// only a part of it was rerun. An entry that had expired when the run began is a fail of
+// run.known.expired, an entry that matches nothing a fail of run.known.unmatched. verdicts are
+// those of the scenarios. Without a list there are no verdicts.
 func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.Verdict {
 	if list == nil || run == nil {
 		return nil
@@ -101,10 +100,10 @@ func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, ver
 		entry := &list.Entries[i]
 		switch {
 		case entry.Expired(run.Started):
-			expired = append(expired, fmt.Sprintf("%s: %s was known to fail until %s (%s; %s): mend the target, or look into it again and set another day",
+			expired = append(expired, fmt.Sprintf("%s: %s was known to fail until %s (%s; %s): fix the target, or review the entry and set a new date",
 				list.At(entry), entry.Pattern, entry.Expires, phrase.Clip(entry.Reason), phrase.Clip(entry.Link)))
 		case !matchesAny(entry, run, obs, verdicts):
-			unmatched = append(unmatched, fmt.Sprintf("%s: nothing that was selected is named by %s", list.At(entry), describe(entry)))
+			unmatched = append(unmatched, fmt.Sprintf("%s: nothing in the selection matches %s", list.At(entry), describe(entry)))
 		}
 	}
 	var all []bundle.Verdict
@@ -119,7 +118,7 @@ func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, ver
 	return all
 }
 
-// describe is an entry in words: "pattern process.output.*, rule …, axes proto".
+// describe returns an entry in words: "pattern process.output.*, rule …, axes proto".
 func describe(entry *scenarios.KnownFailure) string {
 	text := "pattern " + entry.Pattern
 	if entry.Rule != "" {
@@ -131,9 +130,8 @@ func describe(entry *scenarios.KnownFailure) string {
 	return text
 }
 
-// matchesAny reports whether the entry names anything of the run. The rules that
-// a scenario would have been judged by are not known while it has not been run,
-// so that of those only the pattern counts.
+// matchesAny reports whether an entry matches anything in the run. For scenarios that did not
+// run, the judged rules are unknown, so the rule of the entry is ignored.
 func matchesAny(entry *scenarios.KnownFailure, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) bool {
 	seen := map[bundle.Planned]bool{}
 	for _, o := range obs {

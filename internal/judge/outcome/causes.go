@@ -11,10 +11,10 @@ import (
 	"assay/scenarios"
 )
 
-// Causes sorts the failures of a run. A rule follows from a foundation rule that is broken on
-// the same target when each of its failures has a symptom that the foundation explains, or
-// when the foundation names the rule. What does not follow is a cause. Causes are
-// ordered by rank, foundations first, then by how much follows from them, then by rule.
+// Causes finds the causes of the failures of a run. A rule follows from a broken foundation rule
+// if the foundation explains the symptom of each of its failures, or names the rule. A broken
+// rule that does not follow from another is a cause. Causes are sorted by rank (foundations
+// first), then by the number of rules that follow from them, then by id.
 func Causes(run *bundle.Run, cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Cause {
 	c := &causal{cat: cat, run: run, verdicts: verdicts, rules: map[string]*breakage{}}
 	c.gather()
@@ -27,7 +27,7 @@ func Causes(run *bundle.Run, cat *scenarios.Catalogue, verdicts []bundle.Verdict
 	return c.causes()
 }
 
-// causal is the sorting of one run's failures.
+// causal holds the state while Causes examines one run.
 type causal struct {
 	cat      *scenarios.Catalogue
 	run      *bundle.Run
@@ -38,13 +38,14 @@ type causal struct {
 // breakage is a broken rule.
 type breakage struct {
 	id    string
-	rule  *scenarios.Rule // nil for one that is not in the catalogue
+	rule  *scenarios.Rule // nil if it is not in the catalogue
 	bad   []*bundle.Verdict
-	fails bool // one of them is a fail, and not an advisory
-	// own are the breaches that nothing explains; from is what most of the others follow from.
+	fails bool // at least one of bad is not an advisory
+	// own are the breaches that no foundation explains; from is the foundation that explains most
+	// of the others.
 	own  []*bundle.Verdict
 	from *breakage
-	// kept are the verdicts of the rule that passed: where it held, it explains nothing.
+	// kept are the passes of the rule: where it held, it explains nothing.
 	kept []*bundle.Verdict
 }
 
@@ -79,7 +80,7 @@ func (c *causal) sorted() []*breakage {
 	return all
 }
 
-// noRank is that of a rule on which none rests: behind all foundations.
+// noRank is the rank of a rule that is not a foundation: after all foundations.
 const noRank = 1 << 20
 
 func (b *breakage) rank() int {
@@ -89,8 +90,8 @@ func (b *breakage) rank() int {
 	return b.rule.Foundation.Rank
 }
 
-// explain finds what the breaches of a rule follow from. Foundations come before what
-// rests on them, so that their own cause is known by then.
+// explain finds the foundation from which a rule follows. It is called in the order of ranks, so
+// that the cause of each foundation is already known.
 func (c *causal) explain(b *breakage) {
 	count := map[*breakage]int{}
 	for _, v := range b.bad {
@@ -112,8 +113,9 @@ func (c *causal) explain(b *breakage) {
 	}
 }
 
-// explainByChance finds what a rule follows from that is broken only where a process did not start, and held elsewhere:
-// a foundation that fails at random strikes rules of any rank. The foundation is a cause by itself by now.
+// explainByChance finds the foundation from which a rule follows that held elsewhere and was
+// broken only where a process did not start: a foundation that fails at random affects rules of
+// any rank. Only a foundation that is itself a cause qualifies.
 func (c *causal) explainByChance(b *breakage) {
 	if len(b.own) == 0 || b.from != nil || len(b.kept) == 0 {
 		return
@@ -130,14 +132,15 @@ func (c *causal) explainByChance(b *breakage) {
 	}
 }
 
-// intermittent reports whether the rule was broken and held in one scenario, on one version of HTTP.
+// intermittent reports whether the rule was both broken and held in the same scenario over the
+// same version of HTTP.
 func (b *breakage) intermittent() bool {
 	return slices.ContainsFunc(b.bad, func(o *bundle.Verdict) bool {
 		return slices.ContainsFunc(b.kept, func(k *bundle.Verdict) bool { return k.Scenario == o.Scenario && k.Axes.HTTP == o.Axes.HTTP })
 	})
 }
 
-// explaining are the broken foundations that a breach may follow from.
+// explaining returns the broken foundations that explain a breach.
 func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 	var by []*breakage
 	for _, f := range c.rules {
@@ -148,9 +151,10 @@ func (c *causal) explaining(b *breakage, v *bundle.Verdict) []*breakage {
 	return by
 }
 
-// explains reports whether a breach of another rule, or that it could not be judged, follows
-// from this one: by name; or by its symptom, in the same protocol, and not for output where this rule held in
-// the same run. In either case on the same version of HTTP, unless this rule was not looked at there.
+// explains reports whether a breach or an inconclusive verdict of another rule follows from this
+// one: because the foundation names the rule; or by its symptom, if the protocols agree and, for a
+// symptom of output, this rule did not hold in the same run. In both cases the breakage must reach
+// the verdict's version of HTTP.
 func (b *breakage) explains(v *bundle.Verdict) bool {
 	f := b.rule.Foundation
 	named := slices.ContainsFunc(f.Rules, func(glob string) bool {
@@ -161,15 +165,16 @@ func (b *breakage) explains(v *bundle.Verdict) bool {
 	return (named || alike) && b.reaches(v)
 }
 
-// heldIn reports whether the rule held in the run of a verdict on output: what came there whole was not lost by it.
-// A transport may fail beside one that holds.
+// heldIn reports whether the rule held in the run of a verdict on output: output that was
+// complete there was not lost by this rule. Other symptoms are not compared, because one transport
+// may fail while another holds.
 func (b *breakage) heldIn(v *bundle.Verdict) bool {
 	return v.Symptom.IsOutput() && slices.ContainsFunc(b.kept, func(o *bundle.Verdict) bool { return o.Scenario == v.Scenario && o.Axes == v.Axes })
 }
 
-// reaches reports whether the breakage can show on the version of HTTP of a verdict: the rule was broken there, or
-// no scenario that breaks it elsewhere held there. Rules of the framing of HTTP/1.1 hold over HTTP/2 whatever is sent,
-// so that tells nothing; nor does it where a rule fails at random.
+// reaches reports whether the breakage can affect the version of HTTP of a verdict: the rule was
+// broken there, or no scenario that breaks it elsewhere held there. It is always true for rules
+// about HTTP/1.1 framing, which hold over HTTP/2 regardless, and for rules that fail at random.
 func (b *breakage) reaches(v *bundle.Verdict) bool {
 	if strings.HasPrefix(b.id, "http.") || b.intermittent() {
 		return true
@@ -195,7 +200,7 @@ func sameProtocol(rule string, v *bundle.Verdict) bool {
 	return true
 }
 
-// root is the cause that a breakage follows from in the end.
+// root returns the cause at the end of the chain that a breakage follows from.
 func (b *breakage) root() *breakage {
 	for b.from != nil {
 		b = b.from
@@ -203,7 +208,7 @@ func (b *breakage) root() *breakage {
 	return b
 }
 
-// causes lists what follows from nothing, with what follows from it.
+// causes lists the breakages that follow from no other, each with the rules that follow from it.
 func (c *causal) causes() []bundle.Cause {
 	follows := map[*breakage][]string{}
 	for _, b := range c.sorted() {
@@ -235,7 +240,8 @@ func sortedOnce(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// unjudged are the rules that are broken nowhere and could not be judged, by the cause that explains it.
+// unjudged returns, for each cause, the rules that could not be judged because of it and that are
+// not broken elsewhere.
 func (c *causal) unjudged() map[*breakage][]string {
 	all := map[*breakage][]string{}
 	for i := range c.verdicts {
@@ -253,7 +259,7 @@ func (c *causal) unjudged() map[*breakage][]string {
 	return all
 }
 
-// cause is a broken rule with its best evidence.
+// cause returns a broken rule with its best evidence.
 func (c *causal) cause(b *breakage) bundle.Cause {
 	best := c.best(b)
 	cause := bundle.Cause{
@@ -275,8 +281,8 @@ func (c *causal) cause(b *breakage) bundle.Cause {
 	return cause
 }
 
-// best is the breach that shows a rule's defect most simply: a fail before an advisory, one that
-// nothing else explains, of the smallest script, on the plainest axes.
+// best returns the breach that shows a rule's defect most simply: one that nothing else explains,
+// a fail before an advisory, then the smallest script, then the plainest axes.
 func (c *causal) best(b *breakage) *bundle.Verdict {
 	of := b.bad
 	if len(b.own) > 0 {
@@ -297,7 +303,7 @@ func (c *causal) best(b *breakage) *bundle.Verdict {
 	})
 }
 
-// size is how much a scenario does: its steps, and much more when it repeats them.
+// size returns the number of steps of a scenario, plus 100 if it repeats them.
 func (c *causal) size(id string) int {
 	s := c.cat.Scenario(id)
 	if s == nil {
@@ -311,7 +317,7 @@ func (c *causal) size(id string) int {
 	return n
 }
 
-// plainness counts the axes that are not the plainest.
+// plainness counts the axes without the plainest value.
 func plainness(a bundle.Axes) int {
 	n := 0
 	for _, plain := range []bool{a.Protocol == call.Connect, a.Codec == call.JSON, a.HTTP == "1.1", a.Compression == "identity"} {

@@ -83,7 +83,7 @@ func TestCauses(t *testing.T) {
 		{"an advisory that explains failures is a cause", []bundle.Verdict{
 			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, bundle.SymptomNoDeadline),
 		}, map[string][]string{"connect.timeout.expired": {"x.y.z"}}},
-		{"an advisory that explains none is none", []bundle.Verdict{
+		{"an advisory that explains no failure is no cause", []bundle.Verdict{
 			on("a.short", "connect.timeout.expired", bundle.Advisory, bundle.SymptomNoDeadline), on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"x.y.z": {}}},
 		{"a rule of Connect explains nothing over gRPC", []bundle.Verdict{
@@ -113,7 +113,7 @@ func TestCauses(t *testing.T) {
 			on("a.short", "process.start.begins", fail, bundle.SymptomRefused),
 			on("a.long", "process.end.once", fail, bundle.SymptomNoStart), on("a.short", "process.end.once", bundle.Pass, ""),
 		}, map[string][]string{"process.start.begins": {}, "process.end.once": {}}},
-		{"what spans the run", []bundle.Verdict{{Rule: "profile.e2b.process.pty", Level: "must", Conclusion: fail, Symptom: bundle.SymptomAbsent}},
+		{"a rule about the whole run", []bundle.Verdict{{Rule: "profile.e2b.process.pty", Level: "must", Conclusion: fail, Symptom: bundle.SymptomAbsent}},
 			map[string][]string{"profile.e2b.process.pty": {}}},
 		{"a deviation is no cause", []bundle.Verdict{on("a.short", "process.output.complete", bundle.Deviation, short)}, map[string][]string{}},
 	}
@@ -138,8 +138,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// The best evidence is that of the smallest script on the plainest axes; what could not be
-// judged for the same reason is told, and what is broken elsewhere is not.
+// The best evidence is the smallest script on the plainest axes. Rules that could not be judged
+// for the same reason are listed unless they are broken elsewhere.
 func TestACauseIsToldByItsBestEvidence(t *testing.T) {
 	causes := Causes(testRun(), foundations(), []bundle.Verdict{
 		on("a.long", "process.output.complete", bundle.Fail, bundle.SymptomOutputShort),
@@ -162,7 +162,7 @@ func TestACauseIsToldByItsBestEvidence(t *testing.T) {
 	}
 }
 
-// What nobody asked to leave out leaves the verdict open.
+// A run is inconclusive if it skipped scenarios for a reason other than their flags.
 func TestARunThatWasCutShortIsInconclusive(t *testing.T) {
 	for reason, want := range map[bundle.SkipReason]int{
 		bundle.SkipSlow: 0, bundle.SkipDestructive: 0, bundle.SkipFeature: 0, bundle.SkipStalled: exitInconclusive, "budget": exitInconclusive,

@@ -2,7 +2,7 @@ package outcome
 
 import "assay/internal/bundle"
 
-// diedIn is the scenario during which the target died, nil when it did not.
+// diedIn returns the scenario during which the target died, or nil.
 func diedIn(obs []*bundle.Observation) *bundle.Died {
 	last, _ := Killer(obs)
 	if last == nil {
@@ -11,8 +11,8 @@ func diedIn(obs []*bundle.Observation) *bundle.Died {
 	return &bundle.Died{Scenario: last.Scenario, Axes: last.Axes}
 }
 
-// Killer returns the observation in which a target stopped answering, as far as can be told, and the
-// number of runs that were left out for it; nil and 0 if the target did not stop.
+// Killer returns the observation in which the target probably stopped responding (the last one
+// that ended), and the number of runs skipped because of it; nil and 0 if it did not stop.
 func Killer(obs []*bundle.Observation) (last *bundle.Observation, left int) {
 	for _, o := range obs {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"assay/internal/judge/phrase"
 )
 
-// lagNotes says once for the run that the driver was too late to tell.
+// lagNotes returns one note for all verdicts that are inconclusive because the driver ran late.
 func lagNotes(run *bundle.Run, verdicts []bundle.Verdict) []string {
 	n := 0
 	for _, v := range verdicts {
@@ -20,6 +20,6 @@ func lagNotes(run *bundle.Run, verdicts []bundle.Verdict) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"%d of the verdicts are inconclusive since %s, by up to %s: this machine was overloaded or stood still; fewer --jobs or a larger --time-scale help",
+		"%d of the verdicts are inconclusive because %s, by up to %s: this machine was overloaded or suspended; fewer --jobs or a larger --time-scale help",
 		n, phrase.RanLate, phrase.Span(run.DriverLag))}
 }

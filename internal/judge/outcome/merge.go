@@ -12,38 +12,37 @@ import (
 	"assay/scenarios"
 )
 
-// Shard is one part of a run that was split: a bundle with its verdicts.
+// Shard is one part of a split run: a bundle with its verdicts.
 type Shard struct {
-	Name         string // of its directory, for messages
+	Name         string // its directory, for messages
 	Run          *bundle.Run
 	Observations []*bundle.Observation
 	Verdicts     []bundle.Verdict
 	Report       *bundle.Report
 }
 
-// ShardError says that two shards are not of one run.
+// ShardError reports two shards that do not belong to one run.
 type ShardError struct {
 	One, Other string // their names
 	Why        string
 }
 
-// Error names both.
+// Error names both shards and the reason.
 func (e *ShardError) Error() string {
 	return fmt.Sprintf("%s and %s are not shards of one run: %s", e.One, e.Other, e.Why)
 }
 
-// Merge puts the reports of shards together: the same program ran disjoint
-// scenarios against the same target, held against the same profile. Counts, rules
-// and exit code are those of all verdicts; of what spans the run the worst counts;
-// the duration is the sum. The list of known failures is judged once,
-// against all shards: it is enough that one of them has what an entry names. Two shards that contradict each other are a *ShardError.
-// One shard is its own report.
+// Merge merges the reports of shards: the same program ran disjoint scenarios against the same
+// target with the same profile. Counts, rules and exit code follow from all verdicts, each rule
+// about the whole run has its worst verdict, and the duration is the sum. The list of known
+// failures is judged once against all shards: an entry must match in at least one. Shards that
+// contradict each other are a *ShardError. The report of a single shard is returned unchanged.
 func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
 		return first.Report, nil
 	}
-	seen := map[instance]int{} // by which shard
+	seen := map[instance]int{} // index of its shard
 	merged := *first.Report
 	merged.Scenarios, merged.Notes, merged.DurationMS = nil, nil, 0
 	var verdicts, spanning []bundle.Verdict
@@ -91,14 +90,14 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 	verdicts = append(verdicts, worstOf(spanning, func(v *bundle.Verdict) (string, bundle.Conclusion) { return v.Rule, v.Conclusion })...)
 	merged.RunRules = worstOf(ofRun, func(v *bundle.RuleVerdict) (string, bundle.Conclusion) { return v.ID, v.Verdict })
 	merged.Run = strings.Join(ids, "+")
-	merged.Notes = append(merged.Notes, fmt.Sprintf("put together from %d shards: %s", len(shards), strings.Join(names, ", ")))
+	merged.Notes = append(merged.Notes, fmt.Sprintf("merged from %d shards: %s", len(shards), strings.Join(names, ", ")))
 	merged.Causes = Causes(first.Run, cat, verdicts)
 	total(&merged, verdicts)
 	return &merged, nil
 }
 
-// knownListOf judges the list of known failures against all shards, by the day on
-// which the last of them began. verdicts are those of their scenarios.
+// knownListOf judges the list of known failures against all shards, by the date on which the
+// last of them began. verdicts are those of their scenarios.
 func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdict) []bundle.Verdict {
 	var whole bundle.Run
 	var obs []*bundle.Observation
@@ -113,7 +112,7 @@ func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdic
 	return known.List(list, &whole, obs, verdicts)
 }
 
-// total counts what a report holds, and concludes.
+// total sets the counts, rules, exit code and verdict of a report.
 func total(r *bundle.Report, verdicts []bundle.Verdict) {
 	slices.SortFunc(r.Scenarios, func(a, b bundle.ScenarioResult) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Axes.String(), b.Axes.String()))
@@ -130,7 +129,7 @@ func total(r *bundle.Report, verdicts []bundle.Verdict) {
 	r.Verdict = runVerdict(r, verdicts)
 }
 
-// worstOf keeps one verdict of each rule, the worst; sorted by rule.
+// worstOf keeps the worst verdict of each rule, sorted by rule.
 func worstOf[T any](all []T, of func(*T) (rule string, c bundle.Conclusion)) []T {
 	slices.SortStableFunc(all, func(a, b T) int {
 		ruleA, worseA := of(&a)
@@ -144,8 +143,8 @@ func worstOf[T any](all []T, of func(*T) (rule string, c bundle.Conclusion)) []T
 	})
 }
 
-// unlike says why two bundles are not of one run, "" when they may be. Each shard
-// of the embedded gateway has one of its own, on a port of its own.
+// unlike says why two shards cannot belong to one run; "" if they can. Shards against the
+// embedded gateway have different URLs, because each runs its own gateway.
 func unlike(a, b *Shard) string {
 	differ := func(what, one, other string) string {
 		return fmt.Sprintf("the %s is %q in one and %q in the other", what, phrase.Clip(one), phrase.Clip(other))
@@ -155,19 +154,19 @@ func unlike(a, b *Shard) string {
 	case ra.Tool != rb.Tool:
 		return differ("program", ra.Tool.Name+" "+ra.Tool.Version, rb.Tool.Name+" "+rb.Tool.Version)
 	case ra.Target.Embedded != rb.Target.Embedded:
-		return "only one is of the embedded gateway"
+		return "only one ran against the embedded gateway"
 	case !ra.Target.Embedded && ra.Target.URL != rb.Target.URL:
 		return differ("target", ra.Target.URL, rb.Target.URL)
 	case ra.Profile != rb.Profile:
 		return differ("profile", ra.Profile, rb.Profile)
 	case ra.ProfileText != rb.ProfileText:
-		return fmt.Sprintf("profile %s has another text in each", phrase.Clip(ra.Profile))
+		return fmt.Sprintf("the texts of profile %s differ", phrase.Clip(ra.Profile))
 	case ra.Strict != rb.Strict:
 		return "only one was run with --strict"
 	case ra.RulesText != rb.RulesText:
-		return "the rules that came with the scripts are not the same"
+		return "the rules of the user's own scripts differ"
 	case ra.KnownText != rb.KnownText:
-		return "the lists of known failures are not the same"
+		return "the lists of known failures differ"
 	}
 	return ""
 }

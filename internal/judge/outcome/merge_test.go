@@ -40,7 +40,7 @@ func TestShardsAreOneReport(t *testing.T) {
 	if len(r.Rules) != 2 || r.Rules[1].ID != "x" || len(r.Rules[1].Scenarios) != 2 || r.DurationMS != 20 || r.Run != "r-b+r-a" {
 		t.Errorf("rules %+v, %d ms, run %s", r.Rules, r.DurationMS, r.Run)
 	}
-	if said := strings.Join(r.Notes, "; "); said != "note of b; note of a; put together from 2 shards: b, a" {
+	if said := strings.Join(r.Notes, "; "); said != "note of b; note of a; merged from 2 shards: b, a" {
 		t.Errorf("notes: %s", said)
 	}
 	if len(b.Report.Scenarios) != 1 || len(b.Report.Notes) != 1 {
@@ -63,12 +63,12 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 	for want, change := range map[string]func(*Shard){
 		`the program is "assay 1" in one and "assay 2" in the other`:  func(s *Shard) { s.Run.Tool.Version = "2" },
 		`the target is "http://127.0.0.1:1" in one and "http://x" in`: func(s *Shard) { s.Run.Target.URL = "http://x" },
-		"only one is of the embedded gateway":                         func(s *Shard) { s.Run.Target.Embedded = true },
+		"only one ran against the embedded gateway":                   func(s *Shard) { s.Run.Target.Embedded = true },
 		`the profile is "full" in one and "e2b"`:                      func(s *Shard) { s.Run.Profile = "e2b" },
-		"profile full has another text in each":                       func(s *Shard) { s.Run.ProfileText = "" },
+		"the texts of profile full differ":                            func(s *Shard) { s.Run.ProfileText = "" },
 		"only one was run with --strict":                              func(s *Shard) { s.Run.Strict = true },
-		"the rules that came with the scripts":                        func(s *Shard) { s.Run.RulesText = "rules: []" },
-		"the lists of known failures are not the same":                func(s *Shard) { s.Run.KnownText = "[]" },
+		"the rules of the user's own scripts differ":                  func(s *Shard) { s.Run.RulesText = "rules: []" },
+		"the lists of known failures differ":                          func(s *Shard) { s.Run.KnownText = "[]" },
 		"both have area.one [":                                        func(s *Shard) { s.Report.Scenarios[0].ID = "area.one" },
 	} {
 		other := shardOf("other", bundle.Pass, bundle.Pass)
@@ -86,7 +86,8 @@ func TestShardsThatContradictEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-// Each shard of two names what the other does not have, and both say so.
+// An entry whose scenario ran in the other shard is unmatched in each shard alone, but not in the
+// merged report.
 func TestTheListOfKnownFailuresIsJudgedAgainstAllShards(t *testing.T) {
 	one, two := "- {pattern: area.one, "+`reason: it is slow, link: "https://tracker.example/1", expires: 2027-03-31`+"}\n", "- {pattern: area.two, "+`reason: it is slow, link: "https://tracker.example/1", expires: 2027-03-31`+"}\n"
 	expired := strings.Replace(one, "2027-03-31", "2027-03-29", 1)

@@ -19,8 +19,8 @@ const (
 	exitInterrupted  = 130
 )
 
-// Report is the whole of a run as `--format json` shows it, with the exit code
-// that it deserves. Everything in it has a fixed order: rules by id, scenarios by id and axes.
+// Report returns the result of a run, as `--format json` shows it, with its exit code. All lists
+// have a fixed order: rules by id, scenarios by id and axes.
 func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Report {
 	r := &bundle.Report{
 		Schema: bundle.ReportSchema, Tool: run.Tool, Run: run.ID, Target: run.Target, Profile: run.Profile,
@@ -49,8 +49,8 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 	return r
 }
 
-// exitCode is the exit code of a run; where several apply the order is 130, 4, 1, 5, 0.
-// Every verdict counts, also one that is not the worst of its scenario.
+// exitCode returns the exit code of a run; if several apply, the first of 130, 4, 1, 5, 0.
+// Every verdict counts, not only the worst of each scenario.
 func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
 	asserted := r.Counts[bundle.Pass] + r.Counts[bundle.Advisory] + r.Counts[bundle.Deviation] + r.Counts[bundle.KnownFailure]
 	switch {
@@ -80,7 +80,7 @@ func anyOf(verdicts []bundle.Verdict, set ...bundle.Conclusion) bool {
 	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool { return slices.Contains(set, v.Conclusion) })
 }
 
-// ruleResults gathers the verdicts by rule.
+// ruleResults groups the verdicts by rule.
 func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 	byID := map[string]*bundle.RuleResult{}
 	for i := range verdicts {
@@ -105,9 +105,9 @@ func ruleResults(verdicts []bundle.Verdict) []bundle.RuleResult {
 	return results
 }
 
-// ofRule is what two verdicts on one rule come to. What was not tried says nothing
-// of a rule that was tested elsewhere: a pass over HTTP/1.1 stands beside an
-// HTTP/2 that the target does not speak.
+// ofRule combines two verdicts on one rule. A verdict without a test (unsupported, not-run) does
+// not affect a rule that was tested elsewhere: a pass over HTTP/1.1 stays a pass on a target
+// without HTTP/2.
 func ofRule(a, b bundle.Conclusion) bundle.Conclusion {
 	untried := func(c bundle.Conclusion) bool { return c == bundle.Unsupported || c == bundle.NotRun }
 	switch {
@@ -125,8 +125,8 @@ type instance struct {
 	axes     bundle.Axes
 }
 
-// scenarioResults is one result for each observation, and for each instance that
-// has verdicts but no observation.
+// scenarioResults returns one result for each observation, and for each instance that has
+// verdicts but no observation.
 func scenarioResults(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.ScenarioResult {
 	results := map[instance]*bundle.ScenarioResult{}
 	get := func(k instance) *bundle.ScenarioResult {
@@ -166,7 +166,7 @@ func scenarioResults(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Ob
 	return all
 }
 
-// worstRule is the verdict of a scenario; one that asserted nothing is inconclusive.
+// worstRule returns the verdict of a scenario; it is inconclusive without any rule.
 func worstRule(rules []bundle.RuleVerdict) bundle.Conclusion {
 	if len(rules) == 0 {
 		return bundle.Inconclusive
@@ -200,7 +200,7 @@ func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict
 	return rv
 }
 
-// sourceOf is where a rule comes from: "Connect, Streaming-Response (C118)".
+// sourceOf returns the source of a rule: "Connect, Streaming-Response (C118)".
 func sourceOf(r *scenarios.Rule) string {
 	text := r.Source
 	if r.Section != "" {
@@ -222,7 +222,7 @@ func title(cat *scenarios.Catalogue, id string) string {
 	return ""
 }
 
-// replay is the command that shows a scenario again on the same target, axes and seed.
+// replay returns the command that runs a scenario again on the same target, axes and seed.
 func replay(run *bundle.Run, k instance) string {
 	words := []string{"assay", "replay", quoteWord(k.scenario)}
 	if !run.Target.Embedded && run.Target.URL != "" {
@@ -235,7 +235,7 @@ func replay(run *bundle.Run, k instance) string {
 	return strings.Join(words, " ")
 }
 
-// quoteWord quotes what a shell would not take as one plain word.
+// quoteWord quotes s unless it is one plain shell word.
 func quoteWord(s string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:@%+,=[]", c)
@@ -246,7 +246,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// durationMS is how long the run took; one that has no end yet, until its last observation ended.
+// durationMS returns the duration of the run; if it has no end, up to the end of its last
+// observation.
 func durationMS(run *bundle.Run, obs []*bundle.Observation) int64 {
 	if !run.Ended.IsZero() && !run.Started.IsZero() {
 		return max(0, run.Ended.Sub(run.Started).Milliseconds())

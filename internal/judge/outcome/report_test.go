@@ -129,9 +129,9 @@ func TestWhatWasNotTriedHidesNothingOfARule(t *testing.T) {
 	}{
 		{"a pass stands beside an absent feature", []bundle.Conclusion{bundle.Unsupported, bundle.Pass}, bundle.Pass},
 		{"a deviation stands beside an absent feature", []bundle.Conclusion{bundle.Pass, bundle.Deviation, bundle.Unsupported}, bundle.Deviation},
-		{"a slow scenario that nobody asked for hides no pass", []bundle.Conclusion{bundle.Pass, bundle.NotRun}, bundle.Pass},
+		{"a slow scenario that was not requested hides no pass", []bundle.Conclusion{bundle.Pass, bundle.NotRun}, bundle.Pass},
 		{"a failure outranks all", []bundle.Conclusion{bundle.Unsupported, bundle.Fail, bundle.Pass}, bundle.Fail},
-		{"nothing tried is nothing proven", []bundle.Conclusion{bundle.Unsupported, bundle.NotRun}, bundle.NotRun},
+		{"a rule without a test is not-run", []bundle.Conclusion{bundle.Unsupported, bundle.NotRun}, bundle.NotRun},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var verdicts []bundle.Verdict

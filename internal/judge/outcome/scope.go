@@ -9,7 +9,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// scope says what the verdict of a run is about: what was not tested, and what was allowed.
+// scope lists what the verdict of a run does not cover: skipped runs and allowed deviations.
 func scope(obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Scope {
 	unsupported, notRun, deviations := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, o := range obs {
@@ -35,7 +35,7 @@ func scope(obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Scope {
 	return s
 }
 
-// counts lists what was counted, most first.
+// counts lists counts by name, most first.
 func counts(of map[string]int) []bundle.Count {
 	var out []bundle.Count
 	for name, n := range of {
@@ -45,7 +45,7 @@ func counts(of map[string]int) []bundle.Count {
 	return out
 }
 
-// addScope adds what another shard of the run did not test.
+// addScope adds the scopes of two shards.
 func addScope(a, b *bundle.Scope) *bundle.Scope {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -65,8 +65,8 @@ func addScope(a, b *bundle.Scope) *bundle.Scope {
 	return out
 }
 
-// cutShortRun reports whether runs were left out that nobody asked to leave out: the verdict is
-// about a part of what was to be tested.
+// cutShortRun reports whether runs were skipped for a reason other than their flags (--slow,
+// --destructive), so that the verdict covers only a part of the selection.
 func cutShortRun(s *bundle.Scope) bool {
 	if s == nil {
 		return false

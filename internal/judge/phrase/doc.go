@@ -1,4 +1,4 @@
-// Package phrase words the messages of verdicts: quotations, legal sets, numbers and times.
+// Package phrase formats parts of verdict messages: quotations, legal sets, numbers and times.
 //
-// It knows strings and numbers only, and nothing of exchanges, rules or verdicts.
+// It knows only strings and numbers, not exchanges, rules or verdicts.
 package phrase

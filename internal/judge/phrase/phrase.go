@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuoted is how many bytes of a value stand in a message.
+// maxQuoted limits the bytes of a quoted value.
 const maxQuoted = 60
 
-// Quote returns p in Go's quotes, cut at 60 bytes and never inside a character.
+// Quote returns p in Go's quotes, truncated at 60 bytes but never inside a character.
 func Quote(p []byte) string {
 	if len(p) <= maxQuoted {
 		return strconv.Quote(string(p))
@@ -27,7 +27,7 @@ func Quote(p []byte) string {
 // QuoteString is Quote for a string.
 func QuoteString(s string) string { return Quote([]byte(s)) }
 
-// Legal returns a legal set in words: "a", "a or b", "a, b or c".
+// Legal formats a legal set: "a", "a or b", "a, b or c".
 func Legal[T any](set []T, text func(T) string) string {
 	words := make([]string, len(set))
 	for i, v := range set {
@@ -46,7 +46,7 @@ func Legal[T any](set []T, text func(T) string) string {
 // AsIs returns s, as the text of a member of a legal set.
 func AsIs(s string) string { return s }
 
-// Span returns a duration in nanoseconds with about three significant digits.
+// Span formats a duration in nanoseconds with about three significant digits.
 func Span(ns int64) string {
 	d := time.Duration(ns)
 	switch {
@@ -66,10 +66,10 @@ func Plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Clip puts a text on one line and cuts it at 160 bytes, two lines of a report.
+// Clip puts a text on one line and truncates it at 160 bytes, two lines of a report.
 func Clip(s string) string { return ClipAt(s, 160) }
 
-// ClipAt is Clip with another number of bytes.
+// ClipAt is Clip with a limit of most bytes.
 func ClipAt(s string, most int) string {
 	s = string(bytes.ToValidUTF8([]byte(strings.Join(strings.Fields(s), " ")), []byte("\uFFFD")))
 	if len(s) <= most {

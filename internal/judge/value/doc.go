@@ -1,4 +1,5 @@
-// Package value compares JSON values of a script with decoded ones, and names the first difference.
+// Package value compares JSON values of a script with decoded ones and describes the first
+// difference.
 //
-// It knows nothing of exchanges: the bytes and the values of variables come from the caller.
+// It does not know exchanges: the caller supplies the bytes and the values of variables.
 package value

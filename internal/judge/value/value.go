@@ -29,15 +29,15 @@ func Decode(p []byte) (any, error) {
 	return v, nil
 }
 
-// Comparison compares JSON values of a script with decoded ones, as values: the
-// order of keys, white space and the spelling of numbers do not matter. Both of its methods
-// return "" or a sentence that names the place of the first difference.
+// Comparison compares JSON values of a script with decoded ones. Key order, white space and the
+// notation of numbers do not matter. Its methods return "" or a sentence with the location of
+// the first difference.
 type Comparison struct {
-	// Expand puts the values of variables into a string of the script.
+	// Expand replaces the variables in a string of the script.
 	Expand func(string) string
 }
 
-// Equal compares got with want. path is the place of both, "" at the top.
+// Equal compares got with want. path is the location of both, "" at the top.
 func (c Comparison) Equal(path string, want, got any) string {
 	switch want := c.plain(want).(type) {
 	case map[string]any:
@@ -70,7 +70,8 @@ func (c Comparison) Equal(path string, want, got any) string {
 	}
 }
 
-// Has reports what got lacks of want. An object holds its keys, an array has for each wanted element one that holds it.
+// Has describes what got lacks of want: an object must have the wanted keys, and an array must
+// have, for each wanted element, one that has it.
 func (c Comparison) Has(path string, want, got any) string {
 	switch want := c.plain(want).(type) {
 	case map[string]any:
@@ -108,8 +109,8 @@ func (c Comparison) keys(path string, want, got map[string]any, compare func(str
 	return ""
 }
 
-// scalar compares what is neither object nor array. A string that is one variable
-// and nothing else ("${p.pid}") is equal to a number of the same digits.
+// scalar compares values other than objects and arrays. A string that consists of one variable
+// ("${p.pid}") equals a number with the same digits.
 func (c Comparison) scalar(path string, want, got any) string {
 	equal := false
 	switch g := got.(type) {
@@ -136,7 +137,7 @@ func (c Comparison) scalar(path string, want, got any) string {
 	return differ(path, want, got)
 }
 
-// plain is v with maps of any key turned into JSON objects.
+// plain returns v; a map with keys of any type becomes a JSON object.
 func (c Comparison) plain(v any) any {
 	m, ok := v.(map[any]any)
 	if !ok {
@@ -157,7 +158,7 @@ func numberText(v any) string {
 	return ""
 }
 
-// sameNumber compares two numbers by value: as integers where both are, else as floating point.
+// sameNumber compares two numbers by value, as integers if both are, else as floating point.
 func sameNumber(a, b string) bool {
 	if x, err := strconv.ParseInt(a, 10, 64); err == nil {
 		if y, err := strconv.ParseInt(b, 10, 64); err == nil {
@@ -187,7 +188,7 @@ func pathName(path string) string {
 	return path
 }
 
-// jsonText is v as compact JSON, cut.
+// jsonText returns v as compact JSON, truncated.
 func jsonText(v any) string {
 	p, err := call.Marshal(v)
 	if err != nil {
