@@ -10,7 +10,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// loadTerminal draws a load report: streams, latencies, invariants, thresholds, and the verdict on
+// loadTerminal draws a load report: streams, latencies, counters, thresholds, and the verdict on
 // the last line.
 func loadTerminal(w io.Writer, r *bundle.LoadReport, s Style) error {
 	t := loadText{newCanvas(w, s), r}
@@ -78,10 +78,10 @@ func streamsText(s *bundle.LoadStreams) string {
 // outputText returns the amount of output and how it was checked.
 func outputText(r *bundle.LoadReport) string {
 	check := map[string]string{
-		"sequence": "every line checked", "none": "not checked", "same": "all alike wherever a command ended by itself",
+		"sequence": "every line checked", "none": "not checked", "same": "compared for all commands that ended by themselves",
 	}[r.Plan.Check]
 	if check == "" {
-		check = "its digest checked wherever a command ended by itself"
+		check = "digest checked for all commands that ended by themselves"
 	}
 	return fmt.Sprintf("%d events, %d bytes, %s", r.Output.Events, r.Output.Bytes, check)
 }
@@ -171,15 +171,15 @@ func loadMetrics(r *bundle.LoadReport) []loadMetric {
 func latencyNotes(r *bundle.LoadReport) []string {
 	var out []string
 	if ms := r.Plan.WarmupMS; ms > 0 {
-		out = append(out, fmt.Sprintf("the first %v are not in it", time.Duration(ms)*time.Millisecond))
+		out = append(out, fmt.Sprintf("the latencies exclude the first %v", time.Duration(ms)*time.Millisecond))
 	}
 	for _, note := range []struct {
 		n    int64
 		text string
 	}{
 		{r.Output.Coalesced, "%d events were read together with a later one: no gap was measured"},
-		{r.Driver.UnstampedReads, "%d reads had no time of arrival from the kernel: theirs is the driver's"},
-		{r.Output.Clamped, "%d values were out of range, and count as the nearest in it"},
+		{r.Driver.UnstampedReads, "%d reads had no time of arrival from the kernel: the driver's clock was used"},
+		{r.Output.Clamped, "%d values were out of range, and count as the nearest value in range"},
 	} {
 		if note.n > 0 {
 			out = append(out, fmt.Sprintf(note.text, note.n))

@@ -40,7 +40,7 @@ func ours(engine, on string) func(*bench, *gateway, int) []string {
 	}
 }
 
-// older returns a command line of Assay's for the older build.
+// older returns a command line of Assay's driver, run by the older build.
 func (b *bench) older(argv []string) []string { return append([]string{b.base}, argv[1:]...) }
 
 // withBase returns Assay's drivers, and those of the older build if there is one.

@@ -144,7 +144,7 @@ func (b *bench) sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.log, time.Now().Format("15:04:05 ")+format+"\n", args...)
 }
 
-// fresh is a directory that does not exist yet.
+// fresh returns the path of a new directory, which it does not make.
 func (b *bench) fresh() string {
 	b.fresher++
 	return filepath.Join(b.dir, fmt.Sprintf("run%d", b.fresher))

@@ -143,8 +143,8 @@ func (b *bench) measureStop(ctx context.Context, p *page) error {
 	return nil
 }
 
-// oneStop runs it once, with Assay's driver or with one that uses time.Now. It returns
-// the error in milliseconds and the lag that the driver reports.
+// oneStop runs the stop test once, with Assay's driver or with one that uses time.Now. It
+// returns the error in milliseconds and the lag that the driver reports.
 func (b *bench) oneStop(ctx context.Context, p *page, own bool, n int) (off float64, lag string, err error) {
 	g, err := serve(ctx, b.assay, b.file("even.yaml"))
 	if err != nil {

@@ -97,11 +97,11 @@ func TestTargetsAreMetOrMissedByHowMuch(t *testing.T) {
 		target target
 		want   string
 	}{
-		"a ratio that is met":    {target{What: "w", Got: 11, Against: 10, Most: 1.1, Peer: "wrk", Relative: true}, "| w | ≤ 1.10 × wrk | 1.10 | met |\n"},
-		"a ratio that is missed": {target{What: "w", Got: 15, Against: 10, Most: 1.2, Peer: "wrk", Relative: true}, "| w | ≤ 1.20 × wrk | 1.50 | missed by 25 % |\n"},
-		"a peer that is missing": {target{What: "w", Got: 15, Most: 1.2, Peer: "wrk", Relative: true, Missing: true}, "| w | ≤ 1.20 × wrk | – | unknown: wrk is missing |\n"},
-		"a figure that is met":   {target{What: "w", Got: 200, Most: 256, Unit: "bytes"}, "| w | ≤ 256 bytes | 200 bytes | met |\n"},
-		"a figure that is none":  {target{What: "w", Most: 32, Unit: "MB", Missing: true}, "| w | ≤ 32 MB | 0 MB | unknown: a figure is missing |\n"},
+		"a ratio that is met":      {target{What: "w", Got: 11, Against: 10, Most: 1.1, Peer: "wrk", Relative: true}, "| w | ≤ 1.10 × wrk | 1.10 | met |\n"},
+		"a ratio that is missed":   {target{What: "w", Got: 15, Against: 10, Most: 1.2, Peer: "wrk", Relative: true}, "| w | ≤ 1.20 × wrk | 1.50 | missed by 25 % |\n"},
+		"a peer that is missing":   {target{What: "w", Got: 15, Most: 1.2, Peer: "wrk", Relative: true, Missing: true}, "| w | ≤ 1.20 × wrk | – | unknown: wrk is missing |\n"},
+		"a figure that is met":     {target{What: "w", Got: 200, Most: 256, Unit: "bytes"}, "| w | ≤ 256 bytes | 200 bytes | met |\n"},
+		"a figure that is unknown": {target{What: "w", Most: 32, Unit: "MB", Missing: true}, "| w | ≤ 32 MB | 0 MB | unknown: a figure is missing |\n"},
 	} {
 		if got := tt.target.row(); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -147,7 +147,8 @@ func TestAMissingPeerIsToldAndFailsWhereCIIsSet(t *testing.T) {
 	}
 }
 
-// A child's processor time and output are its own; a failing one says why.
+// A run is measured by the CPU time and output of its process; the error of a failed one has
+// the output.
 func TestAProcessIsMeasured(t *testing.T) {
 	ctx := context.Background()
 	c, err := start(ctx, t.TempDir(), []string{"/bin/sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done"})
@@ -163,7 +164,7 @@ func TestAProcessIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.wait(); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Errorf("a failure is told as %v", err)
+		t.Errorf("the error of a failure is %v", err)
 	}
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skip("the rest needs Linux")

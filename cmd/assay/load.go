@@ -163,7 +163,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		o.Progress = m
 	}
 	if o.Target.Embedded {
-		// The gateway outlives an interrupt, which the run still needs it for.
+		// The gateway outlives an interrupt, because the run then kills its processes.
 		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: o.Target.Token})
 		if err != nil {
 			return defect(fmt.Errorf("starting the embedded gateway: %w", err))

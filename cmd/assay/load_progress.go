@@ -118,7 +118,7 @@ func (b *loadBar) End() {
 // stage names the stage of the run, "" for the main part.
 func stage(t load.Tick) string {
 	switch {
-	case t.Winding:
+	case t.Ending:
 		return ", ending"
 	case t.Warming:
 		return ", warming up"

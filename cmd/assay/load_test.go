@@ -19,8 +19,8 @@ import (
 	"assay/internal/load"
 )
 
-// After an interrupt all processes are killed, stdout has exactly one JSON value that says
-// so, the files have the same, and the exit code is 130.
+// After an interrupt all processes are killed, stdout has exactly one JSON value that reports
+// it, the files have the same report, and the exit code is 130.
 func TestInterruptedLoadKillsAndReports(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,8 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 	for _, engine := range []string{"fast", "portable"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			// Not in the process that is stopped, and one for each, whose counters are held against the ledger.
+			// The gateway is in this process, which is not stopped. Each run has its own, because
+			// its counters are compared with the ledger.
 			g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -129,7 +130,7 @@ func metricsAt(url string) string {
 func TestOneSecondInWords(t *testing.T) {
 	tick := load.Tick{
 		Open: 5000, Rate: 12, FirstEvent: bundle.Latency{Count: 12, P50: 1500, P99: 20250}, Gap: bundle.Latency{Count: 5000, P50: 1_000_000, P99: 1_012_300},
-		Failed: 3, Winding: true,
+		Failed: 3, Ending: true,
 	}
 	if got, want := loadLine(tick), "5000 open, 12/s, first event 1.5/20.2 ms, gap 1000.0/1012.3 ms, 3 failed, ending"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -12,23 +12,24 @@ type CheckKind uint8
 
 // The checks.
 const (
-	// CheckNone looks at no output.
+	// CheckNone checks nothing.
 	CheckNone CheckKind = iota
-	// CheckSequence wants lines that count up: every line of every stream is compared.
+	// CheckSequence compares every line of every stream with a sequence of numbers.
 	CheckSequence
-	// CheckSame wants the output of every stream that ended by itself to be that of the first one.
+	// CheckSame compares the output of every stream that ends by itself with that of the
+	// first one.
 	CheckSame
-	// CheckDigest wants it to have a given SHA-256.
+	// CheckDigest compares the SHA-256 of the output of every stream that ends by itself.
 	CheckDigest
 )
 
-// Check says what the output (stdout, or that of a PTY) of every stream must be.
+// Check is the check of the output (stdout, or that of a PTY) of every stream.
 // The zero value checks nothing.
 type Check struct {
 	Kind CheckKind
 	// First is the number on the first line of a sequence.
 	First uint64
-	// Lines is how many lines a sequence has when its command ended by itself; 0 leaves that open.
+	// Lines is how many lines a sequence has when its command ends by itself; 0 is any number.
 	Lines uint64
 	// Digest is the wanted SHA-256.
 	Digest [sha256.Size]byte

@@ -2,16 +2,16 @@ package load
 
 import "time"
 
-// stepped is how far the clock must jump at once to be said to have been set: more
-// than the adjustment of a second (500 parts in a million), and less than what would
-// spoil a measured value.
+// stepped is the smallest jump that counts as setting the clock: more than the regular
+// adjustment of one second (500 parts in a million), and too small to spoil a measured
+// value.
 const stepped = 5 * time.Millisecond
 
-// clockWatch looks whether the clock of this machine is set while a run lasts.
-// Latencies are measured by a clock that is never set; the times in files are not.
+// clockWatch notices when the wall clock of this machine is set during a run. Latencies
+// are measured with the monotonic clock, but the times in files with the wall clock.
 type clockWatch struct {
 	base   time.Time
-	offset time.Duration // between the two clocks, when last looked
+	offset time.Duration // between the two clocks, at the last look
 }
 
 func newClockWatch(base time.Time) *clockWatch {
@@ -20,15 +20,15 @@ func newClockWatch(base time.Time) *clockWatch {
 	return c
 }
 
-// apart is how far the wall clock has gone beyond the monotonic one since the base.
+// apart returns how far the wall clock has moved ahead of the monotonic clock since base.
 func (c *clockWatch) apart(now time.Time) time.Duration {
 	return now.Round(0).Sub(c.base.Round(0)) - now.Sub(c.base)
 }
 
-// look returns how far the clock has jumped since the last look, 0 when it has not.
+// look returns how far the wall clock has jumped since the last look, 0 when it has not.
 func (c *clockWatch) look(now time.Time) time.Duration { return c.seen(c.apart(now)) }
 
-// seen takes how far the clocks are apart now.
+// seen notes how far apart the clocks are now, and returns the jump.
 func (c *clockWatch) seen(apart time.Duration) time.Duration {
 	step := apart - c.offset
 	c.offset = apart

@@ -10,13 +10,13 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 	c := clockWatch{base: base}
 	tests := []struct {
 		name  string
-		apart time.Duration // by how much the wall clock was set, in all
+		apart time.Duration // the sum of all changes of the wall clock
 		want  time.Duration
 	}{
 		{"nothing", 0, 0},
 		{"an adjustment of a second", 500 * time.Microsecond, 0},
 		{"set forward", 3 * time.Second, 3*time.Second - 500*time.Microsecond},
-		{"it stays so", 3 * time.Second, 0},
+		{"unchanged", 3 * time.Second, 0},
 		{"set back", -time.Second, -4 * time.Second},
 	}
 	for _, tt := range tests {

@@ -8,7 +8,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// maxExamples is how many different messages are kept of each outcome.
+// maxExamples is how many different messages are kept for each outcome.
 const maxExamples = 5
 
 // collector is the sink of a run.
@@ -16,23 +16,23 @@ type collector struct {
 	hist *histograms
 	// cold is set during the warm-up: measured values are dropped.
 	cold    atomic.Bool
-	opening atomic.Int64 // streams that were opened, in all
+	opening atomic.Int64 // streams opened, in all
 	started atomic.Int64 // start events, in all
-	live    atomic.Int64 // streams between start event and result
+	live    atomic.Int64 // streams between start event and result or hang-up
 	peak    atomic.Int64
 	killing atomic.Int64 // kills, in all
-	// coalesced counts the events without a time of their own.
+	// coalesced counts the events that shared a read with another one.
 	coalesced atomic.Int64
 	// unstamped counts the reads without the kernel's time of arrival.
 	unstamped atomic.Int64
 
-	plan *Plan // nil has one class
+	plan *Plan // nil: one class
 
 	mu       sync.Mutex
 	books    books
 	classes  []bundle.StreamOutcomes // by class of the plan
 	examples []bundle.LoadExample
-	// refused is called, once, when the first stream shows that there is no such gateway.
+	// refused is called once, when the first stream shows that there is no such gateway.
 	refused func(message string)
 }
 
@@ -53,7 +53,7 @@ var _ Sink = (*collector)(nil)
 
 func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards, 1)} }
 
-// of lets the collector count and measure each class of a plan. It is called before the
+// of makes the collector count and measure each class of a plan. It is called before the
 // first value.
 func (c *collector) of(p *Plan) *collector {
 	c.plan, c.classes = p, make([]bundle.StreamOutcomes, len(p.Mix()))
@@ -94,7 +94,7 @@ func (c *collector) Ended(r Result) {
 	switch {
 	case r.Fate == NoProcess:
 		c.books.unstarted++
-	case !r.Disconnected: // else HungUp has taken it away
+	case !r.Disconnected: // otherwise HungUp has counted it
 		c.live.Add(-1)
 	}
 	if !r.Opened {
@@ -122,7 +122,7 @@ func (c *collector) Ended(r Result) {
 	}
 }
 
-// refusedBy reports once that there is no such gateway. It needs mu.
+// refusedBy reports once that there is no such gateway. The caller holds mu.
 func (c *collector) refusedBy(message string) {
 	if c.refused != nil && c.started.Load() == 0 {
 		c.refused(message)
@@ -137,8 +137,8 @@ func (c *collector) refuse(message string) {
 	c.refusedBy(message)
 }
 
-// exemplify takes over the examples of a worker process, with the numbers that its
-// streams have among those of all.
+// exemplify adds the examples of a worker process, and converts the numbers of its
+// streams to those of the whole run.
 func (c *collector) exemplify(all []bundle.LoadExample, part, parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +148,7 @@ func (c *collector) exemplify(all []bundle.LoadExample, part, parts int) {
 	}
 }
 
-// keepExample keeps each message once. It needs mu.
+// keepExample keeps each message once. The caller holds mu.
 func (c *collector) keepExample(one bundle.LoadExample) {
 	kept := 0
 	for i := range c.examples {
@@ -186,15 +186,15 @@ func (c *collector) ClockStepped(d time.Duration) {
 	}
 }
 
-// snapshot is the counts so far.
+// snapshot returns the counts so far.
 func (c *collector) snapshot() books {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.books
 }
 
-// inFlight is how many processes the gateway may count on one side only, now and
-// until later: being opened, or being killed, or just ended.
+// inFlight returns how many processes a scrape between before and after may count
+// inconsistently: those that are being opened or killed, or that have just ended.
 func inFlight(before, after activity) int {
 	opening := before.opening - before.started - before.unstarted
 	killing := before.killing - before.killed
@@ -202,11 +202,11 @@ func inFlight(before, after activity) int {
 	return int(max(opening, 0) + max(killing, 0) + max(during, 0))
 }
 
-// activity is the counts from which the processes in flight follow.
+// activity holds the counts from which inFlight is computed.
 type activity struct{ opening, started, unstarted, killing, killed, ended int64 }
 
-// activity reads the counts of what is over before those of what begins, so that
-// what happens in between counts as in flight.
+// activity reads the counts of endings before those of beginnings, so that a process that
+// begins in between counts as in flight.
 func (c *collector) activity() activity {
 	b := c.snapshot()
 	a := activity{started: c.started.Load(), unstarted: b.unstarted - b.notOpened, killed: b.killed, ended: b.outcomes.Total()}

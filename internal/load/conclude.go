@@ -7,11 +7,12 @@ import (
 	"assay/internal/bundle"
 )
 
-// saturated is the start lag from which on the open model was none: the driver,
-// not the gateway, was what streams waited for.
+// saturated is the largest start lag of a valid open model. Beyond it, streams waited for
+// the driver and not for the gateway.
 const saturated = time.Second
 
-// conclude finds the verdict of a report with all its figures. open is the model.
+// conclude sets the verdict of a report and its reasons. open says that the run used the
+// open model.
 func conclude(r *bundle.LoadReport, open bool) {
 	var fails, doubts []string
 	if n := r.Streams.Outcomes.Failed(); n > 0 {
@@ -42,7 +43,7 @@ func conclude(r *bundle.LoadReport, open bool) {
 	r.Reasons = append(fails, doubts...)
 }
 
-// doubtsOf are the reasons why nothing can be concluded although nothing failed.
+// doubtsOf returns the reasons why a run without failures is inconclusive.
 func doubtsOf(r *bundle.LoadReport, open bool) []string {
 	var out []string
 	if r.Interrupted {
@@ -52,7 +53,7 @@ func doubtsOf(r *bundle.LoadReport, open bool) []string {
 		out = append(out, r.Aborted)
 	}
 	if r.Streams.Outcomes[bundle.StreamOK]+r.Streams.Outcomes[bundle.StreamKilled] == 0 && r.Streams.Outcomes.Failed() == 0 {
-		out = append(out, "no stream was seen through to its end")
+		out = append(out, "no stream was observed to its end")
 	}
 	if n := r.Streams.Outcomes[bundle.StreamBlocked]; n > 0 {
 		out = append(out, plural(int(n), "stream was not opened because of a limit", "streams were not opened because of a limit"))

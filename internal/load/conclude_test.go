@@ -21,7 +21,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"all well":                          {func(*bundle.LoadReport) {}, false, bundle.LoadPass, 0},
 		"a failed stream":                   {func(r *bundle.LoadReport) { r.Streams.Outcomes[bundle.StreamStall]++ }, false, bundle.LoadFail, 1},
-		"a stream that we gave up is none":  {func(r *bundle.LoadReport) { r.Streams.Outcomes[bundle.StreamCancelled]++ }, false, bundle.LoadPass, 0},
+		"a cancelled stream":                {func(r *bundle.LoadReport) { r.Streams.Outcomes[bundle.StreamCancelled]++ }, false, bundle.LoadPass, 0},
 		"nothing ran":                       {func(r *bundle.LoadReport) { r.Streams.Outcomes = bundle.StreamOutcomes{} }, false, bundle.LoadInconclusive, 5},
 		"a blocked stream":                  {func(r *bundle.LoadReport) { r.Streams.Outcomes[bundle.StreamBlocked]++ }, false, bundle.LoadInconclusive, 5},
 		"a violation":                       {func(r *bundle.LoadReport) { r.Metrics.Violations = []string{"x"} }, false, bundle.LoadFail, 1},

@@ -21,8 +21,8 @@ const (
 	CodecProto = call.Proto
 )
 
-// Dialect is a protocol in a codec, for one target and one command: it builds the
-// requests of a run, and knows how their answers look. It is immutable.
+// Dialect is a protocol with a codec, for one target and one command. It builds the
+// requests of a run and reads their responses. It is immutable.
 type Dialect struct {
 	// Protocol is one of the protocols of a plan, Codec json or proto.
 	Protocol, Codec string
@@ -30,16 +30,16 @@ type Dialect struct {
 	Target *target.Target
 	// Command is run by the target's shell (by the gateway's own over NDJSON).
 	Command string
-	// Run names the run; every process carries it.
+	// Run names the run. Every process of the run carries it, in its mark.
 	Run string
-	// Part is the part of a plan that several processes share, from 0: each may kill
-	// only what it began itself. EveryPart finds the processes of all.
+	// Part is the number of this process among those that share a plan, from 0. Each lists
+	// and kills only the processes that it started. EveryPart lists those of all parts.
 	Part int
-	// Stdin says that the process gets an input that Input writes to. NDJSON has none.
+	// Stdin says that the process gets an input, which Input writes. NDJSON has none.
 	Stdin bool
 }
 
-// EveryPart as a Part lists the processes of all parts; it begins none.
+// EveryPart is the Part that lists the processes of all parts. It starts none.
 const EveryPart = -1
 
 // Request is one HTTP request.
@@ -49,7 +49,7 @@ type Request struct {
 	Body         []byte
 }
 
-// mark is the value of call.Mark.
+// mark returns the value of call.Mark.
 func (d *Dialect) mark() string {
 	if d.Part > 0 {
 		return d.Run + "/load." + strconv.Itoa(d.Part)
@@ -57,10 +57,10 @@ func (d *Dialect) mark() string {
 	return d.Run + "/load"
 }
 
-// marked is the command as NDJSON sends it.
+// marked returns the command with its mark, as NDJSON sends it.
 func (d *Dialect) marked() string { return call.NoOp(d.mark()) + "; " + d.Command }
 
-// Start is the request that begins a stream.
+// Start returns the request that begins a stream.
 func (d *Dialect) Start() (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
 		body, err := json.Marshal(call.Command{Cmd: d.marked(), TimeoutMS: new(int64(0))})
@@ -73,7 +73,7 @@ func (d *Dialect) Start() (Request, error) {
 	}})
 }
 
-// Kill is the request that kills a process.
+// Kill returns the request that kills a process.
 func (d *Dialect) Kill(pid uint32) (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.plain("POST", call.KillPath(int64(pid)), []byte{}), nil
@@ -81,17 +81,17 @@ func (d *Dialect) Kill(pid uint32) (Request, error) {
 	return d.rpc(call.Kill(call.ByPID(pid)))
 }
 
-// Input is the request that writes to the standard input of a process.
+// Input returns the request that writes to the standard input of a process.
 func (d *Dialect) Input(pid uint32, data []byte) (Request, error) {
 	return d.rpc(call.Sorted{Message: call.Write(call.ByPID(pid), data)})
 }
 
-// CloseStdin is the request that closes the standard input of a process.
+// CloseStdin returns the request that closes the standard input of a process.
 func (d *Dialect) CloseStdin(pid uint32) (Request, error) {
 	return d.rpc(call.CloseStdin{Process: call.ByPID(pid)})
 }
 
-// List is the request for all live processes.
+// List returns the request for all live processes.
 func (d *Dialect) List() (Request, error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.plain("GET", "", nil), nil
@@ -99,10 +99,10 @@ func (d *Dialect) List() (Request, error) {
 	return d.rpc(call.List{})
 }
 
-// form is the form of the requests.
+// form returns the form of the requests.
 func (d *Dialect) form() call.Form { return call.Form{Protocol: d.Protocol, Codec: d.Codec} }
 
-// rpc is a call of the process service.
+// rpc returns a call of the process service.
 func (d *Dialect) rpc(m call.Message) (Request, error) {
 	form, name := d.form(), m.Procedure()
 	body, err := form.Body(m)
@@ -116,7 +116,7 @@ func (d *Dialect) rpc(m call.Message) (Request, error) {
 	return r, nil
 }
 
-// plain is a request of the alias; a nil body is none.
+// plain returns a request of the alias; a nil body is no body.
 func (d *Dialect) plain(method, rest string, body []byte) Request {
 	r := Request{Method: method, Path: d.Target.Path("commands", rest), Headers: d.Target.Headers("load", d.Run), Body: body}
 	if len(body) > 0 {
@@ -125,7 +125,7 @@ func (d *Dialect) plain(method, rest string, body []byte) Request {
 	return r
 }
 
-// set gives a header a value, in the place of the one it replaces.
+// set sets a header, in the place of the one it replaces.
 func (r *Request) set(name, value string) {
 	for i, h := range r.Headers {
 		if strings.EqualFold(h.Name, name) {
@@ -146,7 +146,7 @@ func (d *Dialect) StreamType(got string) bool {
 	return d.form().Accepts(call.ProcessStart, got)
 }
 
-// ErrGone is the error of Reply for a process that is unknown, or not known any more.
+// ErrGone is the error of Reply for a process that the gateway does not know, or no longer.
 var ErrGone = errors.New("not found")
 
 // Answer is a whole response to a unary call.
@@ -156,8 +156,8 @@ type Answer struct {
 	Body             []byte
 }
 
-// Reply reads the response to a unary call: its message, or an error, which is ErrGone
-// for not_found.
+// Reply returns the message of the response to a unary call, or an error: ErrGone for
+// not_found.
 func (d *Dialect) Reply(a *Answer) ([]byte, error) {
 	switch {
 	case d.Protocol == ProtocolGRPC || d.Protocol == ProtocolWeb:
@@ -202,7 +202,7 @@ func (d *Dialect) grpcUnary(a *Answer) ([]byte, error) {
 	return nil, fmt.Errorf("grpc-status %d: %.200s", s.Code, s.Message)
 }
 
-// Framing is the protocol of the envelopes.
+// Framing returns the protocol of the envelopes.
 func (d *Dialect) Framing() wire.Protocol {
 	switch d.Protocol {
 	case ProtocolGRPC:
@@ -214,14 +214,14 @@ func (d *Dialect) Framing() wire.Protocol {
 	}
 }
 
-// Listed reads the response to List: the pids of this run.
+// Listed returns the pids of this run in the response to List.
 func (d *Dialect) Listed(message []byte) (ours []uint32, err error) {
 	if d.Protocol == ProtocolNDJSON {
 		return d.listedCommands(message)
 	}
 	var m process.ListResponse
 	if err := call.Decode(d.Codec, message, &m); err != nil {
-		return nil, fmt.Errorf("the answer to List: %w", err)
+		return nil, fmt.Errorf("the response to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {
 		mark := p.GetConfig().GetEnvs()[call.Mark]

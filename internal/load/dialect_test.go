@@ -38,7 +38,7 @@ func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 		r, err = d.List()
 		write("list", r, err)
 		if d.Protocol == ProtocolNDJSON {
-			continue // which has no input
+			continue // NDJSON has no input
 		}
 		r, err = d.Input(7, []byte("x\n"))
 		write("input", r, err)

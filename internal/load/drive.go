@@ -9,8 +9,8 @@ import (
 	"assay/internal/target"
 )
 
-// drive runs the engine, and once a second merges, scrapes, shows, and looks at the
-// thresholds that may end the run.
+// drive runs the engine. Once a second it merges the histograms, scrapes the counters,
+// reports progress, and checks the thresholds that may end the run.
 func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -34,7 +34,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 			s.tick(&last, s.sink.hist.last)
 			return s.over(err)
 		case message := <-s.refused:
-			s.refused <- message // for over
+			s.refused <- message // over reads it again
 			stop()
 			err := <-done
 			s.tick(&last, s.sink.hist.last)
@@ -53,7 +53,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	}
 }
 
-// missed looks whether a threshold ends the run, which is said once.
+// missed reports whether a threshold ends the run. It returns true once.
 func (s *session) missed(r *bundle.LoadReport, now time.Duration) bool {
 	if r.Aborted != "" || !s.thresholds.mayAbort() {
 		return false
@@ -68,7 +68,7 @@ func (s *session) missed(r *bundle.LoadReport, now time.Duration) bool {
 	return true
 }
 
-// over sorts how the engine ended.
+// over returns the error of a run whose engine has ended with err.
 func (s *session) over(err error) error {
 	select {
 	case message := <-s.refused:
@@ -76,7 +76,7 @@ func (s *session) over(err error) error {
 			return &target.UnreachableError{
 				URL:    s.target.Identity().URL,
 				Reason: fmt.Sprintf("it runs no command over %s: %s", s.opts.wireName(), message),
-				Mend:   "check the URL and the token, --protocol, --http, and --endpoint for where the surfaces are",
+				Mend:   "check the URL, the token, --protocol, --http, and --endpoint for the paths of the surfaces",
 			}
 		}
 	default:
@@ -87,9 +87,8 @@ func (s *session) over(err error) error {
 	return nil
 }
 
-// scraping reads the counters during a run, one scrape at a time, so that a gateway
-// that is slow with them holds up nothing else. A tick that finds the last scrape
-// under way is left out.
+// scraping reads the counters during a run in its own goroutine, so that a slow scrape
+// delays nothing else. A tick is skipped while the last scrape is still in flight.
 type scraping struct {
 	turns chan int
 	ended chan struct{}
@@ -98,7 +97,7 @@ type scraping struct {
 func (s *session) scrapes(ctx context.Context) *scraping {
 	c := &scraping{turns: make(chan int), ended: make(chan struct{})}
 	activity := s.sink.activity
-	if s.needs.processes > 1 { // what they count is known a second later: what is in flight is not
+	if s.needs.processes > 1 { // their counts come a second late, so the calls in flight are unknown
 		activity = nil
 	}
 	go func() {
@@ -129,7 +128,7 @@ type second struct {
 	started int64
 }
 
-// tick ends an interval: merge takes in what was measured.
+// tick ends an interval: merge collects the measured values.
 func (s *session) tick(last *second, merge func()) {
 	now := time.Since(s.base)
 	merge()
@@ -144,7 +143,7 @@ func (s *session) tick(last *second, merge func()) {
 		Elapsed: now, Open: s.sink.live.Load(), Wanted: int64(s.plan.Streams), Rate: started - last.started,
 		FirstEvent: latencyOf(interval[FirstEvent]), Gap: latencyOf(interval[Gap]), DriverLag: latencyOf(interval[DriverLag]),
 		Started: started, Completed: b.outcomes.Total(), Failed: b.outcomes.Failed(), Outcomes: b.outcomes,
-		Warming: now < s.plan.Warmup, Winding: s.plan.Duration > 0 && now > s.plan.Duration,
+		Warming: now < s.plan.Warmup, Ending: s.plan.Duration > 0 && now > s.plan.Duration,
 	})
 	last.at, last.started = now, started
 }

@@ -9,24 +9,24 @@ import (
 	"assay/internal/bundle"
 )
 
-// Engine opens streams. It is the seam between a plan and the sockets: a plan goes in,
-// measured values and one result per stream come out.
+// Engine opens the streams of a plan, and gives measured values and one result per stream
+// to a sink.
 //
 // An engine keeps its own clock: latencies are measured from the intended start
-// of a stream, which the plan's [Pacer] gives relative to the begin of Run.
+// of a stream, which the plan's [Pacer] gives relative to the beginning of Run.
 type Engine interface {
 	// Name is the engine's name in reports.
 	Name() string
 	// Run opens the streams of p until its duration or count is reached or ctx is
-	// done, then kills what it started, and returns when every stream has been
-	// given to the sink and no goroutine, connection or descriptor is left. From
-	// the end of the schedule (or of ctx) that takes at most p.Limits.Wind plus
+	// done, then kills the processes that it started. It returns when the sink has the
+	// result of every stream and no goroutine, connection or descriptor is left. From
+	// the end of the schedule (or of ctx) that takes at most p.Limits.KillAll plus
 	// p.Limits.Grace. A failing stream is a result, never an error: an error means
 	// that the engine itself could not work.
 	//
-	// Stream number n, in the order of intended starts, is of the class and has the
-	// part that Plan.Stream says: it gets its class's input after the start event, and
-	// is killed or hung up on when its part says so.
+	// Plan.Stream(n) gives the class of stream number n, in the order of intended starts,
+	// and says whether and when it is killed or hung up on. Its process gets the input of
+	// the class after the start event.
 	Run(ctx context.Context, p *Plan, s Sink) error
 }
 
@@ -39,32 +39,32 @@ const (
 	FirstEvent Metric = iota
 	// Gap is the time between two output events of a stream.
 	Gap
-	// EndOfStream is the time to the end of the answer: from the intended start for a
-	// stream that ended by itself, from the sending of the kill for one that was killed.
+	// EndOfStream is the time to the end of the response: from the intended start of a
+	// stream that ended by itself, from the sending of the kill of one that was killed.
 	EndOfStream
-	// StartLag is how much later than intended the driver turned to a stream: its own
-	// delay. A wait for a connection comes after it.
+	// StartLag is how much later than intended the driver began with a stream. It is the
+	// driver's own delay and does not include a wait for a connection.
 	StartLag
-	// DriverLag is how much later than it could have the driver took notice of what
-	// had come, or of the time: its own delay, and none of the gateway's.
+	// DriverLag is how late the driver noticed bytes that had arrived, or a time that had
+	// come. It is the driver's own delay.
 	DriverLag
-	// GapCorrected is Gap, with the gaps added that a late event hid: see Class.RecordGap.
+	// GapCorrected is Gap plus the gaps that late events hide: see Class.RecordGap.
 	GapCorrected
 	// FromSent is the time from the sending of a request to the start event of its
-	// stream: FirstEvent without what the driver's own start lag and dialling took.
+	// stream: FirstEvent without start lag and dialling.
 	FromSent
 
 	numMetrics = iota
 )
 
-// String is the metric's key in reports, and its tag in .hlog files.
+// String returns the metric's key in reports, which is also its tag in .hlog files.
 func (m Metric) String() string {
 	return [numMetrics]string{
 		"first_event", "gap", "end_of_stream", "start_lag", "driver_lag", "gap_corrected", "from_sent",
 	}[m]
 }
 
-// ofStreams reports whether the metric tells of the gateway's answers, and not of the driver.
+// ofStreams reports whether the metric measures the gateway and not the driver.
 func (m Metric) ofStreams() bool { return m != StartLag && m != DriverLag }
 
 // seriesOf reads the tag of a series.
@@ -78,66 +78,66 @@ func seriesOf(tag string) (bundle.LoadSeries, error) {
 	return bundle.LoadSeries{}, fmt.Errorf("there is no metric %.40q", tag)
 }
 
-// Sink takes what an engine sees. Its methods may be called from any goroutine,
-// allocate nothing (but for Ended of a stream that failed), and never block for long.
+// Sink takes the events and measured values of an engine. Any goroutine may call its
+// methods. They allocate nothing (except Ended of a failed stream) and never block for long.
 type Sink interface {
-	// Record adds a measured value. worker spreads callers that run at the same
-	// time over shards; any number will do. class is that of the stream, an index into
-	// Plan.Mix; DriverLag, which is no stream's, is of class 0.
+	// Record adds a measured value. worker is any number; it spreads concurrent callers
+	// over shards. class is the class of the stream, an index into Plan.Mix; it is 0 for
+	// DriverLag, which belongs to no stream.
 	Record(worker, class int, m Metric, d time.Duration)
-	// Opening says that a stream is being opened: from here on a process may exist.
+	// Opening reports that a stream is being opened: from here on a process may exist.
 	Opening()
-	// Started says that the start event of a stream came.
+	// Started reports the start event of a stream.
 	Started()
-	// Output counts the bytes of output and the events that they came in.
+	// Output counts output events and their bytes.
 	Output(worker, events, bytes int)
-	// HungUp says that a stream was hung up on because its part asked for it. It is
-	// not open any more; its Ended comes when its process was dealt with.
+	// HungUp reports that the driver hung up on a stream, as the plan asks. The stream is
+	// no longer open; Ended follows when its process is killed or has ended.
 	HungUp()
-	// Killing says that a kill is sent, and Ended of its stream that it was answered.
+	// Killing reports that a kill is sent. Ended of the stream follows its answer.
 	Killing()
-	// Ended is called exactly once for every stream that the plan made begin.
+	// Ended is called exactly once for every stream that began.
 	Ended(r Result)
-	// Coalesced counts n events that shared a read with another one, so that their gaps
+	// Coalesced counts n events that shared a read with another event, so that their gaps
 	// are unknown.
 	Coalesced(n int)
-	// Unstamped says that n reads of an engine that takes the kernel's time of arrival
-	// had none, so that what they measured is of the driver's own clock.
+	// Unstamped counts n reads without the kernel's time of arrival, in an engine that uses
+	// it. Their times are from the driver's own clock.
 	Unstamped(n int)
-	// ClockStepped says that the clock of the kernel's stamps jumped by d against the monotonic one.
+	// ClockStepped reports that the wall clock, which the kernel's stamps use, jumped by d.
 	ClockStepped(d time.Duration)
-	// Swept says that n processes, which streams without a start event left behind,
+	// Swept counts n processes that streams without a start event left behind, and that
 	// were found and killed.
 	Swept(n int)
 }
 
-// Fate is what became of the process of a stream.
+// Fate is how the process of a stream ended.
 type Fate uint8
 
 // The fates. The ledger counts them.
 const (
-	// NoProcess: no start event came.
+	// NoProcess means that no start event came.
 	NoProcess Fate = iota
-	// EndedOK: it ended by itself with exit code 0.
+	// EndedOK means that it ended by itself with exit code 0.
 	EndedOK
-	// EndedError: it ended by itself otherwise, or by a signal of somebody else.
+	// EndedError means that it ended by itself otherwise, or by a foreign signal.
 	EndedError
-	// FateKilled: a kill was answered with success.
+	// FateKilled means that a kill was answered with success.
 	FateKilled
-	// LeftOpen: neither its end nor a kill was confirmed.
+	// LeftOpen means that neither its end nor a kill was confirmed.
 	LeftOpen
-	// EndedUnseen: the driver had disconnected, and the process had ended by itself before
-	// the driver killed it; its exit code is unknown.
+	// EndedUnseen means that the driver had disconnected, and the process ended by itself
+	// before the driver killed it; its exit code is unknown.
 	EndedUnseen
 )
 
-// Result is one stream that is over.
+// Result is the result of one stream.
 type Result struct {
 	// Stream is its number, from 0 in the order of intended starts.
 	Stream int64
 	// Outcome is how it ended.
 	Outcome bundle.StreamOutcome
-	// Fate is what became of its process.
+	// Fate is how its process ended.
 	Fate Fate
 	// Opened is set when Sink.Opening was called for it.
 	Opened bool
@@ -145,14 +145,14 @@ type Result struct {
 	Uncertain bool
 	// KillSent is set when Sink.Killing was called for it.
 	KillSent bool
-	// Disconnected is set when the driver hung up because its part asked for it: its
-	// outcome is then Cancelled, without a message. Its process is killed after the
-	// schedule has ended, by the pid of the start event; the result waits for that.
+	// Disconnected is set when the driver hung up, as the plan asks: the outcome is then
+	// Cancelled, without a message. The process is killed after the schedule has ended, by
+	// the pid of the start event; the result waits for that.
 	Disconnected bool
-	// Refused is set when the answer shows that there is no such gateway at all: a
+	// Refused is set when the response shows that there is no such gateway at all: a
 	// status like 404 or 401, another content type, no HTTP. A run whose streams
-	// all end so has no target.
+	// all end this way has no target.
 	Refused bool
-	// Message says what was wrong; "" when nothing was.
+	// Message describes the failure; "" when there is none.
 	Message string
 }

@@ -9,7 +9,7 @@ import (
 	"assay/scenarios"
 )
 
-// blank is a report with what is known before the run.
+// blank returns a report with the facts known before the run.
 func (s *session) blank() *bundle.LoadReport {
 	o := &s.opts
 	first := &o.classes[0]
@@ -32,7 +32,7 @@ func (s *session) blank() *bundle.LoadReport {
 	}
 }
 
-// model is closed or open.
+// model returns the name of the model: closed or open.
 func (s *session) model() string {
 	if s.plan.Open() {
 		return "open"
@@ -40,7 +40,7 @@ func (s *session) model() string {
 	return "closed"
 }
 
-// arrivals is how the starts of a rate are spread; "" in the closed model.
+// arrivals returns how the starts of a rate are spread; "" in the closed model.
 func (o *Options) arrivals() string {
 	switch {
 	case o.Rate == 0 && len(o.stages) == 0:
@@ -51,7 +51,7 @@ func (o *Options) arrivals() string {
 	return "even"
 }
 
-// draws reports whether the seed decides anything.
+// draws reports whether the run makes random choices.
 func (o *Options) draws() bool {
 	return o.Poisson || slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.KillShare+c.DisconnectShare > 0 })
 }
@@ -63,7 +63,7 @@ func stageInfo(all []Stage) (out []bundle.LoadStage) {
 	return out
 }
 
-// distinct is the values that the classes have, each once.
+// distinct joins the distinct values of the classes.
 func (o *Options) distinct(value func(class int) string) string {
 	var all []string
 	for i := range o.classes {
@@ -74,7 +74,7 @@ func (o *Options) distinct(value func(class int) string) string {
 	return strings.Join(all, "+")
 }
 
-// fill puts in what was counted and measured.
+// fill sets the counts and measured values of a report.
 func (s *session) fill(r *bundle.LoadReport) {
 	b := s.sink.snapshot()
 	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
@@ -101,7 +101,8 @@ func (s *session) fill(r *bundle.LoadReport) {
 	}
 }
 
-// classes are the classes of the plan with their outcomes and latencies. It needs the sink's mu.
+// classes returns the classes of the plan with their outcomes and latencies. The caller
+// holds the sink's mu.
 func (s *session) classes() (out []bundle.LoadClass) {
 	for i := range s.opts.classes {
 		c, outcomes := &s.opts.classes[i], s.sink.classes[i]
@@ -119,7 +120,7 @@ func (s *session) classes() (out []bundle.LoadClass) {
 	return out
 }
 
-// headline says what is about to happen, and what it takes.
+// headline describes the run and its needs.
 func (s *session) headline() []string {
 	url := s.target.Identity().URL
 	if s.opts.Target.Embedded {
@@ -132,7 +133,7 @@ func (s *session) headline() []string {
 	return all
 }
 
-// wireName is protocols, codecs and HTTP version in words.
+// wireName describes protocols, codecs and HTTP version.
 func (o *Options) wireName() string {
 	return o.distinct(func(i int) string {
 		name := o.classes[i].Protocol
@@ -143,12 +144,12 @@ func (o *Options) wireName() string {
 	}) + " on HTTP " + o.HTTP
 }
 
-// modelName is the model in words.
+// modelName describes the model.
 func (o *Options) modelName() string {
 	text := fmt.Sprintf("%d streams at a time", o.Streams)
 	switch {
 	case o.Rate > 0:
-		text = fmt.Sprintf("%g streams a second", o.Rate)
+		text = fmt.Sprintf("%g streams per second", o.Rate)
 	case len(o.stages) > 0:
 		text = plural(len(o.stages), "stage of a rate", "stages of a rate")
 	}

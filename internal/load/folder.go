@@ -25,8 +25,9 @@ const (
 )
 
 // folder is the directory of a run: load.json with the report, latency.hlog with a
-// histogram per series and second (tagged), metrics/ with every scrape, and last the manifest of a bundle. A nil
-// folder keeps nothing. The first error is kept, and returned by finish.
+// tagged histogram per series and second, metrics/ with every scrape, and the manifest of
+// the bundle, which is written last. A nil folder keeps nothing. finish returns the first
+// error.
 type folder struct {
 	root *os.Root
 	file *os.File
@@ -37,8 +38,8 @@ type folder struct {
 	err error
 }
 
-// createFolder makes the directory. It must be absent, empty, or that of an older
-// run, whose files are replaced; anything else is refused and left as it is.
+// createFolder makes the directory. If it exists, it must be empty or that of an older
+// run, whose files are replaced; anything else is refused and not changed.
 func createFolder(dir string, base time.Time) (*folder, error) {
 	if dir == "" {
 		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
@@ -75,7 +76,7 @@ func (f *folder) prepare(dir string) error {
 	if err := f.root.Mkdir(metricsFolder, 0o755); err != nil {
 		return fmt.Errorf("the output directory: %w", err)
 	}
-	// Written now, so that the directory is known as ours at any moment.
+	// Written now, so that isOurs is true from the beginning.
 	if err := f.write(reportFile, []byte(`{"schema":"`+bundle.LoadSchema+`"}`+"\n")); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (f *folder) prepare(dir string) error {
 		w.OutputLogFormatVersion(), w.OutputStartTime(base), w.OutputBaseTime(base), w.OutputLegend())
 }
 
-// isOurs reports whether load.json is that of a run.
+// isOurs reports whether load.json is that of a load run.
 func (f *folder) isOurs() bool {
 	file, err := f.root.Open(reportFile)
 	if err != nil {
@@ -119,24 +120,23 @@ func (f *folder) keep(err error) {
 	}
 }
 
-// failed is the first error.
+// failed returns the first error.
 func (f *folder) failed() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// scrape keeps one exposition.
+// scrape saves one scrape.
 func (f *folder) scrape(name string, body []byte) {
 	if f != nil {
 		f.keep(f.write(metricsFolder+"/"+name+".txt", body))
 	}
 }
 
-// interval writes the histograms of one interval: of a class, or of all streams for "". The
-// library's own writer cannot be told the unit of the largest value, so the line
-// is composed here: tag, start and length in seconds, largest value in
-// milliseconds, the histogram.
+// interval writes the histograms of one interval of a class, or of all streams for "". It
+// formats the line itself, because the library's writer has no unit for the largest value:
+// tag, start and length in seconds, largest value in milliseconds, the histogram.
 func (f *folder) interval(class string, set *metricSet, begun time.Time, length time.Duration) {
 	if f == nil {
 		return

@@ -18,15 +18,15 @@ import (
 // settingsWait bounds the wait for a gateway's SETTINGS before a run.
 const settingsWait = 2 * time.Second
 
-// gatewayLimits say in words what the gateway lets us know of its own limits: the
-// streams that an HTTP/2 connection takes, and its descriptors where it publishes them.
+// gatewayLimits describes the limits that the gateway announces: the streams per HTTP/2
+// connection, and its descriptors if it publishes them.
 func (s *session) gatewayLimits() (out []string) {
 	wanted := s.plan.Wanted()
 	if s.plan.Multiplexed() {
 		if most, ok := s.streamsEach(); ok {
-			line := fmt.Sprintf("the gateway takes %d streams on a connection", most)
+			line := fmt.Sprintf("the gateway allows %d streams per connection", most)
 			if all := most * H2Most; all < s.plan.Streams {
-				line += fmt.Sprintf(": no more than %d of %d can be open, the rest waits", all, s.plan.Streams)
+				line += fmt.Sprintf(": at most %d of %d can be open, the rest waits", all, s.plan.Streams)
 			}
 			out = append(out, line)
 		}
@@ -38,13 +38,13 @@ func (s *session) gatewayLimits() (out []string) {
 	}
 	line := fmt.Sprintf("the gateway may have %d descriptors, and %d are in use", most, used)
 	if free := most - used; !s.opts.Target.Embedded && !s.plan.Open() && wanted > free {
-		line += fmt.Sprintf(": it cannot take %d connections", wanted)
+		line += fmt.Sprintf(": it cannot accept %d connections", wanted)
 	}
 	return append(out, line)
 }
 
-// streamsEach is how many streams the gateway allows on a connection; false when it
-// sets no limit, or does not say in time.
+// streamsEach returns how many streams the gateway allows on a connection; false when it
+// sets no limit, or sends no SETTINGS in time.
 func (s *session) streamsEach() (int, bool) {
 	ctx, stop := context.WithTimeout(context.Background(), settingsWait)
 	defer stop()
@@ -54,7 +54,7 @@ func (s *session) streamsEach() (int, bool) {
 	}
 	c, err := dial(ctx, "tcp", s.plan.Addr)
 	if err != nil {
-		return 0, false // the run will say why
+		return 0, false // the run reports why
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(settingsWait))
@@ -74,8 +74,8 @@ func (s *session) streamsEach() (int, bool) {
 	return int(most), limited
 }
 
-// descriptorsOf reads the two series of Prometheus' process collector, 0 where they
-// are not there.
+// descriptorsOf reads the two descriptor series of Prometheus' process collector; a
+// missing one is 0.
 func descriptorsOf(exposition []byte) (most, used int) {
 	lines := bufio.NewScanner(bytes.NewReader(exposition))
 	for lines.Scan() {

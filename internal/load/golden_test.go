@@ -2,4 +2,4 @@ package load
 
 import "flag"
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")

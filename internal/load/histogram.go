@@ -21,17 +21,17 @@ const (
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(lowest, highest, digits) }
 
-// quantile is the value at q, from 0 to 1. It is the one place that knows that
-// the library counts from 0 to 100.
+// quantile returns the value at q, from 0 to 1. Only quantile calls the library, which
+// counts from 0 to 100.
 func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
 	v := h.ValueAtQuantile(q * 100) //nolint:forbidigo // this is the one wrapper
 	return time.Duration(v) * time.Microsecond
 }
 
 // cells is one distribution that any number of goroutines record into without a
-// lock: a counter for each value that the histogram's precision tells apart. They
-// are laid out as in a histogram of HdrHistogram: 2,048 steps of 1 µs, then 1,024
-// steps of twice the size each time.
+// lock: a counter for each value that the histogram's precision distinguishes. The
+// layout is that of HdrHistogram: 2,048 steps of 1 µs, then 1,024 steps of twice the
+// size each time.
 type cells [numCells]atomic.Uint32
 
 const (
@@ -42,22 +42,22 @@ const (
 	highestBucket = 21
 )
 
-// cellOf is the cell of a value in range.
+// cellOf returns the cell of a value in range.
 func cellOf(v int64) int {
 	u := uint64(v) //nolint:gosec // in range
 	bucket := bits.Len64(u|cellsMask<<1|1) - halfBits - 1
 	return bucket<<halfBits + int(u>>bucket) //nolint:gosec // below 2,048
 }
 
-// valueOf is the lowest value of a cell.
+// valueOf returns the lowest value of a cell.
 func valueOf(cell int) int64 {
 	bucket := max(cell>>halfBits-1, 0)
 	return int64(cell-bucket<<halfBits) << bucket
 }
 
-// drain moves what was counted into a histogram, and returns how many values that
-// would not take: a defect unless 0. A value that is recorded meanwhile is moved
-// now or the next time, and never lost.
+// drain moves the counts into a histogram, and returns how many values the histogram
+// refused: a defect unless 0. A value that is recorded meanwhile is moved now or the
+// next time, and never lost.
 func (c *cells) drain(into *hdrhistogram.Histogram) (dropped int64) {
 	for i := range c {
 		if c[i].Load() == 0 {
@@ -71,22 +71,22 @@ func (c *cells) drain(into *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
-// set is a distribution for each metric, of one class of streams.
+// set is the distributions of all metrics, for one class of streams.
 type set [numMetrics]cells
 
-// shard is what some of the workers measured: there are several so that workers on
-// different processors do not write to the same memory. The set that is recorded
-// into is exchanged once a second, and the other one is drained meanwhile.
+// shard holds the values of some of the workers. There are several shards, so that workers
+// on different processors do not write to the same memory. The live sets and the idle sets
+// are exchanged once a second, and the sets that become idle are drained.
 type shard struct {
 	live    atomic.Pointer[[]set] // by class
-	idle    *[]set                // of merge
-	clamped atomic.Int64          // values that were out of range, and count as the nearest in range
+	idle    *[]set                // only merge uses it
+	clamped atomic.Int64          // values out of range, which count as the nearest in range
 	events  atomic.Int64
 	bytes   atomic.Int64
 	_       [64]byte // shards do not share a cache line
 }
 
-// record adds a value of a class. One that is out of range is clamped and counted, never lost.
+// record adds a value of a class. A value out of range is clamped and counted, never lost.
 func (s *shard) record(class int, m Metric, d time.Duration) {
 	v := int64(d / time.Microsecond)
 	if v < 0 {
@@ -104,14 +104,14 @@ func (s *shard) output(events, bytes int) {
 	s.bytes.Add(int64(bytes))
 }
 
-// exchange swaps the sets and returns the one that is not recorded into any more,
-// but for values on their way, which are found in it the next time.
+// exchange swaps the sets and returns those that are now idle. A value that a worker is
+// just recording may still go into them; the next drain finds it.
 func (s *shard) exchange() []set {
 	s.idle = s.live.Swap(s.idle)
 	return *s.idle
 }
 
-// metricSet is a histogram for each metric.
+// metricSet is the histograms of all metrics.
 type metricSet [numMetrics]*hdrhistogram.Histogram
 
 func newSet() *metricSet {
@@ -122,7 +122,7 @@ func newSet() *metricSet {
 	return &all
 }
 
-// clear forgets what was recorded.
+// clear removes all values.
 func (s *metricSet) clear() {
 	for _, h := range s {
 		if h.TotalCount() > 0 {
@@ -131,7 +131,7 @@ func (s *metricSet) clear() {
 	}
 }
 
-// merge adds what another one holds, and returns how many values that would not take.
+// merge adds the values of another set, and returns how many were refused.
 func (s *metricSet) merge(other *metricSet) (dropped int64) {
 	for m, h := range other {
 		if h.TotalCount() > 0 {
@@ -141,38 +141,38 @@ func (s *metricSet) merge(other *metricSet) (dropped int64) {
 	return dropped
 }
 
-// samples is what was recorded of some streams: in the last interval, and in the whole run.
+// samples is the values of some streams: of the last interval, and of the whole run.
 type samples struct{ interval, total *metricSet }
 
 func newSamples() samples { return samples{newSet(), newSet()} }
 
-// histograms is all measured values. merge and what it fills are for one goroutine.
+// histograms is all measured values. Only one goroutine uses merge and the merged values.
 type histograms struct {
 	samples // of all streams
 	shards  []shard
-	// classes is the same of each class; nil when there is one.
+	// classes has the samples of each class; nil when there is only one.
 	classes []samples
-	dropped int64 // values that a merge could not take; a defect unless 0
+	dropped int64 // values that a merge refused; a defect unless 0
 
 	mu     sync.Mutex
-	others []measuredElsewhere // to be merged
+	others []measuredElsewhere // not merged yet
 }
 
-// measuredElsewhere is what another process has measured.
+// measuredElsewhere is the values of another process.
 type measuredElsewhere struct {
 	class  int
 	metric Metric
 	values *hdrhistogram.Histogram
 }
 
-// add takes in what another process has measured of a class, which must be there.
+// add adds the values of another process for a class, which must exist.
 func (h *histograms) add(class int, m Metric, values *hdrhistogram.Histogram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.others = append(h.others, measuredElsewhere{class, m, values})
 }
 
-// newHistograms is for a number of classes of streams, at least 1.
+// newHistograms makes the histograms for a number of classes, at least 1.
 func newHistograms(shards, classes int) *histograms {
 	h := &histograms{samples: newSamples(), shards: make([]shard, shards)}
 	for i := range h.shards {
@@ -189,7 +189,8 @@ func newHistograms(shards, classes int) *histograms {
 	return h
 }
 
-// of is what the last interval has of a class: of all streams when there is one.
+// of returns the last interval of a class; when there is only one class, that of all
+// streams.
 func (h *histograms) of(class int) *metricSet {
 	if h.classes == nil {
 		return h.interval
@@ -197,10 +198,10 @@ func (h *histograms) of(class int) *metricSet {
 	return h.classes[class].interval
 }
 
-// merge ends an interval: interval holds what was recorded since the last call.
+// merge ends an interval: interval then holds the values since the last call.
 func (h *histograms) merge() { h.collect(1) }
 
-// last ends the last interval, when nobody records any more: both sets are drained.
+// last ends the last interval, when nothing records any more: both sets are drained.
 func (h *histograms) last() { h.collect(2) }
 
 func (h *histograms) collect(times int) {
@@ -231,7 +232,7 @@ func (h *histograms) collect(times int) {
 	h.dropped += h.total.merge(h.interval)
 }
 
-// counts are the events and bytes of output, and the clamped values, so far.
+// counts returns the events and bytes of output, and the clamped values, so far.
 func (h *histograms) counts() (events, bytes, clamped int64) {
 	for i := range h.shards {
 		s := &h.shards[i]
@@ -242,7 +243,7 @@ func (h *histograms) counts() (events, bytes, clamped int64) {
 	return events, bytes, clamped
 }
 
-// latencyOf reads a distribution out of a histogram.
+// latencyOf returns the distribution of a histogram.
 func latencyOf(h *hdrhistogram.Histogram) bundle.Latency {
 	if h.TotalCount() == 0 {
 		return bundle.Latency{}

@@ -51,7 +51,7 @@ func TestValuesOutOfRangeAreClampedAndCounted(t *testing.T) {
 	}
 }
 
-// Every value lands in the cell that the library's own histogram has for it.
+// Every value goes into the cell that the library's histogram has for it.
 func TestCellsAreThoseOfTheLibrary(t *testing.T) {
 	last := -1
 	for v := int64(0); v <= highest; v += 1 + v/700 {
@@ -65,7 +65,7 @@ func TestCellsAreThoseOfTheLibrary(t *testing.T) {
 			t.Fatalf("cell %d of %d begins at %d", cell, v, low)
 		}
 		if v > 1<<20 && v%7 > 0 {
-			continue // a histogram takes time to make
+			continue // making a histogram takes time
 		}
 		if err := h.RecordValue(v); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestCellsAreThoseOfTheLibrary(t *testing.T) {
 
 func TestAValueOnItsWayIsFoundTheNextTime(t *testing.T) {
 	h := newHistograms(1, 1)
-	late := h.shards[0].live.Load() // a worker has looked where to record
+	late := h.shards[0].live.Load() // a worker is about to record here
 	h.merge()
 	(*late)[0][Gap][cellOf(5)].Add(1)
 	h.merge()
@@ -216,7 +216,7 @@ func TestAFolderThatIsNotOursIsLeftAlone(t *testing.T) {
 		t.Errorf("it was changed: %q, %v", text, err)
 	}
 	ours := filepath.Join(dir, "ours")
-	for range 2 { // the second time it is an older run
+	for range 2 { // the second time, the folder has an older run
 		f, err := createFolder(ours, time.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestAFolderThatIsNotOursIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var none *folder // a nil one is a no-op
+	var none *folder // a nil folder is a no-op
 	none.scrape("x", nil)
 	none.interval("", nil, time.Time{}, 0)
 	if err := none.finish(nil); err != nil {

@@ -8,8 +8,8 @@ import (
 	"assay/internal/ledger"
 )
 
-// audit holds the counters around a run against its ledger. It is pure. foreign
-// says that somebody else used the target: then the violations prove nothing.
+// audit compares the counters before and after a run with its ledger. It is pure. foreign
+// is a note that there was other traffic on the target; then the violations prove nothing.
 func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []string, foreign string) {
 	diff := ledger.Diff(before, after)
 	violations = append(violations, ledger.Monotone(before, after)...)
@@ -22,7 +22,7 @@ func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []s
 	within(ledger.KeyStarted, diff.Started, own.Started, slack)
 	within(ledger.KeyOK, diff.OK, own.OK, unseen+slack)
 	within(ledger.KeyError, diff.Error, own.Error, unseen+slack)
-	if own.Unseen > 0 { // each of them is under one of the two
+	if own.Unseen > 0 { // each of them counts as ok or as error
 		within(ledger.KeyOK+" and "+ledger.KeyError, diff.OK+diff.Error, max(own.OK+own.Error+own.Unseen-own.Uncertain, 0), 2*slack)
 	}
 	within(ledger.KeyKilled, diff.Killed, own.Killed, slack)
@@ -44,7 +44,7 @@ func expected(want int64, more float64) string {
 	return fmt.Sprintf("%d to %s", want, ledger.Number(float64(want)+more))
 }
 
-// auditDuring checks one scrape of a running run against the one before.
+// auditDuring checks a scrape during a run against the one before.
 func auditDuring(earlier, now ledger.Counters, inFlight int) (violations []string) {
 	violations = append(violations, ledger.Monotone(earlier, now)...)
 	if p := ledger.Partition(now, inFlight); p != "" {
@@ -53,8 +53,8 @@ func auditDuring(earlier, now ledger.Counters, inFlight int) (violations []strin
 	return violations
 }
 
-// settled reports whether the counters say what the ledger says.
-func settled(before, after ledger.Counters, own bundle.LoadLedger) bool {
+// agrees reports whether the counters agree with the ledger.
+func agrees(before, after ledger.Counters, own bundle.LoadLedger) bool {
 	v, _ := audit(before, after, own)
 	return len(v) == 0
 }

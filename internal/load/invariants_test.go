@@ -8,7 +8,7 @@ import (
 	"assay/internal/ledger"
 )
 
-// counters are started, ok, error, killed, active.
+// counters returns counters: started, ok, error, killed, active.
 func counters(v ...float64) ledger.Counters {
 	c := ledger.Counters{Started: v[0], OK: v[1], Error: v[2], Killed: v[3], Active: v[4], Has: map[string]bool{}}
 	for _, key := range []string{ledger.KeyStarted, ledger.KeyOK, ledger.KeyError, ledger.KeyKilled, ledger.KeyActive} {
@@ -29,23 +29,23 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 		wrong   []string
 		foreign bool
 	}{
-		"they agree":                         {own, counters(110, 55, 31, 22, 2), nil, false},
-		"a kill is counted twice":            {own, counters(110, 55, 31, 23, 2), []string{"killed moved by 5, the driver's ledger says 4", "do not add up"}, false},
-		"a start is not counted":             {own, counters(109, 55, 31, 22, 2), []string{"started moved by 9", "do not add up"}, false},
-		"an end is counted as another":       {own, counters(110, 56, 30, 22, 2), []string{"ok moved by 6", "error moved by 0"}, false},
-		"the gauge leaks":                    {own, counters(110, 55, 31, 22, 3), []string{"active moved by 1", "do not add up"}, false},
-		"a counter went down":                {own, counters(110, 55, 31, 17, 2), []string{"killed"}, false},
-		"somebody else starts, too":          {own, counters(113, 58, 31, 22, 2), []string{"started moved by 13", "ok moved by 8"}, true},
-		"somebody else's still runs":         {own, counters(111, 55, 31, 22, 3), []string{"started moved by 11", "active moved by 1"}, true},
-		"unknown starts that took place":     {unsure, counters(110, 55, 31, 22, 2), nil, false},
-		"unknown starts that did not":        {unsure, counters(108, 55, 31, 20, 2), nil, false},
-		"more than the unknown":              {unsure, counters(111, 58, 31, 20, 2), []string{"started moved by 11, the driver's ledger says 8 to 10", "ok moved by 8, the driver's ledger says 5 to 7"}, true},
-		"two that ended unseen, one well":    {unseen, counters(110, 55, 32, 21, 2), nil, false},
-		"two that ended unseen, none well":   {unseen, counters(110, 54, 33, 21, 2), nil, false},
-		"one that hanging up killed":         {unseen, counters(110, 55, 31, 22, 2), []string{"killed moved by 4", "ok and error moved by 6, the driver's ledger says 7"}, false},
-		"one that nobody ended":              {unseen, counters(110, 54, 32, 21, 3), []string{"active moved by 1", "ok and error moved by 6"}, false},
-		"one that was left running":          {open, counters(110, 55, 31, 21, 3), nil, false},
-		"one that was left, and then killed": {open, counters(110, 55, 31, 22, 2), nil, false},
+		"they agree":                   {own, counters(110, 55, 31, 22, 2), nil, false},
+		"a kill is counted twice":      {own, counters(110, 55, 31, 23, 2), []string{"killed moved by 5, the driver's ledger says 4", "do not add up"}, false},
+		"a start is not counted":       {own, counters(109, 55, 31, 22, 2), []string{"started moved by 9", "do not add up"}, false},
+		"an end is counted as another": {own, counters(110, 56, 30, 22, 2), []string{"ok moved by 6", "error moved by 0"}, false},
+		"the gauge leaks":              {own, counters(110, 55, 31, 22, 3), []string{"active moved by 1", "do not add up"}, false},
+		"a counter went down":          {own, counters(110, 55, 31, 17, 2), []string{"killed"}, false},
+		"foreign starts":               {own, counters(113, 58, 31, 22, 2), []string{"started moved by 13", "ok moved by 8"}, true},
+		"a foreign process still runs": {own, counters(111, 55, 31, 22, 3), []string{"started moved by 11", "active moved by 1"}, true},
+		"unknown starts that happened": {unsure, counters(110, 55, 31, 22, 2), nil, false},
+		"unknown starts that did not":  {unsure, counters(108, 55, 31, 20, 2), nil, false},
+		"more than the unknown":        {unsure, counters(111, 58, 31, 20, 2), []string{"started moved by 11, the driver's ledger says 8 to 10", "ok moved by 8, the driver's ledger says 5 to 7"}, true},
+		"two ended unseen, one well":   {unseen, counters(110, 55, 32, 21, 2), nil, false},
+		"two ended unseen, none well":  {unseen, counters(110, 54, 33, 21, 2), nil, false},
+		"one killed by the hang-up":    {unseen, counters(110, 55, 31, 22, 2), []string{"killed moved by 4", "ok and error moved by 6, the driver's ledger says 7"}, false},
+		"one that did not end":         {unseen, counters(110, 54, 32, 21, 3), []string{"active moved by 1", "ok and error moved by 6"}, false},
+		"one left running":             {open, counters(110, 55, 31, 21, 3), nil, false},
+		"one left, and then killed":    {open, counters(110, 55, 31, 22, 2), nil, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 			if len(tt.wrong) == 0 && len(wrong) > 0 || (foreign != "") != tt.foreign {
 				t.Errorf("got %q, foreign %q", wrong, foreign)
 			}
-			if settled(before, tt.after, tt.own) != (len(wrong) == 0) {
-				t.Error("settled says something else")
+			if agrees(before, tt.after, tt.own) != (len(wrong) == 0) {
+				t.Error("agrees contradicts audit")
 			}
 		})
 	}

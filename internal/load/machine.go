@@ -1,6 +1,6 @@
 package load
 
-// spareFiles is how many descriptors are kept for what is no stream: kills,
+// spareFiles is how many descriptors are reserved for everything but streams: kills,
 // scrapes, files, the terminal.
 const spareFiles = 64
 
@@ -8,19 +8,20 @@ const spareFiles = 64
 // It is a missing precondition (exit code 3), found before anything is opened.
 type LimitError struct{ What, Mend string }
 
-// Error is two lines: what does not fit, and the mend.
+// Error returns two lines: what does not fit, and the mend.
 func (e *LimitError) Error() string { return e.What + "\n  " + e.Mend }
 
-// machine is what this process may open. Zero values are not known, and limit nothing.
+// machine holds the limits of this process. A zero value is unknown, and limits nothing.
 type machine struct {
-	files int // descriptors it may have
-	used  int // descriptors it has
+	files int // descriptors that it may have
+	used  int // descriptors that it has
 	ports int // local ports for connections to one address
 
-	memory int64 // bytes that are free, or can be made so
+	memory int64 // available bytes
 }
 
-// room is how many HTTP/1.1 streams can be open, 0 where that is not known.
+// room returns how many HTTP/1.1 streams can be open, 0 when that is unknown. With an
+// embedded gateway, each takes two descriptors.
 func (m machine) room(embedded bool) int {
 	each := 1
 	if embedded {

@@ -4,13 +4,13 @@ package load
 
 import "runtime"
 
-// thisMachine knows nothing here, and limits nothing.
+// thisMachine knows no limits here.
 func thisMachine() machine { return machine{} }
 
-// cpuSeconds is not known here.
+// cpuSeconds returns 0: unknown.
 func cpuSeconds() float64 { return 0 }
 
-// peakMemory is what the runtime has from the system.
+// peakMemory returns the memory that the runtime has from the system.
 func peakMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

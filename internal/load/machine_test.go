@@ -15,26 +15,26 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 		machine         machine
 		plan            Plan
 		embedded, split bool
-		what            []string // "" when it fits
+		what            []string // nil when it fits
 		maxOpen         int
 		processes       int
 		sources         int
 	}{
 		"it fits":                         {m, Plan{HTTP: HTTP11, Streams: 900, Duration: time.Second}, false, true, nil, 0, 1, 0},
 		"too many descriptors":            {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, false, []string{"1014 file descriptors", "1000", "10 are in use", "ulimit -n 1024", "h2c"}, 0, 1, 0},
-		"shared out over processes":       {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, true, nil, 0, 2, 0},
-		"shared out over many":            {m, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, nil, 0, 11, 0},
+		"shared among processes":          {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, true, nil, 0, 2, 0},
+		"shared among many":               {m, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, nil, 0, 11, 0},
 		"too many even for that":          {machine{files: 100, used: 10}, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, []string{"9564 file descriptors"}, 0, 1, 0},
-		"two of them where both ends are": {m, Plan{HTTP: HTTP11, Streams: 500, Duration: time.Second}, true, true, []string{"1064 file descriptors", "embedded"}, 0, 1, 0},
-		"few of them are enough for many": {machine{files: 80, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, false, nil, 0, 1, 0},
-		"too few even for those":          {machine{files: 70, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, true, []string{"4 connections need 68 file descriptors"}, 0, 1, 0},
+		"two per stream, embedded":        {m, Plan{HTTP: HTTP11, Streams: 500, Duration: time.Second}, true, true, []string{"1064 file descriptors", "embedded"}, 0, 1, 0},
+		"few descriptors for many":        {machine{files: 80, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, false, nil, 0, 1, 0},
+		"too few even for HTTP/2":         {machine{files: 70, used: 10}, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, true, []string{"4 connections need 68 file descriptors"}, 0, 1, 0},
 		"streams share connections":       {m, Plan{HTTP: H2C, Streams: 100000, Duration: time.Second}, false, false, nil, 0, 1, 0},
 		"too many ports":                  {machine{files: 1 << 20, ports: 28232}, Plan{Addr: "10.0.0.1:80", HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, false, []string{"28232", "ip_local_port_range", "h2c"}, 0, 1, 0},
 		"ports of several addresses":      {machine{files: 1 << 20, ports: 28232}, Plan{Addr: near, HTTP: HTTP11, Streams: 28200, Duration: time.Second}, false, false, nil, 0, 1, 3},
 		"a rate that never ends":          {m, Plan{HTTP: HTTP11, Rate: 100, Duration: 10 * time.Second, Endless: true}, false, false, []string{"1000 connections"}, 926, 1, 0},
 		"a rate is bounded while it runs": {m, Plan{HTTP: HTTP11, Rate: 100000, Duration: 10 * time.Second}, false, false, nil, 926, 1, 0},
 		"too much memory":                 {machine{memory: 1 << 20}, Plan{HTTP: HTTP11, Streams: 1000, Duration: time.Second}, false, false, []string{"15 MB", "1 MB"}, 0, 1, 0},
-		"nothing known limits nothing":    {machine{}, Plan{HTTP: HTTP11, Streams: 1 << 20, Duration: time.Second}, false, false, nil, 0, 1, 0},
+		"unknown limits limit nothing":    {machine{}, Plan{HTTP: HTTP11, Streams: 1 << 20, Duration: time.Second}, false, false, nil, 0, 1, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 				t.Errorf("%d processes, want %d; sources %v, want %d", f.processes, tt.processes, tt.plan.Sources, tt.sources)
 			}
 			if text := strings.Join(f.lines(tt.machine, &tt.plan), "; "); (tt.processes > 1) != strings.Contains(text, "worker processes") {
-				t.Errorf("it is said as %q", text)
+				t.Errorf("the lines are %q", text)
 			}
 		})
 	}
@@ -63,12 +63,12 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 
 func TestThisMachineIsKnown(t *testing.T) {
 	if m := thisMachine(); m.files <= 0 {
-		t.Skip("this system does not say")
+		t.Skip("this system has no known limits")
 	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, stub{}, true, false); err != nil {
 		t.Error(err)
 	}
 	if runtime.GOOS == "linux" && thisMachine().memory < 1<<20 {
-		t.Error("the free memory is not known")
+		t.Error("the free memory is unknown")
 	}
 	if cpuSeconds() <= 0 || peakMemory() < 1<<20 {
 		t.Errorf("%v s, %d bytes", cpuSeconds(), peakMemory())

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// thisMachine reads what this process may open.
+// thisMachine reads the limits of this process.
 func thisMachine() machine {
 	var m machine
 	var r syscall.Rlimit
@@ -29,7 +29,7 @@ func thisMachine() machine {
 	return m
 }
 
-// kilobytes is the number behind a name in a file of /proc, 0 when it is not there.
+// kilobytes returns the number after a name in a file of /proc, 0 when it is missing.
 func kilobytes(file, name string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -56,7 +56,7 @@ func portRange(text string) (lo, hi int, ok bool) {
 	return lo, hi, err1 == nil && err2 == nil && lo <= hi
 }
 
-// cpuSeconds is the processor time of this process so far, user and system.
+// cpuSeconds returns the processor time of this process so far, user and system.
 func cpuSeconds() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -65,8 +65,8 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// peakMemory is the largest resident set of this process so far, in bytes. VmHWM is
-// read where there is one: ru_maxrss also counts the parent from before exec.
+// peakMemory returns the largest resident set of this process so far, in bytes. It prefers
+// VmHWM, because ru_maxrss includes the parent before exec.
 func peakMemory() int64 {
 	if kb := kilobytes("/proc/self/status", "VmHWM:"); kb > 0 {
 		return kb << 10

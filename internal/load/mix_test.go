@@ -34,7 +34,7 @@ func TestClassesAreDealtByTheirShares(t *testing.T) {
 			for n := range int64(1000) {
 				got[p.Stream(n).Class]++
 				for i, s := range shares {
-					// The discrepancy of the golden sequence is below 3 for all its beginnings of this length.
+					// The discrepancy of the golden sequence is below 3 for all prefixes up to this length.
 					if want := s / all * float64(n+1); float64(got[i]) < want-3 || float64(got[i]) > want+3 {
 						t.Fatalf("after %d streams %d are of class %d, want about %.1f", n+1, got[i], i, want)
 					}
@@ -68,7 +68,7 @@ func TestPartsAreDrawnByTheirShares(t *testing.T) {
 			t.Fatalf("%+v", part)
 		}
 	}
-	// Six standard deviations of a binomial distribution.
+	// The margin is six standard deviations of a binomial distribution.
 	for name, c := range map[string][2]int{"kills": {kills, 6000}, "disconnects": {disconnects, 4000}, "holds": {holds, 10000}} {
 		if c[0] < c[1]-430 || c[0] > c[1]+430 {
 			t.Errorf("%s: %d, want about %d", name, c[0], c[1])
@@ -87,7 +87,7 @@ func TestAPartAllocatesNothing(t *testing.T) {
 	}
 }
 
-// recorded keeps what is recorded.
+// recorded is a sink that keeps the values.
 type recorded struct {
 	nowhere
 

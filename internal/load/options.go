@@ -17,48 +17,48 @@ const (
 	maxRate         = 1_000_000
 )
 
-// Options are the settings of a run. The zero value of each has a default: see there.
+// Options are the settings of a run. Each field documents its default.
 type Options struct {
 	// Target is the gateway.
 	Target target.Options
-	// Profile names what the gateway claims to be; of it the shell, the paths and the
-	// names of the counters are used. Default connect, or full for an embedded gateway.
+	// Profile is the name or file of a profile, which gives the shell, the paths and the
+	// names of the counters. Default connect, or full for an embedded gateway.
 	Profile string
-	// Plan is a file with a mix of classes of streams, and what goes with it. Protocol,
-	// Codec, Command, Expect, KillShare and DisconnectShare are then those of its
-	// classes, and are not set here; all else that is set here is preferred.
+	// Plan is a file with a mix of classes of streams and other settings. Its classes set
+	// Protocol, Codec, Command, Expect, KillShare and DisconnectShare, which must not be
+	// set here; every other option that is set here overrides the file.
 	Plan string
 	// Protocol is connect (default), grpc, grpc-web or ndjson.
 	Protocol string
 	// Codec is json or proto; default json, for grpc and grpc-web proto.
 	Codec string
-	// HTTP is HTTP11, H2C or H2TLS; default HTTP11, for grpc the one of HTTP/2 that
-	// goes with the URL.
+	// HTTP is HTTP11, H2C or H2TLS; default HTTP11, for grpc the form of HTTP/2 that
+	// fits the URL.
 	HTTP string
 	// Streams is how many streams to keep open (default 100), Rate how many to begin
-	// in a second instead. At most one of them is set.
+	// per second instead. At most one of them is set.
 	Streams int
 	Rate    float64
-	// Poisson lets the streams of Rate begin at random times.
+	// Poisson makes the streams of Rate begin at random times.
 	Poisson bool
-	// Ramp is the time over which either rises from 0.
+	// Ramp is the time over which Streams or Rate rises from 0.
 	Ramp time.Duration
-	// Duration and Count end the run; default is a duration of 10 s when neither is set.
+	// Duration and Count end the run; when neither is set, Duration is 10 s.
 	Duration time.Duration
 	Count    int
-	// Warmup is how long, from the begin, values are measured and not kept.
+	// Warmup is how long measured values are dropped at the beginning.
 	Warmup time.Duration
 	// Command is run in every stream; default numbered lines.
 	Command string
 	// Expect says what Command must print: same (default), none or sha256:HEX.
 	Expect string
-	// KillShare and DisconnectShare are the parts of the streams, from 0 to 1, that the
-	// driver kills, or hangs up on, at some time after their start event.
+	// KillShare and DisconnectShare are the shares of the streams, from 0 to 1, that the
+	// driver kills, or hangs up on, at a random time after their start event.
 	KillShare, DisconnectShare float64
-	// Seed repeats random choices; 0 takes one from the clock.
+	// Seed makes random choices repeatable; 0 takes a seed from the clock.
 	Seed uint64
 	// Thresholds are conditions in CEL. With AbortOnFail the run ends as soon as one of
-	// them, or of the plan's, is missed, but not before AbortDelay.
+	// them, or one of the plan's, is missed, but not before AbortDelay.
 	Thresholds  []string
 	AbortOnFail bool
 	AbortDelay  time.Duration
@@ -68,21 +68,21 @@ type Options struct {
 	Version string
 	// Engine opens the streams.
 	Engine Engine
-	// Worker is the command line of a process that calls Work, this program's own: a
-	// plan that needs more descriptors than one process may have is shared out over
-	// several of them. Empty refuses such a plan.
+	// Worker is the command line of this program that calls Work. A plan that needs more
+	// descriptors than one process may have is shared among several such processes; when
+	// Worker is empty, such a plan is refused.
 	Worker []string
-	// Progress follows the run; nil shows nothing.
+	// Progress gets the progress of the run; nil shows nothing.
 	Progress Progress
 
-	// classes, stages and conditions are what Plan, or the fields above, come to.
+	// classes, stages and conditions are resolved from Plan or from the fields above.
 	classes    []scenarios.WorkloadClass
 	stages     []Stage
 	conditions []Condition
 }
 
-// Validate checks the options whole, without touching the network. Its errors are
-// the user's, and say what to write instead.
+// Validate checks all options, without touching the network. Its errors are mistakes of
+// the user, and say what to write instead.
 func (o *Options) Validate() error {
 	r, err := o.resolved()
 	if err != nil {
@@ -92,7 +92,7 @@ func (o *Options) Validate() error {
 	return err
 }
 
-// resolved is the options with everything set that was left out.
+// resolved returns the options with all defaults set.
 func (o Options) resolved() (Options, error) {
 	if err := o.resolvePlan(); err != nil {
 		return o, err
@@ -115,7 +115,7 @@ func (o Options) resolved() (Options, error) {
 		}
 	}
 	if o.Seed == 0 {
-		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any number will do that people can copy
+		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any short number will do
 	}
 	if o.Profile == "" {
 		o.Profile = "connect"
@@ -129,14 +129,14 @@ func (o Options) resolved() (Options, error) {
 	return o, nil
 }
 
-// resolveModel settles how many streams begin, and when.
+// resolveModel checks the options of the schedule and sets their defaults.
 func (o *Options) resolveModel() error {
 	open := o.Rate > 0 || len(o.stages) > 0
 	switch {
 	case o.Streams < 0 || o.Streams > maxStreams:
 		return fmt.Errorf("streams %d: want 1 to %d", o.Streams, maxStreams)
 	case o.Rate < 0 || o.Rate > maxRate || math.IsNaN(o.Rate):
-		return fmt.Errorf("rate %g: want streams a second, above 0 and at most %d", o.Rate, maxRate)
+		return fmt.Errorf("rate %g: want streams per second, above 0 and at most %d", o.Rate, maxRate)
 	case o.Streams > 0 && open:
 		return errors.New("streams and rate are two models: streams keeps so many open, rate begins so many a second; choose one")
 	case o.Ramp < 0 || o.Duration < 0 || o.Warmup < 0 || o.AbortDelay < 0:

@@ -11,30 +11,30 @@ import (
 	"assay/scenarios"
 )
 
-// The default commands. Both are portable sh, and every line of both is checked.
+// The default commands are portable sh. Every line of their output is checked.
 const (
 	// tickCommand prints one number a second and never ends: the driver kills it.
 	tickCommand  = "i=0; while :; do echo $i; i=$((i+1)); sleep 1; done"
 	tickInterval = time.Second
-	// seqLines is how many numbers the other one prints, unless a plan says it.
+	// seqLines is how many numbers the other command prints, unless a plan sets it.
 	seqLines = 20
 )
 
-// defaultWithin is the time over which kills and hang-ups are spread, and
-// withinLines that of a command of milliseconds.
+// defaultWithin is the time over which kills and hang-ups are spread, and withinLines the
+// time for a command that takes milliseconds.
 const (
 	defaultWithin = time.Second
 	withinLines   = 10 * time.Millisecond
 )
 
-// windEach is how much longer the killing of everything may take for each stream, at
-// a thousand kills a second, and windMost for all of them.
+// killEach is added to Limits.KillAll for each stream, for a thousand kills per second, and
+// killMost is the most that is added in all.
 const (
-	windEach = time.Millisecond
-	windMost = 2 * time.Minute
+	killEach = time.Millisecond
+	killMost = 2 * time.Minute
 )
 
-// resolveClasses settles protocol and codec of every class, and the HTTP version of all.
+// resolveClasses checks the classes and sets their defaults, and the HTTP version of all.
 func (o *Options) resolveClasses() error {
 	secure := strings.HasPrefix(strings.ToLower(o.Target.URL), "https:")
 	h2 := H2C
@@ -72,12 +72,12 @@ func (o *Options) resolveClasses() error {
 	}
 	prefer(&o.HTTP, HTTP11)
 	if o.HTTP != HTTP11 && o.HTTP != h2 {
-		return fmt.Errorf("http %s does not go with the URL: HTTP/2 there is %s", o.HTTP, h2)
+		return fmt.Errorf("http %s does not fit the URL: its form of HTTP/2 is %s", o.HTTP, h2)
 	}
 	return nil
 }
 
-// resolveWire settles protocol and codec.
+// resolveWire checks protocol and codec of a class and sets their defaults.
 func resolveWire(c *scenarios.WorkloadClass) error {
 	prefer(&c.Protocol, ProtocolConnect)
 	if c.Protocol == ProtocolNDJSON && c.Codec == CodecProto {
@@ -101,7 +101,7 @@ func resolveWire(c *scenarios.WorkloadClass) error {
 	return nil
 }
 
-// checkOf is what the output of a class must be.
+// checkOf returns the check of a class's output.
 func checkOf(c *scenarios.WorkloadClass) (Check, error) {
 	switch {
 	case c.Command != "":
@@ -113,7 +113,7 @@ func checkOf(c *scenarios.WorkloadClass) (Check, error) {
 	}
 }
 
-// checkName says in a word how output is checked.
+// checkName returns the name of the check in reports.
 func checkName(c *scenarios.WorkloadClass) string {
 	if c.Command == "" {
 		return "sequence"
@@ -121,7 +121,7 @@ func checkName(c *scenarios.WorkloadClass) string {
 	return c.Expect
 }
 
-// commandOf is the command that a class runs.
+// commandOf returns the command that a class runs.
 func commandOf(c *scenarios.WorkloadClass) string {
 	switch {
 	case c.Command != "":
@@ -133,10 +133,10 @@ func commandOf(c *scenarios.WorkloadClass) string {
 	}
 }
 
-// ticks reports whether a class runs the command that never ends.
+// ticks reports whether a class runs tickCommand.
 func ticks(c *scenarios.WorkloadClass) bool { return c.Command == "" && c.Lines == 0 }
 
-// classNames are the names of the classes where there are several, else nil.
+// classNames returns the names of the classes when there are several, else nil.
 func (o *Options) classNames() (names []string) {
 	if len(o.classes) > 1 {
 		for i := range o.classes {
@@ -146,8 +146,8 @@ func (o *Options) classNames() (names []string) {
 	return names
 }
 
-// class is one of the options' classes, which are resolved, as the plan has it. base
-// has what all dialects share.
+// class converts a resolved class of the options to a class of the plan. base holds the
+// fields that all dialects share.
 func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error) {
 	check, err := checkOf(c)
 	if err != nil {
@@ -180,7 +180,7 @@ func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error)
 	return out, nil
 }
 
-// plan is the options, which are resolved, as a plan.
+// plan converts resolved options to a plan.
 func (o *Options) plan(base Dialect) (*Plan, error) {
 	p := &Plan{
 		Addr: base.Target.Addr(), HTTP: o.HTTP, TLS: base.Target.Transport(o.HTTP).TLS,
@@ -194,7 +194,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		}
 		p.Classes = append(p.Classes, c)
 	}
-	p.Limits.Wind += min(time.Duration(p.Wanted())*windEach, windMost)
+	p.Limits.KillAll += min(time.Duration(p.Wanted())*killEach, killMost)
 	first := &p.Classes[0]
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {

@@ -6,14 +6,14 @@ import (
 	"assay/scenarios"
 )
 
-// resolvePlan takes over what the plan's file says, and makes one class of the
-// options where there is none.
+// resolvePlan reads the plan's file into the options. Without a file it makes one class
+// from the options.
 func (o *Options) resolvePlan() error {
 	if o.Plan == "" {
 		return o.oneClass()
 	}
 	if o.Protocol != "" || o.Codec != "" || o.Command != "" || o.Expect != "" || o.KillShare > 0 || o.DisconnectShare > 0 {
-		return errors.New("protocol, codec, command, expect, kill share and disconnect share are said by the classes of the plan: change them there")
+		return errors.New("the classes of the plan set protocol, codec, command, expect, kill share and disconnect share: change them there")
 	}
 	w, err := scenarios.ReadWorkload(o.Plan)
 	if err != nil {
@@ -36,7 +36,7 @@ func (o *Options) resolvePlan() error {
 	return nil
 }
 
-// prefer keeps v unless it is not set.
+// prefer sets v to or if v has no value.
 func prefer[T comparable](v *T, or T) {
 	var zero T
 	if *v == zero {

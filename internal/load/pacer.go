@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Pacer gives the intended starts of streams, relative to the begin of a run.
+// Pacer gives the intended starts of streams, relative to the beginning of a run.
 type Pacer interface {
-	// At is the intended start of the n-th stream, n from 0. It never decreases.
+	// At returns the intended start of the n-th stream, n from 0. It never decreases.
 	// ok is false when there is no such stream.
 	At(n int) (at time.Duration, ok bool)
-	// Before is how many streams are intended to start before d.
+	// Before returns how many streams are intended to start before d.
 	Before(d time.Duration) int
 }
 
-// RatePacer starts Rate streams a second, for ever. During Ramp the rate rises
+// RatePacer starts Rate streams per second, without end. During Ramp the rate rises
 // linearly from 0:
 //
 //	rate |      ________
@@ -27,13 +27,13 @@ type Pacer interface {
 // With R the rate and T the ramp, R·t²/2T streams have started by t ≤ T, and
 // R·(t − T/2) after that; At is the inverse, so the first stream starts at 0.
 type RatePacer struct {
-	Rate float64 // streams a second, above 0
+	Rate float64 // streams per second, above 0
 	Ramp time.Duration
 }
 
 var _ Pacer = RatePacer{}
 
-// At is the intended start of the n-th stream.
+// At returns the intended start of the n-th stream.
 func (p RatePacer) At(n int) (time.Duration, bool) {
 	at, ok := p.at(float64(n))
 	return seconds(at), ok
@@ -48,10 +48,10 @@ func (p RatePacer) at(n float64) (float64, bool) {
 	return ramp + (n-inRamp)/p.Rate, true
 }
 
-// Before is how many streams start before d.
+// Before returns how many streams start before d.
 func (p RatePacer) Before(d time.Duration) int { return before(p, d, int(p.Rate*d.Seconds())+2) }
 
-// RampPacer starts N streams evenly over Ramp, all at once when that is 0.
+// RampPacer starts N streams evenly over Ramp, all at once when Ramp is 0.
 type RampPacer struct {
 	N    int
 	Ramp time.Duration
@@ -59,7 +59,7 @@ type RampPacer struct {
 
 var _ Pacer = RampPacer{}
 
-// At is the intended start of the n-th stream: Ramp·n/N.
+// At returns the intended start of the n-th stream: Ramp·n/N.
 func (p RampPacer) At(n int) (time.Duration, bool) {
 	if n >= p.N {
 		return 0, false
@@ -67,23 +67,23 @@ func (p RampPacer) At(n int) (time.Duration, bool) {
 	return time.Duration(float64(p.Ramp) * float64(n) / float64(p.N)), true
 }
 
-// Before is how many streams start before d.
+// Before returns how many streams start before d.
 func (p RampPacer) Before(d time.Duration) int { return before(p, d, p.N) }
 
-// everyPacer is every n-th stream of a pacer, beginning with the first-th.
+// everyPacer is every n-th stream of a pacer, beginning with number first.
 type everyPacer struct {
 	Pacer
 
 	first, n int
 }
 
-// At is the intended start of the i-th of them.
+// At returns the intended start of the i-th of them.
 func (p everyPacer) At(i int) (time.Duration, bool) { return p.Pacer.At(i*p.n + p.first) }
 
-// Before is how many of them start before d.
+// Before returns how many of them start before d.
 func (p everyPacer) Before(d time.Duration) int { return share(p.Pacer.Before(d), p.first, p.n) }
 
-// before searches the first of at most most streams that starts at d or later.
+// before returns how many of at most most streams start before d, by binary search.
 func before(p Pacer, d time.Duration, most int) int {
 	lo, hi := 0, most
 	for lo < hi {

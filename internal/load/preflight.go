@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// portsEach is how many connections one source address makes to one other end:
-	// the kernel prefers half of its 28,232 ports, and searches one by one beyond.
+	// portsEach is how many connections one source address makes to one destination: the
+	// kernel prefers half of its 28,232 ports, and searches the others one by one.
 	portsEach = 10_000
 	// maxProcesses bounds the worker processes of a run.
 	maxProcesses = 64
@@ -16,25 +16,24 @@ const (
 	fewest = 16
 )
 
-// preflight is the need of a plan, found before anything is opened.
+// preflight is the resources that a plan needs, computed before anything is opened.
 type preflight struct {
 	connections int
 	descriptors int // in one process
-	processes   int // 1 is this one alone; more are worker processes
+	processes   int // 1 is this process alone; more are worker processes
 	sources     []netip.Addr
-	memory      int64 // bytes, about
+	memory      int64 // bytes, approximately
 }
 
-// Sizer is an engine that knows the memory of an open stream.
+// Sizer is an engine that knows the memory that an open stream takes.
 type Sizer interface {
-	// StreamBytes is about how much memory an open stream of the plan takes.
+	// StreamBytes returns the approximate memory of an open stream of the plan.
 	StreamBytes(p *Plan) int64
 }
 
-// fit checks a plan against the machine, sets how many streams may be open at one
-// time and from where they are dialled, and says what the plan takes. embedded is set
-// when the other ends of the connections are in this process, and split when worker
-// processes may be started.
+// fit computes the resources that a plan needs, checks that the machine has them, and sets
+// MaxOpen and Sources of the plan. embedded says that the gateway runs in this process, and
+// split that worker processes may be started.
 func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error) {
 	f := preflight{processes: 1}
 	streams := p.Streams
@@ -46,7 +45,7 @@ func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error)
 		f.connections = H2Connections(p.Wanted())
 	} else if p.Open() {
 		p.MaxOpen = m.room(embedded)
-		if !p.endless() { // how many are open at one time is the gateway's doing; MaxOpen bounds it
+		if !p.endless() { // the gateway's speed decides how many are open; MaxOpen bounds it
 			f.connections = min(streams, p.MaxOpen)
 			streams = f.connections
 		}
@@ -66,7 +65,7 @@ func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error)
 	return f, m.holds(&f, embedded)
 }
 
-// share finds how many worker processes the connections need.
+// share computes how many worker processes the connections need.
 func (f *preflight) share(m machine) {
 	each := m.files - m.used - spareFiles
 	if each < fewest {
@@ -78,8 +77,8 @@ func (f *preflight) share(m machine) {
 	}
 }
 
-// sources are the addresses to dial a loopback target from, when one has too few
-// ports; none leaves it to the kernel.
+// sources returns the addresses to dial a loopback target from, when one has too few
+// ports. With nil, the kernel chooses.
 func (m machine) sources(addr string, connections int) []netip.Addr {
 	to, err := netip.ParseAddrPort(addr)
 	if err != nil || !to.Addr().Is4() || !to.Addr().IsLoopback() || connections <= portsEach || runtime.GOOS != "linux" {
@@ -94,11 +93,11 @@ func (m machine) sources(addr string, connections int) []netip.Addr {
 	return all
 }
 
-// holds reports what the machine does not have.
+// holds returns an error for a resource that the machine does not have.
 func (m machine) holds(f *preflight, embedded bool) error {
 	where := ""
 	if embedded {
-		where = ", two for each stream because the embedded gateway has the other ends"
+		where = ", two for each stream because the embedded gateway runs in the same process"
 	}
 	const mend = "use --http h2c (h2-tls for https), where streams share connections, or open fewer"
 	ports := m.ports * max(len(f.sources), 1)
@@ -122,7 +121,7 @@ func (m machine) holds(f *preflight, embedded bool) error {
 	return nil
 }
 
-// lines say in words what the plan takes of the machine.
+// lines describes the resources that the plan needs.
 func (f *preflight) lines(m machine, p *Plan) []string {
 	line := plural(f.connections, "connection", "connections")
 	if p.MaxOpen > 0 {
@@ -142,7 +141,7 @@ func (f *preflight) lines(m machine, p *Plan) []string {
 	}
 	all := []string{line}
 	if f.processes > 1 {
-		all = append(all, fmt.Sprintf("more than one process may have: shared out over %d worker processes", f.processes))
+		all = append(all, fmt.Sprintf("too many for one process: shared among %d worker processes", f.processes))
 	}
 	return all
 }

@@ -14,7 +14,7 @@ func TestLimitsOfTheGatewayAreRead(t *testing.T) {
 		"both":             {"# HELP process_max_fds x\nprocess_max_fds 20000\nprocess_open_fds 1.2e+01\n", 20000, 12},
 		"neither":          {"go_goroutines 5\n", 0, 0},
 		"no numbers":       {"process_max_fds many\n", 0, 0},
-		"a limit of none":  {"process_max_fds 1.8446744073709552e+19\nprocess_open_fds 7\n", 0, 7},
+		"no limit":         {"process_max_fds 1.8446744073709552e+19\nprocess_open_fds 7\n", 0, 7},
 		"a negative limit": {"process_max_fds -1\n", 0, 0},
 		"nothing":          {"", 0, 0},
 	} {

@@ -8,12 +8,12 @@ import (
 	"assay/internal/ledger"
 )
 
-// latencyAt is the distribution of a metric.
+// latencyAt returns the distribution of a metric.
 func latencyAt(l *bundle.LoadLatencies, m Metric) *bundle.Latency {
 	return [numMetrics]*bundle.Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag, &l.DriverLag, &l.GapCorrected, &l.FromSent}[m]
 }
 
-// classLatencyAt is the distribution of a metric of a class; nil for a delay of the driver.
+// classLatencyAt returns the distribution of a metric of a class; nil for a delay of the driver.
 func classLatencyAt(l *bundle.LoadClassLatencies, m Metric) *bundle.Latency {
 	return [numMetrics]*bundle.Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, nil, nil, &l.GapCorrected, &l.FromSent}[m]
 }
@@ -22,7 +22,7 @@ func valuesOf(c ledger.Counters) *bundle.LoadCounters {
 	return &bundle.LoadCounters{Started: c.Started, OK: c.OK, Error: c.Error, Killed: c.Killed, Active: c.Active}
 }
 
-// ledgerOf is the ledger of what was counted.
+// ledgerOf returns the ledger of these counts.
 func ledgerOf(b books) bundle.LoadLedger {
 	l := bundle.LoadLedger{
 		OK: b.fates[EndedOK], Error: b.fates[EndedError], Killed: b.fates[FateKilled] + b.swept,

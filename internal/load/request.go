@@ -11,7 +11,7 @@ import (
 	"assay/internal/wire"
 )
 
-// HTTP is the request in the form of net/http, for the gateway of a plan. Its body cannot
+// HTTP returns the request as one of net/http, for the gateway of a plan. Its body cannot
 // be sent twice, so that no client repeats a Start by itself.
 func (r *Request) HTTP(ctx context.Context, p *Plan) *http.Request {
 	h := &http.Request{
@@ -36,7 +36,7 @@ func (r *Request) HTTP(ctx context.Context, p *Plan) *http.Request {
 	return h.WithContext(ctx)
 }
 
-// Fields are the header fields of net/http.
+// Fields converts header fields of net/http.
 func Fields(h http.Header) []wire.Field {
 	all := make([]wire.Field, 0, len(h))
 	for name, values := range h {
@@ -47,10 +47,10 @@ func Fields(h http.Header) []wire.Field {
 	return all
 }
 
-// maxAnswer bounds what is read of a unary response: a List of 20,000 processes fits.
+// maxAnswer bounds the body of a unary response: a List of 20,000 processes fits.
 const maxAnswer = 32 << 20
 
-// call makes a unary call outside of an engine.
+// call makes a unary call outside an engine.
 func (d *Dialect) call(ctx context.Context, c *http.Client, p *Plan, r Request) ([]byte, error) {
 	resp, err := c.Do(r.HTTP(ctx, p))
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *Dialect) call(ctx context.Context, c *http.Client, p *Plan, r Request) 
 	return d.Reply(&Answer{Status: resp.StatusCode, Fields: Fields(resp.Header), Trailers: Fields(resp.Trailer), Body: body})
 }
 
-// client is an HTTP client for the gateway of a plan, outside of an engine.
+// client returns an HTTP client for the gateway of a plan, outside an engine.
 func (p *Plan) client() *http.Client {
 	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols), TLSClientConfig: p.TLS}
 	t.Protocols.SetHTTP1(p.HTTP == HTTP11)

@@ -15,22 +15,22 @@ import (
 	"assay/scenarios"
 )
 
-// EngineError is a defect of the engine or of this machine: the run could not take place.
+// EngineError is a defect of the engine or of this machine: the run is impossible.
 type EngineError struct{ Err error }
 
-// Error says what went wrong.
+// Error returns the message of the cause.
 func (e *EngineError) Error() string { return "the engine: " + e.Err.Error() }
 
 func (e *EngineError) Unwrap() error { return e.Err }
 
-// Run puts load on a target, and reports. Cancelling ctx interrupts it: every
-// process is killed, within 10 s, and the report is of what was seen by then.
+// Run puts load on a target and returns the report. Cancelling ctx interrupts it: every
+// process is killed, within 10 s, and the report covers the run up to then.
 //
-// Errors are preconditions, found before the first stream: mistakes in the options,
-// *LimitError when the plan does not fit this machine, *target.UnreachableError when
-// there is no such gateway (found by the first stream at the latest). An
-// *EngineError is a defect. A failing gateway is never an error. A report beside an
-// error means that the run took place, and that its files could not be written.
+// Errors are missing preconditions, found before the first stream: mistakes in the
+// options, *LimitError when the plan does not fit this machine, *target.UnreachableError
+// when there is no such gateway (found by the first stream at the latest). An
+// *EngineError is a defect. A failing gateway is never an error. A report together with
+// an error means that the run took place, but its files could not be written.
 func Run(ctx context.Context, o Options) (*bundle.LoadReport, error) {
 	s, err := prepare(o)
 	if err != nil {
@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (*bundle.LoadReport, error) {
 	return s.conduct(ctx)
 }
 
-// session is a run under way.
+// session is a running run.
 type session struct {
 	opts       Options
 	target     *target.Target
@@ -53,12 +53,12 @@ type session struct {
 	abortedBy  *bundle.LoadThreshold // the threshold that ended the run
 	machine    machine
 	needs      preflight
-	engine     Engine // of the options, or of several processes
-	costs      costs  // of worker processes
+	engine     Engine // the engine of the options, or split
+	costs      costs  // of the worker processes
 	fullTarget target.Options
 }
 
-// shardsWanted is how many shards the workers of this process are spread over.
+// shardsWanted returns the number of shards for this process.
 func shardsWanted() int { return min(max(runtime.GOMAXPROCS(0), 2), 8) }
 
 // prepare does everything that needs no network.
@@ -98,7 +98,7 @@ func prepare(o Options) (*session, error) {
 	return s, nil
 }
 
-// aim makes target and plan.
+// aim makes the target and the plan.
 func (s *session) aim(profile *scenarios.Profile) (err error) {
 	o := s.opts.Target
 	o.UserAgent = "assay/" + s.opts.Version
@@ -136,7 +136,7 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	return nil
 }
 
-// split is the engine that shares the plan out over worker processes.
+// split returns the engine that shares the plan among worker processes.
 func (s *session) split() Engine {
 	o := &s.opts
 	j := job{
@@ -184,7 +184,7 @@ func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.Loa
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
 	r.Metrics = s.watch.result()
 	r.Thresholds = s.thresholds.Judge(r)
-	if s.abortedBy != nil { // it stays missed, whatever came while processes were killed
+	if s.abortedBy != nil { // it stays missed, whatever was measured while processes were killed
 		for i := range r.Thresholds {
 			if r.Thresholds[i].Expr == s.abortedBy.Expr {
 				r.Thresholds[i] = *s.abortedBy

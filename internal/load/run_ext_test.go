@@ -78,8 +78,8 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 	}
 }
 
-// passed reports whether the verdict is pass, or whether all that is against it is that
-// this machine stopped the driver for longer than the open model allows.
+// passed reports whether the verdict is pass, or the only reason against it is that this
+// machine delayed the driver for longer than the open model allows.
 func passed(r *bundle.LoadReport) bool {
 	if r.Verdict == bundle.LoadInconclusive && len(r.Reasons) == 1 && r.Latency.StartLag.P99 > time.Second.Microseconds() {
 		return strings.HasPrefix(r.Reasons[0], "the driver could not keep its schedule")
@@ -102,7 +102,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// proxied puts something in front of a gateway.
+// proxied puts a handler in front of a gateway and returns its URL.
 func proxied(t *testing.T, gateway string, with func(next http.Handler) http.HandlerFunc) string {
 	t.Helper()
 	u, err := url.Parse(gateway)
@@ -128,7 +128,7 @@ func TestALineLostOnTheWayIsFound(t *testing.T) {
 	}
 }
 
-// dropper leaves out every thousandth line of output.
+// dropper drops every thousandth line of output.
 type dropper struct {
 	http.ResponseWriter
 	n *atomic.Int64
@@ -219,7 +219,7 @@ func TestWhatIsNoGatewayIsAPrecondition(t *testing.T) {
 		"a page":          {load.Options{Target: at(page.URL), Duration: time.Minute}, "text/html"},
 		"a missing path":  {load.Options{Target: at(page.URL + "/x"), Protocol: load.ProtocolNDJSON, Duration: time.Minute}, "text/html"},
 		"a missing token": {load.Options{Target: at(served(t, zoo.Options{Options: gateway.Options{Token: "secret"}})), Duration: time.Minute}, "unauthenticated"},
-		"nobody":          {load.Options{Target: at("http://127.0.0.1:1")}, "127.0.0.1:1"},
+		"no listener":     {load.Options{Target: at("http://127.0.0.1:1")}, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
@@ -254,7 +254,7 @@ func TestTheFolderOfARun(t *testing.T) {
 	watching.Go(func() {
 		defer stop()
 		for all := []string(nil); (len(all) == 0 || !gaps.Load()) && ctx.Err() == nil; all, _ = filepath.Glob(during) {
-			time.Sleep(10 * time.Millisecond) // of a scrape the run tells nobody
+			time.Sleep(10 * time.Millisecond) // the run does not report scrapes
 		}
 	})
 	seen := ticked(func(now load.Tick) {
@@ -309,16 +309,16 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		"a negative ramp":             {load.Options{Ramp: -1}, "ramp"},
 		"a ramp beyond the end":       {load.Options{Ramp: time.Minute, Duration: time.Second}, "longer"},
 		"expect without a command":    {load.Options{Expect: "same"}, "command of your own"},
-		"an expectation that is none": {load.Options{Command: "x", Expect: "fine"}, "sha256:"},
-		"a threshold that is none":    {load.Options{Thresholds: []string{"x"}}, "threshold"},
-		"an abort without a reason":   {load.Options{AbortOnFail: true}, "thresholds"},
-		"an abort's delay alone":      {load.Options{AbortDelay: 1}, "abort-on-fail"},
-		"random starts of a crowd":    {load.Options{Poisson: true}, "give a rate"},
-		"a share of more than all":    {load.Options{KillShare: 1.1}, "kill share"},
+		"an invalid expectation":      {load.Options{Command: "x", Expect: "fine"}, "sha256:"},
+		"an invalid threshold":        {load.Options{Thresholds: []string{"x"}}, "threshold"},
+		"an abort without thresholds": {load.Options{AbortOnFail: true}, "thresholds"},
+		"an abort delay alone":        {load.Options{AbortDelay: 1}, "abort-on-fail"},
+		"poisson without a rate":      {load.Options{Poisson: true}, "give a rate"},
+		"a share above 1":             {load.Options{KillShare: 1.1}, "kill share"},
 		"a negative share":            {load.Options{DisconnectShare: -0.1}, "disconnect share"},
-		"shares of more than all":     {load.Options{KillShare: 0.6, DisconnectShare: 0.6}, "more than 1 together"},
-		"a warm-up of all":            {load.Options{Duration: time.Second, Warmup: time.Second}, "leaves nothing"},
-		"a plan that is not there":    {load.Options{Plan: "no/such.yaml"}, "no/such.yaml"},
+		"shares above 1 in all":       {load.Options{KillShare: 0.6, DisconnectShare: 0.6}, "more than 1 together"},
+		"a warm-up without a rest":    {load.Options{Duration: time.Second, Warmup: time.Second}, "leaves nothing"},
+		"a missing plan":              {load.Options{Plan: "no/such.yaml"}, "no/such.yaml"},
 		"a NUL in the command":        {load.Options{Command: "a\x00b"}, "NUL"},
 	} {
 		if err := tt.o.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -345,7 +345,7 @@ func (ticked) Begin(string, time.Duration, int) {}
 func (f ticked) Tick(now load.Tick)             { f(now) }
 func (ticked) End()                             {}
 
-// ticks counts what the progress is told, and ends the run with the first tick.
+// ticks counts the calls of a Progress, and ends the run with the first tick.
 type ticks struct {
 	began, ticked, ended int
 	stop                 func()

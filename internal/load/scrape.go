@@ -13,20 +13,20 @@ import (
 	"assay/internal/ledger"
 )
 
-// maxExposition bounds what is read of one scrape.
+// maxExposition bounds the bytes that are read in one scrape.
 const maxExposition = 16 << 20
 
-// scraper reads the gateway's counters over a connection of its own.
+// scraper reads the gateway's counters over its own connection.
 type scraper struct {
 	client  *http.Client
 	plan    *Plan
 	request Request
 	names   ledger.Names
 	save    func(name string, body []byte)
-	first   []byte // the first exposition, whatever it is
+	first   []byte // the first response body, even if it is no exposition
 }
 
-// newScraper scrapes a path of the plan's gateway, over the same version of HTTP.
+// newScraper makes a scraper of a path of the plan's gateway, over the same version of HTTP.
 func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Duration) *scraper {
 	s := &scraper{
 		client: p.client(), plan: p, request: Request{Method: http.MethodGet, Path: path, Headers: headers},
@@ -36,7 +36,7 @@ func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Durati
 	return s
 }
 
-// scrape reads the counters; name is what the scrape is kept as.
+// scrape reads the counters; name is the name under which the scrape is saved.
 func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, error) {
 	resp, err := s.client.Do(s.request.HTTP(ctx, s.plan))
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 	}
 	c, problems := ledger.ReadCounters(body, s.names)
 	if len(c.Has) == 0 {
-		why := fmt.Sprintf("none of the series %s, %s and %s stands in it", s.names.Started, s.names.Finished, s.names.Active)
+		why := fmt.Sprintf("the scrape has none of the series %s, %s and %s", s.names.Started, s.names.Finished, s.names.Active)
 		if len(problems) > 0 {
 			why += "; " + problems[0]
 		}
@@ -67,8 +67,8 @@ func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, err
 
 func (s *scraper) close() { s.client.CloseIdleConnections() }
 
-// reason is the error of the system, which has no addresses in it, so that equal failures
-// have equal messages.
+// reason returns the text of the system's error, which has no addresses in it, so that
+// equal failures have equal messages.
 func reason(err error) string {
 	var sys syscall.Errno
 	if errors.As(err, &sys) {

@@ -10,10 +10,10 @@ import (
 	"assay/internal/target"
 )
 
-// patience is what a run may take in which nothing is waited for.
+// patience is the longest duration of a run that waits for no deadline.
 const patience = 50 * time.Second
 
-// listen serves every connection by serve, and ends them all with the test.
+// listen serves every connection with serve. When the test ends, it waits for all of them.
 func listen(t *testing.T, serve func(c net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func listen(t *testing.T, serve func(c net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// testPlan is a plan for one stream of three numbered lines.
+// testPlan returns a plan for one stream of three numbered lines.
 func testPlan(t *testing.T, addr string) *Plan {
 	t.Helper()
 	tg, err := target.New(target.Options{URL: "http://" + addr})
@@ -54,7 +54,7 @@ func testPlan(t *testing.T, addr string) *Plan {
 	}
 }
 
-// stub is an engine whose streams all end well at once.
+// stub is an engine whose streams end well at once.
 type stub struct{}
 
 var (
@@ -75,7 +75,7 @@ func (stub) Run(_ context.Context, p *Plan, s Sink) error {
 	return nil
 }
 
-// nowhere is a sink that keeps nothing.
+// nowhere is a sink that ignores everything.
 type nowhere struct{}
 
 var _ Sink = nowhere{}

@@ -14,21 +14,21 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// errNoSink says that a split run was given a sink that cannot add up.
-var errNoSink = errors.New("a run that is split over processes needs the collector of its session")
+// errNoSink is the error of a split run whose sink is not a collector.
+var errNoSink = errors.New("a run that is split among processes needs the collector of its session")
 
-// split is the engine of a plan that needs more descriptors than a process may have:
-// it shares the plan out over worker processes, each with the engine inside, and adds
-// up what they report.
+// split is the engine of a plan that needs more descriptors than a process may have. It
+// shares the plan among worker processes, each of which runs the engine inside, and adds up
+// their reports.
 type split struct {
-	worker []string // command line of a worker process
+	worker []string // the command line of a worker process
 	inside Engine
 	job    job // for all of them
 	parts  int
 	costs  *costs
 }
 
-// costs are what the worker processes took.
+// costs are the processor time and memory of the worker processes.
 type costs struct {
 	mu  sync.Mutex
 	cpu float64
@@ -37,7 +37,7 @@ type costs struct {
 
 var _ Engine = (*split)(nil)
 
-// Name is that of the engine inside.
+// Name returns the name of the engine inside.
 func (e *split) Name() string { return e.inside.Name() }
 
 // Run works as Engine.Run says.
@@ -81,7 +81,7 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	for range workers {
 		err := <-failures
 		if err != nil {
-			stop() // what the others would measure is not what was planned
+			stop() // the others alone are not the planned load
 		}
 		all = append(all, err)
 	}
@@ -98,9 +98,9 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	return err
 }
 
-// clean kills the processes that the workers have left behind when one of them failed.
+// clean kills the processes that the workers left behind, after one of them has failed.
 func (e *split) clean(p *Plan, s Sink) {
-	ctx, stop := context.WithTimeout(context.Background(), p.Limits.Winding(true)/10)
+	ctx, stop := context.WithTimeout(context.Background(), p.Limits.Ending(true)/10)
 	defer stop()
 	client := p.client()
 	defer client.CloseIdleConnections()
@@ -134,7 +134,7 @@ func (e *split) clean(p *Plan, s Sink) {
 type worker struct {
 	number, of int
 	cmd        *exec.Cmd
-	in         io.WriteCloser // its end is the end of the work
+	in         io.WriteCloser // closing it ends the work
 	out        *json.Decoder
 	last       said
 	once       sync.Once
@@ -142,7 +142,7 @@ type worker struct {
 
 func (e *split) start(i int) (*worker, error) {
 	cmd := exec.Command(e.worker[0], e.worker[1:]...) //nolint:gosec,noctx // this program itself; end ends it
-	cmd.SysProcAttr = ownGroup()                      // an interrupt from the terminal is ours to hand on
+	cmd.SysProcAttr = ownGroup()                      // this process passes on an interrupt from the terminal
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("worker process %d: %w", i, err)
@@ -164,7 +164,7 @@ func (e *split) start(i int) (*worker, error) {
 	return w, nil
 }
 
-// ready waits until the worker says that it could begin. The end of ctx kills it.
+// ready waits until the worker is ready to begin. The end of ctx kills it.
 func (w *worker) ready(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
@@ -181,7 +181,7 @@ func (w *worker) failure(err error) error {
 	return fmt.Errorf("worker process %d of %d: %w", w.number+1, w.of, err)
 }
 
-// follow lets the worker begin, and adds up what it says until it has ended.
+// follow makes the worker begin, and adds up its reports until it is done.
 func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 	defer w.end()
 	if _, err := io.WriteString(w.in, goAhead); err != nil {
@@ -189,9 +189,9 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = w.in.Close() })
 	defer stop()
-	// A worker that does not end when it is told to, within workerShare, is ended. The
-	// last tenth of the time is for clean.
-	patience := context.AfterFunc(ctx, func() { time.AfterFunc(l.Winding(true)*9/10, w.kill) })
+	// A worker that does not end within workerShare is killed. The last tenth of the time
+	// is for clean.
+	patience := context.AfterFunc(ctx, func() { time.AfterFunc(l.Ending(true)*9/10, w.kill) })
 	defer patience()
 	for {
 		var now said
@@ -205,7 +205,7 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 				err = fmt.Errorf("there is no measure %d of class %d", v.Metric, v.Class)
 			}
 			if err != nil {
-				return w.failure(fmt.Errorf("measured values that cannot be read: %w", err))
+				return w.failure(fmt.Errorf("measured values are not readable: %w", err))
 			}
 			c.hist.add(v.Class, v.Metric, h)
 		}
@@ -225,7 +225,7 @@ func (w *worker) follow(ctx context.Context, c *collector, l Limits) error {
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() }
 
-// end ends the process.
+// end closes the input of the worker, and kills it if it does not end in time.
 func (w *worker) end() {
 	w.once.Do(func() {
 		_ = w.in.Close()
@@ -235,8 +235,8 @@ func (w *worker) end() {
 	})
 }
 
-// workerShare is how much of the time after an interrupt a worker may take.
-func workerShare(l *Limits) time.Duration { return l.Winding(true) * 4 / 5 }
+// workerShare returns how much of the time after an interrupt a worker may take.
+func workerShare(l *Limits) time.Duration { return l.Ending(true) * 4 / 5 }
 
-// killWorkerAfter is how long a worker may take to end that has said its last word.
+// killWorkerAfter is how long a worker may take to exit after its last report.
 const killWorkerAfter = 5 * time.Second

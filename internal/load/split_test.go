@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A worker that fails ends the run with its number and its reason, and what it has
-// left behind is killed.
+// A worker that fails ends the run. The error has its number and the reason, and the
+// processes that it left behind are killed.
 func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 	var kills atomic.Int64
 	addr := listen(t, func(c net.Conn) {
@@ -52,13 +52,13 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 		want   string
 		kills  int64
 	}{
-		"it dies before it is ready":   {"exit 3", " of 2: ", 0},
-		"it cannot begin":              {`read job; echo '{"Error":"no target"}'`, "no target", 0},
-		"it dies at work":              {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 2},
-		"it says what nobody can read": {"read job; echo '{}'; read go; echo x", "invalid character", 2},
-		"it says that it failed":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 2},
-		"its histograms are broken":    {`read job; echo '{}'; read go; echo '{"Values":[{"Histogram":"eHg="}]}'`, "measured values", 2},
-		"it measured a class too many": {`read job; echo '{}'; read go; echo '` + string(foreign) + `'`, "there is no measure 0 of class 1", 2},
+		"it dies before it is ready": {"exit 3", " of 2: ", 0},
+		"it cannot begin":            {`read job; echo '{"Error":"no target"}'`, "no target", 0},
+		"it dies at work":            {"read job; echo '{}'; read go; exit 3", "of 2: EOF", 2},
+		"its report is not readable": {"read job; echo '{}'; read go; echo x", "invalid character", 2},
+		"it reports a failure":       {`read job; echo '{}'; read go; echo '{"Error":"lost"}'`, "lost", 2},
+		"its histograms are broken":  {`read job; echo '{}'; read go; echo '{"Values":[{"Histogram":"eHg="}]}'`, "measured values", 2},
+		"its class is unknown":       {`read job; echo '{}'; read go; echo '` + string(foreign) + `'`, "there is no measure 0 of class 1", 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,10 +83,10 @@ func TestAWorkerThatFailsEndsTheRun(t *testing.T) {
 	}
 }
 
-// A worker that says nothing, or does not end, does not hold up an interrupted run.
+// A worker that reports nothing or does not end does not delay an interrupted run.
 func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
 	for name, tt := range map[string]struct {
-		script string // it marks that it has come so far
+		script string // it makes a file when it hangs
 		fails  bool
 	}{
 		"before it is ready": {"read job; : >$0/$$; exec sleep 100", false},
@@ -96,7 +96,7 @@ func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
 			addr, marks := listen(t, func(net.Conn) {}), t.TempDir()
 			e := &split{worker: []string{"/bin/sh", "-c", tt.script, marks}, inside: stub{}, job: jobFor(addr), parts: 2, costs: &costs{}}
 			p := testPlan(t, addr)
-			p.Limits.Wind, p.Limits.Interrupt = time.Second, time.Second
+			p.Limits.KillAll, p.Limits.Interrupt = time.Second, time.Second
 			ctx, stop := context.WithCancel(t.Context())
 			var watching sync.WaitGroup
 			watching.Go(func() {
@@ -115,7 +115,7 @@ func TestAWorkerThatHangsEndsWithTheRun(t *testing.T) {
 	}
 }
 
-// awaitFiles waits until there are so many files.
+// awaitFiles waits until there are n files.
 func awaitFiles(t *testing.T, pattern string, n int) {
 	for begun := time.Now(); time.Since(begun) < patience/2; time.Sleep(5 * time.Millisecond) { // other processes make them
 		if all, _ := filepath.Glob(pattern); len(all) >= n {

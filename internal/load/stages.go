@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Stage is a span of time in which the rate of starts goes linearly from one value
-// to another. A rate that is From throughout is constant.
+// Stage is a span of time in which the rate of starts changes linearly from one value
+// to another.
 type Stage struct {
 	Duration time.Duration
-	// From and To are streams a second, 0 or more.
+	// From and To are streams per second, 0 or more.
 	From, To float64
 }
 
-// streams is how many streams start in the stage.
+// streams returns how many streams start in the stage.
 func (s Stage) streams() float64 { return (s.From + s.To) / 2 * s.Duration.Seconds() }
 
-// at is when x streams of the stage have started: the solution of
-// From·t + (To−From)·t²/2T = x, in the form that loses no digits where the rate
+// at returns when x streams of the stage have started: the solution of
+// From·t + (To−From)·t²/2T = x, in the form that loses no digits when the rate
 // hardly changes.
 func (s Stage) at(x float64) float64 {
 	slope := (s.To - s.From) / s.Duration.Seconds()
@@ -28,13 +28,13 @@ func (s Stage) at(x float64) float64 {
 	return 2 * x / (s.From + root)
 }
 
-// curve is a rate over time: at is when x streams have started, in seconds; ok is
+// curve is a rate over time: at returns when x streams have started, in seconds; ok is
 // false when there are never so many. It never decreases.
 type curve interface {
 	at(x float64) (seconds float64, ok bool)
 }
 
-// stages is one stage after the other, and nothing after the last.
+// stages is a curve of consecutive stages; no stream starts after the last.
 type stages []Stage
 
 func (s stages) at(x float64) (float64, bool) {
@@ -62,13 +62,13 @@ type StagePacer struct{ Stages []Stage }
 
 var _ Pacer = StagePacer{}
 
-// At is the intended start of the n-th stream.
+// At returns the intended start of the n-th stream.
 func (p StagePacer) At(n int) (time.Duration, bool) {
 	at, ok := stages(p.Stages).at(float64(n))
 	return seconds(at), ok
 }
 
-// Before is how many streams start before d.
+// Before returns how many streams start before d.
 func (p StagePacer) Before(d time.Duration) int {
 	all := 0.0
 	for _, one := range p.Stages {
@@ -77,23 +77,23 @@ func (p StagePacer) Before(d time.Duration) int {
 	return before(p, d, int(all)+1)
 }
 
-// PoissonPacer starts streams at random times, independent of each other, as
-// clients do that do not know of each other: the gaps of a constant rate are
-// distributed exponentially. The seed repeats them.
+// PoissonPacer starts streams at random times, like independent clients: at a constant
+// rate, the gaps between starts are distributed exponentially. The seed makes them
+// repeatable.
 //
-// It makes the distances of a rate of one a second and bends them by the curve of
-// the rate. What it has added up is kept, so a pacer is for one goroutine; asked in
-// order, every answer takes the same time.
+// It draws the gaps of a rate of one per second and maps their sum through the curve of
+// the rate. It keeps the sum, so a pacer is for one goroutine; in order of n, every call
+// takes the same time.
 type PoissonPacer struct {
 	curve curve
 	seed  uint64
-	n     int     // distances that are added up in sum
-	sum   float64 // a sum of 1 + n of them is the start of stream n at a rate of one
+	n     int     // gaps in sum
+	sum   float64 // the sum of 1 + n gaps is the start of stream n at a rate of one
 }
 
 var _ Pacer = (*PoissonPacer)(nil)
 
-// At is the intended start of the n-th stream.
+// At returns the intended start of the n-th stream.
 func (p *PoissonPacer) At(n int) (time.Duration, bool) {
 	if n < p.n-1 {
 		p.n, p.sum = 0, 0
@@ -105,7 +105,7 @@ func (p *PoissonPacer) At(n int) (time.Duration, bool) {
 	return seconds(at), ok
 }
 
-// Before is how many streams start before d.
+// Before returns how many streams start before d.
 func (p *PoissonPacer) Before(d time.Duration) int {
 	for n := 0; ; n++ {
 		if at, ok := p.At(n); !ok || at >= d {

@@ -18,12 +18,12 @@ func TestStagesBendTheRate(t *testing.T) {
 	}{
 		"the first starts at once":              {[]Stage{flat}, 0, 0, true},
 		"a constant rate is even":               {[]Stage{flat}, 250, 2500 * time.Millisecond, true},
-		"a ramp of nothing has started none":    {[]Stage{up}, 0, 0, true},
-		"half of the ramp, a quarter of it":     {[]Stage{up}, 125, 5 * time.Second, true},
+		"a ramp from 0 starts at once":          {[]Stage{up}, 0, 0, true},
+		"half of the ramp, a quarter started":   {[]Stage{up}, 125, 5 * time.Second, true},
 		"the second stage follows the first":    {[]Stage{up, flat}, 600, 11 * time.Second, true},
 		"down, three quarters in half the time": {[]Stage{down}, 375, 5 * time.Second, true},
-		"after the last stage there is none":    {[]Stage{up, flat}, 1500, 0, false},
-		"a pause has none":                      {[]Stage{flat, {Duration: time.Second}, flat}, 1000, 11 * time.Second, true},
+		"after the last stage nothing starts":   {[]Stage{up, flat}, 1500, 0, false},
+		"nothing starts in a pause":             {[]Stage{flat, {Duration: time.Second}, flat}, 1000, 11 * time.Second, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,8 +41,8 @@ func TestStagesBendTheRate(t *testing.T) {
 	}
 }
 
-// Of N exponential distances of mean m, the mean is m within 6·m/√N, and the share
-// of those above m is 1/e within 6·√(0.24/N): chances of a miss below 1e-8.
+// The mean of N exponential gaps of mean m is m within 6·m/√N, and the share of those
+// above m is 1/e within 6·√(0.24/N). The probability of a miss is below 1e-8.
 func TestPoissonStartsAreIndependent(t *testing.T) {
 	const n = 20000
 	p := Plan{Rate: 1000, Duration: time.Hour, Poisson: true, Seed: 3}
@@ -59,10 +59,10 @@ func TestPoissonStartsAreIndependent(t *testing.T) {
 		last = at
 	}
 	if mean := last.Seconds() / n; math.Abs(mean-0.001) > 0.001*6/math.Sqrt(n) {
-		t.Errorf("the mean distance is %v s, want 1 ms", mean)
+		t.Errorf("the mean gap is %v s, want 1 ms", mean)
 	}
 	if share := float64(above) / n; math.Abs(share-1/math.E) > 6*math.Sqrt(0.24/n) {
-		t.Errorf("%v of the distances are above the mean, want 1/e", share)
+		t.Errorf("%v of the gaps are above the mean, want 1/e", share)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestPoissonRepeatsBySeed(t *testing.T) {
 	q := p
 	q.Seed = 4
 	a, b, c := p.Pacer(), p.Pacer(), q.Pacer()
-	late, _ := b.At(400) // asked out of order
+	late, _ := b.At(400) // out of order
 	differs := false
 	for n := range 401 {
 		x, _ := a.At(n)
@@ -83,7 +83,7 @@ func TestPoissonRepeatsBySeed(t *testing.T) {
 		differs = differs || x != z
 	}
 	if x, _ := a.At(400); x != late {
-		t.Errorf("asked early: %v, asked in order: %v", late, x)
+		t.Errorf("out of order: %v, in order: %v", late, x)
 	}
 	if !differs {
 		t.Error("another seed gives the same times")

@@ -18,17 +18,17 @@ import (
 	"assay/internal/bundle"
 )
 
-// The limits of what is read back: a folder may come from anybody.
+// The limits for files that are read back: a folder may come from anywhere.
 const (
 	maxReport    = 64 << 20
 	maxLog       = 1 << 30
-	maxLogLine   = 256 << 10     // more than any histogram of ours takes
-	maxIntervals = 7 * 24 * 3600 // a week of seconds, of each series
+	maxLogLine   = 256 << 10     // more than any of our histograms
+	maxIntervals = 7 * 24 * 3600 // a week of seconds, for each series
 )
 
-// Open reads the directory that --out of a run left behind, or the report alone
-// from a file. A run that was cut short has no report and is an error, and so is a
-// log that is damaged; a last line that was cut is left out.
+// Open reads the directory of a run (--out), or only the report from a file. It is an
+// error when the run was cut short, and so has no report, or when the log is damaged; an
+// incomplete last line of the log is left out.
 func Open(path string) (*bundle.LoadRun, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func readReport(name string, in io.Reader) (*bundle.LoadReport, error) {
 		return nil, err
 	}
 	if len(text) > maxReport {
-		return nil, fmt.Errorf("%s: more than %d bytes, which no report has", name, maxReport)
+		return nil, fmt.Errorf("%s: more than %d bytes, too long for a report", name, maxReport)
 	}
 	r := &bundle.LoadReport{}
 	if err := json.Unmarshal(text, r); err != nil {
@@ -90,7 +90,7 @@ func readReport(name string, in io.Reader) (*bundle.LoadReport, error) {
 	return r, nil
 }
 
-// readLog reads the tagged histograms of a log as folder.interval writes it.
+// readLog reads the tagged histograms of a log that folder.interval wrote.
 func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInterval, error) {
 	all := map[bundle.LoadSeries][]bundle.LoadInterval{}
 	r := bufio.NewScanner(in)
@@ -106,7 +106,7 @@ func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInte
 		}
 		s, i, err := readInterval(line)
 		if err != nil {
-			// The last line may have been cut; any other is damaged.
+			// An incomplete last line is legal; any other is damaged.
 			broken = fmt.Errorf("%s:%d: %w", name, n, err)
 			continue
 		}
@@ -148,8 +148,8 @@ func readInterval(line string) (s bundle.LoadSeries, i bundle.LoadInterval, err 
 
 func sinceStart(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// decodeHistogram decodes the library's form; on damaged input the library may
-// panic, which is an error here.
+// decodeHistogram decodes a histogram of the library. It turns a panic of the library on
+// damaged input into an error.
 func decodeHistogram(text string) (h *hdrhistogram.Histogram, err error) {
 	defer func() {
 		if p := recover(); p != nil {

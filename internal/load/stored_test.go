@@ -10,7 +10,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// writeRun writes the folder of a run with two intervals.
+// writeRun writes the folder of a run with two intervals and returns its path.
 func writeRun(t *testing.T, r *bundle.LoadReport) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -30,7 +30,7 @@ func writeRun(t *testing.T, r *bundle.LoadReport) string {
 	}
 	short := newSet()
 	_ = short[FirstEvent].RecordValue(7)
-	_ = short[StartLag].RecordValue(7) // the driver's: not written for a class
+	_ = short[StartLag].RecordValue(7) // a delay of the driver is not written for a class
 	f.interval("short", short, base.Add(time.Second), time.Second)
 	if err := f.finish(r); err != nil {
 		t.Fatal(err)
@@ -66,22 +66,22 @@ func TestALogThatWasCutOrDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
-	lines = lines[:len(lines)-1] // without that of a class
+	lines = lines[:len(lines)-1] // without the interval of the class
 	text = []byte(strings.Join(lines, ""))
 	last := len(lines) - 1
 	for name, c := range map[string]struct {
 		text, want string
 		intervals  int
 	}{
-		"the last line was cut":         {string(text[:len(text)-30]), "", 1},
-		"a line before it is damaged":   {strings.Join(lines[:last-1], "") + strings.Replace(lines[last-1], "HIST", "HASC", 1) + lines[last], "a damaged histogram", 0},
-		"a metric that does not exist":  {strings.Replace(string(text), "Tag=first_event", "Tag=nonesuch", 1), `there is no metric "nonesuch"`, 0},
-		"a class without a name":        {strings.Replace(string(text), "Tag=first_event", "Tag=first_event/", 1), `there is no metric "first_event/"`, 0},
-		"a start that is no number":     {strings.Replace(string(text), "first_event,0", "first_event,x", 1), "the start of the interval", 0},
-		"a length that is no number":    {strings.Replace(string(text), ",1.000,", ",x,", 1), "the length of the interval", 0},
-		"a line longer than any of us":  {string(text) + strings.Repeat("x", maxLogLine+1) + "\n", "too long", 0},
-		"a comment at the end is fine":  {string(text) + "# end\n", "", 2},
-		"an empty log has no intervals": {"", "", 0},
+		"the last line was cut":          {string(text[:len(text)-30]), "", 1},
+		"a line before it is damaged":    {strings.Join(lines[:last-1], "") + strings.Replace(lines[last-1], "HIST", "HASC", 1) + lines[last], "a damaged histogram", 0},
+		"a metric that does not exist":   {strings.Replace(string(text), "Tag=first_event", "Tag=nonesuch", 1), `there is no metric "nonesuch"`, 0},
+		"a class without a name":         {strings.Replace(string(text), "Tag=first_event", "Tag=first_event/", 1), `there is no metric "first_event/"`, 0},
+		"a start that is not a number":   {strings.Replace(string(text), "first_event,0", "first_event,x", 1), "the start of the interval", 0},
+		"a length that is not a number":  {strings.Replace(string(text), ",1.000,", ",x,", 1), "the length of the interval", 0},
+		"a line longer than any of ours": {string(text) + strings.Repeat("x", maxLogLine+1) + "\n", "too long", 0},
+		"a comment at the end is fine":   {string(text) + "# end\n", "", 2},
+		"an empty log has no intervals":  {"", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
@@ -122,7 +122,7 @@ func TestWhatIsNoStoredRun(t *testing.T) {
 		})
 	}
 	if _, err := Open(filepath.Join(dir, "nonesuch")); err == nil {
-		t.Error("no error for what is not there")
+		t.Error("no error for a missing path")
 	}
 	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not the directory of a load run") {
 		t.Errorf("got %v", err)

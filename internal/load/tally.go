@@ -6,7 +6,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// tally is all counts of a collector since the begin of a run, as a worker process
+// tally is all counts of a collector since the beginning of a run, as a worker process
 // reports them.
 type tally struct {
 	Opening, Started, Live, Peak, Killing, Coalesced int64
@@ -37,8 +37,8 @@ func (c *collector) tally() tally {
 	return t
 }
 
-// absorb adds what a worker process has counted since it last said so. Streams that
-// were open in several processes at most are taken to have been so at one time.
+// absorb adds the counts of a worker process since its last report. The peaks of open
+// streams of several processes are added, as if they were at one time.
 func (c *collector) absorb(last, now tally) {
 	c.opening.Add(now.Opening - last.Opening)
 	c.started.Add(now.Started - last.Started)

@@ -13,22 +13,22 @@ import (
 	"assay/internal/bundle"
 )
 
-// Thresholds are conditions on the figures of a run, written in CEL and checked
-// for their types before it. Names are flat, as in the report:
+// Thresholds are conditions on the figures of a run, written in CEL. Their types are
+// checked before the run. Names are flat, as in the report:
 //
 //	first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag, driver_lag:
 //	    .p50 .p90 .p99 .p999 .max (durations), .count
 //	streams: .wanted .opened .open_peak .completed .failed
 //	outcomes: .ok .killed .server_error … (one for each outcome)
 //	classes.NAME, of a plan with several classes: .completed .failed, and the metrics
-//	    of its streams, as classes.NAME.first_event.p99. NAME is written with _ for -.
+//	    of its streams, for example classes.NAME.first_event.p99. In NAME, _ stands for -.
 type Thresholds struct{ list []threshold }
 
-// Condition is a threshold as it is asked for.
+// Condition is a threshold as the user gives it.
 type Condition struct {
 	// Expr is the condition in CEL.
 	Expr string
-	// Abort ends the run as soon as it is missed, but not before Delay.
+	// Abort ends the run as soon as the condition is missed, but not before Delay.
 	Abort bool
 	Delay time.Duration
 }
@@ -37,13 +37,13 @@ type threshold struct {
 	Condition
 
 	program cel.Program
-	uses    []string // names in it, sorted
-	// bound is the shortest span of time in it, 0 when there is none.
+	uses    []string // the names in it, sorted
+	// bound is the shortest duration in it, 0 when there is none.
 	bound time.Duration
 }
 
-// CompileThresholds checks conditions on a run with these classes, of which none is
-// named where there is one alone. An error says which condition is wrong, and where.
+// CompileThresholds checks conditions on a run with these classes; classes is empty for a
+// run with only one. An error says which condition is wrong, and where.
 func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, error) {
 	env, err := thresholdEnv(classes)
 	if err != nil {
@@ -83,7 +83,7 @@ func compileThreshold(env *cel.Env, text string) (threshold, error) {
 		return threshold{}, thresholdError(text, issues)
 	}
 	if !ast.OutputType().IsExactType(cel.BoolType) {
-		return threshold{}, fmt.Errorf("threshold %q is no condition: it has the type %s, want bool; for example first_event.p99 < duration(\"250ms\")", text, ast.OutputType())
+		return threshold{}, fmt.Errorf("threshold %q is not a condition: it has the type %s, want bool; for example first_event.p99 < duration(\"250ms\")", text, ast.OutputType())
 	}
 	program, err := env.Program(ast)
 	if err != nil {
@@ -102,7 +102,7 @@ func compileThreshold(env *cel.Env, text string) (threshold, error) {
 	return one, nil
 }
 
-// shortest is the shortest span of time that stands in an expression, 0 when there is none.
+// shortest returns the shortest duration in an expression, 0 when there is none.
 func shortest(e celast.Expr) time.Duration {
 	found := time.Duration(0)
 	celast.PostOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
@@ -119,7 +119,7 @@ func shortest(e celast.Expr) time.Duration {
 	return found
 }
 
-// thresholdError draws the issues with a caret under each place.
+// thresholdError formats the issues with a caret under each place.
 func thresholdError(text string, issues *cel.Issues) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "threshold %q cannot be used", text)
@@ -133,7 +133,7 @@ func thresholdError(text string, issues *cel.Issues) error {
 	return errors.New(b.String())
 }
 
-// figures are the names that thresholds may use, and their values in a report.
+// figures returns the names that thresholds may use, with their values in a report.
 func figures(r *bundle.LoadReport) map[string]any {
 	f := map[string]any{
 		"streams.wanted": r.Streams.Wanted, "streams.opened": r.Streams.Opened, "streams.open_peak": r.Streams.OpenPeak,
@@ -158,7 +158,7 @@ func figures(r *bundle.LoadReport) map[string]any {
 	return f
 }
 
-// figures adds the figures of a distribution.
+// addFigures adds the figures of a distribution.
 func addFigures(l *bundle.Latency, name string, to map[string]any) {
 	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 	to[name+".count"] = l.Count
@@ -167,15 +167,15 @@ func addFigures(l *bundle.Latency, name string, to map[string]any) {
 }
 
 const (
-	// excess is the part of a threshold's bound that the driver's own delay may be,
-	// before a threshold that is missed proves nothing.
+	// excess is the share of a threshold's bound that the driver's own delay may reach.
+	// Beyond it, a missed threshold proves nothing.
 	excess = 0.1
-	// enough is the part of the planned load that must have been offered, or a
-	// threshold that is met proves nothing.
+	// enough is the share of the planned load that must have been offered. Below it, a
+	// met threshold proves nothing.
 	enough = 0.95
 )
 
-// Judge decides every threshold on the figures of a report.
+// Judge decides every threshold with the figures of a report.
 func (t *Thresholds) Judge(r *bundle.LoadReport) []bundle.LoadThreshold {
 	out := []bundle.LoadThreshold{}
 	values := figures(r)
@@ -185,8 +185,8 @@ func (t *Thresholds) Judge(r *bundle.LoadReport) []bundle.LoadThreshold {
 	return out
 }
 
-// aborts finds a threshold that ends the run at this time: one that asks for it, and
-// is missed by the figures so far.
+// aborts returns a threshold that ends the run at this time, or nil: it has Abort, its
+// Delay is over, and the figures so far miss it.
 func (t *Thresholds) aborts(r *bundle.LoadReport, now time.Duration) (missed *bundle.LoadThreshold) {
 	values := figures(r)
 	for i := range t.list {
@@ -206,7 +206,7 @@ func (t *Thresholds) mayAbort() bool {
 	return slices.ContainsFunc(t.list, func(t threshold) bool { return t.Abort })
 }
 
-// judge decides on the figures so far, or on those of the whole run.
+// judge decides a threshold with the figures of the whole run, or with those so far.
 func (t *threshold) judge(r *bundle.LoadReport, values map[string]any, whole bool) bundle.LoadThreshold {
 	res := bundle.LoadThreshold{Expr: t.Expr}
 	var seen []string
@@ -239,7 +239,7 @@ func (t *threshold) judge(r *bundle.LoadReport, values map[string]any, whole boo
 	whose, lag := ownDelay(&r.Latency, planned)
 	switch {
 	case !ok && timed && t.bound > 0 && float64(lag) > excess*float64(t.bound):
-		res.Why = fmt.Sprintf("it is missed, but the driver's own delay is too long beside %v to blame the gateway: %s.p99 = %v", t.bound, whose, lag)
+		res.Why = fmt.Sprintf("it is missed, but the driver's own delay is too long, compared with %v, to blame the gateway: %s.p99 = %v", t.bound, whose, lag)
 	case ok && whole && r.Streams.Offered < enough:
 		res.Why = fmt.Sprintf("it is met, but only %.0f %% of the planned load was offered", 100*r.Streams.Offered)
 	default:
@@ -248,8 +248,8 @@ func (t *threshold) judge(r *bundle.LoadReport, values map[string]any, whole boo
 	return res
 }
 
-// ownDelay is the driver's own delay: how late it took notice, and, of what is
-// measured from the time that was planned, how late it began.
+// ownDelay returns the driver's own delay: DriverLag or, for latencies that are measured
+// from the intended start (planned), StartLag if that is longer.
 func ownDelay(l *bundle.LoadLatencies, planned bool) (of Metric, p99 time.Duration) {
 	of, most := DriverLag, l.DriverLag.P99
 	if planned && l.StartLag.P99 > most {

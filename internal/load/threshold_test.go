@@ -7,7 +7,7 @@ import (
 	"assay/internal/bundle"
 )
 
-// measured is a report with figures for thresholds.
+// measured returns a report with figures for thresholds.
 func measured() *bundle.LoadReport {
 	r := &bundle.LoadReport{}
 	r.Latency.FirstEvent = bundle.Latency{Count: 100, P50: 1000, P90: 2000, P99: 3000, P999: 4000, Max: 5000}
@@ -62,7 +62,7 @@ func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 		`first_event.p99 <`:                        {"1:18", "^"},
 		`first_event.p98 < duration("1s")`:         {"1:1", "undeclared", "first_event, from_sent"},
 		`first_event.p99 < 250`:                    {"1:17", "no matching overload"},
-		`first_event.p99`:                          {"no condition", "Duration"},
+		`first_event.p99`:                          {"not a condition", "Duration"},
 		`outcomes.fine == 0`:                       {"undeclared"},
 		`classes.long.gap.p99 < duration("1s")`:    {"undeclared", "classes.NAME"},
 		`classes.a.start_lag.p99 < duration("1s")`: {"undeclared"},

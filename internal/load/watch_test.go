@@ -12,8 +12,8 @@ import (
 	"assay/internal/ledger"
 )
 
-// exposition serves the counters of the default profile; each scrape asks values
-// for them, and a nil answer is HTTP 500.
+// exposition returns a counterWatch of a server whose n-th scrape has the counters values(n):
+// started, ok, active. For nil, the response is HTTP 500.
 func exposition(t *testing.T, values func(n int) []string) *counterWatch {
 	t.Helper()
 	var n atomic.Int64
@@ -34,14 +34,14 @@ func exposition(t *testing.T, values func(n int) []string) *counterWatch {
 	return &counterWatch{scraper: s, scale: testScale}
 }
 
-// testScale gives the counters more time than any machine takes.
+// testScale gives the counters more time than any machine needs.
 const testScale = 20
 
 func idle() activity { return activity{} }
 
 func TestCountersAreReadUntilTheyAgree(t *testing.T) {
 	w := exposition(t, func(n int) []string {
-		if n < 5 { // the gateway is late
+		if n < 5 { // the gateway counts late
 			return []string{"10", "10", "0"}
 		}
 		return []string{"13", "13", "0"}
@@ -61,13 +61,13 @@ func TestCountersThatNeverAgreeAreGivenUpWhenTheyRest(t *testing.T) {
 	if r := w.result(); len(r.Violations) != 2 || !strings.Contains(r.Violations[0], "started moved by 0") {
 		t.Errorf("%+v", r)
 	}
-	if took := time.Since(begun); took > settleFor*testScale/2 {
+	if took := time.Since(begun); took > agreeWithin*testScale/2 {
 		t.Errorf("it took %v", took)
 	}
 }
 
-// A gateway that says nothing of its counters any more is a violation, however little
-// time there was for it.
+// It is a violation when the gateway no longer serves its counters, even if it had little
+// time.
 func TestCountersThatAreNotToldAfterTheRun(t *testing.T) {
 	ended := make(chan struct{})
 	w := exposition(t, func(n int) []string {
@@ -76,7 +76,7 @@ func TestCountersThatAreNotToldAfterTheRun(t *testing.T) {
 		}
 		return []string{"10", "10", "0"}
 	})
-	t.Cleanup(func() { close(ended) }) // before the server is closed, which waits for its answers
+	t.Cleanup(func() { close(ended) }) // before the server is closed, which waits for its handlers
 	w.begin(t.Context())
 	w.scale, w.scraper.client.Timeout = 0, 10*time.Millisecond
 	w.after(t.Context(), bundle.LoadLedger{Started: 3, OK: 3})
@@ -85,8 +85,7 @@ func TestCountersThatAreNotToldAfterTheRun(t *testing.T) {
 	}
 }
 
-// What the gateway counts late is waited for, also when the time for it has gone by
-// between two looks.
+// The watch waits for late counters, even if the time for them passes between two scrapes.
 func TestCountersAreReadAgainAfterAStop(t *testing.T) {
 	w := exposition(t, func(n int) []string {
 		if n < 4 {

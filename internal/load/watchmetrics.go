@@ -11,19 +11,19 @@ import (
 	"assay/internal/ledger"
 )
 
-// settleFor is how long the counters may take after a run to say what the driver
-// knows already, settleEvery how often they are read, and settledAfter how many
-// equal readings with nothing active mean that they will not change any more.
+// agreeWithin is how long the counters may take after a run to agree with the driver's
+// ledger, and agreeEvery how often they are read. After stableReads equal readings with
+// nothing active, they are stable: they will not change any more.
 const (
-	settleFor    = 5 * time.Second
-	settleEvery  = 100 * time.Millisecond
-	settledAfter = 10
+	agreeWithin = 5 * time.Second
+	agreeEvery  = 100 * time.Millisecond
+	stableReads = 10
 )
 
 // maxViolations bounds the list in the report.
 const maxViolations = 50
 
-// counterWatch holds the gateway's counters against the run: before, during, after.
+// counterWatch compares the gateway's counters with the run: before, during and after it.
 type counterWatch struct {
 	scraper *scraper
 	scale   float64
@@ -31,13 +31,13 @@ type counterWatch struct {
 	before  ledger.Counters
 	last    ledger.Counters
 	usable  bool
-	more    int // violations that are not listed
-	failed  int // scrapes that failed, and why the first of them did
-	failure string
+	more    int    // violations that are not listed
+	failed  int    // scrapes that failed
+	failure string // of the first of them
 }
 
-// begin reads the counters before the run. Without them nothing is compared, and
-// the report says why: a gateway need not have any.
+// begin reads the counters before the run. A gateway need not have any: then nothing is
+// compared, and the report says why.
 func (w *counterWatch) begin(ctx context.Context) {
 	c, err := w.scraper.scrape(ctx, "before")
 	if err != nil {
@@ -49,8 +49,8 @@ func (w *counterWatch) begin(ctx context.Context) {
 	w.info.Before = valuesOf(c)
 }
 
-// during reads them once while streams run. Without activity it is not known what is
-// in flight, and only what may never happen is looked for.
+// during reads the counters once while streams run. now returns the driver's activity. When
+// it is nil, the processes in flight are unknown, and only counters that decrease are found.
 func (w *counterWatch) during(ctx context.Context, name string, now func() activity) {
 	if !w.usable {
 		return
@@ -78,14 +78,15 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() activ
 	w.last = c
 }
 
-// after reads them until they say what the ledger says, for settleFor, and as often as
-// shows that they rest: where this machine stood still meanwhile, so did the gateway.
+// after reads the counters until they agree with the ledger or are stable, for at most
+// agreeWithin, but at least stableReads times: if this machine stood still meanwhile, so
+// did the gateway.
 func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 	if !w.usable {
 		return
 	}
-	end := time.Now().Add(time.Duration(float64(settleFor) * w.scale))
-	tick := time.NewTicker(settleEvery)
+	end := time.Now().Add(time.Duration(float64(agreeWithin) * w.scale))
+	tick := time.NewTicker(agreeEvery)
 	defer tick.Stop()
 	var after ledger.Counters
 	var failure error
@@ -102,9 +103,9 @@ func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 		} else {
 			failure = err
 		}
-		quiet := equal >= settledAfter && after.Active == w.before.Active
-		over := time.Now().After(end) && (err != nil || n > settledAfter)
-		if read && (quiet || settled(w.before, after, own)) || over || !next(ctx, tick) {
+		stable := equal >= stableReads && after.Active == w.before.Active
+		over := time.Now().After(end) && (err != nil || n > stableReads)
+		if read && (stable || agrees(w.before, after, own)) || over || !next(ctx, tick) {
 			break
 		}
 	}
@@ -120,7 +121,7 @@ func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 	w.info.Note = foreign
 }
 
-// next waits for a tick; false means that the time is over.
+// next waits for a tick; it returns false when ctx is done.
 func next(ctx context.Context, tick *time.Ticker) bool {
 	select {
 	case <-tick.C:
@@ -130,7 +131,7 @@ func next(ctx context.Context, tick *time.Ticker) bool {
 	}
 }
 
-// fail counts a scrape that failed although the first one went well.
+// fail counts a scrape that failed although the first one succeeded.
 func (w *counterWatch) fail(name string, err error) {
 	if w.failed++; w.failed == 1 {
 		w.failure = fmt.Sprintf("%s: the scrape failed: %s", name, reason(err))
@@ -148,7 +149,7 @@ func (w *counterWatch) violate(text string) {
 	w.info.Violations = append(w.info.Violations, text)
 }
 
-// result is what the report says of the counters.
+// result returns the section of the report on the counters.
 func (w *counterWatch) result() bundle.LoadMetrics {
 	info := w.info
 	if w.more > 0 {

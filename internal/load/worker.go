@@ -15,11 +15,11 @@ import (
 	"assay/scenarios"
 )
 
-// goAhead is the line with which a worker is let begin.
+// goAhead is the line that makes a worker begin.
 const goAhead = "go\n"
 
 // job is the work of a worker process: a part of a plan. It comes over a
-// pipe, and so may hold the token.
+// pipe, so it may hold the token.
 type job struct {
 	Target      target.Options
 	Run         string
@@ -39,30 +39,30 @@ type job struct {
 	Part, Parts int
 }
 
-// said is a message of a worker: once that it is ready, then its counts every second, and
-// last that it is done.
+// said is a message of a worker. The first says that it is ready, the next ones have its
+// counts, every second, and the last says that it is done.
 type said struct {
 	Tally tally
-	// Values are those measured since the last message.
+	// Values are the values measured since the last message.
 	Values   []values             `json:",omitempty"`
 	Refused  string               `json:",omitempty"`
 	Error    string               `json:",omitempty"`
 	Done     bool                 `json:",omitempty"`
 	Examples []bundle.LoadExample `json:",omitempty"`
 	CPU      float64              `json:",omitempty"` // seconds
-	RSS      int64                `json:",omitempty"` // bytes, at most
+	RSS      int64                `json:",omitempty"` // bytes, the peak
 }
 
-// values are the measured values of one class of streams.
+// values is one histogram of measured values, of a class and a metric.
 type values struct {
 	Class     int
 	Metric    Metric
 	Histogram []byte
 }
 
-// Work is the whole of a worker process, which a run starts where one process may not
-// have enough descriptors: it reads a job from in, runs it with the engine of that
-// name, and reports to out. The end of in ends it as an interrupt ends a run.
+// Work is the main function of a worker process, which a run starts when one process may
+// not have enough descriptors. It reads a job from in, runs it with the engine that the job
+// names, and reports to out. The end of in ends it as an interrupt ends a run.
 func Work(ctx context.Context, in io.Reader, out io.Writer, engines ...Engine) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -80,9 +80,9 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, engines ...Engine) e
 		return err
 	}
 	rest := bufio.NewReader(io.MultiReader(dec.Buffered(), in))
-	for range 2 { // the line end after the job, and the word to begin
+	for range 2 { // the newline after the job, and goAhead
 		if _, err := rest.ReadString('\n'); err != nil {
-			return nil // nobody wants it any more
+			return nil // the run has ended
 		}
 	}
 	go func() {
@@ -92,7 +92,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, engines ...Engine) e
 	return w.work(ctx)
 }
 
-// addresses reads addresses.
+// addresses parses addresses.
 func addresses(texts []string) (all []netip.Addr, err error) {
 	for _, text := range texts {
 		a, err := netip.ParseAddr(text)
@@ -104,7 +104,7 @@ func addresses(texts []string) (all []netip.Addr, err error) {
 	return all, nil
 }
 
-// working is a worker at work.
+// working is the state of a worker.
 type working struct {
 	enc     *json.Encoder
 	engine  Engine
@@ -120,7 +120,7 @@ func (w *working) say(s said) error {
 	return nil
 }
 
-// prepare makes the plan of the part.
+// prepare makes the plan of the worker's part.
 func (w *working) prepare(j job, engines []Engine) error {
 	for _, e := range engines {
 		if e.Name() == j.Engine {
@@ -154,7 +154,7 @@ func (w *working) prepare(j job, engines []Engine) error {
 	return nil
 }
 
-// work runs the part.
+// work runs the plan and reports.
 func (w *working) work(ctx context.Context) error {
 	if w.plan.Warmup > 0 {
 		w.sink.cold.Store(true)
@@ -191,7 +191,7 @@ func (w *working) work(ctx context.Context) error {
 	}
 }
 
-// now is how far it has come.
+// now returns the counts so far, and the values of the last interval.
 func (w *working) now() (said, error) {
 	s := said{Tally: w.sink.tally()}
 	for class := range w.sink.classes {

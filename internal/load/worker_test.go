@@ -13,7 +13,7 @@ import (
 	"assay/scenarios"
 )
 
-// jobFor is one of two parts of a plan of ten streams.
+// jobFor returns the second of two parts of a plan of ten streams.
 func jobFor(addr string) job {
 	return job{
 		Target: target.Options{URL: "http://" + addr}, Run: "test", HTTP: HTTP11, Streams: 10, Count: 10, Seed: 1, Engine: "stub",
@@ -37,7 +37,7 @@ func TestAWorkerDoesItsPart(t *testing.T) {
 	dec := json.NewDecoder(out)
 	var s said
 	if err := dec.Decode(&s); err != nil || s.Error != "" || s.Tally.Opening > 0 {
-		t.Fatalf("%v, %+v before it may begin", err, s)
+		t.Fatalf("%v, %+v before goAhead", err, s)
 	}
 	if _, err := io.WriteString(feed, goAhead); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestAWorkerThatCannotBeginSaysSo(t *testing.T) {
 	var out bytes.Buffer
 	text, _ := json.Marshal(jobFor("127.0.0.1:1"))
 	if err := Work(t.Context(), bytes.NewReader(text), &out, stub{}); err != nil {
-		t.Errorf("a run that went away is an error: %v", err)
+		t.Errorf("the end of the run is an error: %v", err)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestAStreamTakesAtMost128Bytes(t *testing.T) {
 	}
 }
 
-// goodBody is the body of a response of five lines.
+// goodBody returns the body of a response of five lines.
 func goodBody() []byte {
 	body := []byte(loadtest.StartEvent(7))
 	for n := 1; n <= 5; n++ {
@@ -60,7 +60,8 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 	}
 }
 
-// fed is a stream that has started, and a function that feeds it the next line, cut in two.
+// fed returns a driver with a started stream, and a function that feeds the next line to it
+// in two pieces.
 func fed(tb testing.TB, protocol, codec string, check load.Check) (*fake, func()) {
 	tb.Helper()
 	f := conduct(plan(tb, protocol, codec, check), &loadtest.Last{})
@@ -121,7 +122,7 @@ func TestAnEventAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent is what one event of one numbered line costs.
+// BenchmarkEvent measures the cost of one event of one numbered line.
 func BenchmarkEvent(b *testing.B) {
 	for _, way := range [][2]string{{load.ProtocolConnect, load.CodecJSON}, {load.ProtocolConnect, load.CodecProto}, {load.ProtocolNDJSON, load.CodecJSON}} {
 		b.Run(way[0]+" "+way[1], func(b *testing.B) {

@@ -10,13 +10,13 @@ import (
 	"assay/internal/wire"
 )
 
-// GoodHead takes a head that PlainHead has accepted before.
+// GoodHead handles a head that PlainHead has accepted before.
 func (a *Streams) GoodHead(s *Stream) {
 	s.set(flagHeaded)
 	s.since = a.at
 }
 
-// Head takes the status and fields of a response, and checks whether it is a stream at all.
+// Head handles the head of a response, and checks that it is the head of a stream.
 func (a *Streams) Head(i int32, s *Stream, status int, fields []wire.Field) {
 	s.set(flagHeaded)
 	s.since = a.at
@@ -35,7 +35,7 @@ func (a *Streams) Head(i int32, s *Stream, status int, fields []wire.Field) {
 	}
 }
 
-// judgeHead returns why a head is not that of a stream, or nil.
+// judgeHead returns the failure of a head that is not a stream's, or nil.
 func (c *class) judgeHead(status int, fields []wire.Field) *Failure {
 	typ := ""
 	for _, f := range fields {
@@ -49,15 +49,15 @@ func (c *class) judgeHead(status int, fields []wire.Field) *Failure {
 	if !c.Dialect.StreamType(typ) {
 		return &Failure{
 			Outcome: bundle.StreamServerError, Refused: true,
-			Detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want that of a %s stream", typ, c.Dialect.Protocol),
+			Detail: fmt.Sprintf("HTTP 200 with content-type %.80q, want the type of a %s stream", typ, c.Dialect.Protocol),
 		}
 	}
 	return nil
 }
 
-// refuses reports whether a status says that this is the wrong place, and not that the
-// right place is in trouble. A correct request that is called wrong in plain text was
-// read by something else: a TLS server without TLS, a proxy.
+// refuses reports whether a status means that the URL is wrong, and not that the gateway
+// is in trouble. A 400 that is not JSON comes from something else, since the request is
+// correct: a proxy, or a TLS server that got plain HTTP.
 func refuses(status int, contentType string) bool {
 	switch status {
 	case 400:
@@ -68,8 +68,8 @@ func refuses(status int, contentType string) bool {
 	return status >= 300 && status < 400
 }
 
-// PlainHead reports whether a head is that of a good stream of a class, without fields
-// that Head would have to look at.
+// PlainHead reports whether a head is that of a good stream of a class and has no gRPC
+// fields, which Head would have to read.
 func (a *Streams) PlainHead(class, status int, fields []wire.Field) bool {
 	if a.classes[class].judgeHead(status, fields) != nil {
 		return false
@@ -82,20 +82,20 @@ func (a *Streams) PlainHead(class, status int, fields []wire.Field) bool {
 	return true
 }
 
-// bad notes that the response is an error; the body that follows is its text.
+// bad notes that the response is an error; its body is the text of the error.
 func (a *Streams) bad(i int32, s *Stream, f *Failure) {
 	a.extra(i, s).rpc = f
 	s.set(flagBad)
 }
 
-// maxErrBody bounds what is kept of the body of an error, and maxReply what is kept of
+// maxErrBody bounds the kept part of the body of an error, and maxReply the kept part of
 // a unary response: a List of 20,000 processes fits.
 const (
 	maxErrBody = 4 << 10
 	maxReply   = 32 << 20
 )
 
-// Body takes a piece of the response body.
+// Body handles a piece of the response body.
 func (a *Streams) Body(i int32, s *Stream, p []byte) {
 	switch {
 	case s.has(flagCall):
@@ -113,7 +113,8 @@ func (a *Streams) Body(i int32, s *Stream, p []byte) {
 	}
 }
 
-// status reads a gRPC status from trailers, or from a head, where it is optional.
+// status reads a gRPC status from trailers, or from a head. Where it is optional, a missing
+// one is no breach.
 func (a *Streams) status(i int32, s *Stream, fields []wire.Field, optional bool) {
 	st, ok, violations := wire.DecodeGRPCStatus(fields)
 	for _, v := range violations {
@@ -130,21 +131,21 @@ func (a *Streams) status(i int32, s *Stream, fields []wire.Field, optional bool)
 	}
 	c, known := wire.CodeByNumber(st.Code)
 	if !known {
-		a.Breach(i, s, fmt.Sprintf("grpc.status: %d is none of the 16 codes", st.Code))
+		a.Breach(i, s, fmt.Sprintf("grpc.status: %d is not one of the 16 codes", st.Code))
 		return
 	}
 	a.rpcError(i, s, c.Name, st.Message)
 }
 
-// rpcError takes an RPC error. Before a start event, some codes say that no client will
-// ever get one here.
+// rpcError handles an RPC error. Before a start event, some codes mean that no stream will
+// ever start at this target.
 func (a *Streams) rpcError(i int32, s *Stream, code, message string) {
 	never := code == "unauthenticated" || code == "permission_denied" || code == "unimplemented"
 	a.bad(i, s, &Failure{Outcome: bundle.StreamServerError, Refused: never && s.pid == 0, Detail: fmt.Sprintf("%s: %.200s", code, message)})
 }
 
-// Breach notes a breach of HTTP or of the protocol in a response. The first one counts.
-// The response goes on.
+// Breach notes a breach of HTTP or of the protocol in a response. Only the first one of a
+// stream is kept. Reading goes on.
 func (a *Streams) Breach(i int32, s *Stream, detail string) {
 	if s.has(flagCall) {
 		return
@@ -158,8 +159,8 @@ func (a *Streams) violation(i int32, s *Stream, v wire.Violation) {
 	a.Breach(i, s, fmt.Sprintf("%s at byte %d: %s", v.Kind, v.Off, v.Detail))
 }
 
-// GoodEnd takes trailers that are nothing but grpc-status 0, and ends the stream. false
-// means that they are unexpected here, and that nothing was done.
+// GoodEnd handles trailers that consist of grpc-status 0, and ends the stream. It returns
+// false, and does nothing, when the stream does not expect them.
 func (a *Streams) GoodEnd(i int32, s *Stream) bool {
 	if !s.has(flagHeaded) || s.has(flagCall|flagEOS|flagBad) || !a.class(s).grpc {
 		return false
@@ -169,7 +170,7 @@ func (a *Streams) GoodEnd(i int32, s *Stream) bool {
 	return true
 }
 
-// End takes the end of a complete response.
+// End handles the end of a complete response.
 func (a *Streams) End(i int32, s *Stream, trailers []wire.Field) {
 	if s.has(flagCall) {
 		c := a.extras[i].call
@@ -187,10 +188,10 @@ func (a *Streams) End(i int32, s *Stream, trailers []wire.Field) {
 	a.finish(i, s, a.verdict(i, s))
 }
 
-// trailers takes the fields behind the body.
+// trailers handles the fields after the body.
 func (a *Streams) trailers(i int32, s *Stream, fields []wire.Field) {
 	if !a.class(s).grpc {
-		a.Breach(i, s, "HTTP trailers, which only gRPC has")
+		a.Breach(i, s, "HTTP trailers, which only gRPC uses")
 		return
 	}
 	if !s.has(flagBad) && !s.has(flagEOS) {
@@ -198,7 +199,7 @@ func (a *Streams) trailers(i int32, s *Stream, fields []wire.Field) {
 	}
 }
 
-// verdict returns how a complete response failed, or nil.
+// verdict returns the failure of a complete response, or nil.
 func (a *Streams) verdict(i int32, s *Stream) *Failure {
 	if s.has(flagExtra) {
 		switch x := a.extras[i]; {
@@ -214,16 +215,16 @@ func (a *Streams) verdict(i int32, s *Stream) *Failure {
 	ndjson := a.class(s).ndjson
 	switch {
 	case !s.has(flagEOS) && !ndjson:
-		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the answer is complete, and has no end of stream"}
+		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the response is complete, but has no end of stream"}
 	case s.ends == 0 && ndjson:
-		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the answer is complete, and has no end line"}
+		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the response is complete, but has no end line"}
 	case s.ends == 0:
-		return corrupt("the stream ended well, without an end event")
+		return corrupt("the stream ended well, but without an end event")
 	}
 	return nil
 }
 
-// Fail takes the end of an entry without a whole response.
+// Fail ends an entry that has no complete response.
 func (a *Streams) Fail(i int32, s *Stream, f *Failure) {
 	if s.has(flagCall) {
 		a.called(i, s, f)
@@ -247,7 +248,7 @@ func (a *Streams) Fail(i int32, s *Stream, f *Failure) {
 	a.finish(i, s, f)
 }
 
-// finish ends the stream; f is nil when all was well. A process that still runs is killed.
+// finish ends the stream; f is nil when it ended well. A process that still runs is killed.
 func (a *Streams) finish(i int32, s *Stream, f *Failure) {
 	if s.phase == phaseOver || s.phase == phaseFree {
 		return
@@ -279,7 +280,7 @@ func (a *Streams) finish(i int32, s *Stream, f *Failure) {
 	}
 }
 
-// report gives the result to the sink. All parts have ended.
+// report gives the result of a stream to the sink. The stream, its kill and its input are over.
 func (a *Streams) report(i int32, s *Stream) {
 	r := load.Result{
 		Stream: s.Number, Opened: s.has(flagOpened), KillSent: s.has(flagKillSent),
@@ -290,7 +291,7 @@ func (a *Streams) report(i int32, s *Stream) {
 		r.Outcome, r.Message, r.Refused = f.Outcome, f.Detail, f.Refused
 	}
 	if r.Outcome == bundle.StreamOK {
-		a.settle(i, s, &r)
+		a.decide(i, s, &r)
 	}
 	switch {
 	case s.pid == 0:
@@ -302,7 +303,7 @@ func (a *Streams) report(i int32, s *Stream) {
 	case s.ends > 0:
 		r.Fate = load.EndedError
 	case s.kill == killGone:
-		// Only a stream that was hung up on is known to have ended by itself.
+		// Only after a hang-up is it certain that the process ended by itself.
 		r.Fate, r.Uncertain = load.EndedUnseen, r.Uncertain || !r.Disconnected
 	default:
 		r.Fate, r.Uncertain = load.LeftOpen, true
@@ -329,9 +330,9 @@ type leftOpen struct {
 	result load.Result
 }
 
-// settle finds the outcome of a response without a fault: only now it is known whether the
-// process was killed.
-func (a *Streams) settle(i int32, s *Stream, r *load.Result) {
+// decide sets the outcome of a stream without a failure. It is called last, because the
+// outcome depends on the result of a kill.
+func (a *Streams) decide(i int32, s *Stream, r *load.Result) {
 	from := s.intended
 	if s.kill == killDone {
 		r.Outcome = bundle.StreamKilled
@@ -351,14 +352,14 @@ func (a *Streams) whole(i int32, s *Stream) (wrong string) {
 	c := a.class(s)
 	switch {
 	case c.Endless:
-		return fmt.Sprintf("the command ended by itself after %d lines, with exit code %d: it never does, so somebody killed it", a.linesOf(i, s), s.code)
+		return fmt.Sprintf("the command ended by itself after %d lines, with exit code %d: it never ends, so something else killed it", a.linesOf(i, s), s.code)
 	case c.Check.Kind == load.CheckSequence && s.code != 0:
 		return fmt.Sprintf("exit code %d, want 0", s.code)
 	}
 	return ""
 }
 
-// overdue returns why an entry is to be given up at this time, or nil.
+// overdue returns the failure of an entry that is overdue at this time, or nil.
 func (a *Streams) overdue(s *Stream, now int64) *Failure {
 	if s.has(flagCall) {
 		return overdueCall(s, now)
@@ -379,7 +380,7 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 			return stalled("no event for %v", quiet.Round(time.Millisecond))
 		}
 		if (s.kill == killDone || s.kill == killGone) && time.Duration(now-s.doneAt) > lim.End {
-			return stalled("no end within %v of the answer to the kill", lim.End)
+			return stalled("no end within %v of the response to the kill", lim.End)
 		}
 	case phaseEnding:
 		if quiet > lim.End {
@@ -390,10 +391,10 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 	return nil
 }
 
-// silent is the failure of a stream without a first event.
+// silent returns the failure of a stream without a start event.
 func silent(s *Stream, limit time.Duration) *Failure {
 	if s.has(flagHeard) {
 		return stalled("no start event within %v", limit)
 	}
-	return &Failure{Outcome: bundle.StreamAcceptStall, Detail: fmt.Sprintf("the connection was accepted, and not a byte came within %v", limit)}
+	return &Failure{Outcome: bundle.StreamAcceptStall, Detail: fmt.Sprintf("the connection was accepted, but no byte came within %v", limit)}
 }

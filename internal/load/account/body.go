@@ -9,15 +9,15 @@ import (
 	"assay/internal/wire"
 )
 
-// cuts are the buffers of envelopes and lines that a read has cut. A stream borrows one
-// until the rest has come.
+// cuts holds the buffers for incomplete envelopes and lines. A stream borrows one until
+// the rest arrives.
 type cuts struct {
 	bufs [][]byte
 	free []int32
 }
 
-// keptCut bounds what an idle buffer may hold: the largest event of the real daemon
-// (32 KiB of output, 44 KiB as base64).
+// keptCut is the largest capacity of an idle buffer: enough for the largest event of the
+// real daemon (32 KiB of output, 44 KiB as base64).
 const keptCut = 64 << 10
 
 func (c *cuts) take() int32 {
@@ -27,7 +27,7 @@ func (c *cuts) take() int32 {
 		return i
 	}
 	c.bufs = append(c.bufs, nil)
-	return int32(len(c.bufs) - 1) //nolint:gosec // as many as streams
+	return int32(len(c.bufs) - 1) //nolint:gosec // at most one per stream
 }
 
 func (c *cuts) put(i int32) {
@@ -38,7 +38,7 @@ func (c *cuts) put(i int32) {
 	c.free = append(c.free, i)
 }
 
-// cutBytes is the content of a stream's buffer.
+// cutBytes returns the content of a stream's buffer.
 func (a *Streams) cutBytes(s *Stream) []byte {
 	if s.cut == None {
 		return nil
@@ -63,7 +63,7 @@ func (a *Streams) dropCut(s *Stream) {
 	}
 }
 
-// feedEnvelopes takes bytes of a body made of envelopes. One that is whole in p is
+// feedEnvelopes reads bytes of a body of envelopes. An envelope that is whole in p is
 // read in place.
 func (a *Streams) feedEnvelopes(i int32, s *Stream, p []byte) {
 	for len(p) > 0 {
@@ -84,7 +84,7 @@ func (a *Streams) feedEnvelopes(i int32, s *Stream, p []byte) {
 	}
 }
 
-// feedCut takes bytes of an envelope that is not whole.
+// feedCut reads bytes of an incomplete envelope and returns the rest of p.
 func (a *Streams) feedCut(i int32, s *Stream, p []byte) []byte {
 	if s.have < wire.HeaderSize {
 		n := copy(s.head[s.have:], p)
@@ -114,7 +114,7 @@ func (a *Streams) feedCut(i int32, s *Stream, p []byte) []byte {
 	return rest
 }
 
-// excess notes bytes behind the last envelope.
+// excess notes bytes after the last envelope.
 func (a *Streams) excess(i int32, s *Stream) {
 	if !s.has(flagLost) {
 		s.set(flagLost)
@@ -122,7 +122,7 @@ func (a *Streams) excess(i int32, s *Stream) {
 	}
 }
 
-// envelope takes one envelope.
+// envelope handles one envelope.
 func (a *Streams) envelope(i int32, s *Stream, flags byte, payload []byte) {
 	if flags == 0 {
 		a.event(i, s, payload)
@@ -149,7 +149,7 @@ func (a *Streams) envelope(i int32, s *Stream, flags byte, payload []byte) {
 	}
 }
 
-// endStream takes the payload of Connect's end-of-stream envelope.
+// endStream handles the payload of Connect's end-of-stream envelope.
 func (a *Streams) endStream(i int32, s *Stream, p []byte) {
 	s.set(flagEOS)
 	if string(p) == "{}" {
@@ -164,7 +164,7 @@ func (a *Streams) endStream(i int32, s *Stream, p []byte) {
 	}
 }
 
-// feedLines takes bytes of an NDJSON body.
+// feedLines reads bytes of an NDJSON body.
 func (a *Streams) feedLines(i int32, s *Stream, p []byte) {
 	for len(p) > 0 {
 		n := bytes.IndexByte(p, '\n')
@@ -182,7 +182,7 @@ func (a *Streams) feedLines(i int32, s *Stream, p []byte) {
 		text := p[:n]
 		p = p[n+1:]
 		switch {
-		case s.has(flagLost): // the end of the line that was too long
+		case s.has(flagLost): // the end of a line over the limit
 			s.clear(flagLost)
 		case s.cut != None:
 			a.line(i, s, a.appendCut(s, text))
@@ -193,7 +193,7 @@ func (a *Streams) feedLines(i int32, s *Stream, p []byte) {
 	}
 }
 
-// line takes one line without its newline.
+// line handles one line without its newline.
 func (a *Streams) line(i int32, s *Stream, text []byte) {
 	if a.plainLine(i, s, text) {
 		return
@@ -205,7 +205,7 @@ func (a *Streams) line(i int32, s *Stream, text []byte) {
 	d.Feed(append(bytes.Clone(text), '\n'))
 }
 
-// closeBody checks for a cut envelope or line at the end of a complete response.
+// closeBody reports an incomplete envelope or line at the end of a complete response.
 func (a *Streams) closeBody(i int32, s *Stream) {
 	switch {
 	case s.have == 0 && s.cut == None, s.has(flagLost):
@@ -217,7 +217,7 @@ func (a *Streams) closeBody(i int32, s *Stream) {
 	}
 }
 
-// errorLine takes a line of the alias that is an error, and no event.
+// errorLine handles a line of the alias that is an error and not an event.
 func (a *Streams) errorLine(i int32, s *Stream, p []byte) {
 	a.bad(i, s, &Failure{Outcome: bundle.StreamServerError, Said: true, Detail: fmt.Sprintf("the line %.200s", p)})
 }

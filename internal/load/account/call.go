@@ -9,38 +9,38 @@ import (
 	"assay/internal/load"
 )
 
-// callKind is what a unary call is for.
+// callKind is the purpose of a unary call.
 type callKind uint8
 
 const (
-	callKill  callKind = iota // of a stream's process
-	callInput                 // to a stream's process
-	callClose                 // of a stream's input
-	callList                  // of all processes
-	callSweep                 // the kill of a process that no stream knows
+	callKill  callKind = iota // kills the process of a stream
+	callInput                 // writes the input of a process
+	callClose                 // closes the input of a process
+	callList                  // lists all processes
+	callSweep                 // kills a process that no stream knows
 )
 
 // Call is a unary call. The driver sends it like a stream.
 type Call struct {
-	// Request is sent by the driver, which may keep its own form of it in Wire.
+	// Request is the request. The driver may keep its encoded form in Wire.
 	Request load.Request
 	Wire    any
 
 	kind   callKind
 	class  *class
-	victim int32 // the stream whose process it is about
+	victim int32 // the stream of the process
 	pid    uint32
 	answer load.Answer
 }
 
-// callsAtOnce bounds the calls under way: enough to hide the round trip, and too few to be
+// callsAtOnce bounds the calls in flight: enough to hide the round trip, too few to be
 // a load of their own. callTimeout bounds each of them.
 const (
 	callsAtOnce = 32
 	callTimeout = 5 * time.Second
 )
 
-// Call is the call of an entry.
+// Call returns the call of an entry.
 func (a *Streams) Call(i int32) *Call { return a.extras[i].call }
 
 // queueKill queues the kill of a stream's process.
@@ -50,7 +50,8 @@ func (a *Streams) queueKill(i int32, s *Stream) {
 	a.pushCall(&Call{kind: callKill, class: a.class(s), victim: i, pid: s.pid})
 }
 
-// queueInput queues the writing of a process's input, and its end.
+// queueInput queues the call that writes the input of a process, or closes it when there
+// is none.
 func (a *Streams) queueInput(i int32, s *Stream) {
 	kind := callInput
 	if len(a.class(s).Stdin) == 0 {
@@ -72,14 +73,14 @@ func (a *Streams) requestKill(i int32, s *Stream) {
 	}
 }
 
-// StartCalls sends queued calls, as many as may be under way.
+// StartCalls sends queued calls, up to callsAtOnce in flight.
 func (a *Streams) StartCalls() {
 	for a.calling < callsAtOnce && a.calls.Len() > 0 {
 		a.startCall(a.calls.Pop())
 	}
 }
 
-// startCall sends a call, unless it has become needless.
+// startCall sends a call, except the kill of a process that has ended.
 func (a *Streams) startCall(c *Call) {
 	if c.kind == callKill {
 		s := a.entries.At(c.victim)
@@ -106,7 +107,7 @@ func (a *Streams) startCall(c *Call) {
 	a.driver.Open(i, s)
 }
 
-// build is the request of a call.
+// build returns the request of a call.
 func (c *Call) build() (load.Request, error) {
 	d := &c.class.Dialect
 	switch c.kind {
@@ -121,7 +122,7 @@ func (c *Call) build() (load.Request, error) {
 	}
 }
 
-// called takes the end of a call: its whole response, or f.
+// called ends a call, with its whole response or with f.
 func (a *Streams) called(i int32, s *Stream, f *Failure) {
 	if s.phase == phaseFree {
 		return
@@ -170,7 +171,7 @@ func (a *Streams) answeredCall(c *Call, err error) {
 	}
 }
 
-// killAnswered takes the result of a kill.
+// killAnswered handles the result of a kill.
 func (a *Streams) killAnswered(i int32, s *Stream, k killState, why error) {
 	s.kill, s.doneAt = k, a.now()
 	if s.parts--; s.parts == 0 {
@@ -182,8 +183,8 @@ func (a *Streams) killAnswered(i int32, s *Stream, k killState, why error) {
 	}
 }
 
-// inputAnswered takes the result of writing input. A process that ended before it had
-// read all of its input is as it should be.
+// inputAnswered handles the result of writing input. It is no failure when a process ends
+// before it has read all of its input.
 func (a *Streams) inputAnswered(c *Call, err error) {
 	i, s := c.victim, a.entries.At(c.victim)
 	if c.kind == callInput && err == nil {
@@ -200,15 +201,15 @@ func (a *Streams) inputAnswered(c *Call, err error) {
 	}
 }
 
-// overdueCall returns why a call is to be given up at this time, or nil.
+// overdueCall returns the failure of a call that is overdue at this time, or nil.
 func overdueCall(s *Stream, now int64) *Failure {
 	if time.Duration(now-s.since) > callTimeout {
-		return stalled("no answer within %v", callTimeout)
+		return stalled("no response within %v", callTimeout)
 	}
 	return nil
 }
 
-// sweep lists the processes of this run, and kills those that still run.
+// sweep lists the processes of this run; list kills those that still run.
 func (a *Streams) sweep() {
 	for j := range a.classes {
 		a.sweeping++
@@ -220,7 +221,7 @@ func (a *Streams) sweep() {
 func (a *Streams) list(c *Call, message []byte) {
 	pids, err := c.class.Dialect.Listed(message)
 	if err != nil {
-		return // the ledger counts them as unknown
+		return // the ledger counts its processes as unknown
 	}
 	for _, pid := range pids {
 		a.sweeping++

@@ -1,12 +1,12 @@
-// Package account follows the streams of a run: what a driver reports of each of them
-// (sent, head, body, end, failure) decides how the stream ended, what became of its
-// process, and what is measured. It also keeps the schedule: which stream begins when,
-// and which process is killed, fed or swept.
+// Package account follows the streams of a run. From the reports of a driver about a
+// stream (sent, head, body, end, failure) it decides the outcome of the stream and the fate
+// of its process, and measures latencies. It also keeps the schedule: when streams begin,
+// and which processes are killed, get input or are swept.
 //
-// What lives here: the rules, once for all drivers, and the words in which failures are
-// reported. What may not: sockets, HTTP, threads, the wall clock. A driver serialises
-// its calls and passes the time.
+// What belongs here: the rules, once for all drivers, and the messages of failures. What
+// does not: sockets, HTTP, threads, the wall clock. A driver serialises its calls and
+// passes the time.
 //
-// The ordinary shape of every message is recognised in place, without allocations; any
-// other shape goes to the strict decoders of internal/wire and internal/envd.
+// The usual form of every message is recognised in place, without allocations; any other
+// form goes to the strict decoders of internal/wire and internal/envd.
 package account

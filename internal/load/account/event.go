@@ -11,11 +11,11 @@ import (
 	"assay/internal/load"
 )
 
-// strictBase64 refuses bits behind the last byte. It is never changed.
+// strictBase64 refuses non-zero padding bits. It is never changed.
 var strictBase64 = base64.StdEncoding.Strict()
 
-// event takes one message. The ordinary shapes are read in place; every other shape, and
-// so every breach, goes through the strict decoder.
+// event handles one message. The usual forms are read in place; every other form, and so
+// every breach, goes through the strict decoder.
 func (a *Streams) event(i int32, s *Stream, p []byte) {
 	if s.ends == 0 && (a.class(s).json && a.plainJSON(i, s, p) || !a.class(s).json && a.plainProto(i, s, p)) {
 		return
@@ -30,8 +30,8 @@ const (
 	jsonTail   = `"}}}`
 )
 
-// plainJSON reads an event in the form in which serializers write it. false means that it
-// has another form, and that nothing was done.
+// plainJSON reads an event in the form that serializers write. It returns false, and does
+// nothing, when the event has another form.
 func (a *Streams) plainJSON(i int32, s *Stream, p []byte) bool {
 	if s.pid == 0 {
 		pid, ok := number(p, jsonStart, "}}}")
@@ -53,7 +53,7 @@ func (a *Streams) plainJSON(i int32, s *Stream, p []byte) bool {
 	return a.knownEnd(s, p)
 }
 
-// number reads prefix, a pid, suffix.
+// number reads the number between prefix and suffix.
 func number(p []byte, prefix, suffix string) (uint32, bool) {
 	if len(p) <= len(prefix)+len(suffix) || string(p[:len(prefix)]) != prefix || string(p[len(p)-len(suffix):]) != suffix {
 		return 0, false
@@ -69,10 +69,10 @@ func number(p []byte, prefix, suffix string) (uint32, bool) {
 		}
 		n = n*10 + uint64(c-'0')
 	}
-	return uint32(n), n <= math.MaxUint32 //nolint:gosec // told by the second
+	return uint32(n), n <= math.MaxUint32 //nolint:gosec // the second result reports overflow
 }
 
-// base64 takes output in base64. false means that it is not base64.
+// base64 handles output in base64. It returns false when the text is not base64.
 func (a *Streams) base64(i int32, s *Stream, text []byte, stderr bool) bool {
 	if len(text)%4 != 0 || len(text) == 0 || len(text)/4*3 > len(a.scratch) {
 		return false
@@ -121,7 +121,7 @@ func (a *Streams) plainProto(i int32, s *Stream, p []byte) bool {
 	return false
 }
 
-// onlyField returns the content of a message that is one length-delimited field.
+// onlyField returns the content of a message that consists of one length-delimited field.
 func onlyField(p []byte, tag byte) ([]byte, bool) {
 	if len(p) < 2 || p[0] != tag {
 		return nil, false
@@ -133,7 +133,7 @@ func onlyField(p []byte, tag byte) ([]byte, bool) {
 	return p[1+n:], true
 }
 
-// varint reads a varint of at most 28 bits; n is 0 when it is longer or cut.
+// varint reads a varint of at most 28 bits; n is 0 when it is longer or incomplete.
 func varint(p []byte) (v uint32, n int) {
 	for shift := 0; n < len(p) && n < 4; shift += 7 {
 		b := p[n]
@@ -146,8 +146,8 @@ func varint(p []byte) (v uint32, n int) {
 	return 0, 0
 }
 
-// knownEnd takes an end event that is equal to the last one that the strict decoder has
-// read: nearly all ends of a run are alike.
+// knownEnd handles an end event that equals the last one that the strict decoder read:
+// nearly all end events of a run are equal.
 func (a *Streams) knownEnd(s *Stream, p []byte) bool {
 	c := a.class(s)
 	if len(c.endBytes) == 0 || !bytes.Equal(p, c.endBytes) || s.pid == 0 {
@@ -164,7 +164,8 @@ const (
 	lineTail   = `"}`
 )
 
-// plainLine reads a line in the form in which serializers write it.
+// plainLine reads a line in the form that serializers write. It returns false, and does
+// nothing, when the line has another form.
 func (a *Streams) plainLine(i int32, s *Stream, p []byte) bool {
 	if s.ends > 0 {
 		return false
@@ -212,7 +213,7 @@ func (a *Streams) plainText(p []byte) ([]byte, bool) {
 	return a.scratch[:n], true
 }
 
-// strictEvent takes an event through the strict decoder.
+// strictEvent handles an event with the strict decoder.
 func (a *Streams) strictEvent(i int32, s *Stream, p []byte) {
 	e, problems := a.decode(s, p)
 	if len(problems) > 0 {
@@ -236,7 +237,7 @@ func (a *Streams) strictEvent(i int32, s *Stream, p []byte) {
 		switch {
 		case s.pid != 0:
 			a.Breach(i, s, "a second start event")
-		case e.PID != 0: // else reported by the decoder
+		case e.PID != 0: // otherwise the decoder has reported it
 			a.started(i, s, e.PID)
 		}
 	case envd.KindData:
@@ -265,7 +266,7 @@ func (a *Streams) decode(s *Stream, p []byte) (envd.Event, []envd.Problem) {
 	}
 }
 
-// endEvent takes the end of the process.
+// endEvent handles the end event of the process.
 func (a *Streams) endEvent(s *Stream, code int32) {
 	if s.ends < 255 {
 		s.ends++
@@ -274,7 +275,7 @@ func (a *Streams) endEvent(s *Stream, code int32) {
 	s.phase, s.since = phaseEnding, a.at
 }
 
-// output takes one data event: it is timed, and its bytes are compared.
+// output handles one data event: it records the time and checks the bytes.
 func (a *Streams) output(i int32, s *Stream, p []byte, stderr bool) {
 	s.since = a.at
 	a.touch(i, s)
@@ -300,7 +301,7 @@ func (a *Streams) output(i int32, s *Stream, p []byte, stderr bool) {
 	}
 }
 
-// compareCareful compares output by the stream's extra.
+// compareCareful checks output with the stream's extra.
 func (a *Streams) compareCareful(i int32, s *Stream, p []byte) {
 	x := a.extras[i]
 	switch {
@@ -314,8 +315,8 @@ func (a *Streams) compareCareful(i int32, s *Stream, p []byte) {
 	}
 }
 
-// sequence compares p with the numbered lines. Where it differs, ok is false, and rest is
-// the part that was not compared.
+// sequence compares p with the numbered lines. At the first difference it returns false
+// and the part of p that it did not compare.
 func (s *Stream) sequence(p []byte) (rest []byte, ok bool) {
 	for len(p) > 0 {
 		if s.at == 0 {
@@ -344,7 +345,7 @@ func (s *Stream) sequence(p []byte) (rest []byte, ok bool) {
 	return nil, true
 }
 
-// wholeLine is the length of the first line of p if that is the number want, else 0.
+// wholeLine returns the length of the first line of p if it is the number want, else 0.
 func wholeLine(p []byte, want uint64) int {
 	v := uint64(0)
 	for j, c := range p {

@@ -8,20 +8,20 @@ import (
 	"assay/internal/load"
 )
 
-// extra is the rare facts about a stream.
+// extra holds the rare facts about a stream.
 type extra struct {
-	wrong   string   // the first thing that is wrong with the bytes
-	rpc     *Failure // an RPC error, or a head that is none of a stream
-	given   *Failure // why the driver gave it up
-	errBody []byte   // of an answer that is no stream
-	result  *Failure // how it ended
+	wrong   string   // the first breach in the response
+	rpc     *Failure // an RPC error, or the failure of a head that is not a stream's
+	given   *Failure // why the stream was given up
+	errBody []byte   // the body of an error response
+	result  *Failure // how the stream ended; nil is well
 	seq     *sequence
 	hash    hash.Hash // nil unless a digest is wanted
-	bytes   int64     // of output that was hashed
+	bytes   int64     // of hashed output
 	call    *Call
 }
 
-// extra is the extra of a stream, which is made when there is none.
+// extra returns the extra of a stream, and makes it when there is none.
 func (a *Streams) extra(i int32, s *Stream) *extra {
 	if s.has(flagExtra) {
 		return a.extras[i]
@@ -56,10 +56,10 @@ func (a *Streams) dropExtra(i int32, s *Stream) {
 	}
 }
 
-// maxSpare bounds the extras that are kept for use again.
+// maxSpare bounds the extras that are kept for reuse.
 const maxSpare = 1024
 
-// careful lets the stream's extra compare the output from here on.
+// careful makes the stream's extra check the output from here on.
 func (a *Streams) careful(i int32, s *Stream) *extra {
 	x := a.extra(i, s)
 	s.set(flagCareful)
@@ -101,12 +101,12 @@ func (a *Streams) endedOutput(i int32, s *Stream) (wrong string) {
 	return ""
 }
 
-// resume is the check of a stream's output from where it stands.
+// resume returns the check of a stream's output from its present position.
 func resume(s *Stream) *sequence {
 	return &sequence{next: s.next, lines: uint64(s.lines), at: s.at}
 }
 
-// linesOf is the number of complete lines of output.
+// linesOf returns the number of complete lines of output.
 func (a *Streams) linesOf(i int32, s *Stream) uint64 {
 	if s.has(flagCareful) && a.extras[i].seq != nil {
 		return a.extras[i].seq.lines

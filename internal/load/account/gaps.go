@@ -6,31 +6,31 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// touch is the first event of output of a stream in a read.
+// touch is the first output event of a stream in a read.
 type touch struct {
 	stream int32
 	class  uint16
-	after  bool  // there was one before, in another read
-	gap    int64 // since that one
+	after  bool  // an earlier read had one too
+	gap    int64 // the time since that one
 }
 
-// gaps separates known times between events from unknown ones: a read has one time, so
-// events that share a read share a time. Those are counted and kept out of the
-// histogram. When a run has no others (output always comes in groups), the times between
-// the groups are recorded at the end.
+// gaps separates known gaps from unknown ones. A read has one time, so the gaps of events
+// that share a read are unknown: they are counted and kept out of the histogram. In a run
+// without known gaps (output always comes in groups), the times between the groups are
+// recorded at the end.
 type gaps struct {
 	known  int64
-	unsaid int                       // events that were kept out, and that the sink was not told of
-	spare  []*hdrhistogram.Histogram // by class
+	unsaid int                       // events with unknown gaps that the sink does not know yet
+	spare  []*hdrhistogram.Histogram // unknown gaps, by class
 }
 
-// The range of what is kept of coalesced gaps, in µs; two digits take 27 KB.
+// The range of the histograms of unknown gaps, in µs. With two digits, one takes 27 KB.
 const (
 	spareHighest = int64(time.Hour / time.Microsecond)
 	spareDigits  = 2
 )
 
-// touch notes an event of output.
+// touch notes an output event.
 func (a *Streams) touch(i int32, s *Stream) {
 	if s.read == a.reads {
 		s.set(flagCoalesced)
@@ -43,8 +43,8 @@ func (a *Streams) touch(i int32, s *Stream) {
 	s.last = a.at
 }
 
-// settleGaps records the gaps of a read, when it is known which events shared it.
-func (a *Streams) settleGaps(vague bool) {
+// recordGaps records the gaps of a read, once all its events are known.
+func (a *Streams) recordGaps(vague bool) {
 	for _, t := range a.touched {
 		switch {
 		case !t.after:
@@ -58,7 +58,7 @@ func (a *Streams) settleGaps(vague bool) {
 	a.touched = a.touched[:0]
 }
 
-// keep counts a gap whose length is not known.
+// keep counts a gap of unknown length.
 func (g *gaps) keep(class uint16, ns int64) {
 	for int(class) >= len(g.spare) {
 		g.spare = append(g.spare, nil)
@@ -70,7 +70,7 @@ func (g *gaps) keep(class uint16, ns int64) {
 	_ = g.spare[class].RecordValue(min(max(ns/int64(time.Microsecond), 0), spareHighest)) // in range
 }
 
-// tellGaps records the unknown gaps of a run that has no others.
+// tellGaps records the unknown gaps of a run without known ones.
 func (a *Streams) tellGaps() {
 	if a.gaps.known > 0 {
 		return

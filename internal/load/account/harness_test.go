@@ -7,7 +7,7 @@ import (
 	"assay/internal/target"
 )
 
-// fake is a driver that only notes what it is to do. Its clock is moved by hand.
+// fake is a driver that records its calls. The test moves its clock.
 type fake struct {
 	*Streams
 
@@ -29,14 +29,14 @@ func (f *fake) Open(i int32, s *Stream) {
 func (f *fake) Cancel(i int32, _ *Stream) { f.cancelled = append(f.cancelled, i) }
 func (f *fake) Wake()                     {}
 
-// conduct is the streams of a plan under a fake driver.
+// conduct returns a fake driver for the streams of a plan.
 func conduct(p *load.Plan, s load.Sink) *fake {
 	f := &fake{run: NewRun(p, s)}
 	f.Streams = f.run.Add(f, func() int64 { return f.time })
 	return f
 }
 
-// plan is a plan for one stream.
+// plan returns a plan for one stream.
 func plan(tb testing.TB, protocol, codec string, check load.Check) *load.Plan {
 	tb.Helper()
 	tg, err := target.New(target.Options{URL: "http://127.0.0.1:1"})
@@ -49,7 +49,7 @@ func plan(tb testing.TB, protocol, codec string, check load.Check) *load.Plan {
 	}
 }
 
-// begin begins a stream whose request is sent.
+// begin begins a stream and sends its request.
 func (f *fake) begin() (int32, *Stream) {
 	f.Begin(f.time)
 	i := f.opened[len(f.opened)-1]

@@ -8,12 +8,13 @@ import (
 func TestAStopOfTheDriverIsGivenBack(t *testing.T) {
 	const every = 100 * time.Millisecond
 	var l lookout
-	now := 5 * time.Second // the first look, whenever it is
+	now := 5 * time.Second // the first look may be at any time
 	if !l.look(now, every) {
-		t.Error("nothing was missed before the first look")
+		t.Error("deadlines do not count at the first look")
 	}
 	for _, tt := range []struct {
-		after, wait time.Duration // the look comes so long after the last, and the next that counts so long after it
+		after time.Duration // from the last look to this one
+		wait  time.Duration // from this look to the next at which deadlines count
 	}{
 		{every, 0}, {2 * every, 0}, // a little late
 		{every + 2*time.Second, 2 * time.Second},
@@ -29,13 +30,13 @@ func TestAStopOfTheDriverIsGivenBack(t *testing.T) {
 		}
 	}
 	l.look(now+2100*time.Millisecond, every)
-	now += 4 * time.Second // a second stop, in what was given back of the first
+	now += 4 * time.Second // a second stop, in the time given back for the first
 	if l.look(now, every) || l.look(now+every, every) {
 		t.Error("a second stop is not given back")
 	}
 }
 
-// A driver that is late with every look gives up streams all the same.
+// A driver that is late with every look still gives up streams.
 func TestADriverThatIsAlwaysLateLooks(t *testing.T) {
 	var l lookout
 	looks := 0
@@ -45,6 +46,6 @@ func TestADriverThatIsAlwaysLateLooks(t *testing.T) {
 		}
 	}
 	if looks < 10 || looks > 12 {
-		t.Errorf("%d of 50 looks were any, want every fifth", looks)
+		t.Errorf("deadlines count at %d of 50 looks, want every fifth", looks)
 	}
 }

@@ -22,7 +22,7 @@ func TestTimersComeInOrder(t *testing.T) {
 	slices.Sort(want)
 	for i, at := range want {
 		if got := h.pop().at; got != at {
-			t.Fatalf("the timer number %d is at %d, want %d", i, got, at)
+			t.Fatalf("timer %d is at %d, want %d", i, got, at)
 		}
 	}
 	if len(h) != 0 {
@@ -44,7 +44,7 @@ func TestAQueueKeepsTheOrderAndItsMemory(t *testing.T) {
 			}
 			want++
 		}
-		q.Push(next) // it is never empty for long
+		q.Push(next) // the queue is never empty for long
 		next++
 		if got := q.Pop(); got != want {
 			t.Fatalf("%d, want %d", got, want)
@@ -76,7 +76,7 @@ func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
 	}
 	f.tellGaps()
 	if len(sink.gaps) != 2 {
-		t.Errorf("groups are told of although there are others: %v", sink.gaps)
+		t.Errorf("unknown gaps are recorded beside known ones: %v", sink.gaps)
 	}
 	f.Reading(50)
 	f.touch(i, s)

@@ -1,6 +1,6 @@
 package account
 
-// Queue is a first-in first-out list that reuses its memory.
+// Queue is a first-in, first-out list that reuses its memory.
 type Queue[T any] struct {
 	items []T
 	head  int
@@ -9,10 +9,10 @@ type Queue[T any] struct {
 // Len is the number of items.
 func (q *Queue[T]) Len() int { return len(q.items) - q.head }
 
-// Peek is the first item; there must be one.
+// Peek returns the first item; there must be one.
 func (q *Queue[T]) Peek() T { return q.items[q.head] }
 
-// Last is the last item; there must be one.
+// Last returns the last item; there must be one.
 func (q *Queue[T]) Last() T { return q.items[len(q.items)-1] }
 
 // Push appends an item.
@@ -25,7 +25,7 @@ func (q *Queue[T]) Push(v T) {
 	q.items = append(q.items, v)
 }
 
-// Pop removes the first item; there must be one.
+// Pop removes and returns the first item; there must be one.
 func (q *Queue[T]) Pop() T {
 	var zero T
 	v := q.items[q.head]
@@ -37,15 +37,14 @@ func (q *Queue[T]) Pop() T {
 	return v
 }
 
-// timer is one action that is due at a time.
+// timer is an action that is due at a time: to kill or hang up on a stream, or to begin one.
 type timer struct {
 	at     int64
-	stream int32 // the stream whose part it is; None: a stream is to begin
+	stream int32 // the stream; None begins a stream
 	number int64 // of the stream
 }
 
-// timers is a heap of timers, the next one first. Only the parts of streams and places
-// that stay empty for a while have timers; deadlines are found by Scan.
+// timers is a heap of timers, the next one first. Deadlines have no timers: Scan finds them.
 type timers []timer
 
 // push adds a timer.
@@ -64,7 +63,7 @@ func (h *timers) push(t timer) {
 	*h = q
 }
 
-// pop removes the next timer; there must be one.
+// pop removes and returns the next timer; there must be one.
 func (h *timers) pop() timer {
 	q := *h
 	first := q[0]

@@ -7,25 +7,25 @@ import (
 	"assay/internal/load"
 )
 
-// Run is what all [Streams] of one run share.
+// Run is the state that all [Streams] of one run share.
 type Run struct {
 	plan    *load.Plan
 	sink    load.Sink
 	classes []load.Class
 	same    []sameOutput // by class
 	parts   []*Streams
-	// patient: some commands end by themselves, and get a while for it.
+	// patient: some commands end by themselves, and get a grace period.
 	patient bool
 	swept   bool // parts[0] has begun the sweep
 
 	begun       atomic.Int64
 	open        atomic.Int64 // counted only where the plan has a limit
 	uncertain   atomic.Int64
-	winding     atomic.Int64 // parts that have streams
+	undrained   atomic.Int64 // parts whose streams are not all over
 	interrupted atomic.Bool
 }
 
-// NewRun begins a run, without streams.
+// NewRun makes a run without parts.
 func NewRun(p *load.Plan, s load.Sink) *Run {
 	r := &Run{plan: p, sink: s, classes: p.Mix()}
 	r.same = make([]sameOutput, len(r.classes))
@@ -35,8 +35,8 @@ func NewRun(p *load.Plan, s load.Sink) *Run {
 	return r
 }
 
-// Add makes a new part of the run: the streams that one driver opens. now is the time
-// since the begin of the run, in ns. All parts are added before the first Tend.
+// Add adds a part to the run: the streams that one driver opens. now returns the time
+// since the beginning of the run, in ns. All parts are added before the first Tend.
 func (r *Run) Add(d Driver, now func() int64) *Streams {
 	a := &Streams{
 		run: r, plan: r.plan, sink: r.sink, index: len(r.parts), driver: d, now: now,
@@ -48,14 +48,14 @@ func (r *Run) Add(d Driver, now func() int64) *Streams {
 	a.schedule.pacer = r.plan.Pacer()
 	a.schedule.next = a.index
 	r.parts = append(r.parts, a)
-	r.winding.Store(int64(len(r.parts)))
+	r.undrained.Store(int64(len(r.parts)))
 	return a
 }
 
 // scratchSize bounds an output event that is decoded in place.
 const scratchSize = 64 << 10
 
-// Requests are the Start requests of the classes.
+// Requests returns the Start request of each class.
 func (r *Run) Requests() ([]load.Request, error) {
 	all := make([]load.Request, len(r.classes))
 	for i := range r.classes {
@@ -67,18 +67,18 @@ func (r *Run) Requests() ([]load.Request, error) {
 	return all, nil
 }
 
-// Interrupt ends the schedule of all parts. It may be called by any goroutine; the caller
-// wakes the drivers.
+// Interrupt ends the schedule of all parts. Any goroutine may call it; the caller wakes
+// the drivers.
 func (r *Run) Interrupt() { r.interrupted.Store(true) }
 
 // drained is called by a part whose streams are all over.
 func (r *Run) drained() {
-	if r.winding.Add(-1) == 0 {
+	if r.undrained.Add(-1) == 0 {
 		r.parts[0].driver.Wake()
 	}
 }
 
-// Finish reports the streams whose processes may still run. It is called once, after
+// Finish reports the streams whose processes may still run. It is called once, when
 // every part is Done.
 func (r *Run) Finish() {
 	if len(r.parts) == 0 {
@@ -96,6 +96,6 @@ func (r *Run) Finish() {
 		}
 	}
 	if r.swept {
-		r.sink.Swept(len(swept)) // the processes that no stream knows
+		r.sink.Swept(len(swept)) // processes that no stream knows
 	}
 }

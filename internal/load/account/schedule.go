@@ -8,18 +8,18 @@ import (
 	"assay/internal/load"
 )
 
-// stage is how far the run has come.
+// stage is the progress of the run.
 type stage uint8
 
 const (
 	stageRun   stage = iota // streams begin
-	stageGrace              // they may end by themselves
-	stageWind               // their processes are killed
-	stageSweep              // processes that may still run are looked for
+	stageGrace              // streams may end by themselves
+	stageKill               // all processes are killed
+	stageSweep              // processes that may still run are listed and killed
 	stageDone
 )
 
-// which is the set of processes that are killed.
+// which is the set of processes that are killed as soon as they start.
 type which uint8
 
 const (
@@ -32,25 +32,25 @@ const (
 type schedule struct {
 	begun   bool
 	stage   stage
-	killing which // the processes that are killed as soon as they have started
-	until   int64
-	hurried bool // an interrupt has shortened the killing
+	killing which
+	until   int64 // when the stage ends
+	hurried bool  // an interrupt has shortened stageKill
 	timers  timers
 
 	pacer    load.Pacer
-	next     int   // the number in the pacer of the next stream
-	nextAt   int64 // when that begins
-	some     bool  // there is one
-	ready    int   // places that are free at once
-	full     bool  // the count of streams has begun
-	open     int   // streams that are not over
-	deferred []Waiter
+	next     int      // the pacer's number of the stream after the next one
+	nextAt   int64    // when the next stream begins
+	some     bool     // there is a next stream
+	ready    int      // places that may be filled at once
+	full     bool     // as many streams have begun as the plan's count
+	open     int      // streams that are not over
+	deferred []Waiter // kills of hung-up streams, which wait for stageKill
 }
 
-// unreported is the number of streams without a result.
+// unreported returns the number of streams without a result.
 func (a *Streams) unreported() int { return a.entries.Live() - a.calling }
 
-// advance finds the next stream of the pacer: every part of the run takes its share.
+// advance finds the next stream of this part in the pacer. The parts of a run take turns.
 func (a *Streams) advance() {
 	sc := &a.schedule
 	at, ok := sc.pacer.At(sc.next)
@@ -59,8 +59,8 @@ func (a *Streams) advance() {
 	sc.next += len(a.run.parts)
 }
 
-// Tend does all that is due: it begins streams, lets them play their parts, and passes
-// from stage to stage.
+// Tend does everything that is due: it begins streams, kills or hangs up on those whose
+// time has come, and advances the stage.
 func (a *Streams) Tend(now int64) {
 	sc := &a.schedule
 	if !sc.begun {
@@ -76,8 +76,8 @@ func (a *Streams) Tend(now int64) {
 	a.advanceStage(now)
 }
 
-// beginDue begins every stream whose time has come. A stream that was due within the
-// duration begins also when the driver is late, and is charged the delay; a free place is
+// beginDue begins every stream that is due. A stream that was due within the duration
+// begins even when the driver is late, and its latencies include the delay; a free place is
 // filled only within the duration.
 func (a *Streams) beginDue(now int64) {
 	sc := &a.schedule
@@ -97,7 +97,7 @@ func (a *Streams) beginDue(now int64) {
 	}
 }
 
-// expire acts on a timer.
+// expire handles a timer.
 func (a *Streams) expire(t timer) {
 	if t.stream == None {
 		within := a.plan.Duration == 0 || t.at < int64(a.plan.Duration)
@@ -117,7 +117,7 @@ func (a *Streams) expire(t timer) {
 	a.giveUp(t.stream, s, errHungUp)
 }
 
-// Begin begins a stream whose start is intended at a time.
+// Begin begins a stream with the given intended start.
 func (a *Streams) Begin(intended int64) {
 	number := a.run.begun.Add(1) - 1
 	if a.plan.Count > 0 && number >= int64(a.plan.Count) {
@@ -137,7 +137,7 @@ func (a *Streams) Begin(intended int64) {
 		a.at = a.now()
 		a.Fail(i, s, &Failure{
 			Outcome: bundle.StreamBlocked,
-			Detail:  fmt.Sprintf("%d streams are open already: this machine has descriptors and ports for no more", most),
+			Detail:  fmt.Sprintf("%d streams are open already: this machine has no descriptors or ports for more", most),
 		})
 		return
 	}
@@ -150,7 +150,7 @@ func (a *Streams) Begin(intended int64) {
 const retryPause = 250 * time.Millisecond
 
 // left frees the place of a stream that is over. In the closed model another stream takes
-// it: at once, or after a pause when the stream failed or its class has time to think.
+// it: at once, or after a pause when the stream failed or its class has a think time.
 func (a *Streams) left(s *Stream, failed bool) {
 	sc := &a.schedule
 	sc.open--
@@ -173,7 +173,7 @@ func (a *Streams) left(s *Stream, failed bool) {
 	sc.timers.push(timer{at: a.now() + int64(pause), stream: None})
 }
 
-// exhausted reports whether all streams have begun, however long the duration.
+// exhausted reports whether all streams of the plan have begun, whatever its duration.
 func (a *Streams) exhausted() bool {
 	sc := &a.schedule
 	if a.plan.Open() {
@@ -182,7 +182,7 @@ func (a *Streams) exhausted() bool {
 	return sc.full || a.plan.Count > 0 && a.run.begun.Load() >= int64(a.plan.Count)
 }
 
-// advanceStage passes to the next stage when the present one is over.
+// advanceStage goes to the next stage when the present one is over.
 func (a *Streams) advanceStage(now int64) {
 	sc := &a.schedule
 	interrupted := a.run.interrupted.Load()
@@ -195,23 +195,23 @@ func (a *Streams) advanceStage(now int64) {
 		}
 	}
 	if sc.stage == stageGrace && (interrupted || sc.open == 0 || now >= sc.until) {
-		// Two fifths of the time are kept for processes that could not be killed in an orderly way.
-		sc.stage, sc.until = stageWind, now+int64(a.plan.Limits.Winding(interrupted)*3/5)
+		// Two fifths of the time are left for the sweep.
+		sc.stage, sc.until = stageKill, now+int64(a.plan.Limits.Ending(interrupted)*3/5)
 		sc.hurried = interrupted
 		a.kill(killAll)
 		if interrupted {
 			a.cancelWaiting()
 		}
 	}
-	if sc.stage == stageWind && interrupted && !sc.hurried {
+	if sc.stage == stageKill && interrupted && !sc.hurried {
 		sc.hurried = true
-		sc.until = min(sc.until, now+int64(a.plan.Limits.Winding(true)*3/5))
+		sc.until = min(sc.until, now+int64(a.plan.Limits.Ending(true)*3/5))
 	}
-	if sc.stage == stageWind && a.unreported() > 0 && now >= sc.until {
+	if sc.stage == stageKill && a.unreported() > 0 && now >= sc.until {
 		a.abandon(interrupted)
 	}
-	if sc.stage == stageWind && a.unreported() == 0 {
-		sc.stage, sc.until = stageSweep, now+int64(a.plan.Limits.Winding(interrupted)/5)
+	if sc.stage == stageKill && a.unreported() == 0 {
+		sc.stage, sc.until = stageSweep, now+int64(a.plan.Limits.Ending(interrupted)/5)
 		a.run.drained()
 	}
 	if sc.stage == stageSweep && a.maySweep() && (a.sweeping == 0 || now >= sc.until) {
@@ -219,14 +219,14 @@ func (a *Streams) advanceStage(now int64) {
 	}
 }
 
-// ending reports whether a stream is killed as soon as it has started.
+// ending reports whether the process of a stream is killed as soon as it starts.
 func (a *Streams) ending(s *Stream) bool {
 	k := a.schedule.killing
 	return k == killAll || k == killEndless && a.class(s).Endless
 }
 
-// kill kills every process that is to be killed from now on, and with killAll also those
-// that were hung up on.
+// kill kills the running processes of a set, and from now on those that start. With killAll
+// it also kills the processes of streams that the driver hung up on.
 func (a *Streams) kill(what which) {
 	sc := &a.schedule
 	sc.killing = what
@@ -246,7 +246,7 @@ func (a *Streams) kill(what which) {
 	sc.deferred = nil
 }
 
-// cancelWaiting gives up the streams that were not opened.
+// cancelWaiting gives up the streams that still wait for a connection.
 func (a *Streams) cancelWaiting() {
 	for i := range a.entries.Used() {
 		if s := a.entries.At(i); s.phase == phaseWaiting && !s.has(flagCall) {
@@ -255,9 +255,9 @@ func (a *Streams) cancelWaiting() {
 	}
 }
 
-// abandon gives up every stream that has not ended in time.
+// abandon gives up every stream and call that has not ended in time.
 func (a *Streams) abandon(interrupted bool) {
-	after := a.plan.Limits.Winding(interrupted) * 3 / 5
+	after := a.plan.Limits.Ending(interrupted) * 3 / 5
 	a.dropCalls()
 	for i := range a.entries.Used() {
 		s := a.entries.At(i)
@@ -268,10 +268,10 @@ func (a *Streams) abandon(interrupted bool) {
 		case !interrupted && s.phase == phaseSent:
 			a.giveUp(i, s, silent(s, after))
 		default:
-			a.giveUp(i, s, cancelled("not ended %v after it was to be killed", after))
+			a.giveUp(i, s, cancelled("not ended within %v of the kill", after))
 		}
 	}
-	a.dropCalls() // those that the end of streams has queued
+	a.dropCalls() // drop the kills that giveUp has queued
 }
 
 // dropCalls drops the queued calls.
@@ -285,14 +285,14 @@ func (a *Streams) dropCalls() {
 	}
 }
 
-// maySweep reports whether this part need not wait for the others. The first part begins
-// the sweep when all others are over.
+// maySweep reports whether this part may end. The first part waits for all others, and
+// then begins the sweep.
 func (a *Streams) maySweep() bool {
 	if a.index != 0 {
 		return true
 	}
-	if a.run.winding.Load() > 0 {
-		a.schedule.until = a.now() + int64(a.plan.Limits.Winding(a.run.interrupted.Load())/5)
+	if a.run.undrained.Load() > 0 {
+		a.schedule.until = a.now() + int64(a.plan.Limits.Ending(a.run.interrupted.Load())/5)
 		return false
 	}
 	if !a.run.swept && a.run.uncertain.Load() > 0 {
@@ -302,10 +302,10 @@ func (a *Streams) maySweep() bool {
 	return true
 }
 
-// Done reports whether everything is over.
+// Done reports whether this part is over.
 func (a *Streams) Done() bool { return a.schedule.stage == stageDone }
 
-// Pause is how long the driver may wait before the next Tend and Scan.
+// Pause returns how long the driver may wait before the next Tend and Scan.
 func (a *Streams) Pause(now int64) time.Duration {
 	sc := &a.schedule
 	if sc.ready > 0 && sc.stage == stageRun || sc.stage == stageDone {

@@ -9,9 +9,9 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// scheduled runs a plan's schedule on a clock that is moved by hand, with streams that live
-// for a while, or for ever, and perhaps fail. It returns when each was intended to start,
-// and when the schedule ended.
+// scheduled runs the schedule of a plan on a clock that it moves itself. Each stream ends
+// after life (0: never), by a failure if fails is set. It returns the intended starts, and
+// when the schedule ended.
 func scheduled(t *testing.T, p *load.Plan, life time.Duration, fails bool, interrupt time.Duration) (starts []time.Duration, took time.Duration) {
 	t.Helper()
 	f := conduct(p, &loadtest.Last{})
@@ -64,7 +64,7 @@ func TestSchedule(t *testing.T) {
 		starts    []time.Duration
 		took      time.Duration
 	}{
-		"the open model starts at its times though nothing ends": {
+		"the open model starts at its times although nothing ends": {
 			plan: load.Plan{Rate: 10, Duration: 500 * time.Millisecond}, starts: ms(0, 100, 200, 300, 400), took: 500 * time.Millisecond},
 		"the open model ends when its count has ended": {
 			plan: load.Plan{Rate: 10, Count: 3}, life: time.Second, starts: ms(0, 100, 200), took: 1200 * time.Millisecond},
@@ -78,15 +78,15 @@ func TestSchedule(t *testing.T) {
 			plan: load.Plan{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
 		"the closed model waits before it replaces what failed": {
 			plan: load.Plan{Streams: 1, Duration: 600 * time.Millisecond}, life: 50 * time.Millisecond, fails: true, starts: ms(0, 300), took: 600 * time.Millisecond},
-		"the closed model lets a place be empty as long as a client thinks": {
+		"the closed model leaves a place empty for the think time": {
 			plan: load.Plan{Streams: 2, Duration: 500 * time.Millisecond, Classes: []load.Class{{Share: 1, Think: 200 * time.Millisecond}}}, life: 100 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
 		"the stages end the open model": {
 			plan: load.Plan{Stages: []load.Stage{{Duration: 200 * time.Millisecond, From: 10, To: 10}, {Duration: 200 * time.Millisecond, From: 20, To: 20}}, Duration: 400 * time.Millisecond}, starts: ms(0, 100, 200, 250, 300, 350), took: 400 * time.Millisecond},
 		"the closed model ends when its count has ended": {
 			plan: load.Plan{Streams: 2, Count: 3}, life: 100 * time.Millisecond, starts: ms(0, 0, 100), took: 200 * time.Millisecond},
-		"a count larger than the streams is no more than them at a time": {
+		"a count smaller than the streams limits the open streams": {
 			plan: load.Plan{Streams: 5, Count: 2}, life: 100 * time.Millisecond, starts: ms(0, 0), took: 100 * time.Millisecond},
-		"the duration ends a count that is not reached": {
+		"the duration ends a run before its count is reached": {
 			plan: load.Plan{Streams: 1, Count: 100, Duration: 250 * time.Millisecond}, life: 100 * time.Millisecond, starts: ms(0, 100, 200), took: 250 * time.Millisecond},
 		"an interrupt ends the closed model": {
 			plan: load.Plan{Streams: 1, Duration: time.Hour}, interrupt: 70 * time.Millisecond, starts: ms(0), took: 70 * time.Millisecond},
@@ -105,7 +105,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A driver that was away begins all that was due within the duration.
+// A driver that was stopped begins every stream that was due within the duration.
 func TestADriverThatComesLateBeginsAllThatWasDue(t *testing.T) {
 	for name, p := range map[string]*load.Plan{
 		"the open model":   {Rate: 10, Duration: 300 * time.Millisecond},

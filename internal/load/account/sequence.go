@@ -9,20 +9,20 @@ import (
 	"assay/internal/load"
 )
 
-// sequence compares text with "FIRST\nFIRST+1\n…", in any split, without memory
-// for what was read. After a difference it goes on with the number it found,
-// so that one lost line is one difference.
+// sequence compares text with "FIRST\nFIRST+1\n…", in any split, without keeping the text.
+// After a difference it continues with the number it found, so that one lost line is one
+// difference.
 type sequence struct {
 	next  uint64 // the number on the present line
 	lines uint64 // complete lines
-	at    uint8  // how much of the present line is there
+	at    uint8  // bytes of the present line that match
 	lost  bool   // the present line differs
 	value uint64 // the number on a line that differs
-	some  bool   // it has a digit
-	other bool   // it has something else
+	some  bool   // that line has a digit
+	other bool   // that line has something else
 }
 
-// write compares p; it returns what was wrong first, "" when nothing was.
+// write compares p and returns the first difference in it, or "".
 func (q *sequence) write(p []byte) (wrong string) {
 	var line [24]byte
 	want := append(strconv.AppendUint(line[:0], q.next, 10), '\n')
@@ -51,7 +51,8 @@ func (q *sequence) write(p []byte) (wrong string) {
 	return wrong
 }
 
-// lose begins to read the present line as it is; want[:at] of it has come.
+// lose notes that the present line differs, and begins to read its number. want[:at] of it
+// has come.
 func (q *sequence) lose(want []byte) {
 	q.lost, q.value, q.some, q.other = true, 0, false, false
 	for _, c := range want[:q.at] {
@@ -70,7 +71,7 @@ func (q *sequence) read(c byte) {
 // isNumber reports whether the line that differs is a number.
 func (q *sequence) isNumber() bool { return q.some && !q.other }
 
-// difference says what stands on the line that has just ended.
+// difference describes the line that has just ended.
 func (q *sequence) difference() string {
 	if !q.isNumber() {
 		return fmt.Sprintf("line %d: want %d, got something else", q.lines+1, q.next)
@@ -87,7 +88,7 @@ func (q *sequence) difference() string {
 	return fmt.Sprintf("line %d: want %d, got %d: %s", q.lines+1, q.next, q.value, what)
 }
 
-// resume goes on after the line that differs.
+// resume continues after a line that differs.
 func (q *sequence) resume() {
 	if q.isNumber() {
 		q.next = q.value
@@ -97,11 +98,11 @@ func (q *sequence) resume() {
 	q.at, q.lost = 0, false
 }
 
-// ended says what is missing at the end of the output of a command that ended by itself.
+// ended describes what is wrong at the end of the output of a command that ended by itself.
 func (q *sequence) ended(c *load.Check) (wrong string) {
 	switch {
 	case q.at > 0 || q.lost:
-		return fmt.Sprintf("line %d: the output ends inside of it", q.lines+1)
+		return fmt.Sprintf("line %d: the output ends inside the line", q.lines+1)
 	case c.Lines > 0 && q.next-c.First < c.Lines:
 		return fmt.Sprintf("line %d: want %d, got the end of the output: %d of %d lines came", q.lines+1, q.next, q.lines, c.Lines)
 	case c.Lines > 0 && q.next-c.First > c.Lines:
@@ -127,7 +128,7 @@ func (s *sameOutput) compare(sum [sha256.Size]byte, n, stream int64) (wrong stri
 		return ""
 	}
 	if sum != s.sum {
-		return fmt.Sprintf("the output (%d bytes, SHA-256 %.6x…) is not that of stream %d (%d bytes, %.6x…)", n, sum, s.stream, s.bytes, s.sum)
+		return fmt.Sprintf("the output (%d bytes, SHA-256 %.6x…) differs from that of stream %d (%d bytes, %.6x…)", n, sum, s.stream, s.bytes, s.sum)
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ func numbered(first, last int) string {
 	return b.String()
 }
 
-// feed writes text in pieces of at most n bytes and returns every complaint.
+// feed writes text in pieces of at most n bytes and returns every difference.
 func feed(q *sequence, text string, n int) (wrong []string) {
 	for p := []byte(text); len(p) > 0; {
 		m := min(n, len(p))
@@ -34,7 +34,7 @@ func TestASequenceIsComparedLineByLine(t *testing.T) {
 		first uint64
 		lines uint64
 		text  string
-		wrong []string // as pieces of one byte give them
+		wrong []string // in pieces of one byte
 		ended string
 	}{
 		"all lines":                       {0, 0, numbered(0, 120), nil, ""},
@@ -53,8 +53,8 @@ func TestASequenceIsComparedLineByLine(t *testing.T) {
 		"a common prefix":                 {9, 0, "9\n100\n", []string{"line 2: want 10, got 100: 90 lines are missing"}, ""},
 		"a prefix only":                   {10, 0, "1\n11\n", []string{"line 1: want 10, got 1: changed", "line 2: want 2, got 11: 9 lines are missing"}, ""},
 		"a number beyond all":             {0, 0, strings.Repeat("9", 40) + "\n1\n", []string{"line 1: want 0, got something else"}, ""},
-		"an unfinished line":              {0, 0, "0\n1\n2", nil, "line 3: the output ends inside of it"},
-		"an unfinished line that differs": {0, 0, "0\n7", nil, "line 2: the output ends inside of it"},
+		"an unfinished line":              {0, 0, "0\n1\n2", nil, "line 3: the output ends inside the line"},
+		"an unfinished line that differs": {0, 0, "0\n7", nil, "line 2: the output ends inside the line"},
 		"too many lines":                  {1, 2, numbered(1, 3), nil, "3 lines came, want 2"},
 	}
 	for name, tt := range tests {
@@ -76,7 +76,7 @@ func TestASequenceIsComparedLineByLine(t *testing.T) {
 	}
 }
 
-// FuzzSequence: exactly the numbered lines are right, in any split.
+// FuzzSequence: only the numbered lines are accepted, in any split.
 func FuzzSequence(f *testing.F) {
 	f.Add([]byte("0\n1\n2\n"), uint8(2))
 	f.Add([]byte("0\n1\n1\n"), uint8(1))

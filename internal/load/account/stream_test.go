@@ -11,8 +11,8 @@ import (
 	"assay/internal/wire"
 )
 
-// judged feeds a response to a stream in pieces and returns its result. A process that is
-// left is not killed.
+// judged feeds a response to a stream in pieces of at most cut bytes and returns its
+// result. No kill is sent.
 func judged(t testing.TB, protocol, codec string, answer []byte, cut int) load.Result {
 	t.Helper()
 	sink := &loadtest.Last{}
@@ -35,7 +35,7 @@ func judged(t testing.TB, protocol, codec string, answer []byte, cut int) load.R
 	return sink.Result
 }
 
-// FuzzStream: whatever comes, a stream has one result, and any split gives the same.
+// FuzzStream: any response gives one result, and the same one in any split.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n")+loadtest.EndEvent(0)+loadtest.EOS), uint8(0), uint8(3))
 	f.Add([]byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n3\n")+loadtest.EOS+"x"), uint8(0), uint8(1))

@@ -9,17 +9,17 @@ import (
 
 // Driver sends the requests of a part of a run.
 //
-// Of each entry that it was given by Open, the driver reports: Opening when it turns to
-// the request, Sent, Head, Body as often as bytes come, and at last one of End and Fail.
-// Fail may come at any point before. The driver calls the methods of its Streams one at a
-// time, and reports nothing about an entry after End, Fail or Cancel.
+// For each entry that Open passes to it, the driver calls Opening when it begins with the
+// request, then Sent, Head, Body for each piece of the body, and last End or Fail. It may
+// call Fail at any time. The driver calls the methods of its Streams one at a time, and
+// reports nothing about an entry after End, Fail or Cancel.
 type Driver interface {
-	// Open sends the request of an entry as soon as there is room for it.
+	// Open sends the request of an entry as soon as a connection has room.
 	Open(i int32, s *Stream)
-	// Cancel ends the exchange of an entry: closes the connection of an HTTP/1.1 request,
-	// resets an HTTP/2 stream, or forgets a request that waits.
+	// Cancel ends the exchange of an entry: it closes the connection of an HTTP/1.1 request,
+	// resets an HTTP/2 stream, or forgets a waiting request.
 	Cancel(i int32, s *Stream)
-	// Wake makes the driver call Tend soon. It may be called by any goroutine.
+	// Wake makes the driver call Tend soon. Any goroutine may call it.
 	Wake()
 }
 
@@ -46,24 +46,24 @@ type Streams struct {
 	leftOpen   []leftOpen
 
 	schedule schedule
-	scanAt   int64 // when deadlines are looked at next
+	scanAt   int64 // when deadlines are checked next
 	scanPage int32
 	lookout  lookout
 
-	reads   uint32 // counts reads
-	at      int64  // when the bytes of the present read came
+	reads   uint32 // number of reads
+	at      int64  // when the bytes of the present read arrived
 	touched []touch
 	gaps    gaps
-	ended   int // streams that ended since the last TakeEnded
-	events  int // of output, that the sink was not told of
-	bytes   int
+	ended   int  // streams that ended since the last TakeEnded
+	events  int  // output events that the sink does not know yet
+	bytes   int  // their bytes
 	due     bool // see TakeDue
 
 	scratch     []byte
 	spareExtras []*extra
 }
 
-// class is a class of the plan, and what is known about its messages.
+// class is a class of the plan, with facts about its messages.
 type class struct {
 	load.Class
 
@@ -75,7 +75,7 @@ type class struct {
 	parts   bool // some of its streams are killed or hung up on
 	endFlag byte
 
-	endBytes []byte // the last end event that the strict decoder took
+	endBytes []byte // the last end event that the strict decoder read
 	endCode  int32
 }
 
@@ -98,10 +98,10 @@ func newClass(c load.Class, same *sameOutput) class {
 
 func (a *Streams) class(s *Stream) *class { return &a.classes[s.class] }
 
-// At is the entry with an index. Its address does not change.
+// At returns the entry with an index. Its address does not change.
 func (a *Streams) At(i int32) *Stream { return a.entries.At(i) }
 
-// Waiter is an entry in a queue of the driver.
+// Waiter identifies an entry in a queue of the driver.
 type Waiter struct {
 	Stream int32
 	Number int64
@@ -113,7 +113,7 @@ func (a *Streams) Waits(w Waiter) bool {
 	return s.Number == w.Number && s.phase == phaseWaiting && s.Conn == None
 }
 
-// Opening notes that the driver turns to a request: from here on a process may exist.
+// Opening notes that the driver begins with a request: from here on a process may exist.
 func (a *Streams) Opening(s *Stream) {
 	if !s.has(flagCall | flagOpened) {
 		s.set(flagOpened)
@@ -127,18 +127,18 @@ func (a *Streams) Sent(s *Stream, conn int32) {
 	s.Conn, s.sent, s.since, s.phase = conn, now, now, phaseSent
 }
 
-// Reading notes that bytes were read that came at a time. What is reported until EndRead
-// came in this read.
+// Reading begins a read of bytes that arrived at a time. Everything reported until EndRead
+// belongs to this read.
 func (a *Streams) Reading(at int64) {
 	a.reads++
 	a.at = at
 }
 
-// EndRead settles which events shared the read. vague says that even events of different
-// streams may be far apart.
-func (a *Streams) EndRead(vague bool) { a.settleGaps(vague) }
+// EndRead ends a read and records its gaps. vague means that even events of different
+// streams in the read may have arrived at different times.
+func (a *Streams) EndRead(vague bool) { a.recordGaps(vague) }
 
-// Several reports whether the present read held events of several streams.
+// Several reports whether the present read has events of several streams.
 func (a *Streams) Several() bool { return len(a.touched) > 1 }
 
 // record adds a measured value of a stream.
@@ -149,7 +149,7 @@ func (a *Streams) record(class uint16, m load.Metric, ns int64) {
 // Lag records a delay of the driver itself.
 func (a *Streams) Lag(ns int64) { a.record(0, load.DriverLag, ns) }
 
-// started takes a start event.
+// started handles a start event.
 func (a *Streams) started(i int32, s *Stream, pid uint32) {
 	s.pid = pid
 	s.phase, s.since = phaseLive, a.at
@@ -171,7 +171,7 @@ func (a *Streams) started(i int32, s *Stream, pid uint32) {
 	}
 }
 
-// giveUp ends an entry from this side.
+// giveUp cancels an entry and fails it with f.
 func (a *Streams) giveUp(i int32, s *Stream, f *Failure) {
 	if s.phase == phaseFree || s.phase == phaseOver {
 		return
@@ -197,15 +197,15 @@ func (a *Streams) TakeEnded() int {
 	return n
 }
 
-// TakeDue reports whether something became due since the last Tend that its Pause did not
-// account for: a call, a timer, a free place.
+// TakeDue reports whether something became due after the last Pause: a call, a timer, a
+// free place.
 func (a *Streams) TakeDue() bool {
 	due := a.due
 	a.due = false
 	return due
 }
 
-// Tell tells the sink the events that were counted since the last Tell.
+// Tell passes the events that were counted since the last Tell to the sink.
 func (a *Streams) Tell() {
 	if a.events > 0 {
 		a.sink.Output(a.index, a.events, a.bytes)
@@ -217,17 +217,17 @@ func (a *Streams) Tell() {
 	}
 }
 
-// scanEvery is the interval at which a part of the deadlines is looked at.
+// scanEvery is the interval of Scan, which checks one of scanParts of the deadlines.
 const (
 	scanEvery = watchEvery / scanParts
 	scanParts = 4
-	// watchEvery is the longest delay with which an overdue stream is found.
+	// watchEvery is the longest delay until an overdue stream is found.
 	watchEvery = 100 * time.Millisecond
 )
 
-// Scan gives up the streams in a part of the entries whose deadline is over. It returns
-// how much later than planned it was called, and whether deadlines count now: the driver
-// then looks at its own.
+// Scan checks a part of the entries and gives up the streams that are overdue. It returns
+// how much later than planned it was called, and whether deadlines count now; if so, the
+// driver checks its own deadlines too.
 func (a *Streams) Scan(now int64) (late int64, counts bool) {
 	if now < a.scanAt {
 		return 0, false

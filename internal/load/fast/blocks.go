@@ -12,20 +12,20 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// knownBlock is a header block of HPACK that was decoded before, with the table as it
-// still is, so that the same bytes say the same.
+// knownBlock is an HPACK header block that was decoded with the present table, so that the
+// same bytes mean the same.
 type knownBlock struct {
 	bytes  []byte
 	status int
 	fields []wire.Field
-	// goodFor is the class of whose good streams this is the head, -1 for no class.
+	// goodFor is the class that has this head in its good streams, -1 for none.
 	goodFor int
-	// goodEnd: it is nothing but grpc-status 0.
+	// goodEnd says that it consists of grpc-status 0.
 	goodEnd bool
 }
 
-// headMemo is the last header blocks of a connection that change no table: gateways
-// send few different ones, most of them a few bytes of references.
+// headMemo holds the last header blocks of a connection that do not change the table.
+// Gateways send few different ones, most of them a few bytes of references.
 type headMemo struct {
 	blocks [4]knownBlock
 	next   int
@@ -41,15 +41,15 @@ func (m *headMemo) find(p []byte) *knownBlock {
 	return nil
 }
 
-// forget empties the memo when the table has changed, which changes the meaning of
-// references.
+// forget empties the memo. It is called when the table has changed, which changes the
+// meaning of references.
 func (m *headMemo) forget() {
 	for n := range m.blocks {
 		m.blocks[n].bytes = m.blocks[n].bytes[:0]
 	}
 }
 
-// remember keeps a block, in the frame b, if the same bytes will mean the same again.
+// remember keeps the block of frame b if the same bytes will mean the same again.
 func (c *mux) remember(i int32, b []byte, status int, fields []wire.Field) {
 	payload := b[h2.HeaderLen:]
 	whole := http2.Flags(b[4])&^http2.FlagHeadersEndStream == http2.FlagHeadersEndHeaders && // no padding, no priority
@@ -73,9 +73,8 @@ func (c *mux) remember(i int32, b []byte, status int, fields []wire.Field) {
 	k.goodEnd = ok && st.Code == 0 && len(violations) == 0 && status == 0
 }
 
-// changesTable reports whether a block changes the table of its decoder (RFC 7541,
-// section 6): it does where a field is added, or its size is set. What cannot be
-// followed is said to.
+// changesTable reports whether a block adds a field to the table of its decoder or sets
+// the size of the table (RFC 7541, section 6). It returns true for a malformed block.
 func changesTable(p []byte) bool {
 	for len(p) > 0 {
 		b := p[0]
@@ -84,7 +83,7 @@ func changesTable(p []byte) bool {
 			if p = skipInt(p, 7); p == nil {
 				return true
 			}
-		case b&0xe0 == 0: // a literal that is not added (0x00), or never is (0x10)
+		case b&0xe0 == 0: // a literal without indexing (0x00) or never indexed (0x10)
 			named := b&0x0f != 0
 			if p = skipInt(p, 4); p == nil {
 				return true
@@ -97,17 +96,17 @@ func changesTable(p []byte) bool {
 			if p = skipString(p); p == nil {
 				return true
 			}
-		default: // added, or a new size
+		default: // a literal with indexing, or a table size update
 			return true
 		}
 	}
 	return false
 }
 
-// noMore is the empty rest; a nil rest means that the block was cut.
+// noMore is the empty rest; a nil rest means that the block is incomplete.
 var noMore = []byte{}
 
-// skipInt skips an integer with a prefix of so many bits.
+// skipInt skips an integer with a prefix of the given bits.
 func skipInt(p []byte, bits uint) []byte {
 	_, rest := readInt(p, bits)
 	return rest

@@ -4,20 +4,21 @@ package fast
 
 import "time"
 
-// clock tells the time since the begin of a run, in ns, and when bytes came in by
-// the kernel's stamps. Those are of the wall clock, which can be set: how far it is
-// from the monotonic clock is read again every second.
+// clock returns the time since the beginning of a run, in ns, and converts the kernel's
+// stamps to it. The stamps are from the wall clock, which can be set, so the offset between
+// the two clocks is read again every second.
 type clock struct {
 	base   time.Time
 	offset int64 // wall clock minus time of the run
-	synced int64 // when it was read
+	synced int64 // when offset was read
 }
 
 const (
 	resync = int64(time.Second)
-	// oldest is how late bytes may be read: a stamp before that is of another clock.
+	// oldest is how late bytes may be read: an older stamp is from another clock.
 	oldest = int64(time.Minute)
-	// future is how far the reading of two clocks one after the other may put a stamp ahead.
+	// future is how far ahead a stamp may be, because the two clocks are read one after the
+	// other.
 	future = int64(20 * time.Microsecond)
 )
 
@@ -36,8 +37,8 @@ func (c *clock) sync() {
 	c.offset, c.synced = t.UnixNano()-mono, mono
 }
 
-// arrived is the time of the run at which bytes came in that were read at now: by their
-// stamp, or, where there is none that can be believed, now.
+// arrived returns when bytes that were read at now arrived: by their stamp, or now if they
+// have no plausible stamp.
 func (c *clock) arrived(stamp, now int64) (at int64, stamped bool) {
 	if now-c.synced > resync {
 		c.sync()
@@ -45,13 +46,13 @@ func (c *clock) arrived(stamp, now int64) (at int64, stamped bool) {
 	if stamp == 0 {
 		return now, false
 	}
-	believed := func() bool {
+	plausible := func() bool {
 		at = stamp - c.offset
 		return at <= now+future && at >= now-oldest
 	}
-	if !believed() {
-		c.sync() // the clock may just have been set
-		if !believed() {
+	if !plausible() {
+		c.sync() // the wall clock may just have been set
+		if !plausible() {
 			return now, false
 		}
 	}

@@ -19,18 +19,18 @@ import (
 // dialer opens non-blocking connections to one address.
 type dialer struct {
 	to      netip.AddrPort
-	unknown error        // why the address is not known
-	sources []netip.Addr // in turns; empty leaves it to the kernel
+	unknown error        // why the address is unknown
+	sources []netip.Addr // used in turns; when empty, the kernel chooses
 	dialled int
 }
 
-// perSource is how many connections to one address a source takes before the
-// kernel's search for a free port becomes the cost of connecting: it prefers one half of the
-// 28,000 ports, and looks through them one by one when they run short.
+// perSource is how many connections one source makes to one address. Beyond it, the
+// kernel's search for a free port dominates the cost of connecting: the kernel prefers one
+// half of the 28,000 ports, and tries them one by one when few are left.
 const perSource = 10_000
 
-// resolve finds the address of a plan. A name is resolved by connecting once, so that
-// of several addresses one is taken that answers.
+// resolve returns the address of a plan. It resolves a name by connecting once, so that it
+// chooses an address that accepts connections.
 func resolve(ctx context.Context, p *load.Plan) (netip.AddrPort, error) {
 	addr := p.Addr
 	if to, err := netip.ParseAddrPort(addr); err == nil {
@@ -44,13 +44,13 @@ func resolve(ctx context.Context, p *load.Plan) (netip.AddrPort, error) {
 	defer c.Close()
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
-		return netip.AddrPort{}, fmt.Errorf("the address of %s is no TCP address: %v", addr, c.RemoteAddr())
+		return netip.AddrPort{}, fmt.Errorf("the address of %s is not a TCP address: %v", addr, c.RemoteAddr())
 	}
 	to := tcp.AddrPort()
 	return netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), nil
 }
 
-// loopbacks are the sources for so many connections to a loopback address: none when
+// loopbacks returns the sources for a number of connections to a loopback address: nil when
 // the one that the kernel chooses is enough.
 func loopbacks(to netip.Addr, connections int) []netip.Addr {
 	if !to.Is4() || !to.IsLoopback() || connections <= perSource {
@@ -63,7 +63,7 @@ func loopbacks(to netip.Addr, connections int) []netip.Addr {
 	return all
 }
 
-// connect begins to connect, and returns the socket. The end comes as an event.
+// connect begins to connect and returns the socket. An event reports the end of the dial.
 func (d *dialer) connect() (int32, error) {
 	if d.unknown != nil {
 		return 0, d.unknown
@@ -94,7 +94,7 @@ func (d *dialer) prepare(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return err
 	}
-	// Without stamps the user clock is used.
+	// Without stamps, the driver's own clock is used.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	if len(d.sources) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (d *dialer) prepare(fd int) error {
 	return nil
 }
 
-// sockaddr is struct sockaddr_in or sockaddr_in6, and its length.
+// sockaddr returns a struct sockaddr_in or sockaddr_in6, and its length.
 func sockaddr(a netip.AddrPort) (sa [unix.SizeofSockaddrInet6]byte, n uintptr) {
 	binary.BigEndian.PutUint16(sa[2:], a.Port())
 	if a.Addr().Is4() {
@@ -127,7 +127,7 @@ func sockaddr(a netip.AddrPort) (sa [unix.SizeofSockaddrInet6]byte, n uintptr) {
 	return sa, unix.SizeofSockaddrInet6
 }
 
-// dialError is how a dial ended, nil when there is a connection.
+// dialError returns the error of a finished dial, nil when there is a connection.
 func dialError(fd int32) error {
 	e, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	switch {
@@ -139,10 +139,10 @@ func dialError(fd int32) error {
 	return nil
 }
 
-// closeSocket closes a socket; what was not read is thrown away.
+// closeSocket closes a socket; unread bytes are lost.
 func closeSocket(fd int32) {
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
-// errNoLoop says that an epoll could not be made.
+// errNoLoop is the error of an event loop that could not be made.
 var errNoLoop = errors.New("no event loop")

@@ -23,7 +23,7 @@ import (
 	"assay/internal/target"
 )
 
-// both runs a plan on both engines and compares all that they must agree on.
+// both runs a plan on both engines and compares the facts on which they must agree.
 func both(t *testing.T, p func() *load.Plan) (slow, quick *loadtest.Tally) {
 	t.Helper()
 	slow, quick = together(t, p)
@@ -31,7 +31,7 @@ func both(t *testing.T, p func() *load.Plan) (slow, quick *loadtest.Tally) {
 	return slow, quick
 }
 
-// together runs a plan on both engines at one time.
+// together runs a plan on both engines at the same time.
 func together(t *testing.T, p func() *load.Plan) (slow, quick *loadtest.Tally) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -49,7 +49,7 @@ func same(t *testing.T, slow, quick *loadtest.Tally) {
 	}
 }
 
-// answers are what a gateway may write to a Start, right and wrong.
+// answers returns responses to a Start, right and wrong, by name.
 func answers() map[string]string {
 	good := loadtest.GoodAnswer()
 	body := loadtest.StartEvent(7) + loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n") + loadtest.EndEvent(0) + loadtest.EOS
@@ -62,21 +62,21 @@ func answers() map[string]string {
 		return append(out, loadtest.EndEvent(0), loadtest.EOS)
 	}
 	return map[string]string{
-		"as it should be":                  good,
+		"a good response":                  good,
 		"in one chunk":                     loadtest.StreamHead + loadtest.Chunk(body) + loadtest.LastChunk,
 		"a chunk for each byte":            loadtest.StreamHead + bytewise(body) + loadtest.LastChunk,
 		"chunk sizes with leading zeros":   loadtest.StreamHead + fmt.Sprintf("%012X\r\n%s\r\n", len(body), body) + loadtest.LastChunk,
 		"chunk extensions":                 loadtest.StreamHead + fmt.Sprintf("%x;a=b\r\n%s\r\n", len(body), body) + "0;x\r\n\r\n",
 		"trailers":                         strings.TrimSuffix(good, "\r\n") + "x-checksum: 1\r\n\r\n",
 		"a bare newline after a size":      strings.Replace(good, loadtest.Chunk(loadtest.StartEvent(7)), strings.Replace(loadtest.Chunk(loadtest.StartEvent(7)), "\r\n", "\n", 1), 1),
-		"no CRLF behind a chunk":           strings.Replace(good, "}}}\r\n", "}}}xx", 1),
-		"a size that is none":              loadtest.StreamHead + "zz\r\n",
+		"no CRLF after a chunk":            strings.Replace(good, "}}}\r\n", "}}}xx", 1),
+		"a size that is not a number":      loadtest.StreamHead + "zz\r\n",
 		"a negative size":                  loadtest.StreamHead + "-1\r\n",
 		"a size beyond 63 bits":            loadtest.StreamHead + "fffffffffffffffff\r\n",
 		"an endless chunk line":            loadtest.StreamHead + "5;" + strings.Repeat("x", 9000),
 		"endless headers":                  "HTTP/1.1 200 OK\r\n" + strings.Repeat("x-filler: 0123456789\r\n", 5000),
 		"a header without a colon":         head("Content-Type", "nonsense\r\nContent-Type"),
-		"interim answers first":            "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + good,
+		"interim responses first":          "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + good,
 		"a switch of protocols":            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + good,
 		"a length":                         head("Transfer-Encoding: chunked", fmt.Sprintf("Content-Length: %d", len(body)))[:len(head("Transfer-Encoding: chunked", fmt.Sprintf("Content-Length: %d", len(body))))-len(good)+len(loadtest.StreamHead)] + body,
 		"until the connection closes":      "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n" + body,
@@ -85,8 +85,8 @@ func answers() map[string]string {
 		"HTTP/1.0":                         "HTTP/1.0 200 OK\r\nContent-Type: application/connect+json\r\n\r\n" + body,
 		"connection close":                 head("Content-Type", "Connection: close\r\nContent-Type"),
 		"a date":                           head("Content-Type", "Date: Sat, 21 Nov 2026 02:29:02 GMT\r\nContent-Type"),
-		"more than one answer":             good + good,
-		"no HTTP":                          "SSH-2.0-OpenSSH_9.2\r\n",
+		"more than one response":           good + good,
+		"not HTTP":                         "SSH-2.0-OpenSSH_9.2\r\n",
 		"garbage":                          "\x00\x01\x02\x03\xff\xfe\r\n\r\n",
 		"HTTP/2":                           "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00",
 		"nothing":                          "",
@@ -94,7 +94,7 @@ func answers() map[string]string {
 		"half a head":                      loadtest.StreamHead[:60],
 		"a head only":                      loadtest.StreamHead,
 		"half an envelope":                 loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)[:9]),
-		"a cut answer":                     good[:len(good)-20],
+		"a cut response":                   good[:len(good)-20],
 		"a cut last chunk":                 good[:len(good)-2],
 		"404":                              "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnope",
 		"503 with an error":                "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n{\"code\":\"unavailable\"}",
@@ -121,7 +121,7 @@ func answers() map[string]string {
 		"a line came twice":                loadtest.AnswerOf(lines("1\n", "2\n", "2\n", "3\n")...),
 		"a line was changed":               loadtest.AnswerOf(lines("1\n", "x\n", "3\n")...),
 		"a line with a zero before":        loadtest.AnswerOf(lines("1\n", "02\n", "3\n")...),
-		"a line too many":                  loadtest.AnswerOf(lines("1\n2\n3\n4\n")...),
+		"one line too many":                loadtest.AnswerOf(lines("1\n2\n3\n4\n")...),
 		"no newline at the end":            loadtest.AnswerOf(lines("1\n2\n3")...),
 		"lines cut anywhere":               loadtest.AnswerOf(lines("1", "\n2\n", "3", "\n")...),
 		"a huge number":                    loadtest.AnswerOf(lines("99999999999999999999999\n2\n3\n")...),
@@ -130,13 +130,13 @@ func answers() map[string]string {
 		"a terminal":                       loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"pty":"MQoyCjMK"}}}`), loadtest.EndEvent(0), loadtest.EOS),
 		"white space in events":            loadtest.AnswerOf(loadtest.Env(0, "{ \"event\" : {\n\"start\": {\"pid\":7} } }"), loadtest.Env(0, `{"event": {"data": {"stdout": "MQoyCjMK"}}}`), loadtest.EndEvent(0), loadtest.EOS),
 		"keepalives":                       loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS),
-		"an event nobody knows":            loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{"cols":80}}}`), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS),
+		"an unknown event":                 loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{"cols":80}}}`), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS),
 		"base64 of URLs":                   loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"_-8="}}}`), loadtest.EndEvent(0), loadtest.EOS),
 		"base64 without padding":           loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"MQo"}}}`), loadtest.EndEvent(0), loadtest.EOS),
-		"no base64":                        loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"hello!"}}}`), loadtest.EndEvent(0), loadtest.EOS),
+		"not base64":                       loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"hello!"}}}`), loadtest.EndEvent(0), loadtest.EOS),
 		"escapes in base64":                loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"MQoy\u0043jMK"}}}`), loadtest.EndEvent(0), loadtest.EOS),
 		"two outputs in one event":         loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"MQo=","pty":"MQo="}}}`), loadtest.EndEvent(0), loadtest.EOS),
-		"an event that is no JSON":         loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{`), loadtest.EndEvent(0), loadtest.EOS),
+		"an event that is not JSON":        loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{`), loadtest.EndEvent(0), loadtest.EOS),
 		"reserved flags":                   loadtest.AnswerOf(loadtest.Env(0x40, `{"event":{"start":{"pid":7}}}`), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS),
 		"a compressed envelope":            loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "xx"), loadtest.EndEvent(0), loadtest.EOS),
 		"a compressed end":                 loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.Env(3, "xx")),
@@ -156,11 +156,12 @@ func bytewise(p string) string {
 	return b.String()
 }
 
-// coarser are the responses that break the syntax of HTTP/1.1 where net/http accepts the
-// breach, or gives up earlier: the outcomes of both engines, the portable one first.
+// coarser returns the outcomes of responses that break the syntax of HTTP/1.1, and where
+// net/http accepts the breach or gives up earlier: of the portable engine, then of the fast
+// one.
 func coarser() map[string][2]bundle.StreamOutcome {
 	return map[string][2]bundle.StreamOutcome{
-		"more than one answer":        {bundle.StreamOK, bundle.StreamCorrupt},
+		"more than one response":      {bundle.StreamOK, bundle.StreamCorrupt},
 		"both a length and chunks":    {bundle.StreamOK, bundle.StreamCorrupt},
 		"a bare newline after a size": {bundle.StreamCorrupt, bundle.StreamCorrupt},
 		"a header without a colon":    {bundle.StreamCorrupt, bundle.StreamCorrupt},
@@ -169,8 +170,8 @@ func coarser() map[string][2]bundle.StreamOutcome {
 	}
 }
 
-// Whatever a gateway writes, both engines come to the same result, except for what only a
-// parser of our own sees. The connection is closed after the response.
+// For any response, both engines have the same result, except for breaches that only our
+// own parser notices. The connection is closed after the response.
 func TestBothEnginesJudgeAnswersAlike(t *testing.T) {
 	for name, text := range answers() {
 		t.Run(name, func(t *testing.T) {
@@ -193,15 +194,15 @@ func TestBothEnginesJudgeAnswersAlike(t *testing.T) {
 
 // breaksHTTP reports whether a message is about the syntax of HTTP/1.1.
 func breaksHTTP(message string) bool {
-	return strings.Contains(message, "http.") || strings.Contains(message, "no HTTP/1.1") ||
+	return strings.Contains(message, "http.") || strings.Contains(message, "not HTTP/1.1") ||
 		strings.Contains(message, "malformed") || strings.Contains(message, "chunk") || strings.Contains(message, "HTTP 1")
 }
 
-// Answers that were broken at random places, and come in pieces.
+// The responses are damaged at random places, and sent in two pieces.
 func TestBothEnginesJudgeBrokenAnswersAlike(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	var all []string
-	for _, name := range []string{"as it should be", "chunk extensions", "trailers", "white space in events", "a date"} {
+	for _, name := range []string{"a good response", "chunk extensions", "trailers", "white space in events", "a date"} {
 		all = append(all, answers()[name])
 	}
 	syntax := 0
@@ -228,19 +229,19 @@ func TestBothEnginesJudgeBrokenAnswersAlike(t *testing.T) {
 		})
 		slow, quick := together(t, func() *load.Plan { return loadtest.Plan(t, addr) })
 		if breaksHTTP(slow.Message()) || breaksHTTP(quick.Message()) {
-			syntax++ // net/http accepts some of it, and stops elsewhere at the rest
+			syntax++ // net/http accepts some breaches, and stops elsewhere at others
 			continue
 		}
 		if same(t, slow, quick); t.Failed() {
-			t.Fatalf("answer %d: %q", n, text)
+			t.Fatalf("response %d: %q", n, text)
 		}
 	}
 	if syntax > 150 {
-		t.Errorf("%d of 250 answers break the syntax of HTTP: too few are compared", syntax)
+		t.Errorf("%d of 250 responses break the syntax of HTTP: too few are compared", syntax)
 	}
 }
 
-// ways are all protocols, codecs and versions that go together.
+// ways returns all valid combinations of protocol, codec and version.
 func ways() (out [][3]string) {
 	for _, protocol := range []string{load.ProtocolConnect, load.ProtocolGRPC, load.ProtocolWeb, load.ProtocolNDJSON} {
 		for _, codec := range []string{load.CodecJSON, load.CodecProto} {
@@ -255,8 +256,8 @@ func ways() (out [][3]string) {
 	return out
 }
 
-// reports runs the same options on both engines, each against a gateway of its own, and
-// stretches the times that a gateway may take.
+// reports runs the same options on both engines, each against its own gateway, with a time
+// scale of 3.
 func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *bundle.LoadReport) {
 	t.Helper()
 	engines := []load.Engine{portable.Engine{}, fast.Engine{}}
@@ -289,7 +290,7 @@ func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *bundle.L
 	return out[0], out[1]
 }
 
-// alike compares what two reports count.
+// alike compares the counts of two reports.
 func alike(t *testing.T, a, b *bundle.LoadReport) {
 	t.Helper()
 	sum := func(r *bundle.LoadReport) string {
@@ -321,9 +322,9 @@ func TestBothEnginesCountAlike(t *testing.T) {
 	}
 }
 
-// Held streams are killed at the end by both, and what is measured of them is alike:
-// ticks come 100 ms apart. A machine that stands still now and then makes that longer,
-// a wrong unit makes it another power of ten altogether.
+// Both engines kill held streams at the end, and measure similar gaps: ticks come every
+// 100 ms. A machine that sometimes stands still makes gaps longer, a wrong unit changes
+// them by powers of ten.
 func TestBothEnginesMeasureAlike(t *testing.T) {
 	for _, way := range [][3]string{
 		{load.ProtocolConnect, load.CodecJSON, load.HTTP11}, {load.ProtocolGRPC, load.CodecProto, load.H2C},
@@ -350,7 +351,7 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 	}
 }
 
-// Kills, hang-ups and think time in a mix of classes.
+// The mix of classes has kills, hang-ups and think time.
 func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 	for _, version := range []string{load.HTTP11, load.H2C} {
 		t.Run(version, func(t *testing.T) {
@@ -432,7 +433,7 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// Names are resolved, and where nobody answers the streams say so.
+// Names are resolved, and a port without a listener is an outcome.
 func TestAnAddressMayBeAName(t *testing.T) {
 	addr := script(t, func(c net.Conn) { _, _ = io.WriteString(c, loadtest.GoodAnswer()) })
 	_, port, err := net.SplitHostPort(addr)

@@ -10,8 +10,8 @@ import (
 	"assay/internal/load"
 )
 
-// A gateway may answer before it has read the whole request. What is left of that
-// request must not meet the next one.
+// A gateway may answer before it has read the whole request. The rest of that request must
+// not precede the next one.
 func TestAConnectionWithAnUnsentRequestIsNotUsedAgain(t *testing.T) {
 	for name, answer := range map[string]string{
 		"in chunks":     string(wholeAnswer()),
@@ -26,7 +26,7 @@ func TestAConnectionWithAnUnsentRequestIsNotUsedAgain(t *testing.T) {
 			if sink.Count != 1 || c.state != connFree || len(l.idle) != 0 {
 				t.Fatalf("%d ended, the connection is in state %d, %d are idle", sink.Count, c.state, len(l.idle))
 			}
-			l.connEvent(ci, c, unix.EPOLLOUT) // late, and of no effect
+			l.connEvent(ci, c, unix.EPOLLOUT) // a late event has no effect
 		})
 	}
 }

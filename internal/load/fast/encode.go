@@ -14,14 +14,14 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// encoded is a request in the form in which it is written. Many streams share one.
+// encoded is a request in the form that is written. Many streams share one.
 type encoded struct {
 	h1    []byte // HTTP/1.1: head and body
-	block []byte // HTTP/2: the field block, without entries in the dynamic table
-	body  []byte // HTTP/2
+	block []byte // HTTP/2: the field block, which does not use the dynamic table
+	body  []byte // HTTP/2: the body
 }
 
-// encode prepares a request for the connections of a plan.
+// encode encodes a request for the connections of a plan.
 func encode(r load.Request, p *load.Plan) *encoded {
 	if p.Multiplexed() {
 		return &encoded{block: fieldBlock(&r), body: r.Body}
@@ -34,8 +34,8 @@ func encode(r load.Request, p *load.Plan) *encoded {
 	return &encoded{h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}
 }
 
-// fieldBlock is the header block of a request. It refers to nothing in the dynamic
-// table, so the same bytes serve every stream of every connection.
+// fieldBlock returns the header block of a request. It does not use the dynamic table, so
+// the same bytes serve every stream of every connection.
 func fieldBlock(r *load.Request) []byte {
 	fields := []wire.Field{
 		{Name: ":method", Value: r.Method}, {Name: ":scheme", Value: "http"},
@@ -45,7 +45,7 @@ func fieldBlock(r *load.Request) []byte {
 		name := strings.ToLower(h.Name)
 		switch name {
 		case "host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-			continue // only of HTTP/1.1 (RFC 9113, section 8.2.2)
+			continue // only for HTTP/1.1 (RFC 9113, section 8.2.2)
 		}
 		fields = append(fields, wire.Field{Name: name, Value: h.Value})
 	}

@@ -18,12 +18,12 @@ import (
 
 // Engine opens streams over HTTP without TLS from event loops. The zero value is ready.
 type Engine struct {
-	// Loops is how many event loops there are, each on a processor of its own; 0 is
-	// one, or two where there are more than four processors.
+	// Loops is the number of event loops, each on its own processor; 0 is one, or two on a
+	// machine with more than four processors.
 	Loops int
-	// Nap is how long a loop rests between two looks at its sockets, so that it sees
-	// many events at once: what comes meanwhile has the kernel's stamp, and is timed by
-	// that. 0 rests as much as pays off; below 0 is never.
+	// Nap is how long a loop sleeps between two polls of its sockets, so that each poll
+	// returns many events. The kernel's stamps give the arrival times. 0 chooses the time by
+	// the load; a negative value is no sleep.
 	Nap time.Duration
 }
 
@@ -32,13 +32,13 @@ var _ load.Engine = Engine{}
 // Available reports whether the engine can run a plan for this URL scheme here.
 func Available(scheme string) bool { return scheme == "http" }
 
-// Name is "fast".
+// Name returns "fast".
 func (Engine) Name() string { return "fast" }
 
 // Run works as load.Engine.Run says.
 func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	if p.TLS != nil {
-		return errors.New("the fast engine speaks no TLS: use the portable one")
+		return errors.New("the fast engine does not support TLS: use the portable one")
 	}
 	r := account.NewRun(p, s)
 	d := dialer{sources: p.Sources}
@@ -68,7 +68,7 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	}
 	running.Wait()
 	if !stop() {
-		<-told // it touches descriptors
+		<-told // Wake uses descriptors that close closes
 	}
 	for _, l := range loops {
 		l.close()
@@ -116,7 +116,7 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 	return loops, nil
 }
 
-// readSize is a loop's one read buffer.
+// readSize is the size of a loop's only read buffer.
 const readSize = 64 << 10
 
 func newLoop(r *account.Run, p *load.Plan, s load.Sink, base time.Time) (*loop, error) {
@@ -142,9 +142,9 @@ func newLoop(r *account.Run, p *load.Plan, s load.Sink, base time.Time) (*loop, 
 
 // drive runs the loop until all of its streams are over.
 func (l *loop) drive() error {
-	// The thread belongs to the loop, and ends with it: its timer slack is changed.
+	// The thread ends with the loop, because its timer slack is changed.
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, starts are 50 µs later
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, starts are 50 µs late
 	askForShortSlices()
 	err := l.turn(0)
 	for err == nil && !l.streams.Done() {

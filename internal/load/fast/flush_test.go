@@ -11,8 +11,8 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// A connection that dies while output is written fails streams, which may give other
-// connections something to write.
+// A connection that dies while output is written fails its streams, and their ends may add
+// output to other connections.
 func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 	sink := &touching{}
 	l := benchTo(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines, sink)
@@ -23,7 +23,7 @@ func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 	defer func() { closeSocket(int32(pair[0])); closeSocket(int32(pair[1])) }()
 	dying, other := l.testMux(), l.testMux()
 	other.fd = int32(pair[0])
-	dying.out = []byte("x") // its socket is none
+	dying.out = []byte("x") // the write fails: it has no socket
 	dying.touch()
 	sink.other = other
 	dying.testStream(l)
@@ -37,7 +37,7 @@ func TestOutputThatComesWhileOutputIsWrittenIsWritten(t *testing.T) {
 	}
 }
 
-// touching is a sink that gives a connection something to write when a stream ends.
+// touching is a sink that adds output to a connection when a stream ends.
 type touching struct {
 	loadtest.Last
 

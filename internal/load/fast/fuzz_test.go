@@ -17,11 +17,11 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// outcomeH1 feeds an answer in pieces of so many bytes (0 is all at once), then the
-// end of the connection, and says what came of it.
+// outcomeH1 feeds a response in pieces of piece bytes (0 is all at once) and then the end of
+// the connection, and returns the outcome.
 func outcomeH1(tb testing.TB, p []byte, piece int) string {
 	l, sink := bench(tb, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
-	// The head of a good answer is known from an earlier stream, as in a run.
+	// The head of a good response is known from an earlier stream, as in a run.
 	oneStream(l, wholeAnswer(), 1)
 	i, s := l.testStream()
 	ci, c := l.testConn(i, s)
@@ -40,7 +40,7 @@ func outcomeH1(tb testing.TB, p []byte, piece int) string {
 	return told(tb, l, sink)
 }
 
-// told says how the last stream ended; a kill that it asked for is answered.
+// told returns the outcome of the last stream. It answers a kill first.
 func told(tb testing.TB, l *loop, sink *loadtest.Last) string {
 	if l.streams.StartCalls(); l.streams.Calling() > 0 {
 		i, s := l.queued()
@@ -54,7 +54,7 @@ func told(tb testing.TB, l *loop, sink *loadtest.Last) string {
 	return fmt.Sprintf("%v %d %v %s", r.Outcome, r.Fate, r.Refused, r.Message)
 }
 
-// FuzzResponse: an answer of HTTP/1.1 comes to the same however it is cut, and nothing panics.
+// FuzzResponse: an HTTP/1.1 response has the same outcome in any split, and nothing panics.
 func FuzzResponse(f *testing.F) {
 	whole := wholeAnswer()
 	f.Add(whole, byte(1))
@@ -68,8 +68,8 @@ func FuzzResponse(f *testing.F) {
 			return
 		}
 		all := outcomeH1(t, p, 0)
-		if strings.Contains(all, "no request asked for") {
-			return // what comes in a later read is nobody's
+		if strings.Contains(all, "http.extra") {
+			return // in a later read, the extra bytes belong to no stream
 		}
 		if got := outcomeH1(t, p, int(piece%64)+1); got != all {
 			t.Errorf("in pieces of %d:\n%s\nat once:\n%s", piece%64+1, got, all)
@@ -77,7 +77,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// outcomeH2 does the same with the bytes of a connection of HTTP/2, on which stream 1 is open.
+// outcomeH2 does the same with the bytes of an HTTP/2 connection on which stream 1 is open.
 func outcomeH2(tb testing.TB, p []byte, piece int) string {
 	l, sink := bench(tb, load.ProtocolGRPC, load.CodecProto, load.H2C, fiveLines)
 	c := l.testMux()
@@ -126,8 +126,8 @@ func FuzzMux(f *testing.F) {
 	})
 }
 
-// FuzzChangesTable: what is said to leave the table alone does: references mean the same
-// before and after it.
+// FuzzChangesTable: a block for which changesTable returns false does not change the table:
+// references mean the same before and after it.
 func FuzzChangesTable(f *testing.F) {
 	f.Add([]byte{0x88, 0x0f, 0x10, 1, 'x'})
 	f.Add([]byte{0x40, 1, 'a', 1, 'b'})

@@ -37,24 +37,25 @@ const (
 // conn is one connection of HTTP/1.1.
 type conn struct {
 	fd       int32
-	stream   int32 // whose answer is read, or whose dial it is; none when idle
-	remain   int64 // bytes of the present chunk that are missing; its size while that is read
+	stream   int32 // the stream that uses or dials it; None when idle
+	remain   int64 // missing bytes of the present chunk; while its size is read, the size so far
 	deadline int64 // of the dial
 	gen      uint32
 	off      int32 // bytes of the request that are written
-	unread   int32 // bytes that were looked at and are not removed
+	unread   int32 // bytes that were peeked at and not removed
 	digits   uint8
 	state    connState
 	framing  framing
-	any      bool // a byte of the present answer came
-	unsent   bool // a part of the request could not be written
-	proven   bool // it was seen to stay open after an answer
+	any      bool // a byte of the present response came
+	unsent   bool // a part of the request is not written yet
+	proven   bool // it has stayed open after a response
 }
 
-// key is what epoll tells of the connection.
+// key returns the connection's key in epoll.
 func (c *conn) key(ci int32) uint64 { return uint64(uint32(ci)) | uint64(c.gen)<<32 } //nolint:gosec // an index
 
-// openH1 sends the request of a stream on an idle connection, or on a new one.
+// openH1 sends the request of a stream on an idle connection or a new one. Without either,
+// the request waits.
 func (l *loop) openH1(i int32, s *account.Stream) {
 	ci := l.popIdle(l.idleFor(s))
 	switch {
@@ -63,7 +64,7 @@ func (l *loop) openH1(i int32, s *account.Stream) {
 		c := l.conns.At(ci)
 		c.state, c.stream = connBusy, i
 		l.request(ci, c, s)
-		s.Heard() // on an earlier response
+		s.Heard() // an earlier response had bytes
 	case l.dialing < load.DialsAtOnce:
 		l.streams.Opening(s)
 		l.dial(i, s)
@@ -119,13 +120,13 @@ func (l *loop) write(ci int32, c *conn, s *account.Stream) {
 		l.lose(ci, c, account.Broken(e, account.WhileSending))
 	case n < len(p):
 		c.off += int32(n) //nolint:gosec // a part of a request
-		c.unsent = true   // the edge comes when there is room again
+		c.unsent = true   // epoll reports when there is room again
 	default:
 		c.unsent = false
 	}
 }
 
-// popIdle takes the idle connection that was used last, or none.
+// popIdle takes the idle connection that was used last, or returns None.
 func (l *loop) popIdle(idle *[]uint64) int32 {
 	for n := len(*idle); n > 0; n = len(*idle) {
 		k := (*idle)[n-1]
@@ -136,7 +137,7 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 			continue
 		}
 		// A gateway may close a connection after a response without notice. Each connection
-		// is checked once, and every time if one was ever seen to close.
+		// is checked once, or every time if one was ever closed.
 		if !c.proven || l.cautious {
 			l.remove(c)
 			if _, _, e := l.recv.read(c.fd); e != unix.EAGAIN {
@@ -151,7 +152,7 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 	return account.None
 }
 
-// connEvent is called when something happened on a connection.
+// connEvent handles an event of a connection.
 func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	gen := c.gen
@@ -165,10 +166,11 @@ func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	}
 }
 
-// readsAtOnce bounds how long one connection may keep the others waiting.
+// readsAtOnce bounds the reads of one connection in a turn, so that the others need not
+// wait long.
 const readsAtOnce = 8
 
-// readConn reads a connection. more says that an end or error is behind the bytes.
+// readConn reads a connection. more says that an end or error follows the bytes.
 func (l *loop) readConn(ci int32, c *conn, more bool) {
 	gen := c.gen
 	for range readsAtOnce {
@@ -203,7 +205,7 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 	l.again = append(l.again, c.key(ci))
 }
 
-// feed takes bytes of an answer.
+// feed handles bytes of a response.
 func (l *loop) feed(ci int32, c *conn, p []byte) {
 	i := c.stream
 	s := l.streams.At(i)
@@ -232,8 +234,8 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 	}
 }
 
-// feedHead reads a head that is, but for its date, the one that the last good answer
-// had, in place; any other goes to the strict decoder.
+// feedHead reads a head in place if it equals that of the last good response, apart from
+// the date; any other goes to the strict decoder.
 func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	if !s.IsCall() {
 		if n := l.known[s.Class()].match(p); n > 0 {
@@ -246,8 +248,8 @@ func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	return p
 }
 
-// answered is called when an answer is complete; rest is what follows it. A connection
-// whose request is not all written is of no more use.
+// answered ends a complete response; rest is the bytes after it. The connection is not
+// reused if a part of its request is not written.
 func (l *loop) answered(ci int32, c *conn, s *account.Stream, rest []byte) {
 	i := c.stream
 	switch {
@@ -273,8 +275,8 @@ func (l *loop) park(ci int32, c *conn) {
 	*idle = append(*idle, c.key(ci))
 }
 
-// idleFor is the list of idle connections for a stream, or for a call. Calls have their
-// own: a gateway that closes connections after a stream must not hit a kill.
+// idleFor returns the list of idle connections for a stream, or for a call. Calls have
+// their own: a gateway that closes connections after a stream must not break a kill.
 func (l *loop) idleFor(s *account.Stream) *[]uint64 {
 	if s.IsCall() {
 		return &l.idleCalls
@@ -282,7 +284,7 @@ func (l *loop) idleFor(s *account.Stream) *[]uint64 {
 	return &l.idle
 }
 
-// eof is called when the other side has closed the connection.
+// eof handles the end of a connection that the peer has closed.
 func (l *loop) eof(ci int32, c *conn) {
 	switch {
 	case c.state != connBusy:
@@ -293,7 +295,7 @@ func (l *loop) eof(ci int32, c *conn) {
 	}
 }
 
-// lose gives a connection up and tells its stream.
+// lose closes a connection and fails its stream.
 func (l *loop) lose(ci int32, c *conn, f *account.Failure) {
 	i := c.stream
 	l.closeConn(ci, c)
@@ -302,7 +304,7 @@ func (l *loop) lose(ci int32, c *conn, f *account.Failure) {
 	}
 }
 
-// closeConn closes a connection. What epoll still says of it is of an older generation.
+// closeConn closes a connection. Later events of epoll for it have an older generation.
 func (l *loop) closeConn(ci int32, c *conn) {
 	if c.state == connDialing {
 		l.dialing--
@@ -310,7 +312,7 @@ func (l *loop) closeConn(ci int32, c *conn) {
 	if c.framing == atSlow {
 		l.dropSlow(ci)
 	}
-	l.remove(c) // or the other side gets a reset
+	l.remove(c) // otherwise the peer gets a reset
 	closeSocket(c.fd)
 	c.state, c.stream, c.framing = connFree, account.None, atHead
 	c.gen++

@@ -4,8 +4,8 @@ package fast
 
 import "assay/internal/load/account"
 
-// feedChunk reads what stands around the data of chunks: plain sizes, CR, LF. Whatever
-// else is legal or broken there goes to the strict decoder.
+// feedChunk reads the bytes around the data of chunks: plain sizes, CR, LF. Anything else
+// there, legal or not, goes to the strict decoder.
 func (l *loop) feedChunk(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	for len(p) > 0 {
 		b := p[0]

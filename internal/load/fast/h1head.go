@@ -4,17 +4,17 @@ package fast
 
 import "bytes"
 
-// knownHead is the head of the last good answer of a class: 200, chunked, kept open,
-// of the right type, and without anything that is looked at.
+// knownHead is the head of the last good response of a class: 200, chunked, kept open,
+// with the right type, and without fields that account has to read.
 type knownHead struct {
 	bytes []byte
-	date  int // where the value of Date stands, 0 when there is none
+	date  int // the offset of the value of Date, 0 when there is none
 }
 
 const dateSize = len("Sun, 06 Nov 1994 08:49:37 GMT")
 
-// match is the length of the head that p begins with when it is the known one, up to
-// the date; else 0.
+// match returns the length of the known head if p begins with it, apart from the date;
+// else 0.
 func (k *knownHead) match(p []byte) int {
 	n := len(k.bytes)
 	if n == 0 || len(p) < n {

@@ -12,23 +12,23 @@ import (
 	"assay/internal/wire"
 )
 
-// slow is the strict decoder at work on an answer of HTTP/1.1: on its head, and on all
-// of it when its framing is not plain chunks.
+// slow is the strict decoder of an HTTP/1.1 response: of its head, and of all of it when
+// its framing is not plain chunks.
 type slow struct {
 	dec     wire.ResponseDecoder
 	text    []byte // the head so far
-	primed  bool   // what is fed is ours, and nobody is told
+	primed  bool   // the decoder reads our prefix, which is not reported
 	headed  bool
-	chunked bool // and nothing in the head was wrong
+	chunked bool // and the head has no breach
 	done    bool
 	reuse   bool
-	plain   bool // the head may be known from now on
+	plain   bool // the head may become the known head
 	broken  *account.Failure
 	trailer []wire.Field
 }
 
-// slow has the strict decoder read the answer from here on. prefix is what it has to be
-// told of what came: of a chunked body, the part of the present line.
+// slow gives the rest of the response to a strict decoder. prefix brings the decoder to the
+// present position in a chunked body; "" is the beginning of the head.
 func (l *loop) slow(ci int32, c *conn, prefix string) {
 	w := &slow{}
 	if n := len(l.spareSlow); n > 0 {
@@ -61,7 +61,7 @@ func (l *loop) slow(ci int32, c *conn, prefix string) {
 	}
 }
 
-// prefix is what brings a decoder to where the fast one is in a chunked body.
+// prefix returns the bytes that bring a decoder to the present position in a chunked body.
 func (c *conn) prefix() string {
 	size := ""
 	if c.digits > 0 {
@@ -79,18 +79,18 @@ func (c *conn) prefix() string {
 		return "0\r\n"
 	case atEndLF:
 		return "0\r\n\r"
-	default: // atSize: at least something, to get behind the head
+	default: // atSize: with a chunk, to get past the head
 		return one + "\r\n" + size
 	}
 }
 
-// keptHead bounds the head that a spare decoder keeps, maxSpare how many are kept.
+// keptHead bounds the head that a spare decoder keeps, and maxSpare the spare decoders.
 const (
 	keptHead = 64 << 10
 	maxSpare = 1024
 )
 
-// dropSlow gives the decoder of a connection back.
+// dropSlow frees the decoder of a connection.
 func (l *loop) dropSlow(ci int32) {
 	w := l.slows[ci]
 	delete(l.slows, ci)
@@ -119,7 +119,7 @@ func (l *loop) slowHead(i int32, s *account.Stream, w *slow, h *wire.Head) {
 func (l *loop) slowViolation(i int32, s *account.Stream, w *slow, v wire.Violation) {
 	switch v.Kind {
 	case wire.HTTPTruncated:
-		// Said better by how the connection ended.
+		// The failure of the connection describes it better.
 	case wire.HTTPStatusLine:
 		if w.broken == nil {
 			w.broken = account.NoHTTP(load.HTTP11, v.Detail)
@@ -133,8 +133,8 @@ func (l *loop) slowViolation(i int32, s *account.Stream, w *slow, v wire.Violati
 	}
 }
 
-// feedSlow feeds the strict decoder. Behind the head of a chunked answer the fast one
-// goes on.
+// feedSlow feeds the strict decoder. After the head of a chunked response, the fast parser
+// continues.
 func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 	w := l.slows[ci]
 	for len(p) > 0 && !w.headed && !w.done && !w.dec.Lost() {
@@ -163,14 +163,14 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 	case w.dec.Lost():
 		f := w.broken
 		if f == nil {
-			f = account.Breach("the framing of the answer is broken")
+			f = account.Breach("the framing of the response is broken")
 		}
 		l.lose(ci, c, f)
 	}
 	return nil
 }
 
-// answeredSlow is called when the strict decoder has seen the end of the answer.
+// answeredSlow ends a response that the strict decoder has read to its end.
 func (l *loop) answeredSlow(ci int32, c *conn, w *slow) {
 	i := c.stream
 	trailers, reuse := w.trailer, w.reuse && w.dec.Idle() && !c.unsent
@@ -184,8 +184,8 @@ func (l *loop) answeredSlow(ci int32, c *conn, w *slow) {
 	l.streams.End(i, l.streams.At(i), trailers)
 }
 
-// eofSlow tells the decoder that the connection has ended; true says that with it the
-// answer has, well or not.
+// eofSlow tells the decoder that the connection has ended. It returns true if that also
+// ends the response.
 func (l *loop) eofSlow(ci int32, c *conn) bool {
 	w := l.slows[ci]
 	w.dec.Close()

@@ -18,7 +18,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// bench is a loop without sockets: bytes are fed by hand.
+// bench returns a loop without sockets; the test feeds the bytes.
 func bench(tb testing.TB, protocol, codec, version string, check load.Check) (*loop, *loadtest.Last) {
 	tb.Helper()
 	sink := &loadtest.Last{}
@@ -51,7 +51,7 @@ func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, s
 	return l
 }
 
-// queued takes the entry that waits for a connection.
+// queued removes the entry that waits for a connection from its queue.
 func (l *loop) queued() (int32, *account.Stream) {
 	q := &l.waiting
 	if l.mux != nil {
@@ -80,7 +80,7 @@ func (l *loop) testConn(i int32, s *account.Stream) (int32, *conn) {
 	return ci, c
 }
 
-// testMux makes a connection of HTTP/2 whose handshake is over.
+// testMux makes an open HTTP/2 connection.
 func (l *loop) testMux() *mux {
 	l.mux.gen++
 	c := newMux(l.mux, &l.mux.streams, -1, l.mux.gen)
@@ -94,7 +94,7 @@ func (l *loop) testMux() *mux {
 // testStream makes a stream whose request is sent with the id 1.
 func (c *mux) testStream(l *loop) (int32, *account.Stream) {
 	conns := c.pool.conns
-	c.pool.conns = nil // else it begins at once
+	c.pool.conns = nil // otherwise the stream begins at once
 	i, s := l.testStream()
 	c.pool.conns = conns
 	s.ID, c.nextID = 1, 3
@@ -103,7 +103,7 @@ func (c *mux) testStream(l *loop) (int32, *account.Stream) {
 	return i, s
 }
 
-// feed feeds bytes of a connection.
+// feedMux feeds bytes of a connection.
 func (l *loop) feedMux(c *mux, p []byte) {
 	l.arrived(0)
 	c.feed(p)
@@ -135,7 +135,7 @@ const (
 	testEnd   = `{"event":{"end":{"exited":true, "status":"exit status 0"}}}`
 )
 
-// wholeAnswer is a good answer of five lines.
+// wholeAnswer returns a good response of five lines.
 func wholeAnswer() []byte {
 	out := []byte(testHead + testChunk(testEnv(0, testStart)))
 	for n := 1; n <= 5; n++ {
@@ -152,13 +152,13 @@ func TestAConnectionTakesAtMost64Bytes(t *testing.T) {
 
 var fiveLines = load.Check{Kind: load.CheckSequence, First: 1, Lines: 5}
 
-// oneStream answers one whole stream of HTTP/1.1, in two reads.
+// oneStream runs one whole HTTP/1.1 stream with the response p, in two reads.
 func oneStream(l *loop, p []byte, cut int) {
 	i, s := l.testStream()
 	ci, c := l.testConn(i, s)
 	l.feedConn(ci, p[:cut])
 	l.feedConn(ci, p[cut:])
-	if c.state == connIdle { // give it back, as the harness takes a new one
+	if c.state == connIdle { // free it, because testConn takes a new one
 		c.state = connFree
 		l.conns.Put(ci)
 		l.idle = l.idle[:0]
@@ -187,12 +187,12 @@ func TestAWholeStreamAllocatesNothing(t *testing.T) {
 	}
 }
 
-// headersOf appends a header block.
+// headersOf appends a frame with a header block.
 func headersOf(dst []byte, id uint32, block []byte, last bool) []byte {
 	return h2.Block{Stream: id, Fields: block, EndStream: last}.Append(dst, h2.DefaultMaxFrame)
 }
 
-// muxStream is a whole stream of HTTP/2: head, output, end.
+// muxStream returns a whole HTTP/2 response: head, output, end.
 func muxStream(id uint32) []byte {
 	head := []byte{0x88, 0x0f, 0x10, 26} // :status 200; content-type, not added to the table
 	head = append(head, "application/connect+json"...)
@@ -228,7 +228,7 @@ func TestAWholeStreamOfHTTP2AllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkStream is what one short stream costs besides the kernel.
+// BenchmarkStream measures the cost of one short stream without the kernel.
 func BenchmarkStream(b *testing.B) {
 	b.Run("HTTP/1.1", func(b *testing.B) {
 		l, _ := bench(b, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)

@@ -19,8 +19,8 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// hostiles is how many streams meet hostile peers: few here, 100,000 where the
-// environment asks for it (ASSAY_HOSTILE_STREAMS=100000).
+// hostiles returns the number of streams against hostile peers: few by default, more with
+// ASSAY_HOSTILE_STREAMS (for example 100000).
 func hostiles(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("ASSAY_HOSTILE_STREAMS")
@@ -34,7 +34,7 @@ func hostiles(t *testing.T) int {
 	return n
 }
 
-// A hostile peer does one of these to every connection, in turns.
+// hostile serves a connection in one of twelve ways, chosen by draw.
 func hostile(draw uint64, c net.Conn) {
 	tcp := c.(*net.TCPConn)
 	good := loadtest.GoodAnswer()
@@ -44,7 +44,7 @@ func hostile(draw uint64, c net.Conn) {
 			return
 		}
 	}
-	quiet := func() { _, _ = io.Copy(io.Discard, c) } // until the driver goes away
+	quiet := func() { _, _ = io.Copy(io.Discard, c) } // until the driver closes the connection
 	r := rand.New(rand.NewPCG(draw, 7))
 	switch draw % 12 {
 	case 0: // accepts and reads nothing
@@ -54,7 +54,7 @@ func hostile(draw uint64, c net.Conn) {
 		quiet()
 	case 2: // resets
 		_ = tcp.SetLinger(0)
-	case 3: // resets inside the answer
+	case 3: // resets during the response
 		_, _ = io.WriteString(c, good[:r.IntN(len(good))])
 		_ = tcp.SetLinger(0)
 	case 4: // closes after n bytes
@@ -73,7 +73,7 @@ func hostile(draw uint64, c net.Conn) {
 			}
 		}
 		quiet()
-	case 7: // stalls inside the answer
+	case 7: // stalls during the response
 		_, _ = io.WriteString(c, good[:r.IntN(len(good)-5)])
 		quiet()
 	case 8: // an envelope that never ends
@@ -89,7 +89,7 @@ func hostile(draw uint64, c net.Conn) {
 				return
 			}
 		}
-	default: // well-behaved, and used again once
+	default: // well-behaved, with a second response
 		for range 2 {
 			if _, err := io.WriteString(c, good); err != nil {
 				return
@@ -101,7 +101,7 @@ func hostile(draw uint64, c net.Conn) {
 	}
 }
 
-// Whatever peers do, every stream has an outcome, the loop goes on, and nothing is left.
+// Whatever peers do, every stream has an outcome, the loop goes on, and nothing leaks.
 func TestHostilePeersAreOutcomes(t *testing.T) {
 	n := hostiles(t)
 	var turn atomic.Uint64
@@ -110,10 +110,10 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	before := heap()
 	begun := time.Now()
 	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
-		// The open model: a failed stream is not paused for.
+		// The open model has no pause after a failed stream.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
 		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
-		p.Limits.Wind = 3 * time.Second // hostile peers kill nothing
+		p.Limits.KillAll = 3 * time.Second // hostile peers kill nothing
 	}))
 	if len(q.Results) != n {
 		t.Fatalf("%d results, want %d", len(q.Results), n)
@@ -130,13 +130,13 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	if limit := time.Duration(n)*time.Second/2000 + time.Minute; time.Since(begun) > limit {
 		t.Errorf("it took %v", time.Since(begun))
 	}
-	if left := openFiles(t) - files; left > 2100 { // the peers' ends go away by and by
+	if left := openFiles(t) - files; left > 2100 { // the peers' ends are closed with a delay
 		t.Errorf("%d descriptors are left", left)
 	}
 	q.Results, q.Values = nil, nil
 	grown := heap() - before
 	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = heap() - before {
-		time.Sleep(100 * time.Millisecond) // the peers' ends go away by and by
+		time.Sleep(100 * time.Millisecond) // the peers' ends are closed with a delay
 	}
 	if grown > 16<<20 {
 		t.Errorf("the heap has grown by %d KB", grown>>10)
@@ -144,7 +144,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 	t.Log(counts)
 }
 
-// heap is what is in use of it. Collected twice: what a pool holds survives once.
+// heap returns the heap in use. It collects twice, because a pool survives one collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

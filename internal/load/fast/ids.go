@@ -16,7 +16,7 @@ type idTable struct {
 	shift uint8 // 32 minus the bits of an index
 }
 
-// idSlot is an entry; id 0, which is the connection's own, is none.
+// idSlot is an entry; with id 0, which is never a stream's, it is empty.
 type idSlot struct {
 	id     uint32
 	stream int32
@@ -24,9 +24,9 @@ type idSlot struct {
 
 func (t *idTable) len() int { return t.n }
 
-// home is where an id is looked for first. Ids are odd and come in order: next to
-// one another they would make one long row, which each remove would have to walk. The golden
-// ratio puts them as far apart as there is room.
+// home returns the slot where the search for an id begins. Ids are odd and increase; in
+// neighbouring slots they would form one long run, which each remove would have to walk.
+// Multiplying by the golden ratio spreads them evenly.
 func (t *idTable) home(id uint32) int { return int(((id >> 1) * 0x9e3779b9) >> t.shift) }
 
 func (t *idTable) find(id uint32) int32 {
@@ -63,7 +63,7 @@ func (t *idTable) add(id uint32, stream int32) {
 	t.n++
 }
 
-// remove takes an id away, and moves up what its place had displaced.
+// remove removes an id, and moves up the entries that its slot had displaced.
 func (t *idTable) remove(id uint32) {
 	if t.n == 0 {
 		return

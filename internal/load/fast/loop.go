@@ -31,19 +31,19 @@ type loop struct {
 	idleCalls []uint64
 	dialing   int
 	waiting   account.Queue[account.Waiter] // for a dial
-	again     []uint64                      // connections that were not read to the end
-	reading   []uint64                      // those of the last turn
+	again     []uint64                      // connections with more bytes to read
+	reading   []uint64                      // those that readAgain reads now
 	slows     map[int32]*slow
-	// cautious: the gateway was seen to close a connection that was idle.
+	// cautious: the gateway has closed an idle connection.
 	cautious bool
 
-	mux *muxes // of HTTP/2
+	mux *muxes // HTTP/2
 
 	reads     uint32
-	unstamped int   // reads without the kernel's stamp that the sink was not told of
+	unstamped int   // reads without the kernel's stamp that the sink does not know yet
 	noticed   int64 // when the present batch of events was noticed
 	now       int64 // when the present read was made
-	at        int64 // when its bytes came
+	at        int64 // when its bytes arrived
 	resting   rest
 	endings   int // streams that ended in the present turn
 	wakeFD    int32
@@ -70,7 +70,7 @@ func (l *loop) Open(i int32, s *account.Stream) {
 // Cancel ends the exchange of an entry.
 func (l *loop) Cancel(_ int32, s *account.Stream) {
 	switch {
-	case s.Conn == account.None: // whoever takes it from a queue sees that it waits no more
+	case s.Conn == account.None: // the queue skips it: see Streams.Waits
 	case l.mux != nil:
 		l.mux.cancel(s)
 	default:
@@ -78,7 +78,7 @@ func (l *loop) Cancel(_ int32, s *account.Stream) {
 	}
 }
 
-// encoded is the request of an entry.
+// encoded returns the request of an entry.
 func (l *loop) encoded(i int32, s *account.Stream) *encoded {
 	if s.IsCall() {
 		req, _ := l.streams.Call(i).Wire.(*encoded)
@@ -87,7 +87,7 @@ func (l *loop) encoded(i int32, s *account.Stream) *encoded {
 	return l.starts[s.Class()]
 }
 
-// arrived notes that bytes were read, with the kernel's stamp.
+// arrived begins a read of bytes with the kernel's stamp.
 func (l *loop) arrived(stamp int64) {
 	l.reads++
 	l.now = l.clock.now()
@@ -101,7 +101,7 @@ func (l *loop) arrived(stamp int64) {
 	l.streams.Lag(l.now - from)
 }
 
-// turn waits for at most d, and does all that is due.
+// turn waits for events, for at most d, and does everything that is due.
 func (l *loop) turn(d time.Duration) error {
 	events, err := l.poll.wait(d)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l *loop) turn(d time.Duration) error {
 		l.mux.flush()
 	}
 	l.endings = l.streams.TakeEnded()
-	l.settleUnread(l.endings)
+	l.endUnread(l.endings)
 	l.streams.Tell()
 	if l.unstamped > 0 {
 		l.sink.Unstamped(l.unstamped)
@@ -130,7 +130,7 @@ func (l *loop) turn(d time.Duration) error {
 	return nil
 }
 
-// pause is how long the loop may wait for events.
+// pause returns how long the loop may wait for events.
 func (l *loop) pause() time.Duration {
 	if len(l.again) > 0 {
 		return 0
@@ -138,14 +138,14 @@ func (l *loop) pause() time.Duration {
 	return l.streams.Pause(l.clock.now())
 }
 
-// The keys of epoll: a connection of HTTP/1.1 has its index and generation; the others
-// have these bits in place of the index.
+// The keys of epoll. A key has an index in its low half and a generation in its high half.
+// These bits of the low half mark the wake descriptor and HTTP/2 connections.
 const (
 	keyWake = uint32(1 << 31)
 	keyMux  = uint32(1 << 30)
 )
 
-// dispatch hands an event to the connection of its key.
+// dispatch passes an event to the connection of its key.
 func (l *loop) dispatch(k uint64, what uint32) {
 	switch id := uint32(k); {
 	case id&keyWake != 0:
@@ -161,7 +161,7 @@ func (l *loop) dispatch(k uint64, what uint32) {
 	}
 }
 
-// readAgain continues reading connections that had more than one turn's share.
+// readAgain continues with connections that had more bytes than one turn reads.
 func (l *loop) readAgain() {
 	if len(l.again) == 0 {
 		return
@@ -172,7 +172,7 @@ func (l *loop) readAgain() {
 	}
 }
 
-// serveWaiting opens the requests that wait for a connection, as far as dials are allowed.
+// serveWaiting opens requests that wait for a connection, as far as dials are allowed.
 func (l *loop) serveWaiting() {
 	for l.waiting.Len() > 0 && (l.dialing < load.DialsAtOnce || len(l.idle) > 0) {
 		w := l.waiting.Pop()
@@ -195,11 +195,11 @@ func (l *loop) Wake() {
 	}
 }
 
-// awayFor is how late a look at the deadlines may be; more is the driver's own delay,
-// which no bytes need have shown.
+// awayFor is how late a scan may be. A longer delay is recorded as the driver's own, which
+// a loop that reads nothing would not notice otherwise.
 const awayFor = int64(2 * time.Millisecond)
 
-// scan looks at a part of the deadlines.
+// scan checks a part of the deadlines.
 func (l *loop) scan(now int64) {
 	late, counts := l.streams.Scan(now)
 	if late > awayFor {

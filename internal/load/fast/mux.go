@@ -20,16 +20,15 @@ import (
 )
 
 const (
-	// muxWindow is how much of a stream the other side may send unacknowledged, and
-	// muxConnWindow how much of all streams together: so much that a loop that is late
-	// never makes the gateway wait.
+	// muxWindow is how much the peer may send unacknowledged on a stream, and muxConnWindow
+	// on all streams of a connection: so much that the gateway never waits for a late loop.
 	muxWindow     = 1 << 20
 	muxConnWindow = 1 << 30
 	// muxLastID ends the use of a connection before stream ids run out.
 	muxLastID = 1 << 30
-	// muxWriteTimeout bounds the time in which the other side reads nothing.
+	// muxWriteTimeout bounds the time in which the peer reads nothing.
 	muxWriteTimeout = 10 * time.Second
-	// maxHeaderList is the longest list of fields that is taken.
+	// maxHeaderList is the longest accepted list of fields.
 	maxHeaderList = 64 << 10
 )
 
@@ -38,13 +37,13 @@ type muxState uint8
 
 const (
 	muxDialing muxState = iota
-	muxShaking          // the preface is sent, the other side's SETTINGS have not come
+	muxShaking          // the preface is sent, the peer's SETTINGS have not come
 	muxOpen
 	muxDead
 )
 
-// mux is one HTTP/2 connection. Frames of DATA, and header blocks that were seen
-// before, are read in place; every other frame goes through the Framer of x/net.
+// mux is one HTTP/2 connection. DATA frames and known header blocks are read in place;
+// every other frame goes through the Framer of x/net.
 type mux struct {
 	in       *muxes
 	pool     *muxPool
@@ -53,27 +52,27 @@ type mux struct {
 	index    uint32
 	state    muxState
 	dirty    bool  // it is in muxes.dirty
-	most     int64 // streams that the other side allows
+	most     int64 // streams that the peer allows
 	deadline int64 // of dial and handshake
-	stuck    int64 // since when nothing could be written; 0 when it can
+	stuck    int64 // when writing began to block; 0 when it does not
 
 	ids     idTable
 	nextID  uint32
-	window  int64 // what the other side lets us send
-	initial int64 // of a new stream
+	window  int64 // bytes that the peer allows on the connection
+	initial int64 // the window of a new stream
 	table   h2.FieldTable
 	pending []pending
-	unacked int // DATA of all streams that was not acknowledged
+	unacked int // bytes of DATA of all streams that are not acknowledged
 	out     []byte
-	cut     []byte // a frame that a read has cut
-	block   []byte // a header block that its frame has not ended
+	cut     []byte // an incomplete frame
+	block   []byte // the frames of an incomplete header block
 
 	framer *http2.Framer
 	source source
 	heads  headMemo
 }
 
-// pending is the rest of a request that no window lets through.
+// pending is the rest of a request body that waits for a window.
 type pending struct {
 	stream int32
 	id     uint32
@@ -104,7 +103,7 @@ func newMux(in *muxes, p *muxPool, fd int32, gen uint32) *mux {
 	return c
 }
 
-// touch has the connection's output written at the end of the turn.
+// touch schedules the connection's output for the end of the turn.
 func (c *mux) touch() {
 	if !c.dirty && c.state != muxDead {
 		c.dirty = true
@@ -112,7 +111,7 @@ func (c *mux) touch() {
 	}
 }
 
-// dialled is called when the dial has ended; true says that there is a connection.
+// dialled ends the dial; it returns true if there is a connection.
 func (c *mux) dialled() bool {
 	l := c.in.l
 	if err := dialError(c.fd); err != nil {
@@ -129,7 +128,7 @@ func (c *mux) dialled() bool {
 	return true
 }
 
-// shaken is called when the other side's SETTINGS have come.
+// shaken opens the connection when the peer's SETTINGS have come.
 func (c *mux) shaken() {
 	c.state = muxOpen
 	c.pool.dialing--
@@ -137,7 +136,7 @@ func (c *mux) shaken() {
 	c.pool.room = int(min(c.most, 1<<31))
 }
 
-// overdue says why the connection is to be given up at this time, nil when it is not.
+// overdue returns the failure of a connection that is overdue at this time, or nil.
 func (c *mux) overdue(now int64) *account.Failure {
 	lim := &c.in.l.plan.Limits
 	switch {
@@ -146,7 +145,7 @@ func (c *mux) overdue(now int64) *account.Failure {
 	case c.state == muxShaking && now > c.deadline:
 		return account.NoSettings(lim.FirstEvent)
 	case c.stuck != 0 && time.Duration(now-c.stuck) > muxWriteTimeout:
-		return &account.Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("the other side read nothing for %v while requests were sent", muxWriteTimeout)}
+		return &account.Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("the peer read nothing for %v while requests were sent", muxWriteTimeout)}
 	}
 	return nil
 }
@@ -160,7 +159,7 @@ func (c *mux) begin(i int32, s *account.Stream) {
 	c.ids.add(s.ID, i)
 	c.out = h2.Block{Stream: s.ID, Fields: c.table.Block(req.block), EndStream: len(req.body) == 0}.Append(c.out, h2.DefaultMaxFrame)
 	c.send(pending{stream: i, id: s.ID, window: c.initial, body: req.body})
-	s.Heard()                         // the handshake was
+	s.Heard()                         // the handshake had bytes
 	l.streams.Sent(s, int32(c.index)) //nolint:gosec // a handful of connections
 	if c.nextID > muxLastID {
 		c.retire()
@@ -168,7 +167,7 @@ func (c *mux) begin(i int32, s *account.Stream) {
 	c.touch()
 }
 
-// send sends as much of a request's body as the other side lets us.
+// send sends as much of a request's body as the windows allow.
 func (c *mux) send(p pending) {
 	for len(p.body) > 0 {
 		n := min(int64(len(p.body)), p.window, c.window, h2.DefaultMaxFrame)
@@ -192,7 +191,7 @@ func (c *mux) drop(id uint32) {
 	}
 }
 
-// resume sends what had to wait for a window.
+// resume sends request bodies that waited for a window.
 func (c *mux) resume() {
 	if len(c.pending) == 0 {
 		return
@@ -220,7 +219,7 @@ func (c *mux) flush() {
 		n = 0
 	}
 	rest := copy(c.out, c.out[n:])
-	if c.out = c.out[:rest]; rest > 0 { // the edge comes when there is room again
+	if c.out = c.out[:rest]; rest > 0 { // epoll reports when there is room again
 		c.stuck = c.in.l.clock.now()
 	} else if cap(c.out) > keptOut {
 		c.out = nil
@@ -230,7 +229,7 @@ func (c *mux) flush() {
 // keptOut bounds the output buffer of an idle connection.
 const keptOut = 256 << 10
 
-// read reads the connection. more says that an end or error is behind the bytes.
+// read reads the connection. more says that an end or error follows the bytes.
 func (c *mux) read(more bool) {
 	l := c.in.l
 	for range readsAtOnce {
@@ -256,11 +255,12 @@ func (c *mux) read(more bool) {
 	l.again = append(l.again, uint64(c.index|keyMux)|uint64(c.gen)<<32)
 }
 
-// vagueFrom is how late a read of many streams may be for the stamp of its last
-// segment to stand for all of them: the error of a gap is at most that and the nap.
+// vagueFrom is how late a read with events of several streams may be. Within it, the stamp
+// of the last segment counts for all of them: the error of a gap is at most vagueFrom plus
+// the nap. Beyond it, the gaps are unknown.
 const vagueFrom = 2 * time.Millisecond
 
-// die ends the connection and every stream on it, of which there is none without a failure.
+// die ends the connection and fails every stream on it. f is nil only without streams.
 func (c *mux) die(f *account.Failure) {
 	if c.state == muxDead {
 		return
@@ -276,7 +276,7 @@ func (c *mux) die(f *account.Failure) {
 		c.pool.dialing--
 	}
 	c.ids.each(func(_ uint32, i int32) {
-		one := *f // each may be changed
+		one := *f // each stream may change its failure
 		l.streams.Fail(i, l.streams.At(i), &one)
 	})
 	c.ids, c.pending = idTable{}, nil
@@ -285,25 +285,25 @@ func (c *mux) die(f *account.Failure) {
 	}
 }
 
-// retire takes the connection out of its pool: no more streams come to it.
+// retire removes the connection from its pool: it gets no more streams.
 func (c *mux) retire() {
 	c.most = 0
 	c.pool.conns = slices.DeleteFunc(c.pool.conns, func(o *mux) bool { return o == c })
 }
 
-// closeDrained closes a connection that takes no more streams and has none left.
+// closeDrained closes a retired connection that has no streams left.
 func (c *mux) closeDrained() {
 	if c.state == muxOpen && c.nextID > muxLastID && c.ids.len() == 0 && len(c.out) == 0 {
 		c.die(nil)
 	}
 }
 
-// framed sorts the errors of the Framer. A breach on one stream leaves the others alone.
+// framed handles an error of the Framer. A breach on one stream does not affect the others.
 func (c *mux) framed(err error) *account.Failure {
 	var stream http2.StreamError
 	switch {
 	case errors.As(err, &stream):
-		c.heads.forget() // the Framer has decoded the block, which may have moved the table
+		c.heads.forget() // the Framer has decoded the block, which may have changed the table
 		detail := fmt.Sprintf("the frame breaks HTTP/2: %v", stream.Code)
 		if cause := c.framer.ErrorDetail(); cause != nil {
 			detail += ": " + cause.Error()

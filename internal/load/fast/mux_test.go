@@ -20,7 +20,7 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// peer is the server's end of an HTTP/2 connection, written by hand.
+// peer is a scripted server on an HTTP/2 connection.
 type peer struct {
 	*http2.Framer
 
@@ -29,8 +29,8 @@ type peer struct {
 	enc   *hpack.Encoder
 }
 
-// h2 serves HTTP/2 by hand: start writes the answer to a Start on a stream. Other calls
-// are answered with success.
+// h2 serves scripted HTTP/2: start writes the response to a Start on a stream. All other
+// calls succeed.
 func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) (addr string) {
 	t.Helper()
 	return loadtest.Listen(t, func(c net.Conn) {
@@ -42,7 +42,7 @@ func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) 
 		p.enc = hpack.NewEncoder(&p.block)
 		dec := hpack.NewDecoder(4096, nil)
 		_ = p.WriteSettings(settings...)
-		// Like nghttp2, it insists on hearing that its table is smaller than at the beginning.
+		// Like nghttp2, it requires a table size update if its table is smaller than the default.
 		smaller := slices.ContainsFunc(settings, func(s http2.Setting) bool { return s.ID == http2.SettingHeaderTableSize && s.Val < 4096 })
 		acknowledged := false
 		paths := map[uint32]string{}
@@ -102,16 +102,16 @@ func (p *peer) good(id uint32) {
 	p.head(id, false, ":status", "200", "content-type", "application/connect+json", "date", "today")
 }
 
-// body is the content of a good answer.
+// goodBody returns the body of a good response.
 func goodBody() []byte {
 	return []byte(loadtest.StartEvent(7) + loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n") + loadtest.EndEvent(0) + loadtest.EOS)
 }
 
-// muxAnswers are what a gateway may do on a stream, right and wrong.
+// muxAnswers returns what a gateway may do on a stream, right and wrong, by name.
 func muxAnswers() map[string]func(p *peer, id uint32) {
 	return map[string]func(p *peer, id uint32){
-		"as it should be": func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) },
-		"the end in a frame of its own": func(p *peer, id uint32) {
+		"a good response": func(p *peer, id uint32) { p.good(id); _ = p.WriteData(id, true, goodBody()) },
+		"the end in a separate frame": func(p *peer, id uint32) {
 			p.good(id)
 			_ = p.WriteData(id, false, goodBody())
 			_ = p.WriteData(id, true, nil)
@@ -150,11 +150,11 @@ func muxAnswers() map[string]func(p *peer, id uint32) {
 				}
 			}
 		},
-		"a block that is none": func(p *peer, id uint32) {
+		"a broken block": func(p *peer, id uint32) {
 			_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}, EndHeaders: true})
 		},
 		"capitals in a name": func(p *peer, id uint32) { p.head(id, false, ":status", "200", "Content-Type", "x") },
-		"an interim answer": func(p *peer, id uint32) {
+		"an interim response": func(p *peer, id uint32) {
 			p.head(id, false, ":status", "103", "link", "</x>")
 			p.good(id)
 			_ = p.WriteData(id, true, goodBody())
@@ -187,16 +187,16 @@ func muxAnswers() map[string]func(p *peer, id uint32) {
 		"a push": func(p *peer, id uint32) {
 			_ = p.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, EndHeaders: true})
 		},
-		"DATA of nobody":   func(p *peer, id uint32) { _ = p.WriteData(id+2, false, []byte("x")) },
-		"DATA on stream 0": func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameData, 0, 0, []byte("x")) },
+		"DATA of no stream": func(p *peer, id uint32) { _ = p.WriteData(id+2, false, []byte("x")) },
+		"DATA on stream 0":  func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameData, 0, 0, []byte("x")) },
 		"a window beyond 2^31": func(p *peer, id uint32) {
 			_ = p.WriteWindowUpdate(0, 1<<31-1)
 			p.good(id)
 			_ = p.WriteData(id, true, goodBody())
 		},
-		"a window of nothing":      func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4)) },
+		"a window update of 0":     func(p *peer, id uint32) { _ = p.WriteRawFrame(http2.FrameWindowUpdate, 0, 0, make([]byte, 4)) },
 		"a frame that is too long": func(p *peer, id uint32) { _, _ = p.c.Write([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1}) },
-		"a frame nobody knows": func(p *peer, id uint32) {
+		"an unknown frame": func(p *peer, id uint32) {
 			_ = p.WriteRawFrame(0x42, 0, id, []byte("x"))
 			p.good(id)
 			_ = p.WriteData(id, true, goodBody())
@@ -242,7 +242,7 @@ func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
 	}
 }
 
-// What is no HTTP/2 at all.
+// The peer does not speak HTTP/2.
 func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
 	for name, text := range map[string]string{
 		"HTTP/1.1": "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "a banner": "220 mail.example ESMTP ready\r\n",
@@ -253,7 +253,7 @@ func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
 			addr := loadtest.Listen(t, func(c net.Conn) {
 				_, _ = io.ReadFull(c, make([]byte, 24))
 				_, _ = io.WriteString(c, text)
-				_ = c.(*net.TCPConn).CloseWrite() // a close with something unread is a reset
+				_ = c.(*net.TCPConn).CloseWrite() // closing with unread bytes would be a reset
 				_, _ = io.Copy(io.Discard, c)
 			})
 			both(t, func() *load.Plan {
@@ -263,12 +263,12 @@ func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {
 	}
 }
 
-// The same header block means something else once the table has changed.
+// The same header block means something else when the table has changed.
 func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 	n := 0
 	addr := h2(t, nil, func(p *peer, id uint32) {
 		n++
-		if n == 3 { // pushes an entry in front: the references move
+		if n == 3 { // adds an entry in front: the references move
 			p.head(id, true, ":status", "503", "x-new", strconv.Itoa(n))
 			return
 		}
@@ -287,7 +287,7 @@ func TestAHeaderBlockIsReadAnewWhenTheTableChanges(t *testing.T) {
 	}
 }
 
-// MAX_CONCURRENT_STREAMS is kept: the others wait, and those that wait too long are blocked.
+// MAX_CONCURRENT_STREAMS is respected: other streams wait, and are blocked if they wait too long.
 func TestStreamsWaitForRoom(t *testing.T) {
 	t.Parallel()
 	most := []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
@@ -314,7 +314,7 @@ func TestStreamsWaitForRoom(t *testing.T) {
 	}
 }
 
-// A peer that keeps a smaller table for our fields than every peer does at first is told so.
+// A peer whose table for our fields is smaller than the default gets a table size update.
 func TestASmallerTableIsAgreedTo(t *testing.T) {
 	for _, size := range []uint32{0, 100, 4096, 1 << 20} {
 		addr := h2(t, []http2.Setting{{ID: http2.SettingHeaderTableSize, Val: size}}, func(p *peer, id uint32) {
@@ -332,14 +332,14 @@ func TestASmallerTableIsAgreedTo(t *testing.T) {
 	}
 }
 
-// A peer that grants no window gets no body, and nobody waits for ever.
+// A peer that grants no window gets no body, and no stream waits for ever.
 func TestAWindowOfZeroIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	addr := h2(t, []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, func(*peer, uint32) { t.Error("a body came") })
 	both(t, func() *load.Plan {
 		return loadtest.Plan(t, addr, func(p *load.Plan) {
 			p.HTTP, p.Streams, p.Limits.FirstEvent = load.H2C, 1, loadtest.Later
-			p.Limits.Wind = loadtest.Later // a question for what is left cannot be sent either
+			p.Limits.KillAll = loadtest.Later // the List of the sweep cannot be sent either
 		})
 	})
 }

@@ -11,25 +11,25 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// muxes are the HTTP/2 connections of a loop: some for streams, and others for calls,
-// which must not wait for room among the streams that they are to kill.
+// muxes are the HTTP/2 connections of a loop. Calls have their own, so that a kill need not
+// wait for room among the streams.
 type muxes struct {
 	l       *loop
-	all     []*mux // by the index that epoll tells; nil where one is closed
+	all     []*mux // by the index in the epoll key; nil is a closed one
 	gen     uint32
 	streams muxPool
 	calls   muxPool
-	dirty   []*mux // with something to write
+	dirty   []*mux // with output to write
 }
 
-// muxPool is connections that share a load. A request goes to the connection with the
-// fewest streams; the other side's MAX_CONCURRENT_STREAMS is kept, and what finds no
-// room waits in order.
+// muxPool is a set of connections that share a load. A request goes to the connection with
+// the fewest streams. No connection gets more streams than the peer's
+// MAX_CONCURRENT_STREAMS; requests without room wait in order.
 type muxPool struct {
 	conns   []*mux
 	dialing int
-	wanted  int // connections to have before they are full
-	room    int // streams that the last connection said it takes
+	wanted  int // connections to open even if the others have room
+	room    int // streams that the last connection allows
 	waiting account.Queue[account.Waiter]
 }
 
@@ -41,7 +41,7 @@ func newMuxes(l *loop, loops int) *muxes {
 	}
 }
 
-// pool is the pool of a stream or a call.
+// pool returns the pool of a stream or a call.
 func (m *muxes) pool(s *account.Stream) *muxPool {
 	if s.IsCall() {
 		return &m.calls
@@ -49,7 +49,7 @@ func (m *muxes) pool(s *account.Stream) *muxPool {
 	return &m.streams
 }
 
-// open sends the request of a stream, when there is room.
+// open sends the request of a stream as soon as a connection has room.
 func (m *muxes) open(i int32, s *account.Stream) {
 	m.l.streams.Opening(s)
 	p := m.pool(s)
@@ -57,7 +57,7 @@ func (m *muxes) open(i int32, s *account.Stream) {
 	m.serve(p)
 }
 
-// serve gives waiting requests to connections, as far as there is room.
+// serve gives waiting requests to connections that have room.
 func (m *muxes) serve(p *muxPool) {
 	for p.waiting.Len() > 0 {
 		if w := p.waiting.Peek(); !m.l.streams.Waits(w) {
@@ -76,7 +76,7 @@ func (m *muxes) serve(p *muxPool) {
 	}
 }
 
-// freest is the connection with the fewest streams that has room, or nil.
+// freest returns the connection with the fewest streams that has room, or nil.
 func (p *muxPool) freest() *mux {
 	var best *mux
 	for _, c := range p.conns {
@@ -90,7 +90,7 @@ func (p *muxPool) freest() *mux {
 // grow dials as many connections as the waiting requests need.
 func (m *muxes) grow(p *muxPool, full bool) {
 	need := p.wanted - len(p.conns)
-	if full && p.room > 0 { // one that takes no streams at all is not helped by more
+	if full && p.room > 0 { // with a limit of 0 streams, more connections do not help
 		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
 	}
 	need = min(need, load.H2Most-len(p.conns), load.H2DialsAtOnce)
@@ -98,7 +98,7 @@ func (m *muxes) grow(p *muxPool, full bool) {
 	}
 }
 
-// dial begins to open a connection.
+// dial begins to open a connection; it returns false if that fails at once.
 func (m *muxes) dial(p *muxPool) bool {
 	l := m.l
 	fd, err := l.dialer.connect()
@@ -124,7 +124,7 @@ func (m *muxes) dial(p *muxPool) bool {
 	return true
 }
 
-// undialled takes the failure of a dial. Without any other connection, the waiting
+// undialled handles the failure of a dial. Without any other connection, the waiting
 // requests fail.
 func (m *muxes) undialled(p *muxPool, f *account.Failure) {
 	if len(p.conns) > 0 || p.dialing > 0 {
@@ -134,13 +134,13 @@ func (m *muxes) undialled(p *muxPool, f *account.Failure) {
 		w := p.waiting.Pop()
 		if m.l.streams.Waits(w) {
 			m.l.streams.Reading(m.l.clock.now())
-			one := *f // each may be changed
+			one := *f // each stream may change its failure
 			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), &one)
 		}
 	}
 }
 
-// event is called when something happened on a connection.
+// event handles an event of a connection.
 func (m *muxes) event(index, gen, what uint32) {
 	if int(index) >= len(m.all) || m.all[index] == nil || m.all[index].gen != gen {
 		return
@@ -167,11 +167,11 @@ func (m *muxes) cancel(s *account.Stream) {
 	c.drop(s.ID)
 }
 
-// flush writes the output of a turn, and gives free room to requests that wait.
+// flush serves waiting requests and writes the output of a turn.
 func (m *muxes) flush() {
 	m.serve(&m.streams)
 	m.serve(&m.calls)
-	for n := 0; n < len(m.dirty); n++ { //nolint:intrange // what dies on the way may make others dirty, which are then behind n
+	for n := 0; n < len(m.dirty); n++ { //nolint:intrange // a connection that dies here may append others
 		c := m.dirty[n]
 		c.dirty = false
 		c.flush()
@@ -180,7 +180,7 @@ func (m *muxes) flush() {
 	m.dirty = m.dirty[:0]
 }
 
-// scan gives up connections that take too long to open, and those that take nothing.
+// scan gives up overdue connections and closes drained ones.
 func (m *muxes) scan(now int64) {
 	for _, c := range m.all {
 		if c != nil {

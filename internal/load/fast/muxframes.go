@@ -14,7 +14,7 @@ import (
 	"assay/internal/wire/h2"
 )
 
-// feed takes bytes of the connection. Frames that are whole in p are read in place.
+// feed handles bytes of the connection. Frames that are whole in p are read in place.
 func (c *mux) feed(p []byte) {
 	if len(c.cut) > 0 {
 		c.cut = append(c.cut, p...)
@@ -33,7 +33,7 @@ func (c *mux) feed(p []byte) {
 	}
 }
 
-// frames takes all frames that are whole in p, and returns how long they are.
+// frames handles all frames that are whole in p, and returns their length.
 func (c *mux) frames(p []byte) (used int) {
 	for c.state != muxDead {
 		b := p[used:]
@@ -41,7 +41,7 @@ func (c *mux) frames(p []byte) (used int) {
 			break
 		}
 		n := int(b[0])<<16 | int(b[1])<<8 | int(b[2])
-		if n > h2.DefaultMaxFrame { // the Framer refuses it by its header
+		if n > h2.DefaultMaxFrame { // the Framer refuses it after its header
 			if f := c.strict(http2.FrameType(b[3]), http2.Flags(b[4]), b[:h2.HeaderLen]); f != nil {
 				c.die(f)
 			} else {
@@ -60,7 +60,7 @@ func (c *mux) frames(p []byte) (used int) {
 	return used
 }
 
-// frame takes one frame. It returns why the connection ends.
+// frame handles one frame. It returns a failure that ends the connection, or nil.
 func (c *mux) frame(b []byte) *account.Failure {
 	typ, flags := http2.FrameType(b[3]), http2.Flags(b[4])
 	id := binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1)
@@ -78,11 +78,11 @@ func (c *mux) frame(b []byte) *account.Failure {
 	return c.strict(typ, flags, b)
 }
 
-// maxBlock bounds a header block with its continuations. The Framer gives one up that
-// is longer than twice the largest list that it takes.
+// maxBlock bounds a header block with its continuations. The Framer refuses a block of more
+// than twice maxHeaderList.
 const maxBlock = 2*maxHeaderList + h2.DefaultMaxFrame
 
-// strict takes a frame through the Framer, which wants header blocks whole.
+// strict handles a frame with the Framer, which needs complete header blocks.
 func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *account.Failure {
 	if len(c.block) > 0 {
 		c.block = append(c.block, b...)
@@ -99,7 +99,7 @@ func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *account.
 	for len(c.source.p) > 0 {
 		f, err := c.framer.ReadFrame()
 		if err != nil {
-			return c.framed(err) // what is left belongs to the broken frame
+			return c.framed(err) // the rest belongs to the broken frame
 		}
 		if settings, ok := f.(*http2.SettingsFrame); c.state == muxShaking && (!ok || settings.IsAck()) {
 			return account.NoHTTP(load.H2C, "the first frame is not SETTINGS")
@@ -111,7 +111,7 @@ func (c *mux) strict(typ http2.FrameType, flags http2.Flags, b []byte) *account.
 	return nil
 }
 
-// take takes a frame that the Framer has read.
+// take handles a frame that the Framer has read.
 func (c *mux) take(f http2.Frame, b []byte) *account.Failure {
 	switch f := f.(type) {
 	case *http2.DataFrame:
@@ -138,7 +138,8 @@ func (c *mux) take(f http2.Frame, b []byte) *account.Failure {
 	return nil
 }
 
-// data takes DATA of so many bytes, with padding: it counts, too.
+// data handles a DATA frame with payload p; n is its length with padding, which counts for
+// flow control.
 func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 	if c.unacked += n; c.unacked >= muxConnWindow/2 {
 		c.out = h2.AppendWindowUpdate(c.out, 0, uint32(c.unacked)) //nolint:gosec // below 2^30 and a frame
@@ -148,9 +149,9 @@ func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 	i := c.ids.find(id)
 	if i == account.None {
 		if id >= c.nextID {
-			return account.Breach("DATA on stream %d, which nobody opened", id)
+			return account.Breach("DATA on stream %d, which was never opened", id)
 		}
-		return nil // of a stream that we have reset
+		return nil // the driver has reset the stream
 	}
 	l := c.in.l
 	s := l.streams.At(i)
@@ -173,7 +174,7 @@ func (c *mux) data(id uint32, p []byte, n int, last bool) *account.Failure {
 	return nil
 }
 
-// known takes a header block that was decoded before.
+// known handles a known header block.
 func (c *mux) known(id uint32, h *knownBlock, last bool) *account.Failure {
 	i := c.ids.find(id)
 	if i == account.None {
@@ -194,13 +195,13 @@ func (c *mux) known(id uint32, h *knownBlock, last bool) *account.Failure {
 	return nil
 }
 
-// headers takes a header block that the Framer has read out of b.
+// headers handles a header block that the Framer has read from b.
 func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *account.Failure {
 	fields := make([]wire.Field, 0, len(f.Fields))
 	status := 0
 	for _, h := range f.Fields {
 		if h.Name == ":status" {
-			status, _ = strconv.Atoi(h.Value) // 0 is no status, and is said so
+			status, _ = strconv.Atoi(h.Value) // an invalid status counts as 0, which fails
 			continue
 		}
 		fields = append(fields, wire.Field{Name: h.Name, Value: h.Value})
@@ -220,7 +221,7 @@ func (c *mux) headers(f *http2.MetaHeadersFrame, b []byte) *account.Failure {
 	return nil
 }
 
-// fields takes a head or trailers.
+// fields handles a head or trailers.
 func (c *mux) fields(i int32, s *account.Stream, status int, fields []wire.Field, last bool) {
 	l := c.in.l
 	headed := s.Headed()
@@ -249,7 +250,7 @@ func (c *mux) reset(f *http2.RSTStreamFrame) {
 	c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.ResetStream(f.ErrCode, f.ErrCode == http2.ErrCodeRefusedStream))
 }
 
-// settings takes the other side's settings and acknowledges them.
+// settings applies the peer's settings and acknowledges them.
 func (c *mux) settings(f *http2.SettingsFrame) *account.Failure {
 	if f.IsAck() {
 		return nil
@@ -271,7 +272,7 @@ func (c *mux) settings(f *http2.SettingsFrame) *account.Failure {
 			}
 		case http2.SettingHeaderTableSize:
 			c.table.Limit(s.Val)
-		default: // frames are never longer than the default
+		default: // MAX_FRAME_SIZE: we never send longer frames than the default
 		}
 		return nil
 	})
@@ -287,18 +288,18 @@ func (c *mux) settings(f *http2.SettingsFrame) *account.Failure {
 	return c.flooded()
 }
 
-// mostUnread bounds the output for a side that asks for answers and reads none.
+// mostUnread bounds the output for a peer that sends PING or SETTINGS and reads no answers.
 const mostUnread = 16 << 20
 
-// flooded is a breach where more than that has gathered.
+// flooded returns a failure when more output than mostUnread waits.
 func (c *mux) flooded() *account.Failure {
 	if c.stuck == 0 || len(c.out) <= mostUnread {
 		return nil
 	}
-	return account.Breach("the other side sends PING or SETTINGS and reads nothing: %d MB of answers wait", mostUnread>>20)
+	return account.Breach("the peer sends PING or SETTINGS and reads nothing: %d MB of answers wait", mostUnread>>20)
 }
 
-// grant takes a WINDOW_UPDATE.
+// grant handles a WINDOW_UPDATE.
 func (c *mux) grant(f *http2.WindowUpdateFrame) *account.Failure {
 	if f.StreamID == 0 {
 		if c.window += int64(f.Increment); c.window > 1<<31-1 {
@@ -314,8 +315,8 @@ func (c *mux) grant(f *http2.WindowUpdateFrame) *account.Failure {
 	return nil
 }
 
-// goAway fails the streams that the other side will not answer; the rest goes on,
-// and no new ones come.
+// goAway fails the streams that the peer will not answer. The others continue; the
+// connection gets no new ones.
 func (c *mux) goAway(f *http2.GoAwayFrame) {
 	c.retire()
 	c.nextID = muxLastID + 1

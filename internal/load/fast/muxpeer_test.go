@@ -62,7 +62,7 @@ func TestASideThatAsksAndReadsNothingIsGivenUp(t *testing.T) {
 	}
 }
 
-// The Framer has decoded the block that it refuses, with what that adds to the table.
+// The Framer decodes a block before it refuses it, and so adds its fields to the table.
 func TestARefusedBlockMakesKnownOnesForgotten(t *testing.T) {
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
 	c := l.testMux()

@@ -10,7 +10,7 @@ import (
 	"assay/internal/load"
 )
 
-// Engine is not to be had on this system: use package portable.
+// Engine is not available on this system: use package portable.
 type Engine struct {
 	// Loops and Nap are as on Linux.
 	Loops int
@@ -22,10 +22,10 @@ var _ load.Engine = Engine{}
 // Available reports that the engine cannot run here.
 func Available(string) bool { return false }
 
-// Name is "fast".
+// Name returns "fast".
 func (Engine) Name() string { return "fast" }
 
-// Run fails.
+// Run returns an error.
 func (Engine) Run(context.Context, *load.Plan, load.Sink) error {
 	return errors.New("the fast engine needs Linux on amd64 or arm64: use the portable one")
 }

@@ -30,7 +30,7 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 		}
 		for id := range want { // any
 			table.remove(id)
-			table.remove(id) // twice does no harm
+			table.remove(id) // the second time has no effect
 			delete(want, id)
 			break
 		}
@@ -59,7 +59,7 @@ func TestIDsAreFoundWhateverWasRemoved(t *testing.T) {
 	}
 }
 
-// noting is a sink that keeps the driver's own delays.
+// noting is a sink that keeps the values of DriverLag.
 type noting struct {
 	loadtest.Last
 
@@ -72,12 +72,12 @@ func (n *noting) Record(_, _ int, m load.Metric, d time.Duration) {
 	}
 }
 
-// A stop in which nothing came in shows only in the time.
+// Only the clock shows a stop during which no bytes arrived.
 func TestALoopThatWasAwaySaysSo(t *testing.T) {
 	sink := &noting{}
 	l := benchTo(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines, sink)
 	at := int64(time.Hour)
-	l.scan(at) // the first look was not due at any time
+	l.scan(at) // the first scan is never late
 	for _, late := range []time.Duration{0, 2 * time.Millisecond, 300 * time.Millisecond, time.Millisecond} {
 		at += int64(25*time.Millisecond) + int64(late)
 		l.scan(at)
@@ -87,7 +87,7 @@ func TestALoopThatWasAwaySaysSo(t *testing.T) {
 	}
 }
 
-// Ids that come in order stand apart, so that none is far from where it is looked for.
+// Increasing ids are spread, so that each is near the slot where the search begins.
 func TestIDsStandApart(t *testing.T) {
 	var table idTable
 	for n := range uint32(50_000) {
@@ -121,11 +121,11 @@ func TestWhenBytesCameIn(t *testing.T) {
 		want    int64
 		stamped bool
 	}{
-		"a stamp is told in time of the run":        {wall(now - int64(time.Millisecond)), now - int64(time.Millisecond), true},
-		"without a stamp it is now":                 {0, now, false},
-		"a stamp that is a little ahead is now":     {wall(now + 5000), now, true},
-		"a stamp of another clock is not believed":  {wall(now + int64(time.Hour)), now, false},
-		"a stamp from before a step is not, either": {wall(now - int64(2*time.Minute)), now, false},
+		"a stamp is converted to run time":      {wall(now - int64(time.Millisecond)), now - int64(time.Millisecond), true},
+		"without a stamp it is now":             {0, now, false},
+		"a stamp that is a little ahead is now": {wall(now + 5000), now, true},
+		"a stamp of another clock is ignored":   {wall(now + int64(time.Hour)), now, false},
+		"a stamp from before a step is ignored": {wall(now - int64(2*time.Minute)), now, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clock()
@@ -136,7 +136,7 @@ func TestWhenBytesCameIn(t *testing.T) {
 	}
 }
 
-// The kernel's stamp is that of the arrival, however late the driver reads.
+// The kernel's stamp is the time of arrival, however late the driver reads.
 func TestTheKernelStampsWhatItReceives(t *testing.T) {
 	addr, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestTheKernelStampsWhatItReceives(t *testing.T) {
 	}
 	r, c := newReceiver(4096), newClock(time.Now())
 	const late = 30 * time.Millisecond
-	for range 20 { // the first packets after the first socket asks may have none
+	for range 20 { // the first packets after the first request for stamps may have none
 		sent := c.now()
 		if _, err := peer.Write([]byte("x")); err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func TestALoopRestsAsLongAsItPays(t *testing.T) {
 		t.Errorf("%v while few end, %v when many do", long, short)
 	}
 	if r := (rest{fixed: -1}); r.next(20_000, 0) > 0 || r.longest(20_000) != 0 {
-		t.Error("it rests although it was told not to")
+		t.Error("it rests with a negative Nap")
 	}
 }
 

@@ -4,26 +4,26 @@ package fast
 
 import "time"
 
-// The steps of resting. Many held streams have an event each now and then: 1 ms makes
-// a third of the CPU time of it, 5 ms a quarter. Short streams end all the time: there the loop
-// rests until a good part of those that are open have something to say.
+// The lengths of a rest. Many held streams have rare events: a rest of 1 ms reduces the CPU
+// time to a third, 5 ms to a quarter. Short streams end all the time: there the loop rests
+// until a good part of the open streams has events.
 const (
 	manyOpen, manyNap         = 2_000, time.Millisecond
 	veryManyOpen, veryManyNap = 10_000, 5 * time.Millisecond
-	// callNap is the longest rest while calls are under way.
-	// shortOpen is how many streams must be open for a rest to pay off between short ones;
-	// shortMost is its longest, and shortPart the part of them that should end in one turn.
+	// callNap is the longest rest while calls are in flight. shortOpen is the number of open
+	// short streams from which a rest pays off, and shortMost its longest length. A turn
+	// should end one in shortPart of the open streams.
 	callNap                         = 100 * time.Microsecond
 	shortOpen, shortMost, shortPart = 8, 500 * time.Microsecond, 4
 )
 
-// rest is how long a loop sleeps before it looks at its sockets again.
+// rest computes how long a loop sleeps before it polls its sockets again.
 type rest struct {
-	fixed time.Duration // set by the user; 0 is left to next
+	fixed time.Duration // Engine.Nap; 0 means that next decides
 	short time.Duration
 }
 
-// next is the length of the next rest, after a turn in which so many streams ended.
+// next returns the length of the next rest, after a turn in which ended streams ended.
 func (r *rest) next(open, ended int) time.Duration {
 	switch {
 	case r.fixed != 0:
@@ -42,7 +42,7 @@ func (r *rest) next(open, ended int) time.Duration {
 	return r.short
 }
 
-// longest is how long a rest with so many open streams may be.
+// longest returns the longest rest with a number of open streams.
 func (r *rest) longest(open int) time.Duration {
 	switch {
 	case r.fixed != 0:
@@ -55,12 +55,13 @@ func (r *rest) longest(open int) time.Duration {
 	return shortMost
 }
 
-// rest lets events gather where that saves time. It never lasts beyond what is due.
+// rest sleeps, so that several events gather, when that saves CPU time. It ends before
+// anything is due.
 func (l *loop) rest() {
 	nap := l.resting.next(l.streams.Open(), l.endings)
 	l.endings = 0
 	if l.streams.Calling() > 0 {
-		nap = min(nap, callNap) // kills are few at a time, and many
+		nap = min(nap, callNap) // many kills wait, and only a few are in flight
 	}
 	if nap <= 0 {
 		return

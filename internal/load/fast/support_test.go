@@ -14,14 +14,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// script serves HTTP/1.1 by hand: start writes the response to a Start; a SendSignal is
-// answered with success.
+// script serves scripted HTTP/1.1: start writes the response to a Start; a SendSignal
+// succeeds.
 func script(t testing.TB, start func(c net.Conn)) (addr string) {
 	t.Helper()
 	return loadtest.Script(t, start, loadtest.KillOK)
 }
 
-// enough ends a run in which four streams have ticked for a while.
+// enough ends a run when four streams have started and 12 gaps were measured.
 type enough struct {
 	gaps int64
 	stop func()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The sockets are non-blocking, so reads and writes never wait: they are made without
-// telling the Go scheduler, which costs more than the system call's own entry.
+// The sockets are non-blocking, so reads and writes never wait. They use raw system calls,
+// because telling the Go scheduler costs more than entering the kernel.
 
 // send writes p to a socket.
 func send(fd int32, p []byte) (int, unix.Errno) {
@@ -42,11 +42,11 @@ func newReceiver(size int) *receiver {
 	return r
 }
 
-// read reads once. The stamp is the time in ns, on the wall clock, at which the last
-// segment of what was read came in; 0 when the kernel has set none.
+// read reads once. stamp is the time in ns, on the wall clock, at which the last segment
+// of the bytes arrived; 0 when the kernel has set none.
 func (r *receiver) read(fd int32) (n int, stamp int64, e unix.Errno) { return r.receive(fd, 0) }
 
-// peek is read, but leaves the bytes to be read again, or to discard.
+// peek reads like read, but leaves the bytes in the socket.
 func (r *receiver) peek(fd int32) (n int, stamp int64, e unix.Errno) {
 	return r.receive(fd, unix.MSG_PEEK)
 }
@@ -65,7 +65,7 @@ func (r *receiver) receive(fd int32, flags uintptr) (n int, stamp int64, e unix.
 	}
 }
 
-// discard removes n bytes that have come in, which TCP does without copying them.
+// discard removes n received bytes from a socket, which TCP does without copying them.
 func discard(fd int32, n int) {
 	for {
 		_, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
@@ -75,7 +75,7 @@ func discard(fd int32, n int) {
 	}
 }
 
-// stamp reads the one control message that was asked for: cmsghdr (16 bytes), timespec.
+// stamp reads the only control message: cmsghdr (16 bytes), timespec.
 func (r *receiver) stamp() int64 {
 	if r.head.Controllen < 32 {
 		return 0
@@ -92,7 +92,7 @@ func (r *receiver) stamp() int64 {
 type poller struct {
 	fd     int32
 	events [256]unix.EpollEvent
-	coarse bool // there is no epoll_pwait2
+	coarse bool // the kernel has no epoll_pwait2
 }
 
 func newPoller() (*poller, error) {
@@ -103,7 +103,7 @@ func newPoller() (*poller, error) {
 	return &poller{fd: int32(fd)}, nil //nolint:gosec // a descriptor
 }
 
-// add watches a descriptor for everything, at its edges. key comes back with events.
+// add watches a descriptor for all events, edge-triggered. Its events carry key.
 func (p *poller) add(fd int32, key uint64) error {
 	ev := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
@@ -116,10 +116,10 @@ func (p *poller) add(fd int32, key uint64) error {
 	return nil
 }
 
-// key is what add was given for the descriptor of an event.
+// key returns the key of an event's descriptor.
 func key(ev *unix.EpollEvent) uint64 { return uint64(uint32(ev.Fd)) | uint64(uint32(ev.Pad))<<32 } //nolint:gosec // the two halves of epoll_data
 
-// wait returns the events that are there, or waits for some for at most d.
+// wait returns the events that are ready; without any it waits for at most d.
 func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
 	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), 0, 0, 0)
 	if e == 0 && n == 0 && d > 0 {
@@ -134,7 +134,7 @@ func (p *poller) wait(d time.Duration) ([]unix.EpollEvent, error) {
 	return p.events[:n], nil
 }
 
-// sleep waits to the nanosecond where the kernel can.
+// sleep waits with nanosecond precision if the kernel supports it.
 func (p *poller) sleep(d time.Duration) (uintptr, unix.Errno) {
 	if !p.coarse {
 		ts := unix.NsecToTimespec(int64(d))
@@ -153,13 +153,13 @@ func (p *poller) sleep(d time.Duration) (uintptr, unix.Errno) {
 	return n, e
 }
 
-// shortNap is the longest sleep of which the Go scheduler is not told. It would give the
-// processor to another thread, and the loop would have to wait for one afterwards, which
-// takes milliseconds when the others are busy. When the scheduler needs the thread, its
-// signal ends the sleep.
+// shortNap is the longest sleep by a raw system call. If the Go scheduler knew of the sleep,
+// it would give the processor to another thread, and the loop would then wait for a
+// processor, for milliseconds when the others are busy. When the scheduler needs the thread,
+// its signal ends the sleep.
 const shortNap = 5 * time.Millisecond
 
-// doze sleeps; cut short by a signal, it sleeps less.
+// doze sleeps; a signal may end it early.
 func doze(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
 	if d <= shortNap {
@@ -169,12 +169,12 @@ func doze(d time.Duration) {
 	_ = unix.Nanosleep(&ts, nil)
 }
 
-// slice is the shortest that the kernel's scheduler takes.
+// slice is the shortest time slice that the kernel's scheduler accepts.
 const slice = 100 * time.Microsecond
 
-// askForShortSlices has the kernel run the thread in short slices: it gets no more of
-// the processor than others, but is behind fewer of them when it wakes up. Kernels
-// before 6.12 take no notice.
+// askForShortSlices asks the kernel to run the thread in short slices: the thread gets no
+// more of the processor than others, but runs sooner when it wakes up. Kernels before 6.12
+// ignore it.
 func askForShortSlices() {
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(slice)}, 0)
 }

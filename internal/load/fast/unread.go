@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread is about bytes that were taken from a socket, but not yet removed from it.
+// unread keeps the connections whose bytes were peeked at, but not yet removed.
 //
-// The kernel acknowledges an answer of many segments when it is read, with a packet
-// that costs a tenth of a short stream. A request that leaves before then carries
-// the acknowledgement itself. So where the next request is likely to follow at once, an
-// answer is looked at (MSG_PEEK), the request is written, and the bytes are removed
-// after that, which does not copy them again.
+// The kernel acknowledges a response of many segments when it is read, with a packet
+// that costs a tenth of a short stream. A request that is sent before carries the
+// acknowledgement itself. So when the next request is likely to follow at once, the loop
+// peeks at the response (MSG_PEEK), writes the request, and then removes the bytes, which
+// does not copy them again.
 type unread struct {
-	segmented bool // the last first answer of a connection came in more than two segments
-	ending    bool // most reads of the last turn ended an answer
-	before    uint32
-	conns     []uint64 // the keys of connections that have such bytes
+	segmented bool     // the latest first response of a connection had more than two segments
+	ending    bool     // most reads of the last turn ended a response
+	before    uint32   // loop.reads at the end of the last turn
+	conns     []uint64 // the keys of connections with unremoved bytes
 	info      unix.TCPInfo
 }
 
-// few is how many segments the kernel takes without acknowledging them at once.
+// few is how many segments the kernel accepts without an immediate acknowledgement.
 const few = 2
 
 // pays reports whether bytes should be removed only after the next request.
 func (u *unread) pays() bool { return u.segmented && u.ending }
 
-// take reads a connection once. Where popIdle will ask whether the connection lives,
-// the bytes are removed before the request whatever is done here.
+// take reads a connection once, or peeks at it. It does not peek if popIdle will check the
+// connection, because popIdle removes the bytes before the request.
 func (l *loop) take(ci int32, c *conn) (n int, stamp int64, e unix.Errno) {
 	l.remove(c)
 	if !l.unread.pays() || !c.proven || l.cautious {
@@ -44,7 +44,7 @@ func (l *loop) take(ci int32, c *conn) (n int, stamp int64, e unix.Errno) {
 	return n, stamp, e
 }
 
-// remove removes the bytes that were looked at.
+// remove removes the bytes that were peeked at.
 func (l *loop) remove(c *conn) {
 	if c.unread > 0 {
 		discard(c.fd, int(c.unread))
@@ -52,9 +52,9 @@ func (l *loop) remove(c *conn) {
 	}
 }
 
-// settleUnread ends a turn in which so many answers ended: what no request has
-// acknowledged is removed, and the next turn's way of reading is chosen.
-func (l *loop) settleUnread(ended int) {
+// endUnread ends a turn in which ended responses ended: it removes the bytes that were not
+// followed by a request, and decides whether the next turn peeks.
+func (l *loop) endUnread(ended int) {
 	u := &l.unread
 	for _, k := range u.conns {
 		ci := int32(uint32(k)) //nolint:gosec // an index
@@ -69,7 +69,8 @@ func (l *loop) settleUnread(ended int) {
 	}
 }
 
-// learnSegments asks, at the end of a connection's first answer, how it came.
+// learnSegments reads, at the end of a connection's first response, whether it had more
+// than few segments.
 func (l *loop) learnSegments(c *conn) {
 	info := &l.unread.info
 	size := uint32(unix.SizeofTCPInfo)

@@ -14,8 +14,8 @@ import (
 	"assay/internal/load"
 )
 
-// Bytes that were looked at are taken once, removed when the next request is written,
-// at the end of the turn, and before a connection is closed.
+// Bytes that were peeked at are handled once, and removed when the next request is written,
+// at the end of the turn, or before the connection is closed.
 func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
 	l.recv = newReceiver(readSize)
@@ -27,18 +27,18 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	answer := wholeAnswer()
 	say := func(p []byte) {
 		t.Helper()
-		for n := 0; n < len(p); n += 100 { // a segment each
+		for n := 0; n < len(p); n += 100 { // one segment each
 			all := min(n+100, len(p))
 			if _, err := peer.Write(p[n:all]); err != nil {
 				t.Fatal(err)
 			}
-			awaitHeld(t, fd, all) // else the kernel may put two into one
+			awaitHeld(t, fd, all) // otherwise the kernel may merge two
 		}
 	}
 
 	say(answer)
 	l.readConn(ci, c, false)
-	l.settleUnread(1)
+	l.endUnread(1)
 	if sink.Count != 1 || !l.unread.pays() || held(t, fd) != 0 {
 		t.Fatalf("the first answer: %d ended, segmented %v, ending %v, %d bytes are held", sink.Count, l.unread.segmented, l.unread.ending, held(t, fd))
 	}
@@ -54,7 +54,7 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.proven = true // else it is asked whether it lives, which removes the bytes
+	c.proven = true // otherwise popIdle checks it, which removes the bytes
 	again()
 	say(answer)
 	l.readConn(ci, c, false)
@@ -64,16 +64,16 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	again()
 	say(answer)
 	l.readConn(ci, c, false)
-	l.settleUnread(2)
+	l.endUnread(2)
 	if sink.Count != 3 || held(t, fd) != 0 {
 		t.Errorf("after the turn: %d ended, %d bytes are held", sink.Count, held(t, fd))
 	}
 	again()
-	l.cautious = true // the bytes would be removed before the next request
+	l.cautious = true // popIdle would remove the bytes before the next request
 	say(answer)
 	l.readConn(ci, c, false)
 	if sink.Count != 4 || held(t, fd) != 0 {
-		t.Errorf("where every connection is asked: %d ended, %d bytes are held", sink.Count, held(t, fd))
+		t.Errorf("when every connection is checked: %d ended, %d bytes are held", sink.Count, held(t, fd))
 	}
 	again()
 	l.cautious = false
@@ -84,14 +84,14 @@ func TestWhatWasLookedAtIsRemoved(t *testing.T) {
 	}
 	l.closeConn(ci, c)
 	if n, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("the other side read %d bytes, %v", n, err)
+		t.Errorf("the peer read %d bytes, %v", n, err)
 	}
 	if sink.Result.Outcome.Failed() {
 		t.Errorf("the last stream ended as %+v", sink.Result)
 	}
 }
 
-// Where an answer comes in one piece, or does not end when it is read, it is read.
+// A response in one segment, or one that does not end with a read, is read without a peek.
 func TestBytesAreRemovedAtOnceWhereThatIsCheaper(t *testing.T) {
 	for name, c := range map[string]struct {
 		segmented   bool
@@ -107,18 +107,18 @@ func TestBytesAreRemovedAtOnceWhereThatIsCheaper(t *testing.T) {
 		for range c.read {
 			l.arrived(0)
 		}
-		l.settleUnread(c.ended)
+		l.endUnread(c.ended)
 		if l.unread.pays() != c.want {
 			t.Errorf("%s: %v", name, l.unread.pays())
 		}
-		l.settleUnread(0) // a turn without a read says nothing
+		l.endUnread(0) // a turn without a read changes nothing
 		if l.unread.pays() != c.want {
 			t.Errorf("%s: %v after a turn without a read", name, l.unread.pays())
 		}
 	}
 }
 
-// connected is a socket of the engine and the other side of it.
+// connected returns a socket of the engine and its peer.
 func connected(t *testing.T) (int32, net.Conn) {
 	t.Helper()
 	at, err := net.Listen("tcp", "127.0.0.1:0")
@@ -141,7 +141,7 @@ func connected(t *testing.T) (int32, net.Conn) {
 	return fd, peer
 }
 
-// held is how many bytes a socket holds.
+// held returns how many bytes a socket holds.
 func held(t *testing.T, fd int32) int {
 	t.Helper()
 	n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
@@ -151,7 +151,7 @@ func held(t *testing.T, fd int32) int {
 	return n
 }
 
-// awaitHeld waits until a socket holds so many bytes.
+// awaitHeld waits until a socket holds n bytes.
 func awaitHeld(t *testing.T, fd int32, n int) {
 	t.Helper()
 	for begun := time.Now(); held(t, fd) < n; {

@@ -1,3 +1,3 @@
-// Package loadtest is what the tests of several drivers need: a sink that counts, gateways
-// that are written by hand, and the bytes that they send. Only tests import it.
+// Package loadtest has helpers for the tests of both drivers: a sink that counts, scripted
+// gateways, and the bytes that they send. Only tests import it.
 package loadtest

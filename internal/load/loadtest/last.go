@@ -8,7 +8,7 @@ import (
 
 // Last is a sink that keeps the last result and nothing else, so it does not allocate.
 type Last struct {
-	Count  int // of the results
+	Count  int // number of results
 	Result load.Result
 }
 
@@ -17,7 +17,7 @@ var _ load.Sink = (*Last)(nil)
 // Ended keeps a result.
 func (l *Last) Ended(r load.Result) { l.Count++; l.Result = r }
 
-// Record and all others do nothing.
+// Record does nothing.
 func (*Last) Record(int, int, load.Metric, time.Duration) {}
 
 // HungUp does nothing.

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// Soon is a deadline that is to be over, and behind which nothing else comes.
+	// Soon is a deadline that a test waits for, when the peer sends nothing else.
 	Soon = 300 * time.Millisecond
-	// Later is one before which the other side has still something to say.
+	// Later is a deadline that a test waits for, when the peer sends something before.
 	Later = 3 * time.Second
-	// Patience is what a run may take in which no deadline of Plan is over.
+	// Patience is the longest duration of a run that reaches no deadline of Plan.
 	Patience = 50 * time.Second
 )
 
-// Plan is a plan for one stream of three numbered lines, by Connect in JSON over
-// HTTP/1.1. No machine is too slow for its deadlines: a test of one of them makes that
-// one short, and no other.
+// Plan returns a plan for one stream of three numbered lines, by Connect in JSON over
+// HTTP/1.1. Its deadlines are long enough for any machine; a test of a deadline makes only
+// that one short.
 func Plan(tb testing.TB, addr string, change ...func(*load.Plan)) *load.Plan {
 	tb.Helper()
 	tg, err := target.New(target.Options{URL: "http://" + addr})
@@ -31,7 +31,7 @@ func Plan(tb testing.TB, addr string, change ...func(*load.Plan)) *load.Plan {
 		Addr: addr, HTTP: load.HTTP11, Streams: 1, Count: 1,
 		Limits: load.Limits{
 			Connect: time.Minute, FirstEvent: time.Minute, Silence: time.Minute,
-			End: time.Minute, Grace: time.Minute, Wind: 5 * time.Minute,
+			End: time.Minute, Grace: time.Minute, KillAll: 5 * time.Minute,
 		},
 		Check:   load.Check{Kind: load.CheckSequence, First: 1, Lines: 3},
 		Dialect: load.Dialect{Protocol: load.ProtocolConnect, Codec: load.CodecJSON, Target: tg, Command: "seq 1 3", Run: "test"},
@@ -42,12 +42,12 @@ func Plan(tb testing.TB, addr string, change ...func(*load.Plan)) *load.Plan {
 	return p
 }
 
-// Endless lets the streams of a plan tick until they are killed, after a tenth of a second.
+// Endless makes the streams of a plan tick until they are killed, after 100 ms.
 func Endless(p *load.Plan) {
 	p.Endless, p.Count, p.Duration, p.Check = true, 0, 100*time.Millisecond, load.Check{Kind: load.CheckSequence}
 }
 
-// Drive runs an engine and returns what it counted.
+// Drive runs an engine with a new tally and returns the tally.
 func Drive(ctx context.Context, tb testing.TB, e load.Engine, p *load.Plan) *Tally {
 	tb.Helper()
 	return DriveTo(ctx, tb, NewTally(), e, p)

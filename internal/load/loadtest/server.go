@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Listen serves every connection by serve, and ends them all with the test.
+// Listen serves every connection with serve, and closes all of them when the test ends.
 func Listen(tb testing.TB, serve func(c net.Conn)) (addr string) {
 	tb.Helper()
 	var config net.ListenConfig
@@ -54,8 +54,8 @@ func Listen(tb testing.TB, serve func(c net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// Script serves HTTP/1.1 by hand: start writes the response to a Start, kill is the
-// response to a SendSignal, and List lists nothing.
+// Script serves scripted HTTP/1.1: start writes the response to a Start, kill is the
+// response to a SendSignal, and the response to a List is empty.
 func Script(tb testing.TB, start func(c net.Conn), kill string) (addr string) {
 	tb.Helper()
 	return Listen(tb, func(c net.Conn) {
@@ -78,12 +78,12 @@ func Script(tb testing.TB, start func(c net.Conn), kill string) (addr string) {
 	})
 }
 
-// Answers writes a text.
+// Answers returns a script that writes a text.
 func Answers(text string) func(net.Conn) {
 	return func(c net.Conn) { _, _ = io.WriteString(c, text) }
 }
 
-// Then writes a text and does something else.
+// Then returns a script that writes a text and then runs next.
 func Then(text string, next func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, text)
@@ -102,7 +102,7 @@ func Abort(c net.Conn) {
 	_ = c.Close()
 }
 
-// Hold blocks until the other side goes away.
+// Hold blocks until the peer closes the connection.
 func Hold(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 // ServeStarts answers every request with a text.
@@ -120,8 +120,9 @@ func ServeStarts(c net.Conn, text string) {
 	}
 }
 
-// Ticker is a gateway whose processes print a number every 10 ms until they are killed,
-// and four at least; End is what then ends the stream. Without an end the ticks go on.
+// Ticker is a gateway whose processes print a number every 10 ms until they are killed, at
+// least four numbers. End is the text that then ends the stream; when it is empty, the
+// numbers go on. Kill is the response to a kill.
 type Ticker struct {
 	Kill, End string
 
@@ -129,7 +130,7 @@ type Ticker struct {
 	live map[int]chan struct{} // by pid
 }
 
-// begin makes a process.
+// begin makes a process and returns its pid.
 func (g *Ticker) begin() (pid int, killed chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

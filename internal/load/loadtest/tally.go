@@ -111,7 +111,7 @@ func (t *Tally) Fates() map[load.Fate]int {
 	return all
 }
 
-// Messages are those of the results.
+// Messages returns the messages of the results.
 func (t *Tally) Messages() (all []string) {
 	for _, r := range t.Results {
 		all = append(all, r.Message)
@@ -119,7 +119,7 @@ func (t *Tally) Messages() (all []string) {
 	return all
 }
 
-// Message is the first that is not empty.
+// Message returns the first message that is not empty.
 func (t *Tally) Message() string {
 	all := t.Messages()
 	if i := slices.IndexFunc(all, func(m string) bool { return m != "" }); i >= 0 {
@@ -128,7 +128,7 @@ func (t *Tally) Message() string {
 	return ""
 }
 
-// Want wants these counts of outcomes, and no others.
+// Want fails the test unless the counts of outcomes are exactly these.
 func (t *Tally) Want(tb testing.TB, want map[bundle.StreamOutcome]int64) {
 	tb.Helper()
 	var all bundle.StreamOutcomes
@@ -140,7 +140,7 @@ func (t *Tally) Want(tb testing.TB, want map[bundle.StreamOutcome]int64) {
 	}
 }
 
-// Facts is everything about the results that two drivers must agree on.
+// Facts returns everything about the results on which two drivers must agree.
 func (t *Tally) Facts() string {
 	counts := map[string]int{}
 	bytes := t.Bytes
@@ -148,7 +148,7 @@ func (t *Tally) Facts() string {
 		counts[fmt.Sprintf("%v/%d opened=%v uncertain=%v killsent=%v disconnected=%v refused=%v said=%v",
 			r.Outcome, r.Fate, r.Opened, r.Uncertain, r.KillSent, r.Disconnected, r.Refused, r.Message != "")]++
 		if r.Outcome == bundle.StreamCorrupt {
-			bytes = 0 // of output that is not what it says, the length says nothing
+			bytes = 0 // how much of a corrupt output is read may differ
 		}
 	}
 	return fmt.Sprintf("%v; %d opening, %d started, %d killing, %d swept; %d events, %d bytes; %d first %v, %d from sent, %d ends, %d start lags",

@@ -19,28 +19,28 @@ const (
 	KillRefused = "HTTP/1.1 501 Not Implemented\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{\"code\":\"unimplemented\"}"
 )
 
-// Chunk is a chunk.
+// Chunk returns a chunk.
 func Chunk(p string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(p), p) }
 
-// Env is an envelope.
+// Env returns an envelope.
 func Env(flags byte, payload string) string {
 	return string(wire.AppendEnvelope(nil, flags, []byte(payload)))
 }
 
-// StartEvent is the start event of a process.
+// StartEvent returns the start event of a process.
 func StartEvent(pid int) string { return Env(0, fmt.Sprintf(`{"event":{"start":{"pid":%d}}}`, pid)) }
 
-// Stdout is an event of output.
+// Stdout returns an output event.
 func Stdout(text string) string {
 	return Env(0, fmt.Sprintf(`{"event":{"data":{"stdout":"%s"}}}`, base64.StdEncoding.EncodeToString([]byte(text))))
 }
 
-// EndEvent is the end event of a process.
+// EndEvent returns the end event of a process.
 func EndEvent(code int) string {
 	return Env(0, fmt.Sprintf(`{"event":{"end":{"exitCode":%d,"exited":true}}}`, code))
 }
 
-// AnswerOf is a whole response with a chunk for each piece.
+// AnswerOf returns a complete response with a chunk for each piece.
 func AnswerOf(pieces ...string) string {
 	var out strings.Builder
 	out.WriteString(StreamHead)
@@ -50,7 +50,7 @@ func AnswerOf(pieces ...string) string {
 	return out.String() + LastChunk
 }
 
-// GoodAnswer is the response to a command that prints three numbered lines.
+// GoodAnswer returns the response to a command that prints three numbered lines.
 func GoodAnswer() string {
 	return AnswerOf(StartEvent(7), Stdout("1\n"), Stdout("2\n"), Stdout("3\n"), EndEvent(0), EOS)
 }

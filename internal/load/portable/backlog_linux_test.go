@@ -11,7 +11,7 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// A listener with a full backlog drops what else wants to connect.
+// A listener with a full backlog drops further connections.
 func TestNoConnectionInTimeIsAConnectTimeout(t *testing.T) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestNoConnectionInTimeIsAConnectTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
-	for range 4 { // fill it: on loopback, what finds room is connected when the call returns
+	for range 4 { // fill it: on loopback, a connection is established when the call returns
 		c, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
 		if err != nil {
 			t.Fatal(err)

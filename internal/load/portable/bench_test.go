@@ -12,8 +12,8 @@ import (
 	"assay/internal/load/portable"
 )
 
-// BenchmarkShortStreams is a whole stream of five lines, over kept connections. The server
-// is in the same process and as cheap as one can be; its cost is included.
+// BenchmarkShortStreams measures a whole stream of five lines, over kept connections. The
+// server is in the same process and does as little as possible; its cost is included.
 func BenchmarkShortStreams(b *testing.B) {
 	whole := []byte(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.Stdout("2\n"), loadtest.Stdout("3\n"),
 		loadtest.Stdout("4\n"), loadtest.Stdout("5\n"), loadtest.EndEvent(0), loadtest.EOS))
@@ -43,7 +43,7 @@ func BenchmarkShortStreams(b *testing.B) {
 	}
 }
 
-// cpu is the processor time of this process.
+// cpu returns the processor time of this process.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

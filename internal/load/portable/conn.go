@@ -21,14 +21,14 @@ type conn struct {
 	socket      *socket
 	client      *http.ClientConn
 	multiplexed bool
-	open        int // exchanges on it
+	open        int // exchanges in progress
 }
 
 // begin notes that an exchange begins.
 func (c *conn) begin(x *exchange) {
 	c.open++
 	if c.multiplexed {
-		x.s.Heard() // the handshake was
+		x.s.Heard() // the handshake had bytes
 		return
 	}
 	c.socket.heard.Store(false)
@@ -40,7 +40,7 @@ func (c *conn) end() { c.open-- }
 
 func (c *conn) close() { _ = c.client.Close() }
 
-// failure translates the error of an exchange.
+// failure converts the error of an exchange.
 func (c *conn) failure(err error) *account.Failure {
 	if c.multiplexed {
 		return c.failureH2(err)
@@ -49,7 +49,7 @@ func (c *conn) failure(err error) *account.Failure {
 	switch {
 	case c.socket.unsent.Load() != nil:
 		return account.Broken(*c.socket.unsent.Load(), account.WhileSending)
-	case ended == nil: // the bytes that came are wrong
+	case ended == nil: // the response is wrong
 		text := strings.TrimPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ")
 		if strings.HasPrefix(text, "malformed HTTP ") {
 			return account.NoHTTP(load.HTTP11, text)
@@ -63,15 +63,15 @@ func (c *conn) failure(err error) *account.Failure {
 	return account.Broken(*ended, account.BeforeAnswer)
 }
 
-// fromPeer is the cause of a StreamError that RST_STREAM brought, and unusable the end of
-// the error of a request that was not sent because its connection had ended.
+// fromPeer is the cause in a StreamError after RST_STREAM. unusable is the end of the error
+// text of a request that was not sent because its connection had ended.
 const (
 	fromPeer = "received from peer"
 	unusable = "client connection not usable"
 )
 
 func (c *conn) failureH2(err error) *account.Failure {
-	var stream http2.StreamError // the one of net/http converts itself
+	var stream http2.StreamError // errors.As converts net/http's own type
 	ended := c.socket.ended.Load()
 	switch {
 	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == fromPeer:
@@ -92,38 +92,39 @@ func (c *conn) failureH2(err error) *account.Failure {
 // isUnusable reports whether a request was not sent because its connection had ended.
 func isUnusable(err error) bool { return strings.HasSuffix(err.Error(), unusable) }
 
-// socket is a connection that remembers what the clients do not tell.
+// socket is a connection that records facts that the clients do not report.
 type socket struct {
 	net.Conn
 
 	driver   *driver
-	exchange atomic.Pointer[exchange] // of HTTP/1.1: whose response is read
+	exchange atomic.Pointer[exchange] // HTTP/1.1: the exchange whose response is read
 	heard    atomic.Bool              // bytes came since the request
-	ended    atomic.Pointer[error]    // how reading ended
-	unsent   atomic.Pointer[error]    // how writing ended
+	ended    atomic.Pointer[error]    // the error that ended reading
+	unsent   atomic.Pointer[error]    // the error that ended writing
 
-	// Of HTTP/2: the first bytes, and whether they were understood.
+	// HTTP/2: the header of the first frame, and a channel that closes when the client has
+	// accepted the frame or the connection has ended.
 	first   []byte
-	settled chan struct{}
+	greeted chan struct{}
 	once    sync.Once
 }
 
 // Read reads, and notes the first bytes of a response and the end.
 func (s *socket) Read(p []byte) (int, error) {
-	if s.settled != nil && len(s.first) == frameHeader {
-		s.settle() // whoever reads on has understood the first frame
+	if s.greeted != nil && len(s.first) == frameHeader {
+		s.endGreeting() // the client reads on only after it has accepted the first frame
 	}
 	n, err := s.Conn.Read(p)
 	if n > 0 && !s.heard.Swap(true) {
 		s.driver.hear(s.exchange.Load())
 	}
-	if missing := frameHeader - len(s.first); s.settled != nil && missing > 0 {
+	if missing := frameHeader - len(s.first); s.greeted != nil && missing > 0 {
 		s.first = append(s.first, p[:min(n, missing)]...)
 	}
 	if err != nil {
 		s.ended.CompareAndSwap(nil, &err)
-		if s.settled != nil {
-			s.settle()
+		if s.greeted != nil {
+			s.endGreeting()
 		}
 	}
 	return n, err
@@ -140,13 +141,13 @@ func (s *socket) Write(p []byte) (int, error) {
 
 // Close closes the connection.
 func (s *socket) Close() error {
-	if s.settled != nil {
-		defer s.settle()
+	if s.greeted != nil {
+		defer s.endGreeting()
 	}
 	return s.Conn.Close()
 }
 
-// hear notes that the first bytes of a response came, before the response can be read.
+// hear notes the first bytes of a response, before the client returns the response.
 func (d *driver) hear(x *exchange) {
 	if x == nil {
 		return

@@ -15,11 +15,11 @@ import (
 	"assay/internal/load/account"
 )
 
-// socketKey is where a context holds the socket of a new connection.
+// socketKey is the context key of the socket of a new connection.
 type socketKey struct{}
 
-// dialled returns the socket that the context holds: net/http asks for a connection that
-// was dialled before.
+// dialled returns the socket in the context. net/http calls it to dial, but the connection
+// exists already.
 func dialled(ctx context.Context, _, _ string) (net.Conn, error) {
 	s, ok := ctx.Value(socketKey{}).(*socket)
 	if !ok {
@@ -36,7 +36,7 @@ func (d *driver) connect(source netip.Addr) (*conn, *account.Failure) {
 	}
 	c := &conn{socket: &socket{Conn: nc, driver: d}, multiplexed: d.plan.Multiplexed()}
 	if c.multiplexed {
-		c.socket.settled = make(chan struct{})
+		c.socket.greeted = make(chan struct{})
 	}
 	var err error
 	if c.client, err = d.client.NewClientConn(context.WithValue(d.ctx, socketKey{}, c.socket), "http", d.plan.Addr); err != nil {
@@ -52,8 +52,8 @@ func (d *driver) connect(source netip.Addr) (*conn, *account.Failure) {
 	return c, nil
 }
 
-// nextSource is the address to dial from; the zero value leaves it to the kernel. It is
-// called with mu held.
+// nextSource returns the address to dial from; with the zero value, the kernel chooses. The
+// caller holds mu.
 func (d *driver) nextSource() netip.Addr {
 	if len(d.plan.Sources) == 0 {
 		return netip.Addr{}
@@ -62,11 +62,11 @@ func (d *driver) nextSource() netip.Addr {
 	return d.plan.Sources[(d.dialled-1)%len(d.plan.Sources)]
 }
 
-// dial opens a connection, and shakes hands where there is TLS.
+// dial opens a connection, with the TLS handshake if the plan has TLS.
 func (d *driver) dial(source netip.Addr) (net.Conn, *account.Failure) {
 	ctx, stop := context.WithTimeout(d.ctx, d.plan.Limits.Connect)
 	defer stop()
-	nd := net.Dialer{KeepAlive: -1} // streams are watched by their events
+	nd := net.Dialer{KeepAlive: -1} // the events of the streams show whether it lives
 	if source.IsValid() {
 		nd.LocalAddr, nd.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), latePort
 	}
@@ -80,7 +80,7 @@ func (d *driver) dial(source netip.Addr) (net.Conn, *account.Failure) {
 	return c, nil
 }
 
-// secure shakes hands.
+// secure performs the TLS handshake.
 func (d *driver) secure(ctx context.Context, c net.Conn) (net.Conn, error) {
 	s := tls.Client(c, d.plan.TLS)
 	if err := s.HandshakeContext(ctx); err != nil {
@@ -97,7 +97,7 @@ func (d *driver) secure(ctx context.Context, c net.Conn) (net.Conn, error) {
 // errNoH2 is the error of a gateway whose ALPN does not choose HTTP/2.
 var errNoH2 = errors.New("the gateway does not choose h2 by ALPN")
 
-// unconnected translates the error of a dial or a TLS handshake.
+// unconnected converts the error of a dial or a TLS handshake.
 func (d *driver) unconnected(err error) *account.Failure {
 	var untrusted *tls.CertificateVerificationError
 	var notTLS tls.RecordHeaderError
@@ -107,7 +107,7 @@ func (d *driver) unconnected(err error) *account.Failure {
 	case errors.As(err, &untrusted), errors.As(err, &notTLS), errors.Is(err, errNoH2):
 		return &account.Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: err.Error()}
 	case errors.Is(err, io.EOF):
-		return &account.Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed inside the TLS handshake"}
+		return &account.Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed during the TLS handshake"}
 	}
 	return account.Dial(err, d.plan.Limits.Connect)
 }
@@ -119,17 +119,17 @@ const (
 	settingsType = 4
 )
 
-// settle says that the first frame was understood, or never will be.
-func (s *socket) settle() { s.once.Do(func() { close(s.settled) }) }
+// endGreeting closes greeted.
+func (s *socket) endGreeting() { s.once.Do(func() { close(s.greeted) }) }
 
-// handshake waits for the first frame of HTTP/2, which brings the number of streams that
-// the gateway allows, and returns why it is not that, or nil.
+// handshake waits for the first HTTP/2 frame, SETTINGS, which has the number of streams
+// that the gateway allows. It returns the failure when SETTINGS do not come, or nil.
 func (d *driver) handshake(s *socket) *account.Failure {
 	limit := d.plan.Limits.FirstEvent
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-s.settled:
+	case <-s.greeted:
 	case <-timer.C:
 		return account.NoSettings(limit)
 	case <-d.ctx.Done():

@@ -15,7 +15,6 @@ import (
 	"assay/internal/load/portable"
 )
 
-// Connections come from the sources in turns.
 func TestConnectionsComeFromTheSources(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.9:0")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"assay/internal/load/account"
 )
 
-// driver opens the streams of a run. Goroutines report what they see under mu.
+// driver opens the streams of a run. Goroutines hold mu while they report to streams.
 type driver struct {
 	plan   *load.Plan
 	base   time.Time
@@ -22,21 +22,21 @@ type driver struct {
 	wake   chan struct{}
 	bodies sync.Pool // of *[bufferSize]byte
 
-	ctx     context.Context // of all dials and exchanges
+	ctx     context.Context // of dials, connections and idle goroutines
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	jobs    chan func() // for goroutines that are idle
+	jobs    chan func() // for idle goroutines
 	idle    atomic.Int32
 
 	mu        sync.Mutex
 	streams   *account.Streams
-	next      int64       // when drive looks again
+	next      int64       // when drive runs again
 	exchanges []*exchange // by entry; nil where there is none
 	dialling  int
-	waiting   account.Queue[*exchange] // for a dial of HTTP/1.1
-	dialled   int                      // sources are used in turns
-	// Calls have connections of their own: a gateway that closes connections after a
-	// stream must not hit a kill, and a kill must not wait for room among streams.
+	waiting   account.Queue[*exchange] // HTTP/1.1: requests that wait for a dial
+	dialled   int                      // connections dialled from sources
+	// Calls have their own connections: a gateway that closes connections after a stream
+	// must not break a kill, and a kill must not wait for room among streams.
 	streamConns, callConns pool
 }
 
@@ -44,13 +44,13 @@ var _ account.Driver = (*driver)(nil)
 
 // pool is the connections for streams, or for calls.
 type pool struct {
-	idle []*conn // of HTTP/1.1
+	idle []*conn // HTTP/1.1
 	h2pool
 }
 
 func (d *driver) now() int64 { return int64(time.Since(d.base)) }
 
-// Wake makes drive look again.
+// Wake makes drive run again.
 func (d *driver) Wake() {
 	select {
 	case d.wake <- struct{}{}:
@@ -81,7 +81,7 @@ func (d *driver) drive() {
 	}
 }
 
-// turn does all that is due, and returns for how long nothing will be.
+// turn does everything that is due, and returns the time until something is due again.
 func (d *driver) turn(now int64) time.Duration {
 	d.streams.TakeDue()
 	d.streams.Tend(now)
@@ -90,8 +90,8 @@ func (d *driver) turn(now int64) time.Duration {
 	return d.streams.Pause(now)
 }
 
-// unlock ends a report. What became due is done here, as waking drive costs more; drive
-// is woken where it would look too late.
+// unlock ends a report. It does itself what became due, because waking drive costs more,
+// and wakes drive only if drive would run too late.
 func (d *driver) unlock() {
 	early := false
 	if d.streams.TakeDue() {
@@ -104,7 +104,8 @@ func (d *driver) unlock() {
 	}
 }
 
-// template is a request that many exchanges send. Its header is shared, and never changed.
+// template is a request that many exchanges send. They share its header, which never
+// changes.
 type template struct {
 	request *http.Request
 	body    []byte
@@ -121,8 +122,8 @@ type exchange struct {
 	request *template
 	body    bytes.Reader
 	pool    *pool
-	cancel  func() // nil before it was sent
-	over    bool   // nothing is reported any more
+	cancel  func() // nil before it is sent
+	over    bool   // nothing more is reported
 }
 
 // make makes the request. Its body cannot be sent twice, so that no client repeats it.
@@ -130,12 +131,12 @@ func (x *exchange) make(ctx context.Context) *http.Request {
 	r := x.request.request.WithContext(ctx)
 	if x.request.body != nil {
 		x.body.Reset(x.request.body)
-		r.Body = io.NopCloser(&x.body) // net/http knows it, and sends head and body at once
+		r.Body = io.NopCloser(&x.body) // net/http recognises it, and sends head and body in one write
 	}
 	return r
 }
 
-// Open sends the request of an entry as soon as there is room for it.
+// Open sends the request of an entry as soon as a connection has room.
 func (d *driver) Open(i int32, s *account.Stream) {
 	x := &exchange{i: i, s: s, pool: &d.streamConns}
 	if s.IsCall() {
@@ -171,7 +172,7 @@ func (d *driver) forget(x *exchange) {
 	d.exchanges[x.i] = nil
 }
 
-// run sends a request on a connection. It is called with mu held.
+// run sends a request on a connection. The caller holds mu.
 func (d *driver) run(x *exchange, c *conn) {
 	ctx := context.Background()
 	x.cancel = c.close
@@ -188,7 +189,7 @@ func (d *driver) run(x *exchange, c *conn) {
 	})
 }
 
-// spawn runs a job in a goroutine: in one that is idle, whose stack has grown, if any.
+// spawn runs a job in a goroutine. It prefers an idle one, whose stack has grown already.
 func (d *driver) spawn(job func()) {
 	select {
 	case d.jobs <- job:
@@ -202,10 +203,10 @@ func (d *driver) spawn(job func()) {
 	}
 }
 
-// maxIdle bounds the goroutines that are idle.
+// maxIdle bounds the idle goroutines.
 const maxIdle = 256
 
-// await waits for the next job of a goroutine; false means that it is to end.
+// await waits for the next job of a goroutine; when it returns false, the goroutine ends.
 func (d *driver) await() (job func(), ok bool) {
 	defer d.idle.Add(-1)
 	if d.idle.Add(1) > maxIdle {
@@ -262,8 +263,8 @@ func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
 	}
 }
 
-// complete reports the end of a response. The connection is free before, so that the
-// request that follows finds it.
+// complete reports the end of a response. It releases the connection first, so that the
+// next request can use it.
 func (d *driver) complete(x *exchange, c *conn, resp *http.Response) {
 	d.mu.Lock()
 	defer d.unlock()
@@ -276,7 +277,7 @@ func (d *driver) complete(x *exchange, c *conn, resp *http.Response) {
 	d.streams.End(x.i, x.s, load.Fields(resp.Trailer))
 }
 
-// lost reports that there is no whole response.
+// lost reports an exchange without a complete response.
 func (d *driver) lost(x *exchange, c *conn, err error) {
 	d.mu.Lock()
 	defer d.unlock()
@@ -291,7 +292,7 @@ func (d *driver) lost(x *exchange, c *conn, err error) {
 	}
 }
 
-// fail reports a failure. It is called with mu held.
+// fail reports a failure. The caller holds mu.
 func (d *driver) fail(x *exchange, f *account.Failure) {
 	d.forget(x)
 	d.streams.Reading(d.now())

@@ -9,8 +9,8 @@ import (
 	"assay/internal/load/account"
 )
 
-// Engine opens streams with the HTTP clients of Go. The zero value is ready. Latencies are
-// read from the clock of the goroutine that was woken.
+// Engine opens streams with the HTTP clients of Go. The zero value is ready. Times are read
+// by the goroutine that receives the bytes.
 type Engine struct{}
 
 var (
@@ -18,10 +18,10 @@ var (
 	_ load.Sizer  = Engine{}
 )
 
-// Name is "portable".
+// Name returns "portable".
 func (Engine) Name() string { return "portable" }
 
-// StreamBytes is as it was measured with 5,000 streams: three goroutines and two buffers
+// StreamBytes returns values measured with 5,000 streams: three goroutines and two buffers
 // for an HTTP/1.1 connection, and the state of TLS.
 func (Engine) StreamBytes(p *load.Plan) int64 {
 	switch {
@@ -34,10 +34,10 @@ func (Engine) StreamBytes(p *load.Plan) int64 {
 }
 
 const (
-	// maxHead bounds a response head, bufferSize is what is read of a body at once.
+	// maxHead bounds a response head, and bufferSize one read of a body.
 	maxHead    = 64 << 10
 	bufferSize = 2 << 10
-	// writeTimeout bounds the time in which the other side of HTTP/2 reads nothing.
+	// writeTimeout bounds the time in which the peer of an HTTP/2 connection reads nothing.
 	writeTimeout = 10 * time.Second
 )
 
@@ -48,7 +48,7 @@ func (Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 		client: &http.Transport{
 			DisableCompression: true, MaxResponseHeaderBytes: maxHead, ReadBufferSize: 4 << 10, WriteBufferSize: 2 << 10,
 			Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{WriteByteTimeout: writeTimeout},
-			DialContext: dialled, // which has shaken hands with TLS, too
+			DialContext: dialled, // with TLS, the handshake is done
 		},
 	}
 	d.client.Protocols.SetHTTP1(!p.Multiplexed())

@@ -2,12 +2,13 @@ package portable
 
 import "assay/internal/load"
 
-// openH1 sends a request on an idle connection, or on a new one.
+// openH1 sends a request on an idle connection or a new one. Without either, the request
+// waits.
 func (d *driver) openH1(x *exchange) {
 	if c := x.pool.takeIdle(); c != nil {
 		d.streams.Opening(x.s)
 		d.run(x, c)
-		x.s.Heard() // on an earlier response
+		x.s.Heard() // an earlier response had bytes
 		return
 	}
 	if d.dialling == load.DialsAtOnce {
@@ -43,8 +44,8 @@ func (d *driver) serveH1() {
 	}
 }
 
-// takeIdle takes the idle connection that was used last, or nil. One that the gateway has
-// closed meanwhile is of no use.
+// takeIdle takes the idle connection that was used last, or nil. It drops connections that
+// the gateway has closed meanwhile.
 func (p *pool) takeIdle() *conn {
 	for n := len(p.idle); n > 0; n = len(p.idle) {
 		c := p.idle[n-1]
@@ -57,7 +58,7 @@ func (p *pool) takeIdle() *conn {
 	return nil
 }
 
-// park keeps a connection for the next request, or closes it when it is of no more use.
+// park keeps a connection for the next request, or closes it when it is not reusable.
 func (d *driver) park(p *pool, c *conn) {
 	if d.ctx.Err() != nil || c.client.Available() == 0 {
 		c.close()

@@ -7,18 +7,18 @@ import (
 	"assay/internal/load/account"
 )
 
-// h2pool is HTTP/2 connections that share a load. A request goes to the connection with
-// the fewest streams; the gateway's MAX_CONCURRENT_STREAMS is kept, and a request without
-// room waits in order.
+// h2pool is a set of HTTP/2 connections that share a load. A request goes to the
+// connection with the fewest streams. No connection gets more streams than the gateway's
+// MAX_CONCURRENT_STREAMS; requests without room wait in order.
 type h2pool struct {
 	conns    []*conn
 	dialling int
-	wanted   int // connections to open before they are full
+	wanted   int // connections to open even if the others have room
 	room     int // streams that the last connection allows
 	waiting  account.Queue[*exchange]
 }
 
-// serveH2 gives waiting requests to connections, as far as there is room.
+// serveH2 gives waiting requests to connections that have room.
 func (d *driver) serveH2(p *pool) {
 	for p.waiting.Len() > 0 && d.ctx.Err() == nil {
 		if p.waiting.Peek().over {
@@ -32,13 +32,13 @@ func (d *driver) serveH2(p *pool) {
 		if c == nil {
 			return
 		}
-		if c.client.Reserve() == nil { // else it ended just now
+		if c.client.Reserve() == nil { // otherwise the connection has just ended
 			d.run(p.waiting.Pop(), c)
 		}
 	}
 }
 
-// freest is the connection with the fewest streams that has room, or nil. It forgets
+// freest returns the connection with the fewest streams that has room, or nil. It removes
 // connections that have ended.
 func (p *pool) freest() *conn {
 	var best *conn
@@ -54,7 +54,7 @@ func (p *pool) freest() *conn {
 // growH2 dials as many connections as the waiting requests need.
 func (d *driver) growH2(p *pool, full bool) {
 	need := p.wanted - len(p.conns)
-	if full && p.room > 0 { // where no stream is allowed, more connections do not help
+	if full && p.room > 0 { // with a limit of 0 streams, more connections do not help
 		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
 	}
 	need = min(need, load.H2Most-len(p.conns), load.H2DialsAtOnce)
@@ -70,8 +70,8 @@ func (d *driver) growH2(p *pool, full bool) {
 	}
 }
 
-// joinH2 takes a new connection into a pool, or why there is none: where there is no
-// other, the requests that wait fail.
+// joinH2 adds a new connection to a pool, or handles the failure f of its dial: without any
+// other connection, the waiting requests fail.
 func (d *driver) joinH2(p *pool, c *conn, f *account.Failure) {
 	p.dialling--
 	switch {

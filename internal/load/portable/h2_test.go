@@ -18,7 +18,7 @@ import (
 	"assay/internal/load/loadtest"
 )
 
-// h2Peer is the other side of an HTTP/2 connection, by hand.
+// h2Peer is a scripted peer of an HTTP/2 connection.
 type h2Peer struct {
 	c     net.Conn
 	fr    *http2.Framer
@@ -43,14 +43,14 @@ func (p *h2Peer) head(id uint32) {
 	p.headers(id, false, ":status", "200", "content-type", "application/connect+json")
 }
 
-// whole answers with a whole stream.
+// whole sends a complete response.
 func (p *h2Peer) whole(id uint32) {
 	p.head(id)
 	_ = p.fr.WriteData(id, true, []byte(loadtest.StartEvent(7)+loadtest.Stdout("1\n2\n3\n")+loadtest.EndEvent(0)+loadtest.EOS))
 }
 
-// h2Server speaks HTTP/2 by hand: it sends its settings and calls start for each
-// complete request for Start. Others are answered with {}.
+// h2Server is a scripted HTTP/2 server: it sends its settings and calls start for each
+// complete request for Start. The response to any other request is {}.
 func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id uint32)) (addr string) {
 	t.Helper()
 	return loadtest.Listen(t, func(c net.Conn) {
@@ -161,7 +161,7 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 				c.Want(t, map[bundle.StreamOutcome]int64{tt.outcome: 1})
 				want := tt.message
 				if e.Name() == "portable" && tt.outcome == bundle.StreamCorrupt {
-					want = "HTTP/2" // the clients of Go do not say which rule
+					want = "HTTP/2" // the clients of Go do not name the rule
 				}
 				if m := c.Message(); !strings.Contains(m, want) || (m == "") != (want == "") {
 					t.Errorf("message %q, want %q in it", m, want)
@@ -177,9 +177,9 @@ func TestAGatewayWithoutHTTP2IsRefused(t *testing.T) {
 		outcome bundle.StreamOutcome
 		refused bool
 	}{
-		"one that speaks HTTP/1.1":    {loadtest.Then("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", loadtest.Hold), bundle.StreamServerError, true},
-		"one that hangs up":           {loadtest.HangUp, bundle.StreamReset, false},
-		"one that never says a thing": {loadtest.Hold, bundle.StreamAcceptStall, false},
+		"it speaks HTTP/1.1":  {loadtest.Then("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", loadtest.Hold), bundle.StreamServerError, true},
+		"it hangs up":         {loadtest.HangUp, bundle.StreamReset, false},
+		"it never sends data": {loadtest.Hold, bundle.StreamAcceptStall, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestAGatewayWithoutHTTP2IsRefused(t *testing.T) {
 func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 	t.Run("MAX_CONCURRENT_STREAMS 1 takes a connection for each stream", func(t *testing.T) {
 		var open atomic.Int32
-		two := make(chan struct{}) // were open at one time
+		two := make(chan struct{}) // closed when two streams are open at one time
 		var once sync.Once
 		addr := h2Server(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}, func(p *h2Peer, id uint32) {
 			if open.Add(1) > 1 {
@@ -221,8 +221,8 @@ func TestTheOtherSidesLimitsAreKept(t *testing.T) {
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 20})
 		})
 	})
-	t.Run("MAX_CONCURRENT_STREAMS 0 blocks, and is said so", mayOpenNone)
-	t.Run("a window of zero is waited for, and the request then comes in parts", func(t *testing.T) {
+	t.Run("MAX_CONCURRENT_STREAMS 0 blocks every stream", mayOpenNone)
+	t.Run("a request waits for a window, and then comes in parts", func(t *testing.T) {
 		addr := loadtest.Listen(t, func(c net.Conn) {
 			preface := make([]byte, len(http2.ClientPreface))
 			if _, err := io.ReadFull(c, preface); err != nil {
@@ -289,8 +289,8 @@ func mayOpenNone(t *testing.T) {
 	})
 }
 
-// serveByWindow lets the other side send 10 bytes at a time, and answers a request
-// that came whole; a frame over the window ends the connection.
+// serveByWindow grants 10 bytes at a time and answers complete requests. A frame over the
+// window ends the connection.
 func (p *h2Peer) serveByWindow() {
 	window := 0
 	for {

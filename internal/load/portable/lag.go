@@ -12,19 +12,19 @@ import (
 const (
 	// lagEvery is the interval at which the driver measures its own delay.
 	lagEvery = 10 * time.Millisecond
-	// timerSlack is how late timers of an idle runtime are: its poller waits in whole
-	// milliseconds. It delays no reader.
+	// timerSlack is how late the timers of an idle runtime are, because its poller waits in
+	// whole milliseconds. It delays no reader.
 	timerSlack = 2 * time.Millisecond
 )
 
-// probe measures the driver's own delay until ctx is done: the time between the writing
-// of a byte to a pipe and its reading by a goroutine that is woken as the readers of
-// sockets are. When the whole process was stopped, the byte is written late, and that
-// counts too.
+// probe measures the driver's own delay until ctx is done: the time from the writing of a
+// time stamp to a pipe until a goroutine, which the runtime wakes like the readers of
+// sockets, has read it. When the whole process was stopped, the stamp is written late, and
+// that delay counts too.
 func probe(ctx context.Context, sink load.Sink, now func() int64) {
 	in, out, err := os.Pipe()
 	if err != nil {
-		return // no descriptor left: the delay is not known
+		return // no descriptor left: the delay is unknown
 	}
 	done := make(chan struct{})
 	go func() {
@@ -34,7 +34,7 @@ func probe(ctx context.Context, sink load.Sink, now func() int64) {
 			if _, err := in.Read(stamp[:]); err != nil {
 				return
 			}
-			due := time.Duration(binary.LittleEndian.Uint64(stamp[:])) //nolint:gosec // as it was written
+			due := time.Duration(binary.LittleEndian.Uint64(stamp[:])) //nolint:gosec // written below
 			sink.Record(0, 0, load.DriverLag, time.Duration(now())-due)
 		}
 	}()

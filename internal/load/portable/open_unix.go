@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isOpen reports whether the peer has not closed an idle connection. A gateway that closes
-// connections after a response tells nobody before.
+// isOpen reports whether the peer has not closed an idle connection. A gateway may close a
+// connection after a response without notice.
 func isOpen(c net.Conn) bool {
 	if s, ok := c.(*tls.Conn); ok {
 		c = s.NetConn()

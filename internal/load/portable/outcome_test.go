@@ -35,48 +35,48 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		fate    load.Fate
 		message string
 	}{
-		"a whole stream":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
-		"lines in one event":                  {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
-		"a keepalive and stderr":              {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
-		"an event nobody knows":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
-		"an answer until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
-		"a line missing":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line is missing"},
-		"a line doubled":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line came twice"},
-		"the tail missing":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "1 of 3 lines"},
-		"another exit code":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(3), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedError, "exit code 3"},
-		"no base64":                           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"!!!!"}}}`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "base64"},
-		"no JSON":                             {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "event.json"},
-		"a compressed envelope":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "x"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "compressed"},
-		"reserved flags":                      {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0x40, "{}"), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "flags are 0x40"},
-		"bytes after the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS, "x")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "bytes follow"},
-		"an envelope cut short":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), "\x02\x00\x00")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "inside an envelope"},
-		"output before start":                 {loadtest.Answers(loadtest.AnswerOf(lines, loadtest.StartEvent(7), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "before start"},
-		"output after end":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n"), loadtest.EndEvent(0), loadtest.Stdout("3\n"), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "after end"},
-		"two ends":                            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "end comes after end"},
-		"two starts":                          {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.StartEvent(8), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "second start"},
-		"no end event":                        {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EOS)), loadtest.KillGone, bundle.StreamCorrupt, load.EndedUnseen, "without an end event"},
-		"a broken chunk":                      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"zz\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamCorrupt, load.FateKilled, "chunk"},
-		"HTTP trailers":                       {loadtest.Answers(loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS) + "0\r\nX-More: 1\r\n\r\n"), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "HTTP trailers"},
-		"no end of stream":                    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0))), loadtest.KillOK, bundle.StreamEOSMissing, load.EndedOK, "no end of stream"},
-		"an error in the end of stream":       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.Env(2, `{"error":{"code":"internal","message":"boom"}}`))), loadtest.KillGone, bundle.StreamServerError, load.EndedUnseen, "internal: boom"},
-		"an error before start":               {loadtest.Answers(loadtest.AnswerOf(loadtest.Env(2, `{"error":{"code":"resource_exhausted"}}`))), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "resource_exhausted"},
-		"HTTP 500":                            {loadtest.Answers("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nboom"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, `HTTP 500: "boom"`},
-		"a page":                              {loadtest.Answers("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "text/html"},
-		"no HTTP":                             {loadtest.Then("SSH-2.0-x\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "no HTTP/1.1"},
-		"no answer":                           {loadtest.HangUp, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "without an answer"},
-		"a cut inside the head":               {loadtest.Then("HTTP/1.1 200 OK\r\nContent-", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.NoProcess, "inside the answer"},
-		"a cut inside a chunk":                {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"ff\r\nabc", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "inside the answer"},
-		"a cut after the end of stream":       {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.EndedOK, "inside the answer"},
-		"a reset":                             {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Abort), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "connection reset"},
-		"a reset at once":                     {loadtest.Abort, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "before the answer"},
-		"not a byte":                          {loadtest.Hold, loadtest.KillOK, bundle.StreamAcceptStall, load.NoProcess, "not a byte"},
-		"a head only":                         {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.NoProcess, "no start event"},
-		"silence after start":                 {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no event for"},
-		"silence after the end event":         {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
-		"silence after the end of stream":     {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
+		"a whole stream":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"lines in one event":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a keepalive and stderr":           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"an unknown event":                 {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a body until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a line missing":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line is missing"},
+		"a line doubled":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line came twice"},
+		"the tail missing":                 {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "1 of 3 lines"},
+		"another exit code":                {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(3), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedError, "exit code 3"},
+		"not base64":                       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"data":{"stdout":"!!!!"}}}`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "base64"},
+		"not JSON":                         {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":`), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "event.json"},
+		"a compressed envelope":            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(1, "x"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "compressed"},
+		"reserved flags":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0x40, "{}"), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "flags are 0x40"},
+		"bytes after the end of stream":    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EOS, "x")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "bytes follow"},
+		"an envelope cut short":            {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), "\x02\x00\x00")), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "inside an envelope"},
+		"output before start":              {loadtest.Answers(loadtest.AnswerOf(lines, loadtest.StartEvent(7), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "before start"},
+		"output after end":                 {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n"), loadtest.EndEvent(0), loadtest.Stdout("3\n"), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "after end"},
+		"two ends":                         {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "end comes after end"},
+		"two starts":                       {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.StartEvent(8), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "second start"},
+		"no end event":                     {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EOS)), loadtest.KillGone, bundle.StreamCorrupt, load.EndedUnseen, "without an end event"},
+		"a broken chunk":                   {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"zz\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamCorrupt, load.FateKilled, "chunk"},
+		"HTTP trailers":                    {loadtest.Answers(loadtest.StreamHead + loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS) + "0\r\nX-More: 1\r\n\r\n"), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "HTTP trailers"},
+		"no end of stream":                 {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0))), loadtest.KillOK, bundle.StreamEOSMissing, load.EndedOK, "no end of stream"},
+		"an error in the end of stream":    {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.Env(2, `{"error":{"code":"internal","message":"boom"}}`))), loadtest.KillGone, bundle.StreamServerError, load.EndedUnseen, "internal: boom"},
+		"an error before start":            {loadtest.Answers(loadtest.AnswerOf(loadtest.Env(2, `{"error":{"code":"resource_exhausted"}}`))), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "resource_exhausted"},
+		"HTTP 500":                         {loadtest.Answers("HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nboom"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, `HTTP 500: "boom"`},
+		"a page":                           {loadtest.Answers("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "text/html"},
+		"not HTTP":                         {loadtest.Then("SSH-2.0-x\r\n", loadtest.HangUp), loadtest.KillOK, bundle.StreamServerError, load.NoProcess, "not HTTP/1.1"},
+		"no response":                      {loadtest.HangUp, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "without a response"},
+		"a cut inside the head":            {loadtest.Then("HTTP/1.1 200 OK\r\nContent-", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.NoProcess, "during the response"},
+		"a cut inside a chunk":             {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7))+"ff\r\nabc", loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "during the response"},
+		"a cut after the end of stream":    {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.HangUp), loadtest.KillOK, bundle.StreamReset, load.EndedOK, "during the response"},
+		"a reset":                          {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Abort), loadtest.KillOK, bundle.StreamReset, load.FateKilled, "connection reset"},
+		"a reset at once":                  {loadtest.Abort, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "before the response"},
+		"no byte":                          {loadtest.Hold, loadtest.KillOK, bundle.StreamAcceptStall, load.NoProcess, "no byte"},
+		"a head only":                      {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.NoProcess, "no start event"},
+		"silence after start":              {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no event for"},
+		"silence after the end event":      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
+		"silence after the end of stream":  {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 	}
-	over := map[string]func(l *load.Limits){ // the deadlines that end what does not end
-		"not a byte":                      func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
+	over := map[string]func(l *load.Limits){ // the deadlines that end the silent streams
+		"no byte":                         func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
 		"a head only":                     func(l *load.Limits) { l.FirstEvent = loadtest.Later },
 		"silence after start":             func(l *load.Limits) { l.Silence = loadtest.Soon },
 		"silence after the end event":     func(l *load.Limits) { l.End = loadtest.Soon },
@@ -106,7 +106,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 
 func TestARefusedConnectionIsAReset(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
-		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, "127.0.0.1:1")) // a port that nobody is given
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, "127.0.0.1:1")) // a port without a listener
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamReset: 1})
 	})
 }
@@ -115,7 +115,7 @@ func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 	addr := loadtest.Script(t, loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), func(net.Conn) {}), loadtest.KillGone)
 	p := loadtest.Plan(t, addr, func(p *load.Plan) {
 		p.Rate, p.Streams, p.Count, p.MaxOpen, p.Check = 1000, 0, 3, 1, load.Check{}
-		// The first stays open until the others were begun, however late that was.
+		// The first stays open until the others have begun, however late.
 		p.Duration, p.Limits.Grace, p.Limits.End = 50*time.Millisecond, time.Millisecond, loadtest.Soon
 	})
 	each(t, func(t *testing.T, e load.Engine) {
@@ -126,7 +126,7 @@ func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 	})
 }
 
-// ticking serves a ticker.
+// ticking serves a loadtest.Ticker.
 func ticking(t *testing.T, kill, end string) (addr string) {
 	t.Helper()
 	g := &loadtest.Ticker{Kill: kill, End: end}
@@ -139,11 +139,11 @@ func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
 		outcome   bundle.StreamOutcome
 		fate      load.Fate
 	}{
-		"it ends as it should":               {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamKilled, load.FateKilled},
-		"it ends without end of stream":      {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)) + loadtest.LastChunk, bundle.StreamEOSMissing, load.FateKilled},
-		"it goes on":                         {loadtest.KillOK, "", bundle.StreamStall, load.FateKilled},
-		"it cannot be killed":                {loadtest.KillRefused, "", bundle.StreamCancelled, load.LeftOpen},
-		"it had ended, and nobody killed it": {loadtest.KillGone, loadtest.Chunk(loadtest.EndEvent(0)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamCorrupt, load.EndedOK},
+		"it ends well":                  {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamKilled, load.FateKilled},
+		"it ends without end of stream": {loadtest.KillOK, loadtest.Chunk(loadtest.EndEvent(-1)) + loadtest.LastChunk, bundle.StreamEOSMissing, load.FateKilled},
+		"it goes on":                    {loadtest.KillOK, "", bundle.StreamStall, load.FateKilled},
+		"it cannot be killed":           {loadtest.KillRefused, "", bundle.StreamCancelled, load.LeftOpen},
+		"it ended by itself":            {loadtest.KillGone, loadtest.Chunk(loadtest.EndEvent(0)+loadtest.EOS) + loadtest.LastChunk, bundle.StreamCorrupt, load.EndedOK},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
 				if c.Fates()[tt.fate] != 1 {
 					t.Errorf("fates %v, want number %d", c.Fates(), tt.fate)
 				}
-				if n := len(c.Values[load.Gap]) + c.Vague; n < 3 && tt.end != "" { // it was read to its end
-					t.Errorf("%d gaps were measured, or not for events that were read together", n)
+				if n := len(c.Values[load.Gap]) + c.Vague; n < 3 && tt.end != "" { // the stream was read to its end
+					t.Errorf("%d gaps were measured or unknown, want 3 or more", n)
 				}
 			})
 		})
@@ -181,12 +181,12 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 			}
 			loadtest.DriveTo(ctx, t, c, e, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamKilled: 5})
 		})
-		t.Run("what does not answer is cancelled", func(t *testing.T) {
+		t.Run("a stream without a response is cancelled", func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			asked := func(c net.Conn) { stop(); loadtest.Hold(c) }
 			p := loadtest.Plan(t, loadtest.Script(t, asked, loadtest.KillOK), loadtest.Endless, func(p *load.Plan) { p.Duration = time.Hour })
-			p.Limits.Wind = loadtest.Soon
+			p.Limits.KillAll = loadtest.Soon
 			c := loadtest.Drive(ctx, t, e, p)
 			c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 1})
 			if !c.Results[0].Uncertain {
@@ -215,7 +215,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	})
 }
 
-// A gateway may close a connection after a response without a word.
+// A gateway may close a connection after a response without notice.
 func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK)

@@ -26,11 +26,11 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 		fate     load.Fate
 		earliest time.Duration // of the end of a stream
 	}{
-		"killed after a while":                  {load.Class{KillShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 0},
-		"held for a span":                       {load.Class{Hold: 80 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 80 * time.Millisecond},
-		"hung up on, and killed at the end":     {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamCancelled, load.FateKilled, 0},
-		"hung up on, and gone before the end":   {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillGone, bundle.StreamCancelled, load.EndedUnseen, 0},
-		"hung up on, and it could not be ended": {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillRefused, bundle.StreamCancelled, load.LeftOpen, 0},
+		"killed after a while":                 {load.Class{KillShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 0},
+		"held for a span":                      {load.Class{Hold: 80 * time.Millisecond}, loadtest.KillOK, bundle.StreamKilled, load.FateKilled, 80 * time.Millisecond},
+		"hung up on, and killed at the end":    {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillOK, bundle.StreamCancelled, load.FateKilled, 0},
+		"hung up on, and gone before the end":  {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillGone, bundle.StreamCancelled, load.EndedUnseen, 0},
+		"hung up on, and the kill was refused": {load.Class{DisconnectShare: 1, Within: 30 * time.Millisecond}, loadtest.KillRefused, bundle.StreamCancelled, load.LeftOpen, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAStreamPlaysItsPart(t *testing.T) {
 }
 
 // fedServer answers Start with a start event, and ends the stream when the input is
-// closed. calls is what came, in order.
+// closed. calls are the other calls, in order.
 type fedServer struct {
 	mu    sync.Mutex
 	calls []string
@@ -121,8 +121,8 @@ func TestInputThatIsRefusedIsAServerError(t *testing.T) {
 	})
 }
 
-// Endless streams are killed at the end of the schedule, and short ones beside them
-// are given their grace.
+// Endless streams are killed at the end of the schedule, and short ones beside them get
+// the grace period.
 func TestAMixOfHeldAndShortStreams(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		g := &loadtest.Ticker{Kill: loadtest.KillOK, End: loadtest.Chunk(loadtest.EndEvent(-1)+loadtest.EOS) + loadtest.LastChunk}
@@ -157,7 +157,7 @@ func TestAMixOfHeldAndShortStreams(t *testing.T) {
 	})
 }
 
-// buffered is a connection of which some bytes were read.
+// buffered is a connection whose first bytes are in a buffer.
 type buffered struct {
 	net.Conn
 	in *bufio.Reader

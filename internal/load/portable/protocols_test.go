@@ -25,8 +25,8 @@ import (
 	"assay/internal/load/portable"
 )
 
-// stub is a process service in which nothing is a process: every Start prints three
-// numbers, and waits for its kill when it is endless.
+// stub is a process service without processes: every Start prints three numbers, and then
+// waits for its kill if the stub is endless.
 type stub struct {
 	processconnect.UnimplementedProcessHandler
 	endless bool
@@ -158,7 +158,7 @@ func startStub(t testing.TB, endless, secure bool) (s *stub, server *httptest.Se
 	return s, server
 }
 
-// ways are all protocols, codecs and versions that go together.
+// ways returns all valid combinations of protocol, codec and version.
 func ways() (out [][3]string) {
 	for _, protocol := range []string{load.ProtocolConnect, load.ProtocolGRPC, load.ProtocolWeb, load.ProtocolNDJSON} {
 		for _, codec := range []string{load.CodecJSON, load.CodecProto} {
@@ -231,12 +231,12 @@ func TestTLSOverHTTP1AndACertificateThatIsNotTrusted(t *testing.T) {
 	p = loadtest.Plan(t, addr, func(p *load.Plan) { p.TLS = &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12} })
 	c := loadtest.Drive(t.Context(), t, portable.Engine{}, p)
 	if r := c.Results[0]; !r.Refused || !strings.Contains(r.Message, "certificate") {
-		t.Errorf("%+v, want a word on the certificate", r)
+		t.Errorf("%+v, want a message about the certificate", r)
 	}
 }
 
-// A stream whose start event never came may have left a process: it is looked for by its
-// mark, and killed. Others are left alone.
+// A stream whose start event never came may have left a process. The sweep finds it by its
+// mark and kills it, and no others.
 func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		s := &stub{endless: true, live: map[uint32]chan struct{}{}, envs: map[uint32]map[string]string{}}
@@ -264,8 +264,7 @@ func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {
 	})
 }
 
-// A process that could not be killed when it was time is killed when it is looked for
-// once more, and is in the books once.
+// A process whose kill fails at first is killed by the sweep, and counted once.
 func TestAProcessThatIsFoundLaterIsCountedOnce(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
 		s := &stub{endless: true, live: map[uint32]chan struct{}{}, envs: map[uint32]map[string]string{}}

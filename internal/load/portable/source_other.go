@@ -4,5 +4,5 @@ package portable
 
 import "syscall"
 
-// latePort does nothing: here a port is chosen when a socket is bound.
+// latePort does nothing. On this system, binding a socket chooses its port.
 func latePort(string, string, syscall.RawConn) error { return nil }
