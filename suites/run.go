@@ -75,6 +75,7 @@ type session struct {
 	judge     *judge.Judge
 	writer    *bundle.Writer
 	gateway   *gateway.Gateway // the embedded gateway, or nil
+	notes     []string         // for the report
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -88,6 +89,9 @@ type session struct {
 func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	s := &session{opts: o, verdicts: map[scenarios.Instance][]bundle.Verdict{}}
 	if err := s.load(); err != nil {
+		return nil, err
+	}
+	if err := s.fit(); err != nil {
 		return nil, err
 	}
 	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict, Known: o.Known}
@@ -360,6 +364,7 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	out.Verdicts = append(out.Verdicts, known.List(s.judge.Known, s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = outcome.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
+	out.Report.Notes = append(out.Report.Notes, s.notes...)
 	var again error
 	if s.showAgain != nil {
 		again = s.showAgain(observed, out)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"assay/internal/machine"
 	"assay/internal/target"
 )
 
@@ -61,6 +62,7 @@ func code(c int) error {
 func exitCode(io stdio, err error) int {
 	var ex *exitError
 	var unreachable *target.UnreachableError
+	var limit *machine.LimitError
 	switch {
 	case err == nil:
 		return 0
@@ -68,7 +70,7 @@ func exitCode(io stdio, err error) int {
 		return ex.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &unreachable):
+	case errors.As(err, &unreachable), errors.As(err, &limit):
 		io.errorf("assay: %v\n", err)
 		return exitUnreachable
 	case errors.As(err, &ex):

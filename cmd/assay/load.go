@@ -180,11 +180,8 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 
 // loadResult writes the report and returns the exit code.
 func loadResult(io stdio, f outputFlags, r *bundle.LoadReport, err error) error {
-	var limit *load.LimitError
 	var engine *load.EngineError
 	switch {
-	case errors.As(err, &limit):
-		return &exitError{exitUnreachable, err}
 	case r == nil && errors.As(err, &engine):
 		return defect(err)
 	case r == nil:

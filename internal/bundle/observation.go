@@ -45,6 +45,9 @@ type Observation struct {
 	// Lag is the maximum delay of the driver's own timers meanwhile, in nanoseconds: rules
 	// about time cannot be judged more precisely.
 	Lag int64 `json:"driver_lag_ns,omitempty"`
+	// Shortage is the error of the last resource that the driver's machine lacked meanwhile, such
+	// as file descriptors; "" for none. No failure is then the target's.
+	Shortage string `json:"driver_shortage,omitempty"`
 
 	// Skip is set if the scenario did not run; everything below is empty then.
 	Skip *Skip `json:"skip,omitempty"`

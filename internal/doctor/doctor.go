@@ -23,7 +23,7 @@ type Options struct {
 // from wrong options or ctx.
 func Examine(ctx context.Context, o Options) (*bundle.DoctorReport, error) {
 	r := &bundle.DoctorReport{Schema: bundle.DoctorSchema, Tool: bundle.Tool{Name: "assay", Version: o.Version}}
-	r.Checks = machine()
+	r.Checks = ofMachine()
 	if o.Target.URL != "" {
 		if err := examineTarget(ctx, o, r); err != nil {
 			return nil, err

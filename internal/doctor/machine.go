@@ -1,17 +1,14 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/machine"
 )
 
 // The requirements of a run.
@@ -22,43 +19,35 @@ const (
 	maxTick   = time.Millisecond // resolution of the monotonic clock
 )
 
-// machine runs the checks that need no target.
-func machine() []bundle.DoctorCheck {
+// ofMachine runs the checks that need no target.
+func ofMachine() []bundle.DoctorCheck {
 	return []bundle.DoctorCheck{descriptors(), ports(), monotonic(), processors()}
 }
 
 // descriptors checks the limit of open files.
 func descriptors() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "file descriptors", Health: bundle.HealthOK}
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		c.Health, c.Value = bundle.HealthWarn, "the limit cannot be read: "+err.Error()
+	limit, _ := machine.Descriptors()
+	if limit == 0 {
+		c.Value = "unlimited, or unknown on " + runtime.GOOS
 		return c
 	}
-	c.Value = strconv.FormatUint(limit.Cur, 10)
+	c.Value = strconv.Itoa(limit)
 	switch {
-	case limit.Cur < wantFDs:
+	case limit < wantFDs:
 		c.Health, c.Mend = bundle.HealthFail, fmt.Sprintf("a run needs %d: ulimit -n %d", wantFDs, wantFDs)
-	case limit.Cur < loadFDs:
+	case limit < loadFDs:
 		c.Health, c.Mend = bundle.HealthWarn, fmt.Sprintf("enough for scenarios; ten thousand streams over HTTP/1.1 need ulimit -n %d", loadFDs)
 	}
 	return c
 }
 
-// portRange is the file with the range of source ports on Linux.
-const portRange = "/proc/sys/net/ipv4/ip_local_port_range"
-
 // ports checks the range of source ports.
 func ports() bundle.DoctorCheck {
 	c := bundle.DoctorCheck{Of: "machine", Name: "source ports", Health: bundle.HealthOK}
-	text, err := os.ReadFile(portRange)
-	if errors.Is(err, os.ErrNotExist) {
+	low, high, ok := machine.Ports()
+	if !ok {
 		c.Value = "the range is unknown on " + runtime.GOOS
-		return c
-	}
-	var low, high int
-	if _, scanErr := fmt.Sscan(string(text), &low, &high); err != nil || scanErr != nil || high < low {
-		c.Health, c.Value = bundle.HealthWarn, fmt.Sprintf("%s cannot be parsed: %.40q", portRange, strings.TrimSpace(string(text)))
 		return c
 	}
 	c.Value = fmt.Sprintf("%d (%d to %d)", high-low+1, low, high)

@@ -16,7 +16,11 @@ type opening struct {
 func (e *env) open(ctx context.Context, rec *transport.Recorder, name string, o opening) (*transport.Conn, error) {
 	how := e.target.Transport(o.http)
 	how.Raw = o.raw && how.HTTP != transport.HTTP1
-	return transport.Open(ctx, rec, name, e.target.Addr(), how)
+	conn, err := transport.Open(ctx, rec, name, e.target.Addr(), how)
+	if err != nil {
+		e.short.note(err)
+	}
+	return conn, err
 }
 
 // dial opens a connection for a request.

@@ -216,13 +216,16 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 		e.callbacks.Unlock()
 	}
 	e.enter(s)
+	before, _ := e.env.short.since(0)
 	e.ran.Store(true)
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	o := in.observe(ctx)
 	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)
-	if in.refused.Load() && !e.env.alive(ctx) || in.died.Load() {
+	refused := in.refused.Load() && !e.env.alive(ctx)
+	_, o.Shortage = e.env.short.since(before)
+	if refused && o.Shortage == "" || in.died.Load() {
 		e.gone.Store(true)
 		e.o.Log.Error("the target has stopped answering; the remaining scenarios will not run", "scenario", o.Scenario)
 	}

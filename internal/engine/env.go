@@ -12,9 +12,10 @@ import (
 )
 
 // env is what all instances of a run share. It does not change after newEnv, except for
-// the fuse.
+// the fuse and the shortage.
 type env struct {
 	fuse     fuse
+	short    shortage
 	target   *target.Target
 	clock    *transport.Clock
 	run      *bundle.Run

@@ -147,6 +147,9 @@ func (j *Judge) unjudged(rules []string, o *bundle.Observation, why string) []bu
 func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Verdict {
 	f := t.worst
 	switch {
+	case f.grade == broken && o.Shortage != "":
+		f.grade = unclear
+		f.message += "; meanwhile this machine lacked a resource: " + phrase.Clip(o.Shortage)
 	case f.grade == broken:
 		if note := defects(o); note != "" {
 			f.message += "; in addition, a defect of Assay: " + note

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+
+	"assay/internal/machine"
 )
 
 const (
@@ -34,7 +36,7 @@ type Sizer interface {
 // fit computes the resources that a plan needs, checks that the machine has them, and sets
 // MaxOpen and Sources of the plan. embedded says that the gateway runs in this process, and
 // split that worker processes may be started.
-func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error) {
+func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error) {
 	f := preflight{processes: 1}
 	streams := p.Streams
 	if p.Open() {
@@ -66,7 +68,7 @@ func (m machine) fit(p *Plan, e Engine, embedded, split bool) (preflight, error)
 }
 
 // share computes how many worker processes the connections need.
-func (f *preflight) share(m machine) {
+func (f *preflight) share(m capacity) {
 	each := m.files - m.used - spareFiles
 	if each < fewest {
 		return
@@ -79,7 +81,7 @@ func (f *preflight) share(m machine) {
 
 // sources returns the addresses to dial a loopback target from, when one has too few
 // ports. With nil, the kernel chooses.
-func (m machine) sources(addr string, connections int) []netip.Addr {
+func (m capacity) sources(addr string, connections int) []netip.Addr {
 	to, err := netip.ParseAddrPort(addr)
 	if err != nil || !to.Addr().Is4() || !to.Addr().IsLoopback() || connections <= portsEach || runtime.GOOS != "linux" {
 		return nil
@@ -94,7 +96,7 @@ func (m machine) sources(addr string, connections int) []netip.Addr {
 }
 
 // holds returns an error for a resource that the machine does not have.
-func (m machine) holds(f *preflight, embedded bool) error {
+func (m capacity) holds(f *preflight, embedded bool) error {
 	where := ""
 	if embedded {
 		where = ", two for each stream because the embedded gateway runs in the same process"
@@ -103,17 +105,17 @@ func (m machine) holds(f *preflight, embedded bool) error {
 	ports := m.ports * max(len(f.sources), 1)
 	switch {
 	case m.files > 0 && f.descriptors > m.files-m.used:
-		return &LimitError{
+		return &machine.LimitError{
 			What: fmt.Sprintf("%d connections need %d file descriptors%s: this process may have %d, and %d are in use", f.connections, f.descriptors, where, m.files, m.used),
 			Mend: fmt.Sprintf("raise the limit (ulimit -n %d), %s", f.descriptors+m.used, mend),
 		}
 	case m.ports > 0 && f.connections+spareFiles > ports:
-		return &LimitError{
+		return &machine.LimitError{
 			What: fmt.Sprintf("%d connections to one address need as many local ports: this machine has %d", f.connections, ports),
 			Mend: "widen net.ipv4.ip_local_port_range, " + mend,
 		}
 	case m.memory > 0 && f.memory > m.memory:
-		return &LimitError{
+		return &machine.LimitError{
 			What: fmt.Sprintf("the streams need about %s of memory: this machine has %s", megabytes(f.memory), megabytes(m.memory)),
 			Mend: "open fewer, " + mend,
 		}
@@ -122,7 +124,7 @@ func (m machine) holds(f *preflight, embedded bool) error {
 }
 
 // lines describes the resources that the plan needs.
-func (f *preflight) lines(m machine, p *Plan) []string {
+func (f *preflight) lines(m capacity, p *Plan) []string {
 	line := plural(f.connections, "connection", "connections")
 	if p.MaxOpen > 0 {
 		line = fmt.Sprintf("at most %d streams at one time", p.MaxOpen)

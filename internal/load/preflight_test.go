@@ -25,7 +25,7 @@ func TestLimitsOfTheGatewayAreRead(t *testing.T) {
 }
 
 func TestALineSaysWhatAPlanTakes(t *testing.T) {
-	m := machine{files: 1000, used: 10, ports: 28232, memory: 1 << 30}
+	m := capacity{files: 1000, used: 10, ports: 28232, memory: 1 << 30}
 	f := preflight{connections: 30000, descriptors: 500, processes: 3, memory: 300 << 20, sources: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}}
 	text := strings.Join(f.lines(m, &Plan{}), "\n")
 	for _, want := range []string{"30000 connections", "56464 local ports of 2 addresses from 127.0.0.1 on", "500 of 990 free descriptors", "300 MB of 1024 MB memory", "3 worker processes"} {

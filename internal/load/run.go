@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/ledger"
+	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -27,7 +28,7 @@ func (e *EngineError) Unwrap() error { return e.Err }
 // process is killed, within 10 s, and the report covers the run up to then.
 //
 // Errors are missing preconditions, found before the first stream: mistakes in the
-// options, *LimitError when the plan does not fit this machine, *target.UnreachableError
+// options, *machine.LimitError when the plan does not fit this machine, *target.UnreachableError
 // when there is no such gateway (found by the first stream at the latest). An
 // *EngineError is a defect. A failing gateway is never an error. A report together with
 // an error means that the run took place, but its files could not be written.
@@ -51,7 +52,7 @@ type session struct {
 	base       time.Time
 	refused    chan string
 	abortedBy  *bundle.LoadThreshold // the threshold that ended the run
-	machine    machine
+	machine    capacity
 	needs      preflight
 	engine     Engine // the engine of the options, or split
 	costs      costs  // of the worker processes
@@ -163,14 +164,14 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	}
 	s.watch.begin(ctx)
 	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
-	cpu := cpuSeconds()
+	cpu := machine.CPUSeconds()
 	err := s.drive(ctx, r)
 	s.opts.Progress.End()
 	if err != nil {
 		return nil, errors.Join(err, s.folder.finish(r))
 	}
 	r.DurationMS = time.Since(s.base).Milliseconds()
-	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = cpuSeconds()-cpu+s.costs.cpu, peakMemory()+s.costs.rss
+	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-cpu+s.costs.cpu, machine.PeakMemory()+s.costs.rss
 	if s.needs.processes > 1 {
 		r.Driver.Processes = s.needs.processes
 	}

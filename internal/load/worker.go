@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -182,7 +183,7 @@ func (w *working) work(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			s.Done, s.Examples, s.CPU, s.RSS = true, w.sink.examples, cpuSeconds(), peakMemory()
+			s.Done, s.Examples, s.CPU, s.RSS = true, w.sink.examples, machine.CPUSeconds(), machine.PeakMemory()
 			if failed != nil {
 				s.Error = failed.Error()
 			}

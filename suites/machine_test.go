@@ -1,0 +1,36 @@
+package suites
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/internal/machine"
+)
+
+func TestJobsFitTheDescriptors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		jobs, limit int
+		embedded    bool
+		want        int
+	}{
+		"unlimited":                 {8, 0, false, 8},
+		"enough":                    {8, 136, false, 8},
+		"one too few":               {8, 135, false, 7},
+		"just one":                  {8, 80, false, 1},
+		"the gateway needs as many": {8, 136, true, 1},
+		"too few":                   {8, 79, false, 0},
+		"too few for both":          {1, 135, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := fitJobs(tt.jobs, tt.limit, tt.embedded)
+			var limit *machine.LimitError
+			if got != tt.want || errors.As(err, &limit) != (tt.want == 0) {
+				t.Fatalf("%d jobs, %v; want %d", got, err, tt.want)
+			}
+			if limit != nil && !strings.Contains(limit.Mend, "ulimit -n ") {
+				t.Errorf("the mend is %q", limit.Mend)
+			}
+		})
+	}
+}
