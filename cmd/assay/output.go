@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -57,8 +58,12 @@ func (f *outputFlags) validate() error {
 	return nil
 }
 
-// writable checks before a run that a file can be written.
+// writable checks before a run that a file can be written. A pipe is not opened for that:
+// its reader would take it for the whole report.
 func writable(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // reports are public
 	if err != nil {
 		return err
@@ -98,7 +103,7 @@ func writeFile(path, format string, d draw) (err error) {
 		return fmt.Errorf("--report: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := d(f, format, reports.Style{Width: 100, Verbose: true}); err != nil {
+	if err := d(&output{file: f}, format, reports.Style{Width: 100, Verbose: true}); err != nil {
 		return fmt.Errorf("--report: writing %s: %w", path, err)
 	}
 	return nil

@@ -156,27 +156,3 @@ func waitForObservation(t *testing.T, dir string) {
 		return err == nil && info.Size() > 0
 	})
 }
-
-// A reader that closes the pipe (`assay list | head`) is not an error: the program stops
-// writing without a message and keeps its exit code.
-func TestClosedPipe(t *testing.T) {
-	c, _, stderr := program(t, "list")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Stdout = w
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = w.Close()
-	if err := c.Wait(); err != nil {
-		t.Errorf("ended with %v, want exit code 0", err)
-	}
-	if stderr.String() != "" {
-		t.Errorf("said:\n%s", stderr)
-	}
-}

@@ -29,31 +29,35 @@ func (s stdio) printf(format string, args ...any) error {
 	return err
 }
 
-// output is the program's stdout. Once its reader has closed the pipe (`assay list |
-// head`), writes succeed without effect, so that the exit code is still that of the
-// run. Every other failed write is an error.
+// output is a file of the command line: stdout, or the file of a report. Once its reader
+// has closed the pipe (`assay list | head`), writes succeed without effect, so that the
+// exit code is still that of the run. Every other failed write is an error. The file is
+// no embedded field: its other methods (WriteString) would bypass Write.
 type output struct {
-	*os.File
+	file    *os.File
 	gone    bool
 	written bool
 }
 
-// Write writes to stdout.
+// Write writes to the file.
 func (o *output) Write(p []byte) (int, error) {
 	if o.gone {
 		return len(p), nil
 	}
 	o.written = true
-	n, err := o.File.Write(p)
+	n, err := o.file.Write(p)
 	if errors.Is(err, syscall.EPIPE) {
 		o.gone = true
 		return len(p), nil
 	}
 	if err != nil {
-		err = defect(fmt.Errorf("stdout: %w", err))
+		err = defect(err)
 	}
 	return n, err
 }
+
+// Fd returns the descriptor, for terminal.
+func (o *output) Fd() uintptr { return o.file.Fd() }
 
 // terminal reports whether w is a terminal, and its width.
 func terminal(w io.Writer) (width int, ok bool) {
