@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"assay/internal/crash"
 	"assay/internal/target"
 	"assay/suites"
 )
@@ -32,6 +33,7 @@ func startChild(io stdio, line string) (*child, error) {
 		return nil, fmt.Errorf("--exec: %w", err)
 	}
 	go func() {
+		defer crash.Catch()
 		c.err = c.cmd.Wait()
 		close(c.ended)
 	}()
@@ -49,6 +51,7 @@ func (c *child) up(ctx context.Context, o suites.Options) error {
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {
+		defer crash.Catch()
 		select {
 		case <-c.ended:
 			cancel()

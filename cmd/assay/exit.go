@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"assay/internal/machine"
 	"assay/internal/target"
@@ -58,6 +60,29 @@ func code(c int) error {
 	return &exitError{code: c}
 }
 
+// stackLines is the number of lines of a stack in a message.
+const stackLines = 40
+
+// panicked is the defect of a panic.
+func panicked(value any, stack []byte) error {
+	lines := strings.SplitN(strings.TrimSpace(string(stack)), "\n", stackLines+1)
+	return defect(hint{
+		fmt.Errorf("this is a defect of Assay: %v", value),
+		"report it with these lines:\n  " + strings.Join(lines[:min(len(lines), stackLines)], "\n  "),
+	})
+}
+
+// noRoom reports whether a file could not be written because of the disk: full, over a
+// quota, over the limit of a file, or broken. That is never a wrong usage.
+func noRoom(err error) bool {
+	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // exitCode prints err and returns the exit code.
 func exitCode(io stdio, err error) int {
 	var ex *exitError
@@ -70,6 +95,9 @@ func exitCode(io stdio, err error) int {
 		return ex.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case noRoom(err):
+		io.errorf("assay: %v\n  make room on the disk, or write elsewhere\n", err)
+		return exitDefect
 	case errors.As(err, &unreachable), errors.As(err, &limit):
 		io.errorf("assay: %v\n", err)
 		return exitUnreachable

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/load"
 )
 
@@ -54,6 +55,7 @@ func serveLoadMetrics(ctx context.Context, io stdio, addr string, next load.Prog
 	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
 	go func() {
+		defer crash.Catch()
 		defer close(m.ended)
 		_ = m.server.Serve(l) // ends by end
 	}()

@@ -12,8 +12,14 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/crash"
 )
 
 func main() {
@@ -31,7 +37,31 @@ func run(args []string, io stdio) int {
 	defer stop()
 	root := newRoot(io)
 	root.SetArgs(args)
-	c, err := root.ExecuteContextC(ctx)
+	var once sync.Once
+	crash.Handle(func(value any, stack []byte) {
+		once.Do(func() {
+			c, _, _ := root.Find(args)
+			os.Exit(conclude(c, io, panicked(value, stack)))
+		})
+	})
+	c, err := execute(ctx, root, args)
+	return conclude(c, io, err)
+}
+
+// execute runs the command. A panic becomes an error once the deferred functions of the
+// command have run, which end the gateway of --exec.
+func execute(ctx context.Context, root *cobra.Command, args []string) (c *cobra.Command, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, _, _ = root.Find(args)
+			err = panicked(p, debug.Stack())
+		}
+	}()
+	return root.ExecuteContextC(ctx)
+}
+
+// conclude reports the error of a command, if any, and returns the exit code.
+func conclude(c *cobra.Command, io stdio, err error) int {
 	code := exitCode(io, err)
 	if err := failure(c, io, code, err); err != nil {
 		io.errorf("assay: %v\n", err)
@@ -39,21 +69,25 @@ func run(args []string, io stdio) int {
 	return code
 }
 
-// interruptible returns a context that the first SIGINT or SIGTERM cancels, so
-// that the program judges and writes its records. A second signal ends the program
-// at once.
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so
+// that the program judges and writes its records. A second signal, or SIGQUIT, ends the
+// program at once. SIGHUP stays ignored under nohup.
 func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	var stopped atomic.Bool
 	go func() {
+		defer crash.Catch()
 		first := true
-		for range signals {
+		for s := range signals {
 			if stopped.Load() {
 				return
 			}
-			if !first {
+			if !first || s == syscall.SIGQUIT {
 				os.Exit(exitInterrupted)
 			}
 			first = false

@@ -15,6 +15,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -159,6 +160,7 @@ func (l *lines) Begin(run *bundle.Run, instances []scenarios.Instance) {
 }
 
 func (l *lines) loop() {
+	defer crash.Catch()
 	defer close(l.ended)
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()

@@ -28,7 +28,8 @@ func newReplay(io stdio) *cobra.Command {
 		Short: "Run one scenario and show every byte of it",
 		Long: `Runs one scenario and prints its transcript: the bytes sent and received, decoded
 frames with their offsets, times relative to the request, and the verdict of every
-rule. conform prints the replay command that reproduces each failure.`,
+rule. conform prints the replay command that reproduces each failure. The exit code
+is that of the scenario; 5 if it could not run.`,
 		Example: `  # against the embedded gateway
   assay replay connect.request.truncated-payload
 
@@ -78,10 +79,12 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 		selection += ",axis:" + f.axis
 	}
 	draw := style(io.out, true)
+	all := replayed{worst: bundle.Pass}
 	out, err := suites.Replay(c.Context(), suites.Options{
 		Target: t, Profile: f.profile, Scenarios: f.scenarios, Select: selection, Set: set,
 		Seed: f.target.seed, Version: version, Log: logger(io),
 	}, f.repeat, func(o *bundle.Observation, v []bundle.Verdict) error {
+		all.add(o, v)
 		return reports.Transcript(io.out, o, v, draw)
 	})
 	var none *scenarios.NothingSelectedError
@@ -91,22 +94,44 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	if err != nil {
 		return nothingRun(err)
 	}
-	if out == nil {
+	if out == nil || out.Report.Interrupted {
 		return code(exitInterrupted)
 	}
-	return code(ofScenario(out.Report))
+	return code(all.exit())
 }
 
-// ofScenario returns the exit code of a replay, which ignores the profile's
+// replayed is what all replays of a scenario concluded together. It ignores the profile's
 // requirements of the whole target.
-func ofScenario(r *bundle.Report) int {
-	if r.Exit != 1 {
-		return r.Exit
-	}
-	for _, s := range r.Scenarios {
-		if s.Verdict == bundle.Fail || s.Verdict == bundle.UnexpectedPass {
-			return 1
+type replayed struct {
+	worst bundle.Conclusion
+	// asserted is set once a rule was judged; undecided, if some run of the scenario was not.
+	asserted, undecided bool
+}
+
+// add takes the verdicts of one run of the scenario.
+func (r *replayed) add(o *bundle.Observation, verdicts []bundle.Verdict) {
+	r.undecided = r.undecided || o.Skip != nil && o.Skip.Reason != bundle.SkipFeature
+	for _, v := range verdicts {
+		r.worst = bundle.Worst(r.worst, v.Conclusion)
+		switch v.Conclusion {
+		case bundle.Pass, bundle.Deviation, bundle.KnownFailure, bundle.Advisory:
+			r.asserted = true
+		case bundle.Inconclusive:
+			r.undecided = true
+		default:
 		}
+	}
+}
+
+// exit returns the exit code. A scenario that could not run proves nothing.
+func (r *replayed) exit() int {
+	switch {
+	case r.worst == bundle.Error:
+		return exitDefect
+	case r.worst == bundle.Fail, r.worst == bundle.UnexpectedPass:
+		return 1
+	case r.undecided, !r.asserted:
+		return exitInconclusive
 	}
 	return 0
 }

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/crash"
 )
 
 const (
@@ -48,7 +50,10 @@ func serve(listener net.Listener, f *File, done chan<- error) (stop func(), err 
 		l.close()
 		return nil, os.NewSyscallError("dup", err)
 	}
-	go func() { done <- l.run() }()
+	go func() {
+		defer crash.Catch()
+		done <- l.run()
+	}()
 	return func() {
 		// An eventfd always accepts a write.
 		_, _ = unix.Write(wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"assay/fakes/strict"
+	"assay/internal/crash"
 	"assay/internal/envd/probe"
 	"assay/internal/envd/probe/probeconnect"
 	envd "assay/internal/envd/process"
@@ -81,6 +82,7 @@ func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
 		listener = change(g.server, listener)
 	}
 	go func() {
+		defer crash.Catch()
 		defer close(g.served)
 		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("the gateway stopped serving", "err", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 	envd "assay/internal/envd/process"
 )
 
@@ -130,6 +131,7 @@ func (t *table) visible() Table {
 // watch waits for the end of p: of the process, and then of its output. After a kill, only the output of
 // the process itself counts: orphans may hold the pipe indefinitely.
 func (t *table) watch(p *Process) {
+	defer crash.Catch()
 	defer t.watchers.Done()
 	<-p.run.Exited()
 	if !t.untilDrained {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 )
 
 // Process is a running or ended process. It is safe for concurrent use. Its methods have the guarantees of [virtual.Process].
@@ -118,6 +119,7 @@ func (p *Process) letGo() {
 
 // wait waits for the end of the process.
 func (p *Process) wait() {
+	defer crash.Catch()
 	status := p.reap()
 	p.deliverRest()
 	p.status = status

@@ -5,6 +5,8 @@ import (
 	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"assay/internal/crash"
 )
 
 // job is a background job: the members of a pipeline, or one process.
@@ -148,6 +150,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 			sub.inherited = sub.inherited.with(sigINT).with(sigQUIT)
 		}
 		go func() {
+			defer crash.Catch()
 			sub.stmt(st, true)
 			sub.p.exit(sub.finish())
 		}()

@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"assay/internal/crash"
 )
 
 // program is a utility. It returns its exit code, which is ignored if the process has ended meanwhile. It may block only in reads, writes and waits of
@@ -23,6 +25,7 @@ type task struct {
 
 // main runs a process of Start to its end.
 func (t *task) main() {
+	defer crash.Catch()
 	if len(t.args) == 0 {
 		t.args = []string{""}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+
+	"assay/internal/crash"
 )
 
 // maxEcho limits the echo waiting for a blocked output; further echo is dropped.
@@ -109,6 +111,7 @@ func (t *terminal) startEcho() {
 	}
 	t.busy = true
 	go func() {
+		defer crash.Catch()
 		t.mu.Lock()
 		t.deliverEcho()
 		t.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -144,6 +145,7 @@ func (e *Engine) Observations() []*bundle.Observation {
 }
 
 func (e *Engine) run(ctx context.Context) {
+	defer crash.Catch()
 	defer close(e.done)
 	sampling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var sampler sync.WaitGroup
@@ -178,6 +180,7 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 	var workers sync.WaitGroup
 	for range min(jobs, len(slots)) {
 		workers.Go(func() {
+			defer crash.Catch()
 			for s := range queue {
 				e.runOne(ctx, s)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/envd/call"
 	"assay/scenarios"
 )
@@ -109,6 +110,7 @@ func (in *instance) patience() time.Duration {
 func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
+		defer crash.Catch()
 		if it.outlasts(ctx) {
 			end(context.DeadlineExceeded)
 		}

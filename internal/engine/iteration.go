@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/transport"
 	"assay/scenarios"
 )
@@ -246,6 +247,7 @@ func (it *iteration) parallel(ctx context.Context, steps []scenarios.Step) error
 	var all sync.WaitGroup
 	for i := range steps {
 		all.Go(func() {
+			defer crash.Catch()
 			errs[i] = guard(func() error { return it.step(ctx, &steps[i], "") })
 		})
 	}

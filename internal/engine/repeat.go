@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/judge"
 )
 
@@ -88,6 +89,7 @@ func (r *repeater) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
+			defer crash.Catch()
 			for {
 				index, ok := r.take(ctx)
 				if !ok {

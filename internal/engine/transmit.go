@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/internal/crash"
 	"assay/internal/transport"
 )
 
@@ -76,6 +77,7 @@ func (e *env) newWriting(ctx context.Context, x *transport.Exchange) *writing {
 const looks = 5
 
 func (w *writing) watch(moment time.Duration) {
+	defer crash.Catch()
 	select {
 	case <-w.x.Done():
 	case <-w.ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/judge"
 	"assay/internal/target"
 	"assay/internal/transport"
@@ -106,6 +107,7 @@ func (m *maker) round(ctx context.Context, failures []Failure, numbers []int, ou
 		f, replay := m.replayed(ctx, round[n])
 		out[i] = []bundle.Reproducer{replay}
 		wait.Go(func() {
+			defer crash.Catch()
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			m.try(ctx, f, &out[i])

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"assay/internal/crash"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 )
@@ -104,6 +105,7 @@ const (
 func (p *printed) collect(out io.Reader, began time.Time, done func([]byte) bool, end func() error) {
 	pieces := make(chan []byte)
 	go func() {
+		defer crash.Catch()
 		defer close(pieces)
 		buf := make([]byte, 32<<10)
 		for {

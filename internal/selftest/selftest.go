@@ -9,6 +9,7 @@ import (
 
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/scenarios"
 )
 
@@ -150,6 +151,7 @@ func (t *tester) each(ctx context.Context, n int, run func(context.Context, int)
 	var workers sync.WaitGroup
 	for range min(t.opts.Gateways, n) {
 		workers.Go(func() {
+			defer crash.Catch()
 			for i := range next {
 				if err := run(ctx, i); err != nil {
 					cancel(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
@@ -126,6 +127,7 @@ func (c *client) otherContacts(ctx context.Context) []*contact {
 			continue
 		}
 		all.Go(func() {
+			defer crash.Catch()
 			f, err := c.on(way).contact(ctx)
 			if err == nil {
 				found[i] = f
@@ -144,8 +146,14 @@ func (c *client) contact(ctx context.Context) (*contact, error) {
 	f := &contact{way: c.way}
 	var listErr, startErr error
 	var both sync.WaitGroup
-	both.Go(func() { f.list, listErr = c.unary(ctx, call.List{}) })
-	both.Go(func() { f.start, startErr = c.startTrue(ctx) })
+	both.Go(func() {
+		defer crash.Catch()
+		f.list, listErr = c.unary(ctx, call.List{})
+	})
+	both.Go(func() {
+		defer crash.Catch()
+		f.start, startErr = c.startTrue(ctx)
+	})
 	both.Wait()
 	if err := errors.Join(listErr, startErr); err != nil {
 		return nil, err

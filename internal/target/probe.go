@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/envd/call"
 	"assay/internal/transport"
 )
@@ -92,6 +93,7 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 			continue
 		}
 		all.Go(func() {
+			defer crash.Catch()
 			got := p.look(bounded, c, want)
 			mu.Lock()
 			defer mu.Unlock()

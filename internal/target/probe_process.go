@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/transport"
@@ -38,9 +39,18 @@ func probeLife(ctx context.Context, c *client) (findings, error) {
 		defer mu.Unlock()
 		f[id] = feature
 	}
-	calls.Go(func() { set(featConnect, run.connect(ctx)) })
-	calls.Go(func() { set(featList, c.list(ctx).decide(ctx, run)) })
-	calls.Go(func() { set(featUpdate, run.update(ctx)) })
+	calls.Go(func() {
+		defer crash.Catch()
+		set(featConnect, run.connect(ctx))
+	})
+	calls.Go(func() {
+		defer crash.Catch()
+		set(featList, c.list(ctx).decide(ctx, run))
+	})
+	calls.Go(func() {
+		defer crash.Catch()
+		set(featUpdate, run.update(ctx))
+	})
 	calls.Wait()
 	f[featInput] = run.input(ctx)
 	return f, nil

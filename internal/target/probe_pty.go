@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 )
 
 const (
@@ -56,9 +57,15 @@ func probePTY(ctx context.Context, c *client) (findings, error) {
 	var plain hearing
 	var all sync.WaitGroup
 	for i := range tries {
-		all.Go(func() { tries[i], _ = c.hear(ctx, command{text: patiently, pty: true}) })
+		all.Go(func() {
+			defer crash.Catch()
+			tries[i], _ = c.hear(ctx, command{text: patiently, pty: true})
+		})
 	}
-	all.Go(func() { plain, _ = c.hear(ctx, command{text: patiently}) })
+	all.Go(func() {
+		defer crash.Catch()
+		plain, _ = c.hear(ctx, command{text: patiently})
+	})
 	all.Wait()
 	best := slices.MaxFunc(tries[:], func(a, b hearing) int { return int(a.heard - b.heard) })
 	if f, told := best.decide(); told {

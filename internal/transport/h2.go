@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 )
@@ -187,6 +188,7 @@ func (h *mux) answer(frame []byte) {
 
 // writeControl writes enqueued frames until the connection ends.
 func (h *mux) writeControl() {
+	defer crash.Catch()
 	c := h.conn
 	defer c.recorder.readers.Done()
 	for {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"assay/internal/crash"
 )
 
 const (
@@ -58,6 +60,7 @@ func (c *Conn) interruptRead() {
 
 // read is the connection's one reader. It ends when the connection does.
 func (c *Conn) read() {
+	defer crash.Catch()
 	defer c.recorder.readers.Done()
 	buf := make([]byte, readSize)
 	for {

@@ -1,0 +1,31 @@
+// Package crash ends the program in an orderly way after a panic in any goroutine.
+//
+// What lives here: the hand-over of a panic to the program. What may not: anything else of
+// the house; every floor may import this package.
+package crash
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// handler takes panics; nil without a program that takes them.
+var handler atomic.Pointer[func(value any, stack []byte)]
+
+// Handle sets the function that takes the value and the stack of a panic. It must not
+// return. Package main sets it once, before any goroutine starts.
+func Handle(take func(value any, stack []byte)) { handler.Store(&take) }
+
+// Catch hands a panic of the calling goroutine to the program. It is deferred first in
+// every goroutine, because a panic that nobody recovers ends the program with exit code 2
+// and the trace of all goroutines. Without Handle, as in tests, the panic continues.
+func Catch() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if take := handler.Load(); take != nil {
+		(*take)(p, debug.Stack())
+	}
+	panic(p) //nolint:forbidigo // nobody takes it
+}
