@@ -110,6 +110,7 @@ func prepare(ctx context.Context, o Options) (_ *session, err error) {
 // open creates the bundle with everything needed to judge again. It runs after reach, so that a
 // wrong URL does not replace an older bundle.
 func (s *session) open() (err error) {
+	bundle.Storable(s.run) // it is judged as it is stored
 	if s.writer, err = bundle.Create(s.opts.Out, s.run); err != nil {
 		return err
 	}

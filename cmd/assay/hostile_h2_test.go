@@ -86,9 +86,47 @@ func talkH2(do func(*http2.Framer, *net.TCPConn, uint32), ack bool, settings ...
 	}
 }
 
-// startProxy starts the reference gateway behind a proxy that changes the framing of
-// responses: "close-framed" ends them by closing the connection, "one-stream" allows one
-// HTTP/2 stream at a time.
+// proxyTalk is what a proxy in front of the reference gateway does with a request.
+var proxyTalk = map[string]func(p http.Handler, w http.ResponseWriter, r *http.Request){
+	// close-framed ends responses by closing the connection.
+	"close-framed": func(p http.Handler, w http.ResponseWriter, r *http.Request) {
+		p.ServeHTTP(&closeFramed{ResponseWriter: w}, r)
+	},
+	// one-stream allows one HTTP/2 stream at a time.
+	"one-stream": func(p http.Handler, w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) },
+	// latin-1 sends a header that is not UTF-8, of a reserved name, with every error.
+	"latin-1": func(p http.Handler, w http.ResponseWriter, r *http.Request) { p.ServeHTTP(&latin1{w}, r) },
+	"garbage-metrics": func(p http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			_, _ = w.Write([]byte("\x00\xff<html>"))
+			return
+		}
+		p.ServeHTTP(w, r)
+	},
+	"silent-metrics": func(p http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			<-r.Context().Done()
+			return
+		}
+		p.ServeHTTP(w, r)
+	},
+}
+
+// latin1 is a response whose errors have a header that is not UTF-8.
+type latin1 struct{ http.ResponseWriter }
+
+// WriteHeader sends the head.
+func (l *latin1) WriteHeader(status int) {
+	if status >= 400 {
+		l.Header().Set("Connect-Who", "caf\xe9")
+	}
+	l.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap returns the response, for http.ResponseController.
+func (l *latin1) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+// startProxy starts the reference gateway behind a proxy that misbehaves.
 func startProxy(kind string) (at string, stop func(), err error) {
 	g, err := gateway.Start(context.Background(), gateway.Options{})
 	if err != nil {
@@ -104,15 +142,13 @@ func startProxy(kind string) (at string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	s := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, Protocols: new(http.Protocols)}
+	talk := proxyTalk[kind]
+	s := &http.Server{ReadHeaderTimeout: 10 * time.Second, Protocols: new(http.Protocols)}
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { talk(p, w, r) })
 	s.Protocols.SetHTTP1(true)
 	if kind == "one-stream" {
 		s.Protocols.SetUnencryptedHTTP2(true)
 		s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 1}
-	} else {
-		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			p.ServeHTTP(&closeFramed{ResponseWriter: w}, r)
-		})
 	}
 	go func() { _ = s.Serve(l) }()
 	return "http://" + l.Addr().String(), func() { _, _ = s.Close(), g.Close() }, nil

@@ -25,7 +25,7 @@ func startHostile(kind string) (url string, stop func(), err error) {
 		s := httptest.NewTLSServer(http.NotFoundHandler())
 		return "http://" + s.Listener.Addr().String(), s.Close, nil
 	}
-	if kind == "close-framed" || kind == "one-stream" {
+	if _, ok := proxyTalk[kind]; ok {
 		return startProxy(kind)
 	}
 	talk, ok := hostileTalk[kind]

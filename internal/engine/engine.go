@@ -272,6 +272,7 @@ func (e *Engine) skip(s *slot, why bundle.Skip) {
 }
 
 func (e *Engine) finish(s *slot, o *bundle.Observation) {
+	bundle.Storable(o) // it is judged as it is stored
 	s.observation = o
 	if e.o.OnDone != nil {
 		e.callbacks.Lock()

@@ -19,6 +19,7 @@ func (j *Judge) Verify(b *bundle.Bundle, by bundle.Tool, found *bundle.Verificat
 		found.Add(bundle.ProblemUnreadable, "", err.Error())
 		return
 	}
+	bundle.Storable(&again)
 	if b.Unfinished {
 		return // it has no verdicts to compare
 	}
