@@ -369,6 +369,9 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 	switch s.phase {
 	case phaseWaiting:
 		if limit := lim.Connect + lim.FirstEvent; quiet > limit {
+			if f := a.driver.Waiting(s, quiet.Round(time.Millisecond)); f != nil {
+				return f
+			}
 			return &Failure{Outcome: bundle.StreamBlocked, Detail: fmt.Sprintf("not opened within %v", limit)}
 		}
 	case phaseSent:

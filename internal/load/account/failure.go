@@ -106,13 +106,10 @@ func ClosedH2(reason string, open bool) *Failure {
 	return &Failure{Outcome: bundle.StreamReset, Detail: "the HTTP/2 connection was closed: " + reason}
 }
 
-// ResetStream returns the failure of a stream that the peer reset with a code.
-func ResetStream(code fmt.Stringer, refused bool) *Failure {
-	f := &Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("RST_STREAM with %v", code)}
-	if refused {
-		f.Outcome = bundle.StreamBlocked
-	}
-	return f
+// ResetStream returns the failure of a stream that the peer reset with a code. REFUSED_STREAM
+// is one: the drivers keep MAX_CONCURRENT_STREAMS, so the peer refuses what it allows.
+func ResetStream(code fmt.Stringer) *Failure {
+	return &Failure{Outcome: bundle.StreamReset, Detail: fmt.Sprintf("RST_STREAM with %v", code)}
 }
 
 // GoAway returns the failure of a stream that a GOAWAY excludes.

@@ -2,6 +2,7 @@ package account
 
 import (
 	"testing"
+	"time"
 
 	"assay/internal/load"
 	"assay/internal/target"
@@ -28,6 +29,8 @@ func (f *fake) Open(i int32, s *Stream) {
 }
 func (f *fake) Cancel(i int32, _ *Stream) { f.cancelled = append(f.cancelled, i) }
 func (f *fake) Wake()                     {}
+
+func (f *fake) Waiting(*Stream, time.Duration) *Failure { return nil }
 
 // conduct returns a fake driver for the streams of a plan.
 func conduct(p *load.Plan, s load.Sink) *fake {

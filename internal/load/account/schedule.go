@@ -267,6 +267,8 @@ func (a *Streams) abandon(interrupted bool) {
 			a.giveUp(i, s, cancelled("%v", errNoTime))
 		case !interrupted && s.phase == phaseSent:
 			a.giveUp(i, s, silent(s, after))
+		case !interrupted && s.phase == phaseWaiting && a.driver.Waiting(s, after) != nil:
+			a.giveUp(i, s, a.driver.Waiting(s, after))
 		default:
 			a.giveUp(i, s, cancelled("not ended within %v of the kill", after))
 		}

@@ -19,6 +19,10 @@ type Driver interface {
 	// Cancel ends the exchange of an entry: it closes the connection of an HTTP/1.1 request,
 	// resets an HTTP/2 stream, or forgets a waiting request.
 	Cancel(i int32, s *Stream)
+	// Waiting returns why a request still waits after a time, if that is the gateway's
+	// failure: it does not accept the connection, or sends no SETTINGS on it. nil: the
+	// request waits because of a limit.
+	Waiting(s *Stream, waited time.Duration) *Failure
 	// Wake makes the driver call Tend soon. Any goroutine may call it.
 	Wake()
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -64,7 +65,10 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	var running sync.WaitGroup
 	failed := make([]error, len(loops))
 	for i, l := range loops {
-		running.Go(func() { failed[i] = l.drive() })
+		running.Go(func() {
+			defer crash.Catch()
+			failed[i] = l.drive()
+		})
 	}
 	running.Wait()
 	if !stop() {

@@ -78,6 +78,17 @@ func (l *loop) Cancel(_ int32, s *account.Stream) {
 	}
 }
 
+// Waiting returns why a request still waits, if that is the gateway's failure.
+func (l *loop) Waiting(s *account.Stream, waited time.Duration) *account.Failure {
+	switch {
+	case l.mux != nil:
+		return l.mux.waiting(l.mux.pool(s), waited)
+	case s.Conn != account.None: // its dial
+		return account.ConnectTimeout(waited)
+	}
+	return nil
+}
+
 // encoded returns the request of an entry.
 func (l *loop) encoded(i int32, s *account.Stream) *encoded {
 	if s.IsCall() {

@@ -3,6 +3,8 @@
 package fast
 
 import (
+	"time"
+
 	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
 
@@ -138,6 +140,23 @@ func (m *muxes) undialled(p *muxPool, f *account.Failure) {
 			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), &one)
 		}
 	}
+}
+
+// waiting returns why no connection of a pool takes requests, if none was opened yet.
+func (m *muxes) waiting(p *muxPool, waited time.Duration) *account.Failure {
+	var f *account.Failure
+	for _, c := range m.all {
+		switch {
+		case c == nil || c.pool != p:
+		case c.state == muxOpen:
+			return nil
+		case c.state == muxShaking:
+			f = account.NoSettings(waited)
+		case f == nil:
+			f = account.ConnectTimeout(waited)
+		}
+	}
+	return f
 }
 
 // event handles an event of a connection.

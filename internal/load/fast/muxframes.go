@@ -247,7 +247,7 @@ func (c *mux) reset(f *http2.RSTStreamFrame) {
 		return
 	}
 	c.drop(f.StreamID)
-	c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.ResetStream(f.ErrCode, f.ErrCode == http2.ErrCodeRefusedStream))
+	c.in.l.streams.Fail(i, c.in.l.streams.At(i), account.ResetStream(f.ErrCode))
 }
 
 // settings applies the peer's settings and acknowledges them.

@@ -75,7 +75,7 @@ func (c *conn) failureH2(err error) *account.Failure {
 	ended := c.socket.ended.Load()
 	switch {
 	case errors.As(err, &stream) && stream.Cause != nil && stream.Cause.Error() == fromPeer:
-		return account.ResetStream(stream.Code, stream.Code == http2.ErrCodeRefusedStream)
+		return account.ResetStream(stream.Code)
 	case errors.As(err, &stream):
 		if stream.Cause == nil {
 			return account.Breach("the frame breaks HTTP/2: %v", stream.Code)

@@ -125,6 +125,8 @@ func (s *socket) endGreeting() { s.once.Do(func() { close(s.greeted) }) }
 // handshake waits for the first HTTP/2 frame, SETTINGS, which has the number of streams
 // that the gateway allows. It returns the failure when SETTINGS do not come, or nil.
 func (d *driver) handshake(s *socket) *account.Failure {
+	d.shaking.Add(1)
+	defer d.shaking.Add(-1)
 	limit := d.plan.Limits.FirstEvent
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

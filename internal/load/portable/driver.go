@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -27,6 +28,7 @@ type driver struct {
 	running sync.WaitGroup
 	jobs    chan func() // for idle goroutines
 	idle    atomic.Int32
+	shaking atomic.Int32 // HTTP/2 connections without SETTINGS
 
 	mu        sync.Mutex
 	streams   *account.Streams
@@ -166,6 +168,23 @@ func (d *driver) Cancel(i int32, _ *account.Stream) {
 	}
 }
 
+// Waiting returns why a request still waits, if that is the gateway's failure.
+func (d *driver) Waiting(s *account.Stream, waited time.Duration) *account.Failure {
+	p := &d.streamConns
+	if s.IsCall() {
+		p = &d.callConns
+	}
+	switch {
+	case s.Conn != account.None: // its dial, of HTTP/1.1
+		return account.ConnectTimeout(waited)
+	case !d.plan.Multiplexed() || len(p.conns) > 0 || p.dialling == 0:
+		return nil
+	case d.shaking.Load() > 0:
+		return account.NoSettings(waited)
+	}
+	return account.ConnectTimeout(waited)
+}
+
 // forget ends the reports about an exchange.
 func (d *driver) forget(x *exchange) {
 	x.over = true
@@ -195,6 +214,7 @@ func (d *driver) spawn(job func()) {
 	case d.jobs <- job:
 	default:
 		d.running.Go(func() {
+			defer crash.Catch()
 			for ok := true; ok; {
 				job()
 				job, ok = d.await()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -71,7 +72,10 @@ func (Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 		interrupt()
 	}
 	defer context.AfterFunc(ctx, interrupt)()
-	d.running.Go(func() { probe(d.ctx, s, d.now) })
+	d.running.Go(func() {
+		defer crash.Catch()
+		probe(d.ctx, s, d.now)
+	})
 	d.drive()
 	d.close()
 	r.Finish()

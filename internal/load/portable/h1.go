@@ -1,6 +1,9 @@
 package portable
 
-import "assay/internal/load"
+import (
+	"assay/internal/crash"
+	"assay/internal/load"
+)
 
 // openH1 sends a request on an idle connection or a new one. Without either, the request
 // waits.
@@ -16,9 +19,11 @@ func (d *driver) openH1(x *exchange) {
 		return
 	}
 	d.dialling++
+	x.s.Conn = 0 // the dial
 	d.streams.Opening(x.s)
 	source := d.nextSource()
 	d.running.Go(func() {
+		defer crash.Catch()
 		c, f := d.connect(source)
 		d.mu.Lock()
 		defer d.unlock()

@@ -3,6 +3,7 @@ package portable
 import (
 	"slices"
 
+	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
 )
@@ -62,6 +63,7 @@ func (d *driver) growH2(p *pool, full bool) {
 		p.dialling++
 		source := d.nextSource()
 		d.running.Go(func() {
+			defer crash.Catch()
 			c, f := d.connect(source)
 			d.mu.Lock()
 			defer d.unlock()

@@ -126,7 +126,7 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 			_ = p.fr.WriteData(id, false, []byte(loadtest.StartEvent(7)))
 			_ = p.fr.WriteRSTStream(id, http2.ErrCodeInternal)
 		}, bundle.StreamReset, "INTERNAL_ERROR"},
-		"a refused stream": {func(p *h2Peer, id uint32) { _ = p.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, bundle.StreamBlocked, "REFUSED_STREAM"},
+		"a refused stream": {func(p *h2Peer, id uint32) { _ = p.fr.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, bundle.StreamReset, "REFUSED_STREAM"},
 		"GOAWAY before the stream": {func(p *h2Peer, _ uint32) {
 			_ = p.fr.WriteGoAway(0, http2.ErrCodeNo, nil)
 		}, bundle.StreamReset, "GOAWAY"},

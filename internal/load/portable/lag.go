@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"assay/internal/crash"
 	"assay/internal/load"
 )
 
@@ -28,6 +29,7 @@ func probe(ctx context.Context, sink load.Sink, now func() int64) {
 	}
 	done := make(chan struct{})
 	go func() {
+		defer crash.Catch()
 		defer close(done)
 		var stamp [8]byte
 		for {
