@@ -239,8 +239,8 @@ func ledgerText(l *bundle.LoadLedger) string {
 // countersText returns the result of comparing the gateway's counters with the ledger.
 func countersText(m *bundle.LoadMetrics) string {
 	switch {
-	case m.Scraped == 0:
-		return m.Note
+	case uncompared(m) != "":
+		return strings.TrimPrefix(m.Note, "counters ")
 	case len(m.Violations) == 0:
 		return fmt.Sprintf("%d scrapes, before, during and after: they agree with the ledger", m.Scraped)
 	}
@@ -249,6 +249,18 @@ func countersText(m *bundle.LoadMetrics) string {
 		text += "; " + m.Note
 	}
 	return text
+}
+
+// uncompared returns why the counters were not compared, "" if they were. A verdict that
+// does not rest on them says so.
+func uncompared(m *bundle.LoadMetrics) string {
+	switch {
+	case m.After != nil || len(m.Violations) > 0:
+		return ""
+	case m.Scraped == 0 && m.Note == "":
+		return "counters not compared"
+	}
+	return m.Note
 }
 
 func (t loadText) driver() {
@@ -299,13 +311,17 @@ func (t loadText) verdict() {
 	t.block(painted{}, loadVerdictText(t.r), color)
 }
 
-// loadVerdictText returns the verdict, the duration and the reasons on one line.
+// loadVerdictText returns the verdict, the duration, whether the counters were compared,
+// and the reasons, on one line.
 func loadVerdictText(r *bundle.LoadReport) string {
 	took := time.Duration(r.DurationMS) * time.Millisecond
 	if took >= time.Second {
 		took = took.Round(100 * time.Millisecond)
 	}
 	text := strings.ToUpper(string(r.Verdict)) + " in " + took.String()
+	if why := uncompared(&r.Metrics); why != "" {
+		text += " (" + line(why) + ")"
+	}
 	if len(r.Reasons) > 0 {
 		text += ": " + line(strings.Join(r.Reasons, "; "))
 	}

@@ -81,7 +81,7 @@ func streamCases(r *bundle.LoadReport) []junitCase {
 func countersCase(r *bundle.LoadReport) junitCase {
 	c, m := loadCase("counters"), &r.Metrics
 	switch {
-	case m.Scraped == 0:
+	case uncompared(m) != "":
 		c.Skipped = loadProblem("counters", m.Note, nil)
 	case len(m.Violations) > 0 && m.Note == "":
 		c.Failure = loadProblem("counters", plural(len(m.Violations), "violation"), m.Violations)

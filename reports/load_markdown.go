@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
@@ -37,10 +38,14 @@ func (m *loadPage) header() {
 		target += " (embedded reference gateway)"
 	}
 	m.printf("%s, %s over HTTP %s, %s, %s.\n\n", target, escaped(r.Target.Protocol), escaped(r.Target.HTTP), escaped(loadModel(&r.Plan)), took(r.DurationMS))
-	for _, reason := range r.Reasons {
+	reasons := r.Reasons
+	if why := uncompared(&r.Metrics); why != "" {
+		reasons = append(slices.Clone(reasons), why)
+	}
+	for _, reason := range reasons {
 		m.printf("- %s\n", escaped(reason))
 	}
-	if len(r.Reasons) > 0 {
+	if len(reasons) > 0 {
 		m.printf("\n")
 	}
 	m.printf("Streams: %s. Output: %s.\n", escaped(streamsText(&r.Streams)), escaped(outputText(r)))

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,9 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
+	"assay/fakes/gateway"
 	"assay/internal/bundle"
+	"assay/internal/load"
 )
 
 // A run killed at any point leaves a bundle with its observations so far that can be
@@ -51,6 +55,45 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A killed load run leaves a directory that is reported with what was recorded, as an
+// interrupted run, and that the next run replaces.
+func TestAKilledLoadRunIsReported(t *testing.T) {
+	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	c, _, stderr := program(t, "load", g.URL(), "--streams", "3", "--duration", "1h", "--out", "run")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the second of three streams", func() bool {
+		s, err := load.Open(filepath.Join(c.Dir, "run"))
+		return err == nil && s.Report.Streams.Opened == 3 && len(s.Intervals) > 0
+	})
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	text, code := ran(t, c.Dir, "report", "run", "--format", "json")
+	var r bundle.LoadReport
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 130 {
+		t.Fatalf("exit code %d, %v\n%s\n%s", code, err, text, stderr)
+	}
+	if !r.Interrupted || r.Verdict != bundle.LoadInconclusive || r.Ledger.Started != 3 || r.Ledger.Open != 3 || r.Latency.FirstEvent.Count != 3 {
+		t.Errorf("%s, interrupted %v, ledger %+v, first event %+v", r.Verdict, r.Interrupted, r.Ledger, r.Latency.FirstEvent)
+	}
+	if text, code := ran(t, c.Dir, "report", "run"); code != 130 || !strings.Contains(text, "the run was killed") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if text, code := ran(t, c.Dir, "verify", "run"); code != 1 || !strings.Contains(text, "unfinished") || strings.Contains(text, "unreadable") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if text, code := ran(t, c.Dir, "load", "--streams", "1", "--count", "1", "--out", "run"); code != 0 {
+		t.Errorf("the next run: exit code %d\n%s", code, text)
 	}
 }
 

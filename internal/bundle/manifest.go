@@ -77,7 +77,7 @@ func Seal(root *os.Root, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("sealing the bundle: %w", err)
 	}
-	if err := replaceFile(root, ManifestFile, text, true); err != nil {
+	if err := ReplaceFile(root, ManifestFile, text, true); err != nil {
 		return fmt.Errorf("sealing the bundle: %w", err)
 	}
 	return nil

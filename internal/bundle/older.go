@@ -20,7 +20,7 @@ func clearOlder(root *os.Root, dir string) error {
 	}
 	foreign := ""
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempPrefix) {
+		if !IsTemporary(e.Name()) {
 			foreign = e.Name()
 			break
 		}
@@ -45,7 +45,7 @@ func clearOlder(root *os.Root, dir string) error {
 // clearTemporary removes the temporary files of a killed run.
 func clearTemporary(root *os.Root, dir string, entries []fs.DirEntry) error {
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempPrefix) {
+		if !IsTemporary(e.Name()) {
 			continue
 		}
 		if err := root.Remove(e.Name()); err != nil {

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strings"
 )
 
-// replaceFile writes a file under a temporary name, syncs it if durable is set, and renames
+// IsTemporary reports whether a name is one that ReplaceFile writes under.
+func IsTemporary(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+
+// ReplaceFile writes a file under a temporary name, syncs it if durable is set, and renames
 // it: a reader, or a crash, sees the old file or the new one. It replaces links under
 // either name and does not follow them.
-func replaceFile(root *os.Root, name string, text []byte, durable bool) error {
+func ReplaceFile(root *os.Root, name string, text []byte, durable bool) error {
 	temp := tempPrefix + path.Base(name)
 	if err := root.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -81,6 +81,9 @@ func (v *verifier) manifest() (*Manifest, error) {
 		if why := notABundle(v.root); why != "" && !v.exists(loadFile) {
 			return nil, fmt.Errorf("%s is not a bundle: it has no %s, and %s; name the directory of --out", v.b.Dir, ManifestFile, why)
 		}
+		if v.exists(loadFile) {
+			v.found.Kind = KindLoad
+		}
 		v.add(Problem{ProblemUnfinished, ManifestFile, "it has no " + ManifestFile + ": the run was killed, could not write it, or is still in progress"})
 		return nil, nil //nolint:nilnil // an unfinished bundle has none
 	}

@@ -151,7 +151,7 @@ func (w *Writer) Script(id string, text []byte) error {
 	}
 	name := scriptsDir + "/" + id + scriptExt
 	// A run has many scripts, and a sync of each would take a second.
-	if err := replaceFile(w.root, name, text, false); err != nil {
+	if err := ReplaceFile(w.root, name, text, false); err != nil {
 		return w.failed(name, err)
 	}
 	w.scripts[id] = string(text)
@@ -299,7 +299,7 @@ func (w *Writer) close() error {
 func (w *Writer) document(name string, v any) error {
 	text, err := encode(v, "  ")
 	if err == nil {
-		err = replaceFile(w.root, name, text, true)
+		err = ReplaceFile(w.root, name, text, true)
 	}
 	if err != nil {
 		return w.failed(name, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/target"
 )
 
@@ -21,7 +22,10 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 		defer warm.Stop()
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.engine.Run(ctx, s.plan, s.sink) }()
+	go func() {
+		defer crash.Catch()
+		done <- s.engine.Run(ctx, s.plan, s.sink)
+	}()
 	scrapes := s.scrapes(ctx)
 	defer func() { stop(); scrapes.wait() }()
 	tick := time.NewTicker(time.Second)
@@ -31,18 +35,18 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	for n := 1; ; n++ {
 		select {
 		case err := <-done:
-			s.tick(&last, s.sink.hist.last)
+			s.tick(&last, r, s.sink.hist.last)
 			return s.over(err)
 		case message := <-s.refused:
 			s.refused <- message // over reads it again
 			stop()
 			err := <-done
-			s.tick(&last, s.sink.hist.last)
+			s.tick(&last, r, s.sink.hist.last)
 			r.Aborted = "ended because the gateway refused to run the command: " + message
 			return s.over(err)
 		case <-tick.C:
 		}
-		s.tick(&last, s.sink.hist.merge)
+		s.tick(&last, r, s.sink.hist.merge)
 		if step := clock.look(time.Now()); step != 0 {
 			s.sink.ClockStepped(step)
 		}
@@ -101,6 +105,7 @@ func (s *session) scrapes(ctx context.Context) *scraping {
 		activity = nil
 	}
 	go func() {
+		defer crash.Catch()
 		defer close(c.ended)
 		for n := range c.turns {
 			s.watch.during(ctx, fmt.Sprintf("%05d", n), activity)
@@ -128,8 +133,8 @@ type second struct {
 	started int64
 }
 
-// tick ends an interval: merge collects the measured values.
-func (s *session) tick(last *second, merge func()) {
+// tick ends an interval: merge collects the measured values. r is the report so far.
+func (s *session) tick(last *second, r *bundle.LoadReport, merge func()) {
 	now := time.Since(s.base)
 	merge()
 	s.folder.interval("", s.sink.hist.interval, s.base.Add(last.at), now-last.at)
@@ -146,4 +151,27 @@ func (s *session) tick(last *second, merge func()) {
 		Warming: now < s.plan.Warmup, Ending: s.plan.Duration > 0 && now > s.plan.Duration,
 	})
 	last.at, last.started = now, started
+	s.record(*r)
+}
+
+// record stores what is known so far, so that a killed run can be reported.
+func (s *session) record(r bundle.LoadReport) {
+	if s.folder == nil {
+		return
+	}
+	s.fill(&r)
+	elapsed := time.Since(s.base)
+	r.DurationMS, r.Interrupted = elapsed.Milliseconds(), true
+	if r.Aborted == "" {
+		r.Aborted = fmt.Sprintf("this was recorded in %v: the run was killed, its disk was full, or it is still in progress", elapsed.Round(100*time.Millisecond))
+	}
+	running := r.Streams.Opened - r.Ledger.Started
+	r.Ledger.Started, r.Ledger.Open = r.Ledger.Started+running, r.Ledger.Open+running
+	r.Metrics = s.watch.result()
+	if r.Metrics.Note == "" {
+		r.Metrics.Note = notCompared + "the run did not end"
+	}
+	r.Thresholds = s.thresholds.Judge(&r)
+	conclude(&r, s.plan.Open())
+	s.folder.flush(&r)
 }

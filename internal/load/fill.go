@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/machine"
 	"assay/scenarios"
 )
 
@@ -92,6 +93,12 @@ func (s *session) fill(r *bundle.LoadReport) {
 	r.Driver.UnstampedReads, r.Driver.ClockStepsMS = s.sink.unstamped.Load(), nil
 	for _, d := range b.steps {
 		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
+	}
+	s.costs.mu.Lock()
+	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-s.cpu+s.costs.cpu, machine.PeakMemory()+s.costs.rss
+	s.costs.mu.Unlock()
+	if s.needs.processes > 1 {
+		r.Driver.Processes = s.needs.processes
 	}
 	s.sink.mu.Lock()
 	defer s.sink.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,10 +25,10 @@ const (
 	metricsFolder = "metrics"
 )
 
-// folder is the directory of a run: load.json with the report, latency.hlog with a
-// tagged histogram per series and second, metrics/ with every scrape, and the manifest of
-// the bundle, which is written last. A nil folder keeps nothing. finish returns the first
-// error.
+// folder is the directory of a run: load.json with the report so far, which is replaced
+// each second, latency.hlog with a tagged histogram per series and second, metrics/ with
+// every scrape, and the manifest of the bundle, which is written last. A nil folder keeps
+// nothing. finish returns the first error.
 type folder struct {
 	root *os.Root
 	file *os.File
@@ -64,21 +65,22 @@ func (f *folder) prepare(dir string) error {
 	if err != nil {
 		return fmt.Errorf("the output directory: %w", err)
 	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return bundle.IsTemporary(e.Name()) })
 	if len(entries) > 0 && !f.isOurs() {
 		return fmt.Errorf("directory %s is neither empty nor that of an older load run (it holds %q): name another directory, or empty it; nothing was changed", dir, entries[0].Name())
 	}
 	if err := f.root.Remove(bundle.ManifestFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("older run in %s: %w", dir, err)
 	}
+	// Written first, so that the directory is known as ours at any moment.
+	if err := f.report(&bundle.LoadReport{Schema: bundle.LoadSchema}); err != nil {
+		return err
+	}
 	if err := f.root.RemoveAll(metricsFolder); err != nil {
 		return fmt.Errorf("older run in %s: %w", dir, err)
 	}
 	if err := f.root.Mkdir(metricsFolder, 0o755); err != nil {
 		return fmt.Errorf("the output directory: %w", err)
-	}
-	// Written now, so that isOurs is true from the beginning.
-	if err := f.write(reportFile, []byte(`{"schema":"`+bundle.LoadSchema+`"}`+"\n")); err != nil {
-		return err
 	}
 	if f.file, err = f.root.Create(hlogFile); err != nil {
 		return fmt.Errorf("the output directory: %w", err)
@@ -110,6 +112,24 @@ func (f *folder) write(name string, p []byte) error {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	return nil
+}
+
+// report replaces load.json: a reader, or a crash, sees the old one or the new one.
+func (f *folder) report(r *bundle.LoadReport) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = bundle.ReplaceFile(f.root, reportFile, append(text, '\n'), false)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", reportFile, err)
+	}
+	return nil
+}
+
+// flush ends a second: all that was recorded so far, with the report on it, can be read.
+func (f *folder) flush(r *bundle.LoadReport) {
+	f.keep(f.log.Flush())
+	f.keep(f.report(r))
 }
 
 func (f *folder) keep(err error) {
@@ -163,12 +183,7 @@ func (f *folder) finish(r *bundle.LoadReport) error {
 	if f == nil {
 		return nil
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = f.write(reportFile, append(text, '\n'))
-	}
-	f.keep(err)
-	f.keep(f.log.Flush())
+	f.flush(r)
 	f.keep(f.file.Close())
 	if f.failed() == nil {
 		f.keep(bundle.Seal(f.root, bundle.Manifest{

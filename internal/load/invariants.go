@@ -9,7 +9,7 @@ import (
 )
 
 // audit compares the counters before and after a run with its ledger. It is pure. foreign
-// is a note that there was other traffic on the target; then the violations prove nothing.
+// is a note that processes of others explain the violations, which then prove nothing.
 func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []string, foreign string) {
 	diff := ledger.Diff(before, after)
 	violations = append(violations, ledger.Monotone(before, after)...)
@@ -31,10 +31,29 @@ func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []s
 	if partition != "" {
 		violations = append(violations, "after the run the differences do not add up: "+partition)
 	}
-	if extra := diff.Started - float64(own.Started) - slack; extra > 0 && partition == "" && len(violations) > 0 {
-		foreign = fmt.Sprintf("foreign traffic: started moved by %s, this driver started %d", ledger.Number(diff.Started), own.Started)
+	if len(violations) > 0 && partition == "" {
+		foreign = byOthers(before, diff, own)
 	}
 	return violations, foreign
+}
+
+// byOthers explains differences by processes of others, or returns "": no counter moved
+// less than the ledger says, and no more processes of others ended than ran before the run
+// or started during it.
+func byOthers(before, diff ledger.Counters, own bundle.LoadLedger) string {
+	slack, unseen := float64(own.Uncertain), float64(own.Unseen)
+	less := diff.OK+diff.Error < float64(own.OK+own.Error+own.Unseen-own.Uncertain)
+	more := func(got float64, want int64, slack float64) float64 {
+		less = less || got < float64(want)
+		return max(got-float64(want)-slack, 0)
+	}
+	started := more(diff.Started, own.Started, slack)
+	ended := more(diff.OK, own.OK, unseen+slack) + more(diff.Error, own.Error, unseen+slack) + more(diff.Killed, own.Killed, slack)
+	if there := max(before.Active, 0); less || there+started == 0 || ended > there+started {
+		return ""
+	}
+	return fmt.Sprintf("foreign traffic: %s processes of others ran before the run, %s started and %s ended during it",
+		ledger.Number(before.Active), ledger.Number(started), ledger.Number(ended))
 }
 
 func expected(want int64, more float64) string {
@@ -51,10 +70,4 @@ func auditDuring(earlier, now ledger.Counters, inFlight int) (violations []strin
 		violations = append(violations, fmt.Sprintf("with %d in flight: %s", inFlight, p))
 	}
 	return violations
-}
-
-// agrees reports whether the counters agree with the ledger.
-func agrees(before, after ledger.Counters, own bundle.LoadLedger) bool {
-	v, _ := audit(before, after, own)
-	return len(v) == 0
 }

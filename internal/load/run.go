@@ -54,8 +54,9 @@ type session struct {
 	abortedBy  *bundle.LoadThreshold // the threshold that ended the run
 	machine    capacity
 	needs      preflight
-	engine     Engine // the engine of the options, or split
-	costs      costs  // of the worker processes
+	engine     Engine  // the engine of the options, or split
+	costs      costs   // of the worker processes
+	cpu        float64 // processor time of this process before the run, in seconds
 	fullTarget target.Options
 }
 
@@ -71,7 +72,7 @@ func prepare(o Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{opts: o, refused: make(chan string, 1)}
+	s := &session{opts: o, refused: make(chan string, 1), cpu: machine.CPUSeconds()}
 	if s.thresholds, err = CompileThresholds(o.conditions, o.classNames()); err != nil {
 		return nil, err
 	}
@@ -156,6 +157,7 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	defer s.watch.scraper.close()
 	s.watch.scraper.save = s.folder.scrape
 	r := s.blank()
+	s.record(*r)
 	if err := s.target.Wait(ctx, 0); err != nil {
 		if ctx.Err() == nil {
 			return nil, errors.Join(err, s.folder.finish(r))
@@ -164,17 +166,13 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	}
 	s.watch.begin(ctx)
 	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
-	cpu := machine.CPUSeconds()
+	s.cpu = machine.CPUSeconds()
 	err := s.drive(ctx, r)
 	s.opts.Progress.End()
 	if err != nil {
 		return nil, errors.Join(err, s.folder.finish(r))
 	}
 	r.DurationMS = time.Since(s.base).Milliseconds()
-	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-cpu+s.costs.cpu, machine.PeakMemory()+s.costs.rss
-	if s.needs.processes > 1 {
-		r.Driver.Processes = s.needs.processes
-	}
 	return s.finish(ctx, r)
 }
 

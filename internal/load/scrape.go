@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"syscall"
 	"time"
@@ -40,29 +41,38 @@ func newScraper(p *Plan, path string, headers []bundle.Header, limit time.Durati
 func (s *scraper) scrape(ctx context.Context, name string) (ledger.Counters, error) {
 	resp, err := s.client.Do(s.request.HTTP(ctx, s.plan))
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.request.Path, err)
+		return ledger.Counters{}, s.unread(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxExposition))
 	if err != nil {
-		return ledger.Counters{}, fmt.Errorf("GET %s: %w", s.request.Path, err)
+		return ledger.Counters{}, s.unread(err)
 	}
 	s.save(name, body)
 	if s.first == nil {
 		s.first = body
 	}
 	if resp.StatusCode != http.StatusOK {
-		return ledger.Counters{}, fmt.Errorf("HTTP %d", resp.StatusCode)
+		return ledger.Counters{}, fmt.Errorf("GET %s: HTTP %d", s.request.Path, resp.StatusCode)
 	}
 	c, problems := ledger.ReadCounters(body, s.names)
 	if len(c.Has) == 0 {
-		why := fmt.Sprintf("the scrape has none of the series %s, %s and %s", s.names.Started, s.names.Finished, s.names.Active)
+		why := fmt.Sprintf("GET %s: the scrape has none of the series %s, %s and %s", s.request.Path, s.names.Started, s.names.Finished, s.names.Active)
 		if len(problems) > 0 {
 			why += "; " + problems[0]
 		}
 		return c, errors.New(why)
 	}
 	return c, nil
+}
+
+// unread is the error of a scrape without a whole answer.
+func (s *scraper) unread(err error) error {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return fmt.Errorf("GET %s: no whole answer within %v", s.request.Path, s.client.Timeout)
+	}
+	return fmt.Errorf("GET %s: %s", s.request.Path, reason(err))
 }
 
 func (s *scraper) close() { s.client.CloseIdleConnections() }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"assay/internal/crash"
 )
 
 // errNoSink is the error of a split run whose sink is not a collector.
@@ -75,7 +77,10 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	defer stop()
 	failures := make(chan error, len(workers))
 	for _, w := range workers {
-		go func() { failures <- w.follow(ctx, c, p.Limits) }()
+		go func() {
+			defer crash.Catch()
+			failures <- w.follow(ctx, c, p.Limits)
+		}()
 	}
 	var all []error
 	for range workers {

@@ -26,9 +26,9 @@ const (
 	maxIntervals = 7 * 24 * 3600 // a week of seconds, for each series
 )
 
-// Open reads the directory of a run (--out), or only the report from a file. It is an
-// error when the run was cut short, and so has no report, or when the log is damaged; an
-// incomplete last line of the log is left out.
+// Open reads the directory of a run (--out), or only the report from a file. The report
+// of a killed run is that of its last second, and is Interrupted. A damaged log is an error;
+// an incomplete last line of the log is left out.
 func Open(path string) (*bundle.LoadRun, error) {
 	info, err := os.Stat(path)
 	if err != nil {

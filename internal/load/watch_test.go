@@ -111,7 +111,7 @@ func TestScrapesThatFailLaterAreOneViolation(t *testing.T) {
 	w.begin(t.Context())
 	w.during(t.Context(), "00001", idle)
 	w.during(t.Context(), "00002", idle)
-	if r := w.result(); len(r.Violations) != 1 || r.Violations[0] != "00001: the scrape failed: HTTP 500 (and 1 later ones)" {
+	if r := w.result(); len(r.Violations) != 1 || r.Violations[0] != "00001: the scrape failed: GET /metrics: HTTP 500 (and 1 later ones)" {
 		t.Errorf("%q", r.Violations)
 	}
 }

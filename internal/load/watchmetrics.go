@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"assay/internal/bundle"
@@ -23,25 +24,40 @@ const (
 // maxViolations bounds the list in the report.
 const maxViolations = 50
 
+// notCompared begins the note of a run whose counters were not compared. The reports
+// repeat it beside the verdict.
+const notCompared = "counters not compared: "
+
 // counterWatch compares the gateway's counters with the run: before, during and after it.
 type counterWatch struct {
 	scraper *scraper
 	scale   float64
-	info    bundle.LoadMetrics
 	before  ledger.Counters
 	last    ledger.Counters
 	usable  bool
+
+	mu      sync.Mutex // record reads the result during the run
+	info    bundle.LoadMetrics
 	more    int    // violations that are not listed
 	failed  int    // scrapes that failed
 	failure string // of the first of them
 }
 
+// beginTries bounds the scrapes before the run. One is enough unless processes of others
+// start or end while the gateway reads its counters.
+const beginTries = 5
+
 // begin reads the counters before the run. A gateway need not have any: then nothing is
 // compared, and the report says why.
 func (w *counterWatch) begin(ctx context.Context) {
 	c, err := w.scraper.scrape(ctx, "before")
+	for n := 1; err == nil && n < beginTries && ledger.Partition(c, 0) != ""; n++ {
+		c, err = w.scraper.scrape(ctx, "before")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err != nil {
-		w.info.Note = "the counters are not compared: " + err.Error()
+		w.info.Note = notCompared + err.Error()
 		return
 	}
 	w.before, w.last, w.usable = c, c, true
@@ -66,7 +82,7 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() activ
 		}
 		return
 	}
-	w.info.Scraped++
+	w.scraped()
 	flying := math.MaxInt32
 	if now != nil {
 		ended = now()
@@ -88,37 +104,71 @@ func (w *counterWatch) after(ctx context.Context, own bundle.LoadLedger) {
 	end := time.Now().Add(time.Duration(float64(agreeWithin) * w.scale))
 	tick := time.NewTicker(agreeEvery)
 	defer tick.Stop()
-	var after ledger.Counters
+	var last, explained reading
 	var failure error
-	read, equal := false, 0
-	for n := 1; ; n++ {
+	for n, equal := 1, 0; ; n++ {
 		c, err := w.scraper.scrape(ctx, "after")
 		if err == nil {
+			w.scraped()
+			now := w.reading(c, own)
 			equal++
-			if !read || *valuesOf(c) != *valuesOf(after) {
+			if last.values == nil || *now.values != *last.values {
 				equal = 0
 			}
-			after, read = c, true
-			w.info.Scraped++
+			if last = now; now.foreign != "" {
+				explained = now
+			}
 		} else {
 			failure = err
 		}
-		stable := equal >= stableReads && after.Active == w.before.Active
+		stable := equal >= stableReads && (c.Active == w.before.Active || last.foreign != "")
 		over := time.Now().After(end) && (err != nil || n > stableReads)
-		if read && (stable || agrees(w.before, after, own)) || over || !next(ctx, tick) {
-			break
+		switch {
+		case err == nil && (stable || len(last.violations) == 0):
+			w.conclude(last)
+			return
+		case !over && next(ctx, tick):
+		case last.values == nil:
+			w.fail("after", failure)
+			return
+		case explained.values != nil && equal < stableReads:
+			// Processes of others come and go: this reading is from between two of them.
+			w.conclude(explained)
+			return
+		default:
+			w.conclude(last)
+			return
 		}
 	}
-	if !read {
-		w.fail("after", failure)
-		return
-	}
-	w.info.After = valuesOf(after)
-	violations, foreign := audit(w.before, after, own)
-	for _, v := range violations {
+}
+
+// reading is the counters at one time after the run, held against the ledger.
+type reading struct {
+	values     *bundle.LoadCounters // nil: none yet
+	violations []string
+	foreign    string
+}
+
+func (w *counterWatch) reading(c ledger.Counters, own bundle.LoadLedger) reading {
+	violations, foreign := audit(w.before, c, own)
+	return reading{valuesOf(c), violations, foreign}
+}
+
+// conclude takes the reading that counts.
+func (w *counterWatch) conclude(r reading) {
+	for _, v := range r.violations {
 		w.violate(v)
 	}
-	w.info.Note = foreign
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.info.After, w.info.Note = r.values, r.foreign
+}
+
+// scraped counts a scrape.
+func (w *counterWatch) scraped() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.info.Scraped++
 }
 
 // next waits for a tick; it returns false when ctx is done.
@@ -133,12 +183,16 @@ func next(ctx context.Context, tick *time.Ticker) bool {
 
 // fail counts a scrape that failed although the first one succeeded.
 func (w *counterWatch) fail(name string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.failed++; w.failed == 1 {
 		w.failure = fmt.Sprintf("%s: the scrape failed: %s", name, reason(err))
 	}
 }
 
 func (w *counterWatch) violate(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if slices.Contains(w.info.Violations, text) {
 		return
 	}
@@ -151,6 +205,8 @@ func (w *counterWatch) violate(text string) {
 
 // result returns the section of the report on the counters.
 func (w *counterWatch) result() bundle.LoadMetrics {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	info := w.info
 	if w.more > 0 {
 		info.Violations = append(slices.Clone(info.Violations), fmt.Sprintf("and %d more", w.more))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/crash"
 	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/scenarios"
@@ -87,6 +88,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer, engines ...Engine) e
 		}
 	}
 	go func() {
+		defer crash.Catch()
 		_, _ = io.Copy(io.Discard, rest)
 		stop()
 	}()
@@ -163,7 +165,10 @@ func (w *working) work(ctx context.Context) error {
 		defer warm.Stop()
 	}
 	done := make(chan error, 1)
-	go func() { done <- w.engine.Run(ctx, w.plan, w.sink) }()
+	go func() {
+		defer crash.Catch()
+		done <- w.engine.Run(ctx, w.plan, w.sink)
+	}()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
