@@ -24,6 +24,7 @@ const beProgram = "ASSAY_TEST_BE_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beProgram) != "" {
+		panicOnSignal()
 		main()
 	}
 	testscript.Main(m, map[string]func(){"assay": main})

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/internal/crash"
+)
+
+// panicOnSignal makes a goroutine of the program panic at SIGUSR1.
+func panicOnSignal() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	go func() {
+		defer crash.Catch()
+		<-signals
+		panic("out of order")
+	}()
+}
+
+// A panic of any goroutine is a defect: exit code 4, a message, and JSON on stdout where it
+// was asked for.
+func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
+	c, out, stderr := program(t, "load", "--streams", "1", "--duration", "1h", "--format", "json")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+	if err := c.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, c.Wait(), exitDefect, stderr)
+	if err := oneJSON(out.String()); err != nil || !strings.Contains(out.String(), `"exit": 4`) {
+		t.Errorf("stdout: %v\n%s", err, out)
+	}
+	if text := stderr.String(); !strings.Contains(text, "this is a defect of Assay: out of order") || !strings.Contains(text, "panicOnSignal") {
+		t.Errorf("stderr:\n%s", text)
+	}
+}
+
+// broken is an input whose reading panics.
+type broken struct{}
+
+// Read panics.
+func (broken) Read([]byte) (int, error) { panic("out of order") }
+
+func TestAPanicOfACommandIsADefect(t *testing.T) {
+	var out, stderr bytes.Buffer
+	if code := run([]string{loadWorker}, stdio{in: broken{}, out: &out, err: &stderr}); code != exitDefect {
+		t.Errorf("exit code %d, want %d", code, exitDefect)
+	}
+	if !strings.Contains(stderr.String(), "this is a defect of Assay: out of order\n  report it") {
+		t.Errorf("stderr:\n%s", &stderr)
+	}
+}
