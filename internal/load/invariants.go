@@ -52,8 +52,8 @@ func byOthers(before, diff ledger.Counters, own bundle.LoadLedger) string {
 	if there := max(before.Active, 0); less || there+started == 0 || ended > there+started {
 		return ""
 	}
-	return fmt.Sprintf("foreign traffic: %s processes of others ran before the run, %s started and %s ended during it",
-		ledger.Number(before.Active), ledger.Number(started), ledger.Number(ended))
+	return fmt.Sprintf("foreign traffic: %s of others ran before the run, %s started and %s ended during it",
+		plural(int(before.Active), "process", "processes"), ledger.Number(started), ledger.Number(ended))
 }
 
 func expected(want int64, more float64) string {

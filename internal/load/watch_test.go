@@ -3,6 +3,7 @@ package load
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,5 +128,36 @@ func TestCountersThatFallDuringTheRunAreSeen(t *testing.T) {
 	r := w.result()
 	if len(r.Violations) != 2 || !strings.HasPrefix(r.Violations[0], "00002: ") || !strings.Contains(r.Violations[1], "00003: with 0 in flight") {
 		t.Errorf("%q", r.Violations)
+	}
+}
+
+// While processes of others come and go, a scrape may fall between two counters of the
+// gateway. That proves nothing against it, also when it is the last one.
+func TestAScrapeAmidForeignTrafficIsNoViolation(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		started, ok := 10+n, 10+n
+		if n%2 == 0 {
+			ok--
+		}
+		return []string{strconv.Itoa(started), strconv.Itoa(ok), "0"}
+	})
+	w.begin(t.Context())
+	w.scale = 0
+	w.after(t.Context(), bundle.LoadLedger{})
+	r := w.result()
+	if !strings.HasPrefix(r.Note, "foreign traffic: 0 processes of others ran before the run, ") || r.After.Started != r.After.OK {
+		t.Errorf("%+v, after %+v", r, r.After)
+	}
+}
+
+// A gateway whose counters are at rest and do not add up is wrong, whoever else used it.
+func TestCountersThatRestAndDoNotAddUpAreAViolation(t *testing.T) {
+	w := exposition(t, func(n int) []string {
+		return []string{strconv.Itoa(10 + min(n, 3)), strconv.Itoa(10 + min(n, 2)), "0"}
+	})
+	w.begin(t.Context())
+	w.after(t.Context(), bundle.LoadLedger{})
+	if r := w.result(); r.Note != "" || len(r.Violations) == 0 {
+		t.Errorf("%+v", r)
 	}
 }
