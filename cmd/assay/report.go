@@ -16,7 +16,8 @@ func newReport(io stdio) *cobra.Command {
 		Short: "Render the report of a stored run in any format",
 		Long: `Renders the report in a bundle. The stored verdicts are not judged again (see
 ` + "`assay judge`" + `), unless the run was killed before its bundle was complete. The
-exit code is that of the run.
+exit code is that of the run; a killed load run is reported up to its last second,
+with exit code 130.
 
 Several bundles are merged into one report if they are shards of one run: the same
 version of assay ran different scenarios against the same target and profile. The
