@@ -96,4 +96,5 @@ type LevelChange struct {
 type Catalogue struct {
 	Scenarios []*Scenario // sorted by ID
 	Rules     []*Rule     // sorted by ID
+	RulesText []byte      // rules.yaml of a user's folder, if any
 }

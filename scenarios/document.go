@@ -11,12 +11,14 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"assay/internal/regular"
 )
 
 // The limits of a file of the catalogue.
 const (
-	maxFile  = 1 << 20 // bytes
-	maxDepth = 64      // nested mappings and sequences
+	maxFile  = regular.Limit // bytes
+	maxDepth = 64            // nested mappings and sequences
 )
 
 // document is one parsed YAML file, before it is decoded to typed values: its lines, for

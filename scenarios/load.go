@@ -9,10 +9,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"assay/internal/regular"
 )
 
 //go:embed rules.yaml */*.yaml
 var embedded embed.FS
+
+// maxCatalogue limits the scripts of a folder, in bytes.
+const maxCatalogue = 64 << 20
 
 // otherFolders contain no scripts.
 var otherFolders = []string{"profiles", "schema", "testdata"}
@@ -26,16 +31,16 @@ func Load() (*Catalogue, error) {
 // ones, as AREA/NAME.yaml or NAME.yaml. It reads rules as LoadFS does. Errors of scripts
 // name their files with dir in front. A folder that is unreadable or has no script is an error.
 func LoadDir(dir string) (*Catalogue, error) {
-	if info, err := os.Stat(dir); err != nil {
+	root, err := regular.Folder(dir)
+	if err != nil {
 		return nil, fmt.Errorf("read the scenarios: %w", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("read the scenarios: %s is a file; give the folder that contains it", dir)
 	}
+	defer func() { _ = root.Close() }()
 	rules, err := builtinRules()
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadCatalogue(source{fsys: os.DirFS(dir), dir: dir, flat: true}, rules)
+	c, err := loadCatalogue(source{fsys: root.FS(), root: root, dir: dir}, rules)
 	if err == nil && len(c.Scenarios) == 0 {
 		return nil, fmt.Errorf("%s contains no script; scripts are AREA/NAME.yaml or NAME.yaml", dir)
 	}
@@ -45,26 +50,54 @@ func LoadDir(dir string) (*Catalogue, error) {
 // source is a folder from which a catalogue is read.
 type source struct {
 	fsys fs.FS
-	dir  string // in front of the names of files in errors
-	flat bool   // scripts may be directly in it
+	root *os.Root // a user's folder, the same as fsys; scripts may be directly in it
+	dir  string   // in front of the names of files in errors
 }
 
 // scripts lists the files of scripts, sorted.
 func (s source) scripts() ([]string, error) {
-	files, err := fs.Glob(s.fsys, "*/*.yaml")
+	top, err := fs.ReadDir(s.fsys, ".")
 	if err != nil {
 		return nil, err
 	}
-	files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(otherFolders, path.Dir(f)) })
-	if s.flat {
-		top, err := fs.Glob(s.fsys, "*.yaml")
-		if err != nil {
+	var files []string
+	for _, e := range top {
+		name := e.Name()
+		switch folder, err := s.isFolder(e); {
+		case err != nil:
 			return nil, err
+		case folder && !slices.Contains(otherFolders, name):
+			inside, err := fs.ReadDir(s.fsys, name)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range inside {
+				if path.Ext(e.Name()) == ".yaml" {
+					files = append(files, path.Join(name, e.Name()))
+				}
+			}
+		case !folder && s.root != nil && path.Ext(name) == ".yaml" && name != "rules.yaml":
+			files = append(files, name)
 		}
-		files = append(files, slices.DeleteFunc(top, func(f string) bool { return f == "rules.yaml" })...)
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// isFolder reports whether an entry is a folder or a link to one. A link to a folder outside is an error.
+func (s source) isFolder(e fs.DirEntry) (bool, error) {
+	if e.Type()&fs.ModeSymlink == 0 || s.root == nil {
+		return e.IsDir(), nil
+	}
+	return regular.IsFolder(s.root, e.Name())
+}
+
+// read returns the text of a file.
+func (s source) read(name string) ([]byte, error) {
+	if s.root == nil {
+		return fs.ReadFile(s.fsys, name)
+	}
+	return regular.ReadIn(s.root, name, maxFile)
 }
 
 // LoadFS reads AREA/*.yaml of fsys, and rules.yaml if there is one. Its rules are added to
@@ -90,8 +123,11 @@ func builtinRules() ([]*Rule, error) {
 func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	c := &Catalogue{Rules: base}
 	var errs []*ScriptError
-	switch text, err := fs.ReadFile(from.fsys, "rules.yaml"); {
+	switch text, err := from.read("rules.yaml"); {
 	case err == nil:
+		if from.root != nil {
+			c.RulesText = text
+		}
 		rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
 		errs = append(errs, d.errs...)
 		c.addRules(rules)
@@ -103,10 +139,14 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 		return nil, err
 	}
 	byID := map[string]string{}
+	length := 0
 	for _, file := range files {
-		text, err := fs.ReadFile(from.fsys, file)
+		text, err := from.read(file)
 		if err != nil {
 			return nil, fmt.Errorf("read a script: %w", err)
+		}
+		if length += len(text); length > maxCatalogue {
+			return nil, fmt.Errorf("the scripts of %s are longer than %d bytes in all, the limit: name a folder with fewer of them", from.dir, maxCatalogue)
 		}
 		file = path.Join(from.dir, file)
 		s, d := parseScript(file, text)

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"assay/internal/bundle"
+	"assay/internal/regular"
 )
 
 // ProfileNames lists the embedded profiles, sorted.
@@ -30,7 +30,7 @@ func ProfileNames() []string {
 // name has a path separator or ends in .yaml. The rules of a profile must be built-in.
 func LoadProfile(name string) (*Profile, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") {
-		text, err := os.ReadFile(name)
+		text, err := regular.Read(name, maxFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the profile: %w", err)
 		}

@@ -2,11 +2,12 @@ package scenarios
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"assay/internal/regular"
 )
 
 // Workload is the file of a load plan: the kinds of streams, and when they start. Zero
@@ -81,7 +82,7 @@ type WorkloadClass struct {
 
 // ReadWorkload reads a load plan from a file.
 func ReadWorkload(file string) (*Workload, error) {
-	text, err := os.ReadFile(file)
+	text, err := regular.Read(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}

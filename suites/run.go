@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -66,7 +64,6 @@ type session struct {
 	opts      Options
 	catalogue *scenarios.Catalogue
 	profile   *scenarios.Profile
-	rules     string // rules of the user's own folder of scripts
 	target    *target.Target
 	clock     *transport.Clock
 	run       *bundle.Run
@@ -135,9 +132,6 @@ func (s *session) load() (err error) {
 	if s.catalogue, err = catalogue(s.opts.Scenarios); err != nil {
 		return err
 	}
-	if s.rules, err = ownRules(s.opts.Scenarios); err != nil {
-		return err
-	}
 	if s.profile, err = profile(s.opts); err != nil {
 		return err
 	}
@@ -196,18 +190,6 @@ func catalogue(dir string) (*scenarios.Catalogue, error) {
 	return scenarios.LoadDir(dir)
 }
 
-// ownRules returns the text of the rules in a folder of scripts, if any.
-func ownRules(dir string) (string, error) {
-	if dir == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "rules.yaml"))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	return string(text), err
-}
-
 // chosen returns the instances to run, and the selected ones that Options.Only skips.
 func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Instance, err error) {
 	all, err := cat.Select(o.Select)
@@ -264,7 +246,7 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 		Tool:    bundle.Tool{Name: "assay", Version: s.opts.Version},
 		Started: started, Target: s.target.Identity(), Profile: s.profile.ID,
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
-		ProfileText: string(s.profile.Text), RulesText: s.rules, Flags: s.opts.Flags,
+		ProfileText: string(s.profile.Text), RulesText: string(s.catalogue.RulesText), Flags: s.opts.Flags,
 	}
 	if k := s.opts.Known; k != nil {
 		r.KnownFile, r.KnownText = k.File, string(k.Text)

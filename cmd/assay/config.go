@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
+
+	"assay/internal/regular"
 )
 
 // configName is the configuration file in the working directory, used without --config.
@@ -52,7 +54,7 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if !asked {
 		path = configName
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, regular.Limit)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return configFile{}, nil
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"assay/internal/bundle"
 	"assay/internal/diff"
 	"assay/internal/load"
+	"assay/internal/regular"
 )
 
 // maxCompared is the maximum length of a report, in bytes.
@@ -54,7 +54,7 @@ func isLoad(dir string) bool {
 
 // readComparedFile reads a report; its schema says of which kind of run.
 func readComparedFile(path string) (compared, error) {
-	text, err := readUpTo(path, maxCompared)
+	text, err := regular.Read(path, maxCompared)
 	if err != nil {
 		return compared{}, err
 	}
@@ -76,19 +76,6 @@ func readComparedFile(path string) (compared, error) {
 		return compared{}, fmt.Errorf("%s: not a report: %w", path, err)
 	}
 	return compared{run: &diff.Run{Name: path, Report: r}}, nil
-}
-
-func readUpTo(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s: more than %d bytes, the limit of a report", path, limit)
-	}
-	return text, err
 }
 
 // readLoad reads a load run.

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/regular"
 	"assay/scenarios"
 )
 
@@ -31,7 +31,7 @@ func newLint(io stdio) *cobra.Command {
 func lint(io stdio, files []string) error {
 	broken := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := regular.Read(file, regular.Limit)
 		if err != nil {
 			return usage(err)
 		}

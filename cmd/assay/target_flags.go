@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
+	"assay/internal/regular"
 	"assay/internal/target"
 )
 
@@ -61,7 +59,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		return o, err
 	}
 	if f.caCert != "" {
-		pem, err := os.ReadFile(f.caCert)
+		pem, err := regular.Read(f.caCert, regular.Limit)
 		if err != nil {
 			return o, fmt.Errorf("--cacert: %w", err)
 		}
@@ -92,7 +90,7 @@ func readToken(path string) (string, error) {
 	if path == "" {
 		return os.Getenv("ASSAY_TOKEN"), nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, regular.Limit)
 	if err != nil {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
@@ -130,15 +128,16 @@ func isSurface(s string) bool {
 }
 
 // readHeaders reads "Name: value" lines and skips empty lines and # comments.
-func readHeaders(path string) (hs []bundle.Header, err error) {
-	f, err := os.Open(path)
+func readHeaders(path string) ([]bundle.Header, error) {
+	text, err := regular.Read(path, regular.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("--header-file: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	lines := bufio.NewScanner(io.LimitReader(f, 1<<20))
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	var hs []bundle.Header
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -148,5 +147,5 @@ func readHeaders(path string) (hs []bundle.Header, err error) {
 		}
 		hs = append(hs, bundle.Header{Name: name, Value: strings.TrimSpace(value)})
 	}
-	return hs, lines.Err()
+	return hs, nil
 }

@@ -3,10 +3,11 @@ package canned
 import (
 	"embed"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
+
+	"assay/internal/regular"
 )
 
 //go:embed w1.yaml w2.yaml ticks.yaml
@@ -77,7 +78,7 @@ func Load(name string) (*File, error) {
 			return Parse(name+".yaml", text)
 		}
 	}
-	text, err := os.ReadFile(name)
+	text, err := regular.Read(name, maxFile)
 	if err != nil {
 		hint := ""
 		if path.Ext(name) == "" {

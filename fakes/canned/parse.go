@@ -12,15 +12,17 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"assay/internal/regular"
 )
 
 // The limits of a file.
 const (
-	maxFile    = 1 << 20  // bytes of YAML
-	maxEntries = 1000     // entries of the list
-	maxTimes   = 100_000  // events, and lines of one
-	maxSize    = 1 << 20  // bytes of one event
-	maxStream  = 64 << 20 // bytes of all events of a finite stream
+	maxFile    = regular.Limit // bytes of YAML
+	maxEntries = 1000          // entries of the list
+	maxTimes   = 100_000       // events, and lines of one
+	maxSize    = 1 << 20       // bytes of one event
+	maxStream  = 64 << 20      // bytes of all events of a finite stream
 )
 
 // FileError is one error in a canned file, with its place.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"assay/internal/regular"
 )
 
 // ManifestSchema names the version of a bundle: of the manifest's JSON form and of every
@@ -161,5 +163,5 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
 	}
-	return root.Open(name)
+	return regular.Open(root, name)
 }

@@ -38,7 +38,7 @@ type Bundle struct {
 // fail before they are read into memory, and links are not followed. Unknown fields are
 // ignored.
 func Open(dir string) (*Bundle, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}
@@ -50,6 +50,14 @@ func Open(dir string) (*Bundle, error) {
 		}
 	}
 	return r.b, nil
+}
+
+// openFolder opens a directory. Opening anything else could wait for a writer.
+func openFolder(dir string) (*os.Root, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory: name that of --out", dir)
+	}
+	return os.OpenRoot(dir)
 }
 
 type reader struct {

@@ -25,7 +25,7 @@ const maxProblems = 100
 // An error means that dir is not a bundle, or one of an unknown version; any other defect is
 // a Problem, and OK is false.
 func Verify(dir string) (*Verification, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}

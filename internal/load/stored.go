@@ -16,6 +16,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/internal/bundle"
+	"assay/internal/regular"
 )
 
 // The limits for files that are read back: a folder may come from anywhere.
@@ -35,12 +36,11 @@ func Open(path string) (*bundle.LoadRun, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		f, err := os.Open(path)
+		text, err := regular.Read(path, maxReport)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = f.Close() }()
-		r, err := readReport(path, f)
+		r, err := readReport(path, text)
 		return &bundle.LoadRun{Report: r}, err
 	}
 	root, err := os.OpenRoot(path)
@@ -48,35 +48,27 @@ func Open(path string) (*bundle.LoadRun, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.Open(reportFile)
+	text, err := regular.ReadIn(root, reportFile, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not the directory of a load run: %w", path, err)
 	}
-	defer func() { _ = f.Close() }()
 	s := &bundle.LoadRun{}
-	if s.Report, err = readReport(filepath.Join(path, reportFile), f); err != nil {
+	if s.Report, err = readReport(filepath.Join(path, reportFile), text); err != nil {
 		return nil, err
 	}
-	log, err := root.Open(hlogFile)
+	log, err := regular.Open(root, hlogFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", filepath.Join(path, hlogFile), err)
 	}
 	defer func() { _ = log.Close() }()
 	s.Intervals, err = readLog(filepath.Join(path, hlogFile), io.LimitReader(log, maxLog))
 	return s, err
 }
 
-func readReport(name string, in io.Reader) (*bundle.LoadReport, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxReport+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxReport {
-		return nil, fmt.Errorf("%s: more than %d bytes, too long for a report", name, maxReport)
-	}
+func readReport(name string, text []byte) (*bundle.LoadReport, error) {
 	r := &bundle.LoadReport{}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: not a report of a load run: %w", name, err)

@@ -1,0 +1,107 @@
+package regular_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assay/internal/regular"
+)
+
+// stranger makes a folder as a stranger would, and makes it the working directory:
+//
+//	outside/secret.yaml
+//	inside/real.yaml in.yaml->real.yaml out.yaml->../outside/secret.yaml away->../outside
+//	       zero.yaml->/dev/zero pipe.yaml (a named pipe) long.yaml (11 bytes)
+func stranger(t *testing.T) (outside string) {
+	t.Helper()
+	top := t.TempDir()
+	inside, outside := filepath.Join(top, "inside"), filepath.Join(top, "outside")
+	check(t, os.Mkdir(inside, 0o700), os.Mkdir(outside, 0o700),
+		os.WriteFile(filepath.Join(outside, "secret.yaml"), []byte("secret"), 0o600))
+	t.Chdir(inside)
+	check(t, os.WriteFile("real.yaml", []byte("real"), 0o600), os.WriteFile("long.yaml", []byte("01234567890"), 0o600),
+		os.Symlink("real.yaml", "in.yaml"), os.Symlink("../outside/secret.yaml", "out.yaml"), os.Symlink("../outside", "away"),
+		os.Symlink("/dev/zero", "zero.yaml"), os.Symlink("nowhere.yaml", "dangling.yaml"), syscall.Mkfifo("pipe.yaml", 0o600))
+	return outside
+}
+
+func check(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFileIsReadOnlyInsideItsFolder(t *testing.T) {
+	outside := stranger(t)
+	tests := []struct{ name, file, want, failure string }{
+		{"a file", "real.yaml", "real", ""},
+		{"a link in the folder", "in.yaml", "real", ""},
+		{"a path through the parent", "../outside/secret.yaml", "secret", ""},
+		{"an absolute path", filepath.Join(outside, "secret.yaml"), "secret", ""},
+		{"a link out of the folder", "out.yaml", "", "leads out of its folder"},
+		{"a file in a linked folder", "away/secret.yaml", "", "leads out of its folder"},
+		{"a link to a device", "zero.yaml", "", "leads out of its folder"},
+		{"a link to nothing", "dangling.yaml", "", "no such file"},
+		{"a named pipe", "pipe.yaml", "", "is a pipe"},
+		{"a device", "/dev/zero", "", "is a device"},
+		{"a folder", ".", "", "is a folder"},
+		{"the root of the machine", "/", "", "is a folder"},
+		{"no name", "", "", "is a folder"},
+		{"a file that is too long", "long.yaml", "", "longer than 10 bytes"},
+		{"a missing file", "missing.yaml", "", "no such file"},
+		{"a file in a file", "real.yaml/x", "", "real.yaml/x: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, err := regular.Read(tt.file, 10)
+			if tt.failure == "" && (err != nil || string(text) != tt.want) {
+				t.Errorf("read %q: %v", text, err)
+			}
+			if tt.failure != "" && (err == nil || !strings.Contains(err.Error(), tt.failure) || !strings.Contains(err.Error(), tt.file)) {
+				t.Errorf("read %q: %v, want %q", text, err, tt.failure)
+			}
+		})
+	}
+	if _, err := regular.Read("missing.yaml", 10); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file is %v", err)
+	}
+}
+
+func TestAFolderIsOpenedOnlyInsideTheWorkingDirectory(t *testing.T) {
+	outside := stranger(t)
+	for _, dir := range []string{".", "../outside", outside} {
+		root, err := regular.Folder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, root.Close())
+	}
+	for dir, failure := range map[string]string{
+		"away": "leads out of its folder", "pipe.yaml": "is a pipe", "real.yaml": "is a file", "missing": "no such file",
+	} {
+		if _, err := regular.Folder(dir); err == nil || !strings.Contains(err.Error(), failure) {
+			t.Errorf("%s: %v, want %q", dir, err, failure)
+		}
+	}
+}
+
+func TestAFileInAFolderIsNamedByItsWholePath(t *testing.T) {
+	stranger(t)
+	root, err := regular.Folder("../inside")
+	check(t, err)
+	defer root.Close()
+	if text, err := regular.ReadIn(root, "in.yaml", 10); err != nil || string(text) != "real" {
+		t.Errorf("read %q: %v", text, err)
+	}
+	for _, name := range []string{"out.yaml", "away/secret.yaml", "pipe.yaml", "long.yaml", "missing.yaml"} {
+		if _, err := regular.ReadIn(root, name, 10); err == nil || !strings.Contains(err.Error(), "../inside/"+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
