@@ -20,14 +20,21 @@ func newCanvas(w io.Writer, s Style) *canvas {
 }
 
 // row writes one line without trailing spaces.
-func (c *canvas) row(parts ...string) {
+func (c *canvas) row(parts ...ink) {
 	if c.err != nil {
 		return
 	}
-	_, c.err = fmt.Fprintln(c.w, strings.TrimRight(strings.Join(parts, ""), " "))
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(string(p))
+	}
+	_, c.err = fmt.Fprintln(c.w, strings.TrimRight(b.String(), " "))
 }
 
-func (c *canvas) paint(t tint, text string) string { return c.style.paint(t, text) }
+func (c *canvas) paint(t tint, text string) ink { return c.style.paint(t, text) }
+
+// text is text without a colour.
+func (c *canvas) text(text string) ink { return c.paint(plain, text) }
 
 // ends draws left and right at the two edges; left is truncated if both do not fit.
 func (c *canvas) ends(left, right painted) {
@@ -37,10 +44,10 @@ func (c *canvas) ends(left, right painted) {
 	}
 	left.text = cut(left.text, room)
 	gap := max(0, c.n-width(left.text)-width(right.text))
-	c.row(c.paint(left.tint, left.text), strings.Repeat(" ", gap), c.paint(right.tint, right.text))
+	c.row(c.paint(left.tint, left.text), c.text(strings.Repeat(" ", gap)), c.paint(right.tint, right.text))
 }
 
-// painted is clean text with its colour.
+// painted is text with its colour.
 type painted struct {
 	text string
 	tint tint
@@ -61,7 +68,7 @@ func (c *canvas) block(lead painted, text string, t tint) {
 			c.row(c.paint(lead.tint, lead.text), c.paint(t, l))
 			continue
 		}
-		c.row(strings.Repeat(" ", in), c.paint(t, l))
+		c.row(c.text(strings.Repeat(" ", in)), c.paint(t, l))
 	}
 }
 
@@ -79,9 +86,9 @@ func (c *canvas) flow(lead painted, parts []string, sep string) {
 		if i < len(parts)-1 {
 			p += sep
 		}
-		if width(current)+width(strings.TrimRight(p, " ")) > room && (current != "" || start != indent) {
-			c.row(start, current)
-			start, current, room = indent, "", c.n-len(indent)
+		if width(current)+width(strings.TrimRight(p, " ")) > room && (current != "" || start != ink(indent)) {
+			c.row(start, c.text(current))
+			start, current, room = c.text(indent), "", c.n-len(indent)
 		}
 		if width(p) > room {
 			c.block(painted{text: indent}, p, plain)
@@ -90,7 +97,7 @@ func (c *canvas) flow(lead painted, parts []string, sep string) {
 		current += p
 	}
 	if current != "" || len(parts) == 0 {
-		c.row(start, current)
+		c.row(start, c.text(current))
 	}
 }
 

@@ -159,7 +159,7 @@ func (t *transcript) moment(m moment, zero bundle.Stamp) {
 	}
 	stamp := fmt.Sprintf("%11s ", sign+span(since))
 	colour := map[direction]tint{sent: cyan, received: green, wrong: red}[m.way]
-	lead := strings.Repeat(" ", stampColumns)
+	lead := t.text(strings.Repeat(" ", stampColumns))
 	for i, text := range wrap(m.head.text, t.n-stampColumns) {
 		if i > 0 {
 			t.row(lead, t.paint(m.head.tint, text))

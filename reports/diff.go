@@ -173,7 +173,7 @@ func (t diffText) counts() {
 	t.row()
 	t.row(t.paint(bold, "COUNTS"))
 	for _, c := range t.d.Counts {
-		t.row("  ", pad(line(c.Name), 30), fmt.Sprintf("%d → %d", c.A, c.B))
+		t.row("  ", t.text(pad(line(c.Name), 30)+fmt.Sprintf("%d → %d", c.A, c.B)))
 	}
 }
 

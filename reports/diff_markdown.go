@@ -38,8 +38,7 @@ func DiffMarkdown(w io.Writer, d *bundle.Diff) error {
 	diffTable(&b, "Changed", d.Changes, true)
 	diffLists(&b, d)
 	diffLatency(&b, d)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return writePage(w, b.String())
 }
 
 func diffTable(b *strings.Builder, heading string, all []bundle.VerdictChange, folded bool) {

@@ -127,8 +127,8 @@ func (c *canvas) explainScenario(cat *scenarios.Catalogue, s *scenarios.Scenario
 	c.fact("runs", conditions(s))
 	c.fact("file", line(s.File))
 	c.row()
-	for l := range strings.SplitSeq(strings.TrimRight(clean(string(s.Text)), "\n"), "\n") {
-		c.row("  ", c.paint(dim, "│ "), l) // verbatim, for copying
+	for l := range strings.SplitSeq(strings.TrimRight(string(s.Text), "\n"), "\n") {
+		c.row("  ", c.paint(dim, "│ "), c.text(l)) // verbatim, for copying
 	}
 }
 

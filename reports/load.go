@@ -194,9 +194,9 @@ func (t loadText) distribution(name string, l *bundle.Latency) {
 
 // latency draws one row of the table.
 func (t loadText) latency(name, count string, values ...string) {
-	cells := []string{pad(name, loadLabel), strings.Repeat(" ", max(0, 9-width(count))), count}
+	cells := []ink{t.text(pad(name, loadLabel)), t.text(fmt.Sprintf("%9s", count))}
 	for _, v := range values {
-		cells = append(cells, strings.Repeat(" ", max(0, 7-width(v))), v)
+		cells = append(cells, t.text(fmt.Sprintf("%7s", v)))
 	}
 	t.row(cells...)
 }

@@ -19,8 +19,7 @@ func loadMarkdown(w io.Writer, r *bundle.LoadReport) error {
 	m.latencies()
 	m.thresholds()
 	m.counters()
-	_, err := io.WriteString(w, m.b.String())
-	return err
+	return writePage(w, m.b.String())
 }
 
 type loadPage struct {

@@ -25,7 +25,12 @@ func Markdown(w io.Writer, r *bundle.Report) error {
 	m.races()
 	m.following()
 	m.scenarios()
-	_, err := io.WriteString(w, m.b.String())
+	return writePage(w, m.b.String())
+}
+
+// writePage writes a page of Markdown; all of its text is printable.
+func writePage(w io.Writer, text string) error {
+	_, err := io.WriteString(w, clean(text))
 	return err
 }
 
@@ -156,7 +161,7 @@ func (m *markdown) races() {
 func (m *markdown) scenarios() {
 	m.printf("\n<details><summary>All scenarios</summary>\n\n| verdict | scenario | axes | ms |\n|---|---|---|---:|\n")
 	for _, s := range m.r.Scenarios {
-		m.printf("| %s | %s | %s | %d |\n", s.Verdict, escaped(s.ID), escaped(s.Axes.String()), s.DurationMS)
+		m.printf("| %s | %s | %s | %d |\n", escaped(string(s.Verdict)), escaped(s.ID), escaped(s.Axes.String()), s.DurationMS)
 	}
 	m.printf("\n</details>\n")
 }

@@ -38,12 +38,17 @@ const (
 	cyan    tint = "36"
 )
 
-// paint colours text that is already escaped.
-func (s Style) paint(t tint, text string) string {
+// ink is text on one line as a canvas draws it: a constant, or text of any origin that paint
+// escaped and coloured. Only paint makes it from a string.
+type ink string
+
+// paint escapes text and colours it.
+func (s Style) paint(t tint, text string) ink {
+	text = line(text)
 	if !s.Color || t == plain || text == "" {
-		return text
+		return ink(text)
 	}
-	return "\x1b[" + string(t) + "m" + text + "\x1b[0m"
+	return ink("\x1b[" + string(t) + "m" + text + "\x1b[0m")
 }
 
 func tintOf(c bundle.Conclusion) tint {

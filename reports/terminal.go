@@ -94,7 +94,7 @@ func (t *terminal) ruleHead(v bundle.RuleVerdict) (indent string) {
 		name = cut(name, room)
 	}
 	fill := strings.Repeat(" ", max(0, t.n-width(head)-width(name)-width(level.text)))
-	t.row(t.paint(tintOf(v.Verdict), head), t.paint(bold, name), fill, t.paint(level.tint, level.text))
+	t.row(t.paint(tintOf(v.Verdict), head), t.paint(bold, name), t.text(fill), t.paint(level.tint, level.text))
 	if len(indent) > 7 {
 		indent = "      "
 	}
@@ -142,7 +142,7 @@ func (t *terminal) place(p place, excerpt bool) {
 	}
 	if excerpt && p.excerpt != "" {
 		for _, l := range strings.Split(clean(p.excerpt), "\n") {
-			t.row(in, t.paint(excerptTint(l), cut(l, t.n-len(in))))
+			t.row(t.text(in), t.paint(excerptTint(l), cut(l, t.n-len(in))))
 		}
 	}
 	if len(p.again) == 0 && p.replay != "" {
@@ -263,7 +263,7 @@ func (t *terminal) listed(v bundle.Conclusion, indent, name string, right painte
 	}
 	name = cut(name, room)
 	fill := strings.Repeat(" ", max(0, room+2-width(name)-width(right.text)))
-	t.row(indent, t.paint(tintOf(v), verdict), name, fill, t.paint(right.tint, right.text))
+	t.row(t.text(indent), t.paint(tintOf(v), verdict), t.text(name+fill), t.paint(right.tint, right.text))
 }
 
 func (t *terminal) races() {

@@ -3,48 +3,15 @@ package reports
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+
+	"assay/internal/printable"
 )
 
-// clean makes untrusted text safe for a terminal and for XML: unprintable characters
-// become \xNN (bytes and C0), \uNNNN or \UNNNNNNNN. Newlines stay, tabs become four
-// spaces.
+// clean makes untrusted text safe for a terminal and for XML, with tabs as four spaces.
 func clean(text string) string {
-	if isClean(text) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\n' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\t':
-			b.WriteString("    ")
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-func isClean(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; (c < 0x20 && c != '\n') || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return strings.ReplaceAll(printable.Text(text), "\t", "    ")
 }
 
 // line returns clean text on one line: newlines and the space around them become one space.
@@ -70,11 +37,12 @@ func cells() *runewidth.Condition {
 
 // width returns the number of columns of text on one line.
 func width(text string) int {
-	if isClean(text) {
-		return len(text)
-	}
 	n, c := 0, cells()
 	for _, r := range text {
+		if 0x20 <= r && r < 0x7f {
+			n++
+			continue
+		}
 		n += c.RuneWidth(r)
 	}
 	return n

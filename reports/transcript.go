@@ -102,7 +102,7 @@ func (t *transcript) shown() []int {
 func (t *transcript) iteration(it *bundle.Iteration) {
 	t.row()
 	if len(t.o.Iterations) > 1 {
-		t.row(t.paint(bold, fmt.Sprintf("ITERATION %d of %d", it.Index+1, len(t.o.Iterations))), varsText(it.Vars))
+		t.row(t.paint(bold, fmt.Sprintf("ITERATION %d of %d", it.Index+1, len(t.o.Iterations))), t.text(varsText(it.Vars)))
 	} else if len(it.Vars) > 0 {
 		t.row(t.paint(dim, strings.TrimLeft(varsText(it.Vars), " ")))
 	}

@@ -23,11 +23,11 @@ type child struct {
 // childGrace is the time for a gateway to exit after SIGTERM.
 const childGrace = 10 * time.Second
 
-// startChild runs a command line in a new process group. Its output goes to stderr,
-// because stdout is for reports.
+// startChild runs a command line in a new process group. Its output goes to stderr, because
+// stdout is for reports, and is not escaped: the user's own command writes as from a shell.
 func startChild(io stdio, line string) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
-	c.cmd.Stdout, c.cmd.Stderr = io.err, io.err
+	c.cmd.Stdout, c.cmd.Stderr = io.err.To, io.err.To
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("--exec: %w", err)

@@ -21,13 +21,13 @@ func newCompletion(io stdio) *cobra.Command {
 			root := c.Root()
 			switch args[0] {
 			case "bash":
-				return defect(root.GenBashCompletionV2(io.out, true))
+				return defect(root.GenBashCompletionV2(io.out.To, true))
 			case "zsh":
-				return defect(root.GenZshCompletion(io.out))
+				return defect(root.GenZshCompletion(io.out.To))
 			case "fish":
-				return defect(root.GenFishCompletion(io.out, true))
+				return defect(root.GenFishCompletion(io.out.To, true))
 			case "powershell":
-				return defect(root.GenPowerShellCompletionWithDesc(io.out))
+				return defect(root.GenPowerShellCompletionWithDesc(io.out.To))
 			}
 			return usage(fmt.Errorf("no shell %q: want bash, zsh, fish or powershell", args[0]))
 		},

@@ -42,9 +42,9 @@ gateway. The exit code is 3 when testing is impossible.`,
 				return err
 			}
 			if format == "json" {
-				err = reports.DoctorJSON(io.out, r)
+				err = reports.DoctorJSON(io.out.To, r)
 			} else {
-				err = reports.Doctor(io.out, r, style(io.out, false))
+				err = reports.Doctor(io.out.To, r, style(io.out.To, false))
 			}
 			if err != nil {
 				return defect(err)

@@ -35,7 +35,7 @@ func newExplain(io stdio) *cobra.Command {
 				return defect(err)
 			}
 			topic := reports.Topic{Catalogue: cat, Profiles: profiles, Faults: faultsByRule(), ID: args[0]}
-			err = reports.Explain(io.out, topic, style(io.out, false))
+			err = reports.Explain(io.out.To, topic, style(io.out.To, false))
 			var unknown *reports.UnknownIDError
 			if errors.As(err, &unknown) {
 				return usage(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +23,7 @@ func failure(c *cobra.Command, io stdio, code int, err error) error {
 	if err == nil || format == nil || format.Value.String() != "json" {
 		return nil
 	}
-	if out, ok := io.out.(*output); ok && out.written {
+	if out, ok := io.out.To.(*output); ok && out.written {
 		return nil
 	}
 	var ex *exitError
@@ -35,5 +36,6 @@ func failure(c *cobra.Command, io stdio, code int, err error) error {
 	if err != nil {
 		return err
 	}
-	return io.printf("%s\n", text)
+	_, err = fmt.Fprintf(io.out.To, "%s\n", text)
+	return err
 }

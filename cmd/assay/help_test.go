@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"assay/internal/printable"
 )
 
 // Every visible command has two examples, and each starts with the program's name and an
 // existing command.
 func TestEveryCommandHasTwoExamples(t *testing.T) {
-	root := newRoot(stdio{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
 	for _, c := range append(root.Commands(), root) {
 		if c.Hidden {
 			continue

@@ -91,6 +91,18 @@ var hostileTalk = map[string]func(*net.TCPConn){
 		_ = c.CloseWrite() // closing with unread data would send a reset, which may discard written data
 		_, _ = io.Copy(io.Discard, c)
 	},
+	"escapes": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/\xc2\x9b2J\xe2\x80\xae\x9b\r\nConnection: close\r\n\r\n\x1b]0;owned\x07"))
+		_ = c.CloseWrite()
+		_, _ = io.Copy(io.Discard, c)
+	},
+	"escapes-early": func(c *net.TCPConn) {
+		readSome(c)
+		_, _ = c.Write([]byte("\x1b]0;owned\x07\x1b[2J\r\n\r\n"))
+		_ = c.CloseWrite()
+		_, _ = io.Copy(io.Discard, c)
+	},
 	"garbage": func(c *net.TCPConn) {
 		readSome(c)
 		_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.2p1\r\n\x00\x01\x02"))

@@ -52,9 +52,9 @@ func listProfiles(io stdio, format, selection string) error {
 	}
 	switch format {
 	case "text":
-		err = reports.Profiles(io.out, all, style(io.out, false))
+		err = reports.Profiles(io.out.To, all, style(io.out.To, false))
 	case "json":
-		err = reports.ProfilesJSON(io.out, all)
+		err = reports.ProfilesJSON(io.out.To, all)
 	default:
 		return usage(fmt.Errorf("--format %q: want text or json", format))
 	}
@@ -88,9 +88,9 @@ func list(io stdio, format, selection string) error {
 	}
 	switch format {
 	case "text":
-		err = reports.List(io.out, cat, faultsByRule(), style(io.out, false))
+		err = reports.List(io.out.To, cat, faultsByRule(), style(io.out.To, false))
 	case "json":
-		err = reports.ListJSON(io.out, cat, faultsByRule())
+		err = reports.ListJSON(io.out.To, cat, faultsByRule())
 	default:
 		return usage(fmt.Errorf("--format %q: want text or json", format))
 	}

@@ -14,7 +14,7 @@ import (
 
 // newLoadProgress draws a bar on a terminal; elsewhere it logs a line every 10 s.
 func newLoadProgress(io stdio) load.Progress {
-	if _, tty := terminal(io.err); tty {
+	if _, tty := terminal(io.err.To); tty {
 		return &loadBar{io: io}
 	}
 	return &loadLines{io: io}
@@ -50,10 +50,10 @@ func (b *loadBar) Begin(headline string, duration time.Duration, count int) {
 	if b.count {
 		b.total = int64(count)
 	}
-	if b.width, _ = terminal(b.io.err); b.width == 0 {
+	if b.width, _ = terminal(b.io.err.To); b.width == 0 {
 		b.width = 80
 	}
-	b.p = mpb.New(mpb.WithOutput(b.io.err), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
+	b.p = mpb.New(mpb.WithOutput(b.io.err.To), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
 	at := func(t load.Tick) string {
 		if b.count {
 			return fmt.Sprintf("%d of %d ended", t.Completed, b.total)

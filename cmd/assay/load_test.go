@@ -17,6 +17,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/printable"
 )
 
 // After an interrupt all processes are killed, stdout has exactly one JSON value that reports
@@ -143,7 +144,7 @@ func TestOneSecondInWords(t *testing.T) {
 // Without a terminal, progress is a headline and a line every ten seconds.
 func TestLoadLogsEveryTenSeconds(t *testing.T) {
 	var err strings.Builder
-	p := newLoadProgress(stdio{err: &err})
+	p := newLoadProgress(stdio{err: printable.Writer{To: &err}})
 	p.Begin("a plan", time.Minute, 0)
 	for i := range 25 {
 		p.Tick(load.Tick{Elapsed: time.Duration(i+1) * time.Second, Open: int64(i)})

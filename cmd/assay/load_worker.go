@@ -22,7 +22,7 @@ func newLoadWorker(io stdio) *cobra.Command {
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			stayLean()
-			return defect(load.Work(c.Context(), io.in, io.out, portable.Engine{}, fast.Engine{}))
+			return defect(load.Work(c.Context(), io.in, io.out.To, portable.Engine{}, fast.Engine{}))
 		},
 	}
 }

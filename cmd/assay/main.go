@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/crash"
+	"assay/internal/printable"
 )
 
 func main() {
@@ -28,7 +29,7 @@ func main() {
 	// Writing to a closed pipe returns an error instead of ending the program by a signal.
 	// Children would inherit Ignore, so this uses Notify.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: &output{file: os.Stdout}, err: os.Stderr}))
+	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: &output{file: os.Stdout}}, err: printable.Writer{To: os.Stderr}}))
 }
 
 // run runs the program with the given arguments and returns the exit code.

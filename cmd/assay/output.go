@@ -91,7 +91,7 @@ func (f *outputFlags) write(s stdio, d draw) error {
 		format, path, _ := strings.Cut(spec, "=")
 		errs = append(errs, writeFile(path, renderer(format), d))
 	}
-	if err := d(s.out, renderer(f.format), style(s.out, f.verbose)); err != nil {
+	if err := d(s.out.To, renderer(f.format), style(s.out.To, f.verbose)); err != nil {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
 	}
 	return errors.Join(errs...)

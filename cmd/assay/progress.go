@@ -16,6 +16,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/printable"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -39,7 +40,7 @@ func nothingRun(err error) error {
 
 // newProgress draws a bar on a terminal; elsewhere it logs a line every 10 s.
 func newProgress(io stdio) suites.Progress {
-	if _, tty := terminal(io.err); tty {
+	if _, tty := terminal(io.err.To); tty {
 		return &bar{io: io}
 	}
 	return &lines{io: io}
@@ -60,8 +61,8 @@ var _ suites.Progress = (*bar)(nil)
 // Begin draws the empty bar.
 func (b *bar) Begin(run *bundle.Run, instances []scenarios.Instance) {
 	b.io.errorf("%s\n", headline(run, len(instances)))
-	width, _ := terminal(b.io.err)
-	b.p = mpb.New(mpb.WithOutput(b.io.err), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
+	width, _ := terminal(b.io.err.To)
+	b.p = mpb.New(mpb.WithOutput(b.io.err.To), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
 	room := max(10, width-60)
 	b.b = b.p.AddBar(int64(len(instances)), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
@@ -77,7 +78,7 @@ func (b *bar) tail(room int) string {
 		s = fmt.Sprintf("  %d failed", b.failed)
 	}
 	if len(b.running) > 0 {
-		s += "  " + b.running[0]
+		s += "  " + printable.Text(b.running[0])
 	}
 	if len(s) > room {
 		s = s[:room-1] + "…"

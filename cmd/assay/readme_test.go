@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"assay/internal/printable"
 )
 
 // The commands and flags in the README exist.
@@ -13,7 +15,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot(stdio{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")

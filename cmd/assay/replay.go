@@ -78,14 +78,14 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	if f.axis != "" {
 		selection += ",axis:" + f.axis
 	}
-	draw := style(io.out, true)
+	draw := style(io.out.To, true)
 	all := replayed{worst: bundle.Pass}
 	out, err := suites.Replay(c.Context(), suites.Options{
 		Target: t, Profile: f.profile, Scenarios: f.scenarios, Select: selection, Set: set,
 		Seed: f.target.seed, Version: version, Log: logger(io),
 	}, f.repeat, func(o *bundle.Observation, v []bundle.Verdict) error {
 		all.add(o, v)
-		return reports.Transcript(io.out, o, v, draw)
+		return reports.Transcript(io.out.To, o, v, draw)
 	})
 	var none *scenarios.NothingSelectedError
 	if errors.As(err, &none) {

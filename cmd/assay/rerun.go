@@ -142,7 +142,7 @@ func dryRun(io stdio, format string, o suites.Options) error {
 		return nothingRun(err)
 	}
 	if format == "json" {
-		return defect(reports.ListJSON(io.out, cat.Of(instances), faultsByRule()))
+		return defect(reports.ListJSON(io.out.To, cat.Of(instances), faultsByRule()))
 	}
 	for _, i := range instances {
 		note := ""

@@ -48,7 +48,7 @@ func newSchema(io stdio) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			_, err = io.out.Write(text)
+			_, err = io.out.To.Write(text)
 			return defect(err)
 		},
 	}

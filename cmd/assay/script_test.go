@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -53,6 +55,8 @@ func TestScripts(t *testing.T) {
 			"hostile": cmdHostile,
 			"onejson": cmdOneJSON,
 			"widest":  cmdWidest,
+
+			"printable": cmdPrintable,
 		},
 	})
 }
@@ -134,6 +138,21 @@ func oneJSON(text string) error {
 		return fmt.Errorf("more than one JSON value: %w", err)
 	}
 	return nil
+}
+
+// cmdPrintable requires that a file (or stdout, stderr) has nothing that a terminal would obey,
+// and some text: printable stderr.
+func cmdPrintable(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if text == "" {
+		ts.Fatalf("%s is empty", args[0])
+	}
+	for n, line := range strings.Split(text, "\n") {
+		odd := func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }
+		if !utf8.ValidString(line) || strings.ContainsFunc(line, odd) {
+			ts.Fatalf("%s:%d: a terminal would obey %q", args[0], n+1, line)
+		}
+	}
 }
 
 // cmdWidest limits the width of the lines of a file: widest 60 stdout.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/printable"
 	"assay/internal/selftest"
 	"assay/reports"
 )
@@ -56,7 +57,7 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
 	}
-	_, tty := terminal(io.err)
+	_, tty := terminal(io.err.To)
 	report, err := selftest.Run(c.Context(), selftest.Options{
 		Faults: f.faults, Variants: f.variants, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version,
 		Log: logger(io), Step: stepper(io, tty),
@@ -71,9 +72,9 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 		return defect(err)
 	}
 	if f.format == "json" {
-		err = reports.SelftestJSON(io.out, report)
+		err = reports.SelftestJSON(io.out.To, report)
 	} else {
-		err = reports.Selftest(io.out, report, style(io.out, false))
+		err = reports.Selftest(io.out.To, report, style(io.out.To, false))
 	}
 	if err != nil {
 		return defect(err)
@@ -87,9 +88,9 @@ func stepper(io stdio, tty bool) func(done, total int, name string) {
 	return func(done, total int, name string) {
 		switch {
 		case tty && name == "":
-			io.errorf("\r\x1b[K")
+			_, _ = fmt.Fprint(io.err.To, "\r\x1b[K")
 		case tty:
-			io.errorf("\r\x1b[K%d/%d %s", done+1, total, name)
+			_, _ = fmt.Fprintf(io.err.To, "\r\x1b[K%d/%d %s", done+1, total, printable.Text(name))
 		case name != "":
 			io.errorf("%d/%d %s\n", done+1, total, name)
 		}

@@ -10,14 +10,18 @@ import (
 
 	"golang.org/x/term"
 
+	"assay/internal/printable"
 	"assay/reports"
 )
 
 // stdio holds the streams of a command: stdout is for data, stderr for progress and
-// messages.
+// messages. Both escape what a terminal would obey, because targets, files and names are in
+// most texts. Written to out.To and err.To, below the escaping, are only formats of
+// machines, the drawings of package reports, which escape their text themselves, and what
+// moves the cursor.
 type stdio struct {
 	in       io.Reader
-	out, err io.Writer
+	out, err printable.Writer
 }
 
 // errorf writes to stderr and ignores write errors.
@@ -89,4 +93,4 @@ func style(w io.Writer, verbose bool) reports.Style {
 }
 
 // excerptWidth returns the width of an indented transcript.
-func excerptWidth(io stdio) int { return style(io.out, false).Width - 4 }
+func excerptWidth(io stdio) int { return style(io.out.To, false).Width - 4 }

@@ -51,9 +51,9 @@ func verifyBundle(io stdio, format, dir string) error {
 		verifyVerdicts(dir, by, v)
 	}
 	if format == "json" {
-		err = reports.VerificationJSON(io.out, v)
+		err = reports.VerificationJSON(io.out.To, v)
 	} else {
-		err = reports.Verification(io.out, v, style(io.out, false))
+		err = reports.Verification(io.out.To, v, style(io.out.To, false))
 	}
 	if err != nil {
 		return defect(err)
