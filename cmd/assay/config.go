@@ -22,14 +22,14 @@ const configName = "assay.yaml"
 // addConfig adds --config to c and every command below it. Flags that the command
 // line does not set come from the environment (ASSAY_TIME_SCALE for --time-scale),
 // then from the file. The file maps flag names to values, with an optional section
-// per command:
+// per command; without --config, it sets only flags that are safe (safeFlags):
 //
 //	profile: e2b
 //	conform:
 //	  strict: true
-//	  report: [junit=junit.xml]
+//	  select: [area:process-input, '!axis:proto']
 func addConfig(c *cobra.Command) {
-	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, if it exists)")
+	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, if it exists, for flags that are safe there)")
 	c.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		file, err := readConfig(c, *path)
 		if err != nil {
@@ -42,6 +42,7 @@ func addConfig(c *cobra.Command) {
 // configFile is a parsed file: values by flag name.
 type configFile struct {
 	path   string
+	named  bool // by --config or ASSAY_CONFIG
 	values map[string]yaml.Node
 }
 
@@ -50,12 +51,12 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if path == "" {
 		path = os.Getenv("ASSAY_CONFIG")
 	}
-	asked := path != ""
-	if !asked {
+	named := path != ""
+	if !named {
 		path = configName
 	}
 	text, err := regular.Read(path, regular.Limit)
-	if errors.Is(err, fs.ErrNotExist) && !asked {
+	if errors.Is(err, fs.ErrNotExist) && !named {
 		return configFile{}, nil
 	}
 	if err != nil {
@@ -65,7 +66,9 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if err := yaml.Unmarshal(text, &all); err != nil {
 		return configFile{}, fmt.Errorf("--config: %s: %w", path, err)
 	}
-	return merge(c, path, all)
+	file, err := merge(c, path, all)
+	file.named = named
+	return file, err
 }
 
 // merge overrides the common flags with the command's section, and rejects flags
@@ -105,7 +108,7 @@ func anyHas(root *cobra.Command, flag string) bool {
 
 // fill sets the flags that the command line does not set.
 func fill(c *cobra.Command, file configFile) error {
-	var errs []error
+	var errs, unsafe []error
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed || f.Name == "config" || f.Name == "help" {
 			return
@@ -121,10 +124,17 @@ func fill(c *cobra.Command, file configFile) error {
 		if !ok {
 			return
 		}
+		if err := file.safe(f.Name, node); err != nil {
+			unsafe = append(unsafe, err)
+			return
+		}
 		if err := setNode(c.Flags(), f.Name, node); err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", file.path, node.Line, f.Name, err))
 		}
 	})
+	if len(unsafe) > 0 {
+		return hint{errors.Join(append(errs, unsafe...)...), "to use the whole file: --config " + file.path}
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// An assay.yaml that nobody named may have come with a repository that was checked out. It
+// can therefore say how to test, but not run a command, write a file, send a file, open a
+// port, or choose whom to trust or to send a token to (the bundle of --rerun names a URL): it
+// sets only these flags.
+var safeFlags = []string{
+	"abort-delay", "abort-on-fail", "axis", "budget", "clock-scale", "codec", "command", "count", "destructive", "disconnect-share",
+	"dry-run", "duration", "endpoint", "engine", "expect", "fault", "format", "full", "http", "jobs", "kill-share",
+	"latency-threshold", "like", "metrics-prefix", "out-limit", "poisson", "prefix", "profiles", "protocol", "ramp", "rate", "repeat",
+	"reproduce", "seed", "select", "set", "shell", "slow", "streams", "strict", "threshold", "time-scale", "tls", "user", "variant",
+	"verbose", "wait", "warmup",
+}
+
+// safeFiles are flags that it sets only to a path in the working directory, since errors
+// quote the files that are read.
+var safeFiles = []string{"canned", "known", "plan", "profile", "scenarios"}
+
+// safe refuses a value of a file that nobody named.
+func (f configFile) safe(flag string, value yaml.Node) error {
+	switch {
+	case f.named || slices.Contains(safeFlags, flag):
+		return nil
+	case !slices.Contains(safeFiles, flag):
+		return fmt.Errorf("%s:%d: %s is used only from a file that --config names, because this one may come with a repository", f.path, value.Line, flag)
+	case !filepath.IsLocal(value.Value):
+		return fmt.Errorf("%s:%d: %s is used only with a path in this folder, unless --config names this file", f.path, value.Line, flag)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"assay/internal/printable"
+)
+
+// A new flag is either safe in an assay.yaml that nobody named, or stands here.
+func TestAFoundFileSetsNoFlagThatRunsWritesSendsOpensOrTrusts(t *testing.T) {
+	root := newRoot(stdio{in: strings.NewReader(""), out: printable.Writer{To: &bytes.Buffer{}}, err: printable.Writer{To: &bytes.Buffer{}}})
+	all := map[string]bool{}
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { all[f.Name] = true })
+	}
+	unsafe := maps.Clone(all)
+	for _, name := range slices.Concat(safeFlags, safeFiles) {
+		if !all[name] {
+			t.Errorf("no command has a flag --%s", name)
+		}
+		delete(unsafe, name)
+	}
+	want := []string{
+		"ca-out", "cacert", "exec", "header-file", "home", "insecure", "listen", "metrics-listen", "out", "processes", "report", "rerun", "token-file", "wrap",
+	}
+	if d := cmp.Diff(want, slices.Sorted(maps.Keys(unsafe))); d != "" {
+		t.Error(d)
+	}
+}
