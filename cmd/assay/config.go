@@ -62,13 +62,37 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if err != nil {
 		return configFile{}, fmt.Errorf("--config: %w", err)
 	}
-	all := map[string]yaml.Node{}
-	if err := yaml.Unmarshal(text, &all); err != nil {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return configFile{}, fmt.Errorf("--config: %s: %w", path, err)
+	}
+	if len(doc.Content) == 0 {
+		return configFile{}, nil
+	}
+	all, err := mapping(doc.Content[0])
+	if err != nil {
+		return configFile{}, fmt.Errorf("--config: %s:%w", path, err)
 	}
 	file, err := merge(c, path, all)
 	file.named = named
 	return file, err
+}
+
+// mapping returns the values of a mapping by their keys. Errors begin with a line. The YAML
+// package would compare each key with every other.
+func mapping(n *yaml.Node) (map[string]yaml.Node, error) {
+	if n.Kind != yaml.MappingNode && n.ShortTag() != "!!null" {
+		return nil, fmt.Errorf("%d: want flags and their values", n.Line)
+	}
+	values := map[string]yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if _, twice := values[key.Value]; twice || key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("%d: want the name of a flag, once: %q", key.Line, key.Value)
+		}
+		values[key.Value] = *n.Content[i+1]
+	}
+	return values, nil
 }
 
 // merge overrides the common flags with the command's section, and rejects flags
@@ -79,9 +103,9 @@ func merge(c *cobra.Command, path string, all map[string]yaml.Node) (configFile,
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		node := all[name]
 		if sub, _, err := c.Root().Find([]string{name}); err == nil && sub != c.Root() {
-			section := map[string]yaml.Node{}
-			if err := node.Decode(&section); err != nil {
-				return out, fmt.Errorf("--config: %s:%d: %s: want flags of that command: %w", path, node.Line, name, err)
+			section, err := mapping(&node)
+			if err != nil {
+				return out, fmt.Errorf("--config: %s:%w", path, err)
 			}
 			for flag, v := range section {
 				if sub.Flags().Lookup(flag) == nil {
