@@ -19,6 +19,7 @@ import (
 const (
 	maxFile  = regular.Limit // bytes
 	maxDepth = 64            // nested mappings and sequences
+	maxKeys  = 2000          // of a mapping; the YAML package compares each with every other
 )
 
 // document is one parsed YAML file, before it is decoded to typed values: its lines, for
@@ -140,6 +141,10 @@ func (d *document) convert(n *yaml.Node, at string, depth int) any {
 }
 
 func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
+	if keys := len(n.Content) / 2; keys > maxKeys {
+		d.errorf(n, "", "the mapping has %d keys; at most %d are read", keys, maxKeys)
+		return nil
+	}
 	object := make(map[string]any, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]

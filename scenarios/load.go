@@ -17,7 +17,7 @@ import (
 var embedded embed.FS
 
 // maxCatalogue limits the scripts of a folder, in bytes.
-const maxCatalogue = 64 << 20
+const maxCatalogue = 16 << 20
 
 // otherFolders contain no scripts.
 var otherFolders = []string{"profiles", "schema", "testdata"}

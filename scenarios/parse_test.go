@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,18 @@ func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 				t.Error("it parses")
 			}
 		})
+	}
+}
+
+func TestAMappingOfTooManyKeysIsRefusedAtItsPlace(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id: a.b\nsteps:\n  - start:\n      envs:\n")
+	for i := range maxKeys + 1 {
+		fmt.Fprintf(&b, "        K%d: v\n", i)
+	}
+	_, err := Parse("f.yaml", []byte(b.String()))
+	if err == nil || !strings.Contains(err.Error(), "f.yaml:5:9: the mapping has 2001 keys; at most 2000 are read") {
+		t.Error(err)
 	}
 }
 
