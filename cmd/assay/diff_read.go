@@ -72,7 +72,7 @@ func readComparedFile(path string) (compared, error) {
 		return compared{}, fmt.Errorf("%s: schema is %q, want %s or %s (conform or load with --format json)", path, head.Schema, bundle.ReportSchema, bundle.LoadSchema)
 	}
 	r := &bundle.Report{}
-	if err := json.Unmarshal(text, r); err != nil {
+	if err := bundle.DecodeDocument(text, r, ""); err != nil {
 		return compared{}, fmt.Errorf("%s: not a report: %w", path, err)
 	}
 	return compared{run: &diff.Run{Name: path, Report: r}}, nil

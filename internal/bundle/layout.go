@@ -41,6 +41,8 @@ const (
 	maxLine         = 64 << 20  // one line
 	maxObservations = 256 << 20 // all of them
 	maxObjects      = 4 << 20   // JSON objects, and nulls in their place, in all observations: ten times the whole catalogue
+	maxValues       = 2 << 20   // JSON values of a document that is held against its schema
+	maxLineValues   = 8 << 20   // of a line: an observation of maxLine bytes has fewer
 	maxParts        = 200_000   // iterations, connections, exchanges … of all observations: thirty times the whole catalogue
 	maxDocument     = 32 << 20  // run.json, verdicts.json, result.json, manifest.json
 	maxLog          = 32 << 20  // events.jsonl, reproducers.jsonl

@@ -116,6 +116,12 @@ func weight(text []byte) int {
 	return bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("null"))
 }
 
+// values returns an upper bound of the values in a JSON text: every one but the first follows a
+// comma or begins a list or an object.
+func values(text []byte) int {
+	return 1 + bytes.Count(text, []byte(",")) + bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
+}
+
 // readLine returns the next line without its newline; io.EOF if the newline is missing.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte

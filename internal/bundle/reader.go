@@ -306,7 +306,7 @@ func (r *reader) document(name string, v any, schema string) error {
 	if err != nil {
 		return err
 	}
-	switch err := decodeDocument(text, v, schema); {
+	switch err := DecodeDocument(text, v, schema); {
 	case err == nil:
 		return nil
 	case lineOf(text, err) > 0:

@@ -61,12 +61,15 @@ var compiledSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, err
 	return all, nil
 })
 
-// conforms validates one JSON value against a published schema. The error has a JSON
-// pointer and the reason.
-func conforms(name string, text []byte) error {
+// conforms validates one JSON value, of at most limit values in all, against a published
+// schema. The error has a JSON pointer and the reason.
+func conforms(name string, text []byte, limit int) error {
 	all, err := compiledSchemas()
 	if err != nil {
 		return err
+	}
+	if n := values(text); n > limit {
+		return fmt.Errorf("has up to %d JSON values; the limit is %d", n, limit)
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

@@ -91,14 +91,14 @@ func (v *verifier) manifest() (*Manifest, error) {
 		return nil, err
 	}
 	m := &Manifest{}
-	if err := decodeDocument(text, m, ManifestSchema); err != nil {
+	if err := DecodeDocument(text, m, ManifestSchema); err != nil {
 		if notABundle(v.root) != "" && !v.exists(loadFile) || isVersion(err) {
 			return nil, fmt.Errorf("%s: %w", v.path(ManifestFile), err)
 		}
 		v.add(Problem{ProblemManifest, ManifestFile, ManifestFile + " is not readable: " + err.Error()})
 		return nil, nil //nolint:nilnil // the digests are lost
 	}
-	if err := conforms("bundle.manifest", text); err != nil {
+	if err := conforms("bundle.manifest", text, maxValues); err != nil {
 		v.add(Problem{ProblemSchema, ManifestFile, ManifestFile + " " + err.Error()})
 	}
 	return m, nil
@@ -146,7 +146,7 @@ func (v *verifier) whole(name, schema string) error {
 	if err != nil {
 		return err
 	}
-	if err := conforms(schema, text); err != nil {
+	if err := conforms(schema, text, maxValues); err != nil {
 		return fmt.Errorf("%s %w", v.path(name), err)
 	}
 	return nil
@@ -158,7 +158,7 @@ func (v *verifier) eachLine(name, schema string) error {
 		return err
 	}
 	defer func() { _ = l.file.Close() }()
-	if err := l.each(func(line []byte) error { return conforms(schema, line) }); err != nil {
+	if err := l.each(func(line []byte) error { return conforms(schema, line, maxLineValues) }); err != nil {
 		return err
 	}
 	if l.cut != "" {
@@ -167,8 +167,9 @@ func (v *verifier) eachLine(name, schema string) error {
 	return nil
 }
 
-// decodeDocument checks the schema of a whole file before it decodes it.
-func decodeDocument(text []byte, v any, schema string) error {
+// DecodeDocument decodes a JSON document that may come from anybody: it refuses one with so many
+// objects that their values would fill the memory, and, unless schema is "", another version.
+func DecodeDocument(text []byte, v any, schema string) error {
 	if n := weight(text); n > maxObjects/4 {
 		return fmt.Errorf("it has %d JSON objects; the limit is %d", n, maxObjects/4)
 	}

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +69,7 @@ func Open(path string) (*bundle.LoadRun, error) {
 
 func readReport(name string, text []byte) (*bundle.LoadReport, error) {
 	r := &bundle.LoadReport{}
-	if err := json.Unmarshal(text, r); err != nil {
+	if err := bundle.DecodeDocument(text, r, ""); err != nil {
 		return nil, fmt.Errorf("%s: not a report of a load run: %w", name, err)
 	}
 	switch {
