@@ -40,7 +40,11 @@ func verdictText(r *bundle.Report) (word, sentence string) {
 // whyInconclusive says why there is no verdict.
 func whyInconclusive(r *bundle.Report) string {
 	if n := skippedRuns(r, bundle.SkipBudget); n > 0 {
-		return fmt.Sprintf("%d of %s were skipped: the time budget was spent", n, plural(len(r.Scenarios), "run"))
+		verb := "were"
+		if n == 1 {
+			verb = "was"
+		}
+		return fmt.Sprintf("%d of %s %s skipped: the time budget was spent", n, plural(len(r.Scenarios), "run"), verb)
 	}
 	if rules, _ := total(reasonsOf(r, bundle.Inconclusive, nil)); rules > 0 {
 		return plural(rules, "rule") + " could not be judged, so conformance to profile " + line(r.Profile) + " is undecided"

@@ -39,7 +39,8 @@ type Options struct {
 	Wait time.Duration
 	// Repeat is the number of times to run every instance; 0 is once.
 	Repeat int
-	// Budget is the time after which no further scenario starts; 0 is no limit.
+	// Budget is the time for the whole run, from Run on. When it is spent, running scenarios
+	// are stopped and cleaned up within two seconds, and the others are skipped. 0 is no limit.
 	Budget time.Duration
 	// Jobs is the number of concurrent scenarios; 0 is 8.
 	Jobs int

@@ -27,6 +27,9 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 		return nil
 	}
 	budget := time.Duration(float64(reproduceTime) * max(1, s.opts.Target.TimeScale))
+	if left := s.left(); left > 0 {
+		budget = min(budget, left)
+	}
 	if s.run.Interrupted {
 		budget = 0
 	}

@@ -34,28 +34,31 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer s.close()
-	if err != nil {
-		return s.nothingRun()
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return s.nothingRun(bundle.SkipInterrupted)
+	case err != nil:
+		return s.nothingRun(bundle.SkipBudget)
 	}
 	return s.conduct(ctx)
 }
 
-// nothingRun returns the outcome of a run that was interrupted before its first scenario: a
-// bundle and a report that say so.
-func (s *session) nothingRun() (*Outcome, error) {
+// nothingRun returns the outcome of a run that ended before its first scenario, by an interrupt
+// or with its budget: a bundle and a report that say so.
+func (s *session) nothingRun(why bundle.SkipReason) (*Outcome, error) {
 	s.opts.Progress.Begin(s.run, s.instances)
 	observed := map[*bundle.Observation]scenarios.Instance{}
 	for _, i := range s.instances {
 		o := &bundle.Observation{
 			Schema: bundle.ObservationSchema, Run: s.run.ID, Scenario: i.Scenario.ID, Axes: i.Axes, Script: i.Scenario.Digest,
-			Seed: s.run.Seed, Skip: &bundle.Skip{Reason: bundle.SkipInterrupted},
+			Seed: s.run.Seed, Skip: &bundle.Skip{Reason: why},
 		}
 		observed[o] = i
 		s.done(i, o)
 	}
 	s.opts.Progress.End()
-	s.run.Interrupted = true
-	s.event(bundle.RunEvent{Kind: bundle.RunInterrupted})
+	s.run.Interrupted = why == bundle.SkipInterrupted
+	s.event(bundle.RunEvent{Kind: bundle.RunInterrupted, Detail: string(why)})
 	return s.conclude(observed)
 }
 
@@ -73,6 +76,7 @@ type session struct {
 	writer    *bundle.Writer
 	gateway   *gateway.Gateway // the embedded gateway, or nil
 	notes     []string         // for the report
+	until     time.Time        // the end of the budget; zero without one
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -81,8 +85,16 @@ type session struct {
 	writeErr error
 }
 
+// left returns what is left of the budget, at least a nanosecond; 0 without a budget.
+func (s *session) left() time.Duration {
+	if s.until.IsZero() {
+		return 0
+	}
+	return max(time.Until(s.until), 1)
+}
+
 // prepare does everything up to the first scenario. If it returns a session with an error, the
-// run was interrupted and can still conclude.
+// run was interrupted or its budget is spent, and it can still conclude.
 func prepare(ctx context.Context, o Options) (_ *session, err error) {
 	s := &session{opts: o, verdicts: map[scenarios.Instance][]bundle.Verdict{}}
 	if err := s.load(); err != nil {
@@ -92,8 +104,18 @@ func prepare(ctx context.Context, o Options) (_ *session, err error) {
 		return nil, err
 	}
 	s.judge = &judge.Judge{Rules: s.catalogue, Profile: s.profile, Strict: o.Strict, Known: o.Known}
-	reached := s.reach(ctx)
-	if reached != nil && (ctx.Err() == nil || s.run == nil) {
+	reaching := ctx
+	if o.Budget > 0 {
+		s.until = time.Now().Add(o.Budget)
+		var cancel context.CancelFunc
+		reaching, cancel = context.WithDeadline(ctx, s.until)
+		defer cancel()
+	}
+	if err := s.embed(ctx); err != nil {
+		return nil, err
+	}
+	reached := s.reach(reaching)
+	if reached != nil && (reaching.Err() == nil || s.run == nil) {
 		s.close()
 		return nil, reached
 	}
@@ -209,13 +231,21 @@ func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Insta
 	return run, leftOut, nil
 }
 
+// embed starts the embedded gateway if no URL names another one. It lives until ctx ends.
+func (s *session) embed(ctx context.Context) (err error) {
+	if s.opts.Target.URL != "" {
+		return nil
+	}
+	if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token}); err != nil {
+		return fmt.Errorf("starting the embedded gateway: %w", err)
+	}
+	return nil
+}
+
 // reach connects to the target, calibrates and probes it.
 func (s *session) reach(ctx context.Context) (err error) {
 	o := s.opts.Target
-	if o.URL == "" {
-		if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: o.Token}); err != nil {
-			return fmt.Errorf("starting the embedded gateway: %w", err)
-		}
+	if s.gateway != nil {
 		o.URL, o.Embedded = s.gateway.URL(), true
 	}
 	o.UserAgent = "assay/" + s.opts.Version
@@ -287,7 +317,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	eng := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
-		Repeat: s.opts.Repeat, Budget: s.opts.Budget,
+		Repeat: s.opts.Repeat, Budget: s.left(),
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 	stopLogging := s.onInterrupt(ctx)

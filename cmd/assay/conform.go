@@ -80,7 +80,7 @@ its bundle by default.`,
 	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
 	fs.StringVar(&f.rerun, "rerun", "", "run only the failed or undecided scenarios of this bundle (exit 5 if there are none)")
 	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario N times")
-	fs.DurationVar(&f.budget, "budget", 0, "start no further scenario after this time")
+	fs.DurationVar(&f.budget, "budget", 0, "time for the whole run: then running scenarios are stopped, and the others are skipped")
 	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
 	fs.IntVar(&f.reproduce, "reproduce", defaultReproduce, "at the end, reproduce up to N failing scenarios, also with curl lines and shell scripts (0: none)")
 	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")

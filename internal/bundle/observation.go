@@ -55,6 +55,8 @@ type Observation struct {
 	Omitted *Omission `json:"omitted,omitempty"`
 	// Interrupted is set if the run was interrupted (Ctrl-C, run budget); the observation is partial.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// CutByBudget is set with Interrupted if the run's time budget was the reason.
+	CutByBudget bool `json:"cut_by_budget,omitempty"`
 	// Defect is an error in Assay itself, never in the target.
 	Defect string `json:"defect,omitempty"`
 

@@ -52,7 +52,7 @@ type OmittedObservation struct {
 func (o *Observation) without(n int64, reason string) *Observation {
 	return &Observation{
 		Schema: o.Schema, Run: o.Run, Scenario: o.Scenario, Axes: o.Axes, Script: o.Script, Seed: o.Seed,
-		Started: o.Started, Ended: o.Ended, Lag: o.Lag, Interrupted: o.Interrupted, Defect: o.Defect,
+		Started: o.Started, Ended: o.Ended, Lag: o.Lag, Interrupted: o.Interrupted, CutByBudget: o.CutByBudget, Defect: o.Defect,
 		Omitted: &Omission{Bytes: n, Reason: reason},
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -41,8 +42,8 @@ type Options struct {
 	// Repeat runs every instance that many times, as iterations of one observation; 0
 	// is 1.
 	Repeat int
-	// Budget is the time after Start in which instances and their repeats may begin;
-	// later ones are skipped. 0 is no limit.
+	// Budget is the time after Start in which instances may run. Then running ones are
+	// stopped and cleaned up as after an interrupt, and the others are skipped. 0 is no limit.
 	Budget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
@@ -152,6 +153,8 @@ func (e *Engine) run(ctx context.Context) {
 	sampler.Go(e.sampleLag(sampling))
 	defer sampler.Wait()
 	defer stop()
+	ctx, release := e.withinBudget(ctx)
+	defer release()
 	p := e.schedule()
 	for _, s := range p.skipped {
 		e.skip(s.slot, s.skip)
@@ -197,11 +200,11 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
 	switch {
+	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
+		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
+		return
 	case ctx.Err() != nil:
 		e.skip(s, bundle.Skip{Reason: bundle.SkipInterrupted, Detail: "the run was interrupted before it began"})
-		return
-	case e.spent():
-		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
 		return
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
@@ -224,6 +227,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	o := in.observe(ctx)
+	o.CutByBudget = o.Interrupted && cutByBudget(ctx)
 	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)
 	refused := in.refused.Load() && !e.env.alive(ctx)
@@ -262,6 +266,25 @@ func (e *Engine) leave(s *slot) (lag time.Duration) {
 
 // spent reports whether the run's budget is spent.
 func (e *Engine) spent() bool { return e.o.Budget > 0 && time.Since(e.began) >= e.o.Budget }
+
+// errBudget is the cause that ends running scenarios when the budget is spent.
+var errBudget = errors.New("the time budget of the run is spent")
+
+// withinBudget returns a context that ends with the budget of the run.
+func (e *Engine) withinBudget(ctx context.Context) (context.Context, func()) {
+	if e.o.Budget <= 0 {
+		return ctx, func() {}
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(e.o.Budget-time.Since(e.began), func() { end(errBudget) })
+	return ctx, func() {
+		timer.Stop()
+		end(nil)
+	}
+}
+
+// cutByBudget reports whether ctx ended because the budget was spent.
+func cutByBudget(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errBudget) }
 
 func (e *Engine) skip(s *slot, why bundle.Skip) {
 	o := e.env.observation(s.run)

@@ -75,6 +75,17 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 	}
 }
 
+func TestTheBudgetEndsWhatRuns(t *testing.T) {
+	gw := newMiniature(t)
+	b := newBench(t, gw.URL)
+	b.options.Budget = 50 * time.Millisecond
+	endless := instanceOf(parse(t, "deadline: 1h\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
+	o := b.start(endless).Observations()[0]
+	if !o.Interrupted || !o.CutByBudget || len(o.Iterations) != 1 {
+		t.Errorf("interrupted %v, by the budget %v, %d iterations", o.Interrupted, o.CutByBudget, len(o.Iterations))
+	}
+}
+
 func TestTheDriversOwnLagIsRecorded(t *testing.T) {
 	const held = 60 * time.Millisecond
 	gw := newMiniature(t)

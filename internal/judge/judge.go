@@ -163,6 +163,9 @@ func (j *Judge) verdict(rule string, o *bundle.Observation, t *tally) bundle.Ver
 	j.conclude(&v, f)
 	if o.Interrupted && f.grade != broken && f.grade != ours {
 		v.Conclusion, v.Message, v.Symptom, v.Evidence = bundle.NotRun, "interrupted before the rule could be judged", "", nil
+		if o.CutByBudget {
+			v.Message = "the time budget of the run was spent before it was concluded"
+		}
 	}
 	return v
 }

@@ -41,7 +41,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		r.Counts[r.Scenarios[i].Verdict]++
 	}
 	for _, o := range obs {
-		r.Interrupted = r.Interrupted || o != nil && o.Interrupted
+		r.Interrupted = r.Interrupted || o != nil && o.Interrupted && !o.CutByBudget
 	}
 	r.DurationMS = durationMS(run, obs)
 	r.Exit = exitCode(r, verdicts)

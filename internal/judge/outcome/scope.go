@@ -14,7 +14,10 @@ func scope(obs []*bundle.Observation, verdicts []bundle.Verdict) *bundle.Scope {
 	unsupported, notRun, deviations := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, o := range obs {
 		switch {
-		case o == nil || o.Skip == nil:
+		case o == nil:
+		case o.CutByBudget:
+			notRun[string(bundle.SkipBudget)]++
+		case o.Skip == nil:
 		case o.Skip.Reason == bundle.SkipFeature:
 			for id := range strings.SplitSeq(o.Skip.Detail, ", ") {
 				unsupported[id]++
