@@ -12,10 +12,11 @@ import (
 )
 
 // env is what all instances of a run share. It does not change after newEnv, except for
-// the fuse and the shortage.
+// the fuse, the shortage and the stalls.
 type env struct {
 	fuse     fuse
 	short    shortage
+	stalls   vainWaits
 	target   *target.Target
 	clock    *transport.Clock
 	run      *bundle.Run

@@ -124,7 +124,7 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 	usual := it.in.scaled(defaultDeadline)
 	for {
 		more, hurried := it.left(), usual-it.quiet()
-		if more <= 0 || hurried <= 0 && it.in.fuse.hurries() {
+		if more <= 0 || hurried <= 0 && (it.in.fuse.hurries() || it.in.stalls.any()) {
 			return true
 		}
 		if hurried <= 0 {

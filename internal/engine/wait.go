@@ -64,12 +64,15 @@ func (b bound) left(took time.Duration, since func() time.Duration) time.Duratio
 // recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
-	b := lasting(cmp.Or(w.within, it.limit))
+	b := lasting(it.patience(&w))
 	b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
 	left := max(0, it.left())
 	deadline := min(b.quiet, left)
 	err := waitFor(ctx, w, b)
 	over := errors.Is(err, errOver)
+	if errors.Is(err, errExpired) && w.within == 0 && !w.optional {
+		it.in.stalls.put(kindOf(&w), it.in.s.ID)
+	}
 	if over && w.endIsEnough {
 		err = nil
 	} else if over {
