@@ -75,7 +75,9 @@ func (m *Match) NeedsEnd() bool {
 		return false
 	}
 	for field := range m.Asked() {
-		if field.About == AboutEnd || field.About == AboutOutcome {
+		// A response that may be aborted is not waited for after the steps.
+		mayBeAborted := field.About == AboutOutcome && slices.Contains(m.Outcome, string(bundle.OutcomeAborted))
+		if (field.About == AboutEnd || field.About == AboutOutcome) && !mayBeAborted {
 			return true
 		}
 	}
