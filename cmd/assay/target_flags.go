@@ -59,7 +59,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 		return o, err
 	}
 	if f.caCert != "" {
-		pem, err := regular.Read(f.caCert, regular.Limit)
+		pem, err := regular.ReadSecret(f.caCert, regular.Limit)
 		if err != nil {
 			return o, fmt.Errorf("--cacert: %w", err)
 		}
@@ -90,7 +90,7 @@ func readToken(path string) (string, error) {
 	if path == "" {
 		return os.Getenv("ASSAY_TOKEN"), nil
 	}
-	text, err := regular.Read(path, regular.Limit)
+	text, err := regular.ReadSecret(path, regular.Limit)
 	if err != nil {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}
@@ -129,7 +129,7 @@ func isSurface(s string) bool {
 
 // readHeaders reads "Name: value" lines and skips empty lines and # comments.
 func readHeaders(path string) ([]bundle.Header, error) {
-	text, err := regular.Read(path, regular.Limit)
+	text, err := regular.ReadSecret(path, regular.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("--header-file: %w", err)
 	}

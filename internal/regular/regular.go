@@ -32,6 +32,30 @@ func Read(name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// ReadSecret returns the contents of a file with the user's own secret or certificate, which
+// are at most limit bytes long. Unlike Read, it follows links, as /etc/ssl has them, and reads
+// pipes, as a shell makes them for <(command). A pipe without a writer is empty. Errors name
+// the file.
+func ReadSecret(name string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, reason(err))
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
+		err = fmt.Errorf("this is %s: name a file or a pipe", kind(info.Mode()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, reason(err))
+	}
+	text, err := bounded(f, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
 // ReadIn is Read for a file in a folder.
 func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
 	text, err := readIn(root, name, limit)
@@ -47,6 +71,11 @@ func readIn(root *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	return bounded(f, limit)
+}
+
+// bounded reads f, which is at most limit bytes long.
+func bounded(f *os.File, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, reason(err)

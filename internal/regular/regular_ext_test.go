@@ -2,9 +2,11 @@ package regular_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,6 +104,37 @@ func TestAFileInAFolderIsNamedByItsWholePath(t *testing.T) {
 	for _, name := range []string{"out.yaml", "away/secret.yaml", "pipe.yaml", "long.yaml", "missing.yaml"} {
 		if _, err := regular.ReadIn(root, name, 10); err == nil || !strings.Contains(err.Error(), "../inside/"+name) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestASecretMayBeALinkOrAPipe(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "token"), []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "token")
+	if err := os.Symlink(filepath.Join(other, "token"), link); err != nil {
+		t.Skip(err)
+	}
+	if text, err := regular.ReadSecret(link, 10); err != nil || string(text) != "abc" {
+		t.Errorf("a link: %q, %v", text, err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() {
+		_, _ = w.WriteString("def")
+		_ = w.Close()
+	}()
+	if text, err := regular.ReadSecret(fmt.Sprintf("/dev/fd/%d", r.Fd()), 10); runtime.GOOS == "linux" && (err != nil || string(text) != "def") {
+		t.Errorf("a pipe: %q, %v", text, err)
+	}
+	for name, words := range map[string]string{link: "longer than 2 bytes", dir: "is a folder", os.DevNull: "is a device"} {
+		if _, err := regular.ReadSecret(name, 2); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", name, err, words)
 		}
 	}
 }
