@@ -4,7 +4,7 @@ TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 60s
 
-.PHONY: help build debian test test-go test-sdk race lint tidy generate generated bench bench-peers nightly fuzz selftest
+.PHONY: help build debian test test-go test-sdk race lint tidy generate generated bench bench-peers hostile nightly fuzz selftest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ bench-peers: build ## compare the load driver with wrk, h2load, k6 and others: d
 selftest: build ## the kill matrix, with every scenario against every fault
 	bin/assay selftest --full
 
+HOSTILE_MODES ?= *
+hostile: build ## run the program against every hostile server; print exit code, time and memory of each run
+	$(GO) run ./bench/hostile -modes '$(HOSTILE_MODES)'
+
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
@@ -84,3 +88,4 @@ nightly: ## the long tests: everything under -race, fuzzing, verdicts under load
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 4h -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
 	bin/assay conform --slow --destructive --strict
 	$(MAKE) bench
+	$(MAKE) hostile

@@ -20,13 +20,13 @@ func TestAGatewayThatOpensNoStreamFails(t *testing.T) {
 		for _, engine := range []string{"fast", "portable"} {
 			t.Run(kind+" "+engine, func(t *testing.T) {
 				t.Parallel()
-				url, stop, err := startHostile(kind)
+				s, err := startHostile(kind)
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(stop)
+				t.Cleanup(s.Close)
 				// The run is shorter than any deadline of its streams.
-				text, code := ran(t, t.TempDir(), "load", url, "--http", "h2c", "--engine", engine, "--streams", "2", "--duration", "200ms")
+				text, code := ran(t, t.TempDir(), "load", s.URL, "--http", "h2c", "--engine", engine, "--streams", "2", "--duration", "200ms")
 				if code != 1 || !strings.Contains(text, want) {
 					t.Errorf("exit code %d, want 1 and %q\n%s", code, want, text)
 				}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"assay/fakes/hostile"
 )
 
 // beProgram makes the test binary run as the program: tests that need signals or pipes
@@ -112,10 +115,18 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdHostile starts a server that misbehaves: hostile URL html.
 func cmdHostile(ts *testscript.TestScript, _ bool, args []string) {
-	url, stop, err := startHostile(args[1])
+	s, err := startHostile(args[1])
 	ts.Check(err)
-	ts.Defer(stop)
-	ts.Setenv(args[0], url)
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+}
+
+func startHostile(mode string) (*hostile.Server, error) {
+	m, err := hostile.Find(mode)
+	if err != nil {
+		return nil, err
+	}
+	return m.Start(context.Background(), false)
 }
 
 // cmdOneJSON requires exactly one JSON value in a file (or stdout).
