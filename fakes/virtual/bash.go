@@ -8,6 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxRegexp limits a regular expression: x{1000} is a thousand times as large.
+const maxRegexp = 1 << 10
+
 // testClause is bash's [[ … ]].
 func (sh *shell) testClause(cmd *syntax.TestClause) int {
 	t := newTester(sh.p, sh.dir)
@@ -66,6 +69,9 @@ func (sh *shell) binaryTest(t *tester, x *syntax.BinaryTest) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		if err := matchable(text, s); err != nil || len(text) > maxRegexp {
+			return false, errNoMemory
+		}
 		rx, err := regexp.Compile(text)
 		return err == nil && rx.MatchString(s), err
 	default:
@@ -85,6 +91,7 @@ func (sh *shell) arithmetic(x syntax.ArithmExpr) (status int) {
 }
 
 func (sh *shell) evaluate(x syntax.ArithmExpr) (n int, err error) {
+	defer sh.settle(sh.spent)
 	defer guard(&err)
 	if x == nil {
 		return 0, nil

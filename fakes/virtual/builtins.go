@@ -173,7 +173,7 @@ func evalBuiltin(sh *shell, args []string) int {
 
 // nested runs text inside the current script.
 func (sh *shell) nested(text string) int {
-	if sh.depth += 10; sh.depth > maxDepth {
+	if sh.depth += programDepth; sh.depth > maxDepth {
 		sh.errorf("Maximum nesting of commands reached")
 		return sh.exit(2)
 	}
@@ -183,7 +183,7 @@ func (sh *shell) nested(text string) int {
 	}
 	sh.runText(text, false)
 	sh.line = line
-	sh.depth -= 10
+	sh.depth -= programDepth
 	return sh.last
 }
 
@@ -214,7 +214,7 @@ func execBuiltin(sh *shell, args []string) int {
 		return 0
 	}
 	sh.p.becomes()
-	t := &task{p: sh.p, args: args, env: sh.environ(), dir: sh.dir}
+	t := &task{p: sh.p, args: args, env: sh.environ(), dir: sh.dir, depth: sh.depth + programDepth}
 	status := t.exec(sh.prefix() + "exec: ")
 	sh.p.exit(status)
 	sh.execed = true
@@ -254,7 +254,11 @@ func exportBuiltin(sh *shell, args []string) int {
 			}
 		}
 		v := sh.vars[name]
+		size := v.size(name)
 		mark(&v)
+		if err := sh.keep(v.size(name) - size); err != nil {
+			return sh.fatal(args[0], "%s: %v", name, err)
+		}
 		sh.vars[name] = v
 	}
 	return 0
@@ -285,10 +289,12 @@ func unsetBuiltin(sh *shell, args []string) int {
 		case name == "-v":
 			funcs = false
 		case funcs:
+			_ = sh.keep(-treeMemory(sh.funcs[name]))
 			delete(sh.funcs, name)
 		case sh.vars[name].readonly:
 			return sh.fatal("unset", "%s: is read only", name)
 		default:
+			_ = sh.keep(-sh.vars[name].size(name))
 			delete(sh.vars, name)
 		}
 	}
@@ -313,7 +319,11 @@ func localBuiltin(sh *shell, args []string) int {
 				sh.locals[n-1] = make(map[string]variable)
 			}
 			if _, ok := sh.locals[n-1][name]; !ok {
-				sh.locals[n-1][name] = sh.vars[name]
+				v, err := sh.save(name)
+				if err != nil {
+					return sh.assignError(name, err)
+				}
+				sh.locals[n-1][name] = v
 			}
 		}
 		if given {

@@ -30,12 +30,10 @@ func setBuiltin(sh *shell, args []string) int {
 	for len(args) > 0 {
 		arg := args[0]
 		if arg == "--" {
-			sh.params = args[1:]
-			return 0
+			return sh.setParams(args[1:])
 		}
 		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
-			sh.params = args
-			return 0
+			return sh.setParams(args)
 		}
 		args = args[1:]
 		for _, c := range arg[1:] {
@@ -54,6 +52,16 @@ func setBuiltin(sh *shell, args []string) int {
 			args = args[1:]
 		}
 	}
+	return 0
+}
+
+// setParams sets $1 and the following.
+func (sh *shell) setParams(list []string) int {
+	n := sizeOf(list)
+	if err := sh.keep(n - sh.ownParams); err != nil {
+		return sh.expansionError(err)
+	}
+	sh.params, sh.ownParams = list, n
 	return 0
 }
 
@@ -207,14 +215,7 @@ func echoText(args []string) string {
 }
 
 func printfBuiltin(sh *shell, args []string) int {
-	out, complaints, status := formatPrintf(args[1:])
-	for _, text := range complaints {
-		sh.errorf("printf: %s", text)
-	}
-	if err := sh.p.write(1, out); err != nil {
-		return 1
-	}
-	return status
+	return formatPrintf(args[1:], func(b []byte) error { return sh.p.write(1, b) }, func(text string) { sh.errorf("printf: %s", text) })
 }
 
 func commandBuiltin(sh *shell, args []string) int {

@@ -61,7 +61,7 @@ func (sh *shell) bypass(text string) (code int, done bool) {
 	if !ok || strings.ContainsRune(words[0], '=') || isReserved(words[0]) || findBuiltin(words[0]) != nil {
 		return 0, false
 	}
-	t := &task{p: sh.p, args: words, env: sh.env, dir: sh.dir}
+	t := &task{p: sh.p, args: words, env: sh.env, dir: sh.dir, depth: sh.depth + programDepth}
 	return t.exec(sh.name + ": 1: "), true
 }
 

@@ -23,6 +23,10 @@ func (sh *shell) stmt(st *syntax.Stmt, tail bool) int {
 	if sh.stopped() || sh.opts.noexec {
 		return sh.last
 	}
+	if !sh.p.step() {
+		sh.errorf("%v", errCPU)
+		return sh.exit(2)
+	}
 	if sh.depth++; sh.depth > maxDepth {
 		sh.errorf("Maximum nesting of commands reached")
 		return sh.exit(2)
@@ -150,15 +154,21 @@ func (sh *shell) binary(cmd *syntax.BinaryCmd, tail bool) int {
 // inSubshell runs ( … ). With tail and without traps it uses this process, like dash.
 func (sh *shell) inSubshell(list []*syntax.Stmt, tail bool) int {
 	if tail && len(sh.traps) == 0 {
+		n := sh.copied()
+		if !sh.memory().take(n) {
+			return sh.forkError(errCannotFork)
+		}
+		defer sh.memory().give(n)
 		sub := sh.subshell(sh.p)
 		sub.stmts(list, true)
 		sh.p.exit(sub.finish())
 		return sh.last
 	}
-	child, err := sh.p.fork()
+	child, err := sh.fork()
 	if err != nil {
 		return sh.forkError(err)
 	}
+	defer child.leave()
 	sh.group([]*Process{child})
 	sh.yield(child)
 	defer sh.regain()
@@ -271,6 +281,11 @@ func (sh *shell) forWords(loop *syntax.WordIter, do []*syntax.Stmt) int {
 		if items, err = sh.fields(loop.Items); err != nil {
 			return sh.expansionError(err)
 		}
+		n, err := sh.hold(items)
+		if err != nil {
+			return sh.expansionError(err)
+		}
+		defer sh.memory().give(n)
 	}
 	status := 0
 	for _, item := range items {
@@ -342,6 +357,10 @@ func (sh *shell) declare(cmd *syntax.FuncDecl) int {
 	if sh.funcs == nil {
 		sh.funcs = make(map[string]*syntax.Stmt)
 	}
+	old := sh.funcs[cmd.Name.Value]
+	if err := sh.keep(treeMemory(cmd.Body) - treeMemory(old)); err != nil {
+		return sh.expansionError(err)
+	}
 	sh.funcs[cmd.Name.Value] = cmd.Body
 	return 0
 }
@@ -368,6 +387,11 @@ func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 		}
 		args = append(args, arg)
 	}
+	n, err := sh.hold(args)
+	if err != nil {
+		return sh.expansionError(err)
+	}
+	defer sh.memory().give(n)
 	b := findBuiltin(args[0])
 	if b == nil {
 		return sh.notFound(args[0])

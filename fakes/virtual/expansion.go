@@ -14,31 +14,39 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxFields limits the expansion of the words of one command.
-const maxFields = 32 << 20
+// maxPattern limits the length of a pattern, and of the values in a word that is one.
+const maxPattern = 64 << 10
+
+// maxMatching limits the length of a pattern times that of the text to match: a match cannot be interrupted.
+const maxMatching = 8 << 30
 
 // config returns the configuration of the expansion, created on first use.
 func (sh *shell) config() *expand.Config {
 	if sh.cfg == nil {
 		sh.cfg = &expand.Config{
-			Env:      shellEnv{sh},
-			CmdSubst: sh.commandSubst,
-			ProcSubst: func(*syntax.ProcSubst) (string, error) {
-				return "", errors.New("process substitution is not supported")
-			},
+			Env:       shellEnv{sh},
+			CmdSubst:  sh.commandSubst,
+			ProcSubst: sh.operate,
 		}
 	}
 	sh.cfg.NoUnset = sh.opts.nounset
 	sh.cfg.ReadDir2 = nil
 	if !sh.opts.noglob {
-		sh.cfg.ReadDir2 = func(dir string) ([]fs.DirEntry, error) { return sh.p.sys.fs.readDir(cleanPath(sh.dir, dir)) }
+		sh.cfg.ReadDir2 = func(dir string) ([]fs.DirEntry, error) {
+			sh.spend(len(dir) + sh.p.sys.fs.listMemory(cleanPath(sh.dir, dir)))
+			return sh.p.sys.fs.readDir(cleanPath(sh.dir, dir))
+		}
 	}
 	return sh.cfg
 }
 
 // guard turns a panic of the expansion library into an error: no script may end this process.
 func guard(err *error) {
-	if r := recover(); r != nil {
+	switch r := recover(); r {
+	case nil:
+	case errNoMemory, errDead:
+		*err, _ = r.(error)
+	default:
 		*err = fmt.Errorf("bad substitution: %v", r)
 	}
 }
@@ -48,25 +56,43 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
+	defer sh.settle(sh.spent)
 	defer guard(&err)
-	size := 0
-	for field, err := range expand.FieldsSeq(sh.config(), words...) {
-		if err != nil {
-			return nil, err
+	defer func() { sh.splits = false }()
+	for _, w := range words {
+		sh.splits, sh.dynamic = splits(w), 0
+		for field, err := range expand.FieldsSeq(sh.config(), w) {
+			if err != nil {
+				return nil, err
+			}
+			if sh.p.dead.Load() {
+				return nil, errDead
+			}
+			if list = append(list, field); len(list)%stepsPerTurn == 0 {
+				sh.spend(stepsPerTurn * fieldMemory)
+			}
+			if len(field) >= smallText {
+				sh.spend(len(field))
+			}
 		}
-		if size += len(field) + 16; size > maxFields {
-			return nil, complaint("Argument list too long")
-		}
-		if sh.p.dead.Load() {
-			return nil, errDead
-		}
-		list = append(list, field)
 	}
 	return list, nil
 }
 
+// splits reports whether a part of a word becomes fields.
+func splits(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		switch part.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ProcSubst:
+			return true
+		}
+	}
+	return false
+}
+
 // literal expands a word to exactly one string.
 func (sh *shell) literal(w *syntax.Word) (s string, err error) {
+	defer sh.settle(sh.spent)
 	defer guard(&err)
 	return expand.Literal(sh.config(), w)
 }
@@ -76,6 +102,7 @@ func (sh *shell) hereText(rd *syntax.Redirect) (text string, err error) {
 	if rd.Hdoc == nil {
 		return "", nil
 	}
+	defer sh.settle(sh.spent)
 	defer guard(&err)
 	if lit := rd.Hdoc.Lit(); lit != "" && quotedDelimiter(rd.Word) {
 		text = lit
@@ -103,6 +130,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 
 // match reports whether the word, as a pattern, matches the whole of s.
 func (sh *shell) match(w *syntax.Word, s string) (ok bool, err error) {
+	defer sh.settle(sh.spent)
 	defer guard(&err)
 	pat, err := expand.Pattern(sh.config(), w)
 	if err != nil {
@@ -114,22 +142,28 @@ func (sh *shell) match(w *syntax.Word, s string) (ok bool, err error) {
 	if !pattern.HasMeta(pat, 0) && !strings.Contains(pat, `\`) {
 		return pat == s, nil
 	}
+	if err := matchable(pat, s); err != nil {
+		return false, err
+	}
 	return matchPattern(pat, s), nil
+}
+
+// matchable refuses a match that takes too much memory or time.
+func matchable(pat, s string) error {
+	if len(pat) > maxPattern || len(pat)*len(s) > maxMatching {
+		return errNoMemory
+	}
+	return nil
 }
 
 // matchPattern reports whether pat matches the whole of s; a malformed pattern matches nothing.
 func matchPattern(pat, s string) bool {
-	rx, err := compilePattern(pat)
-	return err == nil && rx.MatchString(s)
-}
-
-// compilePattern converts a shell pattern to a regular expression.
-func compilePattern(pat string) (*regexp.Regexp, error) {
 	expr, err := pattern.Regexp(pat, pattern.EntireString)
 	if err != nil {
-		return nil, err
+		return false
 	}
-	return regexp.Compile(expr)
+	rx, err := regexp.Compile(expr)
+	return err == nil && rx.MatchString(s)
 }
 
 // expansionError ends the shell with 2, like dash, unless it is already ending.
@@ -147,18 +181,17 @@ func (sh *shell) expansionError(err error) int {
 
 // commandSubst runs $(…): a subshell on this goroutine whose output is collected until its last holder closes it.
 func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
-	child, err := sh.p.fork()
+	child, err := sh.fork()
 	if err != nil {
 		return err
 	}
-	got := &capture{reader: sh.p.done, closed: make(chan struct{})}
+	defer child.leave()
+	got := &capture{reader: sh.p.done, memory: sh.memory(), closed: make(chan struct{})}
+	defer got.release()
 	child.set(1, newFile(got))
 	sub := sh.subshell(child)
-	if text, ok := sub.fileShortcut(cs); ok {
+	if sub.fileShortcut(cs) {
 		sub.last = 0
-		if text != nil {
-			_ = child.write(1, text)
-		}
 	} else {
 		sub.stmts(cs.Stmts, true)
 	}
@@ -169,27 +202,31 @@ func (sh *shell) commandSubst(w io.Writer, cs *syntax.CmdSubst) error {
 		return errDead
 	}
 	sh.substRan, sh.subst = true, child.Status().shellCode()
-	_, err = w.Write(got.text)
+	text, err := got.whole()
+	if err != nil {
+		return err
+	}
+	sh.use(string(text))
+	_, err = w.Write(text)
 	return err
 }
 
 // fileShortcut runs bash's $(<file).
-func (sh *shell) fileShortcut(cs *syntax.CmdSubst) (text []byte, ok bool) {
+func (sh *shell) fileShortcut(cs *syntax.CmdSubst) bool {
 	if !sh.bash || len(cs.Stmts) != 1 {
-		return nil, false
+		return false
 	}
 	st := cs.Stmts[0]
 	if st.Cmd != nil || len(st.Redirs) != 1 || st.Redirs[0].Op != syntax.RdrIn {
-		return nil, false
+		return false
 	}
 	if sh.redirect(st.Redirs[0]) != nil {
-		return nil, true
+		return true
 	}
 	for {
 		chunk, err := sh.p.read(0, pipeSize, noDelim)
-		if err != nil {
-			return text, true
+		if err != nil || sh.p.write(1, chunk) != nil {
+			return true
 		}
-		text = append(text, chunk...)
 	}
 }

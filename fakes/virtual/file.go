@@ -111,9 +111,21 @@ func (zero) read(s stop, limit, _ int) ([]byte, error) {
 // document is a here-document.
 type document struct {
 	null
-	mu   sync.Mutex
-	text []byte
+	memory *budget
+	size   int // counted until it closes
+	mu     sync.Mutex
+	text   []byte
 }
+
+// newDocument returns a here-document, unless its text takes too much memory.
+func newDocument(m *budget, text string) (*file, error) {
+	if !m.take(len(text)) {
+		return nil, errNoMemory
+	}
+	return newFile(&document{memory: m, size: len(text), text: []byte(text)}), nil
+}
+
+func (d *document) close() { d.memory.give(d.size) }
 
 func (d *document) read(_ stop, limit, delim int) ([]byte, error) {
 	d.mu.Lock()
@@ -126,15 +138,14 @@ func (d *document) read(_ stop, limit, delim int) ([]byte, error) {
 	return got, nil
 }
 
-// maxCapture limits the output of one $(…).
-const maxCapture = 64 << 20
-
 // capture collects the output of $(…). It is complete when its last holder closes it.
 type capture struct {
 	null
 	reader <-chan struct{} // closed when the reading shell has ended
+	memory *budget
 	mu     sync.Mutex
 	text   []byte
+	over   bool // the output takes too much memory, or nobody wants it any more
 	closed chan struct{}
 }
 
@@ -148,11 +159,30 @@ func (c *capture) write(s stop, b []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.text)+len(b) > maxCapture {
+	if c.over || !c.memory.take(2*len(b)) { // append doubles
+		c.over = true
 		return syscall.EPIPE
 	}
 	c.text = append(c.text, b...)
 	return nil
+}
+
+// whole returns the output after the close, or errNoMemory.
+func (c *capture) whole() ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return nil, errNoMemory
+	}
+	return c.text, nil
+}
+
+// release gives the memory back.
+func (c *capture) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.memory.give(2 * len(c.text))
+	c.text, c.over = nil, true
 }
 
 func (c *capture) close() { close(c.closed) }

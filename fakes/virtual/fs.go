@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxFiles limits the bytes of all files together; beyond it a write fails with "No space left on device".
-const maxFiles = 256 << 20
+// maxFiles limits the memory of all files together, empty ones included; beyond it a write fails with "No space left on device".
+const maxFiles = 128 << 20
 
 // maxPath is Linux's PATH_MAX.
 const maxPath = 4096
@@ -32,6 +32,8 @@ type node struct {
 	entries  map[string]*node
 	device   description
 	program  string
+	open     int  // descriptions of a file
+	gone     bool // removed from the tree
 }
 
 // newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin.
@@ -133,6 +135,44 @@ func (f *fileSystem) stat(name string) (fs.FileInfo, error) {
 	return n.info(path.Base(name)), nil
 }
 
+// fileMemory is what a node counts without its name and content: more than its memory, so that a list of a full directory fits a command too.
+const fileMemory = 2 << 10
+
+// listMemory estimates the memory of a list of a directory.
+func (f *fileSystem) listMemory(name string) int {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n, err := f.find(name)
+	if err != nil {
+		return 0
+	}
+	return len(n.entries) * fileMemory / 4
+}
+
+// add puts a new node into a directory, unless the file system is full. The caller holds mu.
+func (f *fileSystem) add(dir *node, base string, n *node) error {
+	if f.used+fileMemory+len(base) > maxFiles {
+		return syscall.ENOSPC
+	}
+	f.used += fileMemory + len(base)
+	dir.entries[base] = n
+	return nil
+}
+
+// drop removes an entry. The content of a file that is open counts until its last close. The caller holds mu.
+func (f *fileSystem) drop(dir *node, base string) {
+	n := dir.entries[base]
+	delete(dir.entries, base)
+	f.used -= fileMemory + len(base)
+	for child := range n.entries {
+		f.drop(n, child)
+	}
+	n.gone = true
+	if n.open == 0 {
+		f.used -= len(n.data)
+	}
+}
+
 // readDir lists a directory, sorted by name.
 func (f *fileSystem) readDir(name string) ([]fs.DirEntry, error) {
 	f.mu.RLock()
@@ -165,8 +205,7 @@ func (f *fileSystem) mkdir(name string) error {
 	if dir.entries[base] != nil {
 		return syscall.EEXIST
 	}
-	dir.entries[base] = newDir()
-	return nil
+	return f.add(dir, base, newDir())
 }
 
 // remove removes a file or an empty directory, and with recursive any directory.
@@ -184,8 +223,7 @@ func (f *fileSystem) remove(name string, recursive bool) error {
 	if n.entries != nil && !recursive {
 		return syscall.EISDIR
 	}
-	f.used -= n.size()
-	delete(dir.entries, base)
+	f.drop(dir, base)
 	return nil
 }
 
@@ -218,10 +256,11 @@ func (f *fileSystem) rename(from, to string) error {
 		if old.entries != nil {
 			return syscall.EISDIR
 		}
-		f.used -= old.size()
+		f.drop(toDir, toBase)
 	}
 	delete(dir.entries, base)
 	toDir.entries[toBase] = n
+	f.used += len(toBase) - len(base)
 	return nil
 }
 
@@ -249,17 +288,7 @@ func (f *fileSystem) create(name string) (*node, error) {
 		return nil, err
 	}
 	n := newText("")
-	dir.entries[base] = n
-	return n, nil
-}
-
-// size returns the bytes of a node and everything below it that count against maxFiles. It ignores that programs and devices were never counted; their few bytes do not matter.
-func (n *node) size() int {
-	total := len(n.data)
-	for _, child := range n.entries {
-		total += child.size()
-	}
-	return total
+	return n, f.add(dir, base, n)
 }
 
 func (n *node) info(base string) fs.FileInfo {

@@ -43,6 +43,7 @@ func (f *fileSystem) open(name string, mode openMode) (*file, error) {
 		n.data = nil
 		n.modified = time.Now()
 	}
+	n.open++
 	return newFile(&regular{fs: f, node: n, mode: mode}), nil
 }
 
@@ -109,4 +110,11 @@ func (r *regular) write(s stop, b []byte) error {
 	return nil
 }
 
-func (r *regular) close() {}
+// close gives back the content of a removed file with its last description.
+func (r *regular) close() {
+	r.fs.mu.Lock()
+	defer r.fs.mu.Unlock()
+	if r.node.open--; r.node.open == 0 && r.node.gone {
+		r.fs.used -= len(r.node.data)
+	}
+}

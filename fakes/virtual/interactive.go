@@ -84,7 +84,8 @@ func (sh *shell) interrupt() {
 
 // obey runs the input. It reports a syntax error and continues.
 func (sh *shell) obey(text string) {
-	lines, err := sh.parse(text)
+	lines, n, err := sh.load(text)
+	defer sh.memory().give(n)
 	for _, line := range lines {
 		sh.stmts(line, false)
 		if sh.stopped() {
@@ -123,7 +124,8 @@ func (sh *shell) readCommand() (text string, more bool) {
 			if !strings.HasSuffix(text, "\n") {
 				continue
 			}
-			if _, err := sh.parse(text); syntax.IsIncomplete(err) || continues(text) {
+			_, n, err := sh.load(text)
+			if sh.memory().give(n); syntax.IsIncomplete(err) || continues(text) {
 				sh.prompt("PS2")
 				continue
 			}
@@ -158,10 +160,12 @@ func (sh *shell) prompt(name string) {
 func (sh *shell) expandPrompt(text string) (expanded string) {
 	var err error
 	defer func() {
-		if guard(&err); err != nil {
+		if err != nil {
 			expanded = text
 		}
 	}()
+	defer sh.settle(sh.spent)
+	defer guard(&err)
 	word, err := sh.parser().Document(strings.NewReader(text))
 	if err != nil {
 		return text
@@ -218,6 +222,9 @@ func (sh *shell) detach(p *Process) {
 	}
 }
 
+// maxJobText limits the text of a job in notices.
+const maxJobText = 1 << 10
+
 // number names a background job for the notices about it.
 func (sh *shell) number(j *job, st *syntax.Stmt) {
 	j.number = 1
@@ -226,7 +233,7 @@ func (sh *shell) number(j *job, st *syntax.Stmt) {
 	}
 	var b bytes.Buffer
 	if syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, st) == nil {
-		j.text = b.String()
+		j.text = b.String()[:min(b.Len(), maxJobText)]
 	}
 }
 

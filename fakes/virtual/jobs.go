@@ -113,12 +113,13 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 	giveUp := func(err error) ([]*Process, error) {
 		for _, p := range procs {
 			p.exit(2)
+			p.leave()
 		}
 		return nil, err
 	}
 	var in *file
 	for i := range parts {
-		p, err := sh.p.fork()
+		p, err := sh.fork()
 		if err != nil {
 			in.close()
 			return giveUp(err)
@@ -133,7 +134,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 			sh.detach(p)
 		}
 		if i < len(parts)-1 {
-			r, w := newPipe()
+			r, w := newPipe(sh.memory())
 			p.set(1, w)
 			in = r
 		}
@@ -151,6 +152,7 @@ func (sh *shell) start(parts []*syntax.Stmt, background bool) ([]*Process, error
 		}
 		go func() {
 			defer crash.Catch()
+			defer sub.p.leave()
 			sub.stmt(st, true)
 			sub.p.exit(sub.finish())
 		}()

@@ -75,34 +75,49 @@ const maxWidth = 1 << 16
 
 // printer is one run of printf.
 type printer struct {
-	args       []string
-	out        []byte
-	complaints []string
-	status     int
-	stopped    bool
+	args     []string
+	out      []byte
+	write    func(b []byte) error
+	complain func(text string)
+	status   int
+	stopped  bool
 }
 
-// formatPrintf formats args[1:] with args[0], repeatedly while arguments are left. complaints are for stderr.
-func formatPrintf(args []string) (out []byte, complaints []string, status int) {
+// formatPrintf formats args[1:] with args[0], repeatedly while arguments are left, and returns the status. Output up to the size of a pipe is one write.
+func formatPrintf(args []string, write func(b []byte) error, complain func(text string)) int {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return nil, []string{"usage: printf format [arg ...]"}, 2
+		complain("usage: printf format [arg ...]")
+		return 2
 	}
-	p := &printer{args: args[1:]}
+	p := &printer{args: args[1:], write: write, complain: complain}
 	for {
 		left := len(p.args)
 		p.once(args[0])
-		if p.stopped || len(p.args) == 0 || len(p.args) == left || len(p.out) > maxCapture {
-			return p.out, p.complaints, p.status
+		if p.stopped || len(p.args) == 0 || len(p.args) == left {
+			break
 		}
 	}
+	p.flush()
+	return p.status
+}
+
+// flush writes the output so far.
+func (p *printer) flush() {
+	if p.write(p.out) != nil {
+		p.stopped, p.status = true, 1
+	}
+	p.out = p.out[:0]
 }
 
 // once processes the format once.
 func (p *printer) once(format string) {
 	for format != "" && !p.stopped {
+		if len(p.out) >= pipeSize {
+			p.flush()
+		}
 		at := strings.IndexByte(format, '%')
 		if at < 0 {
 			at = len(format)
@@ -141,7 +156,7 @@ func (p *printer) directive(s string) int {
 		i += n + 1
 	}
 	if i == len(s) || strings.IndexByte("diouxXcsbeEfFgG", s[i]) < 0 {
-		p.complain(2, "%s: invalid directive", s[:min(i+1, len(s))])
+		p.warn(2, "%s: invalid directive", s[:min(i+1, len(s))])
 		p.stopped = true
 		return len(s)
 	}
@@ -193,7 +208,7 @@ func (p *printer) convert(spec string, verb byte) {
 		arg := p.next()
 		v, err := strconv.ParseFloat(arg, 64)
 		if err != nil && arg != "" {
-			p.complain(1, "%s: expected numeric value", arg)
+			p.warn(1, "%s: expected numeric value", arg)
 		}
 		p.out = fmt.Appendf(p.out, spec+string(verb), v)
 	}
@@ -227,16 +242,16 @@ func (p *printer) integer(arg string) int64 {
 	}
 	n := digits(rest, len(rest), 10)
 	if n == 0 {
-		p.complain(1, "%s: expected numeric value", arg)
+		p.warn(1, "%s: expected numeric value", arg)
 		return 0
 	}
-	p.complain(1, "%s: not completely converted", arg)
+	p.warn(1, "%s: not completely converted", arg)
 	v, _ := strconv.ParseInt(rest[:n], 10, 64) // out of range is the largest
 	return sign * v
 }
 
-func (p *printer) complain(status int, format string, args ...any) {
-	p.complaints = append(p.complaints, fmt.Sprintf(format, args...))
+func (p *printer) warn(status int, format string, args ...any) {
+	p.complain(fmt.Sprintf(format, args...))
 	p.status = status
 }
 

@@ -39,22 +39,28 @@ func (s Status) shellCode() int {
 }
 
 // tree is the shared state of the processes of one Start.
-type tree struct{ live atomic.Int32 }
+type tree struct {
+	live   atomic.Int32 // processes that run
+	forked atomic.Int32 // children whose goroutine has not left them, dead or not
+	steps  atomic.Int64
+	memory *budget
+}
 
 // Process is a running or ended process. It is safe for concurrent use.
 //
 // The end of a process does not wait for its goroutine: end marks the process, closes its descriptors and removes it from the table at once; every
 // blocking call of the goroutine watches done and returns.
 type Process struct {
-	sys   *System
-	pid   uint32
-	ppid  uint32
-	depth int
-	tree  *tree
-	out   *output   // only for a process of Start
-	stdin *pipe     // only for a process of Start with Spec.Stdin
-	tty   *terminal // the controlling terminal of its session, nil without one
-	done  chan struct{}
+	sys    *System
+	pid    uint32
+	ppid   uint32
+	depth  int
+	memory int // counted by fork
+	tree   *tree
+	out    *output   // only for a process of Start
+	stdin  *pipe     // only for a process of Start with Spec.Stdin
+	tty    *terminal // the controlling terminal of its session, nil without one
+	done   chan struct{}
 
 	dead    atomic.Bool
 	pgid    atomic.Uint32 // process group
@@ -189,15 +195,20 @@ func (p *Process) endLocked(st Status) {
 }
 
 // fork creates a child that inherits the descriptors below 10 and the ignored signals, but no traps. It returns errDead if p has ended and cannot be a
-// parent.
-func (p *Process) fork() (*Process, error) {
-	if p.depth >= maxNesting || p.tree.live.Load() >= maxTree || p.sys.killing.Load() > 0 {
+// parent. copied is the memory that the child has of its parent's. The goroutine that runs the child leaves it.
+func (p *Process) fork(copied int) (*Process, error) {
+	if p.depth >= maxNesting || p.sys.killing.Load() > 0 {
 		return nil, errCannotFork
 	}
-	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, tty: p.tty, done: make(chan struct{})}
+	c := &Process{sys: p.sys, ppid: p.pid, depth: p.depth + 1, tree: p.tree, tty: p.tty, done: make(chan struct{}), memory: processMemory + copied}
+	if p.tree.forked.Add(1) >= maxTree || !p.tree.memory.take(c.memory) {
+		p.tree.forked.Add(-1)
+		return nil, errCannotFork
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead.Load() {
+		c.leave()
 		return nil, errDead
 	}
 	c.fds = make([]*file, min(len(p.fds), shellFDs))
@@ -209,6 +220,12 @@ func (p *Process) fork() (*Process, error) {
 	p.tree.live.Add(1)
 	p.sys.register(c)
 	return c, nil
+}
+
+// leave gives back the memory of a child that its goroutine has left.
+func (p *Process) leave() {
+	p.tree.forked.Add(-1)
+	p.tree.memory.give(p.memory)
 }
 
 // get returns the file of a descriptor, held until the caller closes it, or nil.
@@ -299,6 +316,10 @@ func (p *Process) readUntil(s stop, fd, limit, delim int) ([]byte, error) {
 // write writes all of b. A pipe without a reader causes SIGPIPE.
 func (p *Process) write(fd int, b []byte) error {
 	if p.dead.Load() {
+		return errDead
+	}
+	if !p.step() {
+		p.end(Status{Signal: sigXCPU})
 		return errDead
 	}
 	f := p.get(fd)

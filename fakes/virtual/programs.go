@@ -26,14 +26,7 @@ func (t *task) print(text string) int { return truth(t.p.write(1, []byte(text)) 
 func echoProgram(t *task) int { return t.print(echoText(t.args[1:])) }
 
 func printfProgram(t *task) int {
-	out, complaints, status := formatPrintf(t.args[1:])
-	for _, text := range complaints {
-		t.fail("%s", text)
-	}
-	if t.p.write(1, out) != nil {
-		return 1
-	}
-	return status
+	return formatPrintf(t.args[1:], func(b []byte) error { return t.p.write(1, b) }, func(text string) { t.fail("%s", text) })
 }
 
 func testProgram(t *task) int {
@@ -86,6 +79,6 @@ func envProgram(t *task) int {
 		}
 		return t.print(b.String())
 	}
-	next := &task{p: t.p, args: args, env: env, dir: t.dir}
+	next := &task{p: t.p, args: args, env: env, dir: t.dir, depth: t.depth + programDepth}
 	return next.exec("env: ")
 }

@@ -41,8 +41,11 @@ func readBuiltin(sh *shell, args []string) int {
 			return sh.usage("read", "%s: bad variable name", name)
 		}
 	}
-	line, complete := sh.readLine(raw)
-	values := sh.readFields(line, len(args), raw)
+	defer sh.settle(sh.spent)
+	values, complete, err := sh.readValues(len(args), raw)
+	if err != nil {
+		return sh.expansionError(err)
+	}
 	for i, name := range args {
 		value := ""
 		if i < len(values) {
@@ -53,6 +56,16 @@ func readBuiltin(sh *shell, args []string) int {
 		}
 	}
 	return truth(complete)
+}
+
+// readMemory is the memory for each byte of a line that read splits.
+const readMemory = 24
+
+// readValues reads and splits a line.
+func (sh *shell) readValues(n int, raw bool) (values []string, complete bool, err error) {
+	defer guard(&err)
+	line, complete := sh.readLine(raw)
+	return sh.readFields(line, n, raw), complete, nil
 }
 
 // readFields splits a line by IFS. The library splits only text, so a line that is not UTF-8 is passed with one character per byte.
@@ -78,7 +91,7 @@ func (sh *shell) readFields(line string, n int, raw bool) []string {
 // readLine reads up to a newline, never a byte more, because other processes may continue to read. Unless raw, an escaped newline continues the line.
 func (sh *shell) readLine(raw bool) (line string, complete bool) {
 	var b strings.Builder
-	for b.Len() < maxValue {
+	for {
 		got, err := sh.p.readUntil(stop{dead: sh.p.done, intr: sh.p.wake}, 0, pipeSize, '\n')
 		if errors.Is(err, errInterrupted) && sh.firstPending() == 0 {
 			continue // a signal whose trap has already run
@@ -86,7 +99,9 @@ func (sh *shell) readLine(raw bool) (line string, complete bool) {
 		if err != nil {
 			return b.String(), false
 		}
-		b.Write(got)
+		if b.Write(got); b.Len() > smallText {
+			sh.spend(readMemory * len(got))
+		}
 		if got[len(got)-1] != '\n' {
 			continue
 		}
@@ -97,5 +112,4 @@ func (sh *shell) readLine(raw bool) (line string, complete bool) {
 		b.Reset()
 		b.WriteString(text[:len(text)-2])
 	}
-	return b.String(), true
 }

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"syscall"
@@ -29,11 +30,19 @@ func (sh *shell) withRedirs(redirs []*syntax.Redirect, fn func() int) int {
 			err = sh.redirect(rd)
 		}
 		if err != nil {
-			sh.errorf("%v", err)
-			return 2
+			return sh.redirectError(err)
 		}
 	}
 	return fn()
+}
+
+// redirectError reports a failed redirection. It ends the shell only if it is out of memory.
+func (sh *shell) redirectError(err error) int {
+	sh.errorf("%v", err)
+	if errors.Is(err, errNoMemory) {
+		return sh.exit(2)
+	}
+	return 2
 }
 
 // targets returns the descriptors that a redirection changes.
@@ -82,7 +91,10 @@ func (sh *shell) redirectFor(p *Process, rd *syntax.Redirect) error {
 func (sh *shell) openRedirect(p *Process, rd *syntax.Redirect) (*file, error) {
 	if rd.Op == syntax.Hdoc || rd.Op == syntax.DashHdoc {
 		text, err := sh.hereText(rd)
-		return newFile(&document{text: []byte(text)}), err
+		if err != nil {
+			return nil, err
+		}
+		return newDocument(sh.memory(), text)
 	}
 	word, err := sh.literal(rd.Word)
 	if err != nil {
@@ -90,7 +102,7 @@ func (sh *shell) openRedirect(p *Process, rd *syntax.Redirect) (*file, error) {
 	}
 	switch rd.Op {
 	case syntax.WordHdoc:
-		return newFile(&document{text: []byte(word + "\n")}), nil
+		return newDocument(sh.memory(), word+"\n")
 	case syntax.DplIn, syntax.DplOut:
 		return duplicate(p, word)
 	case syntax.RdrIn:

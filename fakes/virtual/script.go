@@ -13,7 +13,8 @@ import (
 
 // runText runs a whole script line by line: the lines before a syntax error run, as in any shell. With tail, nothing runs after it in this process.
 func (sh *shell) runText(text string, tail bool) {
-	lines, err := sh.parse(text)
+	lines, n, err := sh.load(text)
+	defer sh.memory().give(n)
 	for i, line := range lines {
 		sh.stmts(line, tail && err == nil && i == len(lines)-1)
 		if sh.stopped() {
@@ -23,6 +24,15 @@ func (sh *shell) runText(text string, tail bool) {
 	if err != nil {
 		sh.syntaxError(err)
 	}
+}
+
+// load parses a script and counts its memory. The caller gives n back when the script has run.
+func (sh *shell) load(text string) (lines [][]*syntax.Stmt, n int, err error) {
+	if n = scriptMemory(text); !sh.memory().take(n) {
+		return nil, 0, errNoMemory
+	}
+	lines, err = sh.parse(text)
+	return lines, n, err
 }
 
 // parse splits a script into the statements of each line, up to the first error.
@@ -46,6 +56,9 @@ func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
 		}
 		line = append(line, stmt)
 		sh.protectBraces(stmt, text)
+		if strings.Contains(text, "${") {
+			takeOver(stmt)
+		}
 	}
 	if line != nil {
 		lines = append(lines, line)
@@ -161,13 +174,15 @@ func (sh *shell) runStdin() {
 		if readErr != nil && !isEOF(readErr) {
 			return
 		}
-		lines, err := sh.parse(text.String())
+		lines, n, err := sh.load(text.String())
 		if readErr == nil && text.Len() < maxScript && (syntax.IsIncomplete(err) || continues(text.String())) {
+			sh.memory().give(n)
 			continue
 		}
 		for _, l := range lines {
 			sh.stmts(l, false)
 		}
+		sh.memory().give(n)
 		if err != nil && !sh.stopped() {
 			sh.syntaxError(err)
 		}
@@ -187,7 +202,9 @@ func continues(text string) bool {
 
 // syntaxError reports a syntax error and ends the shell, unless it is interactive.
 func (sh *shell) syntaxError(err error) {
-	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
+	if errors.Is(err, errNoMemory) {
+		sh.errorf("%v", err)
+	} else if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 		sh.line = pe.Pos.Line()
 		sh.errorf("Syntax error: %s", pe.Text)
 	} else {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -18,6 +17,11 @@ func (sh *shell) simple(cmd *syntax.CallExpr, redirs []*syntax.Redirect, tail bo
 	if len(args) == 0 {
 		return sh.assignments(cmd.Assigns, redirs)
 	}
+	n, err := sh.hold(args)
+	if err != nil {
+		return sh.expansionError(err)
+	}
+	defer sh.memory().give(n)
 	sh.trace(cmd.Assigns, args)
 	b := findBuiltin(args[0])
 	fn := sh.funcs[args[0]]
@@ -104,7 +108,11 @@ func (sh *shell) assignFor(assigns []*syntax.Assign) (undo func(), status int) {
 	for _, as := range assigns {
 		name := as.Name.Value
 		if _, ok := old[name]; !ok {
-			old[name] = sh.vars[name]
+			v, err := sh.save(name)
+			if err != nil {
+				return undo, sh.assignError(name, err)
+			}
+			old[name] = v
 		}
 		if status := sh.assignAll([]*syntax.Assign{as}); status != 0 {
 			return undo, status
@@ -114,15 +122,6 @@ func (sh *shell) assignFor(assigns []*syntax.Assign) (undo func(), status int) {
 		sh.vars[name] = v
 	}
 	return undo, 0
-}
-
-// put restores a variable.
-func (sh *shell) put(name string, v variable) {
-	if v == (variable{}) {
-		delete(sh.vars, name)
-		return
-	}
-	sh.vars[name] = v
 }
 
 // special runs a special builtin: an error of its redirections ends the shell, and the redirections of exec stay.
@@ -154,15 +153,16 @@ func (sh *shell) call(body *syntax.Stmt, args []string) int {
 		sh.errorf("Maximum function recursion depth (%d) reached", maxCalls)
 		return sh.exit(2)
 	}
-	params, loops := sh.params, sh.loops
-	sh.params, sh.loops = args[1:], 0
+	params, loops, set := sh.params, sh.loops, sh.ownParams
+	sh.params, sh.loops, sh.ownParams = args[1:], 0, 0
 	sh.locals = append(sh.locals, nil)
 	status := sh.stmt(body, false)
 	for name, v := range sh.locals[len(sh.locals)-1] {
 		sh.put(name, v)
 	}
 	sh.locals = sh.locals[:len(sh.locals)-1]
-	sh.params, sh.loops = params, loops
+	_ = sh.keep(-sh.ownParams)
+	sh.params, sh.loops, sh.ownParams = params, loops, set
 	sh.calls--
 	if sh.flow.kind == flowReturn {
 		sh.flow = flow{}
@@ -176,10 +176,11 @@ func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syn
 	inPlace := tail && len(sh.traps) == 0
 	p := sh.p
 	if !inPlace {
-		child, err := sh.p.fork()
+		child, err := sh.fork()
 		if err != nil {
 			return sh.forkError(err)
 		}
+		defer child.leave()
 		p = child
 		sh.group([]*Process{child})
 		sh.yield(child)
@@ -202,14 +203,13 @@ func (sh *shell) external(args []string, assigns []*syntax.Assign, redirs []*syn
 func (sh *shell) program(p *Process, args []string, redirs []*syntax.Redirect) int {
 	for _, rd := range redirs {
 		if err := sh.redirectFor(p, rd); err != nil {
-			sh.errorf("%v", err)
-			return 2
+			return sh.redirectError(err)
 		}
 	}
 	if p == sh.p {
 		p.becomes()
 	}
-	t := &task{p: p, args: args, env: sh.environ(), dir: sh.dir}
+	t := &task{p: p, args: args, env: sh.environ(), dir: sh.dir, depth: sh.depth + programDepth}
 	return t.exec(sh.prefix())
 }
 
@@ -220,7 +220,10 @@ func (sh *shell) trace(assigns []*syntax.Assign, args []string) {
 	}
 	words := make([]string, 0, len(assigns)+len(args))
 	for _, as := range assigns {
-		if value, err := expand.Literal(sh.config(), as.Value); err == nil && as.Value != nil && !hasSubst(as.Value) {
+		if as.Value == nil || hasSubst(as.Value) {
+			continue
+		}
+		if value, err := sh.literal(as.Value); err == nil {
 			words = append(words, as.Name.Value+"="+value)
 		}
 	}

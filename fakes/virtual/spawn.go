@@ -56,7 +56,7 @@ type Spec struct {
 type Size struct{ Cols, Rows uint32 }
 
 // SpawnError is a failure before the process exists: a missing or invalid working directory, a NUL byte in an argument, in the environment or in the
-// directory, or an argument list that is too long.
+// directory, or an argument list that is too long, or no memory.
 type SpawnError struct{ Reason string }
 
 // Error returns the reason, with the text of the real daemon.
@@ -89,15 +89,35 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	}
 	maps.Copy(env, spec.Env)
 
-	p := s.newLeader(spec)
+	m := &budget{limit: maxMemory, parent: &s.memory}
+	n := processMemory + spec.size()
+	if !m.take(n) {
+		return nil, &SpawnError{Reason: "cannot allocate memory"}
+	}
+	p := s.newLeader(spec, m)
 	t := &task{p: p, args: append([]string(nil), spec.Argv...), env: env, dir: dir}
-	go t.main()
+	go func() {
+		defer m.give(n)
+		t.main()
+	}()
 	return p, nil
 }
 
+// size returns the bytes of the arguments and the environment.
+func (spec Spec) size() int {
+	n := 0
+	for _, arg := range spec.Argv {
+		n += len(arg)
+	}
+	for k, v := range spec.Env {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
 // newLeader creates the process of a Start, with its three descriptors.
-func (s *System) newLeader(spec Spec) *Process {
-	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{}}
+func (s *System) newLeader(spec Spec, m *budget) *Process {
+	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{memory: m}}
 	switch {
 	case spec.PTY != nil:
 		p.out = newOutput(spec.Output, 1)

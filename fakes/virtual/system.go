@@ -14,8 +14,8 @@ const maxPID = 4194304
 // defaultFirstPID is the default of [Options.FirstPID].
 const defaultFirstPID = 1000
 
-// maxTree limits the running processes of one Start, so that a fork bomb ends in "Cannot fork".
-const maxTree = 1024
+// maxTree limits the running processes of one Start, background jobs included, so that a fork bomb ends in "Cannot fork" and delays nobody.
+const maxTree = 256
 
 // maxNesting limits the nesting of processes: foreground children share one goroutine's stack.
 const maxNesting = 200
@@ -35,6 +35,7 @@ type System struct {
 	killing  atomic.Int32 // running KillAlls, which prevent forks
 
 	terminals atomic.Uint32 // number of terminals so far
+	memory    budget        // of all commands
 
 	mu    sync.Mutex
 	next  uint32
@@ -53,7 +54,7 @@ func New(o Options) *System {
 	if first == 0 || first >= maxPID {
 		first = defaultFirstPID
 	}
-	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process)}
+	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), memory: budget{limit: maxSystem}}
 	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
 	return s
 }

@@ -17,10 +17,11 @@ type program func(t *task) int
 
 // task is a running program: its process and its arguments.
 type task struct {
-	p    *Process
-	args []string // args[0] is the name
-	env  map[string]string
-	dir  string
+	p     *Process
+	args  []string // args[0] is the name
+	env   map[string]string
+	dir   string
+	depth int // nesting, see maxDepth
 }
 
 // main runs a process of Start to its end.
@@ -32,14 +33,32 @@ func (t *task) main() {
 	t.p.exit(t.exec("sh: 1: "))
 }
 
+// programDepth is what a program that replaces another counts against maxDepth: both are on the stack.
+const programDepth = 10
+
 // exec runs the command args[0] in this process. prefix is the prefix of an error message.
 func (t *task) exec(prefix string) int {
 	run, code, reason := t.resolve(0)
+	if run != nil && t.depth > 0 && (t.depth > maxDepth || t.size() > maxArgs) {
+		run, code, reason = nil, 126, "Argument list too long"
+	}
 	if run == nil {
 		t.say(2, fmt.Sprintf("%s%s: %s\n", prefix, t.args[0], reason))
 		return code
 	}
 	return run(t)
+}
+
+// size returns the size of the arguments and the environment for the kernel's limit.
+func (t *task) size() int {
+	n := 0
+	for _, arg := range t.args {
+		n += len(arg) + 1
+	}
+	for k, v := range t.env {
+		n += len(k) + len(v) + 2
+	}
+	return n
 }
 
 // maxInterpreters limits chains of #! interpreters.

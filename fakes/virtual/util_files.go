@@ -130,6 +130,12 @@ func lsProgram(t *task) int {
 }
 
 func (t *task) listDir(out *gather, name, flags string) {
+	n := t.p.sys.fs.listMemory(t.abs(name))
+	if !t.p.tree.memory.take(n) {
+		t.fail("%v", errExhausted)
+		return
+	}
+	defer t.p.tree.memory.give(n)
 	entries, err := t.p.sys.fs.readDir(t.abs(name))
 	if err != nil {
 		t.fail("cannot open directory '%s': %s", name, reason(err))

@@ -67,6 +67,9 @@ func (t *task) header(names []string, name string) error {
 // errDone ends a complete copy.
 var errDone = errors.New("done")
 
+// errExhausted ends a program that is out of memory.
+var errExhausted = errors.New("memory exhausted")
+
 // headProgram is head [-n N|-c N] [FILE]….
 func headProgram(t *task) int {
 	s, ok := t.parseSpan()
@@ -154,14 +157,20 @@ func (t *task) tailOf(f *file, s span) error {
 		return t.skip(f, s)
 	}
 	var kept []byte
-	limit := int(min(s.n, maxCapture))
+	limit := int(min(s.n, maxMemory))
+	taken, full := 0, 4*flushAt
+	defer func() { t.p.tree.memory.give(taken) }()
 	err := t.chunks(f, func(b []byte) error {
-		kept = append(kept, b...)
-		if len(kept) > 4*flushAt {
-			kept = append([]byte(nil), lastOf(kept, limit, s.bytes)...)
+		if kept = append(kept, b...); len(kept) <= full {
+			return nil
 		}
-		if len(kept) > maxCapture {
-			return errors.New("line too long")
+		kept = append([]byte(nil), lastOf(kept, limit, s.bytes)...)
+		full = max(full, 2*len(kept))
+		if n := 2*full - taken; n > 0 && full > 4*flushAt {
+			if !t.p.tree.memory.take(n) {
+				return errExhausted
+			}
+			taken += n
 		}
 		return nil
 	})

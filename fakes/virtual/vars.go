@@ -9,9 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxValue limits one variable, because x=$x$x doubles.
-const maxValue = 8 << 20
-
 // variable is a shell variable. set is false if it is only exported or read-only.
 type variable struct {
 	value    string
@@ -20,11 +17,11 @@ type variable struct {
 	readonly bool
 }
 
-// errReadonly and errTooLong end the shell, like any error of an assignment.
-var (
-	errReadonly = errors.New("is read only")
-	errTooLong  = errors.New("value too long")
-)
+// errReadonly ends the shell, like any error of an assignment.
+var errReadonly = errors.New("is read only")
+
+// maxIFS is the part of IFS that separates fields: the expansion searches it for every character.
+const maxIFS = 64
 
 // loadVars creates the variables from the environment.
 func (sh *shell) loadVars() {
@@ -40,6 +37,10 @@ func (sh *shell) loadVars() {
 	}
 	pwd := sh.vars["PWD"]
 	sh.vars["PWD"] = variable{value: sh.dir, set: true, exported: pwd.exported || sh.bash}
+	for k, v := range sh.vars {
+		sh.held += v.size(k)
+	}
+	sh.memory().give(-sh.held)
 }
 
 // environ returns the environment of children.
@@ -59,13 +60,30 @@ func (sh *shell) assign(name, value string) error {
 	if v.readonly {
 		return errReadonly
 	}
-	if len(value) > maxValue {
-		return errTooLong
-	}
+	old := v.size(name)
 	v.value, v.set = value, true
 	v.exported = v.exported || sh.opts.allexport
+	if err := sh.keep(v.size(name) - old); err != nil {
+		return err
+	}
 	sh.vars[name] = v
 	return nil
+}
+
+// save returns a variable to put back later, and counts it until then.
+func (sh *shell) save(name string) (variable, error) {
+	v := sh.vars[name]
+	return v, sh.keep(v.size(name))
+}
+
+// put restores a saved variable.
+func (sh *shell) put(name string, v variable) {
+	_ = sh.keep(-sh.vars[name].size(name))
+	if v == (variable{}) {
+		delete(sh.vars, name)
+		return
+	}
+	sh.vars[name] = v
 }
 
 func (sh *shell) get(name string) string { return sh.vars[name].value }
@@ -89,6 +107,9 @@ func (e shellEnv) Get(name string) expand.Variable {
 		if list == nil {
 			list = []string{}
 		}
+		for _, param := range list {
+			sh.use(param)
+		}
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: list}
 	case "?":
 		return str(strconv.Itoa(sh.last))
@@ -108,6 +129,7 @@ func (e shellEnv) Get(name string) expand.Variable {
 	}
 	if name != "" && name[0] >= '1' && name[0] <= '9' {
 		if n, err := strconv.Atoi(name); err == nil && n <= len(sh.params) {
+			sh.use(sh.params[n-1])
 			return str(sh.params[n-1])
 		}
 		return expand.Variable{}
@@ -116,6 +138,10 @@ func (e shellEnv) Get(name string) expand.Variable {
 	if !v.set {
 		return expand.Variable{Exported: v.exported, ReadOnly: v.readonly}
 	}
+	if name == "IFS" {
+		v.value = v.value[:min(len(v.value), maxIFS)]
+	}
+	sh.use(v.value)
 	return expand.Variable{Set: true, Exported: v.exported, ReadOnly: v.readonly, Kind: expand.String, Str: v.value}
 }
 

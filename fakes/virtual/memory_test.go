@@ -1,0 +1,155 @@
+package virtual
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// givenBack waits until the goroutines of all commands have ended, and all that was counted is given back.
+func givenBack(t *testing.T, s *System) {
+	t.Helper()
+	for limit := time.Now().Add(patience); s.memory.used.Load() != 0; runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatalf("%d bytes are still counted", s.memory.used.Load())
+		}
+	}
+}
+
+func TestACommandGivesBackAllMemory(t *testing.T) {
+	const big = "x=a; while [ ${#x} -lt 5000 ]; do x=$x$x; done; "
+	for name, script := range map[string]string{
+		"nothing":                  "true; true",
+		"one program":              "true",
+		"variables":                big + "y=$x; y=; unset x; export z=$x; readonly r=1",
+		"assignments of a command": big + "y=1; y=$x z=$x true; y=$x :; y=$x cat </dev/null",
+		"locals":                   big + "f() { local x=b$x y; y=$x; unset x; [ ${#y} -gt 9999 ] || f; }; f",
+		"parameters":               big + "set -- $x $x; f() { set -- $1 $1; shift; }; f $x; set --; set a",
+		"functions":                big + "f() { echo $x; }; f() { :; }; f; unset -f f; g() { :; }",
+		"an unset in a subshell":   big + "(unset x; x=b); ( ( (unset x) ) )",
+		"here-documents":           big + "cat <<E >/dev/null\n$x$x\nE\n",
+		"substitutions":            big + "y=$(echo $x; echo $(echo $x)); : $(exit 3) `true`",
+		"a full substitution":      "x=$(cat /dev/zero)",
+		"pipelines":                big + "echo $x | cat | (read y; echo $y) | head -c 5 | wc -c",
+		"loops":                    big + "for i in $x $x; do break; done; for i in 1 2; do continue; done",
+		"evals":                    big + "eval 'y=$x; eval z=$y'; trap 'y=$x' EXIT",
+		"an exec":                  big + "exec echo $x",
+		"an error":                 big + "y=${nonesuch?$x}",
+		"an error in a function":   big + "f() { local x=$x$x; set -- $x; readonly q=1; q=2; }; f",
+		"a syntax error":           big + "for; do",
+		"a jump":                   big + "f() { for i in $x; do return 1; done; }; f; while :; do for i in $x; do break 2; done; done; exit 7",
+		"no memory":                "x=a; while :; do x=$x$x; done",
+		"no memory in a subshell":  "(x=a; while :; do x=$x$x; done); (while :; do set -- $* a $*; done)",
+		"a kill":                   big + "(sleep 100; echo $x) & kill $!; kill -9 $$",
+		"background jobs":          big + "for i in 1 2 3; do (y=$x; sleep 0.01) & done; wait",
+		"tail":                     "seq 1 100000 | tail -n 50000 >/dev/null; seq 5 | tail -c 1",
+		"lists":                    "touch /tmp/a /tmp/b; ls /tmp; echo /tmp/*",
+		"reads":                    big + "echo $x $x | read y z; read q </dev/null",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, shell := range []string{"sh", "bash"} {
+				s := system(t)
+				run(t, s, Spec{Argv: []string{shell, "-c", script}}, "")
+				givenBack(t, s)
+				run(t, s, Spec{Argv: []string{shell}}, script+"\n")
+				givenBack(t, s)
+			}
+		})
+	}
+}
+
+func TestRemovedFilesGiveBackTheirSpace(t *testing.T) {
+	s := system(t)
+	before := s.fs.used
+	got := run(t, s, Spec{Argv: sh(`cd /tmp
+		seq 1 1000 >a; mkdir -p d/e/f; cp() { cat $1 >$2; }; cp a d/e/b; cp a c; mv c d/e; mv a d/e/b
+		exec 3>open 4<open; rm open; seq 1 1000 >&3; head -n 1 <&4; rm -r d`)}, "")
+	if got.stdout != "1\n" || got.status != (Status{}) {
+		t.Errorf("%+v", got)
+	}
+	if s.fs.used != before {
+		t.Errorf("%d bytes are still counted", s.fs.used-before)
+	}
+}
+
+func TestAllCommandsTogetherAreBounded(t *testing.T) {
+	s := system(t)
+	const hold = "x=a; while [ ${#x} -lt 20000000 ]; do x=$x$x; done; echo ready; read y"
+	var held []*Process
+	for range maxSystem/maxMemory*4 + 1 {
+		p, rec := start(t, s, Spec{Argv: sh(hold), Stdin: true})
+		held = append(held, p)
+		for {
+			out, errs := rec.texts()
+			if strings.Contains(errs, "Out of space") {
+				if used := s.memory.used.Load(); used > maxSystem {
+					t.Errorf("%d bytes are counted, at most %d are allowed", used, maxSystem)
+				}
+				for _, p := range held {
+					p.CloseStdin()
+				}
+				givenBack(t, s)
+				return
+			}
+			if out != "" {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	t.Error("no command was refused memory")
+}
+
+func TestAProgramInsteadOfAnotherHasALimit(t *testing.T) {
+	for name, c := range map[string]struct{ script, stderr string }{
+		"sh":   {"echo 'exec sh /tmp/a' >/tmp/a; sh /tmp/a", "Argument list too long"},
+		"env":  {"set -- env; while [ $# -lt 5000 ]; do set -- $* $*; done; $* x", "Argument list too long"},
+		"size": {"x=$(head -c 3000000 /dev/zero | tr '\\0' x); cat $x", "Argument list too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := system(t)
+			got := run(t, s, Spec{Argv: sh(c.script)}, "")
+			if !strings.Contains(got.stderr, c.stderr) || got.status.Code != 126 {
+				t.Errorf("%+v", got.status)
+			}
+			givenBack(t, s)
+		})
+	}
+}
+
+func TestOperatorsOfExpansions(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{`x=a.b.c; echo ${x#*.} ${x##*.} ${x%.*} ${x%%.*}`, "b.c c a.b a\n"},
+		{`x=aaa; p='*'; echo "${x#"$p"}" ${x##$p}.`, "aaa .\n"},
+		{`x='a*b*c'; echo "${x#*\*}" "${x%'*'*}"`, "b*c a*b\n"},
+		{`x='1
+2
+3'; echo "${x%
+*}"; echo "${x%%
+*}"`, "1\n2\n1\n"},
+		{`x=/a/b; cat <<E
+${x##*/} ${x%/*}
+E`, "b /a\n"},
+		{`x=5px; echo $((${x%px}+1))`, "6\n"},
+		{`x='a b'; for i in ${x#z}; do echo $i; done`, "a\nb\n"},
+		{`set -u; x=a; echo ${x%a}.; echo ${y%a}`, ".\n"},
+	} {
+		for _, shell := range []string{"sh", "bash"} {
+			if got := run(t, system(t), Spec{Argv: []string{shell, "-c", c.script}}, ""); got.stdout != c.want {
+				t.Errorf("%s: %s: %q, want %q (%s)", shell, c.script, got.stdout, c.want, got.stderr)
+			}
+		}
+	}
+	for _, c := range []struct{ script, want string }{
+		{`x=abcabc; echo ${x/b/X} ${x//b/X} ${x//b} ${x//[ab]/-}`, "aXcabc aXcaXc acac --c--c\n"},
+		{`x=aXb; y='${x'; echo ${x//X/$y}`, "a${xb\n"},
+		{`x=abc; echo ${x^} ${x^^} ${x^^[b]}; x=ABC; echo ${x,} ${x,,}`, "Abc ABC aBc\naBC abc\n"},
+		{`set -- a.x b.x; echo "${@%.x}" ${*//x/y}`, "a b a.y b.y\n"},
+		{`x=é; echo ${x//é/e}`, "e\n"},
+	} {
+		if got := run(t, system(t), Spec{Argv: []string{"bash", "-c", c.script}}, ""); got.stdout != c.want {
+			t.Errorf("%s: %q, want %q (%s)", c.script, got.stdout, c.want, got.stderr)
+		}
+	}
+}
