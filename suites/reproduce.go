@@ -96,7 +96,9 @@ type reference struct {
 func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
 	o := r.of.opts.Target
 	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
-	r.own, err = gateway.Start(context.WithoutCancel(ctx), gateway.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base})
+	r.own, err = gateway.Start(context.WithoutCancel(ctx), gateway.Options{
+		Token: o.Token, TLS: r.of.target.Secure(), Prefix: base, Origins: []string{gateway.ScenarioOrigin},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("starting the reference gateway: %w", err)
 	}

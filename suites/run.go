@@ -236,7 +236,7 @@ func (s *session) embed(ctx context.Context) (err error) {
 	if s.opts.Target.URL != "" {
 		return nil
 	}
-	if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token}); err != nil {
+	if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token, Origins: []string{gateway.ScenarioOrigin}}); err != nil {
 		return fmt.Errorf("starting the embedded gateway: %w", err)
 	}
 	return nil

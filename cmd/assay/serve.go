@@ -21,6 +21,7 @@ type serveFlags struct {
 	processes, like, caOut, prefix, shell  string
 	home                                   string
 	faults, variants, http, protocols      []string
+	origins                                []string
 	tls                                    bool
 	clockScale                             float64
 	seed                                   uint64
@@ -35,13 +36,15 @@ func newServe(io stdio) *cobra.Command {
 		Long: `Runs the reference gateway: process.Process over Connect, gRPC and gRPC-Web, on
 HTTP/1.1 and HTTP/2, the NDJSON alias /commands, /metrics and /health. Commands
 run in a virtual shell inside this process and have no access to the machine;
---processes os runs real ones, with your rights, and needs a token.
+--processes os runs real ones, with your rights, and needs a token. Without a
+token the gateway refuses requests to other hosts than its address, from web
+pages, and with the body of a form.
 
 --fault breaks it in a named way, --variant makes it differ in a legal way;
 ` + "`assay selftest`" + ` checks that the scenarios detect the first and accept the second.`,
 		Example: `  # a gateway to test a client against
   assay serve --listen 127.0.0.1:8081
-  curl -N -d '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
+  curl -N --json '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
 
   # a gateway that never ends its streams
   assay serve --listen 127.0.0.1:8081 --fault eos-dropped
@@ -80,6 +83,7 @@ run in a virtual shell inside this process and have no access to the machine;
 	fs.StringVar(&f.metricsPrefix, "metrics-prefix", "coppice", "prefix of the process counters on /metrics")
 	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
+	fs.StringSliceVar(&f.origins, "allow-origin", nil, "let pages of these origins call the gateway, for example http://localhost:3000; * is all (default: all with a token, none without)")
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
@@ -101,7 +105,7 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		Options: gateway.Options{
 			Listen: f.listen, MetricsPrefix: f.metricsPrefix, Wrap: f.wrap, ClockScale: f.clockScale, Log: logger(io),
 			Processes: f.processes, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
-			Shell: strings.Fields(f.shell),
+			Shell: strings.Fields(f.shell), Origins: f.origins,
 		},
 	}
 	if f.caOut != "" && !f.tls {
@@ -111,17 +115,24 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
 	}
 	var err error
-	if o.Token, err = readToken(f.tokenFile); err != nil {
-		return o, err
+	o.Token, err = f.token()
+	return o, err
+}
+
+// token reads the token, which an address other than loopback needs.
+func (f *serveFlags) token() (string, error) {
+	token, err := readToken(f.tokenFile)
+	if err != nil {
+		return "", err
 	}
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return o, fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
+		return "", fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
 	}
-	if !isLoopback(host) && o.Token == "" {
-		return o, hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with --token-file, or listen on 127.0.0.1"}
+	if !isLoopback(host) && token == "" {
+		return "", hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with --token-file, or listen on 127.0.0.1"}
 	}
-	return o, nil
+	return token, nil
 }
 
 func isLoopback(host string) bool {

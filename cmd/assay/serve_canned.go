@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,15 +13,15 @@ import (
 // alone rejects flags that a canned gateway does not support.
 func (f *serveFlags) alone(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(fl *pflag.Flag) {
-		if fl.Name != "canned" && fl.Name != "listen" && c.LocalNonPersistentFlags().Lookup(fl.Name) != nil {
-			err = fmt.Errorf("--%s does not go with --canned, which supports only --listen", fl.Name)
+		if !slices.Contains([]string{"canned", "listen", "token-file"}, fl.Name) && c.LocalNonPersistentFlags().Lookup(fl.Name) != nil {
+			err = fmt.Errorf("--%s does not go with --canned, which supports only --listen and --token-file", fl.Name)
 		}
 	})
 	return err
 }
 
 // serveCanned runs a canned gateway until it is interrupted. Its only line on stdout
-// is the URL. It never needs a token, because it runs no commands.
+// is the URL.
 func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err := f.alone(c); err != nil {
 		return usage(err)
@@ -29,7 +30,11 @@ func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, err := canned.Start(f.listen, file)
+	token, err := f.token()
+	if err != nil {
+		return usage(err)
+	}
+	s, err := canned.Start(f.listen, file, token)
 	if err != nil {
 		return usage(err)
 	}

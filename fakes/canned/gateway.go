@@ -17,7 +17,8 @@ type gateway struct {
 	encodings map[dialect]*encoding
 	together  bool
 	system    system
-	now       int64 // nanoseconds on a monotonic clock
+	token     string // "" admits everyone
+	now       int64  // nanoseconds on a monotonic clock
 
 	counters  counters
 	late      lateness
@@ -100,6 +101,8 @@ func (g *gateway) do(r route, body []byte) (a answer, stream bool) {
 		return answer{status: 200, contentType: "text/plain", body: []byte("ok\n")}, false
 	case badType:
 		return answer{status: 415, contentType: "text/plain", body: []byte("unknown content type\n")}, false
+	case unauthorized:
+		return jsonError(401, "unauthenticated", "X-Access-Token is missing or wrong"), false
 	default:
 		return jsonError(404, "unimplemented", "a canned gateway has Start, SendSignal and List, /commands, /metrics and /health"), false
 	}

@@ -139,7 +139,8 @@ func (c *conn) readHead(p []byte) int {
 		c.refuse()
 		return i + 4
 	}
-	h.route, h.keep, h.body, h.left = routeOf(r.method, r.path, r.contentType), r.keep, nil, r.length
+	h.route = c.gateway.admit(routeOf(r.method, r.path, r.contentType), r.token)
+	h.keep, h.body, h.left = r.keep && !(r.sized && r.chunked), nil, r.length // RFC 9112, section 6.1
 	if h.route.dialect.protocol == grpc {
 		h.route = route{action: badType} // it needs HTTP/2
 	}
@@ -173,9 +174,10 @@ func (c *conn) serve() {
 
 // requestHead has the relevant parts of a head.
 type requestHead struct {
-	method, path, contentType string
-	length                    int64
-	chunked, keep, expects    bool
+	method, path, contentType, token string
+	length                           int64
+	sized, chunked                   bool
+	keep, expects                    bool
 }
 
 // read reads the lines of a head, each with its end; false if they are invalid.
@@ -208,13 +210,15 @@ func (r *requestHead) field(name, value []byte) bool {
 	switch {
 	case is("content-length"):
 		n, err := strconv.ParseUint(string(value), 10, 62)
-		r.length = int64(n)
+		r.length, r.sized = int64(n), true
 		return err == nil
 	case is("transfer-encoding"):
 		r.chunked = bytes.EqualFold(value, []byte("chunked"))
 		return r.chunked
 	case is("content-type"):
 		r.contentType = string(value)
+	case is("x-access-token"):
+		r.token = string(value)
 	case is("connection"):
 		r.keep = !bytes.EqualFold(value, []byte("close"))
 	case is("expect"):

@@ -31,6 +31,7 @@ type h2conn struct {
 	method  string
 	path    string
 	typ     string
+	token   string
 }
 
 // h2call is a request, and then its response.
@@ -62,6 +63,8 @@ func (h *h2conn) field(f hpack.HeaderField) {
 		h.path = f.Value
 	case "content-type":
 		h.typ = f.Value
+	case "x-access-token":
+		h.token = f.Value
 	}
 }
 
@@ -198,14 +201,14 @@ func (c *conn) decode(block []byte) (route, error) {
 	if r, ok := g.routes[string(block)]; ok {
 		return r, nil
 	}
-	h.method, h.path, h.typ = "", "", ""
+	h.method, h.path, h.typ, h.token = "", "", "", ""
 	if _, err := h.decoder.Write(block); err != nil {
 		return route{}, err
 	}
 	if err := h.decoder.Close(); err != nil {
 		return route{}, err
 	}
-	r := routeOf(h.method, h.path, h.typ)
+	r := g.admit(routeOf(h.method, h.path, h.typ), h.token)
 	if len(g.routes) < maxRoutes && h2.UseOfTable(block) == h2.NoTable {
 		g.routes[string(block)] = r
 	}

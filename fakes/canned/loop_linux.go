@@ -36,11 +36,12 @@ type loop struct {
 var _ system = (*loop)(nil)
 
 // serve starts the loop of a listener; stop ends it, and done then returns its error.
-func serve(listener net.Listener, f *File, done chan<- error) (stop func(), err error) {
+func serve(listener net.Listener, f *File, token string, done chan<- error) (stop func(), err error) {
 	l := &loop{epoll: -1, wake: -1, listener: -1, base: time.Now(), buffer: make([]byte, readBuffer)}
 	if l.gateway, err = newGateway(f, l); err != nil {
 		return nil, err
 	}
+	l.gateway.token = token
 	if err := l.open(listener); err != nil {
 		l.close()
 		return nil, err

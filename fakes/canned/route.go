@@ -2,6 +2,7 @@ package canned
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ const (
 	metrics
 	health
 	badType
+	unauthorized
 )
 
 // route is a request, according to its head.
@@ -37,6 +39,14 @@ const (
 	signalPath = "/process.Process/SendSignal"
 	listPath   = "/process.Process/List"
 )
+
+// admit returns the route of a request with a token. Only /health needs none.
+func (g *gateway) admit(r route, token string) route {
+	if g.token == "" || r.action == health || subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1 {
+		return r
+	}
+	return route{action: unauthorized}
+}
 
 // routeOf reads the head of a request. Paths may have a prefix.
 func routeOf(method, path, contentType string) route {

@@ -20,15 +20,16 @@ type Server struct {
 }
 
 // Start serves a file on an address, HOST:PORT, over HTTP/1.1 and HTTP/2 with prior
-// knowledge. It returns once connections are accepted; ErrSystem where there is no epoll.
-func Start(listen string, f *File) (*Server, error) {
+// knowledge. Every request but those for /health needs the token as X-Access-Token, unless the token is empty.
+// Start returns once connections are accepted; ErrSystem where there is no epoll.
+func Start(listen string, f *File, token string) (*Server, error) {
 	l, err := net.Listen("tcp", listen) //nolint:noctx // it does not block
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", listen, err)
 	}
 	defer l.Close()
 	s := &Server{url: "http://" + l.Addr().String(), done: make(chan error, 1)}
-	if s.stop, err = serve(l, f, s.done); err != nil {
+	if s.stop, err = serve(l, f, token, s.done); err != nil {
 		return nil, err
 	}
 	return s, nil

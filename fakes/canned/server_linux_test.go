@@ -21,7 +21,7 @@ func serveFile(t *testing.T, text string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start("127.0.0.1:0", f)
+	s, err := Start("127.0.0.1:0", f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err := Start(strings.TrimPrefix(s.URL(), "http://"), f); err == nil {
+	if other, err := Start(strings.TrimPrefix(s.URL(), "http://"), f, ""); err == nil {
 		t.Errorf("a second server runs on the same address: %v", other.Close())
 	}
 }

@@ -39,6 +39,7 @@ type commands struct {
 	table Table
 	own   clock
 	shell []string // runs the commands; empty means /bin/sh -c
+	forms bool     // accept a body that a form can send
 }
 
 // routes returns the handlers of the alias by pattern.
@@ -93,9 +94,13 @@ func (c *commands) run(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readRequest reads {"cmd","timeout_ms"}. The content type does not matter, because the alias is
-// meant for curl.
+// readRequest reads {"cmd","timeout_ms"}. With a token the content type does not
+// matter, because the alias is meant for curl; without one it must not be a type
+// that a page of any origin may send.
 func (c *commands) readRequest(r *http.Request) (command string, limit time.Duration, err error) {
+	if !c.forms && isForm(r.Header.Get("Content-Type")) {
+		return "", 0, connect.NewError(connect.CodeInvalidArgument, errForm)
+	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return "", 0, connect.NewError(connect.CodeUnimplemented, errors.New("the body must not be compressed"))
 	}

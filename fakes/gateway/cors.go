@@ -10,17 +10,11 @@ const preflightAge = "7200"
 // gRPC-Web puts its status there when the response has no body.
 const exposedHeaders = "Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin"
 
-// cors lets pages of every origin call the gateway, as the real daemon does:
-// the token controls access. A preflight carries no token and runs nothing, so
-// it succeeds for every path.
+// cors answers the requests of pages of an allowed origin, as the real daemon does.
+// A preflight carries no token and runs nothing, so it succeeds for every path.
 func cors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		if r.Header.Get("Origin") == "" {
-			next.ServeHTTP(w, r)
-			return
-		}
-		h.Set("Access-Control-Allow-Origin", "*")
 		h.Add("Vary", "Origin")
 		if !isPreflight(r) {
 			h.Set("Access-Control-Expose-Headers", exposedHeaders)

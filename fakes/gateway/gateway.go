@@ -78,6 +78,7 @@ func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
 	if wrap := o.Seams.Conn; wrap != nil {
 		listener = connListener{listener, wrap}
 	}
+	listener = connListener{listener, func(c net.Conn) net.Conn { return &framedConn{Conn: c} }}
 	if change := o.Seams.Server; change != nil {
 		listener = change(g.server, listener)
 	}
@@ -146,12 +147,14 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
 	path, rpc = probeconnect.NewProbeHandler(probeService{}, options)
 	mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
-	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell}).routes() {
+	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: o.Token != ""}).routes() {
 		mount(SurfaceCommands, pattern, h, auth.over)
 	}
 	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
 	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
-	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, cors(front.Routes(mux)))), nil
+	surfaces := newImpatient(newDoor(o).over(front.Routes(mux)),
+		envd.File_process_process_proto.Services().ByName("Process"), probe.File_assay_v1_probe_proto.Services().ByName("Probe"))
+	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, surfaces)), nil
 }
 
 // over puts the strict layer in front of the handler of a service.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -54,7 +55,12 @@ type Options struct {
 	// Token, when set, is required as X-Access-Token in every request except those for
 	// /health.
 	Token string
-	Log   *slog.Logger // nil logs nothing
+	// Origins are the origins, such as http://localhost:3000, whose pages may call
+	// the gateway; AnyOrigin allows all. nil allows all with a Token, and none
+	// without. Without a Token, the gateway also refuses requests to names with a
+	// dot other than the host of Listen.
+	Origins []string
+	Log     *slog.Logger // nil logs nothing
 
 	// FirstPID is the first pid of virtual processes; 0 means the default of package
 	// virtual.
@@ -100,10 +106,24 @@ func (o *Options) complete() error {
 	if err := knownWords("protocol", o.Protocols, "connect", "grpc", "grpc-web"); err != nil {
 		return err
 	}
+	if err := checkOrigins(o.Origins); err != nil {
+		return err
+	}
 	if o.Prefix = strings.TrimRight(o.Prefix, "/"); o.Prefix != "" && !strings.HasPrefix(o.Prefix, "/") {
 		return fmt.Errorf("prefix %q: want a path that begins with a slash", o.Prefix)
 	}
 	return checkPrefix(o.MetricsPrefix)
+}
+
+// checkOrigins rejects what no browser sends as an origin.
+func checkOrigins(origins []string) error {
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if origin != AnyOrigin && (err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin) {
+			return fmt.Errorf("origin %q: want SCHEME://HOST or SCHEME://HOST:PORT without a path, or %s", origin, AnyOrigin)
+		}
+	}
+	return nil
 }
 
 // knownWords rejects unknown words.

@@ -31,6 +31,7 @@ func newServer(o Options, handler http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(has(o.HTTP, "2"))
 	return &http.Server{
 		Handler:           handler,
+		ConnContext:       withConn,
 		Protocols:         protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,

@@ -195,7 +195,7 @@ func RoundTrip(t *testing.T, g Gateway, method, path string, body []byte, header
 // NDJSON runs a command with the alias and returns its lines.
 func NDJSON(t *testing.T, g Gateway, body string) []string {
 	t.Helper()
-	a := RoundTrip(t, g, "POST", "/commands", []byte(body), "Content-Type: application/x-www-form-urlencoded")
+	a := RoundTrip(t, g, "POST", "/commands", []byte(body), "Content-Type: application/json")
 	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/x-ndjson" {
 		t.Fatalf("%s: %d %q %s", body, a.Status, a.Header.Get("Content-Type"), a.Body)
 	}

@@ -69,7 +69,13 @@ type keptKey struct{}
 
 // watch applies the policy to a server and its listener.
 func (k keptPolicy) watch(server *http.Server, l net.Listener) net.Listener {
-	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, keptKey{}, c) }
+	before := server.ConnContext
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if kept, ok := c.(*keptConn); ok && before != nil {
+			ctx = before(ctx, kept.Conn)
+		}
+		return context.WithValue(ctx, keptKey{}, c)
+	}
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		kept, ok := c.(*keptConn)
 		if !ok || state != http.StateIdle {

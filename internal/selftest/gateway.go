@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	reference "assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/engine"
@@ -42,7 +43,7 @@ type fake interface {
 // measures and probes them: a fault may falsify both, so a broken gateway is tested with those
 // of the reference.
 func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
-	fo.Log, fo.Seed = t.opts.Log, t.opts.Seed
+	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
 	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
 	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
