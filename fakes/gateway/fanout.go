@@ -10,7 +10,7 @@ type Reader struct {
 	Late bool
 	// AfterEnd reports that the process had ended when the reader joined.
 	AfterEnd bool
-	// Backlog is the number of bytes that wait for the reader.
+	// Backlog is the memory that waits for the reader: the bytes, and a little for each piece.
 	Backlog int
 }
 

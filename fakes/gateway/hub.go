@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/fakes/virtual"
@@ -38,12 +39,31 @@ type Chunk struct {
 	Data   []byte
 }
 
+// pieceMemory is the memory of a piece of output without its bytes.
+const pieceMemory = 32
+
+// size returns the memory of a chunk.
+func (c Chunk) size() int { return len(c.Data) + pieceMemory }
+
+// The bounds of what the hubs of a gateway hold together. Beyond them, a process waits for a reader that is only lowWater behind, such a reader is given
+// up when the process cannot wait, and a log keeps only its end.
+const (
+	maxBacklogs = 128 << 20
+	lowWater    = 64 << 10
+	maxLogs     = 128 << 20
+	shortLog    = 4 << 10
+)
+
+// store counts what the hubs of a gateway hold together.
+type store struct{ backlogs, logs atomic.Int64 }
+
 // hub distributes the output of one process to its subscribers, line by line, and
 // keeps the log. Output without a subscriber is only logged.
 type hub struct {
 	grace  time.Duration
 	fanout Fanout
 	pieces bool // output is published as it was written, not line by line
+	store  *store
 
 	mu       sync.Mutex
 	cutters  [virtual.PTY + 1]lineCutter
@@ -61,7 +81,7 @@ type hub struct {
 var _ Output = (*hub)(nil)
 
 func newHub(f Fanout) *hub {
-	return &hub{grace: stallGrace, fanout: f, subs: map[*Subscriber]struct{}{}}
+	return &hub{grace: stallGrace, fanout: f, store: &store{}, subs: map[*Subscriber]struct{}{}}
 }
 
 // Subscriber receives the output of one process. One goroutine may call its
@@ -111,11 +131,11 @@ func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 	return batch, s.hub.ended && !s.lost && s.hub.fanout.Ends(s.reader), s.lost
 }
 
-// sent records that a chunk of n bytes has been sent.
+// sent records that a chunk of size n has been sent.
 func (s *Subscriber) sent(n int) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	s.reader.Backlog -= n
+	s.behind(-n)
 	s.hub.moved()
 }
 
@@ -126,7 +146,8 @@ func (s *Subscriber) close() {
 	if s.hub.fanout.Leave(s.reader) {
 		delete(s.hub.subs, s)
 	}
-	s.queue, s.reader.Backlog = nil, 0
+	s.queue = nil
+	s.behind(-s.reader.Backlog)
 	s.hub.moved()
 }
 
@@ -177,11 +198,17 @@ func (h *hub) flushRest(s virtual.Stream) {
 
 // publish queues c for every subscriber; it never blocks. Called with mu held.
 func (h *hub) publish(c Chunk) {
-	h.log.add(c.Data)
+	limit := maxLog
+	if h.store.logs.Load() > maxLogs {
+		limit = shortLog
+	}
+	before := h.log.size
+	h.log.add(c.Data, limit)
+	h.store.logs.Add(int64(h.log.size - before))
 	h.fanout.Publish(c)
 	for s := range h.subs {
 		for range h.fanout.Copies(s.reader, c) {
-			if s.reader.Backlog+len(c.Data) > maxBacklog {
+			if n := s.reader.Backlog + c.size(); n > maxBacklog || n > lowWater && h.store.backlogs.Load() > maxBacklogs {
 				s.lost = true
 				delete(h.subs, s)
 				s.wake()
@@ -196,13 +223,22 @@ func (h *hub) publish(c Chunk) {
 // enqueue adds c to the queue of s. Called with mu held.
 func (s *Subscriber) enqueue(c Chunk) {
 	s.queue = append(s.queue, c)
-	s.reader.Backlog += len(c.Data)
+	s.behind(c.size())
+}
+
+// behind counts n more bytes that wait for s. Called with mu held.
+func (s *Subscriber) behind(n int) {
+	s.reader.Backlog += n
+	s.hub.store.backlogs.Add(int64(n))
 }
 
 // crowded reports whether a writer has to wait for its subscribers. Called with
 // mu held.
 func (h *hub) crowded() bool {
-	return !h.free && !h.finished && len(h.subs) > 0 && h.fanout.Waits(h.readers, h.stalled)
+	if h.free || h.finished || len(h.subs) == 0 {
+		return false
+	}
+	return h.fanout.Waits(h.readers, h.stalled) || !h.stalled && h.store.backlogs.Load() > maxBacklogs && AllBehind(h.readers, lowWater)
 }
 
 // readers iterates over the readers of all subscribers.
@@ -272,6 +308,14 @@ func (h *hub) end() {
 		s.wake()
 	}
 	clear(h.subs)
+}
+
+// forget drops the log of a process that is no longer kept.
+func (h *hub) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.store.logs.Add(int64(-h.log.size))
+	h.log = logBuffer{}
 }
 
 // logged returns the log so far.

@@ -15,7 +15,7 @@ import (
 // The bounds that a command of 4 KB must keep.
 const (
 	killerHeap   = 512 << 20       // growth of the heap, garbage included
-	killerHealth = 2 * time.Second // for a machine with other work; the gateway takes milliseconds
+	killerHealth = 5 * time.Second // for a machine with other work; the gateway takes milliseconds
 	killerTime   = 5 * time.Minute
 )
 

@@ -1,6 +1,8 @@
 package gateway
 
-// maxLog limits the log of one process. Older output is dropped in whole
+import "bytes"
+
+// maxLog limits the memory of the log of one process. Older output is dropped in whole
 // pieces, so that a log starts at the start of a line.
 const maxLog = 256 << 10
 
@@ -10,13 +12,16 @@ type logBuffer struct {
 	size   int
 }
 
-// add keeps p, which must not be changed afterwards.
-func (b *logBuffer) add(p []byte) {
+// add keeps p, which must not be changed afterwards, and drops what is beyond the limit.
+func (b *logBuffer) add(p []byte, limit int) {
+	if limit < maxLog {
+		p = bytes.Clone(p) // it may be a part of a large piece
+	}
 	b.pieces = append(b.pieces, p)
-	b.size += len(p)
+	b.size += len(p) + pieceMemory
 	drop := 0
-	for b.size > maxLog {
-		b.size -= len(b.pieces[drop])
+	for b.size > limit {
+		b.size -= len(b.pieces[drop]) + pieceMemory
 		b.pieces[drop] = nil
 		drop++
 	}

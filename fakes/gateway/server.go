@@ -18,7 +18,7 @@ const (
 // connection; the windows are large enough that input is not slowed down on a
 // local network, and small enough that ten thousand of them do no harm.
 const (
-	maxStreams       = 100_000
+	maxStreams       = maxProcesses
 	connectionWindow = 4<<20 - 1
 	streamWindow     = 1 << 20
 )

@@ -3,12 +3,15 @@ package gateway
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"assay/fakes/virtual"
 	"assay/internal/crash"
@@ -18,6 +21,15 @@ import (
 // retention is how long Connect still finds an ended process, on the gateway's own clock: long enough for
 // a client that lost its stream to return for the result.
 const retention = 30 * time.Second
+
+// The bounds of the table. A process that ended is kept for a shorter time where many end.
+const (
+	maxProcesses = 32 << 10
+	maxKept      = 16 << 10
+)
+
+// errFull refuses a process.
+var errFull = connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", maxProcesses))
 
 // ErrNotFound reports that no live process has the pid or tag.
 var ErrNotFound = errors.New("not found")
@@ -67,6 +79,9 @@ type table struct {
 	mu     sync.Mutex
 	live   map[uint32]*Process
 	kept   map[uint32]*Process // ended, or killed and dying
+	ended  []*Process          // those of kept that have ended, in order
+	busy   int                 // processes that are starting, running or dying
+	store  store
 	serial uint64
 	closed bool
 }
@@ -75,10 +90,13 @@ var _ Table = (*table)(nil)
 
 func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(apply[Fanout](t.seams.Fanout, fair{}))}
-	p.hub.pieces = t.pieces
+	p.hub.pieces, p.hub.store = t.pieces, &t.store
 	p.out = p.hub
 	if t.seams.Output != nil {
 		p.out = t.seams.Output(p, p.hub)
+	}
+	if !t.admit() {
+		return nil, nil, errFull
 	}
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
@@ -92,11 +110,30 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	})
 	if err != nil {
 		sub.close()
+		t.leave()
 		return nil, nil, err
 	}
 	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
 	t.enter(p)
 	return p, sub, nil
+}
+
+// admit makes room for a process, if there is any.
+func (t *table) admit() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.busy >= maxProcesses {
+		return false
+	}
+	t.busy++
+	return true
+}
+
+// leave gives the room back.
+func (t *table) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.busy--
 }
 
 // enter puts a new process into the table and watches it.
@@ -133,6 +170,7 @@ func (t *table) visible() Table {
 func (t *table) watch(p *Process) {
 	defer crash.Catch()
 	defer t.watchers.Done()
+	defer t.leave()
 	<-p.run.Exited()
 	if !t.untilDrained {
 		t.exited(p)
@@ -209,10 +247,23 @@ func (t *table) keep(p *Process, e Ending) {
 	p.stopKeep = t.own.AfterFunc(retention, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		t.forget(p)
+	})
+	if t.ended = append(t.ended, p); len(t.ended) > maxKept {
+		t.forget(t.ended[0])
+	}
+}
+
+// forget drops an ended process and those that ended before. Called with mu held.
+func (t *table) forget(p *Process) {
+	n := slices.Index(t.ended, p) + 1
+	for _, p := range t.ended[:n] {
 		if t.kept[p.PID] == p {
 			delete(t.kept, p.PID)
 		}
-	})
+		p.hub.forget()
+	}
+	t.ended = slices.Delete(t.ended, 0, n)
 }
 
 func (t *table) Find(s Selector) (*Process, error) {

@@ -3,6 +3,7 @@ package virtual
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -321,6 +322,9 @@ func (p *Process) write(fd int, b []byte) error {
 	if !p.step() {
 		p.end(Status{Signal: sigXCPU})
 		return errDead
+	}
+	if len(b) > flushAt/8 {
+		runtime.Gosched() // it takes its receiver as long as many small ones
 	}
 	f := p.get(fd)
 	if f == nil {

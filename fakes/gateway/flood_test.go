@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"assay/fakes/gatewaytest"
+)
+
+// floodHeap bounds the growth of the heap under a flood.
+const floodHeap = 640 << 20
+
+// h2Client is a connection of HTTP/2 whose frames a test writes.
+type h2Client struct {
+	net.Conn
+	*http2.Framer
+	out *bufio.Writer
+}
+
+func dialH2(t *testing.T, g *Gateway) h2Client {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://")) //nolint:noctx // it does not block
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriterSize(c, 1<<20)
+	f := http2.NewFramer(w, c)
+	if err := errors.Join(f.WriteSettings(), f.WriteWindowUpdate(0, 1<<30), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	return h2Client{c, f, w}
+}
+
+// head is the header block of a call.
+func headOf(path string) []byte {
+	var b strings.Builder
+	e := hpack.NewEncoder(&b)
+	for _, f := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "localhost"}, {"content-type", "application/connect+json"},
+	} {
+		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}) // into memory, without the dynamic table
+	}
+	return []byte(b.String())
+}
+
+func TestStreamsThatAreResetAtOnceAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it opens 200,000 streams")
+	}
+	for _, f := range []struct{ name, path, body string }{
+		{"health", "/health", ""},
+		{"a start without a body", gatewaytest.StartPath, ""},
+		{"a process", gatewaytest.StartPath, gatewaytest.Shell("sleep 1000")},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			g := startGateway(t, Options{})
+			watch := watchHealth(t, g)
+			c := dialH2(t, g)
+			go func() { _, _ = io.Copy(io.Discard, c.Conn) }()
+			block := headOf(f.path)
+			body := gatewaytest.Envelope(0, f.body)
+			sent := 0
+			_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
+			for ; sent < 200_000; sent++ {
+				id := uint32(2*sent + 1)
+				err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true})
+				if f.body != "" {
+					err = errors.Join(err, c.WriteData(id, true, body))
+				}
+				if errors.Join(err, c.WriteRSTStream(id, http2.ErrCodeCancel)) != nil {
+					break // the gateway has had enough
+				}
+			}
+			_ = c.out.Flush()
+			heap, slowest := watch()
+			t.Logf("%d streams, heap %d MB, slowest answer %v", sent, heap>>20, slowest)
+			if heap > floodHeap || slowest > killerHealth {
+				t.Errorf("the heap grew by %d MB, /health took %v", heap>>20, slowest)
+			}
+		})
+	}
+}
+
+func TestClientsThatDoNotReadAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills what clients do not read")
+	}
+	g := startGateway(t, Options{})
+	watch := watchHealth(t, g)
+	const clients = 200
+	for range clients {
+		c := gatewaytest.Dial(t, g)
+		c.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("exec yes $(seq 1 300)")), gatewaytest.Streaming)
+	}
+	for givenUp, limit := 0, time.Now().Add(5*time.Minute); givenUp < clients; askHealth(t, g, 1) {
+		for _, p := range g.table.List() {
+			p.hub.mu.Lock()
+			waiting := len(p.hub.subs)
+			p.hub.mu.Unlock()
+			if waiting == 0 {
+				givenUp++
+				_ = g.table.Kill(Selector{PID: p.PID}) // it would go on without a reader
+			}
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%d of %d readers were given up", givenUp, clients)
+		}
+	}
+	backlogs, logs := g.table.store.backlogs.Load(), g.table.store.logs.Load()
+	heap, slowest := watch()
+	t.Logf("backlogs %d MB, logs %d MB, heap %d MB, slowest answer %v", backlogs>>20, logs>>20, heap>>20, slowest)
+	if most := int64(maxBacklogs + clients*2*lowWater); backlogs > most {
+		t.Errorf("%d bytes wait, want at most %d", backlogs, most)
+	}
+	if heap > floodHeap || slowest > killerHealth {
+		t.Errorf("the heap grew by %d MB, /health took %v", heap>>20, slowest)
+	}
+}
