@@ -140,7 +140,7 @@ func (c *conn) readHead(p []byte) int {
 		return i + 4
 	}
 	h.route = c.gateway.admit(routeOf(r.method, r.path, r.contentType), r.token)
-	h.keep, h.body, h.left = r.keep && !(r.sized && r.chunked), nil, r.length // RFC 9112, section 6.1
+	h.keep, h.body, h.left = r.keep && (!r.sized || !r.chunked), nil, r.length // RFC 9112, section 6.1
 	if h.route.dialect.protocol == grpc {
 		h.route = route{action: badType} // it needs HTTP/2
 	}

@@ -27,7 +27,7 @@ type h2Client struct {
 
 func dialH2(t *testing.T, g *Gateway) h2Client {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://")) //nolint:noctx // it does not block
+	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ const orphaning = "no more jobs"
 func askHealth(t *testing.T, g *Gateway, times int) {
 	t.Helper()
 	for range times {
-		res, err := http.Get(g.URL() + "/health") //nolint:noctx // it is short
+		res, err := http.Get(g.URL() + "/health")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func watchHealth(t *testing.T, g *Gateway) (stop func() (heap uint64, slowest ti
 		defer close(done)
 		for {
 			began := time.Now()
-			res, err := http.Get(g.URL() + "/health") //nolint:noctx // it is short
+			res, err := http.Get(g.URL() + "/health")
 			if err != nil {
 				t.Errorf("/health: %v", err)
 				return

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"assay/fakes/strict"
+	"assay/internal/crash"
 )
 
 // bodyIdle is how long a request may send nothing of its body. A body that is a stream of messages may pause for as long as a connection may be idle.
@@ -43,7 +44,10 @@ func (h impatient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.streams[r.URL.Path] {
 		idle = idleTimeout
 	}
-	expire := func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }
+	expire := func() {
+		defer crash.Catch()
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a connection has deadlines
+	}
 	body := &timedBody{ReadCloser: r.Body, idle: idle, timer: time.AfterFunc(idle, expire)}
 	body.timer.Stop()
 	r.Body = body

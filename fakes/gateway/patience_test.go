@@ -43,7 +43,7 @@ func TestABodyThatStopsEndsItsRequest(t *testing.T) {
 			defer s.Close()
 			body := make(slowBody)
 			go func() {
-				res, err := s.Client().Post(s.URL, "application/json", body) //nolint:noctx // the server ends it
+				res, err := s.Client().Post(s.URL, "application/json", body)
 				if err == nil {
 					res.Body.Close()
 				}

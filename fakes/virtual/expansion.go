@@ -44,8 +44,8 @@ func (sh *shell) config() *expand.Config {
 func guard(err *error) {
 	switch r := recover(); r {
 	case nil:
-	case errNoMemory, errDead:
-		*err, _ = r.(error)
+	case errNoMemory:
+		*err = errNoMemory
 	default:
 		*err = fmt.Errorf("bad substitution: %v", r)
 	}

@@ -85,7 +85,7 @@ func (sh *shell) keep(n int) error {
 // spend counts memory that an expansion needs until it ends. It panics with errNoMemory because the library's callbacks return no errors; see guard.
 func (sh *shell) spend(n int) {
 	if !sh.memory().take(n) {
-		panic(errNoMemory)
+		panic(errNoMemory) //nolint:forbidigo // guard recovers it
 	}
 	sh.spent += n
 }

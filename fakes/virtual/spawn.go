@@ -96,10 +96,7 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	}
 	p := s.newLeader(spec, m)
 	t := &task{p: p, args: append([]string(nil), spec.Argv...), env: env, dir: dir}
-	go func() {
-		defer m.give(n)
-		t.main()
-	}()
+	go t.main(n)
 	return p, nil
 }
 

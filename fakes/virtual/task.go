@@ -24,9 +24,10 @@ type task struct {
 	depth int // nesting, see maxDepth
 }
 
-// main runs a process of Start to its end.
-func (t *task) main() {
+// main runs a process of Start to its end and gives back the memory that Start counted.
+func (t *task) main(counted int) {
 	defer crash.Catch()
+	defer t.p.tree.memory.give(counted)
 	if len(t.args) == 0 {
 		t.args = []string{""}
 	}
