@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"assay/fakes/gatewaytest"
 	"assay/fakes/virtual"
@@ -270,5 +273,27 @@ func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 	wantTally(t, tab, b, n, 0, 0, 0, n)
 	if after := count(); after > before+8 {
 		t.Errorf("%d descriptors before, %d with %d idle processes", before, after, n)
+	}
+}
+
+func TestATableHasRoomForSoManyProcesses(t *testing.T) {
+	g := startGateway(t, Options{})
+	tab := g.table
+	tab.busy = maxProcesses - 1
+	p, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: "/bin/cat"}, Stdin: true})
+	defer sub.close()
+	if _, _, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}}); connect.CodeOf(err) != connect.CodeResourceExhausted {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := tab.Kill(Selector{PID: p.PID}); err != nil {
+		t.Fatal(err)
+	}
+	for limit := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
+		if _, sub, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}}); err == nil {
+			sub.close()
+			return
+		} else if time.Now().After(limit) {
+			t.Fatalf("after the end of one: %v", err)
+		}
 	}
 }

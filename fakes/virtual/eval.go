@@ -23,7 +23,7 @@ func (sh *shell) stmt(st *syntax.Stmt, tail bool) int {
 	if sh.stopped() || sh.opts.noexec {
 		return sh.last
 	}
-	if !sh.p.step() {
+	if !sh.p.step(maxSteps) {
 		sh.errorf("%v", errCPU)
 		return sh.exit(2)
 	}

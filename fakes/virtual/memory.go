@@ -14,6 +14,7 @@ const (
 	maxMemory     = 128 << 20             // of one Start with all its processes
 	maxSystem     = 512 << 20             // of all
 	maxSteps      = 10 << 30              // statements and writes of one Start: about an hour of one core
+	maxWrites     = maxSteps + 1<<10      // the same for writes, so that a shell still reports it
 	stepsPerTurn  = 32                    // after which other goroutines get a turn
 	turnTime      = 20 * time.Microsecond // of stepsPerTurn
 	fewProcesses  = 8                     // which need not wait for each other
@@ -57,8 +58,8 @@ func (b *budget) give(n int) {
 }
 
 // step counts a statement or a write and lets others run from time to time, so that busy loops delay nobody: a command of many processes takes about one
-// core. It returns false at maxSteps.
-func (p *Process) step() bool {
+// core. It returns false beyond the limit.
+func (p *Process) step(limit int64) bool {
 	n := p.tree.steps.Add(1)
 	if n%stepsPerTurn == 0 {
 		if crowd := p.tree.forked.Load(); crowd > fewProcesses {
@@ -67,7 +68,7 @@ func (p *Process) step() bool {
 			runtime.Gosched()
 		}
 	}
-	return n <= maxSteps
+	return n <= limit
 }
 
 // memory is the budget of the command.

@@ -41,7 +41,7 @@ func TestACommandGivesBackAllMemory(t *testing.T) {
 		"a jump":                   big + "f() { for i in $x; do return 1; done; }; f; while :; do for i in $x; do break 2; done; done; exit 7",
 		"no memory":                "x=a; while :; do x=$x$x; done",
 		"no memory in a subshell":  "(x=a; while :; do x=$x$x; done); (while :; do set -- $* a $*; done)",
-		"a kill":                   big + "(sleep 100; echo $x) & kill $!; kill -9 $$",
+		"a kill":                   big + "sleep 100 & kill $!; kill -9 $$",
 		"background jobs":          big + "for i in 1 2 3; do (y=$x; sleep 0.01) & done; wait",
 		"tail":                     "seq 1 100000 | tail -n 50000 >/dev/null; seq 5 | tail -c 1",
 		"lists":                    "touch /tmp/a /tmp/b; ls /tmp; echo /tmp/*",
@@ -151,5 +151,26 @@ E`, "b /a\n"},
 		if got := run(t, system(t), Spec{Argv: []string{"bash", "-c", c.script}}, ""); got.stdout != c.want {
 			t.Errorf("%s: %q, want %q (%s)", c.script, got.stdout, c.want, got.stderr)
 		}
+	}
+}
+
+func TestACommandThatRunsForTooLongEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		argv   []string
+		stderr string
+		status Status
+	}{
+		"a shell":   {sh("read x; while :; do :; done"), "/bin/sh: 1: CPU time limit exceeded\n", Status{Code: 2}},
+		"a program": {sh("read x; exec yes >/dev/null"), "", Status{Signal: sigXCPU}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, rec := start(t, system(t), Spec{Argv: c.argv, Stdin: true})
+			p.tree.steps.Store(maxSteps - 1000)
+			p.CloseStdin()
+			arrives(t, "the end", p.Drained())
+			if _, stderr := rec.texts(); stderr != c.stderr || p.Status() != c.status {
+				t.Errorf("%+v, stderr %q", p.Status(), stderr)
+			}
+		})
 	}
 }

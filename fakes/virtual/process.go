@@ -319,7 +319,7 @@ func (p *Process) write(fd int, b []byte) error {
 	if p.dead.Load() {
 		return errDead
 	}
-	if !p.step() {
+	if !p.step(maxWrites) {
 		p.end(Status{Signal: sigXCPU})
 		return errDead
 	}
