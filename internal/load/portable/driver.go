@@ -333,6 +333,11 @@ func (d *driver) release(x *exchange, c *conn) {
 func (d *driver) close() {
 	d.stop()
 	d.mu.Lock()
+	for _, x := range d.exchanges { // calls that nobody waits for
+		if x != nil && x.cancel != nil {
+			x.cancel()
+		}
+	}
 	for _, p := range []*pool{&d.streamConns, &d.callConns} {
 		for _, c := range p.idle {
 			c.close()
