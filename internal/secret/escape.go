@@ -24,26 +24,31 @@ func escapes(p []byte, set *[256]bool) bool {
 }
 
 // layer is a text without some of its escapes. at has the place of every byte in the
-// original text, and at the end its length.
+// original text, and at the end its length; nil is the original text. offset is added to every
+// place.
 type layer struct {
-	text []byte
-	at   []int32
+	text   []byte
+	at     []int32
+	offset int
 }
 
-// plain returns a text as it is.
-func plain(p []byte) layer {
-	at := make([]int32, len(p)+1)
-	for i := range at {
-		at[i] = int32(i) //nolint:gosec // a window is short
+// span returns the place of a byte in the original text.
+func (l layer) span(i int) (from, to int) {
+	return l.offset + l.place(i), l.offset + l.place(i+1)
+}
+
+func (l layer) place(i int) int {
+	if l.at == nil {
+		return i
 	}
-	return layer{text: p, at: at}
+	return int(l.at[i])
 }
 
 // unescape removes one layer of escapes.
 func (l layer) unescape() layer {
-	out := layer{text: make([]byte, 0, len(l.text)), at: make([]int32, 0, len(l.at))}
+	out := layer{text: make([]byte, 0, len(l.text)), at: make([]int32, 0, len(l.text)+1), offset: l.offset}
 	for i := 0; i < len(l.text); {
-		c, n := byte(0), 0
+		n := 0
 		if begins(l.text[i]) {
 			var e char
 			if e, n = escape(l.text[i:]); n > 0 {
@@ -51,15 +56,15 @@ func (l layer) unescape() layer {
 			}
 		}
 		if n == 0 {
-			c, n = l.text[i], 1
-			out.text = append(out.text, c)
+			n = 1
+			out.text = append(out.text, l.text[i])
 		}
 		for len(out.at) < len(out.text) {
-			out.at = append(out.at, l.at[i])
+			out.at = append(out.at, int32(l.place(i))) //nolint:gosec // a window is short
 		}
 		i += n
 	}
-	out.at = append(out.at, l.at[len(l.text)])
+	out.at = append(out.at, int32(l.place(len(l.text)))) //nolint:gosec // a window is short
 	return out
 }
 

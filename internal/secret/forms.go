@@ -31,6 +31,9 @@ func stars(n int) []byte { return bytes.Repeat([]byte("*"), n) }
 // forms returns the forms of a secret that have no escapes.
 func forms(s string) []needle {
 	out := []needle{newNeedle([]byte(s), stars(len(s)))}
+	if plus := strings.ReplaceAll(s, " ", "+"); plus != s { // in the query of a URL
+		out = append(out, newNeedle([]byte(plus), stars(len(s))))
+	}
 	lower, masked := hex.EncodeToString([]byte(s)), []byte(hex.EncodeToString(stars(len(s))))
 	out = append(out, newNeedle([]byte(lower), masked), newNeedle([]byte(strings.ToUpper(lower)), bytes.ToUpper(masked)))
 	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

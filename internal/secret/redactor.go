@@ -28,6 +28,7 @@ const (
 //   - in HPACK's Huffman code, at any bit;
 //   - in any of these forms with some or all characters escaped: %41, \u0041, \x41, \101,
 //     \", &#65;, &#x41;, &quot;. Escapes may be nested;
+//   - in any of these forms inside a base64 text;
 //   - cut off, in all of these forms, if at least half of it and twelve bytes are left.
 //
 // A secret that is split over several messages or compressed is not found there. The nil
@@ -82,36 +83,62 @@ func (r *Redactor) Margin() int {
 }
 
 // Bytes returns p without secrets: p itself if it contains none, else a copy.
-func (r *Redactor) Bytes(p []byte) []byte {
+func (r *Redactor) Bytes(p []byte) []byte { return r.bytes(p, true) }
+
+// Outer is Bytes, but it finds escaped forms in base64 only where they stand outside of it: it
+// is for bulk data, because decoding all base64 takes several times as long.
+func (r *Redactor) Outer(p []byte) []byte { return r.bytes(p, false) }
+
+// bytes is Bytes; packed is set if base64 is decoded.
+func (r *Redactor) bytes(p []byte, packed bool) []byte {
 	if r == nil || len(r.needles) == 0 {
 		return p
 	}
 	out := canvas{from: p}
-	r.search(p, func(a, b int, n *needle) { out.literal(a, b, n) })
+	r.scan(layer{text: p}, packed, &out)
 	for from := 0; from < len(p); from += window {
-		r.unescaped(p[from:min(len(p), from+window+r.margin)], from, &out)
+		r.unescaped(p[from:min(len(p), from+window+r.margin)], from, packed, &out)
 	}
 	return out.bytes()
 }
 
 // unescaped searches one window of the text, which begins at an offset, without its
 // escapes.
-func (r *Redactor) unescaped(p []byte, offset int, out *canvas) {
+func (r *Redactor) unescaped(p []byte, offset int, packed bool, out *canvas) {
 	if !escapes(p, &r.letters) {
 		return
 	}
-	l := plain(p)
+	l := layer{text: p, offset: offset}
 	for range layers {
 		l = l.unescape()
-		r.search(l.text, func(a, b int, n *needle) {
-			for i := a; i < b; i++ {
-				out.unit(offset+int(l.at[i]), offset+int(l.at[i+1]), n.fill[i-a])
-			}
-		})
+		r.scan(l, packed, out)
 		if !escapes(l.text, &r.letters) {
 			return
 		}
 	}
+}
+
+// scan overwrites the secrets in one layer of the text.
+func (r *Redactor) scan(l layer, packed bool, out *canvas) {
+	r.search(l.text, func(a, b int, n *needle) {
+		for i := a; i < b; i++ {
+			out.paint(l, i, n.fill[i-a])
+		}
+		if l.at == nil {
+			out.edges(a, b, n)
+		}
+	})
+	if !packed {
+		return
+	}
+	runs(l.text, func(a, b int) {
+		for skip := range 4 {
+			r.unpacked(l.text[a+skip:b], func(i int, fill byte) { out.paint(l, a+skip+i, fill) })
+			if aligned(l.text, a) {
+				break
+			}
+		}
+	})
 }
 
 // search calls found for each secret in p, and for each long beginning of one. Matches may
@@ -172,32 +199,33 @@ func (c *canvas) bytes() []byte {
 	return c.from
 }
 
-func (c *canvas) copy() {
+// set overwrites a byte, once: the first form that is found there decides.
+func (c *canvas) set(i int, b byte) {
 	if c.to == nil {
 		c.to = bytes.Clone(c.from)
 	}
+	if c.to[i] == c.from[i] {
+		c.to[i] = b
+	}
 }
 
-// literal overwrites a match in the text itself.
-func (c *canvas) literal(a, b int, n *needle) {
-	c.copy()
-	copy(c.to[a:b], n.fill)
+// paint overwrites one character of a layer: with fill, or with asterisks if it is escaped.
+func (c *canvas) paint(l layer, i int, fill byte) {
+	from, to := l.span(i)
+	if to-from > 1 {
+		fill = '*'
+	}
+	for ; from < to; from++ {
+		c.set(from, fill)
+	}
+}
+
+// edges overwrites the bytes around a match that have some of its bits.
+func (c *canvas) edges(a, b int, n *needle) {
 	if n.lead && a > 0 {
-		c.to[a-1] = '*'
+		c.set(a-1, '*')
 	}
-	if n.trail && b-a == len(n.text) && b < len(c.to) {
-		c.to[b] = '*'
-	}
-}
-
-// unit overwrites one character: with fill, or with asterisks if it is escaped.
-func (c *canvas) unit(a, b int, fill byte) {
-	c.copy()
-	if b-a == 1 {
-		c.to[a] = fill
-		return
-	}
-	for i := a; i < b; i++ {
-		c.to[i] = '*'
+	if n.trail && b-a == len(n.text) && b < len(c.from) {
+		c.set(b, '*')
 	}
 }
