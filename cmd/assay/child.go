@@ -24,10 +24,11 @@ type child struct {
 const childGrace = 10 * time.Second
 
 // startChild runs a command line in a new process group. Its output goes to stderr, because
-// stdout is for reports, and is not escaped: the user's own command writes as from a shell.
+// stdout is for reports, and is neither escaped nor redacted: the user's own command writes
+// as from a shell.
 func startChild(io stdio, line string) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
-	c.cmd.Stdout, c.cmd.Stderr = io.err.To, io.err.To
+	c.cmd.Stdout, c.cmd.Stderr = unguarded(io.err.To), unguarded(io.err.To)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("--exec: %w", err)

@@ -159,6 +159,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	io.guard.hide(o.Target.Secrets())
 	if f.again.said != "" {
 		io.errorf("assay: %s\n", f.again.said)
 	}

@@ -34,6 +34,7 @@ gateway. The exit code is 3 when testing is impossible.`,
 			if err != nil {
 				return usage(err)
 			}
+			io.guard.hide(t.Secrets())
 			if format != "text" && format != "json" {
 				return usage(fmt.Errorf("--format %q: want text or json", format))
 			}

@@ -149,6 +149,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 	if err != nil {
 		return usage(err)
 	}
+	io.guard.hide(o.Target.Secrets())
 	o.Progress = newLoadProgress(io)
 	if exe, err := os.Executable(); err == nil {
 		o.Worker = []string{exe, loadWorker}

@@ -53,7 +53,7 @@ func (b *loadBar) Begin(headline string, duration time.Duration, count int) {
 	if b.width, _ = terminal(b.io.err.To); b.width == 0 {
 		b.width = 80
 	}
-	b.p = mpb.New(mpb.WithOutput(b.io.err.To), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
+	b.p = mpb.New(mpb.WithOutput(unguarded(b.io.err.To)), mpb.WithWidth(barWidth), mpb.WithRefreshRate(barRefresh))
 	at := func(t load.Tick) string {
 		if b.count {
 			return fmt.Sprintf("%d of %d ended", t.Completed, b.total)

@@ -89,7 +89,7 @@ func (f *outputFlags) write(s stdio, d draw) error {
 	var errs []error
 	for _, spec := range f.reports {
 		format, path, _ := strings.Cut(spec, "=")
-		errs = append(errs, writeFile(path, renderer(format), d))
+		errs = append(errs, writeFile(path, renderer(format), s.guard, d))
 	}
 	if err := d(s.out.To, renderer(f.format), style(s.out.To, f.verbose)); err != nil {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
@@ -97,13 +97,13 @@ func (f *outputFlags) write(s stdio, d draw) error {
 	return errors.Join(errs...)
 }
 
-func writeFile(path, format string, d draw) (err error) {
+func writeFile(path, format string, g *guard, d draw) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("--report: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := d(&output{file: f}, format, reports.Style{Width: 100, Verbose: true}); err != nil {
+	if err := d(&output{file: f, guard: g}, format, reports.Style{Width: 100, Verbose: true}); err != nil {
 		return fmt.Errorf("--report: writing %s: %w", path, err)
 	}
 	return nil

@@ -62,7 +62,7 @@ var _ suites.Progress = (*bar)(nil)
 func (b *bar) Begin(run *bundle.Run, instances []scenarios.Instance) {
 	b.io.errorf("%s\n", headline(run, len(instances)))
 	width, _ := terminal(b.io.err.To)
-	b.p = mpb.New(mpb.WithOutput(b.io.err.To), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
+	b.p = mpb.New(mpb.WithOutput(unguarded(b.io.err.To)), mpb.WithWidth(24), mpb.WithRefreshRate(100*time.Millisecond))
 	room := max(10, width-60)
 	b.b = b.p.AddBar(int64(len(instances)), mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),

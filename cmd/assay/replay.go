@@ -63,6 +63,7 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	io.guard.hide(t.Secrets())
 	if f.repeat < 1 || f.repeat > 10000 {
 		return usage(errors.New("--repeat: want 1 to 10000"))
 	}

@@ -22,6 +22,7 @@ import (
 type stdio struct {
 	in       io.Reader
 	out, err printable.Writer
+	guard    *guard // in front of out and err
 }
 
 // errorf writes to stderr and ignores write errors.
@@ -39,6 +40,7 @@ func (s stdio) printf(format string, args ...any) error {
 // no embedded field: its other methods (WriteString) would bypass Write.
 type output struct {
 	file    *os.File
+	guard   *guard
 	gone    bool
 	written bool
 }
@@ -49,7 +51,7 @@ func (o *output) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	o.written = true
-	n, err := o.file.Write(p)
+	n, err := o.file.Write(o.guard.clean(p))
 	if errors.Is(err, syscall.EPIPE) {
 		o.gone = true
 		return len(p), nil

@@ -106,7 +106,7 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 // alive calls the target twice and reports whether it responds. It never reports the
 // target dead in an interrupted run.
 func (e *env) alive(ctx context.Context) bool {
-	rec := transport.NewRecorder(e.clock, e.secrets)
+	rec := transport.NewRecorder(e.clock, e.redactor)
 	defer rec.Finish(nil)
 	return e.housekeeper("probe").answers(ctx, rec)
 }

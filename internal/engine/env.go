@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/ledger"
+	"assay/internal/secret"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -21,7 +22,7 @@ type env struct {
 	clock    *transport.Clock
 	run      *bundle.Run
 	cal      bundle.Calibration
-	secrets  []string
+	redactor *secret.Redactor
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
@@ -33,7 +34,7 @@ func newEnv(o Options) *env {
 		clock:    o.Clock,
 		run:      o.Run,
 		cal:      o.Run.Calibration,
-		secrets:  o.Target.Secrets(),
+		redactor: o.Target.Redactor(),
 		plainest: o.Target.Way(),
 		log:      o.Log,
 	}

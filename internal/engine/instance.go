@@ -172,7 +172,7 @@ func hasOrders(s *scenarios.Scenario) bool {
 // probe checks whether a target is alive after a destructive scenario; the calls are
 // recorded as exchanges with Op probe in the last iteration.
 func (in *instance) probe(ctx context.Context, last *bundle.Iteration) {
-	rec := transport.NewRecorder(in.clock, in.secrets)
+	rec := transport.NewRecorder(in.clock, in.redactor)
 	in.died.Store(!in.plain().answers(ctx, rec))
 	absorb(last, rec)
 }

@@ -51,7 +51,7 @@ type result struct {
 func (in *instance) newIteration(index int) *iteration {
 	return &iteration{
 		in: in, index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
-		rec:    transport.NewRecorder(in.clock, in.secrets),
+		rec:    transport.NewRecorder(in.clock, in.redactor),
 		byName: make(map[string]*handle), attached: make(map[int]bool), paused: make(map[*transport.Conn]bool),
 	}
 }

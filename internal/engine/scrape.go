@@ -32,7 +32,7 @@ func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error 
 func (in *instance) scrape(ctx context.Context, name string, iteration int) bundle.Scrape {
 	ctx, cancel := context.WithTimeout(ctx, in.probeBound())
 	defer cancel()
-	rec := transport.NewRecorder(in.clock, in.secrets)
+	rec := transport.NewRecorder(in.clock, in.redactor)
 	defer rec.Finish(nil)
 	in = in.plain()
 	x := in.direct(ctx, rec, "scrape", in.surfaceRequest(in.form(), surfaceMetrics, "GET", "", nil))
@@ -43,7 +43,7 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	}
 	if s.Response != nil {
 		out.Status = s.Response.Status
-		out.Body = slices.Clone(x.BodyBytes())
+		out.Body = slices.Clone(in.redactor.Bytes(x.BodyBytes()))
 		if types := s.Response.Get("Content-Type"); len(types) > 0 {
 			out.Type = types[0]
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 )
 
 // maxExamples is how many different messages are kept for each outcome.
@@ -32,6 +33,7 @@ type collector struct {
 	books    books
 	classes  []bundle.StreamOutcomes // by class of the plan
 	examples []bundle.LoadExample
+	redactor *secret.Redactor // of messages, which may quote the gateway
 	// refused is called once, when the first stream shows that there is no such gateway.
 	refused func(message string)
 }
@@ -89,6 +91,7 @@ func (c *collector) Started() {
 }
 
 func (c *collector) Ended(r Result) {
+	r.Message = c.redactor.Text(r.Message)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -92,6 +92,7 @@ func prepare(o Options) (*session, error) {
 		s.engine = s.split()
 	}
 	s.sink = newCollector(shardsWanted()).of(s.plan)
+	s.sink.redactor = s.target.Redactor()
 	s.sink.refused = func(message string) { s.refused <- message }
 	s.base = time.Now()
 	if s.folder, err = createFolder(o.Out, s.base); err != nil {
@@ -130,7 +131,7 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if scale <= 0 {
 		scale = 1
 	}
-	s.watch = &counterWatch{scale: scale, scraper: newScraper(
+	s.watch = &counterWatch{scale: scale, redactor: s.target.Redactor(), scraper: newScraper(
 		s.plan, s.target.Path("metrics", ""), s.target.Headers("load", d.Run), time.Duration(float64(5*time.Second)*scale))}
 	s.watch.scraper.names = ledger.Names{
 		Started: profile.Metrics[ledger.KeyStarted], Finished: profile.Metrics[ledger.KeyFinished], Active: profile.Metrics[ledger.KeyActive],
@@ -155,7 +156,7 @@ func (s *session) split() Engine {
 // conduct runs the plan.
 func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	defer s.watch.scraper.close()
-	s.watch.scraper.save = s.folder.scrape
+	s.watch.scraper.save = func(name string, body []byte) { s.folder.scrape(name, s.target.Redactor().Bytes(body)) }
 	r := s.blank()
 	s.record(*r)
 	if err := s.target.Wait(ctx, 0); err != nil {

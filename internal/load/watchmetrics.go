@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/ledger"
+	"assay/internal/secret"
 )
 
 // agreeWithin is how long the counters may take after a run to agree with the driver's
@@ -35,6 +36,8 @@ type counterWatch struct {
 	before  ledger.Counters
 	last    ledger.Counters
 	usable  bool
+
+	redactor *secret.Redactor
 
 	mu      sync.Mutex // record reads the result during the run
 	info    bundle.LoadMetrics
@@ -217,8 +220,11 @@ func (w *counterWatch) result() bundle.LoadMetrics {
 	if w.failed > 1 {
 		info.Violations[len(info.Violations)-1] += fmt.Sprintf(" (and %d later ones)", w.failed-1)
 	}
-	if info.Violations == nil {
-		info.Violations = []string{}
+	info.Note = w.redactor.Text(info.Note)
+	clean := make([]string, len(info.Violations))
+	for i, text := range info.Violations {
+		clean[i] = w.redactor.Text(text)
 	}
+	info.Violations = clean
 	return info
 }

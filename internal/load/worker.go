@@ -153,6 +153,7 @@ func (w *working) prepare(j job, engines []Engine) error {
 	m := thisMachine()
 	w.plan.MaxOpen = m.room(false)
 	w.sink = newCollector(shardsWanted()).of(w.plan)
+	w.sink.redactor = t.Redactor()
 	w.sink.refused = func(message string) { w.refused = message }
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge"
+	"assay/internal/secret"
 	"assay/scenarios"
 )
 
@@ -78,7 +79,7 @@ func TestNothingIsShownWithoutAComparison(t *testing.T) {
 }
 
 func TestAReplayDemandsTheTokenOfTheEnvironment(t *testing.T) {
-	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, []string{"topsecret"})
+	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, secret.New([]string{"topsecret"}))
 	f := sending([]byte("x"), bundle.Exchange{})
 	for _, tt := range []struct {
 		name    string

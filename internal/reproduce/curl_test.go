@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 	"assay/scenarios"
@@ -25,7 +26,7 @@ func unary(body string, headers ...bundle.Header) Failure {
 }
 
 func TestACallIsOneLineOfCurl(t *testing.T) {
-	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, []string{"topsecret"})
+	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, secret.New([]string{"topsecret"}))
 	f := unary("{\"it's\":1}", bundle.Header{Name: "host", Value: "h"}, bundle.Header{Name: "x-access-token", Value: "*********"}, bundle.Header{Name: "content-length", Value: "10"}, bundle.Header{Name: "x-empty"})
 	s, err := sourceOf(f)
 	if err != nil {

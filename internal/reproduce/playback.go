@@ -8,17 +8,18 @@ import (
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 	"assay/internal/transport"
 )
 
 // playback decodes the response that a tool received: a connection sends the bytes of
 // the source to a recording of the response. It returns an observation of that
 // connection for the judge.
-func (s *source) playback(ctx context.Context, clock *transport.Clock, p *printed) (*bundle.Observation, error) {
+func (s *source) playback(ctx context.Context, clock *transport.Clock, redact *secret.Redactor, p *printed) (*bundle.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, playbackTime)
 	defer cancel()
 	clock = clock.Fork()
-	rec := transport.NewRecorder(clock, nil)
+	rec := transport.NewRecorder(clock, redact)
 	began := clock.Stamp()
 	err := s.ask(ctx, rec, newRecording(clock, s.parts(p)))
 	conns, exchanges := rec.Finish(nil)

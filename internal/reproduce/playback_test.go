@@ -45,7 +45,7 @@ func TestAPlaybackEndsAsTheAnswerDid(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := c.came.bytes()
-			o, err := s.playback(t.Context(), transport.NewClock(), c.came)
+			o, err := s.playback(t.Context(), transport.NewClock(), nil, c.came)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestAPlaybackOfHTTP2SpeaksBeforeItIsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := s.playback(t.Context(), transport.NewClock(), &printed{complete: true, arrivals: []arrival{
+		o, err := s.playback(t.Context(), transport.NewClock(), nil, &printed{complete: true, arrivals: []arrival{
 			{time.Second, said[:cut]}, {2 * time.Second, said[cut:]},
 		}})
 		if err != nil {

@@ -50,7 +50,7 @@ func All(ctx context.Context, o Options, failures []Failure) []bundle.Reproducer
 	ctx, cancel := context.WithTimeout(ctx, max(o.Budget, 0))
 	defer cancel()
 	m := &maker{
-		o: o, secrets: secretHeaders(o.Target.Headers("", ""), o.Target.Secrets()),
+		o: o, secrets: secretHeaders(o.Target.Headers("", ""), o.Target.Redactor()),
 		seen: map[key]*bundle.Observation{}, right: map[key]*bundle.Observation{},
 	}
 	out := make([][]bundle.Reproducer, len(failures))
@@ -64,6 +64,9 @@ func All(ctx context.Context, o Options, failures []Failure) []bundle.Reproducer
 		}
 	}
 	all := slices.Concat(out...)
+	for i := range all {
+		all[i].Output = o.Target.Redactor().Text(all[i].Output) // a tool may quote the target
+	}
 	slices.SortStableFunc(all, func(a, b bundle.Reproducer) int {
 		return cmp.Or(strings.Compare(a.Scenario, b.Scenario), strings.Compare(a.Axes.String(), b.Axes.String()),
 			strings.Compare(a.Rule, b.Rule), strings.Compare(string(a.Kind), string(b.Kind)))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 	"assay/scenarios"
 )
 
@@ -84,7 +85,7 @@ func TestNothingOfAMessageIsRun(t *testing.T) {
 
 func TestASecretIsTakenFromTheEnvironment(t *testing.T) {
 	const token = `s3cr$t"'%s`
-	secrets := secretHeaders([]bundle.Header{{Name: "host", Value: "h"}, {Name: "x-access-token", Value: token}, {Name: "authorization", Value: "Bearer " + token}}, []string{token})
+	secrets := secretHeaders([]bundle.Header{{Name: "host", Value: "h"}, {Name: "x-access-token", Value: token}, {Name: "authorization", Value: "Bearer " + token}}, secret.New([]string{token}))
 	masked := strings.Repeat("*", len(token))
 	data := "GET / HTTP/1.1\r\nX-Access-Token: " + masked + "\r\nauthorization: Bearer " + masked + "\r\n\r\n"
 	s, err := sourceOf(sending([]byte(data), bundle.Exchange{}))
@@ -102,7 +103,7 @@ func TestASecretIsTakenFromTheEnvironment(t *testing.T) {
 }
 
 func TestASecretElsewhereHasNoScript(t *testing.T) {
-	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, []string{"topsecret"})
+	secrets := secretHeaders([]bundle.Header{{Name: "x-access-token", Value: "topsecret"}}, secret.New([]string{"topsecret"}))
 	for name, f := range map[string]Failure{
 		"in a body":        sending([]byte("POST / HTTP/1.1\r\n\r\n{\"a\":\"*********\"}"), bundle.Exchange{}),
 		"in HPACK's codes": sending([]byte("PRI * HTTP/2.0"), bundle.Exchange{}),

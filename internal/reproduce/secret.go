@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 )
 
 // TokenVariable is the environment variable of the access token, in reproducers and for
@@ -24,16 +25,11 @@ type secretHeader struct {
 // secretHeaders returns the target's headers with secret values, each with its own
 // variable: ASSAY_TOKEN for x-access-token, and numbered names for duplicates
 // (ASSAY_X_KEY, ASSAY_X_KEY_2).
-func secretHeaders(headers []bundle.Header, secrets []string) []secretHeader {
+func secretHeaders(headers []bundle.Header, redact *secret.Redactor) []secretHeader {
 	var out []secretHeader
 	taken := map[string]bool{}
 	for _, h := range headers {
-		masked := h.Value
-		for _, s := range secrets {
-			if s != "" {
-				masked = strings.ReplaceAll(masked, s, strings.Repeat("*", len(s)))
-			}
-		}
+		masked := redact.Value(h.Value)
 		if masked == h.Value {
 			continue
 		}

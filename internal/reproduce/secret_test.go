@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 )
 
 // alike returns secrets with the same text in a record.
@@ -18,7 +19,7 @@ func alike() []secretHeader {
 	return secretHeaders([]bundle.Header{
 		{Name: "Token", Value: "other"}, {Name: "x-access-token", Value: "token"},
 		{Name: "X-Key", Value: "aaaaaaaa11"}, {Name: "x-key", Value: "bbbbbbbb22"}, {Name: "Plain", Value: "p"},
-	}, []string{"other", "token", "aaaaaaaa11", "bbbbbbbb22"})
+	}, secret.New([]string{"other", "token", "aaaaaaaa11", "bbbbbbbb22"}))
 }
 
 func TestEverySecretHasAVariableOfItsOwn(t *testing.T) {
@@ -122,7 +123,7 @@ func kept(t *testing.T, dir, name string) string {
 func TestASecretIsNoArgumentAndIsNeverSentEmpty(t *testing.T) {
 	const token, key = "s3cr$t\"'%s\\n`id`", "Bearer k$y"
 	real := []bundle.Header{{Name: "x-access-token", Value: token}, {Name: "x`id`-key", Value: key}}
-	secrets := secretHeaders(real, []string{token, key})
+	secrets := secretHeaders(real, secret.New([]string{token, key}))
 	headers := []bundle.Header{
 		{Name: "host", Value: "h"}, {Name: "x-access-token", Value: secrets[0].masked}, {Name: "x-empty"},
 		{Name: "x`id`-key", Value: secrets[1].masked}, {Name: "x-last", Value: "$HOME"},
@@ -198,7 +199,7 @@ func noArgument(t *testing.T, args string, secrets ...string) {
 func textsOf(t *testing.T, token, credential string, body []byte, http2 bool) (masked, texts []string) {
 	t.Helper()
 	real := []bundle.Header{{Name: "x-access-token", Value: token}, {Name: "authorization", Value: "Bearer " + credential}}
-	secrets := secretHeaders(real, []string{token, "Bearer " + credential, credential})
+	secrets := secretHeaders(real, secret.New([]string{token, "Bearer " + credential, credential}))
 	headers := []bundle.Header{{Name: "host", Value: "h"}}
 	for _, s := range secrets {
 		masked = append(masked, s.name+s.masked+s.variable)

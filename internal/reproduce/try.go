@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +105,7 @@ func (m *maker) run(ctx context.Context, s *source, r *bundle.Reproducer) {
 			r.Output = why + "\n" + r.Output
 		}
 	}
-	r.Output += "\n" + printable(m.redacted(p.bytes()))
+	r.Output += "\n" + printable(m.o.Target.Redactor().Bytes(p.bytes())) // before it is clipped
 }
 
 // attempt runs the text of a source for one gateway and judges the response. There is no
@@ -127,7 +126,7 @@ func (m *maker) attempt(ctx context.Context, s *source, at party) (*printed, sig
 	if len(p.bytes()) == 0 && !silent {
 		return p, sighting{}, nil
 	}
-	o, err := s.playback(ctx, m.o.Clock, p)
+	o, err := s.playback(ctx, m.o.Clock, m.o.Target.Redactor(), p)
 	if err != nil {
 		return nil, sighting{}, fmt.Errorf("not judged: %w", err)
 	}
@@ -186,16 +185,6 @@ func (m *maker) printed(ctx context.Context, s *source, d Dialing) (*printed, er
 		p.complete = true
 	}
 	return p, nil
-}
-
-// redacted returns p without secrets that the target may have echoed.
-func (m *maker) redacted(p []byte) []byte {
-	for _, s := range m.o.Target.Secrets() {
-		if s != "" {
-			p = bytes.ReplaceAll(p, []byte(s), []byte("***"))
-		}
-	}
-	return p
 }
 
 // printable returns at most a few lines of the response as text.

@@ -127,7 +127,7 @@ func (t *Target) diagnoseAnswer(x *transport.Exchange, s bundle.Exchange) *Unrea
 		kind = "no content type"
 	}
 	return t.unreachable(fmt.Sprintf("POST %s returns %d with %s, which is not Connect, gRPC or gRPC-Web; the body begins %.80q.",
-		path, status, kind, x.BodyBytes()), mendPort+" "+mendPath)
+		path, status, kind, t.redactor.Bytes(x.BodyBytes())), mendPort+" "+mendPath)
 }
 
 // diagnoseMissing explains a server that speaks the protocol but has neither List nor

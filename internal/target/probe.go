@@ -107,6 +107,10 @@ func (t *Target) Probe(ctx context.Context, clock *transport.Clock, cal bundle.C
 	if looks := c.seen.looks(); looks != "" {
 		t.looks.Store(&looks)
 	}
+	for id, f := range found {
+		f.Detail = t.redactor.Text(f.Detail)
+		found[id] = f
+	}
 	if want != nil {
 		maps.DeleteFunc(found, func(id string, _ bundle.Feature) bool { return !slices.Contains(want, id) })
 	}

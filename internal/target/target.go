@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/secret"
 	"assay/internal/transport"
 )
 
@@ -28,6 +29,8 @@ type Target struct {
 	base    string // path prefix, "" or "/x"
 	paths   map[string]string
 	tls     *tls.Config // nil for http
+
+	redactor *secret.Redactor
 
 	way   atomic.Pointer[bundle.Axes] // nil until Calibrate
 	shell atomic.Pointer[[]string]    // nil: the shell of the options
@@ -67,7 +70,7 @@ func New(o Options) (*Target, error) {
 		o.UserAgent = "assay"
 	}
 	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
-	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config}, nil
+	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.New(o.Secrets())}, nil
 }
 
 // Addr returns the host:port to dial.
@@ -149,45 +152,8 @@ func (t *Target) Way() bundle.Axes {
 
 var plainWay = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
-// Secrets returns the strings that must not be recorded: the token, and the values of extra
-// headers, also without their scheme ("Bearer …"), except those that isOpen accepts.
-func (t *Target) Secrets() []string {
-	var secrets []string
-	if t.options.Token != "" {
-		secrets = append(secrets, t.options.Token)
-	}
-	for _, h := range t.options.Headers {
-		if h.Value == "" || isOpen(h) {
-			continue
-		}
-		secrets = append(secrets, h.Value)
-		if _, credential, ok := strings.Cut(h.Value, " "); ok && credential != "" {
-			secrets = append(secrets, credential)
-		}
-	}
-	return secrets
-}
-
-// leastPlain is the minimum length of a secret under a name that does not suggest one:
-// overwriting every "true" or "1.0" would destroy the records.
-const leastPlain = 8
-
-// isOpen reports whether the value of an extra header may be recorded: it belongs to a
-// well-known header, or it is short and its name does not suggest a credential.
-func isOpen(h bundle.Header) bool {
-	name := strings.ToLower(h.Name)
-	for _, word := range []string{"auth", "cookie", "token", "key", "secret", "pass", "credential", "signature", "session", "jwt"} {
-		if strings.Contains(name, word) {
-			return false
-		}
-	}
-	for _, known := range []string{"accept", "content-", "user-agent", "x-request-id", "traceparent", "tracestate", "e2b-sandbox-", "host", "origin", "referer", "cache-control", "x-forwarded-"} {
-		if strings.HasPrefix(name, known) {
-			return true
-		}
-	}
-	return len(h.Value) < leastPlain
-}
+// Redactor returns the redactor of the secrets in the options, nil without secrets.
+func (t *Target) Redactor() *secret.Redactor { return t.redactor }
 
 // Identity returns the description of the target in a bundle, without secrets. Its shell is
 // final after Calibrate, the identified gateway after Probe.

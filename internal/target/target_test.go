@@ -106,11 +106,16 @@ func TestHeadersHaveTheOrderOfTheSDK(t *testing.T) {
 }
 
 func TestSecretsAreTheTokenAndTheHeadersThatNobodyKnows(t *testing.T) {
-	tg := newTarget(t, target.Options{URL: "http://127.0.0.1", Token: "tok", Headers: []bundle.Header{
+	o := target.Options{Token: "tok", Headers: []bundle.Header{
 		{Name: "Authorization", Value: "Bearer abc"}, {Name: "E2b-Sandbox-Id", Value: "box"}, {Name: "X-API-Key", Value: "key1"},
 		{Name: "X-Box", Value: "plain-4242"}, {Name: "X-Session", Value: "s1"}, {Name: "X-Debug", Value: "true"}, {Name: "Accept-Language", Value: "en-GB, en;q=0.9"},
-	}})
-	if got, want := tg.Secrets(), []string{"tok", "Bearer abc", "abc", "key1", "plain-4242", "s1"}; !slices.Equal(got, want) {
+		{Name: "Cookie", Value: `theme=dark; session=c1; id="long-enough"`}, {Name: "Proxy-Authorization", Value: "Basic dTpwYXNz"},
+	}}
+	want := []string{
+		"tok", "Bearer abc", "abc", "key1", "plain-4242", "s1",
+		`theme=dark; session=c1; id="long-enough"`, "c1", "long-enough", "Basic dTpwYXNz", "dTpwYXNz", "u:pass", "pass",
+	}
+	if got := o.Secrets(); !slices.Equal(got, want) {
 		t.Errorf("secrets = %q, want %q", got, want)
 	}
 }

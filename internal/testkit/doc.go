@@ -1,7 +1,7 @@
 // Package testkit is what tests of several packages need.
 //
 // What lives here: the comparison with golden files, the search for goroutines that tests leave behind, which gives them
-// the time that a machine may stand still (goleak itself looks for half a second), and
-// ports on which nobody listens. What may not: anything of the house; and it is
+// the time that a machine may stand still (goleak itself looks for half a second),
+// ports on which nobody listens, and the encodings in which a gateway may echo a secret. What may not: anything of the house; and it is
 // imported by tests alone.
 package testkit

@@ -84,7 +84,7 @@ func (x *Exchange) frameHead(payload []byte, limit int) []byte {
 		return nil
 	}
 	redact := x.recorder.redact
-	p := redact.bytes(payload[:min(len(payload), limit+redact.margin())])
+	p := redact.Bytes(payload[:min(len(payload), limit+redact.Margin())])
 	return append([]byte(nil), p[:min(len(p), limit)]...)
 }
 
@@ -100,9 +100,9 @@ func (x *Exchange) addEvent(e envd.Event, frame int, at bundle.Stamp) {
 	case bundle.EventEnd:
 		redact := x.recorder.redact
 		exit := bundle.Exit(e.Exit)
-		exit.Status = redact.text(exit.Status)
+		exit.Status = redact.Text(exit.Status)
 		if exit.Error != nil {
-			text := redact.text(*exit.Error)
+			text := redact.Text(*exit.Error)
 			exit.Error = &text
 		}
 		ev.Exit = &exit
@@ -147,7 +147,7 @@ func (x *Exchange) violate(in string, v wire.Violation) {
 	}
 	x.rec.Violations = append(x.rec.Violations, bundle.Violation{
 		Kind: string(v.Kind), In: in, Off: v.Off,
-		Detail: x.recorder.redact.text(v.Detail), At: x.recorder.clock.Stamp(),
+		Detail: x.recorder.redact.Text(v.Detail), At: x.recorder.clock.Stamp(),
 	})
 }
 

@@ -191,7 +191,7 @@ func (c *Conn) record() (rec bundle.Conn, dropped string) {
 	defer c.mu.Unlock()
 	rec = c.meta
 	rec.Writes, rec.Reads = c.sent.chunks, c.received.chunks
-	rec.Sent = c.sent.blob(c.recorder.redact, nil)
+	rec.Sent = c.sent.blob(c.recorder.redact.own(), nil)
 	rec.Received = c.received.blob(c.recorder.redact, nil)
 	// Writes and Reads hold the tables already.
 	rec.Sent.Chunks, rec.Received.Chunks = nil, nil
@@ -204,6 +204,6 @@ func (c *Conn) FirstBytes(n int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	redact := c.recorder.redact
-	p := redact.bytes(c.received.kept[:min(len(c.received.kept), n+redact.margin())])
+	p := redact.Bytes(c.received.kept[:min(len(c.received.kept), n+redact.Margin())])
 	return append([]byte(nil), p[:min(len(p), n)]...)
 }

@@ -163,7 +163,7 @@ func (x *Exchange) begin(h wire.Head) {
 	}
 	redact := x.recorder.redact
 	x.rec.Response = &bundle.Response{
-		Proto: h.Proto, Status: h.Status, Reason: redact.text(h.Reason),
+		Proto: h.Proto, Status: h.Status, Reason: redact.Text(h.Reason),
 		Headers: redact.headers(fields(h.Fields)), Informational: x.informational,
 		Framing: h.Framing, Head: x.recorder.clock.Stamp(),
 	}
@@ -219,11 +219,12 @@ func (x *Exchange) end(o bundle.Outcome, detail string) {
 		return
 	}
 	x.over = true
+	x.hidePacked()
 	x.notUnsent()
 	now := x.recorder.clock.Stamp()
 	x.rec.Returned = &now
 	x.rec.Outcome = o
-	x.rec.Detail = x.recorder.redact.text(detail)
+	x.rec.Detail = x.recorder.redact.Text(detail)
 	x.changed.fire()
 	close(x.done)
 }
@@ -253,10 +254,11 @@ func (x *Exchange) record(expected map[string][]byte) (rec bundle.Exchange, drop
 	if x.body != nil {
 		b := x.body.blob(redact, expected["body"])
 		if x.decoded {
-			b = bundle.NewBlob(redact.bytes(x.plain), nil, redact.bytes(expected["body"]))
+			b = bundle.NewBlob(redact.Bytes(x.plain), nil, redact.Bytes(expected["body"]))
 		}
 		rec.Body = &b
 	}
+	rec.Frames = redact.frames(rec.Frames)
 	dropped = x.kept.left()
 	if dropped != "" {
 		if rec.Detail != "" {

@@ -183,7 +183,7 @@ func (x *Exchange) readStatus(in string, off int64, fields []wire.Field) bool {
 		return false
 	}
 	redact := x.recorder.redact
-	status := &bundle.GRPCStatus{Code: s.Code, Message: redact.text(s.Message), Details: redact.bytes(s.Details), In: in}
+	status := &bundle.GRPCStatus{Code: s.Code, Message: redact.Text(s.Message), Details: redact.Bytes(s.Details), In: in}
 	if in != inHeaders {
 		for _, f := range s.Metadata {
 			status.Metadata = append(status.Metadata, bundle.Header(f))

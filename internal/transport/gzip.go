@@ -19,7 +19,8 @@ type gunzipper struct {
 }
 
 // decode decompresses p into at most limit bytes, which are valid until the next call.
-// Anything after the last gzip member is an error.
+// Anything after the last gzip member is an error; what was read before an error is
+// returned with it.
 func (g *gunzipper) decode(p []byte, limit int64) ([]byte, error) {
 	in := bytes.NewReader(p)
 	if g.zr == nil {
@@ -35,9 +36,9 @@ func (g *gunzipper) decode(p []byte, limit int64) ([]byte, error) {
 	n, err := io.Copy(&g.out, io.LimitReader(g.zr, limit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("gzip: %w", err)
+		return g.out.Bytes(), fmt.Errorf("gzip: %w", err)
 	case n > limit:
-		return nil, fmt.Errorf("gzip: %w of %d bytes", errTooLarge, limit)
+		return g.out.Bytes()[:limit], fmt.Errorf("gzip: %w of %d bytes", errTooLarge, limit)
 	}
 	return g.out.Bytes(), nil
 }

@@ -298,7 +298,7 @@ func (h *mux) note(f bundle.H2Frame) {
 		h.left++
 		return
 	}
-	f.Detail = h.conn.recorder.redact.text(f.Detail)
+	f.Detail = h.conn.recorder.redact.Text(f.Detail)
 	h.log = append(h.log, f)
 }
 

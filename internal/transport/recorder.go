@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 )
 
 // Recorder collects the connections and exchanges of one iteration. It is safe for
 // concurrent use.
 type Recorder struct {
 	clock  *Clock
-	redact *redactor
+	redact redactor
 
 	mu        sync.Mutex
 	finished  bool
@@ -29,10 +31,10 @@ type Recorder struct {
 // errFinished is returned by Dial after Finish.
 var errFinished = errors.New("the recorder has finished")
 
-// NewRecorder makes a recorder. redact lists secrets that must not be recorded;
+// NewRecorder makes a recorder. redact, which may be nil, overwrites the secrets of the run;
 // see the package comment.
-func NewRecorder(clock *Clock, redact []string) *Recorder {
-	return &Recorder{clock: clock, redact: newRedactor(redact)}
+func NewRecorder(clock *Clock, redact *secret.Redactor) *Recorder {
+	return &Recorder{clock: clock, redact: redactor{redact, new(atomic.Bool)}}
 }
 
 // Finish closes every open connection (recorded as ended by us), waits for
@@ -56,14 +58,6 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 	began := slices.Clone(r.exchanges)
 	r.mu.Unlock()
 	var dropped []string
-	for _, c := range open {
-		rec, left := c.record()
-		conns = append(conns, rec)
-		if left != "" {
-			dropped = append(dropped, fmt.Sprintf("connection %d: %s", c.id, left))
-		}
-	}
-	slices.SortFunc(conns, func(a, b bundle.Conn) int { return a.ID - b.ID })
 	exchanges := make([]bundle.Exchange, 0, len(began))
 	for _, x := range began {
 		rec, left := x.record(expected[x.name])
@@ -72,6 +66,15 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 			dropped = append(dropped, fmt.Sprintf("exchange %d (%s): %s", rec.ID, rec.Name, left))
 		}
 	}
+	// Only now it is known whether the peer has sent a secret.
+	for _, c := range open {
+		rec, left := c.record()
+		conns = append(conns, rec)
+		if left != "" {
+			dropped = append(dropped, fmt.Sprintf("connection %d: %s", c.id, left))
+		}
+	}
+	slices.SortFunc(conns, func(a, b bundle.Conn) int { return a.ID - b.ID })
 	r.mu.Lock()
 	r.dropped = dropped
 	r.mu.Unlock()
@@ -103,14 +106,15 @@ func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
 
 // newExchange begins the record of a call and assigns its id.
 func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
+	sent := r.redact.own()
 	x := &Exchange{
 		mu: mu, conn: c, recorder: r, name: call.Name, method: call.Method, done: make(chan struct{}),
 		rec: bundle.Exchange{
 			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
 			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,
 			Request: bundle.Request{
-				Method: call.Method, Path: r.redact.text(call.Path), Headers: r.redact.headers(call.Headers),
-				Body: bundle.NewBlob(r.redact.bytes(call.Body), nil, nil),
+				Method: call.Method, Path: sent.Text(call.Path), Headers: sent.headers(call.Headers),
+				Body: bundle.NewBlob(sent.Bytes(call.Body), nil, nil),
 			},
 		},
 	}

@@ -2,107 +2,164 @@ package transport
 
 import (
 	"bytes"
-	"cmp"
+	"maps"
 	"slices"
-	"strings"
-
-	"golang.org/x/net/http2/hpack"
+	"sync/atomic"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
+	"assay/internal/wire"
 )
 
-// leastSecret is the shortest text that is searched for: overwriting every
-// occurrence of one to three bytes would destroy a record.
-const leastSecret = 4
-
-// redactor overwrites secrets with asterisks of the same length. The nil
-// redactor leaves everything as it is.
+// redactor redacts what a peer sent, for a record. The zero value changes nothing.
 type redactor struct {
-	secrets [][]byte // longest first, because one may contain another; each also Huffman-coded
-	short   []string // too short for a search: only a whole header value is replaced
-	longest int
+	*secret.Redactor
+	// found is set once the peer has sent a secret: from then on raw bytes are searched
+	// thoroughly. nil means that they always are.
+	found *atomic.Bool
 }
 
-func newRedactor(secrets []string) *redactor {
-	r := &redactor{}
-	for _, s := range secrets {
-		switch {
-		case s == "":
-		case len(s) < leastSecret:
-			r.short = append(r.short, s)
-		default:
-			r.secrets = append(r.secrets, []byte(s))
-			r.longest = max(r.longest, len(s))
-			// HTTP/2 has header values in Huffman code (RFC 7541, section 5.2), which begins
-			// at a byte boundary.
-			if packed := hpack.AppendHuffmanString(nil, s); len(packed) >= leastSecret {
-				r.secrets = append(r.secrets, packed)
-				r.longest = max(r.longest, len(packed))
-			}
-		}
+// own returns the redactor of what we sent.
+func (r redactor) own() redactor { return redactor{Redactor: r.Redactor} }
+
+// Text notes what it finds.
+func (r redactor) Text(s string) string {
+	clean := r.Redactor.Text(s)
+	if clean != s && r.found != nil {
+		r.found.Store(true)
 	}
-	if len(r.secrets) == 0 && len(r.short) == 0 {
-		return nil
-	}
-	slices.SortFunc(r.secrets, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
-	return r
+	return clean
 }
 
-// margin is how many bytes beyond a cut are needed to find a secret across the cut.
-func (r *redactor) margin() int {
-	if r == nil {
-		return 0
+// Bytes notes what it finds, and is thorough only after that.
+func (r redactor) Bytes(p []byte) []byte {
+	if r.found == nil || r.found.Load() {
+		return r.Redactor.Bytes(p)
 	}
-	return r.longest
+	clean := r.Outer(p)
+	if len(p) > 0 && &clean[0] != &p[0] {
+		r.found.Store(true)
+		return r.Redactor.Bytes(p)
+	}
+	return clean
 }
 
-// bytes returns p without secrets: p itself if it contains none, else a copy.
-func (r *redactor) bytes(p []byte) []byte {
-	if r == nil {
-		return p
+// Value is Text for a whole header value.
+func (r redactor) Value(s string) string {
+	clean := r.Redactor.Value(s)
+	if clean != s && r.found != nil {
+		r.found.Store(true)
 	}
-	copied := false
-	for _, s := range r.secrets {
-		for from := 0; ; {
-			i := bytes.Index(p[from:], s)
-			if i < 0 {
-				break
-			}
-			if !copied {
-				p, copied = bytes.Clone(p), true
-			}
-			from += i
-			for j := range s {
-				p[from+j] = '*'
-			}
-			from += len(s)
-		}
-	}
-	return p
+	return clean
 }
 
-// text is bytes for a string.
-func (r *redactor) text(s string) string {
-	if r == nil || s == "" {
-		return s
+// frames returns the frames of a response, without what was overlooked before a secret was
+// found.
+func (r redactor) frames(fs []bundle.Frame) []bundle.Frame {
+	if r.Redactor == nil || !r.found.Load() {
+		return fs
 	}
-	for _, secret := range r.secrets {
-		s = strings.ReplaceAll(s, string(secret), strings.Repeat("*", len(secret)))
+	fs = slices.Clone(fs)
+	for i := range fs {
+		fs[i].Head = r.Bytes(fs[i].Head)
 	}
-	return s
+	return fs
 }
 
-// headers returns a copy without secrets in the values.
-func (r *redactor) headers(hs []bundle.Header) []bundle.Header {
+// headers returns a copy without secrets in names and values.
+func (r redactor) headers(hs []bundle.Header) []bundle.Header {
 	out := slices.Clone(hs)
-	if r == nil {
-		return out
-	}
 	for i := range out {
-		out[i].Value = r.text(out[i].Value)
-		if slices.Contains(r.short, out[i].Value) {
-			out[i].Value = strings.Repeat("*", len(out[i].Value))
+		out[i].Name, out[i].Value = r.Text(out[i].Name), r.Value(out[i].Value)
+	}
+	return out
+}
+
+// metadata returns a copy without secrets in names and values.
+func (r redactor) metadata(of map[string][]string) map[string][]string {
+	if r.Redactor == nil {
+		return of
+	}
+	out := make(map[string][]string, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		clean := r.Text(name)
+		for _, v := range of[name] {
+			out[clean] = append(out[clean], r.Value(v))
 		}
 	}
 	return out
+}
+
+// rpcError is the record of an error, without secrets.
+func (r redactor) rpcError(e *wire.Error) *bundle.RPCError {
+	if e == nil {
+		return nil
+	}
+	out := &bundle.RPCError{Code: r.Text(e.Code), Message: r.Text(e.Message)}
+	for _, d := range e.Details {
+		out.Details = append(out.Details, bundle.ErrorDetail{Type: r.Text(d.Type), Value: r.Text(d.Value)})
+	}
+	return out
+}
+
+// hideIn marks compressed bytes, in which no redactor finds anything, to be overwritten in the
+// record if they contain a secret. plain is what they decompress to, as far as that was possible.
+func (x *Exchange) hideIn(plain, compressed []byte) (hidden bool) {
+	r := x.recorder.redact
+	if clean := r.Bytes(plain); bytes.Equal(clean, plain) {
+		return false
+	}
+	compressed = bytes.Clone(compressed)
+	x.conn.received.hidden = append(x.conn.received.hidden, compressed)
+	if x.body != nil {
+		x.body.hidden = append(x.body.hidden, compressed)
+	}
+	return true
+}
+
+// hidePacked hides a compressed body, whole or cut, if it contains a secret.
+func (x *Exchange) hidePacked() {
+	packed := x.body
+	if a, ok := x.answer.(*lineAnswer); ok {
+		packed = a.packed
+	}
+	if x.recorder.redact.Redactor == nil || packed == nil || !bytes.HasPrefix(packed.kept, []byte("\x1f\x8b")) {
+		return
+	}
+	var g gunzipper
+	plain, _ := g.decode(packed.kept, dataLimit)
+	x.hideIn(plain, packed.kept)
+}
+
+// hide returns the kept bytes and the tail without what is to be overwritten: without
+// anything if that is not in one piece.
+func (s *store) hide(kept, tail []byte) ([]byte, []byte) {
+	if len(s.hidden) == 0 {
+		return kept, tail
+	}
+	kept, tail = bytes.Clone(kept), bytes.Clone(tail)
+	for _, h := range s.hidden {
+		inKept, inTail := blank(kept, h), blank(tail, h)
+		if !inKept && !inTail {
+			blank(kept, kept)
+			blank(tail, tail)
+		}
+	}
+	return kept, tail
+}
+
+func stars(n int) []byte { return bytes.Repeat([]byte("*"), n) }
+
+// blank overwrites a piece wherever it stands in p, and reports whether it does.
+func blank(p, piece []byte) (found bool) {
+	for at := 0; len(piece) > 0; found = true {
+		i := bytes.Index(p[at:], piece)
+		if i < 0 {
+			break
+		}
+		at += i
+		copy(p[at:], stars(len(piece)))
+		at += len(piece)
+	}
+	return found
 }

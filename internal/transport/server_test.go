@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/secret"
 	"assay/internal/testkit"
 	"assay/internal/transport"
 
@@ -105,7 +106,7 @@ type client struct {
 func newClient(t *testing.T, secrets ...string) *client {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	c := &client{t: t, rec: transport.NewRecorder(transport.NewClock(), secrets), ctx: ctx}
+	c := &client{t: t, rec: transport.NewRecorder(transport.NewClock(), secret.New(secrets)), ctx: ctx}
 	t.Cleanup(func() { c.rec.Finish(nil) })
 	return c
 }

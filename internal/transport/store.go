@@ -23,6 +23,7 @@ type store struct {
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
+	hidden [][]byte // pieces that the record must not have
 
 	// Set once the stream exceeds limit.
 	digest hash.Hash
@@ -30,8 +31,8 @@ type store struct {
 	edge   int // length of tail
 }
 
-func newStore(limit int, r *redactor) *store {
-	return &store{limit: limit, edge: bundle.BlobEdge + r.margin()}
+func newStore(limit int, r redactor) *store {
+	return &store{limit: limit, edge: bundle.BlobEdge + r.Margin()}
 }
 
 // add appends p, which arrived at that time.
@@ -81,15 +82,14 @@ func (s *store) overflow(p []byte) {
 
 // blob returns the record of the stream without secrets. want, if not nil, is the
 // expected stream. The digest of a stream over the limit is that of the received bytes.
-func (s *store) blob(r *redactor, want []byte) bundle.Blob {
+func (s *store) blob(r redactor, want []byte) bundle.Blob {
 	if want != nil {
-		want = r.bytes(want)
+		want = r.Bytes(want)
 	}
-	kept := r.bytes(s.kept)
+	kept, tail := s.hide(r.Bytes(s.kept), r.Bytes(s.tail))
 	if s.digest == nil {
 		return bundle.NewBlob(kept, s.chunks, want)
 	}
-	tail := r.bytes(s.tail)
 	b := bundle.Blob{
 		Len:    s.n,
 		SHA256: hex.EncodeToString(s.digest.Sum(nil)),

@@ -112,6 +112,10 @@ func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool
 	rec = bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: a.x.recorder.clock.Stamp()}
 	payload, ok = a.inflate(f)
 	if !ok {
+		plain, _ := a.gzip.decode(f.Payload, wire.DefaultLimit)
+		if a.x.hideIn(plain, f.Payload) {
+			f.Payload = stars(len(f.Payload))
+		}
 		a.x.addFrame(rec, f.Payload, true)
 	}
 	return rec, payload, ok
@@ -176,6 +180,7 @@ func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 		return nil, false
 	}
 	payload, err := a.gzip.decode(f.Payload, wire.DefaultLimit)
+	a.x.hideIn(payload, f.Payload)
 	if err != nil {
 		violate(wire.BadCompression, err.Error())
 		return nil, false
@@ -193,12 +198,7 @@ func (a *streamAnswer) endStream(f wire.Frame, payload []byte, frame int, at bun
 		return // a second one has a violation of its own
 	}
 	redact := a.x.recorder.redact
-	for _, values := range end.Metadata {
-		for i := range values {
-			values[i] = redact.text(values[i])
-		}
-	}
-	a.x.rec.EndStream = &bundle.EndStream{At: at, Frame: frame, Metadata: end.Metadata}
+	a.x.rec.EndStream = &bundle.EndStream{At: at, Frame: frame, Metadata: redact.metadata(end.Metadata)}
 	a.x.rec.Error = redact.rpcError(end.Error)
 }
 
@@ -209,16 +209,4 @@ func (x *Exchange) linkEvent(e envd.Event, frame int, at bundle.Stamp) {
 	if frame >= 0 && len(x.rec.Events) > before {
 		x.rec.Frames[frame].Event = before
 	}
-}
-
-// rpcError returns the record of an error, without secrets.
-func (r *redactor) rpcError(e *wire.Error) *bundle.RPCError {
-	if e == nil {
-		return nil
-	}
-	out := &bundle.RPCError{Code: r.text(e.Code), Message: r.text(e.Message)}
-	for _, d := range e.Details {
-		out.Details = append(out.Details, bundle.ErrorDetail{Type: r.text(d.Type), Value: r.text(d.Value)})
-	}
-	return out
 }

@@ -1,0 +1,88 @@
+package testkit
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Encodings are the ways in which a gateway may echo a text, by name.
+var Encodings = map[string]func(string) string{
+	"verbatim":            func(s string) string { return s },
+	"in hexadecimal":      func(s string) string { return hex.EncodeToString([]byte(s)) },
+	"in HEXADECIMAL":      func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
+	"in base64":           func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"in base64 after 1":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("?" + s + ">>?")) },
+	"in base64 after 2":   func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte("??" + s + "?")) },
+	"in base64 for URLs":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte("??" + s)) },
+	"in escaped base64":   func(s string) string { return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("??" + s))) },
+	"in Huffman code":     func(s string) string { return string(hpack.AppendHuffmanString(nil, s)) },
+	"in Huffman, shifted": func(s string) string { return string(hpack.AppendHuffmanString(nil, "bad token "+s+"!")) },
+	"in a URL":            url.QueryEscape,
+	"in %41":              func(s string) string { return bytewise("%%%02x", s) },
+	"in JSON":             inJSON,
+	"in JSON in JSON":     func(s string) string { return inJSON(inJSON(s)) },
+	"in \\u0041":          func(s string) string { return runewise(`\u%04x`, s) },
+	"in \\\\u0041":        func(s string) string { return inJSON(runewise(`\u%04x`, s)) },
+	"in \\x41":            func(s string) string { return bytewise(`\x%02x`, s) },
+	"in \\101":            func(s string) string { return bytewise(`\%03o`, s) },
+	"in HTML":             html.EscapeString,
+	"in &#65;":            func(s string) string { return runewise("&#%d;", s) },
+	"in &#x41;":           func(s string) string { return runewise("&#x%x;", s) },
+	"in %2541":            func(s string) string { return url.QueryEscape(bytewise("%%%02X", s)) },
+}
+
+// bytewise returns every byte of a text in a format.
+func bytewise(format, s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+// runewise returns every character of a text in a format.
+func runewise(format, s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+func inJSON(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(text[1 : len(text)-1])
+}
+
+// Remains returns the names of the encodings in which a text has a secret, or the greater
+// part of one.
+func Remains(text []byte, secret string) []string {
+	var names []string
+	for name, encode := range Encodings {
+		form := encode(secret)
+		piece := form[:len(form)*3/4]
+		if name == "in Huffman, shifted" || strings.HasPrefix(name, "in base64 after") {
+			piece = form[len(form)/3 : len(form)-4] // the rest is not the secret
+		}
+		if strings.Contains(string(text), piece) {
+			names = append(names, name)
+		}
+		for skip := range 3 { // as in a record of bytes
+			packed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + piece))
+			if strings.Contains(string(text), packed[4:len(packed)-4]) {
+				names = append(names, name+", recorded")
+			}
+		}
+	}
+	return names
+}
