@@ -21,7 +21,6 @@ type env struct {
 	clock    *transport.Clock
 	run      *bundle.Run
 	cal      bundle.Calibration
-	secrets  []string
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
@@ -33,7 +32,6 @@ func newEnv(o Options) *env {
 		clock:    o.Clock,
 		run:      o.Run,
 		cal:      o.Run.Calibration,
-		secrets:  o.Target.Secrets(),
 		plainest: o.Target.Way(),
 		log:      o.Log,
 	}

@@ -168,6 +168,15 @@ func (t *Target) Secrets() []string {
 	return secrets
 }
 
+// NewRecorder makes a recorder of connections to the target: within the memory of the run, and
+// without the target's secrets.
+func (t *Target) NewRecorder(clock *transport.Clock) *transport.Recorder {
+	return transport.NewRecorder(clock, t.Secrets()).Within(t.options.Memory)
+}
+
+// Memory returns the memory of the run; nil is no bound.
+func (t *Target) Memory() *transport.Memory { return t.options.Memory }
+
 // leastPlain is the minimum length of a secret under a name that does not suggest one:
 // overwriting every "true" or "1.0" would destroy the records.
 const leastPlain = 8

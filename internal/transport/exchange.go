@@ -12,12 +12,12 @@ import (
 // Exchange is one request and its response, while they are under way and afterwards.
 // Every method is safe for concurrent use.
 type Exchange struct {
-	mu       *sync.Mutex // of the connection, if there is one
-	conn     *Conn
-	recorder *Recorder
-	name     string
-	method   string
-	counted  bool // in Conn.unsent
+	mu      *sync.Mutex // of the connection, if there is one
+	conn    *Conn
+	name    string
+	method  string
+	counted bool // in Conn.unsent
+	account
 
 	rec           bundle.Exchange // Outputs and Body are not set before record
 	informational []int
@@ -162,6 +162,13 @@ func (x *Exchange) begin(h wire.Head) {
 		return
 	}
 	redact := x.recorder.redact
+	size := 0
+	for _, f := range h.Fields {
+		size += fieldSize(f.Name, f.Value)
+	}
+	if !x.keep(size) {
+		return
+	}
 	x.rec.Response = &bundle.Response{
 		Proto: h.Proto, Status: h.Status, Reason: redact.text(h.Reason),
 		Headers: redact.headers(fields(h.Fields)), Informational: x.informational,
@@ -189,6 +196,13 @@ func (x *Exchange) feed(p []byte) {
 // complete ends a response where its framing ends it.
 func (x *Exchange) complete(trailers []wire.Field) {
 	if x.over || x.answer == nil {
+		return
+	}
+	size := 0
+	for _, f := range trailers {
+		size += fieldSize(f.Name, f.Value)
+	}
+	if !x.keep(size) {
 		return
 	}
 	now := x.recorder.clock.Stamp()
@@ -219,6 +233,8 @@ func (x *Exchange) end(o bundle.Outcome, detail string) {
 		return
 	}
 	x.over = true
+	x.answer = nil
+	x.rest()
 	x.notUnsent()
 	now := x.recorder.clock.Stamp()
 	x.rec.Returned = &now

@@ -20,7 +20,7 @@ func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
 	for _, n := range []int{0, 1, 4 << 10, 16 << 10, 30_000, 30_001, 34_000, 90_000} {
 		all := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
 		for _, step := range []int{1, 7, 4096, 65_536} {
-			s := newStore(30_000, nil)
+			s := newStore(30_000, nil, nil)
 			for p := all; len(p) > 0; {
 				k := min(step, len(p))
 				s.add(p[:k], bundle.Stamp{})
@@ -50,7 +50,7 @@ func covered(chunks []bundle.Chunk) int64 {
 }
 
 func TestStoreOverTheLimitComparesWhatItKept(t *testing.T) {
-	s := newStore(8, nil)
+	s := newStore(8, nil, nil)
 	s.add([]byte("abcdefghijkl"), bundle.Stamp{})
 	if d := s.blob(nil, []byte("abcdefghijkl")).Diff; d != nil {
 		t.Errorf("equal bytes differ: %+v", d)
@@ -102,7 +102,7 @@ func TestRedactorSeesASecretThatHPACKHasPacked(t *testing.T) {
 func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
 	const secret = "s3cr3t-token"
 	r := newRedactor([]string{secret})
-	s := newStore(rawLimit, r)
+	s := newStore(rawLimit, r, nil)
 	fill := []byte(strings.Repeat("x", rawLimit))
 	s.add(fill, bundle.Stamp{})
 	// The secret straddles the first byte of the tail.
