@@ -38,6 +38,9 @@ type Exchange struct {
 	done    chan struct{}
 }
 
+// maxResponse is the longest body that is read: no scenario asks for a hundredth of it.
+const maxResponse = 256 << 20
+
 // answer decodes the body of one response.
 type answer interface {
 	feed(p []byte, at bundle.Stamp)
@@ -184,7 +187,10 @@ func (x *Exchange) feed(p []byte) {
 	if x.over || x.answer == nil {
 		return
 	}
-	x.rec.Response.Body += int64(len(p))
+	if x.rec.Response.Body += int64(len(p)); x.rec.Response.Body > maxResponse {
+		x.leaveUnread(fmt.Sprintf("it is longer than %s", bundle.Megabytes(maxResponse)))
+		return
+	}
 	x.answer.feed(p, x.conn.lastRead)
 	// A partial keepalive event counts as content until it is complete; the next one does not.
 	if content := x.rec.Response.Body - x.pings; content > x.content {
