@@ -75,7 +75,7 @@ func (a *bodyAnswer) readError() {
 
 // gunzip decompresses a complete body. If it cannot, it records why and returns false.
 func (x *Exchange) gunzip(s *store) (plain []byte, ok bool) {
-	err := error(errTooLarge)
+	err := errTooLarge
 	if s.digest == nil {
 		g := gunzipper{take: x.work}
 		plain, err = g.decode(s.kept, dataLimit)

@@ -109,7 +109,7 @@ func (r *Recorder) give(n int64) {
 // keep takes n bytes for the record of the exchange. If the run has no more memory, it stops
 // reading the response and returns false.
 func (x *Exchange) keep(n int) bool {
-	if x.account.take(n) {
+	if x.take(n) {
 		return true
 	}
 	x.leaveUnread(x.recorder.outOfMemory())
