@@ -57,6 +57,9 @@ type Options struct {
 	Out string
 	// OutLimit is the maximum size of the bundle, in bytes; 0 is bundle.DefaultLimit.
 	OutLimit int64
+	// Memory is how much memory, in bytes, the program may use; 0 is DefaultMemory. Records take
+	// a part of it. What exceeds it is not read, and its verdicts are inconclusive.
+	Memory int64
 	// Reproduce is the number of failing scenarios to reproduce at the end, also with their
 	// curl lines and scripts; 0 is none. The texts are written in any case.
 	Reproduce int
@@ -122,6 +125,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())
+	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
 	}
 	if o.Version == "" {
 		o.Version = "dev"

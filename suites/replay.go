@@ -39,6 +39,7 @@ func Replay(ctx context.Context, o Options, repeat int, show func(*bundle.Observ
 			}
 		}
 		s.run.Interrupted = ctx.Err() != nil
+		s.release(eng.Observations())
 		next, err := s.conclude(observations(eng, s.instances))
 		if err != nil {
 			return nil, err

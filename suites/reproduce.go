@@ -72,7 +72,7 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 			continue
 		}
 		k := key{v.Scenario, v.Axes}
-		if o := by[k]; o != nil {
+		if o := by[k]; o != nil && o.Omitted == nil {
 			failures = append(failures, reproduce.Failure{Instance: observed[o], Observation: o, Verdict: v, Replay: commands[k]})
 		}
 	}
@@ -81,9 +81,11 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 
 // again runs instances again against the target of the run.
 func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
-	return engine.Start(ctx, engine.Options{
+	all := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
 	}, instances).Observations()
+	s.release(all)
+	return all
 }
 
 // reference is a correct gateway, started on demand.

@@ -81,6 +81,8 @@ type session struct {
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
 	mu       sync.Mutex
+	evidence int64 // bytes of memory that kept observations take
+	dropped  int   // observations whose evidence was dropped although a rule is broken or undecided
 	verdicts map[scenarios.Instance][]bundle.Verdict
 	writeErr error
 }
@@ -249,6 +251,7 @@ func (s *session) reach(ctx context.Context) (err error) {
 		o.URL, o.Embedded = s.gateway.URL(), true
 	}
 	o.UserAgent = "assay/" + s.opts.Version
+	o.Memory = transport.NewMemory(Records(s.opts.Memory))
 	o.Paths = merged(s.profile.Paths, o.Paths)
 	if len(o.Shell) == 0 {
 		o.Shell = s.profile.Shell
@@ -350,6 +353,7 @@ func (s *session) done(i scenarios.Instance, o *bundle.Observation) {
 		worst = bundle.Worst(worst, v.Conclusion)
 	}
 	s.keep(s.writer.Observation(o, worst))
+	s.reduce(o, worst)
 	s.event(bundle.RunEvent{Kind: bundle.ScenarioDone, Scenario: i.Scenario.ID, Axes: i.Axes, Verdict: string(worst)})
 	s.opts.Progress.Done(i, worst, time.Duration(o.Ended.T-o.Started.T))
 }
@@ -377,6 +381,7 @@ func (s *session) conclude(observed map[*bundle.Observation]scenarios.Instance) 
 	out.Verdicts = append(out.Verdicts, known.List(s.judge.Known, s.run, out.Observations, out.Verdicts)...)
 	out.Verdicts = append(out.Verdicts, s.judge.Run(s.run, out.Observations)...)
 	out.Report = outcome.Report(s.run, s.catalogue, out.Observations, out.Verdicts)
+	s.noteDropped()
 	out.Report.Notes = append(out.Report.Notes, s.notes...)
 	var again error
 	if s.showAgain != nil {

@@ -18,6 +18,7 @@ import (
 type conformFlags struct {
 	target targetFlags
 	output outputFlags
+	memory memoryFlag
 
 	profile, selection, known, out    string
 	scenarios, rerun, exec            string
@@ -66,6 +67,7 @@ its bundle by default.`,
 	f.target.register(c)
 	f.output.register(c)
 	f.output.registerVerbose(c)
+	f.memory.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
@@ -124,6 +126,10 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if f.reproduce < 0 || f.reproduce > 1000 {
 		return suites.Options{}, errors.New("--reproduce: want 0 to 1000")
 	}
+	memory, err := f.memory.apply()
+	if err != nil {
+		return suites.Options{}, err
+	}
 	known, err := knownFrom(f.known)
 	if err != nil {
 		return suites.Options{}, err
@@ -131,7 +137,7 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	return suites.Options{
 		Target: t, Known: known, Profile: f.profile, ProfileText: again.profile, Select: f.selection, Scenarios: f.scenarios, Only: again.only,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
-		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Version: version,
+		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Memory: memory, Version: version,
 		Reproduce: f.reproduce, Flags: f.replayFlags(), CACert: f.target.caCert,
 	}, f.output.validate()
 }

@@ -6,11 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/doctor"
+	"assay/internal/transport"
 	"assay/reports"
+	"assay/suites"
 )
 
 func newDoctor(io stdio) *cobra.Command {
 	var f targetFlags
+	var m memoryFlag
 	var format string
 	c := &cobra.Command{
 		Use:   "doctor [URL]",
@@ -38,6 +41,11 @@ gateway. The exit code is 3 when testing is impossible.`,
 			if format != "text" && format != "json" {
 				return usage(fmt.Errorf("--format %q: want text or json", format))
 			}
+			memory, err := m.apply()
+			if err != nil {
+				return usage(err)
+			}
+			t.Memory = transport.NewMemory(suites.Records(memory))
 			r, err := doctor.Examine(c.Context(), doctor.Options{Target: t, Version: version})
 			if err != nil {
 				return err
@@ -54,6 +62,7 @@ gateway. The exit code is 3 when testing is impossible.`,
 		},
 	}
 	f.register(c)
+	m.register(c)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
 }

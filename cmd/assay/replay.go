@@ -15,6 +15,7 @@ import (
 // replayFlags are the flags of replay.
 type replayFlags struct {
 	target        targetFlags
+	memory        memoryFlag
 	profile, axis string
 	scenarios     string
 	set           []string
@@ -45,6 +46,7 @@ is that of the scenario; 5 if it could not run.`,
 		},
 	}
 	f.target.register(c)
+	f.memory.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be (as for conform)")
 	fs.StringVar(&f.axis, "axis", "", "run only on this axis value, for example proto, or on all four: connect/json/1.1/identity")
@@ -75,6 +77,10 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 		}
 		set = append(set, o)
 	}
+	memory, err := f.memory.apply()
+	if err != nil {
+		return usage(err)
+	}
 	selection := args[0]
 	if f.axis != "" {
 		selection += ",axis:" + f.axis
@@ -83,7 +89,7 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	all := replayed{worst: bundle.Pass}
 	out, err := suites.Replay(c.Context(), suites.Options{
 		Target: t, Profile: f.profile, Scenarios: f.scenarios, Select: selection, Set: set,
-		Seed: f.target.seed, Version: version, Log: logger(io),
+		Seed: f.target.seed, Memory: memory, Version: version, Log: logger(io),
 	}, f.repeat, func(o *bundle.Observation, v []bundle.Verdict) error {
 		all.add(o, v)
 		return reports.Transcript(io.out.To, o, v, draw)

@@ -239,6 +239,9 @@ type Exchange struct {
 	Detail string `json:"detail,omitempty"`
 	// Aborted is set if a step of the script ended the exchange.
 	Aborted bool `json:"aborted,omitempty"`
+	// Unread says why Assay stopped reading the response before its end, and so ended the exchange; "" if
+	// it did not. The unread part decides nothing.
+	Unread string `json:"unread,omitempty"`
 }
 
 // Shape is the encoding of a response.

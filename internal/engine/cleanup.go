@@ -106,7 +106,7 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	bound := it.in.cleanupBound()
 	ctx, cancel := aside(ctx, bound, afterInterrupt)
 	defer cancel()
-	rec := transport.NewRecorder(it.in.clock, it.in.redactor)
+	rec := it.in.target.NewRecorder(it.in.clock)
 	in := it.in.plain()
 	killing := ctx
 	if in.has("process.list") { // the list needs the other half
@@ -220,7 +220,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	ctx, cancel := aside(ctx, e.env.cleanupBound(), afterInterrupt/2)
 	defer cancel()
 	in := e.env.housekeeper(opCleanup)
-	rec := transport.NewRecorder(e.env.clock, e.env.redactor)
+	rec := e.env.target.NewRecorder(e.env.clock)
 	defer rec.Finish(nil)
 	list, _ := in.listed(ctx, rec, opCleanup)
 	for _, p := range list {

@@ -68,8 +68,15 @@ type listedProcess struct {
 	mark string // the value of call.Mark in its environment
 }
 
+// maxList is the longest response to List that is decoded: its processes take many times its
+// length.
+const maxList = 4 << 20
+
 // readList reads the response to List.
 func readList(codec string, body []byte) (list []listedProcess, ok bool) {
+	if len(body) > maxList {
+		return nil, false
+	}
 	if codec != call.Proto {
 		return readJSONList(body)
 	}
@@ -106,7 +113,7 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 // alive calls the target twice and reports whether it responds. It never reports the
 // target dead in an interrupted run.
 func (e *env) alive(ctx context.Context) bool {
-	rec := transport.NewRecorder(e.clock, e.redactor)
+	rec := e.target.NewRecorder(e.clock)
 	defer rec.Finish(nil)
 	return e.housekeeper("probe").answers(ctx, rec)
 }

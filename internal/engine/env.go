@@ -6,7 +6,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/ledger"
-	"assay/internal/secret"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -22,7 +21,6 @@ type env struct {
 	clock    *transport.Clock
 	run      *bundle.Run
 	cal      bundle.Calibration
-	redactor *secret.Redactor
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
@@ -34,7 +32,6 @@ func newEnv(o Options) *env {
 		clock:    o.Clock,
 		run:      o.Run,
 		cal:      o.Run.Calibration,
-		redactor: o.Target.Redactor(),
 		plainest: o.Target.Way(),
 		log:      o.Log,
 	}

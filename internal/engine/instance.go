@@ -9,7 +9,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -133,6 +132,7 @@ func (in *instance) observeInto(ctx context.Context, o *bundle.Observation) {
 	if in.s.Destructive && len(o.Iterations) > 0 && ctx.Err() == nil {
 		in.probe(ctx, &o.Iterations[len(o.Iterations)-1])
 	}
+	in.target.Memory().Hold(o.Size() - r.held)
 }
 
 // hasMetrics reports whether a clause is about the metrics.
@@ -172,7 +172,7 @@ func hasOrders(s *scenarios.Scenario) bool {
 // probe checks whether a target is alive after a destructive scenario; the calls are
 // recorded as exchanges with Op probe in the last iteration.
 func (in *instance) probe(ctx context.Context, last *bundle.Iteration) {
-	rec := transport.NewRecorder(in.clock, in.redactor)
+	rec := in.target.NewRecorder(in.clock)
 	in.died.Store(!in.plain().answers(ctx, rec))
 	absorb(last, rec)
 }

@@ -45,13 +45,14 @@ type result struct {
 	late        bool // that wait took as long as a stalled stream takes
 	interrupted bool
 	refused     bool // a connection could not be opened
+	unread      bool // a response was not read to its end
 	lost        bool // a process may run whose pid is unknown
 }
 
 func (in *instance) newIteration(index int) *iteration {
 	return &iteration{
 		in: in, index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
-		rec:    transport.NewRecorder(in.clock, in.redactor),
+		rec:    in.target.NewRecorder(in.clock),
 		byName: make(map[string]*handle), attached: make(map[int]bool), paused: make(map[*transport.Conn]bool),
 	}
 }
@@ -94,6 +95,7 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	out.dropped = it.rec.Dropped()
 	it.renameUnasked(out.Exchanges)
 	for i := range out.Exchanges {
+		out.unread = out.unread || out.Exchanges[i].Unread != ""
 		if note := thin(&out.Exchanges[i]); note != "" {
 			out.dropped = append(out.dropped, note)
 		}

@@ -83,33 +83,3 @@ func (k *keeper) note() string {
 	}
 	return fmt.Sprintf("the raw bytes of %d iterations that looked like others; their decoded exchanges are kept", k.dropped)
 }
-
-// sizeOf returns roughly how many bytes an iteration takes.
-func sizeOf(it *bundle.Iteration) int64 {
-	const frame, event, other = 64, 96, 1024 // of the record alone
-	var n int64
-	blob := func(b *bundle.Blob) {
-		if b != nil {
-			n += int64(len(b.Data) + len(b.Head) + len(b.Tail) + frame*len(b.Chunks))
-		}
-	}
-	for i := range it.Conns {
-		c := &it.Conns[i]
-		blob(&c.Sent)
-		blob(&c.Received)
-		n += other + int64(frame*(len(c.Writes)+len(c.Reads)+len(c.H2)))
-	}
-	for i := range it.Exchanges {
-		x := &it.Exchanges[i]
-		blob(&x.Request.Body)
-		blob(x.Body)
-		for _, out := range x.Outputs {
-			blob(out)
-		}
-		for j := range x.Frames {
-			n += frame + int64(len(x.Frames[j].Head))
-		}
-		n += other + int64(event*len(x.Events))
-	}
-	return n
-}

@@ -17,8 +17,9 @@ const (
 	defaultBudget = 15 * time.Second
 	// maxIterations bounds a race whose orders never all appear on a fast target.
 	maxIterations = 5000
-	// maxExpired is how many iterations may end at an unmet wait before the rest is
-	// left out: each would show the same after a whole deadline.
+	// maxExpired is how many iterations may end at an unmet wait, or with a response that is
+	// not read to its end, before the rest is left out: each would show the same after a
+	// whole deadline.
 	maxExpired = 3
 	// maxAlike is how many iterations in succession may fail at their first Start, all
 	// in the same way and each against every rule, before the rest is left out: more
@@ -50,9 +51,11 @@ type repeater struct {
 	next    int
 	results []*result
 	room    int64 // bytes that further repeats may take up
+	held    int64 // bytes of the run's memory that the results take
 	orders  *orderCount
 	keep    *keeper
 	expired int
+	unread  int
 	alike   int    // iterations in succession that failed in the same way
 	way     string // the way of their failure
 	stop    string // why no further iteration begins
@@ -160,11 +163,17 @@ func (r *repeater) put(out *result) {
 	order := r.orders.add(&out.Iteration)
 	r.keep.trim(out, order)
 	r.results = append(r.results, out)
-	r.room -= sizeOf(&out.Iteration)
+	size := out.Size()
+	r.room -= size
+	r.held += size
+	r.in.target.Memory().Hold(size)
 	r.in.fuse.put(r.in, out)
 	r.compare(out)
 	if out.expired {
 		r.expired++
+	}
+	if out.unread {
+		r.unread++
 	}
 	switch {
 	case out.refused:
@@ -178,6 +187,8 @@ func (r *repeater) put(out *result) {
 		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
 	case r.in.fuse.hasBlown() && r.stop == "":
 		r.stop = "nothing that the target starts comes to an end"
+	case r.unread >= max(maxExpired, r.parallel/2) && r.stop == "":
+		r.stop = fmt.Sprintf("%d iterations had a response that Assay did not read to its end", r.unread)
 	case out.Defect != "":
 		r.stop = "one of them showed a defect of Assay"
 	}

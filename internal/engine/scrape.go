@@ -3,12 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/ledger"
-	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -19,6 +19,9 @@ const around = -1
 // while the sum of the counters is not: a target may count a moment later. What is
 // still wrong after them is the target's fault.
 const restGrace = 10
+
+// maxExposition is the longest exposition that is kept.
+const maxExposition = 4 << 20
 
 func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error {
 	scrape := it.in.scrape(ctx, cmp.Or(s.As, "scrape"), it.index)
@@ -32,7 +35,7 @@ func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error 
 func (in *instance) scrape(ctx context.Context, name string, iteration int) bundle.Scrape {
 	ctx, cancel := context.WithTimeout(ctx, in.probeBound())
 	defer cancel()
-	rec := transport.NewRecorder(in.clock, in.redactor)
+	rec := in.target.NewRecorder(in.clock)
 	defer rec.Finish(nil)
 	in = in.plain()
 	x := in.direct(ctx, rec, "scrape", in.surfaceRequest(in.form(), surfaceMetrics, "GET", "", nil))
@@ -43,7 +46,10 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 	}
 	if s.Response != nil {
 		out.Status = s.Response.Status
-		out.Body = slices.Clone(in.redactor.Bytes(x.BodyBytes()))
+		if out.Body = slices.Clone(in.target.Redactor().Bytes(x.BodyBytes())); len(out.Body) > maxExposition {
+			out.Body, out.Err = nil, fmt.Sprintf("Assay reads at most %d bytes of an exposition", maxExposition)
+			return out
+		}
 		if types := s.Response.Get("Content-Type"); len(types) > 0 {
 			out.Type = types[0]
 		}

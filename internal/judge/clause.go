@@ -36,7 +36,7 @@ func (j *Judge) clauses(s *scenarios.Scenario, run *bundle.Run, o *bundle.Observ
 func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 	tallies := map[string]*tally{}
 	for _, sc := range all {
-		if sc.cut {
+		if sc.cut || sc.unread() != "" {
 			continue
 		}
 		for _, ob := range sc.obstacles() {
@@ -78,7 +78,13 @@ func provedBy(s *scenarios.Scenario, c *scenarios.Clause) []string {
 
 func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene, o *bundle.Observation) *tally {
 	t := &tally{}
+	unread := ""
 	for _, sc := range all {
+		if why := sc.unread(); why != "" {
+			unread = why
+			t.add(sc.read(c, finding{grade: unclear, message: sc.says("", why), at: sc.at(nil, -1)}))
+			continue
+		}
 		for _, name := range subjectNames(c.Subjects) {
 			t.add(sc.expect(name, c.Subjects[name]))
 		}
@@ -89,10 +95,10 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 			t.add(sc.sequence(c.Sequence))
 		}
 	}
-	if len(c.Orders) > 0 {
+	if unread == "" && len(c.Orders) > 0 {
 		judgeOrders(t, c.Orders, all, o)
 	}
-	if len(c.Metrics) > 0 {
+	if unread == "" && len(c.Metrics) > 0 {
 		t.merge(j.counted(c.Metrics, s, all, o))
 	}
 	if t.worst.grade == broken && c.Says != "" {
@@ -147,6 +153,23 @@ func (s *scene) expect(name string, m *scenarios.Match) finding {
 		f.message = s.says(name, f.message)
 	}
 	return f
+}
+
+// read returns the first wrong event that a clause finds in a response of which Assay read only a
+// part; nothing later can mend it. Without any it returns rest.
+func (s *scene) read(c *scenarios.Clause, rest finding) finding {
+	for _, name := range subjectNames(c.Subjects) {
+		m, x := c.Subjects[name], s.subject(name)
+		if x == nil || x.Unread == "" {
+			continue
+		}
+		f := match(&look{scene: s, x: x, m: &scenarios.Match{Start: m.Start, End: m.End, Ends: m.Ends, Never: m.Never}})
+		if f.grade == broken && f.at.Off >= 0 {
+			f.message = s.says(name, f.message)
+			return f
+		}
+	}
+	return rest
 }
 
 // look judges one subject by its match regardless of preconditions, without its name in the message.

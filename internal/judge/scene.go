@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
 	"assay/scenarios"
 )
 
@@ -45,6 +46,17 @@ func calibration(run *bundle.Run) bundle.Calibration {
 		return bundle.Calibration{}
 	}
 	return run.Calibration
+}
+
+// unread says why Assay did not read all responses of the iteration; "" if it did. Nothing is
+// known about what they would have caused.
+func (s *scene) unread() string {
+	for i := range s.it.Exchanges {
+		if x := &s.it.Exchanges[i]; x.Unread != "" && x.Op != "cleanup" && x.Op != "probe" {
+			return "not judged: Assay stopped reading the response to " + called(x) + ": " + phrase.Clip(x.Unread)
+		}
+	}
+	return ""
 }
 
 // subject returns the exchange of that name, or nil if its step never began. For a raw

@@ -106,7 +106,7 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 	case result.breach != "":
 		f := finding{grade: broken, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
 		t.add(f.as(bundle.SymptomViolation))
-	case result.applies:
+	case result.applies && e.x.Unread == "":
 		t.add(finding{})
 	}
 }
@@ -115,10 +115,15 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 // reports.
 func (e *exam) entry(entry string) applied {
 	if name, ok := strings.CutPrefix(entry, "check:"); ok {
-		if check := checkByName(name); check != nil {
-			return check(e)
+		check := checkByName(name)
+		if check == nil {
+			return notApplied()
 		}
-		return notApplied()
+		a := check(e)
+		if e.x.Unread != "" && a.symptom != bundle.SymptomOrder && a.symptom != bundle.SymptomEndEvent {
+			return notApplied() // only the order of events shows before the end of a response
+		}
+		return a
 	}
 	return e.violation(entry)
 }

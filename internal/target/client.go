@@ -34,7 +34,7 @@ func (t *Target) newClient(clock *transport.Clock, what string, limit, life time
 		life += time.Second - rest
 	}
 	return &client{
-		target: t, rec: transport.NewRecorder(clock, t.redactor), what: what, way: t.Way(),
+		target: t, rec: t.NewRecorder(clock), what: what, way: t.Way(),
 		limit: limit, life: life, seen: &sight{},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/transport"
 )
 
 // Options identify the target and how to reach it.
@@ -38,6 +39,8 @@ type Options struct {
 	TimeScale float64
 	// UserAgent is assay/VERSION; each request appends scenario and run.
 	UserAgent string
+	// Memory bounds what the recorders of NewRecorder keep, all together; nil is no bound.
+	Memory *transport.Memory
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
 }

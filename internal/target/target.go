@@ -155,6 +155,15 @@ var plainWay = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: trans
 // Redactor returns the redactor of the secrets in the options, nil without secrets.
 func (t *Target) Redactor() *secret.Redactor { return t.redactor }
 
+// NewRecorder makes a recorder of connections to the target: within the memory of the run, and
+// without the target's secrets.
+func (t *Target) NewRecorder(clock *transport.Clock) *transport.Recorder {
+	return transport.NewRecorder(clock, t.redactor).Within(t.options.Memory)
+}
+
+// Memory returns the memory of the run; nil is no bound.
+func (t *Target) Memory() *transport.Memory { return t.options.Memory }
+
 // Identity returns the description of the target in a bundle, without secrets. Its shell is
 // final after Calibrate, the identified gateway after Probe.
 func (t *Target) Identity() bundle.Target {

@@ -1,6 +1,9 @@
 package transport
 
 import (
+	"errors"
+	"fmt"
+
 	"assay/internal/bundle"
 	"assay/internal/envd"
 	"assay/internal/wire"
@@ -15,7 +18,7 @@ type bodyAnswer struct {
 }
 
 func newBodyAnswer(x *Exchange, kind, encoding string) *bodyAnswer {
-	x.body = newStore(dataLimit, x.recorder.redact)
+	x.body = newStore(dataLimit, x.recorder.redact, x.keep)
 	return &bodyAnswer{x: x, kind: kind, encoding: encoding}
 }
 
@@ -24,9 +27,8 @@ func (a *bodyAnswer) feed(p []byte, at bundle.Stamp) { a.x.body.add(p, at) }
 func (a *bodyAnswer) close() {
 	x := a.x
 	if a.encoding == "gzip" && x.body.n > 0 {
-		plain, err := gunzip(x.body)
-		if err != nil {
-			x.violate(inBody, wire.Violation{Kind: wire.BadCompression, Detail: err.Error()})
+		plain, ok := x.gunzip(x.body)
+		if !ok {
 			return
 		}
 		x.plain, x.decoded = plain, true
@@ -48,6 +50,10 @@ func (a *bodyAnswer) readError() {
 	if x.decoded {
 		body = x.plain
 	}
+	if len(body) > maxDecoded || x.body.digest != nil {
+		x.leaveUnread(fmt.Sprintf("an error of more than %d bytes", maxDecoded))
+		return
+	}
 	e, violations := wire.DecodeError(body)
 	if a.kind != "application/json" {
 		// A valid error under a wrong type is kept, so that the type can be judged.
@@ -64,16 +70,25 @@ func (a *bodyAnswer) readError() {
 			return
 		}
 	}
-	x.rec.Error = x.recorder.redact.rpcError(e)
+	x.rec.Error = x.rpcError(e)
 }
 
-// gunzip decompresses a complete body, within the limit.
-func gunzip(s *store) ([]byte, error) {
-	if s.digest != nil {
-		return nil, errTooLarge
+// gunzip decompresses a complete body. If it cannot, it records why and returns false.
+func (x *Exchange) gunzip(s *store) (plain []byte, ok bool) {
+	err := errTooLarge
+	if s.digest == nil {
+		g := gunzipper{take: x.work}
+		plain, err = g.decode(s.kept, dataLimit)
 	}
-	var g gunzipper
-	return g.decode(s.kept, dataLimit)
+	switch {
+	case err == nil:
+		return plain, x.keep(len(plain)) // beyond the end of the decoder
+	case errors.Is(err, errTooLarge):
+		x.leaveUnread(err.Error())
+	default:
+		x.violate(inBody, wire.Violation{Kind: wire.BadCompression, Detail: err.Error()})
+	}
+	return nil, false
 }
 
 // lineAnswer decodes NDJSON. A compressed body is decoded when it is complete.
@@ -86,8 +101,9 @@ type lineAnswer struct {
 func newLineAnswer(x *Exchange, encoding string) *lineAnswer {
 	a := &lineAnswer{x: x}
 	if encoding == "gzip" {
-		a.packed = newStore(dataLimit, x.recorder.redact)
+		a.packed = newStore(dataLimit, x.recorder.redact, x.keep)
 	}
+	a.dec.Reserve = x.reserve
 	a.dec.OnLine = a.line
 	a.dec.OnViolation = func(v wire.Violation) { x.violate(inFrame, v) }
 	return a
@@ -103,9 +119,8 @@ func (a *lineAnswer) feed(p []byte, at bundle.Stamp) {
 
 func (a *lineAnswer) close() {
 	if a.packed != nil {
-		plain, err := gunzip(a.packed)
-		if err != nil {
-			a.x.violate(inBody, wire.Violation{Kind: wire.BadCompression, Detail: err.Error()})
+		plain, ok := a.x.gunzip(a.packed)
+		if !ok {
 			return
 		}
 		a.dec.Feed(plain)

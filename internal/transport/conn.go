@@ -48,6 +48,7 @@ type Conn struct {
 	meta     bundle.Conn
 	sent     *store
 	received *store
+	account  account
 	lastRead bundle.Stamp
 	changed  broadcast
 	steered  broadcast // fired when the reader and the control writer should check the state again
@@ -70,10 +71,10 @@ type Conn struct {
 // newConn begins the record of a connection that is not open yet.
 func newConn(rec *Recorder, name, addr string) *Conn {
 	c := &Conn{
-		id: rec.newID(), recorder: rec, lostAt: -1,
-		sent: newStore(rawLimit, rec.redact), received: newStore(rawLimit, rec.redact),
+		id: rec.newID(), recorder: rec, lostAt: -1, account: account{recorder: rec},
 		raw: rawAnswers{shape: bundle.ShapePlain, expected: true},
 	}
+	c.sent, c.received = newStore(rawLimit, rec.redact, c.account.take), newStore(rawLimit, rec.redact, c.account.take)
 	c.meta = bundle.Conn{ID: c.id, Name: name, Remote: addr, Dialed: rec.clock.Stamp()}
 	c.proto = newHTTP1(c)
 	return c

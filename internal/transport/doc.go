@@ -25,11 +25,16 @@
 // # Limits of the record
 //
 // Decoding always continues to the end, but the record is limited: 20,000 frames
-// and as many events per exchange (and another 1,000 frames with flags and events other
-// than data and keepalive), 1 MiB of frame heads, 256 violations, 2,048 entries per chunk
+// and as many events per exchange, 1 MiB of frame heads, 256 violations, 2,048 entries per chunk
 // table, 4,096 HTTP/2 frames (1,024 of them reserved for types other than DATA,
 // WINDOW_UPDATE and PING) and 256 KiB of raw bytes per direction of a connection, 16 MiB
 // per output or body. Exchange.Detail and Recorder.Dropped report omissions.
+//
+// Assay stops reading a response of more than 256 MiB, one with a message of more than 8 MiB (an
+// error or end-of-stream message: 1 MiB), also after decompression, one with more than 1,000
+// special events or frames (other than data and keepalive, or with flags), and any response
+// whose record does not fit into the Memory that the recorders of a run share. Such an exchange
+// ends as aborted, and Exchange.Unread says why. It breaks no rule.
 //
 // # Secrets
 //

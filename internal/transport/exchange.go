@@ -12,12 +12,12 @@ import (
 // Exchange is one request and its response, while they are under way and afterwards.
 // Every method is safe for concurrent use.
 type Exchange struct {
-	mu       *sync.Mutex // of the connection, if there is one
-	conn     *Conn
-	recorder *Recorder
-	name     string
-	method   string
-	counted  bool // in Conn.unsent
+	mu      *sync.Mutex // of the connection, if there is one
+	conn    *Conn
+	name    string
+	method  string
+	counted bool // in Conn.unsent
+	account
 
 	rec           bundle.Exchange // Outputs and Body are not set before record
 	informational []int
@@ -37,6 +37,9 @@ type Exchange struct {
 	changed broadcast
 	done    chan struct{}
 }
+
+// maxResponse is the longest body that is read: no scenario asks for a hundredth of it.
+const maxResponse = 256 << 20
 
 // answer decodes the body of one response.
 type answer interface {
@@ -162,6 +165,13 @@ func (x *Exchange) begin(h wire.Head) {
 		return
 	}
 	redact := x.recorder.redact
+	size := 0
+	for _, f := range h.Fields {
+		size += fieldSize(f.Name, f.Value)
+	}
+	if !x.keep(size) {
+		return
+	}
 	x.rec.Response = &bundle.Response{
 		Proto: h.Proto, Status: h.Status, Reason: redact.Text(h.Reason),
 		Headers: redact.headers(fields(h.Fields)), Informational: x.informational,
@@ -177,7 +187,10 @@ func (x *Exchange) feed(p []byte) {
 	if x.over || x.answer == nil {
 		return
 	}
-	x.rec.Response.Body += int64(len(p))
+	if x.rec.Response.Body += int64(len(p)); x.rec.Response.Body > maxResponse {
+		x.leaveUnread(fmt.Sprintf("it is longer than %s", bundle.Megabytes(maxResponse)))
+		return
+	}
 	x.answer.feed(p, x.conn.lastRead)
 	// A partial keepalive event counts as content until it is complete; the next one does not.
 	if content := x.rec.Response.Body - x.pings; content > x.content {
@@ -189,6 +202,13 @@ func (x *Exchange) feed(p []byte) {
 // complete ends a response where its framing ends it.
 func (x *Exchange) complete(trailers []wire.Field) {
 	if x.over || x.answer == nil {
+		return
+	}
+	size := 0
+	for _, f := range trailers {
+		size += fieldSize(f.Name, f.Value)
+	}
+	if !x.keep(size) {
 		return
 	}
 	now := x.recorder.clock.Stamp()
@@ -220,6 +240,8 @@ func (x *Exchange) end(o bundle.Outcome, detail string) {
 	}
 	x.over = true
 	x.hidePacked()
+	x.answer = nil
+	x.rest()
 	x.notUnsent()
 	now := x.recorder.clock.Stamp()
 	x.rec.Returned = &now

@@ -59,8 +59,9 @@ func newGRPCAnswer(x *Exchange, p wire.Protocol, kind string, r *bundle.Response
 	}
 	a.events = a.events && !a.unary
 	a.dec.OnFrame = a.frame
+	a.limit()
 	if a.unary {
-		x.body = newStore(dataLimit, x.recorder.redact)
+		x.body = newStore(dataLimit, x.recorder.redact, x.keep)
 	}
 	return a
 }
@@ -196,7 +197,7 @@ func (x *Exchange) readStatus(in string, off int64, fields []wire.Field) bool {
 		if c, known := wire.CodeByNumber(s.Code); known {
 			e.Code = c.Name
 		}
-		x.rec.Error = redact.rpcError(e)
+		x.rec.Error = x.rpcError(e)
 	}
 	return true
 }

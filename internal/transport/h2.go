@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unsafe"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -244,6 +245,15 @@ func (h *mux) congested() bool {
 	return len(h.control) > controlLimit && !h.conn.half && !h.conn.silent && !h.conn.sendBroken
 }
 
+// stop resets the stream of an exchange that is no longer read.
+func (h *mux) stop(x *Exchange) {
+	if st := h.streams[x.rec.Stream]; st != nil && st.x == x {
+		st.cancelled = true
+		h.forget(st)
+		h.answer(h2.AppendReset(nil, st.id, http2.ErrCodeCancel))
+	}
+}
+
 // live lists the exchanges of open streams, by stream.
 func (h *mux) live() []*Exchange {
 	var xs []*Exchange
@@ -299,8 +309,15 @@ func (h *mux) note(f bundle.H2Frame) {
 		return
 	}
 	f.Detail = h.conn.recorder.redact.Text(f.Detail)
+	if !h.conn.account.take(h2FrameSize + len(f.Detail)) {
+		h.left++
+		return
+	}
 	h.log = append(h.log, f)
 }
+
+// h2FrameSize is the memory of a recorded frame.
+const h2FrameSize = 2 * int(unsafe.Sizeof(bundle.H2Frame{}))
 
 // H2Frames returns the recorded frames that an HTTP/2 connection has received so far.
 func (c *Conn) H2Frames() []bundle.H2Frame {

@@ -161,6 +161,9 @@ const framingH2 = "stream"
 
 // finishAnswer ends a response at END_STREAM.
 func (h *mux) finishAnswer(st *stream, off int64, trailers []wire.Field) {
+	if st.cancelled {
+		return
+	}
 	if st.length >= 0 && st.got != st.length {
 		h.malformed(st, breach{kind: wire.H2ContentLength, code: http2.ErrCodeProtocol, off: off,
 			detail: fmt.Sprintf("%d bytes of DATA where content-length says %d", st.got, st.length)})

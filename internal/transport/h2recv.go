@@ -173,6 +173,9 @@ func (h *mux) dataFrame(f h2.Cut, frame *http2.DataFrame) {
 		return
 	}
 	st.x.feed(frame.Data())
+	if st.cancelled {
+		return
+	}
 	if frame.StreamEnded() {
 		h.finishAnswer(st, f.Off, nil)
 		return

@@ -66,6 +66,20 @@ func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) 
 	return o, detail
 }
 
+// stop closes the connection: HTTP/1.1 has no other way to stop a response.
+func (h *http1) stop(*Exchange) {
+	c := h.conn
+	if c.closed {
+		return
+	}
+	rest := c.queue
+	c.endedByUs("fin")
+	c.shut()
+	for _, x := range rest {
+		x.leaveUnread("an earlier response on the connection was not read to its end")
+	}
+}
+
 func (h *http1) record(*bundle.Conn) (dropped string) { return "" }
 
 func (h *http1) begin(x *Exchange) {
@@ -106,6 +120,8 @@ func (h *http1) hold(*Exchange, bool) {}
 func (h *http1) method() string {
 	x := h.conn.front()
 	switch {
+	case h.conn.closed:
+		return "POST" // the rest of a response that is no longer read
 	case x != nil && x.method != "":
 		return x.method
 	case x != nil || h.conn.raw.expected:
@@ -116,12 +132,15 @@ func (h *http1) method() string {
 }
 
 func (h *http1) onHead(head wire.Head) {
+	if h.conn.closed {
+		return
+	}
 	x := h.conn.front()
 	if x == nil {
 		x = h.conn.beginRaw()
 	}
 	x.begin(head)
-	if head.Status < 200 {
+	if head.Status < 200 || h.conn.closed {
 		return
 	}
 	for _, v := range x.rec.Response.Get("Connection") {
@@ -153,6 +172,8 @@ func (h *http1) onEnd(trailers []wire.Field) {
 func (h *http1) onViolation(v wire.Violation) {
 	x := h.conn.front()
 	switch {
+	case h.conn.closed:
+		return
 	case x != nil:
 	case h.conn.raw.expected:
 		x = h.conn.beginRaw()

@@ -39,6 +39,8 @@ type protocol interface {
 	ended(o bundle.Outcome, detail string) (bundle.Outcome, string)
 	// record adds the protocol's part to the record and describes its omissions.
 	record(rec *bundle.Conn) (dropped string)
+	// stop makes the peer stop sending the response of an exchange that is no longer read.
+	stop(x *Exchange)
 	// begin queues an exchange of Begin.
 	begin(x *Exchange)
 

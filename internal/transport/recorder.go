@@ -16,6 +16,8 @@ import (
 type Recorder struct {
 	clock  *Clock
 	redact redactor
+	memory *Memory
+	taken  atomic.Int64 // of memory
 
 	mu        sync.Mutex
 	finished  bool
@@ -35,6 +37,12 @@ var errFinished = errors.New("the recorder has finished")
 // see the package comment.
 func NewRecorder(clock *Clock, redact *secret.Redactor) *Recorder {
 	return &Recorder{clock: clock, redact: redactor{redact, new(atomic.Bool)}}
+}
+
+// Within lets the recorder use the memory of a run, and returns it.
+func (r *Recorder) Within(m *Memory) *Recorder {
+	r.memory = m
+	return r
 }
 
 // Finish closes every open connection (recorded as ended by us), waits for
@@ -78,6 +86,7 @@ func (r *Recorder) Finish(expected map[string]map[string][]byte) ([]bundle.Conn,
 	r.mu.Lock()
 	r.dropped = dropped
 	r.mu.Unlock()
+	r.give(r.taken.Load())
 	return conns, exchanges
 }
 
@@ -108,7 +117,7 @@ func (r *Recorder) Failed(call Call, conn int, err error) *Exchange {
 func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
 	sent := r.redact.own()
 	x := &Exchange{
-		mu: mu, conn: c, recorder: r, name: call.Name, method: call.Method, done: make(chan struct{}),
+		mu: mu, conn: c, name: call.Name, method: call.Method, done: make(chan struct{}), account: account{recorder: r},
 		rec: bundle.Exchange{
 			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
 			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,

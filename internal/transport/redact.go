@@ -8,7 +8,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/secret"
-	"assay/internal/wire"
 )
 
 // redactor redacts what a peer sent, for a record. The zero value changes nothing.
@@ -86,18 +85,6 @@ func (r redactor) metadata(of map[string][]string) map[string][]string {
 		for _, v := range of[name] {
 			out[clean] = append(out[clean], r.Value(v))
 		}
-	}
-	return out
-}
-
-// rpcError is the record of an error, without secrets.
-func (r redactor) rpcError(e *wire.Error) *bundle.RPCError {
-	if e == nil {
-		return nil
-	}
-	out := &bundle.RPCError{Code: r.Text(e.Code), Message: r.Text(e.Message)}
-	for _, d := range e.Details {
-		out.Details = append(out.Details, bundle.ErrorDetail{Type: r.Text(d.Type), Value: r.Text(d.Value)})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"unsafe"
 
 	"assay/internal/bundle"
 )
@@ -20,6 +21,7 @@ const (
 // Contents are append-only, so that a prefix can be shared while the store grows.
 type store struct {
 	limit  int
+	take   func(n int) bool // asks for n bytes; nil allows all
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
@@ -31,8 +33,18 @@ type store struct {
 	edge   int // length of tail
 }
 
-func newStore(limit int, r redactor) *store {
-	return &store{limit: limit, edge: bundle.BlobEdge + r.Margin()}
+// newStore makes a store. Once take returns false, only the tail is still kept.
+func newStore(limit int, r redactor, take func(n int) bool) *store {
+	return &store{limit: limit, take: take, edge: bundle.BlobEdge + r.Margin()}
+}
+
+// mayKeep asks for n bytes. After a refusal the store keeps no more than it has.
+func (s *store) mayKeep(n int) bool {
+	if s.take == nil || s.take(n) {
+		return true
+	}
+	s.limit, s.take = len(s.kept), func(int) bool { return false }
+	return false
 }
 
 // add appends p, which arrived at that time.
@@ -42,21 +54,24 @@ func (s *store) add(p []byte, at bundle.Stamp) {
 	}
 	s.chunk(bundle.Chunk{Off: s.n, Len: len(p), At: at})
 	s.n += int64(len(p))
-	if s.digest == nil && len(s.kept)+len(p) <= s.limit {
+	if s.digest == nil && len(s.kept)+len(p) <= s.limit && s.mayKeep(len(p)) {
 		s.kept = append(s.kept, p...)
 		return
 	}
 	s.overflow(p)
 }
 
+// chunkSize is the memory of one entry of a chunk table.
+const chunkSize = int(unsafe.Sizeof(bundle.Chunk{}))
+
 // chunk notes one piece. When the table is full, its last entry grows, so that
 // the table always covers the whole stream.
 func (s *store) chunk(c bundle.Chunk) {
-	if len(s.chunks) < maxChunks {
+	if n := len(s.chunks); n == 0 || n < maxChunks && s.mayKeep(chunkSize) {
 		s.chunks = append(s.chunks, c)
 		return
 	}
-	last := &s.chunks[maxChunks-1]
+	last := &s.chunks[len(s.chunks)-1]
 	last.Len += c.Len
 	last.At = c.At
 }
@@ -66,8 +81,9 @@ func (s *store) overflow(p []byte) {
 		s.digest = sha256.New()
 		s.digest.Write(s.kept)
 		s.tail = bytes.Clone(s.kept[max(0, len(s.kept)-s.edge):])
-		room := s.limit - len(s.kept)
-		s.kept = append(s.kept, p[:room]...)
+		if room := s.limit - len(s.kept); room > 0 && s.mayKeep(room) {
+			s.kept = append(s.kept, p[:room]...)
+		}
 	}
 	s.digest.Write(p)
 	if len(p) >= s.edge {

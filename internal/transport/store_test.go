@@ -21,7 +21,7 @@ func TestStoreKeepsEdgesAndDigestForAnySplit(t *testing.T) {
 	for _, n := range []int{0, 1, 4 << 10, 16 << 10, 30_000, 30_001, 34_000, 90_000} {
 		all := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
 		for _, step := range []int{1, 7, 4096, 65_536} {
-			s := newStore(30_000, redactor{})
+			s := newStore(30_000, redactor{}, nil)
 			for p := all; len(p) > 0; {
 				k := min(step, len(p))
 				s.add(p[:k], bundle.Stamp{})
@@ -51,7 +51,7 @@ func covered(chunks []bundle.Chunk) int64 {
 }
 
 func TestStoreOverTheLimitComparesWhatItKept(t *testing.T) {
-	s := newStore(8, redactor{})
+	s := newStore(8, redactor{}, nil)
 	s.add([]byte("abcdefghijkl"), bundle.Stamp{})
 	if d := s.blob(redactor{}, []byte("abcdefghijkl")).Diff; d != nil {
 		t.Errorf("equal bytes differ: %+v", d)
@@ -105,7 +105,7 @@ func TestCompressedBytesWithASecretAreNotRecorded(t *testing.T) {
 func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
 	const token = "s3cr3t-token"
 	r := redactor{Redactor: secret.New([]string{token})}
-	s := newStore(rawLimit, r)
+	s := newStore(rawLimit, r, nil)
 	fill := []byte(strings.Repeat("x", rawLimit))
 	s.add(fill, bundle.Stamp{})
 	// The secret straddles the first byte of the tail.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"mime"
 	"strings"
@@ -66,10 +67,31 @@ type messages struct {
 	field    string // the header that declares it
 	events   bool
 	dec      wire.EnvelopeDecoder
+	buffered int // the longest message that came in several pieces
 	gzip     gunzipper
 }
 
-// newMessages returns the decoder; the caller sets its OnFrame.
+const (
+	// maxMessage is the longest message that is decoded. A daemon sends output in pieces of
+	// 32 KiB.
+	maxMessage = 8 << 20
+	// maxDecoded is the longest error or end-of-stream message that is decoded.
+	maxDecoded = 1 << 20
+	// decodingCost is the memory for a message in relation to its length: the buffer that
+	// grows, and the decoded copy.
+	decodingCost = 3
+)
+
+// reserve asks for the memory of a message whose pieces have n bytes so far.
+func (x *Exchange) reserve(n int) bool {
+	if n > maxMessage {
+		x.leaveUnread(fmt.Sprintf("it has a message of more than %d bytes", maxMessage))
+		return false
+	}
+	return x.work(decodingCost * n)
+}
+
+// newMessages returns the decoder; the caller sets its OnFrame, and calls limit.
 func newMessages(x *Exchange, p wire.Protocol, codec, field, encoding string) messages {
 	if encoding == "identity" {
 		encoding = ""
@@ -81,6 +103,15 @@ func newMessages(x *Exchange, p wire.Protocol, codec, field, encoding string) me
 	}
 }
 
+// limit bounds the memory of a message, before and after decompression.
+func (a *messages) limit() {
+	a.dec.Reserve = func(n int) bool {
+		a.buffered = max(a.buffered, n)
+		return a.x.reserve(n)
+	}
+	a.gzip.take = func(n int) bool { return a.x.reserve(a.buffered + n) }
+}
+
 func (a *messages) feed(p []byte, _ bundle.Stamp) { a.dec.Feed(p) }
 
 // streamAnswer decodes a Connect stream.
@@ -89,6 +120,7 @@ type streamAnswer struct{ messages }
 func newStreamAnswer(x *Exchange, codec, encoding string) *streamAnswer {
 	a := &streamAnswer{newMessages(x, wire.Connect, codec, "Connect-Content-Encoding", encoding)}
 	a.dec.OnFrame = a.frame
+	a.limit()
 	return a
 }
 
@@ -112,7 +144,7 @@ func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool
 	rec = bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: a.x.recorder.clock.Stamp()}
 	payload, ok = a.inflate(f)
 	if !ok {
-		plain, _ := a.gzip.decode(f.Payload, wire.DefaultLimit)
+		plain, _ := a.gzip.decode(f.Payload, maxMessage)
 		if a.x.hideIn(plain, f.Payload) {
 			f.Payload = stars(len(f.Payload))
 		}
@@ -179,8 +211,12 @@ func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 		violate(wire.BadCompression, fmt.Sprintf("declared encoding %.64q was never offered", a.encoding))
 		return nil, false
 	}
-	payload, err := a.gzip.decode(f.Payload, wire.DefaultLimit)
+	payload, err := a.gzip.decode(f.Payload, maxMessage)
 	a.x.hideIn(payload, f.Payload)
+	if errors.Is(err, errTooLarge) {
+		a.x.leaveUnread(err.Error())
+		return nil, false
+	}
 	if err != nil {
 		violate(wire.BadCompression, err.Error())
 		return nil, false
@@ -189,6 +225,10 @@ func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 }
 
 func (a *streamAnswer) endStream(f wire.Frame, payload []byte, frame int, at bundle.Stamp) {
+	if len(payload) > maxDecoded {
+		a.x.leaveUnread(fmt.Sprintf("it has an end-of-stream message of more than %d bytes", maxDecoded))
+		return
+	}
 	end, violations := wire.DecodeEndStream(payload)
 	for _, v := range violations {
 		v.Off = a.place(f, f.Off+wire.HeaderSize, v.Off)
@@ -197,9 +237,18 @@ func (a *streamAnswer) endStream(f wire.Frame, payload []byte, frame int, at bun
 	if a.x.rec.EndStream != nil {
 		return // a second one has a violation of its own
 	}
-	redact := a.x.recorder.redact
-	a.x.rec.EndStream = &bundle.EndStream{At: at, Frame: frame, Metadata: redact.metadata(end.Metadata)}
-	a.x.rec.Error = redact.rpcError(end.Error)
+	metadata, size := a.x.recorder.redact.metadata(end.Metadata), 0
+	for name, values := range metadata {
+		for _, v := range values {
+			size += fieldSize(name, v)
+		}
+	}
+	if size > maxHeads || !a.x.keep(size) {
+		a.x.leaveUnread(fmt.Sprintf("its trailing metadata takes more than %d bytes", maxHeads))
+		return
+	}
+	a.x.rec.EndStream = &bundle.EndStream{At: at, Frame: frame, Metadata: metadata}
+	a.x.rec.Error = a.x.rpcError(end.Error)
 }
 
 // linkEvent records an event and points its frame to it.
@@ -209,4 +258,20 @@ func (x *Exchange) linkEvent(e envd.Event, frame int, at bundle.Stamp) {
 	if frame >= 0 && len(x.rec.Events) > before {
 		x.rec.Frames[frame].Event = before
 	}
+}
+
+// rpcError returns the record of an error, without secrets.
+func (x *Exchange) rpcError(e *wire.Error) *bundle.RPCError {
+	if e == nil {
+		return nil
+	}
+	out := &bundle.RPCError{Code: x.text(e.Code), Message: x.text(e.Message)}
+	for _, d := range e.Details {
+		detail := bundle.ErrorDetail{Type: x.text(d.Type), Value: x.recorder.redact.Text(d.Value)}
+		if !x.keep(fieldSize(detail.Type, detail.Value)) {
+			break
+		}
+		out.Details = append(out.Details, detail)
+	}
+	return out
 }

@@ -48,6 +48,9 @@ type EnvelopeDecoder struct {
 	Protocol Protocol
 	// Limit is the largest accepted payload, in bytes.
 	Limit uint32
+	// Reserve is called with the new length of a buffered payload before a further piece of it is
+	// buffered. If it returns false, the rest of the input is only counted. nil allows all.
+	Reserve func(n int) bool
 	// OnFrame is called for every complete envelope.
 	OnFrame func(Frame)
 	// OnViolation is called for every violation, in the order of offsets. A violation of
@@ -111,7 +114,11 @@ func (d *EnvelopeDecoder) feedHeader(p []byte) []byte {
 
 // feedPayload takes payload bytes and returns the rest of p.
 func (d *EnvelopeDecoder) feedPayload(p []byte) []byte {
-	missing := int64(d.length()) - int64(len(d.payload.bytes()))
+	have := len(d.payload.bytes())
+	missing := int64(d.length()) - int64(have)
+	if have > 0 && !d.reserve(have+int(min(missing, int64(len(p))))) {
+		return p
+	}
 	if int64(len(p)) < missing {
 		d.payload.append(p)
 		d.off += int64(len(p))
@@ -119,12 +126,22 @@ func (d *EnvelopeDecoder) feedPayload(p []byte) []byte {
 	}
 	last, rest := p[:missing], p[missing:]
 	d.off += missing
-	if len(d.payload.bytes()) > 0 {
+	if have > 0 {
 		d.payload.append(last)
 		last = d.payload.take()
 	}
 	d.deliver(last)
 	return rest
+}
+
+// reserve asks for the memory of n bytes. Without it the framing is given up.
+func (d *EnvelopeDecoder) reserve(n int) bool {
+	if d.Reserve == nil || d.Reserve(n) {
+		return true
+	}
+	d.lost = true
+	d.payload.drop()
+	return false
 }
 
 func (d *EnvelopeDecoder) deliver(payload []byte) {

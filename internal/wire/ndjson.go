@@ -26,6 +26,9 @@ func AppendLine(dst, line []byte) []byte {
 type LineDecoder struct {
 	// Limit is the longest accepted line, in bytes without the newline; 0 means DefaultLimit.
 	Limit int
+	// Reserve is called with the new length of a buffered line before a piece of it is buffered.
+	// If it returns false, the line is discarded. nil allows all.
+	Reserve func(n int) bool
 	// OnLine is called for every nonempty line, after its violations.
 	OnLine func(Line)
 	// OnViolation is called for every violation, in the order of offsets; at most
@@ -79,6 +82,11 @@ func (d *LineDecoder) keep(p []byte) {
 		d.over = true
 		d.cut.drop()
 		d.violate(LineOverLimit, d.start, fmt.Sprintf("the line is over the limit of %d bytes", d.limit()))
+		return
+	}
+	if d.Reserve != nil && !d.Reserve(len(d.cut.bytes())+len(p)) {
+		d.over = true
+		d.cut.drop()
 		return
 	}
 	d.cut.append(p)
