@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,11 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 		f.message += fmt.Sprintf("; the time limit was %s, and the shortest command takes %s on this target", phrase.Span(limit), phrase.Span(s.cal.End))
 		return f
 	}
+	if s.stillArriving(x) {
+		f.grade = unclear
+		f.message += "; its output was still arriving when Assay gave up"
+		return f
+	}
 	if s.lag <= 0 {
 		return f
 	}
@@ -31,6 +37,23 @@ func (s *scene) heldUp(x *bundle.Exchange, f finding) finding {
 	f.grade = unclear
 	f.message += fmt.Sprintf("; the time limit was %s, and %s by up to %s", phrase.Span(had), phrase.RanLate, phrase.Span(s.lag))
 	return f
+}
+
+// stillArriving reports whether Assay gave up a response at the absolute limit of its wait while
+// output kept coming: it may be slow, and on a busy machine that is nobody's fault.
+func (s *scene) stillArriving(x *bundle.Exchange) bool {
+	if x == nil || x.Outcome != bundle.OutcomeStalled {
+		return false
+	}
+	var last int64
+	for _, o := range x.Outputs {
+		if n := len(o.Chunks); n > 0 {
+			last = max(last, o.Chunks[n-1].At.T)
+		}
+	}
+	return last > 0 && slices.ContainsFunc(s.it.Awaits, func(a bundle.Await) bool {
+		return a.On == x.Name && !a.Met && a.Deadline > 0 && a.Ended.T-a.Began.T >= 2*a.Deadline && a.Ended.T-last < a.Deadline/2
+	})
 }
 
 // tooShort returns the limit that ended a request, if the target's shell alone takes half of it

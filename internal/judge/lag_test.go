@@ -73,3 +73,27 @@ func TestAWaitInVainIsHeldAgainstTheLagOfTheDriver(t *testing.T) {
 		})
 	}
 }
+
+// A stream that keeps delivering until the absolute limit of a wait may be slow; one that
+// stopped long before is stalled.
+func TestAStreamThatKeepsDeliveringIsNotBlamedForBeingSlow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		took, last int64
+		want       bundle.Conclusion
+	}{
+		"output until the end":        {60e9, 59e9, bundle.Inconclusive},
+		"no output for a whole limit": {60e9, 50e9, bundle.Fail},
+		"the usual limit":             {10e9, 9e9, bundle.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := observation(streamExchange("p"))
+			x := &o.Iterations[0].Exchanges[0]
+			x.Events, x.EndStream, x.Outcome = x.Events[:2], nil, bundle.OutcomeStalled
+			x.Outputs = map[string]*bundle.Blob{"stdout": {Len: 3, Chunks: []bundle.Chunk{{Len: 3, At: bundle.Stamp{T: 1e9 + tc.last, N: 85}}}}}
+			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[0]", On: "p", What: "end of the answer", Began: bundle.Stamp{T: 1e9, N: 80}, Ended: bundle.Stamp{T: 1e9 + tc.took, N: 90}, Deadline: 10e9}}
+			if v := judgeOne(t, scenarioOf(subjects("p", &scenarios.Match{Ends: "once"})), o); v.Conclusion != tc.want {
+				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
+			}
+		})
+	}
+}
