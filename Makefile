@@ -85,6 +85,7 @@ nightly: ## the long tests: everything under -race, fuzzing, verdicts under load
 	$(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
 	$(MAKE) selftest
+	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 30m -run '^TestNoCommandTakesTheGatewayAway$$' ./fakes/gateway
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -v -timeout 4h -run '^TestNothingRightIsBlamedUnderLoad$$' ./internal/selftest
 	bin/assay conform --slow --destructive --strict
 	$(MAKE) bench
