@@ -100,7 +100,8 @@ func (noProgress) Start(scenarios.Instance)                                  {}
 func (noProgress) Done(scenarios.Instance, bundle.Conclusion, time.Duration) {}
 func (noProgress) End()                                                      {}
 
-// Outcome is the result of a run in memory; the bundle has the same data.
+// Outcome is the result of a run in memory. Its observations have no evidence of what passed,
+// and cannot be judged again; those of the bundle can.
 type Outcome struct {
 	Run          *bundle.Run
 	Observations []*bundle.Observation

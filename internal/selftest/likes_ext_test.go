@@ -63,8 +63,9 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = g.Close() }() // it may have crashed, as expected
+	dir := t.TempDir()
 	out, err := suites.Run(t.Context(), suites.Options{
-		Target: target.Options{URL: g.URL(), Token: token}, Profile: "envd", Destructive: true, Seed: 1,
+		Target: target.Options{URL: g.URL(), Token: token}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	if diff := cmp.Diff(map[bundle.Conclusion][]string{bundle.Deviation: all}, own); diff != "" {
 		t.Errorf("under the profile envd (-want +got):\n%s", diff)
 	}
-	strict := broken(judged(t, out, "e2b"))
+	strict := broken(judged(t, dir, "e2b"))
 	for c, seen := range strict {
 		strict[c] = slices.DeleteFunc(seen, func(id string) bool { return envdMay[id] != "" })
 	}
@@ -173,9 +174,13 @@ func like(t *testing.T, id string) zoo.Like {
 	return zoo.Like{}
 }
 
-// judged returns the verdicts on a run under another profile.
-func judged(t *testing.T, out *suites.Outcome, profile string) []bundle.Verdict {
+// judged judges a stored run by a profile.
+func judged(t *testing.T, dir, profile string) []bundle.Verdict {
 	t.Helper()
+	b, err := bundle.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	rules, err := scenarios.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -184,12 +189,11 @@ func judged(t *testing.T, out *suites.Outcome, profile string) []bundle.Verdict 
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &judge.Judge{Rules: rules, Profile: p}
-	var all []bundle.Verdict
-	for _, o := range out.Observations {
-		all = append(all, j.Scenario(rules.Scenario(o.Scenario), out.Run, o)...)
+	all, _, err := (&judge.Judge{Rules: rules, Profile: p}).Bundle(b)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return append(all, j.Run(out.Run, out.Observations)...)
+	return all
 }
 
 // leftovers is the rule that the driver could end all its processes. The test ignores it: a pause
