@@ -66,6 +66,7 @@ type Engine struct {
 	index map[scenarios.Instance]*slot
 	done  chan struct{}
 
+	budget   *time.Timer      // ends the run; nil without a budget
 	canaries map[string]*slot // by unknown feature
 
 	callbacks sync.Mutex // serializes OnStart and OnDone
@@ -276,9 +277,9 @@ func (e *Engine) withinBudget(ctx context.Context) (context.Context, func()) {
 		return ctx, func() {}
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(e.o.Budget-time.Since(e.began), func() { end(errBudget) })
+	e.budget = time.AfterFunc(e.o.Budget-time.Since(e.began), func() { end(errBudget) })
 	return ctx, func() {
-		timer.Stop()
+		e.budget.Stop()
 		end(nil)
 	}
 }

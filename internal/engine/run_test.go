@@ -78,9 +78,14 @@ func TestNothingBeginsAfterTheBudget(t *testing.T) {
 func TestTheBudgetEndsWhatRuns(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
-	b.options.Budget = 50 * time.Millisecond
-	endless := instanceOf(parse(t, "deadline: 1h\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]"))
-	o := b.start(endless).Observations()[0]
+	b.options.Budget = time.Hour
+	started := make(chan struct{})
+	b.options.OnStart = func(scenarios.Instance) { close(started) }
+	e := b.start(instanceOf(parse(t, "deadline: 1h\nsteps: [{start: {as: p, sh: sleep}}, {await: {on: p, done: true}}]")))
+	<-started
+	<-gw.spawned
+	e.budget.Reset(0)
+	o := e.Observations()[0]
 	if !o.Interrupted || !o.CutByBudget || len(o.Iterations) != 1 {
 		t.Errorf("interrupted %v, by the budget %v, %d iterations", o.Interrupted, o.CutByBudget, len(o.Iterations))
 	}
