@@ -57,7 +57,7 @@ func closed(s *scene, x *bundle.Exchange, c *bundle.Conn) string {
 		return outcomeText(x)
 	case saysClose(x.Response):
 		return "Connection: close"
-	case x.Response != nil && x.Response.Framing == "close":
+	case x.Response != nil && x.Response.Framing == wire.FramingClose:
 		return "a response that only the end of the connection delimits"
 	case c.Ended != nil && c.Ended.By == "peer":
 		return "closed by the peer (" + phrase.Clip(c.Ended.How) + ")"

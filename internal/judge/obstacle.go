@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
+	"assay/internal/wire"
 )
 
 // obstacle is a failed precondition. The expectations after it are not judged; it breaks only the
@@ -22,6 +23,8 @@ type obstacle struct {
 	soft bool
 	// optional is set if the steps continued.
 	optional bool
+	// legal is set for an announced choice of the target, to which the expectations do not apply.
+	legal bool
 	rule     string // the broken rule, "" for none
 	x        *bundle.Exchange
 	limit    int64 // the deadline of the wait, 0 if it did not end the wait
@@ -64,7 +67,11 @@ func (s *scene) behind(name string, x *bundle.Exchange) *obstacle {
 
 // finding returns the finding of an expectation that the obstacle prevents from being judged.
 func (o *obstacle) finding(s *scene) finding {
-	return finding{grade: unclear, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
+	grade := unclear
+	if o.legal {
+		grade = lacking
+	}
+	return finding{grade: grade, symptom: o.symptom, message: "not judged: " + o.text, at: s.at(o.x, -1)}
 }
 
 // breach returns the finding for the rule that the precondition proves.
@@ -163,11 +170,20 @@ func (s *scene) refusedCalls() []obstacle {
 		case x.Response == nil && (x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset) && s.premises.reuses(x.Step):
 			out = append(out, obstacle{
 				at: x.Invoked, text: "the server had closed the connection, which is legal, when " + called(x) + " was sent on it",
-				symptom: bundle.SymptomConnection, names: []string{x.Name}, x: x,
+				symptom: bundle.SymptomConnection, names: []string{x.Name}, x: x, legal: s.announcedClose(x),
 			})
 		}
 	}
 	return out
+}
+
+// announcedClose reports whether an earlier response on the connection of an exchange said that
+// the connection ends with it.
+func (s *scene) announcedClose(x *bundle.Exchange) bool {
+	return slices.ContainsFunc(s.it.Exchanges, func(o bundle.Exchange) bool {
+		r := o.Response
+		return r != nil && o.Conn == x.Conn && o.ID < x.ID && (saysClose(r) || r.Framing == wire.FramingClose)
+	})
 }
 
 // actedOn returns the exchanges that a call about a process affects: its own and, unless it

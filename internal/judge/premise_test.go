@@ -258,3 +258,41 @@ expect: {stream: ok}
 		}
 	}
 }
+
+// A server may close a connection at any time. If it says so beforehand, rules about the reuse of
+// the connection do not apply; a silent close leaves them open.
+func TestAnAnnouncedCloseLeavesNothingToReuse(t *testing.T) {
+	script, err := scenarios.Parse("one.yaml", []byte(`
+id: area.one
+title: One
+rules: [area.topic.rule]
+steps:
+  - send: {as: first, rpc: process.Process/List, message: {}}
+  - send: {as: second, on: first, rpc: process.Process/List, message: {}}
+expect: {second: ok}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		announce func(*bundle.Response)
+		want     bundle.Conclusion
+	}{
+		"a header":         {func(r *bundle.Response) { r.Headers = append(r.Headers, headers("Connection", "close")...) }, bundle.Unsupported},
+		"framing by close": {func(r *bundle.Response) { r.Framing = "close" }, bundle.Unsupported},
+		"nothing":          {func(*bundle.Response) {}, bundle.Inconclusive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{t: t}
+			first := s.add(unaryExchange("first"), "first", "send", "steps[0]")
+			c.announce(first.Response)
+			second := unaryExchange("second")
+			second.Response, second.Body, second.Outcome = nil, nil, bundle.OutcomeClosed
+			s.add(second, "second", "send", "steps[1]").Conn = first.Conn
+			o := observation()
+			o.Iterations = []bundle.Iteration{s.it}
+			wantVerdict(t, judgeOne(t, script, o), c.want,
+				"second: not judged: the server had closed the connection, which is legal, when send second was sent on it")
+		})
+	}
+}
