@@ -15,9 +15,13 @@ import (
 	"assay/scenarios"
 )
 
-// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
-// multiplies it.
-const reproduceTime = 20 * time.Second
+const (
+	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
+	// multiplies it.
+	reproduceTime = 20 * time.Second
+	// lateTime is the limit for a target that has kept the run waiting.
+	lateTime = 5 * time.Second
+)
 
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the
 // bundle and the report.
@@ -26,7 +30,11 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	if len(failures) == 0 {
 		return nil
 	}
-	budget := time.Duration(float64(reproduceTime) * max(1, s.opts.Target.TimeScale))
+	usual := reproduceTime
+	if s.late {
+		usual = lateTime
+	}
+	budget := time.Duration(float64(usual) * max(1, s.opts.Target.TimeScale))
 	if left := s.left(); left > 0 {
 		budget = min(budget, left)
 	}
@@ -83,6 +91,7 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 func (s *session) again(ctx context.Context, instances []scenarios.Instance) []*bundle.Observation {
 	all := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile, Slow: s.opts.Slow, Log: s.opts.Log,
+		Hurry: s.late,
 	}, instances).Observations()
 	s.release(all)
 	return all

@@ -77,6 +77,8 @@ type session struct {
 	gateway   *gateway.Gateway // the embedded gateway, or nil
 	notes     []string         // for the report
 	until     time.Time        // the end of the budget; zero without one
+	// late is set if the target kept the run waiting; see engine.Engine.Late.
+	late bool
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -330,6 +332,7 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	s.run.DriverLag = int64(eng.Lag())
+	s.late = eng.Late()
 	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
 		return s.reproduce(ctx, observed, out)
 	}

@@ -137,6 +137,9 @@ func (in *instance) kill(ctx context.Context, rec *transport.Recorder, pid uint3
 		return cleanupFailed + err.Error()
 	}
 	s := in.direct(ctx, rec, opCleanup, req).Snapshot()
+	if s.Outcome == bundle.OutcomeNoAnswer {
+		in.stalls.put(opCleanup, in)
+	}
 	switch {
 	case s.Outcome != bundle.OutcomeComplete:
 		return strings.TrimSpace(fmt.Sprintf("%s%s %s", cleanupFailed, s.Outcome, s.Detail))

@@ -45,6 +45,9 @@ type Options struct {
 	// Budget is the time after Start in which instances may run. Then running ones are
 	// stopped and cleaned up as after an interrupt, and the others are skipped. 0 is no limit.
 	Budget time.Duration
+	// Hurry gives the iterations less time from the start, since the target is known to be
+	// late; see Engine.Late.
+	Hurry bool
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
@@ -130,6 +133,12 @@ func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
 	}
 	<-s.ready
 	return s.observation
+}
+
+// Late reports whether iterations got less time than usual, because too many before had
+// waited in vain.
+func (e *Engine) Late() bool {
+	return e.env.fuse.hurries() || e.env.fuse.hasBlown() || e.env.stalls.any()
 }
 
 // Done is closed when every instance has its observation and every OnDone has returned.

@@ -35,6 +35,7 @@ func newEnv(o Options) *env {
 		plainest: o.Target.Way(),
 		log:      o.Log,
 	}
+	e.fuse.known = o.Hurry
 	if o.Profile != nil {
 		m := o.Profile.Metrics
 		e.counters = ledger.Names{Started: m["started"], Finished: m["finished"], Active: m["active"]}
@@ -80,7 +81,13 @@ func (e *env) readOn() time.Duration { return e.paced(10, 50*time.Millisecond, 5
 func (e *env) resumeBound() time.Duration { return e.paced(50, 500*time.Millisecond, 2*time.Second) }
 
 // cleanupBound bounds the clean-up of one iteration.
-func (e *env) cleanupBound() time.Duration { return e.paced(50, 2*time.Second, 5*time.Second) }
+func (e *env) cleanupBound() time.Duration {
+	bound := e.paced(50, 2*time.Second, 5*time.Second)
+	if e.stalls.established(opCleanup) {
+		return min(bound, e.paced(20, leastPatience/2, bound))
+	}
+	return bound
+}
 
 // restBound bounds the wait for the counters to come to rest after a scenario.
 func (e *env) restBound() time.Duration { return e.paced(50, time.Second, 5*time.Second) }

@@ -13,25 +13,34 @@ import (
 )
 
 const (
-	// hurryAfter is the excess of stalled over healthy instances from which iterations
+	// hurryAfter is the excess of late over well instances from which iterations
 	// get less time. It is the default number of workers, so that the first deadline of
 	// a run already counts.
 	hurryAfter = 8
-	// blowAfter is the excess from which the remaining instances do not run.
+	// hurryAtOnce is the number of iterations under way beyond the usual time from which
+	// iterations get less time: half of the default number of workers.
+	hurryAtOnce = hurryAfter / 2
+	// blowAfter is the excess of stalled instances from which the remaining instances do
+	// not run, and lateAfter that of late ones: their streams show at least something.
 	blowAfter = 16
+	lateAfter = 48
 	// leastPatience is the minimum time of an iteration that gets less.
 	leastPatience = time.Second
 )
 
-// fuse bounds the time that a run spends on a target whose streams no longer end: each
-// scenario would wait for its deadline and show the same. An instance stalls when one
-// of its iterations started a process, ended late, at an unmet wait, and had no stream
-// with an end event; an instance with such a stream is well. Each instance counts once;
-// one that starts nothing, or is refused, does not count. The excess of stalled
-// instances over well ones decides: an intermittent fault, or one of a few commands,
+// fuse bounds the time that a run spends on a target whose streams do not behave: each
+// scenario would wait for its deadline, or read up to the limits, and show the same. An
+// instance that started a process is late when one of its iterations ended late, at an unmet
+// wait, or left a response unread; it is stalled when it is late and had no stream with an end
+// event. Any other one with an end event is well. Each instance counts once;
+// one that starts nothing, or is refused, does not count. The excess over well
+// instances decides: an intermittent fault, or one of a few commands,
 // never comes near the limits. The zero value is ready.
 type fuse struct {
+	known   bool // the target is known to be late
 	mu      sync.Mutex
+	overdue map[*instance]struct{} // under way
+	late    map[*instance]struct{}
 	stalled map[*instance]struct{}
 	well    map[*instance]struct{}
 	blown   bool
@@ -39,43 +48,63 @@ type fuse struct {
 
 // put counts the outcome of an iteration.
 func (f *fuse) put(in *instance, out *result) {
+	f.ended(in)
 	if out.interrupted || out.Defect != "" {
 		return
 	}
-	started := false
+	started, ended := false, false
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
 		if !mayStart(x) || x.Op == "raw" {
 			continue
 		}
 		started = true
-		if hasEvent(x, bundle.EventEnd) {
-			f.count(&f.well, in)
-			return
-		}
+		ended = ended || hasEvent(x, bundle.EventEnd)
 	}
-	if started && out.late {
-		f.count(&f.stalled, in)
+	late := out.late || out.unread
+	switch {
+	case !started:
+	case late && ended:
+		f.count(in, &f.late)
+	case late:
+		f.count(in, &f.late, &f.stalled)
+	case ended:
+		f.count(in, &f.well)
 	}
 }
 
-func (f *fuse) count(of *map[*instance]struct{}, in *instance) {
+// goesOn counts an instance whose iteration has taken longer than usual and goes on.
+func (f *fuse) goesOn(in *instance) {
+	if startsSomething(in.s) {
+		f.count(in, &f.late, &f.overdue)
+	}
+}
+
+func (f *fuse) ended(in *instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if *of == nil {
-		*of = make(map[*instance]struct{})
-	}
-	(*of)[in] = struct{}{}
-	f.blown = f.blown || f.excess() >= blowAfter
+	delete(f.overdue, in)
 }
 
-func (f *fuse) excess() int { return len(f.stalled) - len(f.well) }
+func (f *fuse) count(in *instance, sets ...*map[*instance]struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, set := range sets {
+		if *set == nil {
+			*set = make(map[*instance]struct{})
+		}
+		(*set)[in] = struct{}{}
+	}
+	f.blown = f.blown || f.excess(f.stalled) >= blowAfter || f.excess(f.late) >= lateAfter
+}
+
+func (f *fuse) excess(of map[*instance]struct{}) int { return len(of) - len(f.well) }
 
 // hurries reports whether iterations get less time than usual.
 func (f *fuse) hurries() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.excess() >= hurryAfter
+	return f.known || f.excess(f.late) >= hurryAfter || len(f.overdue) >= hurryAtOnce
 }
 
 // hasBlown reports whether instances that start a process no longer run. It stays true.
@@ -93,20 +122,31 @@ func stalledSkip() bundle.Skip {
 	}
 }
 
-// patience returns the time for the next iteration: the script's deadline, or, when
-// most instances stall, the time that the steps take by themselves plus two hundred
-// round trips and spawns of the target.
+// patience returns the time for the next iteration: the script's deadline, or a brief time
+// when most instances stall.
 func (in *instance) patience() time.Duration {
 	if !in.fuse.hurries() {
 		return in.deadline
 	}
+	return min(in.deadline, in.brief(in.deadline))
+}
+
+// brief returns the time that the steps take by themselves plus two hundred round trips and
+// spawns of the target, which are at most most.
+func (in *instance) brief(most time.Duration) time.Duration {
 	bound := stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal)
-	return min(in.deadline, in.scaled(bound)+in.paced(200, leastPatience, in.deadline))
+	return in.scaled(bound) + in.paced(200, leastPatience, most)
+}
+
+// usual returns the time that an iteration takes at most on a target that delivers.
+func (in *instance) usual() time.Duration {
+	return in.scaled(defaultDeadline + stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal))
 }
 
 // within bounds the steps of an iteration: its deadline runs from the last progress of
-// any of its exchanges. When most instances stall, an iteration with a longer deadline
-// than usual ends after the usual time without progress.
+// any of its exchanges. When most instances are late, an iteration under way gets no more time
+// than a new one, and twice that with progress; when waits of one kind are known to be vain, after
+// the usual time without progress.
 func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
@@ -121,16 +161,23 @@ func (it *iteration) within(ctx context.Context) (context.Context, func()) {
 // outlasts waits until the iteration has taken too long and returns true, or returns
 // false when ctx ends first.
 func (it *iteration) outlasts(ctx context.Context) bool {
-	usual := it.in.scaled(defaultDeadline)
+	usual := it.in.usual()
 	for {
-		more, hurried := it.left(), usual-it.quiet()
-		if more <= 0 || hurried <= 0 && (it.in.fuse.hurries() || it.in.stalls.any()) {
-			return true
+		more, took := it.left(), time.Since(it.began)
+		hurried := usual - it.quiet()
+		if took >= usual {
+			it.in.fuse.goesOn(it.in)
 		}
-		if hurried <= 0 {
+		if it.in.fuse.hurries() {
+			patience := it.in.patience()
+			hurried = min(2*patience-took, patience-it.quiet())
+		} else if !it.in.stalls.any() {
 			hurried = leastPatience
 		}
-		if sleep(ctx, min(more, hurried)) != nil {
+		if more <= 0 || hurried <= 0 {
+			return true
+		}
+		if sleep(ctx, min(more, hurried, leastPatience)) != nil {
 			return false
 		}
 	}

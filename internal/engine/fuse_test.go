@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,7 +91,9 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 	}{
 		"nothing came":                   {result{late: true}, []bundle.Exchange{start()}, true},
 		"no end came":                    {result{late: true}, []bundle.Exchange{start(bundle.EventStart)}, true},
-		"one of two ended":               {result{late: true}, []bundle.Exchange{start(), start(bundle.EventEnd)}, false},
+		"one of two ended":               {result{late: true}, []bundle.Exchange{start(), start(bundle.EventEnd)}, true},
+		"a response was left unread":     {result{unread: true}, []bundle.Exchange{start(bundle.EventEnd)}, true},
+		"it ended in time":               {result{}, []bundle.Exchange{start(bundle.EventEnd)}, false},
 		"it failed at once":              {result{expired: true}, []bundle.Exchange{start()}, false},
 		"nothing was started":            {result{late: true}, []bundle.Exchange{{Op: "list"}}, false},
 		"raw bytes are up to the script": {result{late: true}, []bundle.Exchange{{Op: "raw", Shape: bundle.ShapeStream}}, false},
@@ -128,6 +131,44 @@ func TestWhereEverythingStallsAnIterationHasLessTime(t *testing.T) {
 	if got := in.patience(); got < leastPatience+700*time.Millisecond || got > 3*time.Second {
 		t.Errorf("then %v", got)
 	}
+}
+
+// Streams that end, but too late, prove less than streams that never do.
+func TestStreamsThatAreOnlyLateBlowTheFuseLater(t *testing.T) {
+	late := result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{
+		Op: "start", RPC: call.ProcessStart, Events: []bundle.Event{{Kind: bundle.EventEnd}},
+	}}}}
+	var f fuse
+	for i := range lateAfter {
+		if f.hasBlown() {
+			t.Fatalf("the fuse has blown after %d late instances", i)
+		}
+		f.put(new(instance), &late)
+	}
+	if !f.hasBlown() {
+		t.Errorf("the fuse has not blown after %d late instances", lateAfter)
+	}
+}
+
+func TestIterationsAreCutOnceMostAreOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, "http://127.0.0.1:1")
+		e := newEnv(b.options)
+		began := time.Now()
+		var all []context.Context
+		for range hurryAfter {
+			it := newInstance(e, instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]"))).newIteration(0)
+			ctx, cancel := it.within(t.Context())
+			defer cancel()
+			all = append(all, ctx)
+		}
+		for _, ctx := range all {
+			<-ctx.Done()
+		}
+		if took := time.Since(began); took > 12*time.Second {
+			t.Errorf("they ended after %v", took)
+		}
+	})
 }
 
 // flaky is a gateway that answers some of its Starts with 500.

@@ -5,66 +5,93 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"assay/internal/envd/call"
 )
 
-// stallsToHurry is the number of scenarios in which a kind of wait must have lasted until its
-// deadline in vain for later waits of that kind to get less time.
-const stallsToHurry = 3
+// Later waits of a kind get less time after waits of that kind have lasted until their deadline
+// in vain in so many scenarios, or in so many instances.
+const (
+	stallsToHurry    = 3
+	instancesToHurry = 8
+)
 
-// vainWaits bounds the time that a run spends on one kind of stall: after three scenarios,
-// further ones would wait as long and show the same. The zero value is ready.
+// vainWaits bounds the time that a run spends on one kind of stall: further waits would last as
+// long and show the same. The zero value is ready.
 type vainWaits struct {
 	mu   sync.Mutex
-	vain map[string]map[string]struct{} // kind of wait → scenarios
+	vain map[string]*vainKind
 }
 
-// put records that a wait in a scenario lasted until its deadline in vain.
-func (s *vainWaits) put(kind, scenario string) {
+// vainKind holds where waits of one kind lasted in vain.
+type vainKind struct {
+	scenarios map[string]struct{}
+	instances map[*instance]struct{}
+}
+
+// put records that a wait of an instance lasted until its deadline in vain.
+func (s *vainWaits) put(kind string, in *instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vain == nil {
-		s.vain = map[string]map[string]struct{}{}
+		s.vain = map[string]*vainKind{}
 	}
-	if s.vain[kind] == nil {
-		s.vain[kind] = map[string]struct{}{}
+	k := s.vain[kind]
+	if k == nil {
+		k = &vainKind{map[string]struct{}{}, map[*instance]struct{}{}}
+		s.vain[kind] = k
 	}
-	s.vain[kind][scenario] = struct{}{}
+	k.scenarios[in.s.ID] = struct{}{}
+	k.instances[in] = struct{}{}
+}
+
+func (k *vainKind) established() bool {
+	return k != nil && (len(k.scenarios) >= stallsToHurry || len(k.instances) >= instancesToHurry)
 }
 
 // established reports whether waits of a kind get less time.
 func (s *vainWaits) established(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.vain[kind]) >= stallsToHurry
+	return s.vain[kind].established()
 }
 
 // any reports whether waits of any kind get less time.
 func (s *vainWaits) any() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, scenarios := range s.vain {
-		if len(scenarios) >= stallsToHurry {
+	for _, k := range s.vain {
+		if k.established() {
 			return true
 		}
 	}
 	return false
 }
 
-// patience returns the time for a wait: that of the script, or less once three scenarios
+// patience returns the time for a wait: that of the script, or less once others
 // waited for the same in vain. A limit that the step itself sets stays.
 func (it *iteration) patience(w *waiting) time.Duration {
 	if w.within > 0 || w.optional || !it.in.stalls.established(kindOf(w)) {
 		return cmp.Or(w.within, it.limit)
 	}
-	return min(it.limit, it.in.paced(200, leastPatience, it.limit))
+	return min(it.limit, it.in.brief(it.limit))
 }
 
-// kindOf returns the kind of a wait: what it waits for, without the details of the script,
-// and the method of the exchange.
+// The kinds of waits for a part of a response, whatever the part.
+const (
+	kindStream = "a stream of events"
+	kindCall   = "a unary call"
+)
+
+// kindOf returns the kind of a wait: the shape of the response for which it waits, or what it
+// waits for on a connection.
 func kindOf(w *waiting) string {
-	what, _, _ := strings.Cut(w.what, ` "`)
-	if w.handle == nil {
+	switch {
+	case w.handle == nil || w.handle.rpc == "":
+		what, _, _ := strings.Cut(w.what, ` "`)
 		return what
+	case call.ShapeOf(w.handle.rpc) == call.Stream:
+		return kindStream
 	}
-	return what + " of " + w.handle.rpc
+	return kindCall
 }

@@ -1,23 +1,62 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/scenarios"
+)
+
+// ofScenario returns a new instance of a scenario.
+func ofScenario(id string) *instance { return &instance{s: &scenarios.Scenario{ID: id}} }
 
 func TestAKindOfStallIsEstablishedByThreeScenarios(t *testing.T) {
 	var s vainWaits
-	const kind, other = "output of process.Process/Start", "head of process.Process/List"
-	for _, scenario := range []string{"a", "a", "b"} {
-		s.put(kind, scenario)
+	const kind, other = kindStream, kindCall
+	for _, id := range []string{"a", "a", "b"} {
+		s.put(kind, ofScenario(id))
 	}
 	if s.established(kind) || s.any() {
 		t.Fatal("two scenarios establish it")
 	}
-	s.put(other, "c")
+	s.put(other, ofScenario("c"))
 	if s.established(kind) {
 		t.Fatal("a stall of another kind counts")
 	}
-	s.put(kind, "c")
+	s.put(kind, ofScenario("c"))
 	if !s.established(kind) || !s.any() || s.established(other) {
 		t.Error("three scenarios do not establish it, or establish another kind")
+	}
+}
+
+// A scenario with many permutations keeps every worker waiting.
+func TestAKindOfStallIsEstablishedByTheInstancesOfOneScenario(t *testing.T) {
+	var s vainWaits
+	const kind = kindStream
+	one := ofScenario("a")
+	for range instancesToHurry - 1 {
+		s.put(kind, one)
+		s.put(kind, ofScenario("a"))
+		if s.established(kind) && len(s.vain[kind].instances) < instancesToHurry {
+			t.Fatal("fewer instances establish it")
+		}
+	}
+	if !s.established(kind) {
+		t.Errorf("%d instances do not establish it", instancesToHurry)
+	}
+}
+
+// Cleaning up after each scenario of a target that answers no kill must not take its full time.
+func TestACleanUpTakesLessTimeOnceOthersWereInVain(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	b.options.Run.Calibration = bundle.Calibration{RTT: 1e5, Spawn: 1e6}
+	e := newEnv(b.options)
+	before := e.cleanupBound()
+	for _, id := range []string{"a", "b", "c"} {
+		e.stalls.put(opCleanup, ofScenario(id))
+	}
+	if after := e.cleanupBound(); after >= before/2 {
+		t.Errorf("it takes %v, and %v before", after, before)
 	}
 }
 
@@ -27,7 +66,11 @@ func TestTheKindOfAWaitHasNoDetailsOfTheScript(t *testing.T) {
 	if kindOf(one) != kindOf(two) {
 		t.Errorf("%q and %q differ", kindOf(one), kindOf(two))
 	}
-	if list := (&waiting{what: "end of the answer", handle: &handle{rpc: "process.Process/List"}}); kindOf(list) == kindOf(&waiting{what: "end of the answer", handle: start}) {
-		t.Error("the ends of two methods are of one kind")
+	list, signal := &waiting{handle: &handle{rpc: "process.Process/List"}}, &waiting{handle: &handle{rpc: "process.Process/SendSignal"}}
+	if kindOf(list) != kindOf(signal) || kindOf(list) == kindOf(one) {
+		t.Errorf("the kinds are %q and %q for calls, %q for streams", kindOf(list), kindOf(signal), kindOf(one))
+	}
+	if frame := (&waiting{what: "frame PING-ACK"}); kindOf(frame) == kindOf(&waiting{what: "closed"}) {
+		t.Errorf("two waits for a connection are both of the kind %q", kindOf(frame))
 	}
 }

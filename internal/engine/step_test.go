@@ -126,7 +126,7 @@ func TestADeadlineHasRoomForTheCommandsOfTheSteps(t *testing.T) {
 				t.Errorf("it has %v, want %v to %v", in.deadline, tc.least, tc.most)
 			}
 			for range hurryAfter {
-				in.fuse.count(&in.fuse.stalled, new(instance))
+				in.fuse.count(new(instance), &in.fuse.late)
 			}
 			if got := in.patience(); strings.Contains(name, "login") && got < 6*3*time.Second {
 				t.Errorf("in a hurry it has %v", got)

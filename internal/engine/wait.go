@@ -50,6 +50,11 @@ func lasting(limit time.Duration) bound {
 	return bound{quiet: limit, most: min(longestTimes*limit, limit+longestMore)}
 }
 
+// fixed returns the bound of a wait whose limit does not change.
+func fixed(limit time.Duration) func() bound {
+	return func() bound { return lasting(limit) }
+}
+
 // left returns how much longer a wait may take after took.
 func (b bound) left(took time.Duration, since func() time.Duration) time.Duration {
 	quiet := took
@@ -64,14 +69,18 @@ func (b bound) left(took time.Duration, since func() time.Duration) time.Duratio
 // recorded, so that the verdict can name it.
 func (it *iteration) wait(ctx context.Context, w waiting) error {
 	began := it.in.clock.Stamp()
-	b := lasting(it.patience(&w))
-	b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
+	limit := func() bound {
+		b := lasting(it.patience(&w))
+		b.quiet = min(b.quiet, cmp.Or(w.idle, b.quiet))
+		return b
+	}
 	left := max(0, it.left())
+	err := waitFor(ctx, w, limit)
+	b := limit()
 	deadline := min(b.quiet, left)
-	err := waitFor(ctx, w, b)
 	over := errors.Is(err, errOver)
-	if errors.Is(err, errExpired) && w.within == 0 && !w.optional {
-		it.in.stalls.put(kindOf(&w), it.in.s.ID)
+	if errors.Is(err, errExpired) && !w.optional {
+		it.in.stalls.put(kindOf(&w), it.in)
 	}
 	if over && w.endIsEnough {
 		err = nil
@@ -92,10 +101,10 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 // errOver ends a wait that can no longer be met.
 var errOver = errors.New("nothing more will come")
 
-// waitFor waits until w is met, within a bound.
-func waitFor(ctx context.Context, w waiting, b bound) error {
+// waitFor waits until w is met, within a bound that may shrink meanwhile.
+func waitFor(ctx context.Context, w waiting, limit func() bound) error {
 	began := time.Now()
-	timer := time.NewTimer(max(0, b.quiet))
+	timer := time.NewTimer(max(0, min(limit().quiet, leastPatience)))
 	defer timer.Stop()
 	for {
 		changed := w.changed()
@@ -109,11 +118,11 @@ func waitFor(ctx context.Context, w waiting, b bound) error {
 		select {
 		case <-changed:
 		case <-timer.C:
-			more := b.left(time.Since(began), w.since)
+			more := limit().left(time.Since(began), w.since)
 			if more <= 0 {
 				return lastLook(w)
 			}
-			timer.Reset(more)
+			timer.Reset(min(more, leastPatience))
 		case <-ctx.Done():
 			if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				return errInterrupted

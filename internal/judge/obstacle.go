@@ -25,9 +25,9 @@ type obstacle struct {
 	optional bool
 	// legal is set for an announced choice of the target, to which the expectations do not apply.
 	legal bool
-	rule     string // the broken rule, "" for none
-	x        *bundle.Exchange
-	limit    int64 // the deadline of the wait, 0 if it did not end the wait
+	rule  string // the broken rule, "" for none
+	x     *bundle.Exchange
+	limit int64 // the deadline of the wait, 0 if it did not end the wait
 }
 
 // obstacles lists the failed preconditions of an iteration, the earliest first.

@@ -103,6 +103,7 @@ func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) {
 
 func (x *Exchange) keepFrame(f bundle.Frame, payload []byte, limit int, special bool) int {
 	f.Event = -1
+	x.frames++
 	if x.kept.heads < maxHeads || special {
 		f.Head = x.frameHead(payload, limit)
 	}

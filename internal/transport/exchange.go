@@ -27,6 +27,7 @@ type Exchange struct {
 	plain         []byte // the body without its Content-Encoding, if it had one
 	decoded       bool   // plain is set
 	kept          budget
+	frames        int
 	pings         int64        // bytes of the body that belong to keepalive events
 	content       int64        // the largest number of other bytes
 	progressed    bundle.Stamp // when the last other byte arrived
@@ -38,8 +39,18 @@ type Exchange struct {
 	done    chan struct{}
 }
 
-// maxResponse is the longest body that is read: no scenario asks for a hundredth of it.
-const maxResponse = 256 << 20
+// extent is how far a response is read: bytes of the body, and frames.
+type extent struct {
+	bytes  int64
+	frames int
+}
+
+// farthest is the usual extent: no scenario asks for a quarter of it. Once several responses of
+// the run were left unread, shortest applies.
+var (
+	farthest = extent{64 << 20, 400_000}
+	shortest = extent{16 << 20, 100_000}
+)
 
 // answer decodes the body of one response.
 type answer interface {
@@ -187,8 +198,13 @@ func (x *Exchange) feed(p []byte) {
 	if x.over || x.answer == nil {
 		return
 	}
-	if x.rec.Response.Body += int64(len(p)); x.rec.Response.Body > maxResponse {
-		x.leaveUnread(fmt.Sprintf("it is longer than %s", bundle.Megabytes(maxResponse)))
+	x.rec.Response.Body += int64(len(p))
+	switch most := x.recorder.memory.extent(); {
+	case x.rec.Response.Body > most.bytes:
+		x.leaveUnread(fmt.Sprintf("it is longer than %s", bundle.Megabytes(most.bytes)))
+		return
+	case x.frames > most.frames:
+		x.leaveUnread(fmt.Sprintf("it has more than %d frames", most.frames))
 		return
 	}
 	x.answer.feed(p, x.conn.lastRead)

@@ -11,8 +11,9 @@ import (
 // share it. It counts bytes that are kept, not bytes that are received. A nil Memory has no
 // limit. It is safe for concurrent use.
 type Memory struct {
-	limit int64
-	used  atomic.Int64
+	limit  int64
+	used   atomic.Int64
+	unread atomic.Int64 // responses that were left unread
 }
 
 // NewMemory returns a Memory of that many bytes.
@@ -47,6 +48,17 @@ func (m *Memory) Hold(n int64) {
 
 // Give returns n bytes.
 func (m *Memory) Give(n int64) { m.Hold(-n) }
+
+// unreadToHurry is the number of unread responses after which later ones are read less far.
+const unreadToHurry = 3
+
+// extent returns how far a response is read now.
+func (m *Memory) extent() extent {
+	if m != nil && m.unread.Load() >= unreadToHurry {
+		return shortest
+	}
+	return farthest
+}
 
 // ownMemory is how much every exchange and every connection may keep besides the Memory of
 // the run, so that a target that fills the memory in one scenario does not disturb the others.
@@ -136,6 +148,9 @@ func (x *Exchange) leaveUnread(why string) {
 		return
 	}
 	x.rec.Unread = why
+	if m := x.recorder.memory; m != nil {
+		m.unread.Add(1)
+	}
 	x.end(bundle.OutcomeAborted, "Assay stopped reading the response: "+why)
 	if x.conn != nil {
 		x.conn.proto.stop(x)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,7 @@ func TestAResponseThatDoesNotFitIsLeftUnread(t *testing.T) {
 		"a gzip bomb of NDJSON": {lineCall(), respond(200, "Content-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\n", bomb), "",
 			"larger than the limit once decompressed"},
 		"starts without end":          {startCall(), chunkedStream + "\r\n", chunk(envelope(0, startEvent)), "more than 1000 events"},
+		"keepalives without end":      {startCall(), chunkedStream + "\r\n", chunk(strings.Repeat(envelope(0, `{"event":{"keepalive":{}}}`), 1000)), "more than 400000 frames"},
 		"output without end":          {startCall(), chunkedStream + "\r\n", chunk(output), "memory"},
 		"a body without end":          {plainCall(), "HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("x", 32<<10), "memory"},
 		"a long message in pieces":    {startCall(), chunkedStream + "\r\n" + chunk("\x00\x03\xff\xff\xff"), chunk(strings.Repeat("x", 4<<10)), "memory"},
@@ -83,6 +85,22 @@ func TestAResponseThatDoesNotFitIsLeftUnread(t *testing.T) {
 				t.Error("not all memory is returned")
 			}
 		})
+	}
+}
+
+// A target whose responses have to be cut keeps sending more of the same.
+func TestAfterThreeUnreadResponsesLaterOnesAreReadLessFar(t *testing.T) {
+	memory := transport.NewMemory(256 << 20)
+	c := newClient(t)
+	c.rec.Within(memory)
+	addr := endless(t, chunkedStream+"\r\n", chunk(strings.Repeat(envelope(0, `{"event":{"keepalive":{}}}`), 1000)))
+	var seen []string
+	for range 4 {
+		seen = append(seen, c.done(c.request(c.dial(addr), startCall())).Unread)
+	}
+	want := []string{"it has more than 400000 frames", "it has more than 400000 frames", "it has more than 400000 frames", "it has more than 100000 frames"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("the responses are left unread because %q", seen)
 	}
 }
 
