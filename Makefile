@@ -3,6 +3,8 @@ GO       ?= go
 TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 60s
+# The program without symbol table and debug information; empty for a debugger.
+GO_LDFLAGS ?= -s -w
 
 .PHONY: help build debian test test-go test-sdk race lint tidy generate generated notice vuln bench bench-peers hostile nightly fuzz selftest
 
@@ -10,7 +12,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program into bin/
-	$(GO) build -o bin/assay ./cmd/assay
+	$(GO) build -trimpath -ldflags '$(GO_LDFLAGS)' -o bin/assay ./cmd/assay
 
 # program:package of the tools that tests run besides Go and npm.
 DEBIAN := nc:netcat-openbsd curl:curl openssl:openssl
