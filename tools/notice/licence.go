@@ -49,9 +49,6 @@ func classify(text string) ([]string, error) {
 	seen := licensecheck.Scan([]byte(text))
 	var ids []string
 	for _, m := range seen.Match {
-		if m.IsURL {
-			continue // an address of a licence is not its text
-		}
 		if !slices.Contains(allowed, m.ID) {
 			return nil, fmt.Errorf("licence %s is not allowed: %s", m.ID, mend)
 		}

@@ -54,6 +54,7 @@ func TestLicencesAreRecognisedAndOnlyAllowedOnesPass(t *testing.T) {
 		{"an unknown text fails", map[string]string{"LICENSE": more}, "", "unknown licence (0 %"},
 		{"a known text with another condition fails", map[string]string{"LICENSE": mit + more}, "", "unknown licence"},
 		{"the address of a licence is no licence", map[string]string{"LICENSE": "https://opensource.org/licenses/MIT"}, "", "unknown licence"},
+		{"a text that refers to a licence that is not on the list fails", map[string]string{"LICENSE": mit + "Parts: https://www.gnu.org/licenses/agpl.txt\n"}, "", "licence AGPL-3.0"},
 		{"no licence fails", map[string]string{"PATENTS": mit}, "", "no licence file"},
 		{"one bad licence of two fails", map[string]string{"LICENSE": mit, "a/LICENSE": gpl}, "", "a/LICENSE: licence GPL"},
 	}
