@@ -13,7 +13,7 @@ import (
 	"golang.org/x/vuln/scan"
 )
 
-// limit is for a database that never responds; a scan takes a minute.
+// limit is for a database that never responds. A scan takes minutes.
 const limit = 20 * time.Minute
 
 func main() {
@@ -42,7 +42,7 @@ const notChecked = "NOT CHECKED FOR VULNERABILITIES: the database cannot be reac
 // run fails if the code in the directory reaches a vulnerable function. A module that is
 // vulnerable elsewhere is only reported.
 func run(ctx context.Context, o options) error {
-	// The modules alone take no time; loading the packages takes a gigabyte.
+	// The modules alone take no time; a scan of the packages takes more than a gigabyte.
 	err := govulncheck(ctx, options{dir: o.dir, db: o.db, out: io.Discard, err: io.Discard}, "-scan", "module")
 	if !unreachable(err) {
 		err = govulncheck(ctx, o, "./...")
