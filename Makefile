@@ -3,14 +3,16 @@ GO       ?= go
 TOOLS    := $(GO) tool -modfile=tools/go.mod
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 60s
+# The program without symbol table and debug information; empty for a debugger.
+GO_LDFLAGS ?= -s -w
 
-.PHONY: help build debian test test-go test-sdk race lint tidy generate generated bench bench-peers hostile nightly fuzz selftest
+.PHONY: help build debian test test-go test-sdk race lint tidy generate generated notice vuln bench bench-peers hostile nightly fuzz selftest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program into bin/
-	$(GO) build -o bin/assay ./cmd/assay
+	$(GO) build -trimpath -ldflags '$(GO_LDFLAGS)' -o bin/assay ./cmd/assay
 
 # program:package of the tools that tests run besides Go and npm.
 DEBIAN := nc:netcat-openbsd curl:curl openssl:openssl
@@ -31,6 +33,8 @@ test: debian ## unit tests, black-box tests through the binary, the catalogue, t
 # The longest packages begin first.
 test-go:
 	$(GO) test -timeout 20m ./internal/selftest ./cmd/assay ./suites $$($(GO) list ./... | grep -v '/sdk$$')
+	cd tools/notice && $(GO) test ./...
+	cd tools/vuln && $(GO) test ./...
 
 # -v, so that a test that is skipped is seen.
 test-sdk:
@@ -41,20 +45,31 @@ race: debian ## the unit tests and a smoke of the catalogue under the race detec
 
 lint: ## linters, floors, formatting
 	$(LINT) run --allow-parallel-runners ./...
+	cd tools/notice && $(GO) tool -modfile=../lint/go.mod golangci-lint run --allow-parallel-runners ./...
+	cd tools/vuln && $(GO) tool -modfile=../lint/go.mod golangci-lint run --allow-parallel-runners ./...
 
 tidy: ## fail if go.mod or go.sum is not tidy
 	$(GO) mod tidy -diff
 	cd tools && $(GO) mod tidy -diff
 	cd tools/lint && $(GO) mod tidy -diff
+	cd tools/notice && $(GO) mod tidy -diff
+	cd tools/vuln && $(GO) mod tidy -diff
 
 generate: ## generate the code of the protos
 	$(TOOLS) buf lint
 	$(TOOLS) buf generate
 
-generated: generate ## fail if the generated code differs from the committed one
+notice: ## write NOTICE, the licences of what is linked into the program
+	cd tools/notice && $(GO) run .
+
+generated: generate ## fail if the generated code or NOTICE differs from what is committed, or a licence is not allowed
 	git diff --exit-code -- internal/envd
 	@test -z "$$(git ls-files --others --exclude-standard internal/envd)" || \
 		{ echo "generated files are not committed:"; git ls-files --others --exclude-standard internal/envd; exit 1; }
+	cd tools/notice && $(GO) run . -check
+
+vuln: ## fail if the program reaches a known vulnerability; without the database of vulnerabilities, say so
+	cd tools/vuln && $(GO) run .
 
 bench: ## benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -81,7 +96,7 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
-nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios
+nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios, vulnerabilities
 	$(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
 	$(MAKE) selftest
@@ -90,3 +105,4 @@ nightly: ## the long tests: everything under -race, fuzzing, verdicts under load
 	bin/assay conform --slow --destructive --strict
 	$(MAKE) bench
 	$(MAKE) hostile
+	$(MAKE) vuln

@@ -41,6 +41,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	notice, err := filepath.Abs("../../NOTICE")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -49,6 +53,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("OPEN", open) // assay load with --rate
+			env.Setenv("NOTICE", notice)
 			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
 			return nil
 		},
