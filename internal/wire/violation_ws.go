@@ -23,3 +23,14 @@ const (
 	WSUnfinished        Kind = "ws.message-unfinished"         // it ended between two fragments, without Close
 	WSMessageOverLimit  Kind = "ws.message-over-limit"         // a message is longer than the decoder's limit
 )
+
+// The kinds of the handshake (RFC 6455, sections 4.1 and 4.2.2). They have the offset of the
+// response's status line.
+const (
+	WSUpgradeStatus     Kind = "ws.upgrade-status"     // not a 101 response of HTTP/1.1; a refusal is legal HTTP
+	WSUpgradeField      Kind = "ws.upgrade-field"      // Upgrade is absent or not "websocket"
+	WSUpgradeConnection Kind = "ws.upgrade-connection" // Connection has no token "Upgrade"
+	WSUpgradeAccept     Kind = "ws.upgrade-accept"     // Sec-WebSocket-Accept is absent, repeated or wrong
+	WSUpgradeExtension  Kind = "ws.upgrade-extension"  // an extension that the request did not offer
+	WSUpgradeProtocol   Kind = "ws.upgrade-protocol"   // a subprotocol that the request did not offer, or several
+)
