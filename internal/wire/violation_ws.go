@@ -34,3 +34,14 @@ const (
 	WSUpgradeExtension  Kind = "ws.upgrade-extension"  // an extension that the request did not offer
 	WSUpgradeProtocol   Kind = "ws.upgrade-protocol"   // a subprotocol that the request did not offer, or several
 )
+
+// The kinds of stdio over WebSocket: the messages of a server. Offsets are relative to the
+// message.
+const (
+	StdioEmpty    Kind = "stdio.empty-message" // a binary message without a stream
+	StdioStream   Kind = "stdio.stream"        // neither stdout nor stderr
+	StdioJSON     Kind = "stdio.json"          // not one JSON object, or a duplicate name
+	StdioType     Kind = "stdio.type"          // absent, not a string, or unknown
+	StdioExitCode Kind = "stdio.exit-code"     // absent, or not an integer
+	StdioMember   Kind = "stdio.member"        // another member of a known message is absent, or has the wrong type
+)
