@@ -108,7 +108,6 @@ func (d *ResponseDecoder) Feed(p []byte) {
 			d.off += int64(len(p))
 			return
 		case stateSwitched:
-			d.off += int64(len(p))
 			if d.OnSwitched != nil {
 				d.OnSwitched(p)
 			}

@@ -202,8 +202,8 @@ func TestAMessageOverTheLimitIsStreamedAndNotCollected(t *testing.T) {
 		OnPayload: func(p []byte) { streamed += len(p) },
 		OnMessage: func(m WSMessage) { got = append(got, m) },
 	}
-	feedBytes(&d, wsFrames(t, "binary- 123456", "continuation 78901", "text ok"))
-	if streamed != 13 || len(got) != 2 || !got[0].Dropped || got[0].Payload != nil || got[0].Size != 11 || got[1].Dropped {
+	feedBytes(&d, wsFrames(t, "binary- 123456", "continuation 78901", "text just-right"))
+	if streamed != 21 || len(got) != 2 || !got[0].Dropped || got[0].Payload != nil || got[0].Size != 11 || got[1].Dropped {
 		t.Errorf("%d bytes streamed, messages %+v", streamed, got)
 	}
 }

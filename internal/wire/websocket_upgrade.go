@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"crypto/sha1" //nolint:gosec // RFC 6455 wants it
+	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -17,7 +17,7 @@ func WSKey(random [16]byte) string { return base64.StdEncoding.EncodeToString(ra
 // WSAccept returns the Sec-WebSocket-Accept that answers a key. A server takes the
 // key as it was sent, so it is not decoded.
 func WSAccept(key string) string {
-	sum := sha1.Sum([]byte(key + wsGUID)) //nolint:gosec // RFC 6455 wants it
+	sum := sha1.Sum([]byte(key + wsGUID))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
