@@ -102,34 +102,41 @@ func (d *WSDecoder) Feed(p []byte) {
 	}
 }
 
-// feedHead takes head bytes and returns the rest of p. An empty payload is complete at
-// once.
+// feedHead takes head bytes and returns the rest of p. A head that is complete in p is not
+// copied.
 func (d *WSDecoder) feedHead(p []byte) []byte {
 	if d.have == 0 {
 		d.frame.Off = d.off
+		if h, n := ParseWSHead(p); n > 0 {
+			d.off += int64(n)
+			d.beginFrame(h)
+			return p[n:]
+		}
 	}
 	n := copy(d.head[d.have:wsHeadSize(d.head[:d.have])], p)
 	d.have += n
 	d.off += int64(n)
-	p = p[n:]
-	h, size := ParseWSHead(d.head[:d.have])
-	if size == 0 {
-		return p
+	if h, size := ParseWSHead(d.head[:d.have]); size > 0 {
+		d.have = 0
+		d.beginFrame(h)
 	}
-	d.have = 0
+	return p[n:]
+}
+
+// beginFrame is called when a head is complete. An empty payload is complete at once.
+func (d *WSDecoder) beginFrame(h WSHead) {
 	d.frame.Head = h
-	d.checkHead(&h)
+	d.checkHead(&d.frame.Head)
 	if d.lost = h.Length>>63 != 0; !d.lost {
-		d.join(&h)
+		d.join(&d.frame.Head)
 	}
 	if d.OnFrame != nil {
 		d.OnFrame(d.frame)
 	}
 	d.inFrame, d.remain = true, h.Length
-	if d.remain == 0 {
+	if h.Length == 0 {
 		d.endFrame()
 	}
-	return p
 }
 
 // checkHead reports what is wrong with a head, whatever came before it.

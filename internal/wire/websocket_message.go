@@ -26,11 +26,10 @@ func (m *wsMessage) begin(f *WSFrame) {
 
 // end frees the message, and the memory of a large one.
 func (m *wsMessage) end() {
-	pieces := m.pieces
-	if cap(pieces) > keepBuffer {
-		pieces = nil
+	m.open, m.whole = false, nil
+	if cap(m.pieces) > keepBuffer {
+		m.pieces = nil
 	}
-	*m = wsMessage{pieces: pieces}
 }
 
 // join determines which message the frame belongs to (RFC 6455, section 5.4).
