@@ -35,7 +35,7 @@ type StdioMessage struct {
 	Message string
 	// Pane is the name in StdioOpened and StdioClosed.
 	Pane string
-	// Stdout and Stderr are the streams of a pane in StdioOpened; a terminal has the same for both.
+	// Stdout and Stderr are the streams of the pane in StdioOpened.
 	Stdout, Stderr byte
 }
 
