@@ -51,20 +51,29 @@ type ResponseDecoder struct {
 	OnBody func(p []byte)
 	// OnEnd is called when a final response is complete, with its trailers.
 	OnEnd func(trailers []Field)
+	// Upgrade reports whether the request that is being answered asked for another protocol. It is
+	// called after the head of a 101 response, which then is the last one (RFC 9110, section
+	// 7.8): OnEnd is not called for it. If it returns false, or is nil, 101 is a 1xx response
+	// like any other.
+	Upgrade func() bool
+	// OnSwitched is called with the bytes after such a 101 response, which belong to the other
+	// protocol, valid during the call.
+	OnSwitched func(p []byte)
 	// OnViolation is called for every violation, in the order of offsets.
 	OnViolation func(Violation)
 
-	state   httpState
-	off     int64 // of the next byte
-	lineOff int64 // of the current line
-	line    []byte
-	used    int // bytes of the current head or trailer section
-	method  string
-	interim bool // after a 1xx, before the final response
-	head    Head
-	trailer []Field
-	remain  int64 // missing bytes of the current chunk or body
-	lostOff int64 // where the framing was lost
+	state     httpState
+	off       int64 // of the next byte
+	lineOff   int64 // of the current line
+	line      []byte
+	used      int // bytes of the current head or trailer section
+	method    string
+	interim   bool // after a 1xx, before the final response
+	head      Head
+	trailer   []Field
+	remain    int64 // missing bytes of the current chunk or body
+	lostOff   int64 // where the framing was lost
+	switchOff int64 // where the other protocol begins
 }
 
 type httpState uint8
@@ -79,6 +88,7 @@ const (
 	stateChunkData
 	stateChunkEnd
 	stateTrailers
+	stateSwitched
 	stateLost
 	stateClosed
 )
@@ -96,6 +106,11 @@ func (d *ResponseDecoder) Feed(p []byte) {
 		case stateUntilClose:
 			d.body(p)
 			d.off += int64(len(p))
+			return
+		case stateSwitched:
+			if d.OnSwitched != nil {
+				d.OnSwitched(p)
+			}
 			return
 		case stateLost, stateClosed:
 			d.off += int64(len(p))
@@ -176,7 +191,7 @@ func (d *ResponseDecoder) Close() {
 		d.violatef(HTTPTruncated, d.off, "the connection ended %d bytes before the declared Content-Length of %d", d.remain, d.head.Length)
 	case stateChunkSize, stateChunkData, stateChunkEnd, stateTrailers:
 		d.violate(HTTPTruncated, d.off, "the connection ended before the last chunk was complete")
-	case stateUntilClose, stateLost, stateClosed:
+	case stateUntilClose, stateSwitched, stateLost, stateClosed:
 	}
 }
 
@@ -186,6 +201,12 @@ func (d *ResponseDecoder) Idle() bool { return d.state == stateIdle && !d.interi
 
 // Lost reports whether the framing is lost: no response can be completed any more.
 func (d *ResponseDecoder) Lost() bool { return d.state == stateLost }
+
+// Switched reports whether a 101 response has ended HTTP on the connection, and where the
+// other protocol begins.
+func (d *ResponseDecoder) Switched() (off int64, ok bool) {
+	return d.switchOff, d.state == stateSwitched
+}
 
 // Skipped returns how many bytes were counted but not decoded.
 func (d *ResponseDecoder) Skipped() int64 {

@@ -80,6 +80,10 @@ func (d *ResponseDecoder) endHead() {
 	if d.OnHead != nil {
 		d.OnHead(d.head)
 	}
+	if d.head.Status == 101 && d.Upgrade != nil && d.Upgrade() {
+		d.state, d.interim, d.switchOff = stateSwitched, false, d.off
+		return
+	}
 	if d.head.Status < 200 {
 		d.state, d.interim = stateIdle, true
 		return

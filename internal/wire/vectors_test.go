@@ -16,9 +16,9 @@ const minVectors = 30
 
 // A vector is bytes of another origin, with their meaning. Its comment has lines "key:
 // value": origin (the source of the bytes), decoder (envelope, line, end-stream, error,
-// response, connect, grpc, grpc-web, grpc-status, web-trailers, answer-grpc-web), and
-// if needed limit and methods. In the file input every line is Go-quoted text or
-// hexadecimal bytes; expect holds the trace, without texts.
+// response, connect, grpc, grpc-web, grpc-status, web-trailers, answer-grpc-web, ws, ws-client,
+// ws-upgrade, ws-stdio), and if needed limit, methods, rsv and protocols. In the file input
+// every line is Go-quoted text or hexadecimal bytes; expect holds the trace, without texts.
 type vector struct {
 	header map[string]string
 	input  []byte
@@ -133,6 +133,12 @@ func (v vector) decode(t *testing.T, chunks [][]byte) []string {
 		lines = traceWebTrailers(v.input)
 	case "answer-grpc-web":
 		lines = traceWebAnswer(chunks)
+	case "ws", "ws-client":
+		lines = traceWS(chunks, v.wsOptions(t, v.header["decoder"] == "ws-client"))
+	case "ws-upgrade":
+		lines = v.traceWSUpgrade(t, chunks)
+	case "ws-stdio":
+		lines = traceStdio(chunks)
 	default:
 		t.Fatalf("unknown decoder %q", v.header["decoder"])
 	}
