@@ -95,13 +95,13 @@ func (w *response) Write(p []byte) (int, error) {
 		n, err := w.ResponseWriter.Write(p)
 		w.channel.idle.moved(n)
 		if err == nil && w.throttle != nil {
-			err = http.NewResponseController(w.ResponseWriter).Flush()
+			w.Flush()
 		}
 		return n, err
 	})
 }
 
-// Flush sends what was written.
+// Flush sends what was written. The next write finds out whether the client has gone.
 func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError sends what was written.

@@ -48,10 +48,18 @@ const idleAfter = 65 * time.Second
 
 // inMemory serves a handler behind a proxy that ends idle connections, in a bubble.
 func inMemory(t *testing.T, h http.HandlerFunc, test func(t *testing.T, g *rig, p pipes)) {
+	t.Helper()
+	inMemoryBehind(t, func(w http.ResponseWriter) http.ResponseWriter { return w }, h, test)
+}
+
+// inMemoryBehind is inMemory with a decorated writer.
+func inMemoryBehind(t *testing.T, decorate func(http.ResponseWriter) http.ResponseWriter, h http.HandlerFunc, test func(t *testing.T, g *rig, p pipes)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, Limits{Idle: idleAfter}, func(o *Options) { o.Clock = nil })
 		p := pipes{make(chan net.Conn), make(chan struct{})}
-		s := &http.Server{Handler: g.proxy.Over(h)}
+		over := g.proxy.Over(h)
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { over.ServeHTTP(decorate(w), r) })}
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -78,10 +86,25 @@ func request(t *testing.T, p pipes, head string) (net.Conn, *bufio.Reader, *http
 	return c, r, resp
 }
 
+// plain is a writer without deadlines, as those of many decorators are.
+type plain struct {
+	http.ResponseWriter
+	http.Flusher
+}
+
 // A stream that is cut must not look like one that ended.
 func TestAnIdleStreamIsCut(t *testing.T) {
+	for name, decorate := range map[string]func(http.ResponseWriter) http.ResponseWriter{
+		"by its deadlines":  func(w http.ResponseWriter) http.ResponseWriter { return w },
+		"without deadlines": func(w http.ResponseWriter) http.ResponseWriter { return plain{w, w.(http.Flusher)} },
+	} {
+		t.Run(name, func(t *testing.T) { idleStream(t, decorate) })
+	}
+}
+
+func idleStream(t *testing.T, decorate func(http.ResponseWriter) http.ResponseWriter) {
 	gone := make(chan error, 1)
-	inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+	inMemoryBehind(t, decorate, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 { // with pauses that are shorter
 			_, _ = io.WriteString(w, "tick\n")
 			_ = http.NewResponseController(w).Flush()

@@ -28,7 +28,7 @@ type Options struct {
 	Client *http.Client
 	// Clock is the clock of all limits and checks; default the real one.
 	Clock Clock
-	// Log gets a line for every request, without its query and its token; nil logs nothing.
+	// Log gets a line for every refused request (info) and every other (debug), without its query and its token; nil logs nothing.
 	Log *slog.Logger
 }
 

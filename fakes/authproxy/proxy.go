@@ -39,7 +39,7 @@ func (p *Proxy) Over(next http.Handler) http.Handler {
 			no.write(w)
 			return
 		}
-		p.o.Log.Info("admitted", "method", r.Method, "path", r.URL.Path, "user", a.user.name)
+		p.o.Log.Debug("admitted", "method", r.Method, "path", r.URL.Path, "user", a.user.name)
 		p.pass(w, r, next, a.leave)
 	})
 }
