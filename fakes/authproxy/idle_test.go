@@ -86,6 +86,19 @@ func request(t *testing.T, p pipes, head string) (net.Conn, *bufio.Reader, *http
 	return c, r, resp
 }
 
+// The timer may have fired already when the connection ends.
+func TestNothingExpiresBehindItsEnd(t *testing.T) {
+	clock := &hand{now: epoch}
+	i := idle{clock: clock, after: time.Minute}
+	expired := func() { t.Error("it expired") }
+	i.start(expired)
+	clock.move(time.Minute)
+	i.stop()
+	if i.check(expired) {
+		t.Error("it expires")
+	}
+}
+
 // plain is a writer without deadlines, as those of many decorators are.
 type plain struct {
 	http.ResponseWriter
@@ -260,15 +273,27 @@ func TestAFrameUnderWayIsNotSpoiled(t *testing.T) {
 }
 
 func TestAnotherProtocolGetsNoFrame(t *testing.T) {
-	inMemory(t, switching("chat", "hello"), func(t *testing.T, g *rig, p pipes) {
+	const after = "\x82\x00" // an empty frame, if it were a WebSocket
+	inMemory(t, switching("chat", after), func(t *testing.T, g *rig, p pipes) {
 		_, r, _ := request(t, p, upgrade(g, "chat"))
-		if got, err := io.ReadAll(r); string(got) != "hello" || err != nil {
+		if got, err := io.ReadAll(r); string(got) != after || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
 }
 
-// A client that reads nothing blocks the write of the handler, and the last frame.
+// A client that reads nothing more blocks the last frame.
+func TestAClientThatStopsReadingIsClosed(t *testing.T) {
+	inMemory(t, switching("websocket", ""), func(t *testing.T, g *rig, p pipes) {
+		_, r, _ := request(t, p, upgrade(g, "websocket"))
+		time.Sleep(2 * idleAfter)
+		if got, err := io.ReadAll(r); len(got) > 0 || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// A client that reads nothing at all blocks the write of the handler.
 func TestAClientThatReadsNothingIsClosed(t *testing.T) {
 	inMemory(t, switching("websocket", strings.Repeat("\x82\x02ab", 1000)), func(t *testing.T, g *rig, p pipes) {
 		c, _ := p.dial(t.Context(), "", "")

@@ -83,7 +83,10 @@ func (k *keys) cached(id string) (publicKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byID == nil || k.now().Sub(k.fetched) >= keysAge {
-		return publicKey{}, errors.Join(errNoKeys, k.err)
+		if k.err != nil {
+			return publicKey{}, fmt.Errorf("%w: %w", errNoKeys, k.err)
+		}
+		return publicKey{}, errNoKeys
 	}
 	key, ok := k.byID[id]
 	if !ok {

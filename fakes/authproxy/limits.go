@@ -30,6 +30,9 @@ func (a *accounts) enter(name, box string) (leave func(), no *refusal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	u := a.of(name)
+	if most := a.limits.Sandboxes; most > 0 && u.boxes[box] == 0 && len(u.boxes) >= most {
+		return nil, tooManySandboxes()
+	}
 	if a.limits.Connections > 0 {
 		now := a.now()
 		turn := u.opens.ReserveN(now, 1)
@@ -37,9 +40,6 @@ func (a *accounts) enter(name, box string) (leave func(), no *refusal) {
 			turn.CancelAt(now)
 			return nil, tooOften(d)
 		}
-	}
-	if most := a.limits.Sandboxes; most > 0 && u.boxes[box] == 0 && len(u.boxes) >= most {
-		return nil, tooManySandboxes()
 	}
 	u.boxes[box]++
 	return func() {

@@ -2,7 +2,9 @@ package authproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -53,7 +55,7 @@ func TestWhatConnectsToNothingIsNotCounted(t *testing.T) {
 }
 
 func TestAUserHasSoManySandboxesAtOnce(t *testing.T) {
-	g := newRig(t, Limits{Sandboxes: 2}, nil)
+	g := newRig(t, Limits{Sandboxes: 2, Connections: 5}, nil) // those that are refused do not count
 	alice, bob := g.all(), g.token(issuer.Spec{Subject: "bob"})
 	// open holds a connection open until it is closed.
 	open := func(token, more string) (closed func()) {
@@ -109,8 +111,10 @@ func TestAUserOfWhomNothingIsKnownIsForgotten(t *testing.T) {
 		leave()
 	}
 	now = now.Add(time.Minute)
-	if _, no := a.enter("new", "box"); no != nil || len(a.byName) != 2 {
-		t.Errorf("%d are remembered, want stays and new", len(a.byName))
+	leave, _ := a.enter("0", "box") // who may open no other for a minute
+	leave()
+	if _, no := a.enter("new", "box"); no != nil || len(a.byName) != 3 || a.byName["0"] == nil {
+		t.Errorf("%d are remembered, want stays, 0 and new", len(a.byName))
 	}
 	stay()
 }
@@ -161,6 +165,17 @@ func TestAThrottledWriteEndsWithItsRequest(t *testing.T) {
 			}
 		})).ServeHTTP(httptest.NewRecorder(), attach(g.all(), "").WithContext(ctx))
 	})
+}
+
+func TestAFailedWriteIsTheLastOfAThrottledOne(t *testing.T) {
+	writes := 0
+	n, err := newThrottle(&hand{now: epoch}, 100).write(t.Context(), make([]byte, 30), func(p []byte) (int, error) {
+		writes++
+		return 4, io.ErrClosedPipe
+	})
+	if n != 4 || !errors.Is(err, io.ErrClosedPipe) || writes != 1 {
+		t.Errorf("got %d, %v after %d writes", n, err, writes)
+	}
 }
 
 func TestANegativeLimitIsAnError(t *testing.T) {

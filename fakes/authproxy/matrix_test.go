@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"assay/fakes/issuer"
 	"assay/internal/testkit"
@@ -260,4 +263,20 @@ func TestARequestIsHandedOnWithoutItsTokenAndOtherwiseUnchanged(t *testing.T) {
 			t.Errorf("the request itself was changed: %s", r.URL)
 		}
 	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("token=a&cmd=b")
+	f.Add("a=1&&t%6fken&b=%2D&token=x=y")
+	f.Fuzz(func(t *testing.T, query string) {
+		before, err := url.ParseQuery(query)
+		if err != nil {
+			return // it is refused
+		}
+		after, err := url.ParseQuery(cut(query))
+		delete(before, tokenParameter)
+		if d := cmp.Diff(before, after); d != "" || err != nil {
+			t.Errorf("%q became %q: %v %s", query, cut(query), err, d)
+		}
+	})
 }

@@ -14,6 +14,7 @@ func To(base *url.URL, log *slog.Logger) http.Handler {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &httputil.ReverseProxy{
+		Transport:     &http.Transport{DisableCompression: true}, // the response stays as it is
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
 		FlushInterval: -1,
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelInfo),
