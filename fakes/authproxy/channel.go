@@ -120,7 +120,7 @@ func (w hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	c := w.channel
-	early, err := rw.Reader.Peek(rw.Reader.Buffered()) // what the server has read already
+	early, err := rw.Peek(rw.Reader.Buffered()) // what the server has read already
 	if err != nil {
 		return nil, nil, errors.Join(err, raw.Close())
 	}

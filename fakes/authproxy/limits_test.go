@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,7 +105,7 @@ func TestAUserOfWhomNothingIsKnownIsForgotten(t *testing.T) {
 	a := &accounts{limits: Limits{Connections: 1, Per: time.Minute}, now: func() time.Time { return now }, byName: map[string]*account{}}
 	stay, _ := a.enter("stays", "box")
 	for n := range maxAccounts - 1 {
-		leave, no := a.enter(fmt.Sprint(n), "box")
+		leave, no := a.enter(strconv.Itoa(n), "box")
 		if no != nil {
 			t.Fatal(no)
 		}
