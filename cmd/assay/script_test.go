@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,35 +87,45 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdServe starts `assay serve` on a free port and puts its URL into a variable:
-// serve URL --fault eos-dropped. It is interrupted when the script ends.
+// serve URL --fault eos-dropped. The file URL.err has its messages. With --issuer, the variable
+// URL_ISSUER has the URL of the issuer. It is interrupted when the script ends.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	c := exec.Command(os.Args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...) //nolint:gosec // the test's own binary
 	c.Env = append(os.Environ(), beProgram+"=1")
 	c.Dir = ts.MkAbs(".")
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
+	stderr, err := os.Create(ts.MkAbs(args[0] + ".err"))
+	ts.Check(err)
+	c.Stderr = stderr
 	out, err := c.StdoutPipe()
 	ts.Check(err)
 	ts.Check(c.Start())
 	ts.Defer(func() {
+		defer stderr.Close()
 		_ = c.Process.Signal(os.Interrupt)
 		done := make(chan error, 1)
 		go func() { done <- c.Wait() }()
 		select {
 		case err := <-done:
 			if err != nil {
-				ts.Logf("serve ended with %v:\n%s", err, stderr.String())
+				ts.Logf("serve ended with %v:\n%s", err, ts.ReadFile(args[0]+".err"))
 			}
 		case <-time.After(10 * time.Second):
 			_ = c.Process.Kill()
 			ts.Logf("serve did not end after an interrupt")
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		ts.Fatalf("serve printed no URL: %v\n%s", err, stderr.String())
+	names := []string{args[0]}
+	if slices.Contains(args, "--issuer") {
+		names = append(names, args[0]+"_ISSUER")
 	}
-	ts.Setenv(args[0], strings.TrimSpace(line))
+	lines := bufio.NewReader(out)
+	for _, name := range names {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			ts.Fatalf("serve printed no URL: %v\n%s", err, ts.ReadFile(args[0]+".err"))
+		}
+		ts.Setenv(name, strings.TrimSpace(line))
+	}
 }
 
 // cmdHostile starts a server that misbehaves: hostile URL html.

@@ -26,6 +26,7 @@ type serveFlags struct {
 	clockScale                             float64
 	seed                                   uint64
 	canned                                 string
+	issuer                                 issuerFlags
 }
 
 func newServe(io stdio) *cobra.Command {
@@ -40,6 +41,9 @@ run in a virtual shell inside this process and have no access to the machine;
 token the gateway refuses requests to other hosts than its address, from web
 pages, and with the body of a form.
 
+--issuer requires tokens with scopes, and starts an issuer that gives them to
+whoever asks, good ones and bad ones; a second line on stdout is its URL.
+
 --fault breaks it in a named way, --variant makes it differ in a legal way;
 ` + "`assay selftest`" + ` checks that the scenarios detect the first and accept the second.`,
 		Example: `  # a gateway to test a client against
@@ -51,6 +55,10 @@ pages, and with the body of a form.
 
   # a gateway that behaves like the E2B daemon, over TLS
   assay serve --listen 127.0.0.1:8443 --like envd --tls --ca-out ca.pem
+
+  # a gateway that requires JWTs, and their issuer
+  assay serve --listen 127.0.0.1:8081 --issuer 127.0.0.1:8082
+  curl --json '{"cmd":"seq 1 5"}' -H "Authorization: Bearer $(curl -s http://127.0.0.1:8082/mint)" http://127.0.0.1:8081/commands
 
   # a canned gateway that costs almost nothing, to measure load drivers
   assay serve --listen 127.0.0.1:8081 --canned w1`,
@@ -64,7 +72,7 @@ pages, and with the body of a form.
 			if err != nil {
 				return usage(err)
 			}
-			return serve(c.Context(), io, o, f.caOut)
+			return f.serve(c.Context(), io, o)
 		},
 	}
 	fs := c.Flags()
@@ -87,6 +95,7 @@ pages, and with the body of a form.
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
+	f.issuer.register(fs)
 	return c
 }
 
@@ -140,21 +149,32 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// serve runs the gateway until it is interrupted. Its only line on stdout is the URL.
-func serve(ctx context.Context, io stdio, o zoo.Options, caOut string) error {
+// serve runs the gateway until it is interrupted. Its first line on stdout is the URL; the second, with --issuer, is that of the issuer.
+func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err error) {
+	i, err := f.issuer.start(ctx, io, &o)
+	if err != nil {
+		return usage(err)
+	}
+	if i != nil {
+		defer func() { err = errors.Join(err, i.Close()) }()
+	}
 	g, err := zoo.Start(ctx, o)
 	if err != nil {
 		return usage(err)
 	}
-	if caOut != "" {
-		if err := os.WriteFile(caOut, g.CACert(), 0o644); err != nil { //nolint:gosec // a certificate is public
+	if f.caOut != "" {
+		if err := os.WriteFile(f.caOut, g.CACert(), 0o644); err != nil { //nolint:gosec // a certificate is public
 			return usage(errors.Join(fmt.Errorf("--ca-out: %w", err), g.Close()))
 		}
 	}
-	if err := io.printf("%s\n", g.URL()); err != nil {
+	lines, hint := g.URL()+"\n", ""
+	if i != nil {
+		lines, hint = lines+i.URL()+"\n", tryTokens(i.URL(), g.URL())
+	}
+	if err := io.printf("%s", lines); err != nil {
 		return defect(err)
 	}
-	io.errorf("serving on %s; stop with Ctrl-C\n", g.URL())
+	io.errorf("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
 	<-ctx.Done()
 	return g.Close()
 }
