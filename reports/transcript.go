@@ -49,6 +49,8 @@ type transcript struct {
 type fold struct{ usual, verbose int }
 
 func foldIterations() fold { return fold{3, 20} }
+func foldCalls() fold      { return fold{100, 1000} }
+func foldConns() fold      { return fold{50, 500} }
 func foldFrames() fold     { return fold{9, 400} }
 func foldRows() fold       { return fold{6, 64} } // of a dump
 func foldLines() fold      { return fold{2, 40} } // of a text
@@ -111,9 +113,11 @@ func (t *transcript) iteration(it *bundle.Iteration) {
 	}
 	t.calls(it)
 	t.awaits(it)
-	for i := range it.Conns {
+	conns := min(len(it.Conns), t.limit(foldConns()))
+	for i := range conns {
 		t.conn(it, &it.Conns[i])
 	}
+	t.more(len(it.Conns)-conns, "connection")
 	t.processes(it)
 }
 
@@ -136,7 +140,8 @@ func (t *transcript) calls(it *bundle.Iteration) {
 		return cmp.Compare(a.Invoked.N, b.Invoked.N)
 	})
 	zero := sorted[0].Invoked.T
-	for _, e := range sorted {
+	calls := min(len(sorted), t.limit(foldCalls()))
+	for _, e := range sorted[:calls] {
 		returned := "open"
 		if e.Returned != nil {
 			returned = "+" + span(e.Returned.T-zero)
@@ -147,6 +152,14 @@ func (t *transcript) calls(it *bundle.Iteration) {
 		if e.Detail != "" {
 			t.block(painted{"    ", plain}, e.Detail, dim)
 		}
+	}
+	t.more(len(sorted)-calls, "call")
+}
+
+// more says how many things are not drawn, if any.
+func (t *transcript) more(n int, what string) {
+	if n > 0 {
+		t.row(t.paint(dim, "  … and "+plural(n, what)+" more"))
 	}
 }
 

@@ -143,6 +143,30 @@ func TestTheTranscriptOfALongRunIsFolded(t *testing.T) {
 	narrow(t, text, 80)
 }
 
+func TestTheTranscriptOfManyCallsIsFolded(t *testing.T) {
+	o := brokenStream()
+	it := &o.Iterations[0]
+	for i := range 5000 {
+		e, c := it.Exchanges[0], it.Conns[0]
+		e.ID, e.Conn, c.ID = len(it.Exchanges), 1000+i, 1000+i
+		it.Exchanges, it.Conns = append(it.Exchanges, e), append(it.Conns, c)
+	}
+	for _, verbose := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := Transcript(&b, o, brokenVerdicts(), Style{Width: 80, Verbose: verbose}); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"calls more", "connections more"} {
+			if !strings.Contains(b.String(), part) {
+				t.Errorf("verbose %v: %q is missing", verbose, part)
+			}
+		}
+		if n := strings.Count(b.String(), "\n"); n > 60_000 || !verbose && n > 5_000 {
+			t.Errorf("verbose %v: %d lines", verbose, n)
+		}
+	}
+}
+
 func TestAViolationIsMarkedUnderItsByte(t *testing.T) {
 	var b bytes.Buffer
 	if err := Transcript(&b, brokenStream(), nil, Style{Width: 120}); err != nil {

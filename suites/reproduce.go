@@ -18,7 +18,7 @@ import (
 const (
 	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
 	// multiplies it.
-	reproduceTime = 20 * time.Second
+	reproduceTime = 15 * time.Second
 	// lateTime is the limit for a target that has kept the run waiting.
 	lateTime = 5 * time.Second
 )

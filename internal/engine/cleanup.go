@@ -35,6 +35,10 @@ func mayStart(x *bundle.Exchange) bool {
 	return x.Surface == surfaceCommands && x.Shape == bundle.ShapeNDJSON
 }
 
+// maxProcesses is the number of processes of one exchange that the clean-up takes for real: a
+// Start has one, and raw bytes of a script start a few.
+const maxProcesses = 16
+
 // processes returns the processes that the exchanges started, and when any stream
 // showed their end. A process that an exchange only connected to is not ours.
 func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
@@ -44,9 +48,11 @@ func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 		if !mayStart(x) || it.sawConnect(x) {
 			continue
 		}
+		pids := map[uint32]bool{}
 		for j := range x.Events {
 			e := &x.Events[j]
-			if e.Kind == bundle.EventStart && e.PID != 0 {
+			if e.Kind == bundle.EventStart && e.PID != 0 && !pids[e.PID] && len(pids) < maxProcesses {
+				pids[e.PID] = true
 				ps = append(ps, bundle.Process{Name: x.Name, PID: e.PID, Started: e.At, Ended: endOf(e.PID, e.At, exchanges)})
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/transport"
 	"assay/scenarios"
 )
 
@@ -81,6 +82,19 @@ steps:
 		if p.Ended == nil || p.Cleanup != "" {
 			t.Errorf("process %+v: its end was observed", p)
 		}
+	}
+}
+
+// A target that claims a thousand processes in one response must not get a thousand kills.
+func TestAResponseHasFewProcessesToCleanUp(t *testing.T) {
+	clock := transport.NewClock()
+	x := bundle.Exchange{Name: "p", Op: "start", RPC: call.ProcessStart, Invoked: clock.Stamp()}
+	for i := range uint32(1000) {
+		x.Events = append(x.Events, bundle.Event{Kind: bundle.EventStart, PID: 1 + i/2, At: clock.Stamp()})
+	}
+	ps := new(iteration).processes([]bundle.Exchange{x})
+	if len(ps) != maxProcesses || ps[0].PID != 1 || ps[1].PID != 2 {
+		t.Errorf("%d processes: %+v", len(ps), ps)
 	}
 }
 
