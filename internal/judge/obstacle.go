@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
@@ -260,6 +261,8 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	case overBy(a, x) && a.What != "done":
 		return fmt.Sprintf("%s before %s came", s.overText(a.On, x), what)
+	case (a.What == "done" || a.What == "end of the answer") && a.Ended.T-a.Began.T < int64(time.Millisecond):
+		return phrase.Clip(a.On) + " had not ended when the time for the steps was over"
 	case a.What == "done" || a.What == "end of the answer":
 		return fmt.Sprintf("%s did not end within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))
 	}

@@ -296,3 +296,16 @@ expect: {second: ok}
 		})
 	}
 }
+
+// Waits for several ends share one deadline: the later ones may have none of it left.
+func TestAWaitWithoutTimeNamesTheTimeOfTheSteps(t *testing.T) {
+	a := &bundle.Await{On: "p", What: "end of the answer", Began: bundle.Stamp{T: 5e9}, Ended: bundle.Stamp{T: 5e9 + 11_405}}
+	s := &scene{it: &bundle.Iteration{}}
+	if got, want := s.waitText(a, nil), "p had not ended when the time for the steps was over"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	a.Ended.T += 2e9
+	if got := s.waitText(a, nil); !strings.HasPrefix(got, "p did not end within 2") {
+		t.Errorf("after two seconds: %q", got)
+	}
+}
