@@ -54,7 +54,7 @@ func (t trial) args(url string) []string {
 		}
 	case "load":
 		more = []string{"--streams", "20", "--duration", "1s"}
-		if t.mode.HTTP2 {
+		if t.mode.HTTP2 || t.mode.Scope == hostile.OverHTTP2 {
 			more = append(more, "--http", "h2c")
 		}
 	case "replay":
@@ -85,7 +85,7 @@ func (t trial) mayPass() bool {
 	case "load":
 		return t.mode.Mild || counters || t.mode.Scope == hostile.Unary
 	case "replay":
-		return t.mode.Mild || counters
+		return t.mode.Mild || counters || t.mode.Scope == hostile.OverHTTP2 // over HTTP/1.1
 	}
 	return false
 }

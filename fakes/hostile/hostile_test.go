@@ -38,7 +38,7 @@ func TestEveryModeMisbehavesAndEnds(t *testing.T) {
 			if m.Secure != strings.HasPrefix(s.URL, "https://") {
 				t.Errorf("Secure is %v, and the URL %s", m.Secure, s.URL)
 			}
-			harmless := m.Legal || m.Mild || m.Scope == hostile.Unary || m.Scope == hostile.Metrics
+			harmless := m.Legal || m.Mild || m.Scope == hostile.Unary || m.Scope == hostile.Metrics || m.Scope == hostile.OverHTTP2
 			if got := runs(t, s.URL, patience(harmless)); got != harmless {
 				t.Errorf("the command ran as it should: %v; want %v", got, harmless)
 			}
@@ -59,6 +59,44 @@ func TestALateModeSparesTheProbes(t *testing.T) {
 	defer s.Close()
 	if !runs(t, s.URL, patience(true), "User-Agent: assay/1 (probe; r)") || runs(t, s.URL, patience(false), "User-Agent: assay/1 (process.exit.codes; r)") {
 		t.Error("want a right response to the probe, and none to the scenario")
+	}
+}
+
+// The attack comes on the stream of the request, over HTTP/2 only.
+func TestALateAttackComesOnTheStreamOfTheRequest(t *testing.T) {
+	m, err := hostile.Find("h2-late-rst-internal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Start(context.WithoutCancel(t.Context()), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
+	c.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
+	defer c.CloseIdleConnections()
+	ask := func(agent string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/process.Process/List", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("User-Agent", agent)
+		return c.Do(r)
+	}
+	res, err := ask("assay/1 (probe; r)")
+	if err != nil || res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
+		t.Fatalf("the probe: %v, %+v", err, res)
+	}
+	_ = res.Body.Close()
+	res, err = ask("assay/1 (process.list.running; r)")
+	if err == nil {
+		_ = res.Body.Close()
+		t.Fatalf("the scenario: %s", res.Status)
+	}
+	if !strings.Contains(err.Error(), "INTERNAL_ERROR") {
+		t.Errorf("the scenario: %v", err)
 	}
 }
 

@@ -17,8 +17,7 @@ func http2Modes() []Mode {
 	}
 	mode := func(id string, do func(*http2.Framer, uint32)) Mode { return raw(id, talkH2(do, true)) }
 	nothing := func(*http2.Framer, uint32) {}
-	return []Mode{
-		mode("silent", nothing),
+	all := []Mode{
 		raw("preface-silence", func(*net.TCPConn) {}),
 		raw("window-zero", talkH2(nothing, true, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})),
 		raw("settings-unacked", talkH2(nothing, false)),
@@ -32,40 +31,57 @@ func http2Modes() []Mode {
 			_ = f.WriteSettings()
 			_ = f.WriteGoAway(0, http2.ErrCodeNo, nil)
 		}),
-		raw("endless-settings", floodH2(func(f *http2.Framer) error {
-			return f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
-		})),
-		raw("ping-flood", floodH2(func(f *http2.Framer) error { return f.WritePing(false, [8]byte{1}) })),
-		mode("goaway", func(f *http2.Framer, _ uint32) {
+		raw("settings-flood-at-once", floodH2(endlessSettings)),
+		raw("ping-flood-at-once", floodH2(pings)),
+	}
+	for _, a := range attacks() {
+		all = append(all, mode(a.id, a.do))
+	}
+	return all
+}
+
+// attack is a way to misbehave on a stream.
+type attack struct {
+	id string
+	do func(*http2.Framer, uint32)
+}
+
+// attacks lists what a peer can do after the HEADERS of a request.
+func attacks() []attack {
+	return []attack{
+		{"silent", func(*http2.Framer, uint32) {}},
+		{"endless-settings", func(f *http2.Framer, _ uint32) { repeat(f, endlessSettings) }},
+		{"ping-flood", func(f *http2.Framer, _ uint32) { repeat(f, pings) }},
+		{"goaway", func(f *http2.Framer, _ uint32) {
 			_ = f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("calm down"))
-		}),
-		mode("rst", func(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeRefusedStream) }),
-		mode("rst-internal", func(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }),
-		mode("continuation-flood", func(f *http2.Framer, id uint32) {
+		}},
+		{"rst", func(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeRefusedStream) }},
+		{"rst-internal", func(f *http2.Framer, id uint32) { _ = f.WriteRSTStream(id, http2.ErrCodeInternal) }},
+		{"continuation-flood", func(f *http2.Framer, id uint32) {
 			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields(":status", "200")})
 			more := fields("x-more", strings.Repeat("more ", 200))
 			for err == nil {
 				err = f.WriteContinuation(id, false, more)
 			}
-		}),
-		mode("endless-head", func(f *http2.Framer, id uint32) {
+		}},
+		{"endless-head", func(f *http2.Framer, id uint32) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields(":status", "200")})
-		}),
-		mode("huge-head", func(f *http2.Framer, id uint32) {
+		}},
+		{"huge-head", func(f *http2.Framer, id uint32) {
 			p := fields(":status", "200", "x-huge", strings.Repeat("x", 4<<20))
 			err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p[:16000]})
 			for p = p[16000:]; err == nil && len(p) > 0; p = p[min(16000, len(p)):] {
 				err = f.WriteContinuation(id, len(p) <= 16000, p[:min(16000, len(p))])
 			}
-		}),
-		mode("hpack-bomb", func(f *http2.Framer, id uint32) {
+		}},
+		{"hpack-bomb", func(f *http2.Framer, id uint32) {
 			p := fields(":status", "200", "x", strings.Repeat("x", 4000)) // enters the dynamic table
 			p = append(p, bytes.Repeat([]byte{0x80 | 62}, 12000)...)      // 12,000 references to it
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p, EndHeaders: true})
-		}),
-		mode("data-on-0", func(f *http2.Framer, _ uint32) { _ = f.WriteRawFrame(http2.FrameData, 0, 0, []byte("data")) }),
-		mode("padding-flood", dataFlood(make([]byte, 255))),
-		mode("empty-data-flood", dataFlood(nil)),
+		}},
+		{"data-on-0", func(f *http2.Framer, _ uint32) { _ = f.WriteRawFrame(http2.FrameData, 0, 0, []byte("data")) }},
+		{"padding-flood", dataFlood(make([]byte, 255))},
+		{"empty-data-flood", dataFlood(nil)},
 	}
 }
 
@@ -80,14 +96,27 @@ func dataFlood(padding []byte) func(*http2.Framer, uint32) {
 	}
 }
 
+func endlessSettings(f *http2.Framer) error {
+	return f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+}
+
+func pings(f *http2.Framer) error { return f.WritePing(false, [8]byte{1}) }
+
+// repeat writes a frame until the client closes the connection.
+func repeat(f *http2.Framer, write func(*http2.Framer) error) {
+	var err error
+	for err == nil {
+		err = write(f)
+	}
+}
+
 // floodH2 repeats a frame without end, and reads all that the client sends.
 func floodH2(write func(*http2.Framer) error) func(*net.TCPConn) {
 	return func(c *net.TCPConn) {
 		go drain(c)
 		f := http2.NewFramer(c, nil)
-		err := f.WriteSettings()
-		for err == nil {
-			err = write(f)
+		if f.WriteSettings() == nil {
+			repeat(f, write)
 		}
 	}
 }

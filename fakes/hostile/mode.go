@@ -21,6 +21,7 @@ const (
 	Streams    Scope = "streams" // Start, Connect and the alias /commands
 	Unary      Scope = "unary"   // the other calls of the process service
 	Metrics    Scope = "metrics"
+	OverHTTP2  Scope = "over HTTP/2" // requests over HTTP/2
 )
 
 // Mode is one way to misbehave.
@@ -58,7 +59,7 @@ type Server struct {
 // Modes returns all modes, layer by layer.
 func Modes() []Mode {
 	return slices.Concat(legalModes(), tcpModes(), tlsModes(), http1Modes(), statusModes(), gzipModes(), streamModes(),
-		http2Modes(), processModes())
+		http2Modes(), lateHTTP2Modes(), processModes())
 }
 
 // Find returns the mode with an id.
@@ -113,6 +114,8 @@ func (s Scope) has(r *http.Request) bool {
 		return isProcess && !stream && method != "StreamInput"
 	case Metrics:
 		return r.URL.Path == "/metrics"
+	case OverHTTP2:
+		return r.ProtoMajor == 2
 	case Everything:
 	}
 	return true

@@ -21,7 +21,7 @@ func (h *mux) feed(p []byte) {
 	var over *h2.TooLongError
 	err := h.in.Feed(p, func(f h2.Cut) bool {
 		h.take(f)
-		return h.conn.lostAt < 0
+		return h.conn.lostAt < 0 && !h.conn.closed
 	})
 	switch {
 	case !errors.As(err, &over):
@@ -52,6 +52,11 @@ func (h *mux) take(f h2.Cut) {
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, off: f.Off, detail: detail})
 		return
 	}
+	if h.busyWork++; h.busyWork > maxBusyWork {
+		h.note(rec)
+		h.abandon(fmt.Sprintf("the connection has more than %d frames without content", maxBusyWork))
+		return
+	}
 	inBlock := h.block != nil
 	h.source.Reset(f.Bytes)
 	frame, err := h.framer.ReadFrame()
@@ -68,6 +73,9 @@ func (h *mux) take(f h2.Cut) {
 	case *http2.ContinuationFrame:
 		rec.Detail = h.fragment(f, frame.HeaderBlockFragment(), frame.HeadersEnded())
 	case *http2.DataFrame:
+		if len(frame.Data()) > 0 {
+			h.busyWork--
+		}
 		h.dataFrame(f, frame)
 	case *http2.SettingsFrame:
 		h.settings(f, frame)
@@ -86,6 +94,21 @@ func (h *mux) take(f h2.Cut) {
 			detail: "PUSH_PROMISE although ENABLE_PUSH is 0"})
 	}
 	h.note(rec)
+}
+
+// maxBusyWork is the number of frames without content that are read on a connection: no
+// scenario sees a hundredth of it.
+const maxBusyWork = 50_000
+
+// abandon closes the connection of a peer that only keeps us busy.
+func (h *mux) abandon(why string) {
+	c := h.conn
+	rest := h.underWay()
+	c.endedByUs("fin")
+	c.shut()
+	for _, x := range rest {
+		x.leaveUnread(why)
+	}
 }
 
 // badPreface describes what is wrong with the peer's first frame; "" for SETTINGS, and
