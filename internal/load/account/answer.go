@@ -204,7 +204,7 @@ func (a *Streams) verdict(i int32, s *Stream) *Failure {
 	if s.has(flagExtra) {
 		switch x := a.extras[i]; {
 		case x.rpc != nil:
-			if len(x.errBody) > 0 && !x.rpc.Said {
+			if len(x.errBody) > 0 {
 				x.rpc.Detail += fmt.Sprintf(": %.200q", x.errBody)
 			}
 			return x.rpc

@@ -217,7 +217,10 @@ func (a *Streams) closeBody(i int32, s *Stream) {
 	}
 }
 
-// errorLine handles a line of the alias that is an error and not an event.
+// errorLine handles a line of the alias that is an error and not an event. Only the first one
+// of a stream is kept. Reading goes on: a later end line tells that the process has ended.
 func (a *Streams) errorLine(i int32, s *Stream, p []byte) {
-	a.bad(i, s, &Failure{Outcome: bundle.StreamServerError, Said: true, Detail: fmt.Sprintf("the line %.200s", p)})
+	if x := a.extra(i, s); x.rpc == nil {
+		x.rpc = &Failure{Outcome: bundle.StreamServerError, Detail: fmt.Sprintf("the line %.200s", p)}
+	}
 }

@@ -11,7 +11,7 @@ import (
 // extra holds the rare facts about a stream.
 type extra struct {
 	wrong   string   // the first breach in the response
-	rpc     *Failure // an RPC error, or the failure of a head that is not a stream's
+	rpc     *Failure // an RPC error, an error line, or the failure of a head that is not a stream's
 	given   *Failure // why the stream was given up
 	errBody []byte   // the body of an error response
 	result  *Failure // how the stream ended; nil is well

@@ -18,8 +18,6 @@ type Failure struct {
 	Detail  string
 	// Refused: the peer is not such a gateway at all; see load.Result.Refused.
 	Refused bool
-	// Said: Detail is complete; the body of the response is not appended.
-	Said bool
 }
 
 // Breach returns the failure of a connection that breaks the rules of HTTP.

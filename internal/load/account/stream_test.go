@@ -69,6 +69,13 @@ func TestAnErrorLineOfTheAliasIsAServerError(t *testing.T) {
 	if r.Outcome != bundle.StreamServerError || !strings.Contains(r.Message, "resource_exhausted") || r.Fate != load.LeftOpen {
 		t.Errorf("%+v", r)
 	}
+	text += "{\"type\":\"error\",\"code\":\"internal\"}\n{\"type\":\"end\",\"exit_code\":1}\n"
+	for _, cut := range []int{1, len(text)} {
+		r = judged(t, load.ProtocolNDJSON, load.CodecJSON, []byte(text), cut)
+		if r.Outcome != bundle.StreamServerError || !strings.Contains(r.Message, "resource_exhausted") || r.Fate != load.EndedError {
+			t.Errorf("with a second error and an end line, in pieces of %d bytes: %+v", cut, r)
+		}
+	}
 	r = judged(t, load.ProtocolNDJSON, load.CodecJSON, []byte("{\"type\":\"start\",\"pid\":7}\n"), 7)
 	if r.Outcome != bundle.StreamEOSMissing {
 		t.Errorf("without an end line: %+v", r)
