@@ -40,22 +40,22 @@ type node struct {
 func newFileSystem(programs []string) *fileSystem {
 	f := &fileSystem{root: newDir()}
 	for _, dir := range []string{
-		"/bin", "/dev", "/etc", "/home/user", "/root", "/sbin", "/tmp", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
+		"/home/user", "/root", "/sbin", "/tmp", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
 	} {
 		f.mkdirAll(dir)
 	}
-	for _, name := range programs {
-		n := &node{mode: 0o755, program: name, data: []byte("virtual program " + name + "\n"), modified: time.Now()}
-		f.root.entries["bin"].entries[name] = n
-		f.root.entries["usr"].entries["bin"].entries[name] = n
+	for _, dir := range []string{"/bin", "/usr/bin"} {
+		at := f.mkdirAll(dir)
+		for _, name := range programs {
+			f.put(at, name, &node{mode: 0o755, program: name, data: []byte("virtual program " + name + "\n"), modified: time.Now()})
+		}
 	}
-	dev := f.root.entries["dev"]
-	dev.entries["null"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}}
-	dev.entries["tty"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}}
-	dev.entries["zero"] = &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: zero{}}
-	etc := f.root.entries["etc"]
-	etc.entries["hostname"] = newText("sandbox\n")
-	etc.entries["passwd"] = newText("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n")
+	dev, etc := f.mkdirAll("/dev"), f.mkdirAll("/etc")
+	f.put(dev, "null", &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}})
+	f.put(dev, "tty", &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: null{}})
+	f.put(dev, "zero", &node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o666, device: zero{}})
+	f.put(etc, "hostname", newText("sandbox\n"))
+	f.put(etc, "passwd", newText("root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n"))
 	return f
 }
 
@@ -65,16 +65,18 @@ func newDir() *node {
 
 func newText(s string) *node { return &node{mode: 0o644, data: []byte(s), modified: time.Now()} }
 
-func (f *fileSystem) mkdirAll(name string) {
+// mkdirAll finds or creates a directory and its parents.
+func (f *fileSystem) mkdirAll(name string) *node {
 	at := f.root
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
 		next := at.entries[part]
 		if next == nil {
 			next = newDir()
-			at.entries[part] = next
+			f.put(at, part, next)
 		}
 		at = next
 	}
+	return at
 }
 
 // find returns the node of an absolute path. The caller holds mu.
@@ -154,9 +156,14 @@ func (f *fileSystem) add(dir *node, base string, n *node) error {
 	if f.used+fileMemory+len(base) > maxFiles {
 		return syscall.ENOSPC
 	}
-	f.used += fileMemory + len(base)
-	dir.entries[base] = n
+	f.put(dir, base, n)
 	return nil
+}
+
+// put puts a new node into a directory and counts it. A node has one directory, so that its removal is counted once.
+func (f *fileSystem) put(dir *node, base string, n *node) {
+	f.used += fileMemory + len(base) + len(n.data)
+	dir.entries[base] = n
 }
 
 // drop removes an entry. The content of a file that is open counts until its last close. The caller holds mu.
