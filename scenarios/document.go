@@ -47,7 +47,7 @@ func parseDocument(file string, text []byte) (d *document, value any) {
 		d.errorf(nil, "save the file as UTF-8", "the file is not UTF-8 text")
 		return d, nil
 	}
-	d.lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	d.lines = linesOf(text)
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -75,6 +75,12 @@ func parseDocument(file string, text []byte) (d *document, value any) {
 	return d, value
 }
 
+// linesOf splits a text at every line break of YAML: CR, LF, NEL, LS and PS.
+func linesOf(text []byte) []string {
+	breaks := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+	return strings.Split(breaks.Replace(string(text)), "\n")
+}
+
 // syntaxError reports an error of the YAML reader.
 func (d *document) syntaxError(err error) {
 	if errors.Is(err, io.EOF) {
@@ -95,7 +101,7 @@ func (d *document) syntaxError(err error) {
 	if load.ContextMsg != "" {
 		message = load.ContextMsg + ": " + message
 	}
-	e := &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: "not YAML: " + message}
+	e := &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: shortened("not YAML: " + message)}
 	if strings.HasPrefix(strings.TrimLeft(e.Text, " "), "\t") {
 		e.Hint = "YAML is indented with spaces, not with tabs"
 	}
@@ -111,7 +117,7 @@ func (d *document) decodeError(err error) {
 	}
 	for _, e := range many.Errors {
 		line, column := max(1, e.Mark.Line), max(1, e.Mark.Column)
-		d.errs = append(d.errs, &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: e.Message})
+		d.errs = append(d.errs, &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: shortened(e.Message)})
 	}
 }
 
@@ -212,12 +218,21 @@ func (d *document) convertInt(n *yaml.Node) any {
 
 // errorf records a mistake at a node; nil means the whole file.
 func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
-	e := &ScriptError{File: d.file, Message: fmt.Sprintf(format, args...), Hint: hint}
+	e := &ScriptError{File: d.file, Message: shortened(fmt.Sprintf(format, args...)), Hint: shortened(hint)}
 	if n != nil {
 		e.Line, e.Column = max(1, n.Line), max(1, n.Column)
 		e.Text = d.line(e.Line)
 	}
 	d.errs = append(d.errs, e)
+}
+
+// shortened cuts the middle of a text that quotes a value of any length.
+func shortened(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	const half = maxMessage / 2
+	return strings.ToValidUTF8(text[:half], "") + "…" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
 // at returns the node of a place, or of the nearest enclosing place that exists.

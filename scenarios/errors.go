@@ -8,9 +8,12 @@ import (
 	"strings"
 )
 
-// maxErrors is the most errors that are reported for one file: later errors are mostly
-// consequences of the first few.
-const maxErrors = 20
+// The limits of what is reported for one file, since its text may be one line of a megabyte.
+const (
+	maxErrors  = 20   // later errors are mostly consequences of the first few
+	maxShown   = 160  // characters of a source line
+	maxMessage = 2000 // bytes of a message or a hint
+)
 
 // ScriptError is one mistake in a script, in the rules or in a profile, with its place.
 type ScriptError struct {
@@ -31,13 +34,31 @@ func (e *ScriptError) Error() string {
 	} else {
 		fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 		if strings.TrimSpace(e.Text) != "" {
-			fmt.Fprintf(&b, "\n%5d | %s\n      | %s^", e.Line, e.Text, indentTo(e.Text, e.Column))
+			text, column := around(e.Text, e.Column)
+			fmt.Fprintf(&b, "\n%5d | %s\n      | %s^", e.Line, text, indentTo(text, column))
 		}
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(&b, "\n        %s", e.Hint)
 	}
 	return b.String()
+}
+
+// around returns the part of a long line around a column, and the column in it.
+func around(line string, column int) (part string, at int) {
+	chars := []rune(line)
+	if len(chars) <= maxShown {
+		return line, column
+	}
+	begin := min(max(0, column-1-maxShown/2), len(chars)-maxShown)
+	part, at = string(chars[begin:begin+maxShown]), column-begin
+	if begin > 0 {
+		part, at = "…"+part, at+1
+	}
+	if begin+maxShown < len(chars) {
+		part += "…"
+	}
+	return part, at
 }
 
 // indentTo returns blank space as wide as the characters of line before column. Tabs stay

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"assay/internal/bundle"
 )
 
@@ -87,9 +89,14 @@ func checkKnown(k *KnownFailure, d *document, place string) {
 		d.errorf(d.at(place+"/expires"), "for example 2027-03-31", "%q is not a date", k.Expires)
 	}
 	for name, pattern := range map[string]string{"pattern": k.Pattern, "axes": k.Axes} {
-		if _, err := path.Match(pattern, ""); err != nil {
-			d.errorf(d.at(place+"/"+name), "", "%q is not a glob: a bracket is not closed", pattern)
-		}
+		checkGlob(d, d.at(place+"/"+name), pattern)
+	}
+}
+
+// checkGlob reports a pattern that path.Match does not accept.
+func checkGlob(d *document, n *yaml.Node, pattern string) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		d.errorf(n, "", "%q is not a glob: a bracket is not closed", pattern)
 	}
 }
 

@@ -104,26 +104,3 @@ func TestAListIsToldFromAScript(t *testing.T) {
 		t.Error("a list and another file are confused")
 	}
 }
-
-func FuzzParseKnown(f *testing.F) {
-	f.Add([]byte(goodKnown))
-	f.Add([]byte("- {pattern: 'a[', reason: r}\n"))
-	f.Add([]byte("[]"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		known, err := ParseKnown("k.yaml", text)
-		if err != nil {
-			return
-		}
-		again, err := ParseKnown("k.yaml", known.Text)
-		if err != nil || len(again.Entries) != len(known.Entries) {
-			t.Errorf("the kept text reads as %+v, %v", again, err)
-		}
-		for i := range known.Entries {
-			k := &known.Entries[i]
-			k.Matches("a.b", bundle.Axes{})
-			if k.Reason == "" || k.Link == "" || k.Line < 1 {
-				t.Errorf("entry %+v came through", k)
-			}
-		}
-	})
-}

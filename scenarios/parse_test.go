@@ -208,33 +208,3 @@ func TestARaceCountsOnePerIteration(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	c, err := Load()
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, s := range c.Scenarios {
-		f.Add(s.Text)
-	}
-	files, _ := filepath.Glob("testdata/errors/*.yaml")
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Parse("fuzz.yaml", text)
-		if (s == nil) == (err == nil) {
-			t.Fatalf("scenario %v, error %v", s, err)
-		}
-		for _, e := range scriptErrors("fuzz.yaml", err) {
-			if e.File != "fuzz.yaml" || e.Message == "" {
-				t.Fatalf("an error without place or words: %+v", e)
-			}
-		}
-		Lint("fuzz.yaml", text)
-	})
-}

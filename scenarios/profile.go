@@ -123,9 +123,12 @@ func checkProfile(p *Profile, d *document) {
 	}
 }
 
-// checkPlaces reports deviations that allow every breach of their rule.
+// checkPlaces reports deviations that allow every breach of their rule, and globs that match nothing.
 func checkPlaces(p *Profile, d *document) {
 	for id, deviation := range p.Deviations {
+		for i, glob := range deviation.Scenarios {
+			checkGlob(d, d.listed("/deviations/"+id+"/scenarios", i), glob)
+		}
 		if len(deviation.Scenarios) == 0 && len(deviation.Symptoms) == 0 {
 			d.errorf(d.key("/deviations/"+id), "write {reason: …, scenarios: [ID]}, or symptoms, so that another breach of the rule still fails",
 				"the deviation from %s does not say where the rule may be broken", id)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -137,8 +138,13 @@ func checkWorkload(w *Workload, d *document) {
 	if w.Duration > 0 && w.Warmup >= w.Duration {
 		d.errorf(d.key("/warmup"), "", "the warm-up of %v leaves nothing to measure in the duration of %v", w.Warmup, w.Duration)
 	}
+	whole := time.Duration(0)
 	for i, s := range w.Stages {
 		place := fmt.Sprintf("/stages/%d", i)
+		if whole += s.Duration; whole < 0 {
+			d.errorf(d.key(place+"/duration"), "", "the stages are longer than %v together", time.Duration(math.MaxInt64))
+			break
+		}
 		if s.Rate != nil && (d.keys[place+"/from"] != nil || d.keys[place+"/to"] != nil) {
 			d.errorf(d.key(place+"/rate"), "write a constant rate, or from and to", "rate does not go with from and to")
 		}
