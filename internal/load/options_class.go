@@ -171,7 +171,7 @@ func (o *Options) class(c *scenarios.WorkloadClass, base Dialect) (Class, error)
 	}
 	switch {
 	case c.Silence > 0:
-		out.Silence = time.Duration(float64(c.Silence) * scale)
+		out.Silence = scaled(c.Silence, scale)
 	case c.Lines > 0:
 		out.Silence = DefaultLimits(0, scale).FirstEvent // a command of milliseconds
 	default:
@@ -194,7 +194,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		}
 		p.Classes = append(p.Classes, c)
 	}
-	p.Limits.KillAll += min(time.Duration(p.Wanted())*killEach, killMost)
+	p.Limits.KillAll += time.Duration(min(p.Wanted(), int(killMost/killEach))) * killEach
 	first := &p.Classes[0]
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {

@@ -97,4 +97,17 @@ func before(p Pacer, d time.Duration, most int) int {
 	return lo
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// never is a time that no run reaches. It leaves room for sums of durations.
+const never = time.Duration(math.MaxInt64 / 2)
+
+// seconds converts seconds to a duration, at most never.
+func seconds(s float64) time.Duration { return scaled(time.Second, s) }
+
+// scaled multiplies a duration; the product is at most never.
+func scaled(d time.Duration, by float64) time.Duration {
+	product := float64(d) * by
+	if !(product < float64(never)) {
+		return never
+	}
+	return time.Duration(product)
+}

@@ -32,6 +32,7 @@ func TestPacersGiveIntendedStarts(t *testing.T) {
 func TestBeforeIsTheInverseOfAt(t *testing.T) {
 	for name, p := range map[string]Pacer{
 		"a rate": RatePacer{Rate: 333}, "a rate with a ramp": RatePacer{Rate: 100, Ramp: 700 * time.Millisecond},
+		"one in ten thousand years": RatePacer{Rate: 3e-12}, "almost none": RatePacer{Rate: 1e-300, Ramp: time.Hour},
 		"a slow rate": RatePacer{Rate: 0.5, Ramp: 3 * time.Second}, "a ramp": RampPacer{N: 77, Ramp: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -198,10 +198,10 @@ func DefaultLimits(interval time.Duration, scale float64) Limits {
 	if scale <= 0 {
 		scale = 1
 	}
-	s := func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale) }
+	s := func(d time.Duration) time.Duration { return scaled(d, scale) }
 	silence := time.Duration(0)
 	if interval > 0 {
-		silence = max(5*interval, leastSilence)
+		silence = max(scaled(interval, 5), leastSilence)
 	}
 	return Limits{
 		Connect: s(5 * time.Second), FirstEvent: s(10 * time.Second),

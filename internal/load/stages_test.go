@@ -92,3 +92,10 @@ func TestPoissonRepeatsBySeed(t *testing.T) {
 		t.Errorf("%d and %d before the end, want about 550", n, m)
 	}
 }
+
+func TestManyPoissonStartsAreCountedByTheirMean(t *testing.T) {
+	year := Plan{Rate: 1e6, Duration: 365 * 24 * time.Hour, Poisson: true}
+	if n := year.Wanted(); n != 365*24*3600*1e6 {
+		t.Errorf("%d starts in a year, want 31536000000000", n)
+	}
+}

@@ -45,13 +45,14 @@ type threshold struct {
 // CompileThresholds checks conditions on a run with these classes; classes is empty for a
 // run with only one. An error says which condition is wrong, and where.
 func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, error) {
-	env, err := thresholdEnv(classes)
+	names := namesOf(classes)
+	env, err := thresholdEnv(names)
 	if err != nil {
 		return nil, fmt.Errorf("thresholds: %w", err)
 	}
 	t := &Thresholds{}
 	for _, c := range conditions {
-		one, err := compileThreshold(env, c.Expr)
+		one, err := compileThreshold(env, names, c.Expr)
 		if err != nil {
 			return nil, err
 		}
@@ -61,13 +62,18 @@ func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, e
 	return t, nil
 }
 
-func thresholdEnv(classes []string) (*cel.Env, error) {
+// namesOf returns the names that thresholds on a run with these classes may use.
+func namesOf(classes []string) map[string]any {
 	r := &bundle.LoadReport{}
 	for _, name := range classes {
 		r.Classes = append(r.Classes, bundle.LoadClass{Name: name})
 	}
+	return figures(r)
+}
+
+func thresholdEnv(names map[string]any) (*cel.Env, error) {
 	var vars []cel.EnvOption
-	for name, v := range figures(r) {
+	for name, v := range names {
 		typ := cel.IntType
 		if _, ok := v.(time.Duration); ok {
 			typ = cel.DurationType
@@ -77,7 +83,17 @@ func thresholdEnv(classes []string) (*cel.Env, error) {
 	return cel.NewEnv(vars...)
 }
 
-func compileThreshold(env *cel.Env, text string) (threshold, error) {
+// The limits of a threshold: a comprehension in a comprehension, and so on, could take for ever.
+const (
+	maxExpr      = 10_000    // bytes
+	maxCost      = 1_000_000 // units of CEL: well below a second
+	maxExprError = 5         // errors that are shown
+)
+
+func compileThreshold(env *cel.Env, names map[string]any, text string) (threshold, error) {
+	if len(text) > maxExpr {
+		return threshold{}, fmt.Errorf("threshold %.100q… is %d bytes long; at most %d are read", text, len(text), maxExpr)
+	}
 	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
 		return threshold{}, thresholdError(text, issues)
@@ -85,13 +101,13 @@ func compileThreshold(env *cel.Env, text string) (threshold, error) {
 	if !ast.OutputType().IsExactType(cel.BoolType) {
 		return threshold{}, fmt.Errorf("threshold %q is not a condition: it has the type %s, want bool; for example first_event.p99 < duration(\"250ms\")", text, ast.OutputType())
 	}
-	program, err := env.Program(ast)
+	program, err := env.Program(ast, cel.CostLimit(maxCost))
 	if err != nil {
 		return threshold{}, fmt.Errorf("threshold %q: %w", text, err)
 	}
 	one := threshold{program: program, bound: shortest(ast.NativeRep().Expr())}
 	for _, ref := range ast.NativeRep().ReferenceMap() {
-		if strings.Contains(ref.Name, ".") && len(ref.OverloadIDs) == 0 && !slices.Contains(one.uses, ref.Name) {
+		if _, figure := names[ref.Name]; figure && !slices.Contains(one.uses, ref.Name) {
 			one.uses = append(one.uses, ref.Name)
 		}
 	}
@@ -123,7 +139,8 @@ func shortest(e celast.Expr) time.Duration {
 func thresholdError(text string, issues *cel.Issues) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "threshold %q cannot be used", text)
-	for _, e := range issues.Errors() {
+	errs := issues.Errors()
+	for _, e := range errs[:min(len(errs), maxExprError)] {
 		fmt.Fprintf(&b, "\n  %d:%d: %s", e.Location.Line(), e.Location.Column()+1, strings.ReplaceAll(e.Message, "\n", " "))
 		if lines := strings.Split(text, "\n"); e.Location.Line() >= 1 && e.Location.Line() <= len(lines) {
 			fmt.Fprintf(&b, "\n   | %s\n   | %s^", lines[e.Location.Line()-1], strings.Repeat(".", max(0, e.Location.Column())))

@@ -20,6 +20,9 @@ func measured() *bundle.LoadReport {
 	return r
 }
 
+// nested would take days.
+var nested = strings.Repeat("[1,2,3,4,5,6,7,8,9].all(x, ", 12) + "streams.failed < x + 10" + strings.Repeat(")", 12)
+
 func TestThresholdsAreDecided(t *testing.T) {
 	yes, no := true, false
 	tests := map[string]struct {
@@ -38,6 +41,7 @@ func TestThresholdsAreDecided(t *testing.T) {
 		`classes.held_open.failed == 1 && classes.short.completed == 60`:              {&yes, "classes.held_open.failed = 1, classes.short.completed = 60", ""},
 		`classes.short.gap.p99 < duration("2s")`:                                      {nil, "classes.short.gap.p99 = 0s", "classes.short.gap has no samples"},
 		`gap.count == 0`:                                                              {&yes, "gap.count = 0", ""},
+		nested:                                                                        {nil, "streams.failed = 2", "cost limit exceeded"},
 		`streams.completed / outcomes.killed > 1`:                                     {nil, "outcomes.killed = 0, streams.completed = 100", "division by zero"},
 	}
 	for text, tt := range tests {
@@ -67,6 +71,8 @@ func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 		`classes.long.gap.p99 < duration("1s")`:    {"undeclared", "classes.NAME"},
 		`classes.a.start_lag.p99 < duration("1s")`: {"undeclared"},
 		`true`:                                   {"names no figure"},
+		`type(1) == google.protobuf.Duration`:    {"names no figure"},
+		strings.Repeat(" ", maxExpr) + `true`:    {"10004 bytes long", "at most"},
 		``:                                       {"cannot be used"},
 		"streams.failed == 0 &&\n  outcomes.x>0": {"2:11", "^"},
 	} {
