@@ -127,25 +127,15 @@ func isSurface(s string) bool {
 	return s == "process" || s == "commands" || s == "metrics" || s == "health"
 }
 
-// readHeaders reads "Name: value" lines and skips empty lines and # comments.
+// readHeaders reads a file of headers.
 func readHeaders(path string) ([]bundle.Header, error) {
 	text, err := regular.ReadSecret(path, regular.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("--header-file: %w", err)
 	}
-	var hs []bundle.Header
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		if !ok || strings.ContainsAny(name, " \t") || name == "" {
-			return nil, fmt.Errorf("--header-file: %s:%d: want \"Name: value\"", path, n)
-		}
-		hs = append(hs, bundle.Header{Name: name, Value: strings.TrimSpace(value)})
+	hs, err := target.ParseHeaders(text)
+	if err != nil {
+		return nil, fmt.Errorf("--header-file: %s:%w", path, err)
 	}
 	return hs, nil
 }

@@ -126,16 +126,3 @@ func cleanPath(p string) string {
 	}
 	return "/" + p
 }
-
-// checkHeaders rejects headers that would break the request head.
-func checkHeaders(hs []bundle.Header) error {
-	for _, h := range hs {
-		if h.Name == "" || strings.ContainsFunc(h.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ':' }) {
-			return fmt.Errorf("%q is not a header name", h.Name)
-		}
-		if strings.ContainsAny(h.Value, "\r\n\x00") {
-			return fmt.Errorf("the value of header %s contains a line break or NUL", h.Name)
-		}
-	}
-	return nil
-}
