@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -62,20 +64,36 @@ func readConfig(c *cobra.Command, path string) (configFile, error) {
 	if err != nil {
 		return configFile{}, fmt.Errorf("--config: %w", err)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return configFile{}, fmt.Errorf("--config: %s: %w", path, err)
-	}
-	if len(doc.Content) == 0 {
+	file, err := parseConfig(c, path, text)
+	file.named = named
+	return file, err
+}
+
+// parseConfig reads the text of a file for a command.
+func parseConfig(c *cobra.Command, path string, text []byte) (configFile, error) {
+	var doc, more yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	err := dec.Decode(&doc)
+	if errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
 		return configFile{}, nil
+	}
+	if err == nil {
+		err = dec.Decode(&more)
+	}
+	var load *yaml.LoadError
+	switch {
+	case err == nil:
+		return configFile{}, fmt.Errorf("--config: %s:%d: a second YAML document begins here; want one", path, more.Line)
+	case errors.As(err, &load):
+		return configFile{}, fmt.Errorf("--config: %s:%d: not YAML: %s", path, max(1, load.Mark.Line), load.Message)
+	case !errors.Is(err, io.EOF):
+		return configFile{}, fmt.Errorf("--config: %s: not YAML: %w", path, err)
 	}
 	all, err := mapping(doc.Content[0])
 	if err != nil {
 		return configFile{}, fmt.Errorf("--config: %s:%w", path, err)
 	}
-	file, err := merge(c, path, all)
-	file.named = named
-	return file, err
+	return merge(c, path, all)
 }
 
 // mapping returns the values of a mapping by their keys. Errors begin with a line. The YAML
