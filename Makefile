@@ -88,13 +88,16 @@ HOSTILE_MODES ?= *
 hostile: build ## run the program against every hostile server; print exit code, time and memory of each run
 	$(GO) run ./bench/hostile -modes '$(HOSTILE_MODES)'
 
-fuzz: ## every fuzz target for FUZZTIME
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+fuzz: ## every fuzz target for FUZZTIME; list the targets that failed
+	@set -e; packages=$$($(GO) list ./...); failed=; \
+	for pkg in $$packages; do \
+		list=$$($(GO) test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
 			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$pkg.$$target"; \
 		done; \
-	done
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
 nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios, vulnerabilities
 	$(GO) test -race -timeout 60m ./...
