@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -40,10 +41,12 @@ func (s *Span) add(term string) error {
 			continue
 		}
 		f, err := strconv.ParseFloat(number, 64)
-		if err != nil || !(f > -1e6 && f < 1e6) {
+		if err != nil || math.IsNaN(f) {
 			return fmt.Errorf("%q needs a number before %s, as in 2%s", term, unit.suffix, unit.suffix)
 		}
-		*unit.field += f
+		if *unit.field += f; math.Abs(*unit.field) >= 1e6 {
+			return fmt.Errorf("%q is too long", term)
+		}
 		return nil
 	}
 	d, err := time.ParseDuration(term)

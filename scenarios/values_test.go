@@ -198,7 +198,7 @@ func TestNearest(t *testing.T) {
 }
 
 func FuzzParseSpan(f *testing.F) {
-	for _, s := range []string{"500ms", "-2rtt", "1s+4rtt", "1.5spawn", "+", "1h-1h", "9999999h"} {
+	for _, s := range []string{"500ms", "-2rtt", "1s+4rtt", "1.5spawn", "+", "1h-1h", "9999999h", "999999rtt+1rtt", "-Infspawn", "1e-400rtt"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
