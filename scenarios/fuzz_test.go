@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -88,6 +89,7 @@ func FuzzProfile(f *testing.F) {
 	for _, text := range []string{
 		"id: e\ntitle: t\nrequire: [process.pty]\nshell: [bash, -c]\npaths: {process: /x}\nmetrics: {started: a}\n",
 		"id: e\ntitle: t\ndeviations: {process.end.exit-code: {reason: r, scenarios: 'a.*', symptoms: exit-code}}\n",
+		"id: e\ntitle: t\npaths: {process: '/a%20b', commands: '/%zz', metrics: '/a b', health: '/é?#'}\n", "id: e\ntitle: t\npaths: {process: '/%20b~!\"'}\n", "id: e\ntitle: t\npaths: {process: '/%zz'}\n",
 		"id: e\ntitle: t\nlevels: {process.end.exit-code: {level: may, reason: r}}\n",
 		"id: e\ntitle: t\ndeviations: {process.end.exit-code: r}\n", "id: 1\r\ntitle: [\r\n", "{id: e,\ttitle: \"\\u2028\"}",
 		"id: 1\rtitle: 2\r", "title: 2\u0085id: '\u2028\u2028'\u2029x: 1",
@@ -138,6 +140,11 @@ func meansSomething(t *testing.T, c *Catalogue, p *Profile) {
 	for _, feature := range p.Require {
 		if !slices.Contains(Features(), feature) {
 			t.Errorf("feature %q", feature)
+		}
+	}
+	for _, path := range p.Paths {
+		if u, err := url.ParseRequestURI("http://h" + path); err != nil || u.Path == "" && path != "" || u.RawQuery != "" || strings.ContainsAny(path, "#?\n\x00 ") {
+			t.Errorf("path %q: %+v, %v", path, u, err)
 		}
 	}
 	if len(p.Paths) != 4 || len(p.Metrics) != 3 || p.ID == "" || p.Title == "" {

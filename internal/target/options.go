@@ -110,8 +110,9 @@ func resolvePaths(given map[string]string) (map[string]string, error) {
 			return nil, fmt.Errorf("no surface %q: the surfaces are %s", surface, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
 		}
 		p := given[surface]
-		if strings.ContainsAny(p, " \t\r\n?#") {
-			return nil, fmt.Errorf("path %q of surface %s contains a space, a query or a fragment", p, surface)
+		_, err := url.PathUnescape(p)
+		if err != nil || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '?' || r == '#' }) {
+			return nil, fmt.Errorf("path %q of surface %s contains a query, a fragment, or a character that must be written as %%20 and so on", p, surface)
 		}
 		paths[surface] = cleanPath(p)
 	}

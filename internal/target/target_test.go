@@ -39,6 +39,9 @@ func TestOptionsThatMakeNoRequestAreRefused(t *testing.T) {
 	for name, o := range map[string]target.Options{
 		"an unknown surface":              {URL: url, Paths: map[string]string{"admin": "/x"}},
 		"a path with a query":             {URL: url, Paths: map[string]string{"metrics": "/m?x=1"}},
+		"a path with a NUL":               {URL: url, Paths: map[string]string{"metrics": "/m\x00"}},
+		"a path that is not escaped":      {URL: url, Paths: map[string]string{"metrics": "/é"}},
+		"a path that is wrongly escaped":  {URL: url, Paths: map[string]string{"metrics": "/%zz"}},
 		"a header with a line break":      {URL: url, Headers: []bundle.Header{{Name: "a", Value: "b\r\nc: d"}}},
 		"a header without a name":         {URL: url, Headers: []bundle.Header{{Value: "b"}}},
 		"a header name with a space":      {URL: url, Headers: []bundle.Header{{Name: "a b"}}},
