@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,14 +175,19 @@ func FuzzRules(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c := &Catalogue{Rules: all}
-		err := c.AddRules("r.yaml", text)
-		placed(t, "r.yaml", text, err)
+		old := &Catalogue{Rules: all}
+		oldErr := old.AddRules("r.yaml", text)
+		placed(t, "r.yaml", text, oldErr)
+		if oldErr != nil && len(old.Rules) != len(all) {
+			t.Fatal("the catalogue has changed")
+		}
+		c, err := loadCatalogue(source{fsys: fstest.MapFS{"rules.yaml": {Data: text}}}, all)
+		placed(t, "rules.yaml", text, err)
 		if err != nil {
-			if len(c.Rules) != len(all) {
-				t.Fatal("the catalogue has changed")
-			}
 			return
+		}
+		if oldErr != nil || !reflect.DeepEqual(old.Rules, c.Rules) {
+			t.Fatalf("as part of a bundle: %v", oldErr)
 		}
 		if !slices.IsSortedFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) }) {
 			t.Fatal("the rules are not sorted")

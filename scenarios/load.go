@@ -129,6 +129,7 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 			c.RulesText = text
 		}
 		rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
+		c.checkStanding(rules, d)
 		errs = append(errs, d.errs...)
 		c.addRules(rules)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -188,6 +189,29 @@ func (c *Catalogue) addRules(rules []*Rule) {
 	}
 	slices.SortFunc(all, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
 	c.Rules = all
+}
+
+// checkStanding reports added rules with a violation kind of another rule, which would be blamed
+// for the same breach. A rule that is replaced keeps none.
+func (c *Catalogue) checkStanding(added []*Rule, d *document) {
+	ids, owners := map[string]bool{}, map[string]string{}
+	for _, r := range added {
+		ids[r.ID] = true
+	}
+	for _, old := range c.Rules {
+		for _, kind := range old.Standing {
+			if !ids[old.ID] {
+				owners[kind] = old.ID
+			}
+		}
+	}
+	for i, r := range added {
+		for j, kind := range r.Standing {
+			if owner := owners[kind]; owner != "" {
+				d.errorf(d.at(fmt.Sprintf("/%d/standing/%d", i, j)), "", "%q already belongs to the rule %s", kind, owner)
+			}
+		}
+	}
 }
 
 // checkRules checks that the rules of s exist, and that each has a clause or is a standing rule.
