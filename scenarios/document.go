@@ -92,11 +92,7 @@ func (d *document) syntaxError(err error) {
 		d.errorf(nil, "", "not YAML: %v", err)
 		return
 	}
-	line, column := max(1, load.Mark.Line), max(1, load.Mark.Column)
-	for line > 1 && d.line(line) == "" { // at the end of the file, point behind the last text
-		line--
-		column = len([]rune(d.line(line))) + 1
-	}
+	line, column := d.inside(load.Mark.Line, load.Mark.Column)
 	message := load.Message
 	if load.ContextMsg != "" {
 		message = load.ContextMsg + ": " + message
@@ -116,7 +112,7 @@ func (d *document) decodeError(err error) {
 		return
 	}
 	for _, e := range many.Errors {
-		line, column := max(1, e.Mark.Line), max(1, e.Mark.Column)
+		line, column := d.inside(e.Mark.Line, e.Mark.Column)
 		d.errs = append(d.errs, &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: shortened(e.Message)})
 	}
 }
@@ -220,10 +216,20 @@ func (d *document) convertInt(n *yaml.Node) any {
 func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
 	e := &ScriptError{File: d.file, Message: shortened(fmt.Sprintf(format, args...)), Hint: shortened(hint)}
 	if n != nil {
-		e.Line, e.Column = max(1, n.Line), max(1, n.Column)
+		e.Line, e.Column = d.inside(n.Line, n.Column)
 		e.Text = d.line(e.Line)
 	}
 	d.errs = append(d.errs, e)
+}
+
+// inside returns a place of the YAML reader; one at the end of the file becomes that behind the last text.
+func (d *document) inside(line, column int) (int, int) {
+	line, column = max(1, line), max(1, column)
+	for line > 1 && d.line(line) == "" {
+		line--
+		column = len([]rune(d.line(line))) + 1
+	}
+	return line, column
 }
 
 // shortened cuts the middle of a text that quotes a value of any length.

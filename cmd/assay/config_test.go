@@ -29,7 +29,7 @@ func FuzzConfig(f *testing.F) {
 		"jobs: x\nmemory: 1G\n", "plan: /x\n", "out: x\n", "known: x/../../y\n", "canned: a\n", "out: x\nexec: rm\ncanned: ../x\nknown: x/../../y\nplan: /x\n", "scenarios: [/etc]\nprofile: {a: b}\nknown: &a x\nplan: *a\n",
 		"jobs: 1\n---\nout: x\n", "serve: ~\nlist: 3\n", "jobs: 1\njobs: 2\n", "? [a]\n: b\n", "a: [\n", "<<: {jobs: 1}\n", "- a\n", "time-scale: .nan\nseed: 0x10\n", "", "\x00", "a:\tb\n", "verbose: \"\\u0085\"\rjobs: 1\r",
 	} {
-		for command := range uint8(18) {
+		for _, command := range []uint8{1, 6, 11} { // conform and others
 			f.Add([]byte(text), command, true)
 			f.Add([]byte(text), command, false)
 		}
