@@ -85,7 +85,8 @@ func parseConfig(c *cobra.Command, path string, text []byte) (configFile, error)
 	case err == nil:
 		return configFile{}, fmt.Errorf("--config: %s:%d: a second YAML document begins here; want one", path, more.Line)
 	case errors.As(err, &load):
-		return configFile{}, fmt.Errorf("--config: %s:%d: not YAML: %s", path, max(1, load.Mark.Line), load.Message)
+		line := min(max(1, load.Mark.Line), bytes.Count(text, []byte("\n"))+1) // it can be that after the last
+		return configFile{}, fmt.Errorf("--config: %s:%d: not YAML: %s", path, line, load.Message)
 	case !errors.Is(err, io.EOF):
 		return configFile{}, fmt.Errorf("--config: %s: not YAML: %w", path, err)
 	}

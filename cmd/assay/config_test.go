@@ -27,7 +27,7 @@ func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
 		"profile: e2b\njobs: 3\nconform:\n  strict: true\n  select: [area:process-input, '!axis:proto']\n", "threshold: [a, 'b,c']\nload: {rate: 1e3, duration: 1m}\n",
 		"jobs: x\nmemory: 1G\n", "plan: /x\n", "out: x\n", "known: x/../../y\n", "canned: a\n", "out: x\nexec: rm\ncanned: ../x\nknown: x/../../y\nplan: /x\n", "scenarios: [/etc]\nprofile: {a: b}\nknown: &a x\nplan: *a\n",
-		"jobs: 1\n---\nout: x\n", "serve: ~\nlist: 3\n", "jobs: 1\njobs: 2\n", "? [a]\n: b\n", "a: [\n", "<<: {jobs: 1}\n", "- a\n", "time-scale: .nan\nseed: 0x10\n", "", "\x00", "a:\tb\n", "verbose: \"\\u0085\"\rjobs: 1\r",
+		"jobs: 1\n---\nout: x\n", "jobs: 1\n---", "---", "out:", "serve: ~\nlist: 3\n", "jobs: 1\njobs: 2\n", "? [a]\n: b\n", "a: [\n", "<<: {jobs: 1}\n", "- a\n", "time-scale: .nan\nseed: 0x10\n", "", "\x00", "a:\tb\n", "verbose: \"\\u0085\"\rjobs: 1\r",
 	} {
 		for _, command := range []uint8{1, 6, 11} { // conform and others
 			f.Add([]byte(text), command, true)
