@@ -315,6 +315,24 @@ func merged(under, over map[string]string) map[string]string {
 
 // conduct runs the engine under the tree of specs and concludes.
 func (s *session) conduct(ctx context.Context) (*Outcome, error) {
+	eng, selected := s.specs(ctx)
+	s.opts.Progress.End()
+	s.run.Interrupted = ctx.Err() != nil
+	s.run.DriverLag = int64(eng.Lag())
+	s.late = eng.Late()
+	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
+		return s.reproduce(ctx, observed, out)
+	}
+	return s.conclude(observations(eng, selected))
+}
+
+// oneTree is held by the run whose specs Ginkgo has: it keeps them in globals.
+var oneTree sync.Mutex
+
+// specs runs the engine under the tree of specs, and returns it when it is done.
+func (s *session) specs(ctx context.Context) (*engine.Engine, []scenarios.Instance) {
+	oneTree.Lock()
+	defer oneTree.Unlock()
 	begun := newTree(s)
 	selected := begun.preview()
 	s.run.Planned = planned(selected)
@@ -326,17 +344,10 @@ func (s *session) conduct(ctx context.Context) (*Outcome, error) {
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 	stopLogging := s.onInterrupt(ctx)
+	defer stopLogging()
 	begun.present(eng)
 	<-eng.Done()
-	stopLogging()
-	s.opts.Progress.End()
-	s.run.Interrupted = ctx.Err() != nil
-	s.run.DriverLag = int64(eng.Lag())
-	s.late = eng.Late()
-	s.showAgain = func(observed map[*bundle.Observation]scenarios.Instance, out *Outcome) error {
-		return s.reproduce(ctx, observed, out)
-	}
-	return s.conclude(observations(eng, selected))
+	return eng, selected
 }
 
 // observations maps the observations of an engine to their instances.

@@ -20,7 +20,7 @@ import (
 const suiteName = "Assay"
 
 // tree is the Ginkgo tree of one run: one container per area, one spec per scenario and axes.
-// Ginkgo keeps its tree in globals, so a process has only one at a time.
+// Ginkgo keeps its tree in globals, so a process has only one at a time; see oneTree.
 type tree struct {
 	session *session
 	byText  map[string]scenarios.Instance
