@@ -30,7 +30,7 @@
 // WINDOW_UPDATE and PING) and 256 KiB of raw bytes per direction of a connection, 16 MiB
 // per output or body. Exchange.Detail and Recorder.Dropped report omissions.
 //
-// Assay stops reading a response of more than 64 MiB or 400,000 frames (16 MiB or 100,000 once three
+// Assay stops reading a response of more than 64 MiB or 400,000 frames (4 MiB or 50,000 once three
 // responses of the run were left unread), one with a message of more than 8 MiB (an
 // error or end-of-stream message: 1 MiB), also after decompression, one with more than 1,000
 // special events or frames (other than data and keepalive, or with flags), a connection with more than

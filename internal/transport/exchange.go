@@ -49,7 +49,7 @@ type extent struct {
 // the run were left unread, shortest applies.
 var (
 	farthest = extent{64 << 20, 400_000}
-	shortest = extent{16 << 20, 100_000}
+	shortest = extent{4 << 20, 50_000}
 )
 
 // answer decodes the body of one response.

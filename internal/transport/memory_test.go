@@ -98,7 +98,7 @@ func TestAfterThreeUnreadResponsesLaterOnesAreReadLessFar(t *testing.T) {
 	for range 4 {
 		seen = append(seen, c.done(c.request(c.dial(addr), startCall())).Unread)
 	}
-	want := []string{"it has more than 400000 frames", "it has more than 400000 frames", "it has more than 400000 frames", "it has more than 100000 frames"}
+	want := []string{"it has more than 400000 frames", "it has more than 400000 frames", "it has more than 400000 frames", "it has more than 50000 frames"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the responses are left unread because %q", seen)
 	}
