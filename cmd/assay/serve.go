@@ -35,11 +35,11 @@ func newServe(io stdio) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the reference gateway, correct or broken in a named way",
 		Long: `Runs the reference gateway: process.Process over Connect, gRPC and gRPC-Web, on
-HTTP/1.1 and HTTP/2, the NDJSON alias /commands, /metrics and /health. Commands
-run in a virtual shell inside this process and have no access to the machine;
---processes os runs real ones, with your rights, and needs a token. Without a
-token the gateway refuses requests to other hosts than its address, from web
-pages, and with the body of a form.
+HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio over WebSocket on /attach
+(docs/stdio.md), /metrics and /health. Commands run in a virtual shell inside
+this process and have no access to the machine; --processes os runs real ones,
+with your rights, and needs a token. Without a token the gateway refuses requests
+to other hosts than its address, from web pages, and with the body of a form.
 
 --issuer requires tokens with scopes, and starts an issuer that gives them to
 whoever asks, good ones and bad ones; a second line on stdout is its URL.
@@ -173,6 +173,9 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	}
 	if err := io.printf("%s", lines); err != nil {
 		return defect(err)
+	}
+	if attach := g.AttachURL(); attach != "" {
+		io.errorf("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
 	}
 	io.errorf("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
 	<-ctx.Done()
