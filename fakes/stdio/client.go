@@ -71,7 +71,7 @@ type client struct {
 
 	gone   chan struct{} // closed when the client gets no more output
 	depart sync.Once
-	finish sync.Once
+	ends   atomic.Bool // someone closes the connection
 	held   atomic.Bool // the client waits until the process reads
 
 	mu       sync.Mutex // one message at a time
@@ -113,15 +113,16 @@ func (c *client) leave() {
 	})
 }
 
-// close leaves and closes the connection. A code of 0 sends no Close frame.
+// close leaves and closes the connection. A code of 0 sends no Close frame. Only the first call does something.
 func (c *client) close(code websocket.StatusCode, reason string) {
-	c.finish.Do(func() {
-		c.leave()
-		if code != 0 {
-			_ = c.sink.Close(code, reason) // the client may be gone
-		}
-		_ = c.ws.CloseNow() // it may be closed
-	})
+	if c.ends.Swap(true) {
+		return
+	}
+	c.leave()
+	if code != 0 {
+		_ = c.sink.Close(code, reason) // the client may be gone
+	}
+	_ = c.ws.CloseNow() // it may be closed
 }
 
 // pump sends the output, and returns how to close the connection.
@@ -151,6 +152,8 @@ func (c *client) pump() (code websocket.StatusCode, reason string) {
 			case err := <-c.notice:
 				c.complain(err)
 			case <-c.gone:
+				return 0, ""
+			case <-c.conn.ended: // a ping was refused while the reader waits for room in stdin
 				return 0, ""
 			}
 		}

@@ -154,15 +154,15 @@ func (c *calmConn) fail(err error) {
 func (c *calmConn) run() {
 	defer crash.Catch()
 	defer close(c.ended)
-	var spare []byte
+	var spare []byte // never the buffer that others append to
 	for {
 		batch, over, err := c.take(spare)
+		spare = batch
 		switch {
 		case err != nil:
 			return
 		case len(batch) > 0:
 			c.put(batch)
-			spare = batch
 		case over:
 			c.linger()
 			return
@@ -206,10 +206,10 @@ func (c *calmConn) put(batch []byte) {
 // linger tells the client that nothing follows, and waits until it closes the connection.
 func (c *calmConn) linger() {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok && w.CloseWrite() == nil {
-		c.reading.Lock()
+		c.reading.Lock() // the last Read has returned; a later one does not reach the connection
 		_ = c.SetReadDeadline(time.Now().Add(lingerLimit))
-		_, _ = io.Copy(io.Discard, c.Conn) // ends with the client or the deadline
 		c.reading.Unlock()
+		_, _ = io.Copy(io.Discard, c.Conn) // ends with the client or the deadline
 	}
 	c.abort()
 }
