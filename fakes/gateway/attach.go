@@ -86,6 +86,7 @@ func (a *attached) Follow(out func(stderr bool, data []byte)) (code int, err err
 			out(e.Chunk.Stream == virtual.Stderr, e.Chunk.Data)
 		case EventEnd:
 			code = a.exitCode(e.End)
+		default: // the first message is output, or the end
 		}
 		return nil
 	})})
@@ -130,8 +131,8 @@ func (a *attached) Signal(sig syscall.Signal) {
 
 // The bodies of the refusals of the stdio surface, which browsers and their proxies know.
 var (
-	errNoToken  = errors.New("Unauthorized")  //nolint:staticcheck // the text is the protocol's
-	errBadToken = errors.New("Invalid token") //nolint:staticcheck // likewise
+	errNoToken  = errors.New("Unauthorized")
+	errBadToken = errors.New("Invalid token")
 )
 
 // overStdio puts the authorization in front of the stdio surface.

@@ -161,7 +161,7 @@ func TestPagesNeedPermissionToAttach(t *testing.T) {
 }
 
 func TestFeaturesCanBeSwitchedOff(t *testing.T) {
-	g := startGateway(t, Options{Without: stdio.Features()})
+	g := startGateway(t, Options{Without: stdio.Features()[1:]})
 	for _, query := range []string{"cmd=true&pty=1", "cmd=true&session=a", "cmd=true&session=a&role=driver"} {
 		if a := upgrade(t, g, query, ""); a.Status != 400 {
 			t.Errorf("%s: %d", query, a.Status)
@@ -182,12 +182,7 @@ func TestFeaturesCanBeSwitchedOff(t *testing.T) {
 	if err := (&Options{Without: []string{"stdio.sound"}}).complete(); err == nil {
 		t.Error("an unknown feature was accepted")
 	}
-	absent := startGateway(t, Options{Seams: Seams{Surface: func(s Surface, h http.Handler) http.Handler {
-		if s == SurfaceStdio {
-			return nil
-		}
-		return h
-	}}})
+	absent := startGateway(t, Options{Without: []string{stdio.FeatureWS}})
 	if a := upgrade(t, absent, "cmd=true", ""); a.Status != 404 || absent.AttachURL() != "" || half.AttachURL() == "" {
 		t.Errorf("without the surface: %d at %q", a.Status, absent.AttachURL())
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +56,7 @@ func TestReplayAndLiveOutputHaveNoGap(t *testing.T) {
 			var n int
 			_, _ = fmt.Sscan(got[0], &n)
 			for i, line := range got {
-				if i > 0 && line != fmt.Sprint(n+i) { // the first may be cut
+				if i > 0 && line != strconv.Itoa(n+i) { // the first may be cut
 					t.Errorf("line %d is %q, want %d", i, line, n+i)
 					return
 				}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -312,6 +313,49 @@ func TestATerminalIsServedOverWebSocket(t *testing.T) {
 	if string(plain.out[1]) != "24 80\r\n" {
 		t.Errorf("default size: %q", plain.out[1])
 	}
+}
+
+func TestRealProcessesAreAttachedToo(t *testing.T) {
+	g := startGateway(t, Options{Processes: ProcessesOS, Token: "secret"})
+	c := dialAttach(t, g, sh("read x; echo got $x; echo oops >&2; cat | wc -c; exit 3", "token", "secret")...)
+	c.stdin("word\n")
+	c.until("got word\n")
+	c.stdin(strings.Repeat("x", 1<<20))
+	c.text(`{"type":"eof"}`)
+	c.rest().wantEnd("3")
+	if fields := strings.Fields(string(c.out[1])); len(fields) != 3 || fields[2] != "1048576" || string(c.out[2]) != "oops\n" {
+		t.Errorf("%q", c.out)
+	}
+	term := dialAttach(t, g, sh("stty size; read x; stty size; exec sleep 1000", "token", "secret", "pty", "1", "cols", "100", "rows", "30")...)
+	term.until("30 100\r\n")
+	term.text(`{"type":"resize","cols":65535,"rows":1}`)
+	term.stdin("\r")
+	term.until("1 65535\r\n")
+	p := g.table.List()[0]
+	_ = term.CloseNow()
+	<-p.run.Exited()
+	if got := p.Status().Signal; got != syscall.SIGTERM {
+		t.Error(got)
+	}
+	gone := dialAttach(t, g, "cmd", "no-such-program", "token", "secret").rest()
+	gone.wantEnd("127")
+}
+
+func TestAnAttachOverTLS(t *testing.T) {
+	g := startGateway(t, Options{TLS: true})
+	if !strings.HasPrefix(g.AttachURL(), "wss://") {
+		t.Error(g.AttachURL())
+	}
+	client := gatewaytest.HTTPClient(t, g, "1.1")
+	conn, _, err := websocket.Dial(gatewaytest.Deadline(t), g.AttachURL()+"?cmd=cat", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &wsClient{Conn: conn, t: t, out: map[byte][]byte{}, code: -1}
+	c.stdin("secretly")
+	c.until("secretly")
+	c.text(`{"type":"eof"}`)
+	c.rest().wantEnd("0")
 }
 
 func TestWithoutAnUpgradeTheAnswerIsText(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -156,7 +157,9 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	a := &attach{table: processes, own: own, shell: o.Shell}
 	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio})
-	mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
+	if !slices.Contains(o.Without, stdio.FeatureWS) {
+		mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
+	}
 	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
 	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
 	surfaces := newImpatient(newDoor(o).over(front.Routes(mux)),

@@ -216,7 +216,7 @@ func (c *client) read() {
 	for {
 		kind, data, err := c.ws.Read(context.Background())
 		if err != nil {
-			c.close(closeCode(err))
+			c.close(closeCode(err), "")
 			return
 		}
 		switch {
@@ -235,15 +235,15 @@ func (c *client) read() {
 }
 
 // closeCode returns how to close a connection after a failed read; 0 when the client has closed it.
-func closeCode(err error) (websocket.StatusCode, string) {
+func closeCode(err error) websocket.StatusCode {
 	var failed net.Error
 	switch {
 	case websocket.CloseStatus(err) >= 0, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.As(err, &failed):
-		return 0, ""
+		return 0
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return websocket.StatusMessageTooBig, ""
+		return websocket.StatusMessageTooBig
 	default:
-		return websocket.StatusProtocolError, ""
+		return websocket.StatusProtocolError
 	}
 }
 

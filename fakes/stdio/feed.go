@@ -99,13 +99,6 @@ func (f *feed) end(e ending) {
 	}
 }
 
-// start returns the index of the first message that a new reader gets.
-func (f *feed) start() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.first
-}
-
 // wait blocks while all readers are behind.
 func (f *feed) wait() {
 	for {

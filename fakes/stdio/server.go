@@ -12,8 +12,10 @@ import (
 	"assay/internal/crash"
 )
 
-// The optional features.
+// The optional features. Without FeatureWS, none of them is there; who mounts the
+// surface sees to that.
 const (
+	FeatureWS      = "stdio.ws"
 	FeaturePTY     = "stdio.pty"
 	FeatureSession = "stdio.session"
 	FeatureShared  = "stdio.shared" // needs FeatureSession
@@ -23,7 +25,7 @@ const (
 
 // Features lists the optional features.
 func Features() []string {
-	return []string{FeaturePTY, FeatureSession, FeatureShared, FeaturePanes, FeatureEOF}
+	return []string{FeatureWS, FeaturePTY, FeatureSession, FeatureShared, FeaturePanes, FeatureEOF}
 }
 
 // stopGrace is how long Close waits for the clients' part of the closing handshake.

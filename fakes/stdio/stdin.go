@@ -65,13 +65,6 @@ func (in *stdin) add(data []byte, quit <-chan struct{}) error {
 	}
 }
 
-// full reports whether add would wait.
-func (in *stdin) full() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.size >= maxStdin && !in.over && !in.ended && in.err == nil
-}
-
 // end ends stdin behind what waits. It is idempotent.
 func (in *stdin) end() {
 	in.mu.Lock()
