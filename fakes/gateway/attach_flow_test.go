@@ -140,6 +140,9 @@ func TestASlowReaderBlocksItsProcessAndLosesNothing(t *testing.T) {
 			last, since = n, time.Now()
 		}
 	}
+	if p := g.table.List()[0]; p.hub.grace != time.Minute {
+		t.Errorf("the process waits %v for its client", p.hub.grace)
+	}
 	held, grown := printed.Load(), int64(heapNow())-int64(before)
 	t.Logf("%d MB printed, the heap grew by %d MB", held>>20, grown>>20)
 	if held > size/2 || grown > 32<<20 {
@@ -174,6 +177,32 @@ func TestASlowReaderBlocksItsProcessAndLosesNothing(t *testing.T) {
 type countedOutput struct {
 	Output
 	n *atomic.Int64
+}
+
+func TestTheEndIsKeptForAClientThatComesBackLateAndStillSends(t *testing.T) {
+	t.Parallel()
+	const size = 1_500_000
+	g := startGateway(t, Options{})
+	c := attachRaw(t, g, sh(fmt.Sprintf("yes %s | head -c %d", strings.Repeat("x", 500), size))...)
+	time.Sleep(6 * time.Second) // longer than the closing handshake
+	total, code := 0, ""
+	for {
+		_, _ = c.Write(frame(finBinary, "still here")) // would be answered with a reset by a closed connection
+		head, payload, err := readFrame(c)
+		if err != nil {
+			t.Fatalf("%v behind %d bytes", err, total)
+		}
+		if head == finBinary {
+			total += len(payload) - 1
+		}
+		if head == finClose {
+			code = string(payload)
+			break
+		}
+	}
+	if total != size || code != "\x03\xe8" {
+		t.Errorf("%d bytes, Close %q", total, code)
+	}
 }
 
 func TestAClientThatPingsAndDoesNotReadIsBounded(t *testing.T) {

@@ -88,7 +88,6 @@ func (s *session) join(as role) (*client, error) {
 	s.clients[c] = struct{}{}
 	if s.stop != nil {
 		s.stop()
-		s.timers++
 	}
 	if as == driver {
 		s.takeOver(c)

@@ -169,3 +169,30 @@ func TestLostOutputEndsTheSession(t *testing.T) {
 		(<-b.started).exit <- 0
 	})
 }
+
+func TestMessagesBehindTheEndOfTheProcessDoNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.stop()
+		c, r := b.raw("cmd=x")
+		p := <-b.started
+		for range 2 {
+			p.output <- "1" + strings.Repeat("x", 2*lowWater) // the client has not seen the end yet
+		}
+		p.exit <- 0
+		synctest.Wait()
+		for _, text := range []string{`{"type":"open","pane":"late","cmd":"y"}`, `{"type":"stdin","pane":"main","data":"x"}`, `{"type":"eof"}`, `{"type":"signal","signal":"SIGINT"}`} {
+			_, _ = c.Write(append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...))
+		}
+		synctest.Wait()
+		if len(b.started) > 0 || len(p.signals) > 0 {
+			t.Error("a message had an effect")
+		}
+		all := make([]byte, 4*lowWater+1024)
+		n, _ := io.ReadAtLeast(r, all, 4*lowWater+2*11+26) // two frames of output with 11 bytes more, and the exit message
+		if rest := string(all[n-40 : n]); !strings.Contains(rest, `{"type":"exit","code":0}`) || strings.Contains(string(all[:n]), "error") {
+			t.Errorf("the end is %q", rest)
+		}
+		_ = c.Close()
+	})
+}
