@@ -297,6 +297,17 @@ func TestInputBehindTheEndOfStdinIsRefused(t *testing.T) {
 	c.until("last\neof\n")
 }
 
+func TestStdinThatTheProcessHasClosedIsDropped(t *testing.T) {
+	g := startGateway(t, Options{})
+	c := dialAttach(t, g, sh("exec <&-; echo closed; exec sleep 1000")...)
+	c.until("closed\n")
+	for range 4 {
+		c.stdin(strings.Repeat("x", 1<<20))
+	}
+	c.text(`{"type":"signal","signal":"SIGKILL"}`)
+	c.rest().wantEnd("137")
+}
+
 func TestATerminalIsServedOverWebSocket(t *testing.T) {
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, sh("stty size; read x; stty size; echo err >&2; read y", "pty", "1", "cols", "100", "rows", "30")...)

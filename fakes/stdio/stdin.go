@@ -11,11 +11,8 @@ import (
 // maxStdin is how much stdin waits for a process. Beyond it, nothing is read from the client, whose connection fills up.
 const maxStdin = 1 << 20
 
-// The reasons why a process gets no more stdin.
-var (
-	errStdinEnded  = errors.New("stdin has ended")
-	errStdinUnread = errors.New("the process does not read stdin any more")
-)
+// errStdinEnded refuses stdin behind eof.
+var errStdinEnded = errors.New("stdin has ended")
 
 // stdin is the input that waits for a process. Its writer goroutine lives while something waits.
 type stdin struct {
@@ -24,9 +21,8 @@ type stdin struct {
 	mu      sync.Mutex
 	queue   [][]byte
 	size    int
-	ended   bool  // by eof
-	err     error // of a write: the rest is dropped
-	over    bool  // the process has ended
+	ended   bool // by eof
+	over    bool // the process has ended, or does not read stdin any more: the rest is dropped
 	writing bool
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
@@ -42,9 +38,6 @@ func (in *stdin) add(data []byte, quit <-chan struct{}) error {
 		case in.ended:
 			in.mu.Unlock()
 			return errStdinEnded
-		case in.err != nil:
-			in.mu.Unlock()
-			return in.err
 		case in.size < maxStdin:
 			in.queue = append(in.queue, data)
 			in.size += len(data)
@@ -114,7 +107,7 @@ func (in *stdin) write() {
 		err := in.process.Write(context.Background(), data)
 		in.mu.Lock()
 		if in.size = max(0, in.size-len(data)); err != nil {
-			in.err = errStdinUnread
+			in.over = true
 			in.drop()
 		}
 		in.moved()
