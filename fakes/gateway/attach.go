@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"assay/fakes/stdio"
+	"assay/fakes/strict"
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 )
@@ -130,35 +130,32 @@ func (a *attached) Signal(sig syscall.Signal) {
 }
 
 // The bodies of the refusals of the stdio surface, which browsers and their proxies know.
-var (
-	errNoToken  = errors.New("Unauthorized")
-	errBadToken = errors.New("Invalid token")
+const (
+	noToken  = "Unauthorized"
+	badToken = "Invalid token"
 )
 
 // overStdio puts the authorization in front of the stdio surface.
 func (a authorizer) overStdio(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := a.checkCredential(r)
-		if err == nil {
-			r, err = WithUser(r)
-		}
-		if err != nil {
-			text := err.Error()
-			var known *connect.Error
-			if errors.As(err, &known) {
-				text = known.Message()
-			}
-			stdio.WriteText(w, http.StatusUnauthorized, text)
+		if refusal := a.checkCredential(r); refusal != "" {
+			stdio.WriteText(w, http.StatusUnauthorized, refusal)
 			return
 		}
-		next.ServeHTTP(w, r)
+		named, err := WithUser(r)
+		if err != nil {
+			stdio.WriteText(w, http.StatusUnauthorized, strict.AsError(err).Message())
+			return
+		}
+		next.ServeHTTP(w, named)
 	})
 }
 
-// checkCredential checks the first of: the parameter token, Authorization: Bearer, X-Access-Token. A browser cannot set a header of a WebSocket.
-func (a authorizer) checkCredential(r *http.Request) error {
+// checkCredential checks the first of: the parameter token, Authorization: Bearer, X-Access-Token. A browser cannot set a header of a WebSocket. It returns
+// the body of a refusal.
+func (a authorizer) checkCredential(r *http.Request) (refusal string) {
 	if a.token == "" {
-		return nil
+		return ""
 	}
 	got := r.Header.Get("X-Access-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
@@ -169,9 +166,9 @@ func (a authorizer) checkCredential(r *http.Request) error {
 	}
 	switch {
 	case got == "":
-		return errNoToken
+		return noToken
 	case subtle.ConstantTimeCompare([]byte(got), []byte(a.token)) != 1:
-		return errBadToken
+		return badToken
 	}
-	return nil
+	return ""
 }
