@@ -17,7 +17,7 @@ var safeFlags = []string{
 	"dry-run", "duration", "endpoint", "engine", "expect", "fault", "format", "full", "http", "jobs", "kill-share",
 	"latency-threshold", "licenses", "like", "limit", "memory", "metrics-prefix", "out-limit", "poisson", "prefix", "profiles", "protocol", "ramp", "rate", "repeat",
 	"reproduce", "seed", "select", "set", "shell", "slow", "streams", "strict", "threshold", "time-scale", "tls", "user", "variant",
-	"verbose", "wait", "warmup",
+	"verbose", "wait", "warmup", "without",
 }
 
 // safeFiles are flags that it sets only to a path in the working directory, since errors

@@ -12,6 +12,7 @@ import (
 
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
+	stdiows "assay/fakes/stdio"
 	"assay/fakes/zoo"
 )
 
@@ -21,7 +22,7 @@ type serveFlags struct {
 	processes, like, caOut, prefix, shell  string
 	home                                   string
 	faults, variants, http, protocols      []string
-	origins                                []string
+	origins, without                       []string
 	tls                                    bool
 	clockScale                             float64
 	seed                                   uint64
@@ -35,11 +36,11 @@ func newServe(io stdio) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the reference gateway, correct or broken in a named way",
 		Long: `Runs the reference gateway: process.Process over Connect, gRPC and gRPC-Web, on
-HTTP/1.1 and HTTP/2, the NDJSON alias /commands, /metrics and /health. Commands
-run in a virtual shell inside this process and have no access to the machine;
---processes os runs real ones, with your rights, and needs a token. Without a
-token the gateway refuses requests to other hosts than its address, from web
-pages, and with the body of a form.
+HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio over WebSocket on /attach
+(docs/stdio.md), /metrics and /health. Commands run in a virtual shell inside
+this process and have no access to the machine; --processes os runs real ones,
+with your rights, and needs a token. Without a token the gateway refuses requests
+to other hosts than its address, from web pages, and with the body of a form.
 
 --issuer requires tokens with scopes, and starts an issuer that gives them to
 whoever asks, good ones and bad ones; a second line on stdout is its URL.
@@ -92,6 +93,7 @@ whoever asks, good ones and bad ones; a second line on stdout is its URL.
 	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
 	fs.StringSliceVar(&f.origins, "allow-origin", nil, "let pages of these origins call the gateway, for example http://localhost:3000; * is all (default: all with a token, none without)")
+	fs.StringSliceVar(&f.without, "without", nil, "do not serve these features: "+strings.Join(stdiows.Features(), ", "))
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
@@ -114,7 +116,7 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		Options: gateway.Options{
 			Listen: f.listen, MetricsPrefix: f.metricsPrefix, Wrap: f.wrap, ClockScale: f.clockScale, Log: logger(io),
 			Processes: f.processes, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
-			Shell: strings.Fields(f.shell), Origins: f.origins,
+			Shell: strings.Fields(f.shell), Origins: f.origins, Without: f.without,
 		},
 	}
 	if f.caOut != "" && !f.tls {
@@ -173,6 +175,9 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	}
 	if err := io.printf("%s", lines); err != nil {
 		return defect(err)
+	}
+	if attach := g.AttachURL(); attach != "" {
+		io.errorf("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
 	}
 	io.errorf("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
 	<-ctx.Done()

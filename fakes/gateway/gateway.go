@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"assay/fakes/stdio"
 	"assay/fakes/strict"
 	"assay/internal/crash"
 	"assay/internal/envd/probe"
@@ -25,9 +27,11 @@ import (
 // Gateway is a running gateway. Its methods may be called from any goroutine.
 type Gateway struct {
 	table  *table
+	stdio  *stdio.Server
 	books  *books
 	server *http.Server
 	url    string
+	attach bool // the stdio surface is there
 	caCert []byte
 	unhook func() bool  // detaches from the context
 	remove func() error // removes the temporary files of the sandbox
@@ -140,6 +144,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 		if h != nil {
 			mux.Handle(pattern, behind(h))
 		}
+		g.attach = g.attach || s == SurfaceStdio && h != nil
 	}
 	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
 	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
@@ -149,6 +154,11 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
 	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: o.Token != ""}).routes() {
 		mount(SurfaceCommands, pattern, h, auth.over)
+	}
+	a := &attach{table: processes, own: own, shell: o.Shell}
+	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio})
+	if !slices.Contains(o.Without, stdio.FeatureWS) {
+		mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
 	}
 	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
 	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
@@ -189,6 +199,15 @@ func (g *Gateway) enter() bool {
 // URL returns the base URL, without a trailing slash.
 func (g *Gateway) URL() string { return g.url }
 
+// AttachURL returns the address of the stdio surface without its query; "" when
+// that is absent.
+func (g *Gateway) AttachURL() string {
+	if !g.attach {
+		return ""
+	}
+	return "ws" + strings.TrimPrefix(g.url, "http") + attachPath
+}
+
 // CACert returns the certificate, in PEM, that a client must trust when the
 // gateway serves TLS; nil otherwise.
 func (g *Gateway) CACert() []byte { return g.caCert }
@@ -202,8 +221,10 @@ func (g *Gateway) Close() error {
 		g.closing = true
 		g.mu.Unlock()
 		g.closeErr = g.server.Close()
+		g.stdio.Close()
 		g.table.close()
 		g.handlers.Wait() // a handler may start a process until it returns
+		g.stdio.Wait()
 		g.table.wait()
 		<-g.served
 		g.closeErr = errors.Join(g.closeErr, g.remove())

@@ -17,7 +17,7 @@ type Finish string
 const (
 	FinishOK     Finish = "ok"     // exit 0
 	FinishError  Finish = "error"  // another exit code, or a signal not sent through the gateway
-	FinishKilled Finish = "killed" // SIGKILL, /kill, a deadline, or death by a SIGTERM sent through the gateway
+	FinishKilled Finish = "killed" // SIGKILL, /kill, a deadline, or death by a signal sent through the gateway
 )
 
 // finishes lists the partition in the order of the exposition.

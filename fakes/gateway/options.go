@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"assay/fakes/stdio"
 )
 
 // defaultMetricsPrefix is the prefix of the names of the counters.
@@ -52,8 +54,10 @@ type Options struct {
 	// (30 s), keepalives, and the default time limit of a command (60 s). 10 runs them
 	// ten times as fast; 0 means 1. A duration that a client requests is never scaled.
 	ClockScale float64
+	// Without lists optional features that are switched off: those of package stdio.
+	Without []string
 	// Token, when set, is required as X-Access-Token in every request except those for
-	// /health.
+	// /health. The stdio surface also accepts it as a bearer token and in the query.
 	Token string
 	// Origins are the origins, such as http://localhost:3000, whose pages may call
 	// the gateway; AnyOrigin allows all. nil allows all with a Token, and none
@@ -104,6 +108,9 @@ func (o *Options) complete() error {
 		return err
 	}
 	if err := knownWords("protocol", o.Protocols, "connect", "grpc", "grpc-web"); err != nil {
+		return err
+	}
+	if err := knownWords("feature", o.Without, stdio.Features()...); err != nil {
 		return err
 	}
 	if err := checkOrigins(o.Origins); err != nil {

@@ -21,6 +21,10 @@ type Spec struct {
 	PTY     *virtual.Size // nil: no terminal
 	// Limit is how long the process may run in real time; 0 is no limit.
 	Limit time.Duration
+	// Raw publishes output as it was written, not line by line.
+	Raw bool
+	// Patience is how long the process waits for readers that take nothing; 0 is the default.
+	Patience time.Duration
 	// Before holds words in front of the command: a program that finally execs the
 	// command.
 	Before []string
@@ -79,7 +83,7 @@ type Process struct {
 	mu       sync.Mutex
 	live     bool
 	cause    cause
-	termed   bool // SIGTERM was sent through the gateway
+	sent     uint64 // signals that were sent through the gateway: bit n is signal n
 	result   *Ending
 	stopTime func() bool // stops the time limit
 	stopKeep func() bool // stops the retention

@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/stdio"
 	"assay/fakes/strict"
 )
 
@@ -41,6 +42,8 @@ type Seams struct {
 	Events func(next EventSink) EventSink
 	// Fanout decorates the distribution of the output of one process.
 	Fanout func(next Fanout) Fanout
+	// Stdio decorates the messages to each client of the stdio surface.
+	Stdio func(next stdio.Sink) stdio.Sink
 	// Output decorates the writes of a process, before they are distributed.
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.
@@ -71,6 +74,7 @@ const (
 	SurfaceProcess  Surface = "process"
 	SurfaceProbe    Surface = "probe"
 	SurfaceCommands Surface = "commands"
+	SurfaceStdio    Surface = "stdio"
 	SurfaceMetrics  Surface = "metrics"
 	SurfaceHealth   Surface = "health"
 )

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,8 +98,7 @@ func (s *service) specOf(ctx context.Context, req *connect.Request[envd.StartReq
 	if sp.Config == nil {
 		sp.Config = &envd.ProcessConfig{}
 	}
-	words := append([]string{sp.Config.GetCmd()}, sp.Config.GetArgs()...)
-	if len(words) < len(s.shell) || !slices.Equal(words[:len(s.shell)], s.shell) {
+	if !beginsWith(append([]string{sp.Config.GetCmd()}, sp.Config.GetArgs()...), s.shell) {
 		return sp, invalid("the command must begin with %q", strings.Join(s.shell, " "))
 	}
 	var err error

@@ -56,6 +56,8 @@ type Table interface {
 	Kill(s Selector) error
 	// Terminate sends SIGTERM; the process stays until it exits.
 	Terminate(s Selector) error
+	// Signal sends another signal; the process stays until it exits.
+	Signal(s Selector, sig syscall.Signal) error
 	// Expire kills p because its deadline has passed; it does nothing to an ended process.
 	Expire(p *Process)
 }
@@ -90,7 +92,10 @@ var _ Table = (*table)(nil)
 
 func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p := &Process{Spec: s, live: true, abandon: make(chan struct{}), hub: newHub(apply[Fanout](t.seams.Fanout, fair{}))}
-	p.hub.pieces, p.hub.store = t.pieces, &t.store
+	p.hub.pieces, p.hub.store = t.pieces || s.Raw, &t.store
+	if s.Patience > 0 {
+		p.hub.grace = s.Patience
+	}
 	p.out = p.hub
 	if t.seams.Output != nil {
 		p.out = t.seams.Output(p, p.hub)
@@ -199,14 +204,14 @@ func (t *table) drain(p *Process) {
 	}
 }
 
-// exited finalizes a process that ended by itself or by SIGTERM. It does nothing the second time.
+// exited finalizes a process that ended by itself or by a signal. It does nothing the second time.
 func (t *table) exited(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	st := p.run.Status()
 	how := FinishError
 	switch {
-	case st.Signal == syscall.SIGTERM && p.wasTermed():
+	case st.Signal != 0 && p.wasSent(st.Signal):
 		how = FinishKilled
 	case st.Signal == 0 && st.Code == 0:
 		how = FinishOK
@@ -359,27 +364,30 @@ func (t *table) letDie(p *Process) {
 	p.Abandon()
 }
 
-func (t *table) Terminate(s Selector) error {
+func (t *table) Terminate(s Selector) error { return t.Signal(s, syscall.SIGTERM) }
+
+func (t *table) Signal(s Selector, sig syscall.Signal) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, err := t.pick(t.live, s)
 	if err != nil {
 		return err
 	}
-	if err := p.run.Signal(syscall.SIGTERM); err != nil {
+	if err := p.run.Signal(sig); err != nil {
 		return ErrNotFound
 	}
 	// Not too late: the exit is counted under the table's lock, which is held here.
 	p.mu.Lock()
-	p.termed = true
+	p.sent |= 1 << sig
 	p.mu.Unlock()
 	return nil
 }
 
-func (p *Process) wasTermed() bool {
+// wasSent reports whether a signal was sent through the gateway.
+func (p *Process) wasSent(sig syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.termed
+	return p.sent&(1<<sig) != 0
 }
 
 // read returns a consistent snapshot of the books: started is always finished plus active.

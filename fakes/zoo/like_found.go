@@ -29,6 +29,10 @@ func bareSurfaces() []deviation {
 			Title: "There is no NDJSON alias",
 		}, without(gateway.SurfaceCommands)},
 		{Deviation{
+			ID:    "no-stdio",
+			Title: "There is no stdio over WebSocket",
+		}, without(gateway.SurfaceStdio)},
+		{Deviation{
 			ID:    "no-probe",
 			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},

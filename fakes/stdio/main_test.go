@@ -1,0 +1,9 @@
+package stdio
+
+import (
+	"testing"
+
+	"assay/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

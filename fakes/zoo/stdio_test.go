@@ -1,0 +1,36 @@
+package zoo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"assay/fakes/gatewaytest"
+)
+
+func TestEveryVariantServesStdio(t *testing.T) {
+	for _, v := range Variants() {
+		t.Run(v.ID, func(t *testing.T) {
+			g := startGateway(t, Options{Variants: []string{v.ID}})
+			ctx := gatewaytest.Deadline(t)
+			c, _, err := websocket.Dial(ctx, g.AttachURL()+"?cmd=echo&arg=up", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.CloseNow() }()
+			var got []string
+			for {
+				_, data, err := c.Read(ctx)
+				if err != nil {
+					got = append(got, websocket.CloseStatus(err).String())
+					break
+				}
+				got = append(got, string(data))
+			}
+			if text := strings.Join(got, "|"); text != "\x01up\n|{\"type\":\"exit\",\"code\":0}|StatusNormalClosure" {
+				t.Errorf("%q", text)
+			}
+		})
+	}
+}
