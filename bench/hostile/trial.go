@@ -201,9 +201,19 @@ func (b *bench) broken(t trial, r row, out *bounded) (breaks []string) {
 	check(strings.Contains(text, "\ngoroutine ") || strings.HasPrefix(text, "panic: "), "crash")
 	check(r.exit == 0 && !t.mayPass(), "finds nothing wrong")
 	check(r.exit == 1 && t.mode.Legal, "blames what is legal")
-	check(r.exit == 2 || r.exit == 4, "exit code %d", r.exit)
+	check(r.exit == 2 || r.exit == 4, "exit code %d%s", r.exit, reason(text))
 	check(r.exit != 0 && strings.TrimSpace(text) == "", "says nothing")
 	return breaks
+}
+
+// reason returns the first paragraph about a defect of Assay, "" if there is none.
+func reason(text string) string {
+	_, about, found := strings.Cut(text, "\nERROR")
+	if !found {
+		return ""
+	}
+	about, _, _ = strings.Cut(about, "\n\n")
+	return ": " + strings.Join(strings.Fields(about), " ")
 }
 
 // verdicts are the words in which the commands print their verdict.

@@ -78,3 +78,13 @@ func TestARunThatBreaksALimitIsNamed(t *testing.T) {
 		})
 	}
 }
+
+func TestTheReasonOfADefectIsOneLine(t *testing.T) {
+	text := "DEFECT  Assay itself failed\n\nFAIL  a.rule\n\nERROR  1 rule\n  panic: boom\n      in one\n\nADVISORY  x\n"
+	if got, want := reason(text), ": 1 rule panic: boom in one"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := reason("NOT CONFORMANT\n"); got != "" {
+		t.Errorf("without a defect: %q", got)
+	}
+}

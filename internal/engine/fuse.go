@@ -131,11 +131,11 @@ func (in *instance) patience() time.Duration {
 	return min(in.deadline, in.brief(in.deadline))
 }
 
-// brief returns the time that the steps take by themselves plus two hundred round trips and
+// brief returns the time that the steps take by themselves plus fifty round trips and
 // spawns of the target, which are at most most.
 func (in *instance) brief(most time.Duration) time.Duration {
 	bound := stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal)
-	return in.scaled(bound) + in.paced(200, leastPatience, most)
+	return in.scaled(bound) + in.paced(50, leastPatience, most)
 }
 
 // usual returns the time that an iteration takes at most on a target that delivers.
