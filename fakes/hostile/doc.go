@@ -3,7 +3,8 @@
 // in little memory, and with the right verdict.
 //
 // Each mode is one way to misbehave, in the file of its layer: tcp.go, tls.go, http1.go,
-// http2.go, gzip.go, stream.go, process.go. legal.go has what only looks hostile.
+// http2.go, gzip.go, stream.go, process.go. late.go attacks HTTP/2 behind first contact, and
+// legal.go has what only looks hostile.
 // A mode either owns its connections, or replaces responses of the reference gateway.
 //
 // Only tests and bench/hostile import it. Faults, which a scenario must detect, belong in

@@ -48,15 +48,7 @@ func TestEveryModeMisbehavesAndEnds(t *testing.T) {
 
 // A late mode leaves the probes alone, and nothing else.
 func TestALateModeSparesTheProbes(t *testing.T) {
-	m, err := hostile.Find("all-stall")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.Start(context.WithoutCancel(t.Context()), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := late(t, "all-stall")
 	if !runs(t, s.URL, patience(true), "User-Agent: assay/1 (probe; r)") || runs(t, s.URL, patience(false), "User-Agent: assay/1 (process.exit.codes; r)") {
 		t.Error("want a right response to the probe, and none to the scenario")
 	}
@@ -64,15 +56,7 @@ func TestALateModeSparesTheProbes(t *testing.T) {
 
 // The attack comes on the stream of the request, over HTTP/2 only.
 func TestALateAttackComesOnTheStreamOfTheRequest(t *testing.T) {
-	m, err := hostile.Find("h2-late-rst-internal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.Start(context.WithoutCancel(t.Context()), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := late(t, "h2-late-rst-internal")
 	c := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
 	c.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
 	defer c.CloseIdleConnections()
@@ -98,6 +82,21 @@ func TestALateAttackComesOnTheStreamOfTheRequest(t *testing.T) {
 	if !strings.Contains(err.Error(), "INTERNAL_ERROR") {
 		t.Errorf("the scenario: %v", err)
 	}
+}
+
+// late starts a mode that leaves the probes alone.
+func late(t *testing.T, id string) *hostile.Server {
+	t.Helper()
+	m, err := hostile.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Start(context.WithoutCancel(t.Context()), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
 }
 
 // patience is long for a response that comes, and short for one that may never end.

@@ -134,13 +134,17 @@ func (in *instance) patience() time.Duration {
 // brief returns the time that the steps take by themselves plus fifty round trips and
 // spawns of the target, which are at most most.
 func (in *instance) brief(most time.Duration) time.Duration {
-	bound := stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal)
-	return in.scaled(bound) + in.paced(50, leastPatience, most)
+	return in.scaled(in.steady()) + in.paced(50, leastPatience, most)
+}
+
+// steady returns the time that the steps take by themselves.
+func (in *instance) steady() time.Duration {
+	return stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal)
 }
 
 // usual returns the time that an iteration takes at most on a target that delivers.
 func (in *instance) usual() time.Duration {
-	return in.scaled(defaultDeadline + stepsEstimate(in.s.Steps, in.cal) + in.s.Slow.Deadline(in.cal))
+	return in.scaled(defaultDeadline + in.steady())
 }
 
 // within bounds the steps of an iteration: its deadline runs from the last progress of

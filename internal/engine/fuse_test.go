@@ -171,6 +171,16 @@ func TestIterationsAreCutOnceMostAreOverdue(t *testing.T) {
 	})
 }
 
+// What runs again after a run that was late has less time from its first iteration.
+func TestATargetThatIsKnownToBeLateIsHurriedFromTheStart(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	b.options.Hurry = true
+	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}]")))
+	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.hasBlown() {
+		t.Errorf("it has %v; blown: %v", got, in.fuse.hasBlown())
+	}
+}
+
 // flaky is a gateway that answers some of its Starts with 500.
 func flaky(t *testing.T, fails func(n int64) bool) *bench {
 	t.Helper()

@@ -55,6 +55,9 @@ func (p *places) of(special bool) *int {
 	return &p.plain
 }
 
+// seen returns the number of frames so far, recorded or not.
+func (b *budget) seen() int { return b.frames.plain + b.frames.special + b.framesLeft }
+
 // left describes the omissions, "" without any.
 func (b *budget) left() string {
 	var parts []string
@@ -103,7 +106,6 @@ func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) {
 
 func (x *Exchange) keepFrame(f bundle.Frame, payload []byte, limit int, special bool) int {
 	f.Event = -1
-	x.frames++
 	if x.kept.heads < maxHeads || special {
 		f.Head = x.frameHead(payload, limit)
 	}

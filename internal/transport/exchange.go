@@ -27,7 +27,6 @@ type Exchange struct {
 	plain         []byte // the body without its Content-Encoding, if it had one
 	decoded       bool   // plain is set
 	kept          budget
-	frames        int
 	pings         int64        // bytes of the body that belong to keepalive events
 	content       int64        // the largest number of other bytes
 	progressed    bundle.Stamp // when the last other byte arrived
@@ -203,7 +202,7 @@ func (x *Exchange) feed(p []byte) {
 	case x.rec.Response.Body > most.bytes:
 		x.leaveUnread(fmt.Sprintf("it is longer than %s", bundle.Megabytes(most.bytes)))
 		return
-	case x.frames > most.frames:
+	case x.kept.seen() > most.frames:
 		x.leaveUnread(fmt.Sprintf("it has more than %d frames", most.frames))
 		return
 	}
