@@ -39,3 +39,20 @@ func (c *checker) checkFrame(at string, f *Frame) {
 		}
 	}
 }
+
+// checkWSFrames checks that the WebSocket frames of a write have only the fields of their types.
+func (c *checker) checkWSFrames(at string, list []Segment) {
+	for i, s := range list {
+		if s.WS == nil {
+			continue
+		}
+		place := fmt.Sprintf("%s/%d/ws", at, i)
+		if _, ok := c.nodes[place]; !ok {
+			place = at + "/ws" // a single segment
+		}
+		if s.WS.Code != nil && s.WS.Type != "close" {
+			c.errorf(c.key(place+"/code"), "", "a %s frame has no code", s.WS.Type)
+		}
+		c.checkSegments(place+"/of", s.WS.Of)
+	}
+}

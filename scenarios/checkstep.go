@@ -16,9 +16,10 @@ func (c *checker) checkStep(s *Step) {
 	case s.Send != nil:
 		c.checkSend(at+"/send", s.Send)
 	case s.Write != nil:
-		c.refer(at+"/write/to", s.Write.To, "a connection", c.conns)
+		c.refer(at+"/write/to", s.Write.To, "an exchange or connection", c.names, c.conns)
 		c.checkSegments(at+"/write/of", s.Write.Of)
 		c.checkFrames(at+"/write/of", s.Write.Of)
+		c.checkWSFrames(at+"/write/of", s.Write.Of)
 		c.checkSplit(at+"/write/split", s.Write.Split)
 	case s.Await != nil:
 		c.checkAwait(at+"/await", s.Await)
@@ -32,16 +33,12 @@ func (c *checker) checkStep(s *Step) {
 		if (s.Read.Mode == "") == (s.Read.Rate == 0) {
 			c.errorf(c.at(at+"/read"), "", "read takes either mode or rate")
 		}
-	case s.Open != nil:
-		if s.Open.Raw && s.Open.HTTP == "1.1" {
-			c.errorf(c.key(at+"/open/raw"), "", "a connection of HTTP/1.1 is always raw")
-		}
 	case s.Start != nil:
 		c.checkStart(at+"/start", s.Start)
 	case s.Race != nil:
 		c.checkRace(at+"/race", s.Race)
 	case s.Signal != nil:
-		if s.Signal.Name == "" && s.Signal.Via != "commands" {
+		if s.Signal.Name == "" && s.Signal.Via != viaCommands {
 			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
 		}
 	case s.Input != nil:
@@ -76,8 +73,8 @@ func (c *checker) checkSend(at string, s *Send) {
 	}
 	c.refer(at+"/on", s.On, "an exchange or connection", c.names, c.conns)
 	c.checkSegments(at+"/body", s.Body)
-	if slices.ContainsFunc(s.Body, func(b Segment) bool { return b.Frame != nil }) {
-		c.errorf(c.key(at+"/body"), "use frames in a write; a split cuts a body into several DATA frames", "a body cannot contain HTTP/2 frames")
+	if slices.ContainsFunc(s.Body, func(b Segment) bool { return b.Frame != nil || b.WS != nil }) {
+		c.errorf(c.key(at+"/body"), "use frames in a write; a split cuts a body into several DATA frames", "a body cannot contain frames")
 	}
 	c.checkSplit(at+"/split", s.Split)
 	c.checkVars(at+"/path", s.Path)
@@ -167,8 +164,18 @@ func (c *checker) checkStart(at string, s *Start) {
 	if s.Sh != "" && len(s.Args) > 0 {
 		c.errorf(c.key(at+"/args"), "", "args go with cmd, not with sh")
 	}
-	if s.Via == "commands" && (s.Cmd != "" || len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.PTY != nil) {
+	switch {
+	case s.Via == viaCommands && (s.Cmd != "" || len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.PTY != nil):
 		c.errorf(c.at(at), "", "over the commands surface a start has only sh and timeout-ms")
+	case s.Via == ViaStdio && (len(s.Envs) > 0 || s.Cwd != nil || s.Stdin != nil || s.Tag != nil || s.TimeoutMS != nil):
+		c.errorf(c.at(at), "", "over stdio a start has neither envs, cwd, stdin, tag nor timeout-ms")
+	case s.Via != ViaStdio && len(s.Query) > 0:
+		c.errorf(c.key(at+"/query"), "add via: stdio", "only a start over stdio has a query")
+	}
+	for name, value := range s.Query {
+		if value != nil {
+			c.checkVars(at+"/query/"+name, *value)
+		}
 	}
 	if s.Tag != nil {
 		c.checkVars(at+"/tag", *s.Tag)
@@ -194,6 +201,10 @@ func (c *checker) checkRace(at string, r *Race) {
 
 // checkTarget checks the process that the request of a step names.
 func (c *checker) checkTarget(at string, s *Step) {
+	if kind, t := s.Socket(); t != nil {
+		c.checkSocket(at+"/"+kind, t)
+		return
+	}
 	call, _ := s.Call()
 	t := call.Target
 	if t == nil {
@@ -213,6 +224,15 @@ func (c *checker) checkTarget(at string, s *Step) {
 	if t.Tag != nil {
 		c.checkVars(at+"/tag", *t.Tag)
 	}
+}
+
+// checkSocket checks a step that sends a message on a WebSocket.
+func (c *checker) checkSocket(at string, t *Target) {
+	if t.To == "" || t.PID != nil || t.Tag != nil || t.As != "" {
+		c.errorf(c.at(at), "name the start with to", "a message over stdio names its WebSocket by to, and has no response to name")
+		return
+	}
+	c.refer(at+"/to", t.To, "an exchange", c.names)
 }
 
 // checkVars checks that a run defines every ${name} in the strings of v.

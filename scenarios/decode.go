@@ -92,11 +92,12 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 		Envelope *Envelope `yaml:"envelope"`
 		Chunk    *Chunk    `yaml:"chunk"`
 		Frame    *Frame    `yaml:"frame"`
+		WS       *WSFrame  `yaml:"ws"`
 	}
 	if err := n.Decode(&rest); err != nil {
 		return err
 	}
-	s.Envelope, s.Chunk, s.Frame = rest.Envelope, rest.Chunk, rest.Frame
+	s.Envelope, s.Chunk, s.Frame, s.WS = rest.Envelope, rest.Chunk, rest.Frame, rest.WS
 	return nil
 }
 
@@ -104,6 +105,22 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 func (f *Frame) UnmarshalYAML(n *yaml.Node) error {
 	type plain Frame
 	return listOf(n, "of").Decode((*plain)(f))
+}
+
+// UnmarshalYAML reads a WebSocket frame; `of` may be a single segment, or a text.
+func (f *WSFrame) UnmarshalYAML(n *yaml.Node) error {
+	type plain WSFrame
+	return listOf(n, "of").Decode((*plain)(f))
+}
+
+// UnmarshalYAML reads a WebSocket match; a scalar is the type.
+func (m *WSMatch) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		m.Type = n.Value
+		return nil
+	}
+	type plain WSMatch
+	return n.Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a connect; its `as` names both the step and the exchange of its target.
@@ -134,7 +151,7 @@ func (m *Match) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	type plain Match
-	return listOf(n, "outcome", "status", "never", "lists", "not-lists", "h2", "h2-never").Decode((*plain)(m))
+	return listOf(n, "outcome", "status", "never", "lists", "not-lists", "h2", "h2-never", "ws", "ws-never", "close").Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a named match.

@@ -52,6 +52,13 @@ type Match struct {
 	// for a connection, frames of all streams.
 	H2      []string `yaml:"h2" about:"frames"`
 	H2Never []string `yaml:"h2-never" about:"frames"`
+	// WS lists WebSocket frames that the peer must have sent, WSNever frames that it must not
+	// have sent.
+	WS      []WSMatch `yaml:"ws" about:"progress"`
+	WSNever []WSMatch `yaml:"ws-never" about:"progress"`
+	// Close is the legal set of codes of the peer's WebSocket close frame: 1005 is a frame
+	// without a code, 1006 the end of the connection without a frame.
+	Close []int `yaml:"close" about:"end"`
 	// Metadata is trailing metadata, wherever the protocol puts it: a text is one of the values,
 	// "*" is any value, a list is all values in order, null is absence.
 	Metadata map[string]any `yaml:"metadata" about:"end"`
@@ -146,6 +153,14 @@ type OutputMatch struct {
 	Length   *int64  `yaml:"length"`
 	// Matches is a regular expression over the whole output.
 	Matches string `yaml:"matches"`
+}
+
+// WSMatch describes a WebSocket frame. A scalar is its type.
+type WSMatch struct {
+	Type string `yaml:"type"` // text, binary, continuation, ping, pong, close
+	// Text or Hex is the exact payload; without both, any payload matches.
+	Text *string `yaml:"text"`
+	Hex  *string `yaml:"hex"`
 }
 
 // MessagesMatch describes the messages of a response. A number is Count, a list is All.

@@ -192,6 +192,22 @@ type Segment struct {
 	Envelope *Envelope `yaml:"envelope"`
 	Chunk    *Chunk    `yaml:"chunk"` // one HTTP/1.1 chunk around the segments
 	Frame    *Frame    `yaml:"frame"` // one HTTP/2 frame (in a write)
+	WS       *WSFrame  `yaml:"ws"`    // one WebSocket frame (in a write)
+}
+
+// WSFrame is one WebSocket frame by field. By default it is a valid frame of a client: final,
+// masked, and with the shortest form of its length.
+type WSFrame struct {
+	Type string    `yaml:"type"` // text, binary, continuation, ping, pong, close, or a number (0x3)
+	Of   []Segment `yaml:"of"`   // the payload; of a close, the reason
+	Code *int      `yaml:"code"` // of a close
+	Fin  *bool     `yaml:"fin"`  // default true
+	RSV  int       `yaml:"rsv"`  // the reserved bits: 4 is RSV1, 2 is RSV2, 1 is RSV3
+	Mask *bool     `yaml:"mask"` // default true
+	// Length is declared instead of the actual length. LengthBytes is 2 or 8 for an extended
+	// length that is longer than necessary.
+	Length      *uint64 `yaml:"length"`
+	LengthBytes int     `yaml:"length-bytes"`
 }
 
 // Envelope is one Connect envelope, valid or not. It has at most one payload.
@@ -275,6 +291,7 @@ type Await struct {
 	Done    bool   `yaml:"done" awaits:"state"`    // the exchange has returned
 	Closed  bool   `yaml:"closed" awaits:"state"`  // the peer has closed the connection
 	Silence Span   `yaml:"silence" awaits:"state"` // nothing arrived for that long
+	WS      string `yaml:"ws" awaits:"content"`    // a WebSocket frame of that type arrived: text, binary, ping, pong, close
 	H2      string `yaml:"h2" awaits:"state"`      // an HTTP/2 frame of that type arrived on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
 
 	// Within is the longest time without progress (content of an exchange, bytes of a
@@ -300,7 +317,9 @@ type Close struct {
 // Start starts a process and waits for its start event (or its end), unless Wait says otherwise.
 type Start struct {
 	As  string `yaml:"as"`
-	Via string `yaml:"via"` // process (default) or commands (the NDJSON alias; only Sh and TimeoutMS)
+	// Via is process (default), commands (the NDJSON alias; only Sh and TimeoutMS), or stdio (a
+	// WebSocket; no environment, directory, tag or timeout), which waits for the upgrade.
+	Via string `yaml:"via"`
 	// Sh is a command for the profile's shell. Cmd and Args run a program directly.
 	Sh        string             `yaml:"sh"`
 	Cmd       string             `yaml:"cmd"`
@@ -312,9 +331,11 @@ type Start struct {
 	PTY       *Size              `yaml:"pty"`
 	TimeoutMS *int64             `yaml:"timeout-ms"` // Connect-Timeout-Ms, or timeout_ms
 	Headers   map[string]*string `yaml:"headers"`
+	// Query are further parameters of a start via stdio, or replace one of cmd; null removes it.
+	Query map[string]*string `yaml:"query"`
 	// On names an open connection, or an earlier exchange whose connection is used, instead of a new one.
 	On     string `yaml:"on"`
-	Wait   string `yaml:"wait"` // start (default), end, none
+	Wait   string `yaml:"wait"` // start (default; via stdio: the upgrade), end, none
 	Within Span   `yaml:"within"`
 	// Proves names the rule that fails if a process that later steps need does not start, or
 	// ends before those steps. Without it, the start is a precondition, as for Await.
@@ -340,7 +361,9 @@ type Target struct {
 	To  string  `yaml:"to"`
 	PID *int64  `yaml:"pid"`
 	Tag *string `yaml:"tag"`
-	Via string  `yaml:"via"` // process (default) or commands
+	// Via is process (default), commands, or stdio: a message on the WebSocket that To names,
+	// which has no response.
+	Via string `yaml:"via"`
 }
 
 // Signal sends a signal; via commands it is POST /commands/{pid}/kill.

@@ -20,12 +20,21 @@ type Call struct {
 	OwnProtocol bool
 }
 
+// The surfaces of steps beside process.
+const (
+	viaCommands = "commands" // the NDJSON alias
+	ViaStdio    = "stdio"    // a WebSocket
+)
+
 // Call returns the request that the step makes; ok is false for a step that makes none.
 func (s *Step) Call() (c Call, ok bool) {
+	if _, t := s.Socket(); t != nil {
+		return Call{}, false
+	}
 	rpc := func(via string) bool { return via == "" || via == "process" }
 	switch {
 	case s.Send != nil:
-		starts := strings.HasSuffix(s.Send.RPC, "/Start") || s.Send.Surface == "commands"
+		starts := strings.HasSuffix(s.Send.RPC, "/Start") || s.Send.Surface == viaCommands
 		return Call{Kind: "send", As: s.Send.As, Starts: starts, RPC: s.Send.RPC != "", OwnProtocol: s.Send.Protocol != ""}, true
 	case s.Start != nil:
 		return Call{Kind: "start", As: s.Start.As, Starts: true, RPC: rpc(s.Start.Via)}, true
@@ -43,6 +52,25 @@ func (s *Step) Call() (c Call, ok bool) {
 		return Call{Kind: "list", As: s.List.As, RPC: rpc(s.List.Via)}, true
 	}
 	return Call{}, false
+}
+
+// Socket returns the kind and the target of a step that sends a message on a WebSocket;
+// the target is nil for any other step.
+func (s *Step) Socket() (kind string, t *Target) {
+	switch {
+	case s.Signal != nil:
+		kind, t = "signal", &s.Signal.Target
+	case s.Input != nil:
+		kind, t = "input", &s.Input.Target
+	case s.CloseStdin != nil:
+		kind, t = "close-stdin", s.CloseStdin
+	case s.Update != nil:
+		kind, t = "update", &s.Update.Target
+	}
+	if t == nil || t.Via != ViaStdio {
+		return "", nil
+	}
+	return kind, t
 }
 
 // EachStep visits every step of the script in order, each before the steps inside it.
