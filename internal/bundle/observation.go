@@ -219,9 +219,11 @@ type Exchange struct {
 	Request  Request   `json:"request"`
 	Response *Response `json:"response,omitempty"`
 
-	// Frames are envelopes, or NDJSON lines (Flags 0), in order.
+	// Frames are envelopes, NDJSON lines (Flags 0), or WebSocket frames (Flags is their first byte), in order.
 	Frames []Frame `json:"frames,omitempty"`
 	Events []Event `json:"events,omitempty"`
+	// Closing is the close frame of a WebSocket, nil without one.
+	Closing *Closing `json:"closing,omitempty"`
 	// EndStream is the decoded end-of-stream message of a Connect stream.
 	EndStream *EndStream `json:"end_stream,omitempty"`
 	// GRPC is the status of a gRPC or gRPC-Web response, nil without one.
@@ -252,8 +254,17 @@ const (
 	ShapeStream Shape = "stream" // Connect envelopes
 	ShapeUnary  Shape = "unary"  // one message or one error
 	ShapeNDJSON Shape = "ndjson" // one JSON event per line
+	ShapeStdio  Shape = "stdio"  // messages of a WebSocket, after an upgrade
 	ShapePlain  Shape = "plain"  // an undecoded body
 )
+
+// Closing is the close frame with which the peer ended a WebSocket.
+type Closing struct {
+	At Stamp `json:"at"`
+	// Code is 1005 for a frame without a code.
+	Code   int    `json:"code"`
+	Reason string `json:"reason,omitempty"`
+}
 
 // Outcome is how an exchange ended on the transport, regardless of its content.
 type Outcome string
@@ -294,7 +305,7 @@ type Response struct {
 	Trailers []Header `json:"trailers,omitempty"`
 	// Informational lists earlier 1xx statuses.
 	Informational []int `json:"informational,omitempty"`
-	// Framing is chunked, length, close or none.
+	// Framing is chunked, length, close or none, and upgrade for a WebSocket.
 	Framing string `json:"framing"`
 
 	Head Stamp `json:"head"` // the head was complete

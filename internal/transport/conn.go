@@ -60,6 +60,7 @@ type Conn struct {
 	lostAt int64 // the number of received bytes when the framing was lost, else -1
 
 	pace       pace
+	rawSocket  bool // a WebSocket answers nothing by itself
 	closed     bool // closed by us; the reader ends
 	half       bool // we have sent FIN
 	sendBroken bool // a write was cut, so that nothing can follow it (framed protocols, TLS)
@@ -163,6 +164,13 @@ func (c *Conn) PeerClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peerClosed
+}
+
+// over reports whether the connection has ended on either side.
+func (c *Conn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed || c.peerClosed || c.silent
 }
 
 // Idle reports whether the connection could carry another request: it is open

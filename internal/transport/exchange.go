@@ -168,7 +168,7 @@ func (x *Exchange) begin(h wire.Head) {
 	if x.over {
 		return
 	}
-	if h.Status < 200 {
+	if h.Status < 200 && !x.switches(h.Status) {
 		if len(x.informational) < maxInformational {
 			x.informational = append(x.informational, h.Status)
 		}
@@ -188,6 +188,10 @@ func (x *Exchange) begin(h wire.Head) {
 		Framing: h.Framing, Head: x.recorder.clock.Stamp(),
 	}
 	x.answer = x.choose(fields(h.Fields))
+	if x.switches(h.Status) {
+		x.rec.Response.Framing = framingUpgrade
+		x.checkUpgrade(h)
+	}
 	x.progressed = x.rec.Response.Head
 	x.changed.fire()
 }

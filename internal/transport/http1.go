@@ -13,13 +13,15 @@ import (
 type http1 struct {
 	conn    *Conn
 	dec     wire.ResponseDecoder
-	oneShot bool // a response announced the end of the connection
+	oneShot bool    // a response announced the end of the connection
+	socket  *socket // after an upgrade
 }
 
 func newHTTP1(c *Conn) *http1 {
 	h := &http1{conn: c}
 	h.dec = wire.ResponseDecoder{
 		Method: h.method, OnHead: h.onHead, OnBody: h.onBody, OnEnd: h.onEnd, OnViolation: h.onViolation,
+		Upgrade: h.upgrades, OnSwitched: h.onSwitched,
 	}
 	return h
 }
@@ -44,9 +46,17 @@ func (h *http1) feed(p []byte) {
 	c.queue = nil
 }
 
-func (h *http1) sending([]byte, bundle.Stamp) {}
+func (h *http1) sending(p []byte, _ bundle.Stamp) {
+	if h.socket != nil {
+		h.socket.sent.Feed(p)
+	}
+}
 
-func (h *http1) unannounced() { h.conn.noteUnannounced() }
+func (h *http1) unannounced() {
+	if h.socket == nil {
+		h.conn.noteUnannounced()
+	}
+}
 
 func (h *http1) framed() bool { return false }
 
@@ -140,6 +150,9 @@ func (h *http1) onHead(head wire.Head) {
 		x = h.conn.beginRaw()
 	}
 	x.begin(head)
+	if s, ok := x.answer.(*socket); ok {
+		h.socket = s
+	}
 	if head.Status < 200 || h.conn.closed {
 		return
 	}
@@ -166,6 +179,21 @@ func (h *http1) onEnd(trailers []wire.Field) {
 	}
 	h.conn.queue = h.conn.queue[1:]
 	x.complete(trailers)
+}
+
+// upgrades reports whether the exchange that is being answered asked for a WebSocket.
+func (h *http1) upgrades() bool { return h.socket != nil }
+
+// onSwitched decodes the frames of a WebSocket. After its close further ones are only checked.
+func (h *http1) onSwitched(p []byte) {
+	if h.conn.closed {
+		return
+	}
+	if h.socket.x.over {
+		h.socket.dec.Feed(p)
+		return
+	}
+	h.socket.x.feed(p)
 }
 
 // onViolation attaches a violation to its exchange.

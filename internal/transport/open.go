@@ -25,7 +25,8 @@ type Options struct {
 	// TLS is set for https; it is not modified. HTTP determines the ALPN protocol; the
 	// default server name is the address.
 	TLS *tls.Config
-	// Raw sends no preface and no SETTINGS, and acknowledges nothing by itself (HTTP/2).
+	// Raw sends no preface and no SETTINGS, and acknowledges nothing by itself (HTTP/2); it
+	// answers neither pings nor the close of a WebSocket.
 	Raw bool
 }
 
@@ -67,6 +68,7 @@ func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error
 	c.meta.Connected = &now
 	c.meta.Local, c.meta.Remote = nc.LocalAddr().String(), nc.RemoteAddr().String()
 	c.meta.HTTP = cmp.Or(o.HTTP, HTTP1)
+	c.rawSocket = o.Raw
 	if c.HTTP2() {
 		c.proto = newMux(c, o)
 	}

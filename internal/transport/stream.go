@@ -20,6 +20,8 @@ func (x *Exchange) choose(headers []bundle.Header) answer {
 	rpc := (x.rec.Shape == bundle.ShapeStream || x.rec.Shape == bundle.ShapeUnary) && x.rec.Response.Status == 200
 	protocol, _ := wire.ProtocolByName(x.rec.Protocol)
 	switch {
+	case x.switches(x.rec.Response.Status):
+		return newSocket(x)
 	case protocol != wire.Connect && rpc && isGRPC(protocol, kind):
 		return newGRPCAnswer(x, protocol, kind, r)
 	case protocol != wire.Connect:

@@ -1,0 +1,114 @@
+package transport_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"assay/internal/bundle"
+	"assay/internal/transport"
+	"assay/internal/wire"
+)
+
+const socketKey = "dGhlIHNhbXBsZSBub25jZQ=="
+
+// attachCall asks for a WebSocket.
+func attachCall() transport.Call {
+	return transport.Call{Name: "p", Op: "start", Surface: "stdio", Shape: bundle.ShapeStdio, Method: "GET", Path: "/attach",
+		Headers: []bundle.Header{
+			{Name: "Host", Value: "gateway"}, {Name: "Connection", Value: "Upgrade"}, {Name: "Upgrade", Value: "websocket"},
+			{Name: "Sec-WebSocket-Version", Value: "13"}, {Name: "Sec-WebSocket-Key", Value: socketKey},
+		}}
+}
+
+// switched is the head of the response to attachCall, followed by frames.
+func switched(frames ...[]byte) string {
+	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
+		wire.WSAccept(socketKey) + "\r\n\r\n"
+	for _, f := range frames {
+		head += string(f)
+	}
+	return head
+}
+
+func text(s string) []byte   { return wire.AppendWSServer(nil, wire.WSText, []byte(s)) }
+func binary(s string) []byte { return wire.AppendWSServer(nil, wire.WSBinary, []byte(s)) }
+func closing(code uint16) []byte {
+	return wire.AppendWSServer(nil, wire.WSClose, wire.AppendWSClose(nil, code, ""))
+}
+
+func TestAWebSocketIsDecodedIntoOutputAndExit(t *testing.T) {
+	c := newClient(t)
+	addr := answering(t, true, switched(binary("\x01out\n"), binary("\x02err\n"), text(`{"type":"exit","code":3}`), closing(1000)))
+	x := c.done(c.request(c.dial(addr), attachCall()))
+	if x.Outcome != bundle.OutcomeComplete || kinds(x) != "data data end" || x.Closing == nil || x.Closing.Code != 1000 || violations(x) != "" {
+		t.Errorf("outcome %s, events %q, closing %+v, violations %q", x.Outcome, kinds(x), x.Closing, violations(x))
+	}
+	_, xs := c.rec.Finish(nil)
+	if out, err := string(xs[0].Outputs["stdout"].Data), string(xs[0].Outputs["stderr"].Data); out != "out\n" || err != "err\n" {
+		t.Errorf("stdout %q, stderr %q", out, err)
+	}
+	if len(xs[0].Frames) != 4 || xs[0].Frames[2].Flags != 0x81 || string(xs[0].Frames[2].Head) != `{"type":"exit","code":3}` {
+		t.Errorf("frames %+v", xs[0].Frames)
+	}
+}
+
+func TestAWebSocketWithoutACloseIsCutByItsConnection(t *testing.T) {
+	c := newClient(t)
+	x := c.done(c.request(c.dial(answering(t, true, switched(text(`{"type":"exit","code":0}`)))), attachCall()))
+	if x.Outcome != bundle.OutcomeClosed || x.Closing != nil {
+		t.Errorf("outcome %s, closing %+v", x.Outcome, x.Closing)
+	}
+}
+
+func TestARefusedUpgradeIsAnAnswerLikeAnyOther(t *testing.T) {
+	c := newClient(t)
+	x := c.done(c.request(c.dial(answering(t, true, respond(400, "Content-Type: text/plain\r\n", "no cmd"))), attachCall()))
+	if x.Outcome != bundle.OutcomeComplete || x.Response.Status != 400 || violations(x) != "" {
+		t.Errorf("outcome %s, status %d, violations %q", x.Outcome, x.Response.Status, violations(x))
+	}
+}
+
+func TestAWrongUpgradeIsNamed(t *testing.T) {
+	c := newClient(t)
+	wrong := strings.Replace(switched(closing(1000)), "Accept: ", "Accept: x", 1)
+	x := c.done(c.request(c.dial(answering(t, true, wrong)), attachCall()))
+	if got := violations(x); got != string(wire.WSUpgradeAccept) {
+		t.Errorf("violations %q", got)
+	}
+}
+
+// Pings are answered with their payload, and the close with its code: each frame with a mask.
+func TestAWebSocketAnswersPingAndClose(t *testing.T) {
+	answers := make(chan string, 1)
+	addr := rawServer(t, func(c *net.TCPConn) {
+		r := bufio.NewReader(c)
+		readRequest(r)
+		_, _ = io.WriteString(c, switched(wire.AppendWSServer(nil, wire.WSPing, []byte("hello")), closing(1001)))
+		var seen []string
+		d := wire.WSDecoder{FromClient: true, OnMessage: func(m wire.WSMessage) {
+			seen = append(seen, m.Opcode.String()+" "+string(m.Payload))
+		}, OnViolation: func(v wire.Violation) { seen = append(seen, v.Detail) }}
+		buf := make([]byte, 64)
+		for len(seen) < 2 {
+			n, err := r.Read(buf)
+			d.Feed(buf[:n])
+			if err != nil {
+				break
+			}
+		}
+		answers <- strings.Join(seen, ", ")
+	})
+	c := newClient(t)
+	c.done(c.request(c.dial(addr), attachCall()))
+	select {
+	case got := <-answers:
+		if got != "pong hello, close \x03\xe9" {
+			t.Errorf("the peer received %q", got)
+		}
+	case <-c.ctx.Done():
+		t.Error("the peer received no answers")
+	}
+}
