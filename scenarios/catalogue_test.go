@@ -47,15 +47,17 @@ var checks = []string{
 	"check:content-encoding", "check:reserved-headers", "check:method-allow", "check:start-first",
 	"check:end-last", "check:ndjson-type-and-end", "check:conn-reusable-after-error", "check:error-debug",
 	"check:grpc-http-status", "check:grpc-content-type", "check:grpc-status-place", "check:goaway-before-close",
-	"check:goaway-finishes", "check:h2-answer-ended",
+	"check:goaway-finishes", "check:h2-answer-ended", "check:stdio-exit-once", "check:stdio-exit-last", "check:stdio-close",
 	"check:grpc-web-content-type", "check:grpc-web-status-last", "check:grpc-web-trailers-only", "check:grpc-web-http-trailers",
 	"check:metrics-exposition", "check:metrics-monotone", "check:metrics-at-rest",
 }
 
 func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
 	want := map[string]int{}
-	for _, kind := range append(kindsOf(t, "../internal/wire/violation.go"), kindsOf(t, "../internal/envd/event.go")...) {
-		want[kind] = 1
+	for _, file := range []string{"wire/violation.go", "wire/violation_ws.go", "envd/event.go"} {
+		for _, kind := range kindsOf(t, "../internal/"+file) {
+			want[kind] = 1
+		}
 	}
 	for _, check := range checks {
 		want[check] = 1

@@ -15,7 +15,8 @@ var features = []string{
 	"http.1", "http.h2-tls", "http.h2c", "metrics.process", "metrics.prometheus", "ndjson.commands",
 	"process.close-stdin", "process.connect", "process.input", "process.keepalive", "process.list", "process.pty",
 	"process.signal", "process.start", "process.stream-input", "process.tag", "process.update", "process.user",
-	"protocol.connect", "protocol.grpc", "protocol.grpc-web", "rpc.get", "rpc.probe", "stdio.ws",
+	"protocol.connect", "protocol.grpc", "protocol.grpc-web", "rpc.get", "rpc.probe",
+	"stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared", "stdio.ws",
 }
 
 // Features lists every feature that a script can need, sorted.

@@ -316,7 +316,7 @@ type Close struct {
 
 // Start starts a process and waits for its start event (or its end), unless Wait says otherwise.
 type Start struct {
-	As  string `yaml:"as"`
+	As string `yaml:"as"`
 	// Via is process (default), commands (the NDJSON alias; only Sh and TimeoutMS), or stdio (a
 	// WebSocket; no environment, directory, tag or timeout), which waits for the upgrade.
 	Via string `yaml:"via"`

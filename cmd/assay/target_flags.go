@@ -124,7 +124,7 @@ func (f *targetFlags) words() []string {
 }
 
 func isSurface(s string) bool {
-	return s == "process" || s == "commands" || s == "metrics" || s == "health"
+	return s == "process" || s == "commands" || s == "metrics" || s == "health" || s == "stdio"
 }
 
 // readHeaders reads a file of headers.

@@ -264,6 +264,8 @@ type Closing struct {
 	// Code is 1005 for a frame without a code.
 	Code   int    `json:"code"`
 	Reason string `json:"reason,omitempty"`
+	// Answer is set if we had sent a close before.
+	Answer bool `json:"answer,omitempty"`
 }
 
 // Outcome is how an exchange ended on the transport, regardless of its content.

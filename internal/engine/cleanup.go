@@ -45,6 +45,10 @@ func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 	var ps []bundle.Process
 	for i := range exchanges {
 		x := &exchanges[i]
+		if pid := it.foundPID(x.Name); pid != 0 && switched(x) {
+			ps = append(ps, bundle.Process{Name: x.Name, PID: pid, Started: x.Response.Head, Ended: endedAt(x)})
+			continue
+		}
 		if !mayStart(x) || it.sawConnect(x) {
 			continue
 		}
@@ -59,6 +63,26 @@ func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 	}
 	slices.SortFunc(ps, func(a, b bundle.Process) int { return cmp.Compare(a.Started.N, b.Started.N) })
 	return ps
+}
+
+// foundPID returns the pid of the process of a WebSocket, 0 if it was not looked for or not found.
+func (it *iteration) foundPID(name string) uint32 {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if h := it.byName[name]; h != nil {
+		return h.pid
+	}
+	return 0
+}
+
+// endedAt returns when an exchange showed the end of its process, nil if it did not.
+func endedAt(x *bundle.Exchange) *bundle.Stamp {
+	for i := range x.Events {
+		if x.Events[i].Kind == bundle.EventEnd {
+			return &x.Events[i].At
+		}
+	}
+	return nil
 }
 
 // sawConnect reports whether raw bytes called Connect, so that an exchange is the
@@ -92,6 +116,9 @@ func endOf(pid uint32, since bundle.Stamp, exchanges []bundle.Exchange) *bundle.
 // script may start any number of processes.
 func startLost(exchanges []bundle.Exchange) bool {
 	return slices.ContainsFunc(exchanges, func(x bundle.Exchange) bool {
+		if switched(&x) {
+			return endedAt(&x) == nil
+		}
 		own := x.Op == "send" || x.Op == "raw"
 		return mayStart(&x) && x.Outcome != bundle.OutcomeNoConnect && (own || pidOf(&x) == 0)
 	})

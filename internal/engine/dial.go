@@ -9,13 +9,13 @@ import (
 // opening says how to open a connection.
 type opening struct {
 	http string // the version
-	raw  bool   // HTTP/2 that sends and acknowledges nothing by itself
+	raw  bool   // HTTP/2 or a WebSocket that sends and acknowledges nothing by itself
 }
 
 // open opens a connection to the target.
 func (e *env) open(ctx context.Context, rec *transport.Recorder, name string, o opening) (*transport.Conn, error) {
 	how := e.target.Transport(o.http)
-	how.Raw = o.raw && how.HTTP != transport.HTTP1
+	how.Raw = o.raw
 	conn, err := transport.Open(ctx, rec, name, e.target.Addr(), how)
 	if err != nil {
 		e.short.note(err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -65,7 +66,7 @@ func (in *instance) listed(ctx context.Context, rec *transport.Recorder, op stri
 // listedProcess holds the parts of an entry of List that the clean-up needs.
 type listedProcess struct {
 	pid  uint32
-	mark string // the value of call.Mark in its environment
+	mark string // the value of call.Mark
 }
 
 // maxList is the longest response to List that is decoded: its processes take many times its
@@ -85,7 +86,7 @@ func readList(codec string, body []byte) (list []listedProcess, ok bool) {
 		return nil, false
 	}
 	for _, p := range m.GetProcesses() {
-		list = append(list, listedProcess{pid: p.GetPid(), mark: p.GetConfig().GetEnvs()[call.Mark]})
+		list = append(list, listedProcess{pid: p.GetPid(), mark: markOf(p.GetConfig().GetEnvs(), p.GetConfig().GetArgs())})
 	}
 	return list, true
 }
@@ -98,6 +99,7 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 			PID    uint32 `json:"pid"`
 			Config struct {
 				Envs map[string]string `json:"envs"`
+				Args []string          `json:"args"`
 			} `json:"config"`
 		} `json:"processes"`
 	}
@@ -105,9 +107,21 @@ func readJSONList(body []byte) (list []listedProcess, ok bool) {
 		return nil, false
 	}
 	for _, p := range m.Processes {
-		list = append(list, listedProcess{pid: p.PID, mark: p.Config.Envs[call.Mark]})
+		list = append(list, listedProcess{pid: p.PID, mark: markOf(p.Config.Envs, p.Config.Args)})
 	}
 	return list, true
+}
+
+// markOf returns the mark of a process: in its environment, or as its last argument, "" without one.
+func markOf(envs map[string]string, args []string) string {
+	if mark := envs[call.Mark]; mark != "" || len(args) == 0 {
+		return mark
+	}
+	mark, ok := strings.CutPrefix(args[len(args)-1], call.Mark+"=")
+	if !ok {
+		return ""
+	}
+	return mark
 }
 
 // alive calls the target twice and reports whether it responds. It never reports the

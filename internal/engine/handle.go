@@ -31,6 +31,7 @@ type handle struct {
 	rpc  string              // of the exchange
 	form call.Form           // of its request
 	tag  string              // of a start
+	pid  uint32              // of the process of a WebSocket, once it was found
 	had  int64               // bytes received on conn before the exchange began
 	// missing is what the request still lacks (see request.missing); iteration.mu
 	// guards it.
@@ -154,6 +155,9 @@ func (it *iteration) all() []*handle {
 func (it *iteration) pid(ctx context.Context, h *handle) (uint32, error) {
 	if h.x == nil {
 		return 0, fmt.Errorf("%q is a connection, which has no pid", h.name)
+	}
+	if s := h.x.Snapshot(); s.Shape == bundle.ShapeStdio {
+		return it.socketPID(ctx, h)
 	}
 	w := it.onExchange(h, "pid", func(s *bundle.Exchange) bool { return pidOf(s) != 0 })
 	if err := it.wait(ctx, w); err != nil {

@@ -147,6 +147,9 @@ func (it *iteration) variables(exchanges []bundle.Exchange) map[string]string {
 		if h.tag != "" {
 			vars[h.name+".tag"] = h.tag
 		}
+		if h.pid != 0 {
+			vars[h.name+".pid"] = strconv.FormatUint(uint64(h.pid), 10)
+		}
 	}
 	if len(vars) == 0 {
 		return nil
@@ -217,6 +220,9 @@ func (a action) run(ctx context.Context) error {
 func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string) (action, error) {
 	if r, ok := it.requestStep(st); ok {
 		return it.prepareCall(ctx, st, as, r)
+	}
+	if _, t := st.Socket(); t != nil {
+		return it.prepareSocket(ctx, st, t)
 	}
 	switch {
 	case st.Open != nil:

@@ -53,6 +53,8 @@ func (r rendering) plain(ctx context.Context, s *scenarios.Segment) ([]byte, err
 		return r.envelope(ctx, s.Envelope)
 	case s.Frame != nil:
 		return nil, errors.New("an HTTP/2 frame can stand only by itself in a write")
+	case s.WS != nil:
+		return r.ws(ctx, s.WS)
 	}
 	return r.it.bytesOf(ctx, s.Bytes)
 }

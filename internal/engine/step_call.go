@@ -32,6 +32,7 @@ type callPlan struct {
 	wait     string
 	within   scenarios.Span
 	tag      *string // of a start, for later steps
+	http1    bool    // over HTTP/1.1, whatever the axes are
 }
 
 // invocation is a request on its connection, ready to go.
@@ -51,6 +52,9 @@ type invocation struct {
 func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as string, p callPlan) (action, error) {
 	c := &invocation{it: it, plan: p, form: it.in.form()}
 	c.form.Protocol = cmp.Or(p.protocol, c.form.Protocol)
+	if p.http1 {
+		c.form.HTTP = transport.HTTP1
+	}
 	if err := c.reuse(); err != nil {
 		return action{}, err
 	}
@@ -151,7 +155,10 @@ func (c *invocation) wait(ctx context.Context) error {
 		w.met = func() bool { return h.x.Snapshot().Response != nil }
 	case waitStart:
 		w.what = "event start"
-		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) }
+		if c.req.Shape == bundle.ShapeStdio {
+			w.what = "upgrade"
+		}
+		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) || switched(&s) }
 	case waitEnd, "":
 	default:
 		return fmt.Errorf("wait %q is not one of end, head, start, none", c.plan.wait)

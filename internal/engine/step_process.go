@@ -15,12 +15,16 @@ const (
 	surfaceProcess  = "process"
 	surfaceCommands = "commands"
 	surfaceMetrics  = "metrics"
+	surfaceStdio    = "stdio"
 )
 
 const viaCommands = "commands"
 
 // requestStep returns the plan of a step that makes one request; ok is false for any other step.
 func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
+	if _, t := st.Socket(); t != nil {
+		return callPlan{}, false
+	}
 	switch {
 	case st.Send != nil:
 		return it.sendPlan(st.Send), true
@@ -55,9 +59,13 @@ func (it *iteration) requestStep(st *scenarios.Step) (p callPlan, ok bool) {
 func (it *iteration) startPlan(s *scenarios.Start) callPlan {
 	return callPlan{
 		op: "start", as: s.As, on: s.On, wait: cmp.Or(s.Wait, waitStart), within: s.Within, tag: s.Tag,
+		http1: s.Via == scenarios.ViaStdio,
 		build: func(ctx context.Context, f call.Form) (request, error) {
-			if s.Via == viaCommands {
+			switch s.Via {
+			case viaCommands:
 				return it.commandRequest(f, s)
+			case scenarios.ViaStdio:
+				return it.stdioRequest(ctx, f, s)
 			}
 			return it.startRequest(ctx, f, s)
 		},

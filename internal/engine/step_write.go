@@ -44,6 +44,15 @@ func (it *iteration) prepareWrite(ctx context.Context, st *scenarios.Step) (acti
 		if w.Shape != "" {
 			h.conn.SetShape(bundle.Shape(w.Shape), it.in.axes.Codec)
 		}
+		if h.x != nil {
+			if s := h.x.Snapshot(); s.Shape == bundle.ShapeStdio {
+				p, err := out.bytes(0)
+				if err != nil {
+					return err
+				}
+				return it.toSocket(ctx, h, cut(p, out.split), out.pause)
+			}
+		}
 		switch {
 		case h.x == nil:
 			return out.toConn(ctx)

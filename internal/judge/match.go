@@ -60,6 +60,8 @@ func fields() []field {
 		{"within", matchWithin, bundle.SymptomTime}, {"not-before", matchNotBefore, bundle.SymptomTime},
 		{"gap", matchGap, bundle.SymptomTime}, {"conn", matchConn, bundle.SymptomConnection},
 		{"h2", matchH2, bundle.SymptomConnection}, {"h2-never", matchH2Never, bundle.SymptomConnection},
+		{"ws", matchWS, bundle.SymptomConnection}, {"ws-never", matchWSNever, bundle.SymptomConnection},
+		{"close", matchClose, bundle.SymptomConnection},
 		{"any", matchAny, bundle.SymptomOther},
 	}
 }

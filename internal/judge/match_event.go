@@ -61,16 +61,17 @@ func matchEnd(l *look) finding {
 	return seen
 }
 
-// endDiffers names the first part of an end event that differs. An NDJSON line has only the code:
+// endDiffers names the first part of an end event that differs. An NDJSON line and the exit message
+// of a WebSocket have only the code:
 // there any code but 0 counts as a signal, and exited, error and status are not compared.
 func endDiffers(m *scenarios.EndMatch, e *bundle.Exit, shape bundle.Shape) (what, want, got string) {
-	ndjson := shape == bundle.ShapeNDJSON
+	codeOnly := onlyCode(shape)
 	switch {
 	case len(m.Code) > 0 && !slices.Contains(m.Code, int(e.Code)):
 		return "exit code", phrase.Legal(m.Code, strconv.Itoa), strconv.Itoa(int(e.Code))
 	case len(m.Signal) > 0 && e.Code == 0:
 		return "exit code", "any but 0 (ended by " + phrase.Legal(m.Signal, phrase.AsIs) + ")", "0"
-	case ndjson:
+	case codeOnly:
 		return "", "", ""
 	case len(m.Signal) > 0 && !slices.Contains(m.Signal, e.Signal):
 		return "signal", phrase.Legal(m.Signal, phrase.AsIs), orNone(e.Signal) + ", status " + phrase.QuoteString(e.Status)
@@ -83,6 +84,9 @@ func endDiffers(m *scenarios.EndMatch, e *bundle.Exit, shape bundle.Shape) (what
 	}
 	return "", "", ""
 }
+
+// onlyCode reports whether an end event of that shape has only the exit code.
+func onlyCode(s bundle.Shape) bool { return s == bundle.ShapeNDJSON || s == bundle.ShapeStdio }
 
 func orNone(s string) string {
 	if s == "" {

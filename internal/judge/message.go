@@ -72,6 +72,13 @@ func answer(x *bundle.Exchange) string {
 			parts = append(parts, "no end-of-stream")
 		}
 	}
+	if c := x.Closing; c != nil {
+		text := "close " + closeText(c.Code)
+		if c.Reason != "" {
+			text += " " + phrase.QuoteString(c.Reason)
+		}
+		parts = append(parts, text)
+	}
 	if x.Outcome != bundle.OutcomeComplete {
 		parts = append(parts, outcomeText(x))
 	}

@@ -104,7 +104,7 @@ func (s *scene) unstarted() []obstacle {
 	for i := range s.it.Exchanges {
 		x := &s.it.Exchanges[i]
 		rule, needed := s.premises.needed[x.Name]
-		if !needed || x.Op != "start" || x.Aborted || slices.ContainsFunc(x.Events, isStart) ||
+		if !needed || x.Op != "start" || x.Aborted || begun(x) ||
 			x.Outcome == bundle.OutcomeNoConnect || x.Outcome == bundle.OutcomeAborted {
 			continue
 		}
@@ -217,7 +217,7 @@ func (s *scene) vainWaits() []obstacle {
 				// The process ended by itself, which other rules judge, or the wait was too short.
 				o.rule = ""
 			}
-		} else if x != nil && x.Op == "start" && !slices.ContainsFunc(x.Events, isStart) {
+		} else if x != nil && x.Op == "start" && !begun(x) {
 			o.rule = s.premises.needed[a.On] // the implicit wait of the start
 		}
 		out = append(out, o)

@@ -50,7 +50,7 @@ func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.
 			at:      s.at(b, -1),
 		}
 	}
-	if ka, kb := kindsOnce(a), kindsOnce(b); ka != kb {
+	if ka, kb := sharedKinds(a, b); ka != kb {
 		return breach(kindsSymptom(a, b), "the order of events", phrase.QuoteString(ka), phrase.QuoteString(kb))
 	}
 	ea, _ := endEvent(a)
@@ -59,7 +59,7 @@ func (s *scene) agree(nameA string, a *bundle.Exchange, nameB string, b *bundle.
 		if ea.Exit.Code != eb.Exit.Code {
 			return breach(bundle.SymptomExitCode, "the exit code", strconv.Itoa(int(ea.Exit.Code)), strconv.Itoa(int(eb.Exit.Code)))
 		}
-		rich := a.Shape != bundle.ShapeNDJSON && b.Shape != bundle.ShapeNDJSON
+		rich := !onlyCode(a.Shape) && !onlyCode(b.Shape)
 		if rich && (ea.Exit.Exited != eb.Exit.Exited || ea.Exit.Status != eb.Exit.Status) {
 			return breach(bundle.SymptomEndEvent, "the end event", fmt.Sprintf("%v %q", ea.Exit.Exited, ea.Exit.Status), fmt.Sprintf("%v %q", eb.Exit.Exited, eb.Exit.Status))
 		}
@@ -112,6 +112,16 @@ func blobOf(x *bundle.Exchange, stream string) *bundle.Blob {
 		return b
 	}
 	return &bundle.Blob{}
+}
+
+// sharedKinds lists the event kinds of two exchanges, without start if one of them is a WebSocket,
+// which has no such event.
+func sharedKinds(a, b *bundle.Exchange) (inA, inB string) {
+	inA, inB = kindsOnce(a), kindsOnce(b)
+	if a.Shape == bundle.ShapeStdio || b.Shape == bundle.ShapeStdio {
+		inA, inB = strings.TrimPrefix(inA, "start "), strings.TrimPrefix(inB, "start ")
+	}
+	return inA, inB
 }
 
 // kindsOnce lists the event kinds of an exchange, equal neighbours once, without keepalives.

@@ -41,6 +41,9 @@ func (l *lives) step(st *scenarios.Step) {
 	if call, _ := st.Call(); call.Target != nil {
 		l.needs(st, call.Target.To, call.Ends)
 	}
+	if _, t := st.Socket(); t != nil {
+		l.needs(st, t.To, true)
+	}
 	switch {
 	case st.Start != nil:
 		l.begins(st.Start)

@@ -156,6 +156,9 @@ func checkByName(name string) func(*exam) applied {
 		"goaway-before-close":       checkGoAwayBeforeClose,
 		"goaway-finishes":           checkGoAwayFinishes,
 		"h2-answer-ended":           checkH2AnswerEnded,
+		"stdio-exit-once":           checkStdioExitOnce,
+		"stdio-exit-last":           checkStdioExitLast,
+		"stdio-close":               checkStdioClose,
 	}[name]
 }
 

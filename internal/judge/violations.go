@@ -70,6 +70,8 @@ func (e *exam) decoded(kind string) bool {
 		return e.connectStream() && (x.Error != nil || e.has(kind)) || e.unaryError()
 	case "ndjson":
 		return x.Shape == bundle.ShapeNDJSON && status(x) == 200
+	case "ws", "stdio":
+		return switched(x)
 	case "event":
 		return len(x.Events) > 0 || e.has(kind)
 	}
@@ -88,7 +90,8 @@ func (e *exam) excused(v *bundle.Violation) bool {
 	case wire.TruncatedHeader, wire.TruncatedPayload, wire.HTTPTruncated, wire.LineUnterminated,
 		wire.GRPCTruncatedHeader, wire.GRPCTruncatedPayload, wire.GRPCStatusMissing, wire.GRPCMessageCount,
 		wire.WebTruncatedHeader, wire.WebTruncatedPayload, wire.WebTrailersMissing,
-		wire.H2Truncated, wire.H2ContentLength:
+		wire.H2Truncated, wire.H2ContentLength,
+		wire.WSTruncatedHead, wire.WSTruncatedPayload, wire.WSUnfinished:
 		return e.brokenOffByUs()
 	case wire.HTTPExtra:
 		return e.x.Op == "raw" || !wholeRequest(e.x) || chunked(e.x)

@@ -52,7 +52,7 @@ const (
 
 // defaultPaths returns the surfaces with their default paths.
 func defaultPaths() map[string]string {
-	return map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health"}
+	return map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach"}
 }
 
 // parseURL parses the base URL. Every error suggests a correction.

@@ -72,6 +72,9 @@ func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) 
 	// A reset does not end a body that lasts until the connection closes.
 	if h.conn.lostAt < 0 && (o == bundle.OutcomeClosed || !untilClose) {
 		h.dec.Close()
+		if h.socket != nil {
+			h.socket.dec.Close()
+		}
 	}
 	return o, detail
 }

@@ -108,7 +108,7 @@ func (s *socket) stdioMessage(m wire.WSMessage, at bundle.Stamp) {
 
 // closed ends the exchange with the peer's close, and answers it.
 func (s *socket) closed(m wire.WSMessage, at bundle.Stamp) {
-	c := &bundle.Closing{At: at, Code: closeWithoutCode}
+	c := &bundle.Closing{At: at, Code: closeWithoutCode, Answer: s.closing}
 	if code, reason, ok := wire.ParseWSClose(m.Payload); ok {
 		c.Code, c.Reason = int(code), s.x.text(strings.ToValidUTF8(string(reason), "\uFFFD"))
 	}

@@ -1,0 +1,139 @@
+package judge
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/judge/phrase"
+	"assay/internal/wire"
+	"assay/scenarios"
+)
+
+// Codes that stand for the end of a WebSocket without a code (RFC 6455, section 7.1.5).
+const (
+	closeWithoutCode  = 1005
+	closeWithoutFrame = 1006
+)
+
+const statusUpgraded = 101
+
+// switched reports whether an exchange is an open or ended WebSocket.
+func switched(x *bundle.Exchange) bool {
+	return x.Shape == bundle.ShapeStdio && status(x) == statusUpgraded
+}
+
+// begun reports whether an exchange shows that its process runs: a start event, or the upgrade to a
+// WebSocket.
+func begun(x *bundle.Exchange) bool { return slices.ContainsFunc(x.Events, isStart) || switched(x) }
+
+// matchWS requires these WebSocket frames from the peer.
+func matchWS(l *look) finding {
+	for _, want := range l.m.WS {
+		if !slices.ContainsFunc(l.x.Frames, func(f bundle.Frame) bool { return socketFrameIs(l.x, &f, want) }) {
+			if slices.ContainsFunc(l.x.Frames, func(f bundle.Frame) bool { return !f.Whole && socketKind(&f) == want.Type && f.Len > 0 }) {
+				return l.unclear("WebSocket: frames were not kept whole")
+			}
+			return l.fails(-1, "WebSocket: want a frame %s, saw %s", socketWant(want), socketSeen(l.x)).as(shortfallOr(l.x, bundle.SymptomConnection))
+		}
+	}
+	return finding{}
+}
+
+// matchWSNever forbids these WebSocket frames from the peer.
+func matchWSNever(l *look) finding {
+	for _, never := range l.m.WSNever {
+		for i := range l.x.Frames {
+			if f := &l.x.Frames[i]; socketFrameIs(l.x, f, never) {
+				return l.fails(f.Off, "WebSocket: want no frame %s, saw one (%s)", socketWant(never), place(l.x, i))
+			}
+		}
+	}
+	return finding{}
+}
+
+// matchClose compares the code of the peer's close frame with the legal set.
+func matchClose(l *look) finding {
+	want := phrase.Legal(l.m.Close, closeText)
+	if !switched(l.x) {
+		return l.fails(-1, "close code: want %s, saw no WebSocket (%s)", want, answer(l.x)).as(shortfall(l.x))
+	}
+	got, ended := closeCode(l.x)
+	switch {
+	case !ended:
+		return l.fails(-1, "close code: want %s, saw an open WebSocket (%s)", want, answer(l.x)).as(shortfall(l.x))
+	case !slices.Contains(l.m.Close, got):
+		return l.fails(-1, "close code: want %s, saw %s", want, closeText(got))
+	}
+	return oneOf(len(l.m.Close), closeText(got))
+}
+
+// closeCode returns the code with which the peer ended a WebSocket; ended is false if it did not.
+func closeCode(x *bundle.Exchange) (code int, ended bool) {
+	switch {
+	case x.Closing != nil:
+		return x.Closing.Code, true
+	case x.Outcome == bundle.OutcomeClosed || x.Outcome == bundle.OutcomeReset:
+		return closeWithoutFrame, true
+	}
+	return 0, false
+}
+
+func closeText(code int) string {
+	switch code {
+	case closeWithoutCode:
+		return "a close frame without a code"
+	case closeWithoutFrame:
+		return "the end of the connection without a close frame"
+	}
+	return strconv.Itoa(code)
+}
+
+func socketKind(f *bundle.Frame) string { return wire.WSOpcode(f.Flags & 0xf).String() }
+
+// socketFrameIs reports whether a frame fits a match.
+func socketFrameIs(x *bundle.Exchange, f *bundle.Frame, m scenarios.WSMatch) bool {
+	if !switched(x) || socketKind(f) != m.Type {
+		return false
+	}
+	switch {
+	case m.Text != nil:
+		return f.Whole && string(f.Head) == *m.Text
+	case m.Hex != nil:
+		return f.Whole && hex.EncodeToString(f.Head) == strings.ToLower(*m.Hex)
+	}
+	return true
+}
+
+func socketWant(m scenarios.WSMatch) string {
+	switch {
+	case m.Text != nil:
+		return m.Type + " " + phrase.QuoteString(*m.Text)
+	case m.Hex != nil:
+		return m.Type + " " + *m.Hex
+	}
+	return m.Type
+}
+
+// socketSeen lists the frames of a WebSocket by type; equal neighbours are listed once.
+func socketSeen(x *bundle.Exchange) string {
+	if !switched(x) {
+		return answer(x)
+	}
+	var words []string
+	for i := range x.Frames {
+		words = append(words, socketKind(&x.Frames[i]))
+	}
+	words = slices.Compact(words)
+	const most = 12
+	if len(words) > most {
+		words = append(words[:most:most], "…")
+	}
+	if len(words) == 0 {
+		return "none (" + answer(x) + ")"
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(words, ", "), answer(x))
+}
