@@ -41,6 +41,8 @@ type Profile struct {
 	Title string `yaml:"title"`
 	// Require lists features whose absence is a failure of profile.ID.FEATURE.
 	Require []string `yaml:"require"`
+	// Select are the terms of the scenarios that a run has by default; "" is all.
+	Select string `yaml:"select"`
 	// Deviations are rule ids whose breach is allowed, with where and why.
 	Deviations map[string]Deviation `yaml:"deviations"`
 	// Levels raise or lower rules.
@@ -52,7 +54,7 @@ type Profile struct {
 	Shell []string `yaml:"shell"`
 	// Text is the source, so that a stored run can be judged by the same profile.
 	Text []byte `yaml:"-"`
-	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health".
+	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health", stdio "/attach".
 	Paths map[string]string `yaml:"paths"`
 }
 

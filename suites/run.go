@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,6 +162,7 @@ func (s *session) load() (err error) {
 	if s.profile, err = profile(s.opts); err != nil {
 		return err
 	}
+	s.opts.Select = cmp.Or(s.opts.Select, s.profile.Select)
 	if s.instances, s.leftOut, err = chosen(s.catalogue, s.opts); err != nil {
 		return err
 	}
@@ -176,6 +178,8 @@ func profile(o Options) (*scenarios.Profile, error) {
 		return scenarios.LoadProfile(o.Profile)
 	case o.Target.URL == "":
 		return scenarios.LoadProfile("full")
+	case target.IsSocketURL(o.Target.URL):
+		return scenarios.LoadProfile("stdio")
 	}
 	return scenarios.LoadProfile("connect")
 }
@@ -204,6 +208,11 @@ func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	p, err := profile(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Select = cmp.Or(o.Select, p.Select)
 	instances, _, err := chosen(cat, o)
 	return cat, instances, err
 }

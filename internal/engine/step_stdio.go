@@ -41,6 +41,9 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 		"Connection": new("Upgrade"), "Upgrade": new("websocket"), "Sec-WebSocket-Version": new("13"),
 		"Sec-WebSocket-Key": new(wire.WSKey(random)),
 	}}
+	if bearer := it.in.target.Bearer(); bearer != "" {
+		plan.overrides["Authorization"] = &bearer
+	}
 	for name, value := range overrides {
 		for own := range plan.overrides {
 			if strings.EqualFold(own, name) {
@@ -49,16 +52,9 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 		}
 		plan.overrides[name] = value
 	}
-	path := it.in.target.Path(surfaceStdio, "")
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	if query != "" {
-		path += separator + query
-	}
 	return assemble(transport.Call{
-		Surface: surfaceStdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: "GET", Path: path, Headers: it.in.headers(plan),
+		Surface: surfaceStdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: "GET", Path: it.in.target.AttachPath(query),
+		Headers: it.in.headers(plan),
 	}, f, nil), nil
 }
 

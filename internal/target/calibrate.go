@@ -36,6 +36,11 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 		return bundle.Calibration{}, ctx.Err()
 	}
 	if err != nil {
+		if first != nil && (first.answered() || IsSocketURL(t.options.URL)) {
+			if cal, ok := c.calibrateSocket(ctx); ok {
+				return cal, nil
+			}
+		}
 		return bundle.Calibration{}, err
 	}
 	c = c.on(first.way)

@@ -52,6 +52,7 @@ func (c *client) close() { c.rec.Finish(nil) }
 // request is one call as an HTTP request.
 type request struct {
 	method, surface, path string
+	query                 string // of the stdio surface
 	rpc                   string
 	shape                 bundle.Shape
 	protocol, codec       string
@@ -102,6 +103,9 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 	described := transport.Call{
 		Name: r.path, Op: "probe", RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
 		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
+	}
+	if r.surface == surfaceStdio {
+		described.Path = c.target.AttachPath(r.query)
 	}
 	if conn.HTTP2() {
 		described.Headers = headers

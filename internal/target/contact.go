@@ -71,7 +71,8 @@ func (f *contact) telling() *transport.Exchange {
 }
 
 // findWay makes first contact in the plainest way and, if that fails, in all others at the
-// same time. It rejects a target that speaks no RPC.
+// same time. It rejects a target that speaks no RPC; then it returns the first contact, if there
+// was one, beside the error.
 func (c *client) findWay(ctx context.Context) (*contact, error) {
 	first, err := c.contact(ctx)
 	var dial *transport.DialError
@@ -83,10 +84,10 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 	case c.serves(ctx, first):
 		return first, nil
 	case isAuth(first.list.Snapshot()) || isAuth(first.start.Snapshot()):
-		return nil, c.target.diagnose(first.telling())
+		return first, c.target.diagnose(first.telling())
 	}
 	if u := c.target.diagnoseTLS(first.telling(), first.telling().Snapshot()); u != nil {
-		return nil, u // a TLS port answers every plain request like this
+		return first, u // a TLS port answers every plain request like this
 	}
 	others := c.otherContacts(ctx)
 	for _, f := range others {
@@ -95,26 +96,26 @@ func (c *client) findWay(ctx context.Context) (*contact, error) {
 		}
 	}
 	if first.speaks() {
-		return nil, c.target.diagnoseMissing(first.start.Snapshot())
+		return first, c.target.diagnoseMissing(first.start.Snapshot())
 	}
 	if !first.answered() {
 		for _, f := range others {
 			if f != nil && f.speaks() {
-				return nil, c.target.diagnoseMissing(f.start.Snapshot())
+				return first, c.target.diagnoseMissing(f.start.Snapshot())
 			}
 		}
 		for _, f := range others { // a response says more than none
 			if f != nil && f.answered() {
-				return nil, c.target.diagnose(f.telling())
+				return first, c.target.diagnose(f.telling())
 			}
 		}
 		for _, f := range others {
 			if f != nil && f.way.HTTP != transport.HTTP1 && isHTTP2(firstBytes(f.telling())) {
-				return nil, c.target.diagnoseHTTP2(f.telling().Snapshot())
+				return first, c.target.diagnoseHTTP2(f.telling().Snapshot())
 			}
 		}
 	}
-	return nil, c.target.diagnose(first.telling())
+	return first, c.target.diagnose(first.telling())
 }
 
 // otherContacts makes contact in every other way, in order; nil for impossible ones.

@@ -38,6 +38,11 @@ const (
 	featHealth      = "health"
 	featFilesystem  = "filesystem"
 	featStdio       = "stdio.ws"
+	featStdioEOF    = "stdio.eof"
+	featStdioPTY    = "stdio.pty"
+	featSession     = "stdio.session"
+	featShared      = "stdio.shared"
+	featPanes       = "stdio.panes"
 	featControl     = "control-plane"
 )
 

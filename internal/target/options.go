@@ -16,14 +16,16 @@ import (
 
 // Options identify the target and how to reach it.
 type Options struct {
-	// URL is the base URL, http or https; its path is a prefix of every surface.
+	// URL is the base URL, http or https; its path is a prefix of every surface. A ws or wss URL
+	// is that of the stdio surface itself, with an optional query; the other surfaces are
+	// beside it.
 	URL string
 	// CACert holds the PEM certificates of the authorities to trust for https, instead of
 	// the system's.
 	CACert []byte
 	// Insecure disables verification of the certificate.
 	Insecure bool
-	// Paths maps surfaces (process, commands, metrics, health) to their paths below the
+	// Paths maps surfaces (process, commands, metrics, health, stdio) to their paths below the
 	// base; absent surfaces have their default.
 	Paths map[string]string
 	// Shell holds the words in front of a command; default /bin/sh -c, or the shell that
@@ -48,7 +50,14 @@ type Options struct {
 const (
 	schemeHTTP  = "http"
 	schemeHTTPS = "https"
+	schemeWS    = "ws"
+	schemeWSS   = "wss"
 )
+
+// IsSocketURL reports whether a URL is that of a WebSocket.
+func IsSocketURL(text string) bool {
+	return strings.HasPrefix(text, schemeWS+"://") || strings.HasPrefix(text, schemeWSS+"://")
+}
 
 // defaultPaths returns the surfaces with their default paths.
 func defaultPaths() map[string]string {
@@ -71,14 +80,20 @@ func parseURL(text string) (*url.URL, error) {
 		}
 		return nil, fmt.Errorf("invalid URL: %w; write http://HOST:PORT", err)
 	}
+	if IsSocketURL(text) {
+		if err := checkSocketQuery(u); err != nil {
+			return nil, err
+		}
+		u.Scheme = map[string]string{schemeWS: schemeHTTP, schemeWSS: schemeHTTPS}[u.Scheme]
+	}
 	switch {
 	case u.User != nil:
 		return nil, errors.New("the URL contains a user name or password: remove it and use --user and --token-file")
 	case u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS:
-		return nil, fmt.Errorf("URL %q has the scheme %q: only http and https can be tested", text, u.Scheme)
+		return nil, fmt.Errorf("URL %q has the scheme %q: only http, https, ws and wss can be tested", text, u.Scheme)
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("URL %q has no host: write http://HOST:PORT", text)
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+	case !IsSocketURL(text) && (u.RawQuery != "" || u.ForceQuery) || u.Fragment != "":
 		return nil, fmt.Errorf("URL %q has a query or fragment: only a path prefix may follow the host", text)
 	}
 	if p := u.Port(); p != "" {
@@ -87,6 +102,21 @@ func parseURL(text string) (*url.URL, error) {
 		}
 	}
 	return u, nil
+}
+
+// checkSocketQuery checks the query of a ws URL.
+func checkSocketQuery(u *url.URL) error {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return fmt.Errorf("the query of the URL is malformed: %w; write it as name=value&name=value", err)
+	}
+	switch {
+	case query.Has("token"):
+		return errors.New("the query of the URL contains a token: remove it and use --token-file")
+	case query.Has("cmd") || query.Has("arg"):
+		return errors.New("the query of the URL contains cmd or arg: remove them, because Assay runs commands of its own")
+	}
+	return nil
 }
 
 // dialAddr returns host:port of the URL.

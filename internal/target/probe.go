@@ -57,7 +57,7 @@ func probes() []probe {
 		{features: []string{featToken}, run: probeToken},
 		{features: []string{featHealth}, run: probeHealth},
 		{features: []string{featFilesystem}, run: probeFilesystem},
-		{features: []string{featStdio}, run: probeStdio},
+		{features: []string{featStdio, featStdioEOF, featStdioPTY, featSession, featShared, featPanes}, run: probeStdio},
 		{features: []string{featControl}, run: probeControl},
 	}
 }

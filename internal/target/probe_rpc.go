@@ -160,23 +160,6 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 	return findings{featToken: unknown("without a token: " + describe(without))}, nil
 }
 
-// probeStdio requests the WebSocket endpoint without an upgrade: a target that has it asks
-// for the upgrade, and nothing is opened.
-func probeStdio(ctx context.Context, c *client) (findings, error) {
-	r := request{method: "GET", path: "attach", shape: bundle.ShapePlain}
-	x := c.do(ctx, r)
-	s := x.Snapshot()
-	ok := s.Outcome == bundle.OutcomeComplete && !isAuth(s) && (s.Response.Status == 426 ||
-		s.Response.Status >= 400 && s.Response.Status < 500 && !refused(s) && asksForUpgrade(s, x.BodyBytes()))
-	return findings{featStdio: c.decidePage(ctx, r, x, ok)}, nil
-}
-
-// asksForUpgrade reports whether a response mentions WebSocket or an upgrade.
-func asksForUpgrade(s bundle.Exchange, body []byte) bool {
-	text := strings.ToLower(string(body) + " " + strings.Join(s.Response.Get("Upgrade"), " "))
-	return strings.Contains(text, "websocket") || strings.Contains(text, "upgrade")
-}
-
 // probeControl requests a sandbox without a template, which every control plane refuses.
 func probeControl(ctx context.Context, c *client) (findings, error) {
 	r := request{

@@ -68,7 +68,7 @@ func (t *Target) dialOnce(ctx context.Context) error {
 
 // unreachable returns the error for this target.
 func (t *Target) unreachable(reason, mend string) *UnreachableError {
-	return &UnreachableError{URL: t.url.String(), Reason: t.redactor.Text(reason), Mend: mend}
+	return &UnreachableError{URL: t.shown(), Reason: t.redactor.Text(reason), Mend: mend}
 }
 
 // dialFailure explains why no connection could be opened.

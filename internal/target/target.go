@@ -28,6 +28,7 @@ type Target struct {
 	url     *url.URL
 	base    string // path prefix, "" or "/x"
 	paths   map[string]string
+	query   string      // of every request to the stdio surface, without "?"
 	tls     *tls.Config // nil for http
 
 	redactor *secret.Redactor
@@ -70,7 +71,50 @@ func New(o Options) (*Target, error) {
 		o.UserAgent = "assay"
 	}
 	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
-	return &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.New(o.Secrets())}, nil
+	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.New(o.Secrets())}
+	if IsSocketURL(o.URL) {
+		t.splitSocketURL()
+	}
+	return t, nil
+}
+
+// splitSocketURL makes the last segment of the URL's path the path of the stdio surface.
+func (t *Target) splitSocketURL() {
+	if at := strings.LastIndexByte(t.base, '/'); at >= 0 {
+		t.base, t.paths[surfaceStdio] = t.base[:at], t.base[at:]
+	}
+	t.query = t.url.RawQuery
+	base := *t.url
+	base.RawQuery, base.Path, base.RawPath = "", t.base, ""
+	t.url = &base
+}
+
+const surfaceStdio = "stdio"
+
+// AttachPath returns the request target of a handshake on the stdio surface: its path, and the
+// query of the URL followed by the given one.
+func (t *Target) AttachPath(query string) string {
+	p := t.Path(surfaceStdio, "")
+	for _, part := range []string{t.query, query} {
+		switch {
+		case part == "":
+		case strings.Contains(p, "?"):
+			p += "&" + part
+		default:
+			p += "?" + part
+		}
+	}
+	return p
+}
+
+// Bearer returns the Authorization of the stdio surface, which carries the access token there; ""
+// without a token, or if the options have an Authorization of their own.
+func (t *Target) Bearer() string {
+	own := slices.ContainsFunc(t.options.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "Authorization") })
+	if t.options.Token == "" || own {
+		return ""
+	}
+	return "Bearer " + t.options.Token
 }
 
 // Addr returns the host:port to dial.
@@ -152,6 +196,14 @@ func (t *Target) Way() bundle.Axes {
 
 var plainWay = bundle.Axes{Protocol: call.Connect, Codec: call.JSON, HTTP: transport.HTTP1, Compression: call.Identity}
 
+// shown returns the URL of the options as a command can use it.
+func (t *Target) shown() string {
+	if IsSocketURL(t.options.URL) {
+		return t.options.URL
+	}
+	return t.url.String()
+}
+
 // Redactor returns the redactor of the secrets in the options, nil without secrets.
 func (t *Target) Redactor() *secret.Redactor { return t.redactor }
 
@@ -168,7 +220,7 @@ func (t *Target) Memory() *transport.Memory { return t.options.Memory }
 // final after Calibrate, the identified gateway after Probe.
 func (t *Target) Identity() bundle.Target {
 	id := bundle.Target{
-		URL: t.url.String(), Embedded: t.options.Embedded,
+		URL: t.shown(), Embedded: t.options.Embedded,
 		Paths: maps.Clone(t.paths), Shell: t.Shell(),
 	}
 	if looks := t.looks.Load(); looks != nil {

@@ -1,0 +1,268 @@
+package target
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/crash"
+	"assay/internal/envd/call"
+	"assay/internal/transport"
+	"assay/internal/wire"
+)
+
+const statusUpgraded = 101
+
+// socket is a WebSocket of a probe.
+type socket struct {
+	client *client
+	conn   *transport.Conn
+	x      *transport.Exchange
+}
+
+// attach asks for a WebSocket that runs a shell command; more is the rest of the query. It waits
+// for the head of the response.
+func (c *client) attach(ctx context.Context, text, more string) (*socket, bundle.Exchange) {
+	words := append(c.target.Shell(), text, call.Mark+"=assay/"+c.what)
+	query := "cmd=" + url.QueryEscape(words[0])
+	for _, w := range words[1:] {
+		query += "&arg=" + url.QueryEscape(w)
+	}
+	if text == "" {
+		query = ""
+	}
+	return c.attachQuery(ctx, strings.Trim(query+"&"+more, "&"))
+}
+
+func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle.Exchange) {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	r := request{
+		method: "GET", surface: surfaceStdio, query: query, shape: bundle.ShapeStdio, codec: call.JSON,
+		headers: []bundle.Header{
+			{Name: "connection", Value: "Upgrade"}, {Name: "upgrade", Value: "websocket"},
+			{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: wire.WSKey(random)},
+		},
+	}
+	if bearer := c.target.Bearer(); bearer != "" {
+		r.headers = append(r.headers, bundle.Header{Name: "authorization", Value: bearer})
+	}
+	on := *c
+	on.way.HTTP = transport.HTTP1
+	conn, err := on.open(ctx)
+	if err != nil {
+		x := c.failed(ctx, r, err)
+		return &socket{client: c, x: x}, x.Snapshot()
+	}
+	s := &socket{client: c, conn: conn, x: on.begin(ctx, conn, r)}
+	return s, on.await(ctx, s.x, func(s bundle.Exchange) bool { return s.Response != nil && s.Response.Status == statusUpgraded })
+}
+
+// send sends a text message.
+func (s *socket) send(ctx context.Context, message []byte) {
+	_ = s.conn.Write(ctx, s.x.SocketFrame(wire.WSText, message)) // a failure shows in the end of the exchange
+}
+
+// leave closes the WebSocket and waits until the gateway has answered.
+func (s *socket) leave(ctx context.Context) {
+	if s.conn == nil {
+		return
+	}
+	_ = s.conn.Write(ctx, s.x.SocketFrame(wire.WSClose, wire.AppendWSClose(nil, 1000, "")))
+	bounded, cancel := context.WithTimeout(ctx, s.client.limit/4)
+	defer cancel()
+	watch(bounded, s.x, func(bundle.Exchange) bool { return false })
+	s.conn.Close("fin")
+}
+
+// kill ends the process of the WebSocket, then the WebSocket.
+func (s *socket) kill(ctx context.Context) {
+	if s.conn != nil {
+		s.send(ctx, wire.AppendStdioSignal(nil, "SIGKILL"))
+	}
+	s.leave(ctx)
+}
+
+func switched(s bundle.Exchange) bool {
+	return s.Response != nil && s.Response.Status == statusUpgraded
+}
+
+// said returns the first text message that is not the exit and contains a word.
+func said(s bundle.Exchange, word string) (string, bool) {
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if wire.WSOpcode(f.Flags&0xf) == wire.WSText && f.Event < 0 && strings.Contains(string(f.Head), word) {
+			return string(f.Head), true
+		}
+	}
+	return "", false
+}
+
+// probeStdio opens a WebSocket on the stdio surface and, if there is one, tries the optional
+// features of it, all at the same time.
+func probeStdio(ctx context.Context, c *client) (findings, error) {
+	s, first := c.attach(ctx, ":", "")
+	s.leave(ctx)
+	optional := map[string]func(context.Context, *client) bundle.Feature{
+		featStdioEOF: stdioEOF, featStdioPTY: stdioPTY, featSession: stdioSession, featShared: stdioShared, featPanes: stdioPanes,
+	}
+	f := findings{featStdio: decideUpgrade(first)}
+	if f[featStdio].State != bundle.FeaturePresent {
+		for id := range optional {
+			f[id] = f[featStdio]
+		}
+		return f, nil
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for id, look := range maps.All(optional) {
+		all.Go(func() {
+			defer crash.Catch()
+			found := look(ctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			f[id] = found
+		})
+	}
+	all.Wait()
+	return f, nil
+}
+
+// decideUpgrade decides by the response to a handshake: an endpoint that does not switch
+// protocols is not that of a WebSocket, unless it asks for credentials or fails.
+func decideUpgrade(s bundle.Exchange) bundle.Feature {
+	switch {
+	case switched(s):
+		return present(describe(s))
+	case s.Outcome == bundle.OutcomeComplete && !isAuth(s) && s.Response.Status < 500 && s.Response.Status != 429, refused(s):
+		return absent(describe(s))
+	}
+	return unknown(describe(s))
+}
+
+// stdioEOF sends the end of stdin to a command that waits for it.
+func stdioEOF(ctx context.Context, c *client) bundle.Feature {
+	s, first := c.attach(ctx, "cat", "")
+	defer s.kill(ctx)
+	if !switched(first) {
+		return decideUpgrade(first)
+	}
+	s.send(ctx, wire.AppendStdioEOF(nil))
+	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+	defer cancel()
+	got := watch(bounded, s.x, func(x bundle.Exchange) bool {
+		_, refused := said(x, "")
+		return refused || hasEvent(x, bundle.EventEnd)
+	})
+	if text, refused := said(got, ""); refused {
+		return absent("eof is answered with " + text)
+	}
+	if hasEvent(got, bundle.EventEnd) {
+		return present("eof ends stdin")
+	}
+	return absent("eof has no effect")
+}
+
+// stdioPTY runs a command that says whether it has a terminal.
+func stdioPTY(ctx context.Context, c *client) bundle.Feature {
+	s, first := c.attach(ctx, sayTerminal, "pty=1&cols=80&rows=24")
+	defer s.kill(ctx)
+	if !switched(first) {
+		return decideUpgrade(first)
+	}
+	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+	defer cancel()
+	watch(bounded, s.x, func(bundle.Exchange) bool { return false })
+	switch out := string(s.x.Output("stdout")); {
+	case strings.Contains(out, "terminal"):
+		return present("pty=1 gives a terminal")
+	case strings.Contains(out, "pipe"):
+		return absent("pty=1 has no effect")
+	}
+	return unknown("pty=1: no output")
+}
+
+// sessionName returns the name of a new session.
+func sessionName() string { return "session=assay-" + rand.Text() }
+
+// stdioSession leaves a session, and comes back without a command.
+func stdioSession(ctx context.Context, c *client) bundle.Feature {
+	name := sessionName()
+	s, first := c.attach(ctx, readLine, name)
+	if !switched(first) {
+		s.leave(ctx)
+		return decideUpgrade(first)
+	}
+	s.leave(ctx)
+	back, second := c.attach(ctx, "", name)
+	defer back.kill(ctx)
+	return decideUpgrade(second)
+}
+
+// stdioShared joins a session that has a client.
+func stdioShared(ctx context.Context, c *client) bundle.Feature {
+	name := sessionName()
+	s, first := c.attach(ctx, readLine, name)
+	defer s.kill(ctx)
+	if !switched(first) {
+		return decideUpgrade(first)
+	}
+	viewer, second := c.attach(ctx, "", name+"&role=viewer")
+	defer viewer.leave(ctx)
+	return decideUpgrade(second)
+}
+
+// stdioPanes opens a second process in a WebSocket.
+func stdioPanes(ctx context.Context, c *client) bundle.Feature {
+	s, first := c.attach(ctx, readLine, "")
+	defer s.kill(ctx)
+	if !switched(first) {
+		return decideUpgrade(first)
+	}
+	s.send(ctx, []byte(`{"type":"open","pane":"assay","cmd":"true"}`))
+	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
+	defer cancel()
+	got := watch(bounded, s.x, func(x bundle.Exchange) bool { _, any := said(x, ""); return any })
+	if _, opened := said(got, "opened"); opened {
+		return present("a pane is opened")
+	}
+	if text, refused := said(got, ""); refused {
+		return absent("open is answered with " + text)
+	}
+	return absent("open has no effect")
+}
+
+// calibrateSocket measures a target that has only the stdio surface: the time to the upgrade is
+// that of a round trip and a spawn, the time to the exit message that of a command.
+func (c *client) calibrateSocket(ctx context.Context) (bundle.Calibration, bool) {
+	budget, cancel := c.within(ctx)
+	defer cancel()
+	var trips, ends []time.Duration
+	for range calibrationSamples {
+		s, first := c.attach(budget, ":", "")
+		if !switched(first) {
+			s.leave(budget)
+			break
+		}
+		trips = append(trips, elapsed(first.Invoked, first.Response.Head))
+		x := c.await(budget, s.x, func(bundle.Exchange) bool { return false })
+		if d, ok := timeTo(x, bundle.EventEnd); ok {
+			ends = append(ends, d)
+		}
+		s.leave(budget)
+	}
+	if len(trips) == 0 {
+		return bundle.Calibration{}, false
+	}
+	trip := int64(median(trips))
+	cal := bundle.Calibration{TimeScale: c.target.options.TimeScale, RTT: trip, Spawn: trip, Samples: len(trips)}
+	if len(ends) > 0 {
+		cal.End = int64(median(ends))
+	}
+	return cal, true
+}
