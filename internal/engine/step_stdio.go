@@ -237,7 +237,7 @@ func (it *iteration) socketPID(ctx context.Context, h *handle) (uint32, error) {
 			break
 		}
 	}
-	if errors.Is(ended(ctx), errInterrupted) {
+	if ctx.Err() != nil && errors.Is(ended(ctx), errInterrupted) {
 		return 0, errInterrupted
 	}
 	record.Ended = it.in.clock.Stamp()

@@ -25,18 +25,21 @@ type socket struct {
 	x      *transport.Exchange
 }
 
-// attach asks for a WebSocket that runs a shell command; more is the rest of the query. It waits
-// for the head of the response.
+// attach asks for a WebSocket that runs a shell command, "" for none; more is the rest of the query.
+// It waits for the head of the response.
 func (c *client) attach(ctx context.Context, text, more string) (*socket, bundle.Exchange) {
-	words := append(c.target.Shell(), text, call.Mark+"=assay/"+c.what)
-	query := "cmd=" + url.QueryEscape(words[0])
-	for _, w := range words[1:] {
-		query += "&arg=" + url.QueryEscape(w)
+	var parts []string
+	if text != "" {
+		shell := c.target.Shell()
+		parts = append(parts, "cmd="+url.QueryEscape(shell[0]))
+		for _, w := range append(shell[1:], text, call.Mark+"=assay/"+c.what) {
+			parts = append(parts, "arg="+url.QueryEscape(w))
+		}
 	}
-	if text == "" {
-		query = ""
+	if more != "" {
+		parts = append(parts, more)
 	}
-	return c.attachQuery(ctx, strings.Trim(query+"&"+more, "&"))
+	return c.attachQuery(ctx, strings.Join(parts, "&"))
 }
 
 func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle.Exchange) {
@@ -227,7 +230,7 @@ func stdioPanes(ctx context.Context, c *client) bundle.Feature {
 	s.send(ctx, []byte(`{"type":"open","pane":"assay","cmd":"true"}`))
 	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
 	defer cancel()
-	got := watch(bounded, s.x, func(x bundle.Exchange) bool { _, any := said(x, ""); return any })
+	got := watch(bounded, s.x, func(x bundle.Exchange) bool { _, ok := said(x, ""); return ok })
 	if _, opened := said(got, "opened"); opened {
 		return present("a pane is opened")
 	}

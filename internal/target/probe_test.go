@@ -64,7 +64,8 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 // others are the features that a plain gateway of the tests lacks: it has only
 // HTTP/1.1, Connect and gRPC-Web, no token, and no surfaces but the process service,
 // the alias, metrics and health.
-const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe stdio.ws"
+const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe " +
+	"stdio.eof stdio.panes stdio.pty stdio.session stdio.shared stdio.ws"
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
 	t.Parallel() // waits for a keepalive
@@ -180,7 +181,8 @@ func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
 	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane filesystem health http.1 http.h2-tls http.h2c
 		metrics.process metrics.prometheus ndjson.commands process.close-stdin process.connect process.input process.keepalive
 		process.list process.pty process.signal process.start process.stream-input process.tag process.update process.user
-		protocol.connect protocol.grpc protocol.grpc-web rpc.get rpc.probe stdio.ws`)
+		protocol.connect protocol.grpc protocol.grpc-web rpc.get rpc.probe
+		stdio.eof stdio.panes stdio.pty stdio.session stdio.shared stdio.ws`)
 	if got := target.Features(); !slices.Equal(got, want) {
 		t.Errorf("features = %q", got)
 	}

@@ -45,10 +45,7 @@ func (g *gateway) full() http.Handler {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "# TYPE process_open_fds gauge\nprocess_open_fds 9\n")
 	})
-	mux.HandleFunc("GET /attach", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Upgrade", "websocket")
-		w.WriteHeader(http.StatusUpgradeRequired)
-	})
+	mux.Handle("GET /attach", &sockets{})
 	mux.HandleFunc("POST /v2/sandboxes", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)

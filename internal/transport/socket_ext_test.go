@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"strings"
@@ -27,10 +28,7 @@ func attachCall() transport.Call {
 func switched(frames ...[]byte) string {
 	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
 		wire.WSAccept(socketKey) + "\r\n\r\n"
-	for _, f := range frames {
-		head += string(f)
-	}
-	return head
+	return head + string(bytes.Join(frames, nil))
 }
 
 func text(s string) []byte   { return wire.AppendWSServer(nil, wire.WSText, []byte(s)) }

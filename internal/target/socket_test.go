@@ -1,0 +1,184 @@
+package target_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"assay/internal/bundle"
+	"assay/internal/target"
+	"assay/internal/transport"
+)
+
+// sockets is the stdio surface of a gateway in the tests. It runs nothing: it plays the commands
+// of the probes.
+type sockets struct {
+	without []string // of eof, pty, session, shared, panes
+	query   string   // that every request must have
+
+	mu       sync.Mutex
+	sessions map[string]bool
+}
+
+func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	name, role := q.Get("session"), q.Get("role")
+	s.mu.Lock()
+	joins := s.sessions[name]
+	if name != "" && s.has("session") {
+		if s.sessions == nil {
+			s.sessions = map[string]bool{}
+		}
+		s.sessions[name] = true
+	}
+	s.mu.Unlock()
+	switch {
+	case r.Header.Get("Upgrade") == "":
+		_, _ = w.Write([]byte("this is a WebSocket endpoint"))
+		return
+	case !strings.HasPrefix(r.URL.RawQuery, s.query), q.Get("cmd") == "" && !joins, role != "" && !s.has("shared"):
+		http.Error(w, "no command", http.StatusBadRequest)
+		return
+	}
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = c.CloseNow() }()
+	s.play(r.Context(), c, q["arg"], q.Get("pty") == "1" && s.has("pty"))
+}
+
+func (s *sockets) has(what string) bool { return !slices.Contains(s.without, what) }
+
+// play runs the command of a probe.
+func (s *sockets) play(ctx context.Context, c *websocket.Conn, args []string, terminal bool) {
+	text := strings.Join(args, " ")
+	say := func(kind websocket.MessageType, message string) { _ = c.Write(ctx, kind, []byte(message)) }
+	end := func() {
+		say(websocket.MessageText, `{"type":"exit","code":0}`)
+		_ = c.Close(websocket.StatusNormalClosure, "")
+	}
+	switch {
+	case strings.Contains(text, "test -t") && terminal:
+		say(websocket.MessageBinary, "\x01terminal\r\n")
+		end()
+		return
+	case strings.Contains(text, "test -t"):
+		say(websocket.MessageBinary, "\x01pipe\n")
+		end()
+		return
+	case strings.Contains(text, "-c : "):
+		end()
+		return
+	}
+	for {
+		_, p, err := c.Read(ctx)
+		if err != nil {
+			return
+		}
+		var m struct{ Type, Pane string }
+		_ = json.Unmarshal(p, &m)
+		switch {
+		case m.Type == "eof" && s.has("eof"), m.Type == "signal":
+			end()
+			return
+		case m.Type == "open" && s.has("panes"):
+			say(websocket.MessageText, `{"type":"opened","pane":"`+m.Pane+`","stdout":3,"stderr":4}`)
+		default:
+			say(websocket.MessageText, `{"type":"error","message":"unknown type"}`)
+		}
+	}
+}
+
+func TestProbeFindsWhatTheStdioSurfaceLacks(t *testing.T) {
+	for _, missing := range []string{"eof", "pty", "session", "shared", "panes"} {
+		t.Run(missing, func(t *testing.T) {
+			t.Parallel()
+			mux := http.NewServeMux()
+			mux.Handle("/", (&gateway{}).handler())
+			mux.Handle("GET /attach", &sockets{without: []string{missing}})
+			ids := []string{"stdio.eof", "stdio.panes", "stdio.pty", "stdio.session", "stdio.shared", "stdio.ws"}
+			f := probe(t, target.Options{URL: serveHTTP(t, mux)}, ids...)
+			for _, id := range ids {
+				want := bundle.FeaturePresent
+				if id == "stdio."+missing || missing == "session" && id == "stdio.shared" {
+					want = bundle.FeatureAbsent
+				}
+				if f[id].State != want || f[id].Detail == "" {
+					t.Errorf("%s = %+v, want it %s with a detail", id, f[id], want)
+				}
+			}
+		})
+	}
+}
+
+func TestAServerWithNothingButSocketsIsATarget(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /in/here", &sockets{query: "sandbox=s1"})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	url := "ws" + strings.TrimPrefix(server.URL, "http") + "/in/here?sandbox=s1"
+	tg := newTarget(t, target.Options{URL: url})
+	cal, err := tg.Calibrate(t.Context(), transport.NewClock())
+	if err != nil || cal.RTT <= 0 || cal.Spawn <= 0 || cal.End < cal.RTT {
+		t.Fatalf("calibration %+v, %v", cal, err)
+	}
+	f, err := tg.Probe(t.Context(), transport.NewClock(), cal, "stdio.ws", "process.start")
+	if err != nil || f["stdio.ws"].State != bundle.FeaturePresent || f["process.start"].State != bundle.FeatureAbsent {
+		t.Errorf("features %+v, %v", f, err)
+	}
+	if id := tg.Identity(); id.URL != url || id.Paths["stdio"] != "/here" || tg.AttachPath("cmd=x") != "/in/here?sandbox=s1&cmd=x" || tg.Path("health", "") != "/in/health" {
+		t.Errorf("identity %+v, attach %s", id, tg.AttachPath("cmd=x"))
+	}
+}
+
+func TestACallOverHTTPDoesNotFallBackToAServerThatIsSilent(t *testing.T) {
+	began := time.Now()
+	tg := newTarget(t, target.Options{URL: "http" + strings.TrimPrefix(rawServer(t, nil), "http"), TimeScale: 0.05})
+	if _, err := tg.Calibrate(t.Context(), transport.NewClock()); err == nil {
+		t.Error("a silent server was calibrated")
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestSocketURLsThatAreRefused(t *testing.T) {
+	for url, want := range map[string]string{
+		"ws://h/attach?token=x":      "--token-file",
+		"ws://h/attach?cmd=x":        "runs commands of its own",
+		"ws://h/attach?a=%zz":        "malformed",
+		"wss://user@h/attach":        "user name",
+		"ws://h/attach#part":         "fragment",
+		"http://h/attach?sandbox=s1": "query",
+		"wsx://h/attach":             "ws and wss",
+	} {
+		if _, err := target.New(target.Options{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+	}
+}
+
+func TestTheTokenIsABearerOnTheStdioSurface(t *testing.T) {
+	for _, c := range []struct {
+		o    target.Options
+		want string
+	}{
+		{target.Options{}, ""},
+		{target.Options{Token: goodToken}, "Bearer " + goodToken},
+		{target.Options{Token: goodToken, Headers: []bundle.Header{{Name: "authorization", Value: "Basic eA=="}}}, ""},
+	} {
+		c.o.URL = "http://127.0.0.1:1"
+		if got := newTarget(t, c.o).Bearer(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.o.Headers, got, c.want)
+		}
+	}
+}
