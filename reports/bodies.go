@@ -33,6 +33,8 @@ func bodies(c *bundle.Conn, exchanges []*bundle.Exchange) map[*bundle.Exchange][
 			}
 		},
 		OnEnd:       func([]wire.Field) { next++ },
+		Upgrade:     func() bool { return next < len(order) && isSocket(order[next]) },
+		OnSwitched:  func(p []byte) { out[order[next]] = append(out[order[next]], p...) },
 		OnViolation: func(wire.Violation) {},
 	}
 	d.Feed(data)

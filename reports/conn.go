@@ -33,6 +33,9 @@ func (t *transcript) conn(it *bundle.Iteration, c *bundle.Conn) {
 			continue
 		}
 		t.exchangeMoments(l, answer{Exchange: e, conn: &c.Received, body: whole[e]}, len(mine) > 1)
+		if isSocket(e) {
+			t.socketSent(l, c)
+		}
 	}
 	t.frameMoments(l, c, mine)
 	if len(mine) == 0 && len(c.H2) == 0 {

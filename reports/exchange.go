@@ -148,6 +148,8 @@ func framingText(framing string) string {
 		return "by connection close"
 	case "stream":
 		return "by END_STREAM"
+	case "upgrade":
+		return "by a close frame"
 	}
 	return "no body"
 }
@@ -186,15 +188,13 @@ func (t *transcript) frame(a answer, i int) moment {
 		m.lines = t.marks(f.Off, a.bytesOf(f), marks)
 		return m
 	}
-	off := f.Off
-	if a.Shape != bundle.ShapeNDJSON {
-		off += wire.HeaderSize
-	}
-	if f.Flags&wire.FlagCompressed != 0 && int64(len(f.Head)) != f.Len {
+	off := frameEnd(a.Exchange, f) - f.Len
+	compressed := !isSocket(a.Exchange) && f.Flags&wire.FlagCompressed != 0
+	if compressed && int64(len(f.Head)) != f.Len {
 		m.head.text += "  decoded:"
 	}
 	m.lines = t.bytes(off, f.Head, nil)
-	if more := f.Len - int64(len(f.Head)); more > 0 && f.Flags&wire.FlagCompressed == 0 {
+	if more := f.Len - int64(len(f.Head)); more > 0 && !compressed {
 		m.lines = append(m.lines, painted{"… " + size(more) + " more", dim})
 	}
 	for _, k := range marks {
@@ -205,15 +205,20 @@ func (t *transcript) frame(a answer, i int) moment {
 
 func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	text := fmt.Sprintf("@%-5d ", f.Off)
-	if e.Shape == bundle.ShapeNDJSON {
+	switch {
+	case e.Shape == bundle.ShapeNDJSON:
 		text += fmt.Sprintf("line  length %d", f.Len)
-	} else {
+	case isSocket(e):
+		text += socketText(socketHead(f))
+	default:
 		text += frameFlags(e, f)
 	}
 	switch {
 	case f.Event >= 0 && f.Event < len(e.Events):
 		text += "  " + eventText(e, &e.Events[f.Event])
-	case f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
+	case isSocket(e) && e.Closing != nil && e.Closing.At == f.At:
+		text += fmt.Sprintf("  code %d", e.Closing.Code)
+	case !isSocket(e) && f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
 		text += "  error " + line(e.Error.Code)
 	}
 	return text
@@ -239,6 +244,8 @@ func (a answer) bytesOf(f *bundle.Frame) []byte {
 		return a.body[f.Off:end]
 	case a.Shape == bundle.ShapeNDJSON:
 		return f.Head
+	case isSocket(a.Exchange):
+		return append(wire.AppendWSHead(nil, socketHead(f)), f.Head...)
 	case f.Flags&wire.FlagCompressed != 0:
 		return nil // only the decompressed payload was kept
 	}
@@ -339,8 +346,11 @@ func inFrame(e *bundle.Exchange, off int64) bool {
 }
 
 func frameEnd(e *bundle.Exchange, f *bundle.Frame) int64 {
-	if e.Shape == bundle.ShapeNDJSON {
+	switch {
+	case e.Shape == bundle.ShapeNDJSON:
 		return f.Off + f.Len
+	case isSocket(e):
+		return f.Off + int64(len(wire.AppendWSHead(nil, socketHead(f)))) + f.Len
 	}
 	return f.Off + wire.HeaderSize + f.Len
 }

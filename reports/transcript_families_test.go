@@ -19,7 +19,7 @@ type family struct {
 }
 
 func families() []family {
-	return []family{grpcWithoutStatus(), webWithTrailers(), unaryGzip(), lostLine(), streamWithoutEnd()}
+	return []family{grpcWithoutStatus(), webWithTrailers(), unaryGzip(), lostLine(), streamWithoutEnd(), socketWithStream3()}
 }
 
 func (f family) observation() *bundle.Observation {
