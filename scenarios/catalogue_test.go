@@ -62,6 +62,9 @@ func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
 	for _, check := range checks {
 		want[check] = 1
 	}
+	// Decoders of a server's frames report neither of them: the one is about clients, the other is a limit of ours.
+	delete(want, "ws.client-unmasked")
+	delete(want, "ws.message-over-limit")
 	got := map[string]int{}
 	for _, r := range load(t).Rules {
 		for _, s := range r.Standing {

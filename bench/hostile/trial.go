@@ -52,6 +52,9 @@ func (t trial) args(url string) []string {
 		if t.mode.Scope == hostile.Metrics {
 			more = []string{"--profile", "coppice"} // no other profile requires counters
 		}
+		if t.mode.Scope == hostile.Sockets {
+			more = []string{"--profile", "stdio"}
+		}
 	case "load":
 		more = []string{"--streams", "20", "--duration", "1s"}
 		if t.mode.HTTP2 || t.mode.Scope == hostile.OverHTTP2 {
@@ -61,6 +64,9 @@ func (t trial) args(url string) []string {
 		more = []string{"process.exit.codes"}
 		if t.mode.Scope == hostile.Unary {
 			more = []string{"process.list.running"}
+		}
+		if t.mode.Scope == hostile.Sockets {
+			more = []string{"stdio.exit.code"}
 		}
 	}
 	args := append([]string{t.command}, more...)
@@ -83,7 +89,7 @@ func (t trial) mayPass() bool {
 	case "doctor": // says whether testing is possible
 		return t.mode.Reachable()
 	case "load":
-		return t.mode.Mild || counters || t.mode.Scope == hostile.Unary
+		return t.mode.Mild || counters || t.mode.Scope == hostile.Unary || t.mode.Scope == hostile.Sockets
 	case "replay":
 		return t.mode.Mild || counters || t.mode.Scope == hostile.OverHTTP2 // over HTTP/1.1
 	}

@@ -22,6 +22,7 @@ const (
 	Unary      Scope = "unary"   // the other calls of the process service
 	Metrics    Scope = "metrics"
 	OverHTTP2  Scope = "over HTTP/2" // requests over HTTP/2
+	Sockets    Scope = "sockets"     // the stdio surface
 )
 
 // Mode is one way to misbehave.
@@ -59,7 +60,7 @@ type Server struct {
 // Modes returns all modes, layer by layer.
 func Modes() []Mode {
 	return slices.Concat(legalModes(), tcpModes(), tlsModes(), http1Modes(), statusModes(), gzipModes(), streamModes(),
-		http2Modes(), lateHTTP2Modes(), processModes())
+		http2Modes(), lateHTTP2Modes(), processModes(), socketModes())
 }
 
 // Find returns the mode with an id.
@@ -114,6 +115,8 @@ func (s Scope) has(r *http.Request) bool {
 		return isProcess && !stream && method != "StreamInput"
 	case Metrics:
 		return r.URL.Path == "/metrics"
+	case Sockets:
+		return r.URL.Path == "/attach"
 	case OverHTTP2:
 		return r.ProtoMajor == 2
 	case Everything:
