@@ -95,4 +95,6 @@ const (
 type Feature struct {
 	State  FeatureState `json:"state"`
 	Detail string       `json:"detail,omitempty"` // what the probe saw
+	// Hidden is set for an absent feature that the target may have: the options of this run make it untestable.
+	Hidden bool `json:"hidden,omitempty"`
 }

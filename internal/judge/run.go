@@ -106,6 +106,7 @@ func feature(id string, run *bundle.Run) finding {
 		detail = ": " + phrase.ClipAt(f.Detail, mostDetail)
 	}
 	scheme, _, _ := strings.Cut(run.Target.URL, "://")
+	scheme = strings.Replace(strings.ToLower(scheme), "ws", "http", 1)
 	switch {
 	case otherScheme[id] != "" && strings.EqualFold(scheme, otherScheme[id]):
 		return finding{grade: lacking, message: "feature " + id + " does not apply to an " + otherScheme[id] + " URL: test the gateway's other URL as well"}
@@ -113,6 +114,8 @@ func feature(id string, run *bundle.Run) finding {
 		return finding{grade: unclear, message: "feature " + id + " is required but was not probed"}
 	case f.State == bundle.FeaturePresent:
 		return finding{}
+	case f.Hidden:
+		return finding{grade: lacking, message: "feature " + id + " cannot be tested in this run" + detail}
 	case f.State == bundle.FeatureAbsent:
 		return finding{grade: broken, symptom: bundle.SymptomAbsent, message: "feature " + id + " is required by the profile but absent" + detail}
 	}

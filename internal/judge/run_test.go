@@ -9,11 +9,12 @@ import (
 )
 
 func TestRequiredFeatures(t *testing.T) {
-	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start", "process.list", "codec.json", "http.1"}}}
+	j := &Judge{Profile: &scenarios.Profile{ID: "e2b", Require: []string{"process.start", "process.list", "process.user", "codec.json", "http.1"}}}
 	run := testRun()
 	run.Features = map[string]bundle.Feature{
 		"process.start": {State: bundle.FeaturePresent},
 		"process.list":  {State: bundle.FeatureAbsent, Detail: "HTTP 404"},
+		"process.user":  {State: bundle.FeatureAbsent, Hidden: true, Detail: "another header"},
 		"codec.json":    {State: bundle.FeatureUnknown},
 	}
 	vs := j.Run(run, nil)
@@ -26,6 +27,7 @@ func TestRequiredFeatures(t *testing.T) {
 		{"profile.e2b.http.1", bundle.Inconclusive, "feature http.1 is required but was not probed"},
 		{"profile.e2b.process.list", bundle.Fail, "feature process.list is required by the profile but absent: HTTP 404"},
 		{"profile.e2b.process.start", bundle.Pass, ""},
+		{"profile.e2b.process.user", bundle.Unsupported, "feature process.user cannot be tested in this run: another header"},
 	}
 	if len(vs) != len(want) {
 		t.Fatalf("got %+v", vs)
@@ -50,6 +52,8 @@ func TestAFeatureThatDoesNotGoWithTheURLIsUnsupported(t *testing.T) {
 		"https://x": {bundle.Fail, bundle.Unsupported},
 		"http://x":  {bundle.Unsupported, bundle.Fail},
 		"HTTP://x":  {bundle.Unsupported, bundle.Fail},
+		"wss://x/a": {bundle.Fail, bundle.Unsupported},
+		"ws://x/a":  {bundle.Unsupported, bundle.Fail},
 	} {
 		run := testRun()
 		run.Target.URL = url

@@ -167,6 +167,13 @@ func TestSocketURLsThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestUsersCannotBeNamedBesideAnotherAuthorization(t *testing.T) {
+	o := target.Options{URL: (&gateway{}).serve(t), Headers: []bundle.Header{{Name: "Authorization", Value: "Bearer x"}}}
+	if f := probe(t, o, "process.user")["process.user"]; f.State != bundle.FeatureAbsent || !f.Hidden {
+		t.Errorf("process.user = %+v, want it hidden", f)
+	}
+}
+
 func TestTheTokenIsABearerOnTheStdioSurface(t *testing.T) {
 	for _, c := range []struct {
 		o    target.Options

@@ -110,11 +110,15 @@ func (t *Target) AttachPath(query string) string {
 // Bearer returns the Authorization of the stdio surface, which carries the access token there; ""
 // without a token, or if the options have an Authorization of their own.
 func (t *Target) Bearer() string {
-	own := slices.ContainsFunc(t.options.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "Authorization") })
-	if t.options.Token == "" || own {
+	if t.options.Token == "" || t.authorizes() {
 		return ""
 	}
 	return "Bearer " + t.options.Token
+}
+
+// authorizes reports whether the options have an Authorization of their own.
+func (t *Target) authorizes() bool {
+	return slices.ContainsFunc(t.options.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "Authorization") })
 }
 
 // Addr returns the host:port to dial.
