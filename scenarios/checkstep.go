@@ -171,6 +171,8 @@ func (c *checker) checkStart(at string, s *Start) {
 		c.errorf(c.at(at), "", "over stdio a start has neither envs, cwd, stdin, tag nor timeout-ms")
 	case s.Via != ViaStdio && len(s.Query) > 0:
 		c.errorf(c.key(at+"/query"), "add via: stdio", "only a start over stdio has a query")
+	case s.Via != ViaStdio && (s.Method != "" || s.HTTP != ""):
+		c.errorf(c.at(at), "add via: stdio", "only a start over stdio has method or http")
 	}
 	for name, value := range s.Query {
 		if value != nil {
@@ -238,6 +240,9 @@ func (c *checker) checkSocket(at string, t *Target) {
 // checkVars checks that a run defines every ${name} in the strings of v.
 func (c *checker) checkVars(at string, v any) {
 	known := []string{"run", "iteration"}
+	if strings.Contains(at, "/headers") || strings.Contains(at, "/query") {
+		known = append(known, "token") // nowhere else, because bundles store the variables of messages
+	}
 	for _, p := range c.procs {
 		known = append(known, p+".pid", p+".tag")
 	}

@@ -331,8 +331,12 @@ type Start struct {
 	PTY       *Size              `yaml:"pty"`
 	TimeoutMS *int64             `yaml:"timeout-ms"` // Connect-Timeout-Ms, or timeout_ms
 	Headers   map[string]*string `yaml:"headers"`
-	// Query are further parameters of a start via stdio, or replace one of cmd; null removes it.
+	// Query are further parameters of a start via stdio, or replace one of cmd; null removes it. Its
+	// values, and those of Headers, may contain ${token}, the access token.
 	Query map[string]*string `yaml:"query"`
+	// Method and HTTP are those of the request line of a start via stdio; default GET and 1.1.
+	Method string `yaml:"method"`
+	HTTP   string `yaml:"http"`
 	// On names an open connection, or an earlier exchange whose connection is used, instead of a new one.
 	On     string `yaml:"on"`
 	Wait   string `yaml:"wait"` // start (default; via stdio: the upgrade), end, none

@@ -27,6 +27,7 @@ func TestFramesThatAreForbiddenCloseTheConnection(t *testing.T) {
 		{"a text beyond 1 MiB", frame(finText, strings.Repeat("x", 1<<20+1)), 1009},
 		{"fragments beyond 1 MiB", append(frame(binary, strings.Repeat("x", 1<<20)), frame(finCont, "xy")...), 1009},
 		{"a text that is not UTF-8", frame(finText, "{\xff}"), 1007},
+		{"a reason that is not UTF-8", frame(finClose, "\x03\xe8f\xc3("), 1007},
 		{"an unmasked frame", []byte{finBinary, 1, 'x'}, 1002},
 		{"a reserved bit", frame(0xc2, "x"), 1002},
 		{"an unknown opcode", frame(0x83, "x"), 1002},

@@ -8,8 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
 
 	"assay/internal/crash"
+	"assay/internal/wire"
 )
 
 // lingerLimit is how long a closed connection waits for a client that takes nothing of what was written, and then for its end.
@@ -30,6 +34,7 @@ type calmConn struct {
 	busy    int // bytes that are being written
 	err     error
 	closed  bool
+	rest    uint64        // bytes of the frame under way that have not been queued
 	changed chan struct{} // closed at the next change; nil while nobody waits
 	work    chan struct{} // holds a token when there may be something to write
 }
@@ -65,9 +70,27 @@ func (c *calmConn) Write(p []byte) (int, error) {
 	case c.closed:
 		return 0, net.ErrClosed
 	}
-	c.waiting = append(c.waiting, p...)
+	c.waiting = append(c.waiting, c.legal(p)...)
 	c.wake()
 	return len(p), nil
+}
+
+// legal returns p, which is at most one frame or a piece of one, without a reason of a Close that is not UTF-8: the library repeats that of the client.
+// Called with mu held.
+func (c *calmConn) legal(p []byte) []byte {
+	if c.rest > 0 {
+		c.rest -= min(c.rest, uint64(len(p)))
+		return p
+	}
+	h, n := wire.ParseWSHead(p)
+	if whole := uint64(n) + h.Length; whole != uint64(len(p)) {
+		c.rest = whole - min(whole, uint64(len(p)))
+		return p
+	}
+	if _, reason, coded := wire.ParseWSClose(p[n:]); h.Opcode == wire.WSClose && coded && !utf8.Valid(reason) {
+		return wire.AppendWSServer(nil, wire.WSClose, wire.AppendWSClose(nil, uint16(websocket.StatusInvalidFramePayloadData), ""))
+	}
+	return p
 }
 
 // Close ends reading at once and returns; what waits is still sent.

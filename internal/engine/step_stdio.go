@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -52,10 +53,14 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 		}
 		plan.overrides[name] = value
 	}
-	return assemble(transport.Call{
-		Surface: surfaceStdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: "GET", Path: it.in.target.AttachPath(query),
-		Headers: it.in.headers(plan),
-	}, f, nil), nil
+	req := assemble(transport.Call{
+		Surface: surfaceStdio, Shape: bundle.ShapeStdio, Codec: call.JSON, Method: cmp.Or(s.Method, "GET"),
+		Path: it.in.target.AttachPath(query), Headers: it.in.headers(plan),
+	}, f, nil)
+	if s.HTTP != "" {
+		req.head = bytes.Replace(req.head, []byte(" HTTP/1.1\r\n"), []byte(" HTTP/"+s.HTTP+"\r\n"), 1)
+	}
+	return req, nil
 }
 
 // stdioMark returns the mark of a process that starts over a WebSocket: the run's mark with the

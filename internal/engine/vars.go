@@ -11,7 +11,7 @@ import (
 	"assay/scenarios"
 )
 
-// expand replaces ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag} in s by their
+// expand replaces ${run}, ${iteration}, ${token}, ${NAME.pid} and ${NAME.tag} in s by their
 // values. For a pid it waits for the start event, and returns errExpired if the event
 // never comes.
 func (it *iteration) expand(ctx context.Context, s string) (string, error) {
@@ -33,10 +33,12 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 		return it.in.run.ID, nil
 	case "iteration":
 		return strconv.Itoa(it.index), nil
+	case "token":
+		return it.in.token(), nil
 	}
 	of, what, _ := strings.Cut(name, ".")
 	if what != "pid" && what != "tag" {
-		return "", fmt.Errorf("variable ${%s} is not one of ${run}, ${iteration}, ${NAME.pid} and ${NAME.tag}", name)
+		return "", fmt.Errorf("variable ${%s} is not one of ${run}, ${iteration}, ${token}, ${NAME.pid} and ${NAME.tag}", name)
 	}
 	h, err := it.handle(of)
 	if err != nil {
@@ -50,6 +52,16 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return strconv.FormatUint(uint64(pid), 10), nil
+}
+
+// token returns the access token that requests carry, "" without one.
+func (in *instance) token() string {
+	for _, h := range in.target.Headers(in.s.ID, in.run.ID) {
+		if strings.EqualFold(h.Name, "X-Access-Token") {
+			return h.Value
+		}
+	}
+	return ""
 }
 
 // variablesIn returns the values of the variables that a value of a script contains.

@@ -75,8 +75,8 @@ func join(a, b string) string {
 
 // matchOutcome compares the transport outcome with the legal set. Without a set, a response that
 // other fields are about must be complete. Exceptions: the script or the clean-up aborted it (the
-// other fields then decide), it is a complete RPC error before a cut, or the script only wants the
-// connection closed by the peer.
+// other fields then decide), it is a complete RPC error before a cut, a WebSocket may end without a
+// close frame, or the script only wants the connection closed by the peer.
 func matchOutcome(l *look) finding {
 	got := l.x.Outcome
 	if len(l.m.Outcome) > 0 {
@@ -89,6 +89,8 @@ func matchOutcome(l *look) finding {
 	case !asksForAnswer(l.m, "any"), got == bundle.OutcomeComplete, got == bundle.OutcomeAborted:
 		return finding{}
 	case l.m.Error != nil && l.x.Error != nil && (got == bundle.OutcomeClosed || got == bundle.OutcomeReset):
+		return finding{}
+	case slices.Contains(l.m.Close, closeWithoutFrame) && (got == bundle.OutcomeClosed || got == bundle.OutcomeReset):
 		return finding{}
 	case l.m.Conn == connClosedByPeer && !asksForAnswer(l.m, "conn", "never"):
 		return finding{}

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"assay/internal/bundle"
@@ -51,6 +52,10 @@ func (s *socket) frame(f wire.WSFrame) {
 		return
 	}
 	h := f.Head
+	if h.RSV&s.dec.AllowedRSV != 0 {
+		s.x.leaveUnread("an extension changed its messages")
+		return
+	}
 	first := h.RSV<<4 | byte(h.Opcode)
 	if h.FIN {
 		first |= 0x80
@@ -202,5 +207,9 @@ func (x *Exchange) checkUpgrade(h wire.Head) {
 	}
 	for _, v := range wire.CheckWSUpgrade(h, offer) {
 		x.violate(inHTTP, v)
+	}
+	selected := slices.ContainsFunc(h.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Sec-WebSocket-Extensions") })
+	if s, ok := x.answer.(*socket); ok && selected && len(offer.Extensions) > 0 {
+		s.dec.AllowedRSV = wire.WSRSV1 | wire.WSRSV2 | wire.WSRSV3
 	}
 }

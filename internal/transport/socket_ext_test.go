@@ -69,6 +69,22 @@ func TestARefusedUpgradeIsAnAnswerLikeAnyOther(t *testing.T) {
 	}
 }
 
+// A compressed message is legal then, and decides nothing.
+func TestMessagesOfASelectedExtensionAreLeftUnread(t *testing.T) {
+	packed := wire.AppendWSFrame(nil, wire.WSHead{FIN: true, RSV: wire.WSRSV1, Opcode: wire.WSText}, []byte{0xff})
+	call, head := attachCall(), "Sec-WebSocket-Extensions: permessage-deflate\r\nUpgrade: "
+	call.Headers = append(call.Headers, bundle.Header{Name: "Sec-WebSocket-Extensions", Value: "permessage-deflate; client_max_window_bits"})
+	c := newClient(t)
+	x := c.done(c.request(c.dial(answering(t, true, strings.Replace(switched(packed, closing(1000)), "Upgrade: ", head, 1))), call))
+	if x.Response.Status != 101 || x.Unread == "" || violations(x) != "" {
+		t.Errorf("status %d, unread %q, violations %q", x.Response.Status, x.Unread, violations(x))
+	}
+	x = c.done(c.request(c.dial(answering(t, true, switched(packed, closing(1000)))), call))
+	if x.Unread != "" || !strings.Contains(violations(x), string(wire.WSReservedBits)) {
+		t.Errorf("not selected: unread %q, violations %q", x.Unread, violations(x))
+	}
+}
+
 func TestAWrongUpgradeIsNamed(t *testing.T) {
 	c := newClient(t)
 	wrong := strings.Replace(switched(closing(1000)), "Accept: ", "Accept: x", 1)
