@@ -52,6 +52,21 @@ func TestMessagesOfAWebSocketAreComparedWithTheirDescriptions(t *testing.T) {
 	}
 }
 
+// A frame of a WebSocket is recorded with its head, before its payload.
+func TestAMessageOfAWebSocketFitsOnceItsPayloadCame(t *testing.T) {
+	x, want := attached(`{}`, `{"type":"opened"}`), &scenarios.BodyMatch{JSONHas: map[string]any{"type": "opened"}}
+	late := x.Frames[3]
+	x.Frames[3].Head, x.Frames[3].Whole = nil, false
+	fits, next := MessageFits(x, 0, want, nil)
+	if fits || next != 3 {
+		t.Errorf("before the payload: %v, next %d, want 3", fits, next)
+	}
+	x.Frames[3] = late
+	if fits, next := MessageFits(x, next, want, nil); !fits || next != 4 {
+		t.Errorf("after the payload: %v, next %d, want 4", fits, next)
+	}
+}
+
 // A gateway that does not list the process of a WebSocket never tells its pid: the mark decides.
 func TestTheProcessOfAWebSocketIsFoundInAListByItsMark(t *testing.T) {
 	entry := func(arg string) string {
