@@ -135,8 +135,8 @@ func TestStatisticalScriptsSayTheirProbability(t *testing.T) {
 		return int64(len(all))
 	}
 	for id, want := range map[string]func(*OutputMatch) int64{
-		"process.output.tail": whole,
-		"stdio.output.tail":   whole,
+		"process.output.tail":        whole,
+		"stdio.output.tail":          whole,
 		"process.signal.term-output": func(m *OutputMatch) int64 { return *m.Length },
 	} {
 		s := load(t).Scenario(id)
