@@ -133,11 +133,13 @@ func TestTheRulesThatFaultsBreakAreProvenByScripts(t *testing.T) {
 }
 
 func TestStatisticalScriptsSayTheirProbability(t *testing.T) {
+	whole := func(m *OutputMatch) int64 {
+		all, _ := m.Resolve(nil)
+		return int64(len(all))
+	}
 	for id, want := range map[string]func(*OutputMatch) int64{
-		"process.output.tail": func(m *OutputMatch) int64 {
-			all, _ := m.Resolve(nil)
-			return int64(len(all))
-		},
+		"process.output.tail":        whole,
+		"stdio.output.tail":          whole,
 		"process.signal.term-output": func(m *OutputMatch) int64 { return *m.Length },
 	} {
 		s := load(t).Scenario(id)
@@ -172,7 +174,7 @@ func TestWhatMayKillATargetIsNotRunUnasked(t *testing.T) {
 // Commands must run in any sandbox: they use only builtins of the shell and these programs.
 func TestCommandsUseNothingButTheUtilitiesOfEverySandbox(t *testing.T) {
 	allowed := strings.Fields("stty sh echo printf cat sleep seq head tail tr wc yes true false env pwd kill trap test read exit wait" +
-		" for while do done in if then fi no-such-command-assay /")
+		" for while do done in if then fi exec rm no-such-command-assay /")
 	word := regexp.MustCompile(`(?m)(?:^|[;|&]|\bdo |\$\()\s*([A-Za-z/][\w./-]*)(=?)`)
 	quoted := regexp.MustCompile(`'[^']*'|"[^"]*"`)
 	for _, s := range load(t).Scenarios {

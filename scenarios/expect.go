@@ -80,7 +80,8 @@ type Match struct {
 	PTY    *OutputMatch `yaml:"pty" about:"progress"`
 	Body   *BodyMatch   `yaml:"body" about:"end"`
 
-	// Lists and NotLists are the processes (by script name) that the response of a list must and must not contain.
+	// Lists and NotLists are the processes (by script name) that the response of a list must and must not contain. That of
+	// a WebSocket is found by its last argument.
 	Lists    []string `yaml:"lists" about:"end"`
 	NotLists []string `yaml:"not-lists" about:"end"`
 

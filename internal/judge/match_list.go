@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
+	"assay/internal/judge/phrase"
 	"assay/internal/judge/value"
 )
 
@@ -31,6 +33,12 @@ func (l *look) listed(names []string, want bool) finding {
 		return l.fails(-1, "list: not readable: %v (%s)", err, answer(l.x)).as(shortfallOr(l.x, bundle.SymptomBody))
 	}
 	for _, name := range names {
+		if x := l.it.Exchange(name); x != nil && x.Shape == bundle.ShapeStdio {
+			if f := l.listedSocket(name, x, want); !f.ok() {
+				return f
+			}
+			continue
+		}
 		pid := l.pid(name)
 		if pid == 0 {
 			return l.unclear("list: the pid of %s is not known", name).as(bundle.SymptomNoStart)
@@ -45,6 +53,67 @@ func (l *look) listed(names []string, want bool) finding {
 		}
 	}
 	return finding{}
+}
+
+// listedSocket judges whether the process of a WebSocket is listed. The surface tells no pid: the
+// process is found by the mark in its arguments.
+func (l *look) listedSocket(name string, x *bundle.Exchange, want bool) finding {
+	mark := socketMark(x)
+	if mark == "" || !switched(x) {
+		return l.unclear("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
+	}
+	switch has := l.hasMark(mark); {
+	case want && !has && l.hadEnded(name, l.x.Invoked):
+		return l.unclear("list: %s had ended before (%s)", name, l.endText(name)).as(bundle.SymptomEndedEarly)
+	case want && !has:
+		return l.fails(-1, "list: want the process of %s in it, saw none with its argument %s", name, phrase.QuoteString(mark))
+	case !want && has:
+		return l.fails(-1, "list: want the process of %s gone, saw one with its argument %s", name, phrase.QuoteString(mark))
+	}
+	return finding{}
+}
+
+// socketMark returns the mark that the engine gave to the process of a WebSocket as its last
+// argument, "" if it has none.
+func socketMark(x *bundle.Exchange) string {
+	_, query, _ := strings.Cut(x.Request.Path, "?")
+	values, err := url.ParseQuery(query)
+	if args := values["arg"]; err == nil && len(args) > 0 && strings.HasPrefix(args[len(args)-1], call.Mark+"=") {
+		return args[len(args)-1]
+	}
+	return ""
+}
+
+// hasMark reports whether a response to a list contains an argument: alone, or at the end of a
+// longer text, if the gateway wraps the command.
+func (l *look) hasMark(mark string) bool {
+	var body []byte
+	if l.x.Body != nil {
+		body = l.x.Body.Data
+	}
+	text, err := messageJSON(l.x, body)
+	if err != nil {
+		return false
+	}
+	v, err := value.Decode(text)
+	return err == nil && anyText(v, func(s string) bool { return strings.HasSuffix(strings.TrimRight(s, "'\" "), mark) })
+}
+
+// anyText reports whether a text in a JSON value fits.
+func anyText(v any, fits func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return fits(v)
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return anyText(e, fits) })
+	case map[string]any:
+		for _, e := range v {
+			if anyText(e, fits) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // listedPIDs returns the pids in the response to a list: of a ListResponse in either codec, or of

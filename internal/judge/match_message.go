@@ -16,8 +16,11 @@ type message struct {
 }
 
 // messagesOf lists the messages of a response. A successful unary response of Connect has one;
-// each line of an NDJSON response is one.
+// each line of an NDJSON response is one. A message of a WebSocket is recorded in its last frame.
 func messagesOf(x *bundle.Exchange) []message {
+	if x.Shape == bundle.ShapeStdio {
+		return socketMessages(x)
+	}
 	if x.Shape == bundle.ShapeUnary && !ofGRPC(x) {
 		if status(x) != 200 || x.Error != nil {
 			return nil
@@ -117,5 +120,9 @@ func MessageFits(x *bundle.Exchange, from int, want *scenarios.BodyMatch, vars m
 			return true, len(x.Frames)
 		}
 	}
-	return false, len(x.Frames)
+	next = len(x.Frames)
+	if x.Shape == bundle.ShapeStdio && next > 0 && !x.Frames[next-1].Whole {
+		next-- // its payload may be still on the way
+	}
+	return false, next
 }

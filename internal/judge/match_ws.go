@@ -55,6 +55,29 @@ func matchWSNever(l *look) finding {
 	return finding{}
 }
 
+// socketMessages lists the text and binary messages of a WebSocket.
+func socketMessages(x *bundle.Exchange) []message {
+	if !switched(x) {
+		return nil
+	}
+	var all []message
+	for i := range x.Frames {
+		f := &x.Frames[i]
+		if f.Flags&wsFinal == 0 || wire.WSOpcode(f.Flags&0xf).Control() {
+			continue
+		}
+		got := &bundle.Blob{Len: int64(len(f.Head)), Data: f.Head}
+		if !f.Whole {
+			got = &bundle.Blob{Len: max(f.Len, int64(len(f.Head))+1), Head: f.Head}
+		}
+		all = append(all, message{frame: i, payload: got})
+	}
+	return all
+}
+
+// wsFinal is the bit of the last frame of a message.
+const wsFinal = 0x80
+
 // matchClose compares the code of the peer's close frame with the legal set.
 func matchClose(l *look) finding {
 	want := phrase.Legal(l.m.Close, closeText)

@@ -310,8 +310,15 @@ func (s *scene) process(name string) *bundle.Process {
 
 // hadEnded reports whether the end of a process was seen before an instant.
 func (s *scene) hadEnded(name string, before bundle.Stamp) bool {
-	p := s.process(name)
-	return p != nil && p.Ended != nil && p.Ended.Before(before)
+	if p := s.process(name); p != nil {
+		return p.Ended != nil && p.Ended.Before(before)
+	}
+	x := s.it.Exchange(name)
+	if x == nil || !switched(x) {
+		return false
+	}
+	e, _ := endEvent(x)
+	return e != nil && e.At.Before(before)
 }
 
 // endText describes the end of a process: "p ended (exit 0)".

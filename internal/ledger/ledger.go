@@ -74,7 +74,7 @@ func Uncertain(o *bundle.Observation) int {
 			if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
 				continue
 			}
-			if _, started := startPID(x); !started && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
+			if _, started := startPID(x); !started && !switched(x) && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
 				n++
 			}
 		}
@@ -84,8 +84,14 @@ func Uncertain(o *bundle.Observation) int {
 
 // IsStart reports whether an exchange starts a new process.
 func IsStart(x *bundle.Exchange) bool {
-	return x.RPC == call.ProcessStart || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
+	return x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
 		(x.Op == "start" || x.Request.Method == "POST")
+}
+
+// switched reports whether an exchange became a WebSocket, which runs a process. It has no start
+// event.
+func switched(x *bundle.Exchange) bool {
+	return x.Shape == bundle.ShapeStdio && x.Response != nil && x.Response.Status == 101
 }
 
 type fate int
@@ -130,6 +136,10 @@ func accounts(it *bundle.Iteration) []*account {
 	var all []*account
 	for i := range it.Exchanges {
 		x := &it.Exchanges[i]
+		if switched(x) {
+			all = append(all, socketAccount(it, x))
+			continue
+		}
 		pid, ok := startPID(x)
 		if !ok || !IsStart(x) {
 			continue
@@ -147,6 +157,23 @@ func accounts(it *bundle.Iteration) []*account {
 		}
 	}
 	return all
+}
+
+// socketAccount opens the account of the process of a WebSocket, whose pid is known only if the
+// engine looked for it.
+func socketAccount(it *bundle.Iteration, x *bundle.Exchange) *account {
+	p := &account{started: x.Invoked}
+	for i := range it.Processes {
+		if it.Processes[i].Name == x.Name {
+			p.pid = it.Processes[i].PID
+		}
+	}
+	for i := range x.Events {
+		if p.exit == nil {
+			p.exit = x.Events[i].Exit
+		}
+	}
+	return p
 }
 
 func bookEnd(all []*account, x *bundle.Exchange) {

@@ -40,6 +40,17 @@ func alias(pid uint32, body string, exit *bundle.Exit) bundle.Exchange {
 	return x
 }
 
+func attach(status int, exit *bundle.Exit) bundle.Exchange {
+	x := bundle.Exchange{
+		Name: "p", Op: "start", Surface: "stdio", Shape: bundle.ShapeStdio, Outcome: bundle.OutcomeComplete,
+		Response: &bundle.Response{Status: status},
+	}
+	if exit != nil {
+		x.Events = []bundle.Event{{Kind: bundle.EventEnd, Exit: exit}}
+	}
+	return x
+}
+
 func TestOf(t *testing.T) {
 	ok, failed := &bundle.Exit{Exited: true}, &bundle.Exit{Code: 3, Exited: true}
 	killed := &bundle.Exit{Code: -1, Status: "signal: killed", Signal: "SIGKILL"}
@@ -54,6 +65,11 @@ func TestOf(t *testing.T) {
 		proc []bundle.Process
 		want Ledger
 	}{
+		{"a WebSocket whose process exits with 0", []bundle.Exchange{attach(101, &bundle.Exit{})}, nil, Ledger{Started: 1, OK: 1}},
+		{"a WebSocket whose process is killed by pid", []bundle.Exchange{attach(101, &bundle.Exit{Code: 137}), signal(5, "SIGNAL_SIGKILL", 200)},
+			[]bundle.Process{{Name: "p", PID: 5}}, Ledger{Started: 1, Killed: 1}},
+		{"a WebSocket without an exit message", []bundle.Exchange{attach(101, nil)}, nil, Ledger{Started: 1, Open: 1}},
+		{"a refused WebSocket", []bundle.Exchange{attach(404, nil)}, nil, Ledger{}},
 		{"an exit with 0", []bundle.Exchange{start(1, ok)}, nil, Ledger{Started: 1, OK: 1}},
 		{"another exit", []bundle.Exchange{start(1, failed)}, nil, Ledger{Started: 1, Error: 1}},
 		{"a signal that nobody sent", []bundle.Exchange{start(1, killed)}, nil, Ledger{Started: 1, Error: 1}},
@@ -114,9 +130,13 @@ func TestUncertain(t *testing.T) {
 	refused.Events, refused.Error = nil, &bundle.RPCError{Code: "internal"}
 	never := cut
 	never.Outcome = bundle.OutcomeNoConnect
-	o := &bundle.Observation{Iterations: []bundle.Iteration{{Exchanges: []bundle.Exchange{start(1, nil), cut, refused, never}}}}
-	if got := Uncertain(o); got != 1 {
-		t.Errorf("got %d, want 1", got)
+	lost := attach(101, nil)
+	lost.Outcome = bundle.OutcomeReset
+	unanswered := attach(0, nil)
+	unanswered.Response, unanswered.Outcome = nil, bundle.OutcomeClosed
+	o := &bundle.Observation{Iterations: []bundle.Iteration{{Exchanges: []bundle.Exchange{start(1, nil), cut, refused, never, lost, unanswered}}}}
+	if got := Uncertain(o); got != 2 {
+		t.Errorf("got %d, want 2: the cut start and the unanswered handshake", got)
 	}
 }
 

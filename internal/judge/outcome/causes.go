@@ -196,6 +196,8 @@ func sameProtocol(rule string, v *bundle.Verdict) bool {
 		return v.Axes.Protocol == call.GRPC || v.Axes.Protocol == call.GRPCWeb
 	case call.GRPCWeb:
 		return v.Axes.Protocol == call.GRPCWeb
+	case "stdio": // the last surface over the processes explains no other
+		return strings.HasPrefix(v.Rule, "stdio.")
 	}
 	return true
 }

@@ -21,6 +21,7 @@ func foundations() *scenarios.Catalogue {
 			{ID: "process.output.complete", Level: "must", Text: "All output arrives.", Foundation: of(20, nil, bundle.SymptomOutputShort)},
 			{ID: "process.pty.is-terminal", Level: "must", Foundation: of(50, []string{"process.pty.*"})},
 			{ID: "process.start.begins", Level: "must", Foundation: of(60, nil, bundle.SymptomNoStart, bundle.SymptomRefused)},
+			{ID: "stdio.output.complete", Level: "must", Foundation: of(70, nil, bundle.SymptomOutputShort)},
 			{ID: "transport.whole", Level: "must", Foundation: of(10, nil, bundle.SymptomCut)},
 		},
 		Scenarios: []*scenarios.Scenario{
@@ -55,6 +56,9 @@ func TestCauses(t *testing.T) {
 		{"a symptom that a broken foundation explains", []bundle.Verdict{
 			on("a.short", "process.output.complete", fail, short), on("a.long", "x.y.z", fail, short),
 		}, map[string][]string{"process.output.complete": {"x.y.z"}}},
+		{"stdio explains stdio, and no other surface", []bundle.Verdict{
+			on("a.short", "stdio.output.complete", fail, short), on("a.long", "stdio.pty.size", fail, short), on("a.often", "x.y.z", fail, short),
+		}, map[string][]string{"stdio.output.complete": {"stdio.pty.size"}, "x.y.z": {}}},
 		{"another symptom", []bundle.Verdict{
 			on("a.short", "process.output.complete", fail, short), on("a.long", "x.y.z", fail, bundle.SymptomExitCode),
 		}, map[string][]string{"process.output.complete": {}, "x.y.z": {}}},
