@@ -156,7 +156,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 		mount(SurfaceCommands, pattern, h, auth.over)
 	}
 	a := &attach{table: processes, own: own, shell: o.Shell}
-	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio})
+	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio, Policy: o.Seams.StdioPolicy})
 	if !slices.Contains(o.Without, stdio.FeatureWS) {
 		mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
 	}

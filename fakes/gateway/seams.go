@@ -44,6 +44,8 @@ type Seams struct {
 	Fanout func(next Fanout) Fanout
 	// Stdio decorates the messages to each client of the stdio surface.
 	Stdio func(next stdio.Sink) stdio.Sink
+	// StdioPolicy is how the sessions of the stdio surface behave.
+	StdioPolicy stdio.Policy
 	// Output decorates the writes of a process, before they are distributed.
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.

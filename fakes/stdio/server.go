@@ -40,7 +40,17 @@ type Options struct {
 	// Without lists the features that are not served.
 	Without []string
 	// Sink decorates the messages to each client; nil changes nothing.
-	Sink func(next Sink) Sink
+	Sink   func(next Sink) Sink
+	Policy Policy
+}
+
+// Policy is how sessions behave. The zero value is the reference.
+type Policy struct {
+	// Replay is how much output a named session keeps for later clients, in bytes; 0 is
+	// 256 KiB, and less than that nothing.
+	Replay int
+	// ViewersType lets viewers send input.
+	ViewersType bool
 }
 
 // Server serves attach requests.

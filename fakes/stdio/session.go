@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,7 +54,7 @@ func (s *Server) newSession(q request, start Start) (*session, error) {
 	}
 	keep := 0
 	if q.session != "" {
-		keep = replaySize
+		keep = max(0, cmp.Or(s.options.Policy.Replay, replaySize))
 	}
 	ss := &session{server: s, id: q.session, start: start, feed: newFeed(keep), panes: map[string]*pane{}, clients: map[*client]struct{}{}}
 	ss.add(newPane(ss, mainPane, 0, p, q.PTY != nil))
@@ -229,7 +230,7 @@ func (s *session) pane(name string) (*pane, error) {
 func (s *session) mayInput(c *client) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.role != viewer
+	return c.role != viewer || s.server.options.Policy.ViewersType
 }
 
 // has reports whether a feature is served.

@@ -50,12 +50,7 @@ func (c *keptConn) Write(p []byte) (int, error) {
 }
 
 // CloseWrite tells the client that nothing follows.
-func (c *keptConn) CloseWrite() error {
-	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return w.CloseWrite()
-	}
-	return nil
-}
+func (c *keptConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // pipelined reports whether the current request arrived before the end of the last
 // response: in the same read as the previous request, or while the response was written.

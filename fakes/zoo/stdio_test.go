@@ -19,16 +19,25 @@ func TestEveryVariantServesStdio(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.CloseNow() }()
+			c.SetReadLimit(-1)
 			var got []string
+			output := "\x01"
 			for {
-				_, data, err := c.Read(ctx)
+				kind, data, err := c.Read(ctx)
 				if err != nil {
 					got = append(got, websocket.CloseStatus(err).String())
 					break
 				}
+				if code, ended := exitOf(data); ended {
+					data = []byte("exit " + decimal(code))
+					got = append(got, output)
+				} else if kind == websocket.MessageBinary {
+					output += string(data[1:])
+					continue
+				}
 				got = append(got, string(data))
 			}
-			if text := strings.Join(got, "|"); text != "\x01up\n|{\"type\":\"exit\",\"code\":0}|StatusNormalClosure" {
+			if text := strings.Join(got, "|"); text != "\x01up\n|exit 0|StatusNormalClosure" {
 				t.Errorf("%q", text)
 			}
 		})

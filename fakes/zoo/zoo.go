@@ -144,16 +144,28 @@ func Variants() []Variant {
 // zooFaults returns the faults by id.
 func zooFaults() []fault {
 	all := slices.Concat(requestFaults(), timeoutFaults(), headFaults(), frameFaults(), grpcFaults(), h2Faults(), eventFaults(), readerFaults(),
-		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults())
+		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults(), stdioFaults())
 	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
 // zooVariants returns the variants by id.
 func zooVariants() []variant {
-	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants())
+	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants(),
+		stdioVariants())
 	slices.SortFunc(all, func(a, b variant) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// stdioFaults returns the faults of the stdio surface.
+func stdioFaults() []fault {
+	return slices.Concat(handshakeFaults(), stdioAuthFaults(), stdioStartFaults(), wsFrameFaults(), wsClientFaults(), wsCloseFaults(),
+		stdioExitFaults(), stdioOutputFaults(), stdioControlFaults(), stdioLifeFaults(), stdioSessionFaults())
+}
+
+// stdioVariants returns the variants of the stdio surface.
+func stdioVariants() []variant {
+	return slices.Concat(handshakeVariants(), wsFrameVariants(), wsCloseVariants(), stdioExitVariants(), stdioOutputVariants())
 }
 
 // around composes two decorators of one seam: outer sees what inner does.
