@@ -52,7 +52,7 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 			{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: wire.WSKey(random)},
 		},
 	}
-	if bearer := c.target.Bearer(); bearer != "" {
+	if bearer := c.target.Bearer(); bearer != "" && !c.bare {
 		r.headers = append(r.headers, bundle.Header{Name: "authorization", Value: bearer})
 	}
 	on := *c

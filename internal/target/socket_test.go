@@ -25,6 +25,7 @@ type sockets struct {
 	without []string // of eof, pty, session, shared, panes
 	query   string   // that every request must have
 	lax     bool     // run a shell for a request that names no command
+	token   string   // that every request must have, "" for none
 
 	mu       sync.Mutex
 	sessions map[string]chan struct{} // closed when the process has had its line
@@ -48,6 +49,9 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Header.Get("Upgrade") == "":
 		_, _ = w.Write([]byte("this is a WebSocket endpoint"))
+		return
+	case s.token != "" && r.Header.Get("Authorization") != "Bearer "+s.token:
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
 	case !strings.HasPrefix(r.URL.RawQuery, s.query), q.Get("cmd") == "" && !joins && !s.lax, role != "" && !s.has("shared") && !s.lax:
 		http.Error(w, "no command", http.StatusBadRequest)
@@ -168,6 +172,22 @@ func TestAServerWithNothingButSocketsIsATarget(t *testing.T) {
 	}
 	if id := tg.Identity(); id.URL != address || id.Paths["stdio"] != "/here" || tg.AttachPath("cmd=x") != "/in/here?sandbox=s1&cmd=x" || tg.Path("health", "") != "/in/health" {
 		t.Errorf("identity %+v, attach %s", id, tg.AttachPath("cmd=x"))
+	}
+}
+
+func TestAServerWithNothingButSocketsMayRequireAToken(t *testing.T) {
+	for demanded, want := range map[string]bundle.FeatureState{"": bundle.FeatureAbsent, goodToken: bundle.FeaturePresent} {
+		for _, given := range []string{"", goodToken} {
+			if demanded != "" && given == "" {
+				continue // not a target
+			}
+			server := httptest.NewServer(&sockets{token: demanded})
+			t.Cleanup(server.Close)
+			f := probe(t, target.Options{URL: "ws" + strings.TrimPrefix(server.URL, "http") + "/attach", Token: given}, "auth.token")
+			if f["auth.token"].State != want {
+				t.Errorf("demanded %q, given %q: %+v", demanded, given, f["auth.token"])
+			}
+		}
 	}
 }
 
