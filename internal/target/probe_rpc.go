@@ -141,20 +141,30 @@ func (c *client) probeUnary(ctx context.Context, id string, m call.Message) (fin
 	return findings{id: c.decidePage(ctx, r, x, succeeded(s) && c.hasType(s))}, nil
 }
 
-// probeToken makes the same call with the token, if there is one, and without it.
+// probeToken makes the same call with the token, if there is one, and without it: an RPC or, where
+// there are none, a handshake.
 func probeToken(ctx context.Context, c *client) (findings, error) {
 	bare := *c
 	bare.bare = true
 	without := bare.try(ctx).Snapshot()
+	with, succeeds := without, speaksRPC
 	if c.target.options.Token != "" {
-		if with := c.try(ctx).Snapshot(); !speaksRPC(with) {
-			return findings{featToken: unknown("with the token: " + describe(with))}, nil
+		with = c.try(ctx).Snapshot()
+	}
+	if !speaksRPC(with) {
+		if s, first := c.attach(ctx, ":", ""); switched(first) {
+			s.leave(ctx)
+			s, without = bare.attach(ctx, ":", "")
+			s.leave(ctx)
+			with, succeeds = first, switched
 		}
 	}
 	switch {
+	case c.target.options.Token != "" && !succeeds(with):
+		return findings{featToken: unknown("with the token: " + describe(with))}, nil
 	case isAuth(without):
 		return findings{featToken: present("a call without the token is refused: " + describe(without))}, nil
-	case speaksRPC(without):
+	case succeeds(without):
 		return findings{featToken: absent("a call without a token succeeds: " + describe(without))}, nil
 	}
 	return findings{featToken: unknown("without a token: " + describe(without))}, nil

@@ -52,7 +52,7 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 			{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: wire.WSKey(random)},
 		},
 	}
-	if bearer := c.target.Bearer(); bearer != "" {
+	if bearer := c.target.Bearer(); bearer != "" && !c.bare {
 		r.headers = append(r.headers, bundle.Header{Name: "authorization", Value: bearer})
 	}
 	on := *c
@@ -69,6 +69,19 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 // send sends a text message.
 func (s *socket) send(ctx context.Context, message []byte) {
 	_ = s.conn.Write(ctx, s.x.SocketFrame(wire.WSText, message)) // a failure shows in the end of the exchange
+}
+
+// answerLine answers a line of input with one that no shell prints for it.
+const answerLine = "read x; echo answer-$x"
+
+// answered sends a line of input to answerLine through from, and reports whether s gets the answer.
+func (s *socket) answered(ctx context.Context, from *socket) bool {
+	_ = from.conn.Write(ctx, from.x.SocketFrame(wire.WSBinary, []byte("line\n")))
+	bounded, cancel := context.WithTimeout(ctx, s.client.limit/2)
+	defer cancel()
+	seen := func() bool { return strings.Contains(string(s.x.Output("stdout")), "answer-line") }
+	watch(bounded, s.x, func(bundle.Exchange) bool { return seen() })
+	return seen()
 }
 
 // leave closes the WebSocket and waits until the gateway has answered.
@@ -193,31 +206,43 @@ func stdioPTY(ctx context.Context, c *client) bundle.Feature {
 // sessionName returns the name of a new session.
 func sessionName() string { return "session=assay-" + rand.Text() }
 
-// stdioSession leaves a session, and comes back without a command.
+// stdioSession leaves a session, and comes back without a command. A server that knows no sessions
+// may take that for a shell.
 func stdioSession(ctx context.Context, c *client) bundle.Feature {
 	name := sessionName()
-	s, first := c.attach(ctx, readLine, name)
+	s, first := c.attach(ctx, answerLine, name)
+	s.leave(ctx)
 	if !switched(first) {
-		s.leave(ctx)
 		return decideUpgrade(first)
 	}
-	s.leave(ctx)
 	back, second := c.attach(ctx, "", name)
 	defer back.kill(ctx)
-	return decideUpgrade(second)
+	switch {
+	case !switched(second):
+		return decideUpgrade(second)
+	case back.answered(ctx, back):
+		return present("the process of a session is there when its client comes back")
+	}
+	return absent("session has no effect")
 }
 
 // stdioShared joins a session that has a client.
 func stdioShared(ctx context.Context, c *client) bundle.Feature {
 	name := sessionName()
-	s, first := c.attach(ctx, readLine, name)
+	s, first := c.attach(ctx, answerLine, name)
 	defer s.kill(ctx)
 	if !switched(first) {
 		return decideUpgrade(first)
 	}
 	viewer, second := c.attach(ctx, "", name+"&role=viewer")
-	defer viewer.leave(ctx)
-	return decideUpgrade(second)
+	defer viewer.kill(ctx)
+	switch {
+	case !switched(second):
+		return decideUpgrade(second)
+	case viewer.answered(ctx, s):
+		return present("a viewer gets the output of a session")
+	}
+	return absent("role has no effect")
 }
 
 // stdioPanes opens a second process in a WebSocket.

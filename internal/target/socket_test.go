@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,28 +24,36 @@ import (
 type sockets struct {
 	without []string // of eof, pty, session, shared, panes
 	query   string   // that every request must have
+	lax     bool     // run a shell for a request that names no command
+	token   string   // that every request must have, "" for none
 
 	mu       sync.Mutex
-	sessions map[string]bool
+	sessions map[string]chan struct{} // closed when the process has had its line
 }
 
 func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	name, role := q.Get("session"), q.Get("role")
 	s.mu.Lock()
-	joins := s.sessions[name]
+	line, joins := s.sessions[name]
+	if !joins {
+		line = make(chan struct{})
+	}
 	if name != "" && s.has("session") {
 		if s.sessions == nil {
-			s.sessions = map[string]bool{}
+			s.sessions = map[string]chan struct{}{}
 		}
-		s.sessions[name] = true
+		s.sessions[name] = line
 	}
 	s.mu.Unlock()
 	switch {
 	case r.Header.Get("Upgrade") == "":
 		_, _ = w.Write([]byte("this is a WebSocket endpoint"))
 		return
-	case !strings.HasPrefix(r.URL.RawQuery, s.query), q.Get("cmd") == "" && !joins, role != "" && !s.has("shared"):
+	case s.token != "" && r.Header.Get("Authorization") != "Bearer "+s.token:
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
+		return
+	case !strings.HasPrefix(r.URL.RawQuery, s.query), q.Get("cmd") == "" && !joins && !s.lax, role != "" && !s.has("shared") && !s.lax:
 		http.Error(w, "no command", http.StatusBadRequest)
 		return
 	}
@@ -53,14 +62,23 @@ func (s *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = c.CloseNow() }()
-	s.play(r.Context(), c, q["arg"], q.Get("pty") == "1" && s.has("pty"))
+	if q.Get("cmd") != "" || joins {
+		go func() {
+			select {
+			case <-line:
+				_ = c.Write(r.Context(), websocket.MessageBinary, []byte("\x01answer-line\n"))
+			case <-r.Context().Done():
+			}
+		}()
+	}
+	s.play(r.Context(), c, line, q)
 }
 
 func (s *sockets) has(what string) bool { return !slices.Contains(s.without, what) }
 
-// play runs the command of a probe.
-func (s *sockets) play(ctx context.Context, c *websocket.Conn, args []string, terminal bool) {
-	text := strings.Join(args, " ")
+// play runs the command of a probe, and closes line at the first input.
+func (s *sockets) play(ctx context.Context, c *websocket.Conn, line chan struct{}, q url.Values) {
+	text, terminal := strings.Join(q["arg"], " "), q.Get("pty") == "1" && s.has("pty")
 	say := func(kind websocket.MessageType, message string) { _ = c.Write(ctx, kind, []byte(message)) }
 	end := func() {
 		say(websocket.MessageText, `{"type":"exit","code":0}`)
@@ -80,9 +98,13 @@ func (s *sockets) play(ctx context.Context, c *websocket.Conn, args []string, te
 		return
 	}
 	for {
-		_, p, err := c.Read(ctx)
+		kind, p, err := c.Read(ctx)
 		if err != nil {
 			return
+		}
+		if kind == websocket.MessageBinary {
+			close(line)
+			continue
 		}
 		var m struct{ Type, Pane string }
 		_ = json.Unmarshal(p, &m)
@@ -120,13 +142,26 @@ func TestProbeFindsWhatTheStdioSurfaceLacks(t *testing.T) {
 	}
 }
 
+// A server that knows no sessions may run a shell for a request that names no command.
+func TestAShellThatIsRunUnaskedIsNoSession(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/", (&gateway{}).handler())
+	mux.Handle("GET /attach", &sockets{without: []string{"session", "shared"}, lax: true})
+	f := probe(t, target.Options{URL: serveHTTP(t, mux), TimeScale: 0.1}, "stdio.session", "stdio.shared")
+	for id, feature := range f {
+		if feature.State != bundle.FeatureAbsent {
+			t.Errorf("%s = %+v, want it absent", id, feature)
+		}
+	}
+}
+
 func TestAServerWithNothingButSocketsIsATarget(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /in/here", &sockets{query: "sandbox=s1"})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	url := "ws" + strings.TrimPrefix(server.URL, "http") + "/in/here?sandbox=s1"
-	tg := newTarget(t, target.Options{URL: url})
+	address := "ws" + strings.TrimPrefix(server.URL, "http") + "/in/here?sandbox=s1"
+	tg := newTarget(t, target.Options{URL: address})
 	cal, err := tg.Calibrate(t.Context(), transport.NewClock())
 	if err != nil || cal.RTT <= 0 || cal.Spawn <= 0 || cal.End < cal.RTT {
 		t.Fatalf("calibration %+v, %v", cal, err)
@@ -135,8 +170,24 @@ func TestAServerWithNothingButSocketsIsATarget(t *testing.T) {
 	if err != nil || f["stdio.ws"].State != bundle.FeaturePresent || f["process.start"].State != bundle.FeatureAbsent {
 		t.Errorf("features %+v, %v", f, err)
 	}
-	if id := tg.Identity(); id.URL != url || id.Paths["stdio"] != "/here" || tg.AttachPath("cmd=x") != "/in/here?sandbox=s1&cmd=x" || tg.Path("health", "") != "/in/health" {
+	if id := tg.Identity(); id.URL != address || id.Paths["stdio"] != "/here" || tg.AttachPath("cmd=x") != "/in/here?sandbox=s1&cmd=x" || tg.Path("health", "") != "/in/health" {
 		t.Errorf("identity %+v, attach %s", id, tg.AttachPath("cmd=x"))
+	}
+}
+
+func TestAServerWithNothingButSocketsMayRequireAToken(t *testing.T) {
+	for demanded, want := range map[string]bundle.FeatureState{"": bundle.FeatureAbsent, goodToken: bundle.FeaturePresent} {
+		for _, given := range []string{"", goodToken} {
+			if demanded != "" && given == "" {
+				continue // not a target
+			}
+			server := httptest.NewServer(&sockets{token: demanded})
+			t.Cleanup(server.Close)
+			f := probe(t, target.Options{URL: "ws" + strings.TrimPrefix(server.URL, "http") + "/attach", Token: given}, "auth.token")
+			if f["auth.token"].State != want {
+				t.Errorf("demanded %q, given %q: %+v", demanded, given, f["auth.token"])
+			}
+		}
 	}
 }
 
@@ -152,7 +203,7 @@ func TestACallOverHTTPDoesNotFallBackToAServerThatIsSilent(t *testing.T) {
 }
 
 func TestSocketURLsThatAreRefused(t *testing.T) {
-	for url, want := range map[string]string{
+	for address, want := range map[string]string{
 		"ws://h/attach?token=x":      "--token-file",
 		"ws://h/attach?cmd=x":        "runs commands of its own",
 		"ws://h/attach?a=%zz":        "malformed",
@@ -161,8 +212,8 @@ func TestSocketURLsThatAreRefused(t *testing.T) {
 		"http://h/attach?sandbox=s1": "query",
 		"wsx://h/attach":             "ws and wss",
 	} {
-		if _, err := target.New(target.Options{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", url, err, want)
+		if _, err := target.New(target.Options{URL: address}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}
 }

@@ -76,6 +76,9 @@ func (h *http1) ended(o bundle.Outcome, detail string) (bundle.Outcome, string) 
 			h.socket.dec.Close()
 		}
 	}
+	if h.socket != nil {
+		h.socket.hangUp()
+	}
 	return o, detail
 }
 

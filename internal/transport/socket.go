@@ -124,6 +124,17 @@ func (s *socket) closed(m wire.WSMessage, at bundle.Stamp) {
 	s.x.complete(nil)
 }
 
+// hangUp ends the connection after the peer has: many servers hold a session open until its client ends
+// the connection too (RFC 6455, section 7.1.1). An answer to the peer's close comes first.
+func (s *socket) hangUp() {
+	c := s.x.conn
+	if c.rawSocket || c.half || c.silent || s.x.rec.Closing != nil && !s.closing {
+		return
+	}
+	c.half = true
+	c.closeWrite()
+}
+
 // closeWithoutCode stands for a close frame without a code (RFC 6455, section 7.1.5).
 const closeWithoutCode = 1005
 

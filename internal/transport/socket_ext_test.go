@@ -126,3 +126,33 @@ func TestAWebSocketAnswersPingAndClose(t *testing.T) {
 		t.Error("the peer received no answers")
 	}
 }
+
+// A server may hold the session, and its process, until the connection has ended on both sides.
+func TestAClosedWebSocketEndsItsConnectionWhenThePeerDoes(t *testing.T) {
+	ended := make(chan error, 1)
+	addr := rawServer(t, func(c *net.TCPConn) {
+		r := bufio.NewReader(c)
+		readRequest(r)
+		_, _ = io.WriteString(c, switched())
+		buf := make([]byte, 64)
+		_, _ = r.Read(buf) // the close
+		_, _ = c.Write(closing(1000))
+		_ = c.CloseWrite()
+		_, err := io.Copy(io.Discard, r)
+		ended <- err
+	})
+	c := newClient(t)
+	conn := c.dial(addr)
+	x := c.request(conn, attachCall())
+	c.until(x, "the upgrade", func(x bundle.Exchange) bool { return x.Response != nil })
+	_ = conn.Write(c.ctx, x.SocketFrame(wire.WSClose, wire.AppendWSClose(nil, 1000, "")))
+	c.done(x)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-c.ctx.Done():
+		t.Error("the client has not ended the connection")
+	}
+}
