@@ -90,7 +90,8 @@ var termKinds = []string{"rule", "level", "feature", "area", "axis"}
 //
 // Terms are joined by commas. A term is a glob over ids (connect.*), or rule:,
 // level:, feature:, area: or axis: followed by a glob. An axis is a value
-// (axis:proto) or all four (axis:connect/*/1.1/identity). Terms of one kind
+// (axis:proto) or all four (axis:connect/*/1.1/identity). area: also takes the first
+// words that several areas share (area:stdio). Terms of one kind
 // are alternatives, terms of several kinds must all match, and ! before a term
 // excludes its matches. A standing rule that no script names is judged on
 // every instance, so rule: with its id selects every instance. If a term matches
@@ -184,12 +185,18 @@ func (c *Catalogue) matches(i Instance, t term) bool {
 	case "feature":
 		return slices.ContainsFunc(s.Needs, t.glob)
 	case "area":
-		return t.glob(s.Area)
+		return t.glob(s.Area) || strings.HasPrefix(s.Area, t.pattern+"-") && !c.hasArea(t.pattern)
 	case "axis":
 		return t.onAxes(i.Axes)
 	default:
 		return t.glob(s.ID)
 	}
+}
+
+// hasArea reports whether an area has exactly that name. If none has, the name is the beginning of
+// several: stdio for stdio-exit, stdio-input and so on.
+func (c *Catalogue) hasArea(name string) bool {
+	return slices.ContainsFunc(c.Scenarios, func(s *Scenario) bool { return s.Area == name })
 }
 
 // standsAlone reports whether the term names a standing rule, and no rule of a script.

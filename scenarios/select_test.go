@@ -51,6 +51,29 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+func TestAnAreaIsNamedWholeOrByItsFirstWords(t *testing.T) {
+	c := &Catalogue{Scenarios: []*Scenario{
+		{ID: "s.a.one", Area: "s-a"}, {ID: "s.a.b.two", Area: "s-a-b"}, {ID: "s.c.three", Area: "s-c"}, {ID: "t.four", Area: "tea-s"},
+	}}
+	for area, want := range map[string]string{"s": "s.a.b.two s.a.one s.c.three", "s-a": "s.a.one", "s-*": "s.a.b.two s.a.one s.c.three", "tea": "t.four"} {
+		instances, err := c.Select("area:" + area)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range instances {
+			got = append(got, i.Scenario.ID)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("area:%s selects %v, want %s", area, got, want)
+		}
+	}
+	if _, err := c.Select("area:s-a-c"); err == nil {
+		t.Error("an area without scenarios is selected")
+	}
+}
+
 func TestSelectSaysWhatMatchesNothing(t *testing.T) {
 	for terms, want := range map[string]string{
 		"a.onn":            `select "a.onn" matches no scenario; similar: a.one, b.one`,
