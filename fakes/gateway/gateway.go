@@ -220,8 +220,8 @@ func (g *Gateway) Close() error {
 		g.unhook()
 		g.closing = true
 		g.mu.Unlock()
+		g.stdio.Close() // before the server, which would cut connections that have just become WebSockets
 		g.closeErr = g.server.Close()
-		g.stdio.Close()
 		g.table.close()
 		g.handlers.Wait() // a handler may start a process until it returns
 		g.stdio.Wait()

@@ -125,6 +125,9 @@ func (c *client) close(code websocket.StatusCode, reason string) {
 	_ = c.ws.CloseNow() // it may be closed
 }
 
+// closeAtStop closes the connection because the gateway stops.
+func (c *client) closeAtStop() { c.close(websocket.StatusGoingAway, "the gateway stops") }
+
 // pump sends the output, and returns how to close the connection.
 func (c *client) pump() (code websocket.StatusCode, reason string) {
 	if !c.sendAll(c.prefix) {

@@ -121,7 +121,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ws.SetReadLimit(maxMessage)
 	if s.connected(c, ws, h.conn) {
 		c.run()
+		return
 	}
+	defer time.AfterFunc(stopGrace, h.conn.abort).Stop()
+	c.closeAtStop()
+	<-h.conn.ended
 }
 
 // WriteText answers with plain text.
@@ -209,10 +213,6 @@ func (s *Server) connected(c *client, ws *websocket.Conn, conn *calmConn) bool {
 	if s.options.Sink != nil {
 		c.sink = s.options.Sink(c.sink)
 	}
-	if s.closed {
-		c.leave()
-		conn.abort()
-	}
 	return !s.closed
 }
 
@@ -230,7 +230,7 @@ func (s *Server) Close() {
 	for _, c := range open {
 		go func() {
 			defer crash.Catch()
-			c.close(websocket.StatusGoingAway, "the gateway stops")
+			c.closeAtStop()
 		}()
 	}
 	stop := time.AfterFunc(stopGrace, func() {

@@ -162,16 +162,16 @@ func (s *socket) reply(op wire.WSOpcode, payload []byte) {
 func (s *socket) answer(c *Conn) {
 	defer crash.Catch()
 	for {
-		changed := c.Changed()
+		changed := c.Changed() // before over, so that the last change is seen
+		if c.over() {
+			return
+		}
 		select {
 		case p := <-s.replies:
 			if c.Write(context.Background(), p) != nil {
 				return
 			}
 		case <-changed:
-			if c.over() {
-				return
-			}
 		}
 	}
 }
