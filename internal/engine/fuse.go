@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,26 +30,62 @@ const (
 )
 
 // fuse bounds the time that a run spends on a target whose streams do not behave: each
-// scenario would wait for its deadline, or read up to the limits, and show the same. An
+// scenario would wait for its deadline, or read up to the limits, and show the same. It counts for
+// the whole run, and for each protocol, codec and version of HTTP by itself, since a target may be
+// well over HTTP/1.1 and dead over HTTP/2. The zero value is ready.
+type fuse struct {
+	known bool // the target is known to be late
+	mu    sync.Mutex
+	ways  map[string]*tally // "" is the whole run
+}
+
+// tally counts the instances of one way of calling the target. An
 // instance that started a process is late when one of its iterations ended late, at an unmet
 // wait, or left a response unread; it is stalled when it is late and had no stream with an end
 // event. Any other one with an end event is well. Each instance counts once;
 // one that starts nothing, or is refused, does not count. The excess over well
 // instances decides: an intermittent fault, or one of a few commands,
-// never comes near the limits. The zero value is ready.
-type fuse struct {
-	known   bool // the target is known to be late
-	mu      sync.Mutex
-	overdue map[*instance]struct{} // under way
+// never comes near the limits.
+type tally struct {
+	overdue map[*instance]bool // took longer than usual, and was not well; true while under way
 	late    map[*instance]struct{}
 	stalled map[*instance]struct{}
 	well    map[*instance]struct{}
 	blown   bool
+	proven  bool // an iteration ended in time, whatever its outcome
+}
+
+func newTally() *tally {
+	return &tally{
+		overdue: map[*instance]bool{}, late: map[*instance]struct{}{},
+		stalled: map[*instance]struct{}{}, well: map[*instance]struct{}{},
+	}
+}
+
+func (t *tally) excess(of map[*instance]struct{}) int { return len(of) - len(t.well) }
+
+func (t *tally) hurries() bool {
+	underWay := 0
+	for _, still := range t.overdue {
+		if still {
+			underWay++
+		}
+	}
+	return t.blown || t.excess(t.late) >= hurryAfter || max(underWay, len(t.overdue)-len(t.well)) >= hurryAtOnce
+}
+
+// waysOf returns the ways on which an instance with these axes calls the target.
+func waysOf(a bundle.Axes) []string {
+	return []string{"", "protocol " + a.Protocol, "codec " + a.Codec, "HTTP " + a.HTTP}
 }
 
 // put counts the outcome of an iteration.
 func (f *fuse) put(in *instance, out *result) {
-	f.ended(in)
+	late := out.late || out.unread
+	f.count(in, func(t *tally) {
+		delete(t.overdue, in)
+		t.proven = t.proven || !late && !out.interrupted
+	})
 	if out.interrupted || out.Defect != "" {
 		return
 	}
@@ -61,71 +98,108 @@ func (f *fuse) put(in *instance, out *result) {
 		started = true
 		ended = ended || hasEvent(x, bundle.EventEnd)
 	}
-	late := out.late || out.unread
-	switch {
-	case !started:
-	case late && ended:
-		f.count(in, &f.late)
-	case late:
-		f.count(in, &f.late, &f.stalled)
-	case ended:
-		f.count(in, &f.well)
+	if !started {
+		return
 	}
+	f.count(in, func(t *tally) {
+		if late {
+			t.late[in] = struct{}{}
+		}
+		if out.overdue {
+			t.overdue[in] = false
+		}
+		if late && !ended {
+			t.stalled[in] = struct{}{}
+		}
+		if !late && ended {
+			t.well[in] = struct{}{}
+		}
+	})
 }
 
 // goesOn counts an instance whose iteration has taken longer than usual and goes on.
 func (f *fuse) goesOn(in *instance) {
 	if startsSomething(in.s) {
-		f.count(in, &f.late, &f.overdue)
+		f.count(in, func(t *tally) {
+			t.late[in] = struct{}{}
+			t.overdue[in] = true
+		})
 	}
 }
 
-func (f *fuse) ended(in *instance) {
+// count changes the tallies of an instance.
+func (f *fuse) count(in *instance, change func(*tally)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.overdue, in)
-}
-
-func (f *fuse) count(in *instance, sets ...*map[*instance]struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, set := range sets {
-		if *set == nil {
-			*set = make(map[*instance]struct{})
+	if f.ways == nil {
+		f.ways = map[string]*tally{}
+	}
+	for _, way := range waysOf(in.axes) {
+		t := f.ways[way]
+		if t == nil {
+			t = newTally()
+			f.ways[way] = t
 		}
-		(*set)[in] = struct{}{}
+		change(t)
+		t.blown = t.blown || t.excess(t.stalled) >= blowAfter || t.excess(t.late) >= lateAfter
 	}
-	f.blown = f.blown || f.excess(f.stalled) >= blowAfter || f.excess(f.late) >= lateAfter
 }
 
-func (f *fuse) excess(of map[*instance]struct{}) int { return len(of) - len(f.well) }
-
-// hurries reports whether iterations get less time than usual.
-func (f *fuse) hurries() bool {
+// proven reports whether an iteration has ended in time on a way.
+func (f *fuse) proven(way string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known || f.excess(f.late) >= hurryAfter || len(f.overdue) >= hurryAtOnce
+	t := f.ways[way]
+	return t != nil && t.proven
 }
 
-// hasBlown reports whether instances that start a process no longer run. It stays true.
-func (f *fuse) hasBlown() bool {
+// hurries reports whether iterations with these axes get less time than usual.
+func (f *fuse) hurries(a bundle.Axes) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.blown
+	return f.known || slices.ContainsFunc(waysOf(a), func(way string) bool {
+		t := f.ways[way]
+		return t != nil && t.hurries()
+	})
 }
 
-// stalledSkip says why an instance does not run after the fuse has blown.
-func stalledSkip() bundle.Skip {
-	return bundle.Skip{
-		Reason: bundle.SkipStalled,
-		Detail: "most scenarios waited in vain for the streams that they started",
+// hurriesAny reports whether iterations with any axes get less time than usual.
+func (f *fuse) hurriesAny() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.ways {
+		if t.hurries() {
+			return true
+		}
 	}
+	return f.known
+}
+
+// blown says why instances with these axes that start a process no longer run, or returns nil.
+func (f *fuse) blown(a bundle.Axes) *bundle.Skip {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, way := range waysOf(a) {
+		if t := f.ways[way]; t != nil && t.blown {
+			return stalledSkip(way)
+		}
+	}
+	return nil
+}
+
+// stalledSkip says why an instance does not run after the fuse of a way has blown.
+func stalledSkip(way string) *bundle.Skip {
+	which := "most scenarios"
+	if way != "" {
+		which += " with " + way
+	}
+	return &bundle.Skip{Reason: bundle.SkipStalled, Detail: which + " waited in vain for the streams that they started"}
 }
 
 // patience returns the time for the next iteration: the script's deadline, or a brief time
 // when most instances stall.
 func (in *instance) patience() time.Duration {
-	if !in.fuse.hurries() {
+	if !in.fuse.hurries(in.axes) {
 		return in.deadline
 	}
 	return min(in.deadline, in.brief(in.deadline))
@@ -172,7 +246,7 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 		if took >= usual {
 			it.in.fuse.goesOn(it.in)
 		}
-		if it.in.fuse.hurries() {
+		if it.in.fuse.hurries(it.in.axes) {
 			patience := it.in.patience()
 			hurried = min(2*patience-took, patience-it.quiet())
 		} else if !it.in.stalls.any() {

@@ -105,14 +105,14 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 			for range hurryAfter {
 				f.put(new(instance), &tc.out)
 			}
-			if f.hurries() != tc.want || f.hasBlown() {
-				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(), f.hasBlown(), tc.want)
+			if f.hurries(bundle.Axes{}) != tc.want || f.blown(bundle.Axes{}) != nil {
+				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(bundle.Axes{}), f.blown(bundle.Axes{}), tc.want)
 			}
 			one := new(instance)
 			for range 2 * blowAfter {
 				f.put(one, &tc.out)
 			}
-			if f.hasBlown() {
+			if f.blown(bundle.Axes{}) != nil {
 				t.Error("one instance alone blew the fuse")
 			}
 		})
@@ -140,12 +140,12 @@ func TestStreamsThatAreOnlyLateBlowTheFuseLater(t *testing.T) {
 	}}}}
 	var f fuse
 	for i := range lateAfter {
-		if f.hasBlown() {
+		if f.blown(bundle.Axes{}) != nil {
 			t.Fatalf("the fuse has blown after %d late instances", i)
 		}
 		f.put(new(instance), &late)
 	}
-	if !f.hasBlown() {
+	if f.blown(bundle.Axes{}) == nil {
 		t.Errorf("the fuse has not blown after %d late instances", lateAfter)
 	}
 }
@@ -176,8 +176,68 @@ func TestATargetThatIsKnownToBeLateIsHurriedFromTheStart(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1")
 	b.options.Hurry = true
 	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}]")))
-	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.hasBlown() {
-		t.Errorf("it has %v; blown: %v", got, in.fuse.hasBlown())
+	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.blown(in.axes) != nil {
+		t.Errorf("it has %v; blown: %v", got, in.fuse.blown(in.axes))
+	}
+}
+
+// A target can be well over HTTP/1.1 and dead over HTTP/2.
+func TestADeadWayIsLeftWhereTheOthersAreWell(t *testing.T) {
+	out := func(late bool, kinds ...bundle.EventKind) *result {
+		x := bundle.Exchange{Op: "start", RPC: call.ProcessStart}
+		for _, k := range kinds {
+			x.Events = append(x.Events, bundle.Event{Kind: k})
+		}
+		return &result{late: late, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{x}}}
+	}
+	over1 := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1"}
+	over2 := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "h2c"}
+	var f fuse
+	for range 3 * blowAfter {
+		f.put(&instance{axes: over1}, out(false, bundle.EventEnd))
+	}
+	for n := range blowAfter {
+		if hurries := f.hurries(over2); hurries != (n >= hurryAfter) || f.blown(over2) != nil {
+			t.Fatalf("after %d stalled it hurries: %v, blown: %v", n, hurries, f.blown(over2))
+		}
+		f.put(&instance{axes: over2}, out(true))
+	}
+	if skip := f.blown(over2); skip == nil || !strings.Contains(skip.Detail, "HTTP h2c") {
+		t.Errorf("the way is not left: %+v", skip)
+	}
+	if f.hurries(over1) || f.blown(over1) != nil {
+		t.Error("the other way suffers")
+	}
+	if !f.hurriesAny() {
+		t.Error("the target is not known to be late")
+	}
+}
+
+// Streams that were waited for as long as usual prove more than short waits do.
+func TestAFewWaitsOfTheUsualTimeHurryAWay(t *testing.T) {
+	in := func() *instance { return &instance{axes: bundle.Axes{Codec: "proto"}} }
+	waited := &result{late: true, overdue: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}}
+	good := &result{Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart, Events: []bundle.Event{{Kind: bundle.EventEnd}}}}}}
+	for name, tc := range map[string]struct {
+		waited, well int
+		want         bool
+	}{
+		"too few":          {hurryAtOnce - 1, 0, false},
+		"enough":           {hurryAtOnce, 0, true},
+		"others were well": {hurryAtOnce, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f fuse
+			for range tc.waited {
+				f.put(in(), waited)
+			}
+			for range tc.well {
+				f.put(in(), good)
+			}
+			if got := f.hurries(in().axes); got != tc.want {
+				t.Errorf("hurries: %v", got)
+			}
+		})
 	}
 }
 

@@ -28,6 +28,8 @@ type instance struct {
 	spent    func() bool                  // reports whether the run's budget is spent
 	canary   bool                         // other scenarios wait for its outcome
 
+	unscraped atomic.Bool // a scrape had no response
+
 	// Results for the engine.
 	refused atomic.Bool // a connection could not be opened
 	died    atomic.Bool // the probe after a destructive scenario failed
