@@ -18,9 +18,9 @@ const (
 	// get less time. It is the default number of workers, so that the first deadline of
 	// a run already counts.
 	hurryAfter = 8
-	// hurryAtOnce is the number of iterations under way beyond the usual time from which
-	// iterations get less time: half of the default number of workers.
-	hurryAtOnce = hurryAfter / 2
+	// hurryOverdue is the excess of overdue over well instances, or the number of those under way,
+	// from which iterations get less time: half of the default number of workers.
+	hurryOverdue = hurryAfter / 2
 	// blowAfter is the excess of stalled instances from which the remaining instances do
 	// not run, and lateAfter that of late ones: their streams show at least something.
 	blowAfter = 16
@@ -47,7 +47,7 @@ type fuse struct {
 // instances decides: an intermittent fault, or one of a few commands,
 // never comes near the limits.
 type tally struct {
-	overdue map[*instance]bool // took longer than usual, and was not well; true while under way
+	overdue map[*instance]bool // true while under way
 	late    map[*instance]struct{}
 	stalled map[*instance]struct{}
 	well    map[*instance]struct{}
@@ -71,7 +71,7 @@ func (t *tally) hurries() bool {
 			underWay++
 		}
 	}
-	return t.blown || t.excess(t.late) >= hurryAfter || max(underWay, len(t.overdue)-len(t.well)) >= hurryAtOnce
+	return t.excess(t.late) >= hurryAfter || max(underWay, len(t.overdue)-len(t.well)) >= hurryOverdue
 }
 
 // waysOf returns the ways on which an instance with these axes calls the target.
@@ -159,7 +159,7 @@ func (f *fuse) hurries(a bundle.Axes) bool {
 	defer f.mu.Unlock()
 	return f.known || slices.ContainsFunc(waysOf(a), func(way string) bool {
 		t := f.ways[way]
-		return t != nil && t.hurries()
+		return t != nil && (t.blown || way != "" && t.hurries())
 	})
 }
 
@@ -167,8 +167,8 @@ func (f *fuse) hurries(a bundle.Axes) bool {
 func (f *fuse) hurriesAny() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, t := range f.ways {
-		if t.hurries() {
+	for way, t := range f.ways {
+		if t.blown || way != "" && t.hurries() {
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 		defer cancel()
 		time.Sleep(25 * time.Second)
 		for range hurryAfter {
-			in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+			in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 		}
 		<-ctx.Done()
 		if took := time.Since(began); took > 27*time.Second || !errors.Is(ended(ctx), errExpired) {
@@ -126,7 +126,7 @@ func TestWhereEverythingStallsAnIterationHasLessTime(t *testing.T) {
 		t.Errorf("at first %v", got)
 	}
 	for range hurryAfter {
-		in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+		in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 	}
 	if got := in.patience(); got < leastPatience+700*time.Millisecond || got > 3*time.Second {
 		t.Errorf("then %v", got)
@@ -222,9 +222,9 @@ func TestAFewWaitsOfTheUsualTimeHurryAWay(t *testing.T) {
 		waited, well int
 		want         bool
 	}{
-		"too few":          {hurryAtOnce - 1, 0, false},
-		"enough":           {hurryAtOnce, 0, true},
-		"others were well": {hurryAtOnce, 1, false},
+		"too few":          {hurryOverdue - 1, 0, false},
+		"enough":           {hurryOverdue, 0, true},
+		"others were well": {hurryOverdue, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f fuse
