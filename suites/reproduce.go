@@ -20,7 +20,7 @@ const (
 	// multiplies it. In a run that took long, they get what is left of wholeTime, but at least a
 	// quarter of the time of the scenarios.
 	reproduceTime = 15 * time.Second
-	wholeTime     = 25 * time.Second
+	wholeTime     = 22 * time.Second
 	// lateTime and lateScenarios are the limits for a target that has kept the run waiting: most
 	// failures would keep it waiting again. As many scenarios run at a time.
 	lateTime      = 3 * time.Second
