@@ -206,7 +206,7 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
-	blown := e.env.fuse.blown(s.run.Axes)
+	blown := e.env.fuse.blown(s.run.Axes, !startsSomething(s.run.Scenario))
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
@@ -217,7 +217,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
-	case blown != nil && startsSomething(s.run.Scenario):
+	case blown != nil:
 		e.skip(s, *blown)
 		return
 	case unanswered != nil:

@@ -34,16 +34,24 @@ const (
 // the whole run, and for each protocol, codec and version of HTTP by itself, since a target may be
 // well over HTTP/1.1 and dead over HTTP/2. The zero value is ready.
 type fuse struct {
-	known bool // the target is known to be late
-	mu    sync.Mutex
-	ways  map[string]*tally // "" is the whole run
+	known   bool // the target is known to be late
+	mu      sync.Mutex
+	tallies map[tallied]*tally
+	proven  map[string]bool // ways on which an iteration ended in time, whatever its outcome
+}
+
+// tallied says what a tally counts.
+type tallied struct {
+	way   string // "" is the whole run
+	calls bool   // the instances that start no process
 }
 
 // tally counts the instances of one way of calling the target. An
-// instance that started a process is late when one of its iterations ended late, at an unmet
+// instance is late when one of its iterations ended late, at an unmet
 // wait, or left a response unread; it is stalled when it is late and had no stream with an end
 // event. Any other one with an end event is well. Each instance counts once;
-// one that starts nothing, or is refused, does not count. The excess over well
+// one whose start is refused does not count, and one that starts nothing has no end event to wait for:
+// it is stalled or well. The excess over well
 // instances decides: an intermittent fault, or one of a few commands,
 // never comes near the limits.
 type tally struct {
@@ -52,7 +60,6 @@ type tally struct {
 	stalled map[*instance]struct{}
 	well    map[*instance]struct{}
 	blown   bool
-	proven  bool // an iteration ended in time, whatever its outcome
 }
 
 func newTally() *tally {
@@ -82,14 +89,14 @@ func waysOf(a bundle.Axes) []string {
 // put counts the outcome of an iteration.
 func (f *fuse) put(in *instance, out *result) {
 	late := out.late || out.unread
-	f.count(in, func(t *tally) {
-		delete(t.overdue, in)
-		t.proven = t.proven || !late && !out.interrupted
-	})
+	f.count(in, func(t *tally) { delete(t.overdue, in) })
 	if out.interrupted || out.Defect != "" {
 		return
 	}
-	started, ended := false, false
+	if !late {
+		f.prove(in.axes)
+	}
+	started, ended := in.calls, in.calls && !late
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
 		if !mayStart(x) || x.Op == "raw" {
@@ -119,87 +126,108 @@ func (f *fuse) put(in *instance, out *result) {
 
 // goesOn counts an instance whose iteration has taken longer than usual and goes on.
 func (f *fuse) goesOn(in *instance) {
-	if startsSomething(in.s) {
-		f.count(in, func(t *tally) {
-			t.late[in] = struct{}{}
-			t.overdue[in] = true
-		})
-	}
+	f.count(in, func(t *tally) {
+		t.late[in] = struct{}{}
+		t.overdue[in] = true
+	})
 }
 
 // count changes the tallies of an instance.
 func (f *fuse) count(in *instance, change func(*tally)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ways == nil {
-		f.ways = map[string]*tally{}
+	if f.tallies == nil {
+		f.tallies = map[tallied]*tally{}
 	}
 	for _, way := range waysOf(in.axes) {
-		t := f.ways[way]
+		of := tallied{way, in.calls}
+		t := f.tallies[of]
 		if t == nil {
 			t = newTally()
-			f.ways[way] = t
+			f.tallies[of] = t
 		}
 		change(t)
 		t.blown = t.blown || t.excess(t.stalled) >= blowAfter || t.excess(t.late) >= lateAfter
 	}
 }
 
-// proven reports whether an iteration has ended in time on a way.
-func (f *fuse) proven(way string) bool {
+func (f *fuse) prove(a bundle.Axes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := f.ways[way]
-	return t != nil && t.proven
+	if f.proven == nil {
+		f.proven = map[string]bool{}
+	}
+	for _, way := range waysOf(a) {
+		f.proven[way] = true
+	}
 }
 
-// hurries reports whether iterations with these axes get less time than usual.
-func (f *fuse) hurries(a bundle.Axes) bool {
+// isProven reports whether an iteration has ended in time on a way.
+func (f *fuse) isProven(way string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known || slices.ContainsFunc(waysOf(a), func(way string) bool {
-		t := f.ways[way]
-		return t != nil && (t.blown || way != "" && t.hurries())
+	return f.proven[way]
+}
+
+// hurries reports whether iterations of an instance get less time than usual. Where streams are
+// late, so are calls, but not the other way round: a stream may begin and end without any.
+func (f *fuse) hurries(in *instance) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.known || slices.ContainsFunc(waysOf(in.axes), func(way string) bool {
+		return f.hurriesOn(tallied{way, false}) || in.calls && f.hurriesOn(tallied{way, true})
 	})
 }
 
-// hurriesAny reports whether iterations with any axes get less time than usual.
+// hurriesOn reports whether the instances of one tally get less time. Those of the whole run do
+// only when its fuse has blown: a way that is well is not hurried by another.
+func (f *fuse) hurriesOn(of tallied) bool {
+	t := f.tallies[of]
+	return t != nil && (t.blown || of.way != "" && t.hurries())
+}
+
+// hurriesAny reports whether any iterations get less time than usual.
 func (f *fuse) hurriesAny() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for way, t := range f.ways {
-		if t.blown || way != "" && t.hurries() {
+	for of := range f.tallies {
+		if f.hurriesOn(of) {
 			return true
 		}
 	}
 	return f.known
 }
 
-// blown says why instances with these axes that start a process no longer run, or returns nil.
-func (f *fuse) blown(a bundle.Axes) *bundle.Skip {
+// blown says why instances with these axes no longer run, those that start a process or those
+// that only make calls, or returns nil.
+func (f *fuse) blown(a bundle.Axes, calls bool) *bundle.Skip {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, way := range waysOf(a) {
-		if t := f.ways[way]; t != nil && t.blown {
-			return stalledSkip(way)
+		if t := f.tallies[tallied{way, calls}]; t != nil && t.blown {
+			return stalledSkip(way, calls)
 		}
 	}
 	return nil
 }
 
 // stalledSkip says why an instance does not run after the fuse of a way has blown.
-func stalledSkip(way string) *bundle.Skip {
-	which := "most scenarios"
+func stalledSkip(way string, calls bool) *bundle.Skip {
+	detail := "most scenarios"
 	if way != "" {
-		which += " with " + way
+		detail += " with " + way
 	}
-	return &bundle.Skip{Reason: bundle.SkipStalled, Detail: which + " waited in vain for the streams that they started"}
+	missed := "the streams that they started"
+	if calls {
+		missed = "the responses to their calls"
+	}
+	return &bundle.Skip{Reason: bundle.SkipStalled, Detail: detail + " waited in vain for " + missed}
 }
 
 // patience returns the time for the next iteration: the script's deadline, or a brief time
 // when most instances stall.
 func (in *instance) patience() time.Duration {
-	if !in.fuse.hurries(in.axes) {
+	if !in.fuse.hurries(in) {
 		return in.deadline
 	}
 	return min(in.deadline, in.brief(in.deadline))
@@ -246,7 +274,7 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 		if took >= usual {
 			it.in.fuse.goesOn(it.in)
 		}
-		if it.in.fuse.hurries(it.in.axes) {
+		if it.in.fuse.hurries(it.in) {
 			patience := it.in.patience()
 			hurried = min(2*patience-took, patience-it.quiet())
 		} else if !it.in.stalls.any() {

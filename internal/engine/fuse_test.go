@@ -105,14 +105,14 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 			for range hurryAfter {
 				f.put(new(instance), &tc.out)
 			}
-			if f.hurries(bundle.Axes{}) != tc.want || f.blown(bundle.Axes{}) != nil {
-				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(bundle.Axes{}), f.blown(bundle.Axes{}), tc.want)
+			if f.hurries(new(instance)) != tc.want || f.blown(bundle.Axes{}, false) != nil {
+				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(new(instance)), f.blown(bundle.Axes{}, false), tc.want)
 			}
 			one := new(instance)
 			for range 2 * blowAfter {
 				f.put(one, &tc.out)
 			}
-			if f.blown(bundle.Axes{}) != nil {
+			if f.blown(bundle.Axes{}, false) != nil {
 				t.Error("one instance alone blew the fuse")
 			}
 		})
@@ -140,12 +140,12 @@ func TestStreamsThatAreOnlyLateBlowTheFuseLater(t *testing.T) {
 	}}}}
 	var f fuse
 	for i := range lateAfter {
-		if f.blown(bundle.Axes{}) != nil {
+		if f.blown(bundle.Axes{}, false) != nil {
 			t.Fatalf("the fuse has blown after %d late instances", i)
 		}
 		f.put(new(instance), &late)
 	}
-	if f.blown(bundle.Axes{}) == nil {
+	if f.blown(bundle.Axes{}, false) == nil {
 		t.Errorf("the fuse has not blown after %d late instances", lateAfter)
 	}
 }
@@ -176,8 +176,8 @@ func TestATargetThatIsKnownToBeLateIsHurriedFromTheStart(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1")
 	b.options.Hurry = true
 	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}]")))
-	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.blown(in.axes) != nil {
-		t.Errorf("it has %v; blown: %v", got, in.fuse.blown(in.axes))
+	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.blown(in.axes, false) != nil {
+		t.Errorf("it has %v; blown: %v", got, in.fuse.blown(in.axes, false))
 	}
 }
 
@@ -197,19 +197,53 @@ func TestADeadWayIsLeftWhereTheOthersAreWell(t *testing.T) {
 		f.put(&instance{axes: over1}, out(false, bundle.EventEnd))
 	}
 	for n := range blowAfter {
-		if hurries := f.hurries(over2); hurries != (n >= hurryAfter) || f.blown(over2) != nil {
-			t.Fatalf("after %d stalled it hurries: %v, blown: %v", n, hurries, f.blown(over2))
+		if hurries := f.hurries(&instance{axes: over2}); hurries != (n >= hurryAfter) || f.blown(over2, false) != nil {
+			t.Fatalf("after %d stalled it hurries: %v, blown: %v", n, hurries, f.blown(over2, false))
 		}
 		f.put(&instance{axes: over2}, out(true))
 	}
-	if skip := f.blown(over2); skip == nil || !strings.Contains(skip.Detail, "HTTP h2c") {
+	if skip := f.blown(over2, false); skip == nil || !strings.Contains(skip.Detail, "HTTP h2c") {
 		t.Errorf("the way is not left: %+v", skip)
 	}
-	if f.hurries(over1) || f.blown(over1) != nil {
+	if f.hurries(&instance{axes: over1}) || f.blown(over1, false) != nil {
 		t.Error("the other way suffers")
 	}
 	if !f.hurriesAny() {
 		t.Error("the target is not known to be late")
+	}
+}
+
+// Calls without a process say nothing about streams, but streams that stall are followed by calls that do.
+func TestCallsAreCountedApartFromStreams(t *testing.T) {
+	var f fuse
+	over := bundle.Axes{HTTP: "h2c"}
+	for range blowAfter {
+		f.put(&instance{axes: over, calls: true}, &result{late: true})
+	}
+	if skip := f.blown(over, true); skip == nil || !strings.Contains(skip.Detail, "the responses to their calls") {
+		t.Errorf("calls are not left: %+v", skip)
+	}
+	if f.blown(over, false) != nil || f.hurries(&instance{axes: over}) {
+		t.Error("streams suffer")
+	}
+
+	f = fuse{}
+	for range blowAfter {
+		f.put(&instance{axes: over}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+	}
+	if f.blown(over, true) != nil || !f.hurries(&instance{axes: over, calls: true}) {
+		t.Error("calls are left, or have their usual time")
+	}
+}
+
+func TestCallsThatAreAnsweredAreNotLeft(t *testing.T) {
+	var f fuse
+	for range blowAfter {
+		f.put(&instance{calls: true}, &result{late: true})
+		f.put(&instance{calls: true}, &result{expired: true})
+	}
+	if skip := f.blown(bundle.Axes{}, true); skip != nil {
+		t.Errorf("skip %+v", skip)
 	}
 }
 
@@ -234,7 +268,7 @@ func TestAFewWaitsOfTheUsualTimeHurryAWay(t *testing.T) {
 			for range tc.well {
 				f.put(in(), good)
 			}
-			if got := f.hurries(in().axes); got != tc.want {
+			if got := f.hurries(in()); got != tc.want {
 				t.Errorf("hurries: %v", got)
 			}
 		})

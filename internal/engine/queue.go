@@ -46,7 +46,7 @@ func (q *queue) done(s *slot) {
 // crowded reports whether enough workers try a way that a slot uses.
 func (q *queue) crowded(s *slot) bool {
 	return slices.ContainsFunc(waysOf(s.run.Axes)[1:], func(way string) bool {
-		return q.running[way] >= q.most && !q.fuse.proven(way)
+		return q.running[way] >= q.most && !q.fuse.isProven(way)
 	})
 }
 
