@@ -76,6 +76,32 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 	})
 }
 
+// A wait that a script limits proves nothing when others cut it: it had less time than the rule allows.
+func TestAWaitThatIsCutBeforeItsOwnTimeIsShort(t *testing.T) {
+	for _, hurried := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, "http://127.0.0.1:1")
+			in := newInstance(newEnv(b.options), instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]")))
+			it := in.newIteration(0)
+			ctx, cancel := it.within(t.Context())
+			defer cancel()
+			if hurried {
+				for range hurryAfter {
+					in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+				}
+			}
+			never := make(chan struct{})
+			err := it.wait(ctx, waiting{
+				what: "x", changed: func() <-chan struct{} { return never }, within: 20 * time.Second, record: true,
+				met: func() bool { return false }, over: func() bool { return false },
+			})
+			if a := it.awaits[0]; !errors.Is(err, errExpired) || a.Short != hurried || a.Met {
+				t.Errorf("hurried %v: %v, %+v", hurried, err, a)
+			}
+		})
+	}
+}
+
 func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 	start := func(kinds ...bundle.EventKind) bundle.Exchange {
 		x := bundle.Exchange{Op: "start", RPC: call.ProcessStart}
