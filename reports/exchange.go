@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -154,7 +155,8 @@ func framingText(framing string) string {
 	return "no body"
 }
 
-// frames draws the first and the last frames of a response and counts the others.
+// frames draws the first and the last frames of a response, some of those that break a rule, and
+// counts the others.
 func (t *transcript) frames(l *timeline, a answer) {
 	e := a.Exchange
 	limit := t.limit(foldFrames())
@@ -162,19 +164,26 @@ func (t *transcript) frames(l *timeline, a answer) {
 	if len(e.Frames) > limit {
 		first, last = limit*2/3, len(e.Frames)-limit/3
 	}
+	shown := t.evidence(e)
+	room := t.limit(foldMarks())
 	for i := range e.Frames {
-		if i < first || i >= last || len(t.frameMarks(e, i)) > 0 {
+		f := &e.Frames[i]
+		if i == first {
+			var n int64
+			for _, f := range e.Frames[first:last] {
+				n += f.Len
+			}
+			l.add(moment{at: f.At, way: received, head: painted{fmt.Sprintf("… and %s more, %s", plural(last-first, "frame"), size(n)), dim}})
+		}
+		if i < first || i >= last {
 			l.add(t.frame(a, i))
 			continue
 		}
-		if i != first {
-			continue
+		proof := slices.ContainsFunc(shown, func(m mark) bool { return m.off >= f.Off && m.off < frameEnd(e, f) })
+		if proof || room > 0 && len(t.frameMarks(e, i)) > 0 {
+			l.add(t.frame(a, i))
+			room--
 		}
-		var n int64
-		for _, f := range e.Frames[first:last] {
-			n += f.Len
-		}
-		l.add(moment{at: e.Frames[i].At, way: received, head: painted{fmt.Sprintf("… and %s more, %s", plural(last-first, "frame"), size(n)), dim}})
 	}
 }
 
@@ -316,7 +325,12 @@ func outputOf(e *bundle.Exchange, ev *bundle.Event) []byte {
 // violations adds each violation at its time, with the bytes of those outside any
 // frame, if they were kept.
 func (t *transcript) violations(l *timeline, a answer) {
-	for _, v := range a.Violations {
+	limit := t.limit(foldMarks())
+	for i, v := range a.Violations {
+		if i == limit {
+			l.add(moment{at: v.At, way: wrong, head: painted{fmt.Sprintf("… and %s more", plural(len(a.Violations)-i, "violation")), red}})
+			break
+		}
 		place, base, data := "of the body", int64(0), a.body
 		if v.In == "http" {
 			place = "of the connection"

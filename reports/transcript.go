@@ -51,9 +51,10 @@ type fold struct{ usual, verbose int }
 func foldIterations() fold { return fold{3, 20} }
 func foldCalls() fold      { return fold{100, 1000} }
 func foldConns() fold      { return fold{50, 500} }
-func foldFrames() fold     { return fold{9, 400} }
-func foldRows() fold       { return fold{6, 64} } // of a dump
-func foldLines() fold      { return fold{2, 40} } // of a text
+func foldFrames() fold     { return fold{9, 200} }
+func foldMarks() fold      { return fold{30, 100} } // violations
+func foldRows() fold       { return fold{6, 64} }   // of a dump
+func foldLines() fold      { return fold{2, 40} }   // of a text
 
 func (t *transcript) limit(f fold) int {
 	if t.style.Verbose {

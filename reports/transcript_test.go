@@ -167,6 +167,34 @@ func TestTheTranscriptOfManyCallsIsFolded(t *testing.T) {
 	}
 }
 
+// A response that breaks a rule with each of its frames is folded as well, except for the evidence.
+func TestTheTranscriptOfManyViolationsIsFolded(t *testing.T) {
+	const frames, evidence = 300, 250
+	c := &clock{}
+	e := bundle.Exchange{Name: "p", Op: "start", Shape: bundle.ShapeStream, Invoked: c.at(0)}
+	for i := range int64(frames) {
+		e.Frames = append(e.Frames, bundle.Frame{Off: 5 * i, At: c.at(1000), Event: -1})
+		e.Violations = append(e.Violations, bundle.Violation{Kind: "event.json", Off: 5 * i, At: c.at(1000), Detail: "the text ends"})
+	}
+	o := &bundle.Observation{Scenario: "a.b.c", Iterations: []bundle.Iteration{{
+		Conns: []bundle.Conn{{Dialed: c.at(0)}}, Exchanges: []bundle.Exchange{e},
+	}}}
+	v := []bundle.Verdict{{Rule: "r", Conclusion: bundle.Fail, Evidence: &bundle.Evidence{Off: 5 * evidence}}}
+	var out bytes.Buffer
+	if err := Transcript(&out, o, v, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	drawn, lines := strings.Count(out.String(), "◀ violation"), strings.Count(out.String(), "\n")
+	if drawn == 0 || drawn > 50 || lines > 300 {
+		t.Errorf("%d violations are drawn, in %d lines", drawn, lines)
+	}
+	for _, want := range []string{"and 270 violations more", "@1250 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
 func TestAViolationIsMarkedUnderItsByte(t *testing.T) {
 	var b bytes.Buffer
 	if err := Transcript(&b, brokenStream(), nil, Style{Width: 120}); err != nil {

@@ -17,11 +17,26 @@ import (
 
 const (
 	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
-	// multiplies it.
+	// multiplies it. In a run that took long, they get what is left of wholeTime, but at least a
+	// quarter of the time of the scenarios.
 	reproduceTime = 15 * time.Second
-	// lateTime is the limit for a target that has kept the run waiting.
-	lateTime = 5 * time.Second
+	wholeTime     = 22 * time.Second
+	// lateTime and lateScenarios are the limits for a target that has kept the run waiting: most
+	// failures would keep it waiting again. As many scenarios run at a time.
+	lateTime      = 3 * time.Second
+	lateScenarios = 8
 )
+
+// reproducing returns how many failing scenarios are tried again at most, and for how long.
+func (s *session) reproducing() (limit int, budget time.Duration) {
+	scaled := func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) * max(1, s.opts.Target.TimeScale))
+	}
+	if s.late {
+		return min(s.opts.Reproduce, lateScenarios), scaled(lateTime)
+	}
+	return s.opts.Reproduce, min(scaled(reproduceTime), max(scaled(wholeTime)-s.took, s.took/4))
+}
 
 // reproduce writes the reproducers of all failures, tries some of them, and adds them to the
 // bundle and the report.
@@ -30,11 +45,11 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	if len(failures) == 0 {
 		return nil
 	}
-	usual := reproduceTime
-	if s.late {
-		usual = lateTime
+	limit, budget := s.reproducing()
+	if limit < s.opts.Reproduce {
+		out.Report.Notes = append(out.Report.Notes,
+			fmt.Sprintf("the target kept the run waiting, so that only %d failing scenarios were tried again, for %v", limit, budget))
 	}
-	budget := time.Duration(float64(usual) * max(1, s.opts.Target.TimeScale))
 	if left := s.left(); left > 0 {
 		budget = min(budget, left)
 	}
@@ -47,7 +62,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 		Judge: s.judge, Run: s.run, Target: s.target, Clock: s.clock,
 		CACert: s.opts.CACert, Insecure: s.opts.Target.Insecure,
 		Again: s.again, Reference: oracle.start, Causes: out.Report.Causes,
-		Limit: s.opts.Reproduce, Budget: budget,
+		Limit: limit, Budget: budget,
 	}, failures)
 	var errs []error
 	for _, r := range all {

@@ -80,6 +80,7 @@ type session struct {
 	until     time.Time        // the end of the budget; zero without one
 	// late is set if the target kept the run waiting; see engine.Engine.Late.
 	late bool
+	took time.Duration // by the scenarios
 	// showAgain writes the reproducers before the bundle is completed; nil for none.
 	showAgain func(map[*bundle.Observation]scenarios.Instance, *Outcome) error
 
@@ -324,7 +325,9 @@ func merged(under, over map[string]string) map[string]string {
 
 // conduct runs the engine under the tree of specs and concludes.
 func (s *session) conduct(ctx context.Context) (*Outcome, error) {
+	began := time.Now()
 	eng, selected := s.specs(ctx)
+	s.took = time.Since(began)
 	s.opts.Progress.End()
 	s.run.Interrupted = ctx.Err() != nil
 	s.run.DriverLag = int64(eng.Lag())

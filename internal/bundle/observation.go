@@ -414,7 +414,8 @@ type Await struct {
 	Ended    Stamp  `json:"ended"`
 	Deadline int64  `json:"deadline_ns"`
 	Met      bool   `json:"met"`
-	// Short is set if the remaining time of the steps was less than half of its own timeout.
+	// Short is set if the remaining time of the steps was less than half of its own timeout, or if it
+	// was cut before, since most others had been in vain.
 	Short bool `json:"short,omitempty"`
 }
 

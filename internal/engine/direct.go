@@ -157,6 +157,7 @@ func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
 const (
 	opProbe   = "probe"
 	opCleanup = "cleanup"
+	opScrape  = "scrape"
 )
 
 // aside returns a context for work that must be done even if ctx is cancelled: it lasts

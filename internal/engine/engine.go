@@ -138,7 +138,7 @@ func (e *Engine) Wait(i scenarios.Instance) *bundle.Observation {
 // Late reports whether iterations got less time than usual, because too many before had
 // waited in vain.
 func (e *Engine) Late() bool {
-	return e.env.fuse.hurries() || e.env.fuse.hasBlown() || e.env.stalls.any()
+	return e.env.fuse.hurriesAny() || e.env.stalls.any()
 }
 
 // Done is closed when every instance has its observation and every OnDone has returned.
@@ -183,32 +183,30 @@ func (e *Engine) run(ctx context.Context) {
 	e.sweep(ctx)
 }
 
-// runShared runs slots on the worker pool, in their order.
+// runShared runs slots on the worker pool, in the order of a queue.
 func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 	jobs := e.o.Run.Jobs
 	if jobs <= 0 {
 		jobs = defaultJobs
 	}
-	queue := make(chan *slot)
+	q := newQueue(slots, &e.env.fuse, jobs)
 	var workers sync.WaitGroup
 	for range min(jobs, len(slots)) {
 		workers.Go(func() {
 			defer crash.Catch()
-			for s := range queue {
+			for s := q.take(); s != nil; s = q.take() {
 				e.runOne(ctx, s)
+				q.done(s)
 			}
 		})
 	}
-	for _, s := range slots {
-		queue <- s
-	}
-	close(queue)
 	workers.Wait()
 }
 
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
+	blown := e.env.fuse.blown(s.run.Axes, !startsSomething(s.run.Scenario))
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
@@ -219,8 +217,8 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
-	case e.env.fuse.hasBlown() && startsSomething(s.run.Scenario):
-		e.skip(s, stalledSkip())
+	case blown != nil:
+		e.skip(s, *blown)
 		return
 	case unanswered != nil:
 		e.skip(s, *unanswered)

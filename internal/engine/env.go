@@ -83,7 +83,7 @@ func (e *env) resumeBound() time.Duration { return e.paced(50, 500*time.Millisec
 // cleanupBound bounds the clean-up of one iteration.
 func (e *env) cleanupBound() time.Duration {
 	bound := e.paced(50, 2*time.Second, 5*time.Second)
-	if e.stalls.established(opCleanup) {
+	if e.stalls.established(opCleanup) || e.stalls.established(kindCall) {
 		return min(bound, e.paced(20, leastPatience/2, bound))
 	}
 	return bound

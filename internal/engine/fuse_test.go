@@ -67,13 +67,39 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 		defer cancel()
 		time.Sleep(25 * time.Second)
 		for range hurryAfter {
-			in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+			in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 		}
 		<-ctx.Done()
 		if took := time.Since(began); took > 27*time.Second || !errors.Is(ended(ctx), errExpired) {
 			t.Errorf("ended after %v: %v", took, ended(ctx))
 		}
 	})
+}
+
+// A wait that a script limits proves nothing when others cut it: it had less time than the rule allows.
+func TestAWaitThatIsCutBeforeItsOwnTimeIsShort(t *testing.T) {
+	for _, hurried := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, "http://127.0.0.1:1")
+			in := newInstance(newEnv(b.options), instanceOf(parse(t, "deadline: 60s\nsteps: [{start: {as: p, sh: x}}]")))
+			it := in.newIteration(0)
+			ctx, cancel := it.within(t.Context())
+			defer cancel()
+			if hurried {
+				for range hurryAfter {
+					in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+				}
+			}
+			never := make(chan struct{})
+			err := it.wait(ctx, waiting{
+				what: "x", changed: func() <-chan struct{} { return never }, within: 20 * time.Second, record: true,
+				met: func() bool { return false }, over: func() bool { return false },
+			})
+			if a := it.awaits[0]; !errors.Is(err, errExpired) || a.Short != hurried || a.Met {
+				t.Errorf("hurried %v: %v, %+v", hurried, err, a)
+			}
+		})
+	}
 }
 
 func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
@@ -105,14 +131,14 @@ func TestAFuseCountsWhatStallsAndNothingElse(t *testing.T) {
 			for range hurryAfter {
 				f.put(new(instance), &tc.out)
 			}
-			if f.hurries() != tc.want || f.hasBlown() {
-				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(), f.hasBlown(), tc.want)
+			if f.hurries(new(instance)) != tc.want || f.blown(bundle.Axes{}, false) != nil {
+				t.Errorf("hurries %v, blown %v; want %v and not yet", f.hurries(new(instance)), f.blown(bundle.Axes{}, false), tc.want)
 			}
 			one := new(instance)
 			for range 2 * blowAfter {
 				f.put(one, &tc.out)
 			}
-			if f.hasBlown() {
+			if f.blown(bundle.Axes{}, false) != nil {
 				t.Error("one instance alone blew the fuse")
 			}
 		})
@@ -126,7 +152,7 @@ func TestWhereEverythingStallsAnIterationHasLessTime(t *testing.T) {
 		t.Errorf("at first %v", got)
 	}
 	for range hurryAfter {
-		in.fuse.put(new(instance), &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+		in.fuse.put(&instance{axes: in.axes}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
 	}
 	if got := in.patience(); got < leastPatience+700*time.Millisecond || got > 3*time.Second {
 		t.Errorf("then %v", got)
@@ -140,12 +166,12 @@ func TestStreamsThatAreOnlyLateBlowTheFuseLater(t *testing.T) {
 	}}}}
 	var f fuse
 	for i := range lateAfter {
-		if f.hasBlown() {
+		if f.blown(bundle.Axes{}, false) != nil {
 			t.Fatalf("the fuse has blown after %d late instances", i)
 		}
 		f.put(new(instance), &late)
 	}
-	if !f.hasBlown() {
+	if f.blown(bundle.Axes{}, false) == nil {
 		t.Errorf("the fuse has not blown after %d late instances", lateAfter)
 	}
 }
@@ -176,8 +202,102 @@ func TestATargetThatIsKnownToBeLateIsHurriedFromTheStart(t *testing.T) {
 	b := newBench(t, "http://127.0.0.1:1")
 	b.options.Hurry = true
 	in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}]")))
-	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.hasBlown() {
-		t.Errorf("it has %v; blown: %v", got, in.fuse.hasBlown())
+	if got := in.patience(); got >= defaultDeadline/2 || in.fuse.blown(in.axes, false) != nil {
+		t.Errorf("it has %v; blown: %v", got, in.fuse.blown(in.axes, false))
+	}
+}
+
+// A target can be well over HTTP/1.1 and dead over HTTP/2.
+func TestADeadWayIsLeftWhereTheOthersAreWell(t *testing.T) {
+	out := func(late bool, kinds ...bundle.EventKind) *result {
+		x := bundle.Exchange{Op: "start", RPC: call.ProcessStart}
+		for _, k := range kinds {
+			x.Events = append(x.Events, bundle.Event{Kind: k})
+		}
+		return &result{late: late, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{x}}}
+	}
+	over1 := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "1.1"}
+	over2 := bundle.Axes{Protocol: "connect", Codec: "json", HTTP: "h2c"}
+	var f fuse
+	for range 3 * blowAfter {
+		f.put(&instance{axes: over1}, out(false, bundle.EventEnd))
+	}
+	for n := range blowAfter {
+		if hurries := f.hurries(&instance{axes: over2}); hurries != (n >= hurryAfter) || f.blown(over2, false) != nil {
+			t.Fatalf("after %d stalled it hurries: %v, blown: %v", n, hurries, f.blown(over2, false))
+		}
+		f.put(&instance{axes: over2}, out(true))
+	}
+	if skip := f.blown(over2, false); skip == nil || !strings.Contains(skip.Detail, "HTTP h2c") {
+		t.Errorf("the way is not left: %+v", skip)
+	}
+	if f.hurries(&instance{axes: over1}) || f.blown(over1, false) != nil {
+		t.Error("the other way suffers")
+	}
+	if !f.hurriesAny() {
+		t.Error("the target is not known to be late")
+	}
+}
+
+// Calls without a process say nothing about streams, but streams that stall are followed by calls that do.
+func TestCallsAreCountedApartFromStreams(t *testing.T) {
+	var f fuse
+	over := bundle.Axes{HTTP: "h2c"}
+	for range blowAfter {
+		f.put(&instance{axes: over, calls: true}, &result{late: true})
+	}
+	if skip := f.blown(over, true); skip == nil || !strings.Contains(skip.Detail, "the responses to their calls") {
+		t.Errorf("calls are not left: %+v", skip)
+	}
+	if f.blown(over, false) != nil || f.hurries(&instance{axes: over}) {
+		t.Error("streams suffer")
+	}
+
+	f = fuse{}
+	for range blowAfter {
+		f.put(&instance{axes: over}, &result{late: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}})
+	}
+	if f.blown(over, true) != nil || !f.hurries(&instance{axes: over, calls: true}) {
+		t.Error("calls are left, or have their usual time")
+	}
+}
+
+func TestCallsThatAreAnsweredAreNotLeft(t *testing.T) {
+	var f fuse
+	for range blowAfter {
+		f.put(&instance{calls: true}, &result{late: true})
+		f.put(&instance{calls: true}, &result{expired: true})
+	}
+	if skip := f.blown(bundle.Axes{}, true); skip != nil {
+		t.Errorf("skip %+v", skip)
+	}
+}
+
+// Streams that were waited for as long as usual prove more than short waits do.
+func TestAFewWaitsOfTheUsualTimeHurryAWay(t *testing.T) {
+	in := func() *instance { return &instance{axes: bundle.Axes{Codec: "proto"}} }
+	waited := &result{late: true, overdue: true, Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart}}}}
+	good := &result{Iteration: bundle.Iteration{Exchanges: []bundle.Exchange{{Op: "start", RPC: call.ProcessStart, Events: []bundle.Event{{Kind: bundle.EventEnd}}}}}}
+	for name, tc := range map[string]struct {
+		waited, well int
+		want         bool
+	}{
+		"too few":          {hurryOverdue - 1, 0, false},
+		"enough":           {hurryOverdue, 0, true},
+		"others were well": {hurryOverdue, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var f fuse
+			for range tc.waited {
+				f.put(in(), waited)
+			}
+			for range tc.well {
+				f.put(in(), good)
+			}
+			if got := f.hurries(in()); got != tc.want {
+				t.Errorf("hurries: %v", got)
+			}
+		})
 	}
 }
 

@@ -26,7 +26,10 @@ type instance struct {
 	subjects map[string]bool              // exchanges that clauses are about -> whether their end is needed
 	again    int                          // how often to repeat the whole beyond the script
 	spent    func() bool                  // reports whether the run's budget is spent
+	calls    bool                         // it starts no process
 	canary   bool                         // other scenarios wait for its outcome
+
+	unscraped atomic.Bool // a scrape had no response
 
 	// Results for the engine.
 	refused atomic.Bool // a connection could not be opened
@@ -36,7 +39,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1}
+	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s)}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)

@@ -43,6 +43,7 @@ type result struct {
 	dropped     []string
 	expired     bool // its steps stopped at an unmet wait
 	late        bool // that wait took as long as a stalled stream takes
+	overdue     bool // it took as long as the usual deadline
 	interrupted bool
 	refused     bool // a connection could not be opened
 	unread      bool // a response was not read to its end
@@ -73,7 +74,9 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	})
 	out.interrupted = errors.Is(err, errInterrupted)
 	out.expired = errors.Is(err, errExpired)
-	out.late = out.expired && time.Duration(in.clock.Stamp().T-out.Started.T) >= min(it.limit, leastPatience)
+	took := time.Duration(in.clock.Stamp().T - out.Started.T)
+	out.late = out.expired && took >= min(it.limit, leastPatience)
+	out.overdue = out.late && took >= in.scaled(defaultDeadline)
 	if err != nil && !out.interrupted && !out.expired {
 		out.Defect = err.Error()
 	}

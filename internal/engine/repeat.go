@@ -185,7 +185,7 @@ func (r *repeater) put(out *result) {
 		r.stop = fmt.Sprintf("%d iterations had ended at an unmet wait", r.expired)
 	case r.alike >= maxAlike && r.stop == "":
 		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
-	case r.in.fuse.hasBlown() && r.stop == "":
+	case r.in.fuse.blown(r.in.axes, r.in.calls) != nil && r.stop == "":
 		r.stop = "nothing that the target starts comes to an end"
 	case r.unread >= max(maxExpired, r.parallel/2) && r.stop == "":
 		r.stop = fmt.Sprintf("%d iterations had a response that Assay did not read to its end", r.unread)

@@ -33,12 +33,12 @@ func (it *iteration) scrapeStep(ctx context.Context, s *scenarios.Scrape) error 
 
 // scrape reads the exposition once, on a connection of its own outside any iteration.
 func (in *instance) scrape(ctx context.Context, name string, iteration int) bundle.Scrape {
-	ctx, cancel := context.WithTimeout(ctx, in.probeBound())
+	ctx, cancel := context.WithTimeout(ctx, in.scrapeBound())
 	defer cancel()
 	rec := in.target.NewRecorder(in.clock)
 	defer rec.Finish(nil)
-	in = in.plain()
-	x := in.direct(ctx, rec, "scrape", in.surfaceRequest(in.form(), surfaceMetrics, "GET", "", nil))
+	plain := in.plain()
+	x := plain.direct(ctx, rec, opScrape, plain.surfaceRequest(plain.form(), surfaceMetrics, "GET", "", nil))
 	s := x.Snapshot()
 	out := bundle.Scrape{Name: name, Iteration: iteration, Sent: s.Invoked, Received: s.Invoked}
 	if s.Returned != nil {
@@ -54,10 +54,24 @@ func (in *instance) scrape(ctx context.Context, name string, iteration int) bund
 			out.Type = types[0]
 		}
 	}
+	if s.Outcome == bundle.OutcomeNoAnswer {
+		in.unscraped.Store(true)
+		in.stalls.put(opScrape, in)
+	}
 	if s.Outcome != bundle.OutcomeComplete {
 		out.Err = string(s.Outcome) + ": " + s.Detail
 	}
 	return out
+}
+
+// scrapeBound bounds one scrape: less after a scrape of the instance had no response, since its
+// counters can no longer be compared, or after those of several others.
+func (in *instance) scrapeBound() time.Duration {
+	bound := in.probeBound()
+	if in.unscraped.Load() || in.stalls.established(opScrape) {
+		return min(bound, in.paced(20, leastPatience/2, bound))
+	}
+	return bound
 }
 
 // scrapeAtRest reads the exposition until the gauge of active processes is back to its

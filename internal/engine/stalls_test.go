@@ -60,6 +60,41 @@ func TestACleanUpTakesLessTimeOnceOthersWereInVain(t *testing.T) {
 	}
 }
 
+// A clean-up consists of unary calls.
+func TestACleanUpTakesLessTimeOnceUnaryCallsWereInVain(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	e := newEnv(b.options)
+	before := e.cleanupBound()
+	for _, id := range []string{"a", "b", "c"} {
+		e.stalls.put(kindCall, ofScenario(id))
+	}
+	if after := e.cleanupBound(); after >= before/2 {
+		t.Errorf("it takes %v, and %v before", after, before)
+	}
+}
+
+func TestAScrapeTakesLessTimeOnceOthersWereInVain(t *testing.T) {
+	scenario := instanceOf(parse(t, "steps: [{list: {as: l}}]"))
+	newOf := func(b *bench) *instance { return newInstance(newEnv(b.options), scenario) }
+	b := newBench(t, "http://127.0.0.1:1")
+	usual := newOf(b).scrapeBound()
+
+	one := newOf(b)
+	one.unscraped.Store(true)
+	if got := one.scrapeBound(); got >= usual/2 {
+		t.Errorf("the second of an instance takes %v, and %v usually", got, usual)
+	}
+	if got := newInstance(one.env, scenario).scrapeBound(); got != usual {
+		t.Errorf("that of another instance takes %v, want %v", got, usual)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		one.stalls.put(opScrape, ofScenario(id))
+	}
+	if got := newInstance(one.env, scenario).scrapeBound(); got >= usual/2 {
+		t.Errorf("after three scenarios it takes %v, and %v usually", got, usual)
+	}
+}
+
 func TestTheKindOfAWaitHasNoDetailsOfTheScript(t *testing.T) {
 	start := &handle{rpc: "process.Process/Start"}
 	one, two := &waiting{what: `output "ready\n"`, handle: start}, &waiting{what: `output "x"`, handle: start}

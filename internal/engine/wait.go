@@ -79,6 +79,9 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	b := limit()
 	deadline := min(b.quiet, left)
 	over := errors.Is(err, errOver)
+	end := it.in.clock.Stamp()
+	// The iteration had less time than usual.
+	cut := errors.Is(err, errExpired) && b.left(time.Duration(end.T-began.T), w.since) > b.quiet/2
 	if errors.Is(err, errExpired) && !w.optional {
 		it.in.stalls.put(kindOf(&w), it.in)
 	}
@@ -91,8 +94,8 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	}
 	if w.record || errors.Is(err, errExpired) {
 		it.addAwait(bundle.Await{
-			Step: stepOf(ctx), On: w.on, What: w.what, Began: began, Ended: it.in.clock.Stamp(),
-			Deadline: int64(deadline), Met: err == nil, Short: w.within > 0 && left < b.quiet/2,
+			Step: stepOf(ctx), On: w.on, What: w.what, Began: began, Ended: end,
+			Deadline: int64(deadline), Met: err == nil, Short: w.within > 0 && (cut || left < b.quiet/2),
 		}, w.optional)
 	}
 	return err

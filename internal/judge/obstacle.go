@@ -198,6 +198,10 @@ func (s *scene) actedOn(x *bundle.Exchange) []string {
 	return names
 }
 
+// theIteration is what ran out of time when no wait explains why the steps stopped. It stops also
+// at an optional await.
+const theIteration = "the iteration"
+
 // vainWaits lists the unmet waits.
 func (s *scene) vainWaits() []obstacle {
 	var out []obstacle
@@ -211,7 +215,7 @@ func (s *scene) vainWaits() []obstacle {
 		if a.Ended.T-a.Began.T >= a.Deadline {
 			o.limit = a.Deadline
 		}
-		if st := s.premises.explicit(a.Step); st != nil {
+		if st := s.premises.explicit(a.Step); st != nil && a.On != theIteration {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
 			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
 				// The process ended by itself, which other rules judge, or the wait was too short.
@@ -255,7 +259,7 @@ func (s *scene) waitText(a *bundle.Await, x *bundle.Exchange) string {
 		what = "the output " + phrase.Clip(text)
 	}
 	switch {
-	case a.On == "the iteration":
+	case a.On == theIteration:
 		return fmt.Sprintf("the steps ran out of time after %s, in step %s", phrase.Span(a.Ended.T-a.Began.T), stepName(a.Step))
 	case a.What == "closed":
 		return fmt.Sprintf("the connection %s was not closed within %s", phrase.Clip(a.On), phrase.Span(a.Ended.T-a.Began.T))

@@ -174,6 +174,12 @@ expect:
 			s.vain("steps[2]", "p", "done")
 			s.call("second", "signal", "steps[3]", "")
 		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Pass, "a.exit.code": bundle.Fail}, "second: want error not_found, saw HTTP 200"},
+		{"an optional wait at which the steps ran out of time", kill, [2]string{"", ", optional: true"}, func(s *scripted) {
+			s.running("steps[0]", bundle.OutcomeAborted)
+			s.call("first", "signal", "steps[1]", "")
+			s.vain("steps[2]", "p", "done")
+			s.vain("steps[2]", "the iteration", "time enough for the step")
+		}, map[string]bundle.Conclusion{"a.wait.comes": bundle.Pass, "a.exit.code": bundle.Inconclusive}, "not judged: p did not end within 1ms"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

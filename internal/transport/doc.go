@@ -31,12 +31,12 @@
 // per output or body. Exchange.Detail and Recorder.Dropped report omissions.
 //
 // Assay stops reading a response of more than 64 MiB or 400,000 frames (4 MiB or 50,000 once three
-// responses of the run were left unread), one with a message of more than 8 MiB (an
-// error or end-of-stream message: 1 MiB), also after decompression, one with more than 1,000
-// special events or frames (other than data and keepalive, or with flags), a connection with more than
-// 50,000 HTTP/2 frames without content, and any response
-// whose record does not fit into the Memory that the recorders of a run share. Such an exchange
-// ends as aborted, and Exchange.Unread says why. It breaks no rule.
+// responses of the run were left unread), a connection with more than 50,000 HTTP/2 frames without
+// content (then 5,000), a response with a message of more than 8 MiB (an error or end-of-stream
+// message: 1 MiB), also after decompression, one with more than 1,000 special events or frames
+// (other than data and keepalive, or with flags), and any response whose record does not fit into
+// the Memory that the recorders of a run share. Such an exchange ends as aborted, and
+// Exchange.Unread says why. It breaks no rule.
 //
 // # Secrets
 //

@@ -38,17 +38,19 @@ type Exchange struct {
 	done    chan struct{}
 }
 
-// extent is how far a response is read: bytes of the body, and frames.
+// extent is how far a response is read: bytes of the body, and frames; and a connection: HTTP/2
+// frames without content.
 type extent struct {
 	bytes  int64
 	frames int
+	busy   int
 }
 
-// farthest is the usual extent: no scenario asks for a quarter of it. Once several responses of
-// the run were left unread, shortest applies.
+// farthest is the usual extent: no scenario asks for a quarter of it, nor for a hundredth of busy.
+// Once several responses of the run were left unread, shortest applies.
 var (
-	farthest = extent{64 << 20, 400_000}
-	shortest = extent{4 << 20, 50_000}
+	farthest = extent{64 << 20, 400_000, 50_000}
+	shortest = extent{4 << 20, 50_000, 5_000}
 )
 
 // answer decodes the body of one response.

@@ -58,7 +58,7 @@ type mux struct {
 	nextID  uint32
 	touched uint32 // the highest stream on which we have sent a frame
 
-	busyWork      int    // received frames without content
+	busy          int    // received frames without content
 	settingsCame  bool   // the peer's first SETTINGS have arrived
 	maxStreams    uint32 // the peer's MAX_CONCURRENT_STREAMS
 	initialWindow int64  // the peer's INITIAL_WINDOW_SIZE

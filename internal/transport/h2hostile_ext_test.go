@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
+	"assay/internal/transport"
 )
 
 // after answers requests with fn, one after another, and then reads to the end.
@@ -335,6 +336,26 @@ func TestABusyPeerIsLeftUnread(t *testing.T) {
 			}
 			runtime.KeepAlive(conns)
 		})
+	}
+}
+
+// Once several responses were left unread, a connection is read less far.
+func TestTheNextBusyPeersAreLeftSooner(t *testing.T) {
+	memory := transport.NewMemory(64 << 20)
+	var unread string
+	for range 4 {
+		c := newClient(t)
+		c.rec.Within(memory)
+		c.done(c.ask(c.open(h2Server(t, after(func(p *h2peer, id uint32) {
+			p.stream(id)
+			for p.f.WriteData(id, false, nil) == nil {
+			}
+		})))))
+		_, xs := c.rec.Finish(nil)
+		unread = xs[0].Unread
+	}
+	if unread != "the connection has more than 5000 frames without content" {
+		t.Errorf("the fourth says %q", unread)
 	}
 }
 

@@ -52,11 +52,12 @@ func (h *mux) take(f h2.Cut) {
 		h.fail(breach{kind: wire.H2Preface, code: http2.ErrCodeProtocol, off: f.Off, detail: detail})
 		return
 	}
-	if h.busyWork++; h.busyWork > maxBusyWork {
+	if most := h.conn.recorder.memory.extent().busy; h.busy >= most {
 		h.note(rec)
-		h.abandon(fmt.Sprintf("the connection has more than %d frames without content", maxBusyWork))
+		h.abandon(fmt.Sprintf("the connection has more than %d frames without content", most))
 		return
 	}
+	h.busy++
 	inBlock := h.block != nil
 	h.source.Reset(f.Bytes)
 	frame, err := h.framer.ReadFrame()
@@ -74,7 +75,7 @@ func (h *mux) take(f h2.Cut) {
 		rec.Detail = h.fragment(f, frame.HeaderBlockFragment(), frame.HeadersEnded())
 	case *http2.DataFrame:
 		if len(frame.Data()) > 0 {
-			h.busyWork--
+			h.busy--
 		}
 		h.dataFrame(f, frame)
 	case *http2.SettingsFrame:
@@ -95,10 +96,6 @@ func (h *mux) take(f h2.Cut) {
 	}
 	h.note(rec)
 }
-
-// maxBusyWork is the number of frames without content that are read on a connection: no
-// scenario sees a hundredth of it.
-const maxBusyWork = 50_000
 
 // abandon closes the connection of a peer that only keeps us busy.
 func (h *mux) abandon(why string) {
