@@ -101,7 +101,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end")
 	fs.StringVar(&f.command, "command", "", "command of every stream (default: numbered lines)")
 	fs.StringVar(&f.expect, "expect", "", "expected output of --command: same (as in the first stream; default), sha256:HEX or none")
-	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web or ndjson (default connect)")
+	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")

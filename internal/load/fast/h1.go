@@ -32,6 +32,7 @@ const (
 	atDataLF
 	atEndCR // after the last chunk: the CR of the empty trailer section
 	atEndLF
+	atFrames // behind a 101 response
 )
 
 // conn is one connection of HTTP/1.1.
@@ -111,7 +112,11 @@ func (l *loop) request(ci int32, c *conn, s *account.Stream) {
 
 // write writes the rest of the request.
 func (l *loop) write(ci int32, c *conn, s *account.Stream) {
-	p := l.encoded(c.stream, s).h1[c.off:]
+	if c.framing == atFrames {
+		l.flushConn(ci, c)
+		return
+	}
+	p := l.h1(c.stream, s)[c.off:]
 	n, e := send(c.fd, p)
 	switch {
 	case e == unix.EAGAIN:
@@ -190,6 +195,10 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 			}
 			l.lose(ci, c, account.Broken(e, where))
 			return
+		case n == 0 && c.framing == atFrames: // the usual end of a WebSocket
+			l.streams.Reading(l.clock.now())
+			l.eof(ci, c)
+			return
 		case n == 0:
 			l.arrived(0)
 			l.eof(ci, c)
@@ -228,6 +237,9 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 			}
 			l.streams.Body(i, s, p[:n])
 			p = p[n:]
+		case atFrames:
+			l.streams.Body(i, s, p)
+			return
 		default:
 			p = l.feedChunk(ci, c, s, p)
 		}
@@ -311,6 +323,9 @@ func (l *loop) closeConn(ci int32, c *conn) {
 	}
 	if c.framing == atSlow {
 		l.dropSlow(ci)
+	}
+	if c.framing == atFrames {
+		delete(l.outs, ci)
 	}
 	l.remove(c) // otherwise the peer gets a reset
 	closeSocket(c.fd)

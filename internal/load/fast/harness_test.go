@@ -40,8 +40,8 @@ func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, s
 		tb.Fatal(err)
 	}
 	l := &loop{
-		plan: p, sink: sink, slows: map[int32]*slow{}, recv: &receiver{}, clock: newClock(time.Now()),
-		starts: []*encoded{encode(start, p)}, known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
+		plan: p, sink: sink, slows: map[int32]*slow{}, outs: map[int32][]byte{}, recv: &receiver{}, clock: newClock(time.Now()),
+		starts: withKeys([]*encoded{encode(start, p)}), known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
 	}
 	l.streams = account.NewRun(p, sink).Add(l, func() int64 { return l.clock.now() })
 	if p.Multiplexed() {
@@ -147,6 +147,51 @@ func wholeAnswer() []byte {
 func TestAConnectionTakesAtMost64Bytes(t *testing.T) {
 	if n := unsafe.Sizeof(conn{}); n > 64 {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+// testSwitch switches the connection of a stream to WebSocket.
+func (l *loop) testSwitch(ci int32, s *account.Stream) {
+	l.feedConn(ci, []byte(loadtest.Switch(l.streams.Key(s))))
+}
+
+// An open and idle WebSocket takes an entry and a connection, and no buffer.
+func TestAnIdleWebSocketTakesAtMost256Bytes(t *testing.T) {
+	l, _ := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{Kind: load.CheckSequence})
+	i, s := l.testStream()
+	ci, c := l.testConn(i, s)
+	l.testSwitch(ci, s)
+	for n := range 3 {
+		l.feedConn(ci, []byte(loadtest.Out(fmt.Sprintf("%d\n", n))))
+	}
+	if c.state != connBusy || c.framing != atFrames || len(l.slows) != 0 || len(l.outs) != 0 {
+		t.Errorf("state %v, framing %v, %d decoders, %d buffers", c.state, c.framing, len(l.slows), len(l.outs))
+	}
+	if n := unsafe.Sizeof(*s) + unsafe.Sizeof(*c); n > 256 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestAFrameAllocatesNothing(t *testing.T) {
+	l, sink := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{})
+	i, s := l.testStream()
+	ci, _ := l.testConn(i, s)
+	l.testSwitch(ci, s)
+	p := []byte(loadtest.Out("1\n") + loadtest.Frame(wire.WSPing, "p"))
+	cut := 0
+	next := func() {
+		l.feedConn(ci, p[:cut%len(p)])
+		l.feedConn(ci, p[cut%len(p):])
+		cut++
+	}
+	for range 2 * len(p) {
+		next()
+	}
+	if n := testing.AllocsPerRun(1000, next); n != 0 {
+		t.Errorf("%v allocations for a message and a ping", n)
+	}
+	if sink.Count != 0 {
+		t.Errorf("%+v", sink.Result)
 	}
 }
 
