@@ -2,6 +2,8 @@ package account
 
 import (
 	"bytes"
+	"crypto/sha1" //nolint:gosec // as RFC 6455 wants
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -22,28 +24,47 @@ const PongRoom = 16 << 10
 // maxPlain bounds the payload of a frame that is collected without the strict decoder.
 const maxPlain = 1 << 20
 
-// key returns the Sec-WebSocket-Key of a stream. It is made from the number of the stream,
+// keySize is the length of a Sec-WebSocket-Key, and acceptSize that of the response to it.
+const (
+	keySize    = 24
+	acceptSize = 28
+)
+
+// Key returns the Sec-WebSocket-Key of a stream. It is made from the number of the stream,
 // so that no stream needs to keep it.
-func (a *Streams) key(s *Stream) string {
+func (a *Streams) Key(s *Stream) (key [keySize]byte) {
 	draw := rand.NewPCG(a.run.secret, uint64(s.Number)) //nolint:gosec // any number will do
 	var random [16]byte
 	binary.LittleEndian.PutUint64(random[:], draw.Uint64())
 	binary.LittleEndian.PutUint64(random[8:], draw.Uint64())
-	return wire.WSKey(random)
+	base64.StdEncoding.Encode(key[:], random[:])
+	return key
 }
 
-// Key returns the Sec-WebSocket-Key of a stream, or "" if its request asks for no
-// WebSocket.
-func (a *Streams) Key(s *Stream) string {
-	if s.has(flagCall) || !a.class(s).ws {
-		return ""
+// Upgrades reports whether the request of an entry asks for a WebSocket.
+func (a *Streams) Upgrades(s *Stream) bool { return !s.has(flagCall) && a.class(s).ws }
+
+// GoodSwitch handles a 101 response whose head equals one that Head has accepted, except for
+// the value of Sec-WebSocket-Accept. It returns false, and does nothing, when that is not
+// the response to the key of the stream.
+func (a *Streams) GoodSwitch(i int32, s *Stream, accept []byte) bool {
+	key := a.Key(s)
+	a.payload = append(append(a.payload[:0], key[:]...), wire.WSGUID...)
+	sum := sha1.Sum(a.payload) //nolint:gosec // as RFC 6455 wants
+	var want [acceptSize]byte
+	base64.StdEncoding.Encode(want[:], sum[:])
+	if string(accept) != string(want[:]) {
+		return false
 	}
-	return a.key(s)
+	a.GoodHead(s)
+	a.started(i, s, unknownPID)
+	return true
 }
 
 // upgraded handles the head of a 101 response. The process runs from here on.
 func (a *Streams) upgraded(i int32, s *Stream, fields []wire.Field) {
-	if wrong := load.CheckUpgrade(fields, a.key(s)); wrong != "" {
+	key := a.Key(s)
+	if wrong := load.CheckUpgrade(fields, string(key[:])); wrong != "" {
 		a.giveUp(i, s, corrupt(wrong))
 		return
 	}
@@ -201,6 +222,15 @@ func (a *Streams) strictFrames(i int32, s *Stream, p []byte) {
 	case !s.has(flagEOS) && d.Lost():
 		a.giveUp(i, s, corrupt(x.wrong))
 	}
+}
+
+// Gone ends an entry whose connection has switched protocols and was closed by the peer.
+func (a *Streams) Gone(i int32, s *Stream) {
+	if s.has(flagEOS) && a.givenUp(i, s) == nil {
+		a.End(i, s, nil)
+		return
+	}
+	a.Fail(i, s, Closed(true))
 }
 
 // afterClose notes bytes behind the Close frame.

@@ -12,9 +12,15 @@ import (
 	"assay/internal/wire"
 )
 
+// keyText returns the key of a stream.
+func (f *fake) keyText(s *Stream) string {
+	key := f.Key(s)
+	return string(key[:])
+}
+
 // switchFields returns the fields of a good 101 response to the request of a stream.
 func (f *fake) switchFields(s *Stream) []wire.Field {
-	return []wire.Field{{Name: "Upgrade", Value: "websocket"}, {Name: "Connection", Value: "Upgrade"}, {Name: "Sec-WebSocket-Accept", Value: wire.WSAccept(f.Key(s))}}
+	return []wire.Field{{Name: "Upgrade", Value: "websocket"}, {Name: "Connection", Value: "Upgrade"}, {Name: "Sec-WebSocket-Accept", Value: wire.WSAccept(f.keyText(s))}}
 }
 
 // attach begins a stream over WebSocket, up to its 101 response.

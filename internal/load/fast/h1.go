@@ -250,7 +250,13 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 // the date; any other goes to the strict decoder.
 func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	if !s.IsCall() {
-		if n := l.known[s.Class()].match(p); n > 0 {
+		k := &l.known[s.Class()]
+		if n := k.match(p); n > 0 && k.accept > 0 {
+			if l.streams.GoodSwitch(c.stream, s, p[k.accept:k.accept+acceptSize]) {
+				c.framing = atFrames
+				return p[n:]
+			}
+		} else if n > 0 {
 			l.streams.GoodHead(s)
 			c.framing, c.remain, c.digits = atSize, 0, 0
 			return p[n:]
@@ -302,6 +308,10 @@ func (l *loop) eof(ci int32, c *conn) {
 	case c.state != connBusy:
 		l.lose(ci, c, account.Dial(unix.ECONNRESET, l.plan.Limits.Connect))
 	case c.framing == atSlow && l.eofSlow(ci, c):
+	case c.framing == atFrames:
+		i := c.stream
+		l.closeConn(ci, c)
+		l.streams.Gone(i, l.streams.At(i))
 	default:
 		l.lose(ci, c, account.Closed(c.any))
 	}

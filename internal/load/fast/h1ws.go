@@ -30,7 +30,8 @@ func withKeys(starts []*encoded) []*encoded {
 func (l *loop) h1(i int32, s *account.Stream) []byte {
 	e := l.encoded(i, s)
 	if e.key > 0 {
-		copy(e.h1[e.key:], l.streams.Key(s))
+		key := l.streams.Key(s)
+		copy(e.h1[e.key:], key[:])
 	}
 	return e.h1
 }
@@ -79,8 +80,13 @@ func (l *loop) flushConn(ci int32, c *conn) {
 // switched continues with the bytes behind a 101 response, which the strict decoder has
 // read.
 func (l *loop) switched(ci int32, c *conn, w *slow) {
-	i, fields := c.stream, w.fields
+	i, gen, good := c.stream, c.gen, w.broken == nil
+	text, fields := w.text, w.fields
+	s := l.streams.At(i)
 	l.dropSlow(ci)
 	c.framing = atFrames
-	l.streams.Head(i, l.streams.At(i), 101, fields)
+	l.streams.Head(i, s, 101, fields)
+	if good && c.gen == gen { // account has accepted it
+		l.known[s.Class()].learn(text)
+	}
 }

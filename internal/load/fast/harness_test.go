@@ -3,6 +3,7 @@
 package fast
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"testing"
@@ -150,9 +151,10 @@ func TestAConnectionTakesAtMost64Bytes(t *testing.T) {
 	}
 }
 
-// testSwitch switches the connection of a stream to WebSocket.
-func (l *loop) testSwitch(ci int32, s *account.Stream) {
-	l.feedConn(ci, []byte(loadtest.Switch(l.streams.Key(s))))
+// switchTest switches the connection of a stream to WebSocket.
+func (l *loop) switchTest(ci int32, s *account.Stream) {
+	key := l.streams.Key(s)
+	l.feedConn(ci, []byte(loadtest.Switch(string(key[:]))))
 }
 
 // An open and idle WebSocket takes an entry and a connection, and no buffer.
@@ -160,7 +162,7 @@ func TestAnIdleWebSocketTakesAtMost256Bytes(t *testing.T) {
 	l, _ := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{Kind: load.CheckSequence})
 	i, s := l.testStream()
 	ci, c := l.testConn(i, s)
-	l.testSwitch(ci, s)
+	l.switchTest(ci, s)
 	for n := range 3 {
 		l.feedConn(ci, []byte(loadtest.Out(fmt.Sprintf("%d\n", n))))
 	}
@@ -172,11 +174,48 @@ func TestAnIdleWebSocketTakesAtMost256Bytes(t *testing.T) {
 	}
 }
 
+// attached runs one whole stream over WebSocket, in two reads.
+func attached(l *loop, cut int) {
+	i, s := l.testStream()
+	ci, c := l.testConn(i, s)
+	key := l.streams.Key(s)
+	p := testSwitch
+	at := bytes.Index(p, []byte("Accept: ")) + len("Accept: ")
+	copy(p[at:], wire.WSAccept(string(key[:])))
+	l.feedConn(ci, p[:cut])
+	l.feedConn(ci, p[cut:])
+	if c.state == connBusy {
+		l.eof(ci, c)
+	}
+}
+
+const testSwitchHead = "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"+
+	"Date: Sat, 21 Nov 2026 02:29:02 GMT\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+
+// testSwitch is a whole response.
+var testSwitch = []byte(testSwitchHead + loadtest.GoodFrames())
+
+func TestAWholeWebSocketAllocatesNothing(t *testing.T) {
+	l, sink := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{Kind: load.CheckSequence, First: 1, Lines: 3})
+	all := len(testSwitch)
+	n := 0
+	for ; n < 2*all; n++ {
+		if attached(l, n%all); sink.Result.Outcome != bundle.StreamOK || sink.Count != n+1 {
+			t.Fatalf("cut at %d: %d ended, %+v", n%all, sink.Count, sink.Result)
+		}
+	}
+	// The test allocates the Sec-WebSocket-Accept twice.
+	m := 0
+	if got := testing.AllocsPerRun(1000, func() { attached(l, len(testSwitchHead)+m%(all-len(testSwitchHead))); m++ }); got > 4 {
+		t.Errorf("%v allocations per stream, 4 of them by the test", got)
+	}
+}
+
 func TestAFrameAllocatesNothing(t *testing.T) {
 	l, sink := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{})
 	i, s := l.testStream()
 	ci, _ := l.testConn(i, s)
-	l.testSwitch(ci, s)
+	l.switchTest(ci, s)
 	p := []byte(loadtest.Out("1\n") + loadtest.Frame(wire.WSPing, "p"))
 	cut := 0
 	next := func() {

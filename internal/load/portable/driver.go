@@ -149,7 +149,11 @@ func (d *driver) Open(i int32, s *account.Stream) {
 	if s.IsCall() {
 		x.pool, x.request = &d.callConns, d.template(&d.streams.Call(i).Request)
 	} else {
-		x.request, x.key = d.starts[s.Class()], d.streams.Key(s)
+		x.request = d.starts[s.Class()]
+		if d.streams.Upgrades(s) {
+			key := d.streams.Key(s)
+			x.key = string(key[:])
+		}
 	}
 	for int(i) >= len(d.exchanges) {
 		d.exchanges = append(d.exchanges, nil)

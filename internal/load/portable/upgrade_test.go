@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +140,27 @@ func TestAnUpgradeThatFailsIsAnOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A good response makes its head known; the accept of the next one is checked all the same.
+func TestTheSecondWrongAcceptIsFoundToo(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		var calls atomic.Int64
+		addr := loadtest.Upgrade(t, func(c net.Conn, in *bufio.Reader, r *http.Request) {
+			key := r.Header.Get("Sec-WebSocket-Key")
+			if calls.Add(1) == 3 {
+				key = "other"
+			}
+			_, _ = io.WriteString(c, loadtest.Switch(key)+loadtest.GoodFrames())
+			_, _ = io.Copy(io.Discard, in)
+		})
+		p := loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) { p.Count, p.Limits.End = 4, loadtest.Soon })
+		c := loadtest.Drive(t.Context(), t, e, p)
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamStall: 3, bundle.StreamCorrupt: 1}) // nobody closes the connections
+		if !strings.Contains(strings.Join(c.Messages(), " "), "ws.upgrade-accept") {
+			t.Errorf("%q", c.Messages())
+		}
+	})
 }
 
 // tickWS serves endless processes that end by SIGKILL with a code, or when the connection ends.
