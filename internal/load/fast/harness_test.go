@@ -189,7 +189,7 @@ func attached(l *loop, cut int) {
 	}
 }
 
-const testSwitchHead = "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"+
+const testSwitchHead = "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" +
 	"Date: Sat, 21 Nov 2026 02:29:02 GMT\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
 
 // testSwitch is a whole response.
