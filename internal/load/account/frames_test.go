@@ -279,3 +279,43 @@ func TestAnIdleWebSocketKeepsNothing(t *testing.T) {
 		t.Errorf("%d extras, buffer %d", len(f.extras), s.cut)
 	}
 }
+
+// The 101 response is no message: first_event is the first output, or the exit message when
+// there is none.
+func TestTheFirstMessageIsTheFirstEvent(t *testing.T) {
+	for name, frames := range map[string]string{
+		"output":       loadtest.Out("1\n") + loadtest.Out("2\n") + loadtest.Exit(0),
+		"exit at once": loadtest.Exit(0) + loadtest.Out("1\n"),
+	} {
+		sink := loadtest.NewTally()
+		f, i, s := attach(t, sink)
+		f.feed(i, s, []byte(loadtest.Frame(wire.WSPing, "")), 10)
+		if n := len(sink.Values[load.FirstEvent]); n != 0 || sink.Begun != 1 {
+			t.Errorf("%s: %d first events before any message, %d started", name, n, sink.Begun)
+		}
+		f.time += int64(time.Second)
+		f.feed(i, s, []byte(frames), 100)
+		if got := sink.Values[load.FirstEvent]; len(got) != 1 || got[0] != 2*time.Second || len(sink.Values[load.FromSent]) != 1 {
+			t.Errorf("%s: first events %v, from sent %v", name, got, sink.Values[load.FromSent])
+		}
+	}
+}
+
+// The exit message of an earlier stream is known by its bytes; a second one is found all the
+// same.
+func TestASecondKnownExitIsFound(t *testing.T) {
+	sink := &loadtest.Last{}
+	f, i, s := attach(t, sink, func(p *load.Plan) { p.Count = 2 })
+	f.feed(i, s, []byte(loadtest.GoodFrames()), 100)
+	f.Gone(i, s)
+	if sink.Result.Outcome != bundle.StreamOK {
+		t.Fatalf("%+v", sink.Result)
+	}
+	i, s = f.begin()
+	f.Head(i, s, 101, f.switchFields(s))
+	f.feed(i, s, []byte(loadtest.Out("1\n2\n3\n")+loadtest.Exit(0)+loadtest.Exit(0)+loadtest.CloseWS(1000)), 100)
+	f.Gone(i, s)
+	if r := sink.Result; r.Outcome != bundle.StreamCorrupt || !strings.Contains(r.Message, "second exit") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -97,7 +97,7 @@ func TestBothEnginesKillAndHangUpWebSockets(t *testing.T) {
 // What does not fit into the buffers of a socket is written when there is room again.
 func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {
 	const size = 8 << 20
-	got := make(chan int, 1)
+	got, last := make(chan int, 1), make(chan wire.WSOpcode, 1)
 	addr := loadtest.Attach(t, func(c *loadtest.Socket) {
 		n := 0
 		for {
@@ -109,7 +109,8 @@ func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {
 		}
 		got <- n
 		_, _ = io.WriteString(c.Conn, loadtest.Exit(0)+loadtest.CloseWS(1000))
-		_, _, _ = c.Next()
+		op, _, _ := c.Next()
+		last <- op
 	})
 	c := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) {
 		p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Stdin: make([]byte, size)}}
@@ -117,5 +118,8 @@ func TestInputThatDoesNotFitIsWrittenLater(t *testing.T) {
 	c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 1})
 	if n := <-got; n != size {
 		t.Errorf("%d bytes of input arrived, want %d", n, size)
+	}
+	if op := <-last; op != wire.WSClose {
+		t.Errorf("a %v follows the input, want close", op)
 	}
 }

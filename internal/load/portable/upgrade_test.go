@@ -218,6 +218,26 @@ func TestAWebSocketIsKilledOverItself(t *testing.T) {
 	}
 }
 
+// The gateway sees a hang-up as the end of the connection.
+func TestAHangUpEndsTheWebSocket(t *testing.T) {
+	each(t, func(t *testing.T, e load.Engine) {
+		ended := make(chan struct{}, 1)
+		addr := loadtest.Attach(t, func(c *loadtest.Socket) {
+			c.Drain()
+			ended <- struct{}{}
+		})
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, loadtest.OverWS, func(p *load.Plan) {
+			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, DisconnectShare: 1}}
+		}))
+		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamCancelled: 1})
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Error("the connection is still open")
+		}
+	})
+}
+
 // What a hang-up leaves running is found in the list, and killed.
 func TestTheSweepFindsWhatAHangUpLeft(t *testing.T) {
 	each(t, func(t *testing.T, e load.Engine) {
