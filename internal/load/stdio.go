@@ -48,6 +48,11 @@ func (r *Request) Upgrades() bool {
 	return slices.ContainsFunc(r.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "upgrade") })
 }
 
+// upgrades reports whether some streams of the plan run over ProtocolWS.
+func (p *Plan) upgrades() bool {
+	return slices.ContainsFunc(p.Mix(), func(c Class) bool { return c.Dialect.Protocol == ProtocolWS })
+}
+
 // CheckUpgrade describes what is wrong with a 101 response to a key; "" is nothing.
 func CheckUpgrade(fields []wire.Field, key string) (wrong string) {
 	head := wire.Head{Proto: "HTTP/1.1", Status: 101, Fields: fields}
