@@ -170,6 +170,9 @@ func loadMetrics(r *bundle.LoadReport) []loadMetric {
 // latencyNotes says which values the distributions do not have, or not exactly.
 func latencyNotes(r *bundle.LoadReport) []string {
 	var out []string
+	if r.Plan.Note != "" {
+		out = append(out, line(r.Plan.Note))
+	}
 	if ms := r.Plan.WarmupMS; ms > 0 {
 		out = append(out, fmt.Sprintf("the latencies exclude the first %v", time.Duration(ms)*time.Millisecond))
 	}

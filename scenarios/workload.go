@@ -163,6 +163,9 @@ func checkWorkload(w *Workload, d *document) {
 		if c.Think > 0 && open {
 			d.errorf(d.key(place+"/think"), "think needs a fixed number of open streams: use streams", "think does not go with rate and stages")
 		}
+		if w.HTTP != "" && w.HTTP != "1.1" && c.Protocol == "ws" {
+			d.errorf(d.key(place+"/protocol"), "use http: 1.1", "ws upgrades a connection of HTTP/1.1")
+		}
 		if w.HTTP == "1.1" && c.Protocol == "grpc" {
 			d.errorf(d.key(place+"/protocol"), "use http: h2c (h2-tls for https), or grpc-web", "grpc does not go with http 1.1")
 		}
@@ -187,6 +190,9 @@ func checkWorkloadClass(c *WorkloadClass, place string, d *document) {
 	}
 	if c.Within > 0 && c.KillShare+c.DisconnectShare == 0 {
 		fail("within", "give kill_share or disconnect_share", "within spreads kills and disconnects, and there are none")
+	}
+	if c.Protocol == "ws" && c.Codec != "" {
+		fail("codec", "leave the codec out", "ws has no codec")
 	}
 	if c.Protocol != "ndjson" {
 		return

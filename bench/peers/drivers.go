@@ -33,10 +33,8 @@ func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
 // ours runs Assay's driver with everything that is on by default.
 func ours(engine, on string) func(*bench, *gateway, int) []string {
 	return func(b *bench, g *gateway, n int) []string {
-		return []string{
-			b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(concurrent), "--count", strconv.Itoa(n),
-			"--out", b.fresh(), "--format", "json", "--engine", engine,
-		}
+		return append(b.load(g, on), "--streams", strconv.Itoa(concurrent), "--count", strconv.Itoa(n),
+			"--out", b.fresh(), "--format", "json", "--engine", engine)
 	}
 }
 
@@ -136,8 +134,6 @@ const (
 // ramp, checks their lines, and kills them after the duration. No stream may end
 // by itself earlier.
 func (b *bench) holding(g *gateway, on string, n int, ramp, duration time.Duration) []string {
-	return []string{
-		b.assay, "load", g.url, "--http", on, "--streams", strconv.Itoa(n), "--ramp", ramp.String(), "--duration", duration.String(),
-		"--out", b.fresh(), "--format", "json", "--engine", "fast",
-	}
+	return append(b.load(g, on), "--streams", strconv.Itoa(n), "--ramp", ramp.String(), "--duration", duration.String(),
+		"--out", b.fresh(), "--format", "json", "--engine", "fast")
 }

@@ -136,9 +136,14 @@ func (b *bench) measureMemory(ctx context.Context, p *page) error {
 		return err
 	}
 	defer g.close()
+	return b.slopes(ctx, p, g, b.holders())
+}
+
+// slopes measures the memory of one more open stream of each driver.
+func (b *bench) slopes(ctx context.Context, p *page, g *gateway, all []holder) error {
 	p.printf("\n### Memory per open stream, %d to %d\n\n| driver | HTTP | MB at %d | MB at %d | bytes per stream |\n|---|---|---|---|---|\n", slopeFrom, slopeTo, slopeFrom, slopeTo)
 	var failures []error
-	for _, d := range b.holders() {
+	for _, d := range all {
 		var x, y []float64
 		at := map[int]*sample{slopeFrom: {}, slopeTo: {}}
 		for range min(b.runs, d.runs) {
@@ -174,12 +179,14 @@ type holder struct {
 	argv     func(g *gateway, n int) []string
 }
 
+// holder returns Assay's driver.
+func (b *bench) holder(on string) holder {
+	return holder{name: fast, on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
+}
+
 // holders lists the measured drivers. Peers only give the scale and run once.
 func (b *bench) holders() []holder {
-	own := func(on string) holder {
-		return holder{name: fast, on: on, own: true, runs: 3, argv: func(g *gateway, n int) []string { return b.holding(g, on, n, ramp, heldFor) }}
-	}
-	all := []holder{own(http1), own(h2c)}
+	all := []holder{b.holder(http1), b.holder(h2c)}
 	if b.base != "" {
 		for _, h := range all[:2] {
 			run := h.argv

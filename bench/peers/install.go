@@ -32,7 +32,7 @@ func (b *bench) install(ctx context.Context) (missing map[string]string, err err
 	if err := b.write(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"connectgo", "nethttp", "pacer"} {
+	for _, name := range []string{"connectgo", "nethttp", "pacer", "websocket"} {
 		if err := b.quiet(ctx, nil, "go", "build", "-o", b.tool(name), "./bench/clients/"+name); err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (b *bench) versions(ctx context.Context) []string {
 	for _, m := range modules() {
 		lines = append(lines, m.name+" "+m.version)
 	}
-	return append(lines, "connect-go and net/http: as in go.mod")
+	return append(lines, "connect-go, net/http and coder/websocket: as in go.mod")
 }
 
 // write writes the input files of the tools.

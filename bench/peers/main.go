@@ -36,7 +36,9 @@ type bench struct {
 }
 
 // parts lists the measurements in order.
-func parts() []string { return []string{"short", "together", "memory", "most", "even", "pace", "stop"} }
+func parts() []string {
+	return []string{"short", "together", "memory", "most", "even", "pace", "stop", "ws"}
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -99,7 +101,7 @@ func (b *bench) session(ctx context.Context) error {
 	p := &page{}
 	p.machine(b.versions(ctx), missing, b.streams, b.runs)
 	measure := map[string]func(context.Context, *page) error{
-		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop,
+		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop, "ws": b.measureWS,
 	}
 	var failures []error
 	for _, part := range parts() {

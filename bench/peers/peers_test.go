@@ -177,7 +177,9 @@ func TestAProcessIsMeasured(t *testing.T) {
 func TestEveryDriverHasACommandLine(t *testing.T) {
 	b := &bench{assay: "assay", tools: "tools", dir: "dir", base: "older", log: io.Discard}
 	g := &gateway{url: "http://127.0.0.1:1"}
-	for on, all := range b.short() {
+	drivers := b.short()
+	drivers[ws] = b.attached()
+	for on, all := range drivers {
 		for _, d := range all {
 			line := strings.Join(d.argv(b, g, 1000), " ")
 			if !strings.Contains(line, "127.0.0.1:1") {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -36,22 +35,9 @@ func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 	defer g.close()
 	all := b.short()
 	for _, on := range []string{http1, h2c} {
-		got := map[string]*figures{}
-		failures := map[string]error{}
-		for n := range b.runs {
-			for i := range all[on] {
-				d := all[on][(i+n)%len(all[on])] // rotate, so that no driver always follows the same one
-				if failures[d.Name] != nil || b.missing[strings.Fields(d.Name)[0]] != "" {
-					continue
-				}
-				if err := b.oneShort(ctx, g, d, got); err != nil {
-					if ctx.Err() != nil {
-						return err
-					}
-					b.sayf("FAILED %s over %s: %v", d.Name, on, err)
-					failures[d.Name] = err
-				}
-			}
+		got, failures, err := b.rotate(ctx, g, all[on], on)
+		if err != nil {
+			return err
 		}
 		p.printf("\n### Short streams over HTTP %s, %s\n\n", on, w.title)
 		b.drawShort(p, on, all[on], got, failures)
@@ -109,8 +95,11 @@ func (b *bench) drawShort(p *page, on string, all []driver, got map[string]*figu
 
 // reference names the driver that ratios relate to.
 func reference(on string) string {
-	if on == http1 {
+	switch on {
+	case http1:
 		return "wrk"
+	case ws:
+		return coder
 	}
 	return "h2load"
 }
@@ -127,14 +116,7 @@ func aimShort(p *page, on, how string, got map[string]*figures) {
 		http1: {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
 		h2c:   {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
 	}[on]
-	own := got[fast]
 	for _, a := range aims {
-		t := target{What: "short streams over " + on + ", " + how + ": CPU per stream", Most: a.most, Peer: a.peer, Relative: true}
-		if peer := got[a.peer]; own == nil || peer == nil {
-			t.Missing = true
-		} else {
-			t.Got, t.Against = own.cpu.median(), peer.cpu.median()
-		}
-		p.aim(t)
+		p.aim(against("short streams over "+on+", "+how+": CPU per stream", a, got))
 	}
 }

@@ -58,6 +58,11 @@ plan with several classes adds classes.NAME.first_event.p99 and so on. A missed
 threshold is undecided when the driver's own delay exceeds a tenth of it: that is
 driver_lag.p99, and start_lag.p99 for latencies from the intended start.
 
+--protocol ws runs each stream on GET /attach, stdio over WebSocket: the 101 response
+stands for the start event, and first_event is the first message. A kill is a signal
+message on the stream's own socket; a disconnect closes the socket, and the gateway
+ends the process.
+
 --engine fast, the choice of auto for http URLs on Linux, uses one event loop and
 kernel receive timestamps; portable runs on every system and supports https.
 
@@ -72,6 +77,9 @@ before, during and after the run.`,
 
   # 200 short commands per second, as a CI gate
   assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")' --report junit=load.xml
+
+  # 5,000 WebSockets, each with a process
+  assay load http://127.0.0.1:8081 --protocol ws --streams 5000 --duration 20s
 
   # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
@@ -98,10 +106,10 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.IntVar(&f.count, "count", 0, "total number of streams")
 	fs.DurationVar(&f.warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
 	fs.Float64Var(&f.killShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
-	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end")
+	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end (over ws by the gateway, at once)")
 	fs.StringVar(&f.command, "command", "", "command of every stream (default: numbered lines)")
 	fs.StringVar(&f.expect, "expect", "", "expected output of --command: same (as in the first stream; default), sha256:HEX or none")
-	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web or ndjson (default connect)")
+	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")

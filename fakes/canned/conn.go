@@ -55,6 +55,8 @@ func (c *conn) received(p []byte) {
 	switch {
 	case c.h2 != nil:
 		p = c.readFrames(p)
+	case c.h1 != nil && c.h1.switched:
+		p = c.readMessages(p)
 	case c.h1 != nil:
 		p = c.readRequests(p)
 	}
@@ -206,7 +208,11 @@ func (c *conn) sendUnit(s *stream) bool {
 	g, e := c.gateway, s.enc
 	switch s.stage {
 	case atStart:
-		g.scratch = e.appendStart(append(g.scratch[:0], e.head1...), s.pid, true)
+		if c.h1.switched {
+			g.scratch = e.appendSwitch(g.scratch[:0], c.h1.key)
+		} else {
+			g.scratch = e.appendStart(append(g.scratch[:0], e.head1...), s.pid, true)
+		}
 		c.send(g.scratch)
 	case atData:
 		u, err := e.event(s.next)
@@ -214,15 +220,18 @@ func (c *conn) sendUnit(s *stream) bool {
 			c.drop()
 			return false
 		}
-		c.send(u.chunk)
+		c.send(e.raw(u))
 	case atEnd:
-		g.scratch = append(g.scratch[:0], s.end().chunk...)
+		g.scratch = append(g.scratch[:0], e.raw(s.end())...)
 		if e.tail.body == nil {
 			g.scratch = append(g.scratch, lastChunk...)
 		}
 		c.send(g.scratch)
 	case atTail:
-		g.scratch = append(append(g.scratch[:0], e.tail.chunk...), lastChunk...)
+		g.scratch = append(g.scratch[:0], e.raw(e.tail)...)
+		if !c.h1.switched {
+			g.scratch = append(g.scratch, lastChunk...)
+		}
 		c.send(g.scratch)
 	case over:
 	}
@@ -244,7 +253,7 @@ func (c *conn) answered(s *stream) {
 		delete(c.h2.calls, s.id)
 	case c.h1 != nil:
 		c.h1.stream = nil
-		if !c.h1.keep {
+		if !c.h1.keep && !c.h1.switched { // a WebSocket ends with the Close frame of the client
 			c.closeAfter()
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	grpc
 	grpcWeb
 	ndjson
+	stdio // over WebSocket, HTTP/1.1 only
 )
 
 // dialect is a protocol with a codec.
@@ -35,6 +36,8 @@ func (d dialect) contentType() string {
 		codec = "proto"
 	}
 	switch d.protocol {
+	case stdio:
+		return "stdio over WebSocket"
 	case grpc:
 		return "application/grpc+" + codec
 	case grpcWeb:
@@ -72,6 +75,9 @@ func (d dialect) message(e *process.ProcessEvent, text string) ([]byte, error) {
 
 // start encodes the start event of firstPID.
 func (d dialect) start() ([]byte, error) {
+	if d.protocol == stdio {
+		return nil, nil // the head of the response is the start
+	}
 	e := &process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: firstPID}}}
 	text := fmt.Sprintf(`{"event":{"start":{"pid":%d}}}`, firstPID)
 	if d.protocol == ndjson {
@@ -83,6 +89,9 @@ func (d dialect) start() ([]byte, error) {
 
 // data encodes a data event on stdout.
 func (d dialect) data(p []byte) ([]byte, error) {
+	if d.protocol == stdio {
+		return outputFrame(p), nil
+	}
 	e := &process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: p}}}}
 	var text string
 	switch {
@@ -103,6 +112,9 @@ func (d dialect) data(p []byte) ([]byte, error) {
 
 // end encodes the end event; a killed process has the code -1.
 func (d dialect) end(code int32, killed bool) ([]byte, error) {
+	if d.protocol == stdio {
+		return exitFrame(code, killed), nil
+	}
 	end := &process.ProcessEvent_EndEvent{ExitCode: code, Exited: !killed, Status: "exit status " + strconv.Itoa(int(code))}
 	if killed {
 		end.Status = "signal: killed"
@@ -125,6 +137,8 @@ func (d dialect) end(code int32, killed bool) ([]byte, error) {
 // tail is the successful end of a stream inside of the body; nil if the protocol has none.
 func (d dialect) tail() []byte {
 	switch d.protocol {
+	case stdio:
+		return closeFrame()
 	case connect:
 		return wire.AppendEnvelope(nil, wire.FlagEndStream, []byte("{}"))
 	case grpcWeb:

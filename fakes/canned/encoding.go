@@ -20,6 +20,15 @@ func newUnit(body []byte) unit {
 	return unit{chunk: chunk, body: chunk[len(head)+2 : len(chunk)-2]}
 }
 
+// raw returns the bytes of the unit on an HTTP/1.1 connection, which has chunks unless it
+// has switched protocols.
+func (e *encoding) raw(u unit) []byte {
+	if e.dialect.protocol == stdio {
+		return u.body
+	}
+	return u.chunk
+}
+
 // lastChunk ends a chunked body without trailers.
 const lastChunk = "0\r\n\r\n"
 
@@ -31,7 +40,7 @@ type encoding struct {
 	dialect dialect
 	script  *script
 
-	head1    []byte // HTTP/1.1: the head of the response
+	head1    []byte // HTTP/1.1: the head of the response; of stdio without the accept
 	head2    []byte // HTTP/2: its header block
 	trailers []byte // HTTP/2: the header block of its trailers, if any
 	start    unit
@@ -49,13 +58,16 @@ func newEncoding(d dialect, s *script) (*encoding, error) {
 	if d.protocol == grpc {
 		e.trailers = h2.EncodeFields(wire.Field{Name: "grpc-status", Value: "0"})
 	}
+	if d.protocol == stdio {
+		e.head1 = []byte(switching)
+	}
 	start, err := d.start()
 	if err != nil {
 		return nil, err
 	}
 	e.start = newUnit(start)
 	pid := d.pid(firstPID)
-	if e.pidAt = bytes.LastIndex(start, pid); e.pidAt < 0 {
+	if e.pidAt = bytes.LastIndex(start, pid); e.pidAt < 0 && d.protocol != stdio {
 		return nil, fmt.Errorf("no pid in the start event %q", start)
 	}
 	end, err := d.end(s.file.ExitCode, false)

@@ -40,7 +40,7 @@ func newGateway(f *File, sys system) (*gateway, error) {
 		nextPID: firstPID, late: newLateness(), processes: map[uint32]*stream{}, routes: map[string]route{},
 	}
 	for _, d := range []dialect{
-		{connect, false}, {connect, true}, {grpc, false}, {grpc, true}, {grpcWeb, false}, {grpcWeb, true}, {ndjson, false},
+		{connect, false}, {connect, true}, {grpc, false}, {grpc, true}, {grpcWeb, false}, {grpcWeb, true}, {ndjson, false}, {stdio, false},
 	} {
 		e, err := newEncoding(d, g.script)
 		if err != nil {
@@ -104,6 +104,6 @@ func (g *gateway) do(r route, body []byte) (a answer, stream bool) {
 	case unauthorized:
 		return jsonError(401, "unauthenticated", "X-Access-Token is missing or wrong"), false
 	default:
-		return jsonError(404, "unimplemented", "a canned gateway has Start, SendSignal and List, /commands, /metrics and /health"), false
+		return jsonError(404, "unimplemented", "a canned gateway has Start, SendSignal and List, /commands, /attach, /metrics and /health"), false
 	}
 }

@@ -32,11 +32,14 @@ type h1 struct {
 	left   int64 // of a counted body or a chunk
 	body   []byte
 	stream *stream // occupies the connection until its end
+
+	switched bool   // to a WebSocket
+	key      string // of its handshake
 }
 
 // readRequests reads requests until one begins a stream; it returns the rest of p.
 func (c *conn) readRequests(p []byte) []byte {
-	for len(p) > 0 && c.h1.stream == nil && !c.closed && !c.closing {
+	for len(p) > 0 && c.h1.stream == nil && !c.h1.switched && !c.closed && !c.closing {
 		n := c.readPart(p)
 		if n == 0 {
 			break
@@ -139,7 +142,11 @@ func (c *conn) readHead(p []byte) int {
 		c.refuse()
 		return i + 4
 	}
-	h.route = c.gateway.admit(routeOf(r.method, r.path, r.contentType), r.token)
+	asked := routeOf(r.method, r.path, r.contentType)
+	if r.attaches() {
+		asked, h.key = route{action: startStream, dialect: dialect{protocol: stdio}}, r.key
+	}
+	h.route = c.gateway.admit(asked, r.token)
 	h.keep, h.body, h.left = r.keep && (!r.sized || !r.chunked), nil, r.length // RFC 9112, section 6.1
 	if h.route.dialect.protocol == grpc {
 		h.route = route{action: badType} // it needs HTTP/2
@@ -168,6 +175,7 @@ func (c *conn) serve() {
 		c.reply(a)
 		return
 	}
+	h.switched = h.route.dialect.protocol == stdio
 	h.stream = c.gateway.begin(c, h.route.dialect, 0)
 	c.gateway.pump(h.stream)
 }
@@ -178,6 +186,8 @@ type requestHead struct {
 	length                           int64
 	sized, chunked                   bool
 	keep, expects                    bool
+	upgrades                         bool   // to a WebSocket
+	key                              string // of the handshake
 }
 
 // read reads the lines of a head, each with its end; false if they are invalid.
@@ -223,6 +233,10 @@ func (r *requestHead) field(name, value []byte) bool {
 		r.keep = !bytes.EqualFold(value, []byte("close"))
 	case is("expect"):
 		r.expects = true
+	case is("upgrade"):
+		r.upgrades = bytes.EqualFold(value, []byte("websocket"))
+	case is("sec-websocket-key"):
+		r.key = string(value)
 	}
 	return true
 }

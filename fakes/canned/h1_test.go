@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+
+	"assay/internal/wire"
 )
 
 const (
@@ -205,6 +207,7 @@ func TestTogetherIsOneWriteAndOtherwiseEveryEventIsOne(t *testing.T) {
 // For any input, the gateway does not fail and its counters stay consistent.
 func FuzzConnection(f *testing.F) {
 	f.Add([]byte(start("{}")+start("{}")), uint8(3))
+	f.Add([]byte(attach+said(wire.WSPing, "x")+said(wire.WSText, `{"type":"signal"}`)), uint8(200))
 	f.Add([]byte(http2.ClientPreface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"), uint8(9))
 	f.Add([]byte("POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"), uint8(1))
 	f.Add([]byte(http2.ClientPreface+"\x00\x00\x05\x01\x05\x00\x00\x00\x01\x83\x86\x84\x04\x00"), uint8(30))

@@ -83,6 +83,8 @@ type LoadPlan struct {
 	Count      int    `json:"count,omitempty"`
 	Command    string `json:"command"`
 	Check      string `json:"check"`
+	// Note says what stands for the start event, where the protocol has none.
+	Note string `json:"note,omitempty"`
 }
 
 // LoadStage is one stage of a rate.
@@ -174,9 +176,12 @@ type LoadLedger struct {
 	Error   int64 `json:"error"`
 	Killed  int64 `json:"killed"`
 	Open    int64 `json:"open"`
-	// Unseen is the number of processes that ended by themselves after the driver had
-	// disconnected: as ok or as error, and counted under neither.
+	// Unseen is the number of processes that ended after the driver had disconnected: as ok
+	// or as error, and counted under neither.
 	Unseen int64 `json:"unseen,omitempty"`
+	// HungUp is how many of Unseen the gateway may also have killed, because its protocol ends
+	// the process when the client disconnects: as ok, as error or as killed.
+	HungUp int64 `json:"hung_up,omitempty"`
 	// Uncertain is the number of processes that the gateway may have started or ended unseen by the driver.
 	Uncertain int64 `json:"uncertain"`
 }

@@ -41,7 +41,7 @@ type collector struct {
 // books are the counts of a collector.
 type books struct {
 	outcomes  bundle.StreamOutcomes
-	fates     [EndedUnseen + 1]int64
+	fates     [numFates]int64
 	uncertain int64
 	killed    int64 // kills that were answered or dropped
 	notOpened int64 // streams that ended before they were opened

@@ -57,14 +57,17 @@ func (d *Dialect) mark() string {
 	return d.Run + "/load"
 }
 
-// marked returns the command with its mark, as NDJSON sends it.
+// marked returns the command with its mark, as NDJSON and stdio over WebSocket send it.
 func (d *Dialect) marked() string { return call.NoOp(d.mark()) + "; " + d.Command }
 
 // Start returns the request that begins a stream.
 func (d *Dialect) Start() (Request, error) {
-	if d.Protocol == ProtocolNDJSON {
+	switch d.Protocol {
+	case ProtocolNDJSON:
 		body, err := json.Marshal(call.Command{Cmd: d.marked(), TimeoutMS: new(int64(0))})
 		return d.plain("POST", "", body), err
+	case ProtocolWS:
+		return d.attach(), nil
 	}
 	words := append(d.Target.Shell(), d.Command)
 	return d.rpc(call.Sorted{Message: call.Start{
@@ -100,7 +103,12 @@ func (d *Dialect) List() (Request, error) {
 }
 
 // form returns the form of the requests.
-func (d *Dialect) form() call.Form { return call.Form{Protocol: d.Protocol, Codec: d.Codec} }
+func (d *Dialect) form() call.Form {
+	if d.Protocol == ProtocolWS { // its unary calls
+		return call.Form{Protocol: ProtocolConnect, Codec: d.Codec}
+	}
+	return call.Form{Protocol: d.Protocol, Codec: d.Codec}
+}
 
 // rpc returns a call of the process service.
 func (d *Dialect) rpc(m call.Message) (Request, error) {
@@ -224,6 +232,12 @@ func (d *Dialect) Listed(message []byte) (ours []uint32, err error) {
 		return nil, fmt.Errorf("the response to List: %w", err)
 	}
 	for _, p := range m.GetProcesses() {
+		if d.Protocol == ProtocolWS {
+			if d.attached(p) {
+				ours = append(ours, p.GetPid())
+			}
+			continue
+		}
 		mark := p.GetConfig().GetEnvs()[call.Mark]
 		if mark == d.mark() || d.Part == EveryPart && strings.HasPrefix(mark, d.mark()) {
 			ours = append(ours, p.GetPid())
@@ -247,9 +261,15 @@ func (d *Dialect) listedCommands(message []byte) (ours []uint32, err error) {
 		if c.State == "ending" || c.State == "ended" {
 			continue
 		}
-		if c.Cmd == d.marked() || d.Part == EveryPart && strings.HasPrefix(c.Cmd, call.NoOp(d.mark())) {
+		if d.carriesMark(c.Cmd) {
 			ours = append(ours, c.PID)
 		}
 	}
 	return ours, nil
+}
+
+// carriesMark reports whether a command was started by this part, with its mark in the
+// command.
+func (d *Dialect) carriesMark(command string) bool {
+	return command == d.marked() || d.Part == EveryPart && strings.HasPrefix(command, call.NoOp(d.mark()))
 }

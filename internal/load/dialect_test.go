@@ -18,6 +18,7 @@ func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 	for _, way := range [][2]string{
 		{ProtocolConnect, CodecJSON}, {ProtocolConnect, CodecProto}, {ProtocolGRPC, CodecJSON}, {ProtocolGRPC, CodecProto},
 		{ProtocolWeb, CodecJSON}, {ProtocolWeb, CodecProto}, {ProtocolNDJSON, CodecJSON},
+		{ProtocolWS, CodecJSON},
 	} {
 		fmt.Fprintf(&b, "# %s/%s\n", way[0], way[1])
 		d := &Dialect{Protocol: way[0], Codec: way[1], Target: tgt, Command: "cat <&0 >&2", Run: "run1", Part: 2, Stdin: true}
@@ -37,8 +38,8 @@ func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 		write("kill", r, err)
 		r, err = d.List()
 		write("list", r, err)
-		if d.Protocol == ProtocolNDJSON {
-			continue // NDJSON has no input
+		if d.Protocol == ProtocolNDJSON || d.Protocol == ProtocolWS {
+			continue // NDJSON has no input, and that of a WebSocket goes over itself
 		}
 		r, err = d.Input(7, []byte("x\n"))
 		write("input", r, err)
@@ -46,4 +47,20 @@ func TestEveryRequestHasTheseBytesInEveryForm(t *testing.T) {
 		write("close-stdin", r, err)
 	}
 	testkit.Golden(t, "../../testdata/requests/load.txt", b.String(), *update)
+}
+
+// Over WebSocket the mark is in the command, and other processes are left alone.
+func TestTheProcessesOfWebSocketsAreListed(t *testing.T) {
+	list := []byte(`{"processes":[
+		{"pid":1,"config":{"cmd":"/bin/sh","args":["-c",": ASSAY_RUN=run1/load.2; seq 3"]}},
+		{"pid":2,"config":{"cmd":"/bin/sh","args":["-c",": ASSAY_RUN=run1/load.3; seq 3"]}},
+		{"pid":3,"config":{"cmd":"/bin/sh","args":["-c","seq 3"],"envs":{"ASSAY_RUN":"run1/load.2"}}},
+		{"pid":4,"config":{"cmd":"/bin/sh"}}]}`)
+	for part, want := range map[int]string{2: "[1]", EveryPart: "[1 2]"} {
+		d := &Dialect{Protocol: ProtocolWS, Codec: CodecJSON, Command: "seq 3", Run: "run1", Part: part}
+		got, err := d.Listed(list)
+		if fmt.Sprint(got) != want || err != nil {
+			t.Errorf("part %d: %v, %v, want %s", part, got, err, want)
+		}
+	}
 }

@@ -35,7 +35,8 @@ type Metric uint8
 
 // The metrics. All are durations, kept in microseconds.
 const (
-	// FirstEvent is the time from the intended start of a stream to its start event.
+	// FirstEvent is the time from the intended start of a stream to its start event, over
+	// ProtocolWS to its first message.
 	FirstEvent Metric = iota
 	// Gap is the time between two output events of a stream.
 	Gap
@@ -51,7 +52,8 @@ const (
 	// GapCorrected is Gap plus the gaps that late events hide: see Class.RecordGap.
 	GapCorrected
 	// FromSent is the time from the sending of a request to the start event of its
-	// stream: FirstEvent without start lag and dialling.
+	// stream (over ProtocolWS to its first message): FirstEvent without start lag and
+	// dialling.
 	FromSent
 
 	numMetrics = iota
@@ -87,7 +89,7 @@ type Sink interface {
 	Record(worker, class int, m Metric, d time.Duration)
 	// Opening reports that a stream is being opened: from here on a process may exist.
 	Opening()
-	// Started reports the start event of a stream.
+	// Started reports the start event of a stream, over ProtocolWS the 101 response.
 	Started()
 	// Output counts output events and their bytes.
 	Output(worker, events, bytes int)
@@ -129,6 +131,11 @@ const (
 	// EndedUnseen means that the driver had disconnected, and the process ended by itself
 	// before the driver killed it; its exit code is unknown.
 	EndedUnseen
+	// EndedHungUp means that the driver had disconnected over ProtocolWS, and the process was
+	// gone at the end of the run: killed by the gateway, or ended by itself before.
+	EndedHungUp
+
+	numFates = iota
 )
 
 // Result is the result of one stream.

@@ -24,7 +24,7 @@ func (s *session) blank() *bundle.LoadReport {
 		Plan: bundle.LoadPlan{
 			Model: s.model(), Streams: o.Streams, Rate: o.Rate, Stages: stageInfo(o.stages), Arrivals: o.arrivals(), RampMS: o.Ramp.Milliseconds(),
 			DurationMS: o.Duration.Milliseconds(), WarmupMS: o.Warmup.Milliseconds(), Count: o.Count, Seed: o.Seed, Drawn: o.draws(),
-			Command: commandOf(first), Check: checkName(first),
+			Command: commandOf(first), Check: checkName(first), Note: o.startNote(),
 		},
 		Streams:    bundle.LoadStreams{Wanted: int64(s.plan.Wanted())},
 		Metrics:    bundle.LoadMetrics{Violations: []string{}},
@@ -134,6 +134,9 @@ func (s *session) headline() []string {
 		url = "the embedded gateway (" + url + ")"
 	}
 	all := []string{fmt.Sprintf("%s · %s · %s", url, s.opts.wireName(), s.opts.modelName())}
+	if note := s.opts.startNote(); note != "" {
+		all = append(all, "  "+note)
+	}
 	for _, line := range append(s.needs.lines(s.machine, s.plan), s.gatewayLimits()...) {
 		all = append(all, "  "+line)
 	}
@@ -144,11 +147,20 @@ func (s *session) headline() []string {
 func (o *Options) wireName() string {
 	return o.distinct(func(i int) string {
 		name := o.classes[i].Protocol
-		if name != ProtocolNDJSON {
+		if name != ProtocolNDJSON && name != ProtocolWS {
 			name += " " + o.classes[i].Codec
 		}
 		return name
 	}) + " on HTTP " + o.HTTP
+}
+
+// startNote says what stands for the start event where a protocol has none; "" when all
+// have one.
+func (o *Options) startNote() string {
+	if slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.Protocol == ProtocolWS }) {
+		return "over ws the 101 response stands for the start event, and first_event is the first message"
+	}
+	return ""
 }
 
 // modelName describes the model.

@@ -13,7 +13,7 @@ import (
 func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []string, foreign string) {
 	diff := ledger.Diff(before, after)
 	violations = append(violations, ledger.Monotone(before, after)...)
-	slack, unseen := float64(own.Uncertain), float64(own.Unseen)
+	slack, unseen, hungUp := float64(own.Uncertain), float64(own.Unseen), float64(own.HungUp)
 	within := func(key string, got float64, want int64, more float64) {
 		if got < float64(want) || got > float64(want)+more {
 			violations = append(violations, fmt.Sprintf("%s moved by %s, the driver's ledger says %s", key, ledger.Number(got), expected(want, more)))
@@ -22,10 +22,14 @@ func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []s
 	within(ledger.KeyStarted, diff.Started, own.Started, slack)
 	within(ledger.KeyOK, diff.OK, own.OK, unseen+slack)
 	within(ledger.KeyError, diff.Error, own.Error, unseen+slack)
-	if own.Unseen > 0 { // each of them counts as ok or as error
-		within(ledger.KeyOK+" and "+ledger.KeyError, diff.OK+diff.Error, max(own.OK+own.Error+own.Unseen-own.Uncertain, 0), 2*slack)
+	if sum := own.OK + own.Error + own.Unseen - own.Uncertain; own.Unseen > own.HungUp { // each of them counts as ok or as error
+		within(ledger.KeyOK+" and "+ledger.KeyError, diff.OK+diff.Error, max(sum-own.HungUp, 0), hungUp+2*slack)
 	}
-	within(ledger.KeyKilled, diff.Killed, own.Killed, slack)
+	within(ledger.KeyKilled, diff.Killed, own.Killed, hungUp+slack)
+	if own.HungUp > 0 {
+		within(ledger.KeyOK+", "+ledger.KeyError+" and "+ledger.KeyKilled, diff.OK+diff.Error+diff.Killed,
+			max(own.OK+own.Error+own.Killed+own.Unseen-own.Uncertain, 0), 2*slack)
+	}
 	within(ledger.KeyActive, diff.Active, 0, float64(own.Open)+slack)
 	partition := ledger.Partition(diff, 0)
 	if partition != "" {
@@ -41,14 +45,15 @@ func audit(before, after ledger.Counters, own bundle.LoadLedger) (violations []s
 // less than the ledger says, and no more processes of others ended than ran before the run
 // or started during it.
 func byOthers(before, diff ledger.Counters, own bundle.LoadLedger) string {
-	slack, unseen := float64(own.Uncertain), float64(own.Unseen)
-	less := diff.OK+diff.Error < float64(own.OK+own.Error+own.Unseen-own.Uncertain)
+	slack, unseen, hungUp := float64(own.Uncertain), float64(own.Unseen), float64(own.HungUp)
+	less := diff.OK+diff.Error < float64(own.OK+own.Error+own.Unseen-own.HungUp-own.Uncertain) ||
+		diff.OK+diff.Error+diff.Killed < float64(own.OK+own.Error+own.Killed+own.Unseen-own.Uncertain)
 	more := func(got float64, want int64, slack float64) float64 {
 		less = less || got < float64(want)
 		return max(got-float64(want)-slack, 0)
 	}
 	started := more(diff.Started, own.Started, slack)
-	ended := more(diff.OK, own.OK, unseen+slack) + more(diff.Error, own.Error, unseen+slack) + more(diff.Killed, own.Killed, slack)
+	ended := more(diff.OK, own.OK, unseen+slack) + more(diff.Error, own.Error, unseen+slack) + more(diff.Killed, own.Killed, hungUp+slack)
 	if there := max(before.Active, 0); less || there+started == 0 || ended > there+started {
 		return ""
 	}

@@ -22,6 +22,7 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 	unsure := bundle.LoadLedger{Started: 8, OK: 5, Error: 1, Killed: 2, Uncertain: 2}
 	open := bundle.LoadLedger{Started: 10, OK: 5, Error: 1, Killed: 3, Open: 1, Uncertain: 1}
 	unseen := bundle.LoadLedger{Started: 10, OK: 4, Error: 1, Killed: 3, Unseen: 2}
+	hungUp := bundle.LoadLedger{Started: 10, OK: 4, Error: 1, Killed: 3, Unseen: 2, HungUp: 2}
 	before := counters(100, 50, 30, 18, 2)
 	tests := map[string]struct {
 		own     bundle.LoadLedger
@@ -37,6 +38,10 @@ func TestCountersAreHeldAgainstTheLedger(t *testing.T) {
 		"a counter went down":          {own, counters(110, 55, 31, 17, 2), []string{"killed"}, false},
 		"foreign starts":               {own, counters(113, 58, 31, 22, 2), []string{"started moved by 13", "ok moved by 8"}, true},
 		"a foreign process still runs": {own, counters(111, 55, 31, 22, 3), []string{"started moved by 11", "active moved by 1"}, true},
+		"hang-ups that killed":         {hungUp, counters(110, 54, 31, 23, 2), nil, false},
+		"hang-ups that came too late":  {hungUp, counters(110, 55, 32, 21, 2), nil, false},
+		"a hang-up that leaks":         {hungUp, counters(110, 54, 31, 22, 3), []string{"ok, error and killed moved by 9", "active moved by 1"}, false},
+		"a hang-up is counted twice":   {hungUp, counters(110, 55, 31, 23, 2), []string{"ok, error and killed moved by 11", "do not add up"}, false},
 		"unknown starts that happened": {unsure, counters(110, 55, 31, 22, 2), nil, false},
 		"unknown starts that did not":  {unsure, counters(108, 55, 31, 20, 2), nil, false},
 		"more than the unknown":        {unsure, counters(111, 58, 31, 20, 2), []string{"started moved by 11, the driver's ledger says 8 to 10", "ok moved by 8, the driver's ledger says 5 to 7"}, true},
@@ -98,7 +103,7 @@ func TestWhatIsInFlight(t *testing.T) {
 
 func TestTheLedgerOfWhatWasCounted(t *testing.T) {
 	var b books
-	b.fates = [EndedUnseen + 1]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
+	b.fates = [numFates]int64{NoProcess: 3, EndedOK: 4, EndedError: 5, FateKilled: 6, LeftOpen: 1}
 	b.uncertain, b.swept = 3, 2
 	want := bundle.LoadLedger{Started: 18, OK: 4, Error: 5, Killed: 8, Open: 1, Uncertain: 1}
 	if got := ledgerOf(b); got != want {

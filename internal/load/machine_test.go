@@ -24,6 +24,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 	}{
 		"it fits":                         {m, Plan{HTTP: HTTP11, Streams: 900, Duration: time.Second}, false, true, nil, 0, 1, 0},
 		"too many descriptors":            {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, false, []string{"1014 file descriptors", "1000", "10 are in use", "ulimit -n 1024", "h2c"}, 0, 1, 0},
+		"too many WebSockets":             {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second, Dialect: Dialect{Protocol: ProtocolWS}}, false, false, []string{"ulimit -n 1024), or open fewer"}, 0, 1, 0},
 		"shared among processes":          {m, Plan{HTTP: HTTP11, Streams: 950, Duration: time.Second}, false, true, nil, 0, 2, 0},
 		"shared among many":               {m, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, nil, 0, 11, 0},
 		"too many even for that":          {capacity{files: 100, used: 10}, Plan{HTTP: HTTP11, Streams: 9500, Duration: time.Second}, false, true, []string{"9564 file descriptors"}, 0, 1, 0},

@@ -44,6 +44,8 @@ type Part struct {
 	// Kill says that the driver kills the process. Disconnect says that it hangs up
 	// without a kill: it closes the connection of an HTTP/1.1 stream, or resets an HTTP/2
 	// stream with CANCEL. At most one is set. A stream that ends earlier by itself is OK.
+	// Over ProtocolWS the kill is a message on the stream's own socket, and the gateway
+	// ends the process of a closed one by SIGTERM.
 	Kill, Disconnect bool
 	// After is the time from the start event to the kill or hang-up.
 	After time.Duration

@@ -28,9 +28,9 @@ type Options struct {
 	// Protocol, Codec, Command, Expect, KillShare and DisconnectShare, which must not be
 	// set here; every other option that is set here overrides the file.
 	Plan string
-	// Protocol is connect (default), grpc, grpc-web or ndjson.
+	// Protocol is connect (default), grpc, grpc-web, ndjson or ws.
 	Protocol string
-	// Codec is json or proto; default json, for grpc and grpc-web proto.
+	// Codec is json or proto; default json, for grpc and grpc-web proto. ws has none.
 	Codec string
 	// HTTP is HTTP11, H2C or H2TLS; default HTTP11, for grpc the form of HTTP/2 that
 	// fits the URL.

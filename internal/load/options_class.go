@@ -71,6 +71,9 @@ func (o *Options) resolveClasses() error {
 		}
 	}
 	prefer(&o.HTTP, HTTP11)
+	if o.HTTP != HTTP11 && slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.Protocol == ProtocolWS }) {
+		return fmt.Errorf("protocol ws upgrades a connection of HTTP/1.1, which http %s does not have: use http 1.1, and no class with grpc", o.HTTP)
+	}
 	if o.HTTP != HTTP11 && o.HTTP != h2 {
 		return fmt.Errorf("http %s does not fit the URL: its form of HTTP/2 is %s", o.HTTP, h2)
 	}
@@ -83,6 +86,9 @@ func resolveWire(c *scenarios.WorkloadClass) error {
 	if c.Protocol == ProtocolNDJSON && c.Codec == CodecProto {
 		return errors.New("protocol ndjson has no codec proto: leave the codec out")
 	}
+	if c.Protocol == ProtocolWS && c.Codec != "" {
+		return errors.New("protocol ws has no codec, its output is raw: leave the codec out")
+	}
 	if c.Protocol == ProtocolGRPC || c.Protocol == ProtocolWeb {
 		prefer(&c.Codec, CodecProto)
 	}
@@ -91,7 +97,7 @@ func resolveWire(c *scenarios.WorkloadClass) error {
 		name, value string
 		legal       []string
 	}{
-		{"protocol", c.Protocol, []string{ProtocolConnect, ProtocolGRPC, ProtocolWeb, ProtocolNDJSON}},
+		{"protocol", c.Protocol, []string{ProtocolConnect, ProtocolGRPC, ProtocolWeb, ProtocolNDJSON, ProtocolWS}},
 		{"codec", c.Codec, []string{CodecJSON, CodecProto}},
 	} {
 		if !slices.Contains(v.legal, v.value) {

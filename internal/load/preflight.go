@@ -25,6 +25,7 @@ type preflight struct {
 	processes   int // 1 is this process alone; more are worker processes
 	sources     []netip.Addr
 	memory      int64 // bytes, approximately
+	upgrades    bool  // some streams need a connection of their own, to upgrade it
 }
 
 // Sizer is an engine that knows the memory that an open stream takes.
@@ -37,7 +38,7 @@ type Sizer interface {
 // MaxOpen and Sources of the plan. embedded says that the gateway runs in this process, and
 // split that worker processes may be started.
 func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error) {
-	f := preflight{processes: 1}
+	f := preflight{processes: 1, upgrades: p.upgrades()}
 	streams := p.Streams
 	if p.Open() {
 		streams = p.Wanted()
@@ -101,23 +102,27 @@ func (m capacity) holds(f *preflight, embedded bool) error {
 	if embedded {
 		where = ", two for each stream because the embedded gateway runs in the same process"
 	}
-	const mend = "use --http h2c (h2-tls for https), where streams share connections, or open fewer"
+	const share = "use --http h2c (h2-tls for https), where streams share connections"
+	raise, fewer := ", "+share+", or open fewer", "open fewer, or "+share
+	if f.upgrades {
+		raise, fewer = ", or open fewer", "open fewer"
+	}
 	ports := m.ports * max(len(f.sources), 1)
 	switch {
 	case m.files > 0 && f.descriptors > m.files-m.used:
 		return &machine.LimitError{
 			What: fmt.Sprintf("%d connections need %d file descriptors%s: this process may have %d, and %d are in use", f.connections, f.descriptors, where, m.files, m.used),
-			Mend: fmt.Sprintf("raise the limit (ulimit -n %d), %s", f.descriptors+m.used, mend),
+			Mend: fmt.Sprintf("raise the limit (ulimit -n %d)%s", f.descriptors+m.used, raise),
 		}
 	case m.ports > 0 && f.connections+spareFiles > ports:
 		return &machine.LimitError{
 			What: fmt.Sprintf("%d connections to one address need as many local ports: this machine has %d", f.connections, ports),
-			Mend: "widen net.ipv4.ip_local_port_range, " + mend,
+			Mend: "widen net.ipv4.ip_local_port_range" + raise,
 		}
 	case m.memory > 0 && f.memory > m.memory:
 		return &machine.LimitError{
 			What: fmt.Sprintf("the streams need about %s of memory: this machine has %s", megabytes(f.memory), megabytes(m.memory)),
-			Mend: "open fewer, " + mend,
+			Mend: fewer,
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ func valuesOf(c ledger.Counters) *bundle.LoadCounters {
 func ledgerOf(b books) bundle.LoadLedger {
 	l := bundle.LoadLedger{
 		OK: b.fates[EndedOK], Error: b.fates[EndedError], Killed: b.fates[FateKilled] + b.swept,
-		Open: b.fates[LeftOpen], Unseen: b.fates[EndedUnseen], Uncertain: max(0, b.uncertain-b.swept),
+		Open: b.fates[LeftOpen], Unseen: b.fates[EndedUnseen] + b.fates[EndedHungUp], HungUp: b.fates[EndedHungUp],
+		Uncertain: max(0, b.uncertain-b.swept),
 	}
 	l.Started = l.OK + l.Error + l.Killed + l.Open + l.Unseen
 	return l

@@ -25,7 +25,11 @@ func (r *Request) HTTP(ctx context.Context, p *Plan) *http.Request {
 		switch name := strings.ToLower(f.Name); name {
 		case "host":
 			h.Host = f.Value
-		case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "content-length":
+		case "connection", "upgrade":
+			if r.Upgrades() {
+				h.Header.Set(name, f.Value)
+			}
+		case "keep-alive", "proxy-connection", "transfer-encoding", "content-length":
 		default:
 			h.Header[http.CanonicalHeaderKey(name)] = []string{f.Value}
 		}

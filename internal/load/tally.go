@@ -13,7 +13,7 @@ type tally struct {
 	Unstamped                                        int64
 	Events, Bytes, Clamped                           int64
 	Outcomes                                         bundle.StreamOutcomes
-	Fates                                            [EndedUnseen + 1]int64
+	Fates                                            [numFates]int64
 	Uncertain, Killed, NotOpened, Unstarted          int64
 	Swept, HungUp                                    int64
 	Classes                                          []bundle.StreamOutcomes

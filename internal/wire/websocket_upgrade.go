@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// wsGUID is appended to the key of a handshake (RFC 6455, section 1.3).
-const wsGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+// WSGUID is appended to the key of a handshake (RFC 6455, section 1.3).
+const WSGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 // WSKey returns the Sec-WebSocket-Key of 16 random bytes.
 func WSKey(random [16]byte) string { return base64.StdEncoding.EncodeToString(random[:]) }
@@ -17,7 +17,7 @@ func WSKey(random [16]byte) string { return base64.StdEncoding.EncodeToString(ra
 // WSAccept returns the Sec-WebSocket-Accept that answers a key. A server takes the
 // key as it was sent, so it is not decoded.
 func WSAccept(key string) string {
-	sum := sha1.Sum([]byte(key + wsGUID))
+	sum := sha1.Sum([]byte(key + WSGUID))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 

@@ -68,6 +68,10 @@ func fed(tb testing.TB, protocol, codec string, check load.Check) (*fake, func()
 	i, s := f.begin()
 	begin, line := loadtest.StartEvent(7), func(n int) string { return loadtest.Stdout(fmt.Sprintf("%d\n", n)) }
 	switch {
+	case protocol == load.ProtocolWS:
+		f.Head(i, s, 101, f.switchFields(s))
+		begin = loadtest.Frame(wire.WSPing, "")
+		line = func(n int) string { return loadtest.Out(fmt.Sprintf("%d\n", n)) + loadtest.Frame(wire.WSPing, "p") }
 	case protocol == load.ProtocolNDJSON:
 		begin = `{"type":"start","pid":7}` + "\n"
 		line = func(n int) string { return fmt.Sprintf(`{"type":"stdout","data":"%d\n"}`+"\n", n) }
@@ -80,7 +84,7 @@ func fed(tb testing.TB, protocol, codec string, check load.Check) (*fake, func()
 		}
 	}
 	f.feed(i, s, []byte(begin), len(begin))
-	if s.pid != 7 {
+	if s.pid == 0 {
 		tb.Fatal("the stream has not started")
 	}
 	var lines [][]byte
@@ -102,6 +106,7 @@ func TestAnEventAllocatesNothing(t *testing.T) {
 	for _, way := range [][2]string{
 		{load.ProtocolConnect, load.CodecJSON}, {load.ProtocolConnect, load.CodecProto}, {load.ProtocolGRPC, load.CodecProto},
 		{load.ProtocolWeb, load.CodecJSON}, {load.ProtocolNDJSON, load.CodecJSON},
+		{load.ProtocolWS, load.CodecJSON},
 	} {
 		for _, check := range []load.Check{{Kind: load.CheckSequence}, {Kind: load.CheckNone}, {Kind: load.CheckSame}} {
 			t.Run(fmt.Sprintf("%s %s, check %d", way[0], way[1], check.Kind), func(t *testing.T) {
@@ -124,7 +129,7 @@ func TestAnEventAllocatesNothing(t *testing.T) {
 
 // BenchmarkEvent measures the cost of one event of one numbered line.
 func BenchmarkEvent(b *testing.B) {
-	for _, way := range [][2]string{{load.ProtocolConnect, load.CodecJSON}, {load.ProtocolConnect, load.CodecProto}, {load.ProtocolNDJSON, load.CodecJSON}} {
+	for _, way := range [][2]string{{load.ProtocolConnect, load.CodecJSON}, {load.ProtocolConnect, load.CodecProto}, {load.ProtocolNDJSON, load.CodecJSON}, {load.ProtocolWS, load.CodecJSON}} {
 		b.Run(way[0]+" "+way[1], func(b *testing.B) {
 			_, next := fed(b, way[0], way[1], load.Check{Kind: load.CheckSequence})
 			b.ReportAllocs()

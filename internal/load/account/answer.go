@@ -30,6 +30,10 @@ func (a *Streams) Head(i int32, s *Stream, status int, fields []wire.Field) {
 		a.bad(i, s, f)
 		return
 	}
+	if c.ws {
+		a.upgraded(i, s, fields)
+		return
+	}
 	if c.grpc || c.web {
 		a.status(i, s, fields, true)
 	}
@@ -43,6 +47,9 @@ func (c *class) judgeHead(status int, fields []wire.Field) *Failure {
 			typ = f.Value
 		}
 	}
+	if c.ws {
+		return judgeSwitch(status, typ)
+	}
 	if status != 200 {
 		return &Failure{Outcome: bundle.StreamServerError, Detail: fmt.Sprintf("HTTP %d", status), Refused: refuses(status, typ)}
 	}
@@ -53,6 +60,17 @@ func (c *class) judgeHead(status int, fields []wire.Field) *Failure {
 		}
 	}
 	return nil
+}
+
+// judgeSwitch returns the failure of a response that does not switch to WebSocket, or nil.
+func judgeSwitch(status int, contentType string) *Failure {
+	if status == 101 {
+		return nil
+	}
+	return &Failure{
+		Outcome: bundle.StreamServerError, Refused: status/100 == 2 || refuses(status, contentType),
+		Detail: fmt.Sprintf("HTTP %d in response to the upgrade, want 101", status),
+	}
 }
 
 // refuses reports whether a status means that the URL is wrong, and not that the gateway
@@ -108,6 +126,8 @@ func (a *Streams) Body(i int32, s *Stream, p []byte) {
 		}
 	case a.class(s).ndjson:
 		a.feedLines(i, s, p)
+	case a.class(s).ws:
+		a.feedFrames(i, s, p)
 	default:
 		a.feedEnvelopes(i, s, p)
 	}
@@ -184,7 +204,9 @@ func (a *Streams) End(i int32, s *Stream, trailers []wire.Field) {
 	if !s.has(flagBad) {
 		a.closeBody(i, s)
 	}
-	s.since = a.at
+	if !a.class(s).ws { // a WebSocket ended with its Close frame
+		s.since = a.at
+	}
 	a.finish(i, s, a.verdict(i, s))
 }
 
@@ -214,6 +236,8 @@ func (a *Streams) verdict(i int32, s *Stream) *Failure {
 	}
 	ndjson := a.class(s).ndjson
 	switch {
+	case a.class(s).ws && s.ends == 0:
+		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the WebSocket was closed with 1000, but no exit message came"}
 	case !s.has(flagEOS) && !ndjson:
 		return &Failure{Outcome: bundle.StreamEOSMissing, Detail: "the response is complete, but has no end of stream"}
 	case s.ends == 0 && ndjson:
@@ -228,6 +252,10 @@ func (a *Streams) verdict(i int32, s *Stream) *Failure {
 func (a *Streams) Fail(i int32, s *Stream, f *Failure) {
 	if s.has(flagCall) {
 		a.called(i, s, f)
+		return
+	}
+	if s.has(flagEOS) && a.class(s).ws && a.givenUp(i, s) == nil {
+		a.End(i, s, nil) // how the connection ends after the Close frames is of no interest
 		return
 	}
 	if s.has(flagExtra) {
@@ -248,6 +276,14 @@ func (a *Streams) Fail(i int32, s *Stream, f *Failure) {
 	a.finish(i, s, f)
 }
 
+// givenUp returns why the stream was given up; nil when it was not.
+func (a *Streams) givenUp(i int32, s *Stream) *Failure {
+	if !s.has(flagExtra) {
+		return nil
+	}
+	return a.extras[i].given
+}
+
 // finish ends the stream; f is nil when it ended well. A process that still runs is killed.
 func (a *Streams) finish(i int32, s *Stream, f *Failure) {
 	if s.phase == phaseOver || s.phase == phaseFree {
@@ -266,7 +302,7 @@ func (a *Streams) finish(i int32, s *Stream, f *Failure) {
 	a.dropCut(s)
 	s.Conn = None
 	s.phase = phaseOver
-	if s.pid != 0 && s.ends == 0 && s.kill == killNone {
+	if s.pid != 0 && s.ends == 0 && s.kill == killNone && !a.class(s).ws {
 		if s.has(flagHungUp) && a.schedule.killing != killAll {
 			s.parts++
 			a.schedule.deferred = append(a.schedule.deferred, Waiter{i, s.Number})
@@ -318,7 +354,7 @@ func (a *Streams) report(i int32, s *Stream) {
 	s.phase = phaseFree
 	a.entries.Put(i)
 	if r.Fate == load.LeftOpen {
-		a.leftOpen = append(a.leftOpen, leftOpen{s.pid, r})
+		a.leftOpen = append(a.leftOpen, leftOpen{s.pid, a.class(s).ws, r})
 		return
 	}
 	a.sink.Ended(r)
@@ -327,6 +363,7 @@ func (a *Streams) report(i int32, s *Stream) {
 // leftOpen is a stream whose process may still run. Its result waits for the sweep.
 type leftOpen struct {
 	pid    uint32
+	ws     bool // the pid is not known
 	result load.Result
 }
 
@@ -376,26 +413,44 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 		}
 	case phaseSent:
 		if quiet > lim.FirstEvent {
-			return silent(s, lim.FirstEvent)
+			return a.silent(s, lim.FirstEvent)
 		}
 	case phaseLive:
 		if silence := a.class(s).Silence; silence > 0 && quiet > silence {
 			return stalled("no event for %v", quiet.Round(time.Millisecond))
 		}
-		if (s.kill == killDone || s.kill == killGone) && time.Duration(now-s.doneAt) > lim.End {
+		switch waited := time.Duration(now - s.doneAt); {
+		case waited <= lim.End:
+		case s.kill == killDone || s.kill == killGone:
 			return stalled("no end within %v of the response to the kill", lim.End)
+		case s.kill == killSent && a.class(s).ws:
+			return stalled("no exit message within %v of the kill", lim.End)
 		}
 	case phaseEnding:
 		if quiet > lim.End {
-			return stalled("no end of stream for %v after the end event", quiet.Round(time.Millisecond))
+			return a.unended(s, quiet.Round(time.Millisecond))
 		}
 	case phaseFree, phaseOver:
 	}
 	return nil
 }
 
+// unended returns the failure of a stream that does not end after its end event.
+func (a *Streams) unended(s *Stream, quiet time.Duration) *Failure {
+	switch {
+	case !a.class(s).ws:
+		return stalled("no end of stream for %v after the end event", quiet)
+	case s.has(flagEOS):
+		return stalled("the connection is still open %v after the Close frame", quiet)
+	}
+	return stalled("no Close frame for %v after the exit message", quiet)
+}
+
 // silent returns the failure of a stream without a start event.
-func silent(s *Stream, limit time.Duration) *Failure {
+func (a *Streams) silent(s *Stream, limit time.Duration) *Failure {
+	if s.has(flagHeard) && a.class(s).ws {
+		return stalled("no complete response to the upgrade within %v", limit)
+	}
 	if s.has(flagHeard) {
 		return stalled("no start event within %v", limit)
 	}

@@ -68,13 +68,20 @@ func (a *Streams) pushCall(c *Call) {
 
 // requestKill queues the kill of a running process, once.
 func (a *Streams) requestKill(i int32, s *Stream) {
-	if s.kill == killNone && s.phase == phaseLive {
+	switch {
+	case s.kill != killNone || s.phase != phaseLive:
+	case a.class(s).ws:
+		s.kill = killQueued
+		a.kills.Push(Waiter{i, s.Number})
+		a.due = true
+	default:
 		a.queueKill(i, s)
 	}
 }
 
-// StartCalls sends queued calls, up to callsAtOnce in flight.
+// StartCalls sends queued calls, up to callsAtOnce in flight, and kills over sockets.
 func (a *Streams) StartCalls() {
+	a.sayKills()
 	for a.calling < callsAtOnce && a.calls.Len() > 0 {
 		a.startCall(a.calls.Pop())
 	}
@@ -161,7 +168,7 @@ func (a *Streams) answeredCall(c *Call, err error) {
 		a.killAnswered(c.victim, a.entries.At(c.victim), state, err)
 	case callSweep:
 		if err == nil {
-			a.swept[c.pid] = true
+			a.swept[c.pid] = c.class.ws
 		}
 		a.sweeping--
 	case callList:
@@ -223,6 +230,7 @@ func (a *Streams) list(c *Call, message []byte) {
 	if err != nil {
 		return // the ledger counts its processes as unknown
 	}
+	a.listed = a.listed || c.class.ws
 	for _, pid := range pids {
 		a.sweeping++
 		a.pushCall(&Call{kind: callSweep, class: c.class, pid: pid})

@@ -7,6 +7,9 @@
 // does not: sockets, HTTP, threads, the wall clock. A driver serialises its calls and
 // passes the time.
 //
+// A WebSocket is the body of a 101 response here: account reads its frames and writes those
+// of the client, and a driver moves the bytes.
+//
 // The usual form of every message is recognised in place, without allocations; any other
 // form goes to the strict decoders of internal/wire and internal/envd.
 package account

@@ -6,6 +6,7 @@ import (
 	"hash"
 
 	"assay/internal/load"
+	"assay/internal/wire"
 )
 
 // extra holds the rare facts about a stream.
@@ -19,6 +20,10 @@ type extra struct {
 	hash    hash.Hash // nil unless a digest is wanted
 	bytes   int64     // of hashed output
 	call    *Call
+	// frames decodes a WebSocket once a frame has an unusual form. It has got fed bytes, and
+	// the last message ended at messageEnd.
+	frames          *wire.WSDecoder
+	fed, messageEnd int64
 }
 
 // extra returns the extra of a stream, and makes it when there is none.

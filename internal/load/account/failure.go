@@ -121,6 +121,10 @@ var errHungUp = &Failure{Outcome: bundle.StreamCancelled}
 // errNoTime is the error of a call that was dropped.
 var errNoTime = errors.New("no time was left")
 
+func serverError(detail string) *Failure {
+	return &Failure{Outcome: bundle.StreamServerError, Detail: detail}
+}
+
 func corrupt(detail string) *Failure { return &Failure{Outcome: bundle.StreamCorrupt, Detail: detail} }
 
 func cancelled(format string, args ...any) *Failure {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 
 	"assay/internal/load"
@@ -16,7 +17,8 @@ type Run struct {
 	parts   []*Streams
 	// patient: some commands end by themselves, and get a grace period.
 	patient bool
-	swept   bool // parts[0] has begun the sweep
+	swept   bool   // parts[0] has begun the sweep
+	secret  uint64 // of the keys of WebSockets
 
 	begun       atomic.Int64
 	open        atomic.Int64 // counted only where the plan has a limit
@@ -27,7 +29,7 @@ type Run struct {
 
 // NewRun makes a run without parts.
 func NewRun(p *load.Plan, s load.Sink) *Run {
-	r := &Run{plan: p, sink: s, classes: p.Mix()}
+	r := &Run{plan: p, sink: s, classes: p.Mix(), secret: rand.Uint64()}
 	r.same = make([]sameOutput, len(r.classes))
 	for i := range r.classes {
 		r.patient = r.patient || !r.classes[i].Endless
@@ -85,12 +87,25 @@ func (r *Run) Finish() {
 		return
 	}
 	swept := r.parts[0].swept
+	var unnamed []uint32 // of WebSockets: any of them is that of any such stream
+	for pid, ws := range swept {
+		if ws {
+			unnamed = append(unnamed, pid)
+		}
+	}
 	for _, a := range r.parts {
 		a.tellGaps()
 		for _, one := range a.leftOpen {
-			if swept[one.pid] {
+			if one.ws && len(unnamed) > 0 {
+				one.pid, unnamed = unnamed[0], unnamed[1:]
+			}
+			ws, found := swept[one.pid]
+			switch {
+			case found && ws == one.ws:
 				one.result.Fate, one.result.Uncertain = load.FateKilled, false
 				delete(swept, one.pid)
+			case one.ws && one.result.Disconnected && r.parts[0].listed:
+				one.result.Fate, one.result.Uncertain = load.EndedHungUp, false
 			}
 			r.sink.Ended(one.result)
 		}

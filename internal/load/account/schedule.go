@@ -266,7 +266,7 @@ func (a *Streams) abandon(interrupted bool) {
 		case s.has(flagCall):
 			a.giveUp(i, s, cancelled("%v", errNoTime))
 		case !interrupted && s.phase == phaseSent:
-			a.giveUp(i, s, silent(s, after))
+			a.giveUp(i, s, a.silent(s, after))
 		case !interrupted && s.phase == phaseWaiting && a.driver.Waiting(s, after) != nil:
 			a.giveUp(i, s, a.driver.Waiting(s, after))
 		default:
@@ -278,6 +278,9 @@ func (a *Streams) abandon(interrupted bool) {
 
 // dropCalls drops the queued calls.
 func (a *Streams) dropCalls() {
+	for a.kills.Len() > 0 {
+		a.kills.Pop()
+	}
 	for a.calls.Len() > 0 {
 		c := a.calls.Pop()
 		if c.kind == callKill {
@@ -310,7 +313,7 @@ func (a *Streams) Done() bool { return a.schedule.stage == stageDone }
 // Pause returns how long the driver may wait before the next Tend and Scan.
 func (a *Streams) Pause(now int64) time.Duration {
 	sc := &a.schedule
-	if sc.ready > 0 && sc.stage == stageRun || sc.stage == stageDone {
+	if sc.ready > 0 && sc.stage == stageRun || sc.stage == stageDone || a.kills.Len() > 0 {
 		return 0
 	}
 	at := max(a.scanAt, now)

@@ -31,7 +31,7 @@ type flags uint32
 const (
 	flagOpened    flags = 1 << iota // Sink.Opening was called
 	flagHeard                       // bytes arrived on its connection
-	flagEOS                         // the end of stream came
+	flagEOS                         // the end of stream came; of a WebSocket the Close frame
 	flagHeaded                      // the response head came
 	flagExtra                       // an extra exists
 	flagBad                         // an RPC error: the body is its text
@@ -43,6 +43,7 @@ const (
 	flagCoalesced                   // the present read has more than one of its events
 	flagUncertain                   // the gateway may have started a process without our knowing
 	flagHungUp                      // the driver hung up, as the plan asks
+	flagStrict                      // its extra decodes the frames of a WebSocket
 )
 
 // Stream is the state of one call of Start. Times are in ns since the beginning of the run.

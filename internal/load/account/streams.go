@@ -25,6 +25,11 @@ type Driver interface {
 	Waiting(s *Stream, waited time.Duration) *Failure
 	// Wake makes the driver call Tend soon. Any goroutine may call it.
 	Wake()
+	// Write sends bytes on the connection of an entry whose response has switched protocols,
+	// behind those that were written before. It keeps no reference to p. If skip is set and
+	// more than PongRoom earlier bytes are unsent, it sends nothing. Errors show when the
+	// driver reads.
+	Write(i int32, s *Stream, p []byte, skip bool)
 }
 
 // Streams are the streams that one driver opens, and the unary calls about their
@@ -46,7 +51,9 @@ type Streams struct {
 	calling    int
 	callNumber int64
 	sweeping   int
-	swept      map[uint32]bool // processes that the sweep has killed
+	swept      map[uint32]bool // processes that the sweep has killed; true: of a WebSocket
+	listed     bool            // the sweep has got a list of the processes of WebSockets
+	kills      Queue[Waiter]   // to be sent over WebSockets
 	leftOpen   []leftOpen
 
 	schedule schedule
@@ -64,6 +71,8 @@ type Streams struct {
 	due     bool // see TakeDue
 
 	scratch     []byte
+	frameOut    []byte // a frame to send
+	payload     []byte // its payload
 	spareExtras []*extra
 }
 
@@ -73,6 +82,7 @@ type class struct {
 
 	same    *sameOutput
 	ndjson  bool
+	ws      bool
 	grpc    bool
 	web     bool
 	json    bool // the codec
@@ -87,7 +97,7 @@ func newClass(c load.Class, same *sameOutput) class {
 	k := class{
 		Class: c, same: same,
 		ndjson: c.Dialect.Protocol == load.ProtocolNDJSON, grpc: c.Dialect.Protocol == load.ProtocolGRPC,
-		web: c.Dialect.Protocol == load.ProtocolWeb, json: c.Dialect.Codec == load.CodecJSON,
+		ws: c.Dialect.Protocol == load.ProtocolWS, web: c.Dialect.Protocol == load.ProtocolWeb, json: c.Dialect.Codec == load.CodecJSON,
 		parts: c.KillShare > 0 || c.DisconnectShare > 0 || c.Hold > 0,
 	}
 	switch c.Dialect.Framing() {
@@ -158,10 +168,15 @@ func (a *Streams) started(i int32, s *Stream, pid uint32) {
 	s.pid = pid
 	s.phase, s.since = phaseLive, a.at
 	a.sink.Started()
-	a.record(s.class, load.FirstEvent, a.at-s.intended)
-	a.record(s.class, load.FromSent, a.at-s.sent)
 	c := a.class(s)
-	if c.Stdin != nil {
+	if !c.ws {
+		a.measureFirst(s)
+	}
+	switch {
+	case c.Stdin == nil:
+	case c.ws:
+		a.sayInput(i, s)
+	default:
 		a.queueInput(i, s)
 	}
 	switch {
@@ -173,6 +188,13 @@ func (a *Streams) started(i int32, s *Stream, pid uint32) {
 			a.due = true
 		}
 	}
+}
+
+// measureFirst records the latencies of the start event, or of the first message of a
+// WebSocket.
+func (a *Streams) measureFirst(s *Stream) {
+	a.record(s.class, load.FirstEvent, a.at-s.intended)
+	a.record(s.class, load.FromSent, a.at-s.sent)
 }
 
 // giveUp cancels an entry and fails it with f.

@@ -253,7 +253,7 @@ func ways() (out [][3]string) {
 			}
 		}
 	}
-	return out
+	return append(out, [3]string{load.ProtocolWS, "", load.HTTP11})
 }
 
 // reports runs the same options on both engines, each against its own gateway, with a time
@@ -329,6 +329,7 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 	for _, way := range [][3]string{
 		{load.ProtocolConnect, load.CodecJSON, load.HTTP11}, {load.ProtocolGRPC, load.CodecProto, load.H2C},
 		{load.ProtocolNDJSON, load.CodecJSON, load.HTTP11}, {load.ProtocolWeb, load.CodecProto, load.H2C},
+		{load.ProtocolWS, "", load.HTTP11},
 	} {
 		t.Run(strings.Join(way[:], " "), func(t *testing.T) {
 			t.Parallel()

@@ -2,9 +2,9 @@
 // the system calls: one or two event loops, each a locked thread with its own epoll, and no
 // goroutine, timer or idle buffer per stream.
 //
-// What belongs here: the loops, the HTTP/1.1 and HTTP/2 state machines, and the clock with
-// the kernel's receive stamps. What does not: rules about streams, schedules and calls
-// (internal/load/account), histograms, reports.
+// What belongs here: the loops, the state machines of HTTP/1.1, of the upgrade to WebSocket
+// and of HTTP/2, and the clock with the kernel's receive stamps. What does not: rules about
+// streams, schedules and calls (internal/load/account), histograms, reports.
 //
 // The usual form of a response is parsed by hand, in place; any other form goes to the
 // strict decoders of internal/wire and golang.org/x/net/http2.

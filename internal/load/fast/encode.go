@@ -19,6 +19,9 @@ type encoded struct {
 	h1    []byte // HTTP/1.1: head and body
 	block []byte // HTTP/2: the field block, which does not use the dynamic table
 	body  []byte // HTTP/2: the body
+
+	upgrades bool // it asks for a WebSocket
+	key      int  // the offset of its key in h1; 0 when it has none
 }
 
 // encode encodes a request for the connections of a plan.
@@ -31,7 +34,7 @@ func encode(r load.Request, p *load.Plan) *encoded {
 		headers = slices.DeleteFunc(slices.Clone(headers), func(h bundle.Header) bool { return strings.EqualFold(h.Name, "content-length") })
 		headers = append(headers, bundle.Header{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
 	}
-	return &encoded{h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}
+	return &encoded{upgrades: r.Upgrades(), h1: append(transport.RequestHead(r.Method, r.Path, headers), r.Body...)}
 }
 
 // fieldBlock returns the header block of a request. It does not use the dynamic table, so

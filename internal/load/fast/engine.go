@@ -111,7 +111,7 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 			}
 			return nil, err
 		}
-		l.dialer, l.starts, l.known, l.resting.fixed = d, starts, make([]knownHead, len(starts)), e.Nap
+		l.dialer, l.starts, l.known, l.resting.fixed = d, withKeys(starts), make([]knownHead, len(starts)), e.Nap
 		if p.Multiplexed() {
 			l.mux = newMuxes(l, e.loops())
 		}
@@ -138,7 +138,7 @@ func newLoop(r *account.Run, p *load.Plan, s load.Sink, base time.Time) (*loop, 
 	}
 	l := &loop{
 		plan: p, sink: s, poll: poll, recv: newReceiver(readSize), clock: newClock(base),
-		slows: map[int32]*slow{}, wakeFD: int32(wake), //nolint:gosec // a descriptor
+		slows: map[int32]*slow{}, outs: map[int32][]byte{}, wakeFD: int32(wake), //nolint:gosec // a descriptor
 	}
 	l.streams = r.Add(l, func() int64 { return l.clock.now() })
 	return l, nil

@@ -32,6 +32,7 @@ const (
 	atDataLF
 	atEndCR // after the last chunk: the CR of the empty trailer section
 	atEndLF
+	atFrames // behind a 101 response
 )
 
 // conn is one connection of HTTP/1.1.
@@ -111,7 +112,11 @@ func (l *loop) request(ci int32, c *conn, s *account.Stream) {
 
 // write writes the rest of the request.
 func (l *loop) write(ci int32, c *conn, s *account.Stream) {
-	p := l.encoded(c.stream, s).h1[c.off:]
+	if c.framing == atFrames {
+		l.flushConn(ci, c)
+		return
+	}
+	p := l.h1(c.stream, s)[c.off:]
 	n, e := send(c.fd, p)
 	switch {
 	case e == unix.EAGAIN:
@@ -190,6 +195,10 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 			}
 			l.lose(ci, c, account.Broken(e, where))
 			return
+		case n == 0 && c.framing == atFrames: // the usual end of a WebSocket
+			l.streams.Reading(l.clock.now())
+			l.eof(ci, c)
+			return
 		case n == 0:
 			l.arrived(0)
 			l.eof(ci, c)
@@ -228,6 +237,9 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 			}
 			l.streams.Body(i, s, p[:n])
 			p = p[n:]
+		case atFrames:
+			l.streams.Body(i, s, p)
+			return
 		default:
 			p = l.feedChunk(ci, c, s, p)
 		}
@@ -238,7 +250,13 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 // the date; any other goes to the strict decoder.
 func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	if !s.IsCall() {
-		if n := l.known[s.Class()].match(p); n > 0 {
+		k := &l.known[s.Class()]
+		if n := k.match(p); n > 0 && k.accept > 0 {
+			if l.streams.GoodSwitch(c.stream, s, p[k.accept:k.accept+acceptSize]) {
+				c.framing = atFrames
+				return p[n:]
+			}
+		} else if n > 0 {
 			l.streams.GoodHead(s)
 			c.framing, c.remain, c.digits = atSize, 0, 0
 			return p[n:]
@@ -290,6 +308,10 @@ func (l *loop) eof(ci int32, c *conn) {
 	case c.state != connBusy:
 		l.lose(ci, c, account.Dial(unix.ECONNRESET, l.plan.Limits.Connect))
 	case c.framing == atSlow && l.eofSlow(ci, c):
+	case c.framing == atFrames:
+		i := c.stream
+		l.closeConn(ci, c)
+		l.streams.Gone(i, l.streams.At(i))
 	default:
 		l.lose(ci, c, account.Closed(c.any))
 	}
@@ -311,6 +333,9 @@ func (l *loop) closeConn(ci int32, c *conn) {
 	}
 	if c.framing == atSlow {
 		l.dropSlow(ci)
+	}
+	if c.framing == atFrames {
+		delete(l.outs, ci)
 	}
 	l.remove(c) // otherwise the peer gets a reset
 	closeSocket(c.fd)

@@ -25,6 +25,9 @@ type slow struct {
 	plain   bool // the head may become the known head
 	broken  *account.Failure
 	trailer []wire.Field
+	// switches: the response switches to a WebSocket, with these fields.
+	switches bool
+	fields   []wire.Field
 }
 
 // slow gives the rest of the response to a strict decoder. prefix brings the decoder to the
@@ -43,7 +46,8 @@ func (l *loop) slow(ci int32, c *conn, prefix string) {
 			}
 			return "POST"
 		},
-		OnHead: func(h wire.Head) { l.slowHead(i, s, w, &h) },
+		Upgrade: func() bool { return !s.IsCall() && l.starts[s.Class()].upgrades },
+		OnHead:  func(h wire.Head) { l.slowHead(i, s, w, &h) },
 		OnBody: func(p []byte) {
 			if !w.primed {
 				l.streams.Body(i, s, p)
@@ -101,6 +105,9 @@ func (l *loop) dropSlow(ci int32) {
 }
 
 func (l *loop) slowHead(i int32, s *account.Stream, w *slow, h *wire.Head) {
+	if h.Status == 101 && w.dec.Upgrade() {
+		w.headed, w.switches, w.fields = true, true, h.Fields
+	}
 	if h.Status < 200 || w.primed {
 		return
 	}
@@ -147,6 +154,10 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 		}
 		w.dec.Feed(p[:n])
 		p = p[n:]
+	}
+	if w.switches {
+		l.switched(ci, c, w)
+		return p
 	}
 	if w.headed && w.chunked && !w.done {
 		if w.plain && bytes.HasPrefix(w.text, []byte("HTTP/1.1 200")) {

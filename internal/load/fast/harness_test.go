@@ -3,6 +3,7 @@
 package fast
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"testing"
@@ -40,8 +41,8 @@ func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, s
 		tb.Fatal(err)
 	}
 	l := &loop{
-		plan: p, sink: sink, slows: map[int32]*slow{}, recv: &receiver{}, clock: newClock(time.Now()),
-		starts: []*encoded{encode(start, p)}, known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
+		plan: p, sink: sink, slows: map[int32]*slow{}, outs: map[int32][]byte{}, recv: &receiver{}, clock: newClock(time.Now()),
+		starts: withKeys([]*encoded{encode(start, p)}), known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
 	}
 	l.streams = account.NewRun(p, sink).Add(l, func() int64 { return l.clock.now() })
 	if p.Multiplexed() {
@@ -147,6 +148,89 @@ func wholeAnswer() []byte {
 func TestAConnectionTakesAtMost64Bytes(t *testing.T) {
 	if n := unsafe.Sizeof(conn{}); n > 64 {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+// switchTest switches the connection of a stream to WebSocket.
+func (l *loop) switchTest(ci int32, s *account.Stream) {
+	key := l.streams.Key(s)
+	l.feedConn(ci, []byte(loadtest.Switch(string(key[:]))))
+}
+
+// An open and idle WebSocket takes an entry and a connection, and no buffer.
+func TestAnIdleWebSocketTakesAtMost256Bytes(t *testing.T) {
+	l, _ := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{Kind: load.CheckSequence})
+	i, s := l.testStream()
+	ci, c := l.testConn(i, s)
+	l.switchTest(ci, s)
+	for n := range 3 {
+		l.feedConn(ci, []byte(loadtest.Out(fmt.Sprintf("%d\n", n))))
+	}
+	if c.state != connBusy || c.framing != atFrames || len(l.slows) != 0 || len(l.outs) != 0 {
+		t.Errorf("state %v, framing %v, %d decoders, %d buffers", c.state, c.framing, len(l.slows), len(l.outs))
+	}
+	if n := unsafe.Sizeof(*s) + unsafe.Sizeof(*c); n > 256 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// attached runs one whole stream over WebSocket, in two reads.
+func attached(l *loop, cut int) {
+	i, s := l.testStream()
+	ci, c := l.testConn(i, s)
+	key := l.streams.Key(s)
+	p := testSwitch
+	at := bytes.Index(p, []byte("Accept: ")) + len("Accept: ")
+	copy(p[at:], wire.WSAccept(string(key[:])))
+	l.feedConn(ci, p[:cut])
+	l.feedConn(ci, p[cut:])
+	if c.state == connBusy {
+		l.eof(ci, c)
+	}
+}
+
+const testSwitchHead = "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" +
+	"Date: Sat, 21 Nov 2026 02:29:02 GMT\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+
+// testSwitch is a whole response.
+var testSwitch = []byte(testSwitchHead + loadtest.GoodFrames())
+
+func TestAWholeWebSocketAllocatesNothing(t *testing.T) {
+	l, sink := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{Kind: load.CheckSequence, First: 1, Lines: 3})
+	all := len(testSwitch)
+	n := 0
+	for ; n < 2*all; n++ {
+		if attached(l, n%all); sink.Result.Outcome != bundle.StreamOK || sink.Count != n+1 {
+			t.Fatalf("cut at %d: %d ended, %+v", n%all, sink.Count, sink.Result)
+		}
+	}
+	// The test allocates the Sec-WebSocket-Accept twice.
+	m := 0
+	if got := testing.AllocsPerRun(1000, func() { attached(l, len(testSwitchHead)+m%(all-len(testSwitchHead))); m++ }); got > 4 {
+		t.Errorf("%v allocations per stream, 4 of them by the test", got)
+	}
+}
+
+func TestAFrameAllocatesNothing(t *testing.T) {
+	l, sink := bench(t, load.ProtocolWS, load.CodecJSON, load.HTTP11, load.Check{})
+	i, s := l.testStream()
+	ci, _ := l.testConn(i, s)
+	l.switchTest(ci, s)
+	p := []byte(loadtest.Out("1\n") + loadtest.Frame(wire.WSPing, "p"))
+	cut := 0
+	next := func() {
+		l.feedConn(ci, p[:cut%len(p)])
+		l.feedConn(ci, p[cut%len(p):])
+		cut++
+	}
+	for range 2 * len(p) {
+		next()
+	}
+	if n := testing.AllocsPerRun(1000, next); n != 0 {
+		t.Errorf("%v allocations for a message and a ping", n)
+	}
+	if sink.Count != 0 {
+		t.Errorf("%+v", sink.Result)
 	}
 }
 

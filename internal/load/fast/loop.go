@@ -34,6 +34,7 @@ type loop struct {
 	again     []uint64                      // connections with more bytes to read
 	reading   []uint64                      // those that readAgain reads now
 	slows     map[int32]*slow
+	outs      map[int32][]byte // what Write could not send yet
 	// cautious: the gateway has closed an idle connection.
 	cautious bool
 

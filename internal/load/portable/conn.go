@@ -38,7 +38,11 @@ func (c *conn) begin(x *exchange) {
 // end notes that an exchange is over.
 func (c *conn) end() { c.open-- }
 
-func (c *conn) close() { _ = c.client.Close() }
+// close closes the connection. The client no longer owns one that has switched protocols.
+func (c *conn) close() {
+	_ = c.client.Close()
+	_ = c.socket.Close()
+}
 
 // failure converts the error of an exchange.
 func (c *conn) failure(err error) *account.Failure {

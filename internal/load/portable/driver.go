@@ -126,11 +126,16 @@ type exchange struct {
 	pool    *pool
 	cancel  func() // nil before it is sent
 	over    bool   // nothing more is reported
+	key     string // of a WebSocket
+	out     outgoing
 }
 
 // make makes the request. Its body cannot be sent twice, so that no client repeats it.
 func (x *exchange) make(ctx context.Context) *http.Request {
 	r := x.request.request.WithContext(ctx)
+	if x.key != "" {
+		withKey(r, x.key)
+	}
 	if x.request.body != nil {
 		x.body.Reset(x.request.body)
 		r.Body = io.NopCloser(&x.body) // net/http recognises it, and sends head and body in one write
@@ -145,6 +150,10 @@ func (d *driver) Open(i int32, s *account.Stream) {
 		x.pool, x.request = &d.callConns, d.template(&d.streams.Call(i).Request)
 	} else {
 		x.request = d.starts[s.Class()]
+		if d.streams.Upgrades(s) {
+			key := d.streams.Key(s)
+			x.key = string(key[:])
+		}
 	}
 	for int(i) >= len(d.exchanges) {
 		d.exchanges = append(d.exchanges, nil)
@@ -248,6 +257,10 @@ func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols && x.key != "" {
+		d.switched(x, c, resp)
+		return
+	}
 	d.mu.Lock()
 	if !x.over {
 		d.streams.Reading(d.now())
@@ -255,10 +268,7 @@ func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
 		d.streams.Head(x.i, x.s, resp.StatusCode, load.Fields(resp.Header))
 	}
 	d.mu.Unlock()
-	buf, ok := d.bodies.Get().(*[bufferSize]byte)
-	if !ok {
-		buf = new([bufferSize]byte)
-	}
+	buf := d.buffer()
 	defer d.bodies.Put(buf)
 	for {
 		n, err := resp.Body.Read(buf[:])
@@ -281,6 +291,14 @@ func (d *driver) exchange(x *exchange, c *conn, req *http.Request) {
 			return
 		}
 	}
+}
+
+// buffer returns a buffer for one read of a body.
+func (d *driver) buffer() *[bufferSize]byte {
+	if buf, ok := d.bodies.Get().(*[bufferSize]byte); ok {
+		return buf
+	}
+	return new([bufferSize]byte)
 }
 
 // complete reports the end of a response. It releases the connection first, so that the

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ws names stdio over WebSocket among the HTTP versions of tables, and coder the peer to
+// which its ratios relate.
+const (
+	ws    = "ws"
+	coder = "coder/websocket"
+)
+
+// attach returns the URL of a stream of stdio over WebSocket.
+func (g *gateway) attach() string {
+	return "ws://" + g.addr() + "/attach?cmd=/bin/sh&arg=-c&arg=seq%201%2020"
+}
+
+func k6ws(b *bench, g *gateway, n int) []string {
+	return []string{
+		b.tool("k6"), "run", "-q", "--no-usage-report", "--vus", strconv.Itoa(concurrent), "--iterations", strconv.Itoa(n),
+		"-e", "URL=" + g.attach(), b.file("attach.js"),
+	}
+}
+
+// attached lists the drivers of stdio over WebSocket. Each stream has its own connection.
+func (b *bench) attached() []driver {
+	return append(b.withBase(ws),
+		driver{Name: coder, argv: client("websocket")},
+		driver{Name: "k6", argv: k6ws, Part: slowPart})
+}
+
+// measureWS runs W1 over WebSocket, and measures the memory of one more open socket.
+func (b *bench) measureWS(ctx context.Context, p *page) error {
+	return errors.Join(b.shortWS(ctx, p), b.heldWS(ctx, p))
+}
+
+func (b *bench) shortWS(ctx context.Context, p *page) error {
+	g, err := serve(ctx, b.assay, "w1")
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	all := b.attached()
+	got, failures, err := b.rotate(ctx, g, all, ws)
+	if err != nil {
+		return err
+	}
+	p.printf("\n### Short streams over WebSocket, one write per message\n\n")
+	b.drawShort(p, ws, all, got, failures)
+	for _, a := range []aim{{coder, 0.60}, {"k6", 0.25}} {
+		p.aim(against("short streams over WebSocket: CPU per stream", a, got))
+	}
+	return nil
+}
+
+func (b *bench) heldWS(ctx context.Context, p *page) error {
+	g, err := serve(ctx, b.assay, b.file("held.yaml"))
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	return b.slopes(ctx, p, g, []holder{b.holder(ws), {name: coder, on: ws, runs: 1, argv: func(g *gateway, n int) []string {
+		return []string{b.tool("websocket"), "-url", g.url, "-streams", strconv.Itoa(n), "-ramp", ramp.String()}
+	}}})
+}
+
+// load returns the beginning of the command line of Assay's driver, over an HTTP version or
+// over WebSocket.
+func (b *bench) load(g *gateway, on string) []string {
+	argv := []string{b.assay, "load", g.url}
+	if on == ws {
+		return append(argv, "--protocol", "ws")
+	}
+	return append(argv, "--http", on)
+}
+
+// against returns the target of a ratio to a peer.
+func against(what string, a aim, got map[string]*figures) target {
+	t := target{What: what, Most: a.most, Peer: a.peer, Relative: true}
+	own, peer := got[fast], got[a.peer]
+	if t.Missing = own == nil || peer == nil; !t.Missing {
+		t.Got, t.Against = own.cpu.median(), peer.cpu.median()
+	}
+	return t
+}
+
+// rotate runs all drivers against a gateway, b.runs times, in turns.
+func (b *bench) rotate(ctx context.Context, g *gateway, all []driver, on string) (got map[string]*figures, failures map[string]error, err error) {
+	got, failures = map[string]*figures{}, map[string]error{}
+	for n := range b.runs {
+		for i := range all {
+			d := all[(i+n)%len(all)] // rotate, so that no driver always follows the same one
+			if failures[d.Name] != nil || b.missing[strings.Fields(d.Name)[0]] != "" {
+				continue
+			}
+			if err := b.oneShort(ctx, g, d, got); err != nil {
+				if ctx.Err() != nil {
+					return nil, nil, fmt.Errorf("%s over %s: %w", d.Name, on, err)
+				}
+				b.sayf("FAILED %s over %s: %v", d.Name, on, err)
+				failures[d.Name] = err
+			}
+		}
+	}
+	return got, failures, nil
+}

@@ -1,0 +1,73 @@
+package load
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/envd/process"
+	"assay/internal/wire"
+)
+
+// ProtocolWS is stdio over WebSocket: GET /attach with an upgrade (docs/stdio.md). It has no
+// start event and no pid: the 101 response stands for the start event, and the process is
+// killed over its own socket. Its processes are listed, and leftovers killed, by Connect.
+const ProtocolWS = "ws"
+
+// attachPath is the path of the surface below the base path of the target.
+const attachPath = "attach"
+
+// WSKey stands for the Sec-WebSocket-Key in the Start request of ProtocolWS. A driver
+// replaces it by a key for each connection.
+const WSKey = "AAAAAAAAAAAAAAAAAAAAAA=="
+
+// attach returns the request that begins a stream of ProtocolWS.
+func (d *Dialect) attach() Request {
+	words := append(slices.Clone(d.Target.Shell()), d.marked())
+	var query strings.Builder
+	for i, w := range words {
+		name := "&arg="
+		if i == 0 {
+			name = "?cmd="
+		}
+		query.WriteString(name + strings.ReplaceAll(url.QueryEscape(w), "+", "%20"))
+	}
+	r := Request{Method: "GET", Path: d.Target.Path("", attachPath) + query.String(), Headers: d.Target.Headers("load", d.Run)}
+	for _, h := range []bundle.Header{
+		{Name: "connection", Value: "Upgrade"}, {Name: "upgrade", Value: "websocket"},
+		{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: WSKey},
+	} {
+		r.set(h.Name, h.Value)
+	}
+	return r
+}
+
+// Upgrades reports whether the request asks for another protocol on its connection.
+func (r *Request) Upgrades() bool {
+	return slices.ContainsFunc(r.Headers, func(h bundle.Header) bool { return strings.EqualFold(h.Name, "upgrade") })
+}
+
+// upgrades reports whether some streams of the plan run over ProtocolWS.
+func (p *Plan) upgrades() bool {
+	return slices.ContainsFunc(p.Mix(), func(c Class) bool { return c.Dialect.Protocol == ProtocolWS })
+}
+
+// CheckUpgrade describes what is wrong with a 101 response to a key; "" is nothing.
+func CheckUpgrade(fields []wire.Field, key string) (wrong string) {
+	head := wire.Head{Proto: "HTTP/1.1", Status: 101, Fields: fields}
+	for _, v := range wire.CheckWSUpgrade(head, wire.WSOffer{Key: key}) {
+		return "the handshake is wrong: " + string(v.Kind) + ": " + v.Detail
+	}
+	return ""
+}
+
+// attached reports whether a listed process was started by this part over ProtocolWS. Its
+// mark is in the command.
+func (d *Dialect) attached(p *process.ProcessInfo) bool {
+	args := p.GetConfig().GetArgs()
+	if len(args) == 0 {
+		return false
+	}
+	return d.carriesMark(args[len(args)-1])
+}
