@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 
 	"assay/internal/bundle"
 )
@@ -22,12 +21,15 @@ func (s *scene) neverBegan() finding {
 			return o.finding(s)
 		}
 	}
+	if o := s.spent(); o != nil {
+		return o.finding(s)
+	}
 	return finding{grade: ours, message: "the step was never executed, although every precondition held", at: s.at(nil, -1)}
 }
 
-// startless reports whether a Start or Connect got no start event.
+// startless reports whether a Start or Connect got no start event, or a handshake no upgrade.
 func startless(x *bundle.Exchange) bool {
-	return (x.Op == "start" || x.Op == "connect") && !slices.ContainsFunc(x.Events, isStart)
+	return (x.Op == "start" || x.Op == "connect") && !begun(x)
 }
 
 // earliest returns the bad exchange that returned first, or nil.

@@ -217,7 +217,7 @@ func (s *scene) vainWaits() []obstacle {
 		}
 		if st := s.premises.explicit(a.Step); st != nil && a.On != theIteration {
 			o.names, o.optional, o.rule = []string{a.On}, st.Optional, st.Proves
-			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) || a.Short {
+			if st.ForContent() && overBy(a, x) && !s.killedAfterSignal(x) && !givenUp(x) || a.Short {
 				// The process ended by itself, which other rules judge, or the wait was too short.
 				o.rule = ""
 			}
@@ -227,6 +227,21 @@ func (s *scene) vainWaits() []obstacle {
 		out = append(out, o)
 	}
 	return out
+}
+
+// spent returns the optional wait that used its whole time, which later steps lacked, or nil.
+func (s *scene) spent() *obstacle {
+	all := s.obstacles()
+	if i := slices.IndexFunc(all, func(o obstacle) bool { return o.optional && o.limit > 0 }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// givenUp reports whether the gateway ended a WebSocket before its process.
+func givenUp(x *bundle.Exchange) bool {
+	e, _ := endEvent(x)
+	return switched(x) && e == nil
 }
 
 // killedAfterSignal reports whether a signal ended the process of an exchange after the script sent one.

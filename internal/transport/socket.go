@@ -213,8 +213,10 @@ func (x *Exchange) checkUpgrade(h wire.Head) {
 		return values
 	}
 	offer := wire.WSOffer{Protocols: sent("Sec-WebSocket-Protocol"), Extensions: sent("Sec-WebSocket-Extensions")}
-	if keys := sent("Sec-WebSocket-Key"); len(keys) > 0 {
-		offer.Key = keys[0]
+	for _, f := range x.rec.Request.Headers {
+		if strings.EqualFold(f.Name, "Sec-WebSocket-Key") {
+			offer.Key = f.Value
+		}
 	}
 	for _, v := range wire.CheckWSUpgrade(h, offer) {
 		x.violate(inHTTP, v)
