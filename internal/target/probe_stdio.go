@@ -110,9 +110,15 @@ func switched(s bundle.Exchange) bool {
 
 // said returns the first text message that is not the exit and contains a word.
 func said(s bundle.Exchange, word string) (string, bool) {
+	text := false // the message under way
 	for i := range s.Frames {
 		f := &s.Frames[i]
-		if wire.WSOpcode(f.Flags&0xf) == wire.WSText && f.Event < 0 && strings.Contains(string(f.Head), word) {
+		op := wire.WSOpcode(f.Flags & 0xf)
+		if op == wire.WSText || op == wire.WSBinary {
+			text = op == wire.WSText
+		}
+		// A message is in its last frame, once its payload came.
+		if text && !op.Control() && f.Whole && f.Event < 0 && strings.Contains(string(f.Head), word) {
 			return string(f.Head), true
 		}
 	}

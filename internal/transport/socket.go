@@ -23,6 +23,7 @@ type socket struct {
 	stdio wire.StdioDecoder
 
 	current int            // index of the frame under way, -1 if it is not recorded
+	text    bool           // the message under way is a text
 	sent    wire.WSDecoder // what we send, to know whether we have sent a close
 	closing bool           // we have sent a close
 	replies chan []byte    // frames to send by ourselves
@@ -61,7 +62,11 @@ func (s *socket) frame(f wire.WSFrame) {
 		first |= 0x80
 	}
 	rec := bundle.Frame{Flags: first, Off: f.Off, Len: int64(min(h.Length, 1<<62)), At: s.x.recorder.clock.Stamp()}
-	s.current = s.x.addFrame(rec, nil, h.Opcode != wire.WSBinary)
+	if h.Opcode == wire.WSText || h.Opcode == wire.WSBinary {
+		s.text = h.Opcode == wire.WSText
+	}
+	output := h.Opcode == wire.WSBinary || h.Opcode == wire.WSContinuation && !s.text
+	s.current = s.x.addFrame(rec, nil, !output && h.Opcode != wire.WSPing)
 }
 
 // message records one complete message in its last frame.

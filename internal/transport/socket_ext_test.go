@@ -53,6 +53,25 @@ func TestAWebSocketIsDecodedIntoOutputAndExit(t *testing.T) {
 	}
 }
 
+// A server may cut its output as it likes, and ping as often as it likes.
+func TestAWebSocketInThousandsOfFragmentsIsReadToItsEnd(t *testing.T) {
+	const fragments = 3000
+	output := wire.AppendWSFrame(nil, wire.WSHead{Opcode: wire.WSBinary}, []byte{1})
+	for range fragments {
+		output = wire.AppendWSServer(output, wire.WSPing, nil)
+		output = wire.AppendWSFrame(output, wire.WSHead{Opcode: wire.WSContinuation}, []byte("x"))
+	}
+	output = wire.AppendWSFrame(output, wire.WSHead{FIN: true, Opcode: wire.WSContinuation}, nil)
+	c := newClient(t)
+	x := c.done(c.request(c.dial(answering(t, true, switched(output, text(`{"type":"exit","code":3}`), closing(1000)))), attachCall()))
+	if x.Outcome != bundle.OutcomeComplete || x.Unread != "" || kinds(x) != "data end" || violations(x) != "" {
+		t.Errorf("outcome %s, unread %q, events %q, violations %q", x.Outcome, x.Unread, kinds(x), violations(x))
+	}
+	if _, xs := c.rec.Finish(nil); len(xs[0].Outputs["stdout"].Data) != fragments {
+		t.Errorf("stdout has %d bytes, want %d", len(xs[0].Outputs["stdout"].Data), fragments)
+	}
+}
+
 func TestAWebSocketWithoutACloseIsCutByItsConnection(t *testing.T) {
 	c := newClient(t)
 	x := c.done(c.request(c.dial(answering(t, true, switched(text(`{"type":"exit","code":0}`)))), attachCall()))
