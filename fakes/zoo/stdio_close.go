@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -79,20 +80,24 @@ func wsCloseFaults() []fault {
 			}
 		})},
 		{Fault{
-			ID:     "stdio-close-unchecked",
-			Title:  "A Close frame of the client is answered with 1000, whatever its code is",
+			ID:     "stdio-invalid-close-ignored",
+			Title:  "A Close frame with an invalid payload is ignored",
 			Breaks: []string{"stdio.close.client-code"},
-			Source: "RFC 6455 7.4: servers that do not read the code",
+			Source: "RFC 6455 7.4: servers that read the payload before they believe the frame",
 		}, toServer(func() func(wsFrame, func(wsFrame)) {
 			return func(f wsFrame, next func(wsFrame)) {
-				code, _, ok := wire.ParseWSClose(f.payload)
-				if f.Opcode == wire.WSClose && len(f.payload) > 0 && (!ok || !wire.LegalWSCloseCode(code)) {
-					f = f.with(wire.AppendWSClose(nil, 1000, ""))
+				if f.Opcode != wire.WSClose || isLegalClose(f.payload) {
+					next(f)
 				}
-				next(f)
 			}
 		})},
 	}
+}
+
+// isLegalClose reports whether a client may send the payload of a Close frame.
+func isLegalClose(payload []byte) bool {
+	code, reason, ok := wire.ParseWSClose(payload)
+	return len(payload) == 0 || ok && wire.LegalWSCloseCode(code) && utf8.Valid(reason)
 }
 
 // onSink decorates the messages to every client of the stdio surface.

@@ -54,7 +54,7 @@ func TestFaultsInCheckingTheClientShowOnTheWire(t *testing.T) {
 		{fault: "stdio-too-big-cut", query: script("wc -c"), say: []string{input(strings.Repeat("x", 1<<20+1)), eof}, want: "out:1048576\n | " + exit0, right: "*close 1009*"},
 		{fault: "stdio-fragments-dropped", query: cat, say: []string{part(wire.WSBinary, "a"), ping("p"), masked(wire.WSHead{FIN: true}, "b\n"), "await out:", eof}, want: "pong:p | out:b\n | " + exit0, right: "pong:p | out:ab\n | " + exit0},
 		{fault: "stdio-pong-refused", query: cat, say: []string{masked(wire.WSHead{FIN: true, Opcode: wire.WSPong}, "x"), eof}, want: failed, right: exit0},
-		{fault: "stdio-close-unchecked", query: cat, say: []string{closing(1005)}, want: "close 1000", right: failed},
+		{fault: "stdio-invalid-close-ignored", query: cat, say: []string{closing(1005), eof}, want: exit0, right: failed},
 		{fault: "stdio-close-unanswered", query: cat, say: []string{closing(1000)}, want: "", right: "close 1000"},
 	})
 }

@@ -85,13 +85,15 @@ func handshakeFaults() []fault {
 		}, onAttachFront(func(r *http.Request) { r.Header.Del("Origin") })},
 		{Fault{
 			ID:     "stdio-command-missing",
-			Title:  "A handshake without a command succeeds, and its session exits with 0",
+			Title:  "A handshake without a command is an internal error",
 			Breaks: []string{"stdio.handshake.command"},
-			Source: "gateways that open a session before they look at its parameters",
-		}, onQuery(func(q *attachQuery) {
-			if q.get("cmd") == "" && !q.has("session") {
-				q.set("cmd", "true")
+			Source: "an exception about null, or about an index beyond the end",
+		}, onAttach(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if q := r.URL.Query(); isWSUpgrade(r) && q.Get("cmd") == "" && !q.Has("session") {
+				http.Error(w, "internal error", http.StatusInternalServerError)
+				return
 			}
+			next.ServeHTTP(w, r)
 		})},
 	}
 }

@@ -64,7 +64,7 @@ func stdioLifeFaults() []fault {
 			Source: "kubernetes-client/javascript#2532",
 		}, onWSFrames(func(c *wsConn) wsStage {
 			return wsStage{toServer: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSClose {
+				if f.Opcode != wire.WSClose || !isLegalClose(f.payload) {
 					next(f)
 					return
 				}
@@ -100,7 +100,12 @@ func stdioLifeFaults() []fault {
 			Title:  "A process gets SIGKILL instead of SIGTERM when its client goes",
 			Breaks: []string{"stdio.end.client-closes", "stdio.end.client-lost"},
 			Source: "e2b-dev/infra#2933: one way to end a process; nothing can be saved",
-		}, onWSFrames(func(*wsConn) wsStage { return signalAtEnd("SIGKILL") })},
+		}, onWSFrames(func(c *wsConn) wsStage {
+			if c.request.URL.Query().Has("session") {
+				return wsStage{}
+			}
+			return signalAtEnd("SIGKILL")
+		})},
 		{Fault{
 			ID:     "stdio-session-ends-with-client",
 			Title:  "The process of a named session gets SIGTERM when a client goes",
