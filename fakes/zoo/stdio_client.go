@@ -104,11 +104,14 @@ func wsClientFaults() []fault {
 		})},
 		{Fault{
 			ID:     "stdio-cut-head-fails",
-			Title:  "A frame of which only the first byte has arrived is a protocol error",
+			Title:  "A short frame that arrives in parts is a protocol error",
 			Breaks: []string{"stdio.client.cut"},
 			Source: "hand-written servers that take a read for a frame",
 		}, onWSFrames(func(c *wsConn) wsStage {
-			return wsStage{partial: func(held []byte) bool { return len(held) == 1 }}
+			return wsStage{partial: func(held []byte) bool {
+				h, n := wire.ParseWSHead(held)
+				return len(held) > 0 && (n == 0 || h.Length <= wire.MaxWSControl && uint64(len(held)-n) < h.Length)
+			}}
 		})},
 		{Fault{
 			ID:     "stdio-pong-refused",

@@ -51,13 +51,13 @@ func wsCloseFaults() []fault {
 		}, toClient(abnormalClose)},
 		{Fault{
 			ID:     "stdio-data-after-close",
-			Title:  "A ping follows the Close frame",
+			Title:  "An error message follows the Close frame",
 			Breaks: []string{"stdio.close.nothing-after"},
-			Source: "RFC 6455 5.5.1: keepalives with a timer of their own",
+			Source: "RFC 6455 5.5.1: servers whose tasks do not know of each other",
 		}, eachFrames(func(f wsFrame, next func(wsFrame)) {
 			next(f)
 			if f.Opcode == wire.WSClose {
-				next(serverFrame(wire.WSPing, "beat"))
+				next(serverFrame(wire.WSText, `{"type":"error","message":"the session is closed"}`))
 			}
 		})},
 		{Fault{

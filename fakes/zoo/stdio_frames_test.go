@@ -94,7 +94,7 @@ func TestFaultsOfTheCloseShowOnTheWire(t *testing.T) {
 		{fault: "stdio-close-1011", query: script("exit 3"), want: exit3 + " | close 1011", right: exit3 + " | close 1000"},
 		{fault: "stdio-close-1011", query: script(""), want: exit0, right: exit0},
 		{fault: "stdio-close-1006", query: script("exit 3"), want: exit3 + " | close 1006", right: exit3 + " | close 1000"},
-		{fault: "stdio-data-after-close", query: script(""), want: exit0 + " | ping:beat", right: exit0},
+		{fault: "stdio-data-after-close", query: script(""), want: exit0 + ` | text:{"type":"error","message":"the session is closed"}`, right: exit0},
 	})
 }
 

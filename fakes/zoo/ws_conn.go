@@ -44,7 +44,7 @@ type wsStage struct {
 	lost func(next func(wsFrame))
 	// swallows drops a frame of the client that is longer than any server accepts.
 	swallows bool
-	// partial, asked when a part of a frame has arrived, fails the read; nil: never.
+	// partial, asked after a short read about the begin of a frame, fails the read; nil: never.
 	partial func(part []byte) bool
 	// write sends whole frames instead of the connection, and flush waits for what it has left to
 	// do; nil: no change.
@@ -140,7 +140,7 @@ func (c *wsConn) Read(p []byte) (int, error) {
 		from := c.source()
 		n, err := from.Read(c.buf[:])
 		c.in.add(c.buf[:n])
-		if c.stage.partial != nil && c.stage.partial(c.in.held) {
+		if short := n > 0 && n < len(c.buf)/4; short && c.stage.partial != nil && c.partial() {
 			return 0, errCutFrame
 		}
 		if n > 0 || err == nil {
@@ -150,6 +150,12 @@ func (c *wsConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// partial reports whether what has arrived ends with a part of a frame that the stage refuses.
+func (c *wsConn) partial() bool {
+	c.take()
+	return len(c.ready) == 0 && c.stage.partial(c.in.held)
 }
 
 // take modifies the whole frames that have arrived.
