@@ -61,15 +61,15 @@ func wsFrameFaults() []fault {
 			next(f)
 		})},
 		{Fault{
-			ID:     "stdio-fragments-restarted",
-			Title:  "Output of more than 8 KiB is fragmented, and every fragment has the opcode of a message",
+			ID:     "stdio-fragment-stray",
+			Title:  "An empty last fragment follows every message of output",
 			Breaks: []string{"stdio.frame.fragments"},
-			Source: "RFC 6455 5.4: hand-written fragments",
+			Source: "RFC 6455 5.4: servers that end a message again when they flush",
 		}, eachFrames(func(f wsFrame, next func(wsFrame)) {
-			fragment(f, 8<<10, func(part wsFrame) {
-				part.Opcode = f.Opcode
-				next(part)
-			})
+			next(f)
+			if f.Opcode == wire.WSBinary {
+				next(serverFrame(wire.WSContinuation, ""))
+			}
 		})},
 		{Fault{
 			ID:     "stdio-frame-cut",

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"bufio"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -54,7 +55,11 @@ func handshakeFaults() []fault {
 			Title:  "A handshake needs no valid key",
 			Breaks: []string{"stdio.handshake.key"},
 			Source: "RFC 6455 4.2.1: hand-written upgrades, which hash whatever is there",
-		}, onAttachRequest(func(r *http.Request) { r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==") })},
+		}, onAttachRequest(func(r *http.Request) {
+			if key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key")); err != nil || len(key) != 16 || len(r.Header.Values("Sec-WebSocket-Key")) != 1 {
+				r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+			}
+		})},
 		{Fault{
 			ID:     "stdio-get-runs",
 			Title:  "A GET without an upgrade runs the command",
@@ -79,10 +84,17 @@ func handshakeFaults() []fault {
 		}, refuses(func(r *http.Request) bool { return r.Header.Get("Connection") != "Upgrade" })},
 		{Fault{
 			ID:     "stdio-origin-unchecked",
-			Title:  "The pages of every origin may open a WebSocket",
+			Title:  "The pages of every origin may open a WebSocket, with the rights of who looks at them",
 			Breaks: []string{"stdio.handshake.origin"},
-			Source: "CVE-2023-26114: code-server",
-		}, onAttachFront(func(r *http.Request) { r.Header.Del("Origin") })},
+			Source: "CVE-2023-26114: code-server, whose token is a cookie",
+		}, func(b *build) {
+			onAttachFront(func(r *http.Request) {
+				if r.Header.Get("Origin") != "" {
+					r.Header.Del("Origin")
+					r.Header.Set("X-Access-Token", b.Token)
+				}
+			})(b)
+		}},
 		{Fault{
 			ID:     "stdio-command-missing",
 			Title:  "A handshake without a command is an internal error",

@@ -13,7 +13,7 @@ func stdioLifeFaults() []fault {
 		{Fault{
 			ID:     "stdio-input-swapped",
 			Title:  "Of two binary messages that arrive together, the second reaches stdin first",
-			Breaks: []string{"stdio.input.bytes"},
+			Breaks: []string{"stdio.input.bytes", "stdio.input.after-close", "stdio.input.eof"},
 			Source: "gateways that handle every message in a task of its own",
 		}, onWSFrames(swapInput)},
 		{Fault{
@@ -35,7 +35,7 @@ func stdioLifeFaults() []fault {
 		{Fault{
 			ID:     "stdio-input-unread-ends",
 			Title:  "More than 128 KiB of input that the process has not answered with output ends the session",
-			Breaks: []string{"stdio.input.after-close", "stdio.input.large"},
+			Breaks: []string{"stdio.input.after-close", "stdio.input.large", "stdio.input.eof"},
 			Source: "gateways that take EPIPE or a full pipe for the end of the session",
 		}, onWSFrames(func(*wsConn) wsStage {
 			unread := 0

@@ -6,8 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"assay/fakes/stdio"
 	"assay/internal/wire"
@@ -126,29 +124,6 @@ func TestFaultStdioOutputDroppedDropsWhatASlowClientDoesNotTake(t *testing.T) {
 	if len(got) < leakyLimit || len(got) > leakyLimit+2*message || !bytes.HasSuffix(got, []byte("end")) {
 		t.Errorf("%d bytes of %d arrive", len(got), 100*message)
 	}
-}
-
-func TestFaultStdioIdleCutCutsASilentSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, client := net.Pipe()
-		c := &wsConn{Conn: server, closed: make(chan struct{})}
-		c.stage = cutIdle(c)
-		go func() { _, _ = io.Copy(io.Discard, client) }()
-		for range 3 {
-			time.Sleep(idleTime - time.Second)
-			if _, err := c.Write(wire.AppendWSServer(nil, wire.WSText, nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := c.Write(wire.AppendWSServer(nil, wire.WSPing, nil)); err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		<-c.closed
-		if took := time.Since(began); took != idleTime {
-			t.Errorf("it is cut after %v", took)
-		}
-	})
 }
 
 func TestFaultsOfInputAndControlShowInTheOutput(t *testing.T) {

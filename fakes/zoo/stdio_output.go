@@ -105,12 +105,6 @@ func stdioOutputFaults() []fault {
 			Breaks: []string{"stdio.output.slow-reader", "stdio.output.large"},
 			Source: "codemux#53: a bounded broadcast",
 		}, onWSFrames(leak)},
-		{Fault{
-			ID:     "stdio-idle-cut",
-			Title:  "A session without a message for 5 s is cut",
-			Breaks: []string{"stdio.idle.kept"},
-			Source: "cloudflare/sandbox-sdk#911, opencomputer#382: proxies with an idle time",
-		}, onWSFrames(cutIdle)},
 	}
 }
 
@@ -285,21 +279,6 @@ func (q *leakyQueue) flush() {
 	for q.writing > 0 {
 		q.written.Wait()
 	}
-}
-
-// idleTime is the time without a message after which a session is cut.
-const idleTime = 5 * time.Second
-
-// cutIdle closes an idle connection.
-func cutIdle(c *wsConn) wsStage {
-	timer := time.AfterFunc(idleTime, func() { _ = c.Close() })
-	pass := func(f wsFrame, next func(wsFrame)) {
-		if f.isData() {
-			timer.Reset(idleTime)
-		}
-		next(f)
-	}
-	return wsStage{toClient: pass, toServer: pass}
 }
 
 // stdioOutputVariants returns the variants in how output is cut into messages.

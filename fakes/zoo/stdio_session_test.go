@@ -195,10 +195,10 @@ func TestFaultsOfTheTableHideOrKeepProcesses(t *testing.T) {
 
 func TestStdioFaultsAndVariantsCanBeCombined(t *testing.T) {
 	g := startGateway(t, Options{
-		Faults:   []string{"stdio-reserved-bit", "stdio-close-1011", "stdio-exit-code-wait-status", "stdio-fragments-restarted"},
+		Faults:   []string{"stdio-reserved-bit", "stdio-close-1011", "stdio-exit-code-wait-status", "stdio-frames-masked"},
 		Variants: []string{"stdio-pongs", "one-byte-writes", "stdio-head-with-frames"},
 	})
-	want := "pong:alive | rsv out:a\n | pong:alive | text:" + fmt.Sprintf(`{"type":"exit","code":%d}`, 3<<8) + " | close 1011"
+	want := "pong:alive | masked rsv out:a\n | pong:alive | masked text:" + fmt.Sprintf(`{"type":"exit","code":%d}`, 3<<8) + " | masked close 1011"
 	if got := attach(t, g, script("echo a; exit 3")).rest(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -42,8 +42,6 @@ type wsStage struct {
 	// lost is called when the connection ends without a Close frame of the client; the frames
 	// passed to next come first. nil: nothing.
 	lost func(next func(wsFrame))
-	// swallows drops a frame of the client that is longer than any server accepts.
-	swallows bool
 	// partial, asked after a short read about the begin of a frame, fails the read; nil: never.
 	partial func(part []byte) bool
 	// write sends whole frames instead of the connection, and flush waits for what it has left to
@@ -169,9 +167,7 @@ func (c *wsConn) take() {
 			c.stage.toServer(f, next)
 		}
 	}
-	if rest := c.in.rest(); !c.stage.swallows {
-		c.ready = append(c.ready, rest...)
-	}
+	c.ready = append(c.ready, c.in.rest()...)
 	reply, last := c.reply, c.last
 	c.reply, c.last = nil, false
 	c.calls.Unlock()
