@@ -45,11 +45,11 @@ func wsFrameFaults() []fault {
 			return f
 		})},
 		{Fault{
-			ID:     "stdio-ping-long",
-			Title:  "A session begins with a ping of 126 bytes",
+			ID:     "stdio-pong-long",
+			Title:  "A session begins with a pong of 126 bytes",
 			Breaks: []string{"stdio.frame.control"},
-			Source: "RFC 6455 5.5: keepalives with a status in them",
-		}, atBegin(func(next func(wsFrame)) { next(serverFrame(wire.WSPing, strings.Repeat("p", 126))) })},
+			Source: "RFC 6455 5.5: heartbeats with a status in them",
+		}, atBegin(func(next func(wsFrame)) { next(serverFrame(wire.WSPong, strings.Repeat("p", 126))) })},
 		{Fault{
 			ID:     "stdio-ping-fragmented",
 			Title:  "A session begins with a ping whose FIN bit is clear",
@@ -191,7 +191,7 @@ func cutClose(b *build) {
 
 // The rate of output above which starvedPong sends no pong.
 const (
-	busyBytes = 128 << 10
+	busyBytes = 4 << 10
 	busyTime  = 250 * time.Millisecond
 )
 

@@ -14,7 +14,7 @@ func TestFaultsInTheFramesOfTheServerShowOnTheWire(t *testing.T) {
 		{fault: "stdio-frames-masked", query: script("echo a"), want: `masked out:a` + "\n" + ` | masked text:{"type":"exit","code":0} | masked close 1000`, right: "out:a\n | " + exit0},
 		{fault: "stdio-reserved-bit", query: script("echo a"), want: "rsv out:a\n | " + exit0, right: "out:a\n | " + exit0},
 		{fault: "stdio-length-long", query: script("echo a"), want: "long out:a\n | long " + exit0, right: "out:a\n | " + exit0},
-		{fault: "stdio-ping-long", query: script("echo a"), want: "ping:" + strings.Repeat("p", 126) + " | out:a\n | " + exit0, right: "out:a\n | " + exit0},
+		{fault: "stdio-pong-long", query: script("echo a"), want: "pong:" + strings.Repeat("p", 126) + " | out:a\n | " + exit0, right: "out:a\n | " + exit0},
 		{fault: "stdio-ping-fragmented", query: script("echo a"), want: "more ping:p | out:a\n | " + exit0, right: "out:a\n | " + exit0},
 		{fault: "stdio-fragment-stray", query: script("echo a"), want: "out:a\n | continuation: | " + exit0, right: "out:a\n | " + exit0},
 		{fault: "stdio-frame-cut", query: script("exit 3"), want: `text:{"type":"exit","code":3} | cut after 1 of 2`, right: `text:{"type":"exit","code":3} | close 1000`},
@@ -32,7 +32,7 @@ func TestFaultStdioPongStarvedStarvesUnderOutput(t *testing.T) {
 	pass := func(f wsFrame) { passed++ }
 	pong(serverFrame(wire.WSPong, "early"), pass)
 	for range 5 {
-		pong(serverFrame(wire.WSBinary, strings.Repeat("x", 32<<10)), pass)
+		pong(serverFrame(wire.WSBinary, strings.Repeat("x", 1<<10)), pass)
 	}
 	pong(serverFrame(wire.WSPong, "late"), pass)
 	if passed != 6 {
@@ -59,7 +59,7 @@ func TestFaultsInCheckingTheClientShowOnTheWire(t *testing.T) {
 }
 
 func TestFaultStdioCutHeadFailsWhereTheFirstByteComesAlone(t *testing.T) {
-	for fault, want := range map[string]string{"stdio-cut-head-fails": "*close 1002*", "stdio-ping-long": "*out:a\n | " + exit0 + "*"} {
+	for fault, want := range map[string]string{"stdio-cut-head-fails": "*close 1002*", "stdio-pong-long": "*out:a\n | " + exit0 + "*"} {
 		g := startGateway(t, Options{Faults: []string{fault}})
 		c := attach(t, g, script("echo here; cat"))
 		c.until("here\n")

@@ -203,7 +203,8 @@ func refuses(which func(r *http.Request) bool) func(*build) {
 
 // hasCredential reports whether a request has a token anywhere.
 func hasCredential(r *http.Request) bool {
-	return r.URL.Query().Get("token") != "" || r.Header.Get("Authorization") != "" || r.Header.Get("X-Access-Token") != ""
+	_, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return r.URL.Query().Get("token") != "" || strings.TrimSpace(bearer) != "" || r.Header.Get("X-Access-Token") != ""
 }
 
 // dropCredential removes a parameter and header fields.

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"assay/internal/wire"
@@ -184,13 +185,13 @@ func stdioSessionFaults() []fault {
 			}}
 		})},
 		{Fault{
-			ID:     "stdio-output-newest-only",
-			Title:  "Only the newest client of a session gets output",
+			ID:     "stdio-output-first-only",
+			Title:  "Only the first of the present clients of a session gets output",
 			Breaks: []string{"stdio.shared.output"},
-			Source: "NeMo Gym#2893: a takeover without a word",
-		}, onSessions(func(_ *wsConn, _ int, newest func() bool) wsStage {
+			Source: "NeMo Gym#2893 in reverse: one receiver per process",
+		}, onSessions(func(_ *wsConn, _ int, first func() bool) wsStage {
 			return wsStage{toClient: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSBinary || newest() {
+				if f.Opcode != wire.WSBinary || first() {
 					next(f)
 				}
 			}}
@@ -203,15 +204,12 @@ func stdioSessionFaults() []fault {
 		}, func(b *build) { b.Seams.StdioPolicy.ViewersType = true }},
 		{Fault{
 			ID:     "stdio-second-may-not-type",
-			Title:  "Only the first client of a session may send input",
+			Title:  "Only the first of the present clients of a session may send input",
 			Breaks: []string{"stdio.shared.collaborative"},
 			Source: "gateways with one writer per session, whatever the role",
-		}, onSessions(func(_ *wsConn, place int, _ func() bool) wsStage {
-			if place == 0 {
-				return wsStage{}
-			}
+		}, onSessions(func(_ *wsConn, _ int, first func() bool) wsStage {
 			return wsStage{toServer: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSBinary {
+				if f.Opcode != wire.WSBinary || first() {
 					next(f)
 				}
 			}}
@@ -229,13 +227,13 @@ func stdioSessionFaults() []fault {
 		})},
 		{Fault{
 			ID:     "stdio-pane-input-in-main",
-			Title:  "Input for a pane reaches the main process",
+			Title:  "Input for a pane reaches the main process too",
 			Breaks: []string{"stdio.panes.input"},
 			Source: "tmux send-keys without a target",
 		}, onText(func(f wsFrame, kind string, next func(wsFrame)) {
 			var m struct{ Data string }
 			if kind == "stdin" && json.Unmarshal(f.payload, &m) == nil {
-				f = f.as(wire.WSBinary, m.Data)
+				next(f.as(wire.WSBinary, m.Data))
 			}
 			next(f)
 		})},
@@ -244,28 +242,47 @@ func stdioSessionFaults() []fault {
 
 // sessions numbers the connections of every session.
 type sessions struct {
-	mu     sync.Mutex
-	joined map[string]int
+	mu      sync.Mutex
+	joined  map[string]int
+	present map[string][]*wsConn // by age; those that are closed are removed later
 }
 
-// onSessions adds a stage to the connections of sessions. place is 0 for the first client of a session.
-func onSessions(stage func(c *wsConn, place int, newest func() bool) wsStage) func(*build) {
+// join adds a connection.
+func (s *sessions) join(id string, c *wsConn) (place int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place = s.joined[id]
+	s.joined[id]++
+	s.present[id] = append(s.present[id], c)
+	return place
+}
+
+// isFirst reports whether a connection is the oldest that is open.
+func (s *sessions) isFirst(id string, c *wsConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present[id] = slices.DeleteFunc(s.present[id], func(c *wsConn) bool {
+		select {
+		case <-c.closed:
+			return true
+		default:
+			return false
+		}
+	})
+	return len(s.present[id]) > 0 && s.present[id][0] == c
+}
+
+// onSessions adds a stage to the connections of sessions. place is 0 for the first client of a session;
+// first reports whether a client is the first of those that are there.
+func onSessions(stage func(c *wsConn, place int, first func() bool) wsStage) func(*build) {
 	return func(b *build) {
-		s := &sessions{joined: map[string]int{}}
+		s := &sessions{joined: map[string]int{}, present: map[string][]*wsConn{}}
 		onWSFrames(func(c *wsConn) wsStage {
 			id := c.request.URL.Query().Get("session")
 			if id == "" {
 				return wsStage{}
 			}
-			s.mu.Lock()
-			place := s.joined[id]
-			s.joined[id]++
-			s.mu.Unlock()
-			return stage(c, place, func() bool {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				return s.joined[id] == place+1
-			})
+			return stage(c, s.join(id, c), func() bool { return s.isFirst(id, c) })
 		})(b)
 	}
 }

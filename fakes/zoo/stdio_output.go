@@ -33,17 +33,6 @@ func stdioOutputFaults() []fault {
 			return data
 		})},
 		{Fault{
-			ID:     "stdio-stderr-numbered-3",
-			Title:  "Standard error has the number 3",
-			Breaks: []string{"stdio.message.valid", "stdio.output.streams"},
-			Source: "Kubernetes, whose channel 0 is stdin and 3 the error",
-		}, onOutputMessage(func(data []byte) []byte {
-			if data[0] == wire.StdioStderr {
-				data[0] = 3
-			}
-			return data
-		})},
-		{Fault{
 			ID:     "stdio-empty-output",
 			Title:  "An empty binary message precedes the first output",
 			Breaks: []string{"stdio.message.valid"},
@@ -70,19 +59,25 @@ func stdioOutputFaults() []fault {
 		})},
 		{Fault{
 			ID:     "stdio-output-obeyed",
-			Title:  "Output that is an exit message is dropped",
+			Title:  "A line of output that is an exit message is dropped",
 			Breaks: []string{"stdio.output.bytes"},
 			Source: "Acode#2587",
 		}, onOutputMessage(func(data []byte) []byte {
-			if _, is := exitOf(bytes.TrimSpace(data[1:])); is {
+			kept := data[:1:1]
+			for line := range bytes.Lines(data[1:]) {
+				if _, is := exitOf(line); !is {
+					kept = append(kept, line...)
+				}
+			}
+			if len(kept) == 1 {
 				return nil
 			}
-			return data
+			return kept
 		})},
 		{Fault{
 			ID:     "stdio-silent-after-4-mib",
 			Title:  "After 4 MiB of output, only the exit message is sent",
-			Breaks: []string{"stdio.output.large"},
+			Breaks: []string{"stdio.output.large", "stdio.output.slow-reader"},
 			Source: "e2b-dev/E2B#1352, e2b-dev/infra#2579",
 		}, onSink(func(next stdio.Sink) stdio.Sink {
 			sent := 0
