@@ -53,15 +53,19 @@ func wsClientFaults() []fault {
 			Breaks: []string{"stdio.client.utf-8"},
 			Source: "RFC 6455 8.1: Go and Rust servers that take bytes for text",
 		}, toServer(func() func(wsFrame, func(wsFrame)) {
-			text := false
+			text, held := false, []byte(nil)
 			return func(f wsFrame, next func(wsFrame)) {
 				if f.isData() {
 					text = f.Opcode == wire.WSText || text && f.Opcode == wire.WSContinuation
 				}
-				if text && f.isData() && f.FIN {
-					f = f.with(bytes.ToValidUTF8(f.payload, []byte("?")))
+				if !text || !f.isData() {
+					next(f)
+					return
 				}
-				next(f)
+				if held = append(held, f.payload...); f.FIN {
+					next(f.as(wire.WSText, string(bytes.ToValidUTF8(held, []byte("?")))))
+					text, held = false, nil
+				}
 			}
 		})},
 		{Fault{
@@ -91,17 +95,6 @@ func wsClientFaults() []fault {
 				}
 				next(f)
 			}
-		})},
-		{Fault{
-			ID:     "stdio-cut-head-fails",
-			Title:  "A short frame that arrives in parts is a protocol error",
-			Breaks: []string{"stdio.client.cut"},
-			Source: "hand-written servers that take a read for a frame",
-		}, onWSFrames(func(c *wsConn) wsStage {
-			return wsStage{partial: func(held []byte) bool {
-				h, n := wire.ParseWSHead(held)
-				return len(held) > 0 && (n == 0 || h.Length <= wire.MaxWSControl && uint64(len(held)-n) < h.Length)
-			}}
 		})},
 		{Fault{
 			ID:     "stdio-pong-refused",

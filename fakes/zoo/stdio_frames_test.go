@@ -58,23 +58,6 @@ func TestFaultsInCheckingTheClientShowOnTheWire(t *testing.T) {
 	})
 }
 
-func TestFaultStdioCutHeadFailsWhereTheFirstByteComesAlone(t *testing.T) {
-	for fault, want := range map[string]string{"stdio-cut-head-fails": "*close 1002*", "stdio-pong-long": "*out:a\n | " + exit0 + "*"} {
-		g := startGateway(t, Options{Faults: []string{fault}})
-		c := attach(t, g, script("echo here; cat"))
-		c.until("here\n")
-		frame := input("a\n")
-		c.send(frame[:1])
-		ping := attach(t, g, script("echo there")) // the byte has arrived when this has
-		ping.rest()
-		c.until("here")
-		c.send(frame[1:] + eof)
-		if got := c.rest(); !heard(strings.Replace(got, "here\na\n", "a\n", 1), want) {
-			t.Errorf("%s: %q", fault, got)
-		}
-	}
-}
-
 func TestFaultsOfTheCloseShowOnTheWire(t *testing.T) {
 	exit3 := `text:{"type":"exit","code":3}`
 	showFaults(t, []chat{

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"bufio"
+	"crypto/sha1"
 	"encoding/base64"
 	"io"
 	"net"
@@ -55,11 +56,7 @@ func handshakeFaults() []fault {
 			Title:  "A handshake needs no valid key",
 			Breaks: []string{"stdio.handshake.key"},
 			Source: "RFC 6455 4.2.1: hand-written upgrades, which hash whatever is there",
-		}, onAttachRequest(func(r *http.Request) {
-			if key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key")); err != nil || len(key) != 16 || len(r.Header.Values("Sec-WebSocket-Key")) != 1 {
-				r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
-			}
-		})},
+		}, onAttach(hashAnyKey)},
 		{Fault{
 			ID:     "stdio-get-runs",
 			Title:  "A GET without an upgrade runs the command",
@@ -199,6 +196,22 @@ func refuses(which func(r *http.Request) bool) func(*build) {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// hashAnyKey answers an invalid key like a valid one.
+func hashAnyKey(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	key := strings.Join(r.Header.Values("Sec-WebSocket-Key"), ", ")
+	if raw, err := base64.StdEncoding.DecodeString(key); err == nil && len(raw) == 16 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+	next.ServeHTTP(&headWriter{ResponseWriter: w, change: func(h http.Header, status int) int {
+		sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+		h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
+		return status
+	}}, r)
 }
 
 // hasCredential reports whether a request has a token anywhere.

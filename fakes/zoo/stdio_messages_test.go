@@ -1,14 +1,10 @@
 package zoo
 
 import (
-	"bytes"
-	"io"
-	"net"
 	"strings"
 	"testing"
 
 	"assay/fakes/stdio"
-	"assay/internal/wire"
 )
 
 func exitText3(code string) string { return `text:{"type":"exit","code":` + code + `} | close 1000` }
@@ -99,29 +95,6 @@ func TestFaultStdioOutputHeldSendsAtTheEnd(t *testing.T) {
 	faultSession.send(input("\n"))
 	if got := faultSession.rest(); got != "pong:p | out:a\n | "+exitText3("3") {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestFaultStdioOutputDroppedDropsWhatASlowClientDoesNotTake(t *testing.T) {
-	server, client := net.Pipe()
-	c := &wsConn{Conn: server, closed: make(chan struct{})}
-	c.stage = leak(c)
-	const message = 32 << 10
-	for range 100 { // nobody reads
-		if _, err := c.Write(wire.AppendWSServer(nil, wire.WSBinary, make([]byte, message))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := c.Write(wire.AppendWSServer(nil, wire.WSText, []byte("end"))); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = c.CloseWrite() // waits until all is written
-		_ = c.Close()
-	}()
-	got, _ := io.ReadAll(client)
-	if len(got) < leakyLimit || len(got) > leakyLimit+2*message || !bytes.HasSuffix(got, []byte("end")) {
-		t.Errorf("%d bytes of %d arrive", len(got), 100*message)
 	}
 }
 

@@ -94,12 +94,6 @@ func stdioOutputFaults() []fault {
 			Breaks: []string{"stdio.output.prompt"},
 			Source: "a buffered writer without a flush",
 		}, onSink(func(next stdio.Sink) stdio.Sink { return newHeldSink(next, holding{limit: 256 << 10}) })},
-		{Fault{
-			ID:     "stdio-output-dropped",
-			Title:  "Output for a client that is more than 1 MiB behind is dropped",
-			Breaks: []string{"stdio.output.slow-reader", "stdio.output.large"},
-			Source: "codemux#53: a bounded broadcast",
-		}, onWSFrames(leak)},
 	}
 }
 
@@ -209,71 +203,6 @@ func loseStdioTails(b *build) {
 			return next.Send(m)
 		}})
 	})(b)
-}
-
-// leakyLimit is how much output may wait for a client before more is dropped.
-const leakyLimit = 1 << 20
-
-// leakyQueue writes to a client in the background, and never waits for it.
-type leakyQueue struct {
-	to *wsConn
-
-	mu      sync.Mutex
-	waiting []byte
-	writing int
-	written *sync.Cond // signalled when nothing waits any more
-}
-
-// leak drops output that does not fit into a leakyQueue.
-func leak(c *wsConn) wsStage {
-	q := &leakyQueue{to: c}
-	q.written = sync.NewCond(&q.mu)
-	return wsStage{write: q.add, flush: q.flush, toClient: func(f wsFrame, next func(wsFrame)) {
-		if f.Opcode != wire.WSBinary || q.size() < leakyLimit {
-			next(f)
-		}
-	}}
-}
-
-func (q *leakyQueue) size() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting) + q.writing
-}
-
-func (q *leakyQueue) add(p []byte) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, p...)
-	if q.writing == 0 {
-		q.writing = len(q.waiting)
-		go q.run(q.waiting)
-		q.waiting = nil
-	}
-	return nil
-}
-
-// run writes until nothing waits.
-func (q *leakyQueue) run(batch []byte) {
-	defer crash.Catch()
-	for len(batch) > 0 {
-		_, _ = q.to.Conn.Write(batch) // the client may be gone
-		q.mu.Lock()
-		batch, q.waiting = q.waiting, nil
-		if q.writing = len(batch); q.writing == 0 {
-			q.written.Broadcast()
-		}
-		q.mu.Unlock()
-	}
-}
-
-// flush waits until nothing waits.
-func (q *leakyQueue) flush() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.writing > 0 {
-		q.written.Wait()
-	}
 }
 
 // stdioOutputVariants returns the variants in how output is cut into messages.

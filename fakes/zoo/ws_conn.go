@@ -42,12 +42,8 @@ type wsStage struct {
 	// lost is called when the connection ends without a Close frame of the client; the frames
 	// passed to next come first. nil: nothing.
 	lost func(next func(wsFrame))
-	// partial, asked after a short read about the begin of a frame, fails the read; nil: never.
-	partial func(part []byte) bool
-	// write sends whole frames instead of the connection, and flush waits for what it has left to
-	// do; nil: no change.
+	// write sends whole frames instead of the connection; nil: no change.
 	write func(p []byte) error
-	flush func()
 }
 
 // onWSFrames adds a stage to every connection of the stdio surface.
@@ -123,9 +119,6 @@ type wsConn struct {
 	distant  net.Conn  // the other end of away
 }
 
-// errCutFrame is the error of a server that takes a read for a frame.
-var errCutFrame = errors.New("the frame is too short")
-
 // Read returns the modified frames of the client.
 func (c *wsConn) Read(p []byte) (int, error) {
 	for {
@@ -138,9 +131,6 @@ func (c *wsConn) Read(p []byte) (int, error) {
 		from := c.source()
 		n, err := from.Read(c.buf[:])
 		c.in.add(c.buf[:n])
-		if short := n > 0 && n < len(c.buf)/4; short && c.stage.partial != nil && c.partial() {
-			return 0, errCutFrame
-		}
 		if n > 0 || err == nil {
 			continue
 		}
@@ -148,12 +138,6 @@ func (c *wsConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-}
-
-// partial reports whether what has arrived ends with a part of a frame that the stage refuses.
-func (c *wsConn) partial() bool {
-	c.take()
-	return len(c.ready) == 0 && c.stage.partial(c.in.held)
 }
 
 // take modifies the whole frames that have arrived.
@@ -291,9 +275,6 @@ func (c *wsConn) SetDeadline(t time.Time) error {
 
 // CloseWrite tells the client that nothing follows.
 func (c *wsConn) CloseWrite() error {
-	if c.stage.flush != nil {
-		c.stage.flush()
-	}
 	c.mu.Lock()
 	if c.distant != nil {
 		_ = c.distant.Close()
