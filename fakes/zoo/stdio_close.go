@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -50,13 +51,13 @@ func wsCloseFaults() []fault {
 		}, toClient(abnormalClose)},
 		{Fault{
 			ID:     "stdio-data-after-close",
-			Title:  "A ping follows the Close frame",
+			Title:  "An error message follows the Close frame",
 			Breaks: []string{"stdio.close.nothing-after"},
-			Source: "RFC 6455 5.5.1: keepalives with a timer of their own",
+			Source: "RFC 6455 5.5.1: servers whose tasks do not know of each other",
 		}, eachFrames(func(f wsFrame, next func(wsFrame)) {
 			next(f)
 			if f.Opcode == wire.WSClose {
-				next(serverFrame(wire.WSPing, "beat"))
+				next(serverFrame(wire.WSText, `{"type":"error","message":"the session is closed"}`))
 			}
 		})},
 		{Fault{
@@ -79,20 +80,24 @@ func wsCloseFaults() []fault {
 			}
 		})},
 		{Fault{
-			ID:     "stdio-close-unchecked",
-			Title:  "A Close frame of the client is answered with 1000, whatever its code is",
+			ID:     "stdio-invalid-close-ignored",
+			Title:  "A Close frame with an invalid payload is ignored",
 			Breaks: []string{"stdio.close.client-code"},
-			Source: "RFC 6455 7.4: servers that do not read the code",
+			Source: "RFC 6455 7.4: servers that read the payload before they believe the frame",
 		}, toServer(func() func(wsFrame, func(wsFrame)) {
 			return func(f wsFrame, next func(wsFrame)) {
-				code, _, ok := wire.ParseWSClose(f.payload)
-				if f.Opcode == wire.WSClose && len(f.payload) > 0 && (!ok || !wire.LegalWSCloseCode(code)) {
-					f = f.with(wire.AppendWSClose(nil, 1000, ""))
+				if f.Opcode != wire.WSClose || isLegalClose(f.payload) {
+					next(f)
 				}
-				next(f)
 			}
 		})},
 	}
+}
+
+// isLegalClose reports whether a client may send the payload of a Close frame.
+func isLegalClose(payload []byte) bool {
+	code, reason, ok := wire.ParseWSClose(payload)
+	return len(payload) == 0 || ok && wire.LegalWSCloseCode(code) && utf8.Valid(reason)
 }
 
 // onSink decorates the messages to every client of the stdio surface.

@@ -3,6 +3,7 @@ package zoo
 import (
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -180,7 +181,7 @@ func textType(text []byte) string {
 // onText changes the whole text messages of the client.
 func onText(change func(f wsFrame, kind string, next func(wsFrame))) func(*build) {
 	return eachClientFrames(func(f wsFrame, next func(wsFrame)) {
-		if isText(f) {
+		if isText(f) && utf8.Valid(f.payload) {
 			change(f, controlType(f), next)
 			return
 		}

@@ -2,6 +2,8 @@ package zoo
 
 import (
 	"bufio"
+	"crypto/sha1"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -54,7 +56,7 @@ func handshakeFaults() []fault {
 			Title:  "A handshake needs no valid key",
 			Breaks: []string{"stdio.handshake.key"},
 			Source: "RFC 6455 4.2.1: hand-written upgrades, which hash whatever is there",
-		}, onAttachRequest(func(r *http.Request) { r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==") })},
+		}, onAttach(hashAnyKey)},
 		{Fault{
 			ID:     "stdio-get-runs",
 			Title:  "A GET without an upgrade runs the command",
@@ -79,19 +81,28 @@ func handshakeFaults() []fault {
 		}, refuses(func(r *http.Request) bool { return r.Header.Get("Connection") != "Upgrade" })},
 		{Fault{
 			ID:     "stdio-origin-unchecked",
-			Title:  "The pages of every origin may open a WebSocket",
+			Title:  "The pages of every origin may open a WebSocket, with the rights of who looks at them",
 			Breaks: []string{"stdio.handshake.origin"},
-			Source: "CVE-2023-26114: code-server",
-		}, onAttachFront(func(r *http.Request) { r.Header.Del("Origin") })},
+			Source: "CVE-2023-26114: code-server, whose token is a cookie",
+		}, func(b *build) {
+			onAttachFront(func(r *http.Request) {
+				if r.Header.Get("Origin") != "" {
+					r.Header.Del("Origin")
+					r.Header.Set("X-Access-Token", b.Token)
+				}
+			})(b)
+		}},
 		{Fault{
 			ID:     "stdio-command-missing",
-			Title:  "A handshake without a command succeeds, and its session exits with 0",
+			Title:  "A handshake without a command is an internal error",
 			Breaks: []string{"stdio.handshake.command"},
-			Source: "gateways that open a session before they look at its parameters",
-		}, onQuery(func(q *attachQuery) {
-			if q.get("cmd") == "" && !q.has("session") {
-				q.set("cmd", "true")
+			Source: "an exception about null, or about an index beyond the end",
+		}, onAttach(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if q := r.URL.Query(); isWSUpgrade(r) && q.Get("cmd") == "" && !q.Has("session") {
+				http.Error(w, "internal error", http.StatusInternalServerError)
+				return
 			}
+			next.ServeHTTP(w, r)
 		})},
 	}
 }
@@ -187,9 +198,26 @@ func refuses(which func(r *http.Request) bool) func(*build) {
 	})
 }
 
+// hashAnyKey answers an invalid key like a valid one.
+func hashAnyKey(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	key := strings.Join(r.Header.Values("Sec-WebSocket-Key"), ", ")
+	if raw, err := base64.StdEncoding.DecodeString(key); err == nil && len(raw) == 16 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+	next.ServeHTTP(&headWriter{ResponseWriter: w, change: func(h http.Header, status int) int {
+		sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+		h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
+		return status
+	}}, r)
+}
+
 // hasCredential reports whether a request has a token anywhere.
 func hasCredential(r *http.Request) bool {
-	return r.URL.Query().Get("token") != "" || r.Header.Get("Authorization") != "" || r.Header.Get("X-Access-Token") != ""
+	_, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return r.URL.Query().Get("token") != "" || strings.TrimSpace(bearer) != "" || r.Header.Get("X-Access-Token") != ""
 }
 
 // dropCredential removes a parameter and header fields.

@@ -35,7 +35,7 @@ func TestFaultsInTheHandshakeShowInItsAnswer(t *testing.T) {
 		{fault: "stdio-post-upgrades", headers: []string{"Method: POST"}, want: "101 accept true connection Upgrade", right: "405"},
 		{fault: "stdio-connection-exact", headers: []string{"Connection: keep-alive, Upgrade"}, want: "400", right: "101 accept true connection Upgrade"},
 		{fault: "stdio-origin-unchecked", headers: []string{"Origin: http://evil.example"}, want: "101 accept true connection Upgrade", right: "403"},
-		{fault: "stdio-command-missing", query: []string{"arg", "x"}, want: "101 accept true connection Upgrade", right: "400"},
+		{fault: "stdio-command-missing", query: []string{"arg", "x"}, want: "500", right: "400"},
 	} {
 		if c.query == nil {
 			c.query = script("")

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"assay/internal/wire"
@@ -13,7 +14,7 @@ func stdioLifeFaults() []fault {
 		{Fault{
 			ID:     "stdio-input-swapped",
 			Title:  "Of two binary messages that arrive together, the second reaches stdin first",
-			Breaks: []string{"stdio.input.bytes"},
+			Breaks: []string{"stdio.input.bytes", "stdio.input.after-close", "stdio.input.eof"},
 			Source: "gateways that handle every message in a task of its own",
 		}, onWSFrames(swapInput)},
 		{Fault{
@@ -35,7 +36,7 @@ func stdioLifeFaults() []fault {
 		{Fault{
 			ID:     "stdio-input-unread-ends",
 			Title:  "More than 128 KiB of input that the process has not answered with output ends the session",
-			Breaks: []string{"stdio.input.after-close", "stdio.input.large"},
+			Breaks: []string{"stdio.input.after-close", "stdio.input.large", "stdio.input.eof"},
 			Source: "gateways that take EPIPE or a full pipe for the end of the session",
 		}, onWSFrames(func(*wsConn) wsStage {
 			unread := 0
@@ -64,7 +65,7 @@ func stdioLifeFaults() []fault {
 			Source: "kubernetes-client/javascript#2532",
 		}, onWSFrames(func(c *wsConn) wsStage {
 			return wsStage{toServer: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSClose {
+				if f.Opcode != wire.WSClose || !isLegalClose(f.payload) {
 					next(f)
 					return
 				}
@@ -100,7 +101,12 @@ func stdioLifeFaults() []fault {
 			Title:  "A process gets SIGKILL instead of SIGTERM when its client goes",
 			Breaks: []string{"stdio.end.client-closes", "stdio.end.client-lost"},
 			Source: "e2b-dev/infra#2933: one way to end a process; nothing can be saved",
-		}, onWSFrames(func(*wsConn) wsStage { return signalAtEnd("SIGKILL") })},
+		}, onWSFrames(func(c *wsConn) wsStage {
+			if c.request.URL.Query().Has("session") {
+				return wsStage{}
+			}
+			return signalAtEnd("SIGKILL")
+		})},
 		{Fault{
 			ID:     "stdio-session-ends-with-client",
 			Title:  "The process of a named session gets SIGTERM when a client goes",
@@ -179,13 +185,13 @@ func stdioSessionFaults() []fault {
 			}}
 		})},
 		{Fault{
-			ID:     "stdio-output-newest-only",
-			Title:  "Only the newest client of a session gets output",
+			ID:     "stdio-output-first-only",
+			Title:  "Only the first of the present clients of a session gets output",
 			Breaks: []string{"stdio.shared.output"},
-			Source: "NeMo Gym#2893: a takeover without a word",
-		}, onSessions(func(_ *wsConn, _ int, newest func() bool) wsStage {
+			Source: "NeMo Gym#2893 in reverse: one receiver per process",
+		}, onSessions(func(_ *wsConn, _ int, first func() bool) wsStage {
 			return wsStage{toClient: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSBinary || newest() {
+				if f.Opcode != wire.WSBinary || first() {
 					next(f)
 				}
 			}}
@@ -198,15 +204,12 @@ func stdioSessionFaults() []fault {
 		}, func(b *build) { b.Seams.StdioPolicy.ViewersType = true }},
 		{Fault{
 			ID:     "stdio-second-may-not-type",
-			Title:  "Only the first client of a session may send input",
+			Title:  "Only the first of the present clients of a session may send input",
 			Breaks: []string{"stdio.shared.collaborative"},
 			Source: "gateways with one writer per session, whatever the role",
-		}, onSessions(func(_ *wsConn, place int, _ func() bool) wsStage {
-			if place == 0 {
-				return wsStage{}
-			}
+		}, onSessions(func(_ *wsConn, _ int, first func() bool) wsStage {
 			return wsStage{toServer: func(f wsFrame, next func(wsFrame)) {
-				if f.Opcode != wire.WSBinary {
+				if f.Opcode != wire.WSBinary || first() {
 					next(f)
 				}
 			}}
@@ -224,13 +227,13 @@ func stdioSessionFaults() []fault {
 		})},
 		{Fault{
 			ID:     "stdio-pane-input-in-main",
-			Title:  "Input for a pane reaches the main process",
+			Title:  "Input for a pane reaches the main process too",
 			Breaks: []string{"stdio.panes.input"},
 			Source: "tmux send-keys without a target",
 		}, onText(func(f wsFrame, kind string, next func(wsFrame)) {
 			var m struct{ Data string }
 			if kind == "stdin" && json.Unmarshal(f.payload, &m) == nil {
-				f = f.as(wire.WSBinary, m.Data)
+				next(f.as(wire.WSBinary, m.Data))
 			}
 			next(f)
 		})},
@@ -239,28 +242,47 @@ func stdioSessionFaults() []fault {
 
 // sessions numbers the connections of every session.
 type sessions struct {
-	mu     sync.Mutex
-	joined map[string]int
+	mu      sync.Mutex
+	joined  map[string]int
+	present map[string][]*wsConn // by age; those that are closed are removed later
 }
 
-// onSessions adds a stage to the connections of sessions. place is 0 for the first client of a session.
-func onSessions(stage func(c *wsConn, place int, newest func() bool) wsStage) func(*build) {
+// join adds a connection.
+func (s *sessions) join(id string, c *wsConn) (place int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place = s.joined[id]
+	s.joined[id]++
+	s.present[id] = append(s.present[id], c)
+	return place
+}
+
+// isFirst reports whether a connection is the oldest that is open.
+func (s *sessions) isFirst(id string, c *wsConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present[id] = slices.DeleteFunc(s.present[id], func(c *wsConn) bool {
+		select {
+		case <-c.closed:
+			return true
+		default:
+			return false
+		}
+	})
+	return len(s.present[id]) > 0 && s.present[id][0] == c
+}
+
+// onSessions adds a stage to the connections of sessions. place is 0 for the first client of a session;
+// first reports whether a client is the first of those that are there.
+func onSessions(stage func(c *wsConn, place int, first func() bool) wsStage) func(*build) {
 	return func(b *build) {
-		s := &sessions{joined: map[string]int{}}
+		s := &sessions{joined: map[string]int{}, present: map[string][]*wsConn{}}
 		onWSFrames(func(c *wsConn) wsStage {
 			id := c.request.URL.Query().Get("session")
 			if id == "" {
 				return wsStage{}
 			}
-			s.mu.Lock()
-			place := s.joined[id]
-			s.joined[id]++
-			s.mu.Unlock()
-			return stage(c, place, func() bool {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				return s.joined[id] == place+1
-			})
+			return stage(c, s.join(id, c), func() bool { return s.isFirst(id, c) })
 		})(b)
 	}
 }

@@ -33,17 +33,6 @@ func stdioOutputFaults() []fault {
 			return data
 		})},
 		{Fault{
-			ID:     "stdio-stderr-numbered-3",
-			Title:  "Standard error has the number 3",
-			Breaks: []string{"stdio.message.valid", "stdio.output.streams"},
-			Source: "Kubernetes, whose channel 0 is stdin and 3 the error",
-		}, onOutputMessage(func(data []byte) []byte {
-			if data[0] == wire.StdioStderr {
-				data[0] = 3
-			}
-			return data
-		})},
-		{Fault{
 			ID:     "stdio-empty-output",
 			Title:  "An empty binary message precedes the first output",
 			Breaks: []string{"stdio.message.valid"},
@@ -70,19 +59,25 @@ func stdioOutputFaults() []fault {
 		})},
 		{Fault{
 			ID:     "stdio-output-obeyed",
-			Title:  "Output that is an exit message is dropped",
+			Title:  "A line of output that is an exit message is dropped",
 			Breaks: []string{"stdio.output.bytes"},
 			Source: "Acode#2587",
 		}, onOutputMessage(func(data []byte) []byte {
-			if _, is := exitOf(bytes.TrimSpace(data[1:])); is {
+			kept := data[:1:1]
+			for line := range bytes.Lines(data[1:]) {
+				if _, is := exitOf(line); !is {
+					kept = append(kept, line...)
+				}
+			}
+			if len(kept) == 1 {
 				return nil
 			}
-			return data
+			return kept
 		})},
 		{Fault{
 			ID:     "stdio-silent-after-4-mib",
 			Title:  "After 4 MiB of output, only the exit message is sent",
-			Breaks: []string{"stdio.output.large"},
+			Breaks: []string{"stdio.output.large", "stdio.output.slow-reader"},
 			Source: "e2b-dev/E2B#1352, e2b-dev/infra#2579",
 		}, onSink(func(next stdio.Sink) stdio.Sink {
 			sent := 0
@@ -99,18 +94,6 @@ func stdioOutputFaults() []fault {
 			Breaks: []string{"stdio.output.prompt"},
 			Source: "a buffered writer without a flush",
 		}, onSink(func(next stdio.Sink) stdio.Sink { return newHeldSink(next, holding{limit: 256 << 10}) })},
-		{Fault{
-			ID:     "stdio-output-dropped",
-			Title:  "Output for a client that is more than 1 MiB behind is dropped",
-			Breaks: []string{"stdio.output.slow-reader", "stdio.output.large"},
-			Source: "codemux#53: a bounded broadcast",
-		}, onWSFrames(leak)},
-		{Fault{
-			ID:     "stdio-idle-cut",
-			Title:  "A session without a message for 5 s is cut",
-			Breaks: []string{"stdio.idle.kept"},
-			Source: "cloudflare/sandbox-sdk#911, opencomputer#382: proxies with an idle time",
-		}, onWSFrames(cutIdle)},
 	}
 }
 
@@ -220,86 +203,6 @@ func loseStdioTails(b *build) {
 			return next.Send(m)
 		}})
 	})(b)
-}
-
-// leakyLimit is how much output may wait for a client before more is dropped.
-const leakyLimit = 1 << 20
-
-// leakyQueue writes to a client in the background, and never waits for it.
-type leakyQueue struct {
-	to *wsConn
-
-	mu      sync.Mutex
-	waiting []byte
-	writing int
-	written *sync.Cond // signalled when nothing waits any more
-}
-
-// leak drops output that does not fit into a leakyQueue.
-func leak(c *wsConn) wsStage {
-	q := &leakyQueue{to: c}
-	q.written = sync.NewCond(&q.mu)
-	return wsStage{write: q.add, flush: q.flush, toClient: func(f wsFrame, next func(wsFrame)) {
-		if f.Opcode != wire.WSBinary || q.size() < leakyLimit {
-			next(f)
-		}
-	}}
-}
-
-func (q *leakyQueue) size() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting) + q.writing
-}
-
-func (q *leakyQueue) add(p []byte) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, p...)
-	if q.writing == 0 {
-		q.writing = len(q.waiting)
-		go q.run(q.waiting)
-		q.waiting = nil
-	}
-	return nil
-}
-
-// run writes until nothing waits.
-func (q *leakyQueue) run(batch []byte) {
-	defer crash.Catch()
-	for len(batch) > 0 {
-		_, _ = q.to.Conn.Write(batch) // the client may be gone
-		q.mu.Lock()
-		batch, q.waiting = q.waiting, nil
-		if q.writing = len(batch); q.writing == 0 {
-			q.written.Broadcast()
-		}
-		q.mu.Unlock()
-	}
-}
-
-// flush waits until nothing waits.
-func (q *leakyQueue) flush() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.writing > 0 {
-		q.written.Wait()
-	}
-}
-
-// idleTime is the time without a message after which a session is cut.
-const idleTime = 5 * time.Second
-
-// cutIdle closes an idle connection.
-func cutIdle(c *wsConn) wsStage {
-	timer := time.AfterFunc(idleTime, func() { _ = c.Close() })
-	pass := func(f wsFrame, next func(wsFrame)) {
-		if f.isData() {
-			timer.Reset(idleTime)
-		}
-		next(f)
-	}
-	return wsStage{toClient: pass, toServer: pass}
 }
 
 // stdioOutputVariants returns the variants in how output is cut into messages.

@@ -98,25 +98,8 @@ func parseAttach(raw string) (q *attachQuery, ok bool) {
 	return q, true
 }
 
-func (q *attachQuery) has(name string) bool {
-	return slices.ContainsFunc(q.pairs, func(p [2]string) bool { return p[0] == name })
-}
-
-func (q *attachQuery) get(name string) string {
-	n := slices.IndexFunc(q.pairs, func(p [2]string) bool { return p[0] == name })
-	if n < 0 {
-		return ""
-	}
-	return q.pairs[n][1]
-}
-
 func (q *attachQuery) del(name string) {
 	q.pairs = slices.DeleteFunc(q.pairs, func(p [2]string) bool { return p[0] == name })
-}
-
-func (q *attachQuery) set(name, value string) {
-	q.del(name)
-	q.pairs = append(q.pairs, [2]string{name, value})
 }
 
 func (q *attachQuery) encode() string {

@@ -42,14 +42,8 @@ type wsStage struct {
 	// lost is called when the connection ends without a Close frame of the client; the frames
 	// passed to next come first. nil: nothing.
 	lost func(next func(wsFrame))
-	// swallows drops a frame of the client that is longer than any server accepts.
-	swallows bool
-	// partial, asked when a part of a frame has arrived, fails the read; nil: never.
-	partial func(part []byte) bool
-	// write sends whole frames instead of the connection, and flush waits for what it has left to
-	// do; nil: no change.
+	// write sends whole frames instead of the connection; nil: no change.
 	write func(p []byte) error
-	flush func()
 }
 
 // onWSFrames adds a stage to every connection of the stdio surface.
@@ -125,9 +119,6 @@ type wsConn struct {
 	distant  net.Conn  // the other end of away
 }
 
-// errCutFrame is the error of a server that takes a read for a frame.
-var errCutFrame = errors.New("the frame is too short")
-
 // Read returns the modified frames of the client.
 func (c *wsConn) Read(p []byte) (int, error) {
 	for {
@@ -140,9 +131,6 @@ func (c *wsConn) Read(p []byte) (int, error) {
 		from := c.source()
 		n, err := from.Read(c.buf[:])
 		c.in.add(c.buf[:n])
-		if c.stage.partial != nil && c.stage.partial(c.in.held) {
-			return 0, errCutFrame
-		}
 		if n > 0 || err == nil {
 			continue
 		}
@@ -163,9 +151,7 @@ func (c *wsConn) take() {
 			c.stage.toServer(f, next)
 		}
 	}
-	if rest := c.in.rest(); !c.stage.swallows {
-		c.ready = append(c.ready, rest...)
-	}
+	c.ready = append(c.ready, c.in.rest()...)
 	reply, last := c.reply, c.last
 	c.reply, c.last = nil, false
 	c.calls.Unlock()
@@ -289,9 +275,6 @@ func (c *wsConn) SetDeadline(t time.Time) error {
 
 // CloseWrite tells the client that nothing follows.
 func (c *wsConn) CloseWrite() error {
-	if c.stage.flush != nil {
-		c.stage.flush()
-	}
 	c.mu.Lock()
 	if c.distant != nil {
 		_ = c.distant.Close()

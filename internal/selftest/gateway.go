@@ -15,6 +15,9 @@ import (
 	"assay/scenarios"
 )
 
+// token is the access token of the gateways: without one, nothing about authorization is tested.
+const token = "of-the-selftest"
+
 // key identifies the subject of a verdict. A verdict of the run has no scenario.
 type key struct {
 	scenario string
@@ -44,6 +47,7 @@ type fake interface {
 // of the reference.
 func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
+	fo.Token = token
 	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
 	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
@@ -55,7 +59,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	}()
 	g.target, err = target.New(target.Options{
 		URL: g.fake.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
-		UserAgent: "assay/" + t.opts.Version, Embedded: true,
+		Token: token, UserAgent: "assay/" + t.opts.Version, Embedded: true,
 	})
 	if err != nil {
 		return nil, err
