@@ -1,10 +1,12 @@
-// Package sdk holds the one judge that this repository did not write: the
-// official JavaScript SDK of E2B (npm package e2b, pinned exactly), which runs
-// call by call against the reference gateway. What real programs would trip
-// over, it trips over.
+// Package sdk tests against programs made of npm packages that others wrote, pinned exactly. What
+// real programs would trip over, they trip over.
 //
-// What lives here: the calls with what each must observe (calls.mjs and calls/),
-// and the test that installs the SDK, starts `assay serve` and reports every
+//   - The official JavaScript SDK of E2B (e2b) makes calls to the reference gateway.
+//   - A client of stdio over WebSocket (made of ws) makes calls to the reference gateway.
+//   - A server of stdio over WebSocket (made of ws), right or with one mistake, is tested by `assay conform`.
+//
+// What lives here: the calls with what each must observe (calls/ and stdio/), the server
+// (server.mjs), and the tests that install the packages, start `assay`, and report every
 // call as a subtest. What may not: anything that the program needs; no package
 // imports this one, and node is needed only to test.
 package sdk

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// stopLimit is what the gateway may take to end after an interrupt.
+// stopLimit is what a server may take to end after an interrupt.
 const stopLimit = 30 * time.Second
 
 // setup is how a gateway is started.
@@ -50,8 +50,14 @@ func serve(t *testing.T, program string, s setup) gateway {
 		g.ca = filepath.Join(t.TempDir(), "ca.pem")
 		args = append(args, "--tls", "--ca-out", g.ca)
 	}
-	c := exec.Command(program, args...)
-	c.Env = clean()
+	g.url = start(t, exec.Command(program, args...))
+	return g
+}
+
+// start starts a server, which prints its URL, until the test ends.
+func start(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	c.Env = append(clean(), c.Env...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.StdoutPipe()
@@ -64,13 +70,12 @@ func serve(t *testing.T, program string, s setup) gateway {
 	t.Cleanup(func() { stop(t, c, &stderr) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("assay %s said no URL: %v", strings.Join(args, " "), err)
+		t.Fatalf("%s said no URL: %v", strings.Join(c.Args, " "), err)
 	}
-	g.url = strings.TrimSpace(line)
-	return g
+	return strings.TrimSpace(line)
 }
 
-// stop interrupts the gateway and wants it to end well.
+// stop interrupts a server and wants it to end well.
 func stop(t *testing.T, c *exec.Cmd, stderr *bytes.Buffer) {
 	_ = c.Process.Signal(os.Interrupt)
 	ended := make(chan error, 1)
@@ -78,15 +83,15 @@ func stop(t *testing.T, c *exec.Cmd, stderr *bytes.Buffer) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("the gateway ended with %v:\n%s", err, stderr)
+			t.Errorf("the server ended with %v:\n%s", err, stderr)
 		}
 	case <-time.After(stopLimit):
 		_ = c.Process.Kill()
 		<-ended
-		t.Errorf("the gateway did not end within %v of an interrupt:\n%s", stopLimit, stderr)
+		t.Errorf("the server did not end within %v of an interrupt:\n%s", stopLimit, stderr)
 	}
 	if t.Failed() {
-		t.Logf("what the gateway said:\n%s", stderr)
+		t.Logf("what the server said:\n%s", stderr)
 	}
 }
 

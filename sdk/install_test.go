@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// installLimit is what npm may take: the SDK is 22 MB in 25 packages.
+// installLimit is what npm may take: there are 22 MB in 26 packages.
 const installLimit = 3 * time.Minute
 
 // stampName is the file that says which lock file node_modules was made from.
 const stampName = "node_modules/.installed-from"
 
-// errNoNode means that this machine cannot run the SDK.
+// errNoNode means that this machine cannot run the packages.
 var errNoNode = errors.New("npm and node 20.18 or later are needed")
 
 // install makes node_modules what package-lock.json says, if it is not yet.
@@ -56,7 +56,7 @@ func install(ctx context.Context) error {
 	return os.WriteFile(stampName, []byte(want), 0o644)
 }
 
-// checkNode wants npm, and a node that the SDK runs on.
+// checkNode wants npm, and a node that the packages run on.
 func checkNode(ctx context.Context) error {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return err
@@ -112,7 +112,7 @@ func consult(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("go list: %w\n%s", err, complaint.Bytes())
 	}
-	for _, dir := range append(strings.Fields(string(out)), ".", "calls") {
+	for _, dir := range append(strings.Fields(string(out)), ".", "calls", "stdio") {
 		if _, err := os.ReadDir(dir); err != nil {
 			return err
 		}

@@ -17,7 +17,20 @@ import (
 // runLimit bounds one run over all calls.
 const runLimit = 5 * time.Minute
 
-// call is what the SDK said of one call.
+// script is a program of this folder that makes calls.
+type script struct {
+	file    string
+	mode    string // what the commands of the gateway are
+	pattern string // for the names of calls; "" is all
+}
+
+// The programs that make calls.
+const (
+	viaSDK   = "calls.mjs"
+	viaStdio = "stdio.mjs"
+)
+
+// call is what a program said of one call.
 type call struct {
 	Name  string  `json:"name"`
 	OK    bool    `json:"ok"`
@@ -28,7 +41,7 @@ type call struct {
 // summary is the last line of a run.
 type summary struct {
 	Mode   string  `json:"mode"`
-	SDK    string  `json:"sdk"`
+	Client string  `json:"client"`
 	Node   string  `json:"node"`
 	Calls  int     `json:"calls"`
 	Failed int     `json:"failed"`
@@ -41,13 +54,12 @@ type line struct {
 	Summary *summary `json:"summary"`
 }
 
-// judge lets the SDK make its calls (those whose names match pattern; "" is
-// all) to g. Each is handed to seen as it ends. An error means that the run did not
-// come to its end, or contradicts itself; calls that fail are no error.
-func judge(ctx context.Context, g gateway, mode, pattern string, seen func(call)) (summary, error) {
+// judge lets a script make its calls to g. Each is handed to seen as it ends. An error means that
+// the run did not come to its end, or contradicts itself; calls that fail are no error.
+func judge(ctx context.Context, g gateway, s script, seen func(call)) (summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
-	node := exec.CommandContext(ctx, "node", "calls.mjs", g.url, mode, pattern)
+	node := exec.CommandContext(ctx, "node", s.file, g.url, s.mode, s.pattern)
 	node.Env = append(clean(), "ASSAY_TOKEN="+g.token, "NODE_EXTRA_CA_CERTS="+g.ca)
 	node.WaitDelay = time.Second
 	var stderr bytes.Buffer
@@ -63,7 +75,7 @@ func judge(ctx context.Context, g gateway, mode, pattern string, seen func(call)
 	waitErr := node.Wait()
 	switch exit := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:
-		return summary{}, fmt.Errorf("the SDK was not done after %v, with %d calls made\n%s", runLimit, calls, &stderr)
+		return summary{}, fmt.Errorf("%s was not done after %v, with %d calls made\n%s", s.file, runLimit, calls, &stderr)
 	case readErr != nil:
 		return summary{}, fmt.Errorf("%w\n%s", readErr, &stderr)
 	case waitErr != nil && (!errors.As(waitErr, &exit) || exit.ExitCode() != 1):
@@ -84,7 +96,7 @@ func read(out io.Reader, seen func(call)) (end *summary, calls, failed int, err 
 		var l line
 		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
 			_, _ = io.Copy(io.Discard, out)
-			return nil, calls, failed, fmt.Errorf("a line of the SDK's run is no JSON: %w: %q", err, in.Text())
+			return nil, calls, failed, fmt.Errorf("a line of the run is no JSON: %w: %q", err, in.Text())
 		}
 		if l.Summary != nil {
 			end = l.Summary

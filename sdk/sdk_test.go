@@ -22,7 +22,7 @@ const fewestCalls = 80
 // token is what guarded gateways demand.
 const token = "a-token-that-only-this-test-knows"
 
-// The SDK is installed, and the program built, once and when first needed.
+// The packages are installed, and the program built, once and when first needed.
 var (
 	installed = sync.OnceValue(func() error { return install(context.Background()) })
 	built     = sync.OnceValues(func() (string, error) { return build(context.Background(), programs) })
@@ -48,35 +48,47 @@ func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
 		setup      setup
 		uncounted  bool // the gateway has no counters of commands
 	}{
-		{name: "virtual processes", mode: "virtual"},
-		{name: "real processes", mode: "os", setup: setup{token: token, args: []string{"--processes", "os"}}},
-		{name: "virtual processes, answered as the real daemon does", mode: "virtual", setup: setup{args: []string{"--like", "envd"}}, uncounted: true},
-		{name: "virtual processes over HTTP/2 and TLS", mode: "virtual", setup: setup{token: token, tls: true, args: []string{"--http", "2"}}},
+		{name: "virtual processes", mode: virtual},
+		{name: "real processes", mode: real, setup: setup{token: token, args: []string{"--processes", "os"}}},
+		{name: "virtual processes, answered as the real daemon does", mode: virtual, setup: setup{args: []string{"--like", "envd"}}, uncounted: true},
+		{name: "virtual processes over HTTP/2 and TLS", mode: virtual, setup: setup{token: token, tls: true, args: []string{"--http", "2"}}},
 	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			g := serve(t, program, m.setup)
-			var calls []call
-			end, err := judge(t.Context(), g, m.mode, "", func(c call) {
-				calls = append(calls, c)
-				t.Run(c.Name, func(t *testing.T) {
-					t.Logf("%.1f ms", c.MS)
-					if !c.OK {
-						t.Error(c.Error)
-					}
-				})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("e2b %s on node %s, %s: %d calls, %d failed, %.1f s\n%s", end.SDK, end.Node, m.name, end.Calls, end.Failed, end.MS/1000, table(calls))
-			if end.Calls < fewestCalls {
-				t.Errorf("%d calls were made, want at least %d", end.Calls, fewestCalls)
-			}
+			accepts(t, g, script{file: viaSDK, mode: m.mode}, fewestCalls)
 			if !m.uncounted {
 				balanced(t, g)
 			}
 		})
+	}
+}
+
+// What the commands of a gateway are.
+const (
+	virtual = "virtual"
+	real    = "os"
+)
+
+// accepts makes the calls of a script, at least fewest, each a subtest, and prints them as a table.
+func accepts(t *testing.T, g gateway, s script, fewest int) {
+	t.Helper()
+	var calls []call
+	end, err := judge(t.Context(), g, s, func(c call) {
+		calls = append(calls, c)
+		t.Run(c.Name, func(t *testing.T) {
+			t.Logf("%.1f ms", c.MS)
+			if !c.OK {
+				t.Error(c.Error)
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s on node %s, %s: %d calls, %d failed, %.1f s\n%s", end.Client, end.Node, t.Name(), end.Calls, end.Failed, end.MS/1000, table(calls))
+	if end.Calls < fewest {
+		t.Errorf("%d calls were made, want at least %d", end.Calls, fewest)
 	}
 }
 
@@ -138,7 +150,7 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
-			calls := some(t, serve(t, program, setup{args: []string{"--fault", f.fault}}), "^"+regexp.QuoteMeta(f.call)+"$")
+			calls := some(t, serve(t, program, setup{args: []string{"--fault", f.fault}}), script{viaSDK, virtual, only(f.call)})
 			if calls[0].OK {
 				t.Errorf("%q passed", f.call)
 			}
@@ -162,7 +174,7 @@ func TestTheSDKToleratesLegalVariants(t *testing.T) {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
 			g := serve(t, program, setup{args: []string{"--variant", list}})
-			for _, c := range some(t, g, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)") {
+			for _, c := range some(t, g, script{viaSDK, virtual, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)"}) {
 				if !c.OK {
 					t.Errorf("%s: %s", c.Name, c.Error)
 				}
@@ -171,29 +183,32 @@ func TestTheSDKToleratesLegalVariants(t *testing.T) {
 	}
 }
 
-// some makes the calls whose names match pattern; there must be one.
-func some(t *testing.T, g gateway, pattern string) []call {
+// only is the pattern of one call.
+func only(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
+
+// some makes the calls of a script; there must be one.
+func some(t *testing.T, g gateway, s script) []call {
 	t.Helper()
 	var calls []call
-	if _, err := judge(t.Context(), g, "virtual", pattern, func(c call) { calls = append(calls, c) }); err != nil {
+	if _, err := judge(t.Context(), g, s, func(c call) { calls = append(calls, c) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(calls) == 0 {
-		t.Fatalf("no call matches %q", pattern)
+		t.Fatalf("no call matches %q", s.pattern)
 	}
 	return calls
 }
 
-// ready returns the program, with the SDK installed. A machine without node
+// ready returns the program, with the packages installed. A machine without node
 // skips the test and says so where it is seen; under CI that is a failure.
 func ready(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("the SDK runs in a process of its own: nothing of it is seen by -short or -race")
+		t.Skip("clients run in processes of their own: nothing of them is seen by -short or -race")
 	}
 	switch err := installed(); {
 	case errors.Is(err, errNoNode) && os.Getenv("CI") == "":
-		fmt.Fprintf(os.Stderr, "\n*** %s is SKIPPED: %v\n*** The gateway was NOT judged by the official SDK.\n\n", t.Name(), err)
+		fmt.Fprintf(os.Stderr, "\n*** %s is SKIPPED: %v\n*** Programs that others wrote did NOT judge this one.\n\n", t.Name(), err)
 		t.Skip(err)
 	case err != nil:
 		t.Fatal(err)
