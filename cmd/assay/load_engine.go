@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/portable"
+	"assay/internal/target"
 )
 
 // choose returns the engine for a URL; the embedded gateway, whose URL is not known yet, uses http.
 func (f *loadFlags) choose(url string) (load.Engine, error) {
-	scheme, _, found := strings.Cut(strings.ToLower(url), "://")
-	if !found {
-		scheme = "http"
+	scheme := "http"
+	if target.IsSecureURL(url) {
+		scheme = "https"
 	}
 	switch can := fast.Available(scheme); {
 	case f.engine != "auto" && f.engine != "fast" && f.engine != "portable":

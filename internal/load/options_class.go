@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/target"
 	"assay/scenarios"
 )
 
@@ -36,10 +37,12 @@ const (
 
 // resolveClasses checks the classes and sets their defaults, and the HTTP version of all.
 func (o *Options) resolveClasses() error {
-	secure := strings.HasPrefix(strings.ToLower(o.Target.URL), "https:")
-	h2 := H2C
-	if secure {
+	h2, usual := H2C, ProtocolConnect
+	if target.IsSecureURL(o.Target.URL) {
 		h2 = H2TLS
+	}
+	if target.IsSocketURL(o.Target.URL) {
+		usual = ProtocolWS
 	}
 	if o.HTTP != "" && !slices.Contains([]string{HTTP11, H2C, H2TLS}, o.HTTP) {
 		return fmt.Errorf("http %q: want %s, %s, %s", o.HTTP, HTTP11, H2C, H2TLS)
@@ -47,6 +50,7 @@ func (o *Options) resolveClasses() error {
 	o.classes = slices.Clone(o.classes)
 	for i := range o.classes {
 		c := &o.classes[i]
+		prefer(&c.Protocol, usual)
 		if err := resolveWire(c); err != nil {
 			return err
 		}
@@ -82,7 +86,6 @@ func (o *Options) resolveClasses() error {
 
 // resolveWire checks protocol and codec of a class and sets their defaults.
 func resolveWire(c *scenarios.WorkloadClass) error {
-	prefer(&c.Protocol, ProtocolConnect)
 	if c.Protocol == ProtocolNDJSON && c.Codec == CodecProto {
 		return errors.New("protocol ndjson has no codec proto: leave the codec out")
 	}

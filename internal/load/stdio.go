@@ -15,9 +15,6 @@ import (
 // killed over its own socket. Its processes are listed, and leftovers killed, by Connect.
 const ProtocolWS = "ws"
 
-// attachPath is the path of the surface below the base path of the target.
-const attachPath = "attach"
-
 // WSKey stands for the Sec-WebSocket-Key in the Start request of ProtocolWS. A driver
 // replaces it by a key for each connection.
 const WSKey = "AAAAAAAAAAAAAAAAAAAAAA=="
@@ -25,20 +22,20 @@ const WSKey = "AAAAAAAAAAAAAAAAAAAAAA=="
 // attach returns the request that begins a stream of ProtocolWS.
 func (d *Dialect) attach() Request {
 	words := append(slices.Clone(d.Target.Shell()), d.marked())
-	var query strings.Builder
+	query := make([]string, len(words))
 	for i, w := range words {
-		name := "&arg="
-		if i == 0 {
-			name = "?cmd="
-		}
-		query.WriteString(name + strings.ReplaceAll(url.QueryEscape(w), "+", "%20"))
+		query[i] = "arg=" + strings.ReplaceAll(url.QueryEscape(w), "+", "%20")
 	}
-	r := Request{Method: "GET", Path: d.Target.Path("", attachPath) + query.String(), Headers: d.Target.Headers("load", d.Run)}
+	query[0] = "cmd" + strings.TrimPrefix(query[0], "arg")
+	r := Request{Method: "GET", Path: d.Target.AttachPath(strings.Join(query, "&")), Headers: d.Target.Headers("load", d.Run)}
 	for _, h := range []bundle.Header{
 		{Name: "connection", Value: "Upgrade"}, {Name: "upgrade", Value: "websocket"},
 		{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: WSKey},
 	} {
 		r.set(h.Name, h.Value)
+	}
+	if bearer := d.Target.Bearer(); bearer != "" {
+		r.set("authorization", bearer)
 	}
 	return r
 }

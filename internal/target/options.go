@@ -104,6 +104,12 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// IsSecureURL reports whether a URL needs TLS.
+func IsSecureURL(text string) bool {
+	scheme, _, _ := strings.Cut(strings.ToLower(text), "://")
+	return scheme == schemeHTTPS || scheme == schemeWSS
+}
+
 // checkSocketQuery checks the query of a ws URL.
 func checkSocketQuery(u *url.URL) error {
 	query, err := url.ParseQuery(u.RawQuery)
