@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { until } from '../calls/tools.mjs'
 import { using } from './attach.mjs'
 
-/** Sends something forbidden to cat, and wants the session to end with one of codes. No byte of it may reach cat. */
-async function fatal(gateway, send, ...codes) {
+/** Sends something forbidden to cat. The session must end with code, or without a Close frame, and no byte of it may reach cat. */
+async function fatal(gateway, send, want) {
   const attached = gateway.sh('echo ready; cat')
   await attached.shows(/ready/)
   send(attached.ws)
   const { code } = await attached.closed
-  assert.ok(codes.includes(code), `the close code is ${code}`)
+  assert.ok([want, 1006].includes(code), `the close code is ${code}`)
   assert.equal(attached.stdout.toString(), 'ready\n')
 }
 
@@ -19,7 +19,7 @@ export const calls = {
       const payloads = ['', 'hello', 'x'.repeat(125), 'last']
       for (const p of payloads) attached.ws.ping(p)
       await until('the last pong', () => attached.pongs.includes('last'), () => attached.pongs)
-      assert.deepEqual(attached.pongs, payloads)
+      assert.deepEqual(attached.pongs.filter((p) => payloads.includes(p)), payloads)
       attached.ws.pong('unsolicited')
       attached.send('\n')
       assert.equal((await attached.end()).code, 0)
@@ -35,7 +35,7 @@ export const calls = {
       assert.equal(attached.exit, undefined)
     }),
 
-  'an unmasked frame ends the session': (gateway) => fatal(gateway, (ws) => ws.send(Buffer.from('unmasked'), { mask: false }), 1002, 1006),
+  'an unmasked frame ends the session': (gateway) => fatal(gateway, (ws) => ws.send(Buffer.from('unmasked'), { mask: false }), 1002),
 
   'text that is not UTF-8 ends the session': (gateway) => fatal(gateway, (ws) => ws.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007),
 

@@ -54,7 +54,7 @@ export const calls = {
       attached.ws.send(Buffer.from(''), { fin: false })
       attached.ws.send(Buffer.from('two\n'), { fin: true })
       assert.equal((await attached.end()).stdout, 'one two\n')
-      assert.deepEqual(attached.pongs, ['between'])
+      assert.ok(attached.pongs.includes('between'), 'the ping got no pong')
     }),
 
   'input that nobody reads does no harm': (gateway) =>
