@@ -1,5 +1,11 @@
 package scenarios
 
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
 // Clause is a set of expectations that prove one rule.
 type Clause struct {
 	// Rule is the rule that it proves; default the scenario's only rule.
@@ -162,6 +168,30 @@ type WSMatch struct {
 	// Text or Hex is the exact payload; without both, any payload matches.
 	Text *string `yaml:"text"`
 	Hex  *string `yaml:"hex"`
+}
+
+// Fits reports whether a frame of that type and payload fits; the payload counts only if it is whole.
+func (m WSMatch) Fits(kind string, payload []byte, whole bool) bool {
+	switch {
+	case kind != m.Type:
+		return false
+	case m.Text != nil:
+		return whole && string(payload) == *m.Text
+	case m.Hex != nil:
+		return whole && hex.EncodeToString(payload) == strings.ToLower(*m.Hex)
+	}
+	return true
+}
+
+// String describes the match in messages.
+func (m WSMatch) String() string {
+	switch {
+	case m.Text != nil:
+		return m.Type + " " + strconv.Quote(*m.Text)
+	case m.Hex != nil:
+		return m.Type + " " + *m.Hex
+	}
+	return m.Type
 }
 
 // MessagesMatch describes the messages of a response. A number is Count, a list is All.

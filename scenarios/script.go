@@ -287,12 +287,13 @@ type Await struct {
 	// Message waits for a matching message of any type.
 	Message *BodyMatch `yaml:"message" awaits:"content"`
 
-	Bytes   int64  `yaml:"bytes" awaits:"state"`   // that many bytes on the connection
-	Done    bool   `yaml:"done" awaits:"state"`    // the exchange has returned
-	Closed  bool   `yaml:"closed" awaits:"state"`  // the peer has closed the connection
-	Silence Span   `yaml:"silence" awaits:"state"` // nothing arrived for that long
-	WS      string `yaml:"ws" awaits:"content"`    // a WebSocket frame of that type arrived: text, binary, ping, pong, close
-	H2      string `yaml:"h2" awaits:"state"`      // an HTTP/2 frame of that type arrived on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
+	Bytes   int64 `yaml:"bytes" awaits:"state"`   // that many bytes on the connection
+	Done    bool  `yaml:"done" awaits:"state"`    // the exchange has returned
+	Closed  bool  `yaml:"closed" awaits:"state"`  // the peer has closed the connection
+	Silence Span  `yaml:"silence" awaits:"state"` // nothing arrived for that long
+	// WS waits for a WebSocket frame: text, binary, ping, pong or close, of any payload or of that one.
+	WS *WSMatch `yaml:"ws" awaits:"content"`
+	H2 string   `yaml:"h2" awaits:"state"` // an HTTP/2 frame of that type arrived on the connection (RST_STREAM, GOAWAY, SETTINGS-ACK …)
 
 	// Within is the longest time without progress (content of an exchange, bytes of a
 	// connection); the whole wait takes at most six times as long. For a silence, it limits

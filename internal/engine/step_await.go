@@ -73,8 +73,8 @@ func (it *iteration) awaited(ctx context.Context, h *handle, a *scenarios.Await)
 		return it.onAnswer(h, "frames "+strconv.Itoa(a.Frames), func(x *transport.Exchange) bool {
 			return len(x.Snapshot().Frames) >= a.Frames
 		}), nil
-	case a.WS != "":
-		return it.onAnswer(h, "frame "+a.WS, socketFrameCame(a.WS)), nil
+	case a.WS != nil:
+		return it.onAnswer(h, "frame "+a.WS.String(), socketFrameCame(*a.WS)), nil
 	case a.H2 != "":
 		return it.needConn(h, "frame "+a.H2, func() bool { return frameCame(h, a.H2) })
 	case a.Done:

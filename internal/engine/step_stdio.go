@@ -206,12 +206,12 @@ func wsOpcode(name string) (wire.WSOpcode, error) {
 	return wire.WSOpcode(n), nil
 }
 
-// socketFrameCame reports whether a WebSocket frame of that type came.
-func socketFrameCame(kind string) func(*transport.Exchange) bool {
+// socketFrameCame reports whether a WebSocket frame that fits came.
+func socketFrameCame(m scenarios.WSMatch) func(*transport.Exchange) bool {
 	return func(x *transport.Exchange) bool {
 		s := x.Snapshot()
 		return switched(&s) && slices.ContainsFunc(s.Frames, func(f bundle.Frame) bool {
-			return wire.WSOpcode(f.Flags&0xf).String() == kind
+			return m.Fits(wire.WSOpcode(f.Flags&0xf).String(), f.Head, f.Whole)
 		})
 	}
 }

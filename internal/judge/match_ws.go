@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ func matchWS(l *look) finding {
 			if slices.ContainsFunc(l.x.Frames, func(f bundle.Frame) bool { return !f.Whole && socketKind(&f) == want.Type && f.Len > 0 }) {
 				return l.unclear("WebSocket: frames were not kept whole")
 			}
-			return l.fails(-1, "WebSocket: want a frame %s, saw %s", socketWant(want), socketSeen(l.x)).as(shortfallOr(l.x, bundle.SymptomConnection))
+			return l.fails(-1, "WebSocket: want a frame %s, saw %s", want, socketSeen(l.x)).as(shortfallOr(l.x, bundle.SymptomConnection))
 		}
 	}
 	return finding{}
@@ -48,7 +47,7 @@ func matchWSNever(l *look) finding {
 	for _, never := range l.m.WSNever {
 		for i := range l.x.Frames {
 			if f := &l.x.Frames[i]; socketFrameIs(l.x, f, never) {
-				return l.fails(f.Off, "WebSocket: want no frame %s, saw one (%s)", socketWant(never), place(l.x, i))
+				return l.fails(f.Off, "WebSocket: want no frame %s, saw one (%s)", never, place(l.x, i))
 			}
 		}
 	}
@@ -119,26 +118,7 @@ func socketKind(f *bundle.Frame) string { return wire.WSOpcode(f.Flags & 0xf).St
 
 // socketFrameIs reports whether a frame fits a match.
 func socketFrameIs(x *bundle.Exchange, f *bundle.Frame, m scenarios.WSMatch) bool {
-	if !switched(x) || socketKind(f) != m.Type {
-		return false
-	}
-	switch {
-	case m.Text != nil:
-		return f.Whole && string(f.Head) == *m.Text
-	case m.Hex != nil:
-		return f.Whole && hex.EncodeToString(f.Head) == strings.ToLower(*m.Hex)
-	}
-	return true
-}
-
-func socketWant(m scenarios.WSMatch) string {
-	switch {
-	case m.Text != nil:
-		return m.Type + " " + phrase.QuoteString(*m.Text)
-	case m.Hex != nil:
-		return m.Type + " " + *m.Hex
-	}
-	return m.Type
+	return switched(x) && m.Fits(socketKind(f), f.Head, f.Whole)
 }
 
 // socketSeen lists the frames of a WebSocket by type; equal neighbours are listed once.
