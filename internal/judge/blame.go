@@ -21,9 +21,6 @@ func (s *scene) neverBegan() finding {
 			return o.finding(s)
 		}
 	}
-	if o := s.spent(); o != nil {
-		return o.finding(s)
-	}
 	return finding{grade: ours, message: "the step was never executed, although every precondition held", at: s.at(nil, -1)}
 }
 

@@ -59,28 +59,3 @@ func TestAWaitThatTheGatewayCutsBreaksTheRuleThatItProves(t *testing.T) {
 		})
 	}
 }
-
-// The steps behind an optional wait may lack the time that it took; that is no defect of Assay.
-func TestWhatAnOptionalWaitLeftNoTimeForIsNotJudged(t *testing.T) {
-	for name, tc := range map[string]struct {
-		waited int64
-		want   bundle.Conclusion
-	}{
-		"the wait used its time": {1e9, bundle.Inconclusive},
-		"the wait was cut short": {1e6, bundle.Error},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &scenarios.Scenario{ID: "area.one", Rules: []string{testRule}, Steps: []scenarios.Step{
-				{At: "steps[0]", Start: &scenarios.Start{As: "p", Sh: "true"}},
-				{At: "steps[1]", Await: &scenarios.Await{On: "other", Done: true, Optional: true}},
-			}, Expect: []scenarios.Clause{subjects("p", &scenarios.Match{Stdout: &scenarios.OutputMatch{Contains: new("never")}})}}
-			x := streamExchange("p")
-			x.Outcome = bundle.OutcomeAborted
-			o := observation(x)
-			o.Iterations[0].Awaits = []bundle.Await{{Step: "steps[1]", On: "other", What: "done", Ended: bundle.Stamp{T: tc.waited, N: 1 << 20}, Deadline: 1e9}}
-			if v := judgeOne(t, s, o); v.Conclusion != tc.want {
-				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
-			}
-		})
-	}
-}

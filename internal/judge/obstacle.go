@@ -229,15 +229,6 @@ func (s *scene) vainWaits() []obstacle {
 	return out
 }
 
-// spent returns the optional wait that used its whole time, which later steps lacked, or nil.
-func (s *scene) spent() *obstacle {
-	all := s.obstacles()
-	if i := slices.IndexFunc(all, func(o obstacle) bool { return o.optional && o.limit > 0 }); i >= 0 {
-		return &all[i]
-	}
-	return nil
-}
-
 // givenUp reports whether the gateway ended a WebSocket before its process.
 func givenUp(x *bundle.Exchange) bool {
 	e, _ := endEvent(x)
