@@ -32,7 +32,9 @@ type handle struct {
 	form call.Form           // of its request
 	tag  string              // of a start
 	pid  uint32              // of the process of a WebSocket, once it was found
-	had  int64               // bytes received on conn before the exchange began
+	// socket is set for the handshake of a WebSocket, and what follows it.
+	socket bool
+	had    int64 // bytes received on conn before the exchange began
 	// missing is what the request still lacks (see request.missing); iteration.mu
 	// guards it.
 	missing int64

@@ -81,12 +81,15 @@ func (it *iteration) patience(w *waiting) time.Duration {
 const (
 	kindStream = "a stream of events"
 	kindCall   = "a unary call"
+	kindSocket = "a WebSocket"
 )
 
 // kindOf returns the kind of a wait: the shape of the response for which it waits, or what it
 // waits for on a connection.
 func kindOf(w *waiting) string {
 	switch {
+	case w.handle != nil && w.handle.socket:
+		return kindSocket
 	case w.handle == nil || w.handle.rpc == "":
 		what, _, _ := strings.Cut(w.what, ` "`)
 		return what

@@ -66,7 +66,7 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 	c.req.Step = st.At
 	c.req.Op = p.op
 	c.pieces = c.req.pieces(p.split)
-	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked}
+	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked, socket: c.req.Shape == bundle.ShapeStdio}
 	if p.tag != nil {
 		if c.h.tag, err = it.expand(ctx, *p.tag); err != nil {
 			return action{}, err

@@ -3,7 +3,9 @@ package selftest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/fakes/zoo"
@@ -47,7 +49,31 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 		}
 		left = among(left, again)
 	}
-	return b, nil
+	return b, t.secure(ctx, b)
+}
+
+// secure runs what needs a token against a reference gateway that requires one.
+func (t *tester) secure(ctx context.Context, b *baseline) error {
+	left := slices.DeleteFunc(slices.Clone(t.all), func(i scenarios.Instance) bool { return !slices.Contains(i.Needs(), featureToken) })
+	if len(left) == 0 {
+		return nil
+	}
+	o := zoo.Options{}
+	o.Token = token
+	g, err := t.open(ctx, o, b.run)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	err = g.exercise(ctx, left, func(k key, v bundle.Verdict) bool {
+		if k.scenario != "" {
+			b.verdicts[k] = v
+		}
+		return false
+	})
+	maps.Copy(b.took, g.took)
+	maps.Copy(b.bytes, g.bytes)
+	return err
 }
 
 // final reports whether a conclusion on the reference gateway is final.
@@ -125,9 +151,13 @@ const (
 	heavy  = 64 << 10
 )
 
+// ofSockets begins the ids of the faults and variants of stdio over WebSocket, and of its scenarios.
+// A gateway of one kind runs only a part of the scenarios of the other.
+const ofSockets = "stdio"
+
 // once returns each scenario on one of its sets of axes, which depends on the turn; of those that
-// are not light, one in share.
-func (b *baseline) once(all []scenarios.Instance, turn, share int) []scenarios.Instance {
+// are not light, or not about the kind of the gateway, one in share.
+func (b *baseline) once(all []scenarios.Instance, id string, turn, share int) []scenarios.Instance {
 	by := map[*scenarios.Scenario][]scenarios.Instance{}
 	var order []*scenarios.Scenario
 	for _, i := range all {
@@ -140,7 +170,7 @@ func (b *baseline) once(all []scenarios.Instance, turn, share int) []scenarios.I
 	for n, s := range order {
 		i := by[s][(turn+n)%len(by[s])]
 		switch {
-		case b.took[i] < costly && b.bytes[i] < heavy:
+		case b.took[i] < costly && b.bytes[i] < heavy && strings.HasPrefix(s.ID, ofSockets+".") == strings.HasPrefix(id, ofSockets+"-"):
 			out = append(out, i)
 		case turn%share == n%share:
 			out = append(out, by[s][(turn/share+n)%len(by[s])])
@@ -157,6 +187,6 @@ const (
 
 // part returns the instances for blaming a fault: the sample that should detect it, and each
 // scenario on one set of axes.
-func (t *tester) part(sample []scenarios.Instance, turn int) []scenarios.Instance {
-	return unique(append(slices.Clone(sample), t.baseline.once(t.all, turn, faultShare)...))
+func (t *tester) part(fault string, sample []scenarios.Instance, turn int) []scenarios.Instance {
+	return unique(append(slices.Clone(sample), t.baseline.once(t.all, fault, turn, faultShare)...))
 }

@@ -100,7 +100,7 @@ func TestNothingRightIsBlamedUnderLoad(t *testing.T) {
 			if variants[n] != "" {
 				fo.Variants = variants[n : n+1]
 			}
-			all, err := tester.judged(ctx, fo, nil, tester.baseline.once(tester.all, round+n, 1))
+			all, err := tester.judged(ctx, fo, nil, tester.baseline.once(tester.all, "", round+n, 1))
 			if err != nil {
 				return fmt.Errorf("variant %q: %w", variants[n], err)
 			}

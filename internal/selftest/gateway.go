@@ -3,6 +3,9 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	reference "assay/fakes/gateway"
@@ -15,8 +18,21 @@ import (
 	"assay/scenarios"
 )
 
-// token is the access token of the gateways: without one, nothing about authorization is tested.
+// token is the access token of the gateways that break a rule about tokens. The others have none:
+// where one is required, raw bytes of scripts, which carry none, prove nothing.
 const token = "of-the-selftest"
+
+// featureToken is the feature of a target that requires a token.
+const featureToken = "auth.token"
+
+// secured reports whether one of the faults breaks a rule about tokens.
+func secured(faults []string) bool {
+	return slices.ContainsFunc(zoo.Faults(), func(f zoo.Fault) bool {
+		return slices.Contains(faults, f.ID) && slices.ContainsFunc(f.Breaks, func(rule string) bool {
+			return strings.HasPrefix(rule, "auth.") || strings.Contains(rule, ".auth.")
+		})
+	})
+}
 
 // key identifies the subject of a verdict. A verdict of the run has no scenario.
 type key struct {
@@ -47,7 +63,9 @@ type fake interface {
 // of the reference.
 func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
-	fo.Token = token
+	if secured(fo.Faults) {
+		fo.Token = token
+	}
 	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
 	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
@@ -59,7 +77,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	}()
 	g.target, err = target.New(target.Options{
 		URL: g.fake.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
-		Token: token, UserAgent: "assay/" + t.opts.Version, Embedded: true,
+		Token: fo.Token, UserAgent: "assay/" + t.opts.Version, Embedded: true,
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +87,10 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 		Target: g.target.Identity(), Profile: t.profile.ID, Seed: t.opts.Seed, Jobs: t.opts.Jobs,
 	}
 	if like != nil {
-		g.run.Calibration, g.run.Features = like.Calibration, like.Features
+		g.run.Calibration, g.run.Features = like.Calibration, maps.Clone(like.Features)
+		if fo.Token != "" {
+			g.run.Features[featureToken] = bundle.Feature{State: bundle.FeaturePresent, Detail: "the gateway was started with a token"}
+		}
 		return g, nil
 	}
 	if g.run.Calibration, err = g.target.Calibrate(ctx, g.clock); err != nil {

@@ -26,7 +26,7 @@ type Options struct {
 	Blame bool
 	// Jobs is the number of concurrent scenarios per gateway; 0 is 8.
 	Jobs int
-	// Gateways is the number of gateways tested at the same time; 0 is 4. Waiting costs nothing,
+	// Gateways is the number of gateways tested at the same time; 0 is 8. Waiting costs nothing,
 	// and most scenarios that detect a fault wait for something that never arrives.
 	Gateways int
 	Seed     uint64
@@ -114,7 +114,7 @@ func newTester(o Options) (*tester, error) {
 		o.Jobs = 8
 	}
 	if o.Gateways <= 0 {
-		o.Gateways = 4
+		o.Gateways = 8
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -224,11 +225,29 @@ func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &baseline{took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
+	sockets := func(i scenarios.Instance) bool { return strings.HasPrefix(i.Scenario.ID, "stdio.") }
 	const share = 3
+	for _, id := range []string{"", "stdio-pings"} { // of three turns, one has the scenarios of the other kind
+		run := [2]int{}
+		for turn := range share {
+			for _, i := range b.once(tester.all, id, turn, share) {
+				if sockets(i) == (id != "") {
+					run[0]++
+				} else {
+					run[1]++
+				}
+			}
+		}
+		n := len(scenariosOf(tester.all, func(i scenarios.Instance) bool { return sockets(i) == (id != "") }))
+		if all := len(tester.catalogue.Scenarios); run != [2]int{share * n, all - n} {
+			t.Errorf("%q: %v runs of its own kind and of the other in %d turns, want %v", id, run, share, [2]int{share * n, all - n})
+		}
+	}
+	tester.all = slices.DeleteFunc(tester.all, sockets)
 	over := func(turns int) (ran int) {
 		seen := map[scenarios.Instance]bool{}
 		for turn := range turns {
-			once := b.once(tester.all, turn, share)
+			once := b.once(tester.all, "", turn, share)
 			ran += len(once)
 			for _, i := range once {
 				seen[i] = true
@@ -239,7 +258,7 @@ func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 		}
 		return ran
 	}
-	each := len(tester.catalogue.Scenarios)
+	each := len(scenariosOf(tester.all, func(scenarios.Instance) bool { return true }))
 	if ran := over(12); ran != 12*each {
 		t.Errorf("%d runs of light scenarios in 12 turns, want one of each of %d in each", ran, each)
 	}
@@ -253,6 +272,16 @@ func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 	if ran := over(12 * share); ran != 12*each {
 		t.Errorf("%d runs of scenarios that are not light in %d turns, want 12 of each of %d", ran, 12*share, each)
 	}
+}
+
+// scenariosOf returns an instance of each scenario that fits.
+func scenariosOf(all []scenarios.Instance, fits func(scenarios.Instance) bool) []scenarios.Instance {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(i scenarios.Instance) bool {
+		again := seen[i.Scenario.ID]
+		seen[i.Scenario.ID] = true
+		return again || !fits(i)
+	})
 }
 
 // The first error ends the self-test and cancels the other gateways.
