@@ -108,6 +108,8 @@ type Iteration struct {
 	Exchanges []Exchange        `json:"exchanges,omitempty"`
 	Awaits    []Await           `json:"awaits,omitempty"`
 	Processes []Process         `json:"processes,omitempty"`
+	// Hurried is set if Assay ended a wait before its time, because other scenarios had waited in vain.
+	Hurried bool `json:"hurried,omitempty"`
 	// Defect is an error in Assay in this iteration.
 	Defect string `json:"defect,omitempty"`
 }
@@ -414,8 +416,7 @@ type Await struct {
 	Ended    Stamp  `json:"ended"`
 	Deadline int64  `json:"deadline_ns"`
 	Met      bool   `json:"met"`
-	// Short is set if the remaining time of the steps was less than half of its own timeout, or if it
-	// was cut before, since most others had been in vain.
+	// Short is set if the remaining time of the steps was less than half of its own timeout.
 	Short bool `json:"short,omitempty"`
 }
 

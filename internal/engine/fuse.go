@@ -280,12 +280,23 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 		} else if !it.in.stalls.any() {
 			hurried = leastPatience
 		}
+		if more > 0 && hurried <= 0 && it.quiet() < usual {
+			it.cutShort()
+		}
 		if more <= 0 || hurried <= 0 {
 			return true
 		}
 		if sleep(ctx, min(more, hurried, leastPatience)) != nil {
 			return false
 		}
+	}
+}
+
+// cutShort notes that a wait ends before its time. A target that is known to be late, from a run
+// that gave it its time, had the time that it gets.
+func (it *iteration) cutShort() {
+	if !it.in.fuse.known {
+		it.hurried.Store(true)
 	}
 }
 

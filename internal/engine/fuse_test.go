@@ -77,7 +77,7 @@ func TestALongDeadlineIsCutShortWhereEverythingStalls(t *testing.T) {
 }
 
 // A wait that a script limits proves nothing when others cut it: it had less time than the rule allows.
-func TestAWaitThatIsCutBeforeItsOwnTimeIsShort(t *testing.T) {
+func TestAWaitThatIsCutBeforeItsOwnTimeIsHurried(t *testing.T) {
 	for _, hurried := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, "http://127.0.0.1:1")
@@ -95,7 +95,7 @@ func TestAWaitThatIsCutBeforeItsOwnTimeIsShort(t *testing.T) {
 				what: "x", changed: func() <-chan struct{} { return never }, within: 20 * time.Second, record: true,
 				met: func() bool { return false }, over: func() bool { return false },
 			})
-			if a := it.awaits[0]; !errors.Is(err, errExpired) || a.Short != hurried || a.Met {
+			if a := it.awaits[0]; !errors.Is(err, errExpired) || it.hurried.Load() != hurried || a.Short || a.Met {
 				t.Errorf("hurried %v: %v, %+v", hurried, err, a)
 			}
 		})
@@ -173,6 +173,46 @@ func TestStreamsThatAreOnlyLateBlowTheFuseLater(t *testing.T) {
 	}
 	if f.blown(bundle.Axes{}, false) == nil {
 		t.Errorf("the fuse has not blown after %d late instances", lateAfter)
+	}
+}
+
+// A wait without progress for the usual time had its time; one that others made shorter had not,
+// unless the target is known to be late from a run that gave it its time.
+func TestAWaitIsHurriedIfItEndsBeforeTheUsualTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		vain, known, progress bool
+		want                  bool
+	}{
+		"alone":                               {},
+		"others were in vain":                 {vain: true, want: true},
+		"others were in vain in a run before": {vain: true, known: true},
+		"it still delivers":                   {vain: true, progress: true, want: true},
+		"it delivers for too long, alone":     {progress: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, "http://127.0.0.1:1")
+				b.options.Hurry = c.known
+				in := newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{start: {as: p, sh: x}}]")))
+				if c.vain {
+					for _, id := range []string{"a", "b", "c"} {
+						in.stalls.put("x", ofScenario(id))
+					}
+				}
+				it := in.newIteration(0)
+				w := waiting{what: "x", met: func() bool { return false }, over: func() bool { return false }}
+				never := make(chan struct{})
+				w.changed = func() <-chan struct{} { return never }
+				if c.progress {
+					w.since = func() time.Duration { return 0 }
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
+				defer cancel()
+				if err := it.wait(ctx, w); !errors.Is(err, errExpired) || it.hurried.Load() != c.want {
+					t.Errorf("%v, hurried %v, want %v", err, it.hurried.Load(), c.want)
+				}
+			})
+		})
 	}
 }
 

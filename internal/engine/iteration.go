@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/bundle"
@@ -24,6 +25,8 @@ type iteration struct {
 	began time.Time
 	limit time.Duration            // of the steps since the last progress
 	vars  map[string]time.Duration // of the sweep
+	// hurried is set when a wait ended before its time, see bundle.Iteration.
+	hurried atomic.Bool
 
 	mu       sync.Mutex
 	handles  []*handle
@@ -74,6 +77,7 @@ func (in *instance) iterate(ctx context.Context, index int) (out result) {
 	})
 	out.interrupted = errors.Is(err, errInterrupted)
 	out.expired = errors.Is(err, errExpired)
+	out.Hurried = out.expired && it.hurried.Load()
 	took := time.Duration(in.clock.Stamp().T - out.Started.T)
 	out.late = out.expired && took >= min(it.limit, leastPatience)
 	out.overdue = out.late && took >= in.scaled(defaultDeadline)

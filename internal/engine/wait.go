@@ -80,8 +80,9 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	deadline := min(b.quiet, left)
 	over := errors.Is(err, errOver)
 	end := it.in.clock.Stamp()
-	// The iteration had less time than usual.
-	cut := errors.Is(err, errExpired) && b.left(time.Duration(end.T-began.T), w.since) > b.quiet/2
+	if errors.Is(err, errExpired) && it.early(&w, time.Duration(end.T-began.T)) {
+		it.cutShort()
+	}
 	if errors.Is(err, errExpired) && !w.optional {
 		it.in.stalls.put(kindOf(&w), it.in)
 	}
@@ -95,10 +96,24 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 	if w.record || errors.Is(err, errExpired) {
 		it.addAwait(bundle.Await{
 			Step: stepOf(ctx), On: w.on, What: w.what, Began: began, Ended: end,
-			Deadline: int64(deadline), Met: err == nil, Short: w.within > 0 && (cut || left < b.quiet/2),
+			Deadline: int64(deadline), Met: err == nil, Short: w.within > 0 && left < b.quiet/2,
 		}, w.optional)
 	}
 	return err
+}
+
+// early reports whether a wait that took so long ended before its time, because others were in
+// vain: before the limit that the step sets, or else before the usual time without progress.
+func (it *iteration) early(w *waiting, took time.Duration) bool {
+	if it.limit >= it.in.deadline && !it.in.fuse.hurries(it.in) && !it.in.stalls.established(kindOf(w)) {
+		return false
+	}
+	full := lasting(cmp.Or(w.within, it.in.deadline))
+	full.quiet = min(full.quiet, cmp.Or(w.idle, full.quiet))
+	if w.within == 0 {
+		full.quiet = min(full.quiet, it.in.usual())
+	}
+	return full.left(took, w.since) > 0
 }
 
 // errOver ends a wait that can no longer be met.
