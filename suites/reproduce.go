@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// lateRun limits the time of a run for what waits in vain.
+	lateRun = 16 * time.Second
 	// reproduceTime limits the extra time of a run for reproducers; a time scale above 1
 	// multiplies it. In a run that took long, they get what is left of wholeTime, but at least a
 	// quarter of the time of the scenarios.

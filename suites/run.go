@@ -352,7 +352,7 @@ func (s *session) specs(ctx context.Context) (*engine.Engine, []scenarios.Instan
 	eng := engine.Start(ctx, engine.Options{
 		Target: s.target, Run: s.run, Clock: s.clock, Profile: s.profile,
 		Destructive: s.opts.Destructive, Slow: s.opts.Slow, Log: s.opts.Log,
-		Repeat: s.opts.Repeat, Budget: s.left(),
+		Repeat: s.opts.Repeat, Budget: s.left(), LateBudget: lateRun,
 		OnStart: s.started, OnDone: s.done,
 	}, selected)
 	stopLogging := s.onInterrupt(ctx)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -48,6 +49,9 @@ type Options struct {
 	// Hurry gives the iterations less time from the start, since the target is known to be
 	// late; see Engine.Late.
 	Hurry bool
+	// LateBudget is the time after Start in which instances may run on ways of calling the
+	// target on which others have waited in vain; a time scale multiplies it. 0 is no limit.
+	LateBudget time.Duration
 	// Log may be nil.
 	Log *slog.Logger
 	// OnStart and OnDone report progress: OnStart for each instance that runs, OnDone
@@ -206,7 +210,9 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
-	blown := e.env.fuse.blown(s.run.Axes, !startsSomething(s.run.Scenario))
+	in := newInstance(e.env, s.run)
+	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
+	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipBudget})
@@ -217,8 +223,8 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	case e.gone.Load():
 		e.skip(s, bundle.Skip{Reason: bundle.SkipTargetGone, Detail: "the target had stopped accepting connections"})
 		return
-	case blown != nil:
-		e.skip(s, *blown)
+	case stalled != nil:
+		e.skip(s, *stalled)
 		return
 	case unanswered != nil:
 		e.skip(s, *unanswered)
@@ -232,8 +238,6 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	e.enter(s)
 	before, _ := e.env.short.since(0)
 	e.ran.Store(true)
-	in := newInstance(e.env, s.run)
-	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	o := in.observe(ctx)
 	o.CutByBudget = o.Interrupted && cutByBudget(ctx)
 	o.Lag = int64(e.leave(s))

@@ -24,6 +24,8 @@ type env struct {
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
+	// lateUntil ends the time for instances that wait in vain; zero is no end.
+	lateUntil time.Time
 }
 
 func newEnv(o Options) *env {
@@ -36,6 +38,9 @@ func newEnv(o Options) *env {
 		log:      o.Log,
 	}
 	e.fuse.known = o.Hurry
+	if o.LateBudget > 0 {
+		e.lateUntil = time.Now().Add(e.scaled(o.LateBudget))
+	}
 	if o.Profile != nil {
 		m := o.Profile.Metrics
 		e.counters = ledger.Names{Started: m["started"], Finished: m["finished"], Active: m["active"]}

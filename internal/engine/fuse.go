@@ -280,6 +280,12 @@ func (it *iteration) outlasts(ctx context.Context) bool {
 		} else if !it.in.stalls.any() {
 			hurried = leastPatience
 		}
+		if it.in.lateOver() {
+			hurried = min(hurried, it.in.brief(usual)-it.quiet())
+		}
+		if it.in.tooLong() != nil {
+			hurried = 0
+		}
 		if more > 0 && hurried <= 0 && it.quiet() < usual {
 			it.cutShort()
 		}

@@ -185,6 +185,8 @@ func (r *repeater) put(out *result) {
 		r.stop = fmt.Sprintf("%d iterations had ended at an unmet wait", r.expired)
 	case r.alike >= maxAlike && r.stop == "":
 		r.stop = fmt.Sprintf("%d in succession had failed in the same way, at their first Start: %s", r.alike, r.way)
+	case r.in.tooLong() != nil && r.stop == "":
+		r.stop = "the time for scenarios that wait in vain was over"
 	case r.in.fuse.blown(r.in.axes, r.in.calls) != nil && r.stop == "":
 		r.stop = "nothing that the target starts comes to an end"
 	case r.unread >= max(maxExpired, r.parallel/2) && r.stop == "":

@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/scenarios"
 )
 
 // Later waits of a kind get less time after waits of that kind have lasted until their deadline
@@ -68,10 +70,35 @@ func (s *vainWaits) any() bool {
 	return false
 }
 
+// tooLong says why an instance no longer runs after the time that a run has for what waits in
+// vain, or returns nil. Instances that wait for what other instances get run on.
+func (in *instance) tooLong() *bundle.Skip {
+	if !in.lateOver() || !in.fuse.hurries(in) && !in.waitsInVain() {
+		return nil
+	}
+	return &bundle.Skip{Reason: bundle.SkipStalled, Detail: "scenarios like it had waited in vain until the time for them was over"}
+}
+
+// lateOver reports whether the target is late, and the time of the run for that is over. Then
+// every wait gets less time.
+func (e *env) lateOver() bool {
+	return !e.lateUntil.IsZero() && !time.Now().Before(e.lateUntil) && (e.fuse.hurriesAny() || e.stalls.any())
+}
+
+// waitsInVain reports whether a step of an instance waits for what others waited for in vain.
+func (in *instance) waitsInVain() bool {
+	vain := false
+	in.s.EachStep(func(st *scenarios.Step) {
+		kind := kindOfCall(st)
+		vain = vain || kind != "" && in.stalls.established(kind)
+	})
+	return vain
+}
+
 // patience returns the time for a wait: that of the script, or less once others
 // waited for the same in vain. A limit that the step itself sets stays.
 func (it *iteration) patience(w *waiting) time.Duration {
-	if w.within > 0 || w.optional || !it.in.stalls.established(kindOf(w)) {
+	if w.within > 0 || w.optional || !it.in.stalls.established(kindOf(w)) && !it.in.lateOver() {
 		return cmp.Or(w.within, it.limit)
 	}
 	return min(it.limit, it.in.brief(it.limit))
@@ -94,6 +121,21 @@ func kindOf(w *waiting) string {
 		what, _, _ := strings.Cut(w.what, ` "`)
 		return what
 	case call.ShapeOf(w.handle.rpc) == call.Stream:
+		return kindStream
+	}
+	return kindCall
+}
+
+// kindOfCall returns the kind of the wait for the response to the request of a step, "" if it
+// makes none.
+func kindOfCall(st *scenarios.Step) string {
+	c, calls := st.Call()
+	switch {
+	case calls && st.Start != nil && st.Start.Via == scenarios.ViaStdio:
+		return kindSocket
+	case !calls || !c.RPC:
+		return ""
+	case st.Start != nil, st.Connect != nil, st.Send != nil && call.ShapeOf(st.Send.RPC) == call.Stream:
 		return kindStream
 	}
 	return kindCall

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/scenarios"
@@ -107,5 +108,37 @@ func TestTheKindOfAWaitHasNoDetailsOfTheScript(t *testing.T) {
 	}
 	if frame := (&waiting{what: "frame PING-ACK"}); kindOf(frame) == kindOf(&waiting{what: "closed"}) {
 		t.Errorf("two waits for a connection are both of the kind %q", kindOf(frame))
+	}
+}
+
+// A run has only so much time for what waits in vain; what is well runs to its end.
+func TestWhatWaitsInVainRunsOnlyForSomeTime(t *testing.T) {
+	const calls, streams = "steps: [{list: {as: send}}]", "steps: [{start: {as: send, sh: x}}]"
+	for name, tc := range map[string]struct {
+		left   time.Duration
+		vain   string // kind that others waited for
+		script string
+		want   bool
+	}{
+		"before the time":       {time.Hour, kindCall, calls, false},
+		"after it":              {-time.Second, kindCall, calls, true},
+		"another kind":          {-time.Second, kindCall, streams, false},
+		"streams":               {-time.Second, kindStream, streams, true},
+		"nothing is in vain":    {-time.Second, "", streams, false},
+		"a run without a limit": {0, kindStream, streams, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(newBench(t, "http://127.0.0.1:1").options)
+			if tc.left != 0 {
+				e.lateUntil = time.Now().Add(tc.left)
+			}
+			for _, id := range []string{"a", "b", "c"} {
+				e.stalls.put(tc.vain, ofScenario(id))
+			}
+			skip := newInstance(e, instanceOf(parse(t, tc.script))).tooLong()
+			if (skip != nil) != tc.want || skip != nil && skip.Reason != bundle.SkipStalled {
+				t.Errorf("skip: %+v", skip)
+			}
+		})
 	}
 }
