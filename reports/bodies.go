@@ -33,7 +33,7 @@ func bodies(c *bundle.Conn, exchanges []*bundle.Exchange) map[*bundle.Exchange][
 			}
 		},
 		OnEnd:       func([]wire.Field) { next++ },
-		Upgrade:     func() bool { return next < len(order) && isSocket(order[next]) },
+		Upgrade:     func() bool { return next < len(order) && order[next].Switched() },
 		OnSwitched:  func(p []byte) { out[order[next]] = append(out[order[next]], p...) },
 		OnViolation: func(wire.Violation) {},
 	}

@@ -33,7 +33,7 @@ func (t *transcript) conn(it *bundle.Iteration, c *bundle.Conn) {
 			continue
 		}
 		t.exchangeMoments(l, answer{Exchange: e, conn: &c.Received, body: whole[e]}, len(mine) > 1)
-		if isSocket(e) {
+		if e.Switched() {
 			t.socketSent(l, c)
 		}
 	}

@@ -198,7 +198,7 @@ func (t *transcript) frame(a answer, i int) moment {
 		return m
 	}
 	off := frameEnd(a.Exchange, f) - f.Len
-	compressed := !isSocket(a.Exchange) && f.Flags&wire.FlagCompressed != 0
+	compressed := !a.Exchange.Switched() && f.Flags&wire.FlagCompressed != 0
 	if compressed && int64(len(f.Head)) != f.Len {
 		m.head.text += "  decoded:"
 	}
@@ -217,7 +217,7 @@ func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	switch {
 	case e.Shape == bundle.ShapeNDJSON:
 		text += fmt.Sprintf("line  length %d", f.Len)
-	case isSocket(e):
+	case e.Switched():
 		text += socketText(socketHead(f))
 	default:
 		text += frameFlags(e, f)
@@ -225,9 +225,9 @@ func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	switch {
 	case f.Event >= 0 && f.Event < len(e.Events):
 		text += "  " + eventText(e, &e.Events[f.Event])
-	case isSocket(e) && e.Closing != nil && e.Closing.At == f.At:
+	case e.Switched() && e.Closing != nil && e.Closing.At == f.At:
 		text += fmt.Sprintf("  code %d", e.Closing.Code)
-	case !isSocket(e) && f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
+	case !e.Switched() && f.Flags&wire.FlagEndStream != 0 && e.Error != nil:
 		text += "  error " + line(e.Error.Code)
 	}
 	return text
@@ -253,7 +253,7 @@ func (a answer) bytesOf(f *bundle.Frame) []byte {
 		return a.body[f.Off:end]
 	case a.Shape == bundle.ShapeNDJSON:
 		return f.Head
-	case isSocket(a.Exchange):
+	case a.Exchange.Switched():
 		return append(wire.AppendWSHead(nil, socketHead(f)), f.Head...)
 	case f.Flags&wire.FlagCompressed != 0:
 		return nil // only the decompressed payload was kept
@@ -363,7 +363,7 @@ func frameEnd(e *bundle.Exchange, f *bundle.Frame) int64 {
 	switch {
 	case e.Shape == bundle.ShapeNDJSON:
 		return f.Off + f.Len
-	case isSocket(e):
+	case e.Switched():
 		return f.Off + int64(len(wire.AppendWSHead(nil, socketHead(f)))) + f.Len
 	}
 	return f.Off + wire.HeaderSize + f.Len

@@ -8,11 +8,6 @@ import (
 	"assay/internal/wire"
 )
 
-// isSocket reports whether an exchange became a WebSocket.
-func isSocket(e *bundle.Exchange) bool {
-	return e.Shape == bundle.ShapeStdio && e.Response != nil && e.Response.Status == 101
-}
-
 // socketHead returns the head of a recorded frame of the peer. Whether it was masked, and an
 // unnecessarily long form of its length, are not in the record.
 func socketHead(f *bundle.Frame) wire.WSHead {

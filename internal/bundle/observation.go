@@ -248,6 +248,11 @@ type Exchange struct {
 	Unread string `json:"unread,omitempty"`
 }
 
+// Switched reports whether the exchange became a WebSocket, open or ended.
+func (e *Exchange) Switched() bool {
+	return e.Shape == ShapeStdio && e.Response != nil && e.Response.Status == 101
+}
+
 // Shape is the encoding of a response.
 type Shape string
 

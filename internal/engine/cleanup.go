@@ -45,7 +45,7 @@ func (it *iteration) processes(exchanges []bundle.Exchange) []bundle.Process {
 	var ps []bundle.Process
 	for i := range exchanges {
 		x := &exchanges[i]
-		if pid := it.foundPID(x.Name); pid != 0 && switched(x) {
+		if pid := it.foundPID(x.Name); pid != 0 && x.Switched() {
 			ps = append(ps, bundle.Process{Name: x.Name, PID: pid, Started: x.Response.Head, Ended: endedAt(x)})
 			continue
 		}
@@ -116,7 +116,7 @@ func endOf(pid uint32, since bundle.Stamp, exchanges []bundle.Exchange) *bundle.
 // script may start any number of processes.
 func startLost(exchanges []bundle.Exchange) bool {
 	return slices.ContainsFunc(exchanges, func(x bundle.Exchange) bool {
-		if switched(&x) {
+		if x.Switched() {
 			return endedAt(&x) == nil
 		}
 		own := x.Op == "send" || x.Op == "raw"

@@ -99,7 +99,7 @@ func (f *fuse) put(in *instance, out *result) {
 	started, ended := in.calls, in.calls && !late
 	for i := range out.Exchanges {
 		x := &out.Exchanges[i]
-		if !mayStart(x) && !switched(x) || x.Op == "raw" {
+		if !mayStart(x) && !x.Switched() || x.Op == "raw" {
 			continue
 		}
 		started = true

@@ -158,7 +158,7 @@ func (c *invocation) wait(ctx context.Context) error {
 		if c.req.Shape == bundle.ShapeStdio {
 			w.what = "upgrade"
 		}
-		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) || switched(&s) }
+		w.met = func() bool { s := h.x.Snapshot(); return hasEvent(&s, bundle.EventStart) || s.Switched() }
 	case waitEnd, "":
 	default:
 		return fmt.Errorf("wait %q is not one of end, head, start, none", c.plan.wait)

@@ -20,9 +20,6 @@ import (
 	"assay/scenarios"
 )
 
-// statusUpgraded is the status of an accepted upgrade to WebSocket.
-const statusUpgraded = 101
-
 // stdioRequest returns the handshake of a WebSocket that runs a command. A shell command
 // carries the mark as its $0, because the surface has no field for the environment.
 func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios.Start) (request, error) {
@@ -104,11 +101,6 @@ func (it *iteration) stdioQuery(ctx context.Context, s *scenarios.Start, mark st
 	return strings.Join(parts, "&"), nil
 }
 
-// switched reports whether an exchange is an open or ended WebSocket.
-func switched(x *bundle.Exchange) bool {
-	return x.Shape == bundle.ShapeStdio && x.Response != nil && x.Response.Status == statusUpgraded
-}
-
 // prepareSocket renders the message of a step that speaks over a WebSocket.
 func (it *iteration) prepareSocket(ctx context.Context, st *scenarios.Step, t *scenarios.Target) (action, error) {
 	h, err := it.exchange(t.To)
@@ -153,7 +145,7 @@ func inputFrames(x *transport.Exchange, data []byte) []byte {
 // toSocket writes bytes on a WebSocket. Without one there is nothing to write to: the answer to
 // the handshake shows why.
 func (it *iteration) toSocket(ctx context.Context, h *handle, pieces [][]byte, pause time.Duration) error {
-	if s := h.x.Snapshot(); !switched(&s) {
+	if s := h.x.Snapshot(); !s.Switched() {
 		return errUnconnected
 	}
 	return it.in.transmit(ctx, h.x, outgoing{pieces: pieces, pause: pause, open: true})
@@ -210,7 +202,7 @@ func wsOpcode(name string) (wire.WSOpcode, error) {
 func socketFrameCame(m scenarios.WSMatch) func(*transport.Exchange) bool {
 	return func(x *transport.Exchange) bool {
 		s := x.Snapshot()
-		return switched(&s) && slices.ContainsFunc(s.Frames, func(f bundle.Frame) bool {
+		return s.Switched() && slices.ContainsFunc(s.Frames, func(f bundle.Frame) bool {
 			return m.Fits(wire.WSOpcode(f.Flags&0xf).String(), f.Head, f.Whole)
 		})
 	}

@@ -10,7 +10,7 @@ const closeNormal = 1000
 // checkStdioExitOnce: a session has at most one exit message, and exactly one if the gateway ends it
 // normally.
 func checkStdioExitOnce(e *exam) applied {
-	if !switched(e.x) {
+	if !e.x.Switched() {
 		return notApplied()
 	}
 	_, first := endEvent(e.x)
@@ -31,7 +31,7 @@ func checkStdioExitOnce(e *exam) applied {
 // checkStdioExitLast: no message follows the exit message. A second exit message breaks another rule.
 func checkStdioExitLast(e *exam) applied {
 	end, first := endEvent(e.x)
-	if !switched(e.x) || first < 0 {
+	if !e.x.Switched() || first < 0 {
 		return notApplied()
 	}
 	again := map[int]bool{}
@@ -51,7 +51,7 @@ func checkStdioExitLast(e *exam) applied {
 
 // checkStdioClose: the exit message is followed by a close frame with code 1000.
 func checkStdioClose(e *exam) applied {
-	if _, end := endEvent(e.x); !switched(e.x) || end < 0 {
+	if _, end := endEvent(e.x); !e.x.Switched() || end < 0 {
 		return notApplied()
 	}
 	code, ended := closeCode(e.x)

@@ -27,7 +27,7 @@ func matchOK(l *look) finding {
 // notOK says why a response is not a success; "" if it is one.
 func notOK(x *bundle.Exchange) string {
 	switch {
-	case switched(x) && x.Outcome == bundle.OutcomeComplete:
+	case x.Switched() && x.Outcome == bundle.OutcomeComplete:
 		return ""
 	case x.Outcome != bundle.OutcomeComplete, x.Error != nil, x.Response == nil, x.Response.Status/100 != 2:
 		return answer(x)
@@ -56,7 +56,7 @@ func grpcNotOK(x *bundle.Exchange) string {
 }
 
 func isError(x *bundle.Exchange) bool {
-	return x.Error != nil || x.Response != nil && x.Response.Status/100 != 2 && !switched(x)
+	return x.Error != nil || x.Response != nil && x.Response.Status/100 != 2 && !x.Switched()
 }
 
 func matchStatus(l *look) finding {

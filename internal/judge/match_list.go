@@ -59,7 +59,7 @@ func (l *look) listed(names []string, want bool) finding {
 // process is found by the mark in its arguments.
 func (l *look) listedSocket(name string, x *bundle.Exchange, want bool) finding {
 	mark := socketMark(x)
-	if mark == "" || !switched(x) {
+	if mark == "" || !x.Switched() {
 		return l.unclear("list: the process of %s is not known (%s)", name, answer(x)).as(bundle.SymptomNoStart)
 	}
 	switch has := l.hasMark(mark); {

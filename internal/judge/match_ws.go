@@ -18,16 +18,9 @@ const (
 	closeWithoutFrame = 1006
 )
 
-const statusUpgraded = 101
-
-// switched reports whether an exchange is an open or ended WebSocket.
-func switched(x *bundle.Exchange) bool {
-	return x.Shape == bundle.ShapeStdio && status(x) == statusUpgraded
-}
-
 // begun reports whether an exchange shows that its process runs: a start event, or the upgrade to a
 // WebSocket.
-func begun(x *bundle.Exchange) bool { return slices.ContainsFunc(x.Events, isStart) || switched(x) }
+func begun(x *bundle.Exchange) bool { return slices.ContainsFunc(x.Events, isStart) || x.Switched() }
 
 // matchWS requires these WebSocket frames from the peer.
 func matchWS(l *look) finding {
@@ -56,7 +49,7 @@ func matchWSNever(l *look) finding {
 
 // socketMessages lists the text and binary messages of a WebSocket.
 func socketMessages(x *bundle.Exchange) []message {
-	if !switched(x) {
+	if !x.Switched() {
 		return nil
 	}
 	var all []message
@@ -80,7 +73,7 @@ const wsFinal = 0x80
 // matchClose compares the code of the peer's close frame with the legal set.
 func matchClose(l *look) finding {
 	want := phrase.Legal(l.m.Close, closeText)
-	if !switched(l.x) {
+	if !l.x.Switched() {
 		return l.fails(-1, "close code: want %s, saw no WebSocket (%s)", want, answer(l.x)).as(shortfall(l.x))
 	}
 	got, ended := closeCode(l.x)
@@ -118,12 +111,12 @@ func socketKind(f *bundle.Frame) string { return wire.WSOpcode(f.Flags & 0xf).St
 
 // socketFrameIs reports whether a frame fits a match.
 func socketFrameIs(x *bundle.Exchange, f *bundle.Frame, m scenarios.WSMatch) bool {
-	return switched(x) && m.Fits(socketKind(f), f.Head, f.Whole)
+	return x.Switched() && m.Fits(socketKind(f), f.Head, f.Whole)
 }
 
 // socketSeen lists the frames of a WebSocket by type; equal neighbours are listed once.
 func socketSeen(x *bundle.Exchange) string {
-	if !switched(x) {
+	if !x.Switched() {
 		return answer(x)
 	}
 	var words []string

@@ -21,7 +21,7 @@ func TestAWebSocketMayEndWithoutACloseFrameWhereTheSetSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := streamExchange("p")
-			x.Shape, x.RPC, x.Outcome, x.Response.Status = bundle.ShapeStdio, "", tc.outcome, statusUpgraded
+			x.Shape, x.RPC, x.Outcome, x.Response.Status = bundle.ShapeStdio, "", tc.outcome, 101
 			v := judgeOne(t, scenarioOf(subjects("p", &scenarios.Match{Close: tc.legal})), observation(x))
 			if v.Conclusion != tc.want {
 				t.Errorf("got %s: %s, want %s", v.Conclusion, v.Message, tc.want)
@@ -46,7 +46,7 @@ func TestAWaitThatTheGatewayCutsBreaksTheRuleThatItProves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := streamExchange("p")
-			x.Shape, x.RPC, x.Response.Status = bundle.ShapeStdio, "", statusUpgraded
+			x.Shape, x.RPC, x.Response.Status = bundle.ShapeStdio, "", 101
 			if x.Closing = (&bundle.Closing{Code: 1002}); !tc.ended {
 				x.Events = nil
 			}

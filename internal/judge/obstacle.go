@@ -237,7 +237,7 @@ func (s *scene) vainWaits() []obstacle {
 // givenUp reports whether the gateway ended a WebSocket before its process.
 func givenUp(x *bundle.Exchange) bool {
 	e, _ := endEvent(x)
-	return switched(x) && e == nil
+	return x.Switched() && e == nil
 }
 
 // killedAfterSignal reports whether a signal ended the process of an exchange after the script sent one.
@@ -329,7 +329,7 @@ func (s *scene) hadEnded(name string, before bundle.Stamp) bool {
 		return p.Ended != nil && p.Ended.Before(before)
 	}
 	x := s.it.Exchange(name)
-	if x == nil || !switched(x) {
+	if x == nil || !x.Switched() {
 		return false
 	}
 	e, _ := endEvent(x)

@@ -71,7 +71,7 @@ func (e *exam) decoded(kind string) bool {
 	case "ndjson":
 		return x.Shape == bundle.ShapeNDJSON && status(x) == 200
 	case "ws", "stdio":
-		return switched(x)
+		return x.Switched()
 	case "event":
 		return len(x.Events) > 0 || e.has(kind)
 	}

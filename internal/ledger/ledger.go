@@ -74,7 +74,7 @@ func Uncertain(o *bundle.Observation) int {
 			if !IsStart(x) || x.Outcome == bundle.OutcomeNoConnect {
 				continue
 			}
-			if _, started := startPID(x); !started && !switched(x) && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
+			if _, started := startPID(x); !started && !x.Switched() && x.Outcome != bundle.OutcomeComplete && x.Error == nil {
 				n++
 			}
 		}
@@ -86,12 +86,6 @@ func Uncertain(o *bundle.Observation) int {
 func IsStart(x *bundle.Exchange) bool {
 	return x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
 		(x.Op == "start" || x.Request.Method == "POST")
-}
-
-// switched reports whether an exchange became a WebSocket, which runs a process. It has no start
-// event.
-func switched(x *bundle.Exchange) bool {
-	return x.Shape == bundle.ShapeStdio && x.Response != nil && x.Response.Status == 101
 }
 
 type fate int
@@ -136,7 +130,7 @@ func accounts(it *bundle.Iteration) []*account {
 	var all []*account
 	for i := range it.Exchanges {
 		x := &it.Exchanges[i]
-		if switched(x) {
+		if x.Switched() {
 			all = append(all, socketAccount(it, x))
 			continue
 		}

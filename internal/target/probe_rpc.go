@@ -152,11 +152,11 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 		with = c.try(ctx).Snapshot()
 	}
 	if !speaksRPC(with) {
-		if s, first := c.attach(ctx, ":", ""); switched(first) {
+		if s, first := c.attach(ctx, ":", ""); first.Switched() {
 			s.leave(ctx)
 			s, without = bare.attach(ctx, ":", "")
 			s.leave(ctx)
-			with, succeeds = first, switched
+			with, succeeds = first, func(s bundle.Exchange) bool { return s.Switched() }
 		}
 	}
 	switch {

@@ -16,8 +16,6 @@ import (
 	"assay/internal/wire"
 )
 
-const statusUpgraded = 101
-
 // socket is a WebSocket of a probe.
 type socket struct {
 	client *client
@@ -63,7 +61,7 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 		return &socket{client: c, x: x}, x.Snapshot()
 	}
 	s := &socket{client: c, conn: conn, x: on.begin(ctx, conn, r)}
-	return s, on.await(ctx, s.x, func(s bundle.Exchange) bool { return s.Response != nil && s.Response.Status == statusUpgraded })
+	return s, on.await(ctx, s.x, func(s bundle.Exchange) bool { return s.Switched() })
 }
 
 // send sends a text message.
@@ -102,10 +100,6 @@ func (s *socket) kill(ctx context.Context) {
 		s.send(ctx, wire.AppendStdioSignal(nil, "SIGKILL"))
 	}
 	s.leave(ctx)
-}
-
-func switched(s bundle.Exchange) bool {
-	return s.Response != nil && s.Response.Status == statusUpgraded
 }
 
 // said returns the first text message that is not the exit and contains a word.
@@ -159,7 +153,7 @@ func probeStdio(ctx context.Context, c *client) (findings, error) {
 // protocols is not that of a WebSocket, unless it asks for credentials or fails.
 func decideUpgrade(s bundle.Exchange) bundle.Feature {
 	switch {
-	case switched(s):
+	case s.Switched():
 		return present(describe(s))
 	case s.Outcome == bundle.OutcomeComplete && !isAuth(s) && s.Response.Status < 500 && s.Response.Status != 429, refused(s):
 		return absent(describe(s))
@@ -171,7 +165,7 @@ func decideUpgrade(s bundle.Exchange) bundle.Feature {
 func stdioEOF(ctx context.Context, c *client) bundle.Feature {
 	s, first := c.attach(ctx, "cat", "")
 	defer s.kill(ctx)
-	if !switched(first) {
+	if !first.Switched() {
 		return decideUpgrade(first)
 	}
 	s.send(ctx, wire.AppendStdioEOF(nil))
@@ -194,7 +188,7 @@ func stdioEOF(ctx context.Context, c *client) bundle.Feature {
 func stdioPTY(ctx context.Context, c *client) bundle.Feature {
 	s, first := c.attach(ctx, sayTerminal, "pty=1&cols=80&rows=24")
 	defer s.kill(ctx)
-	if !switched(first) {
+	if !first.Switched() {
 		return decideUpgrade(first)
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.limit/2)
@@ -218,13 +212,13 @@ func stdioSession(ctx context.Context, c *client) bundle.Feature {
 	name := sessionName()
 	s, first := c.attach(ctx, answerLine, name)
 	s.leave(ctx)
-	if !switched(first) {
+	if !first.Switched() {
 		return decideUpgrade(first)
 	}
 	back, second := c.attach(ctx, "", name)
 	defer back.kill(ctx)
 	switch {
-	case !switched(second):
+	case !second.Switched():
 		return decideUpgrade(second)
 	case back.answered(ctx, back):
 		return present("the process of a session is there when its client comes back")
@@ -237,13 +231,13 @@ func stdioShared(ctx context.Context, c *client) bundle.Feature {
 	name := sessionName()
 	s, first := c.attach(ctx, answerLine, name)
 	defer s.kill(ctx)
-	if !switched(first) {
+	if !first.Switched() {
 		return decideUpgrade(first)
 	}
 	viewer, second := c.attach(ctx, "", name+"&role=viewer")
 	defer viewer.kill(ctx)
 	switch {
-	case !switched(second):
+	case !second.Switched():
 		return decideUpgrade(second)
 	case viewer.answered(ctx, s):
 		return present("a viewer gets the output of a session")
@@ -255,7 +249,7 @@ func stdioShared(ctx context.Context, c *client) bundle.Feature {
 func stdioPanes(ctx context.Context, c *client) bundle.Feature {
 	s, first := c.attach(ctx, readLine, "")
 	defer s.kill(ctx)
-	if !switched(first) {
+	if !first.Switched() {
 		return decideUpgrade(first)
 	}
 	s.send(ctx, []byte(`{"type":"open","pane":"assay","cmd":"true"}`))
@@ -279,7 +273,7 @@ func (c *client) calibrateSocket(ctx context.Context) (bundle.Calibration, bool)
 	var trips, ends []time.Duration
 	for range calibrationSamples {
 		s, first := c.attach(budget, ":", "")
-		if !switched(first) {
+		if !first.Switched() {
 			s.leave(budget)
 			break
 		}
