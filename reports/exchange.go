@@ -198,7 +198,7 @@ func (t *transcript) frame(a answer, i int) moment {
 		return m
 	}
 	off := frameEnd(a.Exchange, f) - f.Len
-	compressed := !a.Exchange.Switched() && f.Flags&wire.FlagCompressed != 0
+	compressed := !a.Switched() && f.Flags&wire.FlagCompressed != 0
 	if compressed && int64(len(f.Head)) != f.Len {
 		m.head.text += "  decoded:"
 	}
@@ -253,7 +253,7 @@ func (a answer) bytesOf(f *bundle.Frame) []byte {
 		return a.body[f.Off:end]
 	case a.Shape == bundle.ShapeNDJSON:
 		return f.Head
-	case a.Exchange.Switched():
+	case a.Switched():
 		return append(wire.AppendWSHead(nil, socketHead(f)), f.Head...)
 	case f.Flags&wire.FlagCompressed != 0:
 		return nil // only the decompressed payload was kept
