@@ -159,5 +159,20 @@ func (m *BodyMatch) String() string {
 	if m.JSONHas != nil {
 		add("holding", m.JSONHas)
 	}
+	if m.JSONList != nil {
+		add("holding exactly", m.JSONList)
+	}
+	if len(m.Fields) > 0 {
+		add("with the fields", m.Fields)
+	}
+	if m.Of != nil {
+		words = append(words, "of the bytes of the script")
+	}
+	if m.Length != nil {
+		add("of the length", *m.Length)
+	}
+	if m.Digest != "" {
+		add("of the SHA-256", m.Digest)
+	}
 	return strings.Join(words, " and ")
 }

@@ -54,7 +54,8 @@ type Profile struct {
 	Shell []string `yaml:"shell"`
 	// Text is the source, so that a stored run can be judged by the same profile.
 	Text []byte `yaml:"-"`
-	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health", stdio "/attach".
+	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health", stdio "/attach",
+	// files "/files", execute "/execute", control "".
 	Paths map[string]string `yaml:"paths"`
 }
 

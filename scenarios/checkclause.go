@@ -98,6 +98,11 @@ func (c *checker) checkMatch(at string, m *Match) {
 	for name, o := range map[string]*OutputMatch{"stdout": m.Stdout, "stderr": m.Stderr, "pty": m.PTY} {
 		c.checkOutput(at+"/"+name, o)
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.HeaderMatches)) {
+		if _, err := regexp.Compile(m.HeaderMatches[name]); err != nil {
+			c.errorf(c.at(at+"/header-matches/"+name), "", "%q is not a regular expression: %v", m.HeaderMatches[name], err)
+		}
+	}
 	c.checkBody(at+"/body", m.Body)
 	if m.Messages != nil {
 		c.checkMessages(at+"/messages", m.Messages)
@@ -124,6 +129,9 @@ func (c *checker) checkMessages(at string, m *MessagesMatch) {
 	for i := range m.Some {
 		c.checkBody(fmt.Sprintf("%s/some/%d", at, i), &m.Some[i])
 	}
+	for i := range m.None {
+		c.checkBody(fmt.Sprintf("%s/none/%d", at, i), &m.None[i])
+	}
 }
 
 func (c *checker) checkBody(at string, m *BodyMatch) {
@@ -138,8 +146,21 @@ func (c *checker) checkBody(at string, m *BodyMatch) {
 			c.errorf(c.at(at+"/hex"), "", "%v", err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
+		if pattern := m.Fields[name]; pattern != nil {
+			if _, err := regexp.Compile(*pattern); err != nil {
+				c.errorf(c.at(at+"/fields/"+name), "", "%q is not a regular expression: %v", *pattern, err)
+			}
+		}
+	}
+	if m.Of != nil {
+		if err := m.Of.check(); err != nil {
+			c.errorf(c.at(at+"/of"), "", "%v", err)
+		}
+	}
 	c.checkVars(at+"/json", m.JSON)
 	c.checkVars(at+"/json-has", m.JSONHas)
+	c.checkVars(at+"/json-list", m.JSONList)
 }
 
 func (c *checker) checkOutput(at string, o *OutputMatch) {

@@ -54,13 +54,13 @@ func (c *checker) checkSend(at string, s *Send) {
 		c.errorf(c.at(at), "for a path without an rpc, write surface: process and the path", "a send has either rpc, or surface and path")
 	}
 	bodies := 0
-	for _, field := range []string{"message", "json", "body"} {
+	for _, field := range []string{"message", "json", "body", "multipart"} {
 		if _, ok := c.nodes[at+"/"+field]; ok {
 			bodies++
 		}
 	}
 	if bodies > 1 {
-		c.errorf(c.at(at), "", "a send has at most one of message, json and body")
+		c.errorf(c.at(at), "", "a send has at most one of message, json, body and multipart")
 	}
 	if s.Message != nil && s.RPC == "" {
 		c.errorf(c.key(at+"/message"), "write json for a plain JSON body", "a message needs an rpc, which determines its type")
@@ -77,6 +77,10 @@ func (c *checker) checkSend(at string, s *Send) {
 		c.errorf(c.key(at+"/body"), "use frames in a write; a split cuts a body into several DATA frames", "a body cannot contain frames")
 	}
 	c.checkSplit(at+"/split", s.Split)
+	c.checkQuery(at, s)
+	if s.Multipart != nil {
+		c.checkMultipart(at+"/multipart", s.Multipart)
+	}
 	c.checkVars(at+"/path", s.Path)
 	c.checkVars(at+"/message", s.Message)
 	c.checkVars(at+"/json", s.JSON)
@@ -117,6 +121,9 @@ func (c *checker) checkSegments(at string, list []Segment) {
 		}
 		if s.Envelope != nil {
 			c.checkEnvelope(place+"/envelope", s.Envelope)
+		}
+		if s.Gzip != nil {
+			c.checkSegments(place+"/gzip/of", s.Gzip.Of)
 		}
 	}
 }
@@ -239,7 +246,7 @@ func (c *checker) checkSocket(at string, t *Target) {
 
 // checkVars checks that a run defines every ${name} in the strings of v.
 func (c *checker) checkVars(at string, v any) {
-	known := []string{"run", "iteration"}
+	known := []string{"run", "iteration", "dir", "name"}
 	if strings.Contains(at, "/headers") || strings.Contains(at, "/query") {
 		known = append(known, "token") // nowhere else, because bundles store the variables of messages
 	}
@@ -248,7 +255,7 @@ func (c *checker) checkVars(at string, v any) {
 	}
 	var unknown string
 	_, err := ExpandValue(v, func(name string) (string, bool) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !c.captured(name) {
 			unknown = name
 			return "", false
 		}
@@ -262,4 +269,11 @@ func (c *checker) checkVars(at string, v any) {
 		hint = "known are " + strings.Join(known, ", ") + "; $${ stands for a literal ${"
 	}
 	c.errorf(c.at(at), hint, "%v", err)
+}
+
+// captured reports whether a variable is a value of the response of an exchange of the script:
+// NAME.json.FIELD or NAME.header.FIELD.
+func (c *checker) captured(variable string) bool {
+	name, _, field, ok := Capture(variable)
+	return ok && field != "" && slices.Contains(c.names, name)
 }

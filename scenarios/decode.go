@@ -93,11 +93,12 @@ func (s *Segment) UnmarshalYAML(n *yaml.Node) error {
 		Chunk    *Chunk    `yaml:"chunk"`
 		Frame    *Frame    `yaml:"frame"`
 		WS       *WSFrame  `yaml:"ws"`
+		Gzip     *Packed   `yaml:"gzip"`
 	}
 	if err := n.Decode(&rest); err != nil {
 		return err
 	}
-	s.Envelope, s.Chunk, s.Frame, s.WS = rest.Envelope, rest.Chunk, rest.Frame, rest.WS
+	s.Envelope, s.Chunk, s.Frame, s.WS, s.Gzip = rest.Envelope, rest.Chunk, rest.Frame, rest.WS, rest.Gzip
 	return nil
 }
 
@@ -230,7 +231,7 @@ func (m *MessagesMatch) UnmarshalYAML(n *yaml.Node) error {
 		return n.Decode(&m.All)
 	}
 	type plain MessagesMatch
-	return listOf(n, "some").Decode((*plain)(m))
+	return listOf(n, "some", "none").Decode((*plain)(m))
 }
 
 // UnmarshalYAML reads a body; a scalar is its exact text.

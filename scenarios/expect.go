@@ -47,7 +47,9 @@ type Match struct {
 	Status  []int    `yaml:"status" about:"head"` // legal set; a scalar is a set of one
 	// Headers: the exact value, "*" for present, null for absent.
 	Headers map[string]*string `yaml:"headers" about:"head"`
-	Error   *ErrorMatch        `yaml:"error" about:"end"`
+	// HeaderMatches are regular expressions, each of which must match the header field in part.
+	HeaderMatches map[string]string `yaml:"header-matches" about:"head"`
+	Error         *ErrorMatch       `yaml:"error" about:"end"`
 	// Trailers are HTTP trailers, like Headers.
 	Trailers map[string]*string `yaml:"trailers" about:"end"`
 	// GRPC is the status of a gRPC or gRPC-Web response.
@@ -201,6 +203,8 @@ type MessagesMatch struct {
 	All []BodyMatch `yaml:"all"`
 	// Some describes messages that must be among them, in this order; others may come between.
 	Some []BodyMatch `yaml:"some"`
+	// None describes messages that must not be among them.
+	None []BodyMatch `yaml:"none"`
 }
 
 // BodyMatch describes a body that is not enveloped, or one message. A scalar is the exact text.
@@ -214,4 +218,12 @@ type BodyMatch struct {
 	// Strings may contain ${p.pid}.
 	JSON    any `yaml:"json"`
 	JSONHas any `yaml:"json-has"`
+	// JSONList is contained in the body like JSONHas, but its arrays have the same length and order.
+	JSONList any `yaml:"json-list"`
+	// Fields are regular expressions for scalars of the body, by their dotted names (numbers for list
+	// items); null for an absent field.
+	Fields map[string]*string `yaml:"fields"`
+	Of     *Bytes             `yaml:"of"`     // exactly these bytes
+	Length *int64             `yaml:"length"` // in bytes
+	Digest string             `yaml:"digest"` // sha256 in hex
 }

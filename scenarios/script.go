@@ -145,7 +145,13 @@ type Step struct {
 
 // Send makes one request of any form and, unless Wait says otherwise, waits for the end of
 // its response. Strings in Path, Headers and JSON values may contain ${p.pid}
-// (of a process started as p), ${p.tag}, ${run} and ${iteration}.
+// (of a process started as p), ${p.tag}, ${run}, ${iteration}, ${dir}, ${name}, and values of an
+// earlier response: ${x.json.FIELD} (dotted, numbers for list items; of a stream its first
+// message) and ${x.header.NAME}.
+//
+// ${dir} is an absolute path that no other iteration has, and ${name} its last element. Nothing
+// exists there before the iteration; what is there afterwards, or at ${name} below the home
+// directory, is removed.
 type Send struct {
 	As string `yaml:"as"` // default "send"
 	// RPC is "process.Process/Start"; the method, path, content type and shape follow from it.
@@ -153,19 +159,25 @@ type Send struct {
 	// Shape is unary or stream, for a procedure that Assay does not know. The shapes of
 	// the process, filesystem and probe services are known.
 	Shape string `yaml:"shape"`
-	// Surface, Method and Path are for requests without an RPC: surface commands, metrics, health, or none.
+	// Surface, Method, Path and Query are for requests without an RPC: surface commands, metrics, health,
+	// files, execute, control, or none.
 	Surface string `yaml:"surface"`
 	Method  string `yaml:"method"`
 	Path    string `yaml:"path"`
+	Query   *Query `yaml:"query"`
+	// Sign signs the query, for the files surface.
+	Sign *Sign `yaml:"sign"`
 	// Headers are added to, or replace, the default ones; null removes one.
 	Headers map[string]*string `yaml:"headers"`
 
-	// At most one of Message, JSON and Body.
+	// At most one of Message, JSON, Body and Multipart.
 	// Message is a request message, written as JSON, sent in the codec of the axis, enveloped if
 	// the RPC streams. A process that it starts has the run id in its environment.
 	Message any       `yaml:"message"`
 	JSON    any       `yaml:"json"` // a plain JSON body
 	Body    []Segment `yaml:"body"` // exactly these bytes
+	// Multipart is a multipart/form-data body.
+	Multipart *Multipart `yaml:"multipart"`
 
 	Split *Split `yaml:"split"`
 	// Framing is length (default), chunked, or none (no length is declared).
@@ -193,6 +205,7 @@ type Segment struct {
 	Chunk    *Chunk    `yaml:"chunk"` // one HTTP/1.1 chunk around the segments
 	Frame    *Frame    `yaml:"frame"` // one HTTP/2 frame (in a write)
 	WS       *WSFrame  `yaml:"ws"`    // one WebSocket frame (in a write)
+	Gzip     *Packed   `yaml:"gzip"`
 }
 
 // WSFrame is one WebSocket frame by field. By default it is a valid frame of a client: final,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
 	fs.StringVar(&f.shell, "shell", "", "words in front of a command, for example \"/bin/bash -l -c\" (default: from the profile)")
-	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: process, commands, metrics, health, stdio (repeatable)")
+	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+surfaces+" (repeatable)")
 	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust")
 	fs.BoolVar(&f.insecure, "insecure", false, "do not verify the gateway's certificate")
 	fs.Float64Var(&f.timeScale, "time-scale", 1, "multiply every deadline by this factor")
@@ -68,7 +69,7 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 	for _, e := range f.endpoints {
 		surface, path, ok := strings.Cut(e, "=")
 		if !ok || !strings.HasPrefix(path, "/") || !isSurface(surface) {
-			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH; the surfaces are process, commands, metrics, health, stdio", e)
+			return o, fmt.Errorf("--endpoint %q: want SURFACE=/PATH; the surfaces are "+surfaces, e)
 		}
 		if o.Paths == nil {
 			o.Paths = map[string]string{}
@@ -123,9 +124,10 @@ func (f *targetFlags) words() []string {
 	return words
 }
 
-func isSurface(s string) bool {
-	return s == "process" || s == "commands" || s == "metrics" || s == "health" || s == "stdio"
-}
+// surfaces are the surfaces of a target.
+const surfaces = "process, commands, metrics, health, stdio, files, execute, control"
+
+func isSurface(s string) bool { return slices.Contains(strings.Split(surfaces, ", "), s) }
 
 // readHeaders reads a file of headers.
 func readHeaders(path string) ([]bundle.Header, error) {

@@ -101,6 +101,9 @@ func wanted(s *scenarios.Scenario) map[string]map[string][]byte {
 			for stream, o := range m.Outputs() {
 				add(name, stream, o)
 			}
+			if m.Body != nil && m.Body.Of != nil {
+				add(name, "body", &scenarios.OutputMatch{Bytes: *m.Body.Of})
+			}
 		}
 	}
 	return all

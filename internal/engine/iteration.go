@@ -27,6 +27,8 @@ type iteration struct {
 	vars  map[string]time.Duration // of the sweep
 	// hurried is set when a wait ended before its time, see bundle.Iteration.
 	hurried atomic.Bool
+	// named is set once files may have the iteration's name.
+	named atomic.Bool
 
 	mu       sync.Mutex
 	handles  []*handle
@@ -113,6 +115,7 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 		out.refused = out.refused || out.Conns[i].DialError != ""
 	}
 	it.cleanup(ctx, &out.Iteration)
+	it.removeFiles(ctx, &out.Iteration)
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	out.Awaits = it.awaits
@@ -158,6 +161,7 @@ func (it *iteration) variables(exchanges []bundle.Exchange) map[string]string {
 			vars[h.name+".pid"] = strconv.FormatUint(uint64(h.pid), 10)
 		}
 	}
+	it.keepCaptured(vars)
 	if len(vars) == 0 {
 		return nil
 	}

@@ -51,6 +51,8 @@ func (r rendering) plain(ctx context.Context, s *scenarios.Segment) ([]byte, err
 	switch {
 	case s.Envelope != nil:
 		return r.envelope(ctx, s.Envelope)
+	case s.Gzip != nil:
+		return r.packed(ctx, s.Gzip)
 	case s.Frame != nil:
 		return nil, errors.New("an HTTP/2 frame can stand only by itself in a write")
 	case s.WS != nil:

@@ -89,14 +89,21 @@ func (it *iteration) startRequest(ctx context.Context, f call.Form, s *scenarios
 	return it.in.rpcRequest(f, m, headerPlan{timeoutMS: s.TimeoutMS, overrides: s.Headers})
 }
 
-// config returns the command. Variables are expanded only in the values of the
-// environment, since a shell has its own use for ${...}.
+// config returns the command. Variables are expanded only in the working directory and in the
+// values of the environment, since a shell has its own use for ${...}.
 func (it *iteration) config(ctx context.Context, s *scenarios.Start) (call.Config, error) {
 	words := append([]string{s.Cmd}, s.Args...)
 	if s.Sh != "" {
 		words = append(slices.Clone(it.in.target.Shell()), s.Sh)
 	}
 	c := call.Config{Cmd: words[0], Args: words[1:], Cwd: s.Cwd, Envs: map[string]string{call.Mark: it.in.mark()}}
+	if s.Cwd != nil {
+		cwd, err := it.expand(ctx, *s.Cwd)
+		if err != nil {
+			return call.Config{}, err
+		}
+		c.Cwd = &cwd
+	}
 	for name, value := range s.Envs {
 		value, err := it.expand(ctx, value)
 		if err != nil {

@@ -83,7 +83,12 @@ func (it *iteration) sendPath(ctx context.Context, s *scenarios.Send) (string, e
 	if err != nil {
 		return "", err
 	}
-	return it.in.target.Path(s.Surface, rest), nil
+	path := it.in.target.Path(s.Surface, rest)
+	query, err := it.query(ctx, s)
+	if err == nil && (query != "" || s.Query != nil) {
+		path += "?" + query
+	}
+	return path, err
 }
 
 // sendBody returns the body of a send and the header fields that follow from it.
@@ -102,6 +107,10 @@ func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Sen
 		json, err := it.jsonOf(ctx, s.JSON)
 		p.contentType = "application/json"
 		return rendered{entity: json, wire: json}, p, err
+	case s.Multipart != nil:
+		body, contentType, err := it.multipart(ctx, f, s.Multipart)
+		p.contentType = contentType
+		return rendered{entity: body, wire: body}, p, err
 	}
 	if s.Surface == surfaceCommands && len(s.Body) > 0 {
 		p.contentType = "application/json"

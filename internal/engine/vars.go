@@ -11,9 +11,9 @@ import (
 	"assay/scenarios"
 )
 
-// expand replaces ${run}, ${iteration}, ${token}, ${NAME.pid} and ${NAME.tag} in s by their
-// values. For a pid it waits for the start event, and returns errExpired if the event
-// never comes.
+// expand replaces ${run}, ${iteration}, ${token}, ${dir}, ${name}, ${NAME.pid}, ${NAME.tag} and values
+// of responses in s by their values. For a pid it waits for the start event, for a value of a
+// response until it is there, and returns errExpired if it never comes.
 func (it *iteration) expand(ctx context.Context, s string) (string, error) {
 	var failed error
 	out, err := scenarios.Expand(s, func(name string) (string, bool) {
@@ -35,10 +35,17 @@ func (it *iteration) lookup(ctx context.Context, name string) (string, error) {
 		return strconv.Itoa(it.index), nil
 	case "token":
 		return it.in.token(), nil
+	case "dir":
+		return it.dir(), nil
+	case "name":
+		return it.name(), nil
+	}
+	if of, kind, field, ok := scenarios.Capture(name); ok {
+		return it.captured(ctx, of, kind, field)
 	}
 	of, what, _ := strings.Cut(name, ".")
 	if what != "pid" && what != "tag" {
-		return "", fmt.Errorf("variable ${%s} is not one of ${run}, ${iteration}, ${token}, ${NAME.pid} and ${NAME.tag}", name)
+		return "", fmt.Errorf("variable ${%s} is not one of ${run}, ${iteration}, ${token}, ${dir}, ${name}, ${NAME.pid}, ${NAME.tag}, ${NAME.json.FIELD} and ${NAME.header.FIELD}", name)
 	}
 	h, err := it.handle(of)
 	if err != nil {

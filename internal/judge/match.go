@@ -49,6 +49,7 @@ func fields() []field {
 		{"outcome", matchOutcome, bundle.SymptomOther}, {"status", matchStatus, bundle.SymptomStatus},
 		{"error", matchError, bundle.SymptomErrorCode}, {"grpc", matchGRPC, bundle.SymptomErrorCode},
 		{"ok", matchOK, bundle.SymptomRefused}, {"headers", matchHeaders, bundle.SymptomHeader},
+		{"header-matches", matchHeaderMatches, bundle.SymptomHeader},
 		{"trailers", matchTrailers, bundle.SymptomHeader}, {"metadata", matchMetadata, bundle.SymptomHeader},
 		{"start", matchStart, bundle.SymptomNoStart}, {"end", matchEnd, bundle.SymptomEndEvent},
 		{"ends", matchEnds, bundle.SymptomEndEvent}, {"never", matchNever, bundle.SymptomNotRefused},

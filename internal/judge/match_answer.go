@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +78,25 @@ func matchHeaders(l *look) finding {
 		return l.fields("header", l.m.Headers, nil)
 	}
 	return l.fields("header", l.m.Headers, l.x.Response.Headers)
+}
+
+// matchHeaderMatches compares header fields with regular expressions.
+func matchHeaderMatches(l *look) finding {
+	for _, name := range slices.Sorted(maps.Keys(l.m.HeaderMatches)) {
+		got := strings.Join(l.x.Response.Get(name), ", ")
+		re, err := regexp.Compile(l.expand(l.m.HeaderMatches[name]))
+		switch {
+		case err != nil:
+			return l.ours("header %s: the script's expression does not compile: %v", name, err)
+		case l.x.Response == nil:
+			return l.fails(-1, "header %s: there is no response", name)
+		case len(l.x.Response.Get(name)) == 0:
+			return l.fails(-1, "header %s: want one that matches %s, saw none", name, phrase.QuoteString(re.String()))
+		case !re.MatchString(got):
+			return l.fails(-1, "header %s: want it to match %s, saw %s", name, phrase.QuoteString(re.String()), phrase.QuoteString(got))
+		}
+	}
+	return finding{}
 }
 
 // matchTrailers compares HTTP trailers like matchHeaders.

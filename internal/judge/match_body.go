@@ -1,8 +1,13 @@
 package judge
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"assay/internal/bundle"
 	"assay/internal/judge/phrase"
@@ -39,6 +44,18 @@ func (l *look) payload(what string, m *scenarios.BodyMatch, got *bundle.Blob) fi
 			return f
 		}
 	}
+	if m.Of != nil {
+		want, _ := m.Of.Resolve(l.expand)
+		if f := l.same(what, want, got); !f.ok() {
+			return f
+		}
+	}
+	if m.Length != nil || m.Digest != "" {
+		o := &scenarios.OutputMatch{Length: m.Length, Digest: m.Digest}
+		if f := worst(outputLength(l, what, o, got), outputDigest(l, what, o, got)); !f.ok() {
+			return f
+		}
+	}
 	if m.Contains != nil {
 		if f := l.contains(what, l.expand(*m.Contains), got); !f.ok() {
 			return f
@@ -49,7 +66,7 @@ func (l *look) payload(what string, m *scenarios.BodyMatch, got *bundle.Blob) fi
 			return f
 		}
 	}
-	if m.JSON == nil && m.JSONHas == nil {
+	if m.JSON == nil && m.JSONHas == nil && m.JSONList == nil && len(m.Fields) == 0 {
 		return finding{}
 	}
 	return l.payloadJSON(what, m, got)
@@ -91,7 +108,85 @@ func (l *look) payloadJSON(what string, m *scenarios.BodyMatch, got *bundle.Blob
 			return l.fails(-1, "%s: %s", what, why)
 		}
 	}
+	if m.JSONList != nil {
+		if why := c.List("", m.JSONList, v); why != "" {
+			return l.fails(-1, "%s: %s", what, why)
+		}
+	}
+	return l.payloadFields(what, m, v)
+}
+
+// payloadFields compares the scalars of a body with regular expressions.
+func (l *look) payloadFields(what string, m *scenarios.BodyMatch, v any) finding {
+	for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
+		pattern := m.Fields[name]
+		got, present := Scalar(v, name)
+		if pattern == nil {
+			if present {
+				return l.fails(-1, "%s: field %s: want none, saw %s", what, name, phrase.QuoteString(got))
+			}
+			continue
+		}
+		re, err := regexp.Compile(l.expand(*pattern))
+		switch {
+		case err != nil:
+			return l.ours("%s: the script's expression does not compile: %v", what, err)
+		case !present:
+			return l.fails(-1, "%s: field %s: want one that matches %s, saw none", what, name, phrase.QuoteString(re.String()))
+		case !re.MatchString(got):
+			return l.fails(-1, "%s: field %s: want it to match %s, saw %s", what, name, phrase.QuoteString(re.String()), phrase.QuoteString(got))
+		}
+	}
 	return finding{}
+}
+
+// Scalar returns a field of a JSON value as text, by its dotted name, in which numbers are the
+// indices of lists. ok is false if the value does not have it, or has null. An object or a list is
+// compact JSON.
+func Scalar(v any, field string) (text string, ok bool) {
+	for name := range strings.SplitSeq(field, ".") {
+		switch container := v.(type) {
+		case map[string]any:
+			v = container[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(container) {
+				return "", false
+			}
+			v = container[i]
+		default:
+			return "", false
+		}
+	}
+	switch v := v.(type) {
+	case nil:
+		return "", false
+	case string:
+		return v, true
+	}
+	p, err := json.Marshal(v)
+	return string(p), err == nil
+}
+
+// FirstMessage returns the JSON of a plain body, or of the first message of an RPC; ok is false
+// while there is none. body is that of a response without envelopes.
+func FirstMessage(x *bundle.Exchange, body []byte) (text []byte, ok bool) {
+	if x.Shape == bundle.ShapePlain {
+		return body, true
+	}
+	if x.Shape == bundle.ShapeUnary && !ofGRPC(x) {
+		if x.Returned == nil || status(x) != 200 || x.Error != nil {
+			return nil, false
+		}
+		text, err := messageJSON(x, body)
+		return text, err == nil
+	}
+	all := messagesOf(x)
+	if len(all) == 0 || !all[0].payload.Whole() {
+		return nil, false
+	}
+	text, err := messageJSON(x, all[0].payload.Data)
+	return text, err == nil
 }
 
 // blobStart quotes the first kept bytes.

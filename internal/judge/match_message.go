@@ -65,6 +65,13 @@ func matchMessages(l *look) finding {
 			return f
 		}
 	}
+	for i := range m.None {
+		for n := range all {
+			if l.message(n, &all[n], &m.None[i]).ok() {
+				return l.fails(frameOff(l.x, all[n].frame), "messages: want none %s, saw message %d", &m.None[i], n)
+			}
+		}
+	}
 	from := 0
 	for i := range m.Some {
 		var f finding

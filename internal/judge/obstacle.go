@@ -197,7 +197,7 @@ func (s *scene) announcedClose(x *bundle.Exchange) bool {
 func (s *scene) actedOn(x *bundle.Exchange) []string {
 	names := []string{x.Name}
 	call, _ := s.premises.steps[x.Step].Call()
-	if call.Target.To != "" && call.Kind != "connect" {
+	if call.Target != nil && call.Target.To != "" && call.Kind != "connect" {
 		names = append(names, s.streamsOf(call.Target.To)...)
 	}
 	return names

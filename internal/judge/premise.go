@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"assay/scenarios"
@@ -102,7 +103,7 @@ func mentions(s *scenarios.Send, text string) bool {
 	if strings.Contains(s.Path, text) {
 		return true
 	}
-	for _, v := range []any{s.Message, s.JSON, s.Body, s.Headers} {
+	for _, v := range []any{s.Message, s.JSON, s.Body, s.Headers, s.Query, s.Multipart} {
 		if p, err := json.Marshal(v); err == nil && strings.Contains(string(p), text) {
 			return true
 		}
@@ -125,8 +126,17 @@ func (p *premises) helper(at, name string) bool {
 	if _, named := p.subjects[name]; st == nil || st.Raced() || named {
 		return false
 	}
+	if st.Send != nil {
+		return preparesFiles(st.Send)
+	}
 	call, _ := st.Call()
 	return call.Target != nil
+}
+
+// preparesFiles reports whether a send that no clause judges must succeed: it calls a surface
+// beside processes, on whose state later steps depend.
+func preparesFiles(s *scenarios.Send) bool {
+	return strings.HasPrefix(s.RPC, "filesystem.") || slices.Contains([]string{"files", "execute", "control"}, s.Surface)
 }
 
 // reuses reports whether a step sends on the connection of an earlier exchange.

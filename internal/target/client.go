@@ -52,7 +52,7 @@ func (c *client) close() { c.rec.Finish(nil) }
 // request is one call as an HTTP request.
 type request struct {
 	method, surface, path string
-	query                 string // of the stdio surface
+	query                 string // without "?"
 	rpc                   string
 	shape                 bundle.Shape
 	protocol, codec       string
@@ -104,8 +104,11 @@ func (c *client) begin(ctx context.Context, conn *transport.Conn, r request) *tr
 		Name: r.path, Op: "probe", RPC: r.rpc, Protocol: r.protocol, Surface: r.surface, Shape: r.shape, Codec: r.codec,
 		Method: r.method, Path: c.target.Path(r.surface, r.path), Body: r.body,
 	}
-	if r.surface == surfaceStdio {
+	switch {
+	case r.surface == surfaceStdio:
 		described.Path = c.target.AttachPath(r.query)
+	case r.query != "":
+		described.Path += "?" + r.query
 	}
 	if conn.HTTP2() {
 		described.Headers = headers

@@ -25,7 +25,7 @@ type Options struct {
 	CACert []byte
 	// Insecure disables verification of the certificate.
 	Insecure bool
-	// Paths maps surfaces (process, commands, metrics, health, stdio) to their paths below the
+	// Paths maps surfaces (process, commands, metrics, health, stdio, files, execute, control) to their paths below the
 	// base; absent surfaces have their default.
 	Paths map[string]string
 	// Shell holds the words in front of a command; default /bin/sh -c, or the shell that
@@ -61,7 +61,10 @@ func IsSocketURL(text string) bool {
 
 // defaultPaths returns the surfaces with their default paths.
 func defaultPaths() map[string]string {
-	return map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach"}
+	return map[string]string{
+		"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach",
+		"files": "/files", "execute": "/execute", "control": "",
+	}
 }
 
 // parseURL parses the base URL. Every error suggests a correction.

@@ -57,6 +57,9 @@ func probes() []probe {
 		{features: []string{featToken}, run: probeToken},
 		{features: []string{featHealth}, run: probeHealth},
 		{features: []string{featFilesystem}, run: probeFilesystem},
+		{features: []string{featWatch}, run: probeWatch},
+		{features: []string{featFiles, featSigned}, run: probeFiles},
+		{features: []string{featExecute}, run: probeExecute},
 		{features: []string{featStdio, featStdioEOF, featStdioPTY, featSession, featShared, featPanes}, run: probeStdio},
 		{features: []string{featControl}, run: probeControl},
 	}

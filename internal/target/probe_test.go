@@ -64,7 +64,7 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 // others are the features that a plain gateway of the tests lacks: it has only
 // HTTP/1.1, Connect and gRPC-Web, no token, and no surfaces but the process service,
 // the alias, metrics and health.
-const others = "auth.token control-plane filesystem http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe " +
+const others = "auth.token control-plane execute files files.signed filesystem filesystem.watch http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe " +
 	"stdio.eof stdio.panes stdio.pty stdio.session stdio.shared stdio.ws"
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
@@ -97,7 +97,7 @@ func TestProbeWithoutListStillFindsTheRest(t *testing.T) {
 func TestProbeOfAServerWithoutAnything(t *testing.T) {
 	f := probe(t, target.Options{URL: serveHTTP(t, http.NotFoundHandler())})
 	for _, id := range []string{"process.start", "process.list", "codec.json", "codec.proto", "protocol.connect", "protocol.grpc",
-		"protocol.grpc-web", "http.h2c", "ndjson.commands", "metrics.prometheus", "health", "filesystem", "rpc.probe", "rpc.get", "stdio.ws"} {
+		"protocol.grpc-web", "http.h2c", "ndjson.commands", "metrics.prometheus", "health", "filesystem", "filesystem.watch", "files", "execute", "rpc.probe", "rpc.get", "stdio.ws"} {
 		if f[id].State != bundle.FeatureAbsent {
 			t.Errorf("%s = %+v, want absent", id, f[id])
 		}
@@ -178,7 +178,8 @@ func TestProbeOfASilentServerEnds(t *testing.T) {
 }
 
 func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
-	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane filesystem health http.1 http.h2-tls http.h2c
+	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane execute files files.signed filesystem
+		filesystem.watch health http.1 http.h2-tls http.h2c
 		metrics.process metrics.prometheus ndjson.commands process.close-stdin process.connect process.input process.keepalive
 		process.list process.pty process.signal process.start process.stream-input process.tag process.update process.user
 		protocol.connect protocol.grpc protocol.grpc-web rpc.get rpc.probe

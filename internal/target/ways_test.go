@@ -2,8 +2,11 @@ package target_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -28,12 +31,19 @@ const goodToken = "a-good-token"
 // mandatory admits only requests with the token.
 func mandatory(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Access-Token") != goodToken {
+		signed := r.URL.Path == "/files" && r.URL.Query().Get("signature") == signature(r)
+		if r.Header.Get("X-Access-Token") != goodToken && !signed {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// signature is the signature of a download.
+func signature(r *http.Request) string {
+	sum := sha256.Sum256([]byte(r.URL.Query().Get("path") + ":read::" + goodToken))
+	return "v1_" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
 // full serves everything that a gateway can have beside the process service.
@@ -46,6 +56,14 @@ func (g *gateway) full() http.Handler {
 		io.WriteString(w, "# TYPE process_open_fds gauge\nprocess_open_fds 9\n")
 	})
 	mux.Handle("GET /attach", &sockets{})
+	mux.HandleFunc("GET /files", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"code":400,"message":"%s is a directory"}`, r.URL.Query().Get("path"))
+	})
+	mux.HandleFunc("POST /execute", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"type":"end_of_execution"}`+"\n")
+	})
 	mux.HandleFunc("POST /v2/sandboxes", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
@@ -60,6 +78,10 @@ type files struct {
 
 func (files) Stat(context.Context, *connect.Request[filesystem.StatRequest]) (*connect.Response[filesystem.StatResponse], error) {
 	return connect.NewResponse(&filesystem.StatResponse{}), nil
+}
+
+func (files) WatchDir(_ context.Context, _ *connect.Request[filesystem.WatchDirRequest], s *connect.ServerStream[filesystem.WatchDirResponse]) error {
+	return s.Send(&filesystem.WatchDirResponse{Event: &filesystem.WatchDirResponse_Start{Start: &filesystem.WatchDirResponse_StartEvent{}}})
 }
 
 type prober struct {

@@ -30,6 +30,8 @@ const (
 	ProcessUpdate      = "process.Process/Update"
 	ProcessList        = "process.Process/List"
 	FilesystemStat     = "filesystem.Filesystem/Stat"
+	FilesystemRemove   = "filesystem.Filesystem/Remove"
+	FilesystemWatchDir = "filesystem.Filesystem/WatchDir"
 	ProbeUnary         = "assay.v1.Probe/Unary"
 	ProbeSafe          = "assay.v1.Probe/Safe"
 )

@@ -96,6 +96,34 @@ func (c Comparison) Has(path string, want, got any) string {
 	}
 }
 
+// List is like Has, but an array must have exactly the wanted elements, in their order.
+func (c Comparison) List(path string, want, got any) string {
+	switch want := c.plain(want).(type) {
+	case map[string]any:
+		obj, ok := got.(map[string]any)
+		if !ok {
+			return differ(path, want, got)
+		}
+		return c.keys(path, want, obj, c.List)
+	case []any:
+		list, ok := got.([]any)
+		switch {
+		case !ok:
+			return differ(path, want, got)
+		case len(list) != len(want):
+			return fmt.Sprintf("at %s: want %d elements, saw %d: %s", pathName(path), len(want), len(list), jsonText(got))
+		}
+		for i := range want {
+			if why := c.List(fmt.Sprintf("%s[%d]", path, i), want[i], list[i]); why != "" {
+				return why
+			}
+		}
+		return ""
+	default:
+		return c.scalar(path, want, got)
+	}
+}
+
 func (c Comparison) keys(path string, want, got map[string]any, compare func(string, any, any) string) string {
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		g, ok := got[k]

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"assay/internal/bundle"
+	"assay/internal/judge"
+	"assay/internal/transport"
+	"assay/scenarios"
+)
+
+// captured returns a value of the response of an earlier exchange. It waits until the value can be
+// read, and returns errExpired if the response never has it.
+func (it *iteration) captured(ctx context.Context, name, kind, field string) (string, error) {
+	h, err := it.exchange(name)
+	if err != nil {
+		return "", err
+	}
+	value, ok := capture(h.x, kind, field)
+	if ok {
+		return value, nil
+	}
+	w := it.onExchange(h, kind+"."+field, nil)
+	w.met = func() bool {
+		value, ok = capture(h.x, kind, field)
+		return ok
+	}
+	return value, it.wait(ctx, w)
+}
+
+// capture reads a header field, or a field of the JSON body or of the first message; ok is false
+// while the response does not have it.
+func capture(x *transport.Exchange, kind, field string) (value string, ok bool) {
+	s := x.Snapshot()
+	if s.Response == nil {
+		return "", false
+	}
+	if kind == "header" {
+		for _, h := range s.Response.Headers {
+			if textproto.CanonicalMIMEHeaderKey(h.Name) == textproto.CanonicalMIMEHeaderKey(field) {
+				return h.Value, true
+			}
+		}
+		return "", false
+	}
+	body := x.BodyBytes()
+	if s.Shape == bundle.ShapePlain && s.Response.Ended == nil {
+		return "", false
+	}
+	text, ok := judge.FirstMessage(&s, body)
+	if !ok {
+		return "", false
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return "", false
+	}
+	return judge.Scalar(v, field)
+}
+
+// dirPrefix begins the name of every directory of an iteration. Nothing without it is removed.
+const dirPrefix = "assay-"
+
+// name returns a name that no other iteration has, and notes that files may have it.
+func (it *iteration) name() string {
+	it.named.Store(true)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(it.in.axes.String()))
+	clean := strings.Map(func(r rune) rune {
+		if r == '.' || r == '/' {
+			return '-'
+		}
+		return r
+	}, it.in.run.ID+"-"+it.in.s.ID)
+	return dirPrefix + clean + fmt.Sprintf("-%04x-", h.Sum32()&0xffff) + strconv.Itoa(it.index)
+}
+
+// dir returns the absolute path of the iteration's directory, which no one has made yet.
+func (it *iteration) dir() string { return "/tmp/" + it.name() }
+
+// keepCaptured adds the values of responses, and of ${dir} and ${name}, that the script mentions,
+// so that expectations can use them.
+func (it *iteration) keepCaptured(vars map[string]string) {
+	for _, variable := range it.in.s.References() {
+		switch variable {
+		case "dir":
+			vars[variable] = it.dir()
+			continue
+		case "name":
+			vars[variable] = it.name()
+			continue
+		}
+		name, kind, field, ok := scenarios.Capture(variable)
+		h := it.byName[name]
+		if !ok || h == nil || h.x == nil {
+			continue
+		}
+		if value, ok := capture(h.x, kind, field); ok {
+			vars[variable] = it.in.target.Redactor().Text(value)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+
+	"assay/internal/bundle"
+	"assay/internal/envd/call"
+	"assay/internal/wire"
+)
+
+// probeWatch watches the root directory until the stream begins.
+func probeWatch(ctx context.Context, c *client) (findings, error) {
+	r, err := c.rpcRequest(call.Text{RPC: call.FilesystemWatchDir, JSON: []byte(`{"path":"/"}`)})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := c.begin(ctx, conn, r)
+	s := c.await(ctx, x, hasMessage)
+	conn.Close("fin")
+	return findings{featWatch: c.decideCall(ctx, r, x, hasMessage(s))}, nil
+}
+
+// hasMessage reports whether the first frame of a stream is a message.
+func hasMessage(s bundle.Exchange) bool {
+	return len(s.Frames) > 0 && s.Frames[0].Flags&^wire.FlagCompressed == 0
+}
+
+// notAFile is the path of the probes of files: a directory, which every target has and none
+// downloads.
+const notAFile = "/"
+
+// probeFiles requests a directory of the files surface, with the token, without it, and signed.
+func probeFiles(ctx context.Context, c *client) (findings, error) {
+	r := request{method: "GET", surface: "files", shape: bundle.ShapePlain, query: "path=" + url.QueryEscape(notAFile)}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
+	refuses := s.Outcome == bundle.OutcomeComplete && s.Response.Status/100 == 4 && s.Response.Status != 405 && !isAuth(s) && isFilesError(x.BodyBytes())
+	f := c.decidePage(ctx, r, x, refuses)
+	if f.State != bundle.FeaturePresent {
+		return findings{featFiles: f, featSigned: {State: f.State, Detail: f.Detail}}, nil
+	}
+	return findings{featFiles: f, featSigned: c.probeSigned(ctx, r)}, nil
+}
+
+// isFilesError reports whether a body is an error of the files surface.
+func isFilesError(body []byte) bool {
+	var e struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	return json.Unmarshal(bytes.TrimSpace(body), &e) == nil && e.Message != ""
+}
+
+// probeSigned repeats a request without the token, and with a signature instead of it.
+func (c *client) probeSigned(ctx context.Context, r request) bundle.Feature {
+	if c.target.options.Token == "" {
+		return absent("no token to sign with")
+	}
+	bare := *c
+	bare.bare = true
+	without := bare.do(ctx, r).Snapshot()
+	sum := sha256.Sum256([]byte(notAFile + ":read::" + c.target.options.Token))
+	r.query += "&signature=" + url.QueryEscape("v1_"+base64.RawStdEncoding.EncodeToString(sum[:]))
+	with := bare.do(ctx, r).Snapshot()
+	switch {
+	case without.Response == nil || with.Response == nil:
+		return unknown("without the token: " + describe(without) + "; with a signature: " + describe(with))
+	case !isAuth(without):
+		return absent("a request without the token is answered: " + describe(without))
+	case isAuth(with):
+		return absent("a signed request is refused: " + describe(with))
+	}
+	return present("a signed request is answered: " + describe(with))
+}
+
+// probeExecute runs empty code.
+func probeExecute(ctx context.Context, c *client) (findings, error) {
+	r := request{
+		method: "POST", surface: "execute", shape: bundle.ShapePlain, body: []byte(`{"code":""}`),
+		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
+	}
+	x := c.do(ctx, r)
+	s := x.Snapshot()
+	ok := succeeded(s) && bytes.Contains(x.BodyBytes(), []byte(`"end_of_execution"`))
+	return findings{featExecute: c.decidePage(ctx, r, x, ok)}, nil
+}
