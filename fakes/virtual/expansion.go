@@ -33,8 +33,8 @@ func (sh *shell) config() *expand.Config {
 	sh.cfg.ReadDir2 = nil
 	if !sh.opts.noglob {
 		sh.cfg.ReadDir2 = func(dir string) ([]fs.DirEntry, error) {
-			sh.spend(len(dir) + sh.p.sys.fs.listMemory(cleanPath(sh.dir, dir)))
-			return sh.p.sys.fs.readDir(cleanPath(sh.dir, dir))
+			sh.spend(len(dir) + sh.p.sys.fs.listMemory(absPath(sh.dir, dir)))
+			return sh.p.sys.fs.readDir(absPath(sh.dir, dir))
 		}
 	}
 	return sh.cfg

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	filetree "assay/fakes/tree"
 )
 
 // The ways to open a file.
@@ -17,17 +19,18 @@ const (
 	openBoth // <>
 )
 
-// open opens an absolute path. All modes except openRead create a missing file; openWrite truncates it.
-func (f *fileSystem) open(name string, mode openMode) (*file, error) {
+// open opens an absolute path. All modes except openRead create a missing file, of that owner; openWrite truncates it.
+func (f *fileSystem) open(name string, mode openMode, owner string) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var n *node
+	var at place
 	var err error
 	if mode == openRead {
-		n, err = f.find(name)
+		at, err = f.existing(name, follow)
 	} else {
-		n, err = f.create(name)
+		at, err = f.create(name, owner)
 	}
+	n := at.node
 	switch {
 	case err != nil:
 		return nil, err
@@ -38,13 +41,14 @@ func (f *fileSystem) open(name string, mode openMode) (*file, error) {
 	case n.program != "" && mode != openRead:
 		return nil, syscall.ETXTBSY
 	}
-	if mode == openWrite {
+	if mode == openWrite && !at.made {
 		f.used -= len(n.data)
 		n.data = nil
 		n.modified = time.Now()
+		f.wrote(n, at.dir, at.base, filetree.Written)
 	}
 	n.open++
-	return newFile(&regular{fs: f, node: n, mode: mode}), nil
+	return newFile(&regular{fs: f, node: n, mode: mode, dir: at.dir, base: at.base}), nil
 }
 
 // regular is an open file of the tree; all descriptors that inherit it share its offset.
@@ -52,6 +56,8 @@ type regular struct {
 	fs   *fileSystem
 	node *node
 	mode openMode
+	dir  *node // of the entry that was opened
+	base string
 	mu   sync.Mutex
 	off  int
 }
@@ -107,14 +113,17 @@ func (r *regular) write(s stop, b []byte) error {
 	copy(r.node.data[r.off:end], b)
 	r.off = end
 	r.node.modified = time.Now()
+	r.fs.wrote(r.node, r.dir, r.base, filetree.Written)
 	return nil
 }
 
-// close gives back the content of a removed file with its last description.
-func (r *regular) close() {
-	r.fs.mu.Lock()
-	defer r.fs.mu.Unlock()
-	if r.node.open--; r.node.open == 0 && r.node.gone {
-		r.fs.used -= len(r.node.data)
+func (r *regular) close() { r.fs.release(r.node) }
+
+// release ends a description of a node. The content of a removed file is given back with the last one.
+func (f *fileSystem) release(n *node) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n.open--; n.open == 0 && n.links == 0 {
+		f.used -= n.size()
 	}
 }

@@ -102,15 +102,19 @@ func filesAreCounted(t *testing.T, f *fileSystem) {
 	t.Helper()
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	sum := 0
+	sum, seen := 0, make(map[*node]bool)
 	var walk func(dir string, n *node)
 	walk = func(dir string, n *node) {
 		for base, child := range n.entries {
 			name := dir + "/" + base
-			if child.open != 0 || child.gone {
-				t.Errorf("%s: open %d times, removed: %v", name, child.open, child.gone)
+			if child.open != 0 || child.links == 0 {
+				t.Errorf("%s: open %d times, %d links", name, child.open, child.links)
 			}
-			sum += fileMemory + len(base) + len(child.data)
+			sum += fileMemory + len(base)
+			if !seen[child] {
+				seen[child] = true
+				sum += child.size()
+			}
 			walk(name, child)
 		}
 	}

@@ -45,6 +45,7 @@ type tree struct {
 	forked atomic.Int32 // children whose goroutine has not left them, dead or not
 	steps  atomic.Int64
 	memory *budget
+	user   string // who owns the files that they create
 }
 
 // Process is a running or ended process. It is safe for concurrent use.

@@ -307,11 +307,11 @@ func TestScriptsInFilesRun(t *testing.T) {
 	for name, text := range map[string]string{"plain": "echo ran $1; exit 3\n", "sh": "#!/bin/sh\necho ran $1; exit 3\n", "env": "#!/usr/bin/env sh\necho ran $1; exit 3\n"} {
 		f := "/tmp/" + name
 		s.fs.mu.Lock()
-		n, err := s.fs.create(f)
+		at, err := s.fs.create(f, superuser)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.data, n.mode = []byte(text), 0o755
+		at.node.data, at.node.mode = []byte(text), 0o755
 		s.fs.mu.Unlock()
 		got := run(t, s, Spec{Argv: []string{f, "x"}}, "")
 		if got.stdout != "ran x\n" || got.status.Code != 3 {

@@ -168,7 +168,7 @@ func (p *Process) open(name string, mode openMode) (*file, error) {
 		fd = 2
 	}
 	if fd < 0 {
-		return p.sys.fs.open(name, mode)
+		return p.sys.fs.open(name, mode, p.tree.user)
 	}
 	if f := p.get(fd); f != nil {
 		return f, nil

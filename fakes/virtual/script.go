@@ -236,5 +236,5 @@ func createReason(err error) string {
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// cleanPath resolves . and .. lexically, which is exact in a tree without links.
+// cleanPath resolves . and .. lexically, as cd does: .. leaves a link by the way that it was entered.
 func cleanPath(dir, name string) string { return path.Clean(absPath(dir, name)) }

@@ -3,7 +3,7 @@ package virtual
 func allScripts() []script {
 	var all []script
 	for _, part := range [][]script{
-		basicScripts(), controlScripts(), expansionScripts(), redirectScripts(), printfScripts(), trapScripts(), jobScripts(), errorScripts(), utilityScripts(),
+		basicScripts(), controlScripts(), expansionScripts(), redirectScripts(), printfScripts(), trapScripts(), jobScripts(), errorScripts(), utilityScripts(), linkScripts(), fileScripts(),
 	} {
 		all = append(all, part...)
 	}
@@ -27,7 +27,7 @@ func basicScripts() []script {
 		{name: "a script comes from stdin", text: `printf 'echo a\necho b\n' | sh`, stdout: "a\nb\n"},
 		{name: "a script on stdin has its arguments", text: `echo 'echo $1' | sh -s x`, stdout: "x\n"},
 		{name: "a script comes from a file", text: `echo 'echo $0 $1' > s; sh ./s x`, stdout: "./s x\n"},
-		{name: "a file with #! runs", text: `printf '#!/bin/sh\necho run $1\n' > s; chmod +x s 2>/dev/null; ./s x`, stderr: "Permission denied", code: 126, ours: true},
+		{name: "a file with #! runs", text: `printf '#!/bin/sh\necho run $1\n' > s; chmod +x s 2>/dev/null; ./s x`, stdout: "run x\n"},
 		{name: "assignments before a command are its own", text: `x=1; x=2 sh -c 'echo $x'; echo $x`, stdout: "2\n1\n"},
 		{name: "export reaches children", text: `a=1; export a b=2; sh -c 'echo $a$b'`, stdout: "12\n"},
 		{name: "assignments before a special builtin stay", text: `x=1 :; echo $x; y=2 true; echo $y.`, stdout: "1\n.\n"},

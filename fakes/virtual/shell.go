@@ -193,7 +193,7 @@ func (sh *shell) setFlags(arg string, rest []string, command *bool) ([]string, b
 const maxScript = 256 << 10
 
 func (sh *shell) readScript(name string) (string, error) {
-	f, err := sh.p.sys.fs.open(absPath(sh.dir, name), openRead)
+	f, err := sh.p.sys.fs.open(absPath(sh.dir, name), openRead, "")
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,8 @@ type Spec struct {
 	Env map[string]string
 	// Dir is the working directory. "" is the user's home; relative paths are joined to it.
 	Dir string
-	// User selects the home directory: /root for "" and "root", else /home/NAME. It does not change rights.
+	// User selects the home directory: /root for "" and "root", else /home/NAME. It owns the files that the processes create; it does not
+	// change rights.
 	User string
 	// Stdin keeps stdin open for [Process.Write]. Without it stdin is empty.
 	Stdin bool
@@ -68,10 +69,10 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	home := "/root"
-	user := "root"
-	if spec.User != "" && spec.User != "root" {
-		user, home = spec.User, "/home/"+spec.User
+	user := spec.user()
+	home, known := accounts[user]
+	if !known {
+		home = "/home/" + user
 	}
 	dir := spec.Dir
 	if !path.IsAbs(dir) {
@@ -100,6 +101,13 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
+func (spec Spec) user() string {
+	if spec.User == "" {
+		return superuser
+	}
+	return spec.User
+}
+
 // size returns the bytes of the arguments and the environment.
 func (spec Spec) size() int {
 	n := 0
@@ -114,7 +122,7 @@ func (spec Spec) size() int {
 
 // newLeader creates the process of a Start, with its three descriptors.
 func (s *System) newLeader(spec Spec, m *budget) *Process {
-	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{memory: m}}
+	p := &Process{sys: s, ppid: 1, done: make(chan struct{}), tree: &tree{memory: m, user: spec.user()}}
 	switch {
 	case spec.PTY != nil:
 		p.out = newOutput(spec.Output, 1)

@@ -110,7 +110,7 @@ func (t *task) script(file string, depth int) (run program, code int, reason str
 }
 
 func (t *task) firstLine(file string) (string, error) {
-	f, err := t.p.sys.fs.open(file, openRead)
+	f, err := t.p.sys.fs.open(file, openRead, "")
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,8 @@ import (
 // tester evaluates the expressions of test and [.
 type tester struct {
 	stat func(name string) (fs.FileInfo, error)
+	// lstat does not follow a link.
+	lstat func(name string) (fs.FileInfo, error)
 	// terminal reports whether a descriptor is a terminal.
 	terminal func(fd int) bool
 	args     []string
@@ -51,13 +53,19 @@ func testCommand(p *Process, dir string, args []string) (status int, complaint s
 
 func newTester(p *Process, dir string) *tester {
 	return &tester{
-		stat: func(name string) (fs.FileInfo, error) {
-			if name == "" {
-				return nil, fs.ErrNotExist
-			}
-			return p.sys.fs.stat(absPath(dir, name))
-		},
+		stat:     absolutely(dir, p.sys.fs.stat),
+		lstat:    absolutely(dir, p.sys.fs.lstat),
 		terminal: func(fd int) bool { return p.terminal(fd) != nil },
+	}
+}
+
+// absolutely returns a stat of paths relative to dir.
+func absolutely(dir string, stat func(name string) (fs.FileInfo, error)) func(name string) (fs.FileInfo, error) {
+	return func(name string) (fs.FileInfo, error) {
+		if name == "" {
+			return nil, fs.ErrNotExist
+		}
+		return stat(absPath(dir, name))
 	}
 }
 
@@ -162,7 +170,11 @@ func (t *tester) unary(op, arg string) bool {
 	case "-t":
 		return t.terminal(int(t.integer(arg)))
 	}
-	info, err := t.stat(arg)
+	stat := t.stat
+	if op == "-L" || op == "-h" {
+		stat = t.lstat
+	}
+	info, err := stat(arg)
 	if err != nil {
 		return false
 	}
@@ -175,12 +187,20 @@ func (t *tester) unary(op, arg string) bool {
 		return info.Size() > 0 || info.IsDir()
 	case "-x":
 		return info.Mode()&0o111 != 0
+	case "-L", "-h":
+		return info.Mode()&fs.ModeSymlink != 0
+	case "-u":
+		return info.Mode()&fs.ModeSetuid != 0
+	case "-g":
+		return info.Mode()&fs.ModeSetgid != 0
+	case "-k":
+		return info.Mode()&fs.ModeSticky != 0
 	case "-c":
 		return info.Mode()&fs.ModeCharDevice != 0
 	case "-e", "-r", "-w", "-O", "-G":
 		return true
 	}
-	return false // no links, sockets, pipes or set-id bits
+	return false // no sockets and pipes
 }
 
 func (t *tester) binary(x, op, y string) bool {
@@ -217,7 +237,7 @@ func (t *tester) files(x, op, y string) bool {
 	b, errB := t.stat(y)
 	switch op {
 	case "-ef":
-		return errA == nil && errB == nil && x == y
+		return errA == nil && errB == nil && a.Sys() == b.Sys()
 	case "-ot":
 		a, errA, b, errB = b, errB, a, errA
 	}

@@ -3,6 +3,7 @@ package virtual
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"syscall"
@@ -17,16 +18,16 @@ func mkdirProgram(t *task) int {
 	return t.each(names, func(name string) error {
 		full := path.Clean(t.abs(name))
 		if flags == "" {
-			return t.p.sys.fs.mkdir(full)
+			return t.p.sys.fs.mkdir(full, t.p.tree.user)
 		}
 		for i := 1; i < len(full); i++ {
 			if full[i] == '/' {
-				if err := t.p.sys.fs.mkdir(full[:i]); err != nil && !errors.Is(err, syscall.EEXIST) {
+				if err := t.p.sys.fs.mkdir(full[:i], t.p.tree.user); err != nil && !errors.Is(err, syscall.EEXIST) {
 					return err
 				}
 			}
 		}
-		err := t.p.sys.fs.mkdir(full)
+		err := t.p.sys.fs.mkdir(full, t.p.tree.user)
 		if info, statErr := t.p.sys.fs.stat(full); statErr == nil && info.IsDir() {
 			return nil
 		}
@@ -60,7 +61,7 @@ func rmProgram(t *task) int {
 	}
 	return t.each(names, func(name string) error {
 		err := t.p.sys.fs.remove(t.abs(name), strings.ContainsAny(flags, "rR"))
-		if force && errors.Is(err, syscall.ENOENT) {
+		if force && (errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR)) {
 			return nil
 		}
 		return err
@@ -83,7 +84,17 @@ func mvProgram(t *task) int {
 			return t.fail("target '%s' is not a directory", to)
 		}
 	}
-	return t.each(names, func(name string) error { return t.p.sys.fs.rename(t.abs(name), to) })
+	return t.each(names, func(name string) error {
+		return t.p.sys.fs.rename(t.abs(name), t.into(to, name))
+	})
+}
+
+// into returns the path that an entry gets when it is moved or copied to another: below it, if that is a directory.
+func (t *task) into(to, name string) string {
+	if info, err := t.p.sys.fs.stat(to); err == nil && info.IsDir() {
+		return join(to, path.Base(name))
+	}
+	return to
 }
 
 // touchProgram is touch FILE….
@@ -92,7 +103,7 @@ func touchProgram(t *task) int {
 	if !ok {
 		return 1
 	}
-	return t.each(names, func(name string) error { return t.p.sys.fs.touch(t.abs(name)) })
+	return t.each(names, func(name string) error { return t.p.sys.fs.touch(t.abs(name), t.p.tree.user) })
 }
 
 // lsProgram implements ls [-a1dl] [FILE]…: one name per line, like ls to a pipe.
@@ -107,14 +118,19 @@ func lsProgram(t *task) int {
 	out := &gather{t: t}
 	status := 0
 	for i, name := range names {
-		info, err := t.p.sys.fs.stat(t.abs(name))
+		info, err := t.p.sys.fs.lstat(t.abs(name))
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 && !strings.ContainsAny(flags, "dl") {
+			if target, err := t.p.sys.fs.stat(t.abs(name)); err == nil && target.IsDir() {
+				info = target
+			}
+		}
 		if err != nil {
 			status = t.fail("cannot access '%s': %s", name, reason(err))
 			status = max(status, 2)
 			continue
 		}
 		if !info.IsDir() || strings.Contains(flags, "d") {
-			out.add([]byte(listed(name, info.Mode().String(), info.Size(), flags))...)
+			out.add([]byte(listed(name, info, flags))...)
 			continue
 		}
 		if len(names) > 1 {
@@ -147,14 +163,18 @@ func (t *task) listDir(out *gather, name, flags string) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && (!strings.HasPrefix(e.Name(), ".") || strings.ContainsAny(flags, "aA")) {
-			out.add([]byte(listed(e.Name(), info.Mode().String(), info.Size(), flags))...)
+			out.add([]byte(listed(e.Name(), info, flags))...)
 		}
 	}
 }
 
-func listed(name, mode string, size int64, flags string) string {
-	if strings.Contains(flags, "l") {
-		return fmt.Sprintf("%s 1 root root %d %s\n", mode, size, name)
+func listed(name string, info fs.FileInfo, flags string) string {
+	if !strings.Contains(flags, "l") {
+		return name + "\n"
 	}
-	return name + "\n"
+	i, _ := info.(fileInfo)
+	if i.target != "" {
+		name += " -> " + i.target
+	}
+	return fmt.Sprintf("%s %d %s %s %d %s\n", modeText(i.mode), max(1, i.links), i.owner, i.owner, i.size, name)
 }
