@@ -100,4 +100,5 @@ type Catalogue struct {
 	Scenarios []*Scenario // sorted by ID
 	Rules     []*Rule     // sorted by ID
 	RulesText []byte      // rules.yaml of a user's folder, if any
+	Profiles  []*Profile  // of a user's folder, sorted by ID
 }

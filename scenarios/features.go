@@ -56,6 +56,45 @@ func (i Instance) Needs() []string {
 	return slices.Compact(ids)
 }
 
+// Features lists every feature on which the instance can depend, sorted: Needs, and what single
+// steps use beyond the axes. Of the two kinds of HTTP/2, the URL decides which one a step means.
+func (i Instance) Features() []string {
+	ids := i.Needs()
+	i.Scenario.EachStep(func(s *Step) {
+		if s.Send != nil && s.Send.Protocol != "" {
+			ids = append(ids, AxisFeature(s.Send.Protocol))
+		}
+		if s.Open != nil && s.Open.HTTP != "" {
+			ids = append(ids, AxisFeature(transport.HTTP1), AxisFeature(transport.H2C), AxisFeature(transport.H2TLS))
+		}
+		if id := s.Feature(); id != "" {
+			ids = append(ids, id)
+		}
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Feature returns the feature of a gateway without which the step makes no sense, "" for a step
+// that any server can be sent.
+func (s *Step) Feature() string {
+	_, socket := s.Socket()
+	call, called := s.Call()
+	switch {
+	case socket != nil, s.Start != nil && s.Start.Via == ViaStdio:
+		return "stdio.ws"
+	case s.Start != nil && s.Start.Via == viaCommands, s.Send != nil && s.Send.Surface == viaCommands:
+		return "ndjson.commands"
+	case s.Scrape != nil, s.Send != nil && s.Send.Surface == "metrics":
+		return "metrics.prometheus"
+	case s.Send != nil && s.Send.Surface == "health":
+		return "health"
+	case called && call.Kind != "send":
+		return "process.start"
+	}
+	return ""
+}
+
 // checkFeature reports an unknown feature, at the node that names it.
 func checkFeature(d *document, n *yaml.Node, id string) {
 	if !slices.Contains(features, id) {

@@ -19,17 +19,20 @@ var embedded embed.FS
 // maxCatalogue limits the scripts of a folder, in bytes.
 const maxCatalogue = 16 << 20
 
+const profilesFolder = "profiles"
+
 // otherFolders contain no scripts.
-var otherFolders = []string{"profiles", "schema", "testdata"}
+var otherFolders = []string{profilesFolder, "schema", "testdata"}
 
 // Load returns the embedded catalogue.
 func Load() (*Catalogue, error) {
 	return loadCatalogue(source{fsys: embedded}, nil)
 }
 
-// LoadDir returns the catalogue of a user's folder: its scripts replace the embedded
-// ones, as AREA/NAME.yaml or NAME.yaml. It reads rules as LoadFS does. Errors of scripts
-// name their files with dir in front. A folder that is unreadable or has no script is an error.
+// LoadDir returns the catalogue of a user's folder: its scripts, as AREA/NAME.yaml or NAME.yaml,
+// instead of the embedded ones; its rules.yaml beside the built-in rules; its profiles/NAME.yaml.
+// The ids of its rules and profiles must differ from the built-in ones. Errors name their files
+// with dir in front. A folder that is unreadable or has no script is an error.
 func LoadDir(dir string) (*Catalogue, error) {
 	root, err := regular.Folder(dir)
 	if err != nil {
@@ -129,6 +132,9 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 			c.RulesText = text
 		}
 		rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
+		if from.root != nil {
+			c.checkOwnRules(rules, d)
+		}
 		c.checkStanding(rules, d)
 		errs = append(errs, d.errs...)
 		c.addRules(rules)
@@ -161,11 +167,64 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 		}
 		errs = append(errs, d.errs...)
 	}
+	if from.root != nil {
+		own, err := c.ownProfiles(from)
+		if err != nil {
+			return nil, err
+		}
+		errs = append(errs, own...)
+	}
 	if len(errs) > 0 {
 		return nil, joinErrors(errs)
 	}
 	slices.SortFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
 	return c, nil
+}
+
+// checkOwnRules reports rules of a user's folder with the id of a built-in rule: to change its
+// level or allow its breach is the business of a profile.
+func (c *Catalogue) checkOwnRules(rules []*Rule, d *document) {
+	for i, r := range rules {
+		if c.Rule(r.ID) != nil {
+			d.errorf(d.at(fmt.Sprintf("/%d/id", i)), "give it another id; a profile changes levels and allows breaches",
+				"%q is already a built-in rule", r.ID)
+		}
+	}
+}
+
+// ownProfiles reads the profiles of a user's folder, and returns the errors in them.
+func (c *Catalogue) ownProfiles(from source) ([]*ScriptError, error) {
+	entries, err := fs.ReadDir(from.fsys, profilesFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the profiles: %w", err)
+	}
+	var errs []*ScriptError
+	for _, e := range entries {
+		name, isProfile := strings.CutSuffix(e.Name(), ".yaml")
+		if !isProfile {
+			continue
+		}
+		text, err := from.read(path.Join(profilesFolder, e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("read a profile: %w", err)
+		}
+		file := path.Join(from.dir, profilesFolder, e.Name())
+		p, err := c.readProfile(file, text, checked)
+		switch {
+		case err != nil:
+			errs = append(errs, scriptErrors(file, err)...)
+		case p.ID != name:
+			errs = append(errs, &ScriptError{File: file, Message: fmt.Sprintf("the profile has the id %q and the file is called %q", p.ID, e.Name())})
+		case slices.Contains(ProfileNames(), p.ID):
+			errs = append(errs, &ScriptError{File: file, Message: fmt.Sprintf("there is a built-in profile %q: give this one another id", p.ID)})
+		default:
+			c.Profiles = append(c.Profiles, p)
+		}
+	}
+	return errs, nil
 }
 
 // AddRules adds the rules of a rules.yaml, and replaces those with the same id.

@@ -28,32 +28,66 @@ func ProfileNames() []string {
 
 // LoadProfile returns the embedded profile with the name, or reads the file if
 // name has a path separator or ends in .yaml. The rules of a profile must be built-in.
-func LoadProfile(name string) (*Profile, error) {
+func LoadProfile(name string) (*Profile, error) { return (*Catalogue)(nil).LoadProfile(name) }
+
+// LoadProfile returns the profile with the name, of the catalogue's folder or embedded, or reads
+// the file if name has a path separator or ends in .yaml. The rules of a profile must be in the
+// catalogue; a nil catalogue has the built-in ones, and no folder.
+func (c *Catalogue) LoadProfile(name string) (*Profile, error) {
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") {
 		text, err := regular.Read(name, maxFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the profile: %w", err)
 		}
-		return ParseProfile(name, text)
+		return c.readProfile(name, text, checked)
+	}
+	if p := c.ownProfile(name); p != nil {
+		return p, nil
 	}
 	text, err := embedded.ReadFile(path.Join("profiles", name+".yaml"))
 	if err != nil {
-		hint := asSentence(didYouMean(name, ProfileNames()))
+		names := c.ProfileNames()
 		return nil, fmt.Errorf("there is no profile %q; there are %s, or give the path of a file%s",
-			name, strings.Join(ProfileNames(), ", "), hint)
+			name, strings.Join(names, ", "), asSentence(didYouMean(name, names)))
 	}
-	return readProfile("profiles/"+name+".yaml", text, trusted)
+	return c.readProfile("profiles/"+name+".yaml", text, trusted)
+}
+
+// ownProfile returns the profile of the catalogue's folder with the id, or nil.
+func (c *Catalogue) ownProfile(id string) *Profile {
+	if c == nil {
+		return nil
+	}
+	for _, p := range c.Profiles {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// ProfileNames lists the profiles of the catalogue's folder and the embedded ones, sorted.
+func (c *Catalogue) ProfileNames() []string {
+	names := ProfileNames()
+	if c != nil {
+		for _, p := range c.Profiles {
+			names = append(names, p.ID)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // ParseProfile parses a profile. Errors are *ScriptError, joined.
 func ParseProfile(file string, text []byte) (*Profile, error) {
-	return readProfile(file, text, checked)
+	return (*Catalogue)(nil).readProfile(file, text, checked)
 }
 
 // ParseStoredProfile parses the profile of a bundle, which may be older: a deviation
-// without scenarios and symptoms is accepted, and allowed everywhere.
-func ParseStoredProfile(file string, text []byte) (*Profile, error) {
-	return readProfile(file, text, stored)
+// without scenarios and symptoms is accepted, and allowed everywhere. The rules of the profile
+// must be in the catalogue; a nil catalogue has the built-in ones.
+func (c *Catalogue) ParseStoredProfile(file string, text []byte) (*Profile, error) {
+	return c.readProfile(file, text, stored)
 }
 
 // trust is how strictly a text is checked against its schema and the rules. Tests check the
@@ -66,7 +100,7 @@ const (
 	trusted
 )
 
-func readProfile(file string, text []byte, t trust) (*Profile, error) {
+func (c *Catalogue) readProfile(file string, text []byte, t trust) (*Profile, error) {
 	d, value := parseDocument(file, text)
 	if len(d.errs) == 0 && t != trusted {
 		d.validate("profile", value)
@@ -80,7 +114,7 @@ func readProfile(file string, text []byte, t trust) (*Profile, error) {
 		return nil, joinErrors(d.errs)
 	}
 	if t != trusted {
-		checkProfile(p, d)
+		checkProfile(p, d, c)
 	}
 	if t == checked {
 		checkPlaces(p, d)
@@ -93,16 +127,16 @@ func readProfile(file string, text []byte, t trust) (*Profile, error) {
 	return p, nil
 }
 
-func checkProfile(p *Profile, d *document) {
+// checkProfile reports unknown features, rules and symptoms.
+func checkProfile(p *Profile, d *document, c *Catalogue) {
 	for i, f := range p.Require {
 		checkFeature(d, d.listed("/require", i), f)
 	}
-	text, err := embedded.ReadFile("rules.yaml")
+	rules, err := c.rules()
 	if err != nil {
 		d.errorf(nil, "", "%v", err)
 		return
 	}
-	rules, _ := parseRules("rules.yaml", text)
 	var ids []string
 	for _, r := range rules {
 		ids = append(ids, r.ID)
@@ -121,6 +155,14 @@ func checkProfile(p *Profile, d *document) {
 	for id := range p.Levels {
 		known("/levels/"+id, id)
 	}
+}
+
+// rules returns the rules of the catalogue; a nil one has the built-in rules.
+func (c *Catalogue) rules() ([]*Rule, error) {
+	if c == nil {
+		return builtinRules()
+	}
+	return c.Rules, nil
 }
 
 // checkPlaces reports deviations that allow every breach of their rule, and globs that match nothing.

@@ -63,7 +63,7 @@ func (s *session) reproduce(ctx context.Context, observed map[*bundle.Observatio
 	all := reproduce.All(ctx, reproduce.Options{
 		Judge: s.judge, Run: s.run, Target: s.target, Clock: s.clock,
 		CACert: s.opts.CACert, Insecure: s.opts.Target.Insecure,
-		Again: s.again, Reference: oracle.start, Causes: out.Report.Causes,
+		Again: s.again, Reference: oracle.start, Incomparable: s.target.IsService(), Causes: out.Report.Causes,
 		Limit: limit, Budget: budget,
 	}, failures)
 	var errs []error

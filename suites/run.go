@@ -157,10 +157,7 @@ func (s *session) open() (err error) {
 // load reads catalogue and profile and selects the instances. It does not use the target, so
 // that a typo costs no run.
 func (s *session) load() (err error) {
-	if s.catalogue, err = catalogue(s.opts.Scenarios); err != nil {
-		return err
-	}
-	if s.profile, err = profile(s.opts); err != nil {
+	if s.catalogue, s.profile, err = Catalogue(s.opts); err != nil {
 		return err
 	}
 	s.opts.Select = cmp.Or(s.opts.Select, s.profile.Select)
@@ -168,21 +165,6 @@ func (s *session) load() (err error) {
 		return err
 	}
 	return s.override()
-}
-
-// profile returns the profile of the run.
-func profile(o Options) (*scenarios.Profile, error) {
-	switch {
-	case o.ProfileText != "":
-		return scenarios.ParseStoredProfile("the profile of the stored run", []byte(o.ProfileText))
-	case o.Profile != "":
-		return scenarios.LoadProfile(o.Profile)
-	case o.Target.URL == "":
-		return scenarios.LoadProfile("full")
-	case target.IsSocketURL(o.Target.URL):
-		return scenarios.LoadProfile("stdio")
-	}
-	return scenarios.LoadProfile("connect")
 }
 
 // override applies Options.Set to the selected scenarios.
@@ -205,25 +187,13 @@ func (s *session) override() error {
 // Plan returns the instances that Run would run, without using the target. It includes slow
 // and destructive ones in any case.
 func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
-	cat, err := catalogue(o.Scenarios)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := profile(o)
+	cat, p, err := Catalogue(o)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.Select = cmp.Or(o.Select, p.Select)
 	instances, _, err := chosen(cat, o)
 	return cat, instances, err
-}
-
-// catalogue returns the embedded catalogue or the scripts of a folder.
-func catalogue(dir string) (*scenarios.Catalogue, error) {
-	if dir == "" {
-		return scenarios.Load()
-	}
-	return scenarios.LoadDir(dir)
 }
 
 // chosen returns the instances to run, and the selected ones that Options.Only skips.
@@ -268,6 +238,11 @@ func (s *session) reach(ctx context.Context) (err error) {
 	if len(o.Shell) == 0 {
 		o.Shell = s.profile.Shell
 	}
+	var want []string
+	if s.gateway == nil {
+		o.Gateway, want = demand(s.profile, slices.Concat(s.instances, s.leftOut))
+		o.Knock = knock(s.instances)
+	}
 	if s.target, err = target.New(o); err != nil {
 		return err
 	}
@@ -279,7 +254,7 @@ func (s *session) reach(ctx context.Context) (err error) {
 	if s.run.Calibration, err = s.target.Calibrate(ctx, s.clock); err != nil {
 		return err
 	}
-	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration)
+	s.run.Features, err = s.target.Probe(ctx, s.clock, s.run.Calibration, want...)
 	s.run.Target = s.target.Identity() // Calibrate and Probe may have changed it
 	return err
 }

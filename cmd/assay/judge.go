@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
@@ -95,7 +97,7 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 			return nil, usage(err)
 		}
 	}
-	p, err := profileOf(b, profile)
+	p, err := profileOf(b, profile, rules)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -107,12 +109,9 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 }
 
 // profileOf returns the named profile or, for "", the stored profile of the run.
-func profileOf(b *bundle.Bundle, name string) (*scenarios.Profile, error) {
+func profileOf(b *bundle.Bundle, name string, cat *scenarios.Catalogue) (*scenarios.Profile, error) {
 	if name == "" && b.Run.ProfileText != "" {
-		return scenarios.ParseStoredProfile("the profile of the bundle", []byte(b.Run.ProfileText))
+		return cat.ParseStoredProfile("the profile of the bundle", []byte(b.Run.ProfileText))
 	}
-	if name == "" {
-		name = b.Run.Profile
-	}
-	return scenarios.LoadProfile(name)
+	return cat.LoadProfile(cmp.Or(name, b.Run.Profile))
 }

@@ -24,7 +24,7 @@ type rerun struct {
 	said string
 }
 
-// takeAgain reads the bundle of --rerun, if given. Its URL and profile are the
+// takeAgain reads the bundle of --rerun, if given. Its URL, profile and folder of scenarios are the
 // defaults for those of the command line.
 func (f *conformFlags) takeAgain(url string) (rerun, error) {
 	again := rerun{url: url, replay: f.profile}
@@ -58,6 +58,10 @@ func (f *conformFlags) takeAgain(url string) (rerun, error) {
 			f.profile = b.Run.Profile
 		}
 		taken = append(taken, fmt.Sprintf("the profile %q", b.Run.Profile))
+	}
+	if own := flagOf(b.Run.Flags, "--scenarios"); f.scenarios == "" && own != "" {
+		f.scenarios = own
+		taken = append(taken, fmt.Sprintf("the scenarios of %q", own))
 	}
 	if len(taken) > 0 {
 		again.said = fmt.Sprintf("as in %s: %s", f.rerun, strings.Join(taken, ", "))

@@ -45,6 +45,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	example, err := filepath.Abs("../../docs/examples/plugin-handshake")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -54,6 +58,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("OPEN", open) // assay load with --rate
 			env.Setenv("NOTICE", notice)
+			env.Setenv("EXAMPLE", example)
 			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
 			return nil
 		},
@@ -61,6 +66,9 @@ func TestScripts(t *testing.T) {
 			"exits":   cmdExits,
 			"serve":   cmdServe,
 			"hostile": cmdHostile,
+
+			"handshake": cmdHandshake,
+
 			"onejson": cmdOneJSON,
 			"widest":  cmdWidest,
 

@@ -136,6 +136,9 @@ func (e *env) alive(ctx context.Context) bool {
 // is.
 func (in *instance) answers(ctx context.Context, rec *transport.Recorder) bool {
 	req, err := in.rpcRequest(in.form(), call.List{}, headerPlan{})
+	if in.target.IsService() {
+		req, err = in.surfaceRequest(in.form(), "", "GET", "", nil), nil
+	}
 	if err != nil {
 		return true
 	}

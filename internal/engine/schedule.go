@@ -80,6 +80,9 @@ func (e *Engine) deviates(s *scenarios.Scenario) int {
 // refuse says why an instance cannot run, or returns nil.
 func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
 	missing := missing(i, e.o.Run.Features, e.env.http2())
+	if e.o.Target.IsService() && len(missing) == 0 {
+		missing = ofProcesses(i.Scenario)
+	}
 	switch {
 	case len(missing) > 0:
 		return &bundle.Skip{Reason: bundle.SkipFeature, Detail: strings.Join(missing, ", ")}
@@ -90,6 +93,18 @@ func (e *Engine) refuse(i scenarios.Instance) *bundle.Skip {
 		return &bundle.Skip{Reason: bundle.SkipSlow, Detail: "it waits " + wait.String() + "; --slow runs it"}
 	}
 	return nil
+}
+
+// ofProcesses returns process.start if a script without that need starts or uses processes.
+func ofProcesses(s *scenarios.Scenario) []string {
+	const start = "process.start"
+	var ids []string
+	s.EachStep(func(st *scenarios.Step) {
+		if st.Feature() == start {
+			ids = []string{start}
+		}
+	})
+	return ids
 }
 
 // The minimum cost of a step in an estimate: scenarios compete for the processor, so a

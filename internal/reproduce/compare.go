@@ -25,6 +25,9 @@ type Reference struct {
 // compare runs the reproduced failures against the reference gateway. A failure on a
 // correct gateway as well proves nothing.
 func (m *maker) compare(ctx context.Context, failures []Failure) {
+	if m.o.Incomparable {
+		return
+	}
 	var shown []Failure
 	for _, f := range failures {
 		o := m.seen[keyOf(f)]
@@ -69,8 +72,8 @@ const notCompared = "not compared with the reference gateway: "
 // likewise says why a failure that showed again on the target does not count as
 // reproduced: the reference gateway shows it too, or could not be tested. "" when it counts.
 func (m *maker) likewise(ctx context.Context, f Failure) string {
-	if f.Verdict.Conclusion == bundle.UnexpectedPass {
-		return "" // a correct gateway passes
+	if f.Verdict.Conclusion == bundle.UnexpectedPass || m.o.Incomparable {
+		return "" // a correct gateway passes; no reference offers another service
 	}
 	reference, err := m.refer(ctx)
 	if err != nil {
@@ -89,7 +92,7 @@ func (m *maker) likewise(ctx context.Context, f Failure) string {
 // bothShowText says why a text that showed the failure on the target proves nothing; ""
 // when the reference gateway does not show it.
 func (m *maker) bothShowText(ctx context.Context, s *source, now sighting) string {
-	if s.Verdict.Conclusion == bundle.UnexpectedPass {
+	if s.Verdict.Conclusion == bundle.UnexpectedPass || m.o.Incomparable {
 		return ""
 	}
 	reference, err := m.refer(ctx)

@@ -34,6 +34,9 @@ type Options struct {
 	// show it there, and a smaller input counts only if the rule holds there. It is called
 	// when the first failure has shown again.
 	Reference func(context.Context) (*Reference, error)
+	// Incomparable is set for a target that is no gateway: then a failure that shows again is
+	// reproduced, without a reference.
+	Incomparable bool
 	// Causes are the causes of the run; the best evidence of each is tried first.
 	Causes []bundle.Cause
 	// Limit is the maximum number of failing instances to try, Budget the total time. The

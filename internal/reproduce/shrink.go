@@ -12,8 +12,12 @@ import (
 // shrink searches for a smaller form of a failure: fewer iterations, fewer generated
 // bytes, no splits, one place of a sweep. A form counts when the same rule fails and a
 // correct gateway passes, so that the failure is the target's. It returns the smallest
-// form found in time.
+// form found in time. There is no correct gateway for a service that is none, so its failures stay
+// as they are.
 func (m *maker) shrink(ctx context.Context, f Failure) (Failure, []scenarios.Override) {
+	if m.o.Incomparable {
+		return f, nil
+	}
 	reference, err := m.refer(ctx)
 	if err != nil {
 		return f, nil

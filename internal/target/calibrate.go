@@ -25,12 +25,18 @@ const calibrationSamples = 5
 // refuses /bin/sh -c, it tries /bin/bash -l -c, unless the options name a shell; Shell
 // returns the working one from then on.
 //
+// A target that need not be a gateway (Options.Gateway) is measured by plain HTTP requests; then
+// IsService is true.
+//
 // It returns an *UnreachableError if the target is not a gateway (unreachable, an
 // untrusted certificate, HTML, silence, garbage, a missing token or path). Every call is
 // limited to 5 s times the time scale, and so are all samples together.
 func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.Calibration, error) {
 	c := t.newClient(clock, "calibrate", t.scaled(callTimeout), t.scaled(callTimeout))
 	defer c.close()
+	if t.options.Gateway == GatewayUnneeded {
+		return c.calibrateService(ctx)
+	}
 	first, err := c.findWay(ctx)
 	if ctx.Err() != nil {
 		return bundle.Calibration{}, ctx.Err()
@@ -40,6 +46,9 @@ func (t *Target) Calibrate(ctx context.Context, clock *transport.Clock) (bundle.
 			if cal, ok := c.calibrateSocket(ctx); ok {
 				return cal, nil
 			}
+		}
+		if t.options.Gateway == GatewayOptional {
+			return c.calibrateService(ctx)
 		}
 		return bundle.Calibration{}, err
 	}

@@ -43,6 +43,11 @@ type Options struct {
 	UserAgent string
 	// Memory bounds what the recorders of NewRecorder keep, all together; nil is no bound.
 	Memory *transport.Memory
+	// Gateway says whether the target must be a sandbox gateway.
+	Gateway Demand
+	// Knock is a path, below that of the URL, that a plain HTTP server responds to with GET, for
+	// one that does not respond at the URL itself.
+	Knock string
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
 }

@@ -133,6 +133,12 @@ func (p probe) look(ctx context.Context, c *client, want []string) findings {
 		}
 		return got
 	}
+	if c.target.IsService() {
+		decided, all := p.lookAtService(ctx, c)
+		if all {
+			return decided
+		}
+	}
 	f, err := p.run(ctx, c)
 	detail := "the probe had no result"
 	switch {

@@ -36,6 +36,8 @@ type Target struct {
 	way   atomic.Pointer[bundle.Axes] // nil until Calibrate
 	shell atomic.Pointer[[]string]    // nil: the shell of the options
 	looks atomic.Pointer[string]      // nil until Probe
+
+	service atomic.Bool // Calibrate found a plain HTTP server
 }
 
 // tokenHeader carries the access token.
