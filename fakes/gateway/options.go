@@ -59,6 +59,8 @@ type Options struct {
 	// Token, when set, is required as X-Access-Token in every request except those for
 	// /health. The stdio surface also accepts it as a bearer token and in the query.
 	Token string
+	// Envs are variables of every process; those of a request take precedence.
+	Envs map[string]string
 	// Origins are the origins, such as http://localhost:3000, whose pages may call
 	// the gateway; AnyOrigin allows all. nil allows all with a Token, and none
 	// without. Without a Token, the gateway also refuses requests to names with a
