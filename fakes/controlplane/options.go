@@ -76,6 +76,6 @@ func (o *Options) complete() error {
 		return errors.New("processes os need an API key: without one, every client could run anything on this machine")
 	}
 	g.Seams.Conn, g.Seams.Server, g.Seams.Front, g.Seams.Close = nil, nil, nil, nil
-	g.Token, g.Home, g.TLS = "", "", false
+	g.Token, g.Home, g.TLS, g.Names = "", "", false, nil
 	return nil
 }

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -52,6 +53,9 @@ func Attach(o *gateway.Options, c Options) error {
 	if err != nil {
 		return err
 	}
+	if p.o.Domain != "" {
+		o.Names = append(o.Names, p.o.Domain, "*."+p.o.Domain)
+	}
 	front, closed := o.Seams.Front, o.Seams.Close
 	o.Seams.Front = func(next http.Handler) http.Handler { return decorated(front, p.Over(next)) }
 	o.Seams.Close = func() error {
@@ -75,17 +79,21 @@ func (p *Plane) Over(next http.Handler) http.Handler {
 			return
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, strings.TrimRight(p.o.Gateway.Prefix, "/")); ok && isAPI(path) {
-			p.api.ServeHTTP(w, withPath(r, path))
+			p.api.ServeHTTP(w, p.local(r, path))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// withPath returns a request with another path.
-func withPath(r *http.Request, path string) *http.Request {
+// local returns the request for the API: without the prefix, and with an own name of
+// the server in place of that in the domain.
+func (p *Plane) local(r *http.Request, path string) *http.Request {
 	out := r.WithContext(r.Context())
 	out.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery}
+	if host, _, err := net.SplitHostPort(r.Host); p.o.Domain != "" && (host == "api."+p.o.Domain || err != nil && r.Host == "api."+p.o.Domain) {
+		out.Host = "localhost"
+	}
 	return out
 }
 

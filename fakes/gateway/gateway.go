@@ -124,7 +124,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err == nil {
 		var cert tls.Certificate
-		if cert, g.caCert, err = selfSigned(host, time.Now()); err == nil {
+		if cert, g.caCert, err = selfSigned(host, o.Names, time.Now()); err == nil {
 			g.url = "https://" + strings.TrimPrefix(g.url, "http://")
 			return tlsListener(l, cert), nil
 		}

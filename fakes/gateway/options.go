@@ -25,8 +25,10 @@ const (
 type Options struct {
 	Listen        string // address to listen on; default 127.0.0.1:0
 	MetricsPrefix string // prefix of the counter names; default "coppice"
-	// TLS serves https with a self-made certificate; see Gateway.CACert.
-	TLS bool
+	// TLS serves https with a self-made certificate; see Gateway.CACert. Names are its
+	// DNS names beside localhost and the host of Listen.
+	TLS   bool
+	Names []string
 	// Processes is where commands run: ProcessesVirtual (the default), inside
 	// this process and without access to the machine, or ProcessesOS, as real
 	// processes with the rights of this one. The latter needs a Token.
