@@ -28,6 +28,7 @@ type serveFlags struct {
 	seed                                   uint64
 	canned                                 string
 	issuer                                 issuerFlags
+	control                                controlFlags
 }
 
 func newServe(io stdio) *cobra.Command {
@@ -45,6 +46,9 @@ to other hosts than its address, from web pages, and with the body of a form.
 --issuer requires tokens with scopes, and starts an issuer that gives them to
 whoever asks, good ones and bad ones; a second line on stdout is its URL.
 
+--control-plane serves sandboxes instead, each a gateway of its own, behind the REST
+API that the SDKs of E2B call (docs/control-plane.md).
+
 --fault breaks it in a named way, --variant makes it differ in a legal way;
 ` + "`assay selftest`" + ` checks that the scenarios detect the first and accept the second.`,
 		Example: `  # a gateway to test a client against
@@ -60,6 +64,10 @@ whoever asks, good ones and bad ones; a second line on stdout is its URL.
   # a gateway that requires JWTs, and their issuer
   assay serve --listen 127.0.0.1:8081 --issuer 127.0.0.1:8082
   curl --json '{"cmd":"seq 1 5"}' -H "Authorization: Bearer $(curl -s http://127.0.0.1:8082/mint)" http://127.0.0.1:8081/commands
+
+  # sandboxes for an SDK
+  assay serve --listen 127.0.0.1:8081 --control-plane
+  curl --json '{"templateID":"base","timeout":60}' http://127.0.0.1:8081/sandboxes
 
   # a canned gateway that costs almost nothing, to measure load drivers
   assay serve --listen 127.0.0.1:8081 --canned w1`,
@@ -98,6 +106,7 @@ whoever asks, good ones and bad ones; a second line on stdout is its URL.
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
 	f.issuer.register(fs)
+	f.control.register(fs)
 	return c
 }
 
@@ -126,13 +135,15 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
 	}
 	var err error
-	o.Token, err = f.token()
+	if o.Token, err = f.token(); err == nil {
+		err = f.control.install(f, &o)
+	}
 	return o, err
 }
 
 // token reads the token, which an address other than loopback needs.
 func (f *serveFlags) token() (string, error) {
-	token, err := readToken(f.tokenFile)
+	token, err := f.secret()
 	if err != nil {
 		return "", err
 	}
@@ -141,9 +152,25 @@ func (f *serveFlags) token() (string, error) {
 		return "", fmt.Errorf("--listen %q: want HOST:PORT: %w", f.listen, err)
 	}
 	if !isLoopback(host) && token == "" {
-		return "", hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with --token-file, or listen on 127.0.0.1"}
+		return "", hint{fmt.Errorf("--listen %s is reachable from other machines", f.listen), "set a token with " + f.secretFlag() + ", or listen on 127.0.0.1"}
 	}
 	return token, nil
+}
+
+// secret reads what clients must send: the token, or the key of the control plane.
+func (f *serveFlags) secret() (string, error) {
+	if f.control.on {
+		return f.control.key()
+	}
+	return readToken(f.tokenFile)
+}
+
+// secretFlag is the flag that names the file of the secret.
+func (f *serveFlags) secretFlag() string {
+	if f.control.on {
+		return "--api-key-file"
+	}
+	return "--token-file"
 }
 
 func isLoopback(host string) bool {
@@ -176,7 +203,9 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	if err := io.printf("%s", lines); err != nil {
 		return defect(err)
 	}
-	if attach := g.AttachURL(); attach != "" {
+	if f.control.on {
+		hint = f.control.try(g.URL())
+	} else if attach := g.AttachURL(); attach != "" {
 		io.errorf("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
 	}
 	io.errorf("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)

@@ -91,15 +91,20 @@ func readToken(path string) (string, error) {
 	if path == "" {
 		return os.Getenv("ASSAY_TOKEN"), nil
 	}
+	return readSecret("--token-file", path)
+}
+
+// readSecret reads the file that a flag names.
+func readSecret(flag, path string) (string, error) {
 	text, err := regular.ReadSecret(path, regular.Limit)
 	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", fmt.Errorf("--token-file: %s is empty", path)
+	secret := strings.TrimSpace(string(text))
+	if secret == "" {
+		return "", fmt.Errorf("%s: %s is empty", flag, path)
 	}
-	return token, nil
+	return secret, nil
 }
 
 // words returns the flags for a replay command, without the seed.

@@ -38,6 +38,10 @@ func newDoor(o Options) door {
 	return d
 }
 
+// Door puts the protection against web pages that o describes in front of a handler
+// which is served beside a gateway.
+func Door(o Options, next http.Handler) http.Handler { return newDoor(o).over(next) }
+
 // over puts the door in front of the surfaces.
 func (d door) over(next http.Handler) http.Handler {
 	crossOrigin := cors(next)

@@ -26,16 +26,18 @@ import (
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
 type Gateway struct {
-	table  *table
-	stdio  *stdio.Server
-	books  *books
-	server *http.Server
-	url    string
-	attach bool // the stdio surface is there
-	caCert []byte
-	unhook func() bool  // detaches from the context
-	remove func() error // removes the temporary files of the sandbox
-	served chan struct{}
+	table   *table
+	stdio   *stdio.Server
+	books   *books
+	handler http.Handler
+	server  *http.Server // nil: another server calls ServeHTTP
+	url     string
+	attach  bool // the stdio surface is there
+	caCert  []byte
+	unhook  func() bool  // detaches from the context
+	remove  func() error // removes the temporary files of the sandbox
+	onClose func() error // Seams.Close
+	served  chan struct{}
 
 	mu       sync.Mutex
 	closing  bool
@@ -49,25 +51,43 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	box, remove, err := newSandbox(o)
+	g, err := New(o)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: remove}
-	if err := g.listen(ctx, o, apply(o.Seams.Sandbox, box)); err != nil {
+	if err := g.listen(ctx, o); err != nil {
 		return nil, errors.Join(err, g.remove())
 	}
 	return g, nil
 }
 
-// listen builds the surfaces over a sandbox and serves them.
-func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
-	own := clock{o.ClockScale}
-	g.table = newTable(box, o, g.books, own)
-	handler, err := g.routes(o, own)
-	if err != nil {
-		return err
+// New creates a gateway that does not listen: it serves the requests that another
+// server passes to ServeHTTP, until Close. Listen, HTTP, TLS and the seams Conn and
+// Server have no effect.
+func New(o Options) (*Gateway, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
+	box, remove, err := newSandbox(o)
+	if err != nil {
+		return nil, err
+	}
+	own := clock{o.ClockScale}
+	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: remove, unhook: func() bool { return false }, onClose: o.Seams.Close}
+	g.table = newTable(apply(o.Seams.Sandbox, box), o, g.books, own)
+	surfaces, err := g.routes(o, own)
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	g.handler = g.counted(surfaces)
+	return g, nil
+}
+
+// ServeHTTP serves one request.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.handler.ServeHTTP(w, r) }
+
+// listen serves the surfaces on a listener of its own.
+func (g *Gateway) listen(ctx context.Context, o Options) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", o.Listen, err)
@@ -78,7 +98,7 @@ func (g *Gateway) listen(ctx context.Context, o Options, box Sandbox) error {
 			return err
 		}
 	}
-	g.server = newServer(o, g.counted(handler))
+	g.server = newServer(o, g)
 	if wrap := o.Seams.Conn; wrap != nil {
 		listener = connListener{listener, wrap}
 	}
@@ -104,7 +124,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err == nil {
 		var cert tls.Certificate
-		if cert, g.caCert, err = selfSigned(host, time.Now()); err == nil {
+		if cert, g.caCert, err = selfSigned(host, o.Names, time.Now()); err == nil {
 			g.url = "https://" + strings.TrimPrefix(g.url, "http://")
 			return tlsListener(l, cert), nil
 		}
@@ -116,7 +136,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 // newTable builds the process table with its seams.
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
-		box: box, own: own, count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
+		box: box, envs: o.Envs, own: own, count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
 		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
 		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
@@ -221,12 +241,19 @@ func (g *Gateway) Close() error {
 		g.closing = true
 		g.mu.Unlock()
 		g.stdio.Close() // before the server, which would cut connections that have just become WebSockets
-		g.closeErr = g.server.Close()
+		if g.server != nil {
+			g.closeErr = g.server.Close()
+		}
+		if g.onClose != nil {
+			g.closeErr = errors.Join(g.closeErr, g.onClose())
+		}
 		g.table.close()
 		g.handlers.Wait() // a handler may start a process until it returns
 		g.stdio.Wait()
 		g.table.wait()
-		<-g.served
+		if g.server != nil {
+			<-g.served
+		}
 		g.closeErr = errors.Join(g.closeErr, g.remove())
 	})
 	return g.closeErr

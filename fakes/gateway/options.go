@@ -25,8 +25,10 @@ const (
 type Options struct {
 	Listen        string // address to listen on; default 127.0.0.1:0
 	MetricsPrefix string // prefix of the counter names; default "coppice"
-	// TLS serves https with a self-made certificate; see Gateway.CACert.
-	TLS bool
+	// TLS serves https with a self-made certificate; see Gateway.CACert. Names are its
+	// DNS names beside localhost and the host of Listen.
+	TLS   bool
+	Names []string
 	// Processes is where commands run: ProcessesVirtual (the default), inside
 	// this process and without access to the machine, or ProcessesOS, as real
 	// processes with the rights of this one. The latter needs a Token.
@@ -59,6 +61,8 @@ type Options struct {
 	// Token, when set, is required as X-Access-Token in every request except those for
 	// /health. The stdio surface also accepts it as a bearer token and in the query.
 	Token string
+	// Envs are variables of every process; those of a request take precedence.
+	Envs map[string]string
 	// Origins are the origins, such as http://localhost:3000, whose pages may call
 	// the gateway; AnyOrigin allows all. nil allows all with a Token, and none
 	// without. Without a Token, the gateway also refuses requests to names with a

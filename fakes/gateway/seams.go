@@ -22,6 +22,8 @@ type Seams struct {
 	// Front decorates the handler of all requests, outside of everything else:
 	// requests as they come in, and the heads of their responses.
 	Front func(next http.Handler) http.Handler
+	// Close runs when the gateway closes, after its connections.
+	Close func() error
 	// Policy is the policy of the strict layer; nil means strict.DefaultPolicy.
 	Policy *strict.Policy
 	// Surface decorates the handler of a surface behind authorization. A surface

@@ -66,6 +66,7 @@ type Table interface {
 // live to ended, happens exactly once per process.
 type table struct {
 	box   Sandbox
+	envs  map[string]string // of every process
 	own   clock
 	wrap  *wrapper
 	count Counters
@@ -106,7 +107,7 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
 		Argv:   slices.Concat(t.wrap.words(s.Sandbox), s.Before, []string{s.Config.GetCmd()}, s.Config.GetArgs()),
-		Env:    s.Config.GetEnvs(),
+		Env:    t.environment(s.Config.GetEnvs()),
 		Dir:    s.Config.GetCwd(),
 		User:   s.User,
 		Stdin:  s.Stdin,
@@ -121,6 +122,16 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
 	t.enter(p)
 	return p, sub, nil
+}
+
+// environment adds the variables of a request to those of every process.
+func (t *table) environment(own map[string]string) map[string]string {
+	if len(t.envs) == 0 {
+		return own
+	}
+	all := maps.Clone(t.envs)
+	maps.Copy(all, own)
+	return all
 }
 
 // admit makes room for a process, if there is any.

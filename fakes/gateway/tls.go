@@ -20,9 +20,9 @@ import (
 const certificateLife = 14 * 24 * time.Hour
 
 // selfSigned creates a key and a self-signed certificate for localhost, the
-// loopback addresses and the listening host. caPEM is the certificate for
+// loopback addresses, the listening host and names. caPEM is the certificate for
 // clients to trust.
-func selfSigned(host string, now time.Time) (cert tls.Certificate, caPEM []byte, err error) {
+func selfSigned(host string, names []string, now time.Time) (cert tls.Certificate, caPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return cert, nil, fmt.Errorf("make a key: %w", err)
@@ -40,7 +40,7 @@ func selfSigned(host string, now time.Time) (cert tls.Certificate, caPEM []byte,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
-		DNSNames:              []string{"localhost"},
+		DNSNames:              append([]string{"localhost"}, names...),
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if ip := net.ParseIP(host); ip != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
 	"assay/fakes/strict"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	Faults, Variants []string
 	// Seed is the phase of rare faults.
 	Seed uint64
+	// ControlPlane, when set, puts a control plane in front of the gateway. Its faults
+	// put one there without it.
+	ControlPlane *controlplane.Options
 }
 
 // Start starts a gateway. Unknown ids are errors that list the known ones.
@@ -63,12 +67,17 @@ type build struct {
 	gateway.Options
 	policy strict.Policy
 	kept   keptPolicy
-	seed   uint64 // phase of rare faults
+	seed   uint64                // phase of rare faults
+	plane  *controlplane.Options // nil: none
 }
 
 // build returns the options of a gateway.
 func (o Options) build() (gateway.Options, error) {
 	b := &build{Options: o.Options, policy: strict.DefaultPolicy(), seed: o.Seed}
+	if o.ControlPlane != nil {
+		plane := *o.ControlPlane
+		b.plane = &plane
+	}
 	if err := b.install(o); err != nil {
 		return gateway.Options{}, err
 	}
@@ -79,6 +88,11 @@ func (o Options) build() (gateway.Options, error) {
 				l = inner(s, l)
 			}
 			return b.kept.watch(s, l)
+		}
+	}
+	if b.plane != nil {
+		if err := controlplane.Attach(&b.Options, *b.plane); err != nil {
+			return gateway.Options{}, fmt.Errorf("control plane: %w", err)
 		}
 	}
 	return b.Options, nil

@@ -1,0 +1,112 @@
+package controlplane_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/fakes/controlplane"
+)
+
+func TestPagesEndAndSurviveDeletions(t *testing.T) {
+	for _, order := range []string{"desc", "asc"} {
+		inBubble(t, controlplane.Options{}, func(g *rig) {
+			var made []string
+			for range 5 {
+				made = append(made, g.made(`{"templateID":"base","timeout":3600}`))
+				time.Sleep(time.Millisecond)
+			}
+			if order == "desc" {
+				slices.Reverse(made)
+			}
+			var seen []string
+			token := ""
+			for page := 0; page == 0 || token != ""; page++ {
+				r := g.want(200, "GET /v2/sandboxes?limit=2&order="+order+"&nextToken="+token, "")
+				seen = append(seen, r.ids()...)
+				token = r.Header.Get("X-Next-Token")
+				if page == 0 {
+					g.want(204, "DELETE /sandboxes/"+made[0], "")
+					g.want(204, "DELETE /sandboxes/"+made[1], "") // the last one of the page
+				}
+			}
+			if !slices.Equal(seen, made) {
+				t.Errorf("%s: saw %v, want %v", order, seen, made)
+			}
+		})
+	}
+}
+
+func TestATokenIsValidForItsOrder(t *testing.T) {
+	inBubble(t, controlplane.Options{}, func(g *rig) {
+		g.made(`{"templateID":"base"}`)
+		g.made(`{"templateID":"base"}`)
+		r := g.want(200, "GET /v2/sandboxes?limit=1", "")
+		if r.Header.Get("X-Total-Running") != "2" {
+			t.Errorf("%s run", r.Header.Get("X-Total-Running"))
+		}
+		token := r.Header.Get("X-Next-Token")
+		g.want(200, "GET /v2/sandboxes?limit=1&nextToken="+token, "")
+		g.want(400, "GET /v2/sandboxes?limit=1&order=asc&nextToken="+token, "")
+	})
+}
+
+func TestFiltersSelectSandboxes(t *testing.T) {
+	inBubble(t, controlplane.Options{}, func(g *rig) {
+		a := g.made(`{"templateID":"base","metadata":{"k a":"1&2 3","x":"y"}}`)
+		time.Sleep(time.Second)
+		b := g.made(`{"templateID":"code-interpreter-v1","metadata":{"x":"y"}}`)
+		g.want(204, "POST /sandboxes/"+b+"/pause", "")
+		started := g.want(200, "GET /sandboxes/"+b, "").text("startedAt")
+		escaped := url.QueryEscape // PathEscape of the SDK differs in + only
+		sdk := func(k, v string) string { return escaped(escaped(escaped(k)) + "=" + escaped(escaped(v))) }
+		for q, want := range map[string][]string{
+			"":                                    {b, a},
+			"order=asc":                           {a, b},
+			"metadata=" + sdk("k a", "1&2 3"):     {a},
+			"metadata=k%252520a%3D1%25252622":     nil,
+			"metadata=x%3Dy":                      {b, a},
+			"metadata=x%3Dy%26none%3D":            nil,
+			"state=paused":                        {b},
+			"state=running":                       {a},
+			"state=running,paused":                {b, a},
+			"state=running&state=paused":          {b, a},
+			"template=base":                       {a},
+			"template=unknown":                    nil,
+			"startedAfter=" + escaped(started):    {b},
+			"startedAfter=2999-01-01T00:00:00Z":   nil,
+			"metadata=x%3Dy&state=paused&limit=1": {b},
+		} {
+			if got := g.want(200, "GET /v2/sandboxes?"+q, "").ids(); !slices.Equal(got, want) {
+				t.Errorf("%q: got %v, want %v", q, got, want)
+			}
+		}
+		if got := g.want(200, "GET /sandboxes?metadata="+sdk("x", "y"), "").ids(); !slices.Equal(got, []string{a}) {
+			t.Errorf("running: %v", got)
+		}
+	})
+}
+
+func TestABadQueryIsRefused(t *testing.T) {
+	inBubble(t, controlplane.Options{}, func(g *rig) {
+		for _, q := range []string{"limit=0", "limit=101", "limit=x", "limit=1x", "limit=%2B1", "order=up", "state=dead", "nextToken=x", "nextToken=AAAA", "startedAfter=now",
+			"metadata=%25zz", "metadata=x"} {
+			if r := g.call("GET /v2/sandboxes?"+q, ""); r.Status != 400 {
+				t.Errorf("%s: %d %v", q, r.Status, r.Body)
+			}
+		}
+	})
+}
+
+func FuzzList(f *testing.F) {
+	f.Add("limit=1&nextToken=ZGVzYyAxIGlh&order=desc&metadata=a%253D&state=running,,paused&startedAfter=2026-01-01T00:00:00Z")
+	f.Fuzz(func(t *testing.T, q string) {
+		g := newRig(t, controlplane.Options{})
+		defer g.Close()
+		if r := g.call("GET /v2/sandboxes?"+strings.NewReplacer(" ", "", "#", "", "\n", "").Replace(url.PathEscape(q)), ""); r.Status != 200 && r.Status != 400 {
+			t.Errorf("%q: %d %v", q, r.Status, r.Body)
+		}
+	})
+}

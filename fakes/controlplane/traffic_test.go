@@ -1,0 +1,312 @@
+package controlplane_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/coder/websocket"
+
+	"assay/fakes/controlplane"
+	"assay/fakes/gateway"
+	"assay/fakes/gatewaytest"
+	envd "assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
+)
+
+// site is a plane in front of a gateway that listens.
+type site struct {
+	t *testing.T
+	*gateway.Gateway
+	client *http.Client
+	key    string
+}
+
+// start starts a site over a version of HTTP.
+func start(t *testing.T, o gateway.Options, c controlplane.Options, version string) *site {
+	t.Helper()
+	if err := controlplane.Attach(&o, c); err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &site{t, g, gatewaytest.HTTPClient(t, g, version), c.APIKey}
+}
+
+// sandbox is a created sandbox as a client sees it.
+type sandbox struct {
+	site  *site
+	ID    string `json:"sandboxID"`
+	Token string `json:"envdAccessToken"`
+	port  string
+}
+
+// RoundTrip sends a request to the sandbox.
+func (s *sandbox) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("E2b-Sandbox-Id", s.ID)
+	if s.port != "" {
+		r.Header.Set("E2b-Sandbox-Port", s.port)
+	}
+	if s.Token != "" {
+		r.Header.Set("X-Access-Token", s.Token)
+	}
+	return s.site.client.Transport.RoundTrip(r)
+}
+
+// api calls the API and decodes the body into v, unless that is nil.
+func (s *site) api(call, body string, v any) (status int) {
+	s.t.Helper()
+	method, path, _ := strings.Cut(call, " ")
+	r, err := http.NewRequestWithContext(gatewaytest.Deadline(s.t), method, s.URL()+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.key != "" {
+		r.Header.Set("X-API-Key", s.key)
+	}
+	res, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err == nil && v != nil {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		s.t.Fatalf("%s %s: %d %q: %v", method, path, res.StatusCode, raw, err)
+	}
+	return res.StatusCode
+}
+
+// create creates a sandbox.
+func (s *site) create(body string) *sandbox {
+	s.t.Helper()
+	box := &sandbox{site: s}
+	if status := s.api("POST /v2/sandboxes", body, box); status != http.StatusCreated {
+		s.t.Fatalf("create: %d", status)
+	}
+	return box
+}
+
+// client returns a client of the processes of the sandbox.
+func (s *sandbox) client() processconnect.ProcessClient {
+	return processconnect.NewProcessClient(&http.Client{Transport: s}, s.site.URL())
+}
+
+// health asks for the health of the sandbox and returns the status and the error.
+func (s *sandbox) health() (status int, message string) {
+	s.site.t.Helper()
+	r, err := http.NewRequestWithContext(gatewaytest.Deadline(s.site.t), http.MethodGet, s.site.URL()+"/health", nil)
+	if err != nil {
+		s.site.t.Fatal(err)
+	}
+	res, err := s.RoundTrip(r)
+	if err != nil {
+		s.site.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var body struct {
+		ID      string `json:"sandboxId"`
+		Message string `json:"message"`
+		Code    int    `json:"code"`
+	}
+	if res.StatusCode != http.StatusNoContent {
+		if err := json.NewDecoder(res.Body).Decode(&body); err != nil || body.ID != s.ID || body.Code != res.StatusCode {
+			s.site.t.Errorf("health: %d %+v, %v", res.StatusCode, body, err)
+		}
+	}
+	return res.StatusCode, body.Message
+}
+
+const base = `{"templateID":"base","timeout":3600}`
+
+func TestSandboxesAreApart(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	a, b := s.create(`{"templateID":"base","envVars":{"WHO":"a"}}`), s.create(base)
+	begun := gatewaytest.Begin(t, a.client(), gatewaytest.Sh(`echo "$WHO $E2B_SANDBOX"; echo x >/tmp/f; exec sleep 100`))
+	if out := line(t, begun); out != "a true\n" {
+		t.Errorf("output %q", out)
+	}
+	if list := listOf(t, b); len(list) != 0 {
+		t.Errorf("b lists %v", list)
+	}
+	out, _, _, err := gatewaytest.Begin(t, b.client(), gatewaytest.Sh(`cat /tmp/f; echo "$WHO"`)).Rest()
+	if out != "\n" || err != nil {
+		t.Errorf("b sees %q, %v", out, err)
+	}
+	a.Token = b.Token
+	if _, err := a.client().List(t.Context(), connect.NewRequest(&envd.ListRequest{})); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("the token of b opens a: %v", err)
+	}
+}
+
+// line reads the next piece of output.
+func line(t *testing.T, s *gatewaytest.Stream) string {
+	t.Helper()
+	if !s.Receive() {
+		t.Fatalf("the stream ended: %v", s.Err())
+	}
+	return string(s.Msg().GetEvent().GetData().GetStdout())
+}
+
+// listOf returns the processes of a sandbox.
+func listOf(t *testing.T, s *sandbox) []*envd.ProcessInfo {
+	t.Helper()
+	res, err := s.client().List(gatewaytest.Deadline(t), connect.NewRequest(&envd.ListRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Msg.GetProcesses()
+}
+
+func TestTheEndOfASandboxCutsItsStreams(t *testing.T) {
+	for how, end := range map[string]string{"deletion": "DELETE /sandboxes/ID", "deadline": "POST /sandboxes/ID/timeout", "pause": "POST /sandboxes/ID/pause"} {
+		for _, version := range []string{"1.1", "h2c"} {
+			t.Run(how+" "+version, func(t *testing.T) {
+				s := start(t, gateway.Options{}, controlplane.Options{}, version)
+				box := s.create(base)
+				stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo out; exec sleep 1000`))
+				if out := line(t, stream); out != "out\n" {
+					t.Fatalf("output %q", out)
+				}
+				if status := s.api(strings.Replace(end, "ID", box.ID, 1), `{"timeout":1}`, nil); status != http.StatusNoContent {
+					t.Fatalf("status %d", status)
+				}
+				out, _, last, err := stream.Rest()
+				if out != "" || last != nil || err == nil || connect.CodeOf(err) == connect.CodeCanceled {
+					t.Errorf("the stream ends with %q, %v, %v; want a cut", out, last, err)
+				}
+				want := "The sandbox was not found"
+				if how == "pause" {
+					want = "The sandbox is paused"
+				}
+				if status, message := box.health(); status != http.StatusBadGateway || message != want {
+					t.Errorf("health: %d %q", status, message)
+				}
+			})
+		}
+	}
+}
+
+func TestAPauseKeepsProcessesAndFiles(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	box := s.create(base)
+	stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo kept >/tmp/f; echo ready; exec sleep 1000`))
+	line(t, stream)
+	s.api("POST /sandboxes/"+box.ID+"/pause", "", nil)
+	if status := s.api("POST /v2/sandboxes/"+box.ID+"/connect", "", nil); status != http.StatusCreated {
+		t.Fatalf("connect: %d", status)
+	}
+	if list := listOf(t, box); len(list) != 1 || list[0].GetPid() != stream.PID {
+		t.Errorf("processes %v, want pid %d", list, stream.PID)
+	}
+	if out, _, _, err := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`cat /tmp/f`)).Rest(); out != "kept\n" {
+		t.Errorf("the file has %q, %v", out, err)
+	}
+}
+
+func TestARequestWakesASandboxThatResumesByItself(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	box := s.create(`{"templateID":"base","autoResume":{"enabled":true}}`)
+	s.api("POST /sandboxes/"+box.ID+"/pause", "", nil)
+	if status, message := box.health(); status != http.StatusNoContent {
+		t.Errorf("health: %d %s", status, message)
+	}
+}
+
+func TestOnlyTheOpenPortsAnswer(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{Domain: "Sandbox.example"}, "1.1")
+	box := s.create(base)
+	for port, want := range map[string]int{"": 204, "49983": 204, "49999": 204, "3000": 502, "x": 502, "-1": 502} {
+		box.port = port
+		if status, message := box.health(); status != want || want == 502 && message != "The sandbox is running but port is not open" {
+			t.Errorf("port %q: %d %q", port, status, message)
+		}
+	}
+	for host, want := range map[string]int{
+		"49983-" + box.ID + ".sandbox.example:80": 204, "49983-" + box.ID + "-local.SANDBOX.example": 204, "3000-" + box.ID + ".sandbox.example": 502,
+		"49983-iunknown.sandbox.example": 502,
+	} {
+		r, err := http.NewRequestWithContext(gatewaytest.Deadline(t), http.MethodGet, s.URL()+"/health", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		res, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("host %s: %d, want %d", host, res.StatusCode, want)
+		}
+	}
+}
+
+func TestTheGatewayBehindThePlaneAnswersTheRest(t *testing.T) {
+	s := start(t, gateway.Options{Prefix: "/base"}, controlplane.Options{}, "1.1")
+	c := gatewaytest.Client(t, s)
+	req := gatewaytest.Sh("echo here")
+	req.Header().Set("E2b-Sandbox-Id", "mine") // no id of the plane
+	if out, _, _, err := gatewaytest.Begin(t, c, req).Rest(); out != "here\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	box := s.create(base)
+	if out, _, _, err := gatewaytest.Begin(t, box.client(), gatewaytest.Sh("echo there")).Rest(); out != "there\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestADeletionClosesTheWebSockets(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	box := s.create(base)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ws, res, err := websocket.Dial(ctx, s.URL()+"/attach?cmd=cat", &websocket.DialOptions{HTTPClient: &http.Client{Transport: box}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body != nil {
+		defer res.Body.Close()
+	}
+	s.api("DELETE /sandboxes/"+box.ID, "", nil)
+	for err == nil {
+		_, _, err = ws.Read(ctx)
+	}
+	if ctx.Err() != nil {
+		t.Error("the WebSocket stays open")
+	}
+}
+
+func TestRealProcessesEndWithTheirSandbox(t *testing.T) {
+	s := start(t, gateway.Options{Processes: gateway.ProcessesOS, Token: "outer"}, controlplane.Options{APIKey: "e2b_00"}, "1.1")
+	var box sandbox
+	if status := s.api("POST /sandboxes", base, &box); status != http.StatusCreated || box.Token == "" {
+		t.Fatalf("created %d with token %q", status, box.Token)
+	}
+	box.site = s
+	stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo "$E2B_SANDBOX_ID"; exec sleep 1000`))
+	if out := line(t, stream); out != box.ID+"\n" {
+		t.Errorf("output %q", out)
+	}
+	if status := s.api("DELETE /sandboxes/"+box.ID, "", nil); status != http.StatusNoContent {
+		t.Errorf("delete: %d", status)
+	}
+	if _, _, _, err := stream.Rest(); err == nil {
+		t.Error("the stream has an end")
+	}
+}
