@@ -35,8 +35,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"assay": main})
 }
 
+// smoke are the scripts of the commands whose goroutines share most. With -short, as under the race detector, only they run.
+var smoke = []string{"conform_embedded", "load", "load_ws", "replay", "selftest", "serve", "serve_control", "service"}
+
 // TestScripts runs testdata/script through the real program.
 func TestScripts(t *testing.T) {
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		for _, name := range smoke {
+			files = append(files, filepath.Join(dir, name+".txtar"))
+		}
+		dir = ""
+	}
 	open, err := filepath.Abs("testdata/open.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +60,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
