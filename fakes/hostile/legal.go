@@ -20,10 +20,11 @@ func legalModes() []Mode {
 		}},
 		{ID: "close-framed", Layer: "http/1.1", Scope: Everything, Legal: true,
 			front: func(w http.ResponseWriter, r *call) bool {
-				if r.ProtoMajor == 1 {
+				framed := r.ProtoMajor == 1 && r.Header.Get("Upgrade") == "" // a WebSocket frames itself
+				if framed {
 					r.next.ServeHTTP(&closeFramed{ResponseWriter: w}, r.Request)
 				}
-				return r.ProtoMajor == 1
+				return framed
 			}},
 		{ID: "one-stream", Layer: "http/2", Scope: Everything, Legal: true,
 			front: func(http.ResponseWriter, *call) bool { return false },
