@@ -106,7 +106,7 @@ func (t *files) names(rel string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	list, err := dir.Readdirnames(-1)
 	if err != nil {
 		return nil, err
