@@ -20,6 +20,7 @@ type Options struct {
 // System starts real processes and can end all of them. Create it with [New]. It is safe for concurrent use.
 type System struct {
 	options Options
+	files   *files
 	caught  chan os.Signal // receives signals that children must not ignore
 
 	mu       sync.Mutex
@@ -34,6 +35,10 @@ func New(o Options) *System {
 		options: o, caught: make(chan os.Signal, 1),
 		live: make(map[*Process]struct{}), left: make(map[int]bool), catching: make(map[os.Signal]struct{}),
 	}
+	s.files = &files{own: o.Home != "", home: func() string {
+		_, home := s.account("")
+		return home
+	}}
 	s.restoreSignals(inheritedIgnores())
 	return s
 }

@@ -91,11 +91,15 @@ type Event struct {
 	Path string
 }
 
-// Watcher reports changes in their order. It keeps those that nobody has read yet.
+// Watcher reports changes in their order. It keeps those that nobody has read yet,
+// up to [MaxEvents]. A [Queue] does so.
 type Watcher interface {
-	// Next returns the next change, waiting for it until ctx is done.
+	// Next returns the next change, waiting for it until ctx is done. What was
+	// kept comes first; then an error ends the watch: EOVERFLOW after more than a
+	// watcher keeps, fs.ErrClosed after Close.
 	Next(ctx context.Context) (Event, error)
-	// Pending returns the changes that were not read yet, without waiting.
+	// Pending returns the changes that were not read yet, without waiting. Next
+	// says whether the watch has ended.
 	Pending() []Event
 	Close()
 }

@@ -164,7 +164,7 @@ func (f *fileSystem) attach(dir *node, base string, n *node) {
 }
 
 // detach removes an entry, not what it names.
-func (f *fileSystem) detach(dir *node, base string) *node {
+func (f *fileSystem) detach(dir *node, base string) {
 	n := dir.entries[base]
 	f.used -= fileMemory + len(base)
 	delete(dir.entries, base)
@@ -172,7 +172,6 @@ func (f *fileSystem) detach(dir *node, base string) *node {
 	if n.links--; n.parent == dir && n.name == base {
 		n.parent, n.name = nil, ""
 	}
-	return n
 }
 
 // drop removes an entry, with everything below it. The content of a file that is open counts until its last close. The caller holds mu.

@@ -14,7 +14,7 @@ func mktempProgram(t *task) int {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		switch {
 		case strings.Trim(args[0][1:], "dqut") == "":
-			flags += args[0] //nolint:perfsprint // a command has few of them
+			flags += args[0]
 		case args[0] == "-p" && len(args) > 1:
 			dir = args[1]
 			args = args[1:]
