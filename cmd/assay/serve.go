@@ -12,7 +12,6 @@ import (
 
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
-	stdiows "assay/fakes/stdio"
 	"assay/fakes/zoo"
 )
 
@@ -36,11 +35,12 @@ func newServe(io stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the reference gateway, correct or broken in a named way",
-		Long: `Runs the reference gateway: process.Process over Connect, gRPC and gRPC-Web, on
-HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio over WebSocket on /attach
-(docs/stdio.md), /metrics and /health. Commands run in a virtual shell inside
-this process and have no access to the machine; --processes os runs real ones,
-with your rights, and needs a token. Without a token the gateway refuses requests
+		Long: `Runs the reference gateway: process.Process and filesystem.Filesystem over Connect,
+gRPC and gRPC-Web, on HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio over
+WebSocket on /attach (docs/stdio.md), uploads and downloads on /files, /envs, /init,
+/metrics and /health. Commands and files are virtual: they are inside this process
+and have no access to the machine; --processes os runs real ones, with your rights,
+and needs a token. Without a token the gateway refuses requests
 to other hosts than its address, from web pages, and with the body of a form.
 
 --issuer requires tokens with scopes, and starts an issuer that gives them to
@@ -54,6 +54,7 @@ API that the SDKs of E2B call (docs/control-plane.md).
 		Example: `  # a gateway to test a client against
   assay serve --listen 127.0.0.1:8081
   curl -N --json '{"cmd":"seq 1 5"}' http://127.0.0.1:8081/commands
+  curl -F file=@notes.txt http://127.0.0.1:8081/files
 
   # a gateway that never ends its streams
   assay serve --listen 127.0.0.1:8081 --fault eos-dropped
@@ -101,7 +102,7 @@ API that the SDKs of E2B call (docs/control-plane.md).
 	fs.StringVar(&f.wrap, "wrap", "", "prefix of every command, ignored if its binary is absent; {sandbox} is the sandbox id")
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token that clients must send (default: the variable ASSAY_TOKEN)")
 	fs.StringSliceVar(&f.origins, "allow-origin", nil, "let pages of these origins call the gateway, for example http://localhost:3000; * is all (default: all with a token, none without)")
-	fs.StringSliceVar(&f.without, "without", nil, "do not serve these features: "+strings.Join(stdiows.Features(), ", "))
+	fs.StringSliceVar(&f.without, "without", nil, "do not serve these features: "+strings.Join(gateway.Features(), ", "))
 	fs.Float64Var(&f.clockScale, "clock-scale", 1, "speed up the gateway's own timers by this factor")
 	fs.StringVar(&f.canned, "canned", "", "respond to every Start with the pre-encoded events of this file; built in: "+strings.Join(canned.Examples(), ", "))
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")

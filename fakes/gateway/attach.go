@@ -142,7 +142,7 @@ func (a authorizer) overStdio(next http.Handler) http.Handler {
 			stdio.WriteText(w, http.StatusUnauthorized, refusal)
 			return
 		}
-		named, err := WithUser(r)
+		named, err := a.identify(r)
 		if err != nil {
 			stdio.WriteText(w, http.StatusUnauthorized, strict.AsError(err).Message())
 			return
@@ -154,7 +154,8 @@ func (a authorizer) overStdio(next http.Handler) http.Handler {
 // checkCredential checks the first of: the parameter token, Authorization: Bearer, X-Access-Token. A browser cannot set a header of a WebSocket. It returns
 // the body of a refusal.
 func (a authorizer) checkCredential(r *http.Request) (refusal string) {
-	if a.token == "" {
+	token := a.Token()
+	if token == "" {
 		return ""
 	}
 	got := r.Header.Get("X-Access-Token")
@@ -167,7 +168,7 @@ func (a authorizer) checkCredential(r *http.Request) (refusal string) {
 	switch {
 	case got == "":
 		return noToken
-	case subtle.ConstantTimeCompare([]byte(got), []byte(a.token)) != 1:
+	case subtle.ConstantTimeCompare([]byte(got), []byte(token)) != 1:
 		return badToken
 	}
 	return ""

@@ -30,17 +30,16 @@ func userOf(ctx context.Context) string {
 
 // authorizer checks the token and picks the user. Both failures are
 // unauthenticated errors, in the format of the surface.
-type authorizer struct {
-	token string // "" disables the check
-}
+type authorizer struct{ *settings }
 
 // checkToken checks X-Access-Token.
 func (a authorizer) checkToken(r *http.Request) error {
-	if a.token == "" {
+	token := a.Token()
+	if token == "" {
 		return nil
 	}
 	got := r.Header.Get("X-Access-Token")
-	if subtle.ConstantTimeCompare([]byte(got), []byte(a.token)) == 1 {
+	if subtle.ConstantTimeCompare([]byte(got), []byte(token)) == 1 {
 		return nil
 	}
 	return connect.NewError(connect.CodeUnauthenticated, errors.New("unauthorized access: X-Access-Token is missing or wrong"))
@@ -51,7 +50,16 @@ func (a authorizer) admit(r *http.Request) (*http.Request, error) {
 	if err := a.checkToken(r); err != nil {
 		return nil, err
 	}
-	return WithUser(r)
+	return a.identify(r)
+}
+
+// identify returns r with its user: that of its Basic authorization, or the default.
+func (a authorizer) identify(r *http.Request) (*http.Request, error) {
+	r, err := WithUser(r)
+	if err != nil || r.Context().Value(userKey{}) != nil {
+		return r, err
+	}
+	return as(r, a.User())
 }
 
 // over puts the authorization in front of a surface that is not RPC.
@@ -79,6 +87,11 @@ func WithUser(r *http.Request) (*http.Request, error) {
 	if err != nil || !ok {
 		return r, nil
 	}
+	return as(r, name)
+}
+
+// as returns r with a user.
+func as(r *http.Request, name string) (*http.Request, error) {
 	if name != "root" && name != "user" {
 		return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("invalid username: '%s'", name))
 	}

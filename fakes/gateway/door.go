@@ -52,6 +52,8 @@ func (d door) over(next http.Handler) http.Handler {
 		}
 		origin := r.Header.Get("Origin")
 		switch {
+		case origin == "" && !d.token && crossSite(r):
+			refuse(w, errors.New("pages of other sites may not call this gateway: run it with a token"))
 		case origin == "" || sameOrigin(origin, r.Host) && !d.allows(origin):
 			next.ServeHTTP(w, r)
 		case !d.allows(origin):
@@ -87,6 +89,13 @@ func (d door) named(host string) bool {
 	}
 	name = strings.TrimSuffix(name, ".")
 	return net.ParseIP(name) != nil || !strings.Contains(name, ".") || strings.EqualFold(name, d.host)
+}
+
+// crossSite reports whether a page of another site makes a request that may change something. Browsers send such a request with its origin, and most also
+// with this field; an upload is a form, so that nothing else protects it without a token.
+func crossSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && site != "" && site != "same-origin" && site != "none"
 }
 
 // sameOrigin reports whether an origin is the host that is asked.

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"assay/fakes/files"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
 	"assay/internal/crash"
@@ -28,6 +29,7 @@ import (
 type Gateway struct {
 	table   *table
 	stdio   *stdio.Server
+	files   *files.Server // nil: the sandbox has none
 	books   *books
 	handler http.Handler
 	server  *http.Server // nil: another server calls ServeHTTP
@@ -74,7 +76,9 @@ func New(o Options) (*Gateway, error) {
 	}
 	own := clock{o.ClockScale}
 	g := &Gateway{books: &books{}, served: make(chan struct{}), remove: remove, unhook: func() bool { return false }, onClose: o.Seams.Close}
-	g.table = newTable(apply(o.Seams.Sandbox, box), o, g.books, own)
+	box = apply(o.Seams.Sandbox, box)
+	g.table = newTable(box, o, g.books, own)
+	g.files = newFiles(box.Files(), g.table.settings, o)
 	surfaces, err := g.routes(o, own)
 	if err != nil {
 		return nil, errors.Join(err, remove())
@@ -136,7 +140,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 // newTable builds the process table with its seams.
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
-		box: box, envs: o.Envs, own: own, count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
+		box: box, own: own, settings: newSettings(o), count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
 		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
 		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
@@ -147,7 +151,7 @@ func newTable(box Sandbox, o Options, b *books, own clock) *table {
 func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	processes := apply[Table](o.Seams.Table, g.table)
 	g.table.self = processes
-	auth := authorizer{token: o.Token}
+	auth := authorizer{g.table.settings}
 	front := &strict.Layer{Admit: auth.admit, Protocols: o.Protocols, Policy: strict.DefaultPolicy()}
 	if o.Seams.Policy != nil {
 		front.Policy = *o.Seams.Policy
@@ -156,33 +160,26 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mount := func(s Surface, pattern string, h http.Handler, behind func(http.Handler) http.Handler) {
-		if o.Seams.Surface != nil {
-			h = o.Seams.Surface(s, h)
-		}
-		if h != nil {
-			mux.Handle(pattern, behind(h))
-		}
-		g.attach = g.attach || s == SurfaceStdio && h != nil
-	}
+	m := mounts{mux: http.NewServeMux(), front: front, auth: auth, forms: o.Token != "", surface: o.Seams.Surface}
 	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
 	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
 		options, connect.WithInterceptors(o.Seams.Interceptors...))
-	mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
+	m.mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
 	path, rpc = probeconnect.NewProbeHandler(probeService{}, options)
-	mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
-	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: o.Token != ""}).routes() {
-		mount(SurfaceCommands, pattern, h, auth.over)
+	m.mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
+	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: m.forms}).routes() {
+		m.mount(SurfaceCommands, pattern, h, auth.over)
 	}
 	a := &attach{table: processes, own: own, shell: o.Shell}
 	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio, Policy: o.Seams.StdioPolicy})
 	if !slices.Contains(o.Without, stdio.FeatureWS) {
-		mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
+		g.attach = m.mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
 	}
-	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
-	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
-	surfaces := newImpatient(newDoor(o).over(front.Routes(mux)),
+	g.mountFiles(m, o, options)
+	m.mountDaemon(g.table.settings)
+	m.mount(SurfaceMetrics, "GET /metrics", orMachine(metrics), auth.over)
+	m.mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), asIs)
+	surfaces := newImpatient(newDoor(o).over(front.Routes(m.mux)),
 		envd.File_process_process_proto.Services().ByName("Process"), probe.File_assay_v1_probe_proto.Services().ByName("Probe"))
 	return apply[http.Handler](o.Seams.Front, http.StripPrefix(o.Prefix, surfaces)), nil
 }
@@ -250,6 +247,9 @@ func (g *Gateway) Close() error {
 		g.table.close()
 		g.handlers.Wait() // a handler may start a process until it returns
 		g.stdio.Wait()
+		if g.files != nil {
+			g.files.Close()
+		}
 		g.table.wait()
 		if g.server != nil {
 			<-g.served

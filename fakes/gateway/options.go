@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"assay/fakes/stdio"
 )
 
 // defaultMetricsPrefix is the prefix of the names of the counters.
@@ -56,13 +54,16 @@ type Options struct {
 	// (30 s), keepalives, and the default time limit of a command (60 s). 10 runs them
 	// ten times as fast; 0 means 1. A duration that a client requests is never scaled.
 	ClockScale float64
-	// Without lists optional features that are switched off: those of package stdio.
+	// Envs are variables of every command; its own come before them. User and Workdir
+	// are the user and the directory of a request that names none; the default is
+	// root, and the home of the user. POST /init can change all three.
+	Envs          map[string]string
+	User, Workdir string
+	// Without lists optional features that are switched off; see Features.
 	Without []string
 	// Token, when set, is required as X-Access-Token in every request except those for
-	// /health. The stdio surface also accepts it as a bearer token and in the query.
+	// /health and /init, and signed ones for /files. The stdio surface also accepts it as a bearer token and in the query.
 	Token string
-	// Envs are variables of every process; those of a request take precedence.
-	Envs map[string]string
 	// Origins are the origins, such as http://localhost:3000, whose pages may call
 	// the gateway; AnyOrigin allows all. nil allows all with a Token, and none
 	// without. Without a Token, the gateway also refuses requests to names with a
@@ -114,7 +115,7 @@ func (o *Options) complete() error {
 	if err := knownWords("protocol", o.Protocols, "connect", "grpc", "grpc-web"); err != nil {
 		return err
 	}
-	if err := knownWords("feature", o.Without, stdio.Features()...); err != nil {
+	if err := knownWords("feature", o.Without, Features()...); err != nil {
 		return err
 	}
 	if err := checkOrigins(o.Origins); err != nil {

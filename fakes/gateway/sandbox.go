@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"assay/fakes/osproc"
+	"assay/fakes/tree"
 	"assay/fakes/virtual"
 )
 
@@ -17,6 +18,8 @@ import (
 type Sandbox interface {
 	Start(spec virtual.Spec) (Run, error)
 	KillAll()
+	// Files returns the files of the sandbox; nil if it has none to serve.
+	Files() tree.Tree
 }
 
 // Run is one process of a sandbox; see virtual.Process for its methods.
@@ -64,6 +67,9 @@ func (s osSandbox) Start(spec virtual.Spec) (Run, error) {
 	}
 	return p, nil
 }
+
+// Files returns none: they are not served yet.
+func (s osSandbox) Files() tree.Tree { return nil }
 
 // newSandbox creates the sandbox that the options describe. remove removes its
 // temporary files; call it once all its processes have ended.

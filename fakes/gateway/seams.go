@@ -8,8 +8,10 @@ import (
 
 	"connectrpc.com/connect"
 
+	"assay/fakes/files"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
+	"assay/fakes/tree"
 )
 
 // Seams are the places where decorators change the behaviour of a gateway, for every request. A
@@ -32,6 +34,12 @@ type Seams struct {
 	// Interceptors see every call of the process service and its errors; the first
 	// is the outermost.
 	Interceptors []connect.Interceptor
+	// Filesystem sees every call of the filesystem service, as Interceptors does.
+	Filesystem []connect.Interceptor
+	// Tree decorates the files of the sandbox as the surfaces see them.
+	Tree func(next tree.Tree) tree.Tree
+	// Files is how the surfaces of files behave.
+	Files files.Policy
 	// JSON controls how JSON messages are written and read.
 	JSON JSON
 	// Deadline returns the latest end of the process of a Start. protocol is connect-go's name
@@ -75,12 +83,16 @@ type Surface string
 
 // The surfaces.
 const (
-	SurfaceProcess  Surface = "process"
-	SurfaceProbe    Surface = "probe"
-	SurfaceCommands Surface = "commands"
-	SurfaceStdio    Surface = "stdio"
-	SurfaceMetrics  Surface = "metrics"
-	SurfaceHealth   Surface = "health"
+	SurfaceProcess    Surface = "process"
+	SurfaceProbe      Surface = "probe"
+	SurfaceCommands   Surface = "commands"
+	SurfaceStdio      Surface = "stdio"
+	SurfaceMetrics    Surface = "metrics"
+	SurfaceHealth     Surface = "health"
+	SurfaceFilesystem Surface = "filesystem"
+	SurfaceFiles      Surface = "files" // and /files/compose
+	SurfaceEnvs       Surface = "envs"
+	SurfaceInit       Surface = "init"
 )
 
 // apply runs a decorator that may be nil.

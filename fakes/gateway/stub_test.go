@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/fakes/gatewaytest"
+	"assay/fakes/tree"
 	"assay/fakes/virtual"
 )
 
@@ -13,6 +14,8 @@ import (
 type stubBox struct{ *gatewaytest.Box }
 
 var _ Sandbox = stubBox{}
+
+func (b stubBox) Files() tree.Tree { return nil }
 
 func (b stubBox) Start(spec virtual.Spec) (Run, error) {
 	p, err := b.Box.Start(spec)

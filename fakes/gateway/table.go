@@ -65,12 +65,12 @@ type Table interface {
 // table is the process table: live processes by pid, and recently ended ones. finalize, the step from
 // live to ended, happens exactly once per process.
 type table struct {
-	box   Sandbox
-	envs  map[string]string // of every process
-	own   clock
-	wrap  *wrapper
-	count Counters
-	seams Seams
+	box      Sandbox
+	own      clock
+	settings *settings
+	wrap     *wrapper
+	count    Counters
+	seams    Seams
 	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
 	pieces, untilDrained bool
 
@@ -107,8 +107,8 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
 		Argv:   slices.Concat(t.wrap.words(s.Sandbox), s.Before, []string{s.Config.GetCmd()}, s.Config.GetArgs()),
-		Env:    t.environment(s.Config.GetEnvs()),
-		Dir:    s.Config.GetCwd(),
+		Env:    t.settings.environment(s.Config.GetEnvs()),
+		Dir:    cmp.Or(s.Config.GetCwd(), t.settings.Workdir()),
 		User:   s.User,
 		Stdin:  s.Stdin,
 		PTY:    s.PTY,
@@ -122,16 +122,6 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
 	t.enter(p)
 	return p, sub, nil
-}
-
-// environment adds the variables of a request to those of every process.
-func (t *table) environment(own map[string]string) map[string]string {
-	if len(t.envs) == 0 {
-		return own
-	}
-	all := maps.Clone(t.envs)
-	maps.Copy(all, own)
-	return all
 }
 
 // admit makes room for a process, if there is any.

@@ -15,6 +15,7 @@ import (
 
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
+	"assay/fakes/tree"
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
@@ -70,6 +71,8 @@ func wantBooks(t *testing.T, g *gateway.Gateway, started, ok, failed, killed, ac
 
 // stubBox is a gatewaytest.Box as a sandbox.
 type stubBox struct{ *gatewaytest.Box }
+
+func (b stubBox) Files() tree.Tree { return nil }
 
 func (b stubBox) Start(spec virtual.Spec) (gateway.Run, error) {
 	p, err := b.Box.Start(spec)

@@ -41,7 +41,7 @@ func envdSurfaces() []deviation {
 		{Deviation{
 			ID:    "metrics-json",
 			Title: "/metrics is a JSON object about the machine",
-		}, onSurface(gateway.SurfaceMetrics, func(http.Handler) http.Handler { return http.HandlerFunc(machineMetrics) })},
+		}, onSurface(gateway.SurfaceMetrics, func(http.Handler) http.Handler { return http.HandlerFunc(gateway.MachineMetrics) })},
 		{Deviation{
 			ID:    "health-empty-type",
 			Title: "The health check has an empty Content-Type, checks the user, and rejects HEAD",

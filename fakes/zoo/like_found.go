@@ -41,6 +41,14 @@ func bareSurfaces() []deviation {
 			Title: "There are no metrics",
 		}, without(gateway.SurfaceMetrics)},
 		{Deviation{
+			ID:    "no-files",
+			Title: "Files, variables and settings are not served",
+		}, func(b *build) {
+			for _, s := range []gateway.Surface{gateway.SurfaceFilesystem, gateway.SurfaceFiles, gateway.SurfaceEnvs, gateway.SurfaceInit} {
+				without(s)(b)
+			}
+		}},
+		{Deviation{
 			ID:    "connect-only",
 			Title: "gRPC and gRPC-Web are not served: their content types get HTTP 415",
 		}, func(b *build) { b.Protocols = []string{strict.Connect.String()} }},
