@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"assay/fakes/interpreter"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
 	"assay/internal/crash"
@@ -179,6 +180,9 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	g.stdio = stdio.New(stdio.Options{Caller: a.caller, AfterFunc: own.AfterFunc, Without: o.Without, Sink: o.Seams.Stdio, Policy: o.Seams.StdioPolicy})
 	if !slices.Contains(o.Without, stdio.FeatureWS) {
 		mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
+	}
+	for pattern, h := range interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter}).Routes() {
+		mount(SurfaceExecute, pattern, h, auth.over)
 	}
 	mount(SurfaceMetrics, "GET /metrics", metrics, auth.over)
 	mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), func(h http.Handler) http.Handler { return h })
