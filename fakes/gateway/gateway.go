@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"assay/fakes/files"
+	"assay/fakes/interpreter"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
 	"assay/internal/crash"
@@ -177,6 +178,9 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	g.mountFiles(m, o, options)
 	m.mountDaemon(g.table.settings)
+	for pattern, h := range interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter}).Routes() {
+		m.mount(SurfaceExecute, pattern, h, auth.over)
+	}
 	m.mount(SurfaceMetrics, "GET /metrics", orMachine(metrics), auth.over)
 	m.mount(SurfaceHealth, "GET /health", http.HandlerFunc(health), asIs)
 	surfaces := newImpatient(newDoor(o).over(front.Routes(m.mux)),

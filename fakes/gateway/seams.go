@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"assay/fakes/files"
+	"assay/fakes/interpreter"
 	"assay/fakes/stdio"
 	"assay/fakes/strict"
 	"assay/fakes/tree"
@@ -56,6 +57,8 @@ type Seams struct {
 	Stdio func(next stdio.Sink) stdio.Sink
 	// StdioPolicy is how the sessions of the stdio surface behave.
 	StdioPolicy stdio.Policy
+	// Interpreter is how the runs of the surface execute behave.
+	Interpreter interpreter.Policy
 	// Output decorates the writes of a process, before they are distributed.
 	Output func(p *Process, next Output) Output
 	// Input decorates the stdin of a process.
@@ -87,6 +90,7 @@ const (
 	SurfaceProbe      Surface = "probe"
 	SurfaceCommands   Surface = "commands"
 	SurfaceStdio      Surface = "stdio"
+	SurfaceExecute    Surface = "execute" // and contexts
 	SurfaceMetrics    Surface = "metrics"
 	SurfaceHealth     Surface = "health"
 	SurfaceFilesystem Surface = "filesystem"

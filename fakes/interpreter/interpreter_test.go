@@ -1,0 +1,362 @@
+package interpreter
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// service is a server under test.
+type service struct {
+	*httptest.Server
+	t *testing.T
+}
+
+func serve(t *testing.T, p Policy) *service {
+	t.Helper()
+	mux := http.NewServeMux()
+	for pattern, h := range New(Options{AfterFunc: after, Policy: p}).Routes() {
+		mux.Handle(pattern, h)
+	}
+	s := &service{httptest.NewServer(mux), t}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func after(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+
+// post sends a JSON value and returns the response, whose body the test's end closes.
+func (s *service) post(ctx context.Context, path string, body any) *http.Response {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+type fields = map[string]any
+
+// execute runs code and returns its lines.
+func (s *service) execute(body fields) []fields {
+	s.t.Helper()
+	resp := s.post(s.t.Context(), "/execute", body)
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		s.t.Fatalf("execute %v: %s: %s", body, resp.Status, text)
+	}
+	return linesOf(s.t, resp.Body)
+}
+
+func linesOf(t *testing.T, r io.Reader) []fields {
+	t.Helper()
+	var all []fields
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 8<<20)
+	for scanner.Scan() {
+		all = append(all, lineOf(t, scanner.Bytes()))
+	}
+	return all
+}
+
+func lineOf(t *testing.T, text []byte) fields {
+	t.Helper()
+	var l fields
+	if err := json.Unmarshal(text, &l); err != nil {
+		t.Fatalf("line %q: %v", text, err)
+	}
+	delete(l, "timestamp")
+	return l
+}
+
+// brief describes lines: the type of each, with its text, value or count.
+func brief(lines []fields) string {
+	var words []string
+	for _, l := range lines {
+		word, _ := l["type"].(string)
+		for _, name := range []string{"execution_count", "name", "text"} {
+			if v, ok := l[name]; ok {
+				text, _ := json.Marshal(v)
+				word += " " + string(text)
+			}
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "; ")
+}
+
+func TestWhatCodeAnswers(t *testing.T) {
+	s := serve(t, Policy{})
+	for name, c := range map[string]struct{ code, want string }{
+		"output":                         {`print("a", 1); print("b", end="")`, `stdout "a 1\n"; stdout "b"`},
+		"the last expression":            {"x = 20\nx + 1", `result "21"`},
+		"a text without quotes":          {`"a" + "b"`, `result "ab"`},
+		"nothing for None":               {"None", ""},
+		"stderr in four ways":            {`eprint("a"); stderr("b"); print("c", file=__import__("sys").stderr); _ = __import__("sys").stderr.write("d")`, `stderr "a\n"; stderr "b\n"; stderr "c\n"; stderr "d"`},
+		"output before an error":         {"print(1)\n1//0\nprint(2)", `stdout "1\n"; error "ZeroDivisionError"`},
+		"a name that is unknown":         {"nope", `error "NameError"`},
+		"a key that is missing":          {`{}["k"]`, `error "KeyError"`},
+		"an index that is out of range":  {`[][0]`, `error "IndexError"`},
+		"types that do not fit":          {`1 + "a"`, `error "TypeError"`},
+		"an attribute that is missing":   {`"".nope`, `error "AttributeError"`},
+		"a method that is missing":       {`(1).join`, `error "AttributeError"`},
+		"a text that is no number":       {`int("x")`, `error "ValueError"`},
+		"an error of its own":            {`fail("no")`, `error "Exception"`},
+		"code that does not parse":       {"1 +", `error "SyntaxError"`},
+		"control flow at the top":        {"for i in range(3):\n  if i: print(i)\nwhile False: pass", `stdout "1\n"; stdout "2\n"`},
+		"a display with its own text":    {`display(7, html="<b>")`, `result "7"`},
+		"the environment":                {`print(env("HOME"), __import__("os").environ["E2B_SANDBOX"], __import__("os").getenv("NO", "-"))`, `stdout "/home/user true -\n"`},
+		"an operator with an assignment": {"d = {'a': [1], 'b': 2, 'c': 'x'}\nd['a'] += [2]; d['b'] *= 3; d['c'] += 'y'; x = 1; x += 1; l = [1]; l[-1] += 1\nprint(d, x, l)", `stdout "{\"a\": [1, 2], \"b\": 6, \"c\": \"xy\"} 2 [2]\n"`},
+		"an element that is changed":     {"d = {'a': [1]}\ne = d['a']\nd['a'] += [2]\nprint(e)", `stdout "[1, 2]\n"`},
+		"guarded methods":                {`print("-".join(["a", "b"]), "aXa".replace("X", "-"), "{}!".format(1), "a b".split(), getattr("a", "upper")())`, `stdout "a-b a-a 1! [\"a\", \"b\"] A\n"`},
+		"arguments in lists":             {"def f(*a, **k): return [a, k]\nprint(f(*[1, 2], **{'b': 3}), [x * 2 for x in [1, 2, 3][1:]], (lambda x: x + 1)(1))", `stdout "[(1, 2), {\"b\": 3}] [4, 6] 2\n"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &service{s.Server, t}
+			made := s.newContext()
+			got := brief(s.execute(fields{"code": c.code, "context_id": made}))
+			want := "number_of_executions 1; " + c.want + "; end_of_execution"
+			if c.want == "" {
+				want = "number_of_executions 1; end_of_execution"
+			}
+			if got != want {
+				t.Errorf("lines of %q:\ngot  %s\nwant %s", c.code, got, want)
+			}
+			s.del(made)
+		})
+	}
+}
+
+func (s *service) newContext() string {
+	s.t.Helper()
+	var made struct{ ID, Language, Cwd string }
+	if err := json.NewDecoder(s.post(s.t.Context(), "/contexts", fields{}).Body).Decode(&made); err != nil {
+		s.t.Fatal(err)
+	}
+	if made.ID == "" || made.Language != "python" || made.Cwd != "/home/user" {
+		s.t.Fatalf("a new context is %+v", made)
+	}
+	return made.ID
+}
+
+func (s *service) del(id string) int {
+	s.t.Helper()
+	r, _ := http.NewRequestWithContext(s.t.Context(), http.MethodDelete, s.URL+"/contexts/"+id, nil)
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestTheErrorHasNameValueAndTraceback(t *testing.T) {
+	got := serve(t, Policy{}).execute(fields{"code": "def f():\n  return 1//0\nf()"})[1]
+	want := "Traceback (most recent call last):\n  File \"cell 1\", line 3, in <toplevel>\n  File \"cell 1\", line 2, in f\nZeroDivisionError: floored division by zero"
+	if got["value"] != "floored division by zero" || got["traceback"] != want {
+		t.Errorf("the error is %v", got)
+	}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	s := serve(t, Policy{})
+	for name, c := range map[string]struct {
+		body   any
+		status int
+	}{
+		"no code":                    {fields{}, 422},
+		"code that is a number":      {fields{"code": 1}, 422},
+		"code that is null":          {fields{"code": nil}, 422},
+		"an environment of numbers":  {fields{"code": "1", "env_vars": fields{"A": 1}}, 422},
+		"an environment that is not": {fields{"code": "1", "env_vars": "A=1"}, 422},
+		"a list":                     {[]int{1}, 422},
+		"a language and a context":   {fields{"code": "1", "language": "python", "context_id": "x"}, 400},
+		"an unknown context":         {fields{"code": "1", "context_id": "x"}, 404},
+		"an unknown language":        {fields{"code": "1", "language": "cobol"}, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resp := (&service{s.Server, t}).post(t.Context(), "/execute", c.body)
+			text, _ := io.ReadAll(resp.Body)
+			if resp.StatusCode != c.status {
+				t.Errorf("status %d, want %d: %s", resp.StatusCode, c.status, text)
+			}
+			if c.status == 422 && !bytes.HasPrefix(text, []byte(`{"detail":[{"type":`)) {
+				t.Errorf("the body is %s", text)
+			}
+		})
+	}
+	if got := brief(s.execute(fields{"code": "1"})); got != `number_of_executions 1; result "1"; end_of_execution` {
+		t.Errorf("after refusals: %s", got)
+	}
+}
+
+func TestContextsKeepTheirOwnVariables(t *testing.T) {
+	s := serve(t, Policy{})
+	a, b := s.newContext(), s.newContext()
+	s.execute(fields{"code": "x = 1", "context_id": a})
+	s.execute(fields{"code": "x = 2", "context_id": b})
+	if got := brief(s.execute(fields{"code": "x", "context_id": a})); got != `number_of_executions 2; result "1"; end_of_execution` {
+		t.Errorf("the first context: %s", got)
+	}
+	if resp := s.post(t.Context(), "/contexts/"+a+"/restart", fields{}); resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	if got := brief(s.execute(fields{"code": "x", "context_id": a})); got != `number_of_executions 1; error "NameError"; end_of_execution` {
+		t.Errorf("after its restart: %s", got)
+	}
+	if status := s.del(a); status != 200 {
+		t.Errorf("DELETE: %d", status)
+	}
+	if status := s.del(a); status != 404 {
+		t.Errorf("second DELETE: %d", status)
+	}
+}
+
+func TestVariablesOfTheEnvironmentHoldForOneRun(t *testing.T) {
+	s := serve(t, Policy{})
+	code := `print(env("A"), env("HOME"))`
+	got := brief(s.execute(fields{"code": code, "env_vars": fields{"A": "1", "HOME": "/x"}}))
+	got += "; " + brief(s.execute(fields{"code": code}))
+	want := `number_of_executions 1; stdout "1 /x\n"; end_of_execution; number_of_executions 2; stdout "None /home/user\n"; end_of_execution`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// open starts a run and returns its lines as they come.
+func (s *service) open(ctx context.Context, body fields) *bufio.Reader {
+	s.t.Helper()
+	return bufio.NewReader(s.post(ctx, "/execute", body).Body)
+}
+
+func next(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	text, err := r.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("after %q: %v", text, err)
+	}
+	return brief([]fields{lineOf(t, text)})
+}
+
+func TestAClientThatGoesFreesTheContext(t *testing.T) {
+	s := serve(t, Policy{})
+	for _, code := range []string{"print(1)\nsleep(3600)", "print(1)\nwhile True: pass"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := s.open(ctx, fields{"code": code})
+		_, _ = next(t, r), next(t, r)
+		cancel()
+		if got := brief(s.execute(fields{"code": "1"})[1:]); got != `result "1"; end_of_execution` {
+			t.Errorf("after %q: %s", code, got)
+		}
+	}
+}
+
+func TestARestartInterruptsTheRunAndNotThoseThatWait(t *testing.T) {
+	s := serve(t, Policy{})
+	id := s.newContext()
+	first := s.open(t.Context(), fields{"code": "x = 1\nprint(x)\nsleep(3600)", "context_id": id})
+	_, _ = next(t, first), next(t, first)
+	second := s.open(t.Context(), fields{"code": "print(2)", "context_id": id}) // its head has come
+	_ = s.post(t.Context(), "/contexts/"+id+"/restart", fields{})
+	if got := next(t, first) + "; " + next(t, first); got != `error "ContextRestarting"; end_of_execution` {
+		t.Errorf("the run: %s", got)
+	}
+	if got := next(t, second) + "; " + next(t, second); got != `number_of_executions 1; stdout "2\n"` {
+		t.Errorf("the next: %s", got)
+	}
+}
+
+func TestARemovalInterruptsTheRunAndThoseThatWait(t *testing.T) {
+	s := serve(t, Policy{})
+	id := s.newContext()
+	first := s.open(t.Context(), fields{"code": "print(1)\nsleep(3600)", "context_id": id})
+	_, _ = next(t, first), next(t, first)
+	second := s.open(t.Context(), fields{"code": "print(2)", "context_id": id})
+	s.del(id)
+	for name, r := range map[string]*bufio.Reader{"the run": first, "the next": second} {
+		if got := next(t, r) + "; " + next(t, r); got != `error "ExecutionAborted"; end_of_execution` {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestTheLimitsOfARun(t *testing.T) {
+	s := serve(t, Policy{})
+	for name, c := range map[string]struct{ code, want string }{
+		"doublings":                {"x = 'aaaa'\nfor i in range(60): x += x", "MemoryError"},
+		"doublings of an element":  {"x = ['aaaa']\nfor i in range(60): x[0] += x[0]", "MemoryError"},
+		"doublings of a list":      {"x = [1]\nfor i in range(60): x = x + x", "MemoryError"},
+		"a repeated text":          {"'a' * 900000000", "MemoryError"},
+		"a repeated list":          {"[0] * 900000000", "MemoryError"},
+		"a list of a range":        {"list(range(1000000000))", "MemoryError"},
+		"a search in a range":      {"max(range(1000000000000))", "MemoryError"},
+		"a long join":              {"s = 'a' * 1000000\n','.join([s] * 100000)", "MemoryError"},
+		"a long replacement":       {"s = 'a' * 100000\ns.replace('a', s)", "MemoryError"},
+		"a replacement by getattr": {"s = 'a' * 100000\ngetattr(s, 'replace')('a', s)", "MemoryError"},
+		"a long format":            {"s = 'a' * 1000000\n('{0}' * 100000).format(s)", "MemoryError"},
+		"a long text of a list":    {"s = ['a' * 1000000] * 100000\nstr(s)", "MemoryError"},
+		"a long print":             {"s = ['a' * 1000000] * 100000\nprint(s)", "MemoryError"},
+		"many long copies":         {"s = 'a' * 1000000\nl = []\nfor i in range(1000): l.append(s.upper())", "MemoryError"},
+		"large numbers":            {"x = 10\nfor i in range(100): x = x * x", "MemoryError"},
+		"a number of many digits":  {"int('9' * 1000000)", "MemoryError"},
+		"a deep list":              {"x = []\nfor i in range(100000): x = [x]\nprint(x)", "MemoryError"},
+		"much output":              {"s = 'a' * 1000000\nfor i in range(100): print(s)", "MemoryError"},
+		"deep brackets":            {strings.Repeat("(", 100000), "RuntimeError"},
+		"recursion":                {"def f(): f()\nf()", "RecursionError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := (&service{s.Server, t}).execute(fields{"code": c.code})
+			if failure := lines[len(lines)-2]; failure["name"] != c.want {
+				t.Errorf("%.200v", failure)
+			}
+		})
+	}
+}
+
+func TestLinesHoldNoSeparatorOfLines(t *testing.T) {
+	resp := serve(t, Policy{}).post(t.Context(), "/execute", fields{"code": "print('a\u0085b\u2028c\u2029')"})
+	text, _ := io.ReadAll(resp.Body)
+	if bytes.ContainsAny(text, "\u0085\u2028\u2029") || !bytes.Contains(text, []byte(`"a\u0085b\u2028c\u2029\n"`)) {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestASilenceHasKeepalives(t *testing.T) {
+	due := make(chan func(), 100)
+	mux := http.NewServeMux()
+	for pattern, h := range New(Options{AfterFunc: func(_ time.Duration, f func()) func() bool {
+		due <- f
+		return func() bool { return true }
+	}}).Routes() {
+		mux.Handle(pattern, h)
+	}
+	s := &service{httptest.NewServer(mux), t}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := s.open(ctx, fields{"code": "sleep(3600)"})
+	_ = next(t, r)
+	for range 2 {
+		(<-due)()
+		if got := next(t, r); got != "keepalive" {
+			t.Errorf("got %s", got)
+		}
+	}
+}
