@@ -47,6 +47,10 @@ func (c *checker) checkStep(s *Step) {
 		}
 	}
 	c.checkTarget(at, s)
+	if in := s.In(); in != "" {
+		call, _ := s.Call()
+		c.refer(at+"/"+call.Kind+"/in", in, "an exchange", c.names)
+	}
 }
 
 func (c *checker) checkSend(at string, s *Send) {
@@ -67,6 +71,9 @@ func (c *checker) checkSend(at string, s *Send) {
 	}
 	if s.Shape != "" && s.RPC == "" {
 		c.errorf(c.key(at+"/shape"), "", "a shape needs an rpc")
+	}
+	if s.Surface == "control" && s.In != "" {
+		c.errorf(c.key(at+"/in"), "", "a request to the control plane is in no sandbox")
 	}
 	if s.ContentLength != nil && (s.Framing == "chunked" || s.Framing == "none") {
 		c.errorf(c.key(at+"/content-length"), "", "content-length does not go with framing %s", s.Framing)

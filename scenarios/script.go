@@ -154,6 +154,8 @@ type Step struct {
 // directory, is removed.
 type Send struct {
 	As string `yaml:"as"` // default "send"
+	// In names the exchange with the control plane whose sandbox gets the request, instead of the target.
+	In string `yaml:"in"`
 	// RPC is "process.Process/Start"; the method, path, content type and shape follow from it.
 	RPC string `yaml:"rpc"`
 	// Shape is unary or stream, for a procedure that Assay does not know. The shapes of
@@ -331,6 +333,7 @@ type Close struct {
 // Start starts a process and waits for its start event (or its end), unless Wait says otherwise.
 type Start struct {
 	As string `yaml:"as"`
+	In string `yaml:"in"` // as in Send
 	// Via is process (default), commands (the NDJSON alias; only Sh and TimeoutMS), or stdio (a
 	// WebSocket; no environment, directory, tag or timeout), which waits for the upgrade.
 	Via string `yaml:"via"`
@@ -379,6 +382,7 @@ type Target struct {
 	To  string  `yaml:"to"`
 	PID *int64  `yaml:"pid"`
 	Tag *string `yaml:"tag"`
+	In  string  `yaml:"in"` // as in Send
 	// Via is process (default), commands, or stdio: a message on the WebSocket that To names,
 	// which has no response.
 	Via string `yaml:"via"`
@@ -406,6 +410,7 @@ type Update struct {
 // List asks for the live processes.
 type List struct {
 	As  string `yaml:"as"` // default "list"
+	In  string `yaml:"in"` // as in Send
 	Via string `yaml:"via"`
 }
 

@@ -54,6 +54,22 @@ func (s *Step) Call() (c Call, ok bool) {
 	return Call{}, false
 }
 
+// In returns the exchange with the control plane whose sandbox gets the request of the step, "" for
+// the target.
+func (s *Step) In() string {
+	switch c, _ := s.Call(); {
+	case s.Send != nil:
+		return s.Send.In
+	case s.Start != nil:
+		return s.Start.In
+	case s.List != nil:
+		return s.List.In
+	case c.Target != nil:
+		return c.Target.In
+	}
+	return ""
+}
+
 // Socket returns the kind and the target of a step that sends a message on a WebSocket;
 // the target is nil for any other step.
 func (s *Step) Socket() (kind string, t *Target) {

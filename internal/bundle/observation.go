@@ -209,10 +209,14 @@ type Exchange struct {
 	RPC      string `json:"rpc,omitempty"`      // "process.Process/Start"
 	Protocol string `json:"protocol,omitempty"` // of an RPC: connect, grpc, grpc-web
 	// Stream is the HTTP/2 stream, 0 on HTTP/1.1.
-	Stream  uint32 `json:"stream,omitempty"`
-	Surface string `json:"surface,omitempty"` // process, commands, metrics, health, or "" for a bare path
-	Shape   Shape  `json:"shape"`             // how to decode the response
-	Codec   string `json:"codec,omitempty"`   // json, proto
+	Stream uint32 `json:"stream,omitempty"`
+	// Surface is process, commands, metrics, health, stdio, files, execute, control, or "" for a bare path.
+	Surface string `json:"surface,omitempty"`
+	// Sandbox names the exchange of the script that made the sandbox to which the request went, "" for
+	// the target.
+	Sandbox string `json:"sandbox,omitempty"`
+	Shape   Shape  `json:"shape"`           // how to decode the response
+	Codec   string `json:"codec,omitempty"` // json, proto
 
 	Invoked  Stamp  `json:"invoked"`            // before the first byte of the request
 	Sent     *Stamp `json:"sent,omitempty"`     // after its last byte was written

@@ -25,6 +25,7 @@ func (it *iteration) captured(ctx context.Context, name, kind, field string) (st
 	}
 	value, ok := capture(h.x, kind, field)
 	if ok {
+		it.hide(field, value)
 		return value, nil
 	}
 	w := it.onExchange(h, kind+"."+field, nil)
@@ -32,7 +33,17 @@ func (it *iteration) captured(ctx context.Context, name, kind, field string) (st
 		value, ok = capture(h.x, kind, field)
 		return ok
 	}
-	return value, it.wait(ctx, w)
+	err = it.wait(ctx, w)
+	it.hide(field, value)
+	return value, err
+}
+
+// hide keeps a captured value out of the records if its name is that of a token or a key.
+func (it *iteration) hide(field, value string) {
+	name := strings.ToLower(field)
+	if strings.HasSuffix(name, "token") || strings.HasSuffix(name, "key") {
+		it.in.target.Redactor().Add(value)
+	}
 }
 
 // capture reads a header field, or a field of the JSON body or of the first message; ok is false

@@ -129,7 +129,7 @@ func startLost(exchanges []bundle.Exchange) bool {
 func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	var left []*bundle.Process
 	for i := range out.Processes {
-		if out.Processes[i].Ended == nil {
+		if out.Processes[i].Ended == nil && !it.apart(out.Processes[i].Name) {
 			left = append(left, &out.Processes[i])
 		}
 	}
@@ -151,6 +151,14 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 	}
 	in.awaitUnlisted(ctx, rec, left)
 	absorb(out, rec)
+}
+
+// apart reports whether the exchange of a name went to a sandbox.
+func (it *iteration) apart(name string) bool {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	h := it.byName[name]
+	return h != nil && h.apart
 }
 
 // viaOf returns the surface by which a process was started.

@@ -13,17 +13,20 @@ type opening struct {
 }
 
 // open opens a connection to the target.
-func (e *env) open(ctx context.Context, rec *transport.Recorder, name string, o opening) (*transport.Conn, error) {
-	how := e.target.Transport(o.http)
+func (in *instance) open(ctx context.Context, rec *transport.Recorder, name string, o opening) (*transport.Conn, error) {
+	how := in.target.Transport(o.http)
 	how.Raw = o.raw
-	conn, err := transport.Open(ctx, rec, name, e.target.Addr(), how)
+	conn, err := transport.Open(ctx, rec, name, in.target.Addr(), how)
 	if err != nil {
-		e.short.note(err)
+		in.short.note(err)
 	}
 	return conn, err
 }
 
 // dial opens a connection for a request.
-func (e *env) dial(ctx context.Context, rec *transport.Recorder, name, http string) (*transport.Conn, error) {
-	return e.open(ctx, rec, name, opening{http: http})
+func (in *instance) dial(ctx context.Context, rec *transport.Recorder, name, http string) (*transport.Conn, error) {
+	return in.open(ctx, rec, name, opening{http: http})
 }
+
+// http2 returns the HTTP/2 variant of the URL of the instance's target.
+func (in *instance) http2() string { return in.target.Transport("h2").HTTP }

@@ -18,13 +18,13 @@ import (
 // housekeeper returns an instance without a scenario, for the engine's own calls. It
 // speaks the plainest form of the protocol that the target supports.
 func (e *env) housekeeper(name string) *instance {
-	return &instance{env: e, s: &scenarios.Scenario{ID: name}, axes: e.plainest}
+	return &instance{env: e, target: e.target, s: &scenarios.Scenario{ID: name}, axes: e.plainest}
 }
 
 // plain returns the instance on the plainest axes: cleaning up after a scenario must
 // not depend on the axes under test.
 func (in *instance) plain() *instance {
-	return &instance{env: in.env, s: in.s, axes: in.plainest}
+	return &instance{env: in.env, target: in.target, s: in.s, axes: in.plainest}
 }
 
 // direct makes one call on a connection of its own and waits until the response is

@@ -41,6 +41,9 @@ type handle struct {
 	chunked bool // the request is framed in chunks
 	// blamed is set when a wait for the exchange itself ended at its deadline.
 	blamed bool
+	// apart is set if the request went to a sandbox or to the control plane. What it started ends
+	// with its sandbox.
+	apart bool
 }
 
 // put registers h under its name and hides an earlier handle of that name.

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/target"
 	"assay/scenarios"
 )
 
@@ -18,6 +19,7 @@ const defaultDeadline = 10 * time.Second
 // instance is one scenario on one set of axes while it runs.
 type instance struct {
 	*env
+	target   *target.Target // of its requests; that of the run, or a sandbox or a control plane
 	s        *scenarios.Scenario
 	axes     bundle.Axes
 	deadline time.Duration // of one iteration
@@ -39,7 +41,7 @@ type instance struct {
 
 func newInstance(e *env, i scenarios.Instance) *instance {
 	s := i.Scenario
-	in := &instance{env: e, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s)}
+	in := &instance{env: e, target: e.target, s: s, axes: i.Axes, wanted: wanted(s), subjects: s.Subjects(), again: 1, calls: !startsSomething(s)}
 	in.deadline = s.Deadline.Deadline(e.cal)
 	if s.Deadline.IsZero() {
 		in.deadline = e.scaled(defaultDeadline) + s.Slow.Deadline(e.cal)

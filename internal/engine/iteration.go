@@ -17,9 +17,15 @@ import (
 	"assay/scenarios"
 )
 
-// iteration is one run of a scenario's steps.
+// iteration is one run of a scenario's steps, as the step sees it whose requests go to the target of
+// its instance.
 type iteration struct {
-	in    *instance
+	in *instance
+	*trail
+}
+
+// trail is what the steps of an iteration share.
+type trail struct {
 	index int
 	rec   *transport.Recorder
 	began time.Time
@@ -56,11 +62,11 @@ type result struct {
 }
 
 func (in *instance) newIteration(index int) *iteration {
-	return &iteration{
-		in: in, index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
+	return &iteration{in: in, trail: &trail{
+		index: index, began: time.Now(), vars: in.sweep.at(index), limit: in.patience(),
 		rec:    in.target.NewRecorder(in.clock),
 		byName: make(map[string]*handle), attached: make(map[int]bool), paused: make(map[*transport.Conn]bool),
-	}
+	}}
 }
 
 // iterate runs the steps once within the iteration's deadline, waits for the ends that clauses
@@ -100,6 +106,7 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 		it.resume(ctx)
 	}
 	it.giveUp(ctx, out)
+	it.hideSandboxes()
 	out.Conns, out.Exchanges = it.rec.Finish(it.in.wanted)
 	out.dropped = it.rec.Dropped()
 	it.renameUnasked(out.Exchanges)
@@ -116,6 +123,7 @@ func (it *iteration) conclude(ctx context.Context, out *result) {
 	}
 	it.cleanup(ctx, &out.Iteration)
 	it.removeFiles(ctx, &out.Iteration)
+	it.deleteSandboxes(ctx, &out.Iteration)
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	out.Awaits = it.awaits
@@ -229,6 +237,10 @@ func (a action) run(ctx context.Context) error {
 
 // prepare turns a step into an action.
 func (it *iteration) prepare(ctx context.Context, st *scenarios.Step, as string) (action, error) {
+	it, err := it.aimed(ctx, st)
+	if err != nil {
+		return action{}, err
+	}
 	if r, ok := it.requestStep(st); ok {
 		return it.prepareCall(ctx, st, as, r)
 	}

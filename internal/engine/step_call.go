@@ -65,8 +65,9 @@ func (it *iteration) prepareCall(ctx context.Context, st *scenarios.Step, as str
 	c.req.Name = cmp.Or(p.as, as, p.op)
 	c.req.Step = st.At
 	c.req.Op = p.op
+	c.req.Sandbox = st.In()
 	c.pieces = c.req.pieces(p.split)
-	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked, socket: c.req.Shape == bundle.ShapeStdio}
+	c.h = &handle{name: c.req.Name, rpc: c.req.RPC, form: c.form, missing: c.req.missing, chunked: c.req.chunked, socket: c.req.Shape == bundle.ShapeStdio, apart: it.in.target != it.in.env.target}
 	if p.tag != nil {
 		if c.h.tag, err = it.expand(ctx, *p.tag); err != nil {
 			return action{}, err

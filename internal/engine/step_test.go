@@ -363,7 +363,7 @@ func TestAGaugeThatStaysWrongIsWaitedForWithinABound(t *testing.T) {
 func TestEachKindOfStepIsKnown(t *testing.T) {
 	gw := newMiniature(t)
 	b := newBench(t, gw.URL)
-	it := &iteration{in: newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]"))), byName: map[string]*handle{}}
+	it := &iteration{in: newInstance(newEnv(b.options), instanceOf(parse(t, "steps: [{list: {as: l}}]"))), trail: &trail{byName: map[string]*handle{}}}
 	if _, err := it.prepare(t.Context(), &scenarios.Step{}, ""); err == nil {
 		t.Error("an empty step is not an error")
 	}

@@ -82,10 +82,11 @@ func Uncertain(o *bundle.Observation) int {
 	return n
 }
 
-// IsStart reports whether an exchange starts a new process.
+// IsStart reports whether an exchange starts a new process of the target itself, and not of a
+// sandbox, which has counters of its own.
 func IsStart(x *bundle.Exchange) bool {
-	return x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
-		(x.Op == "start" || x.Request.Method == "POST")
+	return x.Sandbox == "" && (x.RPC == call.ProcessStart || x.Shape == bundle.ShapeStdio || x.RPC == "" && x.Surface == "commands" && x.Shape == bundle.ShapeNDJSON &&
+		(x.Op == "start" || x.Request.Method == "POST"))
 }
 
 type fate int

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -39,6 +41,33 @@ type Redactor struct {
 	index   index
 	margin  int
 	letters [256]bool // of the forms, and those that begin an escape
+
+	mu    sync.Mutex // guards added
+	added []string
+	more  atomic.Pointer[Redactor] // of the secrets that Add added
+}
+
+// Open returns a redactor like New, but never nil: Add can add secrets to it.
+func Open(secrets []string) *Redactor {
+	if r := New(secrets); r != nil {
+		return r
+	}
+	return &Redactor{}
+}
+
+// Add adds secrets that became known only now. What was redacted before may contain them.
+func (r *Redactor) Add(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := len(r.added)
+	for _, s := range secrets {
+		if s != "" && !slices.Contains(r.added, s) {
+			r.added = append(r.added, s)
+		}
+	}
+	if len(r.added) > known {
+		r.more.Store(New(r.added))
+	}
 }
 
 // New returns the redactor of some secrets, nil if there are none. Secrets of less than four
@@ -79,7 +108,7 @@ func (r *Redactor) Margin() int {
 	if r == nil {
 		return 0
 	}
-	return r.margin
+	return max(r.margin, r.more.Load().Margin())
 }
 
 // Bytes returns p without secrets: p itself if it contains none, else a copy.
@@ -91,7 +120,11 @@ func (r *Redactor) Outer(p []byte) []byte { return r.bytes(p, false) }
 
 // bytes is Bytes; packed is set if base64 is decoded.
 func (r *Redactor) bytes(p []byte, packed bool) []byte {
-	if r == nil || len(r.needles) == 0 {
+	if r == nil {
+		return p
+	}
+	p = r.more.Load().bytes(p, packed)
+	if len(r.needles) == 0 {
 		return p
 	}
 	out := canvas{from: p}
@@ -181,11 +214,14 @@ func (r *Redactor) Value(s string) string {
 	if r == nil {
 		return s
 	}
-	if slices.Contains(r.short, s) {
+	if slices.Contains(r.short, s) || r.more.Load().isShort(s) {
 		return strings.Repeat("*", len(s))
 	}
 	return r.Text(s)
 }
+
+// isShort reports whether a value is a short secret.
+func (r *Redactor) isShort(s string) bool { return r != nil && slices.Contains(r.short, s) }
 
 // canvas is a text that is copied before its first change.
 type canvas struct {

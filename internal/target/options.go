@@ -48,6 +48,8 @@ type Options struct {
 	// Knock is a path, below that of the URL, that a plain HTTP server responds to with GET, for
 	// one that does not respond at the URL itself.
 	Knock string
+	// Control is the control plane of the target; the zero value is one at the URL itself.
+	Control Control
 	// Embedded is set when the target is the reference gateway of this process.
 	Embedded bool
 }

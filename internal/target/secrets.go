@@ -8,13 +8,16 @@ import (
 )
 
 // Secrets returns the strings of the options that must be neither recorded nor printed: the
-// token, and of the extra headers, except those that isOpen accepts, the values, the
+// token, the API key, and of the extra headers, except those that isOpen accepts, the values, the
 // credentials behind their scheme ("Bearer …"), the passwords of Basic credentials and the
 // values of the cookies.
 func (o *Options) Secrets() []string {
 	var secrets []string
 	if o.Token != "" {
 		secrets = append(secrets, o.Token)
+	}
+	if o.Control.APIKey != "" {
+		secrets = append(secrets, o.Control.APIKey)
 	}
 	for _, h := range o.Headers {
 		if h.Value != "" && !isOpen(h) {

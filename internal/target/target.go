@@ -73,7 +73,7 @@ func New(o Options) (*Target, error) {
 		o.UserAgent = "assay"
 	}
 	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
-	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.New(o.Secrets())}
+	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.Open(o.Secrets())}
 	if IsSocketURL(o.URL) {
 		t.splitSocketURL()
 	}
@@ -210,7 +210,7 @@ func (t *Target) shown() string {
 	return t.url.String()
 }
 
-// Redactor returns the redactor of the secrets in the options, nil without secrets.
+// Redactor returns the redactor of the secrets in the options, and of those added to it.
 func (t *Target) Redactor() *secret.Redactor { return t.redactor }
 
 // NewRecorder makes a recorder of connections to the target: within the memory of the run, and

@@ -9,6 +9,8 @@ type Call struct {
 	Name, Step, Op string
 	// RPC is "process.Process/Start", Surface process, commands, metrics or health.
 	RPC, Surface string
+	// Sandbox names the sandbox that gets the request, "" for the target.
+	Sandbox string
 	// Protocol selects the decoder of an RPC's response: connect (also ""), grpc or grpc-web.
 	Protocol string
 	// Shape selects the decoder of the body; "" is plain.

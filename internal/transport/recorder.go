@@ -120,7 +120,7 @@ func (r *Recorder) newExchange(call Call, c *Conn, mu *sync.Mutex) *Exchange {
 		mu: mu, conn: c, name: call.Name, method: call.Method, done: make(chan struct{}), account: account{recorder: r},
 		rec: bundle.Exchange{
 			Name: call.Name, Step: call.Step, Op: call.Op, Conn: -1,
-			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Shape: call.Shape, Codec: call.Codec,
+			RPC: call.RPC, Protocol: call.Protocol, Surface: call.Surface, Sandbox: call.Sandbox, Shape: call.Shape, Codec: call.Codec,
 			Request: bundle.Request{
 				Method: call.Method, Path: sent.Text(call.Path), Headers: sent.headers(call.Headers),
 				Body: bundle.NewBlob(sent.Bytes(call.Body), nil, nil),
