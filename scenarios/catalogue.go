@@ -101,4 +101,6 @@ type Catalogue struct {
 	Rules     []*Rule     // sorted by ID
 	RulesText []byte      // rules.yaml of a user's folder, if any
 	Profiles  []*Profile  // of a user's folder, sorted by ID
+
+	own []string // ids of the rules of the user's folder
 }

@@ -29,32 +29,12 @@ func Load() (*Catalogue, error) {
 	return loadCatalogue(source{fsys: embedded}, nil)
 }
 
-// LoadDir returns the catalogue of a user's folder: its scripts, as AREA/NAME.yaml or NAME.yaml,
-// instead of the embedded ones; its rules.yaml beside the built-in rules; its profiles/NAME.yaml.
-// The ids of its rules and profiles must differ from the built-in ones. Errors name their files
-// with dir in front. A folder that is unreadable or has no script is an error.
-func LoadDir(dir string) (*Catalogue, error) {
-	root, err := regular.Folder(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the scenarios: %w", err)
-	}
-	defer func() { _ = root.Close() }()
-	rules, err := builtinRules()
-	if err != nil {
-		return nil, err
-	}
-	c, err := loadCatalogue(source{fsys: root.FS(), root: root, dir: dir}, rules)
-	if err == nil && len(c.Scenarios) == 0 {
-		return nil, fmt.Errorf("%s contains no script; scripts are AREA/NAME.yaml or NAME.yaml", dir)
-	}
-	return c, err
-}
-
 // source is a folder from which a catalogue is read.
 type source struct {
 	fsys fs.FS
 	root *os.Root // a user's folder, the same as fsys; scripts may be directly in it
 	dir  string   // in front of the names of files in errors
+	lint bool     // also check the conventions
 }
 
 // scripts lists the files of scripts, sorted.
@@ -125,26 +105,61 @@ func builtinRules() ([]*Rule, error) {
 
 func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 	c := &Catalogue{Rules: base}
-	var errs []*ScriptError
-	switch text, err := from.read("rules.yaml"); {
-	case err == nil:
-		if from.root != nil {
-			c.RulesText = text
-		}
-		rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
-		if from.root != nil {
-			c.checkOwnRules(rules, d)
-		}
-		c.checkStanding(rules, d)
-		errs = append(errs, d.errs...)
-		c.addRules(rules)
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read the rules: %w", err)
+	own, errs, err := c.readRules(from)
+	if err != nil {
+		return nil, err
 	}
+	mistakes, err := c.readScripts(from)
+	if err != nil {
+		return nil, err
+	}
+	errs = append(errs, mistakes...)
+	if from.root != nil {
+		if mistakes, err = c.ownProfiles(from); err != nil {
+			return nil, err
+		}
+		errs = append(errs, mistakes...)
+	}
+	if from.lint && own != nil && len(errs) == 0 {
+		errs = c.unproven(own)
+	}
+	if len(errs) > 0 {
+		return nil, joinErrors(errs)
+	}
+	slices.SortFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
+	return c, nil
+}
+
+// readRules adds the rules.yaml of a folder, if there is one, and returns its document and the
+// errors in it.
+func (c *Catalogue) readRules(from source) (*document, []*ScriptError, error) {
+	text, err := from.read("rules.yaml")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the rules: %w", err)
+	}
+	rules, d := parseRules(path.Join(from.dir, "rules.yaml"), text)
+	if from.root != nil {
+		c.RulesText = text
+		c.checkOwnRules(rules, d)
+		for _, r := range rules {
+			c.own = append(c.own, r.ID)
+		}
+	}
+	c.checkStanding(rules, d)
+	c.addRules(rules)
+	return d, d.errs, nil
+}
+
+// readScripts adds the scripts of a folder, and returns the errors in them.
+func (c *Catalogue) readScripts(from source) ([]*ScriptError, error) {
 	files, err := from.scripts()
 	if err != nil {
 		return nil, err
 	}
+	var errs []*ScriptError
 	byID := map[string]string{}
 	length := 0
 	for _, file := range files {
@@ -159,6 +174,9 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 		s, d := parseScript(file, text)
 		if s != nil {
 			checkRules(s, d, c)
+			if from.lint {
+				lintIn(s, d, path.Dir(file) != path.Clean(from.dir))
+			}
 			if first, twice := byID[s.ID]; twice {
 				d.errorf(d.at("/id"), "", "%s already has the id %q", first, s.ID)
 			}
@@ -166,63 +184,6 @@ func loadCatalogue(from source, base []*Rule) (*Catalogue, error) {
 			c.Scenarios = append(c.Scenarios, s)
 		}
 		errs = append(errs, d.errs...)
-	}
-	if from.root != nil {
-		own, err := c.ownProfiles(from)
-		if err != nil {
-			return nil, err
-		}
-		errs = append(errs, own...)
-	}
-	if len(errs) > 0 {
-		return nil, joinErrors(errs)
-	}
-	slices.SortFunc(c.Scenarios, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
-	return c, nil
-}
-
-// checkOwnRules reports rules of a user's folder with the id of a built-in rule: to change its
-// level or allow its breach is the business of a profile.
-func (c *Catalogue) checkOwnRules(rules []*Rule, d *document) {
-	for i, r := range rules {
-		if c.Rule(r.ID) != nil {
-			d.errorf(d.at(fmt.Sprintf("/%d/id", i)), "give it another id; a profile changes levels and allows breaches",
-				"%q is already a built-in rule", r.ID)
-		}
-	}
-}
-
-// ownProfiles reads the profiles of a user's folder, and returns the errors in them.
-func (c *Catalogue) ownProfiles(from source) ([]*ScriptError, error) {
-	entries, err := fs.ReadDir(from.fsys, profilesFolder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the profiles: %w", err)
-	}
-	var errs []*ScriptError
-	for _, e := range entries {
-		name, isProfile := strings.CutSuffix(e.Name(), ".yaml")
-		if !isProfile {
-			continue
-		}
-		text, err := from.read(path.Join(profilesFolder, e.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("read a profile: %w", err)
-		}
-		file := path.Join(from.dir, profilesFolder, e.Name())
-		p, err := c.readProfile(file, text, checked)
-		switch {
-		case err != nil:
-			errs = append(errs, scriptErrors(file, err)...)
-		case p.ID != name:
-			errs = append(errs, &ScriptError{File: file, Message: fmt.Sprintf("the profile has the id %q and the file is called %q", p.ID, e.Name())})
-		case slices.Contains(ProfileNames(), p.ID):
-			errs = append(errs, &ScriptError{File: file, Message: fmt.Sprintf("there is a built-in profile %q: give this one another id", p.ID)})
-		default:
-			c.Profiles = append(c.Profiles, p)
-		}
 	}
 	return errs, nil
 }

@@ -11,7 +11,7 @@ import (
 // An assay.yaml that nobody named may have come with a repository that was checked out. It
 // can therefore say how to test, but not run a command, write a file, send a file, open a
 // port, or choose whom to trust or to send a token to (the bundle of --rerun names a URL): it
-// sets only these flags.
+// sets only these flags. A header can name the sandbox to which a proxy sends the run and its token.
 var safeFlags = []string{
 	"abort-delay", "abort-on-fail", "axis", "budget", "clock-scale", "codec", "command", "count", "destructive", "disconnect-share",
 	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "format", "full", "http", "jobs", "kill-share",

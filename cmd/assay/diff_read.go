@@ -39,7 +39,7 @@ func readCompared(path string) (compared, error) {
 	}
 	r := b.Report
 	if r == nil || b.Unfinished {
-		if _, r, err = judged(b, "", false); err != nil {
+		if _, r, err = judged(b, judging{}); err != nil {
 			return compared{}, err
 		}
 	}

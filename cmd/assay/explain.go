@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/reports"
-	"assay/scenarios"
 )
 
 func newExplain(io stdio) *cobra.Command {
-	return &cobra.Command{
+	var own string
+	c := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a rule, a scenario or a profile",
 		Example: `  # the requirement of a rule, its source, and the scenarios that prove it
@@ -26,11 +26,11 @@ func newExplain(io stdio) *cobra.Command {
 		Args:              exactly(1, "want the id of a rule, of a scenario or of a profile"),
 		ValidArgsFunction: completeTopics,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cat, err := scenarios.Load()
+			cat, err := catalogueOf(own, "")
 			if err != nil {
-				return defect(err)
+				return err
 			}
-			profiles, err := allProfiles()
+			profiles, err := allProfiles(cat)
 			if err != nil {
 				return defect(err)
 			}
@@ -43,12 +43,14 @@ func newExplain(io stdio) *cobra.Command {
 			return defect(err)
 		},
 	}
+	registerScenarios(c, &own, "folder of scripts to use instead of the built-in ones (as for conform)")
+	return c
 }
 
 // completeTopics completes the first argument with the ids of rules, scenarios and profiles.
 func completeTopics(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	ids, directive := completeScenarios(c, args, prefix)
-	cat, err := scenarios.Load()
+	cat, err := catalogueOfFlags(c)
 	if err != nil || len(args) > 0 {
 		return ids, directive
 	}
@@ -57,7 +59,7 @@ func completeTopics(c *cobra.Command, args []string, prefix string) ([]string, c
 			ids = append(ids, r.ID)
 		}
 	}
-	for _, name := range scenarios.ProfileNames() {
+	for _, name := range cat.ProfileNames() {
 		if strings.HasPrefix(name, prefix) {
 			ids = append(ids, name)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,9 +14,15 @@ import (
 
 // judgeFlags are the flags of judge.
 type judgeFlags struct {
-	output  outputFlags
-	profile string
-	strict  bool
+	output outputFlags
+	judging
+}
+
+// judging says how to judge a bundle; the zero value is as the run did, by the rules of this program.
+type judging struct {
+	profile   string // "" for that of the run
+	scenarios string // folder of rules and profiles, "" for those of the bundle
+	strict    bool
 }
 
 func newJudge(io stdio) *cobra.Command {
@@ -26,7 +33,8 @@ func newJudge(io stdio) *cobra.Command {
 		Long: `Judges the observations of a bundle by the rules of this program, with the scripts
 of the bundle and, unless --profile names another, the profile of the run. Lists
 the verdicts that differ from the stored ones; with --format json they are in the
-field "changed".`,
+field "changed". For a run with scenarios of your own, the bundle keeps their rules
+and profile; --scenarios takes newer ones from the folder.`,
 		Example: `  # the verdicts of a stored run
   assay judge run
 
@@ -43,6 +51,7 @@ field "changed".`,
 	f.output.register(c)
 	f.output.registerVerbose(c)
 	c.Flags().StringVar(&f.profile, "profile", "", "profile to use instead of the run's")
+	registerScenarios(c, &f.scenarios, "folder whose rules.yaml and profiles to use instead of the bundle's")
 	c.Flags().BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
 	return c
 }
@@ -53,7 +62,7 @@ func judgeBundle(io stdio, f judgeFlags, dir string) error {
 		return usage(err)
 	}
 	warnPartial(io, b)
-	verdicts, report, err := judged(b, f.profile, f.strict)
+	verdicts, report, err := judged(b, f.judging)
 	if err != nil {
 		return err
 	}
@@ -74,10 +83,9 @@ func warnPartial(io stdio, b *bundle.Bundle) {
 	}
 }
 
-// judged judges a bundle by the rules of this program, with the named profile or,
-// for "", the profile of the run.
-func judged(b *bundle.Bundle, profile string, strict bool) ([]bundle.Verdict, *bundle.Report, error) {
-	j, err := judgeOf(b, profile, strict)
+// judged judges a bundle by the rules of this program.
+func judged(b *bundle.Bundle, how judging) ([]bundle.Verdict, *bundle.Report, error) {
+	j, err := judgeOf(b, how)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,9 +93,9 @@ func judged(b *bundle.Bundle, profile string, strict bool) ([]bundle.Verdict, *b
 	return verdicts, report, usage(err)
 }
 
-// judgeOf returns the judge for a bundle: the rules of this program and of the
-// bundle, and the named profile or, for "", the profile of the run.
-func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error) {
+// judgeOf returns the judge for a bundle: the rules of this program, of the bundle and of the
+// folder, and the named profile or, for "", the profile of the run.
+func judgeOf(b *bundle.Bundle, how judging) (*judge.Judge, error) {
 	rules, err := scenarios.Load()
 	if err != nil {
 		return nil, defect(err)
@@ -97,7 +105,16 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 			return nil, usage(err)
 		}
 	}
-	p, err := profileOf(b, profile, rules)
+	if how.scenarios != "" {
+		own, err := scenarios.LoadDir(how.scenarios)
+		if err != nil {
+			return nil, usage(err)
+		}
+		if err := rules.Adopt(own); err != nil {
+			return nil, usage(err)
+		}
+	}
+	p, err := profileOf(b, how.profile, rules)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -105,12 +122,14 @@ func judgeOf(b *bundle.Bundle, profile string, strict bool) (*judge.Judge, error
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &judge.Judge{Rules: rules, Profile: p, Strict: strict || b.Run.Strict, Known: known}, nil
+	return &judge.Judge{Rules: rules, Profile: p, Strict: how.strict || b.Run.Strict, Known: known}, nil
 }
 
-// profileOf returns the named profile or, for "", the stored profile of the run.
+// profileOf returns the named profile: of the catalogue or, if that has none with the name, the
+// stored profile of the run, which is also that for "".
 func profileOf(b *bundle.Bundle, name string, cat *scenarios.Catalogue) (*scenarios.Profile, error) {
-	if name == "" && b.Run.ProfileText != "" {
+	isStored := name == "" || name == b.Run.Profile && !slices.Contains(cat.ProfileNames(), name)
+	if isStored && b.Run.ProfileText != "" {
 		return cat.ParseStoredProfile("the profile of the bundle", []byte(b.Run.ProfileText))
 	}
 	return cat.LoadProfile(cmp.Or(name, b.Run.Profile))

@@ -13,7 +13,7 @@ import (
 )
 
 func newList(io stdio) *cobra.Command {
-	var format, selection string
+	var format, selection, own string
 	var profiles bool
 	c := &cobra.Command{
 		Use:   "list",
@@ -25,28 +25,39 @@ func newList(io stdio) *cobra.Command {
   assay list --select rule:connect.stream.envelope-complete --format json
 
   # the profiles that a gateway can claim
-  assay list --profiles`,
+  assay list --profiles
+
+  # scenarios and rules of your own
+  assay list --scenarios my`,
 		Args:              exactly(0, "list takes none; --select limits it"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			if profiles {
-				return listProfiles(io, format, selection)
+				return listProfiles(io, format, selection, own)
 			}
-			return list(io, format, selection)
+			return list(io, format, selection, own)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().StringVar(&selection, "select", "", "list only the scenarios that match these terms (as for conform)")
+	registerScenarios(c, &own, "folder of scripts to list instead of the built-in ones (as for conform)")
 	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles instead")
 	return c
 }
 
-// listProfiles lists the embedded profiles.
-func listProfiles(io stdio, format, selection string) error {
+// listProfiles lists the embedded profiles, and those of a folder.
+func listProfiles(io stdio, format, selection, own string) error {
 	if selection != "" {
 		return usage(errors.New("--select does not apply to --profiles: give only one of them"))
 	}
-	all, err := allProfiles()
+	var cat *scenarios.Catalogue // nil has the embedded profiles
+	var err error
+	if own != "" {
+		if cat, err = catalogueOf(own, ""); err != nil {
+			return err
+		}
+	}
+	all, err := allProfiles(cat)
 	if err != nil {
 		return defect(err)
 	}
@@ -61,30 +72,20 @@ func listProfiles(io stdio, format, selection string) error {
 	return defect(err)
 }
 
-// allProfiles returns the embedded profiles, sorted by name.
-func allProfiles() ([]*scenarios.Profile, error) {
-	var all []*scenarios.Profile
-	for _, name := range scenarios.ProfileNames() {
-		p, err := scenarios.LoadProfile(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-func list(io stdio, format, selection string) error {
-	cat, err := scenarios.Load()
+func list(io stdio, format, selection, own string) error {
+	cat, err := catalogueOf(own, selection)
 	if err != nil {
-		return defect(err)
+		return err
 	}
 	instances, err := cat.Select(selection)
 	if err != nil {
 		return nothingRun(err)
 	}
-	if selection != "" {
+	switch {
+	case selection != "":
 		cat = cat.Of(instances)
+	case own != "":
+		cat = cat.Own()
 	}
 	switch format {
 	case "text":
@@ -109,8 +110,8 @@ func faultsByRule() reports.Faults {
 }
 
 // completeScenarios completes the first argument with scenario ids.
-func completeScenarios(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	cat, err := scenarios.Load()
+func completeScenarios(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	cat, err := catalogueOfFlags(c)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -11,6 +11,7 @@ import (
 
 func newReport(io stdio) *cobra.Command {
 	var f outputFlags
+	var own string
 	c := &cobra.Command{
 		Use:   "report BUNDLE…",
 		Short: "Render the report of a stored run in any format",
@@ -35,27 +36,28 @@ bundle of a load run is rendered in the same formats, by itself.`,
 			if err := f.validate(); err != nil {
 				return usage(err)
 			}
-			return drawReport(io, f, args)
+			return drawReport(io, f, own, args)
 		},
 	}
 	f.register(c)
 	f.registerVerbose(c)
+	registerScenarios(c, &own, "folder whose rules.yaml to use for a run that was killed, and for merged shards, instead of the bundle's")
 	return c
 }
 
-func drawReport(io stdio, f outputFlags, dirs []string) error {
+func drawReport(io stdio, f outputFlags, own string, dirs []string) error {
 	if len(dirs) == 1 && isLoad(dirs[0]) {
 		return redrawLoad(io, f, dirs[0])
 	}
 	var shards []outcome.Shard
 	for _, dir := range dirs {
-		s, err := shard(io, dir)
+		s, err := shard(io, dir, own)
 		if err != nil {
 			return err
 		}
 		shards = append(shards, s)
 	}
-	r, err := merged(shards)
+	r, err := merged(shards, own)
 	if err != nil {
 		return err
 	}
@@ -75,12 +77,12 @@ func redrawLoad(io stdio, f outputFlags, dir string) error {
 }
 
 // merged returns the report of all shards; a single bundle keeps its own.
-func merged(shards []outcome.Shard) (*bundle.Report, error) {
+func merged(shards []outcome.Shard, own string) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
 		return first.Report, nil
 	}
-	j, err := judgeOf(&bundle.Bundle{Dir: first.Name, Run: first.Run}, "", false)
+	j, err := judgeOf(&bundle.Bundle{Dir: first.Name, Run: first.Run}, judging{scenarios: own})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func merged(shards []outcome.Shard) (*bundle.Report, error) {
 
 // shard returns the stored result of a bundle, or judges the evidence of an
 // incomplete one.
-func shard(io stdio, dir string) (outcome.Shard, error) {
+func shard(io stdio, dir, own string) (outcome.Shard, error) {
 	b, err := bundle.Open(dir)
 	if err != nil {
 		return outcome.Shard{}, usage(err)
@@ -99,7 +101,7 @@ func shard(io stdio, dir string) (outcome.Shard, error) {
 	s := outcome.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
 		io.errorf("assay: %s: the run ended before its report was complete; its evidence was judged now\n", dir)
-		s.Verdicts, s.Report, err = judged(b, "", false)
+		s.Verdicts, s.Report, err = judged(b, judging{scenarios: own})
 	}
 	if err == nil {
 		reports.Annotate(s.Report, b.Observations, s.Verdicts, excerptWidth(io))

@@ -99,7 +99,7 @@ func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	r := b.Report
 	if b.Unfinished || r == nil {
 		var err error
-		if _, r, err = judged(b, "", false); err != nil {
+		if _, r, err = judged(b, judging{}); err != nil {
 			return nil, err
 		}
 	}

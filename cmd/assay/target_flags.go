@@ -31,7 +31,7 @@ type targetFlags struct {
 	tokenFile, headerFile, user, shell string
 	caCert                             string
 	insecure                           bool
-	endpoints                          []string
+	endpoints, headers                 []string
 	timeScale                          float64
 	seed                               uint64
 }
@@ -40,6 +40,7 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (default: the variable ASSAY_TOKEN)")
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
+	fs.StringArrayVar(&f.headers, "header", nil, "extra request header that is no secret, as `'NAME: VALUE'` (repeatable); secrets: --header-file")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
 	fs.StringVar(&f.shell, "shell", "", "words in front of a command, for example \"/bin/bash -l -c\" (default: from the profile)")
 	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+surfaces+" (repeatable)")
@@ -75,6 +76,13 @@ func (f *targetFlags) options(url string) (target.Options, error) {
 			o.Paths = map[string]string{}
 		}
 		o.Paths[surface] = path
+	}
+	for _, text := range f.headers {
+		h, err := target.ParseOpenHeader(text)
+		if err != nil {
+			return o, fmt.Errorf("--header: %w", err)
+		}
+		o.Open = append(o.Open, h)
 	}
 	if f.headerFile != "" {
 		hs, err := readHeaders(f.headerFile)
@@ -122,6 +130,9 @@ func (f *targetFlags) words() []string {
 	}
 	for _, e := range f.endpoints {
 		words = append(words, "--endpoint", e)
+	}
+	for _, h := range f.headers {
+		words = append(words, "--header", h)
 	}
 	if f.timeScale != 1 {
 		words = append(words, "--time-scale", strconv.FormatFloat(f.timeScale, 'g', -1, 64))

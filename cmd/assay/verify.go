@@ -71,7 +71,7 @@ func verifyVerdicts(dir string, by bundle.Tool, v *bundle.Verification) {
 	if v.Tool.Name == "" {
 		v.Tool, v.Run = b.Run.Tool, b.Run.ID
 	}
-	j, err := judgeOf(b, "", false)
+	j, err := judgeOf(b, judging{})
 	if err != nil {
 		v.Add(bundle.ProblemUnreadable, "", err.Error())
 		return

@@ -111,9 +111,9 @@ func (t *Target) diagnoseAnswer(x *transport.Exchange, s bundle.Exchange) *Unrea
 	path := s.Request.Path
 	switch {
 	case isAuth(s):
-		return t.diagnoseAuth(s)
+		return t.diagnoseAuth(x, s)
 	case kind == "text/html" || looksLikeHTML(x.BodyBytes()):
-		return t.unreachable(fmt.Sprintf("POST %s returns %d with HTML: this is a web page or a proxy error, not RPC.", path, status),
+		return t.unreachable(fmt.Sprintf("%s %s returns %d with HTML: this is a web page or a proxy error, not RPC.%s", s.Request.Method, path, status, t.words(x, s)),
 			mendPort+" "+mendPath)
 	case status == 404 || status == 405:
 		return t.unreachable(fmt.Sprintf("POST %s returns %d: there is no process service.", path, status), mendPath)
@@ -121,7 +121,8 @@ func (t *Target) diagnoseAnswer(x *transport.Exchange, s bundle.Exchange) *Unrea
 		return t.unreachable(fmt.Sprintf("POST %s is redirected (%d to %q); Assay does not follow redirects.",
 			path, status, strings.Join(s.Response.Get("Location"), ", ")), "Give the final URL.")
 	case status >= 502 && status <= 504:
-		return t.unreachable(fmt.Sprintf("POST %s returns %d: a proxy responds, but not the gateway behind it.", path, status), mendAlive)
+		return t.unreachable(fmt.Sprintf("%s %s returns %d: a proxy responds, but not the gateway behind it.%s", s.Request.Method, path, status, t.words(x, s)),
+			mendAlive+" A proxy may choose the sandbox by a header: give it with --header 'NAME: VALUE'.")
 	}
 	if kind == "" {
 		kind = "no content type"
@@ -137,13 +138,13 @@ func (t *Target) diagnoseMissing(start bundle.Exchange) *UnreachableError {
 		start.Request.Path, describe(start)), mendPath)
 }
 
-func (t *Target) diagnoseAuth(s bundle.Exchange) *UnreachableError {
-	status := s.Response.Status
+func (t *Target) diagnoseAuth(x *transport.Exchange, s bundle.Exchange) *UnreachableError {
+	status, words := s.Response.Status, t.words(x, s)
 	if t.options.Token == "" {
-		return t.unreachable(fmt.Sprintf("it requires credentials (POST %s returns %d).", s.Request.Path, status),
-			"Give the access token with --token-file FILE, or other credentials with --header-file FILE.")
+		return t.unreachable(fmt.Sprintf("it requires credentials (POST %s returns %d).%s", s.Request.Path, status, words),
+			"Give the access token with --token-file FILE, other credentials with --header-file FILE, and a header that is no secret with --header 'NAME: VALUE'.")
 	}
-	return t.unreachable(fmt.Sprintf("it rejects the credentials (POST %s returns %d).", s.Request.Path, status),
+	return t.unreachable(fmt.Sprintf("it rejects the credentials (POST %s returns %d).%s", s.Request.Path, status, words),
 		"Check the token in --token-file, and --user.")
 }
 

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,23 @@ func ParseHeaders(text []byte) ([]bundle.Header, error) {
 		hs = append(hs, bundle.Header{Name: name, Value: value})
 	}
 	return hs, nil
+}
+
+// ParseOpenHeader reads one "Name: value" whose value is no secret. It refuses a header that
+// usually carries one, by its name or by a value such as "Bearer …"; the error quotes no value.
+func ParseOpenHeader(text string) (bundle.Header, error) {
+	name, value, ok := strings.Cut(text, ":")
+	h := bundle.Header{Name: name, Value: strings.Trim(value, " \t")}
+	scheme, _, _ := strings.Cut(strings.ToLower(h.Value), " ")
+	switch {
+	case !ok || !httpguts.ValidHeaderFieldName(name):
+		return h, errors.New(`want "Name: value"; a name has only letters, digits and !#$%&'*+-.^_` + "`|~")
+	case suggestsSecret(name) || scheme == "bearer" || scheme == "basic":
+		return h, fmt.Errorf("%s can carry a secret, which other users of this machine would see: write the line into a file and use --header-file", name)
+	case !httpguts.ValidHeaderFieldValue(h.Value):
+		return h, fmt.Errorf("the value of %s contains a control character", name)
+	}
+	return h, nil
 }
 
 // checkHeaders rejects headers that would break the request head.

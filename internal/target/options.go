@@ -37,6 +37,8 @@ type Options struct {
 	User string
 	// Headers are added to every request.
 	Headers []bundle.Header
+	// Open are added like Headers, and after them; none of their values is a secret.
+	Open []bundle.Header
 	// TimeScale multiplies every deadline; 0 means 1.
 	TimeScale float64
 	// UserAgent is assay/VERSION; each request appends scenario and run.

@@ -36,7 +36,11 @@ func (t *Target) IsService() bool { return t.service.Load() }
 func (c *client) calibrateService(ctx context.Context) (bundle.Calibration, error) {
 	var problem *UnreachableError
 	var fallback *knocked
+	silent := false // a server of another HTTP version closes the connection, or says so
 	for _, version := range c.target.Versions() {
+		if silent {
+			break
+		}
 		for _, path := range c.target.knocks() {
 			k, u := c.overHTTP(version).knock(ctx, path)
 			switch {
@@ -47,7 +51,7 @@ func (c *client) calibrateService(ctx context.Context) (bundle.Calibration, erro
 			case u == nil && fallback == nil:
 				fallback = k
 			case u != nil && problem == nil:
-				problem = u
+				problem, silent = u, k.silent
 			}
 		}
 	}
@@ -76,6 +80,7 @@ func (t *Target) serves(k *knocked) bundle.Calibration {
 type knocked struct {
 	way    bundle.Axes
 	status int
+	silent bool // there was no response
 	trips  []time.Duration
 }
 
@@ -112,7 +117,8 @@ func (c *client) knock(ctx context.Context, path string) (*knocked, *Unreachable
 		s := c.await(budget, x, hasHead)
 		if len(k.trips) == 0 {
 			if u := c.target.diagnoseService(x, s); u != nil {
-				return nil, u
+				k.silent = s.Outcome == bundle.OutcomeNoAnswer
+				return k, u
 			}
 		}
 		if s.Response == nil {
@@ -128,7 +134,7 @@ func (c *client) knock(ctx context.Context, path string) (*knocked, *Unreachable
 		}
 	}
 	if len(k.trips) == 0 {
-		return nil, c.target.dialFailure(err)
+		return k, c.target.dialFailure(err)
 	}
 	return k, nil
 }

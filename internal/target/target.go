@@ -54,6 +54,8 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	redactor := secret.Open(o.Secrets())
+	o.Headers = slices.Concat(o.Headers, o.Open)
 	headers := append(slices.Clone(o.Headers), bundle.Header{Name: tokenHeader, Value: o.Token},
 		bundle.Header{Name: "user-agent", Value: o.UserAgent})
 	if err := checkHeaders(headers); err != nil {
@@ -72,8 +74,8 @@ func New(o Options) (*Target, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "assay"
 	}
-	o.Shell, o.Headers = slices.Clone(o.Shell), slices.Clone(o.Headers)
-	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: secret.Open(o.Secrets())}
+	o.Shell = slices.Clone(o.Shell)
+	t := &Target{options: o, url: u, base: cleanPath(u.EscapedPath()), paths: paths, tls: config, redactor: redactor}
 	if IsSocketURL(o.URL) {
 		t.splitSocketURL()
 	}

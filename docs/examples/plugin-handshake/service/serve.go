@@ -22,7 +22,7 @@ func Main(ctx context.Context, args []string, out io.Writer) error {
 	listen := flags.String("listen", "127.0.0.1:8090", "address to listen on")
 	names := slices.Sorted(maps.Keys(Bugs()))
 	bug := flags.String("bug", "", "have a bug: "+strings.Join(names, ", "))
-	token := flags.String("token", "", "require this value in the header Plugin-Token")
+	team := flags.String("team", "", "require this value in the header Plugin-Team")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := NewServer(*bug, *token)
+	s := NewServer(*bug, *team)
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	if _, err := fmt.Fprintf(out, "http://%s\n", l.Addr()); err != nil {
@@ -46,9 +46,9 @@ func Main(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // NewServer returns a server of New that counts the handshakes of each connection.
-func NewServer(bug, token string) *http.Server {
+func NewServer(bug, team string) *http.Server {
 	return &http.Server{
-		Handler:           New(bug, token),
+		Handler:           New(bug, team),
 		ReadHeaderTimeout: time.Minute,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, connections{}, new(atomic.Int64))

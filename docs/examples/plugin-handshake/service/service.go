@@ -53,25 +53,27 @@ type response struct {
 	Capabilities map[string]bool `json:"server_capabilities"`
 }
 
-// New returns the handler of a host with a bug, "" for none. With a token, it requires the token
-// in the header Plugin-Token, except at its root, and says so in its own words.
-func New(bug, token string) http.Handler {
+// New returns the handler of a host with a bug, "" for none. A team is the value that each request
+// must have in the header Plugin-Team, "" for no such header.
+func New(bug, team string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST "+Path, host{bug: bug, token: token})
-	return mux
+	mux.Handle("POST "+Path, host{bug: bug})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if team != "" && r.Header.Get("Plugin-Team") != team {
+			refuse(w, http.StatusUnauthorized, "unauthenticated", "name your team in the header Plugin-Team")
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
-type host struct{ bug, token string }
+type host struct{ bug string }
 
 // connections is the key of a connection's state in the context of its requests.
 type connections struct{}
 
 // ServeHTTP serves one handshake.
 func (h host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.token != "" && r.Header.Get("Plugin-Token") != h.token {
-		refuse(w, http.StatusUnauthorized, "unauthenticated", "send the header Plugin-Token: ask #plugins for one")
-		return
-	}
 	var q request
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	if h.bug == "strict-fields" {
