@@ -92,7 +92,7 @@ func TestAResponseHasFewProcessesToCleanUp(t *testing.T) {
 	for i := range uint32(1000) {
 		x.Events = append(x.Events, bundle.Event{Kind: bundle.EventStart, PID: 1 + i/2, At: clock.Stamp()})
 	}
-	ps := new(iteration).processes([]bundle.Exchange{x})
+	ps := (&iteration{trail: new(trail)}).processes([]bundle.Exchange{x})
 	if len(ps) != maxProcesses || ps[0].PID != 1 || ps[1].PID != 2 {
 		t.Errorf("%d processes: %+v", len(ps), ps)
 	}
