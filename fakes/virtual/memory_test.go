@@ -64,7 +64,7 @@ func TestRemovedFilesGiveBackTheirSpace(t *testing.T) {
 	before := s.fs.used
 	got := run(t, s, Spec{Argv: sh(`cd /tmp
 		seq 1 1000 >a; mkdir -p d/e/f; cp() { cat $1 >$2; }; cp a d/e/b; cp a c; mv c d/e; mv a d/e/b
-		exec 3>open 4<open; rm open; seq 1 1000 >&3; head -n 1 <&4; rm -r d`)}, "")
+		echo x >h; ln h i; rm h i; exec 3>open 4<open; rm open; seq 1 1000 >&3; head -n 1 <&4; rm -r d`)}, "")
 	if got.stdout != "1\n" || got.status != (Status{}) {
 		t.Errorf("%+v", got)
 	}
