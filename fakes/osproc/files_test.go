@@ -104,7 +104,7 @@ func TestNothingOutsideTheHomeCanBeReached(t *testing.T) {
 		}
 	}
 	for _, name := range []string{dir, dir + "/in/../d/..", dir + "/up/home", "//" + outside + "/./home/", outside + "/d/../home"} {
-		if e, err := tr.Lstat(name + "/mine"); name != dir+"/up/home" && (err != nil || e.Size != 5) {
+		if e, err := tr.Lstat(name + "/mine"); err != nil || e.Size != 5 {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
