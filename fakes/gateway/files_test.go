@@ -53,15 +53,26 @@ func TestFilesystemIsServedOverEveryProtocolAndCodec(t *testing.T) {
 }
 
 func TestCommandsAndFilesAreInOneSandbox(t *testing.T) {
+	const token = "X-Access-Token: secret"
+	for _, processes := range []string{ProcessesVirtual, ProcessesOS} {
+		g := startGateway(t, Options{Processes: processes, Token: "secret"})
+		run := func(command string) string {
+			a := gatewaytest.RoundTrip(t, g, "POST", "/commands", []byte(`{"cmd":"`+command+`"}`), gatewaytest.UnaryJSON, token)
+			return string(a.Body)
+		}
+		printed := run("mkdir -p d && printf hello > d/f")
+		if a := gatewaytest.RoundTrip(t, g, "GET", "/files?path=d/f", nil, token); string(a.Body) != "hello" {
+			t.Errorf("%s: %d %s after %s", processes, a.Status, a.Body, printed)
+		}
+		a := upload(t, g, "new/back", "uploaded", token)
+		if out := run("cat new/back"); a.Status != 200 || !strings.Contains(out, "uploaded") {
+			t.Errorf("%s: %d %s, then %s", processes, a.Status, a.Body, out)
+		}
+		if a := gatewaytest.RoundTrip(t, g, "GET", "/files?path=/../../etc/passwd", nil, token); processes == ProcessesOS && a.Status != 403 {
+			t.Errorf("a path outside: %d %s", a.Status, a.Body)
+		}
+	}
 	g := startGateway(t, Options{})
-	lines := gatewaytest.NDJSON(t, g, `{"cmd":"mkdir -p d && printf hello > d/f"}`)
-	if a := gatewaytest.RoundTrip(t, g, "GET", "/files?path=d/f", nil); string(a.Body) != "hello" {
-		t.Errorf("%d %s after %v", a.Status, a.Body, lines)
-	}
-	upload(t, g, "back", "uploaded")
-	if lines := gatewaytest.NDJSON(t, g, `{"cmd":"cat back"}`); !strings.Contains(strings.Join(lines, "\n"), "uploaded") {
-		t.Errorf("%v", lines)
-	}
 	user := gatewaytest.RoundTrip(t, g, "POST", "/filesystem.Filesystem/Stat", []byte(`{"path":""}`), gatewaytest.UnaryJSON, "Authorization: Basic dXNlcjo=")
 	if !strings.Contains(string(user.Body), `"path":"/home/user"`) {
 		t.Errorf("the home of user: %s", user.Body)

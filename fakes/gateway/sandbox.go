@@ -68,9 +68,6 @@ func (s osSandbox) Start(spec virtual.Spec) (Run, error) {
 	return p, nil
 }
 
-// Files returns none: they are not served yet.
-func (s osSandbox) Files() tree.Tree { return nil }
-
 // newSandbox creates the sandbox that the options describe. remove removes its
 // temporary files; call it once all its processes have ended.
 func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
