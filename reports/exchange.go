@@ -215,7 +215,7 @@ func (t *transcript) frame(a answer, i int) moment {
 func frameText(e *bundle.Exchange, f *bundle.Frame) string {
 	text := fmt.Sprintf("@%-5d ", f.Off)
 	switch {
-	case e.Shape == bundle.ShapeNDJSON:
+	case e.Shape.Lines():
 		text += fmt.Sprintf("line  length %d", f.Len)
 	case e.Switched():
 		text += socketText(socketHead(f))
@@ -251,7 +251,7 @@ func (a answer) bytesOf(f *bundle.Frame) []byte {
 	switch {
 	case f.Off >= 0 && end >= f.Off && end <= int64(len(a.body)):
 		return a.body[f.Off:end]
-	case a.Shape == bundle.ShapeNDJSON:
+	case a.Shape.Lines():
 		return f.Head
 	case a.Switched():
 		return append(wire.AppendWSHead(nil, socketHead(f)), f.Head...)
@@ -361,7 +361,7 @@ func inFrame(e *bundle.Exchange, off int64) bool {
 
 func frameEnd(e *bundle.Exchange, f *bundle.Frame) int64 {
 	switch {
-	case e.Shape == bundle.ShapeNDJSON:
+	case e.Shape.Lines():
 		return f.Off + f.Len
 	case e.Switched():
 		return f.Off + int64(len(wire.AppendWSHead(nil, socketHead(f)))) + f.Len

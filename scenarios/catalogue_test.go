@@ -49,12 +49,13 @@ var checks = []string{
 	"check:grpc-http-status", "check:grpc-content-type", "check:grpc-status-place", "check:goaway-before-close",
 	"check:goaway-finishes", "check:h2-answer-ended", "check:stdio-exit-once", "check:stdio-exit-last", "check:stdio-close",
 	"check:grpc-web-content-type", "check:grpc-web-status-last", "check:grpc-web-trailers-only", "check:grpc-web-http-trailers",
+	"check:execute-count-first", "check:execute-end-last",
 	"check:metrics-exposition", "check:metrics-monotone", "check:metrics-at-rest",
 }
 
 func TestEveryViolationAndCheckBelongsToExactlyOneRule(t *testing.T) {
 	want := map[string]int{}
-	for _, file := range []string{"wire/violation.go", "wire/violation_ws.go", "envd/event.go"} {
+	for _, file := range []string{"wire/violation.go", "wire/violation_ws.go", "envd/event.go", "envd/cell.go"} {
 		for _, kind := range kindsOf(t, "../internal/"+file) {
 			want[kind] = 1
 		}

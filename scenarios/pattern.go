@@ -14,7 +14,7 @@ type EventPattern struct {
 }
 
 // eventLetters maps each kind of event to its letter in the regular expression.
-var eventLetters = map[string]string{"start": "s", "data": "d", "end": "e", "keepalive": "k", "unknown": "u"}
+var eventLetters = map[string]string{"start": "s", "data": "d", "end": "e", "keepalive": "k", "unknown": "u", "count": "c", "result": "r", "error": "f"}
 
 var patternWord = regexp.MustCompile(`[a-z]+|[()|*+?]|\s+|.`)
 
@@ -32,7 +32,7 @@ func CompileEvents(pattern string) (*EventPattern, error) {
 			b.WriteString(eventLetters[word])
 			p.keepalive = p.keepalive || word == "keepalive"
 		default:
-			kinds := []string{"start", "data", "end", "keepalive", "unknown"}
+			kinds := []string{"start", "data", "end", "keepalive", "unknown", "count", "result", "error"}
 			if near := didYouMean(word, kinds); near != "" {
 				return nil, fmt.Errorf("%q is not a kind of event; %s", word, near)
 			}

@@ -191,7 +191,7 @@ func checkSymptom(d *document, n *yaml.Node, s bundle.Symptom) {
 
 // setDefaults sets the defaults of absent fields.
 func (p *Profile) setDefaults() {
-	p.Paths = withDefaults(p.Paths, map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach", "files": "/files", "execute": "/execute", "control": ""})
+	p.Paths = withDefaults(p.Paths, map[string]string{"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach", "files": "/files", "execute": "/execute", "contexts": "/contexts", "control": ""})
 	p.Metrics = withDefaults(p.Metrics, map[string]string{
 		"started": "coppice_commands_started_total", "finished": "coppice_commands_finished_total", "active": "coppice_commands_active"})
 }

@@ -266,8 +266,13 @@ const (
 	ShapeUnary  Shape = "unary"  // one message or one error
 	ShapeNDJSON Shape = "ndjson" // one JSON event per line
 	ShapeStdio  Shape = "stdio"  // messages of a WebSocket, after an upgrade
-	ShapePlain  Shape = "plain"  // an undecoded body
+	// ShapeExecute is one JSON object of the code interpreter per line.
+	ShapeExecute Shape = "execute"
+	ShapePlain   Shape = "plain" // an undecoded body
 )
+
+// Lines reports whether a response is one JSON object per line.
+func (s Shape) Lines() bool { return s == ShapeNDJSON || s == ShapeExecute }
 
 // Closing is the close frame with which the peer ended a WebSocket.
 type Closing struct {
@@ -361,6 +366,9 @@ const (
 	EventEnd       EventKind = "end"
 	EventKeepAlive EventKind = "keepalive"
 	EventUnknown   EventKind = "unknown" // an unknown or empty event
+	EventCount     EventKind = "count"   // of the code interpreter: the number of executions
+	EventResult    EventKind = "result"  // of the code interpreter: a value, or what the code displays
+	EventError     EventKind = "error"   // of the code interpreter: an error of the code
 )
 
 // Event is one decoded process event.

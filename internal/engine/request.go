@@ -81,10 +81,13 @@ func (in *instance) surfaceRequest(f call.Form, surface, method, rest string, js
 }
 
 // surfaceShape returns how to decode the answer of a surface: only a POST to the NDJSON
-// alias itself returns lines.
+// alias or the code interpreter itself returns lines.
 func surfaceShape(surface, method, rest string) bundle.Shape {
 	if surface == surfaceCommands && method == "POST" && strings.Trim(rest, "/") == "" {
 		return bundle.ShapeNDJSON
+	}
+	if surface == surfaceExecute && method == "POST" && strings.Trim(rest, "/") == "" {
+		return bundle.ShapeExecute
 	}
 	return bundle.ShapePlain
 }

@@ -16,6 +16,7 @@ const (
 	surfaceCommands = "commands"
 	surfaceMetrics  = "metrics"
 	surfaceStdio    = "stdio"
+	surfaceExecute  = "execute"
 )
 
 const viaCommands = "commands"

@@ -39,7 +39,7 @@ func notOK(x *bundle.Exchange) string {
 	case x.Shape == bundle.ShapeStream && x.EndStream == nil:
 		return "a stream without end-of-stream (" + phrase.Plural(len(x.Frames), "frame") + ")"
 	}
-	if e, _ := endEvent(x); x.Shape == bundle.ShapeNDJSON && e == nil {
+	if e, _ := endEvent(x); x.Shape.Lines() && e == nil {
 		return "lines without an end event (" + phrase.Plural(len(x.Frames), "line") + ")"
 	}
 	return ""

@@ -166,6 +166,7 @@ func matchNever(l *look) finding {
 			if l.x.Error != nil {
 				return l.fails(-1, "error: want none, saw %s", rpcError(l.x.Error))
 			}
+			fallthrough
 		default:
 			for i := range l.x.Events {
 				e := &l.x.Events[i]

@@ -26,7 +26,7 @@ func place(x *bundle.Exchange, frame int) string {
 		return "location not recorded"
 	}
 	word := "frame"
-	if x.Shape == bundle.ShapeNDJSON {
+	if x.Shape.Lines() {
 		word = "line"
 	}
 	if thinned(x.Frames[:frame+1]) {

@@ -136,7 +136,7 @@ func (p *premises) helper(at, name string) bool {
 // preparesFiles reports whether a send that no clause judges must succeed: it calls a surface
 // beside processes, on whose state later steps depend.
 func preparesFiles(s *scenarios.Send) bool {
-	return strings.HasPrefix(s.RPC, "filesystem.") || slices.Contains([]string{"files", "execute", "control"}, s.Surface)
+	return strings.HasPrefix(s.RPC, "filesystem.") || slices.Contains([]string{"files", "execute", "contexts", "control"}, s.Surface)
 }
 
 // reuses reports whether a step sends on the connection of an earlier exchange.

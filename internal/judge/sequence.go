@@ -94,7 +94,7 @@ func instantOf(x *bundle.Exchange, what string) (at *bundle.Stamp, known bool) {
 		return nil, true
 	case "end-stream":
 		return endInstant(x), true
-	case "start", "data", "end", "keepalive", "stdout", "stderr", "pty":
+	case "start", "data", "end", "keepalive", "stdout", "stderr", "pty", "count", "result", "error":
 		for i := range x.Events {
 			if isKind(&x.Events[i], what) {
 				return &x.Events[i].At, true

@@ -159,6 +159,8 @@ func checkByName(name string) func(*exam) applied {
 		"stdio-exit-once":           checkStdioExitOnce,
 		"stdio-exit-last":           checkStdioExitLast,
 		"stdio-close":               checkStdioClose,
+		"execute-count-first":       checkExecuteCountFirst,
+		"execute-end-last":          checkExecuteEndLast,
 	}[name]
 }
 

@@ -70,10 +70,12 @@ func (e *exam) decoded(kind string) bool {
 		return e.connectStream() && (x.Error != nil || e.has(kind)) || e.unaryError()
 	case "ndjson":
 		return x.Shape == bundle.ShapeNDJSON && status(x) == 200
+	case "execute":
+		return e.execution()
 	case "ws", "stdio":
 		return x.Switched()
 	case "event":
-		return len(x.Events) > 0 || e.has(kind)
+		return len(x.Events) > 0 && x.Shape != bundle.ShapeExecute || e.has(kind)
 	}
 	return x.Response != nil
 }

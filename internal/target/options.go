@@ -72,7 +72,7 @@ func IsSocketURL(text string) bool {
 func defaultPaths() map[string]string {
 	return map[string]string{
 		"process": "", "commands": "/commands", "metrics": "/metrics", "health": "/health", "stdio": "/attach",
-		"files": "/files", "execute": "/execute", "control": "",
+		"files": "/files", "execute": "/execute", "contexts": "/contexts", "control": "",
 	}
 }
 

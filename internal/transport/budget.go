@@ -94,14 +94,14 @@ func (x *Exchange) addFrame(f bundle.Frame, payload []byte, special bool) int {
 }
 
 // addMessage records a frame whose payload is not decoded, and keeps a payload of up to
-// wholeMessage bytes whole, so that it can be judged.
-func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) {
+// wholeMessage bytes whole, so that it can be judged. It returns the index, as addFrame does.
+func (x *Exchange) addMessage(f bundle.Frame, payload []byte, special bool) int {
 	f.Whole = len(payload) <= wholeMessage && x.kept.heads+len(payload) <= maxHeads
 	limit := frameHead
 	if f.Whole {
 		limit = 2 * wholeMessage // the replacement of a secret may be longer than the secret
 	}
-	x.keepFrame(f, payload, limit, special)
+	return x.keepFrame(f, payload, limit, special)
 }
 
 func (x *Exchange) keepFrame(f bundle.Frame, payload []byte, limit int, special bool) int {
@@ -148,7 +148,7 @@ func (x *Exchange) addEvent(e envd.Event, frame int, at bundle.Stamp) {
 			size += len(text)
 		}
 		ev.Exit = &exit
-	case bundle.EventStart, bundle.EventKeepAlive, bundle.EventUnknown:
+	case bundle.EventStart, bundle.EventKeepAlive, bundle.EventUnknown, bundle.EventCount, bundle.EventResult, bundle.EventError:
 	}
 	if !x.room(&x.kept.events, maxEvents, isSpecial(ev.Kind), size) {
 		x.kept.eventsLeft++

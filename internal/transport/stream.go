@@ -29,6 +29,8 @@ func (x *Exchange) choose(headers []bundle.Header) answer {
 		return newStreamAnswer(x, codecOf(kind[len(call.StreamType):], x.rec.Codec), first(r.Get("Connect-Content-Encoding")))
 	case x.rec.Shape == bundle.ShapeNDJSON && x.rec.Response.Status == 200:
 		return newLineAnswer(x, first(r.Get("Content-Encoding")))
+	case x.rec.Shape == bundle.ShapeExecute && x.rec.Response.Status == 200:
+		return newCellAnswer(x, first(r.Get("Content-Encoding")))
 	}
 	return newBodyAnswer(x, kind, first(r.Get("Content-Encoding")))
 }
