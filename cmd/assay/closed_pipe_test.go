@@ -24,6 +24,7 @@ func closedPipe(t *testing.T) *os.File {
 // A reader that closes the pipe (`assay report run | head -1`) is not an error: the program
 // keeps the exit code of the run, says nothing about the pipe, and writes its other files.
 func TestAReaderThatWentAwayChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"conform", "--select", "connect.unary.not-found", "--out", "good"},

@@ -16,6 +16,7 @@ import (
 // A run killed at any point leaves a bundle with its observations so far that can be
 // opened, reported and judged; it is marked as unfinished, and the exit code is 130.
 func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
+	t.Parallel()
 	for name, there := range map[string]func(dir string) bool{
 		"before the first observation":  func(dir string) bool { return larger(dir, "events.jsonl", 0) },
 		"during the observations":       func(dir string) bool { return larger(dir, "observations.jsonl", 50<<10) },
@@ -57,6 +58,7 @@ func TestARunKilledAtAnyPointLeavesABundle(t *testing.T) {
 // A killed load run leaves a directory that is reported with what was recorded, as an
 // interrupted run, and that the next run replaces.
 func TestAKilledLoadRunIsReported(t *testing.T) {
+	t.Parallel()
 	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +114,7 @@ func ran(t *testing.T, dir string, args ...string) (stdout string, code int) {
 
 // No file of the bundle contains the token of the run.
 func TestNoTokenIsInTheBundle(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-0123456789abcdef" //nolint:gosec // a token of the test
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(secret), 0o600); err != nil {
@@ -128,6 +131,7 @@ func TestNoTokenIsInTheBundle(t *testing.T) {
 // A file that cannot grow (a full disk, a quota) does not change the printed verdicts; the
 // exit code and a note report it, and the written part can be opened.
 func TestAFullDiskLosesNoVerdict(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("no shell to limit the size of files")
 	}

@@ -38,6 +38,7 @@ func TestAGatewayThatOpensNoStreamFails(t *testing.T) {
 // Processes of others that ran before the run began, and end during it, move the counters:
 // that proves nothing against the gateway.
 func TestProcessesOfOthersThatRanBeforeProveNothing(t *testing.T) {
+	t.Parallel()
 	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
 	if err != nil {
 		t.Fatal(err)

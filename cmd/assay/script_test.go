@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beProgram) != "" {
 		panicOnSignal()
 		main()
+	}
+	if slowdown == 1 { // most tests wait for a server; -parallel overrides it
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)/2))
 	}
 	testscript.Main(m, map[string]func(){"assay": main})
 }

@@ -31,6 +31,7 @@ func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err 
 // After an interrupt at any time, stdout has exactly one JSON value, the bundle opens and
 // is marked as partial, judging it again gives no pass, and the exit code is 130.
 func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		signal os.Signal
 		when   func(t *testing.T, stderr *lockedBuffer, dir string)
@@ -71,6 +72,7 @@ func TestInterruptLeavesAPartialBundleAndOneJSONValue(t *testing.T) {
 
 // A killed run leaves a bundle that can be opened and judged; lost observations never pass.
 func TestKilledRunCanBeJudgedAndDoesNotPass(t *testing.T) {
+	t.Parallel()
 	c, _, stderr := program(t, "conform", "--out", "run")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

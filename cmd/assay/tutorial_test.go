@@ -19,6 +19,7 @@ import (
 // YAML blocks to the files that their first lines name, runs the commands, and compares exit codes
 // and the shown lines.
 func TestTheTutorialRuns(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/scenarios.md")
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,10 +34,10 @@ func (it *iteration) stdioRequest(ctx context.Context, f call.Form, s *scenarios
 	var random [16]byte
 	sum := sha256.Sum256([]byte(mark))
 	copy(random[:], sum[:])
-	plan := headerPlan{form: f, overrides: map[string]*string{
-		"Connection": new("Upgrade"), "Upgrade": new("websocket"), "Sec-WebSocket-Version": new("13"),
-		"Sec-WebSocket-Key": new(wire.WSKey(random)),
-	}}
+	plan := headerPlan{form: f, overrides: map[string]*string{}}
+	for _, field := range call.UpgradeFields(wire.WSKey(random)) {
+		plan.overrides[field[0]] = &field[1]
+	}
 	if bearer := it.in.target.Bearer(); bearer != "" {
 		plan.overrides["Authorization"] = &bearer
 	}
@@ -74,17 +73,14 @@ func (it *iteration) stdioQuery(ctx context.Context, s *scenarios.Start, mark st
 	if s.Sh != "" {
 		words = append(slices.Clone(it.in.target.Shell()), s.Sh, call.Mark+"="+mark)
 	}
-	type parameter struct{ name, value string }
-	all := []parameter{{"cmd", words[0]}}
-	for _, arg := range words[1:] {
-		all = append(all, parameter{"arg", arg})
-	}
+	all := call.CommandParameters(words)
 	if s.PTY != nil {
-		all = append(all, parameter{"pty", "1"},
-			parameter{"cols", strconv.FormatUint(uint64(s.PTY.Cols), 10)}, parameter{"rows", strconv.FormatUint(uint64(s.PTY.Rows), 10)})
+		all = append(all, call.Parameter{Name: "pty", Value: "1"},
+			call.Parameter{Name: "cols", Value: strconv.FormatUint(uint64(s.PTY.Cols), 10)},
+			call.Parameter{Name: "rows", Value: strconv.FormatUint(uint64(s.PTY.Rows), 10)})
 	}
 	for _, name := range sortedKeys(s.Query) {
-		all = slices.DeleteFunc(all, func(p parameter) bool { return p.name == name })
+		all = slices.DeleteFunc(all, func(p call.Parameter) bool { return p.Name == name })
 		if s.Query[name] == nil {
 			continue
 		}
@@ -92,13 +88,9 @@ func (it *iteration) stdioQuery(ctx context.Context, s *scenarios.Start, mark st
 		if err != nil {
 			return "", err
 		}
-		all = append(all, parameter{name, value})
+		all = append(all, call.Parameter{Name: name, Value: value})
 	}
-	var parts []string
-	for _, p := range all {
-		parts = append(parts, url.QueryEscape(p.name)+"="+url.QueryEscape(p.value))
-	}
-	return strings.Join(parts, "&"), nil
+	return call.EncodeParameters(all), nil
 }
 
 // prepareSocket renders the message of a step that speaks over a WebSocket.

@@ -1,11 +1,11 @@
 package load
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/envd/process"
 	"assay/internal/wire"
 )
@@ -22,17 +22,10 @@ const WSKey = "AAAAAAAAAAAAAAAAAAAAAA=="
 // attach returns the request that begins a stream of ProtocolWS.
 func (d *Dialect) attach() Request {
 	words := append(slices.Clone(d.Target.Shell()), d.marked())
-	query := make([]string, len(words))
-	for i, w := range words {
-		query[i] = "arg=" + strings.ReplaceAll(url.QueryEscape(w), "+", "%20")
-	}
-	query[0] = "cmd" + strings.TrimPrefix(query[0], "arg")
-	r := Request{Method: "GET", Path: d.Target.AttachPath(strings.Join(query, "&")), Headers: d.Target.Headers("load", d.Run)}
-	for _, h := range []bundle.Header{
-		{Name: "connection", Value: "Upgrade"}, {Name: "upgrade", Value: "websocket"},
-		{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: WSKey},
-	} {
-		r.set(h.Name, h.Value)
+	query := call.EncodeParameters(call.CommandParameters(words))
+	r := Request{Method: "GET", Path: d.Target.AttachPath(query), Headers: d.Target.Headers("load", d.Run)}
+	for _, field := range call.UpgradeFields(WSKey) {
+		r.set(strings.ToLower(field[0]), field[1])
 	}
 	if bearer := d.Target.Bearer(); bearer != "" {
 		r.set("authorization", bearer)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"maps"
-	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,18 +26,15 @@ type socket struct {
 // attach asks for a WebSocket that runs a shell command, "" for none; more is the rest of the query.
 // It waits for the head of the response.
 func (c *client) attach(ctx context.Context, text, more string) (*socket, bundle.Exchange) {
-	var parts []string
+	var words []string
 	if text != "" {
-		shell := c.target.Shell()
-		parts = append(parts, "cmd="+url.QueryEscape(shell[0]))
-		for _, w := range append(shell[1:], text, call.Mark+"=assay/"+c.what) {
-			parts = append(parts, "arg="+url.QueryEscape(w))
-		}
+		words = append(slices.Clone(c.target.Shell()), text, call.Mark+"=assay/"+c.what)
 	}
-	if more != "" {
-		parts = append(parts, more)
+	query := call.EncodeParameters(call.CommandParameters(words))
+	if query != "" && more != "" {
+		query += "&"
 	}
-	return c.attachQuery(ctx, strings.Join(parts, "&"))
+	return c.attachQuery(ctx, query+more)
 }
 
 func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle.Exchange) {
@@ -45,10 +42,9 @@ func (c *client) attachQuery(ctx context.Context, query string) (*socket, bundle
 	_, _ = rand.Read(random[:]) // never fails
 	r := request{
 		method: "GET", surface: surfaceStdio, query: query, shape: bundle.ShapeStdio, codec: call.JSON,
-		headers: []bundle.Header{
-			{Name: "connection", Value: "Upgrade"}, {Name: "upgrade", Value: "websocket"},
-			{Name: "sec-websocket-version", Value: "13"}, {Name: "sec-websocket-key", Value: wire.WSKey(random)},
-		},
+	}
+	for _, field := range call.UpgradeFields(wire.WSKey(random)) {
+		r.headers = append(r.headers, bundle.Header{Name: field[0], Value: field[1]})
 	}
 	if bearer := c.target.Bearer(); bearer != "" && !c.bare {
 		r.headers = append(r.headers, bundle.Header{Name: "authorization", Value: bearer})
