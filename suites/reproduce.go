@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
@@ -124,9 +125,10 @@ type reference struct {
 func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
 	o := r.of.opts.Target
 	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
-	r.own, err = gateway.Start(context.WithoutCancel(ctx), gateway.Options{
-		Token: o.Token, TLS: r.of.target.Secure(), Prefix: base, Origins: []string{gateway.ScenarioOrigin},
-	})
+	own := gateway.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base, Origins: []string{gateway.ScenarioOrigin}}
+	if err = controlplane.Attach(&own, controlplane.Options{}); err == nil {
+		r.own, err = gateway.Start(context.WithoutCancel(ctx), own)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("starting the reference gateway: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
@@ -220,7 +221,11 @@ func (s *session) embed(ctx context.Context) (err error) {
 	if s.opts.Target.URL != "" {
 		return nil
 	}
-	if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token, Origins: []string{gateway.ScenarioOrigin}}); err != nil {
+	o := gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token, Origins: []string{gateway.ScenarioOrigin}}
+	if err = controlplane.Attach(&o, controlplane.Options{}); err == nil {
+		s.gateway, err = gateway.Start(ctx, o)
+	}
+	if err != nil {
 		return fmt.Errorf("starting the embedded gateway: %w", err)
 	}
 	return nil
