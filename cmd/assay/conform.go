@@ -41,13 +41,8 @@ gateway without a URL, and judges the observations.
 --profile says what the gateway claims to be; the default is connect for a URL
 and full for the embedded gateway (see assay list --profiles). --select takes
 comma-separated terms: an id glob, rule:ID, level:must, feature:ID, area:NAME or
-axis:proto; ! in front of a term excludes it. --rerun uses the URL, profile and
-scenarios of its bundle by default.
-
---scenarios runs scripts of your own instead, with rules and profiles of your own,
-against any HTTP service. The default profile is then the only one of the folder,
-else service for scripts that use no process. A term of --select that names only
-built-in scenarios adds those.`,
+axis:proto; ! in front of a term excludes it. --rerun uses the URL and profile of
+its bundle by default.`,
 		Example: `  # every scenario, against the embedded gateway
   assay conform
 
@@ -60,9 +55,6 @@ built-in scenarios adds those.`,
 
   # as a gate with a list of known failures
   assay conform http://127.0.0.1:8081 --known known.yaml
-
-  # any HTTP service, with rules and scenarios of your own
-  assay conform http://127.0.0.1:8090 --scenarios my
 
   # only the Connect scenarios, without the proto codec
   assay conform http://127.0.0.1:8081 --select 'connect.*,!axis:proto'`,
@@ -87,7 +79,7 @@ built-in scenarios adds those.`,
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: evidence, verdicts and report")
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "maximum size of the bundle; the report names omitted evidence")
-	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml, profiles/NAME.yaml)")
+	fs.StringVar(&f.scenarios, "scenarios", "", "folder of scripts to run instead of the built-in ones (AREA/NAME.yaml, rules.yaml)")
 	fs.StringVar(&f.rerun, "rerun", "", "run only the failed or undecided scenarios of this bundle (exit 5 if there are none)")
 	fs.IntVar(&f.repeat, "repeat", 1, "run every scenario N times")
 	fs.DurationVar(&f.budget, "budget", 0, "time for the whole run: then running scenarios are stopped, and the others are skipped")
