@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"assay/fakes/gateway"
 )
 
 // maxBody limits a request body.
@@ -94,11 +96,10 @@ func (c *createRequest) spec(timeout time.Duration) (Spec, error) {
 
 // What every sandbox is said to have.
 const (
-	envdVersion = "0.6.13"
-	clientID    = "local"
-	cpuCount    = 2
-	memoryMB    = 512
-	diskMB      = 1024
+	clientID = "local"
+	cpuCount = 2
+	memoryMB = 512
+	diskMB   = 1024
 )
 
 // reply is a sandbox in the responses of creation and connect.
@@ -112,7 +113,7 @@ type reply struct {
 }
 
 func (p *Plane) reply(i Info) reply {
-	r := reply{TemplateID: i.Template, SandboxID: i.ID, ClientID: clientID, EnvdVersion: envdVersion, Token: i.Token}
+	r := reply{TemplateID: i.Template, SandboxID: i.ID, ClientID: clientID, EnvdVersion: gateway.EnvdVersion, Token: i.Token}
 	if p.o.Domain != "" {
 		r.Domain = &p.o.Domain
 	}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"assay/fakes/gateway"
 )
@@ -74,11 +73,15 @@ func (p *Plane) Over(next http.Handler) http.Handler {
 		next = http.HandlerFunc(notServed)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a, ok := p.addressOf(r); ok {
+		a, ok := p.addressOf(r)
+		if !ok {
+			a, ok = p.signedFor(r)
+		}
+		if ok {
 			p.traffic.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), addressKey{}, a)))
 			return
 		}
-		if path, ok := strings.CutPrefix(r.URL.Path, strings.TrimRight(p.o.Gateway.Prefix, "/")); ok && isAPI(path) {
+		if path := p.path(r); isAPI(path) {
 			p.api.ServeHTTP(w, p.local(r, path))
 			return
 		}

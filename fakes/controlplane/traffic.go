@@ -1,12 +1,16 @@
 package controlplane
 
 import (
+	"crypto/subtle"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/fakes/files"
 )
 
 // The headers that name a sandbox and a port of it.
@@ -69,6 +73,39 @@ func (p *Plane) addressOfHost(host string) (a address, ok bool) {
 	return a, err == nil
 }
 
+// signedFor returns the address of a signed URL of files, which names no sandbox: that of
+// the sandbox whose token signed it.
+func (p *Plane) signedFor(r *http.Request) (a address, ok bool) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	signature := q.Get("signature")
+	if err != nil || signature == "" || p.path(r) != "/files" {
+		return a, false
+	}
+	g := files.Grant{Path: q.Get("path"), Operation: files.OperationRead, Username: q.Get("username")}
+	if r.Method == http.MethodPost {
+		g.Operation = files.OperationWrite
+	}
+	if n, err := strconv.ParseInt(q.Get("signature_expiration"), 10, 64); err == nil {
+		g.Expiration = &n
+	}
+	for _, s := range p.store.sandboxes() {
+		g.Token = s.token
+		if s.token != "" && subtle.ConstantTimeCompare([]byte(signature), []byte(g.Sign())) == 1 {
+			return address{id: s.id, port: portDaemon}, true
+		}
+	}
+	return a, false
+}
+
+// path returns the path of a request below the prefix; "" if it is not below it.
+func (p *Plane) path(r *http.Request) string {
+	path, ok := strings.CutPrefix(r.URL.Path, strings.TrimRight(p.o.Gateway.Prefix, "/"))
+	if !ok {
+		return ""
+	}
+	return path
+}
+
 // addressKey is the key of the address in a request's context.
 type addressKey struct{}
 
@@ -109,6 +146,10 @@ func (p *Plane) serveTraffic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer pass.leave()
+	if p.path(r) == "/init" { // only for the machine that a sandbox runs on
+		http.NotFound(w, r)
+		return
+	}
 	s.gateway.ServeHTTP(pass.writer(), r)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"assay/fakes/controlplane"
+	"assay/fakes/files"
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
 	envd "assay/internal/envd/process"
@@ -254,6 +256,38 @@ func TestOnlyTheOpenPortsAnswer(t *testing.T) {
 		if res.StatusCode != want {
 			t.Errorf("host %s: %d, want %d", host, res.StatusCode, want)
 		}
+	}
+}
+
+func TestASignedURLOpensTheSandboxWhoseTokenSigned(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{Only: true}, "1.1")
+	a, b := s.create(base), s.create(base)
+	if _, _, _, err := gatewaytest.Begin(t, a.client(), gatewaytest.Sh(`echo mine >/tmp/f`)).Rest(); err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]int{a.Token: 200, b.Token: 404, "another": 404} {
+		g := files.Grant{Path: "/tmp/f", Operation: files.OperationRead, Token: token}
+		q := url.Values{"path": {g.Path}, "signature": {g.Sign()}}
+		if status := s.api("GET /files?"+q.Encode(), "", nil); status != want {
+			t.Errorf("signed with the token %q: %d, want %d", token, status, want)
+		}
+	}
+}
+
+func TestTheSettingsOfASandboxAreNotForItsClients(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	box := s.create(base)
+	r, err := http.NewRequestWithContext(gatewaytest.Deadline(t), http.MethodPost, s.URL()+"/init", strings.NewReader(`{"accessToken":"mine"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := box.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusNotFound {
+		t.Errorf("status %d", res.StatusCode)
 	}
 }
 

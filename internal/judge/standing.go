@@ -84,8 +84,12 @@ func featuresOf(run *bundle.Run) map[string]bundle.Feature {
 }
 
 // judged reports whether the standing rules judge an exchange: not one that an interrupt cut,
-// nor an incomplete clean-up, nor one without a connection.
+// nor an incomplete clean-up, nor one without a connection. The end of a sandbox may cut the
+// responses that come from it, and a proxy responds in its place.
 func (e *exam) judged() bool {
+	if e.x.Sandbox != "" && (e.x.Outcome == bundle.OutcomeClosed || e.x.Outcome == bundle.OutcomeReset || status(e.x) == 502) {
+		return false
+	}
 	if e.x.Outcome == bundle.OutcomeComplete {
 		return true
 	}

@@ -95,6 +95,9 @@ func TestStandingRules(t *testing.T) {
 		{string(wire.LineUTF8), lines, violation(string(wire.LineUTF8), "frame"), "what it was (ndjson.utf-8, body offset 7)", status(404)},
 		{string(wire.HTTPChunk), stream, violation(string(wire.HTTPChunk), "http"),
 			"what it was (http.chunk, connection offset 7)", both(outcome(bundle.OutcomeNoConnect), func(x *bundle.Exchange) { x.Response = nil })},
+		{string(wire.HTTPTruncated), stream, both(violation(string(wire.HTTPTruncated), "http"), outcome(bundle.OutcomeClosed)),
+			"what it was (http.truncated, connection offset 7)",
+			both(both(violation(string(wire.HTTPTruncated), "http"), outcome(bundle.OutcomeClosed)), func(x *bundle.Exchange) { x.Sandbox = "made" })},
 		{string(envd.EventBase64), stream, violation(string(envd.EventBase64), "event"),
 			"what it was (event.base64, body offset 7)", func(x *bundle.Exchange) { x.Events = nil }},
 	}

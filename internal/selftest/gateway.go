@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/fakes/controlplane"
 	reference "assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
@@ -63,6 +64,7 @@ type fake interface {
 // of the reference.
 func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
+	fo.ControlPlane = &controlplane.Options{}
 	if secured(fo.Faults) {
 		fo.Token = token
 	}
