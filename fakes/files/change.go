@@ -18,7 +18,7 @@ func errNotDirectory(name string) error {
 // makeDir creates a directory with its parents.
 func (s *Server) makeDir(user, name string) error {
 	name = path.Clean(name)
-	_, _, err := s.directory(name)
+	_, err := s.directory(name)
 	switch {
 	case err == nil:
 		return errExists(name)
@@ -71,7 +71,7 @@ func (s *Server) makeParents(user, name string) (made []string, err error) {
 // topmost first.
 func (s *Server) missingParents(name string) (dirs []string, err error) {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		_, _, err := s.directory(dir)
+		_, err := s.directory(dir)
 		if err == nil {
 			slices.Reverse(dirs)
 			return dirs, nil
@@ -93,9 +93,6 @@ func parentError(name string, err error) error {
 
 // undo removes created directories in which nothing has been created since.
 func (s *Server) undo(made []string) {
-	if s.Policy.KeepParents {
-		return
-	}
 	for i := len(made) - 1; i >= 0; i-- {
 		if entries, err := s.Tree.ReadDir(made[i]); err != nil || len(entries) > 0 {
 			return
@@ -108,6 +105,11 @@ func (s *Server) undo(made []string) {
 
 // move renames an entry. Moving an entry onto itself changes nothing.
 func (s *Server) move(user, from, to string) error {
+	if s.Policy.ParentsFirst {
+		if _, err := s.makeParents(user, path.Clean(to)); err != nil {
+			return err
+		}
+	}
 	old, err := s.Tree.Lstat(from)
 	if err != nil {
 		return err

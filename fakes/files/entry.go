@@ -23,11 +23,12 @@ func (s *Server) entry(name string) (*envd.EntryInfo, error) {
 // describe returns the message for an entry at a path. Size, permissions and times
 // of a link are those of the link; type and mode are those of its target, and
 // absent if there is none.
-func (s *Server) describe(name string, e tree.Entry) *envd.EntryInfo {
-	info := &envd.EntryInfo{
+func (s *Server) describe(name string, e tree.Entry) (info *envd.EntryInfo) {
+	info = &envd.EntryInfo{
 		Name: text(e.Name), Path: text(name), Size: e.Size, Permissions: e.Mode.String(),
 		Owner: text(e.Owner), Group: text(e.Group), ModifiedTime: timestamppb.New(e.Modified),
 	}
+	defer func() { s.Policy.Entry(info) }()
 	target, exists := e, true
 	if e.Mode&fs.ModeSymlink != 0 {
 		var at string
@@ -66,16 +67,17 @@ func (s *Server) follow(name string) (at string, e tree.Entry, exists bool) {
 	return at, e, true
 }
 
-// directory resolves a path that must be that of a directory.
-func (s *Server) directory(name string) (at string, e tree.Entry, err error) {
+// directory returns the path without links of what must be a directory.
+func (s *Server) directory(name string) (at string, err error) {
 	if at, err = s.Tree.Resolve(name); err != nil {
-		return "", e, err
+		return "", err
 	}
-	if e, err = s.Tree.Lstat(at); err != nil {
-		return "", e, err
+	e, err := s.Tree.Lstat(at)
+	if err != nil {
+		return "", err
 	}
 	if !e.Mode.IsDir() {
-		return "", e, errNotDirectory(name)
+		return "", errNotDirectory(name)
 	}
-	return at, e, nil
+	return at, nil
 }

@@ -21,7 +21,7 @@ func (s *service) ListDir(ctx context.Context, req *connect.Request[envd.ListDir
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := s.directory(name); err != nil {
+	if _, err := s.directory(name); err != nil {
 		return nil, rpcError("list", name, err)
 	}
 	l := listing{Server: s.Server, ctx: ctx}
@@ -70,6 +70,6 @@ func (l *listing) enters(name string, e tree.Entry) bool {
 	if e.Mode.IsDir() || !l.Policy.EnterLinks {
 		return e.Mode.IsDir()
 	}
-	_, _, err := l.directory(name)
+	_, err := l.directory(name)
 	return err == nil
 }

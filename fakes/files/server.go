@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/fakes/tree"
+	"assay/internal/envd/filesystem"
 	"assay/internal/envd/filesystem/filesystemconnect"
 
 	"connectrpc.com/connect"
@@ -61,12 +62,15 @@ type Policy struct {
 	Target func(query, name string) string
 	// Signature decides about a signed request instead of [Grant.Check].
 	Signature func(g Grant, now time.Time) error
+	// Entry changes an entry before it is sent; nil changes nothing.
+	Entry func(e *filesystem.EntryInfo)
 	// EnterLinks lets a listing descend into links to directories.
 	EnterLinks bool
 	// MoveIntoVoid lets a move create no parents of its destination.
 	MoveIntoVoid bool
-	// KeepParents leaves the parents behind that a failed call has created.
-	KeepParents bool
+	// ParentsFirst lets a move create the parents of its destination before anything
+	// else, and leave them there.
+	ParentsFirst bool
 }
 
 // Server serves the files of one sandbox. Create it with [New].
@@ -82,6 +86,9 @@ func New(o Options) *Server {
 	}
 	if o.Policy.Signature == nil {
 		o.Policy.Signature = Grant.Check
+	}
+	if o.Policy.Entry == nil {
+		o.Policy.Entry = func(*filesystem.EntryInfo) {}
 	}
 	return &Server{Options: o, watchers: watchers{all: map[string]*watch{}}}
 }

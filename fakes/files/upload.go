@@ -54,7 +54,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	if form {
 		err = u.readForm(body, params["boundary"])
 	} else {
-		err = u.write(q.path, body)
+		err = u.write(s.Policy.Target(q.path, ""), body)
 	}
 	if err == nil {
 		err = u.settle()

@@ -52,7 +52,7 @@ func (s *service) watch(ctx context.Context, req watchRequest) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, _, err := s.directory(name)
+	at, err := s.directory(name)
 	if err != nil {
 		return nil, rpcError("watch", name, err)
 	}
