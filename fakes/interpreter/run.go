@@ -42,7 +42,11 @@ func newState(cwd string) *state {
 func (s *state) setEnv(env map[string]string) (restore func()) {
 	before := map[string]starlark.Value{}
 	for name, value := range env {
-		before[name], _, _ = s.environ.Get(starlark.String(name))
+		if v, found, _ := s.environ.Get(starlark.String(name)); found {
+			before[name] = v
+		} else {
+			before[name] = nil
+		}
 		_ = s.environ.SetKey(starlark.String(name), starlark.String(value))
 	}
 	return func() {

@@ -25,6 +25,10 @@ type Policy struct {
 	KeepsEnv bool
 	// Deserted lets a run go on after its client has gone.
 	Deserted bool
+	// AnyContext takes the default context for an unknown one.
+	AnyContext bool
+	// RefusesBusy refuses a call on a context that is busy for longer than half a second.
+	RefusesBusy bool
 	// KeepsState keeps variables and count over a restart.
 	KeepsState bool
 }
@@ -90,6 +94,10 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	if k == nil {
 		return
 	}
+	if s.options.Policy.RefusesBusy && !k.idle(r.Context(), busyLimit) {
+		writeText(w, http.StatusServiceUnavailable, "Context "+k.ID+" is busy")
+		return
+	}
 	w.Header()["Content-Type"] = nil // the real server declares none
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
@@ -98,13 +106,26 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// busyLimit is how long a call waits for a busy context that refuses it.
+const busyLimit = 500 * time.Millisecond
+
+// Close interrupts all runs and removes all contexts.
+func (s *Server) Close() {
+	for _, k := range s.kernels.list() {
+		s.kernels.remove(k.ID)
+	}
+}
+
 // selected returns the kernel of a request, or answers that there is none.
 func (s *Server) selected(w http.ResponseWriter, id, language string) *kernel {
 	if id != "" {
 		k := s.kernels.get(id)
-		if k == nil {
+		switch {
+		case k == nil && !s.options.Policy.AnyContext:
 			noContext(w, id)
-		} else if s.options.Policy.OneForAll {
+		case k == nil:
+			k, _ = s.kernels.byDefault(languages[""]) // it exists, here and below
+		case s.options.Policy.OneForAll:
 			k, _ = s.kernels.byDefault(k.Language)
 		}
 		return k
