@@ -19,8 +19,8 @@ type Options struct {
 
 // Policy is how runs behave. The zero value is the reference.
 type Policy struct {
-	// OneForAll runs the code of all contexts in the default one.
-	OneForAll bool
+	// Shared gives all contexts the variables of each other.
+	Shared bool
 	// KeepsEnv keeps the variables of one run's environment for later runs.
 	KeepsEnv bool
 	// Deserted lets a run go on after its client has gone.
@@ -37,6 +37,7 @@ type Policy struct {
 type Server struct {
 	options Options
 	kernels kernels
+	shared  shared
 }
 
 // New creates a server with the default context.
@@ -124,9 +125,7 @@ func (s *Server) selected(w http.ResponseWriter, id, language string) *kernel {
 		case k == nil && !s.options.Policy.AnyContext:
 			noContext(w, id)
 		case k == nil:
-			k, _ = s.kernels.byDefault(languages[""]) // it exists, here and below
-		case s.options.Policy.OneForAll:
-			k, _ = s.kernels.byDefault(k.Language)
+			k, _ = s.kernels.byDefault(languages[""]) // it exists, because it is the first
 		}
 		return k
 	}
@@ -161,6 +160,10 @@ func (s *Server) run(k *kernel, j job, w http.ResponseWriter, client context.Con
 	ctx, cancel := context.WithCancelCause(client)
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+	if s.options.Policy.Shared {
+		s.shared.lend(k, state)
+		defer s.shared.take(k, state)
+	}
 	state.run(ctx, j, out, s.options.Policy.KeepsEnv)
 	_ = out.send(Line{Type: TypeEnd}) // a client that has gone
 }
@@ -207,6 +210,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.options.Policy.KeepsState {
+		s.shared.forget(k)
 		k.restart()
 	}
 	writeJSON(w, http.StatusOK, nil)

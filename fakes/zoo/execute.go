@@ -135,7 +135,7 @@ func executeContextFaults() []fault {
 			Title:  "All contexts have the same variables",
 			Breaks: []string{"execute.context.apart"},
 			Source: "servers with one kernel for each language",
-		}, policy(func(p *interpreter.Policy) { p.OneForAll = true })},
+		}, policy(func(p *interpreter.Policy) { p.Shared = true })},
 		{Fault{
 			ID:     "execute-busy-after-client",
 			Title:  "Code runs on after its client has gone, and holds up the next run",
@@ -202,7 +202,7 @@ func executeVariants() []variant {
 			Title:  "Lines of an unknown type come between the others",
 			Source: "the clients of E2B ignore types that they do not know",
 		}, eachCell(func(c cell, next func(cell)) {
-			if next(c); c.kind != interpreter.TypeEnd {
+			if next(c); c.kind == interpreter.TypeCount || c.kind == interpreter.TypeResult {
 				next(cell{kind: "status", raw: []byte(`{"type":"status","state":"busy"}` + "\n")})
 			}
 		})},
@@ -218,6 +218,7 @@ func executeVariants() []variant {
 			}
 			for _, char := range text {
 				raw, _ := json.Marshal(map[string]string{"type": c.kind, "text": string(char)}) // texts have JSON
+				raw = bytes.ReplaceAll(raw, []byte("\u0085"), []byte(`\u0085`))
 				next(cell{kind: c.kind, raw: append(raw, '\n')})
 			}
 		})},
