@@ -288,6 +288,9 @@ func eventText(e *bundle.Exchange, ev *bundle.Event) string {
 		}
 		return text
 	case bundle.EventEnd:
+		if e.Shape == bundle.ShapeExecute {
+			return "end" // it has no exit code
+		}
 		return exitText(ev.Exit)
 	default: // keepalives and unknown kinds
 		return line(string(ev.Kind))

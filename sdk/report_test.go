@@ -26,8 +26,9 @@ type script struct {
 
 // The programs that make calls.
 const (
-	viaSDK   = "calls.mjs"
-	viaStdio = "stdio.mjs"
+	viaSDK         = "calls.mjs"
+	viaInterpreter = "execute.mjs"
+	viaStdio       = "stdio.mjs"
 )
 
 // call is what a program said of one call.

@@ -30,6 +30,7 @@ import (
 type Gateway struct {
 	table   *table
 	stdio   *stdio.Server
+	code    *interpreter.Server
 	files   *files.Server // nil: the sandbox has none
 	books   *books
 	handler http.Handler
@@ -178,7 +179,8 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	g.mountFiles(m, o, options)
 	m.mountDaemon(g.table.settings)
-	for pattern, h := range interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter}).Routes() {
+	g.code = interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter})
+	for pattern, h := range g.code.Routes() {
 		m.mount(SurfaceExecute, pattern, h, auth.over)
 	}
 	m.mount(SurfaceMetrics, "GET /metrics", orMachine(metrics), auth.over)
@@ -242,6 +244,7 @@ func (g *Gateway) Close() error {
 		g.closing = true
 		g.mu.Unlock()
 		g.stdio.Close() // before the server, which would cut connections that have just become WebSockets
+		g.code.Close()
 		if g.server != nil {
 			g.closeErr = g.server.Close()
 		}

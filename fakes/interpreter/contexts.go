@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxContexts limits the contexts of a server: each may hold much memory.
@@ -95,6 +96,17 @@ func (k *kernel) acquire(client context.Context) (life context.Context, s *state
 			}
 		}
 	}
+}
+
+// idle reports whether no code runs, or its run ends within a limit.
+func (k *kernel) idle(client context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(client, limit)
+	defer cancel()
+	_, _, err := k.acquire(ctx)
+	if err == nil {
+		k.release()
+	}
+	return !errors.Is(err, context.DeadlineExceeded)
 }
 
 // release lets the next run begin.

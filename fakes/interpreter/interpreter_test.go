@@ -231,10 +231,10 @@ func TestContextsKeepTheirOwnVariables(t *testing.T) {
 
 func TestVariablesOfTheEnvironmentHoldForOneRun(t *testing.T) {
 	s := serve(t, Policy{})
-	code := `print(env("A"), env("HOME"))`
+	code := `print(env("A", "unset"), env("HOME"))`
 	got := brief(s.execute(fields{"code": code, "env_vars": fields{"A": "1", "HOME": "/x"}}))
 	got += "; " + brief(s.execute(fields{"code": code}))
-	want := `number_of_executions 1; stdout "1 /x\n"; end_of_execution; number_of_executions 2; stdout "None /home/user\n"; end_of_execution`
+	want := `number_of_executions 1; stdout "1 /x\n"; end_of_execution; number_of_executions 2; stdout "unset /home/user\n"; end_of_execution`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The types of the lines of an execution.
@@ -55,8 +59,8 @@ type Failure struct {
 	Traceback string `json:"traceback"`
 }
 
-// encode returns the JSON of a line with its newline. Some clients split lines at
-// U+0085, U+2028 and U+2029 too, so these are escaped; the encoder does so for two of them.
+// encode returns the JSON of a line with its newline, in ASCII. Some clients split lines at
+// U+0085, U+2028 and U+2029 too, and others break a character that is in two reads.
 func (l Line) encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -64,7 +68,27 @@ func (l Line) encode() ([]byte, error) {
 	if err := enc.Encode(l); err != nil {
 		return nil, err
 	}
-	return bytes.ReplaceAll(buf.Bytes(), []byte("\u0085"), []byte(`\u0085`)), nil
+	return ascii(buf.Bytes()), nil
+}
+
+// ascii escapes the other characters of a JSON text; they are in strings only.
+func ascii(p []byte) []byte {
+	if !slices.ContainsFunc(p, func(b byte) bool { return b >= utf8.RuneSelf }) {
+		return p
+	}
+	out := make([]byte, 0, 2*len(p))
+	for _, r := range string(p) {
+		switch {
+		case r < utf8.RuneSelf:
+			out = append(out, byte(r))
+		case r <= 0xffff:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return out
 }
 
 const (

@@ -25,8 +25,10 @@ type job struct {
 // state is what the runs of a context leave behind. One run at a time uses it.
 type state struct {
 	globals starlark.StringDict
-	environ *starlark.Dict
-	count   int // runs so far
+	// builtins are the globals of a new context.
+	builtins starlark.StringDict
+	environ  *starlark.Dict
+	count    int // runs so far
 }
 
 func newState(cwd string) *state {
@@ -34,7 +36,8 @@ func newState(cwd string) *state {
 	for name, value := range map[string]string{"HOME": defaultCwd, "PWD": cwd, "E2B_SANDBOX": "true"} {
 		_ = s.environ.SetKey(starlark.String(name), starlark.String(value)) // a new dictionary takes it, here and below
 	}
-	maps.Copy(s.globals, newBuiltins(s.environ, cwd))
+	s.builtins = newBuiltins(s.environ, cwd)
+	maps.Copy(s.globals, s.builtins)
 	return s
 }
 
@@ -42,7 +45,11 @@ func newState(cwd string) *state {
 func (s *state) setEnv(env map[string]string) (restore func()) {
 	before := map[string]starlark.Value{}
 	for name, value := range env {
-		before[name], _, _ = s.environ.Get(starlark.String(name))
+		if v, found, _ := s.environ.Get(starlark.String(name)); found {
+			before[name] = v
+		} else {
+			before[name] = nil
+		}
 		_ = s.environ.SetKey(starlark.String(name), starlark.String(value))
 	}
 	return func() {

@@ -19,12 +19,16 @@ type Options struct {
 
 // Policy is how runs behave. The zero value is the reference.
 type Policy struct {
-	// OneForAll runs the code of all contexts in the default one.
-	OneForAll bool
+	// Shared gives all contexts the variables of each other.
+	Shared bool
 	// KeepsEnv keeps the variables of one run's environment for later runs.
 	KeepsEnv bool
 	// Deserted lets a run go on after its client has gone.
 	Deserted bool
+	// AnyContext takes the default context for an unknown one.
+	AnyContext bool
+	// RefusesBusy refuses a call on a context that is busy for longer than half a second.
+	RefusesBusy bool
 	// KeepsState keeps variables and count over a restart.
 	KeepsState bool
 }
@@ -33,6 +37,7 @@ type Policy struct {
 type Server struct {
 	options Options
 	kernels kernels
+	shared  shared
 }
 
 // New creates a server with the default context.
@@ -90,6 +95,10 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	if k == nil {
 		return
 	}
+	if s.options.Policy.RefusesBusy && !k.idle(r.Context(), busyLimit) {
+		writeText(w, http.StatusServiceUnavailable, "Context "+k.ID+" is busy")
+		return
+	}
 	w.Header()["Content-Type"] = nil // the real server declares none
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
@@ -98,14 +107,25 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// busyLimit is how long a call waits for a busy context that refuses it.
+const busyLimit = 500 * time.Millisecond
+
+// Close interrupts all runs and removes all contexts.
+func (s *Server) Close() {
+	for _, k := range s.kernels.list() {
+		s.kernels.remove(k.ID)
+	}
+}
+
 // selected returns the kernel of a request, or answers that there is none.
 func (s *Server) selected(w http.ResponseWriter, id, language string) *kernel {
 	if id != "" {
 		k := s.kernels.get(id)
-		if k == nil {
+		switch {
+		case k == nil && !s.options.Policy.AnyContext:
 			noContext(w, id)
-		} else if s.options.Policy.OneForAll {
-			k, _ = s.kernels.byDefault(k.Language)
+		case k == nil:
+			k, _ = s.kernels.byDefault(languages[""]) // it exists, because it is the first
 		}
 		return k
 	}
@@ -140,6 +160,10 @@ func (s *Server) run(k *kernel, j job, w http.ResponseWriter, client context.Con
 	ctx, cancel := context.WithCancelCause(client)
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+	if s.options.Policy.Shared {
+		s.shared.lend(k, state)
+		defer s.shared.take(k, state)
+	}
 	state.run(ctx, j, out, s.options.Policy.KeepsEnv)
 	_ = out.send(Line{Type: TypeEnd}) // a client that has gone
 }
@@ -186,6 +210,7 @@ func (s *Server) restart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.options.Policy.KeepsState {
+		s.shared.forget(k)
 		k.restart()
 	}
 	writeJSON(w, http.StatusOK, nil)

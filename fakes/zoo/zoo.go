@@ -158,7 +158,8 @@ func Variants() []Variant {
 // zooFaults returns the faults by id.
 func zooFaults() []fault {
 	all := slices.Concat(requestFaults(), timeoutFaults(), headFaults(), frameFaults(), grpcFaults(), h2Faults(), eventFaults(), readerFaults(),
-		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults(), stdioFaults(), controlFaults())
+		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults(), stdioFaults(), controlFaults(),
+		executeFaults())
 	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -166,7 +167,7 @@ func zooFaults() []fault {
 // zooVariants returns the variants by id.
 func zooVariants() []variant {
 	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants(),
-		stdioVariants(), controlVariants())
+		stdioVariants(), controlVariants(), executeVariants())
 	slices.SortFunc(all, func(a, b variant) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

@@ -1,0 +1,22 @@
+// The official client of the code interpreter against a gateway, call by call.
+//
+//   node execute.mjs URL own|bare [PATTERN]
+//
+// own makes all calls, bare only those whose code every interpreter of Python runs. run.mjs says what is printed.
+import { Sandbox } from '@e2b/code-interpreter'
+import { calls, own } from './calls/execute.mjs'
+import { given, run } from './run.mjs'
+
+const { url, mode, pattern } = given('own', 'bare')
+
+const sandbox = await Sandbox.create({ debug: true, sandboxUrl: url })
+const kept = new Set((await sandbox.listCodeContexts()).map((c) => c.id))
+
+/** Removes the contexts that are left over, and returns what they were. */
+async function clear() {
+  const left = (await sandbox.listCodeContexts()).filter((c) => !kept.has(c.id))
+  await Promise.all(left.map((c) => sandbox.removeCodeContext(c)))
+  return left.map((c) => `context ${c.id}`)
+}
+
+await run({ calls: [calls, mode === 'own' ? own : {}], pattern, world: { sandbox }, clear, mode, client: '@e2b/code-interpreter' })
