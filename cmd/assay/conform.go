@@ -19,6 +19,7 @@ type conformFlags struct {
 	target targetFlags
 	output outputFlags
 	memory memoryFlag
+	lease  leaseFlags
 
 	profile, selection, known, out    string
 	scenarios, rerun, exec            string
@@ -76,6 +77,7 @@ built-in scenarios adds those.`,
 	f.output.register(c)
 	f.output.registerVerbose(c)
 	f.memory.register(c)
+	f.lease.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
@@ -111,6 +113,9 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	f.again, url = again, again.url
 	t, err := f.target.options(url)
 	if err != nil {
+		return suites.Options{}, err
+	}
+	if err := f.lease.options(&t, f.exec); err != nil {
 		return suites.Options{}, err
 	}
 	if f.jobs < 1 || f.jobs > 256 {
@@ -155,7 +160,7 @@ const defaultReproduce = 20
 
 // replayFlags returns the flags that the replay of a failure needs.
 func (f *conformFlags) replayFlags() []string {
-	words := f.target.words()
+	words := append(f.target.words(), f.lease.words()...)
 	if f.again.replay != "" {
 		words = append(words, "--profile", f.again.replay)
 	}
@@ -195,6 +200,11 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 			return nothingRun(err)
 		}
 	}
+	release, err := f.lease.create(c.Context(), io, &o.Target)
+	if err != nil {
+		return nothingRun(err)
+	}
+	defer release()
 	out, err := suites.Run(c.Context(), o)
 	if out == nil {
 		return f.nothingAgain(nothingRun(err))

@@ -14,6 +14,7 @@ import (
 func newDoctor(io stdio) *cobra.Command {
 	var f targetFlags
 	var m memoryFlag
+	var l leaseFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "doctor [URL]",
@@ -37,6 +38,9 @@ gateway. The exit code is 3 when testing is impossible.`,
 			if err != nil {
 				return usage(err)
 			}
+			if err := l.options(&t, ""); err != nil {
+				return usage(err)
+			}
 			io.guard.hide(t.Secrets())
 			if format != "text" && format != "json" {
 				return usage(fmt.Errorf("--format %q: want text or json", format))
@@ -45,6 +49,11 @@ gateway. The exit code is 3 when testing is impossible.`,
 			if err != nil {
 				return usage(err)
 			}
+			release, err := l.create(c.Context(), io, &t)
+			if err != nil {
+				return err
+			}
+			defer release()
 			t.Memory = transport.NewMemory(suites.Records(memory))
 			r, err := doctor.Examine(c.Context(), doctor.Options{Target: t, Version: version})
 			if err != nil {
@@ -63,6 +72,7 @@ gateway. The exit code is 3 when testing is impossible.`,
 	}
 	f.register(c)
 	m.register(c)
+	l.register(c)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
 }

@@ -16,6 +16,7 @@ import (
 type replayFlags struct {
 	target        targetFlags
 	memory        memoryFlag
+	lease         leaseFlags
 	profile, axis string
 	scenarios     string
 	set           []string
@@ -47,6 +48,7 @@ is that of the scenario; 5 if it could not run.`,
 	}
 	f.target.register(c)
 	f.memory.register(c)
+	f.lease.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be (as for conform)")
 	fs.StringVar(&f.axis, "axis", "", "run only on this axis value, for example proto, or on all four: connect/json/1.1/identity")
@@ -63,6 +65,9 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	}
 	t, err := f.target.options(url)
 	if err != nil {
+		return usage(err)
+	}
+	if err := f.lease.options(&t, ""); err != nil {
 		return usage(err)
 	}
 	io.guard.hide(t.Secrets())
@@ -85,6 +90,11 @@ func replay(c *cobra.Command, io stdio, f replayFlags, args []string) error {
 	if f.axis != "" {
 		selection += ",axis:" + f.axis
 	}
+	release, err := f.lease.create(c.Context(), io, &t)
+	if err != nil {
+		return nothingRun(err)
+	}
+	defer release()
 	draw := style(io.out.To, true)
 	all := replayed{worst: bundle.Pass}
 	out, err := suites.Replay(c.Context(), suites.Options{

@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func (s *Server) makeDir(user, name string) error {
 	case !isErrno(err, syscall.ENOENT):
 		return err
 	}
-	if _, err := s.Tree.Lstat(name); err == nil {
+	if e, err := s.Tree.Lstat(name); err == nil && e.Mode&fs.ModeSymlink != 0 {
 		return problem(connect.CodeFailedPrecondition, "a link to nothing is in the way: %s", text(name))
 	}
 	made, err := s.makeParents(user, name)

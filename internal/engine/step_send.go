@@ -112,8 +112,12 @@ func (it *iteration) sendBody(ctx context.Context, f call.Form, s *scenarios.Sen
 		p.contentType = contentType
 		return rendered{entity: body, wire: body}, p, err
 	}
-	if s.Surface == surfaceCommands && len(s.Body) > 0 {
+	switch {
+	case len(s.Body) == 0:
+	case s.Surface == surfaceCommands:
 		p.contentType = "application/json"
+	case s.Surface == "files":
+		p.contentType = "application/octet-stream"
 	}
 	// Each envelope has a flag for compression, so a request of envelopes may declare
 	// an encoding without using it; a body without envelopes must not.

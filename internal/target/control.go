@@ -122,3 +122,6 @@ func (t *Target) derive(o Options) (*Target, error) {
 	out.shell.Store(t.shell.Load())
 	return out, nil
 }
+
+// Options returns the options of the target.
+func (t *Target) Options() Options { return t.options }

@@ -175,3 +175,9 @@ func cleanPath(p string) string {
 	}
 	return "/" + p
 }
+
+// CheckURL reports a mistake in a base URL.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}

@@ -225,7 +225,8 @@ func title(cat *scenarios.Catalogue, id string) string {
 // replay returns the command that runs a scenario again on the same target, axes and seed.
 func replay(run *bundle.Run, k instance) string {
 	words := []string{"assay", "replay", quoteWord(k.scenario)}
-	if !run.Target.Embedded && run.Target.URL != "" {
+	throughPlane := slices.Contains(run.Flags, "--control-plane") // a sandbox of the replay's own
+	if !run.Target.Embedded && run.Target.URL != "" && !throughPlane {
 		words = append(words, quoteWord(run.Target.URL))
 	}
 	words = append(words, "--axis", quoteWord(k.axes.String()), "--seed", strconv.FormatUint(run.Seed, 10))

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/lease"
+	"assay/internal/target"
+)
+
+// leaseFlags test through a control plane: a sandbox of the run's own.
+type leaseFlags struct {
+	url, keyFile, template, sandboxURL string
+}
+
+func (f *leaseFlags) register(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.url, "control-plane", "", "base `URL` of a control plane: create a sandbox there, test it, and delete it")
+	fs.StringVar(&f.keyFile, "api-key-file", "", "file with the API key of the control plane (default: the variable "+apiKeyVariable+")")
+	fs.StringVar(&f.template, "template", "base", "with --control-plane, the template of the sandbox")
+	fs.StringVar(&f.sandboxURL, "sandbox-url", "", "base `URL` of every sandbox, which headers tell apart (default: as the control plane answers)")
+}
+
+// options adds the control plane to the options of the target.
+func (f *leaseFlags) options(o *target.Options, exec string) error {
+	switch {
+	case f.url != "" && o.URL != "":
+		return errors.New("--control-plane: it names the target; do not give a URL as well")
+	case f.url != "" && exec != "":
+		return errors.New("--exec does not go with --control-plane")
+	case f.url == "" && f.template != "base":
+		return errors.New("--template needs --control-plane")
+	}
+	key := os.Getenv(apiKeyVariable)
+	if f.keyFile != "" {
+		var err error
+		if key, err = readSecret("--api-key-file", f.keyFile); err != nil {
+			return err
+		}
+	}
+	o.Control = target.Control{URL: f.url, APIKey: key, SandboxURL: f.sandboxURL}
+	for _, url := range []string{f.url, f.sandboxURL} {
+		if url == "" {
+			continue
+		}
+		if err := target.CheckURL(url); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create creates the sandbox of the run, if the flags want one, and points the options at it.
+// release deletes it.
+func (f *leaseFlags) create(ctx context.Context, io stdio, o *target.Options) (release func(), err error) {
+	if f.url == "" {
+		return func() {}, nil
+	}
+	o.UserAgent = "assay/" + version
+	s, err := lease.Create(ctx, lease.Options{Target: *o, Template: f.template})
+	if err != nil {
+		return nil, err
+	}
+	release = func() {
+		if err := s.Close(); err != nil {
+			io.errorf("assay: %v\n", err)
+		}
+	}
+	if *o, err = s.Point(*o); err != nil {
+		release()
+		return nil, err
+	}
+	io.guard.hide(o.Secrets())
+	io.errorf("assay: testing the sandbox %s of %s\n", s.ID, f.url)
+	return release, nil
+}
+
+// words returns the flags for a replay command.
+func (f *leaseFlags) words() []string {
+	var words []string
+	for _, o := range []struct{ name, value string }{
+		{"--control-plane", f.url}, {"--api-key-file", f.keyFile}, {"--sandbox-url", f.sandboxURL},
+	} {
+		if o.value != "" {
+			words = append(words, o.name, o.value)
+		}
+	}
+	if f.url != "" && f.template != "base" {
+		words = append(words, "--template", f.template)
+	}
+	return words
+}

@@ -1,0 +1,7 @@
+// Package lease gets one sandbox from a control plane for a run, keeps it alive, and
+// deletes it in the end.
+//
+// Here lives what a run needs of the REST API: create, get, extend, delete, and the
+// health of the sandbox. Judging a control plane is the work of scenarios, and
+// requests to the sandbox itself are those of package target.
+package lease
