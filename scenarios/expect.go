@@ -221,7 +221,7 @@ type BodyMatch struct {
 	// JSONList is contained in the body like JSONHas, but its arrays have the same length and order.
 	JSONList any `yaml:"json-list"`
 	// Fields are regular expressions for scalars of the body, by their dotted names (numbers for list
-	// items); null for an absent field.
+	// items); null for an absent field. An absent field matches what matches the empty text.
 	Fields map[string]*string `yaml:"fields"`
 	Of     *Bytes             `yaml:"of"`     // exactly these bytes
 	Length *int64             `yaml:"length"` // in bytes
