@@ -11,7 +11,7 @@ import (
 
 // features are the optional features that scripts can need and profiles can require, sorted.
 var features = []string{
-	"auth.token", "codec.json", "codec.proto", "compress.gzip", "control-plane", "execute", "files", "files.signed",
+	"auth.token", "codec.json", "codec.proto", "compress.gzip", "control-plane", "control-plane.key", "execute", "files", "files.signed",
 	"filesystem", "filesystem.watch", "health", "http.1", "http.h2-tls", "http.h2c", "metrics.process", "metrics.prometheus", "ndjson.commands",
 	"process.close-stdin", "process.connect", "process.input", "process.keepalive", "process.list", "process.pty",
 	"process.signal", "process.start", "process.stream-input", "process.tag", "process.update", "process.user",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
@@ -124,14 +125,15 @@ type reference struct {
 func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err error) {
 	o := r.of.opts.Target
 	base := strings.TrimSuffix(r.of.target.Path("", ""), "/")
-	r.own, err = gateway.Start(context.WithoutCancel(ctx), gateway.Options{
-		Token: o.Token, TLS: r.of.target.Secure(), Prefix: base, Origins: []string{gateway.ScenarioOrigin},
-	})
+	own := gateway.Options{Token: o.Token, TLS: r.of.target.Secure(), Prefix: base, Origins: []string{gateway.ScenarioOrigin}}
+	if err = controlplane.Attach(&own, controlplane.Options{APIKey: embeddedKey}); err == nil {
+		r.own, err = gateway.Start(context.WithoutCancel(ctx), own)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("starting the reference gateway: %w", err)
 	}
 	o.URL, o.Embedded, o.Insecure, o.CACert = r.own.URL(), true, r.of.target.Secure(), nil
-	o.Shell, o.Paths = r.of.target.Shell(), nil
+	o.Shell, o.Paths, o.Control = r.of.target.Shell(), nil, target.Control{APIKey: embeddedKey}
 	to, err := target.New(o)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/fakes/controlplane"
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/engine"
@@ -215,12 +216,19 @@ func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Insta
 	return run, leftOut, nil
 }
 
+// embeddedKey is the key of the control plane of the embedded gateway.
+const embeddedKey = "e2b_a55a1e3bedded0"
+
 // embed starts the embedded gateway if no URL names another one. It lives until ctx ends.
 func (s *session) embed(ctx context.Context) (err error) {
 	if s.opts.Target.URL != "" {
 		return nil
 	}
-	if s.gateway, err = gateway.Start(ctx, gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token, Origins: []string{gateway.ScenarioOrigin}}); err != nil {
+	o := gateway.Options{Log: s.opts.Log, Token: s.opts.Target.Token, Origins: []string{gateway.ScenarioOrigin}}
+	if err = controlplane.Attach(&o, controlplane.Options{APIKey: embeddedKey}); err == nil {
+		s.gateway, err = gateway.Start(ctx, o)
+	}
+	if err != nil {
 		return fmt.Errorf("starting the embedded gateway: %w", err)
 	}
 	return nil
@@ -231,6 +239,7 @@ func (s *session) reach(ctx context.Context) (err error) {
 	o := s.opts.Target
 	if s.gateway != nil {
 		o.URL, o.Embedded = s.gateway.URL(), true
+		o.Control = target.Control{APIKey: embeddedKey}
 	}
 	o.UserAgent = "assay/" + s.opts.Version
 	o.Memory = transport.NewMemory(Records(s.opts.Memory))

@@ -3,9 +3,9 @@ package controlplane
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"assay/fakes/gateway"
@@ -166,8 +166,8 @@ func number(name, text string, least, most, absent int) (int, error) {
 	if text == "" {
 		return absent, nil
 	}
-	var n int
-	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != text || n < least || n > most {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text || n < least || n > most {
 		return 0, failure(http.StatusBadRequest, "%s %q: want a number from %d to %d", name, text, least, most)
 	}
 	return n, nil

@@ -85,7 +85,7 @@ func TestATimeoutMayBeShortenedAndExtended(t *testing.T) {
 				id := g.made(`{"templateID":"base","timeout":100}`)
 				time.Sleep(10 * time.Second)
 				g.want(c.status, "POST /sandboxes/"+id+"/"+c.call, c.body)
-				if left := g.want(200, "GET /sandboxes/"+id, "").at(t, "endAt").Sub(time.Now()); left != c.left {
+				if left := time.Until(g.want(200, "GET /sandboxes/"+id, "").at(t, "endAt")); left != c.left {
 					t.Errorf("%v are left, want %v", left, c.left)
 				}
 				time.Sleep(c.left - time.Millisecond)

@@ -163,16 +163,24 @@ func (s *Sandbox) snapshot() Info {
 	return i
 }
 
+// running returns why a sandbox does not run, or nil. Called with mu held.
+func (s *Sandbox) running() error {
+	switch s.state {
+	case Running:
+		return nil
+	case Paused:
+		return failure(http.StatusConflict, "sandbox %q is paused: connect to it first", s.id)
+	default:
+		return notFound(s.id)
+	}
+}
+
 // setTimeout sets the deadline, also to an earlier one.
 func (s *Sandbox) setTimeout(d time.Duration) error {
 	s.mu.Lock()
-	switch s.state {
-	case ended:
+	if err := s.running(); err != nil {
 		s.mu.Unlock()
-		return notFound(s.id)
-	case Paused:
-		s.mu.Unlock()
-		return failure(http.StatusConflict, "sandbox %q is paused: connect to it first", s.id)
+		return err
 	}
 	if d > 0 {
 		s.until(time.Now().Add(d))
@@ -190,14 +198,11 @@ func (s *Sandbox) setTimeout(d time.Duration) error {
 func (s *Sandbox) extend(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch s.state {
-	case ended:
-		return notFound(s.id)
-	case Paused:
-		return failure(http.StatusConflict, "sandbox %q is paused: connect to it first", s.id)
+	err := s.running()
+	if err == nil {
+		s.later(d)
 	}
-	s.later(d)
-	return nil
+	return err
 }
 
 // later extends the time of a running sandbox. Called with mu held.
@@ -212,14 +217,15 @@ func (s *Sandbox) connect(d time.Duration) (i Info, resumed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.state {
-	case ended:
-		return i, false, notFound(s.id)
+	case Running:
+		s.later(d)
+		return s.snapshot(), false, nil
 	case Paused:
 		s.run(d, "resumed")
 		return s.snapshot(), true, nil
+	default:
+		return i, false, notFound(s.id)
 	}
-	s.later(d)
-	return s.snapshot(), false, nil
 }
 
 // pause cuts all connections and keeps the processes and files.
@@ -227,11 +233,12 @@ func (s *Sandbox) pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch s.state {
-	case ended:
-		return notFound(s.id)
+	case Running:
+		s.rest("paused")
+		return nil
 	case Paused:
 		return failure(http.StatusConflict, "sandbox %q is already paused", s.id)
+	default:
+		return notFound(s.id)
 	}
-	s.rest("paused")
-	return nil
 }

@@ -256,6 +256,12 @@ func controlTrafficFaults() []fault {
 			Source: "E2B's SDKs know a dead sandbox by 502 of /health only",
 		}, deadNotFound},
 		{Fault{
+			ID:     "api-key-ignored",
+			Title:  "The control plane accepts every API key, and none",
+			Breaks: []string{"control.key.required"},
+			Source: "OpenE2B: any key opens any route",
+		}, func(b *build) { b.controlSeams(); b.plane.APIKey = "" }},
+		{Fault{
 			ID:     "token-opens-all",
 			Title:  "The token of a sandbox opens every sandbox",
 			Breaks: []string{"control.sandbox.token"},

@@ -23,6 +23,9 @@ import (
 // where one is required, raw bytes of scripts, which carry none, prove nothing.
 const token = "of-the-selftest"
 
+// apiKey is the key of the control planes.
+const apiKey = "e2b_5e1f7e57"
+
 // featureToken is the feature of a target that requires a token.
 const featureToken = "auth.token"
 
@@ -64,7 +67,7 @@ type fake interface {
 // of the reference.
 func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
 	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
-	fo.ControlPlane = &controlplane.Options{}
+	fo.ControlPlane = &controlplane.Options{APIKey: apiKey}
 	if secured(fo.Faults) {
 		fo.Token = token
 	}
@@ -79,7 +82,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	}()
 	g.target, err = target.New(target.Options{
 		URL: g.fake.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
-		Token: fo.Token, UserAgent: "assay/" + t.opts.Version, Embedded: true,
+		Token: fo.Token, Control: target.Control{APIKey: apiKey}, UserAgent: "assay/" + t.opts.Version, Embedded: true,
 	})
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ const (
 	featShared      = "stdio.shared"
 	featPanes       = "stdio.panes"
 	featControl     = "control-plane"
+	featControlKey  = "control-plane.key"
 )
 
 // Features lists the ids of all known features, sorted.

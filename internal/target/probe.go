@@ -61,7 +61,7 @@ func probes() []probe {
 		{features: []string{featFiles, featSigned}, run: probeFiles},
 		{features: []string{featExecute}, run: probeExecute},
 		{features: []string{featStdio, featStdioEOF, featStdioPTY, featSession, featShared, featPanes}, run: probeStdio},
-		{features: []string{featControl}, run: probeControl},
+		{features: []string{featControl, featControlKey}, run: probeControl},
 	}
 }
 

@@ -169,16 +169,3 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 	}
 	return findings{featToken: unknown("without a token: " + describe(without))}, nil
 }
-
-// probeControl requests a sandbox without a template, which every control plane refuses.
-func probeControl(ctx context.Context, c *client) (findings, error) {
-	r := request{
-		method: "POST", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),
-		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
-	}
-	x := c.do(ctx, r)
-	s := x.Snapshot()
-	ok := s.Outcome == bundle.OutcomeComplete && contentType(s) == "application/json" &&
-		s.Response.Status < 500 && !refused(s)
-	return findings{featControl: c.decidePage(ctx, r, x, ok)}, nil
-}

@@ -46,7 +46,7 @@ func in(f map[string]bundle.Feature, state bundle.FeatureState) []string {
 
 func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 	g := &gateway{keepalive: true}
-	f := probe(t, target.Options{URL: serveBoth(t, mandatory(g.full())), Token: goodToken})
+	f := probe(t, target.Options{URL: serveBoth(t, mandatory(g.full())), Token: goodToken, Control: target.Control{APIKey: goodKey}})
 	for _, id := range target.Features() {
 		want := bundle.FeaturePresent
 		if id == "http.h2-tls" { // needs https
@@ -64,7 +64,7 @@ func TestProbeFindsEveryFeatureOfAFullGateway(t *testing.T) {
 // others are the features that a plain gateway of the tests lacks: it has only
 // HTTP/1.1, Connect and gRPC-Web, no token, and no surfaces but the process service,
 // the alias, metrics and health.
-const others = "auth.token control-plane execute files files.signed filesystem filesystem.watch http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe " +
+const others = "auth.token control-plane control-plane.key execute files files.signed filesystem filesystem.watch http.h2-tls http.h2c metrics.process protocol.grpc rpc.get rpc.probe " +
 	"stdio.eof stdio.panes stdio.pty stdio.session stdio.shared stdio.ws"
 
 func TestProbeFindsWhatIsMissing(t *testing.T) {
@@ -178,7 +178,7 @@ func TestProbeOfASilentServerEnds(t *testing.T) {
 }
 
 func TestFeaturesAreTheKnownIdsSorted(t *testing.T) {
-	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane execute files files.signed filesystem
+	want := strings.Fields(`auth.token codec.json codec.proto compress.gzip control-plane control-plane.key execute files files.signed filesystem
 		filesystem.watch health http.1 http.h2-tls http.h2c
 		metrics.process metrics.prometheus ndjson.commands process.close-stdin process.connect process.input process.keepalive
 		process.list process.pty process.signal process.start process.stream-input process.tag process.update process.user

@@ -1,0 +1,57 @@
+package target
+
+import (
+	"context"
+
+	"assay/internal/bundle"
+)
+
+// probeControl requests a sandbox without a template, which every control plane refuses,
+// with the key and without it.
+func probeControl(ctx context.Context, c *client) (findings, error) {
+	plane, err := c.target.ControlPlane()
+	if err != nil {
+		return nil, err
+	}
+	f := c.askControl(ctx, plane)
+	switch {
+	case f.State != bundle.FeaturePresent:
+		return findings{featControl: f, featControlKey: {State: f.State, Detail: f.Detail}}, nil
+	case c.target.options.Control.APIKey == "":
+		return findings{featControl: f, featControlKey: absent("no key to leave out")}, nil
+	}
+	if plane, err = c.target.keyless(); err != nil {
+		return nil, err
+	}
+	key := absent("a request without the key is answered")
+	if without := c.askControl(ctx, plane); without.State != bundle.FeaturePresent {
+		key = present("a request without the key: " + without.Detail)
+	}
+	return findings{featControl: f, featControlKey: key}, nil
+}
+
+// askControl makes the request at a control plane.
+func (c *client) askControl(ctx context.Context, plane *Target) bundle.Feature {
+	at := *c
+	at.target = plane
+	r := request{
+		method: "POST", surface: "control", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),
+		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
+	}
+	x := at.do(ctx, r)
+	s := x.Snapshot()
+	ok := s.Outcome == bundle.OutcomeComplete && contentType(s) == "application/json" &&
+		s.Response.Status < 500 && !refused(s) && !isAuth(s)
+	return at.decidePage(ctx, r, x, ok)
+}
+
+// keyless returns the target for requests to the control plane without the key.
+func (t *Target) keyless() (*Target, error) {
+	o := t.options
+	o.Control.APIKey = ""
+	bare, err := t.derive(o)
+	if err != nil {
+		return nil, err
+	}
+	return bare.ControlPlane()
+}
