@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,15 +171,17 @@ func probeToken(ctx context.Context, c *client) (findings, error) {
 	return findings{featToken: unknown("without a token: " + describe(without))}, nil
 }
 
-// probeControl requests a sandbox without a template, which every control plane refuses.
+// probeControl lists the sandboxes of the control plane.
 func probeControl(ctx context.Context, c *client) (findings, error) {
-	r := request{
-		method: "POST", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),
-		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
+	plane, err := c.target.ControlPlane()
+	if err != nil {
+		return nil, err
 	}
-	x := c.do(ctx, r)
-	s := x.Snapshot()
-	ok := s.Outcome == bundle.OutcomeComplete && contentType(s) == "application/json" &&
-		s.Response.Status < 500 && !refused(s)
-	return findings{featControl: c.decidePage(ctx, r, x, ok)}, nil
+	on := *c
+	on.target = plane
+	r := request{method: "GET", surface: "control", path: "v2/sandboxes", query: "limit=1", shape: bundle.ShapePlain}
+	x := on.do(ctx, r)
+	var list []any
+	ok := succeeded(x.Snapshot()) && json.Unmarshal(x.BodyBytes(), &list) == nil
+	return findings{featControl: on.decidePage(ctx, r, x, ok)}, nil
 }
