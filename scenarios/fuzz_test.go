@@ -148,7 +148,7 @@ func meansSomething(t *testing.T, c *Catalogue, p *Profile) {
 			t.Errorf("path %q: %+v, %v", path, u, err)
 		}
 	}
-	if len(p.Paths) != 8 || len(p.Metrics) != 3 || p.ID == "" || p.Title == "" {
+	if len(p.Paths) != 9 || len(p.Metrics) != 3 || p.ID == "" || p.Title == "" {
 		t.Errorf("%+v", p)
 	}
 }
