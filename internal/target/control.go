@@ -23,14 +23,13 @@ type Control struct {
 
 // The headers that name a sandbox where all have one address.
 const (
-	sandboxIDHeader      = "e2b-sandbox-id"
-	sandboxPortHeader    = "e2b-sandbox-port"
-	trafficTokenHeader   = "e2b-traffic-access-token"
-	apiKeyHeader         = "x-api-key"
-	daemonPort           = "49983"
-	interpreterPort      = "49999"
-	surfaceInterpreter   = "execute"
-	unspecifiedPortHTTPS = "443"
+	sandboxIDHeader    = "e2b-sandbox-id"
+	sandboxPortHeader  = "e2b-sandbox-port"
+	trafficTokenHeader = "e2b-traffic-access-token"
+	apiKeyHeader       = "x-api-key"
+	daemonPort         = "49983"
+	interpreterPort    = "49999"
+	surfaceInterpreter = "execute"
 )
 
 // Place is the address of a sandbox, as the control plane answers it.
@@ -44,7 +43,9 @@ type Place struct {
 // ControlPlane returns the target for requests to the control plane.
 func (t *Target) ControlPlane() (*Target, error) {
 	o := t.options
-	o.Token = ""
+	if o.Control != (Control{SandboxURL: o.Control.SandboxURL}) {
+		o.Token = "" // it is that of the sandboxes
+	}
 	if o.Control.URL == "" {
 		o.Headers = slices.DeleteFunc(slices.Clone(o.Headers), isSandboxHeader)
 	} else {
@@ -96,7 +97,7 @@ func sandboxHost(base, host string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the URL of the control plane: %w", err)
 	}
-	if p := u.Port(); p != "" && p != unspecifiedPortHTTPS && !strings.Contains(host, ":") {
+	if p := u.Port(); p != "" && !strings.Contains(host, ":") {
 		host = net.JoinHostPort(host, p)
 	}
 	return u.Scheme + "://" + host, nil

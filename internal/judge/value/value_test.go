@@ -40,3 +40,27 @@ func TestValuesAreComparedAndTheFirstDifferenceNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestListsAreComparedInTheirOrder(t *testing.T) {
+	c := value.Comparison{Expand: func(s string) string { return s }}
+	for name, test := range map[string]struct{ want, got, why string }{
+		"the same":            {`{"a":[{"b":1},{"b":2}]}`, `{"a":[{"b":1,"c":0},{"b":2}],"d":0}`, ""},
+		"another order":       {`[{"b":1},{"b":2}]`, `[{"b":2},{"b":1}]`, "at [0].b: want 1, saw 2"},
+		"one more":            {`[1]`, `[1,2]`, "at the top: want 1 elements, saw 2: [1,2]"},
+		"no list":             {`[1]`, `{}`, "at the top: want [1], saw {}"},
+		"no object":           {`{"a":1}`, `[]`, `at the top: want {"a":1}, saw []`},
+		"a difference inside": {`[{"a":[1]}]`, `[{"a":[2]}]`, "at [0].a[0]: want 1, saw 2"},
+	} {
+		want, err := value.Decode([]byte(test.want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := value.Decode([]byte(test.got))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := c.List("", want, got); why != test.why {
+			t.Errorf("%s: got %q, want %q", name, why, test.why)
+		}
+	}
+}
