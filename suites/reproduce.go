@@ -134,6 +134,7 @@ func (r *reference) start(ctx context.Context) (_ *reproduce.Reference, err erro
 	}
 	o.URL, o.Embedded, o.Insecure, o.CACert = r.own.URL(), true, r.of.target.Secure(), nil
 	o.Shell, o.Paths, o.Control = r.of.target.Shell(), nil, target.Control{APIKey: embeddedKey}
+	o.Headers = target.WithoutSandbox(o.Headers)
 	to, err := target.New(o)
 	if err != nil {
 		return nil, err

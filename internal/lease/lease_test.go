@@ -103,19 +103,19 @@ const (
 func TestABrokenControlPlaneIsExplainedInItsOwnWords(t *testing.T) {
 	never := func(http.ResponseWriter) {}
 	for name, tc := range map[string]struct {
-		plane   brokenPlane
+		plane   *brokenPlane
 		want    string
 		deleted int64
 	}{
-		"a web page":            {brokenPlane{create: answers(200, "<html>hello</html>")}, "200 with HTML: this is a web page", 0},
-		"a wrong key":           {brokenPlane{create: answers(401, `{"code":401,"message":"Invalid API key `+apiKey+`"}`)}, "rejects the API key (POST /v2/sandboxes returns 401, Invalid API key ***", 0},
-		"an unknown template":   {brokenPlane{create: answers(404, `{"code":404,"message":"template 'base' not found"}`)}, "404, template 'base' not found", 0},
-		"no id":                 {brokenPlane{create: answers(201, `{"templateID":"base"}`)}, "has no sandboxID", 0},
-		"no JSON":               {brokenPlane{create: answers(201, `sandbox one`)}, "has no sandboxID", 0},
-		"a sandbox not ready":   {brokenPlane{create: answers(201, madeOne), get: answers(200, madeOne), health: answers(502, noBox)}, "was not ready within 400ms; the last response to GET /health: 502, The sandbox was not found", 1},
-		"a forgotten sandbox":   {brokenPlane{create: answers(201, madeOne), get: answers(404, `{"code":404,"message":"no such sandbox"}`), health: answers(502, noBox)}, "has forgotten it: 404, no such sandbox", 1},
-		"an error of its own":   {brokenPlane{create: answers(500, `{"code":500,"message":"no host for a-secret"}`)}, "500, no host", 0},
-		"an answer in two ways": {brokenPlane{create: answers(201, madeOne), get: answers(200, madeOne), health: answers(404, "<html>")}, "404 with HTML", 1},
+		"a web page":            {&brokenPlane{create: answers(200, "<html>hello</html>")}, "200 with HTML: this is a web page", 0},
+		"a wrong key":           {&brokenPlane{create: answers(401, `{"code":401,"message":"Invalid API key `+apiKey+`"}`)}, "rejects the API key (POST /v2/sandboxes returns 401, Invalid API key ***", 0},
+		"an unknown template":   {&brokenPlane{create: answers(404, `{"code":404,"message":"template 'base' not found"}`)}, "404, template 'base' not found", 0},
+		"no id":                 {&brokenPlane{create: answers(201, `{"templateID":"base"}`)}, "has no sandboxID", 0},
+		"no JSON":               {&brokenPlane{create: answers(201, `sandbox one`)}, "has no sandboxID", 0},
+		"a sandbox not ready":   {&brokenPlane{create: answers(201, madeOne), get: answers(200, madeOne), health: answers(502, noBox)}, "was not ready within 400ms; the last response to GET /health: 502, The sandbox was not found", 1},
+		"a forgotten sandbox":   {&brokenPlane{create: answers(201, madeOne), get: answers(404, `{"code":404,"message":"no such sandbox"}`), health: answers(502, noBox)}, "has forgotten it: 404, no such sandbox", 1},
+		"an error of its own":   {&brokenPlane{create: answers(500, `{"code":500,"message":"no host for a-secret"}`)}, "500, no host", 0},
+		"an answer in two ways": {&brokenPlane{create: answers(201, madeOne), get: answers(200, madeOne), health: answers(404, "<html>")}, "404 with HTML", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range []*func(http.ResponseWriter){&tc.plane.get, &tc.plane.health} {

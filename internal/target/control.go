@@ -47,7 +47,7 @@ func (t *Target) ControlPlane() (*Target, error) {
 		o.Token = "" // it is that of the sandboxes
 	}
 	if o.Control.URL == "" {
-		o.Headers = slices.DeleteFunc(slices.Clone(o.Headers), isSandboxHeader)
+		o.Headers = WithoutSandbox(o.Headers)
 	} else {
 		o.URL, o.Headers = o.Control.URL, nil
 	}
@@ -83,7 +83,7 @@ func (t *Target) Sandbox(p Place) (*Target, error) {
 	default:
 		o.URL = base
 	}
-	o.Headers = slices.DeleteFunc(slices.Clone(o.Headers), isSandboxHeader)
+	o.Headers = WithoutSandbox(o.Headers)
 	o.Headers = append(o.Headers, bundle.Header{Name: sandboxIDHeader, Value: p.ID}, bundle.Header{Name: sandboxPortHeader, Value: port})
 	if p.TrafficToken != "" {
 		o.Headers = append(o.Headers, bundle.Header{Name: trafficTokenHeader, Value: p.TrafficToken})
@@ -101,6 +101,11 @@ func sandboxHost(base, host string) (string, error) {
 		host = net.JoinHostPort(host, p)
 	}
 	return u.Scheme + "://" + host, nil
+}
+
+// WithoutSandbox returns headers without those that name a sandbox.
+func WithoutSandbox(headers []bundle.Header) []bundle.Header {
+	return slices.DeleteFunc(slices.Clone(headers), isSandboxHeader)
 }
 
 func isSandboxHeader(h bundle.Header) bool {
