@@ -21,6 +21,21 @@ func TestCodeRunsBehindTheToken(t *testing.T) {
 	}
 }
 
+func TestCloseInterruptsCode(t *testing.T) {
+	g := startGateway(t, Options{})
+	c := gatewaytest.Dial(t, g)
+	c.Request(http.MethodPost, "/execute", []byte(`{"code":"print(1)\nsleep(3600)"}`), executeJSON)
+	for line := ""; !strings.Contains(line, "stdout"); {
+		var err error
+		if line, err = c.R.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Close(); err != nil { // waits for the handler
+		t.Error(err)
+	}
+}
+
 func TestAPageRunsNoCodeOfAGatewayWithoutAToken(t *testing.T) {
 	g := startGateway(t, Options{})
 	for header, want := range map[string]int{

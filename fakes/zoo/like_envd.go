@@ -35,6 +35,10 @@ func envdSurfaces() []deviation {
 			Title: "There is no stdio over WebSocket",
 		}, without(gateway.SurfaceStdio)},
 		{Deviation{
+			ID:    "no-execute",
+			Title: "There is no code execution: that is another server of the sandbox",
+		}, without(gateway.SurfaceExecute)},
+		{Deviation{
 			ID:    "no-probe",
 			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},

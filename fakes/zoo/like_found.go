@@ -33,6 +33,10 @@ func bareSurfaces() []deviation {
 			Title: "There is no stdio over WebSocket",
 		}, without(gateway.SurfaceStdio)},
 		{Deviation{
+			ID:    "no-execute",
+			Title: "There is no code execution",
+		}, without(gateway.SurfaceExecute)},
+		{Deviation{
 			ID:    "no-probe",
 			Title: "There is no probe service",
 		}, without(gateway.SurfaceProbe)},

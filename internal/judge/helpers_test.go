@@ -110,6 +110,14 @@ func ndjsonExchange(name string) *bundle.Exchange {
 	return x
 }
 
+// executeExchange is a run of the code interpreter with output.
+func executeExchange(name string) *bundle.Exchange {
+	x := ndjsonExchange(name)
+	x.Surface, x.Shape, x.Response.Headers = "execute", bundle.ShapeExecute, nil
+	x.Events[0].Kind, x.Events[0].PID, x.Events[2].Exit = bundle.EventCount, 0, nil
+	return x
+}
+
 func observation(xs ...*bundle.Exchange) *bundle.Observation {
 	it := bundle.Iteration{Vars: map[string]string{"p.pid": "42"}}
 	for i, x := range xs {

@@ -16,6 +16,10 @@ func TestStandingRules(t *testing.T) {
 	unary := func() *bundle.Exchange { return unaryExchange("send") }
 	failed := func() *bundle.Exchange { return withError(unaryExchange("send"), 404, "not_found", "") }
 	lines := func() *bundle.Exchange { return ndjsonExchange("send") }
+	cells := func() *bundle.Exchange { return executeExchange("send") }
+	kind := func(at int, k bundle.EventKind) func(*bundle.Exchange) {
+		return func(x *bundle.Exchange) { x.Events[at].Kind = k }
+	}
 	violation := func(kind, in string) func(*bundle.Exchange) {
 		return func(x *bundle.Exchange) {
 			x.Violations = []bundle.Violation{{Kind: kind, In: in, Off: 7, Detail: "what it was"}}
@@ -75,6 +79,12 @@ func TestStandingRules(t *testing.T) {
 		{"check:end-last", stream, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want one end event in a stream that ends without an error, saw none (HTTP 200, events start data)",
 			both(func(x *bundle.Exchange) { x.Events, x.EndStream = x.Events[:2], nil }, outcome(bundle.OutcomeReset))},
+		{"check:execute-count-first", cells, kind(0, bundle.EventData), "want the number of executions first, saw data before it (line 0, body offset 0)", status(404)},
+		{"check:execute-count-first", cells, kind(1, bundle.EventCount), "want the number of executions once, saw it twice (line 1, body offset 25)", status(500)},
+		{"check:execute-end-last", cells, kind(1, bundle.EventEnd), "want end_of_execution as the last line, saw end after it (line 2, body offset 50)", status(404)},
+		{"check:execute-end-last", cells, func(x *bundle.Exchange) { x.Events = x.Events[:2] }, "want end_of_execution as the last line, saw none (HTTP 200, events count data)",
+			both(func(x *bundle.Exchange) { x.Events = x.Events[:2] }, outcome(bundle.OutcomeReset))},
+		{string(envd.CellError), cells, violation(string(envd.CellError), "event"), "what it was (execute.error, body offset 7)", status(404)},
 		{"check:ndjson-type-and-end", lines, func(x *bundle.Exchange) { x.Events = x.Events[:2] },
 			"want end as the last line, saw HTTP 200, events start data", status(400)},
 		{"check:ndjson-type-and-end", lines, answerType("text/html"), "content type: want an NDJSON type, saw text/html", status(400)},

@@ -138,6 +138,10 @@ func lineCall() transport.Call {
 	return transport.Call{Name: "p", Op: "start", Surface: "commands", Shape: bundle.ShapeNDJSON, Codec: "json", Method: "POST", Path: "/commands"}
 }
 
+func executeCall() transport.Call {
+	return transport.Call{Name: "p", Op: "send", Surface: "execute", Shape: bundle.ShapeExecute, Codec: "json", Method: "POST", Path: "/execute"}
+}
+
 // request sends a small request for a call.
 func (c *client) request(conn *transport.Conn, call transport.Call) *transport.Exchange {
 	c.t.Helper()

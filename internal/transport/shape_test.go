@@ -33,6 +33,7 @@ func TestAnswerIsDecodedByItsShape(t *testing.T) {
 	life := envelope(0, startEvent) + envelope(0, dataEvent) + envelope(0, endEvent) + envelope(2, "{}")
 	packed := func(s string) string { return envelope(1, string(call.Compress([]byte(s)))) }
 	lines := `{"type":"start","pid":7}` + "\n" + `{"type":"stdout","data":"hello\n"}` + "\n" + `{"type":"end","exit_code":3}` + "\n"
+	cells := `{"type":"number_of_executions","execution_count":1}` + "\n" + `{"type":"stdout","text":"hello\n"}` + "\r\n" + `{"type":"end_of_execution"}`
 	tests := []struct {
 		name       string
 		call       transport.Call
@@ -46,6 +47,13 @@ func TestAnswerIsDecodedByItsShape(t *testing.T) {
 	}{
 		{name: "a stream gives events, output and its end", call: startCall(),
 			answer: respond(200, streamJSON, life), events: "start data end", stdout: "hello\n", body: "-", end: true},
+		{name: "a run of code gives its lines, the last one without a newline", call: executeCall(),
+			answer: respond(200, "", cells), events: "count data end", stdout: "hello\n", body: "-"},
+		{name: "lines of a run that are not what they should be are breaches", call: executeCall(),
+			answer: respond(200, "", "\n{\n"+`{"type":"error","name":"E","value":"v","traceback":null}`+"\n"+`{"type":"end_of_execution"}`+"\n"),
+			events: "unknown error end", body: "-", violations: "execute.empty execute.json execute.error"},
+		{name: "a run that is refused has a body", call: executeCall(),
+			answer: respond(404, "", "Context x not found"), body: "Context x not found"},
 		{name: "compressed messages are inflated one by one", call: startCall(),
 			answer: respond(200, streamJSON+"Connect-Content-Encoding: gzip\r\n", packed(startEvent)+envelope(0, dataEvent)+packed(endEvent)+
 				envelope(3, string(call.Compress([]byte(`{"error":{"code":"internal","message":"x"}}`))))),
