@@ -165,6 +165,7 @@ func (s *Sandbox) enter(w http.ResponseWriter, r *http.Request) (pass *passage, 
 		return nil, r, "The sandbox was not found"
 	case Paused:
 		return nil, r, "The sandbox is paused"
+	case Running:
 	}
 	pass, r = newPassage(s, w, r)
 	s.traffic[pass] = struct{}{}

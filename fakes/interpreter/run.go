@@ -174,7 +174,8 @@ func failureOf(err, cause error) *Failure {
 		return interruption(cause)
 	}
 	f := &Failure{Name: nameOf(err), Value: strings.TrimPrefix(err.Error(), "fail: ")}
-	trace := "Traceback (most recent call last):\n"
+	var trace strings.Builder
+	trace.WriteString("Traceback (most recent call last):\n")
 	var eval *starlark.EvalError
 	var parse syntax.Error
 	var names resolve.ErrorList
@@ -182,17 +183,17 @@ func failureOf(err, cause error) *Failure {
 	case errors.As(err, &eval):
 		for _, frame := range eval.CallStack {
 			if line := frame.Pos.Line; frame.Pos.Filename() != "<builtin>" {
-				trace += fmt.Sprintf("  File %q, line %d, in %s\n", frame.Pos.Filename(), line, frame.Name)
+				fmt.Fprintf(&trace, "  File %q, line %d, in %s\n", frame.Pos.Filename(), line, frame.Name)
 			}
 		}
 	case errors.As(err, &parse):
-		trace += fmt.Sprintf("  File %q, line %d\n", parse.Pos.Filename(), parse.Pos.Line)
+		fmt.Fprintf(&trace, "  File %q, line %d\n", parse.Pos.Filename(), parse.Pos.Line)
 		f.Value = parse.Msg
 	case errors.As(err, &names) && len(names) > 0:
-		trace += fmt.Sprintf("  File %q, line %d\n", names[0].Pos.Filename(), names[0].Pos.Line)
+		fmt.Fprintf(&trace, "  File %q, line %d\n", names[0].Pos.Filename(), names[0].Pos.Line)
 		f.Value = names[0].Msg
 	}
-	f.Traceback = trace + f.Name + ": " + f.Value
+	f.Traceback = trace.String() + f.Name + ": " + f.Value
 	return f
 }
 

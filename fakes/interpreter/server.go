@@ -103,7 +103,7 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	if http.NewResponseController(w).Flush() == nil {
-		s.run(k, job, w, r.Context())
+		s.run(r.Context(), k, job, w)
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *Server) selected(w http.ResponseWriter, id, language string) *kernel {
 }
 
 // run waits for the kernel and runs the code. Whoever waits has only the head of the response.
-func (s *Server) run(k *kernel, j job, w http.ResponseWriter, client context.Context) {
+func (s *Server) run(client context.Context, k *kernel, j job, w http.ResponseWriter) {
 	if s.options.Policy.Deserted {
 		client = context.WithoutCancel(client)
 	}

@@ -280,11 +280,11 @@ func eachCell(change func(c cell, next func(cell))) func(*build) {
 	return onCells(func() func(cell, func(cell)) { return change })
 }
 
-// onCells changes the lines of each execution; make returns what changes those of one.
-func onCells(make func() func(c cell, next func(cell))) func(*build) {
+// onCells changes the lines of each execution; each returns what changes those of one.
+func onCells(each func() func(c cell, next func(cell))) func(*build) {
 	return onExecute(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(&cellWriter{ResponseWriter: w, change: make()}, r)
+			next.ServeHTTP(&cellWriter{ResponseWriter: w, change: each()}, r)
 		})
 	})
 }

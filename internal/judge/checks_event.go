@@ -44,7 +44,7 @@ func checkEndLast(e *exam) applied {
 				return breaks(frameOff(e.x, ev.Frame), "want end as the last event, saw %s after it (%s)", ev.Kind, place(e.x, ev.Frame)).as(bundle.SymptomOrder)
 			case bundle.EventEnd:
 				return breaks(frameOff(e.x, ev.Frame), "want at most one end event, saw a second (%s)", place(e.x, ev.Frame)).as(bundle.SymptomEndEvent)
-			case bundle.EventKeepAlive, bundle.EventUnknown:
+			case bundle.EventKeepAlive, bundle.EventUnknown, bundle.EventCount, bundle.EventResult, bundle.EventError:
 			}
 		}
 		return holds()

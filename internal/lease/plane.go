@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (a *answer) String() string {
 	case strings.Contains(a.kind, "html"):
 		return fmt.Sprintf("%d with HTML", a.status)
 	case a.words == "":
-		return fmt.Sprintf("%d", a.status)
+		return strconv.Itoa(a.status)
 	}
 	return fmt.Sprintf("%d, %s", a.status, a.words)
 }
