@@ -90,14 +90,15 @@ func lineOf(t *testing.T, text []byte) fields {
 func brief(lines []fields) string {
 	var words []string
 	for _, l := range lines {
-		word, _ := l["type"].(string)
+		kind, _ := l["type"].(string)
+		parts := []string{kind}
 		for _, name := range []string{"execution_count", "name", "text"} {
 			if v, ok := l[name]; ok {
 				text, _ := json.Marshal(v)
-				word += " " + string(text)
+				parts = append(parts, string(text))
 			}
 		}
-		words = append(words, word)
+		words = append(words, strings.Join(parts, " "))
 	}
 	return strings.Join(words, "; ")
 }

@@ -158,14 +158,13 @@ func (r *run) sendResult(v starlark.Value, l Line) error {
 
 // interruption describes why somebody else than its client ended a run.
 func interruption(cause error) *Failure {
-	name := "KeyboardInterrupt"
 	switch {
 	case errors.Is(cause, errRestarting):
-		name = "ContextRestarting"
+		return &Failure{Name: "ContextRestarting", Value: "Context was restarted"}
 	case errors.Is(cause, errRemoved):
-		name = "ExecutionAborted"
+		return &Failure{Name: "ExecutionAborted", Value: "Context was removed"}
 	}
-	return &Failure{Name: name, Value: cause.Error()}
+	return &Failure{Name: "KeyboardInterrupt", Value: cause.Error()}
 }
 
 // failureOf describes an error of a run as Python does. cause is why the run was interrupted, if it was.
@@ -174,7 +173,8 @@ func failureOf(err, cause error) *Failure {
 		return interruption(cause)
 	}
 	f := &Failure{Name: nameOf(err), Value: strings.TrimPrefix(err.Error(), "fail: ")}
-	trace := "Traceback (most recent call last):\n"
+	var trace strings.Builder
+	trace.WriteString("Traceback (most recent call last):\n")
 	var eval *starlark.EvalError
 	var parse syntax.Error
 	var names resolve.ErrorList
@@ -182,17 +182,17 @@ func failureOf(err, cause error) *Failure {
 	case errors.As(err, &eval):
 		for _, frame := range eval.CallStack {
 			if line := frame.Pos.Line; frame.Pos.Filename() != "<builtin>" {
-				trace += fmt.Sprintf("  File %q, line %d, in %s\n", frame.Pos.Filename(), line, frame.Name)
+				fmt.Fprintf(&trace, "  File %q, line %d, in %s\n", frame.Pos.Filename(), line, frame.Name)
 			}
 		}
 	case errors.As(err, &parse):
-		trace += fmt.Sprintf("  File %q, line %d\n", parse.Pos.Filename(), parse.Pos.Line)
+		fmt.Fprintf(&trace, "  File %q, line %d\n", parse.Pos.Filename(), parse.Pos.Line)
 		f.Value = parse.Msg
 	case errors.As(err, &names) && len(names) > 0:
-		trace += fmt.Sprintf("  File %q, line %d\n", names[0].Pos.Filename(), names[0].Pos.Line)
+		fmt.Fprintf(&trace, "  File %q, line %d\n", names[0].Pos.Filename(), names[0].Pos.Line)
 		f.Value = names[0].Msg
 	}
-	f.Traceback = trace + f.Name + ": " + f.Value
+	f.Traceback = trace.String() + f.Name + ": " + f.Value
 	return f
 }
 

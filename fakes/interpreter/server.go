@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"assay/fakes/strict"
 )
 
 // Options configure a Server.
@@ -77,9 +75,8 @@ func noContext(w http.ResponseWriter, id string) {
 
 // execute runs code, and answers with its lines.
 func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
-	body, err := readObject(r)
-	if err != nil {
-		strict.WriteError(w, err)
+	body := readObject(w, r)
+	if body == nil {
 		return
 	}
 	job := job{code: body.required("code"), env: body.texts("env_vars")}
@@ -103,7 +100,7 @@ func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	if http.NewResponseController(w).Flush() == nil {
-		s.run(k, job, w, r.Context())
+		s.run(r.Context(), k, job, w)
 	}
 }
 
@@ -142,7 +139,7 @@ func (s *Server) selected(w http.ResponseWriter, id, language string) *kernel {
 }
 
 // run waits for the kernel and runs the code. Whoever waits has only the head of the response.
-func (s *Server) run(k *kernel, j job, w http.ResponseWriter, client context.Context) {
+func (s *Server) run(client context.Context, k *kernel, j job, w http.ResponseWriter) {
 	if s.options.Policy.Deserted {
 		client = context.WithoutCancel(client)
 	}
@@ -173,9 +170,8 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
-	body, err := readObject(r)
-	if err != nil {
-		strict.WriteError(w, err)
+	body := readObject(w, r)
+	if body == nil {
 		return
 	}
 	name, cwd := body.text("language"), body.text("cwd")
