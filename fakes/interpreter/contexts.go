@@ -19,8 +19,8 @@ const defaultCwd = "/home/user"
 
 // The reasons for which a run is interrupted by somebody else than its client.
 var (
-	errRestarting = errors.New("Context was restarted") //nolint:staticcheck // the words of the interpreter
-	errRemoved    = errors.New("Context was removed")   //nolint:staticcheck // the words of the interpreter
+	errRestarting = errors.New("context restarted")
+	errRemoved    = errors.New("context removed")
 )
 
 // kernel is where code runs: its variables, one run at a time, and the order of those that wait.

@@ -214,14 +214,12 @@ func indexIn(c starlark.Indexable, key starlark.Value) (int, error) {
 // grow charges for the result of an operator.
 func (r *run) grow(op syntax.Token, x, y starlark.Value) error {
 	n := size(x) + size(y)
-	switch op { //nolint:exhaustive // the others add
-	case syntax.STAR:
+	format, text := starlark.AsString(x)
+	if op == syntax.STAR {
 		n = product(x, y)
-	case syntax.PERCENT:
-		if format, ok := starlark.AsString(x); ok {
-			n = int64(len(format)) + int64(strings.Count(format, "%"))*textSize(y, r.memory, 0)
-		}
-	case syntax.PIPE:
+	} else if op == syntax.PERCENT && text {
+		n = int64(len(format)) + int64(strings.Count(format, "%"))*textSize(y, r.memory, 0)
+	} else if op == syntax.PIPE {
 		n *= 4 // hash tables
 	}
 	return r.charge(n)

@@ -91,14 +91,14 @@ func brief(lines []fields) string {
 	var words []string
 	for _, l := range lines {
 		kind, _ := l["type"].(string)
-		word := []string{kind}
+		parts := []string{kind}
 		for _, name := range []string{"execution_count", "name", "text"} {
 			if v, ok := l[name]; ok {
 				text, _ := json.Marshal(v)
-				word = append(word, string(text))
+				parts = append(parts, string(text))
 			}
 		}
-		words = append(words, strings.Join(word, " "))
+		words = append(words, strings.Join(parts, " "))
 	}
 	return strings.Join(words, "; ")
 }

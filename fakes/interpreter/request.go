@@ -3,12 +3,15 @@ package interpreter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
-
-	"assay/fakes/strict"
 )
+
+// maxBody limits the body of a request, in bytes.
+const maxBody = 4 << 20
 
 // problem is one entry of the body of a 422.
 type problem struct {
@@ -26,21 +29,27 @@ type object struct {
 
 // readObject reads a JSON object of a request. A body of any other content type is not JSON:
 // a page of any origin may send that.
-func readObject(r *http.Request) (*object, error) {
-	raw, err := strict.ReadBody(r.Body)
-	if err != nil {
-		return nil, err
+//
+// If the body cannot be read, it answers, and returns nil.
+func readObject(w http.ResponseWriter, r *http.Request) *object {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		writeText(w, http.StatusRequestEntityTooLarge, "the body is longer than 4 MiB")
+		return nil
+	} else if err != nil {
+		writeText(w, http.StatusBadRequest, "the body was cut: "+err.Error())
+		return nil
 	}
 	o := &object{}
 	if len(raw) == 0 {
 		o.report("missing", nil, "Field required", nil)
-		return o, nil
+		return o
 	}
 	var value any
 	if isJSON(r.Header.Get("Content-Type")) {
 		if err := json.Unmarshal(raw, &value); err != nil {
 			o.report("json_invalid", []any{0}, "JSON decode error: "+err.Error(), map[string]any{})
-			return o, nil
+			return o
 		}
 	} else {
 		value = string(bytes.ToValidUTF8(raw[:min(len(raw), 100)], []byte("\uFFFD")))
@@ -50,7 +59,7 @@ func readObject(r *http.Request) (*object, error) {
 		o.report("model_attributes_type", nil, "Input should be a valid dictionary or object to extract fields from", value)
 	}
 	o.fields = fields
-	return o, nil
+	return o
 }
 
 func isJSON(contentType string) bool {

@@ -158,14 +158,13 @@ func (r *run) sendResult(v starlark.Value, l Line) error {
 
 // interruption describes why somebody else than its client ended a run.
 func interruption(cause error) *Failure {
-	name := "KeyboardInterrupt"
 	switch {
 	case errors.Is(cause, errRestarting):
-		name = "ContextRestarting"
+		return &Failure{Name: "ContextRestarting", Value: "Context was restarted"}
 	case errors.Is(cause, errRemoved):
-		name = "ExecutionAborted"
+		return &Failure{Name: "ExecutionAborted", Value: "Context was removed"}
 	}
-	return &Failure{Name: name, Value: cause.Error()}
+	return &Failure{Name: "KeyboardInterrupt", Value: cause.Error()}
 }
 
 // failureOf describes an error of a run as Python does. cause is why the run was interrupted, if it was.

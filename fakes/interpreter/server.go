@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"assay/fakes/strict"
 )
 
 // Options configure a Server.
@@ -77,9 +75,8 @@ func noContext(w http.ResponseWriter, id string) {
 
 // execute runs code, and answers with its lines.
 func (s *Server) execute(w http.ResponseWriter, r *http.Request) {
-	body, err := readObject(r)
-	if err != nil {
-		strict.WriteError(w, err)
+	body := readObject(w, r)
+	if body == nil {
 		return
 	}
 	job := job{code: body.required("code"), env: body.texts("env_vars")}
@@ -173,9 +170,8 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
-	body, err := readObject(r)
-	if err != nil {
-		strict.WriteError(w, err)
+	body := readObject(w, r)
+	if body == nil {
 		return
 	}
 	name, cwd := body.text("language"), body.text("cwd")
