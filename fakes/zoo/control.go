@@ -49,7 +49,7 @@ func controlEndFaults() []fault {
 		{Fault{
 			ID:     "connect-to-dead-ok",
 			Title:  "A connect to a sandbox that has ended is answered with 200",
-			Breaks: []string{"control.connect.dead"},
+			Breaks: []string{"control.connect.dead", "control.delete.paused"},
 			Source: "CubeSandbox#221: connect 200 for a dead sandbox",
 		}, onSandboxes(func(next controlplane.Sandboxes) controlplane.Sandboxes {
 			return &haunted{Sandboxes: next, connects: true}
