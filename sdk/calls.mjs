@@ -9,15 +9,18 @@
 import { Sandbox } from 'e2b'
 import { calls as commands } from './calls/commands.mjs'
 import { calls as errors, guarded } from './calls/errors.mjs'
+import { calls as files } from './calls/files.mjs'
 import { calls as input } from './calls/input.mjs'
 import { calls as limits } from './calls/limits.mjs'
 import { calls as processes } from './calls/processes.mjs'
 import { calls as pty } from './calls/pty.mjs'
 import { Wire } from './calls/tools.mjs'
+import { calls as users, owners, signed } from './calls/users.mjs'
+import { calls as watch } from './calls/watch.mjs'
 import { given, run } from './run.mjs'
 
 /** The last version of the daemon that the SDK knows a difference for. */
-const ENVD_VERSION = '0.5.7'
+const ENVD_VERSION = '0.6.4'
 
 const { url, mode, pattern, token } = given('virtual', 'os')
 
@@ -51,4 +54,6 @@ async function clear() {
   return left.map((p) => [p.cmd, ...p.args].join(' '))
 }
 
-await run({ calls: [commands, processes, input, limits, errors, token ? guarded : {}, pty], pattern, world, clear, mode, client: 'e2b' })
+const calls = [commands, processes, input, limits, errors, pty, files, watch, users, mode === 'virtual' ? owners : {}, ...(token ? [guarded, signed] : [])]
+
+await run({ calls, pattern, world, clear, mode, client: 'e2b' })

@@ -276,3 +276,17 @@ func TestEnvdStopsLookingAtAnotherTag(t *testing.T) {
 		}
 	}
 }
+
+// The SDK of E2B uploads forms, whose content type has a boundary.
+func TestEnvdAcceptsForms(t *testing.T) {
+	g := startGateway(t, Options{Like: "envd"})
+	body := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\nx\r\n--b--\r\n"
+	resp, err := http.Post(g.URL()+"/files", "multipart/form-data; boundary=b", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("a form got %s, want 200", resp.Status)
+	}
+}

@@ -61,11 +61,12 @@ func onPolicy(change func(*strict.Policy)) func(*build) {
 	return func(b *build) { change(&b.policy) }
 }
 
-// plainTypesOnly refuses content types with a parameter other than charset.
+// plainTypesOnly refuses content types with a parameter other than charset. The boundary
+// of a form is part of its type.
 func plainTypesOnly(r *http.Request) {
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	_, hasCharset := params["charset"]
-	if err == nil && (len(params) > 1 || len(params) == 1 && !hasCharset) {
+	if err == nil && !strings.HasPrefix(media, "multipart/") && (len(params) > 1 || len(params) == 1 && !hasCharset) {
 		r.Header.Set("Content-Type", "")
 	}
 }
