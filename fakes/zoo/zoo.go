@@ -159,7 +159,7 @@ func Variants() []Variant {
 func zooFaults() []fault {
 	all := slices.Concat(requestFaults(), timeoutFaults(), headFaults(), frameFaults(), grpcFaults(), h2Faults(), eventFaults(), readerFaults(),
 		outputFaults(), inputFaults(), exitFaults(), tableFaults(), countFaults(), terminalFaults(), stdioFaults(), controlFaults(),
-		executeFaults())
+		executeFaults(), filesFaults())
 	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -167,7 +167,7 @@ func zooFaults() []fault {
 // zooVariants returns the variants by id.
 func zooVariants() []variant {
 	all := slices.Concat(connectionVariants(), headVariants(), policyVariants(), frameVariants(), messageVariants(), eventVariants(), exitVariants(), tableVariants(),
-		stdioVariants(), controlVariants(), executeVariants())
+		stdioVariants(), controlVariants(), executeVariants(), filesVariants())
 	slices.SortFunc(all, func(a, b variant) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -181,6 +181,16 @@ func stdioFaults() []fault {
 // stdioVariants returns the variants of the stdio surface.
 func stdioVariants() []variant {
 	return slices.Concat(handshakeVariants(), wsFrameVariants(), wsCloseVariants(), stdioExitVariants(), stdioOutputVariants())
+}
+
+// filesFaults returns the faults of the surfaces of files.
+func filesFaults() []fault {
+	return slices.Concat(filesystemFaults(), filesystemCallFaults(), watchFaults(), contentFaults(), downloadFaults(), signatureFaults(), uploadRequestFaults())
+}
+
+// filesVariants returns the variants of the surfaces of files.
+func filesVariants() []variant {
+	return slices.Concat(filesystemVariants(), watchVariants(), fileVariants())
 }
 
 // around composes two decorators of one seam: outer sees what inner does.

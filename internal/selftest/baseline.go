@@ -54,7 +54,9 @@ func (t *tester) reference(ctx context.Context) (*baseline, error) {
 
 // secure runs what needs a token against a reference gateway that requires one.
 func (t *tester) secure(ctx context.Context, b *baseline) error {
-	left := slices.DeleteFunc(slices.Clone(t.all), func(i scenarios.Instance) bool { return !slices.Contains(i.Needs(), featureToken) })
+	left := slices.DeleteFunc(slices.Clone(t.all), func(i scenarios.Instance) bool {
+		return !slices.Contains(i.Needs(), featureToken) && !slices.Contains(i.Needs(), featureSigned)
+	})
 	if len(left) == 0 {
 		return nil
 	}

@@ -26,14 +26,18 @@ const token = "of-the-selftest"
 // apiKey is the key of the control planes.
 const apiKey = "e2b_5e1f7e57"
 
-// featureToken is the feature of a target that requires a token.
-const featureToken = "auth.token"
+// featureToken is the feature of a target that requires a token, and featureSigned that of URLs
+// that are signed with it.
+const (
+	featureToken  = "auth.token"
+	featureSigned = "files.signed"
+)
 
 // secured reports whether one of the faults breaks a rule about tokens.
 func secured(faults []string) bool {
 	return slices.ContainsFunc(zoo.Faults(), func(f zoo.Fault) bool {
 		return slices.Contains(faults, f.ID) && slices.ContainsFunc(f.Breaks, func(rule string) bool {
-			return strings.HasPrefix(rule, "auth.") || strings.Contains(rule, ".auth.")
+			return strings.HasPrefix(rule, "auth.") || strings.Contains(rule, ".auth.") || strings.HasPrefix(rule, "files.sign.")
 		})
 	})
 }
@@ -94,7 +98,9 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	if like != nil {
 		g.run.Calibration, g.run.Features = like.Calibration, maps.Clone(like.Features)
 		if fo.Token != "" {
-			g.run.Features[featureToken] = bundle.Feature{State: bundle.FeaturePresent, Detail: "the gateway was started with a token"}
+			for _, feature := range []string{featureToken, featureSigned} {
+				g.run.Features[feature] = bundle.Feature{State: bundle.FeaturePresent, Detail: "the gateway was started with a token"}
+			}
 		}
 		return g, nil
 	}

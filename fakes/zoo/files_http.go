@@ -1,0 +1,289 @@
+package zoo
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/fakes/files"
+	"assay/fakes/gateway"
+)
+
+// downloadFaults returns the faults in downloads, and in the errors of /files.
+func downloadFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "range-end-excluded",
+			Title:  "The last byte of a range is missing",
+			Breaks: []string{"files.range.bytes"},
+			Source: "gateways that take the end of a range for its length, or for exclusive",
+		}, onFilesRequest(func(r *http.Request) {
+			unit, last, ok := strings.Cut(r.Header.Get("Range"), "-")
+			if n, err := strconv.Atoi(last); ok && err == nil && n > 0 && !strings.HasSuffix(unit, "=") {
+				r.Header.Set("Range", unit+"-"+strconv.Itoa(n-1))
+			}
+		})},
+		{Fault{
+			ID:     "download-missing-empty",
+			Title:  "A missing file is an empty file",
+			Breaks: []string{"files.read.missing"},
+			Source: "E2B#1254: a stream that was used up is an empty file",
+		}, onFilesError(func(r *http.Request, status int, body []byte) (int, []byte) {
+			if r.Method == http.MethodGet && status == http.StatusNotFound {
+				return http.StatusOK, nil
+			}
+			return status, body
+		})},
+		{Fault{
+			ID:     "files-error-code-text",
+			Title:  "The code of an error of /files is a text",
+			Breaks: []string{"files.read.error"},
+			Source: "Dormice",
+		}, onFilesError(func(_ *http.Request, status int, body []byte) (int, []byte) {
+			head, rest, ok := bytes.Cut(body, []byte(`{"code":`))
+			number, rest, found := bytes.Cut(rest, []byte(","))
+			if !ok || !found || len(head) > 0 {
+				return status, body
+			}
+			return status, []byte(`{"code":"` + string(number) + `",` + string(rest))
+		})},
+		{Fault{
+			ID:     "gzip-unasked",
+			Title:  "Downloads are compressed for a client that refuses gzip",
+			Breaks: []string{"files.gzip.not-accepted"},
+			Source: "proxies that compress everything",
+		}, onFilesRequest(func(r *http.Request) {
+			if r.Method == http.MethodGet {
+				r.Header.Set("Accept-Encoding", "gzip")
+			}
+		})},
+		{Fault{
+			ID:     "gzip-unnamed",
+			Title:  "A compressed download does not say so",
+			Breaks: []string{"files.gzip.download"},
+			Source: "infra#3363: encodings lost between proxies",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if r.Method == http.MethodGet && isFiles(r) {
+				h.Del("Content-Encoding")
+			}
+			return status
+		})},
+	}
+}
+
+// signatureFaults returns the faults in signed URLs.
+func signatureFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "signature-unchecked",
+			Title:  "Any signature opens any file",
+			Breaks: []string{"files.sign.other"},
+			Source: "OpenE2B",
+		}, onSignature(func(g files.Grant, now time.Time) error {
+			if g.Signature != "" {
+				g.Signature = g.Sign()
+			}
+			return g.Check(now)
+		})},
+		{Fault{
+			ID:     "signature-for-ever",
+			Title:  "A signature does not expire",
+			Breaks: []string{"files.sign.expired"},
+			Source: "E2B#1429: an expiration of 0 means for ever",
+		}, onSignature(func(g files.Grant, now time.Time) error {
+			if g.Expiration != nil {
+				now = time.Unix(min(*g.Expiration, now.Unix()), 0)
+			}
+			return g.Check(now)
+		})},
+		{Fault{
+			ID:     "signature-expiration-unsigned",
+			Title:  "The expiration of a signature can be changed",
+			Breaks: []string{"files.sign.prolonged"},
+			Source: "gateways that sign only path, operation and user",
+		}, onSignature(func(g files.Grant, now time.Time) error {
+			until := g.Expiration
+			g.Expiration = nil
+			if g.Signature != "" && g.Signature != g.Sign() {
+				g.Expiration = until
+			}
+			return g.Check(now)
+		})},
+		{Fault{
+			ID:     "signature-any-operation",
+			Title:  "A signature for reading also allows writing",
+			Breaks: []string{"files.sign.other"},
+			Source: "gateways that sign only the path",
+		}, onSignature(func(g files.Grant, now time.Time) error {
+			for _, operation := range []string{files.OperationRead, files.OperationWrite} {
+				if g.Operation = operation; g.Signature == g.Sign() {
+					break
+				}
+			}
+			return g.Check(now)
+		})},
+		{Fault{
+			ID:     "signature-opens-everything",
+			Title:  "Any signature replaces the token on every route",
+			Breaks: []string{"files.sign.elsewhere"},
+			Source: "OpenE2B",
+		}, func(b *build) {
+			token := b.Token
+			onRequest(func(r *http.Request) {
+				if !isFiles(r) && r.URL.Query().Get("signature") != "" {
+					r.Header.Set("X-Access-Token", token)
+				}
+			})(b)
+		}},
+		{Fault{
+			ID:     "signature-name-beats-path",
+			Title:  "The file name of a part replaces the path of the query, also a signed one",
+			Breaks: []string{"files.sign.name", "files.multipart.path"},
+			Source: "Dormice",
+		}, onFilesPolicy(func(p *files.Policy) { p.Target = func(query, name string) string { return cmp.Or(name, query) } })},
+	}
+}
+
+// uploadRequestFaults returns the faults in reading uploads.
+func uploadRequestFaults() []fault {
+	return []fault{
+		{Fault{
+			ID:     "upload-base-name",
+			Title:  "An upload keeps only the last component of its path",
+			Breaks: []string{"files.write.parents", "files.multipart.whole-name"},
+			Source: "kubernetes-sigs/agent-sandbox#622",
+		}, func(b *build) {
+			onFilesPolicy(func(p *files.Policy) {
+				p.Target = func(query, name string) string { return path.Base(cmp.Or(query, name)) }
+			})(b)
+		}},
+		{Fault{
+			ID:     "upload-gzip-stored",
+			Title:  "The body of an upload is stored as it comes, compressed",
+			Breaks: []string{"files.gzip.upload", "files.gzip.not-compressed", "files.gzip.cut"},
+			Source: "gateways that ignore Content-Encoding in requests",
+		}, onFilesRequest(func(r *http.Request) { r.Header.Del("Content-Encoding") })},
+		{Fault{
+			ID:     "upload-refusal-waits",
+			Title:  "An upload is refused only after its body",
+			Breaks: []string{"files.write.expect-refused"},
+			Source: "the E2B daemon, as observed",
+		}, onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+				if err == nil {
+					r.Body = io.NopCloser(bytes.NewReader(body))
+				}
+				next.ServeHTTP(w, r)
+			})
+		})},
+	}
+}
+
+// isFiles reports whether a request is for /files.
+func isFiles(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/files") }
+
+// onFilesRequest changes the requests for /files and /files/compose.
+func onFilesRequest(change func(r *http.Request)) func(*build) {
+	return onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r = r.Clone(r.Context())
+			change(r)
+			next.ServeHTTP(w, r)
+		})
+	})
+}
+
+// onSignature decides about signed requests.
+func onSignature(check func(g files.Grant, now time.Time) error) func(*build) {
+	return onFilesPolicy(func(p *files.Policy) { p.Signature = check })
+}
+
+// onFilesError changes the error responses of /files and /files/compose.
+func onFilesError(change func(r *http.Request, status int, body []byte) (int, []byte)) func(*build) {
+	return onSurface(gateway.SurfaceFiles, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			e := &errorWriter{ResponseWriter: w}
+			next.ServeHTTP(e, r)
+			if e.status != 0 {
+				status, body := change(r, e.status, e.body.Bytes())
+				w.WriteHeader(status)
+				_, _ = w.Write(body) // a client that has gone gets nothing
+			}
+		})
+	})
+}
+
+// errorWriter keeps an error response.
+type errorWriter struct {
+	http.ResponseWriter
+	status int // 0: no error
+	body   bytes.Buffer
+}
+
+func (w *errorWriter) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		w.status = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *errorWriter) Write(p []byte) (int, error) {
+	if w.status != 0 {
+		return w.body.Write(p)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *errorWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// fileVariants returns the variants of /files.
+func fileVariants() []variant {
+	return []variant{
+		{Variant{
+			ID:     "downloads-never-compressed",
+			Title:  "Downloads are never compressed",
+			Source: "RFC 9110 section 12.5.3: a server may ignore Accept-Encoding",
+		}, onFilesRequest(func(r *http.Request) {
+			if r.Method == http.MethodGet && !strings.Contains(strings.ReplaceAll(r.Header.Get("Accept-Encoding"), " ", ""), "q=0") {
+				r.Header.Del("Accept-Encoding")
+			}
+		})},
+		{Variant{
+			ID:     "downloads-always-whole",
+			Title:  "The range and the conditions of a download are ignored",
+			Source: "RFC 9110 section 14.2: a server may ignore Range",
+		}, onFilesRequest(func(r *http.Request) {
+			for _, name := range []string{"Range", "If-Modified-Since", "If-None-Match", "If-Unmodified-Since", "If-Match", "If-Range"} {
+				r.Header.Del(name)
+			}
+		})},
+		{Variant{
+			ID:     "upload-answer-as-text",
+			Title:  "The response to an upload is JSON in text/plain",
+			Source: "the E2B daemon, as observed",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if r.Method == http.MethodPost && isFiles(r) && status == http.StatusOK {
+				h.Set("Content-Type", "text/plain; charset=utf-8")
+			}
+			return status
+		})},
+		{Variant{
+			ID:     "downloads-with-etag",
+			Title:  "Downloads have a strong ETag",
+			Source: "RFC 9110 section 8.8.3",
+		}, onHead(func(r *http.Request, h http.Header, status int) int {
+			if modified := h.Get("Last-Modified"); r.Method == http.MethodGet && isFiles(r) && modified != "" {
+				h.Set("ETag", `"`+modified+`"`)
+			}
+			return status
+		})},
+	}
+}
