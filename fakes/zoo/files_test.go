@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,7 +106,7 @@ func (c filesClient) get(path string, headers ...string) string {
 func sign(g files.Grant) string {
 	q := url.Values{"path": {g.Path}, "signature": {g.Signature}}
 	if g.Expiration != nil {
-		q.Set("signature_expiration", fmt.Sprint(*g.Expiration))
+		q.Set("signature_expiration", strconv.FormatInt(*g.Expiration, 10))
 	}
 	return q.Encode()
 }
@@ -193,7 +194,7 @@ func TestFaultsOfFilesShow(t *testing.T) {
 			return c.http("POST", sign(read), "x", "Content-Type: application/octet-stream")
 		}, "401", "200"},
 		{"signature-opens-everything", func(c filesClient) string {
-			return fmt.Sprint(gatewaytest.RoundTrip(c.t, c.g, http.MethodGet, "/envs?signature=x", nil).Status)
+			return strconv.Itoa(gatewaytest.RoundTrip(c.t, c.g, http.MethodGet, "/envs?signature=x", nil).Status)
 		}, "401", "200"},
 		{"signature-name-beats-path", func(c filesClient) string { return c.http("POST", "path=n", form, formType) }, `"path":"/root/n"`, `"path":"/root/a/part"`},
 		{"upload-base-name", func(c filesClient) string { return c.put("a/b/n", "") }, `"/root/a/b/n"`, `"/root/n"`},

@@ -180,6 +180,7 @@ func typeBits(e *filesystem.EntryInfo) {
 		e.Mode |= syscall.S_IFDIR
 	case filesystem.FileType_FILE_TYPE_FILE:
 		e.Mode |= syscall.S_IFREG
+	case filesystem.FileType_FILE_TYPE_SYMLINK, filesystem.FileType_FILE_TYPE_UNSPECIFIED:
 	}
 }
 

@@ -29,7 +29,7 @@ func contentFaults() []fault {
 			Source: "OpenSandbox#1016",
 		}, onUpload(func(u *kept) error {
 			if u.content.Len() > lostFrom {
-				u.Upload.Abort()
+				u.Abort()
 				return nil
 			}
 			return u.whole(u.content.Bytes())
