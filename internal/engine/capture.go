@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/textproto"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"assay/internal/bundle"
+	"assay/internal/envd/call"
 	"assay/internal/judge"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -96,7 +99,43 @@ func (it *iteration) name() string {
 }
 
 // dir returns the absolute path of the iteration's directory, which no one has made yet.
-func (it *iteration) dir() string { return "/tmp/" + it.name() }
+func (it *iteration) dir() string { return strings.TrimSuffix(it.in.files, "/") + "/" + it.name() }
+
+// filesDir holds the directories of iterations, unless the target keeps its files elsewhere.
+const filesDir = "/tmp"
+
+// locate finds the directory in which iterations may have files: /tmp or, where the target refuses
+// it, the home directory.
+func (e *Engine) locate(ctx context.Context) {
+	uses := func(s *slot) bool { return bytes.Contains(s.run.Scenario.Text, []byte("${dir}")) }
+	if !e.env.has("filesystem") || !slices.ContainsFunc(e.slots, uses) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.env.probeBound())
+	defer cancel()
+	rec := e.env.target.NewRecorder(e.env.clock)
+	defer rec.Finish(nil)
+	in := e.env.housekeeper(opProbe)
+	if _, ok := in.statPath(ctx, rec, filesDir); ok {
+		return
+	}
+	if home, ok := in.statPath(ctx, rec, "."); ok && strings.HasPrefix(home, "/") {
+		e.env.files = path.Clean(home)
+	}
+}
+
+// statPath returns the absolute path of a file that exists.
+func (in *instance) statPath(ctx context.Context, rec *transport.Recorder, name string) (absolute string, ok bool) {
+	text, err := call.Marshal(map[string]string{"path": name})
+	if err != nil {
+		return "", false
+	}
+	req, err := in.rpcRequest(in.form(), call.Text{RPC: call.FilesystemStat, JSON: text}, headerPlan{})
+	if err != nil {
+		return "", false
+	}
+	return capture(in.direct(ctx, rec, opProbe, req), "json", "entry.path")
+}
 
 // keepCaptured adds the values of responses, and of ${dir} and ${name}, that the script mentions,
 // so that expectations can use them.

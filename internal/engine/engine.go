@@ -169,6 +169,7 @@ func (e *Engine) run(ctx context.Context) {
 	defer stop()
 	ctx, release := e.withinBudget(ctx)
 	defer release()
+	e.locate(ctx)
 	p := e.schedule()
 	for _, s := range p.skipped {
 		e.skip(s.slot, s.skip)

@@ -21,6 +21,7 @@ type env struct {
 	clock    *transport.Clock
 	run      *bundle.Run
 	cal      bundle.Calibration
+	files    string       // the directory of the files of iterations
 	plainest bundle.Axes  // of the engine's own calls: the way that reaches this target
 	counters ledger.Names // zero without a profile
 	log      *slog.Logger
@@ -34,6 +35,7 @@ func newEnv(o Options) *env {
 		clock:    o.Clock,
 		run:      o.Run,
 		cal:      o.Run.Calibration,
+		files:    filesDir,
 		plainest: o.Target.Way(),
 		log:      o.Log,
 	}

@@ -23,6 +23,7 @@ type disk struct {
 	files   map[string][]byte
 	removed []string
 	signed  []string // signatures
+	home    string   // the only directory, "" for any
 }
 
 func newDisk(t *testing.T) (*disk, *bench) {
@@ -30,6 +31,20 @@ func newDisk(t *testing.T) (*disk, *bench) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /files", d.upload)
 	mux.HandleFunc("GET /files", d.download)
+	mux.HandleFunc("POST /filesystem.Filesystem/Stat", func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ Path string }
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case m.Path == "." && d.home != "":
+			_, _ = w.Write([]byte(`{"entry":{"path":"` + d.home + `"}}`))
+		case d.home == "":
+			_, _ = w.Write([]byte(`{"entry":{"path":"` + m.Path + `"}}`))
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"code":"permission_denied"}`))
+		}
+	})
 	mux.HandleFunc("POST /filesystem.Filesystem/Remove", func(w http.ResponseWriter, r *http.Request) {
 		var m struct{ Path string }
 		_ = json.NewDecoder(r.Body).Decode(&m)
@@ -133,6 +148,19 @@ expect: {up: {status: 200}}
 	want := []string{o.Iterations[0].Vars["dir"], o.Iterations[0].Vars["name"], o.Iterations[1].Vars["dir"], o.Iterations[1].Vars["name"]}
 	if got := strings.Join(d.removed, " "); got != strings.Join(want, " ") || want[0] == want[2] || !strings.HasSuffix(want[0], "/"+want[1]) {
 		t.Errorf("removed %s, want %s", got, want)
+	}
+}
+
+func TestTheDirectoryIsBelowTheHomeOfATargetWithoutAnother(t *testing.T) {
+	d, b := newDisk(t)
+	d.home = "/home/u"
+	_, o := b.judged(`
+steps:
+  - send: {as: up, surface: files, method: POST, query: {path: "${dir}/a"}, body: x}
+expect: {up: {status: 200}}
+`, "json", "identity")
+	if dir := o.Iterations[0].Vars["dir"]; !strings.HasPrefix(dir, "/home/u/assay-") || len(d.removed) != 1 || d.removed[0] != dir {
+		t.Errorf("the directory is %q, removed %q", dir, d.removed)
 	}
 }
 

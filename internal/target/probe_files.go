@@ -13,30 +13,39 @@ import (
 	"assay/internal/wire"
 )
 
-// probeWatch watches the root directory until the stream begins.
+// probeWatch watches a directory that every target has until the stream begins.
 func probeWatch(ctx context.Context, c *client) (findings, error) {
-	r, err := c.rpcRequest(call.Text{RPC: call.FilesystemWatchDir, JSON: []byte(`{"path":"/"}`)})
-	if err != nil {
-		return nil, err
+	var f bundle.Feature
+	for _, dir := range everyDir {
+		r, err := c.rpcRequest(call.Text{RPC: call.FilesystemWatchDir, JSON: []byte(`{"path":"` + dir + `"}`)})
+		if err != nil {
+			return nil, err
+		}
+		conn, err := c.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x := c.begin(ctx, conn, r)
+		s := c.await(ctx, x, hasMessage)
+		conn.Close("fin")
+		if f = c.decideCall(ctx, r, x, hasMessage(s)); f.State != bundle.FeatureUnknown {
+			break
+		}
 	}
-	conn, err := c.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	x := c.begin(ctx, conn, r)
-	s := c.await(ctx, x, hasMessage)
-	conn.Close("fin")
-	return findings{featWatch: c.decideCall(ctx, r, x, hasMessage(s))}, nil
+	return findings{featWatch: f}, nil
 }
+
+// everyDir are directories of every target: the root or, where it is not served, the home directory.
+var everyDir = [...]string{"/", "."}
 
 // hasMessage reports whether the first frame of a stream is a message.
 func hasMessage(s bundle.Exchange) bool {
 	return len(s.Frames) > 0 && s.Frames[0].Flags&^wire.FlagCompressed == 0
 }
 
-// notAFile is the path of the probes of files: a directory, which every target has and none
+// notAFile is the path of the probes of files: the home directory, which every target has and none
 // downloads.
-const notAFile = "/"
+const notAFile = "."
 
 // probeFiles requests a directory of the files surface, with the token, without it, and signed.
 func probeFiles(ctx context.Context, c *client) (findings, error) {

@@ -125,9 +125,17 @@ func probeProbe(ctx context.Context, c *client) (findings, error) {
 	return c.probeUnary(ctx, featProbe, call.Text{RPC: call.ProbeUnary, JSON: []byte("{}")})
 }
 
-// probeFilesystem stats the root directory.
+// probeFilesystem stats a directory that every target has.
 func probeFilesystem(ctx context.Context, c *client) (findings, error) {
-	return c.probeUnary(ctx, featFilesystem, call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"/"}`)})
+	var f findings
+	var err error
+	for _, dir := range everyDir {
+		f, err = c.probeUnary(ctx, featFilesystem, call.Text{RPC: call.FilesystemStat, JSON: []byte(`{"path":"` + dir + `"}`)})
+		if err != nil || f[featFilesystem].State != bundle.FeatureUnknown {
+			break
+		}
+	}
+	return f, err
 }
 
 // probeUnary makes one unary call that must succeed.
