@@ -102,7 +102,7 @@ const (
 
 func TestABrokenControlPlaneIsExplainedInItsOwnWords(t *testing.T) {
 	never := func(http.ResponseWriter) {}
-	for name, tc := range map[string]struct {
+	for name, tc := range map[string]*struct {
 		plane   brokenPlane
 		want    string
 		deleted int64

@@ -43,7 +43,7 @@ type Place struct {
 
 // ControlPlane returns the target for requests to the control plane.
 func (t *Target) ControlPlane() (*Target, error) {
-	o := t.options
+	o := t.Options()
 	o.Token = ""
 	if o.Control.URL == "" {
 		o.Headers = slices.DeleteFunc(slices.Clone(o.Headers), isSandboxHeader)
@@ -60,7 +60,7 @@ func (t *Target) ControlPlane() (*Target, error) {
 // answered a domain, else by headers at the address of the control plane.
 func (t *Target) Sandbox(p Place) (*Target, error) {
 	t.redactor.Add(p.AccessToken, p.TrafficToken)
-	o := t.options
+	o := t.Options()
 	o.Token = p.AccessToken
 	port := daemonPort
 	if p.Surface == surfaceInterpreter {
@@ -123,5 +123,9 @@ func (t *Target) derive(o Options) (*Target, error) {
 	return out, nil
 }
 
-// Options returns the options of the target.
-func (t *Target) Options() Options { return t.options }
+// Options returns the options that the target was made from.
+func (t *Target) Options() Options {
+	o := t.options
+	o.Headers = o.Headers[:len(o.Headers)-len(o.Open)] // New has added Open
+	return o
+}
