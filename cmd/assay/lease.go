@@ -18,9 +18,9 @@ type leaseFlags struct {
 
 func (f *leaseFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.url, "control-plane", "", "base `URL` of a control plane: create a sandbox there, test it, and delete it")
+	fs.StringVar(&f.url, "control-plane", "", "base `URL` of a control plane: create the sandboxes of the run there, and delete them afterwards")
 	fs.StringVar(&f.keyFile, "api-key-file", "", "file with the API key of the control plane (default: the variable "+apiKeyVariable+")")
-	fs.StringVar(&f.template, "template", "base", "with --control-plane, the template of the sandbox")
+	fs.StringVar(&f.template, "template", "base", "with --control-plane, the template of every sandbox")
 	fs.StringVar(&f.sandboxURL, "sandbox-url", "", "base `URL` of every sandbox, which headers tell apart (default: as the control plane answers)")
 }
 

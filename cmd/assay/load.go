@@ -19,6 +19,9 @@ import (
 // loadFlags are the flags of load.
 type loadFlags struct {
 	target targetFlags
+	lease  leaseFlags
+
+	sandboxes int
 
 	streams, count       int
 	rate                 float64
@@ -68,7 +71,14 @@ kernel receive timestamps; portable runs on every system and supports https.
 
 --plan is a file with a mix of streams, stages of a rate, kills and disconnects (see
 assay schema plan). The counters on /metrics are compared with the driver's ledger
-before, during and after the run.`,
+before, during and after the run.
+
+With --control-plane, --sandboxes N creates N sandboxes there, 16 at a time, spreads the
+streams over them in turns, and deletes them in every case. Creation is measured: to
+the response (sandboxes.create) and to the end of the first command (sandboxes.ready).
+A refusal (a wrong key, too many sandboxes) ends the run before its first stream; a
+sandbox that fails otherwise fails the run, which uses the others. Their counters are
+added up.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
   assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
 
@@ -81,6 +91,9 @@ before, during and after the run.`,
   # 5,000 WebSockets, each with a process
   assay load http://127.0.0.1:8081 --protocol ws --streams 5000 --duration 20s
 
+  # 500 streams in 50 sandboxes of a control plane
+  assay load --control-plane http://127.0.0.1:3000 --api-key-file key --sandboxes 50 --streams 500 --threshold 'sandboxes.ready.p99 < duration("5s")'
+
   # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
 		Args:              between(0, 1, "want at most one URL"),
@@ -90,6 +103,7 @@ before, during and after the run.`,
 		},
 	}
 	f.target.register(c)
+	f.lease.register(c)
 	f.register(c)
 	f.output.register(c)
 	return c
@@ -97,6 +111,7 @@ before, during and after the run.`,
 
 func (f *loadFlags) register(c *cobra.Command) {
 	fs := c.Flags()
+	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
 	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
 	fs.IntVar(&f.streams, "streams", 0, "closed model: keep N streams open (default 100)")
 	fs.Float64Var(&f.rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
@@ -131,7 +146,10 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if err != nil {
 		return load.Options{}, err
 	}
-	t.Embedded = url == ""
+	if err := f.lease.options(&t, ""); err != nil {
+		return load.Options{}, err
+	}
+	t.Embedded = url == "" && f.lease.url == ""
 	for _, name := range []string{"streams", "rate", "count"} {
 		if fl := c.Flags().Lookup(name); fl.Changed && fl.Value.String() == "0" {
 			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
@@ -146,7 +164,10 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 		Plan: f.plan, Poisson: f.poisson, Warmup: f.warmup, Seed: f.target.seed, KillShare: f.killShare, DisconnectShare: f.dropShare,
 		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
 	}
-	if o.Engine, err = f.choose(t.URL); err != nil {
+	if err := f.sandboxOptions(c.Flags().Lookup("sandboxes").Changed, &o); err != nil {
+		return load.Options{}, err
+	}
+	if o.Engine, err = f.choose(o.Target.URL); err != nil {
 		return load.Options{}, err
 	}
 	return o, o.Validate()
@@ -170,6 +191,13 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		}
 		defer m.end()
 		o.Progress = m
+	}
+	if o.Sandboxes != nil {
+		release, err := f.createSandboxes(ctx, io, &o)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
 	if o.Target.Embedded {
 		// The gateway outlives an interrupt, because the run then kills its processes.

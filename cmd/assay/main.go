@@ -31,7 +31,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	g := new(guard)
 	out, stderr := &output{file: os.Stdout, guard: g}, g.writer(os.Stderr)
-	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g}))
+	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell)}))
 }
 
 // run runs the program with the given arguments and returns the exit code.
@@ -91,6 +91,7 @@ func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 				return
 			}
 			if !first || s == syscall.SIGQUIT {
+				io.farewell.say(io)
 				os.Exit(exitInterrupted)
 			}
 			first = false

@@ -23,6 +23,7 @@ type stdio struct {
 	in       io.Reader
 	out, err printable.Writer
 	guard    *guard // in front of out and err
+	farewell *farewell
 }
 
 // errorf writes to stderr and ignores write errors.

@@ -34,7 +34,7 @@ func bareSurfaces() []deviation {
 		}, without(gateway.SurfaceStdio)},
 		{Deviation{
 			ID:    "no-execute",
-			Title: "There is no code execution",
+			Title: "There is no code execution: that is another server of the sandbox",
 		}, without(gateway.SurfaceExecute)},
 		{Deviation{
 			ID:    "no-probe",

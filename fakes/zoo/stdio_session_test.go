@@ -129,7 +129,10 @@ func TestFaultsOfSessionsShowToTheirClients(t *testing.T) {
 		_ = first.Close()
 	})
 	faultAndRight(t, "stdio-second-may-not-type", func(t *testing.T, g *gateway.Gateway, broken bool) {
-		first, second := attach(t, g, session), attach(t, g, session)
+		first := attach(t, g, session)
+		first.send(ping("p")) // it is the first once it has been answered
+		first.until("pong")
+		second := attach(t, g, session)
 		second.send(input("mine\n") + ping("p"))
 		second.until("pong")
 		first.send(input("other\n"))

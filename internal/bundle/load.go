@@ -25,10 +25,12 @@ type LoadReport struct {
 	// Interrupted is set if the run was interrupted.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Aborted says what ended the run early; "" if nothing did.
-	Aborted    string          `json:"aborted,omitempty"`
-	Target     LoadTarget      `json:"target"`
-	Plan       LoadPlan        `json:"plan"`
-	Streams    LoadStreams     `json:"streams"`
+	Aborted string      `json:"aborted,omitempty"`
+	Target  LoadTarget  `json:"target"`
+	Plan    LoadPlan    `json:"plan"`
+	Streams LoadStreams `json:"streams"`
+	// Sandboxes are those of a run through a control plane; absent for any other.
+	Sandboxes  *LoadSandboxes  `json:"sandboxes,omitempty"`
 	Latency    LoadLatencies   `json:"latency_us"`
 	Output     LoadOutput      `json:"output"`
 	Ledger     LoadLedger      `json:"ledger"`
@@ -134,6 +136,32 @@ type LoadStreams struct {
 	Offered float64 `json:"offered"`
 	// Disconnected is the number that the driver disconnected because the plan asked for it.
 	Disconnected int64 `json:"disconnected,omitempty"`
+}
+
+// LoadSandboxes are the sandboxes that a run had created, and that its streams were spread over.
+type LoadSandboxes struct {
+	// ControlPlane is the URL of the control plane, and Template the template of every sandbox.
+	ControlPlane string `json:"control_plane"`
+	Template     string `json:"template"`
+	// Wanted = Created + Failed. A created sandbox has run a command.
+	Wanted  int64 `json:"wanted"`
+	Created int64 `json:"created"`
+	Failed  int64 `json:"failed"`
+	// Failures counts the failed sandboxes: by the status of the creation, else under no_response,
+	// not_ready or no_command.
+	Failures map[string]int64 `json:"failures,omitempty"`
+	// Messages are the different messages of the failures, at most five.
+	Messages []string `json:"messages,omitempty"`
+	// PerSecond is the number of created sandboxes per second, until all of them were ready.
+	PerSecond float64 `json:"per_second"`
+	// Create is the time from the call that creates a sandbox to its response, and Ready that to the
+	// end of the first command in the sandbox, in microseconds.
+	Create Latency `json:"create_us"`
+	Ready  Latency `json:"ready_us"`
+	// Deleted is the number of sandboxes that were deleted at the end, and Left are the ids of those
+	// that were not.
+	Deleted int64    `json:"deleted"`
+	Left    []string `json:"left,omitempty"`
 }
 
 // LoadLatencies are the distributions of a run, in microseconds.

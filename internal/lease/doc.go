@@ -1,5 +1,5 @@
-// Package lease gets one sandbox from a control plane for a run, keeps it alive, and
-// deletes it in the end.
+// Package lease gets the sandboxes of a run from a control plane, one or a [Fleet], keeps
+// them alive, and deletes them in the end.
 //
 // Here lives what a run needs of the REST API: create, get, extend, delete, and the
 // health of the sandbox. Judging a control plane is the work of scenarios, and

@@ -33,6 +33,7 @@ const (
 	shortLifetime   = 300  // for a plan that refuses the other
 	deletePatience  = 10 * time.Second
 	lateAnswer      = 5 * time.Second
+	firstPoll       = 10 * time.Millisecond
 	pollEvery       = 200 * time.Millisecond
 )
 
@@ -43,6 +44,9 @@ type Sandbox struct {
 	plane   *plane
 	seconds int // its lifetime
 
+	asked    time.Time     // when its creation was sent
+	creation time.Duration // until the response
+
 	stop context.CancelFunc
 	done sync.WaitGroup
 	once sync.Once
@@ -52,17 +56,8 @@ type Sandbox struct {
 // Create creates a sandbox and waits until it is ready. Its errors are *target.UnreachableError, or
 // that of ctx; in both cases no sandbox is left.
 func Create(ctx context.Context, o Options) (*Sandbox, error) {
-	scale := o.Target.TimeScale
-	if scale <= 0 {
-		scale = 1
-	}
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
-	}
-	if o.Start == 0 {
-		o.Start = defaultStart
-	}
-	p, err := newPlane(o.Target, time.Duration(scale*float64(o.Patience)))
+	o = o.complete()
+	p, err := newPlane(o.Target, o.Patience)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +65,35 @@ func Create(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.awaitReady(ctx, o.Target, time.Duration(scale*float64(o.Start))); err != nil {
+	if err := s.awaitReady(ctx, o.Target, o.Start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.keep(ctx)
+	return s, nil
+}
+
+// complete sets the defaults, multiplied by the time scale.
+func (o Options) complete() Options {
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.Start == 0 {
+		o.Start = defaultStart
+	}
+	if scale := o.Target.TimeScale; scale > 0 {
+		o.Patience, o.Start = time.Duration(scale*float64(o.Patience)), time.Duration(scale*float64(o.Start))
+	}
+	return o
+}
+
+// keep keeps the sandbox alive until it is closed.
+func (s *Sandbox) keep(ctx context.Context) {
 	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.done.Go(func() {
 		defer crash.Catch()
 		s.extend(alive)
 	})
-	return s, nil
 }
 
 // Point returns the options of the run with the address and the token of the sandbox.
@@ -154,7 +168,7 @@ func (s *Sandbox) awaitReady(ctx context.Context, o target.Options, limit time.D
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	last := "no response"
-	for {
+	for pause := firstPoll; ; pause = min(2*pause, pollEvery) {
 		answer, err := s.plane.health(bounded, at)
 		switch {
 		case ctx.Err() != nil:
@@ -170,7 +184,7 @@ func (s *Sandbox) awaitReady(ctx context.Context, o target.Options, limit time.D
 			return s.plane.unreachable("it created the sandbox "+s.ID+" and has forgotten it: "+why+".", "")
 		}
 		select {
-		case <-time.After(pollEvery):
+		case <-time.After(pause):
 		case <-bounded.Done():
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -61,6 +61,7 @@ type answer struct {
 	kind   string // media type
 	body   []byte
 	words  string // what the body says, without secrets
+	at     time.Time
 }
 
 // String describes the response in the words of the server.
@@ -138,7 +139,7 @@ func (p *plane) request(ctx context.Context, t *target.Target, method, path stri
 	if looks := bytes.TrimSpace(content); bytes.HasPrefix(looks, []byte("<")) {
 		kind = "text/html"
 	}
-	return &answer{status: got.StatusCode, kind: kind, body: content, words: p.words(content)}, nil
+	return &answer{status: got.StatusCode, kind: kind, body: content, words: p.words(content), at: time.Now()}, nil
 }
 
 // words returns the message of an error, or the beginning of the body.
@@ -199,18 +200,25 @@ func (p *plane) createWith(ctx context.Context, template string, seconds int) (*
 	body := map[string]any{"templateID": template, "timeout": seconds, "metadata": map[string]string{"assay": "run"}}
 	const current, older = "/v2/sandboxes", "/sandboxes"
 	path := current
+	asked := time.Now()
 	a, err := p.call(ctx, http.MethodPost, path, body)
 	if err == nil && (a.status == http.StatusNotFound && !mentions(a, template) || a.status == http.StatusMethodNotAllowed) {
-		path, body["secure"] = older, true
+		path, body["secure"], asked = older, true, time.Now()
 		a, err = p.call(ctx, http.MethodPost, path, body)
 	}
 	if err != nil {
-		return nil, p.unreachable("it creates no sandbox: "+err.Error()+".", "Is this the control plane, and is it up? --time-scale extends every deadline.")
+		return nil, &failure{what: noResponse, error: p.unreachable("it creates no sandbox: "+err.Error()+".", "Is this the control plane, and is it up? --time-scale extends every deadline.")}
 	}
 	if a.status == http.StatusBadRequest && seconds > shortLifetime && strings.Contains(strings.ToLower(a.words), "timeout") {
 		return p.createWith(ctx, template, shortLifetime)
 	}
-	return p.sandbox(a, path, seconds)
+	s, err := p.sandbox(a, path, seconds)
+	if err != nil {
+		html := strings.Contains(a.kind, "html")
+		return nil, &failure{what: strconv.Itoa(a.status), refused: a.status/100 != 5 || html, error: err}
+	}
+	s.asked, s.creation = asked, a.at.Sub(asked)
+	return s, nil
 }
 
 // mentions reports whether an answer is about the template, and not about the route.

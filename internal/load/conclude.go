@@ -15,6 +15,7 @@ const saturated = time.Second
 // open model.
 func conclude(r *bundle.LoadReport, open bool) {
 	var fails, doubts []string
+	fails = append(fails, failedSandboxes(r.Sandboxes)...)
 	if n := r.Streams.Outcomes.Failed(); n > 0 {
 		fails = append(fails, fmt.Sprintf("%d of %d streams failed", n, r.Streams.Completed))
 	}

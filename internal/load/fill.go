@@ -15,7 +15,8 @@ func (s *session) blank() *bundle.LoadReport {
 	o := &s.opts
 	first := &o.classes[0]
 	return &bundle.LoadReport{
-		Schema: bundle.LoadSchema, Tool: bundle.Tool{Name: "assay", Version: s.opts.Version}, Verdict: bundle.LoadInconclusive,
+		Sandboxes: o.Sandboxes.figures(),
+		Schema:    bundle.LoadSchema, Tool: bundle.Tool{Name: "assay", Version: s.opts.Version}, Verdict: bundle.LoadInconclusive,
 		Target: bundle.LoadTarget{
 			URL: s.target.Identity().URL, Embedded: o.Target.Embedded, Profile: o.Profile,
 			Protocol: o.distinct(func(i int) string { return o.classes[i].Protocol }),

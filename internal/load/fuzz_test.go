@@ -30,10 +30,10 @@ func FuzzThreshold(f *testing.F) {
 		f.Add(text)
 	}
 	report := measured()
-	names := namesOf([]string{"held-open", "short"})
+	names := namesOf(Names{Classes: []string{"held-open", "short"}})
 	f.Fuzz(func(t *testing.T, text string) {
 		begun := time.Now()
-		all, err := CompileThresholds([]Condition{{Expr: text}}, []string{"held-open", "short"})
+		all, err := CompileThresholds([]Condition{{Expr: text}}, Names{Classes: []string{"held-open", "short"}})
 		if (all == nil) == (err == nil) {
 			t.Fatalf("%v, %v", all, err)
 		}

@@ -91,6 +91,29 @@ func (p *Plan) Stream(n int64) Part {
 	return p.Classes[c].part(c, mixed(p.Seed, n))
 }
 
+// Boxes returns the number of targets that the streams are spread over, at least 1.
+func (p *Plan) Boxes() int { return max(len(p.Sandboxes), 1) }
+
+// Box returns the index in Sandboxes of the target of stream number n, counted as in
+// Stream: the streams take turns. Without Sandboxes it is 0.
+func (p *Plan) Box(n int64) int {
+	if len(p.Sandboxes) < 2 {
+		return 0
+	}
+	if p.Parts > 1 {
+		n = n*int64(p.Parts) + int64(p.Part)
+	}
+	return int(n % int64(len(p.Sandboxes)))
+}
+
+// In returns the dialect for the target with an index in Sandboxes.
+func (d Dialect) In(p *Plan, box int) Dialect {
+	if len(p.Sandboxes) > 0 {
+		d.Target = p.Sandboxes[box]
+	}
+	return d
+}
+
 // classOf assigns the classes: of all sequences, n·φ modulo 1 is spread most evenly,
 // wherever it ends.
 func (p *Plan) classOf(n int64) int {

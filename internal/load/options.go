@@ -21,6 +21,9 @@ const (
 type Options struct {
 	// Target is the gateway.
 	Target target.Options
+	// Sandboxes are the sandboxes of a run through a control plane: the streams take turns
+	// among them. Nil: Target is the only one.
+	Sandboxes *Sandboxes
 	// Profile is the name or file of a profile, which gives the shell, the paths and the
 	// names of the counters. Default connect, or full for an embedded gateway.
 	Profile string
@@ -88,7 +91,7 @@ func (o *Options) Validate() error {
 	if err != nil {
 		return err
 	}
-	_, err = CompileThresholds(r.conditions, r.classNames())
+	_, err = CompileThresholds(r.conditions, r.names())
 	return err
 }
 

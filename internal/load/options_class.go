@@ -145,14 +145,15 @@ func commandOf(c *scenarios.WorkloadClass) string {
 // ticks reports whether a class runs tickCommand.
 func ticks(c *scenarios.WorkloadClass) bool { return c.Command == "" && c.Lines == 0 }
 
-// classNames returns the names of the classes when there are several, else nil.
-func (o *Options) classNames() (names []string) {
+// names returns what thresholds may name.
+func (o *Options) names() Names {
+	n := Names{Sandboxes: o.Sandboxes != nil}
 	if len(o.classes) > 1 {
 		for i := range o.classes {
-			names = append(names, o.classes[i].Name)
+			n.Classes = append(n.Classes, o.classes[i].Name)
 		}
 	}
-	return names
+	return n
 }
 
 // class converts a resolved class of the options to a class of the plan. base holds the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/envd/call"
+	"assay/internal/target"
 )
 
 // The HTTP versions of a plan, with the names of the axis "http".
@@ -75,6 +76,10 @@ type Plan struct {
 	// stream, beginning with number Part. Count is the share of this process; all other
 	// fields are those of the whole plan. With 0 or 1 Parts, this process has all of it.
 	Part, Parts int
+	// Sandboxes are targets that the streams are spread over in turns, by their numbers. They
+	// replace the targets of the dialects; all of them share Addr, HTTP and TLS. When it is
+	// empty, every stream is for the target of its dialect.
+	Sandboxes []*target.Target
 	// Sources are local addresses to dial from, in turns: several addresses have more
 	// ports. When it is empty, the kernel chooses.
 	Sources []netip.Addr

@@ -70,7 +70,7 @@ func (d *Dialect) call(ctx context.Context, c *http.Client, p *Plan, r Request) 
 
 // client returns an HTTP client for the gateway of a plan, outside an engine.
 func (p *Plan) client() *http.Client {
-	t := &http.Transport{MaxIdleConns: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols), TLSClientConfig: p.TLS}
+	t := &http.Transport{MaxIdleConns: scrapesAtOnce, MaxIdleConnsPerHost: scrapesAtOnce, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols), TLSClientConfig: p.TLS}
 	t.Protocols.SetHTTP1(p.HTTP == HTTP11)
 	t.Protocols.SetUnencryptedHTTP2(p.HTTP == H2C)
 	t.Protocols.SetHTTP2(p.HTTP == H2TLS)

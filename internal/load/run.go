@@ -58,6 +58,7 @@ type session struct {
 	costs      costs   // of the worker processes
 	cpu        float64 // processor time of this process before the run, in seconds
 	fullTarget target.Options
+	fullBoxes  []target.Options
 }
 
 // shardsWanted returns the number of shards for this process.
@@ -73,7 +74,7 @@ func prepare(o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{opts: o, refused: make(chan string, 1), cpu: machine.CPUSeconds()}
-	if s.thresholds, err = CompileThresholds(o.conditions, o.classNames()); err != nil {
+	if s.thresholds, err = CompileThresholds(o.conditions, o.names()); err != nil {
 		return nil, err
 	}
 	profile, err := scenarios.LoadProfile(o.Profile)
@@ -101,9 +102,8 @@ func prepare(o Options) (*session, error) {
 	return s, nil
 }
 
-// aim makes the target and the plan.
-func (s *session) aim(profile *scenarios.Profile) (err error) {
-	o := s.opts.Target
+// withProfile completes the options of a target.
+func (s *session) withProfile(o target.Options, profile *scenarios.Profile) target.Options {
 	o.UserAgent = "assay/" + s.opts.Version
 	paths := map[string]string{}
 	for _, from := range []map[string]string{profile.Paths, o.Paths} {
@@ -115,6 +115,12 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if len(o.Shell) == 0 {
 		o.Shell = profile.Shell
 	}
+	return o
+}
+
+// aim makes the target and the plan.
+func (s *session) aim(profile *scenarios.Profile) (err error) {
+	o := s.withProfile(s.opts.Target, profile)
 	if s.target, err = target.New(o); err != nil {
 		return err
 	}
@@ -127,12 +133,15 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	if s.plan, err = s.opts.plan(d); err != nil {
 		return err
 	}
+	if err := s.spread(profile); err != nil {
+		return err
+	}
 	scale := o.TimeScale
 	if scale <= 0 {
 		scale = 1
 	}
 	s.watch = &counterWatch{scale: scale, redactor: s.target.Redactor(), scraper: newScraper(
-		s.plan, s.target.Path("metrics", ""), s.target.Headers("load", d.Run), time.Duration(float64(5*time.Second)*scale))}
+		s.plan, expositions(s.plan, s.target, d.Run), time.Duration(float64(5*time.Second)*scale))}
 	s.watch.scraper.names = ledger.Names{
 		Started: profile.Metrics[ledger.KeyStarted], Finished: profile.Metrics[ledger.KeyFinished], Active: profile.Metrics[ledger.KeyActive],
 	}
@@ -143,7 +152,7 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 func (s *session) split() Engine {
 	o := &s.opts
 	j := job{
-		Target: s.fullTarget, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, Streams: o.Streams,
+		Target: s.fullTarget, Sandboxes: s.fullBoxes, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, Streams: o.Streams,
 		Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
 		Warmup: o.Warmup, Seed: o.Seed,
 	}
@@ -183,6 +192,7 @@ func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.Loa
 	s.fill(r)
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
 	r.Metrics = s.watch.result()
+	s.opts.Sandboxes.end(r)
 	r.Thresholds = s.thresholds.Judge(r)
 	if s.abortedBy != nil { // it stays missed, whatever was measured while processes were killed
 		for i := range r.Thresholds {

@@ -109,9 +109,14 @@ func (e *split) clean(p *Plan, s Sink) {
 	defer stop()
 	client := p.client()
 	defer client.CloseIdleConnections()
-	killed := map[uint32]bool{}
-	for _, c := range p.Mix() {
-		d := c.Dialect
+	type process struct {
+		box int
+		pid uint32
+	}
+	killed := map[process]bool{}
+	for n := range len(p.Mix()) * p.Boxes() {
+		box := n % p.Boxes()
+		d := p.Mix()[n/p.Boxes()].Dialect.In(p, box)
 		d.Part = EveryPart
 		list, err := d.List()
 		if err != nil {
@@ -128,7 +133,7 @@ func (e *split) clean(p *Plan, s Sink) {
 				_, err = d.call(ctx, client, p, kill)
 			}
 			if err == nil {
-				killed[pid] = true
+				killed[process{box, pid}] = true
 			}
 		}
 	}

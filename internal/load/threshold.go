@@ -22,6 +22,8 @@ import (
 //	outcomes: .ok .killed .server_error … (one for each outcome)
 //	classes.NAME, of a plan with several classes: .completed .failed, and the metrics
 //	    of its streams, for example classes.NAME.first_event.p99. In NAME, _ stands for -.
+//	sandboxes, of a run through a control plane: .wanted .created .failed, and
+//	    sandboxes.create and sandboxes.ready with .p50 and so on
 type Thresholds struct{ list []threshold }
 
 // Condition is a threshold as the user gives it.
@@ -42,10 +44,18 @@ type threshold struct {
 	bound time.Duration
 }
 
-// CompileThresholds checks conditions on a run with these classes; classes is empty for a
-// run with only one. An error says which condition is wrong, and where.
-func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, error) {
-	names := namesOf(classes)
+// Names are the names that thresholds may use only on some runs.
+type Names struct {
+	// Classes are the classes of a run with several.
+	Classes []string
+	// Sandboxes is set for a run through a control plane.
+	Sandboxes bool
+}
+
+// CompileThresholds checks conditions on a run with these names. An error says which
+// condition is wrong, and where.
+func CompileThresholds(conditions []Condition, of Names) (*Thresholds, error) {
+	names := namesOf(of)
 	env, err := thresholdEnv(names)
 	if err != nil {
 		return nil, fmt.Errorf("thresholds: %w", err)
@@ -62,10 +72,13 @@ func CompileThresholds(conditions []Condition, classes []string) (*Thresholds, e
 	return t, nil
 }
 
-// namesOf returns the names that thresholds on a run with these classes may use.
-func namesOf(classes []string) map[string]any {
+// namesOf returns all names that thresholds on a run may use.
+func namesOf(of Names) map[string]any {
 	r := &bundle.LoadReport{}
-	for _, name := range classes {
+	if of.Sandboxes {
+		r.Sandboxes = &bundle.LoadSandboxes{}
+	}
+	for _, name := range of.Classes {
 		r.Classes = append(r.Classes, bundle.LoadClass{Name: name})
 	}
 	return figures(r)
@@ -146,7 +159,7 @@ func thresholdError(text string, issues *cel.Issues) error {
 			fmt.Fprintf(&b, "\n   | %s\n   | %s^", lines[e.Location.Line()-1], strings.Repeat(".", max(0, e.Location.Column())))
 		}
 	}
-	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with several classes also classes.NAME.first_event.* and so on; times are written duration(\"250ms\")")
+	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with several classes also classes.NAME.first_event.* and so on; with --control-plane also sandboxes.create.*, sandboxes.ready.*, sandboxes.wanted, .created and .failed; times are written duration(\"250ms\")")
 	return errors.New(b.String())
 }
 
@@ -162,6 +175,11 @@ func figures(r *bundle.LoadReport) map[string]any {
 	for m := range Metric(numMetrics) {
 		addFigures(latencyAt(&r.Latency, m), m.String(), f)
 	}
+	if s := r.Sandboxes; s != nil {
+		f[boxNames+"wanted"], f[boxNames+"created"], f[boxNames+"failed"] = s.Wanted, s.Created, s.Failed
+		addFigures(&s.Create, boxNames+"create", f)
+		addFigures(&s.Ready, boxNames+"ready", f)
+	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
 		name := "classes." + strings.ReplaceAll(c.Name, "-", "_")
@@ -174,6 +192,9 @@ func figures(r *bundle.LoadReport) map[string]any {
 	}
 	return f
 }
+
+// boxNames begins the names of figures about sandboxes, which are measured before the streams.
+const boxNames = "sandboxes."
 
 // addFigures adds the figures of a distribution.
 func addFigures(l *bundle.Latency, name string, to map[string]any) {
@@ -231,7 +252,7 @@ func (t *threshold) judge(r *bundle.LoadReport, values map[string]any, whole boo
 	for _, name := range t.uses {
 		seen = append(seen, fmt.Sprintf("%s = %v", name, values[name]))
 		if _, is := values[name].(time.Duration); is {
-			timed = true
+			timed = timed || !strings.HasPrefix(name, boxNames)
 			of := name[:strings.LastIndexByte(name, '.')]
 			metric := of[strings.LastIndexByte(of, '.')+1:]
 			planned = planned || metric == FirstEvent.String() || metric == EndOfStream.String()

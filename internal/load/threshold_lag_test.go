@@ -36,7 +36,7 @@ func TestWhatAThresholdProves(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: tt.expr}}, nil)
+			all, err := CompileThresholds([]Condition{{Expr: tt.expr}}, Names{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestAThresholdEndsARunAfterItsDelay(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, tt.c}, nil)
+			all, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, tt.c}, Names{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,7 +46,7 @@ func TestThresholdsAreDecided(t *testing.T) {
 	}
 	for text, tt := range tests {
 		t.Run(text, func(t *testing.T) {
-			all, err := CompileThresholds([]Condition{{Expr: text}}, []string{"held-open", "short"})
+			all, err := CompileThresholds([]Condition{{Expr: text}}, Names{Classes: []string{"held-open", "short"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestThresholdsAreCheckedBeforeTheRun(t *testing.T) {
 		``:                                       {"cannot be used"},
 		"streams.failed == 0 &&\n  outcomes.x>0": {"2:11", "^"},
 	} {
-		_, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, {Expr: text}}, []string{"a", "b"})
+		_, err := CompileThresholds([]Condition{{Expr: `outcomes.ok > 0`}, {Expr: text}}, Names{Classes: []string{"a", "b"}})
 		if err == nil {
 			t.Errorf("%q is accepted", text)
 			continue

@@ -28,8 +28,8 @@ func exposition(t *testing.T, values func(n int) []string) *counterWatch {
 	}))
 	t.Cleanup(server.Close)
 	p := &Plan{HTTP: HTTP11, Addr: strings.TrimPrefix(server.URL, "http://")}
-	s := newScraper(p, "/metrics", nil, time.Minute)
-	s.request.Headers = append(s.request.Headers, bundle.Header{Name: "Host", Value: "x"}, bundle.Header{Name: "X-Mine", Value: "yes"})
+	s := newScraper(p, []Request{{Method: "GET", Path: "/metrics"}}, time.Minute)
+	s.requests[0].Headers = append(s.requests[0].Headers, bundle.Header{Name: "Host", Value: "x"}, bundle.Header{Name: "X-Mine", Value: "yes"})
 	s.names = ledger.Names{Started: "s", Finished: "f", Active: "a"}
 	t.Cleanup(s.close)
 	return &counterWatch{scraper: s, scale: testScale}

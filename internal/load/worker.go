@@ -24,6 +24,7 @@ const goAhead = "go\n"
 // pipe, so it may hold the token.
 type job struct {
 	Target      target.Options
+	Sandboxes   []target.Options `json:",omitempty"`
 	Run         string
 	Classes     []scenarios.WorkloadClass
 	HTTP        string
@@ -143,6 +144,9 @@ func (w *working) prepare(j job, engines []Engine) error {
 		classes: j.Classes, stages: j.Stages,
 	}
 	if w.plan, err = o.plan(Dialect{Target: t, Run: j.Run, Part: j.Part}); err != nil {
+		return err
+	}
+	if w.plan.Sandboxes, err = targetsOf(j.Sandboxes, t.Redactor()); err != nil {
 		return err
 	}
 	w.plan.Part, w.plan.Parts = j.Part, j.Parts

@@ -42,7 +42,7 @@ type Place struct {
 
 // ControlPlane returns the target for requests to the control plane.
 func (t *Target) ControlPlane() (*Target, error) {
-	o := t.options
+	o := t.Options()
 	if o.Control != (Control{SandboxURL: o.Control.SandboxURL}) {
 		o.Token = "" // it is that of the sandboxes
 	}
@@ -61,7 +61,7 @@ func (t *Target) ControlPlane() (*Target, error) {
 // answered a domain, else by headers at the address of the control plane.
 func (t *Target) Sandbox(p Place) (*Target, error) {
 	t.redactor.Add(p.AccessToken, p.TrafficToken)
-	o := t.options
+	o := t.Options()
 	o.Token = p.AccessToken
 	port := daemonPort
 	if p.Surface == surfaceInterpreter {
@@ -129,5 +129,9 @@ func (t *Target) derive(o Options) (*Target, error) {
 	return out, nil
 }
 
-// Options returns the options of the target.
-func (t *Target) Options() Options { return t.options }
+// Options returns the options that the target was made from.
+func (t *Target) Options() Options {
+	o := t.options
+	o.Headers = o.Headers[:len(o.Headers)-len(o.Open)] // New has added Open
+	return o
+}

@@ -354,7 +354,7 @@ func (a *Streams) report(i int32, s *Stream) {
 	s.phase = phaseFree
 	a.entries.Put(i)
 	if r.Fate == load.LeftOpen {
-		a.leftOpen = append(a.leftOpen, leftOpen{s.pid, a.class(s).ws, r})
+		a.leftOpen = append(a.leftOpen, leftOpen{process{a.run.box(s.request), s.pid}, a.class(s).ws, r})
 		return
 	}
 	a.sink.Ended(r)
@@ -362,10 +362,20 @@ func (a *Streams) report(i int32, s *Stream) {
 
 // leftOpen is a stream whose process may still run. Its result waits for the sweep.
 type leftOpen struct {
-	pid    uint32
+	process
+
 	ws     bool // the pid is not known
 	result load.Result
 }
+
+// process identifies a process: two sandboxes may have the same pids.
+type process struct {
+	box int32
+	pid uint32
+}
+
+// box returns the sandbox of a request with an index in Requests.
+func (r *Run) box(request int32) int32 { return request % int32(r.boxes) } //nolint:gosec // a handful of classes, at most a thousand sandboxes
 
 // decide sets the outcome of a stream without a failure. It is called last, because the
 // outcome depends on the result of a kill.

@@ -26,11 +26,12 @@ type Call struct {
 	Request load.Request
 	Wire    any
 
-	kind   callKind
-	class  *class
-	victim int32 // the stream of the process
-	pid    uint32
-	answer load.Answer
+	kind    callKind
+	class   *class
+	request int32 // the index of the dialect in Run.dialects
+	victim  int32 // the stream of the process
+	pid     uint32
+	answer  load.Answer
 }
 
 // callsAtOnce bounds the calls in flight: enough to hide the round trip, too few to be
@@ -47,7 +48,7 @@ func (a *Streams) Call(i int32) *Call { return a.extras[i].call }
 func (a *Streams) queueKill(i int32, s *Stream) {
 	s.kill = killQueued
 	s.parts++
-	a.pushCall(&Call{kind: callKill, class: a.class(s), victim: i, pid: s.pid})
+	a.pushCall(&Call{kind: callKill, class: a.class(s), request: s.request, victim: i, pid: s.pid})
 }
 
 // queueInput queues the call that writes the input of a process, or closes it when there
@@ -58,7 +59,7 @@ func (a *Streams) queueInput(i int32, s *Stream) {
 		kind = callClose
 	}
 	s.parts++
-	a.pushCall(&Call{kind: kind, class: a.class(s), victim: i, pid: s.pid})
+	a.pushCall(&Call{kind: kind, class: a.class(s), request: s.request, victim: i, pid: s.pid})
 }
 
 func (a *Streams) pushCall(c *Call) {
@@ -100,7 +101,7 @@ func (a *Streams) startCall(c *Call) {
 		a.sink.Killing()
 	}
 	var err error
-	if c.Request, err = c.build(); err != nil {
+	if c.Request, err = a.build(c); err != nil {
 		a.answeredCall(c, err)
 		return
 	}
@@ -115,8 +116,8 @@ func (a *Streams) startCall(c *Call) {
 }
 
 // build returns the request of a call.
-func (c *Call) build() (load.Request, error) {
-	d := &c.class.Dialect
+func (a *Streams) build(c *Call) (load.Request, error) {
+	d := &a.run.dialects[c.request]
 	switch c.kind {
 	case callInput:
 		return d.Input(c.pid, c.class.Stdin)
@@ -168,7 +169,7 @@ func (a *Streams) answeredCall(c *Call, err error) {
 		a.killAnswered(c.victim, a.entries.At(c.victim), state, err)
 	case callSweep:
 		if err == nil {
-			a.swept[c.pid] = c.class.ws
+			a.swept[process{a.run.box(c.request), c.pid}] = c.class.ws
 		}
 		a.sweeping--
 	case callList:
@@ -218,9 +219,9 @@ func overdueCall(s *Stream, now int64) *Failure {
 
 // sweep lists the processes of this run; list kills those that still run.
 func (a *Streams) sweep() {
-	for j := range a.classes {
+	for n := range a.run.dialects {
 		a.sweeping++
-		a.pushCall(&Call{kind: callList, class: &a.classes[j]})
+		a.pushCall(&Call{kind: callList, class: &a.classes[n/a.run.boxes], request: int32(n)}) //nolint:gosec // a handful of classes, at most a thousand sandboxes
 	}
 }
 
@@ -233,6 +234,6 @@ func (a *Streams) list(c *Call, message []byte) {
 	a.listed = a.listed || c.class.ws
 	for _, pid := range pids {
 		a.sweeping++
-		a.pushCall(&Call{kind: callSweep, class: c.class, pid: pid})
+		a.pushCall(&Call{kind: callSweep, class: c.class, request: c.request, pid: pid})
 	}
 }

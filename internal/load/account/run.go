@@ -13,8 +13,11 @@ type Run struct {
 	plan    *load.Plan
 	sink    load.Sink
 	classes []load.Class
-	same    []sameOutput // by class
-	parts   []*Streams
+	// dialects are those of each class in each sandbox of the plan: box + class × boxes.
+	dialects []load.Dialect
+	boxes    int
+	same     []sameOutput // by class
+	parts    []*Streams
 	// patient: some commands end by themselves, and get a grace period.
 	patient bool
 	swept   bool   // parts[0] has begun the sweep
@@ -29,9 +32,12 @@ type Run struct {
 
 // NewRun makes a run without parts.
 func NewRun(p *load.Plan, s load.Sink) *Run {
-	r := &Run{plan: p, sink: s, classes: p.Mix(), secret: rand.Uint64()}
+	r := &Run{plan: p, sink: s, classes: p.Mix(), boxes: p.Boxes(), secret: rand.Uint64()}
 	r.same = make([]sameOutput, len(r.classes))
 	for i := range r.classes {
+		for box := range r.boxes {
+			r.dialects = append(r.dialects, r.classes[i].Dialect.In(p, box))
+		}
 		r.patient = r.patient || !r.classes[i].Endless
 	}
 	return r
@@ -42,7 +48,7 @@ func NewRun(p *load.Plan, s load.Sink) *Run {
 func (r *Run) Add(d Driver, now func() int64) *Streams {
 	a := &Streams{
 		run: r, plan: r.plan, sink: r.sink, index: len(r.parts), driver: d, now: now,
-		extras: map[int32]*extra{}, swept: map[uint32]bool{}, scratch: make([]byte, scratchSize),
+		extras: map[int32]*extra{}, swept: map[process]bool{}, scratch: make([]byte, scratchSize),
 	}
 	for i := range r.classes {
 		a.classes = append(a.classes, newClass(r.classes[i], &r.same[i]))
@@ -57,12 +63,13 @@ func (r *Run) Add(d Driver, now func() int64) *Streams {
 // scratchSize bounds an output event that is decoded in place.
 const scratchSize = 64 << 10
 
-// Requests returns the Start request of each class.
+// Requests returns the Start requests: one for each class and sandbox of the plan. That of a
+// stream has the index [Stream.Request].
 func (r *Run) Requests() ([]load.Request, error) {
-	all := make([]load.Request, len(r.classes))
-	for i := range r.classes {
+	all := make([]load.Request, len(r.dialects))
+	for i := range r.dialects {
 		var err error
-		if all[i], err = r.classes[i].Dialect.Start(); err != nil {
+		if all[i], err = r.dialects[i].Start(); err != nil {
 			return nil, fmt.Errorf("the Start request: %w", err)
 		}
 	}
@@ -87,23 +94,23 @@ func (r *Run) Finish() {
 		return
 	}
 	swept := r.parts[0].swept
-	var unnamed []uint32 // of WebSockets: any of them is that of any such stream
-	for pid, ws := range swept {
+	var unnamed []process // of WebSockets: any of them is that of any such stream
+	for one, ws := range swept {
 		if ws {
-			unnamed = append(unnamed, pid)
+			unnamed = append(unnamed, one)
 		}
 	}
 	for _, a := range r.parts {
 		a.tellGaps()
 		for _, one := range a.leftOpen {
 			if one.ws && len(unnamed) > 0 {
-				one.pid, unnamed = unnamed[0], unnamed[1:]
+				one.process, unnamed = unnamed[0], unnamed[1:]
 			}
-			ws, found := swept[one.pid]
+			ws, found := swept[one.process]
 			switch {
 			case found && ws == one.ws:
 				one.result.Fate, one.result.Uncertain = load.FateKilled, false
-				delete(swept, one.pid)
+				delete(swept, one.process)
 			case one.ws && one.result.Disconnected && r.parts[0].listed:
 				one.result.Fate, one.result.Uncertain = load.EndedHungUp, false
 			}

@@ -131,6 +131,7 @@ func (a *Streams) Begin(intended int64) {
 		Number: number, intended: intended, since: intended, phase: phaseWaiting, parts: 1, Conn: None, cut: None,
 		class: uint16(a.plan.Stream(number).Class), //nolint:gosec // a handful of classes
 	}
+	s.request = int32(int(s.class)*a.run.boxes + a.plan.Box(number)) //nolint:gosec // a handful of classes, at most a thousand sandboxes
 	s.next = a.class(s).Check.First
 	a.schedule.open++
 	if most := a.plan.MaxOpen; most > 0 && a.run.open.Add(1) > int64(most) {

@@ -71,6 +71,7 @@ type Stream struct {
 	code     int32
 	read     uint32 // the last read with an output event
 	flags    flags
+	request  int32 // its index in Run.Requests
 	class    uint16
 	head     [5]byte // the header of the present envelope
 	have     uint8   // bytes of head that came
@@ -87,6 +88,9 @@ func (s *Stream) clear(f flags)    { s.flags &^= f }
 
 // Class returns the index of the stream's class in Plan.Mix.
 func (s *Stream) Class() int { return int(s.class) }
+
+// Request returns the index of the stream's request in [Run.Requests].
+func (s *Stream) Request() int { return int(s.request) }
 
 // IsCall reports whether the entry is a unary call.
 func (s *Stream) IsCall() bool { return s.has(flagCall) }

@@ -51,9 +51,9 @@ type Streams struct {
 	calling    int
 	callNumber int64
 	sweeping   int
-	swept      map[uint32]bool // processes that the sweep has killed; true: of a WebSocket
-	listed     bool            // the sweep has got a list of the processes of WebSockets
-	kills      Queue[Waiter]   // to be sent over WebSockets
+	swept      map[process]bool // processes that the sweep has killed; true: of a WebSocket
+	listed     bool             // the sweep has got a list of the processes of WebSockets
+	kills      Queue[Waiter]    // to be sent over WebSockets
 	leftOpen   []leftOpen
 
 	schedule schedule

@@ -250,7 +250,7 @@ func (l *loop) feed(ci int32, c *conn, p []byte) {
 // the date; any other goes to the strict decoder.
 func (l *loop) feedHead(ci int32, c *conn, s *account.Stream, p []byte) []byte {
 	if !s.IsCall() {
-		k := &l.known[s.Class()]
+		k := &l.known[s.Request()]
 		if n := k.match(p); n > 0 && k.accept > 0 {
 			if l.streams.GoodSwitch(c.stream, s, p[k.accept:k.accept+acceptSize]) {
 				c.framing = atFrames

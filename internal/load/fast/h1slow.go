@@ -46,7 +46,7 @@ func (l *loop) slow(ci int32, c *conn, prefix string) {
 			}
 			return "POST"
 		},
-		Upgrade: func() bool { return !s.IsCall() && l.starts[s.Class()].upgrades },
+		Upgrade: func() bool { return !s.IsCall() && l.starts[s.Request()].upgrades },
 		OnHead:  func(h wire.Head) { l.slowHead(i, s, w, &h) },
 		OnBody: func(p []byte) {
 			if !w.primed {
@@ -161,7 +161,7 @@ func (l *loop) feedSlow(ci int32, c *conn, p []byte) []byte {
 	}
 	if w.headed && w.chunked && !w.done {
 		if w.plain && bytes.HasPrefix(w.text, []byte("HTTP/1.1 200")) {
-			l.known[l.streams.At(c.stream).Class()].learn(w.text)
+			l.known[l.streams.At(c.stream).Request()].learn(w.text)
 		}
 		l.dropSlow(ci)
 		c.framing, c.remain, c.digits = atSize, 0, 0

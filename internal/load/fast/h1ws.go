@@ -87,6 +87,6 @@ func (l *loop) switched(ci int32, c *conn, w *slow) {
 	c.framing = atFrames
 	l.streams.Head(i, s, 101, fields)
 	if good && c.gen == gen { // account has accepted it
-		l.known[s.Class()].learn(text)
+		l.known[s.Request()].learn(text)
 	}
 }

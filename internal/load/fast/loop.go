@@ -22,8 +22,8 @@ type loop struct {
 	recv    *receiver
 	clock   clock
 	streams *account.Streams
-	starts  []*encoded  // the Start requests, by class
-	known   []knownHead // of the last good response, by class
+	starts  []*encoded  // the Start requests, by Stream.Request
+	known   []knownHead // of the last good response, by Stream.Request
 
 	dialer    dialer
 	conns     account.Slab[conn]
@@ -96,7 +96,7 @@ func (l *loop) encoded(i int32, s *account.Stream) *encoded {
 		req, _ := l.streams.Call(i).Wire.(*encoded)
 		return req
 	}
-	return l.starts[s.Class()]
+	return l.starts[s.Request()]
 }
 
 // arrived begins a read of bytes with the kernel's stamp.

@@ -18,7 +18,7 @@ import (
 type driver struct {
 	plan   *load.Plan
 	base   time.Time
-	starts []*template // by class
+	starts []*template // by Stream.Request
 	client *http.Transport
 	wake   chan struct{}
 	bodies sync.Pool // of *[bufferSize]byte
@@ -149,7 +149,7 @@ func (d *driver) Open(i int32, s *account.Stream) {
 	if s.IsCall() {
 		x.pool, x.request = &d.callConns, d.template(&d.streams.Call(i).Request)
 	} else {
-		x.request = d.starts[s.Class()]
+		x.request = d.starts[s.Request()]
 		if d.streams.Upgrades(s) {
 			key := d.streams.Key(s)
 			x.key = string(key[:])
