@@ -103,7 +103,9 @@ func plural(n int, one, many string) string {
 
 // farewell tells what is left behind when a second interrupt ends the program at once. A nil
 // farewell tells nothing.
-type farewell struct{ left atomic.Pointer[func() []string] }
+type farewell struct {
+	left atomic.Pointer[func() []string]
+}
 
 // set sets the function that returns the ids of the sandboxes that exist.
 func (f *farewell) set(left func() []string) {
