@@ -56,6 +56,12 @@ func (t loadText) note(text string) { t.flow(painted{}, strings.Fields(line(text
 func loadLead(label string) string { return pad(label, max(loadLabel, width(label)+1)) }
 
 func (t loadText) streams() {
+	if s := t.r.Sandboxes; s != nil {
+		t.put("sandboxes", sandboxesText(s))
+		for _, text := range s.Messages {
+			t.block(painted{text: "  "}, line(text), plain)
+		}
+	}
 	t.put("streams", streamsText(&t.r.Streams))
 	t.put("outcomes", outcomesInWords(t.r.Streams.Outcomes))
 	for _, c := range t.r.Classes {
@@ -65,6 +71,19 @@ func (t loadText) streams() {
 		t.put("  "+e.Outcome, exampleText(e))
 	}
 	t.put("output", outputText(t.r))
+}
+
+// sandboxesText returns the numbers of sandboxes and the rate of their creation.
+func sandboxesText(s *bundle.LoadSandboxes) string {
+	text := fmt.Sprintf("%d wanted, %d created (%.1f/s)", s.Wanted, s.Created, s.PerSecond)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	text += fmt.Sprintf(", %d deleted", s.Deleted)
+	if n := len(s.Left); n > 0 {
+		text += fmt.Sprintf(", %d left", n)
+	}
+	return text
 }
 
 func streamsText(s *bundle.LoadStreams) string {
@@ -155,6 +174,10 @@ func loadMetrics(r *bundle.LoadReport) []loadMetric {
 			}
 		}
 		all = append(all, m)
+	}
+	if s := r.Sandboxes; s != nil {
+		add("box created", &s.Create, true, nil)
+		add("box ready", &s.Ready, true, nil)
 	}
 	l := &r.Latency
 	add("first event", &l.FirstEvent, true, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FirstEvent })

@@ -15,6 +15,7 @@ import (
 // report, and is red only where no other case gives the reason.
 func loadJUnit(w io.Writer, r *bundle.LoadReport) error {
 	s := junitSuite{Name: "assay.load", Properties: loadProperties(r)}
+	s.Cases = append(s.Cases, sandboxesCase(r.Sandboxes)...)
 	s.Cases = append(s.Cases, streamCases(r)...)
 	s.Cases = append(s.Cases, countersCase(r))
 	for _, th := range r.Thresholds {
@@ -53,6 +54,18 @@ func loadProblem(kind, message string, detail []string) *junitProblem {
 		fmt.Fprintf(&text, "%s\n", line(d))
 	}
 	return &junitProblem{Message: line(message), Type: kind, Text: xmlText(text.String())}
+}
+
+// sandboxesCase returns the case of the sandboxes of a run that has some.
+func sandboxesCase(s *bundle.LoadSandboxes) []junitCase {
+	if s == nil {
+		return nil
+	}
+	c := loadCase("sandboxes")
+	if s.Failed > 0 || len(s.Left) > 0 {
+		c.Failure = loadProblem("sandboxes", sandboxesText(s), s.Messages)
+	}
+	return []junitCase{c}
 }
 
 // streamCases returns a case for each class, or one for all streams.

@@ -47,6 +47,9 @@ func (m *loadPage) header() {
 	if len(reasons) > 0 {
 		m.printf("\n")
 	}
+	if s := r.Sandboxes; s != nil {
+		m.printf("Sandboxes: %s.\n\n", escaped(sandboxesText(s)))
+	}
 	m.printf("Streams: %s. Output: %s.\n", escaped(streamsText(&r.Streams)), escaped(outputText(r)))
 }
 

@@ -105,7 +105,7 @@ func (f *Fleet) Create(ctx context.Context) error {
 		err = ctx.Err()
 	case stopping.Err() != nil:
 		err = context.Cause(stopping)
-		if f.wanted > 1 {
+		if created > 0 {
 			err = fmt.Errorf("%w\n  %d of %d sandboxes had been created; they are deleted", err, created, f.wanted)
 		}
 	case created == 0:
