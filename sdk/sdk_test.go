@@ -50,6 +50,7 @@ func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
 	}{
 		{name: "virtual processes", mode: virtual},
 		{name: "real processes", mode: real, setup: setup{token: token, args: []string{"--processes", "os"}}},
+		{name: "real processes without a token", mode: real, setup: setup{args: []string{"--processes", "os", "--insecure-local"}}},
 		{name: "virtual processes, answered as the real daemon does", mode: virtual, setup: setup{args: []string{"--like", "envd"}}, uncounted: true},
 		{name: "virtual processes over HTTP/2 and TLS", mode: virtual, setup: setup{token: token, tls: true, args: []string{"--http", "2"}}},
 	}

@@ -22,7 +22,7 @@ type serveFlags struct {
 	home                                   string
 	faults, variants, http, protocols      []string
 	origins, without                       []string
-	tls                                    bool
+	tls, insecureLocal                     bool
 	clockScale                             float64
 	seed                                   uint64
 	canned                                 string
@@ -40,7 +40,7 @@ gRPC and gRPC-Web, on HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio ove
 WebSocket on /attach (docs/stdio.md), uploads and downloads on /files, /envs, /init,
 /metrics and /health. Commands and files are virtual: they are inside this process
 and have no access to the machine; --processes os runs real ones, with your rights,
-and needs a token. Without a token the gateway refuses requests
+and needs a token or --insecure-local. Without a token the gateway refuses requests
 to other hosts than its address, from web pages, and with the body of a form.
 
 --issuer requires tokens with scopes, and starts an issuer that gives them to
@@ -89,7 +89,8 @@ API that the SDKs of E2B call (docs/control-plane.md).
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
 	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults: "+ids(zoo.Faults(), func(f zoo.Fault) string { return f.ID }))
 	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants: "+ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))
-	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token)")
+	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token or --insecure-local)")
+	fs.BoolVar(&f.insecureLocal, "insecure-local", false, "with --processes os on loopback, require no token: every program of this machine can then run commands with your rights")
 	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
 	fs.StringVar(&f.like, "like", "", "behave like an existing gateway, deviations included: "+ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
 	fs.BoolVar(&f.tls, "tls", false, "serve https with a generated certificate")
@@ -126,7 +127,7 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		Options: gateway.Options{
 			Listen: f.listen, MetricsPrefix: f.metricsPrefix, Wrap: f.wrap, ClockScale: f.clockScale, Log: logger(io),
 			Processes: f.processes, TLS: f.tls, HTTP: f.http, Protocols: f.protocols, Prefix: f.prefix, Home: f.home,
-			Shell: strings.Fields(f.shell), Origins: f.origins, Without: f.without,
+			Shell: strings.Fields(f.shell), Origins: f.origins, Without: f.without, InsecureLocal: f.insecureLocal,
 		},
 	}
 	if f.caOut != "" && !f.tls {
@@ -135,11 +136,38 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 	if f.clockScale <= 0 || f.clockScale > 10000 {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
 	}
+	if err := f.checkInsecure(); err != nil {
+		return o, err
+	}
 	var err error
 	if o.Token, err = f.token(); err == nil {
 		err = f.control.install(f, &o)
 	}
+	if err == nil && f.insecureLocal && o.Token != "" {
+		err = errors.New("--insecure-local does not go with " + f.secretFlag() + ", which makes it needless")
+	}
 	return o, err
+}
+
+// checkInsecure rejects --insecure-local where it means nothing, or too much.
+func (f *serveFlags) checkInsecure() error {
+	host, _, err := net.SplitHostPort(f.listen)
+	switch {
+	case !f.insecureLocal:
+		return nil
+	case f.processes != gateway.ProcessesOS:
+		return errors.New("--insecure-local is only for --processes os: virtual processes need no token on loopback")
+	case err != nil || !isLoopback(host):
+		return fmt.Errorf("--insecure-local is only for a loopback address, and --listen is %s: set a token with %s", f.listen, f.secretFlag())
+	}
+	return nil
+}
+
+// warn says what the gateway is open to.
+func (f *serveFlags) warn(io stdio) {
+	if f.insecureLocal {
+		io.errorf("WARNING: --insecure-local: every program and user of this machine can run commands as you on %s\n", f.listen)
+	}
 }
 
 // token reads the token, which an address other than loopback needs.
@@ -188,6 +216,7 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	if i != nil {
 		defer func() { err = errors.Join(err, i.Close()) }()
 	}
+	f.warn(io)
 	g, err := zoo.Start(ctx, o)
 	if err != nil {
 		return usage(err)

@@ -29,8 +29,11 @@ type Options struct {
 	Names []string
 	// Processes is where commands run: ProcessesVirtual (the default), inside
 	// this process and without access to the machine, or ProcessesOS, as real
-	// processes with the rights of this one. The latter needs a Token.
+	// processes with the rights of this one. The latter needs a Token, or InsecureLocal.
 	Processes string
+	// InsecureLocal allows real processes without a Token on a loopback address: every
+	// program and user of this machine can then run anything as this process.
+	InsecureLocal bool
 	// Home is the home directory of every user of real processes. "" is a fresh
 	// directory, which Close removes: a login shell there reads no profile of the
 	// host's user, and leaves nothing behind.
@@ -103,7 +106,7 @@ func (o *Options) complete() error {
 	if o.Processes != ProcessesVirtual && o.Processes != ProcessesOS {
 		return fmt.Errorf("processes %q: want %s or %s", o.Processes, ProcessesVirtual, ProcessesOS)
 	}
-	if o.Processes == ProcessesOS && o.Token == "" {
+	if o.Processes == ProcessesOS && o.Token == "" && !o.InsecureLocal {
 		return errors.New("processes os needs a token: without one, every client could run anything on this machine")
 	}
 	if o.Home != "" && o.Processes != ProcessesOS {
