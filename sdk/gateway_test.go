@@ -23,6 +23,7 @@ const stopLimit = 30 * time.Second
 // setup is how a gateway is started.
 type setup struct {
 	token string // "" demands none
+	key   string // API key of a control plane; "" demands none
 	tls   bool
 	args  []string
 }
@@ -30,21 +31,20 @@ type setup struct {
 // gateway is a running `assay serve`.
 type gateway struct {
 	url   string
-	token string // "" when it demands none
+	token string // or the API key; "" when it demands none
 	ca    string // file of the authority of its certificate; "" without TLS
 }
 
 // serve starts the program as a gateway on a free port until the test ends.
 func serve(t *testing.T, program string, s setup) gateway {
 	t.Helper()
-	g := gateway{token: s.token}
+	g := gateway{token: s.token + s.key}
 	args := append([]string{"serve", "--listen", "127.0.0.1:0"}, s.args...)
 	if s.token != "" {
-		file := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(file, []byte(s.token), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, "--token-file", file)
+		args = append(args, "--token-file", secret(t, s.token))
+	}
+	if s.key != "" {
+		args = append(args, "--api-key-file", secret(t, s.key))
 	}
 	if s.tls {
 		g.ca = filepath.Join(t.TempDir(), "ca.pem")
@@ -52,6 +52,16 @@ func serve(t *testing.T, program string, s setup) gateway {
 	}
 	g.url = start(t, exec.Command(program, args...))
 	return g
+}
+
+// secret writes a file that holds text.
+func secret(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // start starts a server, which prints its URL, until the test ends.
@@ -102,7 +112,7 @@ func clean() []string {
 	for _, e := range os.Environ() {
 		name, _, _ := strings.Cut(e, "=")
 		upper := strings.ToUpper(name)
-		if strings.HasPrefix(upper, "E2B_") || strings.HasPrefix(upper, "NODE_") || strings.HasSuffix(upper, "_PROXY") || upper == "ASSAY_TOKEN" {
+		if strings.HasPrefix(upper, "E2B_") || strings.HasPrefix(upper, "NODE_") || strings.HasSuffix(upper, "_PROXY") || upper == "ASSAY_TOKEN" || upper == "ASSAY_API_KEY" {
 			continue
 		}
 		env = append(env, e)

@@ -27,6 +27,7 @@ type script struct {
 // The programs that make calls.
 const (
 	viaSDK         = "calls.mjs"
+	viaSandboxes   = "sandboxes.mjs"
 	viaInterpreter = "execute.mjs"
 	viaStdio       = "stdio.mjs"
 )

@@ -20,9 +20,9 @@ export function given(...modes) {
 
 /**
  * Makes the calls whose names match pattern, and ends the process. Each call is given world; clear kills
- * what a call left running and returns what that was. The summary names mode and the npm package client.
+ * what a call left running and returns what that was, and end, if there is one, ends what the calls shared. The summary names mode and the npm package client.
  */
-export async function run({ calls, pattern, world, clear, mode, client }) {
+export async function run({ calls, pattern, world, clear, end, mode, client }) {
   const wanted = calls.flatMap(Object.entries).filter(([name]) => new RegExp(pattern).test(name))
   // An unhandled rejection is a defect of a call or of the client: it fails the call that runs.
   const stray = []
@@ -39,6 +39,7 @@ export async function run({ calls, pattern, world, clear, mode, client }) {
     if (!verdict.ok) failed++
     print({ name, ...verdict })
   }
+  await end?.()
   const { version } = JSON.parse(readFileSync(new URL(`node_modules/${client}/package.json`, import.meta.url), 'utf8'))
   const ms = Math.round(performance.now() - began)
   print({ summary: { mode, client: `${client} ${version}`, node: process.version, calls: wanted.length, failed, ms } })

@@ -146,11 +146,22 @@ func (p *Plane) serveTraffic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer pass.leave()
-	if p.path(r) == "/init" { // only for the machine that a sandbox runs on
+	path := p.path(r)
+	if path == "/init" || a.port == portInterpreter && !ofInterpreter(path) { // /init is only for the machine that a sandbox runs on
 		http.NotFound(w, r)
 		return
 	}
+	if a.port == portInterpreter && s.token != "" {
+		r.Header.Set("X-Access-Token", s.token)
+	}
 	s.gateway.ServeHTTP(pass.writer(), r)
+}
+
+// ofInterpreter reports whether the port of the code interpreter serves a path. It needs no
+// token, because the SDK sends none to /contexts: the id, which nobody can guess, grants the
+// access. Code has no access to files, processes or the host.
+func ofInterpreter(path string) bool {
+	return path == "/execute" || path == "/contexts" || strings.HasPrefix(path, "/contexts/") || path == "/health"
 }
 
 // enter admits a request to a sandbox that runs. Otherwise it says why not.

@@ -259,6 +259,33 @@ func TestOnlyTheOpenPortsAnswer(t *testing.T) {
 	}
 }
 
+// The SDK sends no token to /contexts, and knows a sandbox by its id.
+func TestThePortOfTheInterpreterNeedsNoTokenAndServesNothingElse(t *testing.T) {
+	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
+	box := s.create(`{"templateID":"base","timeout":3600,"secure":true}`)
+	box.Token = ""
+	for path, want := range map[string]map[string]int{
+		"/contexts": {"49999": 200, "49983": 401}, "/health": {"49999": 204, "49983": 204},
+		"/envs": {"49999": 404, "49983": 401}, "/files": {"49999": 404, "49983": 401},
+	} {
+		for port, status := range want {
+			box.port = port
+			r, err := http.NewRequestWithContext(gatewaytest.Deadline(t), http.MethodGet, s.URL()+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := box.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != status {
+				t.Errorf("%s on port %s: %d, want %d", path, port, res.StatusCode, status)
+			}
+		}
+	}
+}
+
 func TestASignedURLOpensTheSandboxWhoseTokenSigned(t *testing.T) {
 	s := start(t, gateway.Options{}, controlplane.Options{Only: true}, "1.1")
 	a, b := s.create(base), s.create(base)

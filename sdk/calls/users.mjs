@@ -83,15 +83,17 @@ export const signed = {
       value === undefined ? other.searchParams.delete(name) : other.searchParams.set(name, value)
       return other
     }
+    // What no token has signed is for no sandbox, unless the headers name it.
+    const headers = { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '49983' }
     const wrong = [401, { code: 401, message: 'invalid signature' }]
-    assert.deepEqual(await refusal(await fetch(changed('path', `${dir}/g`))), wrong)
-    assert.deepEqual(await refusal(await fetch(changed('username', 'user'))), wrong)
-    assert.deepEqual(await refusal(await fetch(changed('signature_expiration', '99999999999'))), wrong)
-    assert.deepEqual(await refusal(await fetch(changed('signature_expiration'))), wrong)
-    assert.deepEqual(await refusal(await fetch(url, { method: 'POST', body: form('z', 'f') })), wrong)
+    assert.deepEqual(await refusal(await fetch(changed('path', `${dir}/g`), { headers })), wrong)
+    assert.deepEqual(await refusal(await fetch(changed('username', 'user'), { headers })), wrong)
+    assert.deepEqual(await refusal(await fetch(changed('signature_expiration', '99999999999'), { headers })), wrong)
+    assert.deepEqual(await refusal(await fetch(changed('signature_expiration'), { headers })), wrong)
+    assert.deepEqual(await refusal(await fetch(url, { headers, method: 'POST', body: form('z', 'f') })), wrong)
     assert.equal(await files.read(`${dir}/f`), 'x')
     const late = await sandbox.downloadUrl(`${dir}/f`, { useSignatureExpiration: -120 })
-    assert.deepEqual(await refusal(await fetch(late)), [401, { code: 401, message: 'signature is already expired' }])
+    assert.deepEqual(await refusal(await fetch(late, { headers })), [401, { code: 401, message: 'signature is already expired' }])
   }),
 
   'files: a wrong token is an AuthenticationError for every call': inDirectory(async ({ dir, withToken }) => {
