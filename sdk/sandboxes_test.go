@@ -30,6 +30,15 @@ func TestTheSDKNoticesABrokenControlPlane(t *testing.T) {
 	program := ready(t)
 	for _, f := range []struct{ fault, call string }{
 		{"connect-shortens", "sandbox: connect is the same sandbox, and does not shorten its life"},
+		{"delete-not-done", "sandbox: create, getInfo and kill"},
+		{"env-vars-dropped", "sandbox: envs of create reach commands, and those of a command come first"},
+		{"error-code-text", "sandbox: what nobody has is not found"},
+		{"list-filter-decoded-once", "sandbox: list filters by metadata and state"},
+		{"list-order-ignored", "sandbox: list has pages, and the newest first"},
+		{"next-token-missing", "sandbox: list has pages, and the newest first"},
+		{"pause-twice-ok", "sandbox: pause keeps files, processes and the token"},
+		{"set-timeout-idle", "sandbox: setTimeout extends, and shortens until the end"},
+		{"token-opens-all", "sandbox: the token of another is an AuthenticationError"},
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
