@@ -2,12 +2,12 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 
 	"assay/internal/bundle"
 )
 
-// probeControl requests a sandbox without a template, which every control plane refuses,
-// with the key and without it.
+// probeControl lists the sandboxes, with the key and without it.
 func probeControl(ctx context.Context, c *client) (findings, error) {
 	plane, err := c.target.ControlPlane()
 	if err != nil {
@@ -34,21 +34,17 @@ func probeControl(ctx context.Context, c *client) (findings, error) {
 func (c *client) askControl(ctx context.Context, plane *Target) bundle.Feature {
 	at := *c
 	at.target = plane
-	r := request{
-		method: "POST", surface: "control", path: "v2/sandboxes", shape: bundle.ShapePlain, body: []byte("{}"),
-		headers: []bundle.Header{{Name: "content-type", Value: "application/json"}},
-	}
+	r := request{method: "GET", surface: "control", path: "v2/sandboxes", query: "limit=1", shape: bundle.ShapePlain}
 	x := at.do(ctx, r)
-	s := x.Snapshot()
-	ok := s.Outcome == bundle.OutcomeComplete && contentType(s) == "application/json" &&
-		s.Response.Status < 500 && !refused(s) && !isAuth(s)
+	var list []any
+	ok := succeeded(x.Snapshot()) && json.Unmarshal(x.BodyBytes(), &list) == nil
 	return at.decidePage(ctx, r, x, ok)
 }
 
 // keyless returns the target for requests to the control plane without the key.
 func (t *Target) keyless() (*Target, error) {
 	o := t.options
-	o.Control.APIKey = ""
+	o.Control.APIKey, o.Token = "", ""
 	bare, err := t.derive(o)
 	if err != nil {
 		return nil, err
