@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 		panicOnSignal()
 		main()
 	}
-	if slowdown == 1 { // most tests wait for a server; -parallel overrides it
+	// Most tests wait for a server. -parallel overrides it.
+	if slowdown == 1 && filepath.Base(os.Args[0]) != "assay" {
 		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)/2))
 	}
 	testscript.Main(m, map[string]func(){"assay": main})

@@ -114,6 +114,7 @@ func controlVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "control-more-members",
+			Area:   "control",
 			Title:  "Responses of the control plane have members that no client knows, and null for absent ones",
 			Source: "E2B adds members with every release",
 		}, onMembers(func(m map[string]any) {
@@ -124,6 +125,7 @@ func controlVariants() []variant {
 		})},
 		{Variant{
 			ID:     "control-whole-seconds",
+			Area:   "control",
 			Title:  "Times of the control plane have no fraction, and an offset instead of Z",
 			Source: "RFC 3339",
 		}, onReply(func(_ *http.Request, a *httptest.ResponseRecorder) {
@@ -132,6 +134,7 @@ func controlVariants() []variant {
 		})},
 		{Variant{
 			ID:     "control-slow",
+			Area:   "control",
 			Title:  "Every change of a sandbox takes 300 ms",
 			Source: "machines that boot and write snapshots",
 		}, onAPI(func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -191,6 +191,7 @@ func executeVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "execute-crlf",
+			Area:   "execute",
 			Title:  "The lines of an execution end with CRLF",
 			Source: "JSON: white space is insignificant; the clients of E2B tolerate it",
 		}, eachCell(func(c cell, next func(cell)) {
@@ -199,6 +200,7 @@ func executeVariants() []variant {
 		})},
 		{Variant{
 			ID:     "execute-other-lines",
+			Area:   "execute",
 			Title:  "Lines of an unknown type come between the others",
 			Source: "the clients of E2B ignore types that they do not know",
 		}, eachCell(func(c cell, next func(cell)) {
@@ -208,6 +210,7 @@ func executeVariants() []variant {
 		})},
 		{Variant{
 			ID:     "execute-output-in-characters",
+			Area:   "execute",
 			Title:  "Output is sent in a line for each character, without a timestamp",
 			Source: "the kernel may cut output anywhere",
 		}, eachCell(func(c cell, next func(cell)) {

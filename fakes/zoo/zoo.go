@@ -23,7 +23,11 @@ type Fault struct {
 }
 
 // Variant is a gateway that differs in one legal way.
-type Variant struct{ ID, Title, Source string }
+type Variant struct {
+	ID, Title, Source string
+	// Area is the first word of the ids of the scenarios that it is about; "" is any.
+	Area string
+}
 
 // Options configure a gateway of the zoo: the reference, imitating an existing
 // gateway, with faults and variants around it.

@@ -153,13 +153,30 @@ const (
 	heavy  = 64 << 10
 )
 
-// ofSockets begins the ids of the faults and variants of stdio over WebSocket, and of its scenarios.
-// A gateway of one kind runs only a part of the scenarios of the other.
-const ofSockets = "stdio"
+// kinds are the first words of the ids of scenarios about a surface of its own, with the first word of
+// the kind. All other scenarios are about processes, whose kind is "".
+var kinds = map[string]string{
+	"stdio": "stdio", "execute": "execute", "control": "control",
+	"filesystem": "files", "files": "files", "sandbox": "files",
+}
+
+// kindOf returns the kind of a scenario or a rule.
+func kindOf(id string) string {
+	word, _, _ := strings.Cut(id, ".")
+	return kinds[word]
+}
+
+// kindOfVariant returns the kind of the scenarios that a variant is about.
+func kindOfVariant(v zoo.Variant) string {
+	if strings.HasPrefix(v.ID, "stdio-") {
+		return kinds["stdio"]
+	}
+	return kinds[v.Area]
+}
 
 // once returns each scenario on one of its sets of axes, which depends on the turn; of those that
-// are not light, or not about the kind of the gateway, one in share.
-func (b *baseline) once(all []scenarios.Instance, id string, turn, share int) []scenarios.Instance {
+// are not light, or of another kind, one in share.
+func (b *baseline) once(all []scenarios.Instance, kind string, turn, share int) []scenarios.Instance {
 	by := map[*scenarios.Scenario][]scenarios.Instance{}
 	var order []*scenarios.Scenario
 	for _, i := range all {
@@ -172,7 +189,7 @@ func (b *baseline) once(all []scenarios.Instance, id string, turn, share int) []
 	for n, s := range order {
 		i := by[s][(turn+n)%len(by[s])]
 		switch {
-		case b.took[i] < costly && b.bytes[i] < heavy && strings.HasPrefix(s.ID, ofSockets+".") == strings.HasPrefix(id, ofSockets+"-"):
+		case b.took[i] < costly && b.bytes[i] < heavy && kindOf(s.ID) == kind:
 			out = append(out, i)
 		case turn%share == n%share:
 			out = append(out, by[s][(turn/share+n)%len(by[s])])
@@ -189,6 +206,6 @@ const (
 
 // part returns the instances for blaming a fault: the sample that should detect it, and each
 // scenario on one set of axes.
-func (t *tester) part(fault string, sample []scenarios.Instance, turn int) []scenarios.Instance {
-	return unique(append(slices.Clone(sample), t.baseline.once(t.all, fault, turn, faultShare)...))
+func (t *tester) part(kind string, sample []scenarios.Instance, turn int) []scenarios.Instance {
+	return unique(append(slices.Clone(sample), t.baseline.once(t.all, kind, turn, faultShare)...))
 }

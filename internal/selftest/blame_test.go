@@ -225,7 +225,7 @@ func TestAFaultIsPutToItsSampleAndToAPartOfEverything(t *testing.T) {
 	}
 	for turn := range faultShare {
 		for _, with := range [][]scenarios.Instance{nil, sample} {
-			part := tester.part("eos-dropped", with, turn)
+			part := tester.part("", with, turn)
 			of := map[string]bool{}
 			for _, i := range part {
 				of[i.Scenario.ID] = true

@@ -225,25 +225,25 @@ func TestGatewaysTakeTurnsOnTheAxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &baseline{took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
-	sockets := func(i scenarios.Instance) bool { return strings.HasPrefix(i.Scenario.ID, "stdio.") }
 	const share = 3
-	for _, id := range []string{"", "stdio-pings"} { // of three turns, one has the scenarios of the other kind
+	for _, kind := range []string{"", "stdio", "files", "control"} { // of three turns, one has the scenarios of other kinds
+		own := func(i scenarios.Instance) bool { return kindOf(i.Scenario.ID) == kind }
 		run := [2]int{}
 		for turn := range share {
-			for _, i := range b.once(tester.all, id, turn, share) {
-				if sockets(i) == (id != "") {
+			for _, i := range b.once(tester.all, kind, turn, share) {
+				if own(i) {
 					run[0]++
 				} else {
 					run[1]++
 				}
 			}
 		}
-		n := len(scenariosOf(tester.all, func(i scenarios.Instance) bool { return sockets(i) == (id != "") }))
+		n := len(scenariosOf(tester.all, own))
 		if all := len(tester.catalogue.Scenarios); run != [2]int{share * n, all - n} {
-			t.Errorf("%q: %v runs of its own kind and of the other in %d turns, want %v", id, run, share, [2]int{share * n, all - n})
+			t.Errorf("%q: %v runs of its own kind and of others in %d turns, want %v", kind, run, share, [2]int{share * n, all - n})
 		}
 	}
-	tester.all = slices.DeleteFunc(tester.all, sockets)
+	tester.all = slices.DeleteFunc(tester.all, func(i scenarios.Instance) bool { return kindOf(i.Scenario.ID) != "" })
 	over := func(turns int) (ran int) {
 		seen := map[scenarios.Instance]bool{}
 		for turn := range turns {

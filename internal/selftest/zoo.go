@@ -25,7 +25,7 @@ func (t *tester) fault(ctx context.Context, f zoo.Fault, turn int) (*trial, erro
 	case t.opts.Full:
 		queue = [][]scenarios.Instance{t.all}
 	case t.opts.Blame:
-		part := t.part(f.ID, sample, turn)
+		part := t.part(kindOf(f.Breaks[0]), sample, turn)
 		queue = [][]scenarios.Instance{part, without(rest, part)}
 	default:
 		queue = [][]scenarios.Instance{sample, rest}
@@ -132,7 +132,7 @@ func among(all []scenarios.Instance, named map[key]bool) []scenarios.Instance {
 func (t *tester) variant(ctx context.Context, v zoo.Variant, turn int) (map[key]string, error) {
 	instances := t.all
 	if !t.opts.Full {
-		instances = t.baseline.once(t.all, v.ID, turn, variantShare)
+		instances = t.baseline.once(t.all, kindOfVariant(v), turn, variantShare)
 	}
 	return t.blame(ctx, v.ID, instances)
 }
