@@ -76,6 +76,12 @@ func filesystemFaults() []fault {
 			Source: "gateways that follow every link",
 		}, onEntry(func(e *filesystem.EntryInfo) { e.SymlinkTarget = nil })},
 		{Fault{
+			ID:     "odd-paths-internal",
+			Title:  "A path below a file and a name that is too long are internal errors",
+			Breaks: []string{"filesystem.path.client-error"},
+			Source: "the E2B daemon, as observed",
+		}, onTree(func(next tree.Tree) tree.Tree { return opaque{next} })},
+		{Fault{
 			ID:     "move-into-void-fails",
 			Title:  "A move does not create the parents of its destination",
 			Breaks: []string{"filesystem.move.parents"},
@@ -244,11 +250,6 @@ func (t removing) RemoveAll(name string) error { return t.remove(name) }
 // filesystemVariants returns the variants of the filesystem service.
 func filesystemVariants() []variant {
 	return []variant{
-		{Variant{
-			ID:     "files-odd-paths-internal",
-			Title:  "A path below a file and a name that is too long are internal errors",
-			Source: "the E2B daemon, as observed",
-		}, onTree(func(next tree.Tree) tree.Tree { return opaque{next} })},
 		{Variant{
 			ID:     "directories-have-sizes",
 			Title:  "Directories have a size of 4096",
