@@ -249,6 +249,7 @@ func fileVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "downloads-never-compressed",
+			Area:   "files",
 			Title:  "Downloads are never compressed",
 			Source: "RFC 9110 section 12.5.3: a server may ignore Accept-Encoding",
 		}, onFilesRequest(func(r *http.Request) {
@@ -258,6 +259,7 @@ func fileVariants() []variant {
 		})},
 		{Variant{
 			ID:     "downloads-always-whole",
+			Area:   "files",
 			Title:  "The range of a download is ignored, and a client that has the file gets it again",
 			Source: "RFC 9110 section 14.2: a server may ignore Range",
 		}, onFilesRequest(func(r *http.Request) {
@@ -267,6 +269,7 @@ func fileVariants() []variant {
 		})},
 		{Variant{
 			ID:     "upload-answer-as-text",
+			Area:   "files",
 			Title:  "The response to an upload is JSON in text/plain",
 			Source: "the E2B daemon, as observed",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {
@@ -277,6 +280,7 @@ func fileVariants() []variant {
 		})},
 		{Variant{
 			ID:     "downloads-with-etag",
+			Area:   "files",
 			Title:  "Downloads have a strong ETag",
 			Source: "RFC 9110 section 8.8.3",
 		}, onHead(func(r *http.Request, h http.Header, status int) int {

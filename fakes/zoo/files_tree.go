@@ -252,6 +252,7 @@ func filesystemVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "directories-have-sizes",
+			Area:   "filesystem",
 			Title:  "Directories have a size of 4096",
 			Source: "ext4",
 		}, onEntry(func(e *filesystem.EntryInfo) {
@@ -261,6 +262,7 @@ func filesystemVariants() []variant {
 		})},
 		{Variant{
 			ID:     "files-of-another-group",
+			Area:   "filesystem",
 			Title:  "Every entry belongs to the group users",
 			Source: "accounts without a group of their own",
 		}, onEntry(func(e *filesystem.EntryInfo) { e.Group = "users" })},

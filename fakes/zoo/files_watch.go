@@ -37,6 +37,7 @@ func watchVariants() []variant {
 	return []variant{
 		{Variant{
 			ID:     "watch-writes-twice",
+			Area:   "filesystem",
 			Title:  "Every WRITE and CHMOD is reported twice",
 			Source: "inotify: the number of events of one change is not defined",
 		}, onWatch(func(next tree.Watcher) tree.Watcher { return &twice{Watcher: next} })},
