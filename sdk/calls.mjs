@@ -9,7 +9,7 @@
 import { Sandbox } from 'e2b'
 import { calls as commands } from './calls/commands.mjs'
 import { calls as errors, guarded } from './calls/errors.mjs'
-import { calls as files } from './calls/files.mjs'
+import { calls as files, overHTTP1 } from './calls/files.mjs'
 import { calls as input } from './calls/input.mjs'
 import { calls as limits } from './calls/limits.mjs'
 import { calls as processes } from './calls/processes.mjs'
@@ -54,11 +54,9 @@ async function clear() {
   return left.map((p) => [p.cmd, ...p.args].join(' '))
 }
 
-// The gateway with TLS speaks HTTP/2 alone there. Node's own fetch, which opens signed URLs, does not, and undici ends the
-// body of an upload that is given up as if it were whole (http2stream.close without a code).
+// The gateway with TLS speaks HTTP/2 alone here. Node's own fetch, which opens signed URLs, does not.
 const overHTTP2 = url.startsWith('https:')
-if (overHTTP2) delete files['files: an upload that is given up leaves the file as it was']
 
-const calls = [commands, processes, input, limits, errors, pty, files, watch, users, mode === 'virtual' ? owners : {}, ...(token ? [guarded] : []), ...(token && !overHTTP2 ? [signed] : [])]
+const calls = [commands, processes, input, limits, errors, pty, files, watch, users, mode === 'virtual' ? owners : {}, ...(token ? [guarded] : []), ...(overHTTP2 ? [] : [overHTTP1, ...(token ? [signed] : [])])]
 
 await run({ calls, pattern, world, clear, mode, client: 'e2b' })

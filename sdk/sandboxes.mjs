@@ -10,7 +10,7 @@ import { Sandbox as Interpreter } from '@e2b/code-interpreter'
 import { calls as commands } from './calls/commands.mjs'
 import { calls as errors, guarded } from './calls/errors.mjs'
 import { calls as execute, own } from './calls/execute.mjs'
-import { calls as files } from './calls/files.mjs'
+import { calls as files, overHTTP1 } from './calls/files.mjs'
 import { calls as input } from './calls/input.mjs'
 import { calls as limits } from './calls/limits.mjs'
 import { calls as processes } from './calls/processes.mjs'
@@ -74,7 +74,7 @@ async function clear() {
 
 const calls = [
   sandboxes, token ? keyed : {}, mode === 'virtual' ? limited : {},
-  commands, processes, input, limits, errors, guarded, pty, files, watch, users, mode === 'virtual' ? owners : {}, signed,
+  commands, processes, input, limits, errors, guarded, pty, files, overHTTP1, watch, users, mode === 'virtual' ? owners : {}, signed,
   inside(execute), inside(own),
 ]
 

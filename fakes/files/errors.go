@@ -1,13 +1,14 @@
 package files
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"syscall"
 
 	"connectrpc.com/connect"
+
+	"assay/fakes/strict"
 )
 
 // problem returns an error with a code.
@@ -39,24 +40,15 @@ var errnos = map[syscall.Errno]connect.Code{
 
 // rpcError describes the failure of an operation on a path.
 func rpcError(operation, name string, err error) *connect.Error {
-	var known *connect.Error
 	var errno syscall.Errno
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.Is(err, context.DeadlineExceeded):
-		return connect.NewError(connect.CodeDeadlineExceeded, err)
-	case errors.Is(err, context.Canceled):
-		return connect.NewError(connect.CodeCanceled, err)
+	if !errors.As(err, &errno) {
+		return strict.AsError(err)
 	}
-	code := connect.CodeInternal
-	if errors.As(err, &errno) {
-		if c, ok := errnos[errno]; ok {
-			code = c
-		}
-		err = errno
+	code, ok := errnos[errno]
+	if !ok {
+		code = connect.CodeInternal
 	}
-	return problem(code, "%s %s: %s", operation, text(name), err)
+	return problem(code, "%s %s: %s", operation, text(name), errno)
 }
 
 // statuses are the HTTP statuses of codes on the HTTP routes.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"maps"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -39,11 +38,11 @@ func (it *iteration) query(ctx context.Context, s *scenarios.Send) (string, erro
 		maps.Copy(signed, values)
 		values = signed
 	}
-	var pairs []string
+	var pairs []call.Parameter
 	for _, name := range sortedKeys(values) {
-		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(values[name]))
+		pairs = append(pairs, call.Parameter{Name: name, Value: values[name]})
 	}
-	return strings.Join(pairs, "&"), nil
+	return call.EncodeParameters(pairs), nil
 }
 
 // sign returns the query values of a signature.

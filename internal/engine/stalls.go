@@ -95,10 +95,15 @@ func (in *instance) waitsInVain() bool {
 	return vain
 }
 
+// inVain reports whether a wait gets less time, because others waited for the same in vain.
+func (it *iteration) inVain(w *waiting) bool {
+	return it.in.stalls.established(kindOf(w)) || it.in.lateOver()
+}
+
 // patience returns the time for a wait: that of the script, or less once others
 // waited for the same in vain. A limit that the step itself sets stays.
 func (it *iteration) patience(w *waiting) time.Duration {
-	if w.within > 0 || w.optional || !it.in.stalls.established(kindOf(w)) && !it.in.lateOver() {
+	if w.within > 0 || w.optional || !it.inVain(w) {
 		return cmp.Or(w.within, it.limit)
 	}
 	return min(it.limit, it.in.brief(it.limit))

@@ -142,3 +142,25 @@ func TestWhatWaitsInVainRunsOnlyForSomeTime(t *testing.T) {
 		})
 	}
 }
+
+// After the time of a run for what waits in vain, the other waits of a late target are short too.
+func TestALateTargetIsWaitedForBrieflyInTheEnd(t *testing.T) {
+	b := newBench(t, "http://127.0.0.1:1")
+	b.options.LateBudget = time.Nanosecond
+	e := newEnv(b.options)
+	it := &iteration{in: newInstance(e, instanceOf(parse(t, "steps: [{list: {as: send}}]"))), trail: &trail{limit: defaultDeadline}}
+	w := waiting{what: "the head"}
+	if got := it.patience(&w); got != defaultDeadline {
+		t.Errorf("%v for a target that is not late", got)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		e.stalls.put(kindStream, ofScenario(id))
+	}
+	if got := it.patience(&w); got >= defaultDeadline/2 {
+		t.Errorf("%v for a late one", got)
+	}
+	e.lateUntil = time.Now().Add(time.Hour)
+	if got := it.patience(&w); got != defaultDeadline {
+		t.Errorf("%v before the time is over", got)
+	}
+}

@@ -105,7 +105,7 @@ func (it *iteration) wait(ctx context.Context, w waiting) error {
 // early reports whether a wait that took so long ended before its time, because others were in
 // vain: before the limit that the step sets, or else before the usual time without progress.
 func (it *iteration) early(w *waiting, took time.Duration) bool {
-	if it.limit >= it.in.deadline && !it.in.fuse.hurries(it.in) && !it.in.stalls.established(kindOf(w)) && !it.in.lateOver() {
+	if it.limit >= it.in.deadline && !it.in.fuse.hurries(it.in) && !it.inVain(w) {
 		return false
 	}
 	full := lasting(cmp.Or(w.within, it.in.deadline))

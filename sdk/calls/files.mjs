@@ -217,7 +217,10 @@ export const calls = {
     const read = await Promise.all(all.map(({ path }) => files.read(path)))
     assert.deepEqual(read, all.map(({ data }) => data))
   }),
+}
 
+/** Calls that need HTTP/1.1: over HTTP/2, undici ends the body of an upload that is given up as if it were whole. */
+export const overHTTP1 = {
   'files: an upload that is given up leaves the file as it was': inDirectory(async ({ files, dir }) => {
     await files.write(`${dir}/f`, 'old')
     const abort = new AbortController()

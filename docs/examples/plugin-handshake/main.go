@@ -1,4 +1,4 @@
-// The program plugin-host serves the plugin host of the example, for the scenarios in this folder:
+// Command plugin-handshake serves the plugin host of the example, for the scenarios in this folder:
 //
 //	go run ./docs/examples/plugin-handshake --listen 127.0.0.1:8090 --bug all-plugins
 package main

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Parameter is one parameter of the query of a handshake of stdio over WebSocket.
+// Parameter is one parameter of a query.
 type Parameter struct{ Name, Value string }
 
 // CommandParameters returns the parameters that run a command: cmd is its first word, each arg one
