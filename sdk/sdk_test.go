@@ -148,6 +148,15 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 		{"lost-reader-kills", "disconnect does not kill"},
 		{"stderr-as-stdout", "stderr is kept apart from stdout"},
 		{"tail-lost", "fifty thousand lines arrive whole"},
+		{"files-user-ignored", "users: a relative path begins at the home of the user"},
+		{"list-order-ignores-case", "files: list is depth-first and by bytes"},
+		{"make-existing-ok", "files: makeDir makes parents, and says false when there is one"},
+		{"metadata-merged", "files: metadata stays with the file, and an upload replaces it"},
+		{"stat-missing-internal", "files: exists"},
+		{"upload-as-text", "files: every byte value comes back, as bytes, blob and stream"},
+		{"upload-base-name", "files: several files in one call"},
+		{"upload-gzip-stored", "files: gzip in both directions changes nothing"},
+		{"watch-without-entry", "watch: includeEntry brings the entry"},
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
