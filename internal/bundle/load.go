@@ -41,6 +41,10 @@ type LoadReport struct {
 	Examples []LoadExample `json:"examples"`
 	// Classes are the classes of the plan, each with its outcomes; absent if there is one.
 	Classes []LoadClass `json:"classes,omitempty"`
+	// Timeline is the run in intervals, at most 600, each of whole seconds.
+	Timeline []LoadMoment `json:"timeline,omitempty"`
+	// Curves are the distributions of latency_us as percentile curves, of at most 60 points each.
+	Curves []LoadCurve `json:"curves,omitempty"`
 	// DurationMS is the time from the first intended start to the last end.
 	DurationMS int64 `json:"duration_ms"`
 }
