@@ -7,11 +7,11 @@ import (
 )
 
 // The file descriptors of a run: those of the program itself, those of the scenario of the
-// catalogue with the most connections, and those of each concurrent scenario.
+// catalogue with the most connections, and those of each concurrent scenario and the waiting one beside it.
 const (
 	ownFiles    = 24
 	oneScenario = 48
-	eachJob     = 8
+	eachJob     = 12
 )
 
 // filesFor returns the number of descriptors that a run needs. The embedded gateway has the

@@ -15,12 +15,12 @@ func TestJobsFitTheDescriptors(t *testing.T) {
 		want        int
 	}{
 		"unlimited":                 {8, 0, false, 8},
-		"enough":                    {8, 136, false, 8},
-		"one too few":               {8, 135, false, 7},
-		"just one":                  {8, 80, false, 1},
-		"the gateway needs as many": {8, 136, true, 1},
-		"too few":                   {8, 79, false, 0},
-		"too few for both":          {1, 135, true, 0},
+		"enough":                    {8, 168, false, 8},
+		"one too few":               {8, 167, false, 7},
+		"just one":                  {8, 84, false, 1},
+		"the gateway needs as many": {8, 144, true, 1},
+		"too few":                   {8, 83, false, 0},
+		"too few for both":          {1, 143, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := fitJobs(tt.jobs, tt.limit, tt.embedded)

@@ -81,7 +81,7 @@ built-in scenarios adds those.`,
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
 	fs.BoolVar(&f.strict, "strict", false, "broken should and may rules also fail")
 	fs.BoolVar(&f.destructive, "destructive", false, "also run scenarios that can kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run scenarios that wait long")

@@ -45,7 +45,7 @@ has more than two causes.`,
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.format, "format", "text", "text or json")
-	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }

@@ -99,6 +99,7 @@ type slot struct {
 	lag         time.Duration // the maximum while it ran
 	unknown     []string      // needed features whose probes got no response
 	canary      bool          // it tries one of them first
+	waits       bool          // it mostly waits
 }
 
 // Start begins to run the instances and returns at once. Cancel ctx to interrupt:
@@ -188,7 +189,8 @@ func (e *Engine) run(ctx context.Context) {
 	e.sweep(ctx)
 }
 
-// runShared runs slots on the worker pool, in the order of a queue.
+// runShared runs slots on the worker pool, in the order of a queue. Each worker has another one
+// beside it for slots that mostly wait, unless there is only one.
 func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 	jobs := e.o.Run.Jobs
 	if jobs <= 0 {
@@ -196,14 +198,18 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 	}
 	q := newQueue(slots, &e.env.fuse, jobs)
 	var workers sync.WaitGroup
+	work := func(waiting bool) {
+		defer crash.Catch()
+		for s := q.take(waiting); s != nil; s = q.take(waiting) {
+			e.runOne(ctx, s)
+			q.done(s)
+		}
+	}
 	for range min(jobs, len(slots)) {
-		workers.Go(func() {
-			defer crash.Catch()
-			for s := q.take(); s != nil; s = q.take() {
-				e.runOne(ctx, s)
-				q.done(s)
-			}
-		})
+		workers.Go(func() { work(false) })
+		if jobs > 1 {
+			workers.Go(func() { work(true) })
+		}
 	}
 	workers.Wait()
 }

@@ -21,7 +21,7 @@ func slotsOver(versions ...string) []*slot {
 
 func taken(q *queue, n int) (ids []string) {
 	for range n {
-		if s := q.take(); s != nil {
+		if s := q.take(false); s != nil {
 			ids = append(ids, s.run.Scenario.ID)
 		}
 	}
@@ -60,5 +60,28 @@ func TestACanaryKeepsItsTurn(t *testing.T) {
 	slots[1].canary = true
 	if got := taken(newQueue(slots, new(fuse), 2), 2); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("taken are %v", got)
+	}
+}
+
+func TestASlotThatWaitsHasAWorkerOfItsOwn(t *testing.T) {
+	slots := slotsOver("1.1", "1.1", "1.1")
+	slots[0].waits, slots[2].waits = true, true
+	q := newQueue(slots, new(fuse), 8)
+	var got []string
+	for _, waiting := range []bool{false, true, true, true} {
+		if s := q.take(waiting); s != nil {
+			got = append(got, s.run.Scenario.ID)
+		}
+	}
+	if want := []string{"b", "a", "c"}; !slices.Equal(got, want) {
+		t.Errorf("taken are %v, want %v: the one that is busy, then those that wait", got, want)
+	}
+}
+
+func TestOtherWorkersTakeWhatWaitsWhenNothingElseIsLeft(t *testing.T) {
+	slots := slotsOver("1.1", "1.1")
+	slots[0].waits = true
+	if got, want := taken(newQueue(slots, new(fuse), 8), 3), []string{"b", "a"}; !slices.Equal(got, want) {
+		t.Errorf("taken are %v, want %v", got, want)
 	}
 }

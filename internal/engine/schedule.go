@@ -38,6 +38,7 @@ func (e *Engine) schedule() plan {
 		case sc.Exclusive:
 			p.exclusive = append(p.exclusive, s)
 		default:
+			s.waits = waits(sc, e.o.Run.Calibration)
 			p.shared = append(p.shared, s)
 		}
 	}
@@ -118,14 +119,30 @@ const (
 // the waits of the script, plus a spawn and two round trips per step.
 func estimate(s *scenarios.Scenario, cal bundle.Calibration) time.Duration {
 	cal.RTT, cal.Spawn = max(cal.RTT, leastTrip), max(cal.Spawn, leastSpawn)
-	one := stepsEstimate(s.Steps, cal)
 	times, parallel := max(1, s.Repeat.Times), max(1, s.Repeat.Parallel)
-	total := s.Slow.Resolve(cal) + one*time.Duration(times)/time.Duration(min(times, parallel))
+	total := s.Slow.Resolve(cal) + stepsEstimate(s.Steps, cal)*time.Duration(times)/time.Duration(min(times, parallel))
 	if hasOrders(s) {
 		total += s.Repeat.Budget.Resolve(cal) / 4
 	}
 	return total
 }
+
+// leastWait is the shortest wait of a scenario that has a worker of those that wait.
+const leastWait = 500 * time.Millisecond
+
+// waits reports whether a scenario spends at least leastWait, and most of its time, in waits of its
+// script.
+func waits(s *scenarios.Scenario, cal bundle.Calibration) bool {
+	if s.Repeat.Times > 1 {
+		return false
+	}
+	idle := s.Slow.Resolve(cal) + stepsEstimate(s.Steps, bundle.Calibration{})
+	return idle >= leastWait && idle > estimate(s, cal)/2
+}
+
+// slowRead is what a step that limits the rate of reading adds to an estimate. The length of the
+// output is not known.
+const slowRead = 3 * time.Second
 
 func stepsEstimate(steps []scenarios.Step, cal bundle.Calibration) time.Duration {
 	var sum time.Duration
@@ -142,6 +159,8 @@ func stepsEstimate(steps []scenarios.Step, cal bundle.Calibration) time.Duration
 			sum += st.Pause.Resolve(cal)
 		case st.Await != nil:
 			sum += st.Await.Silence.Resolve(cal)
+		case st.Read != nil && st.Read.Rate > 0:
+			sum += slowRead
 		case st.Parallel != nil:
 			sum += stepsEstimate(st.Parallel, cal)
 		}
