@@ -248,14 +248,14 @@ func controlTrafficFaults() []fault {
 	return []fault{
 		{Fault{
 			ID:     "created-too-early",
-			Title:  "A creation is answered 500 ms before the sandbox takes requests",
+			Title:  "A creation is answered two seconds before the sandbox takes requests",
 			Breaks: []string{"control.create.ready"},
 			Source: "openkruise/agents#296: answered before it is done",
 		}, createdEarly},
 		{Fault{
 			ID:     "dead-traffic-not-found",
 			Title:  "A request to a sandbox that does not run is answered with 404",
-			Breaks: []string{"control.delete.traffic", "control.pause.traffic"},
+			Breaks: []string{"control.delete.traffic", "control.pause.traffic", "connect.error.code"},
 			Source: "E2B's SDKs know a dead sandbox by 502 of /health only",
 		}, deadNotFound},
 		{Fault{
@@ -304,7 +304,7 @@ func createdEarly(b *build) {
 	boxes := watched(b)
 	onTraffic(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		id := r.Header.Get("E2b-Sandbox-Id")
-		if i, ok := boxes.known.get(id); ok && time.Since(i.Started) < 500*time.Millisecond {
+		if i, ok := boxes.known.get(id); ok && time.Since(i.Started) < 2*time.Second {
 			writeProxyError(w, http.StatusBadGateway, id, "The sandbox was not found")
 			return
 		}

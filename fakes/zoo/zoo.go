@@ -189,7 +189,7 @@ func stdioVariants() []variant {
 
 // filesFaults returns the faults of the surfaces of files.
 func filesFaults() []fault {
-	return slices.Concat(filesystemFaults(), filesystemCallFaults(), watchFaults(), contentFaults(), downloadFaults(), signatureFaults(), uploadRequestFaults())
+	return slices.Concat(filesystemFaults(), filesystemCallFaults(), watchFaults(), contentFaults(), downloadFaults(), signatureFaults(), uploadRequestFaults(), apartFaults())
 }
 
 // filesVariants returns the variants of the surfaces of files.

@@ -83,7 +83,7 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 	}
 	var names, seen []string
 	told := map[string]bool{}
-	var first *bundle.Exchange
+	var all []*bundle.Exchange
 	symptom := bundle.SymptomOrder
 	for i := range orders {
 		names = append(names, orders[i].Name)
@@ -98,20 +98,25 @@ func (s *scene) noOrder(orders []scenarios.Order) finding {
 				f.message = name + ": " + f.message
 				return f
 			}
-			if first == nil {
-				first = x
-			}
+			all = append(all, x)
 			if m := malformed(x); m != "" {
 				symptom = m
 			}
 			seen = append(seen, name+": "+answer(x))
 		}
 	}
-	return finding{
+	f := finding{
 		grade: broken, symptom: symptom,
 		message: fmt.Sprintf("want one of the orders %s, saw %s", phrase.Legal(names, phrase.AsIs), strings.Join(seen, "; ")),
-		at:      s.at(first, -1),
+		at:      s.at(nil, -1),
 	}
+	if len(all) > 0 {
+		f.at = s.at(all[0], -1)
+	}
+	for _, x := range all {
+		f = s.heldUp(x, f)
+	}
+	return f
 }
 
 func tooRare(order *scenarios.Order, n int, o *bundle.Observation) finding {

@@ -73,3 +73,14 @@ func TestOrdersAreCounted(t *testing.T) {
 		t.Errorf("evidence %+v", v.Evidence)
 	}
 }
+
+func TestARaceThatAssayGaveUpEarlyFitsNoOrderAndBlamesNobody(t *testing.T) {
+	it := race(0, "killed")
+	it.Exchanges[0].Events, it.Exchanges[0].Outcome = it.Exchanges[0].Events[:1], bundle.OutcomeStalled
+	for hurried, want := range map[bool]grade{true: unclear, false: broken} {
+		it.Hurried = hurried
+		if f := (&scene{it: &it}).noOrder(raceOrders()); f.grade != want {
+			t.Errorf("hurried %v: grade %v, want %v: %s", hurried, f.grade, want, f.message)
+		}
+	}
+}
