@@ -13,8 +13,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxSteps limits the instructions of a run: some seconds.
-const maxSteps = 100_000_000
+// maxSteps limits the instructions of a run: about a second. The hash of a tuple takes 85 bytes of Go stack for
+// each level, and the stack of a goroutine may have 1 GB: a run makes less than three million levels.
+const maxSteps = 20_000_000
 
 // job is the code of one run, and the environment that it adds to that of its context.
 type job struct {
