@@ -43,6 +43,14 @@ func controlPauseFaults() []fault {
 			Source: "e2b-dev/infra#3641: resumes collide",
 		}, onSandboxes(func(next controlplane.Sandboxes) controlplane.Sandboxes { return &eager{Sandboxes: next} })},
 		{Fault{
+			ID:     "deleted-comes-back",
+			Title:  "A resume takes 50 ms, and brings back a sandbox that is deleted meanwhile",
+			Breaks: []string{"control.delete.stays"},
+			Source: "e2b-dev/infra#3641: a resume and an end of one sandbox at the same time",
+		}, onSandboxes(func(next controlplane.Sandboxes) controlplane.Sandboxes {
+			return &undead{Sandboxes: next, resuming: map[string]controlplane.Info{}, back: map[string]controlplane.Info{}}
+		})},
+		{Fault{
 			ID:     "auto-pause-dropped",
 			Title:  "A sandbox that was resumed ends at its deadline in spite of autoPause",
 			Breaks: []string{"control.pause.automatic"},
@@ -214,4 +222,52 @@ func (e *eager) Connect(id string, d time.Duration) (controlplane.Info, bool, er
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return i, resumed || e.paused[id], err
+}
+
+// restoreTime is how long a resume of undead takes.
+const restoreTime = 50 * time.Millisecond
+
+// undead brings back what is deleted during a resume.
+type undead struct {
+	controlplane.Sandboxes
+	mu             sync.Mutex
+	resuming, back map[string]controlplane.Info
+}
+
+func (u *undead) Connect(id string, d time.Duration) (controlplane.Info, bool, error) {
+	i, err := u.Sandboxes.Find(id)
+	if err != nil || i.State != controlplane.Paused {
+		return u.Sandboxes.Connect(id, d)
+	}
+	u.mu.Lock()
+	u.resuming[id] = i
+	u.mu.Unlock()
+	time.Sleep(restoreTime)
+	u.mu.Lock()
+	delete(u.resuming, id)
+	revived, dead := u.back[id]
+	u.mu.Unlock()
+	if dead {
+		return revived, true, nil
+	}
+	return u.Sandboxes.Connect(id, d)
+}
+
+func (u *undead) Kill(id string) error {
+	u.mu.Lock()
+	if i, ok := u.resuming[id]; ok && len(u.back) < maxMemory {
+		i.State = controlplane.Running
+		u.back[id] = i
+	}
+	u.mu.Unlock()
+	return u.Sandboxes.Kill(id)
+}
+
+func (u *undead) Find(id string) (controlplane.Info, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if i, ok := u.back[id]; ok {
+		return i, nil
+	}
+	return u.Sandboxes.Find(id)
 }
