@@ -41,12 +41,22 @@ func (it *iteration) captured(ctx context.Context, name, kind, field string) (st
 	return value, err
 }
 
-// hide keeps a captured value out of the records if its name is that of a token or a key.
+// leastCaptured is the length of the shortest captured credential. Shorter values, such as numbers, occur
+// everywhere by chance.
+const leastCaptured = 8
+
+// hide keeps a captured value out of the records if its name is that of a credential. The token for the
+// next page of a list is none, and later requests repeat it.
 func (it *iteration) hide(field, value string) {
-	name := strings.ToLower(field)
-	if strings.HasSuffix(name, "token") || strings.HasSuffix(name, "key") {
+	if credential(field) && len(value) >= leastCaptured {
 		it.in.target.Redactor().Add(value)
 	}
+}
+
+// credential reports whether a field or header of this name holds a credential.
+func credential(name string) bool {
+	name = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+	return (strings.HasSuffix(name, "token") || strings.HasSuffix(name, "key")) && !strings.HasSuffix(name, "nexttoken")
 }
 
 // capture reads a header field, or a field of the JSON body or of the first message; ok is false
