@@ -14,10 +14,13 @@ const (
 	FormatJSON     = "json"
 	FormatJUnit    = "junit"
 	FormatMarkdown = "markdown"
+	FormatHTML     = "html"
 )
 
 // Formats returns the format names of Render, in the order of help texts.
-func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown} }
+func Formats() []string {
+	return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML}
+}
 
 // CheckFormat returns an error for a name that Render does not know, so that a wrong
 // name fails before a run and not after it.
@@ -43,6 +46,8 @@ func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 		return JUnit(w, r)
 	case FormatMarkdown:
 		return Markdown(w, r)
+	case FormatHTML:
+		return HTML(w, r)
 	}
 	return CheckFormat(format)
 }
@@ -58,6 +63,8 @@ func RenderLoad(w io.Writer, format string, r *bundle.LoadReport, s Style) error
 		return loadJUnit(w, r)
 	case FormatMarkdown:
 		return loadMarkdown(w, r)
+	case FormatHTML:
+		return loadHTML(w, r)
 	}
 	return CheckFormat(format)
 }

@@ -24,13 +24,24 @@ type outputFlags struct {
 
 func (f *outputFlags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, junit or markdown")
-	fs.StringSliceVar(&f.reports, "report", nil, "also write reports to files, as `FORMAT=PATH,…`; formats: json, junit, markdown, text")
+	fs.StringVar(&f.format, "format", "text", "format on stdout: "+formatNames())
+	fs.StringSliceVar(&f.reports, "report", nil, "also write reports to files, as `FORMAT=PATH,…`; formats: "+formatNames())
 }
 
 // registerVerbose adds the flag of the commands whose report lists rules.
 func (f *outputFlags) registerVerbose(c *cobra.Command) {
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also list passing rules")
+}
+
+// formatNames lists the formats of --format and --report.
+func formatNames() string {
+	names := reports.Formats()
+	for i, name := range names {
+		if name == renderer("text") {
+			names[i] = "text"
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // renderer returns the name of a --format in package reports.
@@ -44,12 +55,12 @@ func renderer(format string) string {
 // validate rejects unknown formats before any work.
 func (f *outputFlags) validate() error {
 	if !slices.Contains(reports.Formats(), renderer(f.format)) {
-		return fmt.Errorf("--format %q: want text, json, junit or markdown", f.format)
+		return fmt.Errorf("--format %q: want one of %s", f.format, formatNames())
 	}
 	for _, r := range f.reports {
 		format, path, ok := strings.Cut(r, "=")
 		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
-			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are json, junit, markdown, text", r)
+			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are %s", r, formatNames())
 		}
 		if err := writable(path); err != nil {
 			return fmt.Errorf("--report %q: %w", r, err)
