@@ -41,7 +41,7 @@ type LoadReport struct {
 	Examples []LoadExample `json:"examples"`
 	// Classes are the classes of the plan, each with its outcomes; absent if there is one.
 	Classes []LoadClass `json:"classes,omitempty"`
-	// Timeline is the run in intervals, at most 600, each of whole seconds.
+	// Timeline is the run in at most 600 intervals of as many seconds each.
 	Timeline []LoadMoment `json:"timeline,omitempty"`
 	// Curves are the distributions of latency_us as percentile curves, of at most 60 points each.
 	Curves []LoadCurve `json:"curves,omitempty"`

@@ -3,12 +3,14 @@ package bundle
 // LoadMoment is what happened in one interval of a load run. The counts are those of the
 // interval; Open is at its end.
 type LoadMoment struct {
-	// FromMS and ToMS are the bounds, since the first intended start.
+	// FromMS and ToMS are the bounds, since the first intended start: about a second apart, or
+	// several seconds in a long run.
 	FromMS int64 `json:"from_ms"`
 	ToMS   int64 `json:"to_ms"`
 	// Warmup is set if the interval began in the warm-up, which the distributions of the whole run leave out.
 	Warmup bool `json:"warmup,omitempty"`
-	// Due is the number of streams that the plan wanted to begin, and Begun how many the driver began.
+	// Due is the number of streams that the plan wanted to begin: those of the schedule and, in the
+	// closed model, one for each that ended. Begun is how many the driver began.
 	Due   int64 `json:"due"`
 	Begun int64 `json:"begun"`
 	// Open is the number of open streams.

@@ -196,6 +196,10 @@ func (c *collector) snapshot() books {
 	return c.books
 }
 
+// begun returns how many streams the driver has begun, also those that it did not get as far
+// as to open.
+func (c *collector) begun(b books) int64 { return c.opening.Load() + b.notOpened }
+
 // inFlight returns how many processes a scrape between before and after may count
 // inconsistently: those that are being opened or killed, or that have just ended.
 func inFlight(before, after activity) int {

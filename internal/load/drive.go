@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/bundle"
@@ -31,21 +32,24 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	clock := newClockWatch(s.base)
-	var last second
+	last := second{calendar: newCalendar(s.plan)}
 	for n := 1; ; n++ {
 		select {
 		case err := <-done:
+			last.over = last.over || ctx.Err() != nil
 			s.tick(&last, r, s.sink.hist.last)
 			return s.over(err)
 		case message := <-s.refused:
 			s.refused <- message // over reads it again
 			stop()
 			err := <-done
+			last.over = true
 			s.tick(&last, r, s.sink.hist.last)
 			r.Aborted = "ended because the gateway refused to run the command: " + message
 			return s.over(err)
 		case <-tick.C:
 		}
+		last.over = last.over || ctx.Err() != nil
 		s.tick(&last, r, s.sink.hist.merge)
 		if step := clock.look(time.Now()); step != 0 {
 			s.sink.ClockStepped(step)
@@ -127,21 +131,22 @@ func (c *scraping) wait() {
 	<-c.ended
 }
 
-// second is where the last tick ended.
+// second is where the last tick ended, and the counts of the run up to there.
 type second struct {
-	at      time.Duration
-	started int64
+	at       time.Duration
+	started  int64
+	begun    int64
+	outcomes bundle.StreamOutcomes
+	calendar *calendar
+	over     bool // the schedule was ended early
 }
 
 // tick ends an interval: merge collects the measured values. r is the report so far.
 func (s *session) tick(last *second, r *bundle.LoadReport, merge func()) {
 	now := time.Since(s.base)
 	merge()
-	s.folder.interval("", s.sink.hist.interval, s.base.Add(last.at), now-last.at)
-	for i, c := range s.sink.hist.classes {
-		s.folder.interval(s.opts.classes[i].Name, c.interval, s.base.Add(last.at), now-last.at)
-	}
 	b := s.sink.snapshot()
+	s.keepSecond(last, now, b)
 	started := s.sink.started.Load()
 	interval := s.sink.hist.interval
 	s.opts.Progress.Tick(Tick{
@@ -154,7 +159,42 @@ func (s *session) tick(last *second, r *bundle.LoadReport, merge func()) {
 	s.record(*r)
 }
 
-// record stores what is known so far, so that a killed run can be reported.
+// keepSecond adds the interval from the last tick until now to the timeline and to the log.
+func (s *session) keepSecond(last *second, now time.Duration, b books) {
+	set := s.sink.hist.interval
+	s.folder.interval("", set, s.base.Add(last.at), now-last.at)
+	for i, c := range s.sink.hist.classes {
+		s.folder.interval(s.opts.classes[i].Name, c.interval, s.base.Add(last.at), now-last.at)
+	}
+	begun := s.sink.begun(b)
+	m := bundle.LoadMoment{
+		FromMS: last.at.Milliseconds(), ToMS: now.Milliseconds(), Warmup: last.at < s.plan.Warmup,
+		Begun: begun - last.begun, Open: s.sink.live.Load(),
+	}
+	m.Outcomes.Add(b.outcomes, last.outcomes)
+	m.Due = last.calendar.until(now, m.Begun, m.Outcomes.Total(), last.over)
+	last.begun, last.outcomes = begun, b.outcomes
+	var values timedValues
+	for i, metric := range timedMetrics {
+		values[i] = sparseOf(set[metric])
+	}
+	s.timeline.add(m, values)
+	s.folder.moment(m)
+}
+
+// curves returns the percentile curves of the run.
+func (s *session) curves() []bundle.LoadCurve {
+	classes := s.opts.names().Classes
+	return curvesOf(classes, func(m Metric, class string) sparse {
+		if i := slices.Index(classes, class); i >= 0 {
+			return sparseOf(s.sink.hist.classes[i].total[m])
+		}
+		return sparseOf(s.sink.hist.total[m])
+	})
+}
+
+// record stores what is known so far, so that a killed run can be reported. The timeline and
+// the curves are then computed from the log.
 func (s *session) record(r bundle.LoadReport) {
 	if s.folder == nil {
 		return

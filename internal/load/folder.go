@@ -26,8 +26,8 @@ const (
 )
 
 // folder is the directory of a run: load.json with the report so far, which is replaced
-// each second, latency.hlog with a tagged histogram per series and second, metrics/ with
-// every scrape, and the manifest of the bundle, which is written last. A nil folder keeps
+// each second, latency.hlog with a tagged histogram per series and second and the counts of
+// each second, metrics/ with every scrape, and the manifest of the bundle, which is written last. A nil folder keeps
 // nothing. finish returns the first error.
 type folder struct {
 	root *os.Root
@@ -89,7 +89,7 @@ func (f *folder) prepare(dir string) error {
 	w := hdrhistogram.NewHistogramLogWriter(f.log)
 	base := f.base.UnixMilli()
 	return errors.Join(
-		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags are the metrics of the report, of a class after a /]"),
+		w.OutputComment("[Assay: values are microseconds, Interval_Max is milliseconds; tags are the metrics of the report, of a class after a /; a comment with the counts follows each second]"),
 		w.OutputLogFormatVersion(), w.OutputStartTime(base), w.OutputBaseTime(base), w.OutputLegend())
 }
 
@@ -175,6 +175,24 @@ func (f *folder) interval(class string, set *metricSet, begun time.Time, length 
 		}
 		_, err = fmt.Fprintf(f.log, "Tag=%s,%.3f,%.3f,%.3f,%s\n", s, start, length.Seconds(), float64(h.Max())/1000, payload)
 		f.keep(err)
+	}
+}
+
+// momentMark begins a comment of the log, which holds the counts of a moment as JSON. The
+// lines of its histograms come before it.
+const momentMark = "#[Assay moment] "
+
+// moment writes the counts of an interval, whose histograms were written.
+func (f *folder) moment(m bundle.LoadMoment) {
+	if f == nil {
+		return
+	}
+	text, err := json.Marshal(m)
+	if err == nil {
+		_, err = fmt.Fprintf(f.log, "%s%s\n", momentMark, text)
+	}
+	if err != nil {
+		f.keep(fmt.Errorf("writing %s: %w", hlogFile, err))
 	}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -21,11 +22,24 @@ const (
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(lowest, highest, digits) }
 
-// quantile returns the value at q, from 0 to 1. Only quantile calls the library, which
-// counts from 0 to 100.
+// quantile returns the smallest value such that a share of at least q of all values, from
+// 0 to 1, is at most that value: of 187 values, the 186th is that at 0.99. q 0 is the smallest
+// value. Only quantile calls the library, which counts from 0 to 100, and rounds to the
+// nearest rank, here the 185th.
 func quantile(h *hdrhistogram.Histogram, q float64) time.Duration {
-	v := h.ValueAtQuantile(q * 100) //nolint:forbidigo // this is the one wrapper
+	n := h.TotalCount()
+	if n == 0 {
+		return 0
+	}
+	v := h.ValueAtQuantile(100 * float64(rankOf(q, n)) / float64(n)) //nolint:forbidigo // this is the one wrapper
 	return time.Duration(v) * time.Microsecond
+}
+
+// rankOf returns the rank, from 1 to n, of the value at q: q·n, rounded up. An error of the
+// last digit of q·n is not rounded up.
+func rankOf(q float64, n int64) int64 {
+	const exact = 1 - 1e-15
+	return min(max(int64(math.Ceil(q*float64(n)*exact)), 1), n)
 }
 
 // cells is one distribution that any number of goroutines record into without a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,56 @@ func TestQuantilesCountFromZeroToOne(t *testing.T) {
 	}
 	if l := latencyOf(newHistogram()); l != (bundle.Latency{}) {
 		t.Errorf("no samples are %+v", l)
+	}
+}
+
+// The expected values come from sorted slices of distinct values that the histogram tells apart.
+func TestQuantilesOfFewValuesAreNeverTooSmall(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 9, 10, 11, 19, 20, 49, 50, 51, 99, 100, 101, 187, 199, 200, 201, 999, 1000, 1001, 1999} {
+		h := newHistogram()
+		var all []int64
+		for v := int64(n); v > 0; v-- {
+			all = append(all, v)
+			if err := h.RecordValue(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(all)
+		payload, err := h.EncodeV2()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := decodeHistogram(string(payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, perMille := range []int{0, 500, 750, 900, 950, 990, 995, 999, 1000} {
+			want := all[max((n*perMille+999)/1000, 1)-1]
+			for name, from := range map[string]*hdrhistogram.Histogram{"live": h, "stored": stored} {
+				if got := quantile(from, float64(perMille)/1000).Microseconds(); got != want {
+					t.Errorf("%s: of %d values, %d is at %g, want %d", name, n, got, float64(perMille)/1000, want)
+				}
+			}
+		}
+		live, read := latencyOf(h), latencyOf(stored)
+		if live != read || live.P99 != all[max((n*99+99)/100, 1)-1] || live.Max != int64(n) {
+			t.Errorf("of %d values: %+v live, %+v stored", n, live, read)
+		}
+	}
+}
+
+func TestTheRankOfAQuantileRoundsUp(t *testing.T) {
+	for _, tt := range []struct {
+		q    float64
+		n    int64
+		want int64
+	}{
+		{0.99, 187, 186}, {0.99, 100, 99}, {0.99, 101, 100}, {0.5, 1, 1}, {0.5, 3, 2}, {0.9, 10, 9}, {0.999, 1000, 999},
+		{0.999, 1_000_000_000, 999_000_000}, {0.07, 100, 7}, {0, 5, 1}, {1, 5, 5}, {0.999999, 10, 10}, {0.95, 20, 19}, {0.99, 700, 693},
+	} {
+		if got := rankOf(tt.q, tt.n); got != tt.want {
+			t.Errorf("%g of %d values is number %d, want %d", tt.q, tt.n, got, tt.want)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ type session struct {
 	engine     Engine  // the engine of the options, or split
 	costs      costs   // of the worker processes
 	cpu        float64 // processor time of this process before the run, in seconds
+	timeline   timeline
 	fullTarget target.Options
 	fullBoxes  []target.Options
 }
@@ -190,6 +191,7 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.LoadReport, error) {
 	r.Interrupted = ctx.Err() != nil
 	s.fill(r)
+	r.Timeline, r.Curves = s.timeline.report(), s.curves()
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
 	r.Metrics = s.watch.result()
 	s.opts.Sandboxes.end(r)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
@@ -75,6 +77,61 @@ func TestARunAgainstTheReferenceGateway(t *testing.T) {
 				t.Errorf("%d streams opened, latencies %+v", r.Streams.Opened, r.Latency)
 			}
 		})
+	}
+}
+
+// The timeline and the curves of a killed run, which has written only its log, are those of
+// the report.
+func TestTheLogHoldsTheTimelineOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	plan := filepath.Join(t.TempDir(), "plan.yaml")
+	if err := os.WriteFile(plan, []byte("streams: 6\nduration: 2500ms\nclasses:\n- {name: held, share: 1}\n- {name: short, share: 1, lines: 5, think: 100ms}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, t.Context(), load.Options{Target: at(served(t, zoo.Options{})), Plan: plan, Out: dir})
+	if n := len(r.Timeline); n < 2 || r.Timeline[0].FromMS != 0 {
+		t.Fatalf("%d moments: %+v", n, r.Timeline)
+	}
+	var begun, ended, events int64
+	for i, m := range r.Timeline {
+		begun += m.Begun
+		ended += m.Outcomes.Total()
+		events += m.FirstEvent.Count
+		if i > 0 && m.FromMS != r.Timeline[i-1].ToMS {
+			t.Errorf("moment %d begins at %d, after %d", i, m.FromMS, r.Timeline[i-1].ToMS)
+		}
+	}
+	if last := r.Timeline[len(r.Timeline)-1]; last.Open != 0 || ended != r.Streams.Completed || begun != ended || events != r.Latency.FirstEvent.Count {
+		t.Errorf("%d begun, %d ended, %d first events, %d open at the end; the report says %+v", begun, ended, events, last.Open, r.Streams)
+	}
+	names := map[string]bool{}
+	for _, c := range r.Curves {
+		names[c.Metric] = true
+	}
+	for _, want := range []string{"first_event", "first_event/held", "first_event/short", "gap", "end_of_stream", "start_lag"} {
+		if !names[want] {
+			t.Errorf("there is no curve of %s: %v", want, names)
+		}
+	}
+	whole := *r
+	r.Timeline, r.Curves = nil, nil
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "load.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := load.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole.Timeline, stored.Report.Timeline); diff != "" {
+		t.Errorf("the timeline differs:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole.Curves, stored.Report.Curves); diff != "" {
+		t.Errorf("the curves differ:\n%s", diff)
 	}
 }
 

@@ -63,8 +63,15 @@ func Open(path string) (*bundle.LoadRun, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(path, hlogFile), err)
 	}
 	defer func() { _ = log.Close() }()
-	s.Intervals, err = readLog(filepath.Join(path, hlogFile), io.LimitReader(log, maxLog))
-	return s, err
+	stored, err := readLog(filepath.Join(path, hlogFile), io.LimitReader(log, maxLog))
+	if err != nil {
+		return s, err
+	}
+	s.Intervals = stored.intervals
+	if s.Report.Timeline == nil && s.Report.Curves == nil { // the run was killed
+		stored.complete(s.Report)
+	}
+	return s, nil
 }
 
 func readReport(name string, text []byte) (*bundle.LoadReport, error) {
@@ -81,9 +88,17 @@ func readReport(name string, text []byte) (*bundle.LoadReport, error) {
 	return r, nil
 }
 
-// readLog reads the tagged histograms of a log that folder.interval wrote.
-func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInterval, error) {
-	all := map[bundle.LoadSeries][]bundle.LoadInterval{}
+// storedLog is what a log holds.
+type storedLog struct {
+	intervals map[bundle.LoadSeries][]bundle.LoadInterval
+	totals    map[bundle.LoadSeries]sparse
+	timeline  timeline
+	second    timedValues // values whose moment has not come yet
+}
+
+// readLog reads the tagged histograms and the moments of a log that a folder wrote.
+func readLog(name string, in io.Reader) (*storedLog, error) {
+	all := &storedLog{intervals: map[bundle.LoadSeries][]bundle.LoadInterval{}, totals: map[bundle.LoadSeries]sparse{}}
 	r := bufio.NewScanner(in)
 	r.Buffer(make([]byte, 0, 64<<10), maxLogLine)
 	var broken error
@@ -91,20 +106,13 @@ func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInte
 		if broken != nil {
 			return nil, broken
 		}
-		line := r.Text()
-		if line == "" || line[0] == '#' || line[0] == '"' {
-			continue
-		}
-		s, i, err := readInterval(line)
-		if err != nil {
+		if err := all.add(r.Text()); err != nil {
 			// An incomplete last line is legal; any other is damaged.
 			broken = fmt.Errorf("%s:%d: %w", name, n, err)
-			continue
+			if errors.Is(err, errTooMany) {
+				return nil, broken
+			}
 		}
-		if len(all[s]) >= maxIntervals {
-			return nil, fmt.Errorf("%s:%d: more than %d intervals", name, n, maxIntervals)
-		}
-		all[s] = append(all[s], i)
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -112,29 +120,75 @@ func readLog(name string, in io.Reader) (map[bundle.LoadSeries][]bundle.LoadInte
 	return all, nil
 }
 
+var errTooMany = fmt.Errorf("more than %d intervals", maxIntervals)
+
+// add adds a line.
+func (l *storedLog) add(line string) error {
+	if text, is := strings.CutPrefix(line, momentMark); is {
+		var m bundle.LoadMoment
+		if err := bundle.DecodeDocument([]byte(text), &m, ""); err != nil {
+			return fmt.Errorf("a damaged moment: %w", err)
+		}
+		l.timeline.add(m, l.second)
+		l.second = timedValues{}
+		return nil
+	}
+	if line == "" || line[0] == '#' || line[0] == '"' {
+		return nil
+	}
+	s, i, values, err := readInterval(line)
+	if err != nil {
+		return err
+	}
+	if len(l.intervals[s]) >= maxIntervals {
+		return errTooMany
+	}
+	l.intervals[s] = append(l.intervals[s], i)
+	l.totals[s] = l.totals[s].plus(values)
+	for t, m := range timedMetrics {
+		if s == (bundle.LoadSeries{Metric: m.String()}) {
+			l.second[t] = l.second[t].plus(values)
+		}
+	}
+	return nil
+}
+
+// complete adds the timeline and the curves to the report of a killed run.
+func (l *storedLog) complete(r *bundle.LoadReport) {
+	var classes []string
+	for i := range r.Classes {
+		classes = append(classes, r.Classes[i].Name)
+	}
+	r.Timeline = l.timeline.report()
+	r.Curves = curvesOf(classes, func(m Metric, class string) sparse {
+		return l.totals[bundle.LoadSeries{Metric: m.String(), Class: class}]
+	})
+}
+
 // readInterval reads "Tag=NAME,START,LENGTH,MAX,HISTOGRAM".
-func readInterval(line string) (s bundle.LoadSeries, i bundle.LoadInterval, err error) {
+func readInterval(line string) (s bundle.LoadSeries, i bundle.LoadInterval, values sparse, err error) {
 	parts := strings.SplitN(line, ",", 5)
 	tag, tagged := strings.CutPrefix(parts[0], "Tag=")
 	if !tagged || len(parts) != 5 {
-		return s, i, errors.New("not a tagged interval of a histogram log")
+		return s, i, nil, errors.New("not a tagged interval of a histogram log")
 	}
 	if s, err = seriesOf(tag); err != nil {
-		return s, i, err
+		return s, i, nil, err
 	}
 	start, err := strconv.ParseFloat(parts[1], 64)
 	if err != nil {
-		return s, i, fmt.Errorf("the start of the interval: %w", err)
+		return s, i, nil, fmt.Errorf("the start of the interval: %w", err)
 	}
 	length, err := strconv.ParseFloat(parts[2], 64)
 	if err != nil {
-		return s, i, fmt.Errorf("the length of the interval: %w", err)
+		return s, i, nil, fmt.Errorf("the length of the interval: %w", err)
 	}
 	h, err := decodeHistogram(parts[4])
 	if err != nil {
-		return s, i, err
+		return s, i, nil, err
 	}
-	return s, bundle.LoadInterval{Start: sinceStart(start), Length: sinceStart(length), Latency: latencyOf(h)}, nil
+	values = sparseOf(h)
+	return s, bundle.LoadInterval{Start: sinceStart(start), Length: sinceStart(length), Latency: values.latency()}, values, nil
 }
 
 func sinceStart(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

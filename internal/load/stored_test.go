@@ -139,7 +139,7 @@ func FuzzReadInterval(f *testing.F) {
 	f.Add("Tag=gap/held-open,0,1,0," + string(payload))
 	f.Add("Tag=first_event,NaN,1e99,0,HISTFAAAABl4nA")
 	f.Fuzz(func(t *testing.T, line string) {
-		s, i, err := readInterval(line)
+		s, i, _, err := readInterval(line)
 		if err == nil && (s.Metric == "" || i.Latency.Count < 0 || !strings.HasPrefix(line, "Tag="+s.String()+",")) {
 			t.Errorf("%q reads as %v %+v", line, s, i)
 		}
