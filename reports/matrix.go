@@ -10,7 +10,9 @@ import (
 )
 
 // MatrixFormats returns the format names of RenderMatrix, in the order of help texts.
-func MatrixFormats() []string { return []string{FormatTerminal, FormatJSON, FormatMarkdown} }
+func MatrixFormats() []string {
+	return []string{FormatTerminal, FormatJSON, FormatMarkdown, FormatHTML}
+}
 
 // RenderMatrix writes a matrix in the given format, as Render does.
 func RenderMatrix(w io.Writer, format string, m *bundle.Matrix, s Style) error {
@@ -21,6 +23,8 @@ func RenderMatrix(w io.Writer, format string, m *bundle.Matrix, s Style) error {
 		return writeJSON(w, m)
 	case FormatMarkdown:
 		return matrixMarkdown(w, m)
+	case FormatHTML:
+		return matrixHTML(w, m)
 	}
 	return fmt.Errorf("unknown format %q of a matrix: the formats are %s", format, strings.Join(MatrixFormats(), ", "))
 }

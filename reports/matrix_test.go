@@ -2,11 +2,14 @@ package reports
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"assay/internal/browser"
 	"assay/internal/bundle"
 )
 
@@ -69,6 +72,60 @@ func TestAMatrixIsDrawnInEveryFormat(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
+	var b bytes.Buffer
+	m := compared()
+	if err := RenderMatrix(&b, FormatHTML, m, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	want := []string{"Must rules that differ", "Should rules that differ", "vendor &lt;b&gt;x&lt;/b&gt;", "What was seen", "unfinished: ", "1 rule: clean (ours)", "default-src &#39;none&#39;"}
+	for _, r := range m.Rules {
+		if r.Kind != bundle.MatrixSame {
+			want = append(want, r.ID)
+		}
+	}
+	for _, w := range append(m.Words, m.EndingWords...) {
+		want = append(want, w.Text)
+	}
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+	for _, bad := range []string{"<b>", "\x1b", "\u202e", "http-equiv=\"refresh\"", " style=", " onclick="} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q came through", bad)
+		}
+	}
+	if n := strings.Count(text, "<th scope=\"col\">ended</th>"); n != 2*len(m.Gateways) {
+		t.Errorf("%d columns for endings in two tables of %d gateways", n, len(m.Gateways))
+	}
+}
+
+func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matrix.html")
+	var b bytes.Buffer
+	if err := RenderMatrix(&b, FormatHTML, compared(), Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := browser.Start(t).Open(t, path, browser.View{})
+	p.Axe(t)
+	p.Type(t, "#differ-must-list-filter", "no-such-rule")
+	p.Wait(t, `document.querySelector("#rule-process\\.end\\.exit-code").hidden`)
+	p.Type(t, "#differ-should-list-filter", "advisory")
+	p.Wait(t, `!document.querySelector("#rule-connect\\.error\\.text").hidden`)
+	p.Show(t, browser.View{Width: 375, Dark: true})
+	p.Axe(t)
+	if n := p.Overflow(t); n > 0 {
+		t.Errorf("on a telephone the page is %d pixels too wide", n)
+	}
+	p.Quiet(t)
 }
 
 func TestAMatrixAsJSONMatchesItsPublishedSchema(t *testing.T) {

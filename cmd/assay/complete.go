@@ -10,7 +10,6 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
-	"assay/reports"
 	"assay/scenarios"
 )
 
@@ -131,22 +130,11 @@ func profileNames(c *cobra.Command) []string {
 func formatsOf(c *cobra.Command) []string {
 	switch {
 	case c.Flags().Lookup("report") != nil:
-		return reportFormats()
+		return split(formatNames())
 	case c.Name() == "diff":
 		return diffFormats
 	}
 	return []string{"text", "json"}
-}
-
-// reportFormats are the formats of a report as on the command line.
-func reportFormats() []string {
-	all := slices.Clone(reports.Formats())
-	for i, name := range all {
-		if name == reports.FormatTerminal {
-			all[i] = "text"
-		}
-	}
-	return all
 }
 
 // completeReport offers FORMAT=, and then files.
@@ -156,7 +144,7 @@ func completeReport(_ *cobra.Command, _ []string, prefix string) ([]cobra.Comple
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var specs []string
-	for _, f := range reportFormats() {
+	for _, f := range split(formatNames()) {
 		specs = append(specs, f+"=")
 	}
 	return behindComma(specs, prefix), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

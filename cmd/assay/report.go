@@ -28,9 +28,9 @@ bundle of a load run is rendered in the same formats, by itself.
 --matrix compares the runs of several gateways, one column each: bundles of conform,
 or their reports as JSON; NAME=BUNDLE names a column. Rows are the rules, must apart
 from should; rules on which all agree are counted by area. A second column says how
-the responses ended, and a legend defines every word. The formats are text, markdown
-and json (assay schema matrix). The exit code is 0 when the matrix could be made,
-whatever the runs concluded.`,
+the responses ended, and a legend defines every word. The formats are text, markdown,
+html and json (assay schema matrix). The exit code is 0 when the matrix could be
+made, whatever the runs concluded.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
