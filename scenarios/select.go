@@ -85,6 +85,9 @@ type term struct {
 // termKinds are the words before the colon; a term without one is a glob over ids.
 var termKinds = []string{"rule", "level", "feature", "area", "axis"}
 
+// TermKinds returns the words before the colon of a term.
+func TermKinds() []string { return slices.Clone(termKinds) }
+
 // Select returns the instances that the terms select, sorted by id, then in the order of
 // Permutations; "" selects all.
 //

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// DidYouMean is didYouMean for the words of other packages.
+func DidYouMean(word string, candidates []string) string { return didYouMean(word, candidates) }
+
 // didYouMean returns a question with the nearest candidate, or "" if none is similar.
 func didYouMean(word string, candidates []string) string {
 	near := nearest(word, candidates, 1)

@@ -170,6 +170,7 @@ func runText(t *testing.T, text string) []byte {
 	defer cancel()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // curl would read the .curlrc of whoever runs the tests
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && len(out) == 0 {
@@ -238,7 +239,7 @@ func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
 	for _, r := range out.Reproducers {
 		if r.Kind != bundle.ReproduceReplay {
 			texts++
-			if !strings.Contains(r.Text, "$ASSAY_X_KEY\"") || !strings.Contains(r.Text, "$ASSAY_X_KEY_2\"") {
+			if !strings.Contains(r.Text, "$ASSAY_SECRET_X_KEY\"") || !strings.Contains(r.Text, "$ASSAY_SECRET_X_KEY_2\"") {
 				t.Errorf("it lacks a variable:\n%s", r.Text)
 			}
 		}

@@ -33,6 +33,11 @@ const configName = "assay.yaml"
 func addConfig(c *cobra.Command) {
 	path := c.PersistentFlags().String("config", "", "file with flags (default: assay.yaml, if it exists, for flags that are safe there)")
 	c.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		if needsEnvironment(c) {
+			if err := checkEnvironment(c.Root(), os.Environ()); err != nil {
+				return usage(err)
+			}
+		}
 		file, err := readConfig(c, *path)
 		if err != nil {
 			return usage(err)
@@ -156,10 +161,10 @@ func fill(c *cobra.Command, file configFile) error {
 		if f.Changed || f.Name == "config" || f.Name == "help" {
 			return
 		}
-		env := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		env := flagVariable(f.Name)
 		if v, ok := os.LookupEnv(env); ok {
 			if err := c.Flags().Set(f.Name, v); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", env, err))
+				errs = append(errs, fmt.Errorf("%s: %w", env, valueError(err)))
 			}
 			return
 		}
@@ -172,7 +177,7 @@ func fill(c *cobra.Command, file configFile) error {
 			return
 		}
 		if err := setNode(c.Flags(), f.Name, node); err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", file.path, node.Line, f.Name, err))
+			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", file.path, node.Line, f.Name, valueError(err)))
 		}
 	})
 	if len(unsafe) > 0 {

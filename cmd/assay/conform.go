@@ -20,6 +20,7 @@ type conformFlags struct {
 	output outputFlags
 	memory memoryFlag
 	lease  leaseFlags
+	quiet  quietFlag
 
 	profile, selection, known, out    string
 	scenarios, rerun, exec            string
@@ -78,6 +79,7 @@ built-in scenarios adds those.`,
 	f.output.registerVerbose(c)
 	f.memory.register(c)
 	f.lease.register(c)
+	f.quiet.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
@@ -179,13 +181,14 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		return usage(err)
 	}
 	io.guard.hide(o.Target.Secrets())
+	io = io.quieted(f.quiet)
 	if f.again.said != "" {
-		io.errorf("assay: %s\n", f.again.said)
+		io.notef("assay: %s\n", f.again.said)
 	}
 	o.Log = logger(io)
-	o.Progress = newProgress(io)
+	o.Progress = newProgress(io.progress())
 	if f.output.verbose {
-		o.Specs = io.err
+		o.Specs = io.progress().err
 	}
 	if f.dryRun {
 		return f.nothingAgain(dryRun(io, f.output.format, o))

@@ -15,6 +15,7 @@ func newDoctor(io stdio) *cobra.Command {
 	var f targetFlags
 	var m memoryFlag
 	var l leaseFlags
+	var quiet quietFlag
 	var format string
 	c := &cobra.Command{
 		Use:   "doctor [URL]",
@@ -49,7 +50,7 @@ gateway. The exit code is 3 when testing is impossible.`,
 			if err != nil {
 				return usage(err)
 			}
-			release, err := l.create(c.Context(), io, &t)
+			release, err := l.create(c.Context(), io.quieted(quiet), &t)
 			if err != nil {
 				return err
 			}
@@ -73,6 +74,7 @@ gateway. The exit code is 3 when testing is impossible.`,
 	f.register(c)
 	m.register(c)
 	l.register(c)
+	quiet.register(c)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	return c
 }

@@ -74,7 +74,7 @@ func (f *leaseFlags) create(ctx context.Context, io stdio, o *target.Options) (r
 		return nil, err
 	}
 	io.guard.hide(o.Secrets())
-	io.errorf("assay: testing the sandbox %s of %s\n", s.ID, f.url)
+	io.notef("assay: testing the sandbox %s of %s\n", s.ID, f.url)
 	return release, nil
 }
 

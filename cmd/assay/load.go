@@ -20,6 +20,7 @@ import (
 type loadFlags struct {
 	target targetFlags
 	lease  leaseFlags
+	quiet  quietFlag
 
 	sandboxes int
 
@@ -104,6 +105,7 @@ added up.`,
 	}
 	f.target.register(c)
 	f.lease.register(c)
+	f.quiet.register(c)
 	f.register(c)
 	f.output.register(c)
 	return c
@@ -179,7 +181,8 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		return usage(err)
 	}
 	io.guard.hide(o.Target.Secrets())
-	o.Progress = newLoadProgress(io)
+	io = io.quieted(f.quiet)
+	o.Progress = newLoadProgress(io.progress())
 	if exe, err := os.Executable(); err == nil {
 		o.Worker = []string{exe, loadWorker}
 	}

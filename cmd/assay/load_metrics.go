@@ -59,7 +59,7 @@ func serveLoadMetrics(ctx context.Context, io stdio, addr string, next load.Prog
 		defer close(m.ended)
 		_ = m.server.Serve(l) // ends by end
 	}()
-	io.errorf("metrics of the driver: http://%s/metrics\n", l.Addr())
+	io.notef("metrics of the driver: http://%s/metrics\n", l.Addr())
 	return m, nil
 }
 

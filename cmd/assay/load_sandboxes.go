@@ -51,7 +51,7 @@ func (f *loadFlags) createSandboxes(ctx context.Context, io stdio, o *load.Optio
 			io.errorf("assay: not deleted: %s\n", strings.Join(left, ", "))
 		}
 	}
-	io.errorf("creating %s through %s\n", plural(f.sandboxes, "sandbox", "sandboxes"), f.lease.url)
+	io.notef("creating %s through %s\n", plural(f.sandboxes, "sandbox", "sandboxes"), f.lease.url)
 	if err := fleet.Create(ctx); err != nil {
 		return nil, err
 	}

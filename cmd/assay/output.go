@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -69,19 +67,6 @@ func (f *outputFlags) validate() error {
 	return nil
 }
 
-// writable checks before a run that a file can be written. A pipe is not opened for that:
-// its reader would take it for the whole report.
-func writable(path string) error {
-	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // reports are public
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 // draw draws one report in a format of package reports.
 type draw func(w io.Writer, format string, s reports.Style) error
 
@@ -106,16 +91,4 @@ func (f *outputFlags) write(s stdio, d draw) error {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
 	}
 	return errors.Join(errs...)
-}
-
-func writeFile(path, format string, g *guard, d draw) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("--report: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := d(&output{file: f, guard: g}, format, reports.Style{Width: 100, Verbose: true}); err != nil {
-		return fmt.Errorf("--report: writing %s: %w", path, err)
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 func newReport(io stdio) *cobra.Command {
 	var f outputFlags
 	var own string
+	var compare bool
 	c := &cobra.Command{
 		Use:   "report BUNDLE…",
 		Short: "Render the report of a stored run in any format",
@@ -22,7 +23,14 @@ with exit code 130.
 
 Several bundles are merged into one report if they are shards of one run: the same
 version of assay ran different scenarios against the same target and profile. The
-bundle of a load run is rendered in the same formats, by itself.`,
+bundle of a load run is rendered in the same formats, by itself.
+
+--matrix compares the runs of several gateways, one column each: bundles of conform,
+or their reports as JSON; NAME=BUNDLE names a column. Rows are the rules, must apart
+from should; rules on which all agree are counted by area. A second column says how
+the responses ended, and a legend defines every word. The formats are text, markdown,
+html and json (assay schema matrix). The exit code is 0 when the matrix could be
+made, whatever the runs concluded.`,
 		Example: `  # for a pull request
   assay report run --format markdown
 
@@ -30,17 +38,24 @@ bundle of a load run is rendered in the same formats, by itself.`,
   assay report run --report junit=junit.xml,json=report.json,markdown=report.md
 
   # two halves of the catalogue that ran on two machines
-  assay report half-1 half-2 --format junit`,
+  assay report half-1 half-2 --format junit
+
+  # three gateways side by side
+  assay report --matrix ours=run-1 theirs=run-2 reference=run-3 --format markdown`,
 		Args: between(1, -1, "want the directory of a bundle, or of each shard"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.validate(); err != nil {
 				return usage(err)
+			}
+			if compare {
+				return drawMatrix(io, f, own, args)
 			}
 			return drawReport(io, f, own, args)
 		},
 	}
 	f.register(c)
 	f.registerVerbose(c)
+	c.Flags().BoolVar(&compare, "matrix", false, "compare the runs of several gateways, rule by rule: BUNDLE or NAME=BUNDLE for each")
 	registerScenarios(c, &own, "folder whose rules.yaml to use for a run that was killed, and for merged shards, instead of the bundle's")
 	return c
 }
@@ -98,13 +113,20 @@ func shard(io stdio, dir, own string) (outcome.Shard, error) {
 		return outcome.Shard{}, usage(err)
 	}
 	warnPartial(io, b)
-	s := outcome.Shard{Name: dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
+	s, _, err := settled(io, b, own)
+	return s, err
+}
+
+// settled returns the result of a bundle, and whether its evidence was judged now.
+func settled(io stdio, b *bundle.Bundle, own string) (s outcome.Shard, now bool, err error) {
+	s = outcome.Shard{Name: b.Dir, Run: b.Run, Observations: b.Observations, Verdicts: b.Verdicts, Report: b.Report}
 	if b.Unfinished || b.Report == nil || b.Verdicts == nil {
-		io.errorf("assay: %s: the run ended before its report was complete; its evidence was judged now\n", dir)
+		now = true
+		io.errorf("assay: %s: the run ended before its report was complete; its evidence was judged now\n", b.Dir)
 		s.Verdicts, s.Report, err = judged(b, judging{scenarios: own})
 	}
 	if err == nil {
 		reports.Annotate(s.Report, b.Observations, s.Verdicts, excerptWidth(io))
 	}
-	return s, err
+	return s, now, err
 }

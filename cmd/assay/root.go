@@ -22,14 +22,16 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 
   # test your own
   assay conform http://127.0.0.1:8081`,
+		Version:      versionLine(),
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(hint{err, "see `" + c.CommandPath() + " --help`"})
+		return usage(hint{flagError(err), "see `" + c.CommandPath() + " --help`"})
 	})
 	root.AddCommand(
 		newConform(io), newLoad(io), newLoadWorker(io), newReplay(io), newJudge(io), newVerify(io), newReport(io), newDiff(io),
@@ -37,6 +39,7 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 		newList(io), newExplain(io), newLint(io), newSchema(io), newVersion(io),
 	)
 	addConfig(root)
+	addCompletion(root)
 	return root
 }
 

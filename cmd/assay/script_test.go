@@ -116,7 +116,7 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 // URL_ISSUER has the URL of the issuer. URL_WS is the address of the stdio surface. It is interrupted when the script ends.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	c := exec.Command(os.Args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1")
+	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+ts.Getenv("HOME"))
 	c.Dir = ts.MkAbs(".")
 	stderr, err := os.Create(ts.MkAbs(args[0] + ".err"))
 	ts.Check(err)

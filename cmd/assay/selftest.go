@@ -18,6 +18,7 @@ type selftestFlags struct {
 	full             bool
 	jobs             int
 	seed             uint64
+	quiet            quietFlag
 }
 
 func newSelftest(io stdio) *cobra.Command {
@@ -40,6 +41,7 @@ has more than two causes.`,
 			return runSelftest(c, io, f)
 		},
 	}
+	f.quiet.register(c)
 	fs := c.Flags()
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
@@ -57,10 +59,11 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
 	}
-	_, tty := terminal(io.err.To)
+	io = io.quieted(f.quiet)
+	_, tty := terminal(io.progress().err.To)
 	report, err := selftest.Run(c.Context(), selftest.Options{
 		Faults: f.faults, Variants: f.variants, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version,
-		Log: logger(io), Step: stepper(io, tty),
+		Log: logger(io), Step: stepper(io.progress(), tty),
 	})
 	var unknown *selftest.UnknownError
 	switch {

@@ -28,6 +28,7 @@ type serveFlags struct {
 	canned                                 string
 	issuer                                 issuerFlags
 	control                                controlFlags
+	quiet                                  quietFlag
 }
 
 func newServe(io stdio) *cobra.Command {
@@ -75,6 +76,7 @@ API that the SDKs of E2B call (docs/control-plane.md).
 		Args:              exactly(0, "serve takes none"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
+			io := io.quieted(f.quiet)
 			if f.canned != "" {
 				return f.serveCanned(c, io)
 			}
@@ -109,6 +111,7 @@ API that the SDKs of E2B call (docs/control-plane.md).
 	fs.Uint64Var(&f.seed, "seed", 0, "phase of intermittent faults")
 	f.issuer.register(fs)
 	f.control.register(fs)
+	f.quiet.register(c)
 	return c
 }
 
@@ -236,9 +239,9 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	if f.control.on {
 		hint = f.control.try(g.URL())
 	} else if attach := g.AttachURL(); attach != "" {
-		io.errorf("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
+		io.notef("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
 	}
-	io.errorf("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
+	io.notef("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
 	<-ctx.Done()
 	return g.Close()
 }

@@ -41,7 +41,7 @@ func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err := io.printf("%s\n", s.URL()); err != nil {
 		return defect(err)
 	}
-	io.errorf("serving %s on %s; stop with Ctrl-C\n", f.canned, s.URL())
+	io.notef("serving %s on %s; stop with Ctrl-C\n", f.canned, s.URL())
 	<-c.Context().Done()
 	return defect(s.Close())
 }

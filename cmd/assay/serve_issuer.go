@@ -72,7 +72,9 @@ func (f *issuerFlags) parse() (l authproxy.Limits, err error) {
 			err = size.Set(value)
 			l.BytesPerSecond = int(size)
 		case "idle":
-			l.Idle, err = time.ParseDuration(value)
+			if l.Idle, err = time.ParseDuration(value); err != nil {
+				err = errors.New("want a duration, for example 65s")
+			}
 		case "block":
 			l.Blocked = append(l.Blocked, value)
 		default:

@@ -21,7 +21,7 @@ import (
 func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err *lockedBuffer) {
 	t.Helper()
 	c = exec.Command(os.Args[0], args...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
+	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+t.TempDir(), "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
 	c.Dir = t.TempDir()
 	out, err = &bytes.Buffer{}, &lockedBuffer{}
 	c.Stdout, c.Stderr = out, err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"assay/internal/printable"
@@ -24,7 +25,32 @@ type stdio struct {
 	out, err printable.Writer
 	guard    *guard // in front of out and err
 	farewell *farewell
+	quiet    bool // no progress and no notes on err
 }
+
+// quietFlag is --quiet of the commands that take long.
+type quietFlag bool
+
+func (q *quietFlag) register(c *cobra.Command) {
+	c.Flags().BoolVarP((*bool)(q), "quiet", "q", false, "no progress and no notes on stderr; warnings and errors stay")
+}
+
+// quieted returns the streams of a command with --quiet.
+func (s stdio) quieted(q quietFlag) stdio {
+	s.quiet = bool(q)
+	return s
+}
+
+// progress returns the streams for progress and details of a run.
+func (s stdio) progress() stdio {
+	if s.quiet {
+		s.err = printable.Writer{To: io.Discard}
+	}
+	return s
+}
+
+// notef writes what is good to know to stderr, unless --quiet is set.
+func (s stdio) notef(format string, args ...any) { s.progress().errorf(format, args...) }
 
 // errorf writes to stderr and ignores write errors.
 func (s stdio) errorf(format string, args ...any) { _, _ = fmt.Fprintf(s.err, format, args...) }

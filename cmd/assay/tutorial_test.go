@@ -149,7 +149,7 @@ func (r *tutorial) assay(line int, args []string, want int) {
 		}
 	}
 	c := exec.Command(os.Args[0], args...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1", "COLUMNS=120", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
+	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+r.t.TempDir(), "COLUMNS=120", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
 	c.Dir = r.dir
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"assay"
 )
+
+// versionLine names the version of the program and what it was built with.
+func versionLine() string {
+	return fmt.Sprintf("assay %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
 
 func newVersion(io stdio) *cobra.Command {
 	var licenses bool
@@ -27,7 +33,7 @@ func newVersion(io stdio) *cobra.Command {
 			if licenses {
 				return defect(io.printf("%s", assay.Notice))
 			}
-			return defect(io.printf("assay %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
+			return defect(io.printf("%s", versionLine()))
 		},
 	}
 	c.Flags().BoolVar(&licenses, "licenses", false, "print the licences of the software that is linked into the program")

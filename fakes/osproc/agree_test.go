@@ -76,7 +76,8 @@ type kind struct {
 func kinds(t *testing.T) []kind {
 	t.Helper()
 	v := virtual.New(virtual.Options{})
-	o := osproc.New(osproc.Options{})
+	// A home of its own: a login shell would read the profile of whoever runs the tests.
+	o := osproc.New(osproc.Options{Home: t.TempDir()})
 	t.Cleanup(o.KillAll)
 	t.Cleanup(v.KillAll)
 	return []kind{

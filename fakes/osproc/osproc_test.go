@@ -27,7 +27,8 @@ func arrives(t *testing.T, what string, ch <-chan struct{}) {
 
 func system(t *testing.T) *osproc.System {
 	t.Helper()
-	s := osproc.New(osproc.Options{})
+	// A home of its own: a login shell would read the profile of whoever runs the tests.
+	s := osproc.New(osproc.Options{Home: t.TempDir()})
 	t.Cleanup(s.KillAll)
 	return s
 }

@@ -40,7 +40,7 @@ func sh(t *testing.T, text string, env ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	cmd.Env = append(env, "PATH=/usr/bin:/bin")
+	cmd.Env = append(env, "PATH=/usr/bin:/bin", "HOME="+t.TempDir())
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -93,11 +93,11 @@ func TestASecretIsTakenFromTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, variables, err := s.request(secrets)
-	if err != nil || strings.Contains(text, "s3cr") || strings.Join(variables, " ") != "ASSAY_AUTHORIZATION ASSAY_TOKEN" {
+	if err != nil || strings.Contains(text, "s3cr") || strings.Join(variables, " ") != "ASSAY_SECRET_AUTHORIZATION ASSAY_TOKEN" {
 		t.Fatalf("%v %v\n%s", err, variables, text)
 	}
 	want := strings.ReplaceAll(data, masked, token)
-	if got := sh(t, text+"request\n", "ASSAY_TOKEN="+token, "ASSAY_AUTHORIZATION=Bearer "+token); got != want {
+	if got := sh(t, text+"request\n", "ASSAY_TOKEN="+token, "ASSAY_SECRET_AUTHORIZATION=Bearer "+token); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

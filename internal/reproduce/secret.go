@@ -15,6 +15,9 @@ import (
 // the program itself.
 const TokenVariable = "ASSAY_TOKEN"
 
+// SecretPrefix is the prefix of the variables of other secret headers. No flag has such a variable.
+const SecretPrefix = "ASSAY_SECRET_"
+
 // secretHeader is a request header whose value is a secret: a text names an environment
 // variable instead.
 type secretHeader struct {
@@ -24,7 +27,7 @@ type secretHeader struct {
 
 // secretHeaders returns the target's headers with secret values, each with its own
 // variable: ASSAY_TOKEN for x-access-token, and numbered names for duplicates
-// (ASSAY_X_KEY, ASSAY_X_KEY_2).
+// (ASSAY_SECRET_X_KEY, ASSAY_SECRET_X_KEY_2).
 func secretHeaders(headers []bundle.Header, redact *secret.Redactor) []secretHeader {
 	var out []secretHeader
 	taken := map[string]bool{}
@@ -35,8 +38,7 @@ func secretHeaders(headers []bundle.Header, redact *secret.Redactor) []secretHea
 		}
 		base := variableOf(h.Name)
 		variable := base
-		reserved := base == TokenVariable && !isToken(h.Name)
-		for n := 2; taken[variable] || reserved && variable == TokenVariable; n++ {
+		for n := 2; taken[variable]; n++ {
 			variable = fmt.Sprintf("%s_%d", base, n)
 		}
 		taken[variable] = true
@@ -75,7 +77,7 @@ func variableOf(header string) string {
 	if isToken(header) {
 		return TokenVariable
 	}
-	return "ASSAY_" + strings.Map(func(r rune) rune {
+	return SecretPrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
 			return r - 'a' + 'A'
 		}

@@ -27,7 +27,7 @@ func TestEverySecretHasAVariableOfItsOwn(t *testing.T) {
 	for _, s := range alike() {
 		got = append(got, s.variable+"="+s.value)
 	}
-	want := "ASSAY_TOKEN_2=other ASSAY_TOKEN=token ASSAY_X_KEY=aaaaaaaa11 ASSAY_X_KEY_2=bbbbbbbb22"
+	want := "ASSAY_SECRET_TOKEN=other ASSAY_TOKEN=token ASSAY_SECRET_X_KEY=aaaaaaaa11 ASSAY_SECRET_X_KEY_2=bbbbbbbb22"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %v\nwant %s", got, want)
 	}
@@ -87,7 +87,7 @@ func fails(t *testing.T, text string, env ...string) (stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
-	cmd.Env = append([]string{"PATH=/usr/bin:/bin"}, env...)
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, env...)
 	var out, why bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &why
 	if err := cmd.Run(); err == nil {

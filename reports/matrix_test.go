@@ -1,0 +1,166 @@
+package reports
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"assay/internal/browser"
+	"assay/internal/bundle"
+)
+
+// compared is a matrix with rows of every kind, on three gateways.
+func compared() *bundle.Matrix {
+	gateway := func(name, url, verdict string, exit, clean int) bundle.MatrixGateway {
+		return bundle.MatrixGateway{
+			Name: name, Path: "runs/" + name, Run: "01JD", Tool: bundle.Tool{Name: "assay", Version: "0.1.0"}, Target: bundle.Target{URL: url}, Profile: "e2b",
+			Verdict: verdict, Exit: exit, Endings: map[bundle.Ending]int{bundle.EndedClean: clean, bundle.EndedTimeout: exit},
+			Levels: []bundle.MatrixLevel{
+				{Level: "must", Verdicts: map[bundle.Conclusion]int{bundle.Pass: 61, bundle.Fail: exit}}, {Level: "should", Verdicts: map[bundle.Conclusion]int{bundle.Pass: 2, bundle.Advisory: 1}},
+				{Level: "may", Verdicts: map[bundle.Conclusion]int{}},
+			},
+		}
+	}
+	cells := func(all ...bundle.MatrixCell) []bundle.MatrixCell { return all }
+	pass := bundle.MatrixCell{Verdict: bundle.Pass, Ended: bundle.EndedClean}
+	m := &bundle.Matrix{
+		Schema:   bundle.MatrixSchema,
+		Gateways: []bundle.MatrixGateway{gateway("ours", "http://127.0.0.1:18081", bundle.Conformant, 0, 410), gateway("vendor <b>x</b>", "https://gateway.example", bundle.Nonconformant, 1, 380), gateway("cut", "http://10.0.0.7:8081", bundle.RunInconclusive, 130, 12)},
+		Context:  []bundle.MatrixContext{{What: "profile", Values: []string{"e2b", "e2b", "full"}}, {What: "selection", Values: []string{"all", "area:process-exit", "all"}}},
+		Rules: []bundle.MatrixRule{
+			{ID: "process.end.exit-code", Level: "must", Area: "process", Text: "The end event has the exit code.", Kind: bundle.MatrixDiffers, OtherEndings: true, Cells: cells(pass,
+				bundle.MatrixCell{Verdict: bundle.Fail, Ended: bundle.EndedTimeout, Scenario: "process.exit.codes", Message: "exit code: want 42, saw 0\n  " + hostileText},
+				bundle.MatrixCell{Verdict: bundle.Inconclusive, Ended: bundle.EndedReset, Scenario: "process.exit.codes", Message: "too few iterations"})},
+			{ID: "http2.stream.closed", Level: "must", Area: "http2", Kind: bundle.MatrixCoverage, Cells: cells(pass, bundle.MatrixCell{Verdict: bundle.Unsupported}, bundle.MatrixCell{})},
+			{ID: "connect.unary.not-found", Level: "must", Area: "connect", Kind: bundle.MatrixSame, Cells: cells(pass, pass, pass)},
+			{ID: "process.output.complete", Level: "must", Area: "process", Kind: bundle.MatrixSame, OtherEndings: true, Cells: cells(pass, bundle.MatrixCell{Verdict: bundle.Pass, Ended: bundle.EndedCut}, bundle.MatrixCell{Verdict: bundle.Pass})},
+			{ID: "process.signal.twice", Level: "must", Area: "process", Kind: bundle.MatrixSame, Cells: cells(bundle.MatrixCell{Verdict: bundle.Fail}, bundle.MatrixCell{Verdict: bundle.Fail}, bundle.MatrixCell{Verdict: bundle.Fail})},
+			{ID: "connect.error.text", Level: "should", Area: "connect", Kind: bundle.MatrixDiffers, Cells: cells(pass, bundle.MatrixCell{Verdict: bundle.Advisory, Ended: bundle.EndedClean, Message: "Latin-1"}, bundle.MatrixCell{Verdict: bundle.Advisory, Level: "may"})},
+		},
+		Areas: []bundle.MatrixArea{
+			{Level: "must", Area: "connect", Verdict: bundle.Pass, Rules: 1}, {Level: "must", Area: "process", Verdict: bundle.Fail, Rules: 1}, {Level: "must", Area: "process", Verdict: bundle.Pass, Rules: 1},
+		},
+		Words:       []bundle.MatrixWord{{Word: "pass", Text: "the rule held in every scenario that tested it"}, {Word: "fail", Text: "the rule is broken, and the gateway does not conform"}, {Word: bundle.NotJudged, Text: "this run did not judge the rule"}},
+		EndingWords: []bundle.MatrixWord{{Word: "clean", Text: "every response was complete"}, {Word: "timeout", Text: "a response did not end before the deadline"}},
+	}
+	m.Gateways[2].Unfinished, m.Gateways[2].Partial = true, []string{"the run is unfinished: it has no manifest.json"}
+	m.Gateways[1].Endings = nil
+	return m
+}
+
+func TestAMatrixIsDrawnInEveryFormat(t *testing.T) {
+	goldenDrawing(t, "matrix", func(b *bytes.Buffer, s Style) error { return RenderMatrix(b, FormatTerminal, compared(), s) })
+	for format, file := range map[string]string{FormatMarkdown: "matrix.md", FormatJSON: "matrix.json"} {
+		t.Run(format, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := RenderMatrix(&b, format, compared(), Style{}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file, b.Bytes())
+			bad := []string{"\x1b", "\u202e"}
+			if format == FormatMarkdown {
+				bad = append(bad, "<b>")
+			}
+			for _, text := range bad {
+				if strings.Contains(b.String(), text) {
+					t.Errorf("%q came through", text)
+				}
+			}
+		})
+	}
+}
+
+func TestAMatrixAsAPageHasEveryGatewayRuleAndWord(t *testing.T) {
+	var b bytes.Buffer
+	m := compared()
+	if err := RenderMatrix(&b, FormatHTML, m, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	want := []string{"Must rules that differ", "Should rules that differ", "vendor &lt;b&gt;x&lt;/b&gt;", "What was seen", "unfinished: ", "1 rule: clean (ours)", "default-src &#39;none&#39;"}
+	for _, r := range m.Rules {
+		if r.Kind != bundle.MatrixSame {
+			want = append(want, r.ID)
+		}
+	}
+	for _, w := range append(m.Words, m.EndingWords...) {
+		want = append(want, w.Text)
+	}
+	for _, part := range want {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+	for _, bad := range []string{"<b>", "\x1b", "\u202e", "http-equiv=\"refresh\"", " style=", " onclick="} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q came through", bad)
+		}
+	}
+	if n := strings.Count(text, "<th scope=\"col\">ended</th>"); n != 2*len(m.Gateways) {
+		t.Errorf("%d columns for endings in two tables of %d gateways", n, len(m.Gateways))
+	}
+}
+
+func TestAMatrixAsAPageIsAccessibleOnEveryScreen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matrix.html")
+	var b bytes.Buffer
+	if err := RenderMatrix(&b, FormatHTML, compared(), Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := browser.Start(t).Open(t, path, browser.View{})
+	p.Axe(t)
+	p.Type(t, "#differ-must-list-filter", "no-such-rule")
+	p.Wait(t, `document.querySelector("#rule-process\\.end\\.exit-code").hidden`)
+	p.Type(t, "#differ-should-list-filter", "advisory")
+	p.Wait(t, `!document.querySelector("#rule-connect\\.error\\.text").hidden`)
+	p.Show(t, browser.View{Width: 375, Dark: true})
+	p.Axe(t)
+	if n := p.Overflow(t); n > 0 {
+		t.Errorf("on a telephone the page is %d pixels too wide", n)
+	}
+	p.Quiet(t)
+}
+
+func TestAMatrixAsJSONMatchesItsPublishedSchema(t *testing.T) {
+	text, err := bundle.Schema("matrix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("urn:schema", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("urn:schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := RenderMatrix(&b, FormatJSON, compared(), Style{}); err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(document); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMatrixHasNoOtherFormat(t *testing.T) {
+	var b bytes.Buffer
+	if err := RenderMatrix(&b, FormatJUnit, compared(), Style{}); err == nil || b.Len() > 0 {
+		t.Errorf("JUnit: error %v, %d bytes", err, b.Len())
+	}
+}
