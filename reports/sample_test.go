@@ -14,6 +14,11 @@ var (
 
 const hostileText = "the target said \x1b[2J\x1b]0;owned\x07 and \x00, \xff, \u202egnp.exe\u202c, \u009b31m, ]]> & <b>, 日本語のメッセージ"
 
+// hostileTexts are texts of a target, each with something that a format must escape.
+var hostileTexts = []string{
+	"\x00", "\xff\xfe", "]]>", "<a>&b;\"'", "\ufffe\uffff", "\x1b[2J", "\u0085\u2028", "\U0010ffff", "one\n::error::two\r\n%0A,:", "`|*_[x](y)</details>", hostileText,
+}
+
 func rule(id, level, text string, v bundle.Conclusion, message string) bundle.RuleVerdict {
 	return bundle.RuleVerdict{ID: id, Level: level, Text: text, Verdict: v, Message: message}
 }
