@@ -10,14 +10,23 @@ import (
 
 // The formats of a report.
 const (
-	FormatTerminal = "terminal"
-	FormatJSON     = "json"
-	FormatJUnit    = "junit"
-	FormatMarkdown = "markdown"
+	FormatTerminal    = "terminal"
+	FormatJSON        = "json"
+	FormatJUnit       = "junit"
+	FormatMarkdown    = "markdown"
+	FormatCTRF        = "ctrf"
+	FormatOpenMetrics = "openmetrics"
+	FormatGitHub      = "github"
+	FormatSummary     = "github-summary"
 )
 
 // Formats returns the format names of Render, in the order of help texts.
-func Formats() []string { return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown} }
+func Formats() []string {
+	return []string{
+		FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown,
+		FormatCTRF, FormatOpenMetrics, FormatGitHub, FormatSummary,
+	}
+}
 
 // CheckFormat returns an error for a name that Render does not know, so that a wrong
 // name fails before a run and not after it.
@@ -43,6 +52,14 @@ func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 		return JUnit(w, r)
 	case FormatMarkdown:
 		return Markdown(w, r)
+	case FormatCTRF:
+		return CTRF(w, r)
+	case FormatOpenMetrics:
+		return OpenMetrics(w, r)
+	case FormatGitHub:
+		return Annotations(w, r)
+	case FormatSummary:
+		return Summary(w, r, s)
 	}
 	return CheckFormat(format)
 }
@@ -58,6 +75,14 @@ func RenderLoad(w io.Writer, format string, r *bundle.LoadReport, s Style) error
 		return loadJUnit(w, r)
 	case FormatMarkdown:
 		return loadMarkdown(w, r)
+	case FormatCTRF:
+		return loadCTRF(w, r)
+	case FormatOpenMetrics:
+		return loadOpenMetrics(w, r)
+	case FormatGitHub:
+		return loadAnnotations(w, r)
+	case FormatSummary:
+		return loadSummary(w, r, s)
 	}
 	return CheckFormat(format)
 }
