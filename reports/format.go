@@ -10,16 +10,23 @@ import (
 
 // The formats of a report.
 const (
-	FormatTerminal = "terminal"
-	FormatJSON     = "json"
-	FormatJUnit    = "junit"
-	FormatMarkdown = "markdown"
-	FormatHTML     = "html"
+	FormatTerminal    = "terminal"
+	FormatJSON        = "json"
+	FormatJUnit       = "junit"
+	FormatMarkdown    = "markdown"
+	FormatHTML        = "html"
+	FormatCTRF        = "ctrf"
+	FormatOpenMetrics = "openmetrics"
+	FormatGitHub      = "github"
+	FormatSummary     = "github-summary"
 )
 
 // Formats returns the format names of Render, in the order of help texts.
 func Formats() []string {
-	return []string{FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML}
+	return []string{
+		FormatTerminal, FormatJSON, FormatJUnit, FormatMarkdown, FormatHTML,
+		FormatCTRF, FormatOpenMetrics, FormatGitHub, FormatSummary,
+	}
 }
 
 // CheckFormat returns an error for a name that Render does not know, so that a wrong
@@ -48,6 +55,14 @@ func Render(w io.Writer, format string, r *bundle.Report, s Style) error {
 		return Markdown(w, r)
 	case FormatHTML:
 		return HTML(w, r)
+	case FormatCTRF:
+		return CTRF(w, r)
+	case FormatOpenMetrics:
+		return OpenMetrics(w, r)
+	case FormatGitHub:
+		return Annotations(w, r)
+	case FormatSummary:
+		return Summary(w, r, s)
 	}
 	return CheckFormat(format)
 }
@@ -65,6 +80,14 @@ func RenderLoad(w io.Writer, format string, r *bundle.LoadReport, s Style) error
 		return loadMarkdown(w, r)
 	case FormatHTML:
 		return loadHTML(w, r)
+	case FormatCTRF:
+		return loadCTRF(w, r)
+	case FormatOpenMetrics:
+		return loadOpenMetrics(w, r)
+	case FormatGitHub:
+		return loadAnnotations(w, r)
+	case FormatSummary:
+		return loadSummary(w, r, s)
 	}
 	return CheckFormat(format)
 }

@@ -6,22 +6,28 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"assay/internal/bundle"
 )
 
-// The elements of JUnit XML as CI systems read them. Both levels have counts, which
-// equal the number of elements below.
+// The elements of JUnit XML as CI systems read them, and no others: Jenkins' xUnit plugin
+// rejects a file that its schema does not describe. Both levels have counts, which equal the
+// number of elements below; the schema has none of skipped cases at the top.
 type (
 	junitSuites struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Name    string   `xml:"name,attr"`
-		junitCounts
-		Suites []junitSuite `xml:"testsuite"`
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Time     string       `xml:"time,attr"` // seconds
+		Suites   []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
 		Name string `xml:"name,attr"`
 		junitCounts
+		Timestamp  string           `xml:"timestamp,attr,omitempty"`
 		Properties *junitProperties `xml:"properties"`
 		Cases      []junitCase      `xml:"testcase"`
 	}
@@ -33,22 +39,23 @@ type (
 		Time     string `xml:"time,attr"` // seconds
 	}
 	junitCase struct {
-		Name       string           `xml:"name,attr"`
-		Class      string           `xml:"classname,attr"`
-		Time       string           `xml:"time,attr"`
-		Properties *junitProperties `xml:"properties"`
-		Failure    *junitProblem    `xml:"failure"`
-		Error      *junitProblem    `xml:"error"`
-		Skipped    *junitProblem    `xml:"skipped"`
-		Out        *junitOutput     `xml:"system-out"`
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitProblem `xml:"failure"`
+		Error   *junitProblem `xml:"error"`
+		Skipped *junitProblem `xml:"skipped"`
+		Out     *junitOutput  `xml:"system-out"`
 	}
 	junitOutput struct {
 		Text string `xml:",innerxml"` // escaped by xmlText
+		raw  string // Text before that
 	}
 	junitProblem struct {
 		Message string `xml:"message,attr"`
 		Type    string `xml:"type,attr,omitempty"`
 		Text    string `xml:",innerxml"` // escaped by xmlText
+		raw     string // Text before that
 	}
 	junitProperties struct {
 		List []junitProperty `xml:"property"`
@@ -63,19 +70,23 @@ type (
 // axes, and a testsuite "run" for the rules that belong to no scenario. fail and
 // unexpected-pass are failures; error and inconclusive are errors; unsupported,
 // known-failure and not-run are skipped; advisory and deviation pass with a
-// property. The scenario that shows a cause comes first, and a failure that follows from
-// a cause names it. Times are seconds. Characters that XML does not allow are escaped.
+// property, which is a line [[PROPERTY|NAME=VALUE]] of the case's output. The scenario
+// that shows a cause comes first, and a failure that follows from a cause names it. Times
+// are seconds, timestamps UTC. Characters that XML does not allow are escaped.
 func JUnit(w io.Writer, r *bundle.Report) error {
-	return writeJUnit(w, junitAreas(r), r.DurationMS)
+	return writeJUnit(w, junitAreas(r), r.Started, r.DurationMS)
 }
 
-// writeJUnit writes the suites of a run that took ms milliseconds.
-func writeJUnit(w io.Writer, suites []junitSuite, ms int64) error {
-	doc := junitSuites{Name: "assay", Suites: suites}
+// writeJUnit writes the suites of a run that began at a time, if that is known, and took ms milliseconds.
+func writeJUnit(w io.Writer, suites []junitSuite, started time.Time, ms int64) error {
+	doc := junitSuites{Name: "assay", Suites: suites, Time: seconds(ms)}
 	for i := range doc.Suites {
-		doc.add(doc.Suites[i].junitCounts)
+		s := &doc.Suites[i]
+		doc.Tests, doc.Failures, doc.Errors = doc.Tests+s.Tests, doc.Failures+s.Failures, doc.Errors+s.Errors
+		if !started.IsZero() {
+			s.Timestamp = started.UTC().Format("2006-01-02T15:04:05")
+		}
 	}
-	doc.Time = seconds(ms)
 	text, err := xml.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return fmt.Errorf("report as JUnit: %w", err)
@@ -140,33 +151,42 @@ func scenarioCase(s bundle.ScenarioResult, by map[string][]string) junitCase {
 		Time:  seconds(s.DurationMS),
 	}
 	c.conclude(s, by)
-	if text := shownText(s); text != "" {
-		c.Out = &junitOutput{xmlText(text)}
-	}
+	c.output(propertyLines(s) + shownText(s))
 	return c
 }
 
 func runRuleCase(v bundle.RuleVerdict, by map[string][]string) junitCase {
 	c := junitCase{Name: line(v.ID), Class: "assay.run", Time: seconds(0)}
-	c.conclude(bundle.ScenarioResult{Verdict: v.Verdict, Rules: []bundle.RuleVerdict{v}}, by)
+	s := bundle.ScenarioResult{Verdict: v.Verdict, Rules: []bundle.RuleVerdict{v}}
+	c.conclude(s, by)
+	c.output(propertyLines(s))
 	return c
 }
 
-// conclude sets the element and the properties of the case. by maps rules to the
-// causes that they follow from.
-func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
-	var props []junitProperty
+// output sets the output of the case, if there is some.
+func (c *junitCase) output(text string) {
+	if text != "" {
+		c.Out = &junitOutput{Text: xmlText(text), raw: text}
+	}
+}
+
+// propertyLines returns the advisories, the deviations and the observed legal responses, each as a property.
+func propertyLines(s bundle.ScenarioResult) string {
+	var b strings.Builder
+	put := func(name, value string) { fmt.Fprintf(&b, "[[PROPERTY|%s=%s]]\n", name, line(value)) }
 	for _, v := range s.Rules {
 		switch {
 		case v.Verdict == bundle.Advisory || v.Verdict == bundle.Deviation:
-			props = append(props, junitProperty{string(v.Verdict), line(v.ID + ": " + v.Message)})
+			put(string(v.Verdict), v.ID+": "+v.Message)
 		case v.Seen != "":
-			props = append(props, junitProperty{"seen", line(v.ID + ": " + v.Seen)})
+			put("seen", v.ID+": "+v.Seen)
 		}
 	}
-	if props != nil {
-		c.Properties = &junitProperties{props}
-	}
+	return b.String()
+}
+
+// conclude sets the element of the case. by maps rules to the causes that they follow from.
+func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 	problem := junitProblemOf(s, by)
 	switch s.Verdict {
 	case bundle.Fail, bundle.UnexpectedPass:
@@ -225,7 +245,7 @@ func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProbl
 	if s.Replay != "" {
 		fmt.Fprintf(&text, "\nreplay: %s\n", line(s.Replay))
 	}
-	p.Text = xmlText(text.String())
+	p.Text, p.raw = xmlText(text.String()), text.String()
 	return p
 }
 

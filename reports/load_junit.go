@@ -14,6 +14,15 @@ import (
 // counters that the gateway does not have are skipped. The case of the run has the text
 // report, and is red only where no other case gives the reason.
 func loadJUnit(w io.Writer, r *bundle.LoadReport) error {
+	s, err := loadSuite(r)
+	if err != nil {
+		return err
+	}
+	return writeJUnit(w, []junitSuite{s}, r.Started, r.DurationMS)
+}
+
+// loadSuite returns the cases of a load run, as loadJUnit describes them.
+func loadSuite(r *bundle.LoadReport) (junitSuite, error) {
 	s := junitSuite{Name: "assay.load", Properties: loadProperties(r)}
 	s.Cases = append(s.Cases, sandboxesCase(r.Sandboxes)...)
 	s.Cases = append(s.Cases, streamCases(r)...)
@@ -25,13 +34,10 @@ func loadJUnit(w io.Writer, r *bundle.LoadReport) error {
 		s.add(s.Cases[i].counts())
 	}
 	run, err := loadRunCase(r, s.junitCounts)
-	if err != nil {
-		return err
-	}
 	s.Cases = append(s.Cases, run)
 	s.add(run.counts())
 	s.Time = seconds(r.DurationMS)
-	return writeJUnit(w, []junitSuite{s}, r.DurationMS)
+	return s, err
 }
 
 func loadProperties(r *bundle.LoadReport) *junitProperties {
@@ -53,7 +59,7 @@ func loadProblem(kind, message string, detail []string) *junitProblem {
 	for _, d := range detail {
 		fmt.Fprintf(&text, "%s\n", line(d))
 	}
-	return &junitProblem{Message: line(message), Type: kind, Text: xmlText(text.String())}
+	return &junitProblem{Message: line(message), Type: kind, Text: xmlText(text.String()), raw: text.String()}
 }
 
 // sandboxesCase returns the case of the sandboxes of a run that has some.
@@ -129,6 +135,6 @@ func loadRunCase(r *bundle.LoadReport, told junitCounts) (junitCase, error) {
 	}
 	var text strings.Builder
 	err := loadTerminal(&text, r, Style{Width: 100})
-	c.Out = &junitOutput{xmlText(text.String())}
+	c.output(text.String())
 	return c, err
 }

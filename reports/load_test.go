@@ -25,6 +25,7 @@ func loaded() *bundle.LoadReport {
 			{Expr: `gap.p99 < duration("2s")`, Observed: "gap.p99 = 0s", Why: "gap has no samples"},
 		},
 		Examples:   []bundle.LoadExample{{Stream: 17, Outcome: "corrupt", Message: "line 3: want 2, got \x1b[31mred\u202e and a very long message that goes on and on for far more than one line of text"}},
+		Started:    began,
 		DurationMS: 21234,
 	}
 	r.Streams.Outcomes[bundle.StreamOK], r.Streams.Outcomes[bundle.StreamKilled], r.Streams.Outcomes[bundle.StreamCorrupt] = 3997, 1000, 3
@@ -112,12 +113,14 @@ func TestEachReasonOfALoadVerdictIsOneRedCase(t *testing.T) {
 			var doc struct {
 				Failures int `xml:"failures,attr"`
 				Errors   int `xml:"errors,attr"`
-				Skipped  int `xml:"skipped,attr"`
+				Suite    struct {
+					Skipped int `xml:"skipped,attr"`
+				} `xml:"testsuite"`
 			}
 			if err := xml.Unmarshal(b.Bytes(), &doc); err != nil {
 				t.Fatal(err)
 			}
-			if doc.Failures != c.failures || doc.Errors != c.errors || doc.Skipped != c.skipped {
+			if doc.Failures != c.failures || doc.Errors != c.errors || doc.Suite.Skipped != c.skipped {
 				t.Errorf("%+v, want %d failures, %d errors, %d skipped:\n%s", doc, c.failures, c.errors, c.skipped, &b)
 			}
 		})

@@ -30,6 +30,15 @@ func TestTheMachineReadableReports(t *testing.T) {
 	golden(t, "passing.xml", rendered(t, FormatJUnit, passing()))
 }
 
+func loadRendered(t *testing.T, format string, r *bundle.LoadReport) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := RenderLoad(&b, format, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestJSONIsOneValueAndANewline(t *testing.T) {
 	for name, r := range map[string]*bundle.Report{"failing": failing(), "empty": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +85,6 @@ type parsed struct {
 	Tests    int      `xml:"tests,attr"`
 	Failures int      `xml:"failures,attr"`
 	Errors   int      `xml:"errors,attr"`
-	Skipped  int      `xml:"skipped,attr"`
 	Suites   []struct {
 		Name     string `xml:"name,attr"`
 		Tests    int    `xml:"tests,attr"`
@@ -84,16 +92,13 @@ type parsed struct {
 		Errors   int    `xml:"errors,attr"`
 		Skipped  int    `xml:"skipped,attr"`
 		Cases    []struct {
-			Name     string `xml:"name,attr"`
-			Class    string `xml:"classname,attr"`
-			Time     string `xml:"time,attr"`
-			Property []struct {
-				Name  string `xml:"name,attr"`
-				Value string `xml:"value,attr"`
-			} `xml:"properties>property"`
+			Name    string    `xml:"name,attr"`
+			Class   string    `xml:"classname,attr"`
+			Time    string    `xml:"time,attr"`
 			Failure []problem `xml:"failure"`
 			Error   []problem `xml:"error"`
 			Skipped []problem `xml:"skipped"`
+			Out     string    `xml:"system-out"`
 		} `xml:"testcase"`
 	} `xml:"testsuite"`
 }
@@ -118,33 +123,41 @@ func TestJUnitCountsEqualItsElements(t *testing.T) {
 	for name, r := range map[string]*bundle.Report{"passing": passing(), "failing": failing(), "caused": caused(), "empty": {}} {
 		t.Run(name, func(t *testing.T) {
 			p := parse(t, rendered(t, FormatJUnit, r))
-			var all [4]int
-			for _, s := range p.Suites {
-				var n [4]int
-				for _, c := range s.Cases {
-					n[0]++
-					n[1] += len(c.Failure)
-					n[2] += len(c.Error)
-					n[3] += len(c.Skipped)
-					if len(c.Failure)+len(c.Error)+len(c.Skipped) > 1 {
-						t.Errorf("%s has more than one result", c.Name)
-					}
-				}
-				if want := [4]int{s.Tests, s.Failures, s.Errors, s.Skipped}; n != want {
-					t.Errorf("suite %s says %v and contains %v", s.Name, want, n)
-				}
-				for i := range all {
-					all[i] += n[i]
-				}
-			}
-			if want := [4]int{p.Tests, p.Failures, p.Errors, p.Skipped}; all != want {
-				t.Errorf("the top says %v, the elements are %v", want, all)
-			}
+			all := countsOfSuites(t, p)
 			if want := len(r.Scenarios) + len(r.RunRules); all[0] != want {
 				t.Errorf("%d testcases, want %d", all[0], want)
 			}
 		})
 	}
+}
+
+// countsOfSuites requires that the counts on both levels equal the elements, and returns the numbers of
+// cases, failures, errors and skipped cases.
+func countsOfSuites(t *testing.T, p parsed) [4]int {
+	t.Helper()
+	var all [4]int
+	for _, s := range p.Suites {
+		var n [4]int
+		for _, c := range s.Cases {
+			n[0]++
+			n[1] += len(c.Failure)
+			n[2] += len(c.Error)
+			n[3] += len(c.Skipped)
+			if len(c.Failure)+len(c.Error)+len(c.Skipped) > 1 {
+				t.Errorf("%s has more than one result", c.Name)
+			}
+		}
+		if want := [4]int{s.Tests, s.Failures, s.Errors, s.Skipped}; n != want {
+			t.Errorf("suite %s says %v and contains %v", s.Name, want, n)
+		}
+		for i := range all {
+			all[i] += n[i]
+		}
+	}
+	if want := [4]int{p.Tests, p.Failures, p.Errors, all[3]}; all != want {
+		t.Errorf("the top says %v, the elements are %v", want, all)
+	}
+	return all
 }
 
 func TestJUnitMapsEveryVerdict(t *testing.T) {
@@ -176,8 +189,12 @@ func TestJUnitMapsEveryVerdict(t *testing.T) {
 		if got != "pass" && (said.Message != "x.y: one two" || !strings.Contains(said.Text, "The sentence.") || !strings.Contains(said.Text, "replay: assay replay a.b")) {
 			t.Errorf("%s: message %q, text %q", v, said.Message, said.Text)
 		}
-		if property := v == bundle.Advisory || v == bundle.Deviation; property != (len(c.Property) == 1 && c.Property[0].Name == string(v)) {
-			t.Errorf("%s has properties %v", v, c.Property)
+		property := ""
+		if v == bundle.Advisory || v == bundle.Deviation {
+			property = "[[PROPERTY|" + string(v) + "=x.y: one two]]\n"
+		}
+		if c.Out != property {
+			t.Errorf("%s has the output %q, want %q", v, c.Out, property)
 		}
 		if c.Name != "a.b [connect/json/1.1/identity]" || c.Class != "assay.a" || c.Time != "1.042" {
 			t.Errorf("name %q, class %q, time %q", c.Name, c.Class, c.Time)

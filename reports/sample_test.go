@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"time"
 
 	"assay/internal/bundle"
 )
@@ -14,6 +15,14 @@ var (
 
 const hostileText = "the target said \x1b[2J\x1b]0;owned\x07 and \x00, \xff, \u202egnp.exe\u202c, \u009b31m, ]]> & <b>, 日本語のメッセージ"
 
+// hostileTexts are texts of a target, each with something that a format must escape.
+var hostileTexts = []string{
+	"\x00", "\xff\xfe", "]]>", "<a>&b;\"'", "\ufffe\uffff", "\x1b[2J", "\u0085\u2028", "\U0010ffff", "one\n::error::two\r\n%0A,:", "`|*_[x](y)</details>", hostileText,
+}
+
+// began is when the runs of the samples began.
+var began = time.Date(2026, 11, 23, 9, 30, 0, 250e6, time.UTC)
+
 func rule(id, level, text string, v bundle.Conclusion, message string) bundle.RuleVerdict {
 	return bundle.RuleVerdict{ID: id, Level: level, Text: text, Verdict: v, Message: message}
 }
@@ -23,7 +32,7 @@ func passing() *bundle.Report {
 	r := &bundle.Report{
 		Schema: bundle.ReportSchema, Tool: bundle.Tool{Name: "assay", Version: "0.1.0"}, Run: "01JD",
 		Target: bundle.Target{URL: "http://127.0.0.1:18081", Embedded: true}, Profile: "full",
-		Verdict: bundle.Conformant, DurationMS: 3210,
+		Verdict: bundle.Conformant, Started: began, DurationMS: 3210,
 		Scenarios: []bundle.ScenarioResult{
 			{
 				ID: "connect.envelope.two", Title: "Two envelopes in one request are refused", Axes: axesJSON, Verdict: bundle.Pass, DurationMS: 12,

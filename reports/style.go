@@ -8,6 +8,7 @@ type Style struct {
 	Width   int  // 60 to 200 columns, other values are clamped; 0 = 80
 	Color   bool // ANSI colours
 	Verbose bool // also show passes, and fold much less
+	Room    int  // bytes that a github-summary may take; 0 = SummaryLimit
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -62,7 +63,7 @@ func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 func render(t *testing.T, format string, r *bundle.Report) string {
 	t.Helper()
 	normal := *r
-	normal.Run, normal.Target.URL, normal.DurationMS = "RUN", "URL", 0
+	normal.Run, normal.Target.URL, normal.Started, normal.DurationMS = "RUN", "URL", time.Time{}, 0
 	normal.Scenarios = slices.Clone(r.Scenarios)
 	for i := range normal.Scenarios {
 		s := &normal.Scenarios[i]

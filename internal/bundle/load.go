@@ -1,5 +1,7 @@
 package bundle
 
+import "time"
+
 // LoadSchema names the version of the JSON form of a load report. Members may be added,
 // and are never changed.
 const LoadSchema = "assay.load/v1"
@@ -45,6 +47,8 @@ type LoadReport struct {
 	Timeline []LoadMoment `json:"timeline,omitempty"`
 	// Curves are the distributions of latency_us as percentile curves, of at most 60 points each.
 	Curves []LoadCurve `json:"curves,omitempty"`
+	// Started is the first intended start; absent in reports of older versions.
+	Started time.Time `json:"started,omitzero"`
 	// DurationMS is the time from the first intended start to the last end.
 	DurationMS int64 `json:"duration_ms"`
 }

@@ -1,5 +1,7 @@
 package bundle
 
+import "time"
+
 // ReportSchema names the version of the report's JSON form.
 const ReportSchema = "assay.report/v1"
 
@@ -19,12 +21,14 @@ type Report struct {
 	Profile string `json:"profile"`
 	Verdict string `json:"verdict"`
 	// Exit is the exit code of the run.
-	Exit        int                `json:"exit"`
-	Interrupted bool               `json:"interrupted,omitempty"`
-	DurationMS  int64              `json:"duration_ms"`
-	Counts      map[Conclusion]int `json:"counts"` // scenarios and axes by their worst rule; every conclusion is a key
-	Rules       []RuleResult       `json:"rules"`
-	Scenarios   []ScenarioResult   `json:"scenarios"`
+	Exit        int  `json:"exit"`
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Started is when the run began; absent in reports of older versions.
+	Started    time.Time          `json:"started,omitzero"`
+	DurationMS int64              `json:"duration_ms"`
+	Counts     map[Conclusion]int `json:"counts"` // scenarios and axes by their worst rule; every conclusion is a key
+	Rules      []RuleResult       `json:"rules"`
+	Scenarios  []ScenarioResult   `json:"scenarios"`
 	// RunRules are the verdicts without a scenario.
 	RunRules []RuleVerdict `json:"run_rules,omitempty"`
 	// Causes are the failures that do not follow from other failures, the most basic first, with

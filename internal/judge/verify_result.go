@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
@@ -57,7 +58,7 @@ func (j *Judge) result(b *bundle.Bundle) string {
 // determine.
 func bare(r *bundle.Report) bundle.Report {
 	c := *r
-	c.DurationMS, c.Notes = 0, nil
+	c.Started, c.DurationMS, c.Notes = time.Time{}, 0, nil
 	c.Causes = make([]bundle.Cause, 0, len(r.Causes))
 	for _, cause := range r.Causes {
 		cause.Title, cause.Reproducer, cause.Transcript = "", "", ""

@@ -78,6 +78,7 @@ func (o *Options) distinct(value func(class int) string) string {
 
 // fill sets the counts and measured values of a report.
 func (s *session) fill(r *bundle.LoadReport) {
+	r.Started = s.base.Round(0).UTC()
 	b := s.sink.snapshot()
 	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
 	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = b.outcomes.Total(), b.outcomes, b.hungUp

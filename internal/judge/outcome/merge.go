@@ -80,6 +80,9 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 		}
 		merged.Notes = append(merged.Notes, s.Report.Notes...)
 		merged.DurationMS += s.Report.DurationMS
+		if s.Report.Started.Before(merged.Started) {
+			merged.Started = s.Report.Started
+		}
 		merged.Interrupted = merged.Interrupted || s.Report.Interrupted
 		if merged.Died == nil {
 			merged.Died = s.Report.Died

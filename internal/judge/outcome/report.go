@@ -43,7 +43,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 	for _, o := range obs {
 		r.Interrupted = r.Interrupted || o != nil && o.Interrupted && !o.CutByBudget
 	}
-	r.DurationMS = durationMS(run, obs)
+	r.Started, r.DurationMS = run.Started, durationMS(run, obs)
 	r.Exit = exitCode(r, verdicts)
 	r.Verdict = runVerdict(r, verdicts)
 	return r

@@ -1,0 +1,64 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"assay/internal/bundle"
+)
+
+var sarifTool010 = bundle.Tool{Name: "assay", Version: "0.1.0"}
+
+func sarif(t *testing.T, mistakes ...Mistake) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := SARIF(&b, sarifTool010, mistakes); err != nil {
+		t.Fatal(err)
+	}
+	conforms(t, "sarif-2.1.0.json", b.Bytes())
+	return b.Bytes()
+}
+
+func TestMistakesInSARIF(t *testing.T) {
+	golden(t, "mistakes.sarif", sarif(t,
+		Mistake{Rule: "lint.schema", Message: "an unknown key\n  id titel", File: "my scenarios/process/a.yaml", Line: 3, Column: 5},
+		Mistake{Rule: "lint.unknown-rule", Level: LevelWarning, Message: hostileText, File: "/abs/100%.yaml", Line: 7},
+		Mistake{Rule: "lint.schema", Level: LevelNote, Message: "empty", File: "c:d.yaml"},
+		Mistake{Rule: "lint.twice", Level: "from the future", Message: "two folders have it"},
+	))
+}
+
+func TestSARIFWithoutMistakesSaysThatNoneWereFound(t *testing.T) {
+	var log struct {
+		Runs []struct {
+			Results     []any `json:"results"`
+			Invocations []struct {
+				ExecutionSuccessful bool `json:"executionSuccessful"`
+			} `json:"invocations"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal(sarif(t), &log); err != nil {
+		t.Fatal(err)
+	}
+	if len(log.Runs) != 1 || log.Runs[0].Results == nil || len(log.Runs[0].Results) != 0 || !log.Runs[0].Invocations[0].ExecutionSuccessful {
+		t.Errorf("got %+v", log)
+	}
+}
+
+func TestSARIFNamesAFileByAURI(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.yaml": "a.yaml", "./b/c d.yaml": "b/c%20d.yaml", "/x/y.yaml": "file:///x/y.yaml", "a:b.yaml": "./a:b.yaml",
+		"100%.yaml": "100%25.yaml", "日本.yaml": "%E6%97%A5%E6%9C%AC.yaml", "../a.yaml": "../a.yaml", "\xff\n.yaml": "%FF%0A.yaml",
+	} {
+		if got := fileURI(path); got != want {
+			t.Errorf("%q is %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestSARIFIsValidWhateverIsInTheFiles(t *testing.T) {
+	for _, text := range hostileTexts {
+		sarif(t, Mistake{Rule: text, Level: text, Message: text, File: text, Line: 1, Column: -1}, Mistake{Line: -1})
+	}
+}
