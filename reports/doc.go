@@ -1,4 +1,4 @@
-// Package reports renders the result of a run as text, JSON, JUnit XML and Markdown,
+// Package reports renders the result of a run as text, JSON, JUnit XML, Markdown and HTML,
 // one observation as a transcript, the catalogue of rules and scenarios, and the
 // result of a self-test.
 //

@@ -166,12 +166,12 @@ func capital(text string) string {
 
 // ruleLink returns the id of a rule as a link to its row.
 func ruleLink(id string) page.HTML {
-	return page.Link(page.ID("rule", id), page.El("code", nil, page.Text(line(id))))
+	return page.Link(page.ID("rule", id), page.Name(line(id)))
 }
 
 // scenarioLink returns the id of a scenario as a link to its row.
 func scenarioLink(id string) page.HTML {
-	return page.Link(page.ID("scenario", id), page.El("code", nil, page.Text(line(id))))
+	return page.Link(page.ID("scenario", id), page.Name(line(id)))
 }
 
 // links returns some names as links, and the number of the others.

@@ -87,18 +87,17 @@ func commands(again []bundle.Reproducer, replay string) page.HTML {
 	}
 	var out page.HTML
 	for _, r := range again {
-		text := strings.TrimRight(clean(r.Text), "\n")
-		if len(text) > mostCommand {
-			out += page.El("p", page.Class("small"), page.Text("the script to reproduce it is in the JSON report"))
-			continue
+		text, tried := strings.TrimRight(clean(r.Text), "\n"), page.HTML("")
+		if said := triedText(r); said != "" {
+			tried = page.El("span", page.Class("small"), page.Text(" "+said))
 		}
-		if strings.Contains(text, "\n") {
-			out += page.Details(nil, false, page.Text("Script that reproduces it ("+line(string(r.Kind))+")"), page.Command(text))
-		} else {
-			out += page.Command(text)
-		}
-		if tried := triedText(r); tried != "" {
-			out += page.El("p", page.Class("small"), page.Text(tried))
+		switch {
+		case len(text) > mostCommand:
+			out += page.El("p", page.Class("small"), page.Text("a script to reproduce it is "+elsewhere), tried)
+		case strings.Contains(text, "\n"):
+			out += page.Details(nil, false, page.Text("Script that reproduces it ("+line(string(r.Kind))+")")+tried, page.Command(text))
+		default:
+			out += page.Command(text) + tried
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func (v htmlLoad) curveCharts() []page.Chart {
 	chart := func(id, title string, series []page.Series) page.Chart {
 		c := page.Chart{
 			ID: id, Title: title, Summary: "Latency at each percentile.", Series: endAtNines(series[:min(len(series), mostLines)]),
-			X: page.Axis{Label: "percentile", Unit: "quantile", Log: true, Ticks: nines()}, Y: page.Axis{Label: "latency", Unit: page.UnitMicros, Log: true},
+			X: page.Axis{Label: "percentile", Unit: page.UnitQuantile, Log: true, Ticks: nines()}, Y: page.Axis{Label: "latency", Unit: page.UnitMicros, Log: true},
 		}
 		return c.Ready()
 	}
@@ -90,13 +90,17 @@ func (v htmlLoad) timelineCharts() []page.Chart {
 	if len(moments) == 0 {
 		return nil
 	}
+	scale, label := 1000.0, "seconds since the first stream was due"
+	if moments[len(moments)-1].ToMS > longRun {
+		scale, label = 60_000, "minutes since the first stream was due"
+	}
 	chart := func(id, title, summary string, unit page.Unit, logarithmic bool, lines ...timeLine) page.Chart {
 		c := page.Chart{
-			ID: id, Title: title, Summary: summary, Bands: warmups(moments),
-			X: page.Axis{Label: "seconds since the first stream was due", Unit: page.UnitSeconds}, Y: page.Axis{Label: title, Unit: unit, Log: logarithmic},
+			ID: id, Title: title, Summary: summary, Bands: warmups(moments, scale),
+			X: page.Axis{Label: label, Unit: page.UnitCount}, Y: page.Axis{Label: title, Unit: unit, Log: logarithmic},
 		}
 		for _, l := range lines {
-			c.Series = append(c.Series, page.Series{Name: l.name, Points: pointsOf(moments, l.of)})
+			c.Series = append(c.Series, page.Series{Name: l.name, Points: pointsOf(moments, scale, l.of)})
 		}
 		return c.Ready()
 	}
@@ -116,6 +120,9 @@ func (v htmlLoad) timelineCharts() []page.Chart {
 		latencyLines(func(m *bundle.LoadMoment) *bundle.Latency { return &m.DriverLag })...))
 	return drawable(charts...)
 }
+
+// longRun is the length of a run from which on its times are in minutes.
+const longRun = 15 * 60_000
 
 // timeLine is a line over time; a moment may have no value.
 type timeLine struct {
@@ -145,19 +152,20 @@ func latencyLines(of func(m *bundle.LoadMoment) *bundle.Latency) []timeLine {
 	}
 }
 
-// pointsOf returns the values at the end of each interval.
-func pointsOf(moments []bundle.LoadMoment, of func(m *bundle.LoadMoment) (float64, bool)) []page.Point {
+// pointsOf returns the values at the end of each interval; scale is one unit of time in
+// milliseconds.
+func pointsOf(moments []bundle.LoadMoment, scale float64, of func(m *bundle.LoadMoment) (float64, bool)) []page.Point {
 	var points []page.Point
 	for i := range moments {
 		if y, ok := of(&moments[i]); ok {
-			points = append(points, page.Point{X: float64(moments[i].ToMS) / 1000, Y: y})
+			points = append(points, page.Point{X: float64(moments[i].ToMS) / scale, Y: y})
 		}
 	}
 	return points
 }
 
 // warmups returns the interval of the warm-up, which the distributions of the run leave out.
-func warmups(moments []bundle.LoadMoment) []page.Band {
+func warmups(moments []bundle.LoadMoment, scale float64) []page.Band {
 	end := int64(-1)
 	for _, m := range moments {
 		if m.Warmup {
@@ -167,5 +175,5 @@ func warmups(moments []bundle.LoadMoment) []page.Band {
 	if end < 0 {
 		return nil
 	}
-	return []page.Band{{Name: "warm-up", From: 0, To: float64(end) / 1000}}
+	return []page.Band{{Name: "warm-up", From: 0, To: float64(end) / scale}}
 }

@@ -50,7 +50,7 @@ func (v htmlLoad) banner() page.HTML {
 	}
 	if len(reasons) > 0 {
 		b.Sentence = capital(cut(line(reasons[0]), mostShort)) + "."
-		b.Below = reasonList(reasons[1:])
+		b.Reasons = reasonList(reasons[1:])
 	}
 	if why := uncompared(&r.Metrics); why != "" {
 		b.Below += page.El("p", page.Class("note"), page.Text("Note: "+cut(line(why), mostShort)))

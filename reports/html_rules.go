@@ -160,7 +160,7 @@ func areaGroup(name string, rows []ruleRow) page.HTML {
 // ruleTableRow draws a rule. Of one that holds, its scenarios are counted; of another,
 // those that show it are named.
 func ruleTableRow(r ruleRow) page.Row {
-	name := page.El("code", nil, page.Text(line(r.id)))
+	name := page.Name(line(r.id))
 	if r.text != "" {
 		name += page.El("p", page.Class("title"), page.Text(line(r.text)))
 	}

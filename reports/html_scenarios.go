@@ -92,7 +92,7 @@ func (v *htmlView) scenarioGroup(c bundle.Conclusion, n int, shown []scenarioRow
 			named[s.ID] = true
 			attrs = append(attrs, "id", page.ID("scenario", s.ID))
 		}
-		name := page.El("code", nil, page.Text(line(s.ID)))
+		name := page.Name(line(s.ID))
 		if s.Title != "" {
 			name += page.El("p", page.Class("title"), page.Text(cut(line(s.Title), mostShort)))
 		}
@@ -136,7 +136,7 @@ func (v *htmlView) scenarioRules(s scenarioRow) page.HTML {
 	body += commands(nil, s.Replay)
 	summary := page.Text(plural(len(broken), "rule") + " not met")
 	if len(broken) == 1 {
-		summary = page.El("code", nil, page.Text(line(broken[0].ID)))
+		summary = page.Name(line(broken[0].ID))
 	}
 	if held > 0 {
 		summary += page.El("span", page.Class("small"), page.Textf(", %d hold", held))

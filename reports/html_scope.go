@@ -101,14 +101,14 @@ func (v *htmlView) originSection() page.Section {
 	r := v.r
 	facts := []page.Fact{
 		{Name: "Tool", Value: page.Text(line(r.Tool.Name + " " + r.Tool.Version))},
-		{Name: "Run", Value: page.El("code", nil, page.Text(line(r.Run)))},
+		{Name: "Run", Value: page.Name(line(r.Run))},
 		{Name: "Target", Value: page.Text(line(r.Target.URL))},
 		{Name: "Profile", Value: page.Text(line(r.Profile))},
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 		{Name: "Exit code", Value: page.Text(strconv.Itoa(r.Exit))},
 	}
 	if len(r.Target.Shell) > 0 {
-		facts = append(facts, page.Fact{Name: "Shell", Value: page.El("code", nil, page.Text(line(strings.Join(r.Target.Shell, " "))))})
+		facts = append(facts, page.Fact{Name: "Shell", Value: page.Name(line(strings.Join(r.Target.Shell, " ")))})
 	}
 	if r.Target.Looks != "" {
 		facts = append(facts, page.Fact{Name: "Looks like", Value: page.Text(line(r.Target.Looks))})

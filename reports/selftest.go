@@ -75,7 +75,22 @@ func (c *canvas) variant(v bundle.VariantResult) {
 }
 
 func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
-	killed, clean := 0, 0
+	killed, clean := selftestScore(r)
+	c.row(c.paint(dim, strings.Repeat("─", c.n)))
+	c.flow(painted{}, []string{
+		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
+		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
+	}, orderSep)
+	word, sentence := selftestVerdict(r)
+	colour := map[string]tint{"TRUSTED": green, "NOT TRUSTED": red}[word]
+	if colour == plain {
+		colour = yellow
+	}
+	c.block(painted{word + "  ", colour}, fmt.Sprintf("%s (exit %d)", sentence, r.Exit), plain)
+}
+
+// selftestScore counts the killed faults and the clean variants.
+func selftestScore(r *bundle.SelftestReport) (killed, clean int) {
 	for _, f := range r.Faults {
 		if f.Killed {
 			killed++
@@ -86,26 +101,26 @@ func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 			clean++
 		}
 	}
-	c.row(c.paint(dim, strings.Repeat("─", c.n)))
-	c.flow(painted{}, []string{
-		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
-		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
-	}, orderSep)
+	return killed, clean
+}
+
+// selftestVerdict returns the verdict in a word, and why.
+func selftestVerdict(r *bundle.SelftestReport) (word, sentence string) {
+	killed, clean := selftestScore(r)
 	misblamed := slices.ContainsFunc(r.Faults, func(f bundle.FaultResult) bool { return f.Misblamed() })
-	word, colour, sentence := "TRUSTED", green, "every fault was detected and no legal variant failed"
 	switch {
 	case r.Exit == 130:
-		word, colour, sentence = "INTERRUPTED", yellow, "not every fault was tested"
-	case r.Exit != 0 && killed < len(r.Faults):
-		word, colour, sentence = "NOT TRUSTED", red, "a fault survived: a scenario is missing or too lenient"
-	case r.Exit != 0 && clean < len(r.Variants):
-		word, colour, sentence = "NOT TRUSTED", red, "a legal variant failed: a scenario or a rule is too strict"
-	case r.Exit != 0 && misblamed:
-		word, colour, sentence = "NOT TRUSTED", red, "a fault breaks an unrelated rule: a scenario has an unproven assumption, or a foundation is missing"
-	case r.Exit != 0:
-		word, colour, sentence = "INCONCLUSIVE", yellow, "the self-test could not finish"
+		return "INTERRUPTED", "not every fault was tested"
+	case r.Exit == 0:
+		return "TRUSTED", "every fault was detected and no legal variant failed"
+	case killed < len(r.Faults):
+		return "NOT TRUSTED", "a fault survived: a scenario is missing or too lenient"
+	case clean < len(r.Variants):
+		return "NOT TRUSTED", "a legal variant failed: a scenario or a rule is too strict"
+	case misblamed:
+		return "NOT TRUSTED", "a fault breaks an unrelated rule: a scenario has an unproven assumption, or a foundation is missing"
 	}
-	c.block(painted{word + "  ", colour}, fmt.Sprintf("%s (exit %d)", sentence, r.Exit), plain)
+	return "INCONCLUSIVE", "the self-test could not finish"
 }
 
 // SelftestJSON writes the result as one JSON value of schema assay.selftest/v1

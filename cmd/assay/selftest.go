@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,15 +47,18 @@ has more than two causes.`,
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
-	fs.StringVar(&f.format, "format", "text", "text or json")
+	fs.StringVar(&f.format, "format", "text", "text, json or html")
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
+// selftestFormats are the formats of the result.
+var selftestFormats = []string{"text", "json", reports.FormatHTML}
+
 func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
-	if f.format != "text" && f.format != "json" {
-		return usage(fmt.Errorf("--format %q: want text or json", f.format))
+	if !slices.Contains(selftestFormats, f.format) {
+		return usage(fmt.Errorf("--format %q: want text, json or html", f.format))
 	}
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
@@ -74,9 +78,12 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	case err != nil:
 		return defect(err)
 	}
-	if f.format == "json" {
+	switch f.format {
+	case "json":
 		err = reports.SelftestJSON(io.out.To, report)
-	} else {
+	case reports.FormatHTML:
+		err = reports.SelftestHTML(io.out.To, report)
+	default:
 		err = reports.Selftest(io.out.To, report, style(io.out.To, false))
 	}
 	if err != nil {

@@ -10,9 +10,9 @@ type Unit string
 
 // The units.
 const (
-	UnitCount   Unit = "count"
-	UnitMicros  Unit = "us"
-	UnitSeconds Unit = "s"
+	UnitCount    Unit = "count"
+	UnitMicros   Unit = "us"
+	UnitQuantile Unit = "quantile" // 1/(1-q)
 )
 
 // Chart is a plot of lines. Go draws it as SVG; uPlot draws it again where scripts run,

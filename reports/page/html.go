@@ -32,7 +32,7 @@ func At(pairs ...string) Attrs { return pairs }
 func Class(names string) Attrs { return Attrs{"class", names} }
 
 // void are the elements without content that this package and its views use.
-var void = []string{"br", "input", "meta"}
+var void = []string{"br", "input", "wbr"}
 
 // El returns an element. Names of elements and attributes are constants of the caller.
 func El(name string, attrs Attrs, children ...HTML) HTML {

@@ -66,7 +66,6 @@
     const short = (n) => (Math.abs(n) >= 1000 ? n.toFixed(0) : String(Number(n.toPrecision(4))));
     const a = Math.abs(v);
     if (unit === "us") return a < 1e3 ? short(v) + " µs" : a < 1e6 ? short(v / 1e3) + " ms" : short(v / 1e6) + " s";
-    if (unit === "s") return a >= 120 && v % 60 === 0 ? short(v / 60) + " min" : short(v) + " s";
     return a >= 1e6 ? short(v / 1e6) + " M" : a >= 1e4 ? short(v / 1e3) + " k" : short(v);
   };
   const dashes = [[], [7, 4], [2, 4], [10, 3, 2, 3], [4, 2], [1, 3]];
@@ -96,7 +95,7 @@
       }
     };
     const options = {
-      width: Math.max(280, plot.clientWidth), height: 280, hooks: { drawClear: [shade] },
+      width: Math.max(280, plot.clientWidth), height: 250, hooks: { drawClear: [shade] },
       scales: { x: scale(chart.x, false), y: scale(chart.y, true) },
       axes: [{ ...axis(chart.x, 48), label: chart.x.label, labelSize: 18, labelFont: "12px system-ui, sans-serif" }, axis(chart.y, 64)],
       series: [{ label: chart.x.label, value: (u, v) => (v == null ? "–" : place(v)) }, ...chart.series.map((s, i) => ({
@@ -114,7 +113,7 @@
     drawAll();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
     new ResizeObserver(() => {
-      for (const d of drawn) d.u.setSize({ width: Math.max(280, d.plot.clientWidth), height: 280 });
+      for (const d of drawn) d.u.setSize({ width: Math.max(280, d.plot.clientWidth), height: 250 });
     }).observe(document.body);
   }
   reveal();

@@ -29,6 +29,8 @@ type Verdict struct {
 	Symbol, Word, Sentence string
 	// Kicker says what the page is, above the word.
 	Kicker string
+	// Reasons are further sentences.
+	Reasons HTML
 	// Alarm is a fact that matters more than the verdict; "" for none.
 	Alarm string
 	// Facts are below the sentence.
@@ -62,7 +64,7 @@ func Banner(v Verdict) HTML {
 		El("p", Class("kicker"), Text(v.Kicker)),
 		El("h1", nil, El("span", At("class", "seal", "aria-hidden", "true"), Text(v.Symbol)), El("span", nil, Text(v.Word))),
 		El("p", Class("sentence"), Text(v.Sentence)),
-		alarm, Facts(v.Facts), v.Below,
+		v.Reasons, alarm, Facts(v.Facts), v.Below,
 	)) + "\n"
 }
 
@@ -129,10 +131,28 @@ func Details(attrs Attrs, open bool, summary HTML, children ...HTML) HTML {
 
 // Command returns a command of a shell, with a button to copy it where scripts run.
 func Command(text string) HTML {
+	lines := Text(text)
+	if !strings.Contains(text, "\n") {
+		var words []HTML
+		for word := range strings.SplitSeq(text, " ") {
+			words = append(words, El("span", Class("word"), Text(word)))
+		}
+		lines = Join(words, " ")
+	}
 	return El("div", Class("command"),
-		El("pre", At("tabindex", "0", "role", "region", "aria-label", "Command"), El("code", nil, Text(text))),
+		El("pre", At("tabindex", "0", "role", "region", "aria-label", "Command"), El("code", nil, lines)),
 		El("button", At("type", "button", "class", "copy", "hidden"), Text("Copy")),
 	)
+}
+
+// Name returns an identifier of words with dots between them; a line may end after a dot.
+func Name(id string) HTML {
+	parts := strings.SplitAfter(id, ".")
+	names := make([]HTML, len(parts))
+	for i, p := range parts {
+		names[i] = Text(p)
+	}
+	return El("code", nil, Join(names, El("wbr", nil)))
 }
 
 // Block returns lines of text that scroll inside their own box; label names the box.

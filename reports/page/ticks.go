@@ -84,10 +84,6 @@ func (u Unit) Format(v float64) string {
 		return short(v/1e3) + " ms"
 	case u == UnitMicros:
 		return short(v/1e6) + " s"
-	case u == UnitSeconds && abs >= 120 && math.Mod(v, 60) == 0:
-		return short(v/60) + " min"
-	case u == UnitSeconds:
-		return short(v) + " s"
 	case abs >= 1e6:
 		return short(v/1e6) + " M"
 	case abs >= 1e4:
