@@ -15,7 +15,7 @@ build: ## build the program into bin/
 	$(GO) build -trimpath -ldflags '$(GO_LDFLAGS)' -o bin/assay ./cmd/assay
 
 # program:package of the tools that tests run besides Go and npm.
-DEBIAN := nc:netcat-openbsd curl:curl openssl:openssl
+DEBIAN := nc:netcat-openbsd curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell
 
 debian: ## install the Debian packages that tests use (needs root); without them their tests are skipped, or fail if CI is set
 	@missing=; for p in $(DEBIAN); do command -v $${p%%:*} >/dev/null || missing="$$missing $${p#*:}"; done; \

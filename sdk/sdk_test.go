@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/fakes/zoo"
+	"assay/internal/testkit"
 )
 
 // fewestCalls is how many calls a run over everything must at least make.
@@ -217,7 +218,7 @@ func ready(t *testing.T) string {
 		t.Skip("clients run in processes of their own: nothing of them is seen by -short or -race")
 	}
 	switch err := installed(); {
-	case errors.Is(err, errNoNode) && os.Getenv("CI") == "":
+	case errors.Is(err, testkit.ErrNoNode) && os.Getenv("CI") == "":
 		fmt.Fprintf(os.Stderr, "\n*** %s is SKIPPED: %v\n*** Programs that others wrote did NOT judge this one.\n\n", t.Name(), err)
 		t.Skip(err)
 	case err != nil:

@@ -2,6 +2,6 @@
 //
 // What lives here: the comparison with golden files, the search for goroutines that tests leave behind, which gives them
 // the time that a machine may stand still (goleak itself looks for half a second),
-// ports on which nobody listens, and the encodings in which a gateway may echo a secret. What may not: anything of the house; and it is
-// imported by tests alone.
+// ports on which nobody listens, the encodings in which a gateway may echo a secret, and the installation of packages
+// from npm. What may not: anything of the house; and it is imported by tests alone.
 package testkit
