@@ -17,7 +17,7 @@ func sound() map[string]func(*testing.T, []byte) {
 		FormatCTRF:        func(t *testing.T, doc []byte) { conforms(t, "ctrf-0.0.json", doc); ctrfCounts(t, doc) },
 		FormatJUnit:       xunit,
 		FormatOpenMetrics: exposed,
-		FormatGitHub:      func(t *testing.T, doc []byte) { commands(t, doc) },
+		FormatGitHub:      func(t *testing.T, doc []byte) { workflowCommands(t, doc) },
 		FormatSummary:     func(t *testing.T, doc []byte) { page(t, doc, SummaryLimit) },
 		FormatJSON: func(t *testing.T, doc []byte) {
 			if !json.Valid(doc) {

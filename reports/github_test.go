@@ -18,8 +18,8 @@ type ghCommand struct {
 
 var ghLine = regexp.MustCompile(`^::([a-z]+)(?: ([a-z]+=[^,:]*(?:,[a-z]+=[^,:]*)*))?::(.*)$`)
 
-// commands reads the workflow commands, as the runner does; each line must be one.
-func commands(t *testing.T, text []byte) []ghCommand {
+// workflowCommands reads the workflow commands, as the runner does; each line must be one.
+func workflowCommands(t *testing.T, text []byte) []ghCommand {
 	t.Helper()
 	var all []ghCommand
 	count := map[string]int{}
@@ -74,7 +74,7 @@ func TestTheFirstAnnotationHasTheVerdict(t *testing.T) {
 		"failing":   {failing(), "error", "Assay: NOT CONFORMANT"},
 		"undecided": {&bundle.Report{Exit: 5}, "error", "Assay: INCONCLUSIVE"},
 	} {
-		first := commands(t, rendered(t, FormatGitHub, c.r))[0]
+		first := workflowCommands(t, rendered(t, FormatGitHub, c.r))[0]
 		if first.kind != c.kind || first.properties["title"] != c.title {
 			t.Errorf("%s: %+v", name, first)
 		}
@@ -82,7 +82,7 @@ func TestTheFirstAnnotationHasTheVerdict(t *testing.T) {
 }
 
 func TestWhatIsMoreThanTheRunnerShowsIsCounted(t *testing.T) {
-	all := commands(t, rendered(t, FormatGitHub, many(100)))
+	all := workflowCommands(t, rendered(t, FormatGitHub, many(100)))
 	last := all[len(all)-1]
 	// The verdict and 8 causes are shown.
 	if len(all) != 10 || last.message != "92 more, see the summary" {

@@ -70,8 +70,8 @@ func overTime() *bundle.LoadReport {
 	return r
 }
 
-// many is a report with ten thousand failures.
-func many() *bundle.Report {
+// tenThousand is a report with ten thousand failures.
+func tenThousand() *bundle.Report {
 	r := failing()
 	for i := range 10_000 {
 		s := r.Scenarios[3]
@@ -94,7 +94,7 @@ func TestEveryPageIsQuietFitsAndCanBeRead(t *testing.T) {
 		"every verdict":  {htmlOf(failing()), "Not conformant", false},
 		"inconclusive":   {htmlOf(undecided()), "Inconclusive", false},
 		"zero scenarios": {htmlOf(counted(&bundle.Report{Verdict: bundle.RunInconclusive, Exit: 5})), "Inconclusive", false},
-		"10000 failures": {htmlOf(many()), "Not conformant", true},
+		"10000 failures": {htmlOf(tenThousand()), "Not conformant", true},
 		"load":           {loadHTMLOf(overTime()), "Fail", false},
 		"load of before": {loadHTMLOf(loaded()), "Fail", false},
 		"load of none":   {loadHTMLOf(&bundle.LoadReport{Verdict: bundle.LoadInconclusive}), "Inconclusive", false},
