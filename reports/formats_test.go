@@ -18,7 +18,7 @@ func sound() map[string]func(*testing.T, []byte) {
 		FormatJUnit:       xunit,
 		FormatOpenMetrics: exposed,
 		FormatGitHub:      func(t *testing.T, doc []byte) { workflowCommands(t, doc) },
-		FormatSummary:     func(t *testing.T, doc []byte) { page(t, doc, SummaryLimit) },
+		FormatSummary:     func(t *testing.T, doc []byte) { summaryPage(t, doc, SummaryLimit) },
 		FormatJSON: func(t *testing.T, doc []byte) {
 			if !json.Valid(doc) {
 				t.Error("not JSON")

@@ -96,8 +96,8 @@ var codeFence = regexp.MustCompile("^ *```+")
 // codeSpan is the one that our pages have.
 var codeSpan = regexp.MustCompile("run `[^`]*`")
 
-// page requires a summary of at most limit bytes whose folded sections are closed.
-func page(t *testing.T, text []byte, limit int) {
+// summaryPage requires a summary of at most limit bytes whose folded sections are closed.
+func summaryPage(t *testing.T, text []byte, limit int) {
 	t.Helper()
 	if len(text) > limit {
 		t.Errorf("%d bytes, want at most %d", len(text), limit)
@@ -128,7 +128,7 @@ func page(t *testing.T, text []byte, limit int) {
 func TestTheSummaryOfAStepCountsWhatItLeavesOut(t *testing.T) {
 	r := many(10000)
 	text := rendered(t, FormatSummary, r)
-	page(t, text, SummaryLimit)
+	summaryPage(t, text, SummaryLimit)
 	shown := bytes.Count(text, []byte("<summary><b>"))
 	if shown < 1000 || len(text) < SummaryLimit*3/4 {
 		t.Errorf("%d broken rules in %d bytes", shown, len(text))
@@ -145,7 +145,7 @@ func TestTheSummaryOfAStepFitsInTheRoomThatIsLeft(t *testing.T) {
 		if err := Summary(&b, caused(), Style{Room: room}); err != nil {
 			t.Fatal(err)
 		}
-		page(t, b.Bytes(), room)
+		summaryPage(t, b.Bytes(), room)
 		if room <= 200 && b.Len() > 0 {
 			t.Errorf("with room for %d bytes: %q", room, &b)
 		}

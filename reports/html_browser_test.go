@@ -192,7 +192,7 @@ func poison[T any](t *testing.T, r *T) *T {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
-	keep := map[string]bool{"verdict": true, "level": true, "schema": true, "outcome": true, "time": true}
+	keep := map[string]bool{"verdict": true, "level": true, "schema": true, "outcome": true, "time": true, "started": true}
 	var walk func(v any, key string) any
 	walk = func(v any, key string) any {
 		switch v := v.(type) {
