@@ -110,7 +110,7 @@ func Annotations(w io.Writer, r *bundle.Report) error {
 	for _, f := range broken {
 		a.put(annotation{kind: "error", title: f.rule.ID, message: annotated(f.places[0], f.rule.Text)})
 	}
-	for _, why := range reasonsOf(r, bundle.Inconclusive, unjudged(r)) {
+	for _, why := range reasonsOf(r, unjudged(r)) {
 		a.put(annotation{kind: "warning", title: "Inconclusive", message: cut(why.where()+": "+why.saying(), maxAnnotation)})
 	}
 	return a.writeTo(w)

@@ -112,7 +112,7 @@ func briefTable(caption string, all []finding) page.HTML {
 // openSection lists what could not be judged, by reason.
 func (v *htmlView) openSection() page.Section {
 	told := unjudged(v.r)
-	all := reasonsOf(v.r, bundle.Inconclusive, told)
+	all := reasonsOf(v.r, told)
 	rules, _ := total(all)
 	s := page.Section{ID: "undecided", Title: "Undecided", Count: strconv.Itoa(rules), Note: "Rules that could not be judged, by reason. They neither hold nor fail."}
 	var rows []page.Row

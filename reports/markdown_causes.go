@@ -31,7 +31,7 @@ func (m *markdown) names(lead string, rules []string) {
 
 // open lists undecided rules by reason.
 func (m *markdown) open() {
-	all := reasonsOf(m.r, bundle.Inconclusive, unjudged(m.r))
+	all := reasonsOf(m.r, unjudged(m.r))
 	if len(all) == 0 {
 		return
 	}

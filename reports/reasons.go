@@ -18,15 +18,15 @@ type reason struct {
 	first string       // the first scenario, "" for the run as a whole
 }
 
-// reasonsOf groups the rules with a conclusion by message, ignoring numbers such as
+// reasonsOf groups the inconclusive rules by message, ignoring numbers such as
 // process ids, the reason with the most runs first. It skips the rules in leftOut, which
 // appear elsewhere in the report.
-func reasonsOf(r *bundle.Report, c bundle.Conclusion, leftOut map[string]bool) []reason {
+func reasonsOf(r *bundle.Report, leftOut map[string]bool) []reason {
 	var all []reason
 	index := map[string]int{}
 	put := func(run int, scenario string, rules []bundle.RuleVerdict) {
 		for _, v := range rules {
-			if v.Verdict != c || leftOut[v.ID] {
+			if v.Verdict != bundle.Inconclusive || leftOut[v.ID] {
 				continue
 			}
 			text := line(v.Message)

@@ -104,7 +104,7 @@ func (t *terminal) open() {
 		return
 	}
 	told := unjudged(t.r)
-	all := reasonsOf(t.r, bundle.Inconclusive, told)
+	all := reasonsOf(t.r, told)
 	if len(all) == 0 {
 		return
 	}

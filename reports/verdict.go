@@ -46,7 +46,7 @@ func whyInconclusive(r *bundle.Report) string {
 		}
 		return fmt.Sprintf("%d of %s %s skipped: the time budget was spent", n, plural(len(r.Scenarios), "run"), verb)
 	}
-	if rules, _ := total(reasonsOf(r, bundle.Inconclusive, nil)); rules > 0 {
+	if rules, _ := total(reasonsOf(r, nil)); rules > 0 {
 		return plural(rules, "rule") + " could not be judged, so conformance to profile " + line(r.Profile) + " is undecided"
 	}
 	return "too little was tested to decide conformance"

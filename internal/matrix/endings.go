@@ -1,11 +1,13 @@
 package matrix
 
 import (
-	"net/http"
 	"slices"
 
 	"assay/internal/bundle"
 )
+
+// statusOK is the status of every response that has a stream.
+const statusOK = 200
 
 // ending returns how the response of an exchange ended.
 func ending(e *bundle.Exchange) bundle.Ending {
@@ -39,7 +41,7 @@ func lacksLast(e *bundle.Exchange) bool {
 	switch {
 	case e.Switched():
 		return e.Closing == nil
-	case e.Shape != bundle.ShapeStream || e.Response == nil || e.Response.Status != http.StatusOK:
+	case e.Shape != bundle.ShapeStream || e.Response == nil || e.Response.Status != statusOK:
 		return false
 	case e.Protocol == "grpc" || e.Protocol == "grpc-web":
 		return e.GRPC == nil

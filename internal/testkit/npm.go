@@ -33,7 +33,7 @@ func InstallNPM(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer func() { _ = lock.Close() }() // closing releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock package-lock.json: %w", err)
 	}
