@@ -223,7 +223,7 @@ func More(n int, what, where string) HTML {
 		return ""
 	}
 	text := "and " + strconv.Itoa(n) + " more " + what
-	if !strings.HasSuffix(what, "s") && n != 1 {
+	if n != 1 {
 		text += "s"
 	}
 	return El("p", Class("more"), Text(text+" "+where))
