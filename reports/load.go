@@ -71,6 +71,9 @@ func (t loadText) streams() {
 		t.put("  "+e.Outcome, exampleText(e))
 	}
 	t.put("output", outputText(t.r))
+	if text := ratesText(t.r); text != "" {
+		t.put("per second", text)
+	}
 }
 
 // sandboxesText returns the numbers of sandboxes and the rate of their creation.
@@ -91,7 +94,26 @@ func streamsText(s *bundle.LoadStreams) string {
 	if s.Disconnected > 0 {
 		text += fmt.Sprintf(", %d disconnected", s.Disconnected)
 	}
+	if s.BackedOff > 0 {
+		text += fmt.Sprintf(", backed off %s after failures", plural(int(s.BackedOff), "time"))
+	}
 	return text
+}
+
+// ratesText returns the averages per second; "" for a report that has none.
+func ratesText(r *bundle.LoadReport) string {
+	if r.Rates == (bundle.LoadRates{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s streams begun, %s completed, %s events", perSecond(r.Rates.Begun), perSecond(r.Rates.Completed), perSecond(r.Rates.Events))
+}
+
+// perSecond formats a rate: with one decimal, below 10 with two.
+func perSecond(v float64) string {
+	if v < 10 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
 // outputText returns the amount of output and how it was checked.
@@ -291,9 +313,17 @@ func uncompared(m *bundle.LoadMetrics) string {
 
 func (t loadText) driver() {
 	t.put("driver", driverText(t.r))
-	for _, ms := range t.r.Driver.ClockStepsMS {
-		t.note(fmt.Sprintf("the clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not", ms))
+	for _, text := range clockNotes(t.r) {
+		t.note(text)
 	}
+}
+
+// clockNotes says that the clock of the driver's machine jumped.
+func clockNotes(r *bundle.LoadReport) (out []string) {
+	for _, ms := range r.Driver.ClockStepsMS {
+		out = append(out, fmt.Sprintf("the clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not", ms))
+	}
+	return out
 }
 
 // driverText returns the engine and its cost.

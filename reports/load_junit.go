@@ -41,13 +41,16 @@ func loadSuite(r *bundle.LoadReport) (junitSuite, error) {
 }
 
 func loadProperties(r *bundle.LoadReport) *junitProperties {
-	return &junitProperties{List: []junitProperty{
+	list := []junitProperty{
 		{"target", line(r.Target.URL)},
 		{"protocol", line(fmt.Sprintf("%s, codec %s, HTTP %s", r.Target.Protocol, r.Target.Codec, r.Target.HTTP))},
 		{"model", line(loadModel(&r.Plan))},
 		{"streams", line(streamsText(&r.Streams))},
-		{"tool", line(r.Tool.Name + " " + r.Tool.Version)},
-	}}
+	}
+	if text := ratesText(r); text != "" {
+		list = append(list, junitProperty{"per second", text})
+	}
+	return &junitProperties{List: append(list, junitProperty{"tool", line(r.Tool.Name + " " + r.Tool.Version)})}
 }
 
 func loadCase(name string) junitCase {

@@ -49,8 +49,17 @@ func (m *loadPage) header() {
 	}
 	if s := r.Sandboxes; s != nil {
 		m.printf("Sandboxes: %s.\n\n", escaped(sandboxesText(s)))
+		for _, text := range s.Messages {
+			m.printf("- %s\n", escaped(text))
+		}
+		if len(s.Messages) > 0 {
+			m.printf("\n")
+		}
 	}
 	m.printf("Streams: %s. Output: %s.\n", escaped(streamsText(&r.Streams)), escaped(outputText(r)))
+	if text := ratesText(r); text != "" {
+		m.printf("Per second: %s.\n", escaped(text))
+	}
 }
 
 func (m *loadPage) outcomes() {
@@ -110,4 +119,7 @@ func (m *loadPage) counters() {
 		m.printf("- %s\n", escaped(v))
 	}
 	m.printf("\nDriver: %s.\n", escaped(driverText(m.r)))
+	for _, text := range clockNotes(m.r) {
+		m.printf("\nNote: %s.\n", escaped(text))
+	}
 }

@@ -27,6 +27,7 @@ func loaded() *bundle.LoadReport {
 		Examples:   []bundle.LoadExample{{Stream: 17, Outcome: "corrupt", Message: "line 3: want 2, got \x1b[31mred\u202e and a very long message that goes on and on for far more than one line of text"}},
 		Started:    began,
 		DurationMS: 21234,
+		Rates:      bundle.LoadRates{Begun: 250, Completed: 235.472, Events: 4.25},
 	}
 	r.Streams.Outcomes[bundle.StreamOK], r.Streams.Outcomes[bundle.StreamKilled], r.Streams.Outcomes[bundle.StreamCorrupt] = 3997, 1000, 3
 	r.Latency.FirstEvent = bundle.Latency{Count: 5000, P50: 99, P90: 12345, P99: 123456, P999: 1234567, Max: 3600_000_000}
@@ -53,7 +54,7 @@ func TestALoadReportSaysWhatHappened(t *testing.T) {
 	}
 	for _, part := range []string{
 		"5000 wanted, 5000 opened, 4999 open at most, 5000 completed", "ok 3997 · killed 1000 · corrupt 3", `stream 17: line 3: want 2, got \x1b[31mred\u202e`,
-		"99µs 12.3ms  123ms  1.23s  3600s", "gap                  0      -", "5000 started = 4000 ok + 0 error + 1000 killed + 0 open",
+		"99µs 12.3ms  123ms  1.23s  3600s", "gap                  0      -", "per second   250.0 streams begun, 235.5 completed, 4.25 events", "5000 started = 4000 ok + 0 error + 1000 killed + 0 open",
 		"22 scrapes, 1 violation", "killed moved by 1001", "3.2 s of processor time, 64 MB", "met          first_event.p99", "missed       outcomes.corrupt == 0  (outcomes.corrupt = 3)",
 		"undecided    gap.p99", "FAIL in 21.2s: 3 of 5000 streams failed; 1 invariant of the counters is violated; the threshold",
 	} {

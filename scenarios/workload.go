@@ -23,8 +23,10 @@ type Workload struct {
 	Rate    float64         `yaml:"rate"`
 	Stages  []WorkloadStage `yaml:"stages"`
 	// Arrivals is even or poisson.
-	Arrivals   string              `yaml:"arrivals"`
-	Ramp       time.Duration       `yaml:"ramp"`
+	Arrivals string        `yaml:"arrivals"`
+	Ramp     time.Duration `yaml:"ramp"`
+	// AtOnce is set if the plan gives a ramp of 0: an absent one is the default of a run.
+	AtOnce     bool                `yaml:"-"`
 	Duration   time.Duration       `yaml:"duration"`
 	Count      int                 `yaml:"count"`
 	Warmup     time.Duration       `yaml:"warmup"`
@@ -104,6 +106,7 @@ func ParseWorkload(file string, text []byte) (*Workload, error) {
 		d.decodeError(err)
 		return nil, joinErrors(d.errs)
 	}
+	w.AtOnce = d.keys["/ramp"] != nil && w.Ramp == 0
 	checkWorkload(w, d)
 	if err := joinErrors(d.errs); err != nil {
 		return nil, err

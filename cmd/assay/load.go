@@ -55,6 +55,12 @@ Each stream runs --command. The default prints one numbered line per second unti
 is killed at the end; with --count, twenty numbered lines at once. Every line of
 every stream is checked; the output of your own --command is compared with --expect.
 
+The streams of --streams open one after the other, a thousand per second (within half
+a minute and half of the duration), unless --ramp says otherwise: a burst of thousands
+measures itself, and not the gateway. Their latencies count like all others. A stream
+that fails before it has opened is replaced after a pause that doubles with each failure
+in a row, from 0.2 to 5 seconds; a run in which nothing opens in 10 seconds gives up.
+
 Latencies count from the intended start (from_sent: from the sent request). Thresholds
 are CEL expressions over first_event, from_sent, gap, gap_corrected, end_of_stream,
 start_lag, driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; a
@@ -81,10 +87,10 @@ A refusal (a wrong key, too many sandboxes) ends the run before its first stream
 sandbox that fails otherwise fails the run, which uses the others. Their counters are
 added up.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
-  assay load http://127.0.0.1:8081 --streams 5000 --duration 20s
+  assay load http://127.0.0.1:8081 --streams 5000 --duration 20s --out load-run
 
-  # 50,000 streams over a few connections
-  assay load http://127.0.0.1:8081 --http h2c --streams 50000 --ramp 10s --duration 60s
+  # 20,000 streams over a few connections
+  assay load http://127.0.0.1:8081 --http h2c --streams 20000 --duration 60s
 
   # 200 short commands per second, as a CI gate
   assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")' --report junit=load.xml
@@ -118,7 +124,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.IntVar(&f.streams, "streams", 0, "closed model: keep N streams open (default 100)")
 	fs.Float64Var(&f.rate, "rate", 0, "open model: start N streams per second, even if earlier ones are still open")
 	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: start at random times, like independent clients")
-	fs.DurationVar(&f.ramp, "ramp", 0, "increase linearly to --streams or --rate over this time")
+	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
 	fs.DurationVar(&f.duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
 	fs.IntVar(&f.count, "count", 0, "total number of streams")
 	fs.DurationVar(&f.warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
@@ -159,6 +165,9 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	}
 	if err := f.output.validate(); err != nil {
 		return load.Options{}, err
+	}
+	if f.ramp == 0 && c.Flags().Lookup("ramp").Changed {
+		f.ramp = load.AtOnce
 	}
 	o := load.Options{
 		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,

@@ -31,6 +31,8 @@ type LoadReport struct {
 	Target  LoadTarget  `json:"target"`
 	Plan    LoadPlan    `json:"plan"`
 	Streams LoadStreams `json:"streams"`
+	// Rates are absent if the run took less than a millisecond.
+	Rates LoadRates `json:"per_second,omitzero"`
 	// Sandboxes are those of a run through a control plane; absent for any other.
 	Sandboxes  *LoadSandboxes  `json:"sandboxes,omitempty"`
 	Latency    LoadLatencies   `json:"latency_us"`
@@ -133,6 +135,8 @@ type LoadClassLatencies struct {
 type LoadStreams struct {
 	// Wanted is the number of streams to begin in all if that is known before the run, else the number to keep open.
 	Wanted int64 `json:"wanted"`
+	// Begun is the number of streams that the driver began, whether or not it could open them.
+	Begun int64 `json:"begun"`
 	// Opened is the number of streams with a start event.
 	Opened int64 `json:"opened"`
 	// OpenPeak is the largest number that was open at one time, from start event to end.
@@ -144,6 +148,19 @@ type LoadStreams struct {
 	Offered float64 `json:"offered"`
 	// Disconnected is the number that the driver disconnected because the plan asked for it.
 	Disconnected int64 `json:"disconnected,omitempty"`
+	// BackedOff is how often, in the closed model, the place of a stream that failed before its
+	// start event stayed empty for a pause that doubles with each failure in a row.
+	BackedOff int64 `json:"backed_off,omitempty"`
+}
+
+// LoadRates are averages per second.
+type LoadRates struct {
+	// Begun are the streams that the driver began, per second of the schedule: of the duration
+	// of the plan or, without one, of the run.
+	Begun float64 `json:"begun"`
+	// Completed are the streams that ended, and Events the output events, per second of the run.
+	Completed float64 `json:"completed"`
+	Events    float64 `json:"events"`
 }
 
 // LoadSandboxes are the sandboxes that a run had created, and that its streams were spread over.

@@ -26,6 +26,7 @@ type collector struct {
 	coalesced atomic.Int64
 	// unstamped counts the reads without the kernel's time of arrival.
 	unstamped atomic.Int64
+	backedOff atomic.Int64
 
 	plan *Plan // nil: one class
 
@@ -177,6 +178,7 @@ func (c *collector) Swept(n int) {
 
 func (c *collector) Coalesced(n int) { c.coalesced.Add(int64(n)) }
 func (c *collector) Unstamped(n int) { c.unstamped.Add(int64(n)) }
+func (c *collector) BackedOff()      { c.backedOff.Add(1) }
 
 // maxSteps bounds how many jumps of the clock are kept.
 const maxSteps = 20

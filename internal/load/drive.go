@@ -55,7 +55,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 			s.sink.ClockStepped(step)
 		}
 		scrapes.next(n)
-		if s.missed(r, last.at) {
+		if s.missed(r, last.at) || s.hopeless(r, last.at) {
 			stop()
 		}
 	}
@@ -73,6 +73,18 @@ func (s *session) missed(r *bundle.LoadReport, now time.Duration) bool {
 	}
 	r.Aborted = fmt.Sprintf("ended after %v because the threshold %s was missed: %s", now.Round(100*time.Millisecond), t.Expr, t.Observed)
 	s.abortedBy = t
+	return true
+}
+
+// hopeless reports whether the run ends because nothing has opened in the time in which a
+// stream must start. It returns true once.
+func (s *session) hopeless(r *bundle.LoadReport, now time.Duration) bool {
+	limit := s.plan.Limits.FirstEvent
+	ended := s.sink.snapshot().outcomes.Total()
+	if r.Aborted != "" || now < limit || ended == 0 || s.sink.started.Load() > 0 {
+		return false
+	}
+	r.Aborted = fmt.Sprintf("gave up, because no stream opened in %v", limit)
 	return true
 }
 
@@ -202,6 +214,7 @@ func (s *session) record(r bundle.LoadReport) {
 	s.fill(&r)
 	elapsed := time.Since(s.base)
 	r.DurationMS, r.Interrupted = elapsed.Milliseconds(), true
+	r.Rates = ratesOf(&r)
 	if r.Aborted == "" {
 		r.Aborted = fmt.Sprintf("this was recorded in %v: the run was killed, its disk was full, or it is still in progress", elapsed.Round(100*time.Millisecond))
 	}

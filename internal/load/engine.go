@@ -108,6 +108,9 @@ type Sink interface {
 	Unstamped(n int)
 	// ClockStepped reports that the wall clock, which the kernel's stamps use, jumped by d.
 	ClockStepped(d time.Duration)
+	// BackedOff reports that the place of a stream that failed before its start event stays
+	// empty for Plan.Backoff, in the closed model.
+	BackedOff()
 	// Swept counts n processes that streams without a start event left behind, and that
 	// were found and killed.
 	Swept(n int)

@@ -81,6 +81,7 @@ func (s *session) fill(r *bundle.LoadReport) {
 	r.Started = s.base.Round(0).UTC()
 	b := s.sink.snapshot()
 	r.Streams.Opened, r.Streams.OpenPeak = s.sink.started.Load(), s.sink.peak.Load()
+	r.Streams.Begun, r.Streams.BackedOff = s.sink.begun(b), s.sink.backedOff.Load()
 	r.Streams.Completed, r.Streams.Outcomes, r.Streams.Disconnected = b.outcomes.Total(), b.outcomes, b.hungUp
 	r.Streams.Offered = 1
 	if r.Streams.Wanted > 0 {

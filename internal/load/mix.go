@@ -91,6 +91,28 @@ func (p *Plan) Stream(n int64) Part {
 	return p.Classes[c].part(c, mixed(p.Seed, n))
 }
 
+// The pauses after failures.
+const (
+	leastBackoff = 200 * time.Millisecond
+	mostBackoff  = 5 * time.Second
+)
+
+// Backoff returns how long, in the closed model, the place of stream number n stays empty, if
+// the stream was the fails-th in a row (from 1) there that failed before its start event. The
+// time doubles from 200 ms to 5 s, or to a millisecond for each stream of the plan: a gateway
+// that refuses all of them is asked a few thousand times per second at most. The pause is
+// between the half and the whole of the time, by a draw of the seed, so that streams that were
+// refused together do not come back together.
+func (p *Plan) Backoff(n int64, fails int) time.Duration {
+	if p.Parts > 1 {
+		n = n*int64(p.Parts) + int64(p.Part)
+	}
+	const doublings = 16 // 200 ms becomes more than 1 ms for each of a million streams
+	most := max(mostBackoff, time.Duration(p.Streams)*time.Millisecond)
+	whole := min(leastBackoff<<min(max(fails-1, 0), doublings), most)
+	return time.Duration((1 + unit(mixed(mixed(p.Seed, n), 2))) / 2 * float64(whole))
+}
+
 // Boxes returns the number of targets that the streams are spread over, at least 1.
 func (p *Plan) Boxes() int { return max(len(p.Sandboxes), 1) }
 

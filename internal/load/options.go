@@ -17,6 +17,16 @@ const (
 	maxRate         = 1_000_000
 )
 
+// AtOnce is the ramp of a run without one: all Streams begin at the same time.
+const AtOnce time.Duration = -1
+
+// The default ramp. Of 5,000 streams that begin at once on two cores, the gateway included, the
+// last ones wait for a second: that is a measure of the burst, and not of the gateway.
+const (
+	rampEach = time.Millisecond
+	rampMost = 30 * time.Second
+)
+
 // Options are the settings of a run. Each field documents its default.
 type Options struct {
 	// Target is the gateway.
@@ -44,7 +54,9 @@ type Options struct {
 	Rate    float64
 	// Poisson makes the streams of Rate begin at random times.
 	Poisson bool
-	// Ramp is the time over which Streams or Rate rises from 0.
+	// Ramp is the time over which Streams or Rate rises from 0. 0 is the default: none for a
+	// rate; for Streams a thousand streams per second, but at most 30 s and half of Duration.
+	// AtOnce is none.
 	Ramp time.Duration
 	// Duration and Count end the run; when neither is set, Duration is 10 s.
 	Duration time.Duration
@@ -142,7 +154,7 @@ func (o *Options) resolveModel() error {
 		return fmt.Errorf("rate %g: want streams per second, above 0 and at most %d", o.Rate, maxRate)
 	case o.Streams > 0 && open:
 		return errors.New("streams and rate are two models: streams keeps so many open, rate begins so many a second; choose one")
-	case o.Ramp < 0 || o.Duration < 0 || o.Warmup < 0 || o.AbortDelay < 0:
+	case o.Ramp < 0 && o.Ramp != AtOnce || o.Duration < 0 || o.Warmup < 0 || o.AbortDelay < 0:
 		return errors.New("ramp, duration, warmup and the delay of an abort are spans of time: want 0 or more, for example 30s")
 	case o.Count < 0:
 		return fmt.Errorf("count %d: want 1 or more", o.Count)
@@ -163,6 +175,7 @@ func (o *Options) resolveModel() error {
 	if o.Duration == 0 && o.Count == 0 {
 		o.Duration = defaultDuration
 	}
+	o.resolveRamp(open)
 	switch {
 	case o.Duration > 0 && o.Ramp > o.Duration:
 		return fmt.Errorf("ramp %v is longer than the duration of %v", o.Ramp, o.Duration)
@@ -170,4 +183,21 @@ func (o *Options) resolveModel() error {
 		return fmt.Errorf("warmup %v leaves nothing of the duration of %v", o.Warmup, o.Duration)
 	}
 	return nil
+}
+
+// resolveRamp sets the default ramp.
+func (o *Options) resolveRamp(open bool) {
+	switch {
+	case o.Ramp == AtOnce:
+		o.Ramp = 0
+	case o.Ramp == 0 && !open:
+		n := o.Streams
+		if o.Count > 0 {
+			n = min(n, o.Count)
+		}
+		o.Ramp = min(time.Duration(n)*rampEach, rampMost)
+		if o.Duration > 0 {
+			o.Ramp = min(o.Ramp, o.Duration/2)
+		}
+	}
 }

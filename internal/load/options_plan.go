@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 
 	"assay/scenarios"
 )
@@ -30,6 +31,9 @@ func (o *Options) resolvePlan() error {
 	prefer(&o.HTTP, w.HTTP)
 	prefer(&o.Seed, w.Seed)
 	prefer(&o.Ramp, w.Ramp)
+	if w.AtOnce {
+		prefer(&o.Ramp, AtOnce)
+	}
 	prefer(&o.Duration, w.Duration)
 	prefer(&o.Count, w.Count)
 	prefer(&o.Warmup, w.Warmup)
@@ -61,9 +65,12 @@ func (o *Options) oneClass() error {
 	if o.Expect != "" && o.Command == "" {
 		return errors.New("expect is for a command of your own: the default commands number their lines, and every line is checked")
 	}
-	for name, share := range map[string]float64{"kill share": o.KillShare, "disconnect share": o.DisconnectShare} {
-		if !(share >= 0 && share <= 1) {
-			return errors.New(name + ": want a number from 0 to 1, for example 0.1")
+	for _, s := range []struct {
+		name  string
+		share float64
+	}{{"kill share", o.KillShare}, {"disconnect share", o.DisconnectShare}} {
+		if !(s.share >= 0 && s.share <= 1) {
+			return fmt.Errorf("%s %g: want a number from 0 to 1, for example 0.1", s.name, s.share)
 		}
 	}
 	if o.KillShare+o.DisconnectShare > 1 {

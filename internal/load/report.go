@@ -2,6 +2,7 @@ package load
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"assay/internal/bundle"
@@ -16,6 +17,21 @@ func latencyAt(l *bundle.LoadLatencies, m Metric) *bundle.Latency {
 // classLatencyAt returns the distribution of a metric of a class; nil for a delay of the driver.
 func classLatencyAt(l *bundle.LoadClassLatencies, m Metric) *bundle.Latency {
 	return [numMetrics]*bundle.Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, nil, nil, &l.GapCorrected, &l.FromSent}[m]
+}
+
+// ratesOf returns the averages per second of a report with a duration.
+func ratesOf(r *bundle.LoadReport) bundle.LoadRates {
+	if r.DurationMS <= 0 {
+		return bundle.LoadRates{}
+	}
+	schedule := r.DurationMS
+	if planned := r.Plan.DurationMS; planned > 0 {
+		schedule = min(schedule, planned)
+	}
+	per := func(n, ms int64) float64 { return math.Round(float64(n)/float64(ms)*1e6) / 1e3 }
+	return bundle.LoadRates{
+		Begun: per(r.Streams.Begun, schedule), Completed: per(r.Streams.Completed, r.DurationMS), Events: per(r.Output.Events, r.DurationMS),
+	}
 }
 
 func valuesOf(c ledger.Counters) *bundle.LoadCounters {

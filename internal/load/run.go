@@ -191,7 +191,7 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.LoadReport, error) {
 	r.Interrupted = ctx.Err() != nil
 	s.fill(r)
-	r.Timeline, r.Curves = s.timeline.report(), s.curves()
+	r.Timeline, r.Curves, r.Rates = s.timeline.report(), s.curves(), ratesOf(r)
 	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
 	r.Metrics = s.watch.result()
 	s.opts.Sandboxes.end(r)

@@ -90,4 +90,5 @@ func (nowhere) Ended(Result)                           {}
 func (nowhere) Coalesced(int)                          {}
 func (nowhere) Unstamped(int)                          {}
 func (nowhere) ClockStepped(time.Duration)             {}
+func (nowhere) BackedOff()                             {}
 func (nowhere) Swept(int)                              {}

@@ -10,7 +10,7 @@ import (
 // reports them.
 type tally struct {
 	Opening, Started, Live, Peak, Killing, Coalesced int64
-	Unstamped                                        int64
+	Unstamped, BackedOff                             int64
 	Events, Bytes, Clamped                           int64
 	Outcomes                                         bundle.StreamOutcomes
 	Fates                                            [numFates]int64
@@ -24,7 +24,7 @@ type tally struct {
 func (c *collector) tally() tally {
 	t := tally{
 		Opening: c.opening.Load(), Started: c.started.Load(), Live: c.live.Load(), Peak: c.peak.Load(),
-		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(), Unstamped: c.unstamped.Load(),
+		Killing: c.killing.Load(), Coalesced: c.coalesced.Load(), Unstamped: c.unstamped.Load(), BackedOff: c.backedOff.Load(),
 	}
 	t.Events, t.Bytes, t.Clamped = c.hist.counts()
 	c.mu.Lock()
@@ -47,6 +47,7 @@ func (c *collector) absorb(last, now tally) {
 	c.killing.Add(now.Killing - last.Killing)
 	c.coalesced.Add(now.Coalesced - last.Coalesced)
 	c.unstamped.Add(now.Unstamped - last.Unstamped)
+	c.backedOff.Add(now.BackedOff - last.BackedOff)
 	s := &c.hist.shards[0]
 	s.events.Add(now.Events - last.Events)
 	s.bytes.Add(now.Bytes - last.Bytes)

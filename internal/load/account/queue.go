@@ -42,6 +42,7 @@ type timer struct {
 	at     int64
 	stream int32 // the stream; None begins a stream
 	number int64 // of the stream
+	fails  uint8 // the failures at the place of a stream that is to begin; see Stream.fails
 }
 
 // timers is a heap of timers, the next one first. Deadlines have no timers: Scan finds them.

@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"assay/internal/bundle"
@@ -102,7 +103,7 @@ func (a *Streams) expire(t timer) {
 	if t.stream == None {
 		within := a.plan.Duration == 0 || t.at < int64(a.plan.Duration)
 		if a.schedule.stage == stageRun && within && !a.run.interrupted.Load() {
-			a.Begin(t.at)
+			a.begin(t.at, t.fails)
 		}
 		return
 	}
@@ -118,7 +119,10 @@ func (a *Streams) expire(t timer) {
 }
 
 // Begin begins a stream with the given intended start.
-func (a *Streams) Begin(intended int64) {
+func (a *Streams) Begin(intended int64) { a.begin(intended, 0) }
+
+// begin begins a stream at a place at which the last streams failed before their start event.
+func (a *Streams) begin(intended int64, fails uint8) {
 	number := a.run.begun.Add(1) - 1
 	if a.plan.Count > 0 && number >= int64(a.plan.Count) {
 		a.run.begun.Add(-1)
@@ -128,7 +132,7 @@ func (a *Streams) Begin(intended int64) {
 	i := a.entries.Take()
 	s := a.entries.At(i)
 	*s = Stream{
-		Number: number, intended: intended, since: intended, phase: phaseWaiting, parts: 1, Conn: None, cut: None,
+		Number: number, intended: intended, since: intended, phase: phaseWaiting, parts: 1, Conn: None, cut: None, fails: fails,
 		class: uint16(a.plan.Stream(number).Class), //nolint:gosec // a handful of classes
 	}
 	s.request = int32(int(s.class)*a.run.boxes + a.plan.Box(number)) //nolint:gosec // a handful of classes, at most a thousand sandboxes
@@ -146,8 +150,8 @@ func (a *Streams) Begin(intended int64) {
 	a.driver.Open(i, s)
 }
 
-// retryPause is how long the closed model waits before it replaces a stream that failed:
-// a gateway that refuses at once must not be hammered in a tight loop.
+// retryPause is how long the closed model waits before it replaces a stream that failed after
+// its start event. Before one that failed earlier it waits for Plan.Backoff.
 const retryPause = 250 * time.Millisecond
 
 // left frees the place of a stream that is over. In the closed model another stream takes
@@ -163,15 +167,22 @@ func (a *Streams) left(s *Stream, failed bool) {
 	if a.plan.Open() || sc.stage != stageRun {
 		return
 	}
-	pause := a.class(s).Think
-	if failed {
+	pause, fails := a.class(s).Think, uint8(0)
+	switch {
+	case failed && !s.has(flagStarted):
+		if fails = s.fails; fails < math.MaxUint8 {
+			fails++
+		}
+		pause = max(pause, a.plan.Backoff(s.Number, int(fails)))
+		a.sink.BackedOff()
+	case failed:
 		pause = max(pause, retryPause)
 	}
 	if pause == 0 {
 		sc.ready++
 		return
 	}
-	sc.timers.push(timer{at: a.now() + int64(pause), stream: None})
+	sc.timers.push(timer{at: a.now() + int64(pause), stream: None, fails: fails})
 }
 
 // exhausted reports whether all streams of the plan have begun, whatever its duration.

@@ -77,7 +77,7 @@ func TestSchedule(t *testing.T) {
 		"the closed model replaces what ends during its ramp": {
 			plan: load.Plan{Streams: 2, Ramp: 600 * time.Millisecond, Duration: 500 * time.Millisecond}, life: 200 * time.Millisecond, starts: ms(0, 200, 300, 400), took: 500 * time.Millisecond},
 		"the closed model waits before it replaces what failed": {
-			plan: load.Plan{Streams: 1, Duration: 600 * time.Millisecond}, life: 50 * time.Millisecond, fails: true, starts: ms(0, 300), took: 600 * time.Millisecond},
+			plan: load.Plan{Streams: 1, Duration: 149 * time.Millisecond}, life: 50 * time.Millisecond, fails: true, starts: ms(0), took: 149 * time.Millisecond},
 		"the closed model leaves a place empty for the think time": {
 			plan: load.Plan{Streams: 2, Duration: 500 * time.Millisecond, Classes: []load.Class{{Share: 1, Think: 200 * time.Millisecond}}}, life: 100 * time.Millisecond, starts: ms(0, 0, 300, 300), took: 500 * time.Millisecond},
 		"the stages end the open model": {
@@ -102,6 +102,70 @@ func TestSchedule(t *testing.T) {
 				t.Errorf("started at %v in %v, want %v in %v", starts, took, tt.starts, tt.took)
 			}
 		})
+	}
+}
+
+func TestAGatewayThatRefusesIsAskedLessAndLess(t *testing.T) {
+	const life = 50 * time.Millisecond
+	starts, _ := scheduled(t, &load.Plan{Streams: 1, Duration: time.Minute, Seed: 5}, life, true, 0)
+	if n := len(starts); n < 15 || n > 30 {
+		t.Fatalf("%d streams in a minute: %v", n, starts)
+	}
+	pause := 200 * time.Millisecond
+	for i := 1; i < len(starts); i++ {
+		if gap := starts[i] - starts[i-1] - life; gap < pause/2 || gap > pause+2*time.Millisecond {
+			t.Errorf("pause %d is %v, want between %v and %v", i, gap, pause/2, pause)
+		}
+		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+// ending ends a stream of a fake driver at once: before its start event, or after it.
+func (f *fake) ending(i int32, s *Stream, started bool) {
+	f.Opening(s)
+	f.Sent(s, 0)
+	f.Reading(f.time)
+	if started {
+		f.started(i, s, 7)
+		s.ends = 1
+	}
+	f.Fail(i, s, Closed(started))
+}
+
+func TestAStartEventEndsTheBackOffOfAPlace(t *testing.T) {
+	p := &load.Plan{Streams: 1, Duration: time.Hour, Seed: 5}
+	tally := loadtest.NewTally()
+	f := conduct(p, tally)
+	var pauses []time.Duration
+	var last int64
+	f.onOpen = func(int32, *Stream) {
+		pauses = append(pauses, time.Duration(f.time-last))
+		last = f.time
+	}
+	for n := 0; n < 7; {
+		f.Tend(f.time)
+		if len(pauses) > n {
+			i := f.opened[len(f.opened)-1]
+			f.ending(i, f.At(i), n == 3)
+			n++
+		}
+		f.time += int64(time.Millisecond)
+	}
+	want := []time.Duration{0, p.Backoff(0, 1), p.Backoff(1, 2), p.Backoff(2, 3), retryPause, p.Backoff(4, 1), p.Backoff(5, 2)}
+	for i := range want {
+		if late := pauses[i] - want[i]; late < 0 || late > 2*time.Millisecond {
+			t.Errorf("stream %d began after %v, want %v", i, pauses[i], want[i])
+		}
+	}
+	if tally.Backoffs != 6 {
+		t.Errorf("backed off %d times, want 6", tally.Backoffs)
+	}
+}
+
+func TestTheOpenModelDoesNotBackOff(t *testing.T) {
+	starts, _ := scheduled(t, &load.Plan{Rate: 100, Duration: time.Second}, time.Millisecond, true, 0)
+	if len(starts) != 100 {
+		t.Errorf("%d streams, want 100", len(starts))
 	}
 }
 

@@ -44,6 +44,7 @@ const (
 	flagUncertain                   // the gateway may have started a process without our knowing
 	flagHungUp                      // the driver hung up, as the plan asks
 	flagStrict                      // its extra decodes the frames of a WebSocket
+	flagStarted                     // the start event came
 )
 
 // Stream is the state of one call of Start. Times are in ns since the beginning of the run.
@@ -80,6 +81,7 @@ type Stream struct {
 	parts    uint8 // of the stream itself, its kill, its input: how many are not over
 	phase    phase
 	kill     killState
+	fails    uint8 // how many streams before it, in a row at its place, failed before their start event
 }
 
 func (s *Stream) has(f flags) bool { return s.flags&f != 0 }

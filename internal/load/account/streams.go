@@ -167,6 +167,7 @@ func (a *Streams) Lag(ns int64) { a.record(0, load.DriverLag, ns) }
 func (a *Streams) started(i int32, s *Stream, pid uint32) {
 	s.pid = pid
 	s.phase, s.since = phaseLive, a.at
+	s.set(flagStarted)
 	a.sink.Started()
 	c := a.class(s)
 	if !c.ws {

@@ -44,5 +44,8 @@ func (*Last) Unstamped(int) {}
 // ClockStepped does nothing.
 func (*Last) ClockStepped(time.Duration) {}
 
+// BackedOff does nothing.
+func (*Last) BackedOff() {}
+
 // Swept does nothing.
 func (*Last) Swept(int) {}

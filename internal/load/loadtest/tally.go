@@ -24,6 +24,7 @@ type Tally struct {
 	Vague     int // coalesced events
 	Blind     int // unstamped reads
 	Found     int // swept processes
+	Backoffs  int
 	OnStarted func(started int)
 	OnRecord  func(m load.Metric)
 
@@ -76,6 +77,9 @@ func (t *Tally) Killing() { t.locked(func() { t.Kills++ }) }
 
 // Swept counts.
 func (t *Tally) Swept(n int) { t.locked(func() { t.Found += n }) }
+
+// BackedOff counts.
+func (t *Tally) BackedOff() { t.locked(func() { t.Backoffs++ }) }
 
 // Unstamped counts.
 func (t *Tally) Unstamped(n int) { t.locked(func() { t.Blind += n }) }

@@ -65,6 +65,7 @@ func (*counting) Killing()                                    {}
 func (*counting) Coalesced(int)                               {}
 func (*counting) Unstamped(int)                               {}
 func (*counting) ClockStepped(time.Duration)                  {}
+func (*counting) BackedOff()                                  {}
 func (*counting) Swept(int)                                   {}
 func (c *counting) Ended(r load.Result) {
 	if r.Outcome == bundle.StreamOK {
