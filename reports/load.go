@@ -105,11 +105,11 @@ func ratesText(r *bundle.LoadReport) string {
 	if r.Rates == (bundle.LoadRates{}) {
 		return ""
 	}
-	return fmt.Sprintf("%s streams begun, %s completed, %s events", perSecond(r.Rates.Begun), perSecond(r.Rates.Completed), perSecond(r.Rates.Events))
+	return fmt.Sprintf("%s streams begun, %s completed, %s events", rateText(r.Rates.Begun), rateText(r.Rates.Completed), rateText(r.Rates.Events))
 }
 
-// perSecond formats a rate: with one decimal, below 10 with two.
-func perSecond(v float64) string {
+// rateText formats a rate: with one decimal, below 10 with two.
+func rateText(v float64) string {
 	if v < 10 {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
