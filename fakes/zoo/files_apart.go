@@ -32,7 +32,7 @@ func apartFaults() []fault {
 		{Fault{
 			ID:     "uploads-written-back",
 			Title:  "Commands see an upload two seconds later, or when the next file call comes",
-			Breaks: []string{"sandbox.files.command-reads"},
+			Breaks: []string{"sandbox.files.command-reads", "files.write.process"},
 			Source: "storage that is mounted with write-back",
 		}, onTree(func(next tree.Tree) tree.Tree { return &writtenBack{next: next} })},
 		{Fault{

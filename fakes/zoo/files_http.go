@@ -155,7 +155,7 @@ func uploadRequestFaults() []fault {
 		{Fault{
 			ID:     "upload-base-name",
 			Title:  "An upload keeps only the last component of its path",
-			Breaks: []string{"files.write.parents", "files.multipart.whole-name"},
+			Breaks: []string{"files.write.round-trip", "files.write.parents", "files.multipart.whole-name"},
 			Source: "kubernetes-sigs/agent-sandbox#622",
 		}, func(b *build) {
 			onFilesPolicy(func(p *files.Policy) {
@@ -165,7 +165,7 @@ func uploadRequestFaults() []fault {
 		{Fault{
 			ID:     "upload-gzip-stored",
 			Title:  "The body of an upload is stored as it comes, compressed",
-			Breaks: []string{"files.gzip.upload", "files.gzip.not-compressed", "files.gzip.cut"},
+			Breaks: []string{"files.gzip.upload", "files.gzip.not-compressed", "files.gzip.cut", "files.gzip.unknown-encoding"},
 			Source: "gateways that ignore Content-Encoding in requests",
 		}, onFilesRequest(func(r *http.Request) { r.Header.Del("Content-Encoding") })},
 		{Fault{
