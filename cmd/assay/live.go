@@ -144,7 +144,8 @@ type liveLoad struct {
 
 // Begin shows what runs.
 func (l *liveLoad) Begin(headline string, duration time.Duration, count int) {
-	l.page.Sentence(headline)
+	plan, _, _ := strings.Cut(headline, "\n")
+	l.page.Sentence(plan)
 	l.Progress.Begin(headline, duration, count)
 }
 
