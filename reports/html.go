@@ -111,8 +111,6 @@ func runLook(exit int) look {
 
 func (v *htmlView) banner() page.HTML {
 	r := v.r
-	word, sentence := verdictText(r)
-	l := runLook(r.Exit)
 	target := page.Text(line(r.Target.URL))
 	if r.Target.Embedded {
 		target += page.Text(" (embedded reference gateway)")
@@ -133,10 +131,16 @@ func (v *htmlView) banner() page.HTML {
 			notes += page.El("p", page.Class("note"), page.Text("Note: "+line(n)))
 		}
 	}
-	return page.Banner(page.Verdict{
-		Tone: l.tone, Symbol: l.symbol, Word: capital(strings.ToLower(word)), Sentence: capital(sentence) + ".",
-		Kicker: "Assay conformance report", Alarm: diedText(r), Facts: facts, Below: v.tally() + notes,
-	})
+	b := Ending(r)
+	b.Kicker, b.Alarm, b.Facts, b.Below = "Assay conformance report", diedText(r), facts, v.tally()+notes
+	return page.Banner(b)
+}
+
+// Ending returns the verdict of a run as a page shows it at its head.
+func Ending(r *bundle.Report) page.Verdict {
+	word, sentence := verdictText(r)
+	l := runLook(r.Exit)
+	return page.Verdict{Tone: l.tone, Symbol: l.symbol, Word: capital(strings.ToLower(word)), Sentence: capital(sentence) + "."}
 }
 
 // tally returns the number of runs for each verdict, worst first.

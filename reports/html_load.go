@@ -31,26 +31,10 @@ type htmlLoad struct{ r *bundle.LoadReport }
 
 func (v htmlLoad) banner() page.HTML {
 	r := v.r
-	b := page.Verdict{Kicker: "Assay load report"}
-	switch r.Verdict {
-	case bundle.LoadPass:
-		b.Tone, b.Symbol, b.Word = page.Good, "✓", "Pass"
-	case bundle.LoadFail:
-		b.Tone, b.Symbol, b.Word = page.Bad, "✗", "Fail"
-	default:
-		b.Tone, b.Symbol, b.Word = page.Warn, "?", "Inconclusive"
-	}
-	b.Sentence = "Every stream ended as it should, and every threshold is met."
-	if len(r.Thresholds) == 0 {
-		b.Sentence = "Every stream ended as it should."
-	}
-	reasons := r.Reasons
-	if len(reasons) > 0 || r.Verdict != bundle.LoadPass {
-		b.Sentence = "No reason was recorded."
-	}
-	if len(reasons) > 0 {
-		b.Sentence = capital(cut(line(reasons[0]), mostShort)) + "."
-		b.Reasons = reasonList(reasons[1:])
+	b := LoadEnding(r)
+	b.Kicker = "Assay load report"
+	if len(r.Reasons) > 0 {
+		b.Reasons = reasonList(r.Reasons[1:])
 	}
 	if why := uncompared(&r.Metrics); why != "" {
 		b.Below += page.El("p", page.Class("note"), page.Text("Note: "+cut(line(why), mostShort)))
@@ -73,6 +57,30 @@ func (v htmlLoad) banner() page.HTML {
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 	}
 	return page.Banner(b)
+}
+
+// LoadEnding returns the verdict of a load run as a page shows it at its head.
+func LoadEnding(r *bundle.LoadReport) page.Verdict {
+	var v page.Verdict
+	switch r.Verdict {
+	case bundle.LoadPass:
+		v.Tone, v.Symbol, v.Word = page.Good, "✓", "Pass"
+	case bundle.LoadFail:
+		v.Tone, v.Symbol, v.Word = page.Bad, "✗", "Fail"
+	default:
+		v.Tone, v.Symbol, v.Word = page.Warn, "?", "Inconclusive"
+	}
+	switch {
+	case len(r.Reasons) > 0:
+		v.Sentence = capital(cut(line(r.Reasons[0]), mostShort)) + "."
+	case r.Verdict != bundle.LoadPass:
+		v.Sentence = "No reason was recorded."
+	case len(r.Thresholds) == 0:
+		v.Sentence = "Every stream ended as it should."
+	default:
+		v.Sentence = "Every stream ended as it should, and every threshold is met."
+	}
+	return v
 }
 
 func reasonList(reasons []string) page.HTML {

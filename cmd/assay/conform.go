@@ -21,6 +21,7 @@ type conformFlags struct {
 	memory memoryFlag
 	lease  leaseFlags
 	quiet  quietFlag
+	live   liveFlag
 
 	profile, selection, known, out    string
 	scenarios, rerun, exec            string
@@ -81,6 +82,7 @@ built-in scenarios adds those.`,
 	f.lease.register(c)
 	f.quiet.register(c)
 	fs := c.Flags()
+	f.live.register(fs)
 	fs.StringVar(&f.profile, "profile", "", "what the gateway claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.selection, "select", "", "run only the scenarios that match these terms")
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
@@ -118,6 +120,9 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 		return suites.Options{}, err
 	}
 	if err := f.lease.options(&t, f.exec); err != nil {
+		return suites.Options{}, err
+	}
+	if err := f.live.validate(); err != nil {
 		return suites.Options{}, err
 	}
 	if f.jobs < 1 || f.jobs > 256 {
@@ -193,6 +198,12 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	if f.dryRun {
 		return f.nothingAgain(dryRun(io, f.output.format, o))
 	}
+	ui, err := f.live.serve(c.Context(), io, conformFace())
+	if err != nil {
+		return err
+	}
+	defer ui.Close()
+	o.Progress = &liveConform{Progress: o.Progress, page: ui}
 	if f.exec != "" {
 		gateway, err := startChild(io, f.exec)
 		if err != nil {
@@ -209,6 +220,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 	}
 	defer release()
 	out, err := suites.Run(c.Context(), o)
+	showEnd(ui, conformEnd(out), err)
 	if out == nil {
 		return f.nothingAgain(nothingRun(err))
 	}

@@ -21,6 +21,7 @@ type loadFlags struct {
 	target targetFlags
 	lease  leaseFlags
 	quiet  quietFlag
+	live   liveFlag
 
 	sandboxes int
 
@@ -119,6 +120,7 @@ added up.`,
 
 func (f *loadFlags) register(c *cobra.Command) {
 	fs := c.Flags()
+	f.live.register(fs)
 	fs.IntVar(&f.sandboxes, "sandboxes", 1, "with --control-plane: create N sandboxes and spread the streams over them")
 	fs.StringVar(&f.plan, "plan", "", "file with a mix of streams (see assay schema plan); flags override it")
 	fs.IntVar(&f.streams, "streams", 0, "closed model: keep N streams open (default 100)")
@@ -163,7 +165,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 			return load.Options{}, fmt.Errorf("--%s 0: want more than 0", name)
 		}
 	}
-	if err := f.output.validate(); err != nil {
+	if err := errors.Join(f.live.validate(), f.output.validate()); err != nil {
 		return load.Options{}, err
 	}
 	if f.ramp == 0 && c.Flags().Lookup("ramp").Changed {
@@ -196,6 +198,12 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		o.Worker = []string{exe, loadWorker}
 	}
 	ctx := c.Context()
+	ui, err := f.live.serve(ctx, io, loadFace())
+	if err != nil {
+		return err
+	}
+	defer ui.Close()
+	o.Progress = &liveLoad{Progress: o.Progress, page: ui}
 	if f.metricsListen != "" {
 		m, err := serveLoadMetrics(ctx, io, f.metricsListen, o.Progress)
 		if err != nil {
@@ -224,6 +232,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		stayLean()
 	}
 	r, err := load.Run(ctx, o)
+	showEnd(ui, loadEnd(r), err)
 	return loadResult(io, f.output, r, err)
 }
 

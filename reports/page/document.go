@@ -53,18 +53,14 @@ const chartsID = "charts"
 // Write writes the page in one write. It refers to no other file. Its policy allows the
 // scripts and the style in it, by their digests, and nothing else.
 func Write(w io.Writer, d Document) error {
-	scripts := append([]string{script}, d.Scripts...)
-	styles := append([]string{style}, d.Styles...)
+	sheet, scripts := d.assets()
 	data := maps.Clone(d.Data)
 	if len(d.Charts) > 0 {
-		scripts = append([]string{chartScript}, scripts...)
-		styles = append([]string{chartStyle}, styles...)
 		if data == nil {
 			data = map[string]any{}
 		}
 		data[chartsID] = d.Charts
 	}
-	sheet := strings.Join(styles, "\n")
 	lang := d.Lang
 	if lang == "" {
 		lang = "en"
@@ -93,6 +89,24 @@ func Write(w io.Writer, d Document) error {
 }
 
 func attr(name, value string) string { return " " + name + `="` + string(Text(value)) + `"` }
+
+// assets returns the style of the page and its scripts.
+func (d Document) assets() (sheet string, scripts []string) {
+	scripts = append([]string{script}, d.Scripts...)
+	styles := append([]string{style}, d.Styles...)
+	if len(d.Charts) > 0 {
+		scripts = append([]string{chartScript}, scripts...)
+		styles = append([]string{chartStyle}, styles...)
+	}
+	return strings.Join(styles, "\n"), scripts
+}
+
+// Policy returns the Content-Security-Policy of the page, for a server that also sends it in
+// a header.
+func (d Document) Policy() string {
+	sheet, scripts := d.assets()
+	return policy(sheet, scripts, d.Connect)
+}
 
 // policy returns the Content-Security-Policy of a page.
 func policy(sheet string, scripts []string, connect bool) string {

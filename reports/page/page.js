@@ -69,7 +69,7 @@
     return a >= 1e6 ? short(v / 1e6) + " M" : a >= 1e4 ? short(v / 1e3) + " k" : short(v);
   };
   const dashes = [[], [7, 4], [2, 4], [10, 3, 2, 3], [4, 2], [1, 3]];
-  const drawn = [];
+  const drawn = [], latest = {};
   const draw = (chart) => {
     const figure = document.querySelector(`[data-chart="${CSS.escape(chart.id)}"]`);
     const plot = figure && figure.querySelector(".plot");
@@ -80,7 +80,7 @@
       ...(a.ticks ? { splits: () => a.ticks.map((t) => t.at), values: () => a.ticks.map((t) => t.label), filter: (u, s) => s } : { values: (u, s) => s.map((v) => (v == null ? "" : format(v, a.unit))) }),
     });
     const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
-    const joined = uPlot.join(chart.series.map((s) => [s.points.map((p) => p[0]), s.points.map((p) => p[1])]));
+    const joined = latest[chart.id] || uPlot.join(chart.series.map((s) => [s.points.map((p) => p[0]), s.points.map((p) => p[1])]));
     const place = (v) => {
       const tick = (chart.x.ticks || []).find((t) => t.at === v);
       if (tick) return tick.label;
@@ -103,7 +103,7 @@
       }))],
     };
     plot.classList.add("live");
-    drawn.push({ plot, u: new uPlot(options, joined, plot) });
+    drawn.push({ id: chart.id, plot, u: new uPlot(options, joined, plot) });
   };
   const drawAll = () => {
     for (const d of drawn.splice(0)) d.u.destroy();
@@ -111,6 +111,11 @@
   };
   if (data && typeof uPlot === "function") {
     drawAll();
+    // The event charts brings the columns of charts by their id: [[x…], [y…]…].
+    addEventListener("charts", (e) => {
+      Object.assign(latest, e.detail);
+      for (const d of drawn) if (latest[d.id]) d.u.setData(latest[d.id]);
+    });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
     new ResizeObserver(() => {
       for (const d of drawn) d.u.setSize({ width: Math.max(280, d.plot.clientWidth), height: 250 });
