@@ -51,7 +51,7 @@ func (f *liveFlag) serve(ctx context.Context, io stdio, face live.Face) (*live.S
 }
 
 // seconds is the axis of the charts of a run.
-var seconds = page.Axis{Label: "seconds since the beginning", Unit: page.UnitSeconds}
+var seconds = page.Axis{Label: "seconds since the beginning", Unit: page.UnitCount}
 
 // conformFace is the page of a run of scenarios.
 func conformFace() live.Face {
