@@ -18,8 +18,8 @@ import (
 	"assay/docs/examples/plugin-handshake/service"
 )
 
-// page is the folder of somebody who follows a page.
-type page struct {
+// reader is the folder of somebody who follows a page.
+type reader struct {
 	t         *testing.T
 	dir       string
 	addresses map[string]string // of the started servers, by those in the text
@@ -28,9 +28,9 @@ type page struct {
 }
 
 // newPage makes the folder, with docs/examples and the program, as assay in PATH and as bin/assay.
-func newPage(t *testing.T) *page {
+func newReader(t *testing.T) *reader {
 	t.Helper()
-	p := &page{t: t, dir: t.TempDir(), addresses: map[string]string{}}
+	p := &reader{t: t, dir: t.TempDir(), addresses: map[string]string{}}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func newPage(t *testing.T) *page {
 var fileName = regexp.MustCompile(`^# ([\w./-]+\.ya?ml)(,.*)?\n`)
 
 // write writes a block whose first line names a file. A file of docs/examples must be the same.
-func (p *page) write(b block) {
+func (p *reader) write(b block) {
 	m := fileName.FindStringSubmatch(b.text)
 	if m == nil {
 		p.t.Errorf("line %d: the first line of the block names no file", b.line)
@@ -93,7 +93,7 @@ const (
 )
 
 // run does what a line of an sh block says.
-func (p *page) run(b block, l logicalLine) {
+func (p *reader) run(b block, l logicalLine) {
 	command, _, _ := strings.Cut(l.text, "  # ")
 	command = strings.TrimSpace(strings.Replace(command, runAssay, "assay ", 1))
 	server, background := strings.CutSuffix(command, " &")
@@ -127,7 +127,7 @@ func withFlags(command, flags string) string {
 }
 
 // command runs a line in a shell.
-func (p *page) command(line int, text string, want int) {
+func (p *reader) command(line int, text string, want int) {
 	for _, tool := range []string{"curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil && strings.Contains(text, tool+" ") {
 			p.t.Logf("line %d is not run, because %s is not installed: make debian", line, tool)
@@ -159,7 +159,7 @@ func (p *page) command(line int, text string, want int) {
 }
 
 // actual returns a text with the addresses of the started servers.
-func (p *page) actual(text string) string {
+func (p *reader) actual(text string) string {
 	return address.ReplaceAllStringFunc(text, func(written string) string {
 		if a := p.addresses[written]; a != "" {
 			return a
@@ -168,7 +168,7 @@ func (p *page) actual(text string) string {
 	})
 }
 
-func (p *page) shell(ctx context.Context, text string) *exec.Cmd {
+func (p *reader) shell(ctx context.Context, text string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "sh", "-c", text)
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), "HOME="+p.dir, "PATH="+filepath.Join(p.dir, "bin")+":"+os.Getenv("PATH"),
@@ -177,7 +177,7 @@ func (p *page) shell(ctx context.Context, text string) *exec.Cmd {
 }
 
 // server starts a gateway on free ports; later commands find it there.
-func (p *page) server(line int, text string) {
+func (p *reader) server(line int, text string) {
 	var written []string
 	for _, m := range listens.FindAllStringSubmatch(text, -1) {
 		written = append(written, m[2])
@@ -210,7 +210,7 @@ func (p *page) server(line int, text string) {
 }
 
 // host starts the plugin host of the example on a free port.
-func (p *page) host(line int, args []string) {
+func (p *reader) host(line int, args []string) {
 	written := ""
 	for i, a := range args {
 		if a == "--listen" {

@@ -38,7 +38,7 @@ func TestTheDocsRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newPage(t)
+			p := newReader(t)
 			p.follow(blocksOf(string(text)))
 			if name == tutorial && p.ran < 15 {
 				t.Errorf("%d commands ran, want at least 15", p.ran)
@@ -114,7 +114,7 @@ func (b block) lines() []logicalLine {
 	return out
 }
 
-func (p *page) follow(blocks []block) {
+func (p *reader) follow(blocks []block) {
 	for _, b := range blocks {
 		switch b.kind {
 		case "yaml":
@@ -147,7 +147,7 @@ func (p *page) follow(blocks []block) {
 var quoted = regexp.MustCompile(`'[^']*'`)
 
 // exists requires that the command of a line and its flags exist.
-func (p *page) exists(l logicalLine) {
+func (p *reader) exists(l logicalLine) {
 	text := strings.ReplaceAll(strings.ReplaceAll(l.text, "\\\n", " "), "bin/assay ", "assay ")
 	text, _, _ = strings.Cut(quoted.ReplaceAllString(text, "x"), "  #")
 	if strings.HasPrefix(text, "assay ") {
@@ -157,7 +157,7 @@ func (p *page) exists(l logicalLine) {
 }
 
 // compare requires that the commands printed each line, one after the other; … is any text.
-func (p *page) compare(b block) {
+func (p *reader) compare(b block) {
 	rest := strings.Join(strings.Fields(p.shown.String()), " ")
 	for line := range strings.Lines(b.text) {
 		want := strings.NewReplacer(" … ", " .*?", "…", ".*?").Replace(regexp.QuoteMeta(strings.Join(strings.Fields(line), " ")))

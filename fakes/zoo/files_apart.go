@@ -2,7 +2,6 @@ package zoo
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"io/fs"
 	"maps"
@@ -354,24 +353,5 @@ func (t *ownChanges) Watch(name string, recursive bool) (tree.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ownEvents{w, t}, nil
-}
-
-// ownEvents are the events of own changes.
-type ownEvents struct {
-	tree.Watcher
-	of *ownChanges
-}
-
-func (w ownEvents) Pending() []tree.Event {
-	return slices.DeleteFunc(w.Watcher.Pending(), func(e tree.Event) bool { return !w.of.own(e) })
-}
-
-func (w ownEvents) Next(ctx context.Context) (tree.Event, error) {
-	for {
-		e, err := w.Watcher.Next(ctx)
-		if err != nil || w.of.own(e) {
-			return e, err
-		}
-	}
+	return someEvents{w, t.own}, nil
 }

@@ -77,7 +77,7 @@ func filesystemCallFaults() []fault {
 			Title:  "Events have no entry, whatever the client asks for",
 			Breaks: []string{"filesystem.watch.entry"},
 			Source: "Dormice",
-		}, onFileEvents(func(e *filesystem.FilesystemEvent) bool { e.Entry = nil; return true })},
+		}, onFileEvents(func(e *filesystem.FilesystemEvent) { e.Entry = nil })},
 		{Fault{
 			ID:     "watch-without-start",
 			Title:  "The stream of a watched directory has no start event",
@@ -89,18 +89,19 @@ func filesystemCallFaults() []fault {
 			Title:  "A renamed file is reported as removed",
 			Breaks: []string{"filesystem.watch.rename", "filesystem.watch.moved-out"},
 			Source: "gateways that compare listings",
-		}, onFileEvents(func(e *filesystem.FilesystemEvent) bool {
+		}, onFileEvents(func(e *filesystem.FilesystemEvent) {
 			if e.GetType() == filesystem.EventType_EVENT_TYPE_RENAME {
 				e.Type = filesystem.EventType_EVENT_TYPE_REMOVE
 			}
-			return true
 		})},
 		{Fault{
 			ID:     "watch-no-chmod",
 			Title:  "Changes of mode and owner are not reported",
 			Breaks: []string{"filesystem.watch.chmod"},
 			Source: "gateways that ask inotify only for IN_CREATE, IN_MODIFY, IN_DELETE and IN_MOVE",
-		}, onFileEvents(func(e *filesystem.FilesystemEvent) bool { return e.GetType() != filesystem.EventType_EVENT_TYPE_CHMOD })},
+		}, onWatch(func(next tree.Watcher) tree.Watcher {
+			return someEvents{next, func(e tree.Event) bool { return e.Op != tree.Changed }}
+		})},
 	}
 }
 
@@ -148,8 +149,8 @@ func (f fileStream) install(b *build) {
 	b.Seams.Filesystem = append([]connect.Interceptor{f}, b.Seams.Filesystem...)
 }
 
-// onFileEvents changes the events of files, or drops them, on streams and in polls.
-func onFileEvents(keep func(e *filesystem.FilesystemEvent) bool) func(*build) {
+// onFileEvents changes the events of files, on streams and in polls.
+func onFileEvents(change func(e *filesystem.FilesystemEvent)) func(*build) {
 	return fileStream{
 		call: func(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
 			res, err := next(ctx, req)
@@ -157,17 +158,18 @@ func onFileEvents(keep func(e *filesystem.FilesystemEvent) bool) func(*build) {
 				return res, err
 			}
 			if m, ok := res.Any().(*filesystem.GetWatcherEventsResponse); ok {
-				kept := m.Events[:0]
 				for _, e := range m.GetEvents() {
-					if keep(e) {
-						kept = append(kept, e)
-					}
+					change(e)
 				}
-				m.Events = kept
 			}
 			return res, nil
 		},
-		send: func(m *filesystem.WatchDirResponse) bool { return m.GetFilesystem() == nil || keep(m.GetFilesystem()) },
+		send: func(m *filesystem.WatchDirResponse) bool {
+			if e := m.GetFilesystem(); e != nil {
+				change(e)
+			}
+			return true
+		},
 	}.install
 }
 

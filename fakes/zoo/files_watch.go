@@ -71,6 +71,25 @@ type closer struct {
 
 func (c closer) Close() { c.real.Close() }
 
+// someEvents reports only the events to keep.
+type someEvents struct {
+	tree.Watcher
+	keep func(tree.Event) bool
+}
+
+func (w someEvents) Pending() []tree.Event {
+	return slices.DeleteFunc(w.Watcher.Pending(), func(e tree.Event) bool { return !w.keep(e) })
+}
+
+func (w someEvents) Next(ctx context.Context) (tree.Event, error) {
+	for {
+		e, err := w.Watcher.Next(ctx)
+		if err != nil || w.keep(e) {
+			return e, err
+		}
+	}
+}
+
 // silent reports nothing.
 type silent struct{ tree.Watcher }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 var face = Face{
 	Title: "A run", Kicker: "Assay, live", Facts: []string{"Open", "Failed"}, List: "Failures",
-	Charts: []page.Chart{{ID: "open", Title: "Open streams", X: page.Axis{Label: "time", Unit: page.UnitSeconds}, Series: []page.Series{{Name: "open"}, {Name: "wanted"}}}},
+	Charts: []page.Chart{{ID: "open", Title: "Open streams", X: page.Axis{Label: "time", Unit: page.UnitCount}, Series: []page.Series{{Name: "open"}, {Name: "wanted"}}}},
 }
 
 // serving starts a server that ends with the test.
