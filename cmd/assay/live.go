@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,7 +102,7 @@ func (l *liveConform) Done(i scenarios.Instance, c bundle.Conclusion, took time.
 	}
 	elapsed := time.Since(l.began)
 	l.page.Moment("runs", elapsed.Seconds(), float64(l.done), float64(l.failed))
-	l.page.Facts(fmt.Sprintf("%d of %d", l.done, l.total), fmt.Sprint(l.failed), fmt.Sprint(l.running), elapsed.Round(time.Second).String())
+	l.page.Facts(fmt.Sprintf("%d of %d", l.done, l.total), strconv.Itoa(l.failed), strconv.Itoa(l.running), elapsed.Round(time.Second).String())
 	l.mu.Unlock()
 	word := strings.ReplaceAll(string(c), "-", " ")
 	switch {
@@ -169,7 +170,7 @@ func (l *liveLoad) Tick(t load.Tick) {
 	l.page.Moment("first-event", x, firstEvent...)
 	l.page.Moment("gap", x, gap...)
 	l.page.Moment("failed", x, float64(t.Failed))
-	l.page.Facts(t.Elapsed.Round(time.Second).String()+stage(t), fmt.Sprint(t.Open), fmt.Sprint(t.Completed), fmt.Sprint(t.Failed), first, between)
+	l.page.Facts(t.Elapsed.Round(time.Second).String()+stage(t), strconv.FormatInt(t.Open, 10), strconv.FormatInt(t.Completed, 10), strconv.FormatInt(t.Failed, 10), first, between)
 	for o, n := range t.Outcomes.All() {
 		if more := n - l.last[o]; more > 0 && o.Failed() {
 			l.page.Entry(live.Entry{

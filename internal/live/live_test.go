@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -268,7 +269,7 @@ func TestMemoryIsBoundedAndNoPeakIsLost(t *testing.T) {
 			v = 1
 		}
 		s.moment("open", moment{float64(i), v, math.NaN()})
-		s.entry(Entry{Text: fmt.Sprint(i)})
+		s.entry(Entry{Text: strconv.Itoa(i)})
 	}
 	all := s.whole.Moments["open"]
 	if len(all) > mostMoments || len(all) < mostMoments/2-1 {
