@@ -56,6 +56,9 @@ func (v htmlLoad) banner() page.HTML {
 		{Name: "Streams", Value: page.Textf("%s completed, %s open at most", grouped(r.Streams.Completed), grouped(r.Streams.OpenPeak))},
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 	}
+	if !r.Started.IsZero() {
+		b.Facts = append(b.Facts, page.Fact{Name: "Started", Value: page.Text(started(r.Started))})
+	}
 	return page.Banner(b)
 }
 
@@ -209,6 +212,9 @@ func (v htmlLoad) outcomeSection() page.Section {
 		rows = append(rows, page.Row{Cells: cells})
 	}
 	body := page.El("p", nil, page.Text(capital(streamsText(&r.Streams))+". "+capital(outputText(r))+"."))
+	if text := ratesText(r); text != "" {
+		body += page.El("p", nil, page.Text("On average "+text+" a second."))
+	}
 	if len(rows) > 0 {
 		body += page.Table("Streams by outcome", columns, rows)
 	}
