@@ -90,8 +90,8 @@ added up.`,
 		Example: `  # 5,000 open streams for 20 seconds, over HTTP/1.1
   assay load http://127.0.0.1:8081 --streams 5000 --duration 20s --out load-run
 
-  # 20,000 streams over a few connections
-  assay load http://127.0.0.1:8081 --http h2c --streams 20000 --duration 60s
+  # 10,000 streams over a few connections
+  assay load http://127.0.0.1:8081 --http h2c --streams 10000 --duration 60s
 
   # 200 short commands per second, as a CI gate
   assay load http://127.0.0.1:8081 --rate 200 --duration 10s --command 'seq 1 100' --threshold 'first_event.p99 < duration("250ms")' --report junit=load.xml

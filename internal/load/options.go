@@ -18,7 +18,7 @@ const (
 )
 
 // AtOnce is the ramp of a run without one: all Streams begin at the same time.
-const AtOnce time.Duration = -1
+const AtOnce time.Duration = math.MinInt64
 
 // The default ramp. Of 5,000 streams that begin at once on two cores, the gateway included, the
 // last ones wait for a second: that is a measure of the burst, and not of the gateway.
