@@ -73,6 +73,8 @@ func fixedValues(flag string) []string {
 		return split(ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
 	case "codec":
 		return []string{"json", "proto"}
+	case "ci":
+		return ciValues
 	case "engine":
 		return []string{"auto", "fast", "portable"}
 	case "processes":
@@ -133,6 +135,8 @@ func formatsOf(c *cobra.Command) []string {
 		return split(formatNames())
 	case c.Name() == "diff":
 		return diffFormats
+	case c.Name() == "selftest":
+		return selftestFormats
 	}
 	return []string{"text", "json"}
 }
