@@ -28,7 +28,17 @@ func (c *canvas) row(parts ...ink) {
 	for _, p := range parts {
 		b.WriteString(string(p))
 	}
-	_, c.err = fmt.Fprintln(c.w, strings.TrimRight(b.String(), " "))
+	_, c.err = fmt.Fprintln(c.w, noCommand(strings.TrimRight(b.String(), " ")))
+}
+
+// noCommand escapes a line that a runner of GitHub Actions would take for a workflow command: one that
+// begins with two colons, or has ##[ anywhere. What a target says may be printed there.
+func noCommand(text string) string {
+	text = strings.ReplaceAll(text, "##[", `#\x23[`)
+	if rest := strings.TrimLeft(text, " "); strings.HasPrefix(rest, "::") {
+		return text[:len(text)-len(rest)] + `\x3a` + rest[1:]
+	}
+	return text
 }
 
 func (c *canvas) paint(t tint, text string) ink { return c.style.paint(t, text) }

@@ -65,6 +65,22 @@ func TestAnnotationsEscapeWhatTheRunnerReads(t *testing.T) {
 	}
 }
 
+// What a target says may be wrapped so that it begins a line of the report, which the runner reads as well.
+func TestNoLineOfATextReportIsAWorkflowCommand(t *testing.T) {
+	r := saying(strings.Repeat("::error::owned ##[error]owned ", 20))
+	for n := 60; n < 80; n++ {
+		var b bytes.Buffer
+		if err := Terminal(&b, r, Style{Width: n, Verbose: true}); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(b.String()) {
+			if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+				t.Fatalf("with %d columns the runner obeys %q", n, l)
+			}
+		}
+	}
+}
+
 func TestTheFirstAnnotationHasTheVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		r           *bundle.Report

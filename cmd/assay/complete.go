@@ -73,6 +73,8 @@ func fixedValues(flag string) []string {
 		return split(ids(zoo.Likes(), func(l zoo.Like) string { return l.ID }))
 	case "codec":
 		return []string{"json", "proto"}
+	case "ci":
+		return ciValues
 	case "engine":
 		return []string{"auto", "fast", "portable"}
 	case "processes":

@@ -77,6 +77,7 @@ built-in scenarios adds those.`,
 	}
 	f.target.register(c)
 	f.output.register(c)
+	f.output.registerCI(c)
 	f.output.registerVerbose(c)
 	f.memory.register(c)
 	f.lease.register(c)

@@ -115,6 +115,7 @@ added up.`,
 	f.quiet.register(c)
 	f.register(c)
 	f.output.register(c)
+	f.output.registerCI(c)
 	return c
 }
 

@@ -18,6 +18,8 @@ type outputFlags struct {
 	format  string
 	reports []string
 	verbose bool
+	ci      string
+	hasCI   bool // whether the command has --ci
 }
 
 func (f *outputFlags) register(c *cobra.Command) {
@@ -55,8 +57,14 @@ func (f *outputFlags) validate() error {
 	if !slices.Contains(reports.Formats(), renderer(f.format)) {
 		return fmt.Errorf("--format %q: want one of %s", f.format, formatNames())
 	}
+	if f.ci != "" && !slices.Contains(ciValues, f.ci) {
+		return fmt.Errorf("--ci %q: want auto or off", f.ci)
+	}
 	for _, r := range f.reports {
 		format, path, ok := strings.Cut(r, "=")
+		if format == "sarif" {
+			return fmt.Errorf("--report %q: SARIF is a format of assay lint: a rule that a gateway breaks has no line in your files; the formats are %s", r, formatNames())
+		}
 		if !ok || path == "" || !slices.Contains(reports.Formats(), renderer(format)) {
 			return fmt.Errorf("--report %q: want FORMAT=PATH; the formats are %s", r, formatNames())
 		}
@@ -90,5 +98,5 @@ func (f *outputFlags) write(s stdio, d draw) error {
 	if err := d(s.out.To, renderer(f.format), style(s.out.To, f.verbose)); err != nil {
 		errs = append(errs, fmt.Errorf("writing the report to stdout: %w", err))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.reportToCI(s, d))...)
 }

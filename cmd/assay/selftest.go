@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,18 +48,18 @@ has more than two causes.`,
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
-	fs.StringVar(&f.format, "format", "text", "text, json or html")
+	fs.StringVar(&f.format, "format", "text", strings.Join(selftestFormats, ", "))
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of all random choices")
 	return c
 }
 
 // selftestFormats are the formats of the result.
-var selftestFormats = []string{"text", "json", reports.FormatHTML}
+var selftestFormats = []string{"text", "json", reports.FormatHTML, reports.FormatJUnit, reports.FormatCTRF}
 
 func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	if !slices.Contains(selftestFormats, f.format) {
-		return usage(fmt.Errorf("--format %q: want text, json or html", f.format))
+		return usage(fmt.Errorf("--format %q: want one of %s", f.format, strings.Join(selftestFormats, ", ")))
 	}
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
@@ -83,6 +84,10 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 		err = reports.SelftestJSON(io.out.To, report)
 	case reports.FormatHTML:
 		err = reports.SelftestHTML(io.out.To, report)
+	case reports.FormatJUnit:
+		err = reports.SelftestJUnit(io.out.To, report)
+	case reports.FormatCTRF:
+		err = reports.SelftestCTRF(io.out.To, report)
 	default:
 		err = reports.Selftest(io.out.To, report, style(io.out.To, false))
 	}
