@@ -133,6 +133,8 @@ func formatsOf(c *cobra.Command) []string {
 		return split(formatNames())
 	case c.Name() == "diff":
 		return diffFormats
+	case c.Name() == "lint":
+		return lintFormats
 	}
 	return []string{"text", "json"}
 }
