@@ -16,7 +16,7 @@ func verdictText(r *bundle.Report) (word, sentence string) {
 		}
 		return "CONFORMANT", fmt.Sprintf("to profile %s: every tested rule holds (exit 0)", profile)
 	case 1:
-		rules := len(findingsOf(r, bundle.Fail, bundle.UnexpectedPass))
+		rules := len(findingsOf(r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass))
 		broken := plural(rules, "rule") + " are broken"
 		if rules == 1 {
 			broken = "1 rule is broken"

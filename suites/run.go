@@ -277,12 +277,33 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
 		ProfileText: string(s.profile.Text), RulesText: string(s.catalogue.RulesText), Flags: s.opts.Flags,
 	}
+	if s.opts.Repeat > 1 {
+		r.Repeat = s.opts.Repeat
+	}
 	if k := s.opts.Known; k != nil {
 		r.KnownFile, r.KnownText = k.File, string(k.Text)
-		r.LeftOut = planned(s.leftOut)
+		r.LeftOut = s.namedElsewhere(k)
 	}
 	r.Planned = planned(s.instances)
 	return r
+}
+
+// namedElsewhere returns what the list of known failures names and the run leaves out: outside of
+// the selection, or not to be rerun.
+func (s *session) namedElsewhere(k *scenarios.Known) (out []bundle.Planned) {
+	here := map[bundle.Planned]bool{}
+	for _, p := range planned(s.instances) {
+		here[p] = true
+	}
+	for _, scenario := range s.catalogue.Scenarios {
+		for _, axes := range scenario.Permutations() {
+			p := bundle.Planned{Scenario: scenario.ID, Axes: axes}
+			if !here[p] && k.Names(scenario.ID, axes) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 func planned(instances []scenarios.Instance) []bundle.Planned {

@@ -24,6 +24,7 @@ type conformFlags struct {
 	live   liveFlag
 
 	profile, selection, known, out    string
+	writeKnown                        string
 	scenarios, rerun, exec            string
 	jobs, repeat, reproduce           int
 	outLimit                          sizeValue
@@ -47,6 +48,9 @@ comma-separated terms: an id glob, rule:ID, level:must, feature:ID, area:NAME or
 axis:proto; ! in front of a term excludes it. --rerun uses the URL, profile and
 scenarios of its bundle by default.
 
+With --repeat N, a must rule that holds in some repeats and not in others is flaky,
+which fails the run (exit 1); the report says in how many it failed.
+
 --scenarios runs scripts of your own instead, with rules and profiles of your own,
 against any HTTP service. The default profile is then the only one of the folder,
 else service for scripts that use no process. A term of --select that names only
@@ -63,6 +67,9 @@ built-in scenarios adds those.`,
 
   # as a gate with a list of known failures
   assay conform http://127.0.0.1:8081 --known known.yaml
+
+  # a first list: the failures of today, each with a reason to fill in
+  assay conform http://127.0.0.1:8081 --write-known known.yaml
 
   # any HTTP service, with rules and scenarios of your own
   assay conform http://127.0.0.1:8090 --scenarios my
@@ -90,6 +97,7 @@ built-in scenarios adds those.`,
 	fs.BoolVar(&f.destructive, "destructive", false, "also run scenarios that can kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run scenarios that wait long")
 	fs.StringVar(&f.known, "known", "", "`FILE` with known failures, which do not fail the run (format: assay schema known)")
+	fs.StringVar(&f.writeKnown, "write-known", "", "write the failures of this run as a first list for --known to `FILE`, which must not exist")
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: evidence, verdicts and report")
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "maximum size of the bundle; the report names omitted evidence")
@@ -152,6 +160,9 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	}
 	known, err := knownFrom(f.known)
 	if err != nil {
+		return suites.Options{}, err
+	}
+	if err := mayWriteKnown(f.writeKnown); err != nil {
 		return suites.Options{}, err
 	}
 	return suites.Options{
@@ -225,6 +236,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		return f.nothingAgain(nothingRun(err))
 	}
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
+	err = errors.Join(err, writeKnown(io, f.writeKnown, out))
 	if err := errors.Join(err, f.output.write(io, drawRun(out.Report))); err != nil {
 		return defect(err)
 	}

@@ -112,6 +112,7 @@ func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdic
 		whole.LeftOut = append(whole.LeftOut, s.Run.LeftOut...)
 		obs = append(obs, s.Observations...)
 	}
+	whole.LeftOut = slices.DeleteFunc(whole.LeftOut, func(p bundle.Planned) bool { return slices.Contains(whole.Planned, p) })
 	return known.List(list, &whole, obs, verdicts)
 }
 

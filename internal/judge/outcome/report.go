@@ -58,7 +58,7 @@ func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
 		return exitInterrupted
 	case anyOf(verdicts, bundle.Error):
 		return exitDefect
-	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+	case failing(verdicts):
 		return exitFailed
 	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted == 0, cutShortRun(r.Scope):
 		return exitInconclusive
@@ -68,12 +68,16 @@ func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
 
 func runVerdict(r *bundle.Report, verdicts []bundle.Verdict) string {
 	switch {
-	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+	case failing(verdicts):
 		return bundle.Nonconformant
 	case r.Exit == exitOK:
 		return bundle.Conformant
 	}
 	return bundle.RunInconclusive
+}
+
+func failing(verdicts []bundle.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool { return v.Conclusion.FailsRun() })
 }
 
 func anyOf(verdicts []bundle.Verdict, set ...bundle.Conclusion) bool {
@@ -192,7 +196,7 @@ func runRules(cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Rule
 func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict {
 	rv := bundle.RuleVerdict{
 		ID: v.Rule, Level: v.Level, Verdict: v.Conclusion,
-		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts,
+		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts, Repeats: v.Repeats,
 	}
 	if r := cat.Rule(v.Rule); r != nil {
 		rv.Text, rv.Source = r.Text, sourceOf(r)
