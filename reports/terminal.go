@@ -325,7 +325,9 @@ func (t *terminal) verdict() {
 	c := bundle.Inconclusive
 	switch t.r.Exit {
 	case 0:
-		c = bundle.Pass
+		if t.r.Verdict != bundle.RunInconclusive {
+			c = bundle.Pass
+		}
 	case 1:
 		c = bundle.Fail
 	case 4:

@@ -31,7 +31,9 @@ type Run struct {
 	Flags []string `json:"flags,omitempty"`
 	// Planned lists the scenarios to run; those without an observation did not run.
 	Planned []Planned `json:"planned,omitempty"`
-	// LeftOut lists the scenarios outside of the selection, or not to be rerun,
+	// Shard is the part of the selection that the run has, as in "2/3"; "" is all of it.
+	Shard string `json:"shard,omitempty"`
+	// LeftOut lists the scenarios outside of the selection, in other shards, or not to be rerun,
 	// to which an entry of the list of known failures applies.
 	LeftOut []Planned `json:"left_out,omitempty"`
 	// ProfileText is the text of the profile, and RulesText the rules of the user's own scripts,
