@@ -151,7 +151,7 @@ func ctrfRules(rules []bundle.RuleVerdict, by map[string][]string) []ctrfRule {
 	all := make([]ctrfRule, len(rules))
 	for i, v := range rules {
 		all[i] = ctrfRule{ID: v.ID, Level: v.Level, Verdict: v.Verdict, Message: v.Message, Seen: v.Seen}
-		if v.Verdict == bundle.Fail {
+		if v.Verdict == bundle.Fail || v.Verdict == bundle.Flaky {
 			all[i].FollowsFrom = by[v.ID]
 		}
 	}

@@ -106,7 +106,7 @@ func Annotations(w io.Writer, r *bundle.Report) error {
 		}
 		a.put(annotation{kind: "error", title: c.Rule, message: message})
 	}
-	broken := append(unexplained(r, findingsOf(r, bundle.Fail, bundle.UnexpectedPass)), findingsOf(r, bundle.Error)...)
+	broken := append(unexplained(r, findingsOf(r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass)), findingsOf(r, bundle.Error)...)
 	for _, f := range broken {
 		a.put(annotation{kind: "error", title: f.rule.ID, message: annotated(f.places[0], f.rule.Text)})
 	}

@@ -84,7 +84,7 @@ func Summary(w io.Writer, r *bundle.Report, s Style) error {
 		title string
 		of    []finding
 	}{
-		{"Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.UnexpectedPass))},
+		{"Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass))},
 		{"Defects in Assay", findingsOf(r, bundle.Error)},
 	} {
 		if len(part.of) > 0 {

@@ -68,7 +68,7 @@ func lookOf(c bundle.Conclusion) look {
 		return look{page.Bad, "‼"}
 	case bundle.Error:
 		return look{page.Bad, "⚠"}
-	case "flaky":
+	case bundle.Flaky:
 		return look{page.Bad, "≠"}
 	case bundle.Inconclusive:
 		return look{page.Warn, "?"}

@@ -11,7 +11,7 @@ import (
 // brokenSection draws the broken rules that belong to no cause, and in short those that
 // follow from one.
 func (v *htmlView) brokenSection() page.Section {
-	all := findingsOf(v.r, bundle.Fail, bundle.UnexpectedPass)
+	all := findingsOf(v.r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass)
 	others := unexplained(v.r, all)
 	s := page.Section{ID: "broken", Title: "Broken rules", Count: strconv.Itoa(len(all))}
 	if len(v.causes) > 0 {

@@ -142,7 +142,7 @@ func areaGroup(name string, rows []ruleRow) page.HTML {
 		if counts[c] > 0 {
 			l := lookOf(c)
 			parts = append(parts, page.Badge(l.tone, l.symbol, strconv.Itoa(counts[c])+" "+verdictWord(c)))
-			open = open || c == bundle.Fail || c == bundle.UnexpectedPass || c == bundle.Error
+			open = open || c.FailsRun() || c == bundle.Error
 		}
 	}
 	var table []page.Row

@@ -99,7 +99,7 @@ func (v *htmlView) scenarioGroup(c bundle.Conclusion, n int, shown []scenarioRow
 		name += page.El("p", page.Class("axes"), page.Text(cut(line(axesText(s.axes)), mostShort)))
 		rows = append(rows, page.Row{Attrs: attrs, Cells: []page.HTML{name, v.scenarioRules(s), page.Text(took(s.ms))}})
 	}
-	open := c == bundle.Fail || c == bundle.UnexpectedPass || c == bundle.Error
+	open := c.FailsRun() || c == bundle.Error
 	table := page.Table("Scenarios: "+verdictWord(c), []page.Column{{Title: "Scenario"}, {Title: "Rules"}, {Title: "Time", Number: true}}, rows)
 	return page.Details(page.At("class", "group", "id", groupID(c)), open && len(shown) <= 50,
 		verdictBadge(c)+page.El("span", page.Class("count"), page.Text(plural(n, "scenario"))), table) + "\n"

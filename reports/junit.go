@@ -189,7 +189,7 @@ func propertyLines(s bundle.ScenarioResult) string {
 func (c *junitCase) conclude(s bundle.ScenarioResult, by map[string][]string) {
 	problem := junitProblemOf(s, by)
 	switch s.Verdict {
-	case bundle.Fail, bundle.UnexpectedPass:
+	case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass:
 		c.Failure = problem
 	case bundle.Unsupported, bundle.KnownFailure, bundle.NotRun:
 		c.Skipped = problem
@@ -213,7 +213,7 @@ func junitProblemOf(s bundle.ScenarioResult, by map[string][]string) *junitProbl
 			continue
 		}
 		follows := ""
-		if from := by[v.ID]; len(from) > 0 && v.Verdict == bundle.Fail {
+		if from := by[v.ID]; len(from) > 0 && (v.Verdict == bundle.Fail || v.Verdict == bundle.Flaky) {
 			follows = "follows from " + line(strings.Join(from, ", "))
 		}
 		if p.Message == "" && v.Verdict == s.Verdict {
@@ -276,7 +276,7 @@ func xmlText(text string) string {
 // troubles reports whether a verdict needs attention.
 func troubles(c bundle.Conclusion) bool {
 	switch c {
-	case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
+	case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
 		return true
 	default:
 		return false

@@ -17,7 +17,7 @@ func Markdown(w io.Writer, r *bundle.Report) error {
 	m := markdown{r: r}
 	m.header()
 	m.causes()
-	m.section("Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.UnexpectedPass)))
+	m.section("Broken", unexplained(r, findingsOf(r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass)))
 	m.section("Defects in Assay", findingsOf(r, bundle.Error))
 	m.open()
 	m.briefly("Advisories", bundle.Advisory)

@@ -45,7 +45,7 @@ func (m *markdown) open() {
 func (m *markdown) following() {
 	by := explained(m.r)
 	var rows []finding
-	for _, f := range findingsOf(m.r, bundle.Fail) {
+	for _, f := range findingsOf(m.r, bundle.Fail, bundle.Flaky) {
 		if len(by[f.rule.ID]) > 0 {
 			rows = append(rows, f)
 		}

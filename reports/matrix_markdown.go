@@ -52,7 +52,7 @@ func matrixTable(b *strings.Builder, m *bundle.Matrix, rows []bundle.MatrixRule)
 		fmt.Fprintf(b, "| %s |", escaped(line(r.ID)))
 		for _, c := range r.Cells {
 			verdict := escaped(verdictCell(c))
-			if c.Verdict == bundle.Fail || c.Verdict == bundle.Error || c.Verdict == bundle.UnexpectedPass {
+			if c.Verdict.FailsRun() || c.Verdict == bundle.Error {
 				verdict = "**" + verdict + "**"
 			}
 			fmt.Fprintf(b, " %s | %s |", verdict, escaped(line(string(c.Ended))))

@@ -56,7 +56,7 @@ func tintOf(c bundle.Conclusion) tint {
 	switch c {
 	case bundle.Pass:
 		return green
-	case bundle.Fail, bundle.UnexpectedPass:
+	case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass:
 		return red
 	case bundle.Error:
 		return magenta

@@ -65,7 +65,7 @@ func (t *terminal) gap() {
 }
 
 func (t *terminal) troubles() {
-	for _, verdicts := range [][]bundle.Conclusion{{bundle.Fail, bundle.UnexpectedPass}, {bundle.Error}} {
+	for _, verdicts := range [][]bundle.Conclusion{{bundle.Fail, bundle.Flaky, bundle.UnexpectedPass}, {bundle.Error}} {
 		findings := findingsOf(t.r, verdicts...)
 		t.broken = append(t.broken, unexplained(t.r, findings)...)
 		if !t.style.Verbose {
@@ -325,7 +325,9 @@ func (t *terminal) verdict() {
 	c := bundle.Inconclusive
 	switch t.r.Exit {
 	case 0:
-		c = bundle.Pass
+		if t.r.Verdict != bundle.RunInconclusive {
+			c = bundle.Pass
+		}
 	case 1:
 		c = bundle.Fail
 	case 4:

@@ -11,12 +11,15 @@ func verdictText(r *bundle.Report) (word, sentence string) {
 	profile := line(r.Profile)
 	switch r.Exit {
 	case 0:
+		if r.Verdict == bundle.RunInconclusive {
+			return "NOTHING TESTED", "nothing of this shard could be tested: the merged report of all shards decides (exit 0)"
+		}
 		if r.Counts[bundle.Advisory] > 0 {
 			return "CONFORMANT", fmt.Sprintf("to profile %s, with advisories: every tested must rule holds (exit 0)", profile)
 		}
 		return "CONFORMANT", fmt.Sprintf("to profile %s: every tested rule holds (exit 0)", profile)
 	case 1:
-		rules := len(findingsOf(r, bundle.Fail, bundle.UnexpectedPass))
+		rules := len(findingsOf(r, bundle.Fail, bundle.Flaky, bundle.UnexpectedPass))
 		broken := plural(rules, "rule") + " are broken"
 		if rules == 1 {
 			broken = "1 rule is broken"

@@ -97,7 +97,7 @@ func (d *document) syntaxError(err error) {
 	if load.ContextMsg != "" {
 		message = load.ContextMsg + ": " + message
 	}
-	e := &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: shortened("not YAML: " + message)}
+	e := &ScriptError{File: d.file, Line: line, Column: column, Text: d.line(line), Message: shortened("not YAML: " + message), check: CheckSyntax}
 	if strings.HasPrefix(strings.TrimLeft(e.Text, " "), "\t") {
 		e.Hint = "YAML is indented with spaces, not with tabs"
 	}
@@ -220,6 +220,12 @@ func (d *document) errorf(n *yaml.Node, hint, format string, args ...any) {
 		e.Text = d.line(e.Line)
 	}
 	d.errs = append(d.errs, e)
+}
+
+// checkf is errorf for one of the checks of LintAll.
+func (d *document) checkf(check string, n *yaml.Node, hint, format string, args ...any) {
+	d.errorf(n, hint, format, args...)
+	d.errs[len(d.errs)-1].check = check
 }
 
 // inside returns a place of the YAML reader; one at the end of the file becomes that behind the last text.

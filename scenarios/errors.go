@@ -23,6 +23,8 @@ type ScriptError struct {
 	Text    string // the source line
 	Message string
 	Hint    string // how to fix it, or ""
+
+	check string // the check of LintAll, or "" for the form of the file
 }
 
 // Error returns "file:line:column: message", the source line with a caret under the

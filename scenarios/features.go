@@ -98,6 +98,6 @@ func (s *Step) Feature() string {
 // checkFeature reports an unknown feature, at the node that names it.
 func checkFeature(d *document, n *yaml.Node, id string) {
 	if !slices.Contains(features, id) {
-		d.errorf(n, didYouMean(id, features), "there is no feature %q", id)
+		d.checkf(CheckUnknownFeature, n, didYouMean(id, features), "there is no feature %q", id)
 	}
 }

@@ -367,3 +367,25 @@ func FuzzParseKnown(f *testing.F) {
 		}
 	})
 }
+
+func FuzzLintAll(f *testing.F) {
+	for _, text := range []string{goodKnown, ownRules, ownOrder, ownStrict, lintPlan, "profile: e2b\n", "- {pattern: 'a[', reason: TODO}\n"} {
+		f.Add("my/rules.yaml", []byte(text), true)
+		f.Add("my/profiles/../a.yaml", []byte(text), false)
+	}
+	f.Fuzz(func(t *testing.T, name string, text []byte, inFolder bool) {
+		s := LintSource{Name: name, Text: text}
+		if inFolder {
+			s.Folder = "my"
+		}
+		files, found, err := LintAll([]LintSource{s, {Name: "my/shop/order.yaml", Text: []byte(ownOrder), Folder: "my"}}, LintOptions{})
+		if err != nil || len(files) != 2 {
+			t.Fatalf("%v, files %v", err, files)
+		}
+		for _, e := range found {
+			if e.Check == "" || e.Message == "" || e.File != name && e.File != "my/shop/order.yaml" {
+				t.Errorf("finding %+v", e)
+			}
+		}
+	})
+}

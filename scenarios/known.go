@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -23,14 +24,17 @@ type Known struct {
 	Entries []KnownFailure
 }
 
-// KnownFailure is one entry: every scenario that Pattern matches, on the axes that
-// Axes matches, is expected to break Rule, or any rule if Rule is "".
+// KnownFailure is one entry: the scenario with the id Pattern, on the axes that Axes matches, is
+// expected to break Rule, or any rule if Rule is "". If Pattern is a glob, some of the scenarios
+// that it matches are.
 type KnownFailure struct {
 	Pattern string `yaml:"pattern"`
 	Rule    string `yaml:"rule"`
 	Axes    string `yaml:"axes"`
 	Reason  string `yaml:"reason"`
 	Link    string `yaml:"link"`
+	// Flaky is set if the failure comes and goes.
+	Flaky bool `yaml:"flaky"`
 	// Expires is the last day, in UTC, on which the failure is expected: 2027-03-31.
 	Expires string `yaml:"expires"`
 
@@ -45,6 +49,30 @@ func (k *KnownFailure) Matches(scenario string, axes bundle.Axes) bool {
 		return false
 	}
 	return k.Axes == "" || term{pattern: k.Axes}.onAxes(axes)
+}
+
+// Glob reports whether the pattern is a glob, and no id.
+func (k *KnownFailure) Glob() bool { return strings.ContainsAny(k.Pattern, `*?[`) }
+
+// Demands reports whether everything that the entry covers must fail. A glob and a flaky entry
+// only excuse.
+func (k *KnownFailure) Demands() bool { return !k.Flaky && !k.Glob() }
+
+// Excuses reports whether the entry covers a fail or a flaky verdict of a rule. An intermittent
+// failure is a new one unless the entry says so, or names the rule.
+func (k *KnownFailure) Excuses(rule string, c bundle.Conclusion) bool {
+	switch {
+	case k.Rule != "" && k.Rule != rule:
+		return false
+	case c == bundle.Flaky:
+		return k.Flaky || k.Rule != ""
+	}
+	return c == bundle.Fail
+}
+
+// Names reports whether an entry covers a scenario on these axes.
+func (l *Known) Names(scenario string, axes bundle.Axes) bool {
+	return slices.ContainsFunc(l.Entries, func(k KnownFailure) bool { return k.Matches(scenario, axes) })
 }
 
 // Expired reports whether the entry has expired at the given time: it expires at the end

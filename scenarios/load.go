@@ -178,7 +178,7 @@ func (c *Catalogue) readScripts(from source) ([]*ScriptError, error) {
 				lintIn(s, d, path.Dir(file) != path.Clean(from.dir))
 			}
 			if first, twice := byID[s.ID]; twice {
-				d.errorf(d.at("/id"), "", "%s already has the id %q", first, s.ID)
+				d.checkf(CheckDuplicateID, d.at("/id"), "", "%s already has the id %q", first, s.ID)
 			}
 			byID[s.ID] = file
 			c.Scenarios = append(c.Scenarios, s)
@@ -244,7 +244,7 @@ func checkRules(s *Scenario, d *document, c *Catalogue) {
 		rule := c.Rule(id)
 		place := d.listed("/rules", i)
 		if rule == nil {
-			d.errorf(place, didYouMean(id, ids), "there is no rule %q", id)
+			d.checkf(CheckUnknownRule, place, didYouMean(id, ids), "there is no rule %q", id)
 			continue
 		}
 		proven := len(rule.Standing) > 0 || slices.ContainsFunc(s.Expect, func(cl Clause) bool {

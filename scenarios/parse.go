@@ -23,6 +23,15 @@ func Parse(file string, text []byte) (*Scenario, error) {
 
 // parseScript is Parse that also returns the document, for further checks. The scenario is nil if there are mistakes.
 func parseScript(file string, text []byte) (*Scenario, *document) {
+	s, d := decodeScript(file, text)
+	if len(d.errs) > 0 {
+		return nil, d
+	}
+	return s, d
+}
+
+// decodeScript is parseScript that also returns a scenario with mistakes, unless it breaks the schema.
+func decodeScript(file string, text []byte) (*Scenario, *document) {
 	d, value := parseDocument(file, text)
 	if value == nil && len(d.errs) == 0 {
 		d.errorf(d.root, "", "the file has no content")
@@ -46,9 +55,6 @@ func parseScript(file string, text []byte) (*Scenario, *document) {
 	s.Area = areaOf(file)
 	s.place()
 	checkScenario(s, d)
-	if len(d.errs) > 0 {
-		return nil, d
-	}
 	return s, d
 }
 

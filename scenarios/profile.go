@@ -34,7 +34,7 @@ func LoadProfile(name string) (*Profile, error) { return (*Catalogue)(nil).LoadP
 // the file if name has a path separator or ends in .yaml. The rules of a profile must be in the
 // catalogue; a nil catalogue has the built-in ones, and no folder.
 func (c *Catalogue) LoadProfile(name string) (*Profile, error) {
-	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") {
+	if !IsProfileName(name) {
 		text, err := regular.Read(name, maxFile)
 		if err != nil {
 			return nil, fmt.Errorf("read the profile: %w", err)
@@ -51,6 +51,11 @@ func (c *Catalogue) LoadProfile(name string) (*Profile, error) {
 			name, strings.Join(names, ", "), asSentence(didYouMean(name, names)))
 	}
 	return c.readProfile("profiles/"+name+".yaml", text, trusted)
+}
+
+// IsProfileName reports whether a text is the name of a profile, and not the path of a file.
+func IsProfileName(text string) bool {
+	return !strings.ContainsAny(text, `/\`) && !strings.HasSuffix(text, ".yaml")
 }
 
 // ownProfile returns the profile of the catalogue's folder with the id, or nil.
@@ -143,7 +148,7 @@ func checkProfile(p *Profile, d *document, c *Catalogue) {
 	}
 	known := func(place, id string) {
 		if !slices.Contains(ids, id) {
-			d.errorf(d.key(place), didYouMean(id, ids), "there is no rule %q", id)
+			d.checkf(CheckUnknownRule, d.key(place), didYouMean(id, ids), "there is no rule %q", id)
 		}
 	}
 	for id, deviation := range p.Deviations {

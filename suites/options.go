@@ -33,6 +33,9 @@ type Options struct {
 	// Only, if not nil, limits the run to the instances that it accepts. If it accepts none of
 	// the selected ones, the error is ErrNothingAccepted.
 	Only func(scenarios.Instance) bool
+	// Shard is the part of the selection to run, of what Only accepts. A part without a scenario does not
+	// use the target; its outcome says so.
+	Shard Shard
 	// Set reduces the selected scenarios, for Replay.
 	Set []scenarios.Override
 	// Wait is the time to wait until the target accepts connections; 0 tries once.

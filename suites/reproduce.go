@@ -93,7 +93,7 @@ func failuresOf(observed map[*bundle.Observation]scenarios.Instance, out *Outcom
 	var failures []reproduce.Failure
 	for _, v := range out.Verdicts {
 		switch v.Conclusion {
-		case bundle.Fail, bundle.UnexpectedPass, bundle.Advisory:
+		case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass, bundle.Advisory:
 		default:
 			continue
 		}

@@ -41,6 +41,8 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		return s.nothingRun(bundle.SkipInterrupted)
 	case err != nil:
 		return s.nothingRun(bundle.SkipBudget)
+	case len(s.instances) == 0:
+		return s.conclude(nil)
 	}
 	return s.conduct(ctx)
 }
@@ -73,7 +75,7 @@ type session struct {
 	clock     *transport.Clock
 	run       *bundle.Run
 	instances []scenarios.Instance
-	leftOut   []scenarios.Instance // selected, but not accepted by Options.Only
+	leftOut   []scenarios.Instance // selected, but not accepted by Options.Only, or in another shard
 	judge     *judge.Judge
 	writer    *bundle.Writer
 	gateway   *gateway.Gateway // the embedded gateway, or nil
@@ -197,14 +199,15 @@ func Plan(o Options) (*scenarios.Catalogue, []scenarios.Instance, error) {
 	return cat, instances, err
 }
 
-// chosen returns the instances to run, and the selected ones that Options.Only skips.
+// chosen returns the instances to run, and the selected ones that Options.Only skips or that are in
+// other shards.
 func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Instance, err error) {
 	all, err := cat.Select(o.Select)
-	if err != nil || o.Only == nil {
-		return all, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, i := range all {
-		if o.Only(i) {
+		if o.Only == nil || o.Only(i) {
 			run = append(run, i)
 		} else {
 			leftOut = append(leftOut, i)
@@ -213,7 +216,8 @@ func chosen(cat *scenarios.Catalogue, o Options) (run, leftOut []scenarios.Insta
 	if len(run) == 0 {
 		return nil, nil, ErrNothingAccepted
 	}
-	return run, leftOut, nil
+	run, others := o.Shard.split(run, o)
+	return run, append(leftOut, others...), nil
 }
 
 // embeddedKey is the key of the control plane of the embedded gateway.
@@ -257,6 +261,9 @@ func (s *session) reach(ctx context.Context) (err error) {
 	}
 	s.clock = transport.NewClock()
 	s.run = s.newRun(time.Now())
+	if len(s.instances) == 0 {
+		return nil
+	}
 	if err = s.target.Wait(ctx, s.opts.Wait); err != nil {
 		return err
 	}
@@ -275,14 +282,35 @@ func (s *session) newRun(started time.Time) *bundle.Run {
 		Tool:    bundle.Tool{Name: "assay", Version: s.opts.Version},
 		Started: started, Target: s.target.Identity(), Profile: s.profile.ID,
 		Seed: s.opts.Seed, Jobs: s.opts.Jobs, Select: s.opts.Select, Strict: s.opts.Strict,
-		ProfileText: string(s.profile.Text), RulesText: string(s.catalogue.RulesText), Flags: s.opts.Flags,
+		Shard: s.opts.Shard.String(), ProfileText: string(s.profile.Text), RulesText: string(s.catalogue.RulesText), Flags: s.opts.Flags,
+	}
+	if s.opts.Repeat > 1 {
+		r.Repeat = s.opts.Repeat
 	}
 	if k := s.opts.Known; k != nil {
 		r.KnownFile, r.KnownText = k.File, string(k.Text)
-		r.LeftOut = planned(s.leftOut)
+		r.LeftOut = s.namedElsewhere(k)
 	}
 	r.Planned = planned(s.instances)
 	return r
+}
+
+// namedElsewhere returns what the list of known failures names and the run leaves out: outside of
+// the selection, in another shard, or not to be rerun.
+func (s *session) namedElsewhere(k *scenarios.Known) (out []bundle.Planned) {
+	here := map[bundle.Planned]bool{}
+	for _, p := range planned(s.instances) {
+		here[p] = true
+	}
+	for _, scenario := range s.catalogue.Scenarios {
+		for _, axes := range scenario.Permutations() {
+			p := bundle.Planned{Scenario: scenario.ID, Axes: axes}
+			if !here[p] && k.Names(scenario.ID, axes) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 func planned(instances []scenarios.Instance) []bundle.Planned {

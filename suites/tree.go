@@ -107,7 +107,7 @@ func present(i scenarios.Instance, verdicts []bundle.Verdict) {
 		}
 	}
 	switch worst {
-	case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
+	case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
 		ginkgo.Fail(fmt.Sprintf("%s: %s\n%s", worst, i.Scenario.Title, message), 1)
 	case bundle.Unsupported, bundle.NotRun, bundle.KnownFailure:
 		ginkgo.Skip(string(worst)+": "+message, 1)

@@ -137,6 +137,8 @@ func formatsOf(c *cobra.Command) []string {
 		return diffFormats
 	case c.Name() == "selftest":
 		return selftestFormats
+	case c.Name() == "lint":
+		return lintFormats
 	}
 	return []string{"text", "json"}
 }

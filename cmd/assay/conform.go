@@ -24,6 +24,7 @@ type conformFlags struct {
 	live   liveFlag
 
 	profile, selection, known, out    string
+	shard, writeKnown                 string
 	scenarios, rerun, exec            string
 	jobs, repeat, reproduce           int
 	outLimit                          sizeValue
@@ -47,6 +48,13 @@ comma-separated terms: an id glob, rule:ID, level:must, feature:ID, area:NAME or
 axis:proto; ! in front of a term excludes it. --rerun uses the URL, profile and
 scenarios of its bundle by default.
 
+--shard I/N runs one of N parts of the scenarios, which are disjoint and together
+all of them; a part with nothing to test has exit code 0, so that N may be larger
+than the number of scenarios. assay report merges the bundles of all parts.
+
+With --repeat N, a must rule that holds in some repeats and not in others is flaky,
+which fails the run (exit 1); the report says in how many it failed.
+
 --scenarios runs scripts of your own instead, with rules and profiles of your own,
 against any HTTP service. The default profile is then the only one of the folder,
 else service for scripts that use no process. A term of --select that names only
@@ -63,6 +71,13 @@ built-in scenarios adds those.`,
 
   # as a gate with a list of known failures
   assay conform http://127.0.0.1:8081 --known known.yaml
+
+  # a first list: the failures of today, each with a reason to fill in
+  assay conform http://127.0.0.1:8081 --write-known known.yaml
+
+  # a third of the scenarios on each of three machines, and then one report
+  assay conform http://127.0.0.1:8081 --shard 1/3 --out shard-1
+  assay report shard-1 shard-2 shard-3
 
   # any HTTP service, with rules and scenarios of your own
   assay conform http://127.0.0.1:8090 --scenarios my
@@ -91,6 +106,8 @@ built-in scenarios adds those.`,
 	fs.BoolVar(&f.destructive, "destructive", false, "also run scenarios that can kill the gateway")
 	fs.BoolVar(&f.slow, "slow", false, "also run scenarios that wait long")
 	fs.StringVar(&f.known, "known", "", "`FILE` with known failures, which do not fail the run (format: assay schema known)")
+	fs.StringVar(&f.writeKnown, "write-known", "", "write the failures of this run as a first list for --known to `FILE`, which must not exist")
+	fs.StringVar(&f.shard, "shard", "", "run only part `I/N` of the selection, for example 2/3 (assay report merges the bundles)")
 	fs.StringVar(&f.out, "out", "", "directory for the bundle: evidence, verdicts and report")
 	f.outLimit = bundle.DefaultLimit
 	fs.Var(&f.outLimit, "out-limit", "maximum size of the bundle; the report names omitted evidence")
@@ -155,8 +172,15 @@ func (f *conformFlags) options(args []string) (suites.Options, error) {
 	if err != nil {
 		return suites.Options{}, err
 	}
+	if err := mayWriteKnown(f.writeKnown); err != nil {
+		return suites.Options{}, err
+	}
+	shard, err := suites.ParseShard(f.shard)
+	if err != nil {
+		return suites.Options{}, fmt.Errorf("--shard: %w", err)
+	}
 	return suites.Options{
-		Target: t, Known: known, Profile: f.profile, ProfileText: again.profile, Select: f.selection, Scenarios: f.scenarios, Only: again.only,
+		Target: t, Known: known, Profile: f.profile, ProfileText: again.profile, Select: f.selection, Scenarios: f.scenarios, Only: again.only, Shard: shard,
 		Jobs: f.jobs, Repeat: f.repeat, Budget: f.budget, Wait: f.wait, Strict: f.strict,
 		Destructive: f.destructive, Slow: f.slow, Seed: f.target.seed, Out: f.out, OutLimit: int64(f.outLimit), Memory: memory, Version: version,
 		Reproduce: f.reproduce, Flags: f.replayFlags(), CACert: f.target.caCert,
@@ -226,6 +250,7 @@ func conform(c *cobra.Command, io stdio, f conformFlags, args []string) error {
 		return f.nothingAgain(nothingRun(err))
 	}
 	reports.Annotate(out.Report, out.Observations, out.Verdicts, excerptWidth(io))
+	err = errors.Join(err, writeKnown(io, f.writeKnown, out))
 	if err := errors.Join(err, f.output.write(io, drawRun(out.Report))); err != nil {
 		return defect(err)
 	}

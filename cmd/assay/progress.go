@@ -116,7 +116,7 @@ func (b *bar) End() {
 }
 
 func bad(c bundle.Conclusion) bool {
-	return c == bundle.Fail || c == bundle.Error || c == bundle.UnexpectedPass
+	return c.FailsRun() || c == bundle.Error
 }
 
 // headline describes the run in one line.

@@ -145,7 +145,7 @@ func (r *replayed) exit() int {
 	switch {
 	case r.worst == bundle.Error:
 		return exitDefect
-	case r.worst == bundle.Fail, r.worst == bundle.UnexpectedPass:
+	case r.worst.FailsRun():
 		return 1
 	case r.undecided, !r.asserted:
 		return exitInconclusive

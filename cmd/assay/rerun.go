@@ -114,7 +114,7 @@ func failedIn(b *bundle.Bundle) (func(scenarios.Instance) bool, error) {
 	}
 	for _, s := range r.Scenarios {
 		switch s.Verdict {
-		case bundle.Fail, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
+		case bundle.Fail, bundle.Flaky, bundle.UnexpectedPass, bundle.Error, bundle.Inconclusive:
 			again[instanceOf(s.ID, s.Axes)] = true
 		default:
 		}

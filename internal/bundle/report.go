@@ -127,4 +127,6 @@ type RuleVerdict struct {
 	Symptom Symptom        `json:"symptom,omitempty"`
 	Seen    string         `json:"seen"` // the observed legal response, if there are several
 	Counts  map[string]int `json:"counts,omitempty"`
+	// Repeats is set for a flaky rule.
+	Repeats *Repeats `json:"repeats,omitempty"`
 }

@@ -18,6 +18,8 @@ type Run struct {
 	Jobs    int       `json:"jobs"`
 	Select  string    `json:"select,omitempty"`
 	Strict  bool      `json:"strict,omitempty"`
+	// Repeat is how often every scenario was run; 0 is once.
+	Repeat int `json:"repeat,omitempty"`
 	// Calibration and Features are measured and probed before the first scenario.
 	Calibration Calibration        `json:"calibration"`
 	Features    map[string]Feature `json:"features"`
@@ -29,8 +31,10 @@ type Run struct {
 	Flags []string `json:"flags,omitempty"`
 	// Planned lists the scenarios to run; those without an observation did not run.
 	Planned []Planned `json:"planned,omitempty"`
-	// LeftOut lists the selected scenarios that a rerun of part of another run skipped: the
-	// list of known failures applies to them, too.
+	// Shard is the part of the selection that the run has, as in "2/3"; "" is all of it.
+	Shard string `json:"shard,omitempty"`
+	// LeftOut lists the scenarios outside of the selection, in other shards, or not to be rerun,
+	// to which an entry of the list of known failures applies.
 	LeftOut []Planned `json:"left_out,omitempty"`
 	// ProfileText is the text of the profile, and RulesText the rules of the user's own scripts,
 	// for judging the run again.

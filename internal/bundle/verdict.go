@@ -13,13 +13,15 @@ const (
 	Advisory       Conclusion = "advisory"
 	Inconclusive   Conclusion = "inconclusive"
 	UnexpectedPass Conclusion = "unexpected-pass"
-	Fail           Conclusion = "fail"
-	Error          Conclusion = "error"
+	// Flaky is a rule that held in some repeats of a run (--repeat) and was broken in others.
+	Flaky Conclusion = "flaky"
+	Fail  Conclusion = "fail"
+	Error Conclusion = "error"
 )
 
 // conclusions lists all conclusions in the order of Rank, best first.
 var conclusions = []Conclusion{
-	Pass, Deviation, KnownFailure, Unsupported, NotRun, Advisory, Inconclusive, UnexpectedPass, Fail, Error,
+	Pass, Deviation, KnownFailure, Unsupported, NotRun, Advisory, Inconclusive, UnexpectedPass, Flaky, Fail, Error,
 }
 
 // Conclusions returns every conclusion, best first.
@@ -34,6 +36,9 @@ func (c Conclusion) Rank() int {
 	}
 	return len(conclusions)
 }
+
+// FailsRun reports whether a verdict makes the target nonconformant.
+func (c Conclusion) FailsRun() bool { return c == Fail || c == Flaky || c == UnexpectedPass }
 
 // Worst returns the conclusion with the higher rank.
 func Worst(a, b Conclusion) Conclusion {
@@ -58,8 +63,16 @@ type Verdict struct {
 	// Seen is the observed legal response, if the rule allows several.
 	Seen string `json:"seen,omitempty"`
 	// Counts are the orders of a race and how often each occurred.
-	Counts   map[string]int `json:"counts,omitempty"`
-	Evidence *Evidence      `json:"evidence,omitempty"`
+	Counts map[string]int `json:"counts,omitempty"`
+	// Repeats is set for a flaky rule.
+	Repeats  *Repeats  `json:"repeats,omitempty"`
+	Evidence *Evidence `json:"evidence,omitempty"`
+}
+
+// Repeats counts the repeats of a run in which a rule was judged.
+type Repeats struct {
+	Failed int `json:"failed"`
+	Of     int `json:"of"`
 }
 
 // Evidence is the location in the observation that a verdict refers to.

@@ -73,6 +73,9 @@ func TestVerdictsThatChange(t *testing.T) {
 		"a first test is not a fix":                         {bundle.NotRun, bundle.Pass, "changes"},
 		"a new feature is not a fix":                        {bundle.Unsupported, bundle.Pass, "changes"},
 		"an unexpected pass that left the list changed":     {bundle.UnexpectedPass, bundle.Pass, "changes"},
+		"a pass that became flaky is worse":                 {bundle.Pass, bundle.Flaky, "regressions"},
+		"a flaky rule that always fails changed":            {bundle.Flaky, bundle.Fail, "changes"},
+		"a flaky rule that holds is a fix":                  {bundle.Flaky, bundle.Pass, "fixes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Runs(Run{Report: report(verdict("r.a.b", c.was))}, Run{Report: report(verdict("r.a.b", c.now))}, Options{})

@@ -79,7 +79,7 @@ func trouble(c bundle.Conclusion) int {
 		return 2
 	case bundle.Unsupported, bundle.NotRun, bundle.Inconclusive:
 		return 3
-	default: // fail, error and unknown verdicts
+	default: // fail, flaky, error and unknown verdicts
 		return 4
 	}
 }

@@ -48,7 +48,7 @@ func proofs(all []*scene, o *bundle.Observation) map[string]*tally {
 			}
 			f := ob.breach(sc)
 			f.message = sc.says("", f.message)
-			tallies[ob.rule].add(f)
+			tallies[ob.rule].addOf(sc, f)
 		}
 	}
 	for _, t := range tallies {
@@ -82,17 +82,17 @@ func (j *Judge) clause(c *scenarios.Clause, s *scenarios.Scenario, all []*scene,
 	for _, sc := range all {
 		if why := sc.unread(); why != "" {
 			unread = why
-			t.add(sc.read(c, finding{grade: unclear, message: sc.says("", why), at: sc.at(nil, -1)}))
+			t.addOf(sc, sc.read(c, finding{grade: unclear, message: sc.says("", why), at: sc.at(nil, -1)}))
 			continue
 		}
 		for _, name := range subjectNames(c.Subjects) {
-			t.add(sc.expect(name, c.Subjects[name]))
+			t.addOf(sc, sc.expect(name, c.Subjects[name]))
 		}
 		if len(c.Parity) > 0 {
-			t.add(sc.parity(c.Parity))
+			t.addOf(sc, sc.parity(c.Parity))
 		}
 		if len(c.Sequence) > 0 {
-			t.add(sc.sequence(c.Sequence))
+			t.addOf(sc, sc.sequence(c.Sequence))
 		}
 	}
 	if unread == "" && len(c.Orders) > 0 {

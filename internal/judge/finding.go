@@ -54,6 +54,10 @@ type tally struct {
 	broken int
 	seen   []string
 	counts map[string]int
+	// byIteration has the worst grade of each iteration, and ofIterations the number of breaches in
+	// them, in a run with repeats; the other breaches are those of all iterations together.
+	byIteration  map[int]grade
+	ofIterations int
 }
 
 // maxSeen limits the listed legal responses.
@@ -71,6 +75,21 @@ func (t *tally) add(f finding) {
 	}
 	if f.ok() && f.seen != "" && len(t.seen) < maxSeen && !slices.Contains(t.seen, f.seen) {
 		t.seen = append(t.seen, f.seen)
+	}
+}
+
+// addOf adds a finding of one iteration.
+func (t *tally) addOf(s *scene, f finding) {
+	t.add(f)
+	if !s.repeated {
+		return
+	}
+	if t.byIteration == nil {
+		t.byIteration = map[int]grade{}
+	}
+	t.byIteration[s.it.Index] = max(t.byIteration[s.it.Index], f.grade)
+	if f.grade == broken {
+		t.ofIterations++
 	}
 }
 
@@ -94,6 +113,13 @@ func (t *tally) merge(o *tally) {
 	for name, n := range o.counts {
 		t.count(name, n)
 	}
+	if t.byIteration == nil && o.byIteration != nil {
+		t.byIteration = map[int]grade{}
+	}
+	for index, g := range o.byIteration {
+		t.byIteration[index] = max(t.byIteration[index], g)
+	}
+	t.ofIterations += o.ofIterations
 }
 
 func (t *tally) count(name string, n int) {

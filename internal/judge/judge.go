@@ -50,7 +50,9 @@ func (j *Judge) Scenario(s *scenarios.Scenario, run *bundle.Run, o *bundle.Obser
 		if t.looked == 0 && !slices.Contains(own, id) {
 			continue
 		}
-		verdicts = append(verdicts, j.verdict(id, o, t))
+		v := j.verdict(id, o, t)
+		wavers(&v, s, t)
+		verdicts = append(verdicts, v)
 	}
 	verdicts = sorted(verdicts)
 	known.Apply(j.Known, own, run, o, verdicts)

@@ -27,7 +27,12 @@ const checkMonotone = "metrics-monotone"
 // present features that the profile does not claim (rule profile.NAME.unclaimed, which always
 // passes and lists them), a target that died, processes that could not be cleaned up, and
 // counters that decreased between two scrapes of the run.
+//
+// A shard without a scenario does not use the target, and has no verdicts.
 func (j *Judge) Run(run *bundle.Run, obs []*bundle.Observation) []bundle.Verdict {
+	if run != nil && run.Shard != "" && len(run.Planned) == 0 {
+		return nil
+	}
 	verdicts := j.features(run)
 	if v, ok := j.unclaimed(run); ok {
 		verdicts = append(verdicts, v)

@@ -109,9 +109,9 @@ func (e *exam) standing(t *tally, r *scenarios.Rule) {
 	switch {
 	case result.breach != "":
 		f := finding{grade: broken, symptom: result.symptom, message: e.says(e.x.Name, result.breach), at: e.at(e.x, result.off)}
-		t.add(f.as(bundle.SymptomViolation))
+		t.addOf(e.scene, f.as(bundle.SymptomViolation))
 	case result.applies && e.x.Unread == "":
-		t.add(finding{})
+		t.addOf(e.scene, finding{})
 	}
 }
 

@@ -27,7 +27,7 @@ func verdictWord(c bundle.Conclusion) string {
 		return "tested, but the evidence does not decide it"
 	case bundle.Error:
 		return "Assay itself failed; this says nothing about the gateway"
-	case "flaky":
+	case bundle.Flaky:
 		return "the rule held in some repetitions and was broken in others"
 	case "":
 		return "this run did not judge the rule: it was not selected, or that version of Assay does not have it"

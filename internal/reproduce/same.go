@@ -48,8 +48,11 @@ func sameConclusion(was bundle.Verdict, v *bundle.Verdict) bool {
 	if was.Conclusion == bundle.UnexpectedPass {
 		return v.Conclusion == bundle.Pass || v.Conclusion == bundle.UnexpectedPass
 	}
-	return v.Conclusion == was.Conclusion
+	return v.Conclusion == was.Conclusion || breaks(v.Conclusion) && breaks(was.Conclusion)
 }
+
+// breaks reports whether a rule was broken; one try of a flaky rule that breaks it again is a fail.
+func breaks(c bundle.Conclusion) bool { return c == bundle.Fail || c == bundle.Flaky }
 
 // iteration returns the iteration that the verdict points at, the first that failed, or
 // nil.

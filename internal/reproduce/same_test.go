@@ -57,6 +57,7 @@ func TestAFailureIsShownByTheSameFailureAlone(t *testing.T) {
 		{"nothing for a reset after a head, through a pipe", said(bundle.Fail, answer(bundle.OutcomeReset, 200, "")), said(bundle.Fail, answer(bundle.OutcomeNoAnswer, 0, "")), true, false},
 		{"a verdict that no longer points at a response", said(bundle.Fail, whole), nowhere(said(bundle.Fail, whole)), false, false},
 		{"verdicts without a response", nowhere(said(bundle.Fail, whole)), nowhere(said(bundle.Fail, whole)), false, true},
+		{"a fail of a flaky rule", said(bundle.Flaky, whole), said(bundle.Fail, whole), false, true},
 		{"an unexpected pass, without a response", said(bundle.UnexpectedPass, whole), nowhere(said(bundle.Pass, whole)), false, true},
 	}
 	for _, tt := range tests {

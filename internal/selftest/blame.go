@@ -64,7 +64,7 @@ func (k key) compare(o key) int {
 
 // broken reports whether a verdict says that a rule is broken.
 func broken(v bundle.Verdict) bool {
-	return v.Conclusion == bundle.Fail || v.Conclusion == bundle.Advisory
+	return v.Conclusion == bundle.Fail || v.Conclusion == bundle.Flaky || v.Conclusion == bundle.Advisory
 }
 
 // isDefect reports whether a verdict is a defect in Assay.

@@ -21,7 +21,8 @@ func IsRule(rule string) bool { return rule == ruleKnownExpired || rule == ruleK
 
 // Apply compares the verdicts of one scenario on one set of axes with the list of known failures,
 // and changes them in place. own are the rules that the scenario proves. A nil list changes
-// nothing. A fail that an entry names becomes a known-failure. If an entry names no fail, and all
+// nothing. A fail that an entry names becomes a known-failure; a flaky verdict only if the entry
+// is marked as flaky or names its rule. If an entry that demands a failure names none, and all
 // verdicts that it names pass, its passes become unexpected-passes. Advisory, inconclusive and
 // error verdicts never change. An expired entry has no effect.
 //
@@ -32,7 +33,7 @@ func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Obser
 	}
 	failed := make([]bool, len(verdicts))
 	for i := range verdicts {
-		failed[i] = verdicts[i].Conclusion == bundle.Fail
+		failed[i] = verdicts[i].Conclusion == bundle.Fail || verdicts[i].Conclusion == bundle.Flaky
 	}
 	for n := range list.Entries {
 		entry := &list.Entries[n]
@@ -40,13 +41,13 @@ func Apply(list *scenarios.Known, own []string, run *bundle.Run, o *bundle.Obser
 			continue
 		}
 		broken, sure := excuse(list, entry, verdicts, failed)
-		if !broken && sure {
+		if !broken && sure && entry.Demands() {
 			surprise(list, entry, own, verdicts)
 		}
 	}
 }
 
-// excuse turns the fails that an entry names into known failures. broken reports whether there
+// excuse turns the failures that an entry names into known failures. broken reports whether there
 // were any, sure whether all other verdicts that it names pass.
 func excuse(list *scenarios.Known, entry *scenarios.KnownFailure, verdicts []bundle.Verdict, failed []bool) (broken, sure bool) {
 	sure = true
@@ -60,7 +61,7 @@ func excuse(list *scenarios.Known, entry *scenarios.KnownFailure, verdicts []bun
 			continue
 		}
 		broken = true
-		if v.Conclusion == bundle.Fail {
+		if entry.Excuses(v.Rule, v.Conclusion) {
 			v.Conclusion = bundle.KnownFailure
 			v.Message = fmt.Sprintf("known (%s, until %s: %s; %s): %s", list.At(entry), entry.Expires, phrase.Clip(entry.Reason), phrase.Clip(entry.Link), v.Message)
 		}
@@ -87,10 +88,11 @@ func surprise(list *scenarios.Known, entry *scenarios.KnownFailure, own []string
 	}
 }
 
-// List judges the list of known failures itself, against everything that was selected, even if
-// only a part of it was rerun. An entry that had expired when the run began is a fail of
-// run.known.expired, an entry that matches nothing a fail of run.known.unmatched. verdicts are
-// those of the scenarios. Without a list there are no verdicts.
+// List judges the list of known failures itself. An entry that had expired when the run began is
+// a fail of run.known.expired. An entry that matches nothing is a fail of run.known.unmatched, and
+// so is a glob of which nothing fails any more. What the run left out, by its selection, its shard
+// or as a rerun, may still fail: it counts as a match. verdicts are those of the scenarios. Without
+// a list there are no verdicts.
 func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, verdicts []bundle.Verdict) []bundle.Verdict {
 	if list == nil || run == nil {
 		return nil
@@ -103,7 +105,10 @@ func List(list *scenarios.Known, run *bundle.Run, obs []*bundle.Observation, ver
 			expired = append(expired, fmt.Sprintf("%s: %s was known to fail until %s (%s; %s): fix the target, or review the entry and set a new date",
 				list.At(entry), entry.Pattern, entry.Expires, phrase.Clip(entry.Reason), phrase.Clip(entry.Link)))
 		case !matchesAny(entry, run, obs, verdicts):
-			unmatched = append(unmatched, fmt.Sprintf("%s: nothing in the selection matches %s", list.At(entry), describe(entry)))
+			unmatched = append(unmatched, fmt.Sprintf("%s: nothing matches %s: correct the entry, or remove it", list.At(entry), describe(entry)))
+		case stale(entry, run, obs, verdicts):
+			unmatched = append(unmatched, fmt.Sprintf("%s: nothing that %s matches fails any more (%s; %s): remove the entry, or mark it with flaky: true if the failure comes and goes",
+				list.At(entry), describe(entry), phrase.Clip(entry.Reason), phrase.Clip(entry.Link)))
 		}
 	}
 	var all []bundle.Verdict

@@ -24,7 +24,7 @@ func TestKnownFailures(t *testing.T) {
 	const own, other = "r.own.one", "r.standing.two"
 	run := &bundle.Run{Started: time.Date(2027, 3, 31, 23, 0, 0, 0, time.UTC)}
 	all := "- {pattern: a.b, " + knownRest + "}\n"
-	one := "- {pattern: a.*, rule: r.own.one, " + knownRest + "}\n"
+	one := "- {pattern: a.b, rule: r.own.one, " + knownRest + "}\n"
 	for name, c := range map[string]struct {
 		list       string
 		own, other bundle.Conclusion
@@ -89,7 +89,7 @@ func TestTheListOfKnownFailuresIsJudgedItself(t *testing.T) {
 		"axes that were not selected":            {"pattern: a.b, axes: proto", ruleKnownUnmatched},
 		"an entry that has expired":              {"pattern: a.b, expires: 2027-03-30", ruleKnownExpired},
 		"an expired entry that matches nothing":  {"pattern: a.c, expires: 2027-03-30", ruleKnownExpired},
-		"a pattern in which a bracket is closed": {"pattern: 'a.[bc]'", ""},
+		"a pattern in which a bracket is closed": {"pattern: 'a.[bp]*'", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rest := knownRest

@@ -53,7 +53,7 @@ type breakage struct {
 func (c *causal) gather() {
 	for i := range c.verdicts {
 		v := &c.verdicts[i]
-		if v.Conclusion != bundle.Fail && v.Conclusion != bundle.Advisory && v.Conclusion != bundle.UnexpectedPass {
+		if !v.Conclusion.FailsRun() && v.Conclusion != bundle.Advisory {
 			continue
 		}
 		b := c.rules[v.Rule]

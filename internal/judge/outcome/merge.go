@@ -36,7 +36,8 @@ func (e *ShardError) Error() string {
 // target with the same profile. Counts, rules and exit code follow from all verdicts, each rule
 // about the whole run has its worst verdict, and the duration is the sum. The list of known
 // failures is judged once against all shards: an entry must match in at least one. Shards that
-// contradict each other are a *ShardError. The report of a single shard is returned unchanged.
+// contradict each other are a *ShardError. If a shard of a split by --shard is missing, the report is
+// at best inconclusive. The report of a single shard is returned unchanged.
 func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bundle.Report, error) {
 	first := shards[0]
 	if len(shards) == 1 {
@@ -49,7 +50,7 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 	var ofRun []bundle.RuleVerdict
 	var names, ids []string
 	for n, s := range shards {
-		if why := unlike(&first, &s); why != "" {
+		if why := unlike(&first, &s); n > 0 && why != "" {
 			return nil, &ShardError{first.Name, s.Name, why}
 		}
 		for i := range s.Report.Scenarios {
@@ -78,7 +79,9 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 		if n > 0 {
 			merged.Scope = addScope(merged.Scope, s.Report.Scope)
 		}
-		merged.Notes = append(merged.Notes, s.Report.Notes...)
+		merged.Notes = append(merged.Notes, slices.DeleteFunc(slices.Clone(s.Report.Notes), func(note string) bool {
+			return slices.Contains(shardNotes(s.Run), note)
+		})...)
 		merged.DurationMS += s.Report.DurationMS
 		if s.Report.Started.Before(merged.Started) {
 			merged.Started = s.Report.Started
@@ -96,6 +99,12 @@ func Merge(cat *scenarios.Catalogue, list *scenarios.Known, shards []Shard) (*bu
 	merged.Notes = append(merged.Notes, fmt.Sprintf("merged from %d shards: %s", len(shards), strings.Join(names, ", ")))
 	merged.Causes = Causes(first.Run, cat, verdicts)
 	total(&merged, verdicts)
+	if missing := missingShards(shards); len(missing) > 0 {
+		merged.Notes = append(merged.Notes, "the verdict is incomplete: not given are the shards "+strings.Join(missing, ", "))
+		if merged.Exit == exitOK {
+			merged.Exit, merged.Verdict = exitInconclusive, bundle.RunInconclusive
+		}
+	}
 	return &merged, nil
 }
 
@@ -112,6 +121,7 @@ func knownListOf(list *scenarios.Known, shards []Shard, verdicts []bundle.Verdic
 		whole.LeftOut = append(whole.LeftOut, s.Run.LeftOut...)
 		obs = append(obs, s.Observations...)
 	}
+	whole.LeftOut = slices.DeleteFunc(whole.LeftOut, func(p bundle.Planned) bool { return slices.Contains(whole.Planned, p) })
 	return known.List(list, &whole, obs, verdicts)
 }
 
@@ -128,7 +138,7 @@ func total(r *bundle.Report, verdicts []bundle.Verdict) {
 		r.Counts[r.Scenarios[i].Verdict]++
 	}
 	r.Rules = ruleResults(verdicts)
-	r.Exit = exitCode(r, verdicts)
+	r.Exit = exitCode(r, verdicts, false)
 	r.Verdict = runVerdict(r, verdicts)
 }
 
@@ -171,5 +181,5 @@ func unlike(a, b *Shard) string {
 	case ra.KnownText != rb.KnownText:
 		return "the lists of known failures differ"
 	}
-	return ""
+	return unlikeShards(ra, rb)
 }

@@ -32,7 +32,7 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		Causes:      Causes(run, cat, verdicts),
 		Scope:       scope(obs, verdicts),
 		Died:        diedIn(obs),
-		Notes:       lagNotes(run, verdicts),
+		Notes:       append(shardNotes(run), lagNotes(run, verdicts)...),
 	}
 	for _, c := range bundle.Conclusions() {
 		r.Counts[c] = 0
@@ -44,36 +44,48 @@ func Report(run *bundle.Run, cat *scenarios.Catalogue, obs []*bundle.Observation
 		r.Interrupted = r.Interrupted || o != nil && o.Interrupted && !o.CutByBudget
 	}
 	r.Started, r.DurationMS = run.Started, durationMS(run, obs)
-	r.Exit = exitCode(r, verdicts)
+	r.Exit = exitCode(r, verdicts, run.Shard != "")
 	r.Verdict = runVerdict(r, verdicts)
 	return r
 }
 
 // exitCode returns the exit code of a run; if several apply, the first of 130, 4, 1, 5, 0.
 // Every verdict counts, not only the worst of each scenario.
-func exitCode(r *bundle.Report, verdicts []bundle.Verdict) int {
-	asserted := r.Counts[bundle.Pass] + r.Counts[bundle.Advisory] + r.Counts[bundle.Deviation] + r.Counts[bundle.KnownFailure]
+//
+// A shard in which nothing could be tested has exit code 0: a run with more shards than scenarios
+// would fail otherwise. All of its shards together are a run, and inconclusive if none tested
+// anything.
+func exitCode(r *bundle.Report, verdicts []bundle.Verdict, shard bool) int {
 	switch {
 	case r.Interrupted:
 		return exitInterrupted
 	case anyOf(verdicts, bundle.Error):
 		return exitDefect
-	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+	case failing(verdicts):
 		return exitFailed
-	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted == 0, cutShortRun(r.Scope):
+	case anyOf(verdicts, bundle.Inconclusive), r.Counts[bundle.Inconclusive] > 0, asserted(r) == 0 && !shard, cutShortRun(r.Scope):
 		return exitInconclusive
 	}
 	return exitOK
 }
 
+// asserted returns the number of runs in which something was judged.
+func asserted(r *bundle.Report) int {
+	return r.Counts[bundle.Pass] + r.Counts[bundle.Advisory] + r.Counts[bundle.Deviation] + r.Counts[bundle.KnownFailure]
+}
+
 func runVerdict(r *bundle.Report, verdicts []bundle.Verdict) string {
 	switch {
-	case anyOf(verdicts, bundle.Fail, bundle.UnexpectedPass):
+	case failing(verdicts):
 		return bundle.Nonconformant
-	case r.Exit == exitOK:
+	case r.Exit == exitOK && asserted(r) > 0:
 		return bundle.Conformant
 	}
 	return bundle.RunInconclusive
+}
+
+func failing(verdicts []bundle.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v bundle.Verdict) bool { return v.Conclusion.FailsRun() })
 }
 
 func anyOf(verdicts []bundle.Verdict, set ...bundle.Conclusion) bool {
@@ -192,7 +204,7 @@ func runRules(cat *scenarios.Catalogue, verdicts []bundle.Verdict) []bundle.Rule
 func ruleVerdict(cat *scenarios.Catalogue, v *bundle.Verdict) bundle.RuleVerdict {
 	rv := bundle.RuleVerdict{
 		ID: v.Rule, Level: v.Level, Verdict: v.Conclusion,
-		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts,
+		Message: v.Message, Symptom: v.Symptom, Seen: v.Seen, Counts: v.Counts, Repeats: v.Repeats,
 	}
 	if r := cat.Rule(v.Rule); r != nil {
 		rv.Text, rv.Source = r.Text, sourceOf(r)
