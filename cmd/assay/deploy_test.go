@@ -29,13 +29,13 @@ func readYAML(t *testing.T, path string, into any) {
 
 // ciJob is a shell of a CI job, with a good and a broken gateway in reach.
 type ciJob struct {
-	*page
+	*reader
 	good, broken string
 }
 
 func newJob(t *testing.T) *ciJob {
 	t.Helper()
-	p := newPage(t)
+	p := newReader(t)
 	const good, broken = "127.0.0.1:8081", "127.0.0.1:8082"
 	p.server(0, "assay serve --listen "+good)
 	p.server(0, "assay serve --fault exit-code-zeroed --listen "+broken)
