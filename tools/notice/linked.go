@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,17 +21,18 @@ import (
 // and NOTICE must not depend on where it is written.
 var platforms = []string{"linux", "darwin", "windows"}
 
-// part is a module, or the standard library, with what it says of its licence.
+// part is a module, the standard library or a folder of embedded files, with what it says of its licence.
 type part struct {
-	name  string // the module's path and version
+	name  string // the module's path and version, or the path of the folder
 	root  string
 	legal map[string]string // text of each file below root, by its path from there
 }
 
 // pkg is what `go list` says of a package.
 type pkg struct {
-	Dir    string
-	Module *module
+	Dir, ImportPath string
+	Module          *module
+	EmbedFiles      []string // by their paths from Dir
 }
 
 // module is what `go list` says of a module. Dir is that of Replace, if there is one.
@@ -52,7 +54,7 @@ func (m *module) String() string {
 }
 
 // linked returns what is linked into the program on any of the platforms: the standard
-// library first, then the modules in order.
+// library first, then the modules and the embedded files of others in order.
 func linked(ctx context.Context, dir, program string) ([]*part, error) {
 	out, err := goCommand(ctx, dir, nil, "env", "GOROOT")
 	if err != nil {
@@ -66,7 +68,7 @@ func linked(ctx context.Context, dir, program string) ([]*part, error) {
 	}
 	parts := map[string]*part{}
 	for _, system := range platforms {
-		list, err := goCommand(ctx, dir, []string{"GOOS=" + system, "GOARCH=amd64"}, "list", "-deps", "-json=Dir,Module", program)
+		list, err := goCommand(ctx, dir, []string{"GOOS=" + system, "GOARCH=amd64"}, "list", "-deps", "-json=Dir,ImportPath,Module,EmbedFiles", program)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +79,13 @@ func linked(ctx context.Context, dir, program string) ([]*part, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			if p.Module == nil || p.Module.Main {
+			if p.Module == nil {
+				continue
+			}
+			if p.Module.Main {
+				if err := p.embedded(parts); err != nil {
+					return nil, err
+				}
 				continue
 			}
 			name := p.Module.String()
@@ -94,6 +102,26 @@ func linked(ctx context.Context, dir, program string) ([]*part, error) {
 		all = append(all, parts[name])
 	}
 	return all, nil
+}
+
+// embedded adds the folders below a package of the program that have embedded files and a
+// licence of their own: files of others.
+func (p pkg) embedded(parts map[string]*part) error {
+	for _, file := range p.EmbedFiles {
+		folder := path.Dir(filepath.ToSlash(file))
+		name := path.Join(p.ImportPath, folder)
+		if folder == "." || parts[name] != nil {
+			continue
+		}
+		e := &part{name: name, root: filepath.Join(p.Dir, filepath.FromSlash(folder)), legal: map[string]string{}}
+		if err := e.read(e.root, ""); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if len(e.legal) > 0 {
+			parts[name] = e
+		}
+	}
+	return nil
 }
 
 // legalFile matches the files that are reproduced, isLicence those of them that are licences.

@@ -75,7 +75,7 @@ func TestLicencesAreRecognisedAndOnlyAllowedOnesPass(t *testing.T) {
 }
 
 // program writes a program that links the modules in the folders good and bad, which have
-// the licences given. Package good/copied has one of its own; package good/idle, which is
+// the licences given, and embeds the folder chart, which has one of its own. Package good/copied has one of its own; package good/idle, which is
 // not linked, has one that is not allowed.
 func program(t *testing.T, good, bad string) string {
 	t.Helper()
@@ -83,7 +83,10 @@ func program(t *testing.T, good, bad string) string {
 	for name, text := range map[string]string{
 		"go.mod": "module program\n\ngo 1.26.0\n\nrequire (\n\texample.com/good v1.0.0\n\texample.com/bad v1.0.0\n)\n\n" +
 			"replace example.com/good => ./good\n\nreplace example.com/bad => ./bad\n",
-		"cmd/main.go":                "package main\n\nimport (\n\t_ \"example.com/bad\"\n\t_ \"example.com/good/copied\"\n)\n\nfunc main() {}\n",
+		"cmd/chart/LICENSE":          isc,
+		"cmd/chart/chart.js":         "",
+		"cmd/ours/page.css":          "",
+		"cmd/main.go":                "package main\n\nimport (\n\t_ \"embed\"\n\n\t_ \"example.com/bad\"\n\t_ \"example.com/good/copied\"\n)\n\n//go:embed chart/chart.js\nvar chart string\n\n//go:embed ours/page.css\nvar ours string\n\nfunc main() {}\n",
 		"good/go.mod":                "module example.com/good\n\ngo 1.26.0\n",
 		"good/LICENSE":               good,
 		"good/NOTICE":                "Made by Somebody.",
@@ -120,7 +123,7 @@ func TestNoticeHoldsTheLegalTextsOfWhatIsLinked(t *testing.T) {
 	for _, want := range []string{
 		"Go standard library and runtime ", "example.com/bad v1.0.0 => ./bad ", " ISC AND MIT\n",
 		"\nexample.com/bad v1.0.0 => ./bad: LICENSE\nexample.com/good v1.0.0 => ./good: LICENSE\n",
-		"\nexample.com/good v1.0.0 => ./good: copied/COPYING\n", "\nMade by Somebody.\n", "\nCopyright 2009 The Go Authors.\n",
+		"\nexample.com/good v1.0.0 => ./good: copied/COPYING\nprogram/cmd/chart: LICENSE\n", "\nMade by Somebody.\n", "\nCopyright 2009 The Go Authors.\n",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("NOTICE lacks %q:\n%s", want, text)
@@ -129,8 +132,8 @@ func TestNoticeHoldsTheLegalTextsOfWhatIsLinked(t *testing.T) {
 	if n := strings.Count(string(text), "Permission is hereby granted"); n != 1 {
 		t.Errorf("the text that two modules share is there %d times, want 1", n)
 	}
-	if strings.Contains(string(text), "GNU") || strings.Contains(string(text), runtime.Version()) {
-		t.Error("NOTICE holds the licence of a package that is not linked, or the Go release of this machine")
+	if strings.Contains(string(text), "GNU") || strings.Contains(string(text), "cmd/ours") || strings.Contains(string(text), runtime.Version()) {
+		t.Error("NOTICE holds the licence of a package that is not linked, the program's own files, or the Go release of this machine")
 	}
 }
 
