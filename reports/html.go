@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"assay/internal/bundle"
 	"assay/reports/page"
@@ -125,6 +126,9 @@ func (v *htmlView) banner() page.HTML {
 		{Name: "Tested", Value: page.Text(plural(len(ids), "scenario") + ", " + plural(len(r.Scenarios), "run") + ", " + plural(len(r.Rules), "rule"))},
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 	}
+	if !r.Started.IsZero() {
+		facts = append(facts, page.Fact{Name: "Started", Value: page.Text(started(r.Started))})
+	}
 	var notes page.HTML
 	for _, n := range append(slices.Clone(r.Notes), suggestion(r)) {
 		if n != "" {
@@ -159,6 +163,9 @@ func (v *htmlView) tally() page.HTML {
 	}
 	return page.El("ul", page.At("class", "tally", "aria-label", "Runs by verdict"), items...)
 }
+
+// started returns the beginning of a run.
+func started(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // capital returns text with a capital at its beginning.
 func capital(text string) string {

@@ -56,6 +56,9 @@ func (v htmlLoad) banner() page.HTML {
 		{Name: "Streams", Value: page.Textf("%s completed, %s open at most", grouped(r.Streams.Completed), grouped(r.Streams.OpenPeak))},
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 	}
+	if !r.Started.IsZero() {
+		b.Facts = append(b.Facts, page.Fact{Name: "Started", Value: page.Text(started(r.Started))})
+	}
 	return page.Banner(b)
 }
 
