@@ -123,7 +123,7 @@ func (v *htmlView) banner() page.HTML {
 	facts := []page.Fact{
 		{Name: "Target", Value: target},
 		{Name: "Profile", Value: page.Text(line(r.Profile))},
-		{Name: "Tested", Value: page.Text(plural(len(ids), "scenario") + ", " + plural(len(r.Scenarios), "run") + ", " + plural(len(r.Rules), "rule"))},
+		{Name: "Selected", Value: page.Text(plural(len(ids), "scenario") + ", " + plural(len(r.Scenarios), "run") + ", " + plural(len(r.Rules), "rule"))},
 		{Name: "Duration", Value: page.Text(took(r.DurationMS))},
 	}
 	if !r.Started.IsZero() {

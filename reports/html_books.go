@@ -70,8 +70,9 @@ func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (v htmlLoad) driverSection() page.Section {
 	body := page.El("p", nil, page.Text(capital(cut(line(driverText(v.r)), mostShort))+"."))
 	var items []page.HTML
-	for _, ms := range v.r.Driver.ClockStepsMS[:min(len(v.r.Driver.ClockStepsMS), mostFindings)] {
-		items = append(items, page.El("li", nil, page.Textf("The clock of this machine was set by %+.1f ms during the run: times in files jump, latencies do not.", ms)))
+	notes := clockNotes(v.r)
+	for _, text := range notes[:min(len(notes), mostFindings)] {
+		items = append(items, page.El("li", nil, page.Text(capital(text)+".")))
 	}
 	if len(items) > 0 {
 		body += page.El("ul", nil, items...)

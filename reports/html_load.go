@@ -212,6 +212,9 @@ func (v htmlLoad) outcomeSection() page.Section {
 		rows = append(rows, page.Row{Cells: cells})
 	}
 	body := page.El("p", nil, page.Text(capital(streamsText(&r.Streams))+". "+capital(outputText(r))+"."))
+	if text := ratesText(r); text != "" {
+		body += page.El("p", nil, page.Text("On average "+text+" a second."))
+	}
 	if len(rows) > 0 {
 		body += page.Table("Streams by outcome", columns, rows)
 	}

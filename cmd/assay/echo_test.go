@@ -197,12 +197,12 @@ func TestNoOutputHoldsASecretThatTheGatewayEchoes(t *testing.T) {
 		args   []string
 		codes  []int
 	}{
-		"conform": {args: []string{"conform", "URL", "--verbose", "--profile", "coppice", "--out", "run", "--report", "json=r.json,junit=r.xml,markdown=r.md,text=r.txt",
+		"conform": {args: []string{"conform", "URL", "--verbose", "--profile", "coppice", "--out", "run", "--report", "json=r.json,junit=r.xml,markdown=r.md,text=r.txt,html=r.html",
 			"--select", "connect.unary.*,grpc.status.*,coppice.at-rest,commands.bad-body,commands.example,connect.error.*"}, codes: []int{1}},
 		"conform with JSON on stdout":     {args: []string{"conform", "URL", "--format", "json", "--select", "area:connect-unary,area:connect-compression"}, codes: []int{1}},
 		"conform without a gateway":       {refuse: true, args: []string{"conform", "URL", "--out", "run"}, codes: []int{3}},
 		"conform without one, with JSON":  {refuse: true, args: []string{"conform", "URL", "--format", "json"}, codes: []int{3}},
-		"load":                            {args: []string{"load", "URL", "--count", "40", "--streams", "4", "--command", "true", "--profile", "coppice", "--out", "run", "--report", "json=r.json,junit=r.xml,markdown=r.md,text=r.txt"}, codes: []int{1}},
+		"load":                            {args: []string{"load", "URL", "--count", "40", "--streams", "4", "--command", "true", "--profile", "coppice", "--out", "run", "--report", "json=r.json,junit=r.xml,markdown=r.md,text=r.txt,html=r.html"}, codes: []int{1}},
 		"load with JSON, portable engine": {args: []string{"load", "URL", "--count", "40", "--streams", "4", "--command", "true", "--format", "json", "--engine", "portable", "--out", "run"}, codes: []int{1}},
 		"load over HTTP/2":                {args: []string{"load", "URL", "--count", "40", "--streams", "4", "--command", "true", "--format", "json", "--http", "h2c", "--out", "run"}, codes: []int{1}},
 		"load without a gateway":          {refuse: true, args: []string{"load", "URL", "--count", "4", "--streams", "4", "--out", "run"}, codes: []int{1, 3}},

@@ -75,8 +75,10 @@
     const plot = figure && figure.querySelector(".plot");
     if (!plot) return;
     const css = getComputedStyle(document.documentElement), color = (name) => css.getPropertyValue("--" + name).trim();
+    const decades = (u, splits) => splits.map((v) => (v > 0 && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9 ? v : null));
     const axis = (a, size) => ({
-      stroke: color("soft"), grid: { stroke: color("rule"), width: 1 }, ticks: { stroke: color("rule"), width: 1 }, size, font: "12px system-ui, sans-serif",
+      stroke: color("soft"), grid: { stroke: color("rule"), width: 1, ...(a.log && !a.ticks ? { filter: decades } : {}) },
+      ticks: { stroke: color("rule"), width: 1, ...(a.log && !a.ticks ? { filter: decades } : {}) }, size, font: "12px system-ui, sans-serif",
       ...(a.ticks ? { splits: () => a.ticks.map((t) => t.at), values: () => a.ticks.map((t) => t.label), filter: (u, s) => s } : { values: (u, s) => s.map((v) => (v == null ? "" : format(v, a.unit))) }),
     });
     const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
