@@ -97,7 +97,7 @@ func (v htmlLoad) timelineCharts() []page.Chart {
 	chart := func(id, title, summary string, unit page.Unit, logarithmic bool, lines ...timeLine) page.Chart {
 		c := page.Chart{
 			ID: id, Title: title, Summary: summary, Bands: warmups(moments, scale),
-			X: page.Axis{Label: label, Unit: page.UnitCount}, Y: page.Axis{Label: title, Unit: unit, Log: logarithmic},
+			X: page.Axis{Label: label, Unit: page.UnitCount, To: float64(moments[len(moments)-1].ToMS) / scale}, Y: page.Axis{Label: title, Unit: unit, Log: logarithmic},
 		}
 		for _, l := range lines {
 			c.Series = append(c.Series, page.Series{Name: l.name, Points: pointsOf(moments, scale, l.of)})

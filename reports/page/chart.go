@@ -34,6 +34,9 @@ type Axis struct {
 	Label string `json:"label"`
 	Unit  Unit   `json:"unit"`
 	Log   bool   `json:"log,omitempty"`
+	// From and To are the ends of the axis; both 0: those of the values. Only X has them.
+	From float64 `json:"from,omitempty"`
+	To   float64 `json:"to,omitempty"`
 	// Ticks are the labelled places; none: they are computed.
 	Ticks []Tick `json:"ticks,omitempty"`
 }
@@ -78,7 +81,7 @@ func (c Chart) Ready() Chart {
 	for _, s := range c.Series {
 		var points []Point
 		for _, p := range s.Points {
-			if finite(p.X) && finite(p.Y) && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0) {
+			if finite(p.X) && finite(p.Y) && (!c.X.Log || p.X > 0) && (!c.Y.Log || p.Y > 0) && c.X.holds(p.X) {
 				points = append(points, p)
 			}
 		}
@@ -89,6 +92,9 @@ func (c Chart) Ready() Chart {
 	c.Series = kept
 	return c
 }
+
+// holds reports whether a value lies between the ends of the axis.
+func (a Axis) holds(v float64) bool { return a.To <= a.From || a.From <= v && v <= a.To }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
@@ -130,6 +136,9 @@ func (c Chart) spans() (x, y span) {
 			x.low, x.high = min(x.low, p.X), max(x.high, p.X)
 			y.low, y.high = min(y.low, p.Y), max(y.high, p.Y)
 		}
+	}
+	if c.X.To > c.X.From {
+		x = span{c.X.From, c.X.To}
 	}
 	if c.Y.Log {
 		y.low, y.high = floorNice(y.low), ceilNice(y.high)

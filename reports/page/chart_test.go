@@ -68,6 +68,13 @@ func TestAChartHasOnlyPointsThatCanBeDrawn(t *testing.T) {
 	}
 }
 
+func TestAnAxisWithEndsReachesThem(t *testing.T) {
+	c := Chart{X: Axis{To: 100}, Series: []Series{{Points: []Point{{-1, 1}, {40, 1}, {50, 2}, {101, 1}}}}}.Ready()
+	if x, _ := c.spans(); x != (span{0, 100}) || len(c.Series[0].Points) != 2 {
+		t.Errorf("the axis is %v, with %d points", x, len(c.Series[0].Points))
+	}
+}
+
 // Every coordinate lies inside the drawing, whatever the values are.
 func TestADrawingStaysInsideItsFrame(t *testing.T) {
 	for name, c := range map[string]Chart{

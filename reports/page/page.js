@@ -68,7 +68,7 @@
     if (unit === "us") return a < 1e3 ? short(v) + " µs" : a < 1e6 ? short(v / 1e3) + " ms" : short(v / 1e6) + " s";
     return a >= 1e6 ? short(v / 1e6) + " M" : a >= 1e4 ? short(v / 1e3) + " k" : short(v);
   };
-  const dashes = [[], [7, 4], [2, 4], [10, 3, 2, 3], [4, 2], [1, 3]];
+  const dashes = [[], [7, 4], [2, 4], [10, 3, 2, 3], [4, 2], [1, 3], [14, 4], [3, 3, 9, 3]];
   const drawn = [], latest = {};
   const draw = (chart) => {
     const figure = document.querySelector(`[data-chart="${CSS.escape(chart.id)}"]`);
@@ -81,7 +81,9 @@
       ticks: { stroke: color("rule"), width: 1, ...(a.log && !a.ticks ? { filter: decades } : {}) }, size, font: "12px system-ui, sans-serif",
       ...(a.ticks ? { splits: () => a.ticks.map((t) => t.at), values: () => a.ticks.map((t) => t.label), filter: (u, s) => s } : { values: (u, s) => s.map((v) => (v == null ? "" : format(v, a.unit))) }),
     });
-    const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
+    // All of the values take the whole axis, and a part that the reader chose takes its own place.
+    const whole = (a) => (u, low, high) => (low === u.data[0][0] && high === u.data[0].at(-1) ? [a.from || 0, a.to] : [low, high]);
+    const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(a.to > (a.from || 0) ? { range: whole(a) } : {}), ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
     const joined = latest[chart.id] || uPlot.join(chart.series.map((s) => [s.points.map((p) => p[0]), s.points.map((p) => p[1])]));
     const place = (v) => {
       const tick = (chart.x.ticks || []).find((t) => t.at === v);
@@ -101,7 +103,7 @@
       scales: { x: scale(chart.x, false), y: scale(chart.y, true) },
       axes: [{ ...axis(chart.x, 48), label: chart.x.label, labelSize: 18, labelFont: "12px system-ui, sans-serif" }, axis(chart.y, 64)],
       series: [{ label: chart.x.label, value: (u, v) => (v == null ? "–" : place(v)) }, ...chart.series.map((s, i) => ({
-        label: s.name, stroke: color("l" + (i % 6)), dash: dashes[i % 6], width: 2, spanGaps: true, points: { show: s.points.length === 1 }, value: (u, v) => format(v, chart.y.unit),
+        label: s.name, stroke: color("l" + (i % dashes.length)), dash: dashes[i % dashes.length], width: 2, spanGaps: true, points: { show: s.points.length === 1 }, value: (u, v) => format(v, chart.y.unit),
       }))],
     };
     plot.classList.add("live");

@@ -13,7 +13,7 @@ const (
 	svgTop, svgBottom     = 12, 44
 	plotWidth, plotHeight = svgWidth - svgLeft - svgRight, svgHeight - svgTop - svgBottom
 	ticksAcross, ticksUp  = 8, 5
-	lineStyles            = 6
+	lineStyles            = 8
 )
 
 // Figure returns the chart with its title and legend; "" if it has no points. The caller
