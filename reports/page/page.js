@@ -81,7 +81,9 @@
       ticks: { stroke: color("rule"), width: 1, ...(a.log && !a.ticks ? { filter: decades } : {}) }, size, font: "12px system-ui, sans-serif",
       ...(a.ticks ? { splits: () => a.ticks.map((t) => t.at), values: () => a.ticks.map((t) => t.label), filter: (u, s) => s } : { values: (u, s) => s.map((v) => (v == null ? "" : format(v, a.unit))) }),
     });
-    const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(a.to > (a.from || 0) ? { range: () => [a.from || 0, a.to] } : {}), ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
+    // All of the values take the whole axis, and a part that the reader chose takes its own place.
+    const whole = (a) => (u, low, high) => (low === u.data[0][0] && high === u.data[0].at(-1) ? [a.from || 0, a.to] : [low, high]);
+    const scale = (a, zero) => ({ time: false, distr: a.log ? 3 : 1, ...(a.to > (a.from || 0) ? { range: whole(a) } : {}), ...(zero && !a.log ? { range: (u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } : {}) });
     const joined = latest[chart.id] || uPlot.join(chart.series.map((s) => [s.points.map((p) => p[0]), s.points.map((p) => p[1])]));
     const place = (v) => {
       const tick = (chart.x.ticks || []).find((t) => t.at === v);
