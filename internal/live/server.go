@@ -147,21 +147,13 @@ func (s *Server) Close() {
 		s.End(withoutVerdict)
 		close(s.quit)
 		<-s.told
-		gone := make(chan struct{})
-		go func() {
-			defer crash.Catch()
-			defer close(gone)
-			s.readers.Wait()
-		}()
-		late := time.NewTimer(endLimit)
-		defer late.Stop()
-		select {
-		case <-gone:
-		case <-late.C:
+		ctx, cancel := context.WithTimeout(context.Background(), endLimit)
+		defer cancel()
+		if s.server.Shutdown(ctx) != nil { // some reader does not read
+			_ = s.server.Close()
 		}
-		_ = s.server.Close()
 		<-s.served
-		<-gone // a write fails when its connection is closed
+		s.readers.Wait() // a write fails when its connection is closed
 	})
 }
 
