@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,7 +137,11 @@ func lintText(io stdio, r *bundle.LintReport, found []scenarios.LintFinding) err
 		io.errorf("%d of %d files are invalid\n", len(broken), checked)
 		return nil
 	}
-	io.errorf("%d %s\n", checked, cmp.Or(map[bool]string{checked == 1: "file is valid"}[true], "files are valid"))
+	if checked == 1 {
+		io.errorf("1 file is valid\n")
+	} else {
+		io.errorf("%d files are valid\n", checked)
+	}
 	return nil
 }
 

@@ -14,10 +14,10 @@ import (
 
 func newList(io stdio) *cobra.Command {
 	var format, selection, own string
-	var profiles bool
+	var profiles, faults bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios and the rules they prove, or the profiles",
+		Short: "List the scenarios and the rules they prove, the profiles, or the faults of gateways",
 		Example: `  # all scenarios, by area
   assay list
 
@@ -27,12 +27,20 @@ func newList(io stdio) *cobra.Command {
   # the profiles that a gateway can claim
   assay list --profiles
 
+  # the ways in which assay serve can break a gateway, or vary it
+  assay list --faults
+
   # scenarios and rules of your own
   assay list --scenarios my`,
 		Args:              exactly(0, "list takes none; --select limits it"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			if profiles {
+			switch {
+			case faults && (profiles || selection != "" || own != "" || format != "text"):
+				return usage(errors.New("--faults is a list of its own: give it alone (assay list --format json has the faults of each rule)"))
+			case faults:
+				return listFaults(io)
+			case profiles:
 				return listProfiles(io, format, selection, own)
 			}
 			return list(io, format, selection, own)
@@ -42,6 +50,7 @@ func newList(io stdio) *cobra.Command {
 	c.Flags().StringVar(&selection, "select", "", "list only the scenarios that match these terms (as for conform)")
 	registerScenarios(c, &own, "folder of scripts to list instead of the built-in ones (as for conform)")
 	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles instead")
+	c.Flags().BoolVar(&faults, "faults", false, "list the faults and variants of assay serve instead")
 	return c
 }
 
@@ -70,6 +79,19 @@ func listProfiles(io stdio, format, selection, own string) error {
 		return usage(fmt.Errorf("--format %q: want text or json", format))
 	}
 	return defect(err)
+}
+
+// listFaults lists the faults, with the rules that they break, and the variants.
+func listFaults(io stdio) error {
+	var b strings.Builder
+	for _, f := range zoo.Faults() {
+		fmt.Fprintf(&b, "%s\n    %s\n    breaks %s\n", f.ID, f.Title, strings.Join(f.Breaks, ", "))
+	}
+	b.WriteString("\nlegal variants (--variant)\n")
+	for _, v := range zoo.Variants() {
+		fmt.Fprintf(&b, "%s\n    %s\n", v.ID, v.Title)
+	}
+	return defect(io.printf("%s", b.String()))
 }
 
 func list(io stdio, format, selection, own string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/fakes/zoo"
 	"assay/internal/printable"
 	"assay/internal/selftest"
 	"assay/reports"
@@ -70,10 +71,10 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 		Faults: f.faults, Variants: f.variants, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version,
 		Log: logger(io), Step: stepper(io.progress(), tty),
 	})
-	var unknown *selftest.UnknownError
+	var unknown *zoo.UnknownError
 	switch {
 	case errors.As(err, &unknown):
-		return usage(err)
+		return usage(inZoo(err))
 	case err != nil && c.Context().Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted")}
 	case err != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
+	"assay/scenarios"
 )
 
 // serveFlags are the flags of serve.
@@ -89,8 +91,8 @@ API that the SDKs of E2B call (docs/control-plane.md).
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8081", "address to listen on; any but loopback needs a token")
-	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults: "+ids(zoo.Faults(), func(f zoo.Fault) string { return f.ID }))
-	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants: "+ids(zoo.Variants(), func(v zoo.Variant) string { return v.ID }))
+	fs.StringSliceVar(&f.faults, "fault", nil, "break the gateway with these faults (assay list --faults)")
+	fs.StringSliceVar(&f.variants, "variant", nil, "vary the gateway with these variants (assay list --faults)")
 	fs.StringVar(&f.processes, "processes", gateway.ProcessesVirtual, "where commands run: virtual, or os (real processes; needs a token or --insecure-local)")
 	fs.BoolVar(&f.insecureLocal, "insecure-local", false, "with --processes os on loopback, require no token: every program of this machine can then run commands with your rights")
 	fs.StringVar(&f.home, "home", "", "home directory of real processes (default: a fresh one, removed at the end)")
@@ -211,6 +213,15 @@ func isLoopback(host string) bool {
 }
 
 // serve runs the gateway until it is interrupted. Its first line on stdout is the URL; the second, with --issuer, is that of the issuer.
+// inZoo adds the nearest id to the error of an unknown fault, variant or like.
+func inZoo(err error) error {
+	var unknown *zoo.UnknownError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, cmp.Or(scenarios.DidYouMean(unknown.ID, unknown.Known), "assay list --faults lists them"))
+}
+
 func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err error) {
 	i, err := f.issuer.start(ctx, io, &o)
 	if err != nil {
@@ -222,7 +233,7 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	f.warn(io)
 	g, err := zoo.Start(ctx, o)
 	if err != nil {
-		return usage(err)
+		return usage(inZoo(err))
 	}
 	if f.caOut != "" {
 		if err := os.WriteFile(f.caOut, g.CACert(), 0o644); err != nil { //nolint:gosec // a certificate is public

@@ -45,7 +45,7 @@ type Options struct {
 	ControlPlane *controlplane.Options
 }
 
-// Start starts a gateway. Unknown ids are errors that list the known ones.
+// Start starts a gateway. The error of an unknown id is an *UnknownError.
 func Start(ctx context.Context, o Options) (*gateway.Gateway, error) {
 	built, err := o.build()
 	if err != nil {
@@ -104,7 +104,7 @@ func (o Options) build() (gateway.Options, error) {
 
 func (b *build) install(o Options) error {
 	if o.Like != "" {
-		l, err := byID(zooLikes(), func(l like) string { return l.id }, o.Like, "like %q: the likes are")
+		l, err := byID(zooLikes(), func(l like) string { return l.id }, o.Like, "like")
 		if err != nil {
 			return err
 		}
@@ -113,14 +113,14 @@ func (b *build) install(o Options) error {
 		}
 	}
 	for _, id := range o.Faults {
-		f, err := byID(zooFaults(), func(f fault) string { return f.ID }, id, "fault %q: the faults are")
+		f, err := byID(zooFaults(), func(f fault) string { return f.ID }, id, "fault")
 		if err != nil {
 			return err
 		}
 		f.install(b)
 	}
 	for _, id := range o.Variants {
-		v, err := byID(zooVariants(), func(v variant) string { return v.ID }, id, "variant %q: the variants are")
+		v, err := byID(zooVariants(), func(v variant) string { return v.ID }, id, "variant")
 		if err != nil {
 			return err
 		}
@@ -129,8 +129,26 @@ func (b *build) install(o Options) error {
 	return nil
 }
 
-// byID finds an entry of a list; unknown is the text of the error if there is none.
-func byID[T any](all []T, id func(T) string, want, unknown string) (found T, err error) {
+// UnknownError is an id that no fault, variant or like has.
+type UnknownError struct {
+	Kind, ID string
+	Known    []string
+}
+
+// Error names the known ids, unless there are many.
+func (e *UnknownError) Error() string {
+	text := fmt.Sprintf("unknown %s %q", e.Kind, e.ID)
+	if len(e.Known) <= mostNamed {
+		text += ": want " + strings.Join(e.Known, ", ")
+	}
+	return text
+}
+
+// mostNamed is how many ids an error names.
+const mostNamed = 12
+
+// byID finds an entry of a list; the error is an *UnknownError.
+func byID[T any](all []T, id func(T) string, want, kind string) (found T, err error) {
 	var known []string
 	for _, t := range all {
 		if id(t) == want {
@@ -138,7 +156,7 @@ func byID[T any](all []T, id func(T) string, want, unknown string) (found T, err
 		}
 		known = append(known, id(t))
 	}
-	return found, fmt.Errorf("unknown "+unknown+" %s", want, strings.Join(known, ", "))
+	return found, &UnknownError{Kind: kind, ID: want, Known: known}
 }
 
 // Faults lists the faults, sorted by id.

@@ -1,7 +1,6 @@
 package selftest
 
 import (
-	"fmt"
 	"slices"
 
 	"assay/fakes/zoo"
@@ -32,21 +31,11 @@ func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	return faults, variants, nil
 }
 
-// UnknownError names a fault or variant that does not exist: a usage error.
-type UnknownError struct {
-	Kind, Name string
-	Known      []string
-}
-
-// Error lists the existing names.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no %s %q; the known ones are: %v", e.Kind, e.Name, e.Known)
-}
-
+// known returns a *zoo.UnknownError for a wanted name that does not exist.
 func known(kind string, want, have []string) error {
 	for _, w := range want {
 		if !slices.Contains(have, w) {
-			return &UnknownError{Kind: kind, Name: w, Known: have}
+			return &zoo.UnknownError{Kind: kind, ID: w, Known: have}
 		}
 	}
 	return nil

@@ -159,9 +159,9 @@ func TestFaultsNameRulesThatExist(t *testing.T) {
 
 func TestUnknownFaultIsRefused(t *testing.T) {
 	_, err := Run(t.Context(), Options{Faults: []string{"nonesuch"}})
-	var unknown *UnknownError
+	var unknown *zoo.UnknownError
 	if !errors.As(err, &unknown) || unknown.Kind != "fault" {
-		t.Errorf("got %v, want an UnknownError for a fault", err)
+		t.Errorf("got %v, want a zoo.UnknownError for a fault", err)
 	}
 }
 
