@@ -28,7 +28,7 @@ func outputFaults() []fault {
 		{Fault{
 			ID:     "last-line-lost",
 			Title:  "A last line without a newline is not sent",
-			Breaks: []string{"process.output.complete", "process.output.exact"},
+			Breaks: []string{"process.output.complete", "process.output.exact", "stdio.output.prompt"},
 			Source: "opensandbox-group/OpenSandbox#148",
 		}, onOutput(func(next gateway.Output) gateway.Output { return &wholeLines{Output: next} })},
 		{Fault{
