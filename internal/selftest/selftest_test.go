@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/scenarios"
 )
