@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -37,14 +38,20 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 	}
 }
 
-func TestUnknownIDsAreRefusedWithAListOfTheKnown(t *testing.T) {
-	_, err := Start(context.Background(), Options{Faults: []string{"nonsense"}})
-	if err == nil || !strings.Contains(err.Error(), "nonsense") || !strings.Contains(err.Error(), "tail-lost") {
-		t.Errorf("fault: %v", err)
-	}
-	_, err = Start(context.Background(), Options{Variants: []string{"tail-lost"}})
-	if err == nil || !strings.Contains(err.Error(), "one-byte-chunks") {
-		t.Errorf("variant: %v", err)
+func TestUnknownIDsAreRefusedWithTheKnownOnes(t *testing.T) {
+	for _, c := range []struct {
+		o             Options
+		id, known, in string
+	}{
+		{Options{Faults: []string{"nonsense"}}, "nonsense", "tail-lost", ""},
+		{Options{Variants: []string{"tail-lost"}}, "tail-lost", "one-byte-chunks", ""},
+		{Options{Like: "nonsense"}, "nonsense", "envd", "want "}, // there are few
+	} {
+		_, err := Start(context.Background(), c.o)
+		var unknown *UnknownError
+		if !errors.As(err, &unknown) || unknown.ID != c.id || !slices.Contains(unknown.Known, c.known) || !strings.Contains(err.Error(), c.in) {
+			t.Errorf("%s: %v", c.id, err)
+		}
 	}
 }
 
