@@ -25,6 +25,7 @@ type Kind string
 const (
 	KindConform Kind = "conform"
 	KindLoad    Kind = "load"
+	KindSoak    Kind = "soak"
 )
 
 // Manifest describes a bundle. It is written last, whole or not at all, so that a

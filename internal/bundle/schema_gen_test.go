@@ -28,6 +28,10 @@ var published = []schemagen.Schema{
 	},
 	{Name: "lint", Of: LintReport{}, Title: "--format json of assay lint", Format: LintSchema},
 	{Name: "matrix", Of: Matrix{}, Title: "--format json of assay report --matrix", Format: MatrixSchema},
+	{
+		Name: "soak", Of: SoakReport{}, Title: "soak.json of an Assay bundle, and --format json of assay soak", Format: SoakSchema,
+		Values: map[reflect.Type]map[string]any{reflect.TypeFor[StreamOutcomes](): outcomesSchema()},
+	},
 	{Name: "bundle.verification", Of: Verification{}, Title: "--format json of assay verify", Format: VerificationSchema},
 }
 
