@@ -30,7 +30,7 @@ func apartFaults() []fault {
 		})},
 		{Fault{
 			ID:     "uploads-written-back",
-			Title:  "Commands see an upload two seconds later, or when the next file call comes",
+			Title:  "Commands see an upload two seconds later, or when the next file call in its folder comes",
 			Breaks: []string{"sandbox.files.command-reads", "files.write.process"},
 			Source: "storage that is mounted with write-back",
 		}, onTree(func(next tree.Tree) tree.Tree { return &writtenBack{next: next} })},
@@ -236,52 +236,76 @@ func (u replacing) Commit() error {
 // writeBack is how long an upload stays unseen.
 const writeBack = 2 * time.Second
 
-// writtenBack commits uploads later. Each call of its own commits first what is still to be
-// committed, so that the calls see each other's changes.
+// writtenBack commits uploads later. Each call commits first what it could see of them, so that the calls see
+// each other's changes. Calls elsewhere leave them alone: what others do on the gateway must not hide the fault.
 type writtenBack struct {
 	next tree.Tree
 	mu   sync.Mutex
-	late []tree.Upload
+	late []*lateUpload
 }
 
 var _ tree.Tree = (*writtenBack)(nil)
 
-// now returns the tree with everything committed.
-func (t *writtenBack) now() tree.Tree {
+// commit commits the uploads of which seen reports true.
+func (t *writtenBack) commit(seen func(*lateUpload) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, u := range t.late {
-		_ = u.Commit() // the response has been sent
-	}
-	t.late = nil
+	t.late = slices.DeleteFunc(t.late, func(u *lateUpload) bool {
+		if !seen(u) {
+			return false
+		}
+		_ = u.Upload.Commit() // the response has been sent
+		return true
+	})
+}
+
+// at returns the tree for a call about one path: uploads beside and above it are committed.
+func (t *writtenBack) at(name string) tree.Tree {
+	t.commit(func(u *lateUpload) bool { return within(name, path.Dir(u.name)) })
 	return t.next
 }
 
+// below returns the tree for a call about a path and everything below it.
+func (t *writtenBack) below(name string) tree.Tree {
+	t.commit(func(u *lateUpload) bool { return within(u.name, name) })
+	return t.at(name)
+}
+
+// within reports whether a path is folder or below it.
+func within(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
 func (t *writtenBack) Home(user string) (string, bool)           { return t.next.Home(user) }
-func (t *writtenBack) Lstat(name string) (tree.Entry, error)     { return t.now().Lstat(name) }
-func (t *writtenBack) Resolve(name string) (string, error)       { return t.now().Resolve(name) }
-func (t *writtenBack) ReadDir(name string) ([]tree.Entry, error) { return t.now().ReadDir(name) }
-func (t *writtenBack) Open(name string) (tree.File, error)       { return t.now().Open(name) }
-func (t *writtenBack) Mkdir(name, user string) error             { return t.now().Mkdir(name, user) }
-func (t *writtenBack) Rename(from, to string) error              { return t.now().Rename(from, to) }
-func (t *writtenBack) RemoveAll(name string) error               { return t.now().RemoveAll(name) }
+func (t *writtenBack) Lstat(name string) (tree.Entry, error)     { return t.at(name).Lstat(name) }
+func (t *writtenBack) Resolve(name string) (string, error)       { return t.at(name).Resolve(name) }
+func (t *writtenBack) ReadDir(name string) ([]tree.Entry, error) { return t.below(name).ReadDir(name) }
+func (t *writtenBack) Open(name string) (tree.File, error)       { return t.at(name).Open(name) }
+func (t *writtenBack) Mkdir(name, user string) error             { return t.at(name).Mkdir(name, user) }
+func (t *writtenBack) RemoveAll(name string) error               { return t.below(name).RemoveAll(name) }
+
+func (t *writtenBack) Rename(from, to string) error {
+	t.below(from)
+	return t.below(to).Rename(from, to)
+}
 
 func (t *writtenBack) Watch(name string, recursive bool) (tree.Watcher, error) {
-	return t.now().Watch(name, recursive)
+	return t.below(name).Watch(name, recursive)
 }
 
 func (t *writtenBack) Create(name, user string) (tree.Upload, error) {
-	u, err := t.now().Create(name, user)
+	u, err := t.at(name).Create(name, user)
 	if err != nil {
 		return nil, err
 	}
-	return &lateUpload{Upload: u, of: t}, nil
+	return &lateUpload{Upload: u, of: t, name: name}, nil
 }
 
 // lateUpload is committed later.
 type lateUpload struct {
 	tree.Upload
 	of        *writtenBack
+	name      string
 	committed bool
 }
 
@@ -289,10 +313,10 @@ func (u *lateUpload) Commit() error {
 	u.committed = true
 	u.of.mu.Lock()
 	defer u.of.mu.Unlock()
-	u.of.late = append(u.of.late, u.Upload)
+	u.of.late = append(u.of.late, u)
 	time.AfterFunc(writeBack, func() {
 		defer crash.Catch()
-		u.of.now()
+		u.of.commit(func(late *lateUpload) bool { return late == u })
 	})
 	return nil
 }
