@@ -94,8 +94,9 @@ func TestFaultsOfSessionsShowToTheirClients(t *testing.T) {
 		}
 	})
 	faultAndRight(t, "stdio-output-first-only", func(t *testing.T, g *gateway.Gateway, broken bool) {
-		first, second := attach(t, g, session), attach(t, g, session)
-		first.until("one")
+		first := attach(t, g, session)
+		first.until("one") // it is in the session before the second
+		second := attach(t, g, session)
 		first.send(input("it\n"))
 		if got := first.rest(); !strings.Contains(got, "got it") {
 			t.Errorf("the first hears %q", got)
