@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 # The program without symbol table and debug information; empty for a debugger.
 GO_LDFLAGS ?= -s -w
 
-.PHONY: help build debian test test-go test-sdk race lint tidy generate generated notice vuln bench bench-peers hostile nightly fuzz selftest
+.PHONY: help build debian cross test test-go test-sdk race lint tidy generate generated notice vuln bench bench-peers hostile nightly fuzz selftest
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +26,14 @@ debian: ## install the Debian packages that tests use (needs root); without them
 		echo "NOT INSTALLED, their tests are skipped: apt-get install$$missing needs root" >&2; \
 	fi
 
-test: debian ## unit tests, black-box tests through the binary, the catalogue, the self-test
+test: debian cross ## unit tests, black-box tests through the binary, the catalogue, the self-test
 	$(GO) vet ./...
 	$(MAKE) -j 2 test-go test-sdk
+
+# The systems of the releases, besides this one.
+SYSTEMS := darwin/arm64 windows/amd64
+cross: ## vet the code, which also compiles it, for the other systems of the releases
+	@set -e; for s in $(SYSTEMS); do echo "vet for $$s"; CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} $(GO) vet ./...; done
 
 # The longest packages begin first.
 test-go:

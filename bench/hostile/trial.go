@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/fakes/hostile"
+	"assay/internal/machine"
 )
 
 // limits are what a run may take.
@@ -123,7 +124,7 @@ func (b *bench) try(ctx context.Context, t trial) (r row) {
 	out := bounded{room: 4 * b.limits.output}
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &out
 	c.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ASSAY_") }), "GOTRACEBACK=single")
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.SysProcAttr = machine.OwnGroup()
 	begun := time.Now()
 	if err := c.Start(); err != nil {
 		return row{err: err}
@@ -178,7 +179,7 @@ func (w *watcher) watch(ctx context.Context) {
 			}
 		}
 	}
-	_ = syscall.Kill(-w.pid, syscall.SIGKILL)
+	_ = machine.SignalGroup(w.pid, syscall.SIGKILL)
 }
 
 // peakOf returns the largest resident memory of a process in bytes, 0 if it has ended.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command peers runs Assay's load driver and other tools against one canned
 // gateway, interleaved in one session, and prints the cost of each as a table of
 // ratios, with Assay's own targets.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/crash"
+	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/suites"
 )
@@ -29,7 +30,7 @@ const childGrace = 10 * time.Second
 func startChild(io stdio, line string) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", line), ended: make(chan struct{})} //nolint:gosec,noctx // the user's own command; it is ended by stop
 	c.cmd.Stdout, c.cmd.Stderr = unguarded(io.err.To), unguarded(io.err.To)
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.SysProcAttr = machine.OwnGroup()
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("--exec: %w", err)
 	}
@@ -72,15 +73,15 @@ func (c *child) up(ctx context.Context, o suites.Options) error {
 
 // stop ends the gateway and everything in its group with SIGTERM, then SIGKILL.
 func (c *child) stop(io stdio) {
-	group := -c.cmd.Process.Pid
-	_ = syscall.Kill(group, syscall.SIGTERM)
+	group := c.cmd.Process.Pid
+	_ = machine.SignalGroup(group, syscall.SIGTERM)
 	select {
 	case <-c.ended:
 	case <-time.After(childGrace):
 		io.errorf("assay: --exec: the command did not exit within %v after SIGTERM; killing it\n", childGrace)
 	}
 	// Kill the rest of the group in both cases.
-	if err := syscall.Kill(group, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := machine.SignalGroup(group, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		io.errorf("assay: --exec: %v\n", err)
 	}
 	<-c.ended

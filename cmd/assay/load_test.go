@@ -18,6 +18,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/printable"
+	"assay/internal/testkit"
 )
 
 // After an interrupt all processes are killed, stdout has exactly one JSON value that reports
@@ -106,9 +107,9 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 // middle of its run, and returns its exit error.
 func stopAndGo(p *os.Process, ended <-chan error) error {
 	for {
-		_ = p.Signal(syscall.SIGSTOP) // it may have ended
+		_ = p.Signal(testkit.SIGSTOP) // it may have ended
 		time.Sleep(200 * time.Millisecond)
-		_ = p.Signal(syscall.SIGCONT)
+		_ = p.Signal(testkit.SIGCONT)
 		select {
 		case err := <-ended:
 			return err

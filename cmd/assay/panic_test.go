@@ -5,17 +5,17 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 
 	"assay/internal/crash"
 	"assay/internal/printable"
+	"assay/internal/testkit"
 )
 
 // panicOnSignal makes a goroutine of the program panic at SIGUSR1.
 func panicOnSignal() {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1)
+	signal.Notify(signals, testkit.SIGUSR1)
 	go func() {
 		defer crash.Catch()
 		<-signals
@@ -31,7 +31,7 @@ func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
-	if err := c.Process.Signal(syscall.SIGUSR1); err != nil {
+	if err := c.Process.Signal(testkit.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	wantExit(t, c.Wait(), exitDefect, stderr)

@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"assay/fakes/osproc"
 	"assay/fakes/tree"
 	"assay/fakes/virtual"
 )
 
 // Sandbox is where commands run: a *virtual.System, or real processes of an
-// *osproc.System.
+// osproc.System.
 type Sandbox interface {
 	Start(spec virtual.Spec) (Run, error)
 	KillAll()
@@ -55,25 +54,15 @@ func (s virtualSandbox) Start(spec virtual.Spec) (Run, error) {
 	return p, nil
 }
 
-// osSandbox adapts an *osproc.System to Sandbox.
-type osSandbox struct{ *osproc.System }
-
-var _ Sandbox = osSandbox{}
-
-func (s osSandbox) Start(spec virtual.Spec) (Run, error) {
-	p, err := s.System.Start(spec)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
 // newSandbox creates the sandbox that the options describe. remove removes its
 // temporary files; call it once all its processes have ended.
 func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 	keep := func() error { return nil }
 	if o.Processes != ProcessesOS {
 		return virtualSandbox{virtual.New(virtual.Options{FirstPID: o.FirstPID})}, keep, nil
+	}
+	if !realProcesses {
+		return nil, nil, errors.New("real processes need Linux, macOS or another Unix: this system has virtual ones only")
 	}
 	home, remove := o.Home, keep
 	if home == "" {
@@ -85,7 +74,7 @@ func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare the home of the processes: %w", err)
 	}
-	return osSandbox{osproc.New(osproc.Options{Home: home})}, remove, nil
+	return realSandbox(home), remove, nil
 }
 
 // spawnReason returns the text of a failure to start a process; ok is false for

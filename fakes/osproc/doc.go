@@ -4,6 +4,8 @@
 // It starts processes on pipes or on a pseudo-terminal, delivers their output to the last byte, reports their end, and can kill all of them.
 // It has no shell, no utilities, and no code for networks, protocols or gateways.
 //
+// It exists on Unix only: elsewhere the package is empty.
+//
 // Every process leads its own session, with or without a terminal. A signal reaches only this process; [System.KillAll] reaches all processes
 // that have not left the session (setsid), including those that outlive the leader. Every process is waited for.
 //

@@ -1,3 +1,5 @@
+//go:build unix
+
 package osproc_test
 
 import (

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"assay/fakes/virtual"
 )
 
@@ -114,7 +112,7 @@ func (c control) signal() (syscall.Signal, error) {
 	if err != nil {
 		return 0, err
 	}
-	sig := unix.SignalNum(name)
+	sig := virtual.SignalNamed(name)
 	if sig == 0 {
 		return 0, fmt.Errorf("unknown signal %s", quoted(name))
 	}

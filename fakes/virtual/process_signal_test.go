@@ -85,8 +85,8 @@ func TestSignalsEndUntrappedProcesses(t *testing.T) {
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL} {
 			s := system(t)
 			p, _ := start(t, s, Spec{Argv: argv, Stdin: true})
-			signalOf(t, p, syscall.SIGSTOP)
-			signalOf(t, p, syscall.SIGCONT)
+			signalOf(t, p, syscall.Signal(19))
+			signalOf(t, p, syscall.Signal(18))
 			signalOf(t, p, 0)
 			signalOf(t, p, sig)
 			arrives(t, "exit", p.Exited())
@@ -129,7 +129,7 @@ func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
 	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo t' USR1; echo ready; read x; echo $?`), Stdin: true})
 	rec.await(t, "ready\n")
 	waitsForInput(t, p)
-	signalOf(t, p, syscall.SIGUSR1)
+	signalOf(t, p, syscall.Signal(10))
 	rec.await(t, "ready\nt\n1\n")
 	arrives(t, "drain", p.Drained())
 }

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,8 +31,8 @@ func (s sigset) with(sig syscall.Signal) sigset { return s | 1<<(sig-1) }
 func (s sigset) without(sig syscall.Signal) sigset { return s &^ (1 << (sig - 1)) }
 
 // signalNames returns Linux's signal names on amd64 and arm64 by number, without the prefix SIG. 0 is the shell's pseudo-signal.
-func signalNames() [32]string {
-	return [32]string{
+func signalNames() []string {
+	return []string{
 		"EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM",
 		"STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 	}
@@ -49,6 +50,16 @@ func parseSignal(s string) (syscall.Signal, bool) {
 		}
 	}
 	return 0, false
+}
+
+// SignalNamed returns the signal with a name such as SIGTERM; 0 is none.
+func SignalNamed(name string) syscall.Signal {
+	if bare, ok := strings.CutPrefix(name, "SIG"); ok {
+		if n := slices.Index(signalNames(), bare); n > 0 {
+			return syscall.Signal(n)
+		}
+	}
+	return 0
 }
 
 // ignoredByDefault reports signals without effect unless trapped. Stopping is not simulated, so they include the stop signals.

@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
+	"assay/fakes/virtual"
 	"assay/internal/wire"
 )
 
@@ -73,7 +72,7 @@ func stdioControlFaults() []fault {
 		}, onText(func(f wsFrame, kind string, next func(wsFrame)) {
 			var m struct{ Signal any }
 			if kind == "signal" && json.Unmarshal(f.payload, &m) == nil {
-				if name, _ := m.Signal.(string); unix.SignalNum(name) == 0 {
+				if name, _ := m.Signal.(string); virtual.SignalNamed(name) == 0 {
 					f = f.as(wire.WSText, `{"type":"signal","signal":"SIGTERM"}`)
 				}
 			}

@@ -7,9 +7,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/testkit"
 )
 
 // problems returns the kinds and the messages of the problems that Verify finds.
@@ -95,7 +96,7 @@ func TestWhatIsWrongWithABundleIsNamed(t *testing.T) {
 		}, ProblemEdited, "not a regular file"},
 		{"a file became a pipe", func(t *testing.T, dir string) {
 			must(t, os.Remove(filepath.Join(dir, eventsFile)))
-			must(t, syscall.Mkfifo(filepath.Join(dir, eventsFile), 0o644))
+			must(t, testkit.MkFIFO(filepath.Join(dir, eventsFile)))
 		}, ProblemEdited, "not a regular file"},
 		{"the manifest is gone", func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, ManifestFile))) }, ProblemUnfinished, "no manifest.json"},
 		{"the manifest is cut", put(ManifestFile, `{"schema":"assay.manifest/v1","fil`), ProblemManifest, "not readable"},
@@ -164,7 +165,7 @@ func TestAPipeInABundleIsNotOpened(t *testing.T) {
 	for _, name := range []string{ManifestFile, runFile, observationsFile, resultFile, scriptsDir + "/a.b.yaml"} {
 		dir := written(t)
 		must(t, os.Remove(filepath.Join(dir, name)))
-		must(t, syscall.Mkfifo(filepath.Join(dir, name), 0o644))
+		must(t, testkit.MkFIFO(filepath.Join(dir, name)))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/internal/crash"
+	"assay/internal/machine"
 )
 
 // errNoSink is the error of a split run whose sink is not a collector.
@@ -152,7 +153,7 @@ type worker struct {
 
 func (e *split) start(i int) (*worker, error) {
 	cmd := exec.Command(e.worker[0], e.worker[1:]...) //nolint:gosec,noctx // this program itself; end ends it
-	cmd.SysProcAttr = ownGroup()                      // this process passes on an interrupt from the terminal
+	cmd.SysProcAttr = machine.OwnGroup()              // this process passes on an interrupt from the terminal
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("worker process %d: %w", i, err)

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"assay/internal/regular"
+	"assay/internal/testkit"
 )
 
 // stranger makes a folder as a stranger would, and makes it the working directory:
@@ -28,7 +28,7 @@ func stranger(t *testing.T) (outside string) {
 	t.Chdir(inside)
 	check(t, os.WriteFile("real.yaml", []byte("real"), 0o600), os.WriteFile("long.yaml", []byte("01234567890"), 0o600),
 		os.Symlink("real.yaml", "in.yaml"), os.Symlink("../outside/secret.yaml", "out.yaml"), os.Symlink("../outside", "away"),
-		os.Symlink("/dev/zero", "zero.yaml"), os.Symlink("nowhere.yaml", "dangling.yaml"), syscall.Mkfifo("pipe.yaml", 0o600))
+		os.Symlink("/dev/zero", "zero.yaml"), os.Symlink("nowhere.yaml", "dangling.yaml"), testkit.MkFIFO("pipe.yaml"))
 	return outside
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"assay/internal/crash"
+	"assay/internal/machine"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
 )
@@ -66,8 +67,8 @@ func runShell(ctx context.Context, text string, secrets []secretHeader, done fun
 	for _, s := range secrets {
 		cmd.Env = append(cmd.Env, s.variable+"="+s.value)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	end := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.SysProcAttr = machine.OwnGroup()
+	end := func() error { return machine.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Cancel = end
 	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer

@@ -10,8 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // npmLimit is what npm may take: the largest of our lists has 23 MB in 28 packages.
@@ -29,14 +30,11 @@ func InstallNPM(ctx context.Context, dir string) error {
 	if err := checkNode(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoNode, err)
 	}
-	lock, err := os.Open(filepath.Join(dir, "package-lock.json"))
+	lock, err := lockedfile.Edit(filepath.Join(dir, "package-lock.json"))
 	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // closing releases the lock
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock package-lock.json: %w", err)
 	}
+	defer func() { _ = lock.Close() }() // closing releases the lock
 	want, err := npmDigest(dir)
 	if err != nil {
 		return err

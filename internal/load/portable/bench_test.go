@@ -1,3 +1,5 @@
+//go:build unix
+
 package portable_test
 
 import (
