@@ -58,7 +58,7 @@ export const calls = {
     }),
 
   'input that nobody reads does no harm': (gateway) =>
-    using(gateway.sh('exec <&-; echo closed; trap "exit 5" USR1; while :; do sleep 0.02; done'), async (attached) => {
+    using(gateway.sh('exec <&-; trap "exit 5" USR1; echo closed; while :; do sleep 0.02; done'), async (attached) => {
       await attached.shows(/closed/)
       for (let i = 0; i < 20; i++) attached.send('unread\n')
       attached.signal('SIGUSR1')
@@ -81,7 +81,7 @@ export const ended = {
     }),
 
   'a second eof is ignored, and input behind it is an error': (gateway) =>
-    using(gateway.sh('cat; echo end; trap "exit 6" USR1; while :; do sleep 0.02; done'), async (attached) => {
+    using(gateway.sh('cat; trap "exit 6" USR1; echo end; while :; do sleep 0.02; done'), async (attached) => {
       attached.eof().eof()
       await attached.shows(/^end/)
       assert.deepEqual(attached.texts, [])
