@@ -95,8 +95,8 @@ func checkList(m *Manifest) []Problem {
 		}
 		problems = append(problems, Problem{ProblemManifest, ManifestFile, what})
 	}
-	if !slices.ContainsFunc(m.Files, func(f FileDigest) bool { return f.Name == runFile || f.Name == loadFile }) {
-		problems = append(problems, Problem{ProblemManifest, ManifestFile, "the manifest lists neither " + runFile + " nor " + loadFile})
+	if !slices.ContainsFunc(m.Files, func(f FileDigest) bool { return f.Name == runFile || f.Name == loadFile || f.Name == SoakFile }) {
+		problems = append(problems, Problem{ProblemManifest, ManifestFile, "the manifest lists none of " + runFile + ", " + loadFile + " and " + SoakFile})
 	}
 	return problems
 }

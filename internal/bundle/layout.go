@@ -23,14 +23,18 @@ const (
 	scriptExt        = ".yaml"
 	tempPrefix       = ".assay-" // a file being written
 
-	loadFile   = "load.json"    // load run: the report
+	loadFile = "load.json" // load run: the report
+	// SoakFile is the report of a soak, and WindowsFile has a SoakWindow a line, appended.
+	SoakFile    = "soak.json"
+	WindowsFile = "windows.jsonl"
+
 	hlogFile   = "latency.hlog" // load run: a histogram per metric and interval
 	metricsDir = "metrics"      // load run: NAME.txt, every scrape
 	metricsExt = ".txt"
 )
 
 // documents are the files other than the manifest and the folders.
-var documents = []string{runFile, eventsFile, observationsFile, reproducersFile, verdictsFile, resultFile, loadFile, hlogFile}
+var documents = []string{runFile, eventsFile, observationsFile, reproducersFile, verdictsFile, resultFile, loadFile, hlogFile, SoakFile, WindowsFile}
 
 // folders are the folders of a bundle.
 var folders = []string{scriptsDir, metricsDir}

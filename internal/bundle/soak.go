@@ -171,7 +171,8 @@ type SoakInjection struct {
 	ToMS   int64  `json:"to_ms"`
 	// Message says what was done, with its figures.
 	Message string `json:"message"`
-	// Hurt is the number of streams that the fault ended; they are no loss.
+	// Cuts is set if the fault can end streams of the soak, and Hurt is the number that it ended; they are no loss.
+	Cuts bool  `json:"cuts,omitempty"`
 	Hurt int64 `json:"hurt"`
 	// RecoveredMS is the time from the end of the fault until the service was as before; nil if
 	// it was not, or if nothing could be measured: Why says which.
@@ -202,8 +203,16 @@ type SoakWindow struct {
 	Resources map[string]float64 `json:"resources,omitempty"`
 	// Minima are the smallest values during the window, with the same keys.
 	Minima map[string]float64 `json:"minima,omitempty"`
+	// Events and Bytes are the output of the streams.
+	Events int64 `json:"events"`
+	Bytes  int64 `json:"bytes"`
 	// Examples are the first messages of each failure.
 	Examples []LoadExample `json:"examples,omitempty"`
+	// Injections are the faults that were injected, and Hurt is the number of streams that they ended: no loss.
+	Injections []SoakInjection `json:"injections,omitempty"`
+	Hurt       int64           `json:"hurt,omitempty"`
+	// Driver is the cost of the window.
+	Driver LoadDriver `json:"driver"`
 }
 
 // SoakWork counts operations of one class.

@@ -13,6 +13,7 @@ import (
 var schemaOf = map[string]string{
 	runFile: "bundle.run", eventsFile: "bundle.event", observationsFile: "bundle.observation",
 	reproducersFile: "bundle.reproducer", verdictsFile: "bundle.verdicts", resultFile: "bundle.report",
+	SoakFile: "soak",
 }
 
 // maxProblems limits the reported problems of one check.
@@ -78,11 +79,14 @@ func (v *verifier) add(problems ...Problem) {
 func (v *verifier) manifest() (*Manifest, error) {
 	text, err := v.file(ManifestFile, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
-		if why := notABundle(v.root); why != "" && !v.exists(loadFile) {
+		if why := notABundle(v.root); why != "" && !v.exists(loadFile) && !v.exists(SoakFile) {
 			return nil, fmt.Errorf("%s is not a bundle: it has no %s, and %s; name the directory of --out", v.b.Dir, ManifestFile, why)
 		}
 		if v.exists(loadFile) {
 			v.found.Kind = KindLoad
+		}
+		if v.exists(SoakFile) {
+			v.found.Kind = KindSoak
 		}
 		v.add(Problem{ProblemUnfinished, ManifestFile, "it has no " + ManifestFile + ": the run was killed, could not write it, or is still in progress"})
 		return nil, nil //nolint:nilnil // an unfinished bundle has none
@@ -92,7 +96,7 @@ func (v *verifier) manifest() (*Manifest, error) {
 	}
 	m := &Manifest{}
 	if err := DecodeDocument(text, m, ManifestSchema); err != nil {
-		if notABundle(v.root) != "" && !v.exists(loadFile) || isVersion(err) {
+		if notABundle(v.root) != "" && !v.exists(loadFile) && !v.exists(SoakFile) || isVersion(err) {
 			return nil, fmt.Errorf("%s: %w", v.path(ManifestFile), err)
 		}
 		v.add(Problem{ProblemManifest, ManifestFile, ManifestFile + " is not readable: " + err.Error()})

@@ -1,11 +1,13 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/target"
 	"assay/scenarios"
 )
@@ -41,6 +43,13 @@ type Options struct {
 	// Protocol, Codec, Command, Expect, KillShare and DisconnectShare, which must not be
 	// set here; every other option that is set here overrides the file.
 	Plan string
+	// Classes is the mix of a run without a plan's file; like one, it replaces the fields that
+	// a class has.
+	Classes []scenarios.WorkloadClass
+	// Beside runs processes of its own while the streams run, which the counters of the gateway
+	// count as well. It ends soon after ctx, and returns the ledger of its processes. run
+	// identifies the run in their environment. Nil is nothing beside.
+	Beside func(ctx context.Context, run string) bundle.LoadLedger
 	// Protocol is connect (default), grpc, grpc-web, ndjson or ws.
 	Protocol string
 	// Codec is json or proto; default json, for grpc and grpc-web proto. ws has none.

@@ -10,6 +10,10 @@ import (
 // resolvePlan reads the plan's file into the options. Without a file it makes one class
 // from the options.
 func (o *Options) resolvePlan() error {
+	if o.Plan == "" && len(o.Classes) > 0 {
+		o.classes = o.Classes
+		return nil
+	}
 	if o.Plan == "" {
 		return o.oneClass()
 	}

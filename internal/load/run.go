@@ -60,6 +60,7 @@ type session struct {
 	timeline   timeline
 	fullTarget target.Options
 	fullBoxes  []target.Options
+	others     bundle.LoadLedger // of the processes beside the streams
 }
 
 // shardsWanted returns the number of shards for this process.
@@ -178,7 +179,9 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	s.watch.begin(ctx)
 	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
 	s.cpu = machine.CPUSeconds()
+	beside := s.beside(ctx)
 	err := s.drive(ctx, r)
+	s.others = beside()
 	s.opts.Progress.End()
 	if err != nil {
 		return nil, errors.Join(err, s.folder.finish(r))
@@ -192,7 +195,7 @@ func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.Loa
 	r.Interrupted = ctx.Err() != nil
 	s.fill(r)
 	r.Timeline, r.Curves, r.Rates = s.timeline.report(), s.curves(), ratesOf(r)
-	s.watch.after(context.WithoutCancel(ctx), r.Ledger)
+	s.watch.after(context.WithoutCancel(ctx), sum(r.Ledger, s.others))
 	r.Metrics = s.watch.result()
 	s.opts.Sandboxes.end(r)
 	r.Thresholds = s.thresholds.Judge(r)

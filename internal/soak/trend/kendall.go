@@ -101,7 +101,7 @@ func (k *kendall) bounds(alpha float64) (low, high float64) {
 	n := float64(len(k.slopes))
 	c := quantile(1-alpha) * math.Sqrt(k.variance)
 	at := func(i float64) float64 { return k.slopes[int(min(max(i, 0), n-1))] }
-	return at(math.Floor((n-c)/2) - 1), at(math.Ceil((n+c)/2))
+	return at(math.Floor((n-c)/2) - 1), at(math.Ceil((n + c) / 2))
 }
 
 // rises returns the probability of a trend as strong as this one without any.

@@ -82,7 +82,9 @@ func TestALeakIsFound(t *testing.T) {
 		}
 	}
 	if got := rateOf(t, 200, Drifts, func(r *rand.Rand) night {
-		return night{20, time.Minute, Latency, "us", func(i int, _ float64) float64 { return 50_000 * math.Pow(1.01, float64(i)) * math.Exp(0.01*r.NormFloat64()) }}
+		return night{20, time.Minute, Latency, "us", func(i int, _ float64) float64 {
+			return 50_000 * math.Pow(1.01, float64(i)) * math.Exp(0.01*r.NormFloat64())
+		}}
 	}); got < 0.99 {
 		t.Errorf("1 %% a minute is found in %.1f %% of the soaks", 100*got)
 	}

@@ -1,0 +1,231 @@
+package soak
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/regular"
+)
+
+// The limits for files that are read back: a folder may come from anywhere.
+const (
+	maxReport = 256 << 20
+	maxLines  = 512 << 20
+)
+
+// folder is the directory of a soak: soak.json with the report, which is written at the beginning without
+// windows and at the end whole, windows.jsonl with a line for each window, synced when the window ends, and the
+// manifest, which is written last. A nil folder keeps nothing.
+type folder struct {
+	root *os.Root
+	file *os.File
+}
+
+// createFolder makes the directory, which must be empty, or opens that of a soak to resume.
+func createFolder(dir string, resume bool) (*folder, error) {
+	if dir == "" {
+		return nil, nil //nolint:nilnil // a nil folder is a valid no-op
+	}
+	if !resume {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("the output directory: %w", err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the output directory: %w", err)
+	}
+	f := &folder{root: root}
+	if err := f.prepare(dir, resume); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return f, nil
+}
+
+func (f *folder) prepare(dir string, resume bool) error {
+	if !resume {
+		entries, err := fs.ReadDir(f.root.FS(), ".")
+		if err != nil {
+			return fmt.Errorf("the output directory: %w", err)
+		}
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return bundle.IsTemporary(e.Name()) })
+		if len(entries) > 0 {
+			return fmt.Errorf("directory %s is not empty (it holds %q): name another directory, or continue the soak in it with --resume; nothing was changed", dir, entries[0].Name())
+		}
+	}
+	if err := f.root.Remove(bundle.ManifestFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the soak in %s: %w", dir, err)
+	}
+	if resume {
+		if err := f.trim(); err != nil {
+			return fmt.Errorf("the soak in %s: %w", dir, err)
+		}
+	}
+	var err error
+	if f.file, err = f.root.OpenFile(bundle.WindowsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
+		return fmt.Errorf("the output directory: %w", err)
+	}
+	return nil
+}
+
+// trim cuts off a last line that was not written whole.
+func (f *folder) trim() error {
+	text, err := regular.ReadIn(f.root, bundle.WindowsFile, maxLines)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if whole == len(text) {
+		return nil
+	}
+	file, err := f.root.OpenFile(bundle.WindowsFile, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(int64(whole)), file.Close())
+}
+
+// begin writes the report without windows.
+func (f *folder) begin(r *bundle.SoakReport) error {
+	if f == nil {
+		return nil
+	}
+	return f.report(r)
+}
+
+func (f *folder) report(r *bundle.SoakReport) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = bundle.ReplaceFile(f.root, bundle.SoakFile, append(text, '\n'), true)
+	}
+	if err != nil {
+		return incomplete(bundle.SoakFile, err)
+	}
+	return nil
+}
+
+func incomplete(name string, err error) error {
+	return fmt.Errorf("writing %s: %w; what was recorded before is kept: make room, and continue with --resume", name, err)
+}
+
+// window appends a window and waits until it is on the disk.
+func (f *folder) window(w *bundle.SoakWindow) error {
+	if f == nil {
+		return nil
+	}
+	text, err := json.Marshal(w)
+	if err == nil {
+		_, err = f.file.Write(append(text, '\n'))
+	}
+	if err == nil {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		return incomplete(bundle.WindowsFile, err)
+	}
+	return nil
+}
+
+// finish writes the report and seals the folder as a bundle.
+func (f *folder) finish(r *bundle.SoakReport, failed error) error {
+	if f == nil {
+		return failed
+	}
+	err := failed
+	if err == nil {
+		err = f.report(r)
+	}
+	err = errors.Join(err, f.file.Close())
+	if err == nil {
+		err = bundle.Seal(f.root, bundle.Manifest{
+			Kind: bundle.KindSoak, Tool: r.Tool, Run: r.Run, Seed: r.Plan.Seed, Started: r.Started, Ended: r.Started.Add(time.Duration(r.DurationMS) * time.Millisecond),
+			Target: bundle.Target{URL: r.Target.URL, Embedded: r.Target.Embedded}, Profile: r.Target.Profile, Interrupted: r.Interrupted,
+		})
+	}
+	return errors.Join(err, f.root.Close())
+}
+
+// Is reports whether a path is the directory of a soak.
+func Is(path string) bool {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	_, err = root.Lstat(bundle.SoakFile)
+	return err == nil
+}
+
+// Open reads the directory of a soak (--out), and concludes on the recorded windows if the soak was killed. A
+// line that was not written whole is left out; any other damage is an error.
+func Open(path string) (*bundle.SoakReport, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	text, err := regular.ReadIn(root, bundle.SoakFile, maxReport)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not the directory of a soak: %w", path, err)
+	}
+	name := filepath.Join(path, bundle.SoakFile)
+	r := &bundle.SoakReport{}
+	if err := bundle.DecodeDocument(text, r, bundle.SoakSchema); err != nil {
+		return nil, fmt.Errorf("%s: not a report of a soak: %w", name, err)
+	}
+	if r.Schema != bundle.SoakSchema || r.Plan.WindowMS <= 0 || r.Plan.DurationMS <= 0 {
+		return nil, fmt.Errorf("%s: not a report of a soak: its schema is %q, and its windows take %d ms", name, r.Schema, r.Plan.WindowMS)
+	}
+	if len(r.Windows) > 0 && !r.Interrupted {
+		return r, nil
+	}
+	windows, err := readWindows(root, filepath.Join(path, bundle.WindowsFile))
+	if err != nil {
+		return nil, err
+	}
+	r.Windows, r.Interrupted = windows, true
+	Conclude(r)
+	return r, nil
+}
+
+// readWindows reads the recorded windows.
+func readWindows(root *os.Root, name string) ([]bundle.SoakWindow, error) {
+	text, err := regular.ReadIn(root, bundle.WindowsFile, maxLines)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []bundle.SoakWindow
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; !strings.HasSuffix(line, "\n") {
+			break // it was not written whole
+		}
+		var w bundle.SoakWindow
+		if err := bundle.DecodeDocument([]byte(line), &w, ""); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if last := len(all) - 1; w.ToMS < w.FromMS || last >= 0 && (w.Index <= all[last].Index || w.FromMS < all[last].ToMS) {
+			return nil, fmt.Errorf("%s:%d: window %d from %d ms to %d ms is not after the one before", name, n, w.Index, w.FromMS, w.ToMS)
+		}
+		if len(all) == mostWindows {
+			return nil, fmt.Errorf("%s:%d: more than %d windows", name, n, mostWindows)
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}

@@ -1,0 +1,63 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/crash"
+)
+
+// inject starts the faults of a window. The function that it returns waits for them. No fault is injected in the
+// warm-up, so that there is something to compare with.
+func (s *soak) inject(ctx context.Context, index int, length time.Duration) (wait func() []bundle.SoakInjection) {
+	if s.opts.Inject == nil || s.elapsed() < s.opts.Warmup {
+		return func() []bundle.SoakInjection { return nil }
+	}
+	ctx, stop := context.WithTimeout(ctx, length)
+	faults := make(chan []bundle.SoakInjection, 1)
+	go func() {
+		defer crash.Catch()
+		faults <- s.opts.Inject.During(ctx, index, length)
+	}()
+	return func() []bundle.SoakInjection {
+		defer stop()
+		return <-faults
+	}
+}
+
+// blameFaults records the faults of a window. Streams that failed in a window in which a fault can end them are
+// hurt by the fault, and no loss: the fault goes through the connections of all of them.
+func (s *soak) blameFaults(w *bundle.SoakWindow, faults []bundle.SoakInjection) {
+	for _, f := range faults {
+		f.FromMS += w.FromMS
+		f.ToMS += w.FromMS
+		if f.Cuts && w.Hurt == 0 {
+			f.Hurt = w.Streams.Outcomes.Failed()
+			w.Hurt = f.Hurt
+		}
+		w.Injections = append(w.Injections, f)
+	}
+	if w.Hurt == 0 || w.Verdict != bundle.LoadFail || failedWork(w) > 0 && !cuts(w) {
+		return
+	}
+	w.Verdict, w.Message = bundle.LoadPass, fmt.Sprintf("%d streams were ended by the injected faults", w.Hurt)
+}
+
+// cuts reports whether a fault of a window ends streams.
+func cuts(w *bundle.SoakWindow) bool {
+	for _, f := range w.Injections {
+		if f.Cuts {
+			return true
+		}
+	}
+	return false
+}
+
+func failedWork(w *bundle.SoakWindow) (n int64) {
+	for _, one := range w.Work {
+		n += one.Failed
+	}
+	return n
+}

@@ -1,0 +1,160 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/load"
+)
+
+// The defaults of a soak.
+const (
+	DefaultDuration = 8 * time.Hour
+	DefaultWindow   = 10 * time.Minute
+	DefaultRate     = 20
+	DefaultHeld     = 20
+	// DefaultConfidence is the probability that a soak of a gateway without leak or drift finds none.
+	DefaultConfidence = 0.99
+
+	// LeastWindow is the shortest window: a shorter one has too few streams for its percentiles.
+	LeastWindow = 2 * time.Second
+	warmWindows = 2
+	mostWindows = 10_000
+	mostRate    = 1000
+	mostHeld    = 10_000
+)
+
+// Options are the settings of a soak. Each field documents its default.
+type Options struct {
+	// Load has the target, the profile, the version of HTTP, the version of this program, the engine and the
+	// workers. The soak sets its other fields.
+	Load load.Options
+	// Duration is the time of the whole soak, default 8 h, and Window that of a window, default 10 min.
+	Duration, Window time.Duration
+	// Warmup is not judged for trends; default two windows.
+	Warmup time.Duration
+	// Rate is the number of streams that begin in a second, default 20, and Held how many streams are
+	// held open, on average; default 20.
+	Rate float64
+	Held int
+	// Seed makes random choices repeatable; 0 takes one from the clock.
+	Seed uint64
+	// PID is the process of the gateway on this machine, whose resources are read from /proc; 0 is unknown.
+	PID int
+	// Inject injects faults; nil injects none.
+	Inject Injector
+	// Confidence is shared by all tests of trends; default 0.99.
+	Confidence float64
+	// Out is the directory of the soak. Resume says that it holds a soak that ended early, which goes on.
+	Out    string
+	Resume bool
+	// Progress gets the progress; nil shows nothing.
+	Progress Progress
+
+	now func() time.Time // of the wall clock; nil is time.Now
+}
+
+// Injector injects faults from our side. Its methods are called by one goroutine.
+type Injector interface {
+	// Kinds are the names of the faults.
+	Kinds() []string
+	// URL is where the streams go: the target itself, or a proxy in front of it.
+	URL() string
+	// During injects the faults of a window, which takes length, and returns them with the time until the
+	// service was as before. It ends soon after ctx. Times count from the beginning of the window.
+	During(ctx context.Context, window int, length time.Duration) []bundle.SoakInjection
+	// Close ends the proxy.
+	Close() error
+}
+
+// Progress gets the progress of a soak. One goroutine calls its methods.
+type Progress interface {
+	// Begin is called before the first window, with lines that describe the soak.
+	Begin(headline []string, duration time.Duration)
+	// Tick is called once a second: in all so many windows, in the one with this number, at this time.
+	Tick(t Tick)
+	// Window is called at the end of each window.
+	Window(w *bundle.SoakWindow)
+	// Event is called when something changes.
+	Event(e bundle.SoakEvent)
+	// End is called after the last window.
+	End()
+}
+
+// Tick is one second of a soak.
+type Tick struct {
+	Elapsed, Duration time.Duration
+	Window, Windows   int
+	// Load is the second of the window's load run.
+	Load load.Tick
+}
+
+type silent struct{}
+
+func (silent) Begin([]string, time.Duration) {}
+func (silent) Tick(Tick)                     {}
+func (silent) Window(*bundle.SoakWindow)     {}
+func (silent) Event(bundle.SoakEvent)        {}
+func (silent) End()                          {}
+
+// resolved returns the options with their defaults. Its errors are mistakes of the user.
+func (o Options) resolved() (Options, error) {
+	prefer(&o.Duration, DefaultDuration)
+	prefer(&o.Window, min(DefaultWindow, max(o.Duration/12, LeastWindow)))
+	prefer(&o.Warmup, min(warmWindows*o.Window, o.Duration/4))
+	prefer(&o.Rate, DefaultRate)
+	prefer(&o.Confidence, DefaultConfidence)
+	switch {
+	case o.Window < LeastWindow:
+		return o, fmt.Errorf("window %v: want at least %v", o.Window, LeastWindow)
+	case o.Duration < o.Window:
+		return o, fmt.Errorf("duration %v is shorter than a window of %v: give a shorter --window, for example %v", o.Duration, o.Window, max(o.Duration/12, LeastWindow).Round(time.Second))
+	case o.Duration/o.Window > mostWindows:
+		return o, fmt.Errorf("duration %v has more than %d windows of %v: give a longer --window", o.Duration, mostWindows, o.Window)
+	case o.Warmup < 0 || o.Warmup >= o.Duration:
+		return o, fmt.Errorf("warm-up %v leaves nothing to judge in %v", o.Warmup, o.Duration)
+	case o.Rate <= 0 || o.Rate > mostRate:
+		return o, fmt.Errorf("rate %g: want above 0 and at most %d streams a second; assay load is for more", o.Rate, mostRate)
+	case o.Held < 0 || o.Held > mostHeld:
+		return o, fmt.Errorf("held %d: want 0 to %d streams", o.Held, mostHeld)
+	case o.Confidence < 0.5 || o.Confidence > 0.9999:
+		return o, fmt.Errorf("confidence %g: want 0.5 to 0.9999", o.Confidence)
+	case o.PID < 0:
+		return o, fmt.Errorf("pid %d: want the process of the gateway on this machine", o.PID)
+	case o.Resume && o.Out == "":
+		return o, errors.New("a soak is resumed in its folder: name it")
+	}
+	if o.Seed == 0 {
+		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any short number will do
+	}
+	if o.Progress == nil {
+		o.Progress = silent{}
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return o, nil
+}
+
+// Validate checks the options without using the network.
+func (o Options) Validate() error {
+	_, err := o.resolved()
+	return err
+}
+
+// prefer sets v to or if v has no value.
+func prefer[T comparable](v *T, or T) {
+	var zero T
+	if *v == zero {
+		*v = or
+	}
+}
+
+// windows returns the number of windows.
+func (o *Options) windows() int { return int(o.Duration / o.Window) }
+
+// rest returns the time at the end of a window in which no stream begins.
+func (o *Options) rest() time.Duration { return min(max(o.Window/20, time.Second), 30*time.Second) }
