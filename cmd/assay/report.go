@@ -6,6 +6,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/judge/outcome"
 	"assay/internal/load"
+	"assay/internal/soak"
 	"assay/reports"
 )
 
@@ -23,7 +24,8 @@ with exit code 130.
 
 Several bundles are merged into one report if they are shards of one run: the same
 version of assay ran different scenarios against the same target and profile. The
-bundle of a load run is rendered in the same formats, by itself.
+bundle of a load run is rendered in the same formats, by itself; that of a soak in
+text, json, junit, markdown, html, github and github-summary.
 
 --matrix compares the runs of several gateways, one column each: bundles of conform,
 or their reports as JSON; NAME=BUNDLE names a column. Rows are the rules, must apart
@@ -63,6 +65,9 @@ made, whatever the runs concluded.`,
 func drawReport(io stdio, f outputFlags, own string, dirs []string) error {
 	if len(dirs) == 1 && isLoad(dirs[0]) {
 		return redrawLoad(io, f, dirs[0])
+	}
+	if len(dirs) == 1 && soak.Is(dirs[0]) {
+		return redrawSoak(io, f, dirs[0])
 	}
 	var shards []outcome.Shard
 	for _, dir := range dirs {

@@ -47,7 +47,11 @@ func verifyBundle(io stdio, format, dir string) error {
 	}
 	by := bundle.Tool{Name: "assay", Version: version}
 	v.By = by
-	if v.Kind != bundle.KindLoad {
+	switch v.Kind {
+	case bundle.KindLoad:
+	case bundle.KindSoak:
+		verifySoak(dir, v)
+	default:
 		verifyVerdicts(dir, by, v)
 	}
 	if format == "json" {

@@ -107,7 +107,7 @@ func TestWhatIsWrongWithABundleIsNamed(t *testing.T) {
 		{"a name has ten thousand letters", list(FileDigest{Name: "scripts/" + strings.Repeat("a", 10_000) + ".yaml"}), ProblemManifest, "not a file of a bundle"},
 		{"a name stands there twice", list(FileDigest{Name: runFile, SHA256: strings.Repeat("0", 64)}), ProblemManifest, "twice"},
 		{"two names differ in case", list(FileDigest{Name: "scripts/A.B.yaml", SHA256: strings.Repeat("0", 64)}), ProblemManifest, "differ only in case"},
-		{"the manifest lists no run", func(t *testing.T, dir string) { remade(t, dir, func(m *Manifest) { m.Files = nil }) }, ProblemManifest, "neither run.json nor load.json"},
+		{"the manifest lists no run", func(t *testing.T, dir string) { remade(t, dir, func(m *Manifest) { m.Files = nil }) }, ProblemManifest, "none of run.json, load.json and soak.json"},
 		{"an observation lacks a field", func(t *testing.T, dir string) {
 			put(observationsFile, `{"schema":"assay.observation/v1"}`+"\n")(t, dir)
 			resealed(t, dir)

@@ -378,7 +378,13 @@ func events(r *bundle.SoakReport) []bundle.SoakEvent {
 		all = append(all, bundle.SoakEvent{AtMS: g.FromMS, Kind: "gap", Message: fmt.Sprintf("%v: %s", ms(g.ToMS-g.FromMS).Round(time.Second), g.Why)})
 	}
 	for _, f := range r.Findings {
-		all = append(all, bundle.SoakEvent{AtMS: f.SinceMS, Kind: f.Kind, Message: f.Message})
+		kind := f.Kind
+		if !f.Decides && f.Series != "" {
+			kind = "step"
+		}
+		if f.Decides || f.Series != "" {
+			all = append(all, bundle.SoakEvent{AtMS: f.SinceMS, Kind: kind, Message: f.Message})
+		}
 	}
 	for _, i := range r.Injections {
 		text := i.Message

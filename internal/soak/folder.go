@@ -229,3 +229,22 @@ func readWindows(root *os.Root, name string) ([]bundle.SoakWindow, error) {
 	}
 	return all, nil
 }
+
+// Again returns the stored verdict of a soak, and the one that its windows give now.
+func Again(path string) (stored, again bundle.LoadVerdict, err error) {
+	r, err := Open(path)
+	if err != nil {
+		return "", "", err
+	}
+	stored = r.Verdict
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = root.Close() }()
+	if r.Windows, err = readWindows(root, filepath.Join(path, bundle.WindowsFile)); err != nil {
+		return "", "", err
+	}
+	Conclude(r)
+	return stored, r.Verdict, nil
+}

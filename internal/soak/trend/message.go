@@ -13,15 +13,15 @@ import (
 func (m *measured) message(r *bundle.SoakSeries) string {
 	switch {
 	case r.Verdict == Drifts:
-		return fmt.Sprintf("%s rises by %s an hour (%s to %s with %s), from %s to %s in %v, since %s",
-			r.Name, percent(r.Slope), percent(m.low), percent(m.high), sure(1-m.alpha), m.amount(m.first()), m.amount(m.first()+r.Change), round(m.span()), m.since(r))
+		return fmt.Sprintf("%s rises by %s in %v (%s to %s with %s), from %s to %s, since %s",
+			r.Name, m.rate(r.Slope), round(m.span()), m.rate(m.low), m.rate(m.high), sure(1-m.alpha), m.amount(m.first()), m.amount(m.first()+r.Change), m.since(r))
 	case r.Verdict == Leaks:
 		return fmt.Sprintf("%s rises by %s an hour (%s to %s with %s), %s per 1,000 operations, since %s",
 			r.Name, m.amount(r.Slope), m.amount(m.low), m.amount(m.high), sure(1-m.alpha), m.amount(r.PerOps), m.since(r))
 	case r.StepMS != nil:
 		return fmt.Sprintf("%s rose by %s until %s and then stayed", r.Name, m.amount(r.StepSize), clock(*r.StepMS))
 	}
-	text := fmt.Sprintf("%s is steady: %s would have shown a rise of %s an hour", r.Name, plural(r.N, "window"), m.rate(r.Detectable))
+	text := fmt.Sprintf("%s is steady: %s would have shown a rise of %s %s", r.Name, plural(r.N, "window"), m.rate(r.Detectable), m.per())
 	if r.NeedWindows > 0 {
 		text += fmt.Sprintf("; a rise of %s needs %s", m.rate(r.NeedChange), plural(r.NeedWindows, "window"))
 	}
@@ -44,12 +44,20 @@ func (m *measured) since(r *bundle.SoakSeries) string {
 // amount returns a value with its unit.
 func (m *measured) amount(v float64) string { return Amount(v, m.series.Unit) }
 
-// rate returns a slope with its unit.
+// rate returns a slope with its unit: of a latency the rise over all windows, as a percentage.
 func (m *measured) rate(v float64) string {
 	if m.series.Kind == Latency {
-		return percent(v)
+		return percent(v * m.hours)
 	}
 	return m.amount(v)
+}
+
+// per says over which time rate is.
+func (m *measured) per() string {
+	if m.series.Kind == Latency {
+		return "in " + round(m.span()).String()
+	}
+	return "an hour"
 }
 
 // Amount returns a value with its unit: bytes, us, or "" for a number of things.
