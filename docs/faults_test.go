@@ -40,6 +40,10 @@ func faultsPage(c *catalogue) string {
 				links("rules.md", f.Breaks), linked(f.Source))
 		}
 	}
+	b.WriteString("\n## Faults that need time\n\nNo scenario sees them: [`assay soak`](soak.md) does.\n")
+	for _, f := range zoo.SoakFaults() {
+		fmt.Fprintf(&b, "\n#### %s\n\n%s.\n\n- from: %s\n", f.ID, special.Replace(f.Title), linked(f.Source))
+	}
 	b.WriteString("\n## Variants\n")
 	variants := map[string][]zoo.Variant{}
 	for _, v := range c.variants {

@@ -42,8 +42,12 @@ func completionOf(flag string) cobra.CompletionFunc {
 	case "axis":
 		return complete(axisValues, cobra.ShellCompDirectiveNoFileComp)
 	case "fault":
-		return completeList(func(*cobra.Command) []string {
-			return split(ids(zoo.Faults(), func(f zoo.Fault) string { return f.ID }))
+		return completeList(func(c *cobra.Command) []string {
+			all := zoo.Faults()
+			if c.Name() == "serve" {
+				all = append(all, zoo.SoakFaults()...)
+			}
+			return split(ids(all, func(f zoo.Fault) string { return f.ID }))
 		})
 	case "variant":
 		return completeList(func(*cobra.Command) []string {

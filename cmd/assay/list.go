@@ -87,6 +87,10 @@ func listFaults(io stdio) error {
 	for _, f := range zoo.Faults() {
 		fmt.Fprintf(&b, "%s\n    %s\n    breaks %s\n", f.ID, f.Title, strings.Join(f.Breaks, ", "))
 	}
+	b.WriteString("\nfaults that need time: assay soak finds them\n")
+	for _, f := range zoo.SoakFaults() {
+		fmt.Fprintf(&b, "%s\n    %s\n", f.ID, f.Title)
+	}
 	b.WriteString("\nlegal variants (--variant)\n")
 	for _, v := range zoo.Variants() {
 		fmt.Fprintf(&b, "%s\n    %s\n", v.ID, v.Title)

@@ -18,7 +18,7 @@ import (
 type Fault struct {
 	ID     string
 	Title  string
-	Breaks []string // ids of the rules that it breaks
+	Breaks []string // ids of the rules that it breaks; none if only a soak sees it
 	Source string   // the real bug
 }
 
@@ -113,7 +113,7 @@ func (b *build) install(o Options) error {
 		}
 	}
 	for _, id := range o.Faults {
-		f, err := byID(zooFaults(), func(f fault) string { return f.ID }, id, "fault")
+		f, err := byID(slices.Concat(zooFaults(), soakFaults()), func(f fault) string { return f.ID }, id, "fault")
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func byID[T any](all []T, id func(T) string, want, kind string) (found T, err er
 	return found, &UnknownError{Kind: kind, ID: want, Known: known}
 }
 
-// Faults lists the faults, sorted by id.
+// Faults lists the faults that break a rule, sorted by id.
 func Faults() []Fault {
 	var out []Fault
 	for _, f := range zooFaults() {

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"fmt"
 	"slices"
 
 	"assay/fakes/zoo"
@@ -15,6 +16,11 @@ func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	var names []string
 	for _, f := range faults {
 		names = append(names, f.ID)
+	}
+	for _, f := range zoo.SoakFaults() {
+		if slices.Contains(t.opts.Faults, f.ID) {
+			return nil, nil, fmt.Errorf("the fault %s needs time, and no scenario sees it: start assay serve --fault %s, and run assay soak against it", f.ID, f.ID)
+		}
 	}
 	if err := known("fault", t.opts.Faults, names); err != nil {
 		return nil, nil, err
