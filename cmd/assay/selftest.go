@@ -72,7 +72,10 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 		Log: logger(io), Step: stepper(io.progress(), tty),
 	})
 	var unknown *zoo.UnknownError
+	var slow *selftest.SlowFaultError
 	switch {
+	case errors.As(err, &slow):
+		return usage(err)
 	case errors.As(err, &unknown):
 		return usage(inZoo(err))
 	case err != nil && c.Context().Err() != nil:

@@ -7,6 +7,14 @@ import (
 	"assay/fakes/zoo"
 )
 
+// SlowFaultError is a wanted fault that only a soak sees.
+type SlowFaultError struct{ ID string }
+
+// Error says how to see it.
+func (e *SlowFaultError) Error() string {
+	return fmt.Sprintf("the fault %s needs time, and no scenario sees it: start assay serve --fault %s, and run assay soak against it", e.ID, e.ID)
+}
+
 // selected returns the faults and variants to run.
 func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	faults, variants := zoo.Faults(), zoo.Variants()
@@ -19,7 +27,7 @@ func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	}
 	for _, f := range zoo.SoakFaults() {
 		if slices.Contains(t.opts.Faults, f.ID) {
-			return nil, nil, fmt.Errorf("the fault %s needs time, and no scenario sees it: start assay serve --fault %s, and run assay soak against it", f.ID, f.ID)
+			return nil, nil, &SlowFaultError{ID: f.ID}
 		}
 	}
 	if err := known("fault", t.opts.Faults, names); err != nil {
