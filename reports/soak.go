@@ -145,7 +145,7 @@ func (t soakText) windows() {
 		return
 	}
 	t.row()
-	t.row(t.paint(bold, fmt.Sprintf("%-4s %-9s %8s %7s %8s %8s  %s", "", "until", "streams", "failed", "first", "p99", "verdict")))
+	t.row(t.paint(bold, fmt.Sprintf("%-4s %-8s %8s %6s %7s %7s  %s", "", "until", "streams", "failed", "first", "p99", "verdict")))
 	shown := t.r.Windows
 	if len(shown) > mostRows { // those that are not pass, and the first and the last ones
 		shown = slices.DeleteFunc(slices.Clone(shown), func(w bundle.SoakWindow) bool {
@@ -164,12 +164,12 @@ func (t soakText) window(w *bundle.SoakWindow) {
 	color := map[bundle.LoadVerdict]tint{bundle.LoadFail: red, bundle.LoadInconclusive: yellow}[w.Verdict]
 	word := string(w.Verdict)
 	if w.Warmup {
-		word += ", warm-up"
+		word = strings.TrimPrefix(word+", warm-up", "pass, ")
 	}
 	if w.Partial {
-		word += ", cut short"
+		word += ", cut"
 	}
-	t.row(t.text(fmt.Sprintf("%4d %-9s %8d %7d %8s %8s  ", w.Index, soakClock(w.ToMS), w.Streams.Completed, w.Streams.Outcomes.Failed(), shortSpan(w.Latency.FirstEvent.P50), shortSpan(w.Latency.FirstEvent.P99))),
+	t.row(t.text(fmt.Sprintf("%4d %-8s %8d %6d %7s %7s  ", w.Index, soakClock(w.ToMS), w.Streams.Completed, w.Streams.Outcomes.Failed(), shortSpan(w.Latency.FirstEvent.P50), shortSpan(w.Latency.FirstEvent.P99))),
 		t.paint(color, word))
 	if w.Verdict != bundle.LoadPass && w.Message != "" {
 		t.block(painted{text: "     "}, line(w.Message), plain)

@@ -101,11 +101,11 @@ func (h startHook) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscriber,
 	return h.Table.Start(s)
 }
 
-// onEveryStart calls what make returns at each start, one call at a time, with the number of the start.
-func onEveryStart(make func() func(n int)) func(*build) {
+// onEveryStart calls what begin returns at each start, one call at a time, with the number of the start.
+func onEveryStart(begin func() func(n int)) func(*build) {
 	return func(b *build) {
 		var mu sync.Mutex
-		n, do := 0, make()
+		n, do := 0, begin()
 		onTable(func(next gateway.Table) gateway.Table {
 			return startHook{next, func() {
 				mu.Lock()

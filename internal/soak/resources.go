@@ -127,8 +127,8 @@ func (s *sampler) read(body []byte) map[string]float64 {
 		case !slices.Contains(metrics, name):
 			continue
 		}
-		if close := strings.LastIndexByte(line, '}'); close > end {
-			end = close + 1
+		if labels := strings.LastIndexByte(line, '}'); labels > end {
+			end = labels + 1
 		}
 		fields := strings.Fields(line[end:])
 		if len(fields) == 0 {

@@ -54,7 +54,7 @@ func tooShort(r bundle.SoakSeries, s *Series) bundle.SoakSeries {
 	r.Verdict = Inconclusive
 	r.NeedWindows = leastWindows
 	r.NeedMS = int64(leastWindows) * s.Window.Milliseconds()
-	r.Reason = plural(r.N, "window") + " after the warm-up: a trend needs at least " + plural(leastWindows, "window")
+	r.Reason = windows(r.N) + " after the warm-up: a trend needs at least " + windows(leastWindows)
 	r.Message = r.Reason
 	return r
 }

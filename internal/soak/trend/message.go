@@ -21,9 +21,9 @@ func (m *measured) message(r *bundle.SoakSeries) string {
 	case r.StepMS != nil:
 		return fmt.Sprintf("%s rose by %s until %s and then stayed", r.Name, m.amount(r.StepSize), clock(*r.StepMS))
 	}
-	text := fmt.Sprintf("%s is steady: %s would have shown a rise of %s %s", r.Name, plural(r.N, "window"), m.rate(r.Detectable), m.per())
+	text := fmt.Sprintf("%s is steady: %s would have shown a rise of %s %s", r.Name, windows(r.N), m.rate(r.Detectable), m.per())
 	if r.NeedWindows > 0 {
-		text += fmt.Sprintf("; a rise of %s needs %s", m.rate(r.NeedChange), plural(r.NeedWindows, "window"))
+		text += fmt.Sprintf("; a rise of %s needs %s", m.rate(r.NeedChange), windows(r.NeedWindows))
 	}
 	return text
 }
@@ -124,9 +124,9 @@ func clock(ms int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-func plural(n int, one string) string {
+func windows(n int) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 window"
 	}
-	return strconv.Itoa(n) + " " + one + "s"
+	return strconv.Itoa(n) + " windows"
 }
