@@ -44,7 +44,7 @@ func (v htmlSoak) banner() page.HTML {
 	}
 	b.Facts = []page.Fact{
 		{Name: "Target", Value: page.Text(target)},
-		{Name: "Duration", Value: page.Textf("%s of %s, %s", took(r.DurationMS), took(r.Plan.DurationMS), plural(len(r.Windows), "window"))},
+		{Name: "Duration", Value: page.Textf("%s of %s, %s", soakTook(r.DurationMS), soakTook(r.Plan.DurationMS), plural(len(r.Windows), "window"))},
 		{Name: "Load", Value: page.Textf("%g streams a second, %d held, seed %d", r.Plan.Rate, r.Plan.Held, r.Plan.Seed)},
 		{Name: "Streams", Value: page.Text(grouped(r.Totals.Streams))},
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"assay/internal/bundle"
 )
@@ -64,12 +65,17 @@ func soakHeadline(r *bundle.SoakReport) string {
 		target += " (embedded reference gateway)"
 	}
 	return fmt.Sprintf("%s · %s of %s planned in windows of %s · %s a second, %d held · seed %d",
-		target, took(r.DurationMS), took(r.Plan.DurationMS), took(r.Plan.WindowMS), plural(int(r.Plan.Rate), "stream"), r.Plan.Held, r.Plan.Seed)
+		target, soakTook(r.DurationMS), soakTook(r.Plan.DurationMS), soakTook(r.Plan.WindowMS), plural(int(r.Plan.Rate), "stream"), r.Plan.Held, r.Plan.Seed)
+}
+
+// soakTook returns a time with its hours and minutes: 8h0m0s.
+func soakTook(ms int64) string {
+	return (time.Duration(ms) * time.Millisecond).Round(time.Second).String()
 }
 
 // soakVerdictText returns the verdict and its first reason.
 func soakVerdictText(r *bundle.SoakReport) string {
-	text := fmt.Sprintf("%s after %s in %s", strings.ToUpper(string(r.Verdict)), took(r.DurationMS), plural(len(r.Windows), "window"))
+	text := fmt.Sprintf("%s after %s in %s", strings.ToUpper(string(r.Verdict)), soakTook(r.DurationMS), plural(len(r.Windows), "window"))
 	if r.Interrupted {
 		text += " (interrupted: --resume continues it)"
 	}

@@ -11,6 +11,7 @@ import (
 	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/soak"
 )
 
 // A run killed at any point leaves a bundle with its observations so far that can be
@@ -150,5 +151,38 @@ func TestAFullDiskLosesNoVerdict(t *testing.T) {
 	}
 	if text, code := ran(t, c.Dir, "report", "run"); code != 130 || !strings.Contains(text, "INTERRUPTED") {
 		t.Errorf("its report ends with %d, want 130:\n%s", code, text)
+	}
+}
+
+// A killed soak goes on in its folder, and names the gap.
+func TestAKilledSoakIsResumed(t *testing.T) {
+	t.Parallel()
+	g, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	c, _, stderr := program(t, "soak", g.URL(), "--duration", "8s", "--window", "2s", "--out", "run")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the second window", func() bool {
+		r, err := soak.Open(filepath.Join(c.Dir, "run"))
+		return err == nil && len(r.Windows) == 2
+	})
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if text, code := ran(t, c.Dir, "report", "run"); code != 130 || !strings.Contains(text, "--resume continues it") {
+		t.Errorf("exit code %d\n%s\n%s", code, text, stderr)
+	}
+	text, code := ran(t, c.Dir, "soak", g.URL(), "--resume", "run", "--format", "json")
+	var r bundle.SoakReport
+	if err := json.Unmarshal([]byte(text), &r); err != nil || code != 5 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, text)
+	}
+	if len(r.Windows) < 3 || len(r.Gaps) != 1 || r.Interrupted || r.Windows[2].Index != 3 || r.Totals.Outcomes.Failed() > 0 {
+		t.Errorf("%d windows, gaps %+v, interrupted %v, outcomes %v", len(r.Windows), r.Gaps, r.Interrupted, r.Totals.Outcomes)
 	}
 }

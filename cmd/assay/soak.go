@@ -17,6 +17,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/soak"
+	"assay/internal/soak/inject"
 	"assay/reports"
 	"assay/scenarios"
 )
@@ -27,6 +28,7 @@ type soakFlags struct {
 	quiet  quietFlag
 	output outputFlags
 
+	inject                   []string
 	duration, window, warmup time.Duration
 	rate, confidence         float64
 	held, pid                int
@@ -55,6 +57,11 @@ windows after the warm-up are inconclusive.
 Memory, descriptors and goroutines come from process_* and go_* on /metrics, or with
 --pid from /proc of a gateway on this machine.
 
+--inject injects faults from the side of the clients, one in the middle of each window
+after the warm-up: clients that reset, hang half open or read slowly, bursts, and a
+proxy in front of the gateway that delays, cuts and splits what passes. The report says
+how long the service took to be as before; nothing is done to the gateway itself.
+
 A soak that was interrupted or killed goes on with --resume DIR, by the plan and seed
 of its folder; the gap is named. Exit codes: 0 pass · 1 fail · 5 inconclusive · 130
 interrupted.`,
@@ -66,6 +73,9 @@ interrupted.`,
 
   # a gateway without process metrics, on this machine
   assay soak http://127.0.0.1:8081 --pid 4711 --duration 2h
+
+  # with faults from the side of the clients
+  assay soak http://127.0.0.1:8081 --duration 2h --inject reset,slow-reader,cut
 
   # go on after an interrupt
   assay soak http://127.0.0.1:8081 --resume night
@@ -93,6 +103,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 	fs.IntVar(&f.held, "held", soak.DefaultHeld, "streams that are held open, on average")
 	fs.Float64Var(&f.confidence, "confidence", soak.DefaultConfidence, "probability that a soak of a gateway without leak or drift finds none")
 	fs.IntVar(&f.pid, "pid", 0, "process of the gateway on this machine, whose resources are read from /proc")
+	fs.StringSliceVar(&f.inject, "inject", nil, "inject faults, one in each window in turns: "+strings.Join(inject.Names(inject.Kinds()), ", ")+", or all")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1)")
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
@@ -101,7 +112,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 }
 
 // planFlags are the flags that the folder of a resumed soak sets.
-var planFlags = []string{"duration", "window", "warmup", "rate", "held", "confidence", "seed", "http", "out"}
+var planFlags = []string{"duration", "window", "warmup", "rate", "held", "confidence", "inject", "seed", "http", "out"}
 
 // options validates all flags before any work.
 func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, error) {
@@ -120,7 +131,7 @@ func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, erro
 	o := soak.Options{
 		Load:     load.Options{Target: t, Profile: f.profile, HTTP: f.on, Version: version},
 		Duration: f.duration, Window: f.window, Warmup: f.warmup, Rate: f.rate, Held: f.held, Seed: f.target.seed,
-		PID: f.pid, Confidence: f.confidence, Out: f.out,
+		PID: f.pid, Confidence: f.confidence, Inject: f.inject, Out: f.out,
 	}
 	for _, name := range []string{"duration", "window", "rate"} {
 		if fl := c.Flags().Lookup(name); fl.Changed && (fl.Value.String() == "0" || fl.Value.String() == "0s") {

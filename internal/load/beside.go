@@ -25,8 +25,8 @@ func (s *session) beside(ctx context.Context) (end func() bundle.LoadLedger) {
 	}
 }
 
-// sum adds two ledgers.
-func sum(a, b bundle.LoadLedger) bundle.LoadLedger {
+// Sum adds two ledgers.
+func Sum(a, b bundle.LoadLedger) bundle.LoadLedger {
 	return bundle.LoadLedger{
 		Started: a.Started + b.Started, OK: a.OK + b.OK, Error: a.Error + b.Error, Killed: a.Killed + b.Killed,
 		Open: a.Open + b.Open, Unseen: a.Unseen + b.Unseen, HungUp: a.HungUp + b.HungUp, Uncertain: a.Uncertain + b.Uncertain,

@@ -195,7 +195,7 @@ func (s *session) finish(ctx context.Context, r *bundle.LoadReport) (*bundle.Loa
 	r.Interrupted = ctx.Err() != nil
 	s.fill(r)
 	r.Timeline, r.Curves, r.Rates = s.timeline.report(), s.curves(), ratesOf(r)
-	s.watch.after(context.WithoutCancel(ctx), sum(r.Ledger, s.others))
+	s.watch.after(context.WithoutCancel(ctx), Sum(r.Ledger, s.others))
 	r.Metrics = s.watch.result()
 	s.opts.Sandboxes.end(r)
 	r.Thresholds = s.thresholds.Judge(r)

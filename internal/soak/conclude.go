@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/load"
 	"assay/internal/soak/trend"
 )
 
@@ -44,11 +45,7 @@ func totals(windows []bundle.SoakWindow) bundle.SoakTotals {
 		t.Outcomes.Add(w.Streams.Outcomes, bundle.StreamOutcomes{})
 		t.Events += w.Events
 		t.Bytes += w.Bytes
-		l := w.Ledger
-		t.Ledger = bundle.LoadLedger{
-			Started: t.Ledger.Started + l.Started, OK: t.Ledger.OK + l.OK, Error: t.Ledger.Error + l.Error, Killed: t.Ledger.Killed + l.Killed,
-			Open: t.Ledger.Open + l.Open, Unseen: t.Ledger.Unseen + l.Unseen, HungUp: t.Ledger.HungUp + l.HungUp, Uncertain: t.Ledger.Uncertain + l.Uncertain,
-		}
+		t.Ledger = load.Sum(t.Ledger, w.Ledger)
 		for class, n := range w.Work {
 			if t.Work == nil {
 				t.Work = map[string]bundle.SoakWork{}
@@ -107,8 +104,14 @@ func restarts(windows []bundle.SoakWindow) (all []time.Duration) {
 // seriesOf returns what is judged over the windows.
 func seriesOf(r *bundle.SoakReport, breaks []time.Duration) []trend.Series {
 	var all []trend.Series
+	warm := time.Duration(0)
+	for i := range r.Windows {
+		if r.Windows[i].Warmup {
+			warm = ms(r.Windows[i].ToMS)
+		}
+	}
 	blank := func(name, kind, unit string) trend.Series {
-		return trend.Series{Name: name, Kind: trend.Kind(kind), Unit: unit, Window: ms(r.Plan.WindowMS), Warmup: ms(r.Plan.WarmupMS), Breaks: breaks}
+		return trend.Series{Name: name, Kind: trend.Kind(kind), Unit: unit, Window: ms(r.Plan.WindowMS), Warmup: warm, Breaks: breaks}
 	}
 	add := func(s trend.Series, value func(w *bundle.SoakWindow) (float64, bool)) {
 		ops := 0.0
@@ -193,9 +196,6 @@ func lost(r *bundle.SoakReport) (all []bundle.SoakFinding) {
 		w := &r.Windows[i]
 		failed := w.Streams.Outcomes.Failed() - w.Hurt
 		work := failedWork(w)
-		if cuts(w) {
-			work = 0
-		}
 		if failed+work <= 0 || w.Verdict != bundle.LoadFail {
 			continue
 		}

@@ -7,24 +7,26 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/load"
 )
 
-// inject starts the faults of a window. The function that it returns waits for them. No fault is injected in the
-// warm-up, so that there is something to compare with.
-func (s *soak) inject(ctx context.Context, index int, length time.Duration) (wait func() []bundle.SoakInjection) {
-	if s.opts.Inject == nil || s.elapsed() < s.opts.Warmup {
-		return func() []bundle.SoakInjection { return nil }
+// beside works and injects the faults of a window until ctx ends, and returns the ledger of both. No fault is injected
+// in the warm-up, so that there is something to compare with.
+func (s *soak) beside(ctx context.Context, index int, length time.Duration, run string) bundle.LoadLedger {
+	s.runs[run] = true
+	s.faults = nil
+	if s.injector == nil || s.elapsed() < s.opts.Warmup {
+		return s.worker.beside(ctx, run)
 	}
-	ctx, stop := context.WithTimeout(ctx, length)
-	faults := make(chan []bundle.SoakInjection, 1)
+	ended := make(chan bundle.LoadLedger, 1)
 	go func() {
 		defer crash.Catch()
-		faults <- s.opts.Inject.During(ctx, index, length)
+		faults, ledger := s.injector.During(ctx, index, length, run)
+		s.faults = faults
+		ended <- ledger
 	}()
-	return func() []bundle.SoakInjection {
-		defer stop()
-		return <-faults
-	}
+	own := s.worker.beside(ctx, run)
+	return load.Sum(own, <-ended)
 }
 
 // blameFaults records the faults of a window. Streams that failed in a window in which a fault can end them are
@@ -39,7 +41,7 @@ func (s *soak) blameFaults(w *bundle.SoakWindow, faults []bundle.SoakInjection) 
 		}
 		w.Injections = append(w.Injections, f)
 	}
-	if w.Hurt == 0 || w.Verdict != bundle.LoadFail || failedWork(w) > 0 && !cuts(w) {
+	if w.Hurt == 0 || w.Verdict != bundle.LoadFail || failedWork(w) > 0 {
 		return
 	}
 	w.Verdict, w.Message = bundle.LoadPass, fmt.Sprintf("%d streams were ended by the injected faults", w.Hurt)

@@ -1,13 +1,13 @@
 package soak
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/soak/inject"
 )
 
 // The defaults of a soak.
@@ -44,8 +44,8 @@ type Options struct {
 	Seed uint64
 	// PID is the process of the gateway on this machine, whose resources are read from /proc; 0 is unknown.
 	PID int
-	// Inject injects faults; nil injects none.
-	Inject Injector
+	// Inject are the kinds of faults to inject, one in each window in turns; "all" is every kind.
+	Inject []string
 	// Confidence is shared by all tests of trends; default 0.99.
 	Confidence float64
 	// Out is the directory of the soak. Resume says that it holds a soak that ended early, which goes on.
@@ -55,19 +55,6 @@ type Options struct {
 	Progress Progress
 
 	now func() time.Time // of the wall clock; nil is time.Now
-}
-
-// Injector injects faults from our side. Its methods are called by one goroutine.
-type Injector interface {
-	// Kinds are the names of the faults.
-	Kinds() []string
-	// URL is where the streams go: the target itself, or a proxy in front of it.
-	URL() string
-	// During injects the faults of a window, which takes length, and returns them with the time until the
-	// service was as before. It ends soon after ctx. Times count from the beginning of the window.
-	During(ctx context.Context, window int, length time.Duration) []bundle.SoakInjection
-	// Close ends the proxy.
-	Close() error
 }
 
 // Progress gets the progress of a soak. One goroutine calls its methods.
@@ -126,6 +113,9 @@ func (o Options) resolved() (Options, error) {
 		return o, fmt.Errorf("pid %d: want the process of the gateway on this machine", o.PID)
 	case o.Resume && o.Out == "":
 		return o, errors.New("a soak is resumed in its folder: name it")
+	}
+	if _, err := inject.Parse(o.Inject); err != nil {
+		return o, err
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any short number will do

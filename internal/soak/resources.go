@@ -17,7 +17,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
-	"assay/internal/target"
+	"assay/internal/soak/client"
 )
 
 // The keys of resources, besides the metrics of the target under their own names.
@@ -48,9 +48,7 @@ const (
 
 // sampler reads the resources of the target.
 type sampler struct {
-	target  *target.Target
-	client  *http.Client
-	run     string
+	client  *client.Client
 	active  string // the name of the gauge, "" if the profile has none
 	pid     int
 	entries func(context.Context) (int, error) // the number of our processes in List; nil if it has none
@@ -75,16 +73,12 @@ func (s *sampler) sample(ctx context.Context) map[string]float64 {
 
 // scrape reads the exposition of the target.
 func (s *sampler) scrape(ctx context.Context) ([]byte, error) {
-	scheme := "http"
-	if s.target.Secure() {
-		scheme = "https"
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+s.target.Authority()+s.target.Path("metrics", ""), http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.client.URL("metrics", ""), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	setHeaders(r, s.target, s.run)
-	resp, err := s.client.Do(r)
+	s.client.Sign(r)
+	resp, err := s.client.HTTP.Do(r)
 	if err != nil {
 		return nil, err
 	}
@@ -93,19 +87,6 @@ func (s *sampler) scrape(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("HTTP %d", resp.StatusCode)
 	}
 	return io.ReadAll(io.LimitReader(resp.Body, maxExposition))
-}
-
-// setHeaders sets the headers of a request of ours.
-func setHeaders(r *http.Request, t *target.Target, run string) {
-	for _, h := range t.Headers("soak", run) {
-		switch h.Name {
-		case "host":
-			r.Host = h.Value
-		case "connection":
-		default:
-			r.Header.Set(h.Name, h.Value)
-		}
-	}
 }
 
 // read returns the values of the known metrics. Series with labels are added up.

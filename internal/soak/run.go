@@ -10,6 +10,8 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/soak/client"
+	"assay/internal/soak/inject"
 	"assay/internal/target"
 	"assay/internal/transport"
 	"assay/scenarios"
@@ -41,7 +43,7 @@ func Run(ctx context.Context, o Options) (*bundle.SoakReport, error) {
 	if err := s.aim(ctx); err != nil {
 		return nil, err
 	}
-	defer s.worker.client.CloseIdleConnections()
+	defer s.close()
 	if s.folder, err = createFolder(o.Out, o.Resume); err != nil {
 		return nil, err
 	}
@@ -68,14 +70,16 @@ func isEngine(err error) bool {
 
 // soak is a soak in progress.
 type soak struct {
-	opts    Options
-	target  *target.Target
-	mix     mix
-	worker  *worker
-	sampler *sampler
-	folder  *folder
-	report  *bundle.SoakReport
-	runs    map[string]bool // the ids of the load runs
+	opts     Options
+	target   *target.Target
+	mix      mix
+	worker   *worker
+	sampler  *sampler
+	injector *inject.Injector // nil: no faults are injected
+	folder   *folder
+	report   *bundle.SoakReport
+	runs     map[string]bool        // the ids of the load runs
+	faults   []bundle.SoakInjection // of the last window
 
 	begun  time.Time     // on the monotonic clock
 	before time.Duration // recorded before this process
@@ -97,7 +101,7 @@ func (s *soak) restore() error {
 	o := &s.opts
 	o.Duration, o.Window, o.Warmup = ms(r.Plan.DurationMS), ms(r.Plan.WindowMS), ms(r.Plan.WarmupMS)
 	o.Rate, o.Held, o.Seed, o.Confidence = r.Plan.Rate, r.Plan.Held, r.Plan.Seed, r.Plan.Confidence
-	o.Load.HTTP = r.Target.HTTP
+	o.Load.HTTP, o.Inject = r.Target.HTTP, r.Plan.Inject
 	if !o.Load.Target.Embedded && r.Target.URL != "" && !r.Target.Embedded && o.Load.Target.URL != r.Target.URL {
 		return fmt.Errorf("the soak in %s is of %s, not of %s: resume it with its own URL", o.Out, r.Target.URL, o.Load.Target.URL)
 	}
@@ -151,9 +155,12 @@ func (s *soak) aim(ctx context.Context) error {
 	o.Load.Target.Shell = s.target.Shell()
 	s.mix = mixOf(o, features)
 	s.worker = newWorker(s.target, s.mix.work, o)
-	s.sampler = &sampler{target: s.target, client: s.worker.client, run: "soak", active: profile.Metrics["active"], pid: o.PID}
+	s.sampler = &sampler{client: client.New(s.target, "soak"), active: profile.Metrics["active"], pid: o.PID}
 	if features["process.list"].State == bundle.FeaturePresent {
 		s.sampler.entries = func(ctx context.Context) (int, error) { return s.worker.listed(ctx, s.runs) }
+	}
+	if s.injector, err = injector(o, t); err != nil {
+		return err
 	}
 	s.begun = time.Now()
 	if s.report == nil {
@@ -162,6 +169,25 @@ func (s *soak) aim(ctx context.Context) error {
 	}
 	s.resume()
 	return nil
+}
+
+// injector returns the injector of the faults, nil for none. t is the target with the paths of the profile.
+func injector(o *Options, t target.Options) (*inject.Injector, error) {
+	kinds, err := inject.Parse(o.Inject)
+	if err != nil || len(kinds) == 0 {
+		return nil, err
+	}
+	t.Shell = o.Load.Target.Shell
+	return inject.New(inject.Options{Target: t, Kinds: kinds, Seed: o.Seed})
+}
+
+// close closes the connections of the soak.
+func (s *soak) close() {
+	s.worker.Close()
+	s.sampler.client.Close()
+	if s.injector != nil {
+		_ = s.injector.Close() // nothing of it is left, whatever it says
+	}
 }
 
 // blank makes the report of a new soak.
@@ -180,8 +206,8 @@ func (s *soak) blank() {
 		},
 		Findings: []bundle.SoakFinding{}, Series: []bundle.SoakSeries{}, Windows: []bundle.SoakWindow{},
 	}
-	if o.Inject != nil {
-		s.report.Plan.Inject = o.Inject.Kinds()
+	if s.injector != nil {
+		s.report.Plan.Inject = s.injector.Kinds()
 	}
 }
 
@@ -311,13 +337,11 @@ func (s *soak) await(ctx context.Context, gone error) bool {
 func (s *soak) window(ctx context.Context, index int) (*bundle.SoakWindow, error) {
 	from := s.elapsed()
 	length := min(s.opts.Window, s.opts.Duration-from)
-	injected := s.inject(ctx, index, length)
 	sampling, stop := context.WithCancel(ctx)
 	wait := s.sampler.watch(sampling, max(s.opts.Window/60, time.Second/2))
 	r, err := load.Run(ctx, s.loadOptions(index, length))
 	stop()
 	wait()
-	faults := injected()
 	if r == nil {
 		return nil, err
 	}
@@ -331,7 +355,7 @@ func (s *soak) window(ctx context.Context, index int) (*bundle.SoakWindow, error
 		}
 	}
 	w.ToMS = s.elapsed().Milliseconds()
-	s.blameFaults(w, faults)
+	s.blameFaults(w, s.faults)
 	if err == nil && r.Streams.Opened == 0 && r.Streams.Outcomes.Failed() > 0 {
 		err = s.target.Wait(ctx, 0) // it may have gone
 	}
@@ -341,16 +365,15 @@ func (s *soak) window(ctx context.Context, index int) (*bundle.SoakWindow, error
 // loadOptions returns the options of the load run of a window.
 func (s *soak) loadOptions(index int, length time.Duration) load.Options {
 	o := s.opts.Load
-	if s.opts.Inject != nil {
-		o.Target.URL = s.opts.Inject.URL()
+	if s.injector != nil {
+		o.Target.URL = s.injector.URL()
 	}
 	o.Classes, o.Rate, o.Poisson = s.mix.streams, s.mix.rate, true
 	o.Duration = max(length-s.opts.rest(), time.Second)
 	o.Seed = s.opts.Seed + uint64(index) //nolint:gosec // positive
 	o.Progress = &windowProgress{soak: s, index: index}
 	o.Beside = func(ctx context.Context, run string) bundle.LoadLedger {
-		s.runs[run] = true
-		return s.worker.beside(ctx, run)
+		return s.beside(ctx, index, o.Duration, run)
 	}
 	return o
 }

@@ -70,6 +70,32 @@ func TestASoakRecordsItsWindows(t *testing.T) {
 	}
 }
 
+// Faults are injected after the warm-up; what they end is no loss, and the counters still agree with the ledger.
+func TestFaultsAreInjected(t *testing.T) {
+	t.Parallel()
+	o := options(t, reference(t))
+	o.Duration, o.Window, o.Warmup, o.Inject = 9*time.Second, 3*time.Second, time.Second, []string{"reset", "cut"}
+	r, err := soak.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, f := range r.Injections {
+		kinds = append(kinds, f.Kind)
+		if f.RecoveredMS == nil && f.Why == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if strings.Join(kinds, ",") != "cut,reset" && strings.Join(kinds, ",") != "reset,cut" {
+		t.Errorf("faults %v", kinds)
+	}
+	for _, f := range r.Findings {
+		if f.Decides {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // A soak that was cut off goes on in its folder; the gap is named, and a line that was not written whole is dropped.
 func TestASoakIsResumed(t *testing.T) {
 	t.Parallel()
@@ -87,9 +113,6 @@ func TestASoakIsResumed(t *testing.T) {
 	}
 	_, _ = file.WriteString(`{"index": 99, "from`)
 	_ = file.Close()
-	if _, err := soak.Run(t.Context(), options(t, o.Load.Target.URL)); err != nil {
-		t.Fatal(err)
-	}
 	o.Resume, o.Progress = true, nil
 	other := o
 	other.Load.Target.URL = "http://127.0.0.1:1"

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -19,7 +18,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
 	"assay/internal/envd/process"
-	"assay/internal/envd/process/processconnect"
+	"assay/internal/soak/client"
 	"assay/internal/target"
 )
 
@@ -35,19 +34,14 @@ const (
 // worker does the work that is no stream: deadlines, a second client of a process, files. It does one piece at
 // a time, and keeps the ledger of its processes.
 type worker struct {
-	target *target.Target
-	client *http.Client
-	rpc    processconnect.ProcessClient
-	scheme string
-	work   []string
-	every  time.Duration
-	scale  float64
-	seed   uint64
+	*client.Client
+	work  []string
+	every time.Duration
+	scale float64
+	seed  uint64
 
-	run    string
-	ledger bundle.LoadLedger
-	done   map[string]*tally
-	wrote  bool // a file of this window
+	done  map[string]*tally
+	wrote bool // a file of this window
 }
 
 // tally counts the work of one class.
@@ -58,58 +52,14 @@ type tally struct {
 }
 
 func newWorker(t *target.Target, work []string, o *Options) *worker {
-	w := &worker{
-		target: t, scheme: "http", work: work, every: min(workAtMost, o.Window/20), scale: max(o.Load.Target.TimeScale, 1), seed: o.Seed,
-		client: &http.Client{Transport: &http.Transport{
-			TLSClientConfig: t.Transport(load11).TLS, DisableCompression: true, MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: workLimit,
-		}},
+	return &worker{
+		Client: client.New(t, "soak"), work: work, every: min(workAtMost, o.Window/20), scale: max(o.Load.Target.TimeScale, 1), seed: o.Seed,
 	}
-	if t.Secure() {
-		w.scheme = "https"
-	}
-	w.rpc = processconnect.NewProcessClient(w.client, w.base(t.Path("process", "")), connect.WithProtoJSON(), connect.WithInterceptors(w))
-	return w
-}
-
-// load11 is the version of HTTP of the work.
-const load11 = "1.1"
-
-func (w *worker) base(path string) string {
-	return w.scheme + "://" + w.target.Authority() + strings.TrimSuffix(path, "/")
-}
-
-var _ connect.Interceptor = (*worker)(nil)
-
-// WrapUnary sets the headers of unary calls.
-func (w *worker) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
-		w.sign(r.Header())
-		return next(ctx, r)
-	}
-}
-
-// WrapStreamingClient sets the headers of streams.
-func (w *worker) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, s connect.Spec) connect.StreamingClientConn {
-		c := next(ctx, s)
-		w.sign(c.RequestHeader())
-		return c
-	}
-}
-
-// WrapStreamingHandler is for servers.
-func (w *worker) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
-}
-
-func (w *worker) sign(h http.Header) {
-	r := &http.Request{Header: h}
-	setHeaders(r, w.target, w.run)
 }
 
 // beside works until ctx ends and returns the ledger of its processes.
 func (w *worker) beside(ctx context.Context, run string) bundle.LoadLedger {
-	w.run, w.ledger, w.done, w.wrote = run, bundle.LoadLedger{}, map[string]*tally{}, false
+	w.Run, w.Ledger, w.done, w.wrote = run, bundle.LoadLedger{}, map[string]*tally{}, false
 	draw := rand.New(rand.NewPCG(w.seed, uint64(len(run)))) //nolint:gosec // the order of work is no secret
 	tick := time.NewTicker(w.every)
 	defer tick.Stop()
@@ -117,13 +67,13 @@ func (w *worker) beside(ctx context.Context, run string) bundle.LoadLedger {
 		select {
 		case <-ctx.Done():
 			w.clean()
-			return w.ledger
+			return w.Ledger
 		case <-tick.C:
 			w.do(w.work[n%len(w.work)], draw)
 		}
 	}
 	<-ctx.Done()
-	return w.ledger
+	return w.Ledger
 }
 
 // do does one piece of work. It ends within its own limit, and not with the soak: a piece that is cut short would
@@ -142,30 +92,11 @@ func (w *worker) do(class string, draw *rand.Rand) {
 	}[class](ctx, draw)
 	if err != nil {
 		if t.failed++; t.failed == 1 {
-			t.example = w.target.Redactor().Text(err.Error())
+			t.example = w.Target.Redactor().Text(err.Error())
 		}
 		return
 	}
 	t.took = append(t.took, time.Since(begun))
-}
-
-// start starts a shell text.
-func (w *worker) start(ctx context.Context, text string, stdin bool) (*connect.ServerStreamForClient[process.StartResponse], uint32, error) {
-	words := append(w.target.Shell(), text)
-	stream, err := w.rpc.Start(ctx, connect.NewRequest(&process.StartRequest{
-		Process: &process.ProcessConfig{Cmd: words[0], Args: words[1:], Envs: map[string]string{call.Mark: w.run + "/soak"}}, Stdin: &stdin,
-	}))
-	if err != nil {
-		return nil, 0, fmt.Errorf("start: %w", err)
-	}
-	for stream.Receive() {
-		if s := stream.Msg().GetEvent().GetStart(); s != nil {
-			w.ledger.Started++
-			return stream, s.GetPid(), nil
-		}
-	}
-	w.ledger.Uncertain++
-	return nil, 0, fmt.Errorf("start: no start event: %w", errors.Join(stream.Err(), stream.Close()))
 }
 
 // deadline wants a stream that its deadline ends. How the gateway counts its process is its own choice.
@@ -173,7 +104,7 @@ func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(deadlineOf)*w.scale))
 	defer cancel()
 	begun := time.Now()
-	stream, _, err := w.start(ctx, "exec sleep 60", false)
+	stream, _, err := w.Start(ctx, "exec sleep 60", false)
 	if err != nil {
 		if connect.CodeOf(err) == connect.CodeDeadlineExceeded {
 			return nil // a slow machine
@@ -181,7 +112,7 @@ func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
 		return err
 	}
 	defer func() { _ = stream.Close() }()
-	w.ledger.Unseen, w.ledger.HungUp = w.ledger.Unseen+1, w.ledger.HungUp+1
+	w.Ledger.Unseen, w.Ledger.HungUp = w.Ledger.Unseen+1, w.Ledger.HungUp+1
 	for stream.Receive() {
 		if e := stream.Msg().GetEvent().GetEnd(); e != nil && !e.GetExited() {
 			break // it was killed, and said so before the error
@@ -200,17 +131,17 @@ func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
 func (w *worker) attach(ctx context.Context, draw *rand.Rand) error {
 	away, leave := context.WithCancel(ctx)
 	defer leave()
-	first, pid, err := w.start(away, `while read -r l; do case $l in quit) exit 0;; *) echo "$l";; esac; done`, true)
+	first, pid, err := w.Start(away, `while read -r l; do case $l in quit) exit 0;; *) echo "$l";; esac; done`, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = first.Close() }()
 	// Whatever happens, it ends: by quit, or by the kill.
-	w.ledger.Unseen++
+	w.Ledger.Unseen++
 	err = w.share(ctx, pid, first, leave, draw)
 	if err != nil {
-		w.ledger.HungUp++ // it may be killed
-		_, _ = w.rpc.SendSignal(ctx, connect.NewRequest(&process.SendSignalRequest{Process: byPID(pid), Signal: process.Signal_SIGNAL_SIGKILL}))
+		w.Ledger.HungUp++ // it may be killed
+		_, _ = w.RPC.SendSignal(ctx, connect.NewRequest(&process.SendSignalRequest{Process: byPID(pid), Signal: process.Signal_SIGNAL_SIGKILL}))
 	}
 	return err
 }
@@ -219,8 +150,8 @@ func byPID(pid uint32) *process.ProcessSelector {
 	return &process.ProcessSelector{Selector: &process.ProcessSelector_Pid{Pid: pid}}
 }
 
-func (w *worker) share(ctx context.Context, pid uint32, first *connect.ServerStreamForClient[process.StartResponse], leave func(), draw *rand.Rand) error {
-	second, err := w.rpc.Connect(ctx, connect.NewRequest(&process.ConnectRequest{Process: byPID(pid)}))
+func (w *worker) share(ctx context.Context, pid uint32, first *client.Stream, leave func(), draw *rand.Rand) error {
+	second, err := w.RPC.Connect(ctx, connect.NewRequest(&process.ConnectRequest{Process: byPID(pid)}))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -285,7 +216,7 @@ func output(next func() *process.ProcessEvent, n int) string {
 }
 
 func (w *worker) input(ctx context.Context, pid uint32, text string) error {
-	_, err := w.rpc.SendInput(ctx, connect.NewRequest(&process.SendInputRequest{
+	_, err := w.RPC.SendInput(ctx, connect.NewRequest(&process.SendInputRequest{
 		Process: byPID(pid), Input: &process.ProcessInput{Input: &process.ProcessInput_Stdin{Stdin: []byte(text)}},
 	}))
 	if err != nil {
@@ -295,7 +226,7 @@ func (w *worker) input(ctx context.Context, pid uint32, text string) error {
 }
 
 // file is the file that the soak writes again and again, relative to the home.
-func (w *worker) file() string { return "assay-soak-" + w.run }
+func (w *worker) file() string { return "assay-soak-" + w.Run }
 
 // files uploads a file and wants the same bytes back.
 func (w *worker) files(ctx context.Context, draw *rand.Rand) error {
@@ -318,15 +249,15 @@ func (w *worker) files(ctx context.Context, draw *rand.Rand) error {
 }
 
 func (w *worker) fetch(ctx context.Context, method string, body []byte) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, w.base(w.target.Path("files", ""))+"?path="+url.QueryEscape(w.file()), bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, w.URL("files", "")+"?path="+url.QueryEscape(w.file()), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	setHeaders(r, w.target, w.run)
+	w.Sign(r)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/octet-stream")
 	}
-	resp, err := w.client.Do(r)
+	resp, err := w.HTTP.Do(r)
 	if err != nil {
 		return nil, err
 	}
@@ -345,14 +276,14 @@ func (w *worker) clean() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), workLimit)
 	defer cancel()
-	stream, _, err := w.start(ctx, "cd && rm -f "+w.file(), false)
+	stream, _, err := w.Start(ctx, "cd && rm -f "+w.file(), false)
 	if err != nil {
 		return
 	}
 	for stream.Receive() {
 	}
 	_ = stream.Close()
-	w.ledger.Unseen++
+	w.Ledger.Unseen++
 }
 
 // results returns what was done in the window.
@@ -380,7 +311,7 @@ func latencyOf(all []time.Duration) bundle.Latency {
 
 // listed returns the number of processes of the soak in List: those whose mark begins with one of the runs.
 func (w *worker) listed(ctx context.Context, runs map[string]bool) (int, error) {
-	r, err := w.rpc.List(ctx, connect.NewRequest(&process.ListRequest{}))
+	r, err := w.RPC.List(ctx, connect.NewRequest(&process.ListRequest{}))
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,287 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/bundle"
+	"assay/internal/crash"
+	"assay/internal/soak/client"
+	"assay/internal/target"
+)
+
+// Options configure an Injector.
+type Options struct {
+	// Target is the target of the soak, with the paths and the shell of its profile.
+	Target target.Options
+	Kinds  []Kind
+	Seed   uint64
+}
+
+// Injector injects faults. Its methods are for one goroutine.
+type Injector struct {
+	target *target.Target
+	kinds  []Kind
+	proxy  *proxy // nil: no kind needs it
+	url    string
+	draw   *rand.Rand
+	scale  float64
+}
+
+// New makes an injector, and starts its proxy if a kind needs one.
+func New(o Options) (*Injector, error) {
+	t, err := target.New(o.Target)
+	if err != nil {
+		return nil, err
+	}
+	i := &Injector{
+		target: t, kinds: o.Kinds, url: o.Target.URL, scale: max(o.Target.TimeScale, 1),
+		draw: rand.New(rand.NewPCG(o.Seed, 0x1f)), //nolint:gosec // no secret
+	}
+	if !slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.proxied }) {
+		return i, nil
+	}
+	if t.Secure() {
+		return nil, errors.New("cut, delay and split need an http URL: over https the certificate would be that of another name; leave them out")
+	}
+	if i.proxy, err = listen(t.Addr(), o.Seed); err != nil {
+		return nil, fmt.Errorf("the proxy of the faults: %w", err)
+	}
+	u, err := url.Parse(o.Target.URL)
+	if err != nil {
+		return nil, errors.Join(err, i.proxy.close())
+	}
+	u.Host = i.proxy.listener.Addr().String()
+	i.url = u.String()
+	return i, nil
+}
+
+// Kinds returns the names of the kinds.
+func (i *Injector) Kinds() []string { return Names(i.kinds) }
+
+// URL returns where the streams go: the proxy, or the target itself.
+func (i *Injector) URL() string { return i.url }
+
+// Close ends the proxy.
+func (i *Injector) Close() error {
+	if i.proxy == nil {
+		return nil
+	}
+	return i.proxy.close()
+}
+
+// During injects one fault in the middle of a window, and returns it with the ledger of its commands. The kinds take
+// turns. run marks the commands.
+func (i *Injector) During(ctx context.Context, window int, length time.Duration, run string) ([]bundle.SoakInjection, bundle.LoadLedger) {
+	begun := time.Now()
+	c := client.New(i.target, run)
+	defer c.Close()
+	p := &probe{client: c, scale: i.scale}
+	if !wait(ctx, length/3) {
+		return nil, c.Ledger
+	}
+	kind := i.kinds[(window-1)%len(i.kinds)]
+	f := bundle.SoakInjection{Kind: kind.Name, Cuts: kind.cuts, Message: kind.Text}
+	p.learn(ctx)
+	f.FromMS = time.Since(begun).Milliseconds()
+	i.inject(ctx, c, kind, min(length/6, longest))
+	f.ToMS = time.Since(begun).Milliseconds()
+	f.RecoveredMS, f.Why = p.recovered(ctx)
+	return []bundle.SoakInjection{f}, c.Ledger
+}
+
+// wait waits for a time; false if ctx ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// inject injects one fault for a time.
+func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d time.Duration) {
+	if kind.proxied {
+		i.proxy.set(kind.Name)
+		wait(ctx, d)
+		i.proxy.set("")
+		return
+	}
+	switch kind.Name {
+	case "burst":
+		together(burst, func(int) bundle.LoadLedger { return i.short(c.Run) }, &c.Ledger)
+	case "reset":
+		together(resets, func(int) bundle.LoadLedger { return i.leave(ctx, c.Run, 0) }, &c.Ledger)
+	case "half-open":
+		together(halfOpen, func(int) bundle.LoadLedger { return i.leave(ctx, c.Run, d) }, &c.Ledger)
+	case "slow-reader":
+		together(slow, func(int) bundle.LoadLedger { return i.slowly(ctx, c.Run, d) }, &c.Ledger)
+	}
+}
+
+// together runs something so many times at once and adds up the ledgers.
+func together(n int, do func(int) bundle.LoadLedger, sum *bundle.LoadLedger) {
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	for k := range n {
+		done.Go(func() {
+			defer crash.Catch()
+			l := do(k)
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Started, sum.Unseen, sum.HungUp, sum.Uncertain = sum.Started+l.Started, sum.Unseen+l.Unseen, sum.HungUp+l.HungUp, sum.Uncertain+l.Uncertain
+		})
+	}
+	done.Wait()
+}
+
+// short runs a short command to its end. The end of a process is whatever the gateway counts it as.
+func (i *Injector) short(run string) bundle.LoadLedger {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(float64(longest)*i.scale))
+	defer cancel()
+	c := client.New(i.target, run)
+	defer c.Close()
+	if s, _, err := c.Start(ctx, "seq 1 20", false); err == nil {
+		for s.Receive() {
+		}
+		_ = s.Close()
+		c.Ledger.Unseen++
+	}
+	return c.Ledger
+}
+
+// ticking prints for a few seconds and ends.
+const ticking = "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); sleep 0.1; done"
+
+// leave starts a command over a connection of its own, reads its start, hangs for a time, and resets the connection.
+func (i *Injector) leave(ctx context.Context, run string, hang time.Duration) bundle.LoadLedger {
+	var l bundle.LoadLedger
+	c, err := dial(ctx, i.target, run, ticking)
+	if err != nil {
+		l.Uncertain++
+		return l
+	}
+	defer reset(c.raw)
+	if !c.began() {
+		l.Uncertain++
+		return l
+	}
+	l.Started, l.Unseen, l.HungUp = 1, 1, 1
+	wait(ctx, hang)
+	return l
+}
+
+// slowly reads a flood at a low rate, and then leaves.
+func (i *Injector) slowly(ctx context.Context, run string, d time.Duration) bundle.LoadLedger {
+	var l bundle.LoadLedger
+	c, err := dial(ctx, i.target, run, fmt.Sprintf("seq 1 %d", floodLines))
+	if err != nil {
+		l.Uncertain++
+		return l
+	}
+	defer reset(c.raw)
+	if !c.began() {
+		l.Uncertain++
+		return l
+	}
+	l.Started, l.Unseen, l.HungUp = 1, 1, 1
+	piece := make([]byte, slowPiece)
+	for end := time.Now().Add(d); time.Now().Before(end) && wait(ctx, slowEvery); {
+		if _, err := c.Read(piece); err != nil {
+			break
+		}
+	}
+	return l
+}
+
+// probe measures short commands.
+type probe struct {
+	client *client.Client
+	scale  float64
+	usual  time.Duration // the median before the fault; 0 is unknown
+}
+
+// The numbers of probes, the slack beside twice the usual time, and the longest wait for a recovery.
+const (
+	learned  = 9
+	inARow   = 3
+	slack    = 50 * time.Millisecond
+	patience = 30 * time.Second
+	between  = 100 * time.Millisecond
+)
+
+// once runs a short command, and returns how long it took; false if it did not end as it should.
+func (p *probe) once() (time.Duration, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	begun := time.Now()
+	s, _, err := p.client.Start(ctx, "seq 1 5", false)
+	if err != nil {
+		return 0, false
+	}
+	defer func() { _ = s.Close() }()
+	p.client.Ledger.Unseen++
+	var out strings.Builder
+	ended := false
+	for s.Receive() {
+		e := s.Msg().GetEvent()
+		out.Write(e.GetData().GetStdout())
+		ended = ended || e.GetEnd() != nil
+	}
+	return time.Since(begun), ended && s.Err() == nil && out.String() == "1\n2\n3\n4\n5\n"
+}
+
+// learn measures the usual time.
+func (p *probe) learn(ctx context.Context) {
+	var all []time.Duration
+	for range learned {
+		if d, ok := p.once(); ok {
+			all = append(all, d)
+		}
+		if !wait(ctx, between) {
+			return
+		}
+	}
+	slices.Sort(all)
+	if len(all) > learned/2 {
+		p.usual = all[len(all)/2]
+	}
+}
+
+// recovered waits until three commands in a row are as before, and returns the time to the first of them. Without one,
+// why says what kept it from being measured; "" is that the service was not as before within patience.
+func (p *probe) recovered(ctx context.Context) (ms *int64, why string) {
+	if p.usual == 0 {
+		return nil, "nothing could be measured: the commands before the fault failed"
+	}
+	begun := time.Now()
+	row, first := 0, time.Duration(0)
+	for time.Since(begun) < time.Duration(float64(patience)*p.scale) {
+		at := time.Since(begun)
+		d, ok := p.once()
+		switch {
+		case !ok || d > time.Duration(float64(2*p.usual+slack)*p.scale):
+			row = 0
+		case row == 0:
+			row, first = 1, at
+		default:
+			row++
+		}
+		if row == inARow {
+			n := first.Milliseconds()
+			return &n, ""
+		}
+		if !wait(ctx, between) {
+			return nil, "the window ended first"
+		}
+	}
+	return nil, ""
+}
