@@ -159,19 +159,14 @@ func (f *folder) finish(r *bundle.SoakReport, failed error) error {
 
 // Is reports whether a path is the directory of a soak.
 func Is(path string) bool {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = root.Close() }()
-	_, err = root.Lstat(bundle.SoakFile)
+	_, err := os.Stat(filepath.Join(path, bundle.SoakFile))
 	return err == nil
 }
 
 // Open reads the directory of a soak (--out), and concludes on the recorded windows if the soak was killed. A
 // line that was not written whole is left out; any other damage is an error.
 func Open(path string) (*bundle.SoakReport, error) {
-	root, err := os.OpenRoot(path)
+	root, err := openFolder(path)
 	if err != nil {
 		return nil, err
 	}
@@ -198,6 +193,14 @@ func Open(path string) (*bundle.SoakReport, error) {
 	r.Windows, r.Interrupted = windows, true
 	Conclude(r)
 	return r, nil
+}
+
+// openFolder opens a directory. Opening a pipe could wait for a writer.
+func openFolder(path string) (*os.Root, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory: name that of --out", path)
+	}
+	return os.OpenRoot(path)
 }
 
 // readWindows reads the recorded windows.
@@ -237,7 +240,7 @@ func Again(path string) (stored, again bundle.LoadVerdict, err error) {
 		return "", "", err
 	}
 	stored = r.Verdict
-	root, err := os.OpenRoot(path)
+	root, err := openFolder(path)
 	if err != nil {
 		return "", "", err
 	}
