@@ -26,6 +26,7 @@ var published = []schemagen.Schema{
 		Name: "load", Of: LoadReport{}, Title: "load.json of an Assay bundle, and --format json of assay load", Format: LoadSchema,
 		Values: map[reflect.Type]map[string]any{reflect.TypeFor[StreamOutcomes](): outcomesSchema()},
 	},
+	{Name: "history", Of: History{}, Title: "--format json of assay history", Format: HistorySchema},
 	{Name: "lint", Of: LintReport{}, Title: "--format json of assay lint", Format: LintSchema},
 	{Name: "matrix", Of: Matrix{}, Title: "--format json of assay report --matrix", Format: MatrixSchema},
 	{

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/internal/bundle"
+	"assay/internal/history"
+	"assay/internal/history/push"
+	"assay/internal/regular"
+	"assay/reports"
+)
+
+// historyFlags are the flags of history.
+type historyFlags struct {
+	format, index       string
+	rebuild             bool
+	keep                string
+	prune, dryRun       bool
+	failOnChange        bool
+	push, pushTokenFile string
+}
+
+func newHistory(io stdio) *cobra.Command {
+	var f historyFlags
+	c := &cobra.Command{
+		Use:   "history DIR…",
+		Short: "Say what changed over many runs, and since which",
+		Long: `Reads the bundles in the folders, of conform, load and soak, and says what changed over
+the runs of each kind against one target with one profile: which rule is broken since
+which run, which rules are flaky, and with which run a latency rose or fell.
+
+A latency changed when a change point (E-divisive, with 999 permutations) is significant
+at 1 % and moves the median by a tenth; three runs on each side are the least. Compare
+latencies only of runs on one machine: a bundle does not know its machine.
+
+--index keeps what was read in a SQLite database, so that bundles that have not changed
+are not read again. The bundles stay the truth: the index is built again when it is
+damaged or of another version, and with --rebuild.
+
+--prune removes the bundles that --keep does not keep: only whole bundles, only the files
+of their manifests, and never the newest of a group. --dry-run says which.
+
+--push sends the figures to a Prometheus server or anything else that takes remote
+write 2.0; deploy/grafana has a dashboard.`,
+		Example: `  # every night's bundle is in a folder of its own
+  assay history nights
+
+  # for a CI job: exit 1 if the newest run of a group brought something worse
+  assay history nights --fail-on-change
+
+  # keep a month
+  assay history nights --keep 30d --prune --dry-run`,
+		Args: between(1, -1, "want folders with bundles"),
+		RunE: func(c *cobra.Command, args []string) error { return runHistory(c.Context(), io, f, args) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, markdown")
+	fs.StringVar(&f.index, "index", "", "file with the index, a SQLite database (default: none)")
+	fs.BoolVar(&f.rebuild, "rebuild", false, "with --index: build it again")
+	fs.StringVar(&f.keep, "keep", "", "with --prune: the number of runs of each group to keep, or their age: 20, 30d")
+	fs.BoolVar(&f.prune, "prune", false, "remove the bundles that --keep does not keep")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "with --prune: say what would be removed, and remove nothing")
+	fs.BoolVar(&f.failOnChange, "fail-on-change", false, "exit 1 if a rule broke, or a figure rose, with the newest runs of a group: the last three for a figure")
+	fs.StringVar(&f.push, "push", "", "send the figures to this remote-write endpoint of Prometheus")
+	fs.StringVar(&f.pushTokenFile, "push-token-file", "", "with --push: file with a bearer token")
+	return c
+}
+
+// validate checks the flags before any work.
+func (f *historyFlags) validate() (keep history.Keep, err error) {
+	if !slices.Contains(reports.HistoryFormats(), renderer(f.format)) {
+		return keep, fmt.Errorf("--format %q: want text, json or markdown", f.format)
+	}
+	switch {
+	case f.prune && f.keep == "":
+		return keep, errors.New("--prune needs --keep: the number of runs to keep, or their age")
+	case !f.prune && (f.keep != "" || f.dryRun):
+		return keep, errors.New("--keep and --dry-run are for --prune")
+	case f.rebuild && f.index == "":
+		return keep, errors.New("--rebuild is for --index")
+	case f.pushTokenFile != "" && f.push == "":
+		return keep, errors.New("--push-token-file is for --push")
+	}
+	if f.keep != "" {
+		if keep, err = history.ParseKeep(f.keep); err != nil {
+			return keep, fmt.Errorf("--%w", err)
+		}
+	}
+	if f.push != "" {
+		if err := (push.Options{URL: f.push}).Validate(); err != nil {
+			return keep, fmt.Errorf("--push: %w", err)
+		}
+	}
+	return keep, nil
+}
+
+func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) error {
+	keep, err := f.validate()
+	if err != nil {
+		return usage(err)
+	}
+	token, err := f.token()
+	if err != nil {
+		return usage(err)
+	}
+	io.guard.hide([]string{token})
+	runs, skipped, err := history.Load(ctx, history.Options{Paths: args, Index: f.index, Rebuild: f.rebuild, Version: version})
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	case err != nil:
+		return usage(err)
+	}
+	h := history.Of(runs, skipped, version)
+	if err := drawHistory(h)(io.out.To, renderer(f.format), style(io.out.To, false)); err != nil {
+		return defect(err)
+	}
+	if f.prune {
+		pruneBundles(io, history.Old(h, keep, time.Now()), f.dryRun)
+	}
+	if f.push != "" {
+		n, err := push.Send(ctx, push.Options{URL: f.push, Token: token, Limit: 30 * time.Second}, runs)
+		if err != nil {
+			return &exitError{exitUnreachable, fmt.Errorf("--push: %w", err)}
+		}
+		io.errorf("sent %d samples to %s\n", n, f.push)
+	}
+	switch {
+	case len(runs) == 0:
+		return code(exitInconclusive)
+	case f.failOnChange && worseNow(h):
+		return code(1)
+	}
+	return nil
+}
+
+// token reads the token of --push.
+func (f *historyFlags) token() (string, error) {
+	if f.pushTokenFile == "" {
+		return "", nil
+	}
+	text, err := regular.ReadSecret(f.pushTokenFile, 64<<10)
+	if err != nil {
+		return "", fmt.Errorf("--push-token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// drawHistory draws a history.
+func drawHistory(h *bundle.History) draw {
+	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderHistory(w, format, h, s) }
+}
+
+// pruneBundles removes bundles. One that is not whole stays, and is said.
+func pruneBundles(io stdio, paths []string, dry bool) {
+	for _, path := range paths {
+		if dry {
+			io.errorf("would remove %s\n", path)
+			continue
+		}
+		if err := bundle.Remove(path); err != nil {
+			io.errorf("not removed: %s: %v\n", path, err)
+			continue
+		}
+		io.errorf("removed %s\n", path)
+	}
+}
+
+// newest is how many runs a change of a figure needs to be seen, so that the newest one can have it.
+const newest = 3
+
+// worseNow reports whether something became worse with the newest runs.
+func worseNow(h *bundle.History) bool {
+	for _, g := range h.Groups {
+		for _, c := range g.Changes {
+			age := len(g.Runs) - c.Since // 0: it began with the newest run
+			if c.Kind == bundle.HistoryBroken && age == 0 || c.Kind == bundle.HistoryWorse && age < newest {
+				return true
+			}
+		}
+	}
+	return false
+}
+

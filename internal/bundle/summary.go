@@ -1,0 +1,116 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Summary is the manifest of a whole bundle, with the report of its kind; the others are nil.
+type Summary struct {
+	Manifest *Manifest
+	// Digest is the SHA-256 of the manifest.
+	Digest  string
+	Conform *Report
+	Load    *LoadReport
+	Soak    *SoakReport
+}
+
+// ErrUnsealed means that a directory has no manifest: it is no bundle, or an unfinished one.
+var ErrUnsealed = errors.New("it has no " + ManifestFile)
+
+// Sealed returns the digest of the manifest of a directory, and an error that is ErrUnsealed if there is none. Links are
+// not followed.
+func Sealed(dir string) (digest string, err error) {
+	root, err := openFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = root.Close() }()
+	d, err := digestOf(root, ManifestFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", ErrUnsealed
+	}
+	return d.SHA256, err
+}
+
+// Summarize reads the manifest and the report of a bundle, and none of its evidence. The report must be the one that
+// the manifest lists.
+func Summarize(dir string) (*Summary, error) {
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	s := &Summary{Manifest: &Manifest{}}
+	d, err := digestOf(root, ManifestFile)
+	if err != nil {
+		return nil, err
+	}
+	s.Digest = d.SHA256
+	r := reader{root: root, b: &Bundle{Dir: dir}}
+	if err := r.document(ManifestFile, s.Manifest, ManifestSchema); err != nil {
+		return nil, err
+	}
+	var name, schema string
+	var into any
+	switch s.Manifest.Kind {
+	case KindConform:
+		s.Conform = &Report{}
+		name, schema, into = resultFile, ReportSchema, s.Conform
+	case KindLoad:
+		s.Load = &LoadReport{}
+		name, schema, into = loadFile, LoadSchema, s.Load
+	case KindSoak:
+		s.Soak = &SoakReport{}
+		name, schema, into = SoakFile, SoakSchema, s.Soak
+	default:
+		return nil, fmt.Errorf("a bundle of kind %q", clip(string(s.Manifest.Kind)))
+	}
+	d, err = digestOf(root, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range s.Manifest.Files {
+		if f.Name == name && f.SHA256 == d.SHA256 {
+			return s, r.document(name, into, schema)
+		}
+	}
+	return nil, fmt.Errorf("%s is not the one that the manifest lists", name)
+}
+
+// Remove removes a whole bundle: the files that its manifest lists, the manifest, and the directories, if nothing else
+// is in them. It refuses a bundle with other files, and changes nothing then.
+func Remove(dir string) error {
+	root, err := openFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	m := &Manifest{}
+	r := reader{root: root, b: &Bundle{Dir: dir}}
+	if err := r.document(ManifestFile, m, ManifestSchema); err != nil {
+		return err
+	}
+	problems, err := integrity(root, m)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("it is not whole: %s", problems[0].Message)
+	}
+	for _, f := range m.Files {
+		if err := root.Remove(f.Name); err != nil {
+			return err
+		}
+	}
+	if err := root.Remove(ManifestFile); err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if err := root.Remove(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(dir)
+}
