@@ -189,4 +189,3 @@ func worseNow(h *bundle.History) bool {
 	}
 	return false
 }
-

@@ -111,7 +111,7 @@ func group(runs []Run) bundle.HistoryGroup {
 
 // letters are the letters of verdicts in a row of runs.
 func letter(verdict string) byte {
-	switch bundle.Conclusion(verdict) {
+	switch bundle.Conclusion(verdict) { //nolint:exhaustive // the others are not judged
 	case bundle.Pass, bundle.Deviation, bundle.KnownFailure:
 		return '.'
 	case bundle.Fail, bundle.UnexpectedPass:
