@@ -11,11 +11,11 @@ import (
 	"github.com/creack/pty"
 )
 
-// onTerminal runs load with stdout and stderr on a terminal of the given width, interrupts
+// onTerminal runs a command with stdout and stderr on a terminal of the given width, interrupts
 // it when all words have been drawn, and returns the output.
 func onTerminal(t *testing.T, columns uint16, words []string, args ...string) string {
 	t.Helper()
-	c, _, _ := program(t, append([]string{"load"}, args...)...)
+	c, _, _ := program(t, args...)
 	c.Stdout, c.Stderr = nil, nil
 	c.Env = append(c.Env, "TERM=xterm", "COLUMNS=")
 	tty, err := pty.StartWithSize(c, &pty.Winsize{Rows: 24, Cols: columns})
@@ -59,7 +59,7 @@ var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
 	words := []string{"s of 1h", "5 of 5, ", "p50/p99  first event", "0 failed", "driver lag"}
 	for _, columns := range []uint16{60, 80, 200} {
-		drawn := onTerminal(t, columns, words, "--streams", "5", "--duration", "1h")
+		drawn := onTerminal(t, columns, words, "load", "--streams", "5", "--duration", "1h")
 		plain := escape.ReplaceAllString(drawn, "")
 		for _, word := range missing(plain, append(words, "INCONCLUSIVE", "killed 5")) {
 			t.Errorf("%d columns: %q is not in it:\n%s", columns, word, plain)
@@ -75,6 +75,18 @@ func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
 		if !strings.Contains(drawn, "\x1b[") {
 			t.Error("nothing was drawn over: is it a terminal?")
 		}
+	}
+}
+
+func TestASoakDrawsItsProgressWithinTheTerminal(t *testing.T) {
+	words := []string{"s of 1h0m0s", "window 1 of 1800", "0 failed"}
+	drawn := onTerminal(t, 100, words, "soak", "--duration", "1h", "--window", "2s", "--held", "0", "--out", t.TempDir())
+	plain := escape.ReplaceAllString(drawn, "")
+	for _, word := range missing(plain, append(words, "INCONCLUSIVE", "--resume continues it")) {
+		t.Errorf("%q is not in it:\n%s", word, plain)
+	}
+	if !strings.Contains(drawn, "\x1b[") {
+		t.Error("nothing was drawn over: is it a terminal?")
 	}
 }
 

@@ -357,7 +357,7 @@ func verdict(r *bundle.SoakReport) (bundle.LoadVerdict, []string) {
 	}
 	for i := range r.Series {
 		if s := &r.Series[i]; s.Verdict == trend.Inconclusive {
-			text := "too short: " + s.Message
+			text := "too short: " + s.Reason
 			if s.N >= 8 {
 				text = s.Name + ": " + s.Reason
 			}

@@ -55,7 +55,7 @@ func tooShort(r bundle.SoakSeries, s *Series) bundle.SoakSeries {
 	r.NeedWindows = leastWindows
 	r.NeedMS = int64(leastWindows) * s.Window.Milliseconds()
 	r.Reason = windows(r.N) + " after the warm-up: a trend needs at least " + windows(leastWindows)
-	r.Message = r.Reason
+	r.Message = s.Name + ": " + r.Reason
 	return r
 }
 
