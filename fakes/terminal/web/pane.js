@@ -10,7 +10,7 @@ function fresh() {
 // Pane puts a pane at the end of an element. features are those of the gateway; token() returns the token.
 export class Pane {
   #root; #form; #screen; #token; #link = null; #pty = true; #role = "";
-  #features;
+  #features; #own = "";
 
   constructor(parent, { name, features, token }) {
     const part = document.getElementById("pane").content.cloneNode(true);
@@ -22,7 +22,7 @@ export class Pane {
     this.#find("h2").textContent = name;
     for (const e of part.querySelectorAll("[data-needs]")) e.hidden = !features.has(e.dataset.needs);
     parent.append(part);
-    if (features.has("stdio.session")) this.#form.elements.session.value = fresh();
+    this.#renew();
     this.#screen = new Screen(this.#find(".screen"), {
       label: name + " terminal. Control and right bracket leaves it.",
       on: { data: (bytes) => this.#typed(bytes), size: (size) => this.#resized(size), leave: () => this.#leave() },
@@ -70,6 +70,11 @@ export class Pane {
 
   #find(selector) { return this.#root.querySelector(selector); }
 
+  // renew puts a fresh session into the form.
+  #renew() {
+    if (this.#features.has("stdio.session")) this.#form.elements.session.value = this.#own = fresh();
+  }
+
   #opened(again) {
     if (again) this.#screen.reset(); // the gateway replays
     else this.#screen.focus();
@@ -79,7 +84,9 @@ export class Pane {
     const busy = state === "connecting" || state === "open" || state === "waiting";
     const hangup = this.#find(".hangup");
     const focused = document.activeElement === hangup || !busy && this.#find(".screen").contains(document.activeElement);
+    const link = this.#link;
     const show = () => {
+      if (link !== this.#link) return; // another connection has begun
       this.#root.dataset.state = state;
       this.#find(".state").textContent = sentence;
       const badge = this.#find(".badge");
@@ -88,6 +95,7 @@ export class Pane {
       this.#form.hidden = busy;
       hangup.hidden = !busy;
       if (!busy) {
+        if (state === "ended" && this.#form.elements.session.value === this.#own) this.#renew(); // a session that has ended starts nothing
         this.#screen.set({ readOnly: true });
         if (focused) this.#find("button.main").focus();
       }
