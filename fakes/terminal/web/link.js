@@ -39,7 +39,7 @@ function control(text) {
 }
 
 // Link connects, and connects again after a cut if the request names a session. It calls
-// on.state(state, sentence), on.opened(again), on.output(stream, bytes), on.exit(code), on.notice(sentence) and on.demoted().
+// on.state(state, sentence), on.opened(again), on.output(stream, bytes), on.notice(sentence) and on.demoted().
 export class Link {
   #request; #token; #size; #on;
   #socket = null; #joined = false; #tries = 0; #refused = 0; #timer = 0; #over = false; #strange = false;
@@ -136,14 +136,15 @@ export class Link {
     const m = control(data);
     switch (m.type) {
       case "exit":
-        if (!Number.isInteger(m.code)) this.#on.notice("The gateway sent an exit without a code.");
-        else {
-          this.#on.exit(m.code);
-          this.#finish("ended", `The command ended with exit code ${m.code}.`);
-        }
+        if (Number.isInteger(m.code)) this.#finish("ended", `The command ended with exit code ${m.code}.`);
+        else this.#odd();
         break;
       case "error":
-        this.#on.notice("The gateway: " + String(m.message).slice(0, 300));
+        if (typeof m.message !== "string") {
+          this.#odd();
+          break;
+        }
+        this.#on.notice("The gateway: " + m.message.slice(0, 300));
         if (/this one is a viewer$/.test(m.message)) {
           this.#request.role = "viewer";
           this.#on.demoted();
@@ -152,9 +153,13 @@ export class Link {
       case "opened": case "closed": // panes of other clients
         break;
       default:
-        if (!this.#strange) this.#on.notice("The gateway sent a message that the protocol does not know; it is ignored.");
-        this.#strange = true;
+        this.#odd();
     }
+  }
+
+  #odd() {
+    if (!this.#strange) this.#on.notice("The gateway sent a message that the protocol does not know; it is ignored.");
+    this.#strange = true;
   }
 
   #closed(e, opened) {

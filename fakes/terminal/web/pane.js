@@ -54,7 +54,6 @@ export class Pane {
       state: (state, sentence) => { if (this.#link === link || !link) this.#state(state, sentence); },
       opened: (again) => this.#opened(again),
       output: (stream, bytes) => this.#screen.write(stream, bytes),
-      exit: () => {},
       notice: (sentence) => this.#notice(sentence),
       demoted: () => this.#demoted(),
     };
