@@ -178,9 +178,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	if !slices.Contains(o.Without, stdio.FeatureWS) {
 		g.attach = m.mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
 	}
-	if g.terminal, err = m.mountTerminal(g.attach, o.Without); err != nil {
-		return nil, err
-	}
+	g.terminal = g.attach && m.mountTerminal(o.Without)
 	g.mountFiles(m, o, options)
 	m.mountDaemon(g.table.settings)
 	g.code = interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter})

@@ -1,12 +1,9 @@
 package terminal
 
 import (
-	"bytes"
 	"embed"
-	"fmt"
-	"html/template"
+	"html"
 	"net/http"
-	"path"
 	"strings"
 )
 
@@ -16,55 +13,21 @@ var content embed.FS
 // Policy is the Content-Security-Policy of the page and its files.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// files are the files of the page by name, with their types.
-var files = map[string]string{
-	"xterm/xterm.js": "text/javascript", "xterm/xterm.css": "text/css", "fit/addon-fit.js": "text/javascript",
-	"web/page.js": "text/javascript", "web/pane.js": "text/javascript", "web/link.js": "text/javascript", "web/screen.js": "text/javascript",
-	"web/page.css": "text/css",
-}
+// The place in the page for the features of the gateway.
+const featuresMark = "{{features}}"
 
-// asset is a file of the page.
-type asset struct {
-	kind string
-	body []byte
-}
-
-// Page serves the page on /terminal and its files on /terminal/NAME, relative to where it is mounted.
+// Page serves the page, and its files, which it refers to by terminal/NAME.
 type Page struct {
-	page   []byte
-	assets map[string]asset
+	features string
 }
 
 var _ http.Handler = (*Page)(nil)
 
-// New creates the page for a stdio surface with some features, such as stdio.pty.
-func New(features []string) (*Page, error) {
-	p := &Page{assets: map[string]asset{}}
-	for name, kind := range files {
-		body, err := content.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("the terminal page: %w", err)
-		}
-		p.assets[path.Base(name)] = asset{kind, body}
-	}
-	t, err := template.ParseFS(content, "web/page.html")
-	if err != nil {
-		return nil, fmt.Errorf("the terminal page: %w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, strings.Join(features, " ")); err != nil {
-		return nil, fmt.Errorf("the terminal page: %w", err)
-	}
-	p.page = b.Bytes()
-	return p, nil
-}
+// New returns the page for a stdio surface that has the features given, such as stdio.pty.
+func New(features []string) *Page { return &Page{strings.Join(features, " ")} }
 
 // ServeHTTP serves the page, or the file that the path value "file" names.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	file, ok := asset{"text/html", p.page}, true
-	if name := r.PathValue("file"); name != "" {
-		file, ok = p.assets[name]
-	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", Policy)
 	h.Set("X-Frame-Options", "DENY")
@@ -73,10 +36,34 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if !ok {
+	path, kind := file(r.PathValue("file"))
+	body, err := content.ReadFile(path)
+	if err != nil {
 		http.Error(w, "the terminal page has no such file", http.StatusNotFound)
 		return
 	}
-	h.Set("Content-Type", file.kind+"; charset=utf-8")
-	_, _ = w.Write(file.body) // the client may be gone
+	if kind == "text/html" {
+		body = []byte(strings.Replace(string(body), featuresMark, html.EscapeString(p.features), 1))
+	}
+	h.Set("Content-Type", kind+"; charset=utf-8")
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// file returns where the file is that has a name in the page, and its type; "" is the page itself.
+func file(name string) (path, kind string) {
+	switch name {
+	case "":
+		return "web/page.html", "text/html"
+	case "page.js", "pane.js", "link.js", "screen.js":
+		return "web/" + name, "text/javascript"
+	case "page.css":
+		return "web/page.css", "text/css"
+	case "xterm.js":
+		return "xterm/xterm.js", "text/javascript"
+	case "xterm.css":
+		return "xterm/xterm.css", "text/css"
+	case "addon-fit.js":
+		return "fit/addon-fit.js", "text/javascript"
+	}
+	return "", ""
 }
