@@ -40,7 +40,7 @@ func newServe(io stdio) *cobra.Command {
 		Short: "Run the reference gateway, correct or broken in a named way",
 		Long: `Runs the reference gateway: process.Process and filesystem.Filesystem over Connect,
 gRPC and gRPC-Web, on HTTP/1.1 and HTTP/2, the NDJSON alias /commands, stdio over
-WebSocket on /attach (docs/stdio.md), uploads and downloads on /files, /envs, /init,
+WebSocket on /attach (docs/stdio.md) with a terminal for browsers on /terminal, uploads and downloads on /files, /envs, /init,
 /metrics and /health. Commands and files are virtual: they are inside this process
 and have no access to the machine; --processes os runs real ones, with your rights,
 and needs a token or --insecure-local. Without a token the gateway refuses requests
@@ -251,6 +251,9 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 		hint = f.control.try(g.URL())
 	} else if attach := g.AttachURL(); attach != "" {
 		io.notef("stdio over WebSocket on %s?cmd=COMMAND\n", attach)
+		if page := g.TerminalURL(); page != "" {
+			io.notef("a terminal for browsers on %s\n", page)
+		}
 	}
 	io.notef("serving on %s; stop with Ctrl-C\n%s", g.URL(), hint)
 	<-ctx.Done()

@@ -152,6 +152,9 @@ func TestEachRequestNeedsItsScope(t *testing.T) {
 		scope        string // "": none
 	}{
 		{method: "GET", path: "/box/health"},
+		{method: "GET", path: "/box/terminal"},
+		{method: "GET", path: "/box/terminal/page.js"},
+		{method: "GET", path: "/box/terminals", scope: issuer.ScopeExec},
 		{method: "GET", path: "/box/attach", scope: issuer.ScopeConnect},
 		{method: "POST", path: "/box/process.Process/Connect", scope: issuer.ScopeConnect},
 		{method: "POST", path: "/box/process.Process/List", scope: issuer.ScopeConnect},

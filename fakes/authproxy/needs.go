@@ -19,6 +19,7 @@ type Need struct {
 // known are the needs by path.
 var known = map[string]Need{
 	"/health":                  {Open: true},
+	"/terminal":                {Open: true},               // the page asks for the token
 	"/metrics":                 {Scope: issuer.ScopeAdmin}, // it counts the commands of all users
 	"/attach":                  {Scope: issuer.ScopeConnect, Connects: true},
 	"/commands":                {Scope: issuer.ScopeExec, Connects: true},
@@ -37,6 +38,9 @@ func DefaultNeeds(prefix string) func(*http.Request) Need {
 		if below, ok := strings.CutPrefix(r.URL.Path, prefix); ok {
 			if need, ok := known[below]; ok {
 				return need
+			}
+			if strings.HasPrefix(below, "/terminal/") {
+				return known["/terminal"]
 			}
 		}
 		if r.Header.Get("Upgrade") != "" {

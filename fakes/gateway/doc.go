@@ -3,7 +3,8 @@
 //
 // It speaks Connect, gRPC and gRPC-Web over HTTP/1.1 and HTTP/2, with TLS and
 // without; gRPC needs HTTP/2. Beside process.Process it mounts assay.v1.Probe,
-// the NDJSON alias /commands, stdio over WebSocket on /attach (package stdio),
+// the NDJSON alias /commands, stdio over WebSocket on /attach (package stdio)
+// with a terminal for browsers on /terminal (package terminal),
 // filesystem.Filesystem and /files (package files), code execution on /execute and
 // /contexts (package interpreter), /envs, /init, /metrics and /health.
 //

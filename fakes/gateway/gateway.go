@@ -28,20 +28,21 @@ import (
 
 // Gateway is a running gateway. Its methods may be called from any goroutine.
 type Gateway struct {
-	table   *table
-	stdio   *stdio.Server
-	code    *interpreter.Server
-	files   *files.Server // nil: the sandbox has none
-	books   *books
-	handler http.Handler
-	server  *http.Server // nil: another server calls ServeHTTP
-	url     string
-	attach  bool // the stdio surface is there
-	caCert  []byte
-	unhook  func() bool  // detaches from the context
-	remove  func() error // removes the temporary files of the sandbox
-	onClose func() error // Seams.Close
-	served  chan struct{}
+	table    *table
+	stdio    *stdio.Server
+	code     *interpreter.Server
+	files    *files.Server // nil: the sandbox has none
+	books    *books
+	handler  http.Handler
+	server   *http.Server // nil: another server calls ServeHTTP
+	url      string
+	attach   bool // the stdio surface is there
+	terminal bool // the page on it is there
+	caCert   []byte
+	unhook   func() bool  // detaches from the context
+	remove   func() error // removes the temporary files of the sandbox
+	onClose  func() error // Seams.Close
+	served   chan struct{}
 
 	mu       sync.Mutex
 	closing  bool
@@ -177,6 +178,7 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	if !slices.Contains(o.Without, stdio.FeatureWS) {
 		g.attach = m.mount(SurfaceStdio, "GET "+attachPath, g.stdio, auth.overStdio)
 	}
+	g.terminal = g.attach && m.mountTerminal(o.Without)
 	g.mountFiles(m, o, options)
 	m.mountDaemon(g.table.settings)
 	g.code = interpreter.New(interpreter.Options{AfterFunc: own.AfterFunc, Policy: o.Seams.Interpreter})
@@ -229,6 +231,15 @@ func (g *Gateway) AttachURL() string {
 		return ""
 	}
 	return "ws" + strings.TrimPrefix(g.url, "http") + attachPath
+}
+
+// TerminalURL returns the address of the page with a terminal; "" when the stdio
+// surface is absent.
+func (g *Gateway) TerminalURL() string {
+	if !g.terminal {
+		return ""
+	}
+	return g.url + terminalPath
 }
 
 // CACert returns the certificate, in PEM, that a client must trust when the

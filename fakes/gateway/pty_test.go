@@ -12,8 +12,8 @@ import (
 	"assay/internal/envd/process/processconnect"
 )
 
-// terminal starts a script on a terminal of 80 by 24.
-func terminal(t *testing.T, c processconnect.ProcessClient, script string) *gatewaytest.Stream {
+// onTerminal starts a script on a terminal of 80 by 24.
+func onTerminal(t *testing.T, c processconnect.ProcessClient, script string) *gatewaytest.Stream {
 	t.Helper()
 	req := gatewaytest.Sh(script)
 	req.Msg.Pty = &envd.PTY{Size: &envd.PTY_Size{Cols: 80, Rows: 24}}
@@ -26,7 +26,7 @@ func typed(pid uint32, data string) *connect.Request[envd.SendInputRequest] {
 
 func TestATerminalIsServed(t *testing.T) {
 	c := gatewaytest.Client(t, startGateway(t, Options{}))
-	s := terminal(t, c, "stty size; read x; echo got $x; stty size; read y; echo never; exit 3")
+	s := onTerminal(t, c, "stty size; read x; echo got $x; stty size; read y; echo never; exit 3")
 	s.Until(t, "24 80\r\n")
 	_, err := c.Update(gatewaytest.Deadline(t), connect.NewRequest(&envd.UpdateRequest{Process: gatewaytest.ByPID(s.PID), Pty: &envd.PTY{Size: &envd.PTY_Size{Cols: 100, Rows: 30}}}))
 	if err != nil {
@@ -48,7 +48,7 @@ func TestATerminalIsServed(t *testing.T) {
 func TestWhatATerminalIsNotForIsRefused(t *testing.T) {
 	g := startGateway(t, Options{})
 	c := gatewaytest.Client(t, g)
-	pty, plain := terminal(t, c, "read x"), gatewaytest.Begin(t, c, gatewaytest.Sh("read x"))
+	pty, plain := onTerminal(t, c, "read x"), gatewaytest.Begin(t, c, gatewaytest.Sh("read x"))
 	_, err := c.SendInput(gatewaytest.Deadline(t), gatewaytest.Stdin(pty.PID, "x"))
 	gatewaytest.WantCode(t, "stdin for a terminal", err, connect.CodeFailedPrecondition)
 	_, err = c.SendInput(gatewaytest.Deadline(t), typed(plain.PID, "x"))
@@ -68,7 +68,7 @@ func TestWhatATerminalIsNotForIsRefused(t *testing.T) {
 
 func TestTerminalOutputIsNotCutByLine(t *testing.T) {
 	c := gatewaytest.Client(t, startGateway(t, Options{}))
-	s := terminal(t, c, "printf 'one\\ntwo\\nthree'")
+	s := onTerminal(t, c, "printf 'one\\ntwo\\nthree'")
 	var out strings.Builder
 	for s.Receive() {
 		out.Write(s.Msg().GetEvent().GetData().GetPty())

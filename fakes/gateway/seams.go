@@ -90,7 +90,8 @@ const (
 	SurfaceProbe      Surface = "probe"
 	SurfaceCommands   Surface = "commands"
 	SurfaceStdio      Surface = "stdio"
-	SurfaceExecute    Surface = "execute" // and contexts
+	SurfaceTerminal   Surface = "terminal" // the page on the stdio surface
+	SurfaceExecute    Surface = "execute"  // and contexts
 	SurfaceMetrics    Surface = "metrics"
 	SurfaceHealth     Surface = "health"
 	SurfaceFilesystem Surface = "filesystem"
