@@ -182,7 +182,7 @@ func TestADriverAndAViewerSideBySide(t *testing.T) {
 	u.Strike(t, "both")
 	u.sees(1, "both")
 	u.Screenshot(t, "terminal-split")
-	u.Axe(t)
+	u.AxeAsIs(t)
 
 	u.Click(t, ".pane:nth-child(2) .hangup")
 	u.state(1, "closed")
@@ -277,7 +277,7 @@ func TestThePageFitsANarrowWindowAndTheDark(t *testing.T) {
 		t.Errorf("on 375 pixels the page is %d too wide", over)
 	}
 	u.Screenshot(t, "terminal-narrow")
-	u.Axe(t)
+	u.AxeAsIs(t)
 	u.Show(t, browser.View{Dark: true})
 	u.Screenshot(t, "terminal-dark")
 	background := func() string {
@@ -342,5 +342,18 @@ func TestWhatTheGatewayLacksIsNotOffered(t *testing.T) {
 	u.Strike(t, "it\r")
 	u.sees(0, "got it")
 	u.state(0, "exit code 0")
+	u.well()
+}
+
+func TestAScreenReaderGetsTheOutputAndTheState(t *testing.T) {
+	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
+	u.Click(t, "#reader")
+	u.run(typing)
+	u.sees(0, "hello")
+	u.Wait(t, "document.querySelector('.xterm-accessibility')?.textContent.includes('hello')")
+	u.Strike(t, "heard\r")
+	u.Wait(t, "document.querySelector('.xterm [aria-live]')?.textContent.includes('got heard')")
+	u.Wait(t, "document.querySelector('[role=status]').textContent.includes('exit code 7')")
+	u.AxeAsIs(t)
 	u.well()
 }
