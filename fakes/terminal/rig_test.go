@@ -2,8 +2,12 @@ package terminal_test
 
 import (
 	"net"
+	"strings"
 	"sync"
+	"testing"
+	"time"
 
+	"assay/fakes/gateway"
 	"assay/fakes/stdio"
 )
 
@@ -45,4 +49,17 @@ func (h *hostile) Send(m stdio.Message) error {
 		_ = h.Sink.Send(stdio.Message{Binary: true, Data: []byte("\x01behind the exit")})
 	}
 	return err
+}
+
+// untilNothingRuns waits until no command of a gateway runs.
+func untilNothingRuns(t *testing.T, g *gateway.Gateway) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for begun := time.Now(); time.Since(begun) < time.Minute; <-tick.C {
+		if _, metrics := get(t, g.URL()+"/metrics", ""); strings.Contains(metrics, "coppice_commands_active 0") {
+			return
+		}
+	}
+	t.Fatal("a command still runs after a minute")
 }

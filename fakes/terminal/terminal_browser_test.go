@@ -182,7 +182,7 @@ func TestADriverAndAViewerSideBySide(t *testing.T) {
 	u.Strike(t, "both")
 	u.sees(1, "both")
 	u.Screenshot(t, "terminal-split")
-	u.Axe(t)
+	u.AxeAsIs(t)
 
 	u.Click(t, ".pane:nth-child(2) .hangup")
 	u.state(1, "closed")
@@ -277,7 +277,7 @@ func TestThePageFitsANarrowWindowAndTheDark(t *testing.T) {
 		t.Errorf("on 375 pixels the page is %d too wide", over)
 	}
 	u.Screenshot(t, "terminal-narrow")
-	u.Axe(t)
+	u.AxeAsIs(t)
 	u.Show(t, browser.View{Dark: true})
 	u.Screenshot(t, "terminal-dark")
 	background := func() string {
@@ -290,5 +290,70 @@ func TestThePageFitsANarrowWindowAndTheDark(t *testing.T) {
 	if got := background(); got != "rgb(255, 255, 255)" {
 		t.Errorf("chosen light, the terminal is %s", got)
 	}
+	u.well()
+}
+
+func TestASessionThatIsGoneIsNotBegunAnew(t *testing.T) {
+	var conns cutter
+	g := start(t, gateway.Options{ClockScale: 30, Seams: gateway.Seams{Conn: conns.wrap}}) // the session waits 2 s
+	u := visit(t, browser.Start(t), g)
+	u.run(typing)
+	u.sees(0, "hello")
+	browser.Eval[any](t, u.Page, "window.realFetch = fetch; window.held = true; window.fetch = async (...a) => { while (held) await new Promise(r => setTimeout(r, 20)); return realFetch(...a) }; null")
+	conns.cut()
+	u.state(0, "connecting")
+	untilNothingRuns(t, g)
+	browser.Eval[any](t, u.Page, "held = false; null")
+	u.state(0, "it is over, or full")
+	if got := u.shown(0); got != "hello" {
+		t.Errorf("the terminal shows %q", got)
+	}
+	u.well()
+}
+
+func TestACommandWithoutATerminalIsUsable(t *testing.T) {
+	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
+	browser.Eval[any](t, u.Page, "document.querySelector('[name=pty]').checked = false; null")
+	u.run("echo out; echo err >&2; while read x; do echo got $x; done; echo end; exit 2")
+	u.sees(0, "out")
+	u.sees(0, "err")
+	u.Strike(t, "line\r")
+	u.sees(0, "line\ngot line")
+	u.Strike(t, "d", chromedp.ModifierCtrl)
+	u.state(0, "exit code 2")
+	if got := u.shown(0); !strings.HasSuffix(got, "end") {
+		t.Errorf("the terminal shows %q", got)
+	}
+	u.run("echo ready; read x")
+	u.sees(0, "ready")
+	u.state(0, "Connected:")
+	u.Strike(t, "c", chromedp.ModifierCtrl)
+	u.state(0, "exit code 130")
+	u.well()
+}
+
+func TestWhatTheGatewayLacksIsNotOffered(t *testing.T) {
+	u := visit(t, browser.Start(t), start(t, gateway.Options{Without: []string{stdio.FeaturePTY, stdio.FeatureSession}}))
+	if fields := browser.Eval[string](t, u.Page, "[...document.querySelectorAll('.request [name]')].filter(e => e.checkVisibility()).map(e => e.name).join(' ')"); fields != "cmd args sandbox" {
+		t.Errorf("the fields are %s", fields)
+	}
+	u.run("read x; echo got $x")
+	u.state(0, "Connected: bash.")
+	u.Strike(t, "it\r")
+	u.sees(0, "got it")
+	u.state(0, "exit code 0")
+	u.well()
+}
+
+func TestAScreenReaderGetsTheOutputAndTheState(t *testing.T) {
+	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
+	u.Click(t, "#reader")
+	u.run(typing)
+	u.sees(0, "hello")
+	u.Wait(t, "document.querySelector('.xterm-accessibility')?.textContent.includes('hello')")
+	u.Strike(t, "heard\r")
+	u.Wait(t, "document.querySelector('.xterm [aria-live]')?.textContent.includes('got heard')")
+	u.Wait(t, "document.querySelector('[role=status]').textContent.includes('exit code 7')")
+	u.AxeAsIs(t)
 	u.well()
 }

@@ -46,7 +46,20 @@ func (f Finding) String() string {
 // opens all details first: what is folded is read as well.
 func (p *Page) Axe(t testing.TB) {
 	t.Helper()
-	for _, f := range p.Findings(t) {
+	p.grave(t, p.Findings(t))
+}
+
+// AxeAsIs is Axe for the page as it is now: it does not load it again, and
+// keeps its content security policy.
+func (p *Page) AxeAsIs(t testing.TB) {
+	t.Helper()
+	p.grave(t, p.findings(t))
+}
+
+// grave fails the test for the findings that are serious or critical.
+func (p *Page) grave(t testing.TB, findings []Finding) {
+	t.Helper()
+	for _, f := range findings {
 		if f.Impact == "serious" || f.Impact == "critical" {
 			t.Errorf("%s: %v", p.url, f)
 		}
@@ -56,15 +69,20 @@ func (p *Page) Axe(t testing.TB) {
 // Findings returns the accessibility rules of axe-core that the page breaks.
 func (p *Page) Findings(t testing.TB) []Finding {
 	t.Helper()
-	source := axe(t)
 	view := p.view
 	view.NoScript = false
 	q := p.browser.tab(t, p.url, view)
 	command(t, q, page.SetBypassCSP, page.SetBypassCSPParams{Enabled: true})
 	q.do(t, "open "+q.url, chromedp.Navigate(q.url))
 	Eval[any](t, q, "for (const d of document.querySelectorAll('details')) d.open = true; null")
-	Eval[any](t, q, source+"; null")
-	text := Eval[string](t, q, `axe.run(document, {preload: false, resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations))`)
+	return q.findings(t)
+}
+
+// findings runs axe-core in the page.
+func (p *Page) findings(t testing.TB) []Finding {
+	t.Helper()
+	Eval[any](t, p, axe(t)+"; null")
+	text := Eval[string](t, p, `axe.run(document, {preload: false, resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations))`)
 	var found []Finding
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		t.Fatalf("axe: %v", err)
