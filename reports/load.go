@@ -286,13 +286,17 @@ func ledgerText(l *bundle.LoadLedger) string {
 
 // countersText returns the result of comparing the gateway's counters with the ledger.
 func countersText(m *bundle.LoadMetrics) string {
+	missed := ""
+	if m.Missed > 0 {
+		missed = fmt.Sprintf(" (%d had no answer in time)", m.Missed)
+	}
 	switch {
 	case uncompared(m) != "":
 		return strings.TrimPrefix(m.Note, "counters ")
 	case len(m.Violations) == 0:
-		return fmt.Sprintf("%d scrapes, before, during and after: they agree with the ledger", m.Scraped)
+		return fmt.Sprintf("%d scrapes%s, before, during and after: they agree with the ledger", m.Scraped+m.Missed, missed)
 	}
-	text := fmt.Sprintf("%d scrapes, %s", m.Scraped, plural(len(m.Violations), "violation"))
+	text := fmt.Sprintf("%d scrapes%s, %s", m.Scraped+m.Missed, missed, plural(len(m.Violations), "violation"))
 	if m.Note != "" {
 		text += "; " + m.Note
 	}

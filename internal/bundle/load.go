@@ -242,7 +242,9 @@ type LoadLedger struct {
 // LoadMetrics compares the gateway's counters with the ledger.
 type LoadMetrics struct {
 	// Scraped is the number of scrapes; 0 if there are no counters.
-	Scraped    int      `json:"scraped"`
+	Scraped int `json:"scraped"`
+	// Missed is the number of scrapes during the run that had no whole answer in time. They prove nothing.
+	Missed     int      `json:"missed,omitempty"`
 	Violations []string `json:"violations"`
 	// Note says why nothing was compared, or why violations do not count.
 	Note string `json:"note,omitempty"`

@@ -219,6 +219,8 @@ type SoakWindow struct {
 type SoakWork struct {
 	Done   int64 `json:"done"`
 	Failed int64 `json:"failed"`
+	// Late is the number of failures because something took too long.
+	Late int64 `json:"late,omitempty"`
 	// Latency is the time of one operation, in microseconds.
 	Latency Latency `json:"latency_us"`
 	// Example is the first failure.

@@ -141,9 +141,19 @@ func (s *scraper) counters(r *Request, body []byte) (ledger.Counters, error) {
 func (s *scraper) unread(r *Request, err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fmt.Errorf("GET %s: no whole answer within %v", r.Path, s.client.Timeout)
+		return &noAnswerError{r.Path, s.client.Timeout}
 	}
 	return fmt.Errorf("GET %s: %s", r.Path, reason(err))
+}
+
+// noAnswerError is a scrape without a whole answer in time.
+type noAnswerError struct {
+	path  string
+	limit time.Duration
+}
+
+func (e *noAnswerError) Error() string {
+	return fmt.Sprintf("GET %s: no whole answer within %v", e.path, e.limit)
 }
 
 func (s *scraper) close() { s.client.CloseIdleConnections() }

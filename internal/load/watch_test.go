@@ -161,3 +161,24 @@ func TestCountersThatRestAndDoNotAddUpAreAViolation(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A gateway that is too busy to answer in time told no wrong counter.
+func TestAScrapeThatIsLateDuringTheRunIsNoViolation(t *testing.T) {
+	late := make(chan struct{})
+	w := exposition(t, func(n int) []string {
+		if n == 2 {
+			<-late
+		}
+		return []string{"10", "10", "0"}
+	})
+	t.Cleanup(func() { close(late) })
+	w.begin(t.Context())
+	limit := w.scraper.client.Timeout
+	w.scraper.client.Timeout = 10 * time.Millisecond
+	w.during(t.Context(), "00001", idle)
+	w.scraper.client.Timeout = limit
+	w.after(t.Context(), bundle.LoadLedger{})
+	if r := w.result(); len(r.Violations) != 0 || r.Missed != 1 || r.After == nil {
+		t.Errorf("%+v", r)
+	}
+}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,10 +80,16 @@ func (w *counterWatch) during(ctx context.Context, name string, now func() activ
 		begun = now()
 	}
 	c, err := w.scraper.scrape(ctx, name)
-	if err != nil {
-		if ctx.Err() == nil {
-			w.fail(name, err)
-		}
+	var slow *noAnswerError
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return
+	case errors.As(err, &slow): // a busy gateway, or a busy machine, and no wrong counter
+		w.miss()
+		return
+	default:
+		w.fail(name, err)
 		return
 	}
 	w.scraped()
@@ -172,6 +179,13 @@ func (w *counterWatch) scraped() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.info.Scraped++
+}
+
+// miss counts a scrape during the run that had no answer in time.
+func (w *counterWatch) miss() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.info.Missed++
 }
 
 // next waits for a tick; it returns false when ctx is done.

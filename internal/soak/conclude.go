@@ -52,6 +52,7 @@ func totals(windows []bundle.SoakWindow) bundle.SoakTotals {
 			}
 			sum := t.Work[class]
 			sum.Done, sum.Failed, sum.Example = sum.Done+n.Done, sum.Failed+n.Failed, cmp.Or(sum.Example, n.Example)
+			sum.Late += n.Late
 			sum.Latency.Count += n.Latency.Count
 			sum.Latency.Max = max(sum.Latency.Max, n.Latency.Max)
 			t.Work[class] = sum
@@ -223,7 +224,7 @@ func disagreements(r *bundle.SoakReport) []bundle.SoakFinding {
 	var first *bundle.SoakWindow
 	n := 0
 	for i := range r.Windows {
-		if w := &r.Windows[i]; len(w.Metrics.Violations) > 0 && w.Metrics.Note == "" && !cuts(w) {
+		if w := &r.Windows[i]; w.Verdict == bundle.LoadFail && len(w.Metrics.Violations) > 0 && w.Metrics.Note == "" && !cuts(w) {
 			if n++; first == nil {
 				first = w
 			}
@@ -354,6 +355,9 @@ func verdict(r *bundle.SoakReport) (bundle.LoadVerdict, []string) {
 	}
 	if unsure*2 <= len(r.Windows) { // a busy moment of this machine is no reason
 		reasons = nil
+	}
+	if len(r.Series) == 0 {
+		reasons = append(reasons, "too short: no whole window was recorded")
 	}
 	for i := range r.Series {
 		if s := &r.Series[i]; s.Verdict == trend.Inconclusive {

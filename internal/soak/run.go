@@ -393,6 +393,7 @@ func (s *soak) describe(index int, from time.Duration, r *bundle.LoadReport) *bu
 		}
 	}
 	w.Metrics.Violations = slices.Clone(w.Metrics.Violations)
+	doubtStarved(w)
 	return w
 }
 

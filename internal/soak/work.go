@@ -48,6 +48,7 @@ type worker struct {
 type tally struct {
 	took    []time.Duration
 	failed  int64
+	late    int64 // of those that failed
 	example string
 }
 
@@ -94,6 +95,9 @@ func (w *worker) do(class string, draw *rand.Rand) {
 		if t.failed++; t.failed == 1 {
 			t.example = w.Target.Redactor().Text(err.Error())
 		}
+		if late(err) || ctx.Err() != nil {
+			t.late++
+		}
 		return
 	}
 	t.took = append(t.took, time.Since(begun))
@@ -119,7 +123,7 @@ func (w *worker) deadline(ctx context.Context, _ *rand.Rand) error {
 		}
 	}
 	if took := time.Since(begun); took > time.Duration(float64(deadlineLate)*w.scale) {
-		return fmt.Errorf("a deadline of %v ended the stream after %v", deadlineOf, took.Round(time.Millisecond))
+		return fmt.Errorf("%w: a deadline of %v ended the stream after %v", errLate, deadlineOf, took.Round(time.Millisecond))
 	}
 	if err := stream.Err(); err != nil && connect.CodeOf(err) != connect.CodeDeadlineExceeded {
 		return fmt.Errorf("a deadline ended the stream with %w", err)
@@ -293,7 +297,7 @@ func (w *worker) results() map[string]bundle.SoakWork {
 	}
 	out := map[string]bundle.SoakWork{}
 	for class, t := range w.done {
-		out[class] = bundle.SoakWork{Done: int64(len(t.took)) + t.failed, Failed: t.failed, Latency: latencyOf(t.took), Example: t.example}
+		out[class] = bundle.SoakWork{Done: int64(len(t.took)) + t.failed, Failed: t.failed, Late: t.late, Latency: latencyOf(t.took), Example: t.example}
 	}
 	return out
 }

@@ -145,7 +145,7 @@ func (a *Streams) called(i int32, s *Stream, f *Failure) {
 	a.entries.Put(i)
 	a.calling--
 	if f != nil {
-		a.answeredCall(c, errors.New(f.Outcome.String()+": "+f.Detail))
+		a.answeredCall(c, f)
 		return
 	}
 	message, err := c.class.Dialect.Reply(&c.answer)
@@ -205,7 +205,11 @@ func (a *Streams) inputAnswered(c *Call, err error) {
 		return
 	}
 	if err != nil && !errors.Is(err, load.ErrGone) && !errors.Is(err, errNoTime) && s.phase == phaseLive {
-		a.giveUp(i, s, &Failure{Outcome: bundle.StreamServerError, Detail: fmt.Sprintf("its input could not be written: %v", err)})
+		outcome := bundle.StreamServerError
+		if failure := (*Failure)(nil); errors.As(err, &failure) && failure.Outcome == bundle.StreamStall {
+			outcome = bundle.StreamStall
+		}
+		a.giveUp(i, s, &Failure{Outcome: outcome, Detail: fmt.Sprintf("its input could not be written: %v", err)})
 	}
 }
 

@@ -20,6 +20,9 @@ type Failure struct {
 	Refused bool
 }
 
+// Error returns the outcome and its cause.
+func (f *Failure) Error() string { return f.Outcome.String() + ": " + f.Detail }
+
 // Breach returns the failure of a connection that breaks the rules of HTTP.
 func Breach(format string, args ...any) *Failure {
 	return &Failure{Outcome: bundle.StreamCorrupt, Detail: fmt.Sprintf(format, args...)}
