@@ -3,6 +3,7 @@ package scenarios
 import (
 	"path"
 	"slices"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -52,11 +53,23 @@ type Profile struct {
 	// Shell is the words before the command of an `sh`. Default: [/bin/sh, -c] or
 	// [/bin/bash, -l, -c], whichever the target accepts.
 	Shell []string `yaml:"shell"`
+	// Certification is the load and the soak of a certificate; nil if the profile has no such level.
+	Certification *Certification `yaml:"certification"`
 	// Text is the source, so that a stored run can be judged by the same profile.
 	Text []byte `yaml:"-"`
 	// Paths are the paths per surface: process "", commands "/commands", metrics "/metrics", health "/health", stdio "/attach",
 	// files "/files", execute "/execute", control "".
 	Paths map[string]string `yaml:"paths"`
+}
+
+// Certification is what a certificate of the level with-load asks for.
+type Certification struct {
+	// Streams are kept open for Duration.
+	Streams  int           `yaml:"streams"`
+	Duration time.Duration `yaml:"duration"`
+	// Soak is the time of the soak, and Window that of its windows.
+	Soak   time.Duration `yaml:"soak"`
+	Window time.Duration `yaml:"window"`
 }
 
 // Deviation is a breach of a rule that a profile allows, only in the named scenarios

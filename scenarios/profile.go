@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -160,7 +161,17 @@ func checkProfile(p *Profile, d *document, c *Catalogue) {
 	for id := range p.Levels {
 		known("/levels/"+id, id)
 	}
+	if l := p.Certification; l != nil && (l.Window < LeastWindow || l.Soak < leastWindows*l.Window) {
+		d.errorf(d.key("/certification"), "", "a soak of %v in windows of %v: want at least %d windows of at least %v", l.Soak, l.Window, leastWindows, LeastWindow)
+	}
 }
+
+// LeastWindow is the shortest window of a soak: a shorter one has too few streams for its percentiles. A certificate's soak
+// has at least leastWindows: two of warm-up, and eight for a trend, with two to spare.
+const (
+	LeastWindow  = 2 * time.Second
+	leastWindows = 12
+)
 
 // rules returns the rules of the catalogue; a nil one has the built-in rules.
 func (c *Catalogue) rules() ([]*Rule, error) {

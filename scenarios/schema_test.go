@@ -104,6 +104,7 @@ func TestSchemasAndTypesHaveTheSameFields(t *testing.T) {
 		{"plan", "threshold", WorkloadThreshold{}, nil},
 		{"profile", "", Profile{}, nil},
 		{"profile", "levelChange", LevelChange{}, nil},
+		{"profile", "certification", Certification{}, nil},
 	} {
 		part := definition(t, test.schema, test.name)
 		var got []string

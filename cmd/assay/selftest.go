@@ -12,12 +12,13 @@ import (
 	"assay/internal/printable"
 	"assay/internal/selftest"
 	"assay/reports"
+	"assay/scenarios"
 )
 
 // selftestFlags are the flags of selftest.
 type selftestFlags struct {
 	faults, variants []string
-	format           string
+	profile, format  string
 	full             bool
 	jobs             int
 	seed             uint64
@@ -36,6 +37,9 @@ has more than two causes.`,
 		Example: `  # the kill matrix
   assay selftest
 
+  # only the scenarios of a profile, and the faults that they must see
+  assay selftest --profile stdio
+
   # one fault, every scenario, as JSON
   assay selftest --fault tail-lost --full --format json`,
 		Args:              exactly(0, "selftest takes none"),
@@ -48,6 +52,7 @@ has more than two causes.`,
 	fs := c.Flags()
 	fs.StringSliceVar(&f.faults, "fault", nil, "only these faults")
 	fs.StringSliceVar(&f.variants, "variant", nil, "only these variants")
+	fs.StringVar(&f.profile, "profile", "", "only the scenarios of this profile, and the faults that break their rules: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.BoolVar(&f.full, "full", false, "run every scenario against every fault; list idle scenarios and everything that each fault breaks")
 	fs.StringVar(&f.format, "format", "text", strings.Join(selftestFormats, ", "))
 	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
@@ -65,10 +70,19 @@ func runSelftest(c *cobra.Command, io stdio, f selftestFlags) error {
 	if f.jobs < 1 || f.jobs > 256 {
 		return usage(errors.New("--jobs: want 1 to 256"))
 	}
+	if f.profile != "" {
+		if _, err := scenarios.LoadProfile(f.profile); err != nil {
+			return usage(err)
+		}
+	}
+	build, err := thisBuild()
+	if err != nil {
+		return defect(err)
+	}
 	io = io.quieted(f.quiet)
 	_, tty := terminal(io.progress().err.To)
 	report, err := selftest.Run(c.Context(), selftest.Options{
-		Faults: f.faults, Variants: f.variants, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version,
+		Faults: f.faults, Variants: f.variants, Profile: f.profile, Full: f.full, Jobs: f.jobs, Seed: f.seed, Version: version, Build: build,
 		Log: logger(io), Step: stepper(io.progress(), tty),
 	})
 	var unknown *zoo.UnknownError

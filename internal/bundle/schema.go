@@ -25,7 +25,7 @@ const schemaPrefix = "bundle."
 func SchemaNames() []string {
 	return []string{
 		"bundle.event", "bundle.manifest", "bundle.observation", "bundle.report", "bundle.reproducer", "bundle.run",
-		"bundle.verdicts", "bundle.verification", "history", "lint", "load", "matrix", "soak",
+		"bundle.verdicts", "bundle.verification", "certificate", "history", "lint", "load", "matrix", "product", "selftest", "soak", "version",
 	}
 }
 

@@ -33,6 +33,10 @@ var published = []schemagen.Schema{
 		Name: "soak", Of: SoakReport{}, Title: "soak.json of an Assay bundle, and --format json of assay soak", Format: SoakSchema,
 		Values: map[reflect.Type]map[string]any{reflect.TypeFor[StreamOutcomes](): outcomesSchema()},
 	},
+	{Name: "certificate", Of: Certificate{}, Title: "certificate.json of a certificate of assay certify", Format: CertificateSchema},
+	{Name: "product", Of: Product{}, Title: "PRODUCT.yaml of assay certify", Format: ProductSchema},
+	{Name: "selftest", Of: SelftestReport{}, Title: "--format json of assay selftest", Format: SelftestSchema},
+	{Name: "version", Of: Build{}, Title: "--format json of assay version", Format: BuildSchema},
 	{Name: "bundle.verification", Of: Verification{}, Title: "--format json of assay verify", Format: VerificationSchema},
 }
 

@@ -7,6 +7,10 @@ const SelftestSchema = "assay.selftest/v1"
 // the legal variants that they blamed. It is the model of `selftest --format json`.
 type SelftestReport struct {
 	Schema string `json:"schema"`
+	// Build is the tested program; absent in reports of older versions.
+	Build *Build `json:"build,omitempty"`
+	// Profile is the profile that the self-test was limited to, "" for everything.
+	Profile string `json:"profile,omitempty"`
 	// Score is the share of killed faults, from 0 to 1.
 	Score    float64         `json:"score"`
 	Faults   []FaultResult   `json:"faults"`

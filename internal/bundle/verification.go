@@ -17,6 +17,10 @@ const (
 	ProblemUnreadable ProblemKind = "unreadable" // the bundle cannot be opened or judged
 	ProblemVerdicts   ProblemKind = "verdicts"   // the evidence does not yield the stored verdicts
 	ProblemResult     ProblemKind = "result"     // the verdicts do not yield the stored result
+	ProblemSignature  ProblemKind = "signature"  // the signature of a certificate is missing, or not of this certificate
+	ProblemCatalogue  ProblemKind = "catalogue"  // another catalogue or profile than that of this program
+	ProblemRequired   ProblemKind = "required"   // a requirement of a certificate is not met
+	ProblemPlace      ProblemKind = "place"      // a submission is in the wrong folder
 )
 
 // Problem is one defect of a bundle.
@@ -48,6 +52,8 @@ type Verification struct {
 	Verdicts    int      `json:"verdicts"`
 	Underivable int      `json:"underivable,omitempty"`
 	Changed     []Change `json:"changed,omitempty"`
+	// Certificate is what a certificate says; absent for a bundle.
+	Certificate *CertificateCheck `json:"certificate,omitempty"`
 }
 
 // Change is one verdict that differs between two judgements of the same evidence.

@@ -18,6 +18,9 @@ func (e *SlowFaultError) Error() string {
 // selected returns the faults and variants to run.
 func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	faults, variants := zoo.Faults(), zoo.Variants()
+	if t.opts.Profile != "" {
+		faults = slices.DeleteFunc(faults, func(f zoo.Fault) bool { return !t.touches(f) && !slices.Contains(t.opts.Faults, f.ID) })
+	}
 	if len(t.opts.Faults) == 0 && len(t.opts.Variants) == 0 {
 		return faults, variants, nil
 	}

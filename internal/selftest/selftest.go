@@ -17,6 +17,9 @@ import (
 type Options struct {
 	// Faults and Variants limit the self-test to these ids; if both are empty, all run.
 	Faults, Variants []string
+	// Profile limits the self-test to the scenarios of a profile, as LoadProfile takes it, and to the faults that break
+	// a rule of theirs. "" is everything.
+	Profile string
 	// Full runs the whole catalogue, on all axes, against every fault and variant, so that the
 	// report names all scenarios that detect a fault, and the idle ones. Otherwise a fault runs
 	// until the first scenario detects it, and a variant runs each scenario on one set of axes.
@@ -31,6 +34,8 @@ type Options struct {
 	Gateways int
 	Seed     uint64
 	Version  string
+	// Build identifies the program in the report; nil leaves it out.
+	Build *bundle.Build
 	Log      *slog.Logger
 	// Step is called before each gateway with its name, and at the end with an empty one; one call at
 	// a time. It may be nil.
@@ -58,6 +63,8 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	}
 	r := &bundle.SelftestReport{
 		Schema:   bundle.SelftestSchema,
+		Build:    o.Build,
+		Profile:  o.Profile,
 		Faults:   make([]bundle.FaultResult, len(faults)),
 		Variants: make([]bundle.VariantResult, len(variants)),
 	}
@@ -133,8 +140,23 @@ func newTester(o Options) (*tester, error) {
 	if t.profile, err = scenarios.LoadProfile("full"); err != nil {
 		return nil, err
 	}
-	t.all, err = t.catalogue.Select("")
+	selection := ""
+	if o.Profile != "" {
+		p, err := scenarios.LoadProfile(o.Profile)
+		if err != nil {
+			return nil, err
+		}
+		selection = p.Select
+	}
+	t.all, err = t.catalogue.Select(selection)
 	return t, err
+}
+
+// touches reports whether a scenario of the self-test judges a rule that a fault breaks.
+func (t *tester) touches(f zoo.Fault) bool {
+	return slices.ContainsFunc(t.all, func(i scenarios.Instance) bool {
+		return slices.ContainsFunc(i.Scenario.Rules, func(rule string) bool { return slices.Contains(f.Breaks, rule) })
+	})
 }
 
 // check rejects faults that name nonexistent rules: package fakes knows rules only as strings.
@@ -207,7 +229,7 @@ func (t *tester) conclude(r *bundle.SelftestReport) {
 	if len(r.Survivors) > 0 || blamed || misblamed {
 		r.Exit = 1
 	}
-	if t.opts.Full {
+	if t.opts.Full && t.opts.Profile == "" {
 		r.IdleScenarios = []string{}
 		for _, s := range t.catalogue.Scenarios {
 			if !t.killers[s.ID] {

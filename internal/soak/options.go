@@ -8,6 +8,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/soak/inject"
+	"assay/scenarios"
 )
 
 // The defaults of a soak.
@@ -19,8 +20,8 @@ const (
 	// DefaultConfidence is the probability that a soak of a gateway without leak or drift finds none.
 	DefaultConfidence = 0.99
 
-	// LeastWindow is the shortest window: a shorter one has too few streams for its percentiles.
-	LeastWindow = 2 * time.Second
+	// LeastWindow is the shortest window.
+	LeastWindow = scenarios.LeastWindow
 	warmWindows = 2
 	mostWindows = 10_000
 	mostRate    = 1000
