@@ -53,6 +53,13 @@ func (c *canvas) notes(notes []string) {
 // each problem, the verdicts that the evidence does not support, and the conclusion.
 func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 	c := newCanvas(w, s)
+	if cert := v.Certificate; cert != nil {
+		if err := Requirements(w, cert.Requirements, s); err != nil {
+			return err
+		}
+		c.row(c.text(fmt.Sprintf("certificate of %s, profile %s, level %s", productName(cert.Product), line(cert.Profile), line(cert.Level))))
+		c.block(painted{"", plain}, signatureText(cert), plain)
+	}
 	for _, p := range v.Problems {
 		c.block(painted{pad(line(string(p.Kind)), 12), red}, p.Message, plain)
 	}
@@ -67,11 +74,27 @@ func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 		return c.err
 	}
 	said := fmt.Sprintf("%s: %s of %s match the manifest", line(v.Bundle), plural(v.Files, "file"), bundle.Megabytes(v.Bytes))
-	if v.Kind == bundle.KindConform {
+	if v.Certificate != nil {
+		said = fmt.Sprintf("%s: %s of %s are those of the certificate", line(v.Bundle), plural(v.Files, "file"), bundle.Megabytes(v.Bytes))
+	}
+	if v.Kind != bundle.KindLoad && v.Kind != bundle.KindSoak {
 		said += fmt.Sprintf(", and the evidence yields the same %s", plural(v.Verdicts, "verdict"))
 	}
 	c.block(painted{"VALID  ", green}, said+" (exit 0)", plain)
 	return c.err
+}
+
+// signatureText says who signed a certificate, and how far that was checked.
+func signatureText(c *bundle.CertificateCheck) string {
+	switch {
+	case c.Signature == "":
+		return "its signature could not be checked"
+	case c.Trusted:
+		return "signed with the given key, " + line(c.Signature)
+	case c.Signature == "unsigned":
+		return "not signed: anybody could have written it"
+	}
+	return "signed with its own key, " + line(c.Signature) + ": --key checks that it is the vendor's"
 }
 
 // VerificationJSON writes exactly one JSON value, of schema assay.verification/v1.

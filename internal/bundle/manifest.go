@@ -26,6 +26,8 @@ const (
 	KindConform Kind = "conform"
 	KindLoad    Kind = "load"
 	KindSoak    Kind = "soak"
+	// KindCertificate is only in a verification: a certificate holds bundles, and is none.
+	KindCertificate Kind = "certificate"
 )
 
 // Manifest describes a bundle. It is written last, whole or not at all, so that a

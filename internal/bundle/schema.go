@@ -61,6 +61,9 @@ var compiledSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, err
 	return all, nil
 })
 
+// Conforms validates a JSON document that may come from anybody against a published schema.
+func Conforms(name string, text []byte) error { return conforms(name, text, maxValues) }
+
 // conforms validates one JSON value, of at most limit values in all, against a published
 // schema. The error has a JSON pointer and the reason.
 func conforms(name string, text []byte, limit int) error {

@@ -48,6 +48,22 @@ func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	return faults, variants, nil
 }
 
+// Wanted returns the ids of the faults and variants that a self-test for a profile tries; "" is every profile.
+func Wanted(profile string) (faults, variants []string, err error) {
+	t, err := newTester(Options{Profile: profile})
+	if err != nil {
+		return nil, nil, err
+	}
+	f, v, err := t.selected()
+	for _, one := range f {
+		faults = append(faults, one.ID)
+	}
+	for _, one := range v {
+		variants = append(variants, one.ID)
+	}
+	return faults, variants, err
+}
+
 // known returns a *zoo.UnknownError for a wanted name that does not exist.
 func known(kind string, want, have []string) error {
 	for _, w := range want {

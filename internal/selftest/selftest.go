@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Faults and Variants limit the self-test to these ids; if both are empty, all run.
 	Faults, Variants []string
-	// Profile limits the self-test to the scenarios of a profile, as LoadProfile takes it, and to the faults that break
-	// a rule of theirs. "" is everything.
+	// Profile limits the self-test to the faults that break a rule of the scenarios of a profile, as LoadProfile takes it,
+	// to the scenarios that prove a rule which these faults break, and to those of the profile. "" is everything.
 	Profile string
 	// Full runs the whole catalogue, on all axes, against every fault and variant, so that the
 	// report names all scenarios that detect a fault, and the idle ones. Otherwise a fault runs
@@ -36,7 +36,7 @@ type Options struct {
 	Version  string
 	// Build identifies the program in the report; nil leaves it out.
 	Build *bundle.Build
-	Log      *slog.Logger
+	Log   *slog.Logger
 	// Step is called before each gateway with its name, and at the end with an empty one; one call at
 	// a time. It may be nil.
 	Step func(done, total int, name string)
@@ -115,6 +115,7 @@ type tester struct {
 	catalogue *scenarios.Catalogue
 	profile   *scenarios.Profile
 	all       []scenarios.Instance
+	ofProfile []scenarios.Instance // nil: all
 	baseline  *baseline
 
 	mu          sync.Mutex // guards the fields below
@@ -148,13 +149,36 @@ func newTester(o Options) (*tester, error) {
 		}
 		selection = p.Select
 	}
-	t.all, err = t.catalogue.Select(selection)
-	return t, err
+	if t.all, err = t.catalogue.Select(selection); err != nil || selection == "" {
+		return t, err
+	}
+	return t, t.widen()
 }
 
-// touches reports whether a scenario of the self-test judges a rule that a fault breaks.
+// widen adds the scenarios that prove a rule which a fault of the profile breaks: one rule holds on several surfaces, and
+// the fault may be on one that the profile leaves out.
+func (t *tester) widen() error {
+	t.ofProfile = slices.Clone(t.all)
+	wanted := map[string]bool{}
+	for _, f := range zoo.Faults() {
+		if t.touches(f) {
+			for _, rule := range f.Breaks {
+				wanted[rule] = true
+			}
+		}
+	}
+	everything, err := t.catalogue.Select("")
+	for _, i := range everything {
+		if !slices.Contains(t.all, i) && slices.ContainsFunc(i.Scenario.Rules, func(rule string) bool { return wanted[rule] }) {
+			t.all = append(t.all, i)
+		}
+	}
+	return err
+}
+
+// touches reports whether a scenario of the profile proves a rule that a fault breaks.
 func (t *tester) touches(f zoo.Fault) bool {
-	return slices.ContainsFunc(t.all, func(i scenarios.Instance) bool {
+	return t.ofProfile == nil || slices.ContainsFunc(t.ofProfile, func(i scenarios.Instance) bool {
 		return slices.ContainsFunc(i.Scenario.Rules, func(rule string) bool { return slices.Contains(f.Breaks, rule) })
 	})
 }

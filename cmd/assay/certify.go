@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/fakes/gateway"
+	"assay/internal/bundle"
+	"assay/internal/certify"
+	"assay/internal/load"
+	"assay/internal/regular"
+	"assay/internal/selftest"
+	"assay/internal/soak"
+	"assay/internal/target"
+	"assay/reports"
+	"assay/scenarios"
+	"assay/suites"
+)
+
+// certifyFlags are the flags of certify.
+type certifyFlags struct {
+	target targetFlags
+	quiet  quietFlag
+
+	profile, vendor, key, level, out, selftest, exec, format string
+	jobs                                                     int
+	wait                                                     time.Duration
+}
+
+func newCertify(io stdio) *cobra.Command {
+	var f certifyFlags
+	c := &cobra.Command{
+		Use:   "certify [URL]",
+		Short: "Test a product by a whole profile, and write a certificate that anybody can check",
+		Long: `Certifies the gateway at URL: every scenario of the profile, slow and destructive ones
+included, three times; the load of the profile, and its soak; and the self-test of
+this program for the profile. Without a URL it certifies the embedded reference gateway.
+
+The certificate is a folder: the evidence, the statement of what it proves, a page in
+HTML and Markdown, a badge, and PRODUCT.yaml, which the vendor writes (--vendor). With
+--key the statement is signed: an in-toto statement in a DSSE envelope, with a key of
+Ed25519 or ECDSA P-256. Without, it says plainly that it is not signed.
+
+Levels: core (every must rule), full (every should and may rule as well), with-load
+(load and soak as well; the default). A product that misses a requirement gets no
+certificate; the evidence stays in the folder. Nothing is certified that is flaky,
+inconclusive, cut short, or excused by a list of known failures.
+
+The self-test takes a quarter of an hour; --selftest takes its report instead, if it is
+of this build: assay selftest --profile P --format json > selftest.json.
+
+Exit codes: 0 certified · 1 a requirement is not met · 5 one is undecided · 130 interrupted.`,
+		Example: `  # certify a product, signed
+  openssl genpkey -algorithm ed25519 -out key.pem
+  assay certify http://127.0.0.1:8081 --profile e2b --vendor PRODUCT.yaml --key key.pem --out certificate
+
+  # anybody can check it, without a network
+  assay verify certificate
+
+  # without load and soak
+  assay certify http://127.0.0.1:8081 --profile connect --level full --vendor PRODUCT.yaml --out certificate
+
+  # PRODUCT.yaml
+  assay schema product`,
+		Args:              between(0, 1, "want at most one URL"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(c *cobra.Command, args []string) error { return runCertify(c, io, f, args) },
+	}
+	f.target.register(c)
+	f.quiet.register(c)
+	fs := c.Flags()
+	fs.StringVar(&f.profile, "profile", "", "what the product claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file (required)")
+	fs.StringVar(&f.vendor, "vendor", "", "`FILE` with vendor, product, version, URL and contact (required; format: assay schema product)")
+	fs.StringVar(&f.key, "key", "", "private key, PEM `FILE`, to sign with: Ed25519 or ECDSA P-256")
+	fs.StringVar(&f.level, "level", bundle.LevelWithLoad, strings.Join(bundle.Levels(), ", "))
+	fs.StringVar(&f.out, "out", "", "new directory for the certificate (required)")
+	fs.StringVar(&f.selftest, "selftest", "", "report of assay selftest of this build, instead of running it")
+	fs.StringVar(&f.exec, "exec", "", "start the gateway with this command line, and stop it afterwards")
+	fs.DurationVar(&f.wait, "wait", 0, "wait this long for the gateway to accept connections (with --exec: 30s)")
+	fs.IntVarP(&f.jobs, "jobs", "j", 8, "number of concurrent scenarios, besides as many that mostly wait")
+	fs.StringVar(&f.format, "format", "text", "format on stdout: text or json")
+	return c
+}
+
+// certification is a certification in progress.
+type certification struct {
+	certifyFlags
+	io      stdio
+	target  target.Options
+	profile *scenarios.Profile
+	build   *bundle.Build
+	cat     *scenarios.Catalogue
+	product bundle.Product
+	text    []byte       // of the product file
+	key     *certify.Key // nil: unsigned
+	tested  []byte       // the report of --selftest, nil to run it
+}
+
+// prepare validates everything before any work.
+func (f *certifyFlags) prepare(io stdio, args []string) (*certification, error) {
+	url := ""
+	if len(args) > 0 {
+		url = args[0]
+	}
+	c := &certification{certifyFlags: *f, io: io}
+	var err error
+	if c.target, err = f.target.options(url); err != nil {
+		return nil, err
+	}
+	for _, need := range []struct{ flag, value, why string }{
+		{"--profile", f.profile, "what the product claims to be"},
+		{"--vendor", f.vendor, "the product file of the vendor"},
+		{"--out", f.out, "a new directory for the certificate"},
+	} {
+		if need.value == "" {
+			return nil, fmt.Errorf("%s: want %s", need.flag, need.why)
+		}
+	}
+	switch {
+	case f.format != "text" && f.format != "json":
+		return nil, fmt.Errorf("--format %q: want text or json", f.format)
+	case !slices.Contains(bundle.Levels(), f.level):
+		return nil, fmt.Errorf("--level %q: want one of %s", f.level, strings.Join(bundle.Levels(), ", "))
+	case f.jobs < 1 || f.jobs > 256:
+		return nil, errors.New("--jobs: want 1 to 256")
+	case f.wait < 0:
+		return nil, errors.New("--wait: want a positive duration, for example 30s")
+	case f.exec != "" && url == "":
+		return nil, errors.New("--exec: also give the URL of the gateway")
+	}
+	if f.exec != "" && f.wait == 0 {
+		c.wait = execWait
+	}
+	if c.profile, err = scenarios.LoadProfile(f.profile); err != nil {
+		return nil, err
+	}
+	if f.level == bundle.LevelWithLoad && c.profile.Certification == nil {
+		return nil, fmt.Errorf("--level %s: the profile %s has no load and soak; its highest level is %s", f.level, c.profile.ID, bundle.LevelFull)
+	}
+	if c.cat, err = scenarios.Load(); err != nil {
+		return nil, defect(err)
+	}
+	if c.build, err = thisBuild(); err != nil {
+		return nil, defect(err)
+	}
+	return c, c.files()
+}
+
+// files reads the files of the vendor, and creates the folder.
+func (c *certification) files() (err error) {
+	if c.product, c.text, err = certify.ReadProduct(c.vendor); err != nil {
+		return err
+	}
+	if c.certifyFlags.key != "" {
+		if c.key, err = certify.ReadKey(c.certifyFlags.key); err != nil {
+			return err
+		}
+	}
+	if c.selftest != "" {
+		if c.tested, err = regular.Read(c.selftest, 16<<20); err != nil {
+			return fmt.Errorf("--selftest: %w", err)
+		}
+		r, err := certify.ParseSelftest(c.selftest, c.tested)
+		if err != nil {
+			return err
+		}
+		if r.Build == nil || r.Build.Version != c.build.Version || r.Build.Catalogue != c.build.Catalogue {
+			return fmt.Errorf("--selftest %s: it is of another build of assay; make it with this one: assay selftest --profile %s --format json", c.selftest, c.certifyFlags.profile)
+		}
+	}
+	if err := certify.Prepare(c.out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+func runCertify(c *cobra.Command, io stdio, f certifyFlags, args []string) error {
+	run, err := f.prepare(io, args)
+	if err != nil {
+		return usage(err)
+	}
+	io.guard.hide(run.target.Secrets())
+	run.io = io.quieted(f.quiet)
+	if f.exec != "" {
+		gateway, err := startChild(io, f.exec)
+		if err != nil {
+			return &exitError{exitUnreachable, err}
+		}
+		defer gateway.stop(io)
+		if err := gateway.up(c.Context(), run.suite()); err != nil {
+			return nothingRun(err)
+		}
+	}
+	return run.run(c.Context())
+}
+
+// part is a part of a certification. level is the lowest that has it.
+type part struct {
+	name, level string
+	run         func(ctx context.Context) error
+}
+
+// run gathers the evidence, and stops where no certificate can come of it any more: the later parts take long.
+func (c *certification) run(ctx context.Context) error {
+	if err := certify.Keep(c.out, certify.ProfileFile, c.profile.Text); err != nil {
+		return defect(err)
+	}
+	var parts []part
+	for _, p := range []part{
+		{"the scenarios of the profile, three times", bundle.LevelCore, c.conform},
+		{"the load", bundle.LevelWithLoad, c.load},
+		{"the soak", bundle.LevelWithLoad, c.soak},
+		{"the self-test of this program", bundle.LevelCore, c.test},
+	} {
+		if slices.Index(bundle.Levels(), p.level) <= slices.Index(bundle.Levels(), c.level) {
+			parts = append(parts, p)
+		}
+	}
+	for i, p := range parts {
+		c.io.notef("certify %d/%d: %s\n", i+1, len(parts), p.name)
+		err := p.run(ctx)
+		if ctx.Err() != nil {
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted in part %d of %d: nothing is certified; the evidence is in %s", i+1, len(parts), c.out)}
+		}
+		if err != nil {
+			return err
+		}
+		e, err := c.evidence()
+		if err != nil {
+			return defect(err)
+		}
+		e.Partial = true
+		if all := certify.Assess(e); i < len(parts)-1 && !certify.Met(all) {
+			return c.refuse(all)
+		}
+	}
+	return c.conclude(ctx)
+}
+
+// evidence reads what has been gathered.
+func (c *certification) evidence() (*certify.Evidence, error) {
+	e, err := certify.Read(c.out, c.level, *c.build, c.cat)
+	if err != nil {
+		return nil, err
+	}
+	e.Faults, e.Variants, err = selftest.Wanted(c.certifyFlags.profile)
+	return e, err
+}
+
+// suite returns the options of the scenarios.
+func (c *certification) suite() suites.Options {
+	return suites.Options{
+		Target: c.target, Profile: c.certifyFlags.profile, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
+		Seed: c.certifyFlags.target.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
+		Flags: c.certifyFlags.target.words(), CACert: c.certifyFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+	}
+}
+
+func (c *certification) conform(ctx context.Context) error {
+	out, err := suites.Run(ctx, c.suite())
+	if out == nil {
+		return nothingRun(err)
+	}
+	return defect(err)
+}
+
+// withGateway calls a part with the options of the target: that of the URL, or an embedded one of its own.
+func (c *certification) withGateway(ctx context.Context, part func(target.Options) error) (err error) {
+	t := c.target
+	if t.URL == "" {
+		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(c.io), Token: t.Token})
+		if err != nil {
+			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
+		}
+		defer func() { err = errors.Join(err, defect(g.Close())) }()
+		t.URL, t.Embedded = g.URL(), true
+	}
+	return part(t)
+}
+
+// driver returns the options that load and soak share.
+func (c *certification) driver(t target.Options) (load.Options, error) {
+	o := load.Options{Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed}
+	if exe, err := os.Executable(); err == nil {
+		o.Worker = []string{exe, loadWorker}
+	}
+	var err error
+	o.Engine, err = (&loadFlags{engine: "auto"}).choose(t.URL)
+	return o, err
+}
+
+func (c *certification) load(ctx context.Context) error {
+	return c.withGateway(ctx, func(t target.Options) error {
+		o, err := c.driver(t)
+		if err != nil {
+			return err
+		}
+		o.Streams, o.Duration, o.Out = c.profile.Certification.Streams, c.profile.Certification.Duration, filepath.Join(c.out, certify.LoadFolder)
+		o.Progress = newLoadProgress(c.io.progress())
+		r, err := load.Run(ctx, o)
+		return partEnd(r == nil, err)
+	})
+}
+
+func (c *certification) soak(ctx context.Context) error {
+	return c.withGateway(ctx, func(t target.Options) error {
+		o, err := c.driver(t)
+		if err != nil {
+			return err
+		}
+		want := c.profile.Certification
+		r, err := soak.Run(ctx, soak.Options{
+			Load: o, Duration: want.Soak, Window: want.Window, Rate: soak.DefaultRate, Held: soak.DefaultHeld, Confidence: soak.DefaultConfidence,
+			Seed: o.Seed, Out: filepath.Join(c.out, certify.SoakFolder), Progress: newSoakProgress(c.io.progress()),
+		})
+		return partEnd(r == nil, err)
+	})
+}
+
+// partEnd returns the error of a part: one without a report could not run, one with a report could not write its files.
+func partEnd(nothing bool, err error) error {
+	var engine *load.EngineError
+	if nothing && !errors.As(err, &engine) {
+		return err
+	}
+	return defect(err)
+}
+
+func (c *certification) test(ctx context.Context) error {
+	text := c.tested
+	if text == nil {
+		_, tty := terminal(c.io.progress().err.To)
+		r, err := selftest.Run(ctx, selftest.Options{
+			Profile: c.certifyFlags.profile, Jobs: c.jobs, Seed: 1, Version: version, Build: c.build, Log: logger(c.io), Step: stepper(c.io.progress(), tty),
+		})
+		if err != nil {
+			return defect(err)
+		}
+		var b bytes.Buffer
+		if err := reports.SelftestJSON(&b, r); err != nil {
+			return defect(err)
+		}
+		text = b.Bytes()
+	}
+	return defect(certify.Keep(c.out, certify.SelftestFile, text))
+}
+
+// refuse says why there is no certificate.
+func (c *certification) refuse(all []bundle.Requirement) error {
+	err := reports.Refused(c.io.out.To, c.format, &bundle.CertificateCheck{
+		Product: c.product, Profile: c.profile.ID, Level: c.level, Requirements: all,
+	}, c.out, style(c.io.out.To, false))
+	if err != nil {
+		return defect(err)
+	}
+	failed := slices.ContainsFunc(all, func(r bundle.Requirement) bool { return !r.OK && !r.Unsure })
+	if !failed {
+		return code(exitInconclusive)
+	}
+	return code(1)
+}
+
+// conclude writes the certificate, or says why there is none.
+func (c *certification) conclude(ctx context.Context) error {
+	e, err := c.evidence()
+	if err != nil {
+		return defect(err)
+	}
+	var signer *bundle.Signer
+	if c.key != nil {
+		signer = c.key.Signer()
+	}
+	cert := certify.Certificate(e, c.product, signer)
+	if !certify.Met(cert.Requirements) {
+		return c.refuse(cert.Requirements)
+	}
+	pages, err := reports.CertificatePages(cert)
+	if err != nil {
+		return defect(err)
+	}
+	if err := certify.Write(ctx, c.out, cert, c.text, pages, c.key); err != nil {
+		return defect(err)
+	}
+	if c.format == "json" {
+		err = reports.CertificateJSON(c.io.out.To, cert)
+	} else {
+		err = reports.Certified(c.io.out.To, cert, c.out, style(c.io.out.To, false))
+	}
+	return defect(err)
+}
