@@ -54,8 +54,10 @@ func (c *canvas) notes(notes []string) {
 func Verification(w io.Writer, v *bundle.Verification, s Style) error {
 	c := newCanvas(w, s)
 	if cert := v.Certificate; cert != nil {
-		if err := Requirements(w, cert.Requirements, s); err != nil {
-			return err
+		if len(cert.Requirements) > 0 {
+			if err := Requirements(w, cert.Requirements, s); err != nil {
+				return err
+			}
 		}
 		c.row(c.text(fmt.Sprintf("certificate of %s, profile %s, level %s", productName(cert.Product), line(cert.Profile), line(cert.Level))))
 		c.block(painted{"", plain}, signatureText(cert), plain)

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"assay/internal/bundle"
@@ -433,4 +435,18 @@ type Race struct {
 	Offset string `yaml:"offset"` // "$d" or a span; default 0
 	A      Step   `yaml:"a"`      // its exchange is named "a" unless it has an `as`
 	B      Step   `yaml:"b"`
+}
+
+// CountsOnce reports whether a clause expects the counters to change by a number that does not grow with the number of
+// iterations, as "+n" does. Such a script runs once, whatever --repeat says.
+func (s *Scenario) CountsOnce() bool {
+	for i := range s.Expect {
+		for _, want := range s.Expect[i].Metrics {
+			n, err := strconv.Atoi(want)
+			if (err != nil || n != 0) && !strings.HasSuffix(want, "n") {
+				return true
+			}
+		}
+	}
+	return false
 }

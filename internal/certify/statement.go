@@ -101,9 +101,14 @@ func opened(ctx context.Context, text []byte, k *Key) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("it is not signed by the key " + k.signer.Fingerprint)
 	}
+	// Several texts stand for the same bytes in base64: only one of them was written.
+	sig, err := base64.StdEncoding.DecodeString(e.Signatures[0].Sig)
+	if err != nil {
+		return nil, err
+	}
 	again, err := json.MarshalIndent(dsse.Envelope{
 		PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(payload),
-		Signatures: []dsse.Signature{{KeyID: k.signer.Fingerprint, Sig: e.Signatures[0].Sig}},
+		Signatures: []dsse.Signature{{KeyID: k.signer.Fingerprint, Sig: base64.StdEncoding.EncodeToString(sig)}},
 	}, "", "  ")
 	if err != nil || !bytes.Equal(append(again, '\n'), text) {
 		return nil, errors.New("it was edited beside what is signed")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -58,7 +59,9 @@ func (v *Verifier) Verify(ctx context.Context, dir string) (*bundle.Verification
 	if v.catalogue(dir, c, f) {
 		v.evidence(dir, c, f)
 	}
-	v.pages(dir, c, f)
+	if f.OK { // else they differ because of what was found
+		v.pages(dir, c, f)
+	}
 	return f, nil
 }
 
@@ -266,7 +269,8 @@ func (v *Verifier) pages(dir string, c *bundle.Certificate, f *bundle.Verificati
 		f.Add(bundle.ProblemUnreadable, "", err.Error())
 		return
 	}
-	for name, text := range want {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		text := want[name]
 		is, err := regular.Read(filepath.Join(dir, name), maxDocument)
 		if err == nil && c.Build.Version == v.Build.Version && !bytes.Equal(is, text) {
 			f.Add(bundle.ProblemResult, name, name+" does not say what "+bundle.CertificateFile+" does")

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -148,20 +146,6 @@ func hasMetrics(s *scenarios.Scenario) bool {
 	for i := range s.Expect {
 		if len(s.Expect[i].Metrics) > 0 {
 			return true
-		}
-	}
-	return false
-}
-
-// fixedMetrics reports whether a clause expects the counters to change by a number that
-// does not grow with the number of iterations, as "+n" does.
-func fixedMetrics(s *scenarios.Scenario) bool {
-	for i := range s.Expect {
-		for _, want := range s.Expect[i].Metrics {
-			n, err := strconv.Atoi(want)
-			if (err != nil || n != 0) && !strings.HasSuffix(want, "n") {
-				return true
-			}
 		}
 	}
 	return false

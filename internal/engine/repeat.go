@@ -70,7 +70,7 @@ func newRepeater(in *instance) *repeater {
 		orders: newOrderCount(in),
 	}
 	r.times = r.own * in.again
-	if in.again > 1 && fixedMetrics(in.s) {
+	if in.again > 1 && in.s.CountsOnce() {
 		r.times = r.own
 		r.once = "its counters are to change by a fixed number"
 	}
