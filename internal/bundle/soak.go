@@ -174,6 +174,9 @@ type SoakInjection struct {
 	// Cuts is set if the fault can end streams of the soak, and Hurt is the number that it ended; they are no loss.
 	Cuts bool  `json:"cuts,omitempty"`
 	Hurt int64 `json:"hurt"`
+	// Lost is the number of streams of the fault's own clients that failed, and Example is the first failure.
+	Lost    int64  `json:"lost,omitempty"`
+	Example string `json:"example,omitempty"`
 	// RecoveredMS is the time from the end of the fault until the service was as before; nil if
 	// it was not, or if nothing could be measured: Why says which.
 	RecoveredMS *int64 `json:"recovered_ms"`

@@ -117,7 +117,7 @@ type scraping struct {
 func (s *session) scrapes(ctx context.Context) *scraping {
 	c := &scraping{turns: make(chan int), ended: make(chan struct{})}
 	activity := s.sink.activity
-	if s.needs.processes > 1 || s.opts.Beside != nil { // their counts come a second late or at the end, so the calls in flight are unknown
+	if s.needs.processes > 1 || s.opts.Beside != nil || s.opts.Pause != nil { // their counts come a second late or at the end, so the calls in flight are unknown
 		activity = nil
 	}
 	go func() {

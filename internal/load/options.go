@@ -96,6 +96,8 @@ type Options struct {
 	// descriptors than one process may have is shared among several such processes; when
 	// Worker is empty, such a plan is refused.
 	Worker []string
+	// Pause stops the worker processes for a time; the run then has at least one. nil pauses nothing.
+	Pause *Pause
 	// Progress gets the progress of the run; nil shows nothing.
 	Progress Progress
 

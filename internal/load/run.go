@@ -91,7 +91,10 @@ func prepare(o Options) (*session, error) {
 		return nil, err
 	}
 	s.engine = o.Engine
-	if s.needs.processes > 1 {
+	if o.Pause != nil && (!machine.CanPause || len(o.Worker) == 0) {
+		return nil, &EngineError{errNoPause}
+	}
+	if s.needs.processes > 1 || o.Pause != nil {
 		s.engine = s.split()
 	}
 	s.sink = newCollector(shardsWanted()).of(s.plan)
@@ -161,7 +164,7 @@ func (s *session) split() Engine {
 	for _, a := range s.plan.Sources {
 		j.Sources = append(j.Sources, a.String())
 	}
-	return &split{worker: o.Worker, inside: o.Engine, job: j, parts: s.needs.processes, costs: &s.costs}
+	return &split{worker: o.Worker, inside: o.Engine, job: j, parts: s.needs.processes, pause: o.Pause, costs: &s.costs}
 }
 
 // conduct runs the plan.

@@ -28,6 +28,7 @@ type split struct {
 	inside Engine
 	job    job // for all of them
 	parts  int
+	pause  *Pause // nil: none
 	costs  *costs
 }
 
@@ -76,6 +77,11 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if e.pause != nil {
+		pausing, over := context.WithCancel(ctx)
+		wait := e.pause.pause(pausing, workers)
+		defer func() { over(); wait() }() // before they are ended
+	}
 	failures := make(chan error, len(workers))
 	for _, w := range workers {
 		go func() {

@@ -301,6 +301,12 @@ func windowAt(r *bundle.SoakReport, at int64) int {
 
 func unrecovered(r *bundle.SoakReport) (all []bundle.SoakFinding) {
 	for _, i := range r.Injections {
+		if i.Lost > 0 {
+			all = append(all, bundle.SoakFinding{
+				Kind: bundle.SoakLoss, SinceMS: i.FromMS, FromWindow: windowAt(r, i.FromMS), Decides: true,
+				Message: fmt.Sprintf("%d streams of the clients of the fault %s failed: %s", i.Lost, i.Kind, i.Example),
+			})
+		}
 		if i.RecoveredMS == nil {
 			all = append(all, bundle.SoakFinding{
 				Kind: bundle.SoakInjected, SinceMS: i.FromMS, FromWindow: windowAt(r, i.FromMS), Decides: i.Why == "",

@@ -178,7 +178,9 @@ func injector(o *Options, t target.Options) (*inject.Injector, error) {
 		return nil, err
 	}
 	t.Shell = o.Load.Target.Shell
-	return inject.New(inject.Options{Target: t, Kinds: kinds, Seed: o.Seed})
+	return inject.New(inject.Options{
+		Target: t, Kinds: kinds, Seed: o.Seed, Engine: o.Load.Engine, Worker: o.Load.Worker, Profile: o.Load.Profile, Version: o.Load.Version,
+	})
 }
 
 // close closes the connections of the soak.
@@ -366,7 +368,7 @@ func (s *soak) window(ctx context.Context, index int) (*bundle.SoakWindow, error
 func (s *soak) loadOptions(index int, length time.Duration) load.Options {
 	o := s.opts.Load
 	if s.injector != nil {
-		o.Target.URL = s.injector.URL()
+		o.Target.Via = s.injector.Via()
 	}
 	o.Classes, o.Rate, o.Poisson = s.mix.streams, s.mix.rate, true
 	o.Duration = max(length-s.opts.rest(), time.Second)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net/url"
 
 	"assay/internal/transport"
 )
@@ -41,14 +42,14 @@ func (t *Target) Dial(ctx context.Context, rec *transport.Recorder, name, versio
 }
 
 // tlsConfig returns the TLS configuration of the target, nil for http.
-func tlsConfig(secure bool, o Options) (*tls.Config, error) {
-	if !secure {
+func tlsConfig(u *url.URL, o Options) (*tls.Config, error) {
+	if u.Scheme != schemeHTTPS {
 		if len(o.CACert) > 0 || o.Insecure {
 			return nil, errors.New("--cacert and --insecure need an https URL; this one is http")
 		}
 		return nil, nil
 	}
-	c := &tls.Config{InsecureSkipVerify: o.Insecure} // set explicitly by --insecure
+	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: o.Insecure} // set explicitly by --insecure
 	if len(o.CACert) == 0 {
 		return c, nil
 	}

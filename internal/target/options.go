@@ -20,6 +20,9 @@ type Options struct {
 	// is that of the stdio surface itself, with an optional query; the other surfaces are
 	// beside it.
 	URL string
+	// Via is the host:port to connect to instead of that of the URL, such as a proxy that passes on bytes; "" is that of the
+	// URL. Host, SNI and the checked name of the certificate stay those of the URL.
+	Via string
 	// CACert holds the PEM certificates of the authorities to trust for https, instead of
 	// the system's.
 	CACert []byte

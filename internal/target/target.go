@@ -61,7 +61,7 @@ func New(o Options) (*Target, error) {
 	if err := checkHeaders(headers); err != nil {
 		return nil, err
 	}
-	config, err := tlsConfig(u.Scheme == schemeHTTPS, o)
+	config, err := tlsConfig(u, o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,12 @@ func (t *Target) authorizes() bool {
 }
 
 // Addr returns the host:port to dial.
-func (t *Target) Addr() string { return dialAddr(t.url) }
+func (t *Target) Addr() string {
+	if t.options.Via != "" {
+		return t.options.Via
+	}
+	return dialAddr(t.url)
+}
 
 // Path joins base path, surface path and rest with single slashes: Path("process",
 // "process.Process/Start") = "/process.Process/Start". An unknown surface ("") has only the

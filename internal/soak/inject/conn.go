@@ -36,9 +36,6 @@ func dial(ctx context.Context, t *target.Target, run, text string) (*conn, error
 		}
 		secure = secure.Clone()
 		secure.NextProtos = []string{"http/1.1"}
-		if secure.ServerName == "" {
-			secure.ServerName, _, _ = net.SplitHostPort(t.Addr())
-		}
 		c.Conn = tls.Client(raw, secure)
 	}
 	if err := c.send(ctx, t, &start); err != nil {

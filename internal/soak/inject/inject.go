@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,8 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/crash"
+	"assay/internal/load"
+	"assay/internal/machine"
 	"assay/internal/soak/client"
 	"assay/internal/target"
 )
@@ -23,14 +24,19 @@ type Options struct {
 	Target target.Options
 	Kinds  []Kind
 	Seed   uint64
+	// Engine and Worker are those of the load runs of the soak, and Profile its profile. A pause needs them.
+	Engine  load.Engine
+	Worker  []string
+	Profile string
+	Version string
 }
 
 // Injector injects faults. Its methods are for one goroutine.
 type Injector struct {
+	opts   Options
 	target *target.Target
 	kinds  []Kind
 	proxy  *proxy // nil: no kind needs it
-	url    string
 	draw   *rand.Rand
 	scale  float64
 }
@@ -41,33 +47,33 @@ func New(o Options) (*Injector, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.Name == "pause" }) && (!machine.CanPause || len(o.Worker) == 0) {
+		return nil, errors.New("this system cannot stop processes: leave pause out")
+	}
 	i := &Injector{
-		target: t, kinds: o.Kinds, url: o.Target.URL, scale: max(o.Target.TimeScale, 1),
+		opts: o, target: t, kinds: o.Kinds, scale: max(o.Target.TimeScale, 1),
 		draw: rand.New(rand.NewPCG(o.Seed, 0x1f)), //nolint:gosec // no secret
 	}
 	if !slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.proxied }) {
 		return i, nil
 	}
-	if t.Secure() {
-		return nil, errors.New("cut, delay and split need an http URL: over https the certificate would be that of another name; leave them out")
-	}
 	if i.proxy, err = listen(t.Addr(), o.Seed); err != nil {
 		return nil, fmt.Errorf("the proxy of the faults: %w", err)
 	}
-	u, err := url.Parse(o.Target.URL)
-	if err != nil {
-		return nil, errors.Join(err, i.proxy.close())
-	}
-	u.Host = i.proxy.listener.Addr().String()
-	i.url = u.String()
 	return i, nil
 }
 
 // Kinds returns the names of the kinds.
 func (i *Injector) Kinds() []string { return Names(i.kinds) }
 
-// URL returns where the streams go: the proxy, or the target itself.
-func (i *Injector) URL() string { return i.url }
+// Via returns where the connections of the streams go: the proxy, or "" for the target itself. The proxy passes on bytes,
+// so TLS stays between client and target.
+func (i *Injector) Via() string {
+	if i.proxy == nil {
+		return ""
+	}
+	return i.proxy.listener.Addr().String()
+}
 
 // Close ends the proxy.
 func (i *Injector) Close() error {
@@ -91,7 +97,7 @@ func (i *Injector) During(ctx context.Context, window int, length time.Duration,
 	f := bundle.SoakInjection{Kind: kind.Name, Cuts: kind.cuts, Message: kind.Text}
 	p.learn(ctx)
 	f.FromMS = time.Since(begun).Milliseconds()
-	i.inject(ctx, c, kind, min(length/6, longest))
+	i.inject(ctx, c, kind, min(length/6, longest), &f)
 	f.ToMS = time.Since(begun).Milliseconds()
 	f.RecoveredMS, f.Why = p.recovered(ctx)
 	return []bundle.SoakInjection{f}, c.Ledger
@@ -108,7 +114,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // inject injects one fault for a time.
-func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d time.Duration) {
+func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d time.Duration, f *bundle.SoakInjection) {
 	if kind.proxied {
 		i.proxy.set(kind.Name)
 		wait(ctx, d)
@@ -116,6 +122,8 @@ func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d ti
 		return
 	}
 	switch kind.Name {
+	case "pause":
+		i.pause(ctx, c, f)
 	case "burst":
 		together(burst, func(int) bundle.LoadLedger { return i.short(c.Run) }, &c.Ledger)
 	case "reset":
@@ -124,6 +132,24 @@ func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d ti
 		together(halfOpen, func(int) bundle.LoadLedger { return i.leave(ctx, c.Run, d) }, &c.Ledger)
 	case "slow-reader":
 		together(slow, func(int) bundle.LoadLedger { return i.slowly(ctx, c.Run, d) }, &c.Ledger)
+	}
+}
+
+// pause runs clients in a process of their own, and stops it while they read. Every byte is checked after it.
+func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakInjection) {
+	r, err := load.Run(ctx, load.Options{
+		Target: i.opts.Target, Profile: i.opts.Profile, Engine: i.opts.Engine, Worker: i.opts.Worker, Version: i.opts.Version, Seed: i.opts.Seed,
+		Streams: paused, Ramp: load.AtOnce, Duration: pauseAfter + pauseFor + time.Second, Command: "seq 1 20000",
+		Pause: &load.Pause{At: pauseAfter, For: pauseFor},
+	})
+	if r == nil {
+		f.Lost, f.Example = paused, err.Error()
+		return
+	}
+	c.Ledger = load.Sum(c.Ledger, r.Ledger)
+	f.Lost = r.Streams.Outcomes.Failed()
+	if len(r.Examples) > 0 && f.Lost > 0 {
+		f.Example = r.Examples[0].Message
 	}
 }
 

@@ -2,8 +2,7 @@ package inject_test
 
 import (
 	"context"
-	"io"
-	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +10,30 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/fakes/gateway"
+	"assay/internal/load"
+	"assay/internal/load/portable"
 	"assay/internal/soak/inject"
 	"assay/internal/target"
+	"assay/internal/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// workerFlag makes the test's binary a worker process of a load run.
+const workerFlag = "load-worker"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == workerFlag {
+		if err := load.Work(context.Background(), os.Stdin, os.Stdout, portable.Engine{}); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// options returns the options of an injector with a worker.
+func options(t target.Options) inject.Options {
+	return inject.Options{Target: t, Kinds: inject.Kinds(), Seed: 1, Engine: portable.Engine{}, Worker: []string{os.Args[0], workerFlag}, Profile: "full", Version: "test"}
+}
 
 func start(t *testing.T) string {
 	t.Helper()
@@ -33,7 +51,7 @@ func TestEachFaultIsInjectedAndRecovers(t *testing.T) {
 	for n, kind := range inject.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			i, err := inject.New(inject.Options{Target: target.Options{URL: url}, Kinds: inject.Kinds(), Seed: 1})
+			i, err := inject.New(options(target.Options{URL: url}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,8 +60,14 @@ func TestEachFaultIsInjectedAndRecovers(t *testing.T) {
 			if len(faults) != 1 || faults[0].Kind != kind.Name || faults[0].RecoveredMS == nil || faults[0].ToMS < faults[0].FromMS {
 				t.Fatalf("%+v", faults)
 			}
-			if ledger.Started == 0 || ledger.Started != ledger.Unseen || ledger.Uncertain > 0 {
+			if ended := ledger.Unseen + ledger.OK + ledger.Error + ledger.Killed; ledger.Started == 0 || ledger.Started != ended || ledger.Uncertain > 0 {
 				t.Errorf("ledger %+v", ledger)
+			}
+			if faults[0].Lost > 0 {
+				t.Errorf("%d streams were lost: %s", faults[0].Lost, faults[0].Example)
+			}
+			if took := faults[0].ToMS - faults[0].FromMS; kind.Name == "pause" && took < 3000 {
+				t.Errorf("the pause took %d ms", took)
 			}
 		})
 	}
@@ -54,7 +78,7 @@ func TestKindsAreParsed(t *testing.T) {
 		names []string
 		want  int
 		err   string
-	}{{[]string{"all"}, 7, ""}, {[]string{"cut", "reset", "cut"}, 2, ""}, {nil, 0, ""}, {[]string{"resets"}, 0, "want burst, cut"}} {
+	}{{[]string{"all"}, 8, ""}, {[]string{"cut", "reset", "cut"}, 2, ""}, {nil, 0, ""}, {[]string{"resets"}, 0, "want burst, cut"}} {
 		got, err := inject.Parse(c.names)
 		if len(got) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%v: %v, %v", c.names, got, err)
@@ -62,24 +86,36 @@ func TestKindsAreParsed(t *testing.T) {
 	}
 }
 
-// Without a fault, the proxy passes every byte on, and it needs http.
+// Without a fault, the proxy passes every byte on, and TLS is that of the target.
 func TestTheProxyPassesOn(t *testing.T) {
-	i, err := inject.New(inject.Options{Target: target.Options{URL: start(t) + "/"}, Kinds: inject.Kinds()})
+	secure, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{TLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = i.Close() }()
-	resp, err := http.Get(i.URL() + "metrics")
-	if err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { _ = secure.Close() })
+	for _, o := range []target.Options{{URL: start(t)}, {URL: secure.URL(), CACert: secure.CACert()}} {
+		i, err := inject.New(options(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = i.Close() }()
+		o.Via = i.Via()
+		proxied, err := target.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if proxied.Addr() != i.Via() || proxied.Authority() == i.Via() {
+			t.Errorf("it connects to %s, and asks for %s", proxied.Addr(), proxied.Authority())
+		}
+		clock := transport.NewClock()
+		if _, err := proxied.Calibrate(t.Context(), clock); err != nil {
+			t.Errorf("%s: %v", o.URL, err)
+		}
 	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), "process_open_fds") {
-		t.Errorf("HTTP %d, %v\n%s", resp.StatusCode, err, text)
+	if _, err := inject.New(inject.Options{Target: target.Options{URL: start(t)}, Kinds: inject.Kinds()}); err == nil || !strings.Contains(err.Error(), "leave pause out") {
+		t.Errorf("without a worker: %v", err)
 	}
-	http.DefaultClient.CloseIdleConnections()
-	if _, err := inject.New(inject.Options{Target: target.Options{URL: "https://127.0.0.1:1"}, Kinds: inject.Kinds()}); err == nil || !strings.Contains(err.Error(), "http URL") {
-		t.Errorf("https: %v", err)
+	if i, err := inject.New(inject.Options{Target: target.Options{URL: start(t)}, Kinds: inject.Kinds()[:1]}); err != nil || i.Via() != "" {
+		t.Errorf("a fault without a proxy: %v", err)
 	}
 }

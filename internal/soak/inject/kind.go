@@ -22,6 +22,7 @@ func Kinds() []Kind {
 		{Name: "cut", Text: "the proxy resets connections in the middle of their responses", proxied: true, cuts: true},
 		{Name: "delay", Text: "the proxy delays each piece of data by 50 to 500 ms", proxied: true},
 		{Name: "half-open", Text: "20 clients neither read nor write any more"},
+		{Name: "pause", Text: "a process with 10 clients in mid-stream stands still (SIGSTOP) for 3 seconds, and then reads on"},
 		{Name: "reset", Text: "20 clients reset their connections in mid-stream"},
 		{Name: "slow-reader", Text: "5 clients read a flood of output at 64 kB a second"},
 		{Name: "split", Text: "the proxy passes data on in pieces of 1 to 256 bytes", proxied: true},
@@ -65,6 +66,9 @@ const (
 	resets     = 20
 	halfOpen   = 20
 	slow       = 5
+	paused     = 10
+	pauseAfter = time.Second
+	pauseFor   = 3 * time.Second
 	slowPiece  = 6400 // bytes every slowEvery
 	slowEvery  = 100 * time.Millisecond
 	floodLines = 300_000
