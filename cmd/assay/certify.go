@@ -29,6 +29,7 @@ import (
 // certifyFlags are the flags of certify.
 type certifyFlags struct {
 	target targetFlags
+	lease  leaseFlags
 	quiet  quietFlag
 
 	profile, vendor, key, level, out, selftest, exec, format string
@@ -69,6 +70,9 @@ Exit codes: 0 certified · 1 a requirement is not met · 5 one is undecided · 1
   # without load and soak
   assay certify http://127.0.0.1:8081 --profile connect --level full --vendor PRODUCT.yaml --out certificate
 
+  # a sandbox of a control plane
+  assay certify --control-plane http://127.0.0.1:3000 --api-key-file key --profile sandbox --vendor PRODUCT.yaml --out certificate
+
   # PRODUCT.yaml
   assay schema product`,
 		Args:              between(0, 1, "want at most one URL"),
@@ -76,6 +80,7 @@ Exit codes: 0 certified · 1 a requirement is not met · 5 one is undecided · 1
 		RunE:              func(c *cobra.Command, args []string) error { return runCertify(c, io, f, args) },
 	}
 	f.target.register(c)
+	f.lease.register(c)
 	f.quiet.register(c)
 	fs := c.Flags()
 	fs.StringVar(&f.profile, "profile", "", "what the product claims to be: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file (required)")
@@ -114,6 +119,9 @@ func (f *certifyFlags) prepare(io stdio, args []string) (*certification, error) 
 	c := &certification{certifyFlags: *f, io: io}
 	var err error
 	if c.target, err = f.target.options(url); err != nil {
+		return nil, err
+	}
+	if err := f.lease.options(&c.target, f.exec); err != nil {
 		return nil, err
 	}
 	for _, need := range []struct{ flag, value, why string }{
@@ -200,6 +208,11 @@ func runCertify(c *cobra.Command, io stdio, f certifyFlags, args []string) error
 			return nothingRun(err)
 		}
 	}
+	release, err := f.lease.create(c.Context(), io, &run.target)
+	if err != nil {
+		return nothingRun(err)
+	}
+	defer release()
 	return run.run(c.Context())
 }
 
@@ -261,7 +274,7 @@ func (c *certification) suite() suites.Options {
 	return suites.Options{
 		Target: c.target, Profile: c.certifyFlags.profile, Jobs: c.jobs, Repeat: certify.Repeats, Wait: c.wait, Destructive: true, Slow: true,
 		Seed: c.certifyFlags.target.seed, Out: filepath.Join(c.out, certify.ConformFolder), OutLimit: bundle.MaxLimit, Version: version,
-		Flags: c.certifyFlags.target.words(), CACert: c.certifyFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
+		Flags: append(c.certifyFlags.target.words(), c.lease.words()...), CACert: c.certifyFlags.target.caCert, Log: logger(c.io), Progress: newProgress(c.io.progress()),
 	}
 }
 

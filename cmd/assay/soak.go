@@ -25,6 +25,7 @@ import (
 // soakFlags are the flags of soak.
 type soakFlags struct {
 	target targetFlags
+	lease  leaseFlags
 	quiet  quietFlag
 	output outputFlags
 
@@ -77,6 +78,9 @@ interrupted.`,
   # with faults from the side of the clients
   assay soak http://127.0.0.1:8081 --duration 2h --inject reset,slow-reader,cut
 
+  # in a sandbox of a control plane, which is deleted afterwards
+  assay soak --control-plane http://127.0.0.1:3000 --api-key-file key --duration 2h
+
   # go on after an interrupt
   assay soak http://127.0.0.1:8081 --resume night
 
@@ -87,6 +91,7 @@ interrupted.`,
 		RunE:              func(c *cobra.Command, args []string) error { return runSoak(c, io, f, args) },
 	}
 	f.target.register(c)
+	f.lease.register(c)
 	f.quiet.register(c)
 	f.register(c)
 	f.output.register(c)
@@ -124,7 +129,10 @@ func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, erro
 	if err != nil {
 		return soak.Options{}, err
 	}
-	t.Embedded = url == ""
+	if err := f.lease.options(&t, ""); err != nil {
+		return soak.Options{}, err
+	}
+	t.Embedded = url == "" && f.lease.url == ""
 	if err := errors.Join(f.output.validate(), soakFormats(f.output)); err != nil {
 		return soak.Options{}, err
 	}
@@ -142,6 +150,9 @@ func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, erro
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", f.pid)); err != nil {
 			return o, fmt.Errorf("--pid %d: no such process in /proc of this machine", f.pid)
 		}
+	}
+	if f.resume != "" && f.lease.url != "" {
+		return o, errors.New("--resume: the sandbox of that soak is gone, and another one is not the same; begin another soak")
 	}
 	if f.resume != "" {
 		for _, name := range planFlags {
@@ -184,6 +195,11 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (err error)
 		o.Load.Worker = []string{exe, loadWorker}
 	}
 	ctx := c.Context()
+	release, err := f.lease.create(ctx, io, &o.Load.Target)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if o.Load.Target.Embedded {
 		// The gateway outlives an interrupt, because the soak then kills its processes.
 		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: o.Load.Target.Token})
