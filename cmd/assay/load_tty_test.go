@@ -80,7 +80,7 @@ func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
 
 func TestASoakDrawsItsProgressWithinTheTerminal(t *testing.T) {
 	words := []string{"s of 1h0m0s", "window 1 of 1800", "0 failed"}
-	drawn := onTerminal(t, 100, words, "soak", "--duration", "1h", "--window", "2s", "--held", "0", "--out", t.TempDir())
+	drawn := onTerminal(t, 120, words, "soak", "--duration", "1h", "--window", "2s", "--held", "0", "--out", t.TempDir())
 	plain := escape.ReplaceAllString(drawn, "")
 	for _, word := range missing(plain, append(words, "INCONCLUSIVE", "--resume continues it")) {
 		t.Errorf("%q is not in it:\n%s", word, plain)

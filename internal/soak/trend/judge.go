@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -14,6 +15,10 @@ const (
 	Drifts       = "drifts"
 	Inconclusive = "inconclusive"
 )
+
+// settled is the shortest time over which a rise of memory or of a latency counts: the heap of a runtime, its compiled
+// code and caches grow for minutes after the first load.
+const settled = 5 * time.Minute
 
 // power is the probability with which the smallest detectable change would be found.
 const power = 0.9
@@ -185,6 +190,11 @@ func (m *measured) conclude(r *bundle.SoakSeries) {
 	switch {
 	case !rising, !m.sizeable(r):
 	case m.series.Kind == Latency && !m.later():
+	case (m.series.Kind == Memory || m.series.Kind == Latency) && m.hours < settled.Hours():
+		r.Verdict = Inconclusive
+		r.Reason = fmt.Sprintf("it rose over %v, but a process settles only in minutes: want at least %v after the warm-up", time.Duration(m.hours*float64(time.Hour)).Round(time.Second), settled)
+		r.NeedMS = settled.Milliseconds()
+		r.NeedWindows = int(settled/m.series.Window) + 1
 	default:
 		r.Verdict = Leaks
 		if m.series.Kind == Latency {

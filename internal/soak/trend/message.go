@@ -18,6 +18,8 @@ func (m *measured) message(r *bundle.SoakSeries) string {
 	case r.Verdict == Leaks:
 		return fmt.Sprintf("%s rises by %s an hour (%s to %s with %s), %s per 1,000 operations, since %s",
 			r.Name, m.amount(r.Slope), m.amount(m.low), m.amount(m.high), sure(1-m.alpha), m.amount(r.PerOps), m.since(r))
+	case r.Verdict == Inconclusive:
+		return r.Name + ": " + r.Reason
 	case r.StepMS != nil:
 		return fmt.Sprintf("%s rose by %s until %s and then stayed", r.Name, m.amount(r.StepSize), clock(*r.StepMS))
 	}

@@ -171,6 +171,20 @@ func TestARestartSplitsTheSeries(t *testing.T) {
 	}
 }
 
+// A process settles in minutes, so a rise over less is no leak yet; descriptors need not settle.
+func TestARiseOverSecondsIsNoLeak(t *testing.T) {
+	for kind, want := range map[Kind]string{Memory: Inconclusive, Latency: Inconclusive, Descriptors: Leaks} {
+		n := night{14, 2 * time.Second, kind, "", func(i int, _ float64) float64 { return 40*mib + float64(i)*mib }}
+		got := Judge(n.series(), 0.99)
+		if got.Verdict != want {
+			t.Errorf("%s: %s, %s", kind, got.Verdict, got.Message)
+		}
+		if want == Inconclusive && !strings.Contains(got.Message, "want at least 5m0s") {
+			t.Errorf("%s: %s", kind, got.Message)
+		}
+	}
+}
+
 func TestAGapIsCounted(t *testing.T) {
 	s := night{20, time.Minute, Descriptors, "", func(int, float64) float64 { return 5 }}.series()
 	for i := 10; i < 20; i++ {
