@@ -1,6 +1,7 @@
 package load
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -209,6 +210,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {
 		p.TLS = p.TLS.Clone()
+		p.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(1) // there is one server name
 		p.TLS.NextProtos = []string{"http/1.1"}
 		if p.Multiplexed() {
 			p.TLS.NextProtos = []string{"h2"}

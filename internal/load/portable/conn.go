@@ -60,7 +60,7 @@ func (c *conn) failure(err error) *account.Failure {
 		}
 		return account.Breach("%s", text)
 	case errors.Is(*ended, io.EOF):
-		return account.Closed(heard)
+		return account.Closed(heard, false)
 	case heard:
 		return account.Broken(*ended, account.InsideAnswer)
 	}
@@ -88,7 +88,10 @@ func (c *conn) failureH2(err error) *account.Failure {
 	case strings.Contains(err.Error(), "GOAWAY"):
 		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
 	case ended != nil:
-		return account.ClosedH2((*ended).Error(), true)
+		if f := account.BrokenTLS(*ended); f != nil {
+			return f
+		}
+		return account.ClosedH2((*ended).Error())
 	}
 	return account.Breach("the connection breaks HTTP/2: %v", err)
 }

@@ -18,7 +18,7 @@ import (
 func each(t *testing.T, test func(t *testing.T, e load.Engine)) {
 	t.Helper()
 	engines := []load.Engine{portable.Engine{}}
-	if fast.Available("http") {
+	if fast.Available() {
 		engines = append(engines, fast.Engine{})
 	}
 	for _, e := range engines {
