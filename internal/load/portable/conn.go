@@ -128,6 +128,9 @@ func (s *socket) Read(p []byte) (int, error) {
 	if missing := frameHeader - len(s.first); s.greeted != nil && missing > 0 {
 		s.first = append(s.first, p[:min(n, missing)]...)
 	}
+	if n > 0 {
+		return n, nil // TLS may return the end with bytes; the client judges the bytes first
+	}
 	if err != nil {
 		s.ended.CompareAndSwap(nil, &err)
 		if s.greeted != nil {
