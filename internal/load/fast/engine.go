@@ -28,13 +28,25 @@ type Engine struct {
 	Nap time.Duration
 }
 
-var _ load.Engine = Engine{}
+var (
+	_ load.Engine = Engine{}
+	_ load.Sizer  = Engine{}
+)
 
 // Available reports whether the engine can run here.
 func Available() bool { return true }
 
 // Name returns "fast".
 func (Engine) Name() string { return "fast" }
+
+// StreamBytes returns a value measured with 4,000 streams: the tls.Conn of an HTTP/1.1
+// connection. Without TLS, and over HTTP/2, a stream takes too little to count: 0.
+func (Engine) StreamBytes(p *load.Plan) int64 {
+	if p.TLS == nil || p.Multiplexed() {
+		return 0
+	}
+	return 10 << 10
+}
 
 // Run works as load.Engine.Run says.
 func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {

@@ -67,14 +67,17 @@ func (h *shake) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// feed passes received bytes.
-func (h *shake) feed(p []byte) {
+// feed passes received bytes. It returns false when too many wait, which ends the handshake.
+func (h *shake) feed(p []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.in = append(h.in, p...); len(h.in) > mostShake {
-		h.end, h.abandoned = errFlood, true
-	}
+	h.in = append(h.in, p...)
 	h.more.Signal()
+	if len(h.in) <= mostShake {
+		return true
+	}
+	h.end, h.abandoned = errFlood, true
+	return false
 }
 
 // finish says that no more bytes come.
@@ -141,8 +144,7 @@ func (l *loop) readShake(t *secure) {
 			t.shake.finish(io.EOF)
 			return
 		}
-		t.shake.feed(l.recv.buf[:n])
-		if n < len(l.recv.buf) {
+		if !t.shake.feed(l.recv.buf[:n]) {
 			return
 		}
 	}

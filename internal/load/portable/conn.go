@@ -46,10 +46,15 @@ func (c *conn) close() {
 
 // failure converts the error of an exchange.
 func (c *conn) failure(err error) *account.Failure {
+	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
+	if ended != nil {
+		if f := account.BrokenTLS(*ended); f != nil {
+			return f
+		}
+	}
 	if c.multiplexed {
 		return c.failureH2(err)
 	}
-	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
 	switch {
 	case c.socket.unsent.Load() != nil:
 		return account.Broken(*c.socket.unsent.Load(), account.WhileSending)
@@ -88,9 +93,6 @@ func (c *conn) failureH2(err error) *account.Failure {
 	case strings.Contains(err.Error(), "GOAWAY"):
 		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
 	case ended != nil:
-		if f := account.BrokenTLS(*ended); f != nil {
-			return f
-		}
 		return account.ClosedH2((*ended).Error())
 	}
 	return account.Breach("the connection breaks HTTP/2: %v", err)
