@@ -53,6 +53,8 @@ func BrokenTLS(err error) *Failure {
 	switch {
 	case alertOf(err) != "":
 		return &Failure{Outcome: bundle.StreamReset, Detail: "the gateway ended TLS with an alert: " + alertOf(err)}
+	case err.Error() == ourAlert+"tls: no renegotiation":
+		return Breach("the gateway asks for another TLS handshake on the same connection (renegotiation), which ends it")
 	case errors.As(err, &header), strings.HasPrefix(err.Error(), ourAlert), strings.HasPrefix(err.Error(), "tls: "):
 		return Breach("the connection breaks TLS: %v", err)
 	}

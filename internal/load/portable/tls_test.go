@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,18 @@ func TestEveryOutcomeOfTLS(t *testing.T) {
 				serving(func(c *tls.Config) { c.DynamicRecordSizingDisabled = true })(bytewise{c})
 			}, nil,
 			bundle.StreamOK, "", false,
+		},
+		"a renegotiation": {
+			records(handshakeRecord, "\x00\x00\x00\x00"), nil, // HelloRequest
+			bundle.StreamCorrupt, "the gateway asks for another TLS handshake", false,
+		},
+		"an alert": {
+			records(alertRecord, "\x02\x50"), nil,
+			bundle.StreamReset, "the gateway ended TLS with an alert: tls: internal error", false,
+		},
+		"warnings without end": {
+			records(alertRecord, slices.Repeat([]string{"\x01\x5a"}, 20)...), nil,
+			bundle.StreamCorrupt, "too many ignored records", false,
 		},
 		"a record that is not authentic": {raw(tls.VersionTLS13, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32))), nil, bundle.StreamCorrupt, "bad record MAC", false},
 		"a record that is too long":      {raw(tls.VersionTLS13, []byte("\x17\x03\x03\xff\xff")), nil, bundle.StreamCorrupt, "oversized record", false},
