@@ -33,6 +33,7 @@ type loadFlags struct {
 	plan                 string
 	warmup               time.Duration
 	poisson              bool
+	fullHandshakes       bool
 	killShare, dropShare float64
 	thresholds           []string
 	abort                bool
@@ -76,8 +77,9 @@ message on the stream's own socket; a disconnect closes the socket, and the gate
 ends the process.
 
 --engine fast, the choice of auto on Linux, uses one event loop and kernel receive
-timestamps; portable runs on every system. Over https, both resume TLS sessions and
-check the certificate against the system's CAs or --cacert, unless --insecure.
+timestamps; portable runs on every system. Over https, both resume TLS sessions
+(unless --full-handshakes) and check the certificate against the system's CAs or
+--cacert (unless --insecure).
 
 --plan is a file with a mix of streams, stages of a rate, kills and disconnects (see
 assay schema plan). The counters on /metrics are compared with the driver's ledger
@@ -140,6 +142,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
+	fs.BoolVar(&f.fullHandshakes, "full-handshakes", false, "over https: resume no TLS session, so that every connection costs a complete handshake")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
 	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
 	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
@@ -175,7 +178,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 		f.ramp = load.AtOnce
 	}
 	o := load.Options{
-		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,
+		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on, FullHandshakes: f.fullHandshakes,
 		Streams: f.streams, Rate: f.rate, Ramp: f.ramp, Duration: f.duration, Count: f.count,
 		Plan: f.plan, Poisson: f.poisson, Warmup: f.warmup, Seed: f.target.seed, KillShare: f.killShare, DisconnectShare: f.dropShare,
 		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
