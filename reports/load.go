@@ -209,6 +209,9 @@ func loadMetrics(r *bundle.LoadReport) []loadMetric {
 	add("driver lag", &l.DriverLag, false, nil)
 	add("gap corrected", &l.GapCorrected, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.GapCorrected })
 	add("from sent", &l.FromSent, false, func(c *bundle.LoadClassLatencies) *bundle.Latency { return &c.FromSent })
+	add("connect", &l.Connect, false, nil)
+	add("TLS", &l.TLSFull, false, nil)
+	add("TLS resumed", &l.TLSResumed, false, nil)
 	return all
 }
 

@@ -307,7 +307,7 @@ func (c *certification) driver(t target.Options) (load.Options, error) {
 		o.Worker = []string{exe, loadWorker}
 	}
 	var err error
-	o.Engine, err = (&loadFlags{engine: "auto"}).choose(t.URL)
+	o.Engine, err = (&loadFlags{engine: "auto"}).choose()
 	return o, err
 }
 

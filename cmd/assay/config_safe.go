@@ -14,7 +14,7 @@ import (
 // sets only these flags. A header can name the sandbox to which a proxy sends the run and its token.
 var safeFlags = []string{
 	"abort-delay", "abort-on-fail", "axis", "budget", "ci", "clock-scale", "codec", "command", "confidence", "count", "destructive", "disconnect-share",
-	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "fail-on-change", "faults", "format", "full", "held", "http", "inject", "jobs", "keep", "kill-share", "level",
+	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "fail-on-change", "faults", "format", "full", "full-handshakes", "held", "http", "inject", "jobs", "keep", "kill-share", "level",
 	"latency-threshold", "licenses", "like", "limit", "matrix", "memory", "metrics-prefix", "out-limit", "poisson", "prefix", "profiles", "protocol", "quiet", "ramp", "rate", "rebuild", "repeat",
 	"reproduce", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "user", "variant",
 	"verbose", "wait", "warmup", "window", "without",

@@ -33,6 +33,7 @@ type loadFlags struct {
 	plan                 string
 	warmup               time.Duration
 	poisson              bool
+	fullHandshakes       bool
 	killShare, dropShare float64
 	thresholds           []string
 	abort                bool
@@ -64,18 +65,21 @@ in a row, from 0.2 to 5 seconds; a run in which nothing opens in 10 seconds give
 
 Latencies count from the intended start (from_sent: from the sent request). Thresholds
 are CEL expressions over first_event, from_sent, gap, gap_corrected, end_of_stream,
-start_lag, driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; a
-plan with several classes adds classes.NAME.first_event.p99 and so on. A missed
-threshold is undecided when the driver's own delay exceeds a tenth of it: that is
-driver_lag.p99, and start_lag.p99 for latencies from the intended start.
+start_lag, driver_lag and, of connections, connect, tls and tls_resumed (.p50 .p90 .p99
+.p999 .max .count), streams.* and outcomes.*; a plan with several classes adds
+classes.NAME.first_event.p99 and so on. A missed threshold is undecided when the
+driver's own delay exceeds a tenth of it: that is driver_lag.p99, and start_lag.p99 for
+latencies from the intended start.
 
 --protocol ws runs each stream on GET /attach, stdio over WebSocket: the 101 response
 stands for the start event, and first_event is the first message. A kill is a signal
 message on the stream's own socket; a disconnect closes the socket, and the gateway
 ends the process.
 
---engine fast, the choice of auto for http URLs on Linux, uses one event loop and
-kernel receive timestamps; portable runs on every system and supports https.
+--engine fast, the choice of auto on Linux, uses one event loop and kernel receive
+timestamps; portable runs on every system. Over https, both resume TLS sessions
+(unless --full-handshakes) and check the certificate against the system's CAs or
+--cacert (unless --insecure).
 
 --plan is a file with a mix of streams, stages of a rate, kills and disconnects (see
 assay schema plan). The counters on /metrics are compared with the driver's ledger
@@ -138,13 +142,14 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.protocol, "protocol", "", "connect, grpc, grpc-web, ndjson or ws (default connect)")
 	fs.StringVar(&f.codec, "codec", "", "json or proto (default json; proto for grpc and grpc-web)")
 	fs.StringVar(&f.on, "http", "", "1.1, h2c, or h2-tls for https (default 1.1; HTTP/2 for grpc)")
+	fs.BoolVar(&f.fullHandshakes, "full-handshakes", false, "over https: resume no TLS session, so that every connection costs a complete handshake")
 	fs.StringArrayVar(&f.thresholds, "threshold", nil, "condition on the results, in CEL (repeatable)")
 	fs.BoolVar(&f.abort, "abort-on-fail", false, "end the run as soon as a threshold is missed")
 	fs.DurationVar(&f.abortDelay, "abort-delay", 0, "with --abort-on-fail: do not end before this time")
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
 	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
-	fs.StringVar(&f.engine, "engine", "auto", "driver engine: fast (http on Linux), portable, or auto (fast where possible)")
+	fs.StringVar(&f.engine, "engine", "auto", "driver engine: fast (Linux), portable, or auto (fast where possible)")
 }
 
 // options validates all flags before any work.
@@ -173,7 +178,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 		f.ramp = load.AtOnce
 	}
 	o := load.Options{
-		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on,
+		Target: t, Profile: f.profile, Protocol: f.protocol, Codec: f.codec, HTTP: f.on, FullHandshakes: f.fullHandshakes,
 		Streams: f.streams, Rate: f.rate, Ramp: f.ramp, Duration: f.duration, Count: f.count,
 		Plan: f.plan, Poisson: f.poisson, Warmup: f.warmup, Seed: f.target.seed, KillShare: f.killShare, DisconnectShare: f.dropShare,
 		Command: f.command, Expect: f.expect, Thresholds: f.thresholds, AbortOnFail: f.abort, AbortDelay: f.abortDelay, Out: f.out, Version: version,
@@ -181,7 +186,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if err := f.sandboxOptions(c.Flags().Lookup("sandboxes").Changed, &o); err != nil {
 		return load.Options{}, err
 	}
-	if o.Engine, err = f.choose(o.Target.URL); err != nil {
+	if o.Engine, err = f.choose(); err != nil {
 		return load.Options{}, err
 	}
 	return o, o.Validate()

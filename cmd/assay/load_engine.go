@@ -9,20 +9,15 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/fast"
 	"assay/internal/load/portable"
-	"assay/internal/target"
 )
 
-// choose returns the engine for a URL; the embedded gateway, whose URL is not known yet, uses http.
-func (f *loadFlags) choose(url string) (load.Engine, error) {
-	scheme := "http"
-	if target.IsSecureURL(url) {
-		scheme = "https"
-	}
-	switch can := fast.Available(scheme); {
+// choose returns the engine of --engine.
+func (f *loadFlags) choose() (load.Engine, error) {
+	switch can := fast.Available(); {
 	case f.engine != "auto" && f.engine != "fast" && f.engine != "portable":
 		return nil, fmt.Errorf("--engine %q: want auto, fast or portable", f.engine)
 	case f.engine == "fast" && !can:
-		return nil, errors.New("--engine fast needs an http URL, and Linux on amd64 or arm64: use --engine portable or auto")
+		return nil, errors.New("--engine fast needs Linux on amd64 or arm64: use --engine portable or auto")
 	case f.engine != "portable" && can:
 		return fast.Engine{}, nil
 	}

@@ -113,7 +113,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
 	fs.StringVar(&f.resume, "resume", "", "directory of a soak that ended early, to continue it")
-	fs.StringVar(&f.engine.engine, "engine", "auto", "driver engine: fast (http on Linux), portable, or auto (fast where possible)")
+	fs.StringVar(&f.engine.engine, "engine", "auto", "driver engine: fast (Linux), portable, or auto (fast where possible)")
 }
 
 // planFlags are the flags that the folder of a resumed soak sets.
@@ -165,7 +165,7 @@ func (f *soakFlags) options(c *cobra.Command, args []string) (soak.Options, erro
 	if o.Out == "" {
 		o.Out = "soak-" + time.Now().Format("20060102-150405")
 	}
-	if o.Load.Engine, err = f.engine.choose(t.URL); err != nil {
+	if o.Load.Engine, err = f.engine.choose(); err != nil {
 		return o, err
 	}
 	return o, o.Validate()

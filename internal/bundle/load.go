@@ -199,6 +199,11 @@ type LoadLatencies struct {
 	DriverLag    Latency `json:"driver_lag,omitzero"`
 	GapCorrected Latency `json:"gap_corrected,omitzero"`
 	FromSent     Latency `json:"from_sent,omitzero"`
+	// Connect is the time in which a TCP connection was made, TLSFull that of a complete TLS handshake
+	// on it, and TLSResumed that of a handshake that resumed an earlier session. Failed ones do not count.
+	Connect    Latency `json:"connect,omitzero"`
+	TLSFull    Latency `json:"tls,omitzero"`
+	TLSResumed Latency `json:"tls_resumed,omitzero"`
 }
 
 // Latency is one distribution, in microseconds.

@@ -55,6 +55,13 @@ const (
 	// stream (over ProtocolWS to its first message): FirstEvent without start lag and
 	// dialling.
 	FromSent
+	// Connect is the time in which a TCP connection was made. Failed dials do not count.
+	Connect
+	// TLSFull is the time of a complete TLS handshake, from the connection to the last
+	// message of the handshake. Failed handshakes do not count.
+	TLSFull
+	// TLSResumed is the same for a handshake that resumed the session of an earlier one.
+	TLSResumed
 
 	numMetrics = iota
 )
@@ -63,11 +70,15 @@ const (
 func (m Metric) String() string {
 	return [numMetrics]string{
 		"first_event", "gap", "end_of_stream", "start_lag", "driver_lag", "gap_corrected", "from_sent",
+		"connect", "tls", "tls_resumed",
 	}[m]
 }
 
-// ofStreams reports whether the metric measures the gateway and not the driver.
-func (m Metric) ofStreams() bool { return m != StartLag && m != DriverLag }
+// ofStreams reports whether the metric measures streams, each of which has a class: not the
+// driver, and not connections.
+func (m Metric) ofStreams() bool {
+	return m != StartLag && m != DriverLag && m != Connect && m != TLSFull && m != TLSResumed
+}
 
 // seriesOf reads the tag of a series.
 func seriesOf(tag string) (bundle.LoadSeries, error) {
@@ -85,7 +96,7 @@ func seriesOf(tag string) (bundle.LoadSeries, error) {
 type Sink interface {
 	// Record adds a measured value. worker is any number; it spreads concurrent callers
 	// over shards. class is the class of the stream, an index into Plan.Mix; it is 0 for
-	// DriverLag, which belongs to no stream.
+	// DriverLag and for connections, which belong to no stream.
 	Record(worker, class int, m Metric, d time.Duration)
 	// Opening reports that a stream is being opened: from here on a process may exist.
 	Opening()

@@ -57,6 +57,9 @@ type Options struct {
 	// HTTP is HTTP11, H2C or H2TLS; default HTTP11, for grpc the form of HTTP/2 that
 	// fits the URL.
 	HTTP string
+	// FullHandshakes makes every connection over https perform a complete TLS handshake. By
+	// default, a connection resumes the session of an earlier one if the gateway allows it.
+	FullHandshakes bool
 	// Streams is how many streams to keep open (default 100), Rate how many to begin
 	// per second instead. At most one of them is set.
 	Streams int

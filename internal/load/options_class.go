@@ -1,9 +1,9 @@
 package load
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -77,6 +77,9 @@ func (o *Options) resolveClasses() error {
 	prefer(&o.HTTP, HTTP11)
 	if o.HTTP != HTTP11 && slices.ContainsFunc(o.classes, func(c scenarios.WorkloadClass) bool { return c.Protocol == ProtocolWS }) {
 		return fmt.Errorf("protocol ws upgrades a connection of HTTP/1.1, which http %s does not have: use http 1.1, and no class with grpc", o.HTTP)
+	}
+	if o.FullHandshakes && h2 != H2TLS {
+		return errors.New("full handshakes are those of TLS: give an https URL, or leave them out")
 	}
 	if o.HTTP != HTTP11 && o.HTTP != h2 {
 		return fmt.Errorf("http %s does not fit the URL: its form of HTTP/2 is %s", o.HTTP, h2)
@@ -209,12 +212,12 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {
 		p.TLS = p.TLS.Clone()
+		if !o.FullHandshakes {
+			p.TLS.ClientSessionCache = tls.NewLRUClientSessionCache(1) // there is one server name
+		}
 		p.TLS.NextProtos = []string{"http/1.1"}
 		if p.Multiplexed() {
 			p.TLS.NextProtos = []string{"h2"}
-		}
-		if p.TLS.ServerName == "" {
-			p.TLS.ServerName, _, _ = net.SplitHostPort(p.Addr)
 		}
 	}
 	return p, nil

@@ -11,12 +11,16 @@ import (
 
 // latencyAt returns the distribution of a metric.
 func latencyAt(l *bundle.LoadLatencies, m Metric) *bundle.Latency {
-	return [numMetrics]*bundle.Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag, &l.DriverLag, &l.GapCorrected, &l.FromSent}[m]
+	return [numMetrics]*bundle.Latency{
+		&l.FirstEvent, &l.Gap, &l.EndOfStream, &l.StartLag, &l.DriverLag, &l.GapCorrected, &l.FromSent,
+		&l.Connect, &l.TLSFull, &l.TLSResumed,
+	}[m]
 }
 
-// classLatencyAt returns the distribution of a metric of a class; nil for a delay of the driver.
+// classLatencyAt returns the distribution of a metric of a class; nil for a delay of the driver
+// and for connections.
 func classLatencyAt(l *bundle.LoadClassLatencies, m Metric) *bundle.Latency {
-	return [numMetrics]*bundle.Latency{&l.FirstEvent, &l.Gap, &l.EndOfStream, nil, nil, &l.GapCorrected, &l.FromSent}[m]
+	return [numMetrics]*bundle.Latency{FirstEvent: &l.FirstEvent, Gap: &l.Gap, EndOfStream: &l.EndOfStream, GapCorrected: &l.GapCorrected, FromSent: &l.FromSent}[m]
 }
 
 // ratesOf returns the averages per second of a report with a duration.

@@ -157,7 +157,7 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 func (s *session) split() Engine {
 	o := &s.opts
 	j := job{
-		Target: s.fullTarget, Sandboxes: s.fullBoxes, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, Streams: o.Streams,
+		Target: s.fullTarget, Sandboxes: s.fullBoxes, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, FullHandshakes: o.FullHandshakes, Streams: o.Streams,
 		Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
 		Warmup: o.Warmup, Seed: o.Seed,
 	}

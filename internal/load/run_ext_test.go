@@ -360,6 +360,7 @@ func TestOptionsAreCheckedWhole(t *testing.T) {
 		"an unknown codec":            {load.Options{Codec: "xml"}, "json, proto"},
 		"an unknown version":          {load.Options{HTTP: "3"}, "1.1, h2c"},
 		"h2c on https":                {load.Options{HTTP: "h2c", Target: at("https://x")}, "h2-tls"},
+		"full handshakes on http":     {load.Options{FullHandshakes: true, Target: at("http://x")}, "https URL"},
 		"negative streams":            {load.Options{Streams: -1}, "streams -1"},
 		"a negative rate":             {load.Options{Rate: -1}, "rate -1"},
 		"a negative count":            {load.Options{Count: -1}, "count -1"},

@@ -16,7 +16,8 @@ import (
 // Thresholds are conditions on the figures of a run, written in CEL. Their types are
 // checked before the run. Names are flat, as in the report:
 //
-//	first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag, driver_lag:
+//	first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag, driver_lag,
+//	connect, tls, tls_resumed:
 //	    .p50 .p90 .p99 .p999 .max (durations), .count
 //	streams: .wanted .opened .open_peak .completed .failed
 //	outcomes: .ok .killed .server_error … (one for each outcome)
@@ -159,7 +160,7 @@ func thresholdError(text string, issues *cel.Issues) error {
 			fmt.Fprintf(&b, "\n   | %s\n   | %s^", lines[e.Location.Line()-1], strings.Repeat(".", max(0, e.Location.Column())))
 		}
 	}
-	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag and driver_lag (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with several classes also classes.NAME.first_event.* and so on; with --control-plane also sandboxes.create.*, sandboxes.ready.*, sandboxes.wanted, .created and .failed; times are written duration(\"250ms\")")
+	b.WriteString("\n  figures are first_event, from_sent, gap, gap_corrected, end_of_stream, start_lag, driver_lag, connect, tls and tls_resumed (.p50 .p90 .p99 .p999 .max .count), streams.* and outcomes.*; of a plan with several classes also classes.NAME.first_event.* and so on; with --control-plane also sandboxes.create.*, sandboxes.ready.*, sandboxes.wanted, .created and .failed; times are written duration(\"250ms\")")
 	return errors.New(b.String())
 }
 

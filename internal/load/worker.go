@@ -23,23 +23,24 @@ const goAhead = "go\n"
 // job is the work of a worker process: a part of a plan. It comes over a
 // pipe, so it may hold the token.
 type job struct {
-	Target      target.Options
-	Sandboxes   []target.Options `json:",omitempty"`
-	Run         string
-	Classes     []scenarios.WorkloadClass
-	HTTP        string
-	Streams     int
-	Rate        float64
-	Stages      []Stage
-	Poisson     bool
-	Ramp        time.Duration
-	Duration    time.Duration
-	Count       int
-	Warmup      time.Duration
-	Seed        uint64
-	Sources     []string
-	Engine      string
-	Part, Parts int
+	Target         target.Options
+	Sandboxes      []target.Options `json:",omitempty"`
+	Run            string
+	Classes        []scenarios.WorkloadClass
+	HTTP           string
+	FullHandshakes bool
+	Streams        int
+	Rate           float64
+	Stages         []Stage
+	Poisson        bool
+	Ramp           time.Duration
+	Duration       time.Duration
+	Count          int
+	Warmup         time.Duration
+	Seed           uint64
+	Sources        []string
+	Engine         string
+	Part, Parts    int
 }
 
 // said is a message of a worker. The first says that it is ready, the next ones have its
@@ -139,7 +140,7 @@ func (w *working) prepare(j job, engines []Engine) error {
 		return err
 	}
 	o := Options{
-		Target: j.Target, HTTP: j.HTTP, Streams: j.Streams, Rate: j.Rate, Poisson: j.Poisson, Ramp: j.Ramp,
+		Target: j.Target, HTTP: j.HTTP, FullHandshakes: j.FullHandshakes, Streams: j.Streams, Rate: j.Rate, Poisson: j.Poisson, Ramp: j.Ramp,
 		Duration: j.Duration, Count: share(j.Count, j.Part, j.Parts), Warmup: j.Warmup, Seed: j.Seed,
 		classes: j.Classes, stages: j.Stages,
 	}

@@ -38,15 +38,23 @@ func NoHTTP(version, detail string) *Failure {
 }
 
 // Closed returns the failure of a connection that the peer closed, before or during a response.
-func Closed(during bool) *Failure {
+// cutOff means that it closed the connection without the close_notify of TLS.
+func Closed(during, cutOff bool) *Failure {
+	f := &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed without a response"}
 	if during {
-		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed during the response"}
+		f.Detail = "the connection was closed during the response"
 	}
-	return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed without a response"}
+	if cutOff {
+		f.Detail += ", and without the close_notify of TLS"
+	}
+	return f
 }
 
 // Broken returns the failure of a connection with an error at a time: see WhileSending.
 func Broken(err error, when string) *Failure {
+	if f := BrokenTLS(err); f != nil {
+		return f
+	}
 	return &Failure{Outcome: bundle.StreamReset, Detail: reason(err) + " " + when}
 }
 
@@ -99,12 +107,18 @@ func NoSettings(limit time.Duration) *Failure {
 }
 
 // ClosedH2 returns the failure of the streams on an HTTP/2 connection that was closed.
-// open means that SETTINGS had come.
-func ClosedH2(reason string, open bool) *Failure {
-	if !open {
-		return &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed instead of SETTINGS: does the gateway speak HTTP/2 without TLS?"}
-	}
+func ClosedH2(reason string) *Failure {
 	return &Failure{Outcome: bundle.StreamReset, Detail: "the HTTP/2 connection was closed: " + reason}
+}
+
+// ClosedUnsettled returns the failure of an HTTP/2 connection that was closed before SETTINGS
+// came. secure means that it has TLS.
+func ClosedUnsettled(secure bool) *Failure {
+	f := &Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed instead of SETTINGS"}
+	if !secure {
+		f.Detail += ": does the gateway speak HTTP/2 without TLS?"
+	}
+	return f
 }
 
 // ResetStream returns the failure of a stream that the peer reset with a code. REFUSED_STREAM

@@ -230,7 +230,7 @@ func (a *Streams) Gone(i int32, s *Stream) {
 		a.End(i, s, nil)
 		return
 	}
-	a.Fail(i, s, Closed(true))
+	a.Fail(i, s, Closed(true, false))
 }
 
 // afterClose notes bytes behind the Close frame.

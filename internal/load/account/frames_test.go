@@ -52,7 +52,7 @@ func framesJudged(tb testing.TB, frames string, cut int) load.Result {
 		p = p[n:]
 	}
 	if !s.over() {
-		f.Fail(i, s, Closed(true))
+		f.Fail(i, s, Closed(true, false))
 	}
 	f.run.Finish()
 	if sink.Count != 1 || f.entries.Live() != 0 || len(f.extras) != 0 || len(f.cuts.bufs) != len(f.cuts.free) {
@@ -210,7 +210,7 @@ func TestAKillOverTheSocket(t *testing.T) {
 			}
 			f.feed(i, s, []byte(tt.frames), 7)
 			if !s.over() {
-				f.Fail(i, s, Closed(true))
+				f.Fail(i, s, Closed(true, false))
 			}
 			f.run.Finish()
 			if r := sink.Result; r.Outcome != tt.outcome || r.Fate != tt.fate || r.Uncertain != tt.unsure || !r.KillSent {

@@ -36,7 +36,7 @@ func scheduled(t *testing.T, p *load.Plan, life time.Duration, fails bool, inter
 				delete(ends, i)
 				f.Reading(f.time)
 				if s := f.At(i); fails {
-					f.Fail(i, s, Closed(false))
+					f.Fail(i, s, Closed(false, false))
 				} else {
 					f.Fail(i, s, errHungUp)
 				}
@@ -129,7 +129,7 @@ func (f *fake) ending(i int32, s *Stream, started bool) {
 		f.started(i, s, 7)
 		s.ends = 1
 	}
-	f.Fail(i, s, Closed(started))
+	f.Fail(i, s, Closed(started, false))
 }
 
 func TestAStartEventEndsTheBackOffOfAPlace(t *testing.T) {

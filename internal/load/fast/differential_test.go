@@ -4,6 +4,8 @@ package fast_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/load"
@@ -174,21 +177,23 @@ func coarser() map[string][2]bundle.StreamOutcome {
 // own parser notices. The connection is closed after the response.
 func TestBothEnginesJudgeAnswersAlike(t *testing.T) {
 	for name, text := range answers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			addr := script(t, func(c net.Conn) { _, _ = io.WriteString(c, text); _ = c.Close() })
-			plan := func() *load.Plan { return loadtest.Plan(t, addr) }
-			want, apart := coarser()[name]
-			if !apart {
-				both(t, plan)
-				return
-			}
-			slow := loadtest.Drive(t.Context(), t, portable.Engine{}, plan())
-			quick := loadtest.Drive(t.Context(), t, fast.Engine{}, plan())
-			if got := [2]bundle.StreamOutcome{slow.Results[0].Outcome, quick.Results[0].Outcome}; got != want {
-				t.Errorf("outcomes %v %q %q, want %v", got, slow.Messages(), quick.Messages(), want)
-			}
-		})
+		for _, w := range loadtest.Ways() {
+			t.Run(name+", "+w.Name, func(t *testing.T) {
+				t.Parallel()
+				addr := script(t, func(c net.Conn) { _, _ = io.WriteString(c, text); _ = c.Close() }, w)
+				plan := func() *load.Plan { return loadtest.Plan(t, addr, w.Plan) }
+				want, apart := coarser()[name]
+				if !apart {
+					both(t, plan)
+					return
+				}
+				slow := loadtest.Drive(t.Context(), t, portable.Engine{}, plan())
+				quick := loadtest.Drive(t.Context(), t, fast.Engine{}, plan())
+				if got := [2]bundle.StreamOutcome{slow.Results[0].Outcome, quick.Results[0].Outcome}; got != want {
+					t.Errorf("outcomes %v %q %q, want %v", got, slow.Messages(), quick.Messages(), want)
+				}
+			})
+		}
 	}
 }
 
@@ -245,21 +250,27 @@ func TestBothEnginesJudgeBrokenAnswersAlike(t *testing.T) {
 func ways() (out [][3]string) {
 	for _, protocol := range []string{load.ProtocolConnect, load.ProtocolGRPC, load.ProtocolWeb, load.ProtocolNDJSON} {
 		for _, codec := range []string{load.CodecJSON, load.CodecProto} {
-			for _, version := range []string{load.HTTP11, load.H2C} {
-				if protocol == load.ProtocolGRPC && version == load.HTTP11 || protocol == load.ProtocolNDJSON && codec == load.CodecProto {
+			for _, version := range []string{load.HTTP11, load.H2C, overTLS, load.H2TLS} {
+				if protocol == load.ProtocolGRPC && (version == load.HTTP11 || version == overTLS) || protocol == load.ProtocolNDJSON && codec == load.CodecProto {
 					continue
 				}
 				out = append(out, [3]string{protocol, codec, version})
 			}
 		}
 	}
-	return append(out, [3]string{load.ProtocolWS, "", load.HTTP11})
+	return append(out, [3]string{load.ProtocolWS, "", load.HTTP11}, [3]string{load.ProtocolWS, "", overTLS})
 }
+
+// overTLS stands for HTTP/1.1 over TLS in tables.
+const overTLS = "1.1 over TLS"
 
 // reports runs the same options on both engines, each against its own gateway, with a time
 // scale of 3.
 func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *bundle.LoadReport) {
 	t.Helper()
+	if g.TLS = o.HTTP == overTLS || o.HTTP == load.H2TLS; o.HTTP == overTLS {
+		o.HTTP = load.HTTP11
+	}
 	engines := []load.Engine{portable.Engine{}, fast.Engine{}}
 	out := make([]*bundle.LoadReport, len(engines))
 	var running sync.WaitGroup
@@ -272,7 +283,7 @@ func reports(t *testing.T, g zoo.Options, o load.Options) (slow, quick *bundle.L
 			}
 			defer gateway.Close()
 			o := o
-			o.Engine, o.Target = e, target.Options{URL: gateway.URL(), TimeScale: 3}
+			o.Engine, o.Target = e, target.Options{URL: gateway.URL(), CACert: gateway.CACert(), TimeScale: 3}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			if o.Duration > 0 {
@@ -329,7 +340,7 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 	for _, way := range [][3]string{
 		{load.ProtocolConnect, load.CodecJSON, load.HTTP11}, {load.ProtocolGRPC, load.CodecProto, load.H2C},
 		{load.ProtocolNDJSON, load.CodecJSON, load.HTTP11}, {load.ProtocolWeb, load.CodecProto, load.H2C},
-		{load.ProtocolWS, "", load.HTTP11},
+		{load.ProtocolWS, "", load.HTTP11}, {load.ProtocolConnect, load.CodecJSON, overTLS}, {load.ProtocolGRPC, load.CodecProto, load.H2TLS},
 	} {
 		t.Run(strings.Join(way[:], " "), func(t *testing.T) {
 			t.Parallel()
@@ -352,19 +363,39 @@ func TestBothEnginesMeasureAlike(t *testing.T) {
 	}
 }
 
+// served starts a gateway. way makes a plan reach it over an HTTP version.
+func served(t *testing.T, version string) (addr string, way func(*load.Plan)) {
+	t.Helper()
+	secure := version == overTLS || version == load.H2TLS
+	gateway, err := zoo.Start(t.Context(), zoo.Options{Options: gateway.Options{TLS: secure}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gateway.Close() })
+	_, addr, _ = strings.Cut(gateway.URL(), "://")
+	return addr, func(p *load.Plan) {
+		if version == load.H2C || version == load.H2TLS {
+			p.HTTP = version
+		}
+		if !secure {
+			return
+		}
+		p.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1", NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
+		if p.Multiplexed() {
+			p.TLS.NextProtos = []string{"h2"}
+		}
+		p.TLS.RootCAs.AppendCertsFromPEM(gateway.CACert())
+	}
+}
+
 // The mix of classes has kills, hang-ups and think time.
 func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
-	for _, version := range []string{load.HTTP11, load.H2C} {
+	for _, version := range []string{load.HTTP11, load.H2C, overTLS, load.H2TLS} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			gateway, err := zoo.Start(t.Context(), zoo.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer gateway.Close()
-			addr := strings.TrimPrefix(gateway.URL(), "http://")
-			plan := loadtest.Plan(t, addr, func(p *load.Plan) {
-				p.HTTP, p.Count, p.Streams, p.Seed = version, 40, 8, 5
+			addr, way := served(t, version)
+			plan := loadtest.Plan(t, addr, way, func(p *load.Plan) {
+				p.Count, p.Streams, p.Seed = 40, 8, 5
 				p.Limits = load.DefaultLimits(0, 1)
 				ticks, short, input := p.Dialect, p.Dialect, p.Dialect
 				ticks.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
@@ -401,12 +432,8 @@ func TestBothEnginesKillAndHangUpAlike(t *testing.T) {
 }
 
 func TestAnInterruptedRunLeavesNothing(t *testing.T) {
-	for _, version := range []string{load.HTTP11, load.H2C} {
-		gateway, err := zoo.Start(t.Context(), zoo.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := strings.TrimPrefix(gateway.URL(), "http://")
+	for _, version := range []string{load.HTTP11, load.H2C, overTLS, load.H2TLS} {
+		addr, way := served(t, version)
 		ctx, stop := context.WithCancel(t.Context())
 		q := loadtest.NewTally()
 		q.OnStarted = func(started int) {
@@ -414,8 +441,8 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 				stop()
 			}
 		}
-		loadtest.DriveTo(ctx, t, q, fast.Engine{Loops: 2}, loadtest.Plan(t, addr, func(p *load.Plan) {
-			p.HTTP, p.Count, p.Streams, p.Duration, p.Endless = version, 0, 30, time.Hour, true
+		loadtest.DriveTo(ctx, t, q, fast.Engine{Loops: 2}, loadtest.Plan(t, addr, way, func(p *load.Plan) {
+			p.Count, p.Streams, p.Duration, p.Endless = 0, 30, time.Hour, true
 			p.Limits = load.DefaultLimits(time.Second, 1)
 			p.Check = load.Check{Kind: load.CheckSequence}
 			p.Dialect.Command = "i=0; while :; do echo $i; i=$((i+1)); sleep 1; done"
@@ -430,7 +457,6 @@ func TestAnInterruptedRunLeavesNothing(t *testing.T) {
 		if killed != 30 {
 			t.Errorf("%s: %s %q", version, q.Facts(), q.Messages())
 		}
-		_ = gateway.Close()
 	}
 }
 

@@ -27,7 +27,7 @@ type encoded struct {
 // encode encodes a request for the connections of a plan.
 func encode(r load.Request, p *load.Plan) *encoded {
 	if p.Multiplexed() {
-		return &encoded{block: fieldBlock(&r), body: r.Body}
+		return &encoded{block: fieldBlock(&r, p), body: r.Body}
 	}
 	headers := r.Headers
 	if r.Body != nil {
@@ -39,9 +39,13 @@ func encode(r load.Request, p *load.Plan) *encoded {
 
 // fieldBlock returns the header block of a request. It does not use the dynamic table, so
 // the same bytes serve every stream of every connection.
-func fieldBlock(r *load.Request) []byte {
+func fieldBlock(r *load.Request, p *load.Plan) []byte {
+	scheme := "http"
+	if p.TLS != nil {
+		scheme = "https"
+	}
 	fields := []wire.Field{
-		{Name: ":method", Value: r.Method}, {Name: ":scheme", Value: "http"},
+		{Name: ":method", Value: r.Method}, {Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: authority(r)}, {Name: ":path", Value: r.Path},
 	}
 	for _, h := range r.Headers {

@@ -91,7 +91,7 @@ func outcomeH2(tb testing.TB, p []byte, piece int) string {
 		rest = rest[n:]
 	}
 	if c.state != muxDead {
-		c.die(account.ClosedH2("EOF", true))
+		c.die(account.ClosedH2("EOF"))
 	}
 	return told(tb, l, sink)
 }

@@ -3,6 +3,10 @@
 package fast
 
 import (
+	"errors"
+	"io"
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"assay/internal/load"
@@ -15,6 +19,7 @@ type connState uint8
 const (
 	connFree connState = iota
 	connDialing
+	connSecuring // the TLS handshake
 	connBusy
 	connIdle
 )
@@ -40,7 +45,8 @@ type conn struct {
 	fd       int32
 	stream   int32 // the stream that uses or dials it; None when idle
 	remain   int64 // missing bytes of the present chunk; while its size is read, the size so far
-	deadline int64 // of the dial
+	deadline int64 // of the dial and the TLS handshake
+	tls      *secure
 	gen      uint32
 	off      int32 // bytes of the request that are written
 	unread   int32 // bytes that were peeked at and not removed
@@ -97,6 +103,35 @@ func (l *loop) dialled(ci int32, c *conn) {
 		l.lose(ci, c, account.Dial(err, l.plan.Limits.Connect))
 		return
 	}
+	l.streams.Connected(l.sinceDial(c.deadline))
+	if l.shakes.config != nil {
+		c.state, c.tls = connSecuring, l.secure(c.fd, c.key(ci))
+		return
+	}
+	l.begin(ci, c)
+}
+
+// sinceDial returns the time since the beginning of a dial with this deadline.
+func (l *loop) sinceDial(deadline int64) time.Duration {
+	return time.Duration(l.clock.now()-deadline) + l.plan.Limits.Connect
+}
+
+// settled continues with a connection whose TLS handshake is over.
+func (l *loop) settled(ci int32, c *conn) {
+	l.streams.Reading(l.clock.now())
+	early, f := l.over(c.tls)
+	if f != nil {
+		l.lose(ci, c, f)
+		return
+	}
+	gen := c.gen
+	if l.begin(ci, c); c.gen == gen {
+		l.received(ci, c, early)
+	}
+}
+
+// begin sends the first request of a connection.
+func (l *loop) begin(ci int32, c *conn) {
 	l.dialing--
 	c.state = connBusy
 	l.request(ci, c, l.streams.At(c.stream))
@@ -117,17 +152,15 @@ func (l *loop) write(ci int32, c *conn, s *account.Stream) {
 		return
 	}
 	p := l.h1(c.stream, s)[c.off:]
-	n, e := send(c.fd, p)
+	n, e := transmit(c.fd, c.tls, p)
 	switch {
 	case e == unix.EAGAIN:
 		c.unsent = true
 	case e != 0:
 		l.lose(ci, c, account.Broken(e, account.WhileSending))
-	case n < len(p):
-		c.off += int32(n) //nolint:gosec // a part of a request
-		c.unsent = true   // epoll reports when there is room again
 	default:
-		c.unsent = false
+		c.off += int32(n)                        //nolint:gosec // a part of a request
+		c.unsent = n < len(p) || c.tls.pending() // epoll reports when there is room again
 	}
 }
 
@@ -145,7 +178,7 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 		// is checked once, or every time if one was ever closed.
 		if !c.proven || l.cautious {
 			l.remove(c)
-			if _, _, e := l.recv.read(c.fd); e != unix.EAGAIN {
+			if !l.quiet(c) {
 				l.cautious = true
 				l.closeConn(ci, c)
 				continue
@@ -157,16 +190,37 @@ func (l *loop) popIdle(idle *[]uint64) int32 {
 	return account.None
 }
 
+// quiet reports whether an idle connection is open, and nothing has come. Session tickets of
+// TLS count as nothing.
+func (l *loop) quiet(c *conn) bool {
+	for {
+		n, _, e := l.recv.read(c.fd)
+		if e == unix.EAGAIN {
+			return true
+		}
+		if n == 0 || !c.tls.silent(l.recv.buf[:n]) {
+			return false
+		}
+	}
+}
+
 // connEvent handles an event of a connection.
 func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	gen := c.gen
+	if c.tls.pending() && what&unix.EPOLLOUT != 0 {
+		_ = c.tls.flush() // reading shows the error, too
+	}
 	if c.state == connDialing {
 		l.dialled(ci, c)
 	} else if c.state == connBusy && c.unsent && what&unix.EPOLLOUT != 0 {
 		l.write(ci, c, l.streams.At(c.stream))
 	}
-	if c.gen == gen && what&ready != 0 {
+	switch {
+	case c.gen != gen || what&ready == 0:
+	case c.state == connSecuring:
+		l.readShake(c.tls)
+	default:
 		l.readConn(ci, c, what&(ready&^unix.EPOLLIN) != 0)
 	}
 }
@@ -177,23 +231,20 @@ const readsAtOnce = 8
 
 // readConn reads a connection. more says that an end or error follows the bytes.
 func (l *loop) readConn(ci int32, c *conn, more bool) {
-	gen := c.gen
 	for range readsAtOnce {
 		n, stamp, e := l.take(ci, c)
 		switch {
 		case e == unix.EAGAIN:
 			return
+		case c.state == connIdle && n > 0 && c.tls.silent(l.recv.buf[:n]):
+			continue
 		case c.state == connIdle:
 			l.cautious = true
 			l.closeConn(ci, c)
 			return
 		case e != 0:
 			l.arrived(0)
-			where := account.InsideAnswer
-			if !c.any {
-				where = account.BeforeAnswer
-			}
-			l.lose(ci, c, account.Broken(e, where))
+			l.broken(ci, c, e)
 			return
 		case n == 0 && c.framing == atFrames: // the usual end of a WebSocket
 			l.streams.Reading(l.clock.now())
@@ -205,13 +256,51 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 			return
 		}
 		l.arrived(stamp)
-		l.feed(ci, c, l.recv.buf[:n])
-		l.streams.EndRead(false)
-		if c.gen != gen || n < len(l.recv.buf) && !more {
+		if !l.received(ci, c, l.recv.buf[:n]) || n < len(l.recv.buf) && !more {
 			return
 		}
 	}
 	l.again = append(l.again, c.key(ci))
+}
+
+// received handles bytes of a busy connection. It returns false when the connection is
+// closed.
+func (l *loop) received(ci int32, c *conn, p []byte) bool {
+	gen := c.gen
+	var err error
+	if c.tls != nil {
+		l.plain, err = c.tls.open(l.plain[:0], p)
+		p = l.plain
+	}
+	if len(p) > 0 {
+		l.feed(ci, c, p)
+	}
+	l.streams.EndRead(false)
+	switch {
+	case c.gen != gen:
+		return false
+	case err == nil:
+		return true
+	case c.state == connIdle:
+		l.cautious = true
+		l.closeConn(ci, c)
+	case errors.Is(err, io.EOF):
+		l.streams.Reading(l.clock.now())
+		l.eof(ci, c)
+	default:
+		l.streams.Reading(l.clock.now())
+		l.broken(ci, c, err)
+	}
+	return false
+}
+
+// broken fails the stream of a connection with an error.
+func (l *loop) broken(ci int32, c *conn, err error) {
+	when := account.InsideAnswer
+	if !c.any {
+		when = account.BeforeAnswer
+	}
+	l.lose(ci, c, account.Broken(err, when))
 }
 
 // feed handles bytes of a response.
@@ -313,7 +402,7 @@ func (l *loop) eof(ci int32, c *conn) {
 		l.closeConn(ci, c)
 		l.streams.Gone(i, l.streams.At(i))
 	default:
-		l.lose(ci, c, account.Closed(c.any))
+		l.lose(ci, c, account.Closed(c.any, c.tls.cutOff()))
 	}
 }
 
@@ -328,7 +417,7 @@ func (l *loop) lose(ci int32, c *conn, f *account.Failure) {
 
 // closeConn closes a connection. Later events of epoll for it have an older generation.
 func (l *loop) closeConn(ci int32, c *conn) {
-	if c.state == connDialing {
+	if c.state == connDialing || c.state == connSecuring {
 		l.dialing--
 	}
 	if c.framing == atSlow {
@@ -338,8 +427,9 @@ func (l *loop) closeConn(ci int32, c *conn) {
 		delete(l.outs, ci)
 	}
 	l.remove(c) // otherwise the peer gets a reset
+	c.tls.end()
 	closeSocket(c.fd)
-	c.state, c.stream, c.framing = connFree, account.None, atHead
+	c.state, c.stream, c.framing, c.tls = connFree, account.None, atHead, nil
 	c.gen++
 	l.conns.Put(ci)
 }

@@ -49,15 +49,15 @@ func (l *loop) Write(_ int32, s *account.Stream, p []byte, skip bool) {
 		}
 		return
 	}
-	n, e := send(c.fd, p)
+	n, e := transmit(c.fd, c.tls, p)
 	switch {
 	case e != 0 && e != unix.EAGAIN:
 		return // reading shows the error, too
 	case e != 0:
 		n = 0
 	}
+	c.unsent = n < len(p) || c.tls.pending() // epoll reports when there is room again
 	if n < len(p) {
-		c.unsent = true // epoll reports when there is room again
 		l.outs[ci] = append([]byte(nil), p[n:]...)
 	}
 }
@@ -65,7 +65,7 @@ func (l *loop) Write(_ int32, s *account.Stream, p []byte, skip bool) {
 // flushConn writes what Write could not send.
 func (l *loop) flushConn(ci int32, c *conn) {
 	p := l.outs[ci]
-	n, e := send(c.fd, p)
+	n, e := transmit(c.fd, c.tls, p)
 	if e == unix.EAGAIN {
 		return
 	}
@@ -74,7 +74,7 @@ func (l *loop) flushConn(ci int32, c *conn) {
 		return
 	}
 	delete(l.outs, ci)
-	c.unsent = false
+	c.unsent = c.tls.pending()
 }
 
 // switched continues with the bytes behind a 101 response, which the strict decoder has

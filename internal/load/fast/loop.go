@@ -40,6 +40,9 @@ type loop struct {
 
 	mux *muxes // HTTP/2
 
+	shakes shakes
+	plain  []byte // what the present read holds under TLS
+
 	reads     uint32
 	unstamped int   // reads without the kernel's stamp that the sink does not know yet
 	noticed   int64 // when the present batch of events was noticed
@@ -84,6 +87,8 @@ func (l *loop) Waiting(s *account.Stream, waited time.Duration) *account.Failure
 	switch {
 	case l.mux != nil:
 		return l.mux.waiting(l.mux.pool(s), waited)
+	case s.Conn != account.None && l.conns.At(s.Conn).state == connSecuring:
+		return account.NoHandshake(waited)
 	case s.Conn != account.None: // its dial
 		return account.ConnectTimeout(waited)
 	}
@@ -164,6 +169,7 @@ func (l *loop) dispatch(k uint64, what uint32) {
 		l.woken.Store(false)
 		var count [8]byte
 		_, _ = unix.Read(int(l.wakeFD), count[:])
+		l.settle()
 	case id&keyMux != 0:
 		l.mux.event(id&^keyMux, uint32(k>>32), what)
 	default:
@@ -226,15 +232,20 @@ func (l *loop) scan(now int64) {
 	}
 }
 
-// scanDials gives up dials that take too long.
+// scanDials gives up dials and TLS handshakes that take too long.
 func (l *loop) scanDials(now int64) {
 	if l.dialing == 0 {
 		return
 	}
 	for ci := range l.conns.Used() {
-		if c := l.conns.At(ci); c.state == connDialing && now > c.deadline {
+		switch c := l.conns.At(ci); {
+		case now <= c.deadline:
+		case c.state == connDialing:
 			l.streams.Reading(now)
 			l.lose(ci, c, account.ConnectTimeout(l.plan.Limits.Connect))
+		case c.state == connSecuring:
+			l.streams.Reading(now)
+			l.lose(ci, c, account.NoHandshake(l.plan.Limits.Connect))
 		}
 	}
 }
@@ -249,6 +260,7 @@ func (l *loop) close() {
 	if l.mux != nil {
 		l.mux.close()
 	}
+	l.shakes.running.Wait() // they wake the loop
 	closeSocket(l.wakeFD)
 	l.poll.close()
 }

@@ -36,8 +36,9 @@ const (
 type muxState uint8
 
 const (
-	muxDialing muxState = iota
-	muxShaking          // the preface is sent, the peer's SETTINGS have not come
+	muxDialing  muxState = iota
+	muxSecuring          // the TLS handshake
+	muxShaking           // the preface is sent, the peer's SETTINGS have not come
 	muxOpen
 	muxDead
 )
@@ -48,6 +49,7 @@ type mux struct {
 	in       *muxes
 	pool     *muxPool
 	fd       int32
+	tls      *secure
 	gen      uint32
 	index    uint32
 	state    muxState
@@ -119,13 +121,37 @@ func (c *mux) dialled() bool {
 		c.die(account.Dial(err, l.plan.Limits.Connect))
 		return false
 	}
+	l.streams.Connected(l.sinceDial(c.deadline))
+	if l.shakes.config != nil {
+		c.state, c.tls = muxSecuring, l.secure(c.fd, c.key())
+		return true
+	}
+	c.greet()
+	return true
+}
+
+// settled continues when the TLS handshake is over.
+func (c *mux) settled() {
+	l := c.in.l
+	l.streams.Reading(l.clock.now())
+	early, f := l.over(c.tls)
+	if f != nil {
+		c.die(f)
+		return
+	}
+	c.greet()
+	c.received(early)
+}
+
+// greet sends the preface and our SETTINGS.
+func (c *mux) greet() {
+	l := c.in.l
 	c.state = muxShaking
 	c.deadline = l.clock.now() + int64(l.plan.Limits.FirstEvent)
 	c.out = append(c.out, http2.ClientPreface...)
 	c.out = h2.AppendSettings(c.out, http2.Setting{ID: http2.SettingEnablePush}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: muxWindow})
 	c.out = h2.AppendWindowUpdate(c.out, 0, muxConnWindow-h2.DefaultWindow)
 	c.touch()
-	return true
 }
 
 // shaken opens the connection when the peer's SETTINGS have come.
@@ -142,6 +168,8 @@ func (c *mux) overdue(now int64) *account.Failure {
 	switch {
 	case c.state == muxDialing && now > c.deadline:
 		return account.ConnectTimeout(lim.Connect)
+	case c.state == muxSecuring && now > c.deadline:
+		return account.NoHandshake(lim.Connect)
 	case c.state == muxShaking && now > c.deadline:
 		return account.NoSettings(lim.FirstEvent)
 	case c.stuck != 0 && time.Duration(now-c.stuck) > muxWriteTimeout:
@@ -206,10 +234,10 @@ func (c *mux) resume() {
 
 // flush writes the gathered output.
 func (c *mux) flush() {
-	if c.state == muxDead || len(c.out) == 0 || c.stuck != 0 {
+	if c.state == muxDead || !c.unwritten() || c.stuck != 0 {
 		return
 	}
-	n, e := send(c.fd, c.out)
+	n, e := transmit(c.fd, c.tls, c.out)
 	if e != 0 && e != unix.EAGAIN {
 		c.in.l.streams.Reading(c.in.l.clock.now())
 		c.die(account.Broken(e, "while requests were sent"))
@@ -219,12 +247,15 @@ func (c *mux) flush() {
 		n = 0
 	}
 	rest := copy(c.out, c.out[n:])
-	if c.out = c.out[:rest]; rest > 0 { // epoll reports when there is room again
+	if c.out = c.out[:rest]; c.unwritten() { // epoll reports when there is room again
 		c.stuck = c.in.l.clock.now()
 	} else if cap(c.out) > keptOut {
 		c.out = nil
 	}
 }
+
+// unwritten reports whether output waits.
+func (c *mux) unwritten() bool { return len(c.out) > 0 || c.tls.pending() }
 
 // keptOut bounds the output buffer of an idle connection.
 const keptOut = 256 << 10
@@ -240,20 +271,52 @@ func (c *mux) read(more bool) {
 		l.arrived(stamp)
 		switch {
 		case e != 0:
-			c.die(account.ClosedH2(e.Error(), c.state != muxShaking))
+			c.die(c.closed(e.Error()))
+			return
+		case n == 0 && c.tls.cutOff():
+			c.die(c.closed("EOF without the close_notify of TLS"))
 			return
 		case n == 0:
-			c.die(account.ClosedH2("EOF", c.state != muxShaking))
+			c.die(c.closed("EOF"))
 			return
 		}
-		c.feed(l.recv.buf[:n])
-		l.streams.EndRead(l.streams.Several() && l.now-l.at > int64(vagueFrom+l.resting.longest(l.streams.Open())))
+		c.received(l.recv.buf[:n])
 		if c.state == muxDead || n < len(l.recv.buf) && !more {
 			return
 		}
 	}
-	l.again = append(l.again, uint64(c.index|keyMux)|uint64(c.gen)<<32)
+	l.again = append(l.again, c.key())
 }
+
+// received handles bytes of the connection.
+func (c *mux) received(p []byte) {
+	l := c.in.l
+	var err error
+	if c.tls != nil {
+		l.plain, err = c.tls.open(l.plain[:0], p)
+		p = l.plain
+	}
+	c.feed(p)
+	l.streams.EndRead(l.streams.Several() && l.now-l.at > int64(vagueFrom+l.resting.longest(l.streams.Open())))
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		c.die(c.closed("EOF"))
+	default:
+		c.die(account.Broken(err, account.InsideAnswer))
+	}
+}
+
+// closed returns the failure of a connection that was closed.
+func (c *mux) closed(reason string) *account.Failure {
+	if c.state == muxShaking {
+		return account.ClosedUnsettled(c.tls != nil)
+	}
+	return account.ClosedH2(reason)
+}
+
+// key returns the connection's key in epoll.
+func (c *mux) key() uint64 { return uint64(c.index|keyMux) | uint64(c.gen)<<32 }
 
 // vagueFrom is how late a read with events of several streams may be. Within it, the stamp
 // of the last segment counts for all of them: the error of a gap is at most vagueFrom plus
@@ -268,6 +331,7 @@ func (c *mux) die(f *account.Failure) {
 	l := c.in.l
 	opened := c.state == muxOpen
 	c.state = muxDead
+	c.tls.end()
 	closeSocket(c.fd)
 	c.in.all[c.index] = nil
 	if opened {
@@ -293,7 +357,7 @@ func (c *mux) retire() {
 
 // closeDrained closes a retired connection that has no streams left.
 func (c *mux) closeDrained() {
-	if c.state == muxOpen && c.nextID > muxLastID && c.ids.len() == 0 && len(c.out) == 0 {
+	if c.state == muxOpen && c.nextID > muxLastID && c.ids.len() == 0 && !c.unwritten() {
 		c.die(nil)
 	}
 }

@@ -31,7 +31,7 @@ type peer struct {
 
 // h2 serves scripted HTTP/2: start writes the response to a Start on a stream. All other
 // calls succeed.
-func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) (addr string) {
+func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32), way ...loadtest.Way) (addr string) {
 	t.Helper()
 	return loadtest.Listen(t, func(c net.Conn) {
 		preface := make([]byte, len(http2.ClientPreface))
@@ -81,7 +81,7 @@ func h2(t testing.TB, settings []http2.Setting, start func(p *peer, id uint32)) 
 				_ = p.WriteData(f.StreamID, true, []byte("{}"))
 			}
 		}
-	})
+	}, way...)
 }
 
 // fields encodes a header block.
@@ -223,24 +223,28 @@ func muxAnswers() map[string]func(p *peer, id uint32) {
 
 func TestBothEnginesJudgeHTTP2Alike(t *testing.T) {
 	for name, answer := range muxAnswers() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			addr := h2(t, nil, answer)
-			slow, quick := together(t, func() *load.Plan {
-				return loadtest.Plan(t, addr, func(p *load.Plan) {
-					if p.HTTP = load.H2C; strings.HasPrefix(name, "silence") {
-						p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
-					}
+		for _, w := range loadtest.Ways() {
+			t.Run(name+", "+w.Name, func(t *testing.T) {
+				t.Parallel()
+				addr := h2(t, nil, answer, w)
+				slow, quick := together(t, func() *load.Plan {
+					return loadtest.Plan(t, addr, overH2, w.Plan, func(p *load.Plan) {
+						if strings.HasPrefix(name, "silence") {
+							p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
+						}
+					})
 				})
+				if name != "no head" {
+					same(t, slow, quick)
+				} else if slow.Results[0].Outcome != bundle.StreamCorrupt || quick.Results[0].Outcome != bundle.StreamCorrupt { // the clients of Go do not read on
+					t.Errorf("%q, %q", slow.Messages(), quick.Messages())
+				}
 			})
-			if name != "no head" {
-				same(t, slow, quick)
-			} else if slow.Results[0].Outcome != bundle.StreamCorrupt || quick.Results[0].Outcome != bundle.StreamCorrupt { // the clients of Go do not read on
-				t.Errorf("%q, %q", slow.Messages(), quick.Messages())
-			}
-		})
+		}
 	}
 }
+
+func overH2(p *load.Plan) { p.HTTP = load.H2C }
 
 // The peer does not speak HTTP/2.
 func TestBothEnginesJudgeOtherProtocolsAlike(t *testing.T) {

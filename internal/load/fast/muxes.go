@@ -119,7 +119,7 @@ func (m *muxes) dial(p *muxPool) bool {
 		m.all = append(m.all, nil)
 	}
 	m.all[c.index] = c
-	if err := l.poll.add(fd, uint64(c.index|keyMux)|uint64(c.gen)<<32); err != nil {
+	if err := l.poll.add(fd, c.key()); err != nil {
 		c.die(account.Dial(err, l.plan.Limits.Connect))
 		return false
 	}
@@ -152,6 +152,8 @@ func (m *muxes) waiting(p *muxPool, waited time.Duration) *account.Failure {
 			return nil
 		case c.state == muxShaking:
 			f = account.NoSettings(waited)
+		case c.state == muxSecuring && f == nil:
+			f = account.NoHandshake(waited)
 		case f == nil:
 			f = account.ConnectTimeout(waited)
 		}
@@ -159,21 +161,33 @@ func (m *muxes) waiting(p *muxPool, waited time.Duration) *account.Failure {
 	return f
 }
 
+// find returns the connection with an epoll key, or nil.
+func (m *muxes) find(index, gen uint32) *mux {
+	if int(index) >= len(m.all) || m.all[index] == nil || m.all[index].gen != gen {
+		return nil
+	}
+	return m.all[index]
+}
+
 // event handles an event of a connection.
 func (m *muxes) event(index, gen, what uint32) {
-	if int(index) >= len(m.all) || m.all[index] == nil || m.all[index].gen != gen {
+	c := m.find(index, gen)
+	if c == nil {
 		return
 	}
-	c := m.all[index]
 	if c.state == muxDialing && !c.dialled() {
 		return
 	}
-	if what&unix.EPOLLOUT != 0 && len(c.out) > 0 {
+	if what&unix.EPOLLOUT != 0 && c.unwritten() {
 		c.stuck = 0
 		c.touch()
 	}
 	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
-	if what&ready != 0 {
+	switch {
+	case what&ready == 0:
+	case c.state == muxSecuring:
+		m.l.readShake(c.tls)
+	default:
 		c.read(what&(ready&^unix.EPOLLIN) != 0)
 	}
 }
@@ -215,6 +229,7 @@ func (m *muxes) scan(now int64) {
 func (m *muxes) close() {
 	for n, c := range m.all {
 		if c != nil {
+			c.tls.end()
 			closeSocket(c.fd)
 			m.all[n] = nil
 		}

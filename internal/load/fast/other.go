@@ -20,7 +20,7 @@ type Engine struct {
 var _ load.Engine = Engine{}
 
 // Available reports that the engine cannot run here.
-func Available(string) bool { return false }
+func Available() bool { return false }
 
 // Name returns "fast".
 func (Engine) Name() string { return "fast" }

@@ -16,12 +16,12 @@ func OverWS(p *load.Plan) { p.Dialect.Protocol = load.ProtocolWS }
 
 // Attach serves scripted stdio over WebSocket: it accepts the upgrade and calls serve with the
 // connection behind it. No process is listed.
-func Attach(tb testing.TB, serve func(c *Socket)) (addr string) {
+func Attach(tb testing.TB, serve func(c *Socket), way ...Way) (addr string) {
 	tb.Helper()
 	return Upgrade(tb, func(c net.Conn, in *bufio.Reader, r *http.Request) {
 		_, _ = io.WriteString(c, Switch(r.Header.Get("Sec-WebSocket-Key")))
 		serve(&Socket{Conn: c, in: in})
-	})
+	}, way...)
 }
 
 // Switch returns the 101 response to a key.
@@ -30,7 +30,7 @@ func Switch(key string) string {
 }
 
 // Upgrade calls serve with each request for an upgrade. No process is listed.
-func Upgrade(tb testing.TB, serve func(c net.Conn, in *bufio.Reader, r *http.Request)) (addr string) {
+func Upgrade(tb testing.TB, serve func(c net.Conn, in *bufio.Reader, r *http.Request), way ...Way) (addr string) {
 	tb.Helper()
 	return Listen(tb, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -46,7 +46,7 @@ func Upgrade(tb testing.TB, serve func(c net.Conn, in *bufio.Reader, r *http.Req
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(c, KillOK)
 		}
-	})
+	}, way...)
 }
 
 // Socket is the gateway's end of a WebSocket.

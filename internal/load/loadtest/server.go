@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,9 +14,14 @@ import (
 	"time"
 )
 
-// Listen serves every connection with serve, and closes all of them when the test ends.
-func Listen(tb testing.TB, serve func(c net.Conn)) (addr string) {
+// Listen serves every connection with serve, and closes all of them when the test ends. The
+// connections are in clear unless another way is given; the other functions that take a way
+// pass it to Listen.
+func Listen(tb testing.TB, serve func(c net.Conn), way ...Way) (addr string) {
 	tb.Helper()
+	for _, w := range way {
+		serve = w.serve(serve)
+	}
 	var config net.ListenConfig
 	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +62,7 @@ func Listen(tb testing.TB, serve func(c net.Conn)) (addr string) {
 
 // Script serves scripted HTTP/1.1: start writes the response to a Start, kill is the
 // response to a SendSignal, and the response to a List is empty.
-func Script(tb testing.TB, start func(c net.Conn), kill string) (addr string) {
+func Script(tb testing.TB, start func(c net.Conn), kill string, way ...Way) (addr string) {
 	tb.Helper()
 	return Listen(tb, func(c net.Conn) {
 		in := bufio.NewReader(c)
@@ -75,7 +81,7 @@ func Script(tb testing.TB, start func(c net.Conn), kill string) (addr string) {
 				_, _ = io.WriteString(c, kill)
 			}
 		}
-	})
+	}, way...)
 }
 
 // Answers returns a script that writes a text.
@@ -96,6 +102,9 @@ func HangUp(c net.Conn) { _ = c.Close() }
 
 // Abort resets a connection.
 func Abort(c net.Conn) {
+	if s, ok := c.(*tls.Conn); ok {
+		c = s.NetConn()
+	}
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -46,10 +46,15 @@ func (c *conn) close() {
 
 // failure converts the error of an exchange.
 func (c *conn) failure(err error) *account.Failure {
+	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
+	if ended != nil {
+		if f := account.BrokenTLS(*ended); f != nil {
+			return f
+		}
+	}
 	if c.multiplexed {
 		return c.failureH2(err)
 	}
-	heard, ended := c.socket.heard.Load(), c.socket.ended.Load()
 	switch {
 	case c.socket.unsent.Load() != nil:
 		return account.Broken(*c.socket.unsent.Load(), account.WhileSending)
@@ -60,7 +65,7 @@ func (c *conn) failure(err error) *account.Failure {
 		}
 		return account.Breach("%s", text)
 	case errors.Is(*ended, io.EOF):
-		return account.Closed(heard)
+		return account.Closed(heard, false)
 	case heard:
 		return account.Broken(*ended, account.InsideAnswer)
 	}
@@ -88,7 +93,7 @@ func (c *conn) failureH2(err error) *account.Failure {
 	case strings.Contains(err.Error(), "GOAWAY"):
 		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
 	case ended != nil:
-		return account.ClosedH2((*ended).Error(), true)
+		return account.ClosedH2((*ended).Error())
 	}
 	return account.Breach("the connection breaks HTTP/2: %v", err)
 }
@@ -124,6 +129,9 @@ func (s *socket) Read(p []byte) (int, error) {
 	}
 	if missing := frameHeader - len(s.first); s.greeted != nil && missing > 0 {
 		s.first = append(s.first, p[:min(n, missing)]...)
+	}
+	if n > 0 {
+		return n, nil // TLS may return the end with bytes; the client judges the bytes first
 	}
 	if err != nil {
 		s.ended.CompareAndSwap(nil, &err)

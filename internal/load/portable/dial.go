@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
-	"slices"
 	"time"
 
 	"assay/internal/bundle"
@@ -70,46 +68,45 @@ func (d *driver) dial(source netip.Addr) (net.Conn, *account.Failure) {
 	if source.IsValid() {
 		nd.LocalAddr, nd.Control = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), latePort
 	}
+	begun := time.Now()
 	c, err := nd.DialContext(ctx, "tcp", d.plan.Addr)
-	if err == nil && d.plan.TLS != nil {
-		c, err = d.secure(ctx, c)
-	}
 	if err != nil {
-		return nil, d.unconnected(err)
+		return nil, d.unconnected(err, account.Dial)
 	}
-	return c, nil
-}
-
-// secure performs the TLS handshake.
-func (d *driver) secure(ctx context.Context, c net.Conn) (net.Conn, error) {
-	s := tls.Client(c, d.plan.TLS)
-	if err := s.HandshakeContext(ctx); err != nil {
-		_ = c.Close()
-		return nil, err
+	d.streams.Connected(time.Since(begun))
+	if d.plan.TLS == nil {
+		return c, nil
 	}
-	if slices.Contains(d.plan.TLS.NextProtos, "h2") && s.ConnectionState().NegotiatedProtocol != "h2" {
+	s, err := d.secure(ctx, c)
+	if err != nil {
 		_ = c.Close()
-		return nil, errNoH2
+		return nil, d.unconnected(err, account.Handshake)
 	}
 	return s, nil
 }
 
-// errNoH2 is the error of a gateway whose ALPN does not choose HTTP/2.
-var errNoH2 = errors.New("the gateway does not choose h2 by ALPN")
-
-// unconnected converts the error of a dial or a TLS handshake.
-func (d *driver) unconnected(err error) *account.Failure {
-	var untrusted *tls.CertificateVerificationError
-	var notTLS tls.RecordHeaderError
-	switch {
-	case d.ctx.Err() != nil:
-		return &account.Failure{Outcome: bundle.StreamCancelled, Detail: "the driver closed the connection"}
-	case errors.As(err, &untrusted), errors.As(err, &notTLS), errors.Is(err, errNoH2):
-		return &account.Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: err.Error()}
-	case errors.Is(err, io.EOF):
-		return &account.Failure{Outcome: bundle.StreamReset, Detail: "the connection was closed during the TLS handshake"}
+// secure performs the TLS handshake.
+func (d *driver) secure(ctx context.Context, c net.Conn) (net.Conn, error) {
+	begun := time.Now()
+	s := tls.Client(c, d.plan.TLS)
+	if err := s.HandshakeContext(ctx); err != nil {
+		return nil, err
 	}
-	return account.Dial(err, d.plan.Limits.Connect)
+	state := s.ConnectionState()
+	if d.plan.Multiplexed() && state.NegotiatedProtocol != "h2" {
+		return nil, account.ErrNoH2
+	}
+	d.streams.Secured(time.Since(begun), state.DidResume)
+	return s, nil
+}
+
+// unconnected converts an error with the failure that it usually is. After the end of the run
+// it is no failure of the gateway.
+func (d *driver) unconnected(err error, usual func(error, time.Duration) *account.Failure) *account.Failure {
+	if d.ctx.Err() != nil {
+		return &account.Failure{Outcome: bundle.StreamCancelled, Detail: "the driver closed the connection"}
+	}
+	return usual(err, d.plan.Limits.Connect)
 }
 
 // frameHeader is the length of the header of an HTTP/2 frame, and settingsType the type
@@ -135,11 +132,11 @@ func (d *driver) handshake(s *socket) *account.Failure {
 	case <-timer.C:
 		return account.NoSettings(limit)
 	case <-d.ctx.Done():
-		return d.unconnected(d.ctx.Err())
+		return d.unconnected(d.ctx.Err(), account.Dial)
 	}
 	switch {
 	case len(s.first) < frameHeader:
-		return account.ClosedH2("", false)
+		return account.ClosedUnsettled(d.plan.TLS != nil)
 	case s.first[3] != settingsType:
 		return account.NoHTTP(load.H2C, "the first frame is not SETTINGS")
 	}

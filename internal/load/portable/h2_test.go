@@ -51,7 +51,7 @@ func (p *h2Peer) whole(id uint32) {
 
 // h2Server is a scripted HTTP/2 server: it sends its settings and calls start for each
 // complete request for Start. The response to any other request is {}.
-func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id uint32)) (addr string) {
+func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id uint32), way ...loadtest.Way) (addr string) {
 	t.Helper()
 	return loadtest.Listen(t, func(c net.Conn) {
 		preface := make([]byte, len(http2.ClientPreface))
@@ -63,7 +63,7 @@ func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id u
 		p.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 		_ = p.fr.WriteSettings(settings...)
 		p.serve(start)
-	})
+	}, way...)
 }
 
 func (p *h2Peer) serve(start func(p *h2Peer, id uint32)) {
@@ -152,8 +152,9 @@ func TestEveryOutcomeOverHTTP2(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, e load.Engine) {
-				p := loadtest.Plan(t, h2Server(t, nil, tt.start), overH2)
+			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+				t.Parallel()
+				p := loadtest.Plan(t, h2Server(t, nil, tt.start, w), overH2, w.Plan)
 				if tt.outcome == bundle.StreamStall {
 					p.Limits.FirstEvent = loadtest.Later // it bounds the handshake, too
 				}
@@ -184,8 +185,9 @@ func TestAGatewayWithoutHTTP2IsRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, e load.Engine) {
-				p := loadtest.Plan(t, loadtest.Listen(t, tt.serve), overH2)
+			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+				t.Parallel()
+				p := loadtest.Plan(t, loadtest.Listen(t, tt.serve, w), overH2, w.Plan)
 				if tt.outcome == bundle.StreamAcceptStall {
 					p.Limits.FirstEvent = loadtest.Soon
 				}

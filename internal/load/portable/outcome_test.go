@@ -18,11 +18,22 @@ import (
 func each(t *testing.T, test func(t *testing.T, e load.Engine)) {
 	t.Helper()
 	engines := []load.Engine{portable.Engine{}}
-	if fast.Available("http") {
+	if fast.Available() {
 		engines = append(engines, fast.Engine{})
 	}
 	for _, e := range engines {
 		t.Run(e.Name(), func(t *testing.T) { test(t, e) })
+	}
+}
+
+// eachWay runs a test with every driver, in clear and over the newest TLS. The comparison of the
+// drivers also has older TLS.
+func eachWay(t *testing.T, test func(t *testing.T, w loadtest.Way, e load.Engine)) {
+	t.Helper()
+	for _, w := range loadtest.Ways()[:2] {
+		t.Run(w.Name, func(t *testing.T) {
+			each(t, func(t *testing.T, e load.Engine) { test(t, w, e) })
+		})
 	}
 }
 
@@ -85,9 +96,9 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, e load.Engine) {
+			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
 				t.Parallel()
-				p := loadtest.Plan(t, loadtest.Script(t, tt.start, tt.kill))
+				p := loadtest.Plan(t, loadtest.Script(t, tt.start, tt.kill, w), w.Plan)
 				if shorten := over[name]; shorten != nil {
 					shorten(&p.Limits)
 				}
@@ -127,10 +138,10 @@ func TestWhatTheMachineCannotHoldIsBlocked(t *testing.T) {
 }
 
 // ticking serves a loadtest.Ticker.
-func ticking(t *testing.T, kill, end string) (addr string) {
+func ticking(t *testing.T, kill, end string, way ...loadtest.Way) (addr string) {
 	t.Helper()
 	g := &loadtest.Ticker{Kill: kill, End: end}
-	return loadtest.Listen(t, g.Serve)
+	return loadtest.Listen(t, g.Serve, way...)
 }
 
 func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
@@ -148,8 +159,9 @@ func TestWhatIsEndlessIsKilledAtTheEnd(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, e load.Engine) {
-				c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, ticking(t, tt.kill, tt.end), loadtest.Endless, func(p *load.Plan) {
+			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+				t.Parallel()
+				c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, ticking(t, tt.kill, tt.end, w), loadtest.Endless, w.Plan, func(p *load.Plan) {
 					if tt.outcome == bundle.StreamStall {
 						p.Limits.End = loadtest.Soon
 					}
@@ -198,13 +210,13 @@ func TestAnInterruptKillsAndReturnsInTime(t *testing.T) {
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	whole := loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)
-	each(t, func(t *testing.T, e load.Engine) {
+	eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
 		conns := make(chan struct{}, 1000)
 		addr := loadtest.Listen(t, func(c net.Conn) {
 			conns <- struct{}{}
 			loadtest.ServeStarts(c, whole)
-		})
-		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
+		}, w)
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, w.Plan, func(p *load.Plan) { p.Streams, p.Count = 2, 50 }))
 		c.Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 50})
 		if n := len(conns); n > 2 {
 			t.Errorf("%d connections for 2 streams at a time", n)
@@ -217,9 +229,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 
 // A gateway may close a connection after a response without notice.
 func TestAConnectionThatWasClosedIsNotUsedAgain(t *testing.T) {
-	each(t, func(t *testing.T, e load.Engine) {
-		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK)
-		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) {
+	eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
+		addr := loadtest.Script(t, loadtest.Then(loadtest.GoodAnswer(), loadtest.HangUp), loadtest.KillOK, w)
+		c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, w.Plan, func(p *load.Plan) {
 			p.Count = 5
 			p.Classes = []load.Class{{Share: 1, Dialect: p.Dialect, Check: p.Check, Think: 50 * time.Millisecond}}
 		}))

@@ -218,23 +218,6 @@ func clientTLS(server *httptest.Server) *tls.Config {
 	return &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 }
 
-func TestTLSOverHTTP1AndACertificateThatIsNotTrusted(t *testing.T) {
-	_, server := startStub(t, false, true)
-	addr := strings.TrimPrefix(server.URL, "https://")
-	p := loadtest.Plan(t, addr, func(p *load.Plan) {
-		p.TLS = clientTLS(server)
-		p.TLS.NextProtos = []string{"http/1.1"}
-		p.Count = 5
-	})
-	loadtest.Drive(t.Context(), t, portable.Engine{}, p).Want(t, map[bundle.StreamOutcome]int64{bundle.StreamOK: 5})
-
-	p = loadtest.Plan(t, addr, func(p *load.Plan) { p.TLS = &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12} })
-	c := loadtest.Drive(t.Context(), t, portable.Engine{}, p)
-	if r := c.Results[0]; !r.Refused || !strings.Contains(r.Message, "certificate") {
-		t.Errorf("%+v, want a message about the certificate", r)
-	}
-}
-
 // A stream whose start event never came may have left a process. The sweep finds it by its
 // mark and kills it, and no others.
 func TestProcessesThatNoStreamKnowsAreSwept(t *testing.T) {

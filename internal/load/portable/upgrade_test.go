@@ -69,9 +69,9 @@ func TestEveryOutcomeOverWebSocket(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, e load.Engine) {
+			eachWay(t, func(t *testing.T, w loadtest.Way, e load.Engine) {
 				t.Parallel()
-				p := loadtest.Plan(t, loadtest.Attach(t, tt.serve), loadtest.OverWS)
+				p := loadtest.Plan(t, loadtest.Attach(t, tt.serve, w), loadtest.OverWS, w.Plan)
 				switch {
 				case strings.Contains(tt.message, "no event"):
 					p.Limits.Silence = loadtest.Later
