@@ -72,8 +72,8 @@ type session struct {
 	pending  []byte    // input that was not sent
 	lastByte byte      // of the input
 	ended    bool      // the end of the input was sent
-	said     string // the last refusal that was told
-	signals  int    // in a row
+	said     string    // the last refusal that was told
+	signals  int       // in a row
 	signal   time.Time
 }
 
@@ -121,6 +121,7 @@ func (s *session) run(ctx context.Context, l link) (Result, error) {
 	}
 	if s.o.Role != RoleViewer || local.Typed {
 		s.keys = newKeyboard(local.In, local.Typed, local.Terminal != nil)
+		defer close(s.keys.done)
 	}
 	for again := false; ; again = true {
 		v := s.serve(ctx, l, again)

@@ -128,6 +128,9 @@ func (o *Options) explainSocket(ctx context.Context, t *target.Target, response 
 		if strings.Contains(err.Error(), "malformed HTTP") {
 			return cannot(t, o.Target.URL, "its response is not HTTP.", mendScheme)
 		}
+		if strings.Contains(err.Error(), "HTTP response to HTTPS client") {
+			return cannot(t, o.Target.URL, "the port does not speak TLS.", "Write http:// or ws://.")
+		}
 		return o.unreachable(t, err)
 	}
 	said := words(response.Body)

@@ -23,13 +23,14 @@ type keyboard struct {
 	chunks chan []byte   // closed at the end of the input
 	left   chan struct{} // closed by Ctrl+], or when the local terminal is gone
 	lost   chan struct{} // one element when input was dropped
+	done   chan struct{} // closed when nobody takes chunks any more
 }
 
 // newKeyboard begins to read. Input of a person that cannot be sent is dropped once 1 MiB of it waits, as the
 // line discipline of a terminal does, so that Ctrl+] is always seen; other input waits. raw says that the
 // end of typed input is that of the terminal.
 func newKeyboard(in io.Reader, typed, raw bool) *keyboard {
-	k := &keyboard{chunks: make(chan []byte), left: make(chan struct{}), lost: make(chan struct{}, 1)}
+	k := &keyboard{chunks: make(chan []byte), left: make(chan struct{}), lost: make(chan struct{}, 1), done: make(chan struct{})}
 	if typed {
 		k.chunks = make(chan []byte, typedChunks)
 	}
@@ -56,8 +57,8 @@ func (k *keyboard) read(in io.Reader, typed, raw bool) {
 		}
 		k.put(p, typed)
 		switch {
-		case err == nil:
-		case typed && (raw || !errors.Is(err, io.EOF)):
+		case err == nil && !k.over():
+		case err != nil && typed && (raw || !errors.Is(err, io.EOF)):
 			close(k.left)
 			return
 		default:
@@ -67,12 +68,25 @@ func (k *keyboard) read(in io.Reader, typed, raw bool) {
 	}
 }
 
+// over reports whether nobody takes chunks any more.
+func (k *keyboard) over() bool {
+	select {
+	case <-k.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // put hands a chunk on.
 func (k *keyboard) put(p []byte, typed bool) {
 	switch {
 	case len(p) == 0:
 	case !typed:
-		k.chunks <- p
+		select {
+		case k.chunks <- p:
+		case <-k.done:
+		}
 	default:
 		select {
 		case k.chunks <- p:

@@ -41,6 +41,7 @@ type events interface {
 // processLink is a stream of process.Process.
 type processLink struct {
 	client processconnect.ProcessClient
+	idle   func() // closes the connections without a call
 	pid    uint32
 	pty    bool
 	stays  bool // the process belongs to a session
@@ -73,12 +74,14 @@ func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32,
 	}
 	base := scheme + t.Authority() + strings.TrimSuffix(t.Path("process", ""), "/")
 	h := client(t, l.scale, false, func(c net.Conn) net.Conn { return beating{c, l.pulse} })
+	l.idle = h.CloseIdleConnections
 	l.client = processconnect.NewProcessClient(h, base, connect.WithProtoJSON(), connect.WithReadMaxBytes(longestEvent),
 		connect.WithAcceptCompression("gzip", nil, nil))
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	err := l.open(ctx, o, pid, size)
 	if err != nil {
 		l.cancel()
+		l.idle()
 		return nil, o.explainProcess(t, err)
 	}
 	go l.watch()
@@ -339,6 +342,7 @@ func refused(what string, err error) error {
 // close ends the stream. With hangUp it first asks the command to end, as a closed WebSocket does, and
 // kills it if it does not: an interactive shell ignores SIGTERM.
 func (l *processLink) close(hangUp bool) {
+	defer l.idle()
 	defer l.cancel()
 	if !hangUp || l.stays || l.hasEnded() {
 		return

@@ -55,7 +55,7 @@ func NewRecording(to io.Writer, o RecordingOptions) *Recording {
 	if o.Size.Cols <= 0 || o.Size.Rows <= 0 {
 		o.Size = Size{80, 24}
 	}
-	h := castHeader{Version: 2, Width: o.Size.Cols, Height: o.Size.Rows, Timestamp: r.begun.Unix(), Title: o.Title}
+	h := castHeader{Version: 2, Width: o.Size.Cols, Height: o.Size.Rows, Timestamp: r.begun.Unix(), Title: o.Redact.Text(o.Title)}
 	if o.Term != "" {
 		h.Env = map[string]string{"TERM": o.Term}
 	}

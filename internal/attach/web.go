@@ -52,6 +52,9 @@ type headed struct {
 	next   *http.Transport
 }
 
+// CloseIdleConnections closes the connections without a call.
+func (h headed) CloseIdleConnections() { h.next.CloseIdleConnections() }
+
 // RoundTrip sends a request.
 func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
