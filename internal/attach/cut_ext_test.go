@@ -211,6 +211,8 @@ func TestAStreamWithoutKeepalivesIsCutIfThereWereSome(t *testing.T) {
 	for range 4 {
 		clock.advance(t, 15*time.Second)
 	}
+	r.notes.until(t, "not even a keepalive; reconnecting")
+	clock.advance(t, time.Second)
 	r.loses("the gateway has sent nothing for 1m0s, not even a keepalive; coming back failed")
 }
 
