@@ -89,7 +89,9 @@ func (f *attachFlags) run(ctx context.Context, streams stdio, url string) error 
 	o.Local.Note = noter(streams, terminal)
 	h := takeHands(terminal)
 	o.Local.Signals, o.Local.Resized = h.signals, h.resized
+	attached := false
 	o.Local.Attached = func() {
+		attached = true
 		streams.takeover.begin(h.caught, func() {
 			if terminal != nil {
 				terminal.restore()
@@ -109,7 +111,11 @@ func (f *attachFlags) run(ctx context.Context, streams stdio, url string) error 
 	}
 	r, err := attach.Run(ctx, o)
 	streams.takeover.end()
-	if failed := errors.Join(o.Record.Close(), file.Close()); failed != nil {
+	failed := errors.Join(o.Record.Close(), file.Close())
+	if f.record != "" && !attached {
+		failed = os.Remove(f.record)
+	}
+	if failed != nil {
 		streams.errorf("assay: --record: %s is not whole: %v\n", f.record, failed)
 		if r.Code == 0 && err == nil {
 			r.Code = exitDefect

@@ -93,11 +93,18 @@ func (o *Options) dial(ctx context.Context, routes []route, size Size) (route, l
 		}
 		missing = append(missing, err.Error())
 	}
-	mend := "Is this the gateway's port, and its path? `assay doctor " + o.Target.URL + "` tells what is there."
-	if o.Over == OverSocket && !target.IsSocketURL(o.Target.URL) {
-		mend = "A gateway without WebSocket may have process.Process: leave --over out."
+	return route{}, nil, cannot(routes[0].target, o.Target.URL, strings.Join(missing, "; ")+".", o.mend(strings.Join(missing, " ")))
+}
+
+// mend says what to do where no surface is there.
+func (o *Options) mend(why string) string {
+	switch {
+	case o.PTY && strings.Contains(why, " 400: pty"):
+		return "--pty off runs the command without a terminal."
+	case o.Over == OverSocket && !target.IsSocketURL(o.Target.URL):
+		return "A gateway without WebSocket may have process.Process: leave --over out."
 	}
-	return route{}, nil, cannot(routes[0].target, o.Target.URL, strings.Join(missing, "; ")+".", mend)
+	return "Is this the gateway's port, and its path? `assay doctor " + o.Target.URL + "` tells what is there."
 }
 
 // cannot is the error of a session that does not begin.
@@ -146,6 +153,8 @@ func (o *Options) explainSocket(ctx context.Context, t *target.Target, response 
 		return cannot(t, o.Target.URL, "the port speaks TLS.", mendScheme)
 	case s >= 500 && s != http.StatusNotImplemented || s == http.StatusTooManyRequests:
 		return cannot(t, o.Target.URL, answer+".", "Try again later.")
+	case s == http.StatusBadRequest:
+		return &miss{"the WebSocket is refused (" + answer + ")"}
 	}
 	return &miss{"no WebSocket (" + answer + ")"}
 }
