@@ -45,10 +45,10 @@ func TestTheCommandsExitCodeAndStreamsAreThoseOfTheSession(t *testing.T) {
 // The order of the bytes and their number are right in both directions, with far more than any buffer.
 func TestMuchInputAndOutputIsWhole(t *testing.T) {
 	url := gatewayOf(t, gateway.Options{})
-	all := strings.Repeat("0123456789abcdef0123456789abcde\n", 256<<10) // 8 MiB
-	for _, over := range surfaces {
+	for over, size := range map[string]int{attach.OverSocket: 8 << 20, attach.OverProcess: 2 << 20} {
 		t.Run(over, func(t *testing.T) {
 			t.Parallel()
+			all := strings.Repeat("0123456789abcdef0123456789abcde\n", size/32)
 			o := script(url, over, "cat; exit 5")
 			o.Local.In = strings.NewReader(all)
 			r := run(t, o)
