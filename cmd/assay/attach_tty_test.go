@@ -278,6 +278,34 @@ func TestRealProgramsAreUsed(t *testing.T) {
 	}
 }
 
+// Without a terminal in the sandbox, the local one stays as it is: it hands over lines, shows what is typed, and makes a signal of Ctrl+C.
+func TestATerminalWithPipesBehindIt(t *testing.T) {
+	t.Parallel()
+	url := gatewayFor(t, gateway.Options{}).URL()
+	for _, over := range attachSurfaces {
+		for name, tc := range map[string]struct {
+			keys string
+			code int
+		}{
+			"Ctrl+D ends stdin":       {"\x04", 3},
+			"Ctrl+C is a signal":      {"\x03", 9},
+			"Ctrl+] leaves at a line": {"\x1d\r", 0},
+		} {
+			t.Run(name+" over "+over, func(t *testing.T) {
+				t.Parallel()
+				x := attachOnTTY(t, 80, url, "--over", over, "--pty", "off", "--cmd", "sh", "--arg", "-c", "--arg", "trap 'exit 9' INT TERM; while read x; do echo got $x; done; exit 3")
+				x.types("words\r")
+				x.shows("got words\r\n", 1)
+				if !cmp.Equal(x.before, x.modes()) {
+					t.Error("the terminal is in another mode")
+				}
+				x.types(tc.keys)
+				x.ends(tc.code)
+			})
+		}
+	}
+}
+
 // A terminal that is stopped and continued is in raw mode again: its shell has changed that.
 func TestRawModeComesBackWhenTheProgramContinues(t *testing.T) {
 	t.Parallel()

@@ -73,6 +73,7 @@ type session struct {
 	lastByte byte      // of the input
 	ended    bool      // the end of the input was sent
 	said     string    // the last refusal that was told
+	seams    [2]seam   // of stdout and stderr
 	signals  int       // in a row
 	signal   time.Time
 }
@@ -199,9 +200,13 @@ func (s *session) follow(l link, tell func(arrival) bool) {
 			tell(arrival{lost: lost})
 			return
 		case e.kind == eventOutput:
-			if err := s.show(e); err != nil {
+			gap, err := s.show(e)
+			if err != nil {
 				tell(arrival{gone: err})
 				return
+			}
+			if gap {
+				tell(arrival{later: "output is missing between what came before the cut and what follows"})
 			}
 		case !tell(arrival{event: e}) || e.kind == eventExit:
 			return
@@ -209,16 +214,23 @@ func (s *session) follow(l link, tell func(arrival) bool) {
 	}
 }
 
-// show writes output where it belongs.
-func (s *session) show(e event) error {
-	to := s.o.Local.Out
+// show writes output where it belongs. gap says that it does not continue that of before the cut.
+func (s *session) show(e event) (gap bool, err error) {
+	to, seam := s.o.Local.Out, &s.seams[0]
 	if e.stderr {
-		to = s.o.Local.Err
+		to, seam = s.o.Local.Err, &s.seams[1]
 	}
-	s.o.Record.Output(e.data)
-	_, err := to.Write(e.data)
-	return err
+	data := e.data
+	if s.o.Local.Terminal == nil && s.rejoins() {
+		data, gap = seam.next(data)
+	}
+	s.o.Record.Output(data)
+	_, err = to.Write(data)
+	return gap, err
 }
+
+// rejoins reports whether a gateway replays output after a cut.
+func (s *session) rejoins() bool { return s.route.socket && s.o.Session != "" }
 
 // sendControls sends sizes and signals.
 func (s *session) sendControls(ctx context.Context, controls <-chan func() error, tell func(arrival) bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,35 @@ func TestASessionIsJoinedAgainAfterACut(t *testing.T) {
 	}
 	r.types("\x04")
 	r.ends(3)
+}
+
+// A pipe gets the output of a session once, although the gateway replays it.
+func TestAPipeGetsNothingTwiceAfterACut(t *testing.T) {
+	p := proxyTo(t, gatewayOf(t, gateway.Options{}))
+	o := script(p.url, attach.OverSocket, "seq 1 20000; echo problem >&2; while read x; do echo again-$x; done; echo more >&2; exit 3")
+	o.Session = "piped"
+	r := run(t, o)
+	r.out.until(t, "\n20000\n")
+	r.err.until(t, "problem\n")
+	for _, x := range []string{"1", "2"} {
+		p.cut()
+		r.notes.untilTimes(t, "connected again\n", int(x[0]-'0'))
+		r.types(x + "\n")
+		r.out.until(t, "again-"+x+"\n")
+	}
+	_ = r.in.Close()
+	r.ends(3)
+	var want strings.Builder
+	for i := range 20000 {
+		want.WriteString(strconv.Itoa(i+1) + "\n")
+	}
+	want.WriteString("again-1\nagain-2\n")
+	if got := r.out.String(); got != want.String() {
+		t.Errorf("%d bytes, want %d; the last: %q", len(got), want.Len(), got[max(0, len(got)-60):])
+	}
+	if got := r.err.String(); got != "problem\nmore\n" {
+		t.Errorf("stderr %q", got)
+	}
 }
 
 func TestAProcessIsConnectedToAgainAfterACut(t *testing.T) {

@@ -72,7 +72,10 @@ func (s *session) resume() {
 	case s.route.socket && s.o.Local.Terminal != nil:
 		s.o.Local.Terminal.Clear() // the gateway replays what the screen showed
 	case s.route.socket:
-		s.note("connected again; the gateway replays its last output, which may therefore come twice")
+		for i := range s.seams {
+			s.seams[i].again()
+		}
+		s.note("connected again")
 	default:
 		s.note("connected again; output of the meantime is lost")
 	}
