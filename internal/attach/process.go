@@ -61,9 +61,52 @@ type processLink struct {
 	stderr bool
 }
 
+// form is a way to call process.Process.
+type form struct {
+	options []connect.ClientOption
+	http    version
+}
+
+// forms are all ways, in the order in which they are tried: as the SDKs do, and those of gateways that
+// refuse that with HTTP 415.
+func forms() []form {
+	return []form{
+		{[]connect.ClientOption{connect.WithProtoJSON()}, anyHTTP},
+		{nil, anyHTTP},
+		{[]connect.ClientOption{connect.WithGRPCWeb()}, anyHTTP},
+		{[]connect.ClientOption{connect.WithGRPC()}, onlyHTTP2},
+	}
+}
+
+// isOtherForm reports whether a gateway refused the form of a request, and nothing ran.
+func isOtherForm(err error) bool {
+	return connect.CodeOf(err) == connect.CodeUnknown && !connect.IsWireError(err) && strings.Contains(err.Error(), "HTTP status 415")
+}
+
 // dialProcess starts the command at a target, or connects to the process of a session. pid, unless it
 // is 0, is that of the process to come back to. A *miss says that there is no process.Process.
 func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32, size Size) (link, error) {
+	var refused error
+	for _, f := range forms() {
+		l := o.newProcessLink(ctx, t, f)
+		err := l.open(ctx, o, pid, size)
+		if err == nil {
+			go l.watch()
+			return l, nil
+		}
+		l.cancel()
+		l.idle()
+		if !isOtherForm(err) {
+			return nil, o.explainProcess(t, err)
+		}
+		if refused == nil {
+			refused = err
+		}
+	}
+	return nil, o.explainProcess(t, refused)
+}
+
+func (o *Options) newProcessLink(ctx context.Context, t *target.Target, f form) *processLink {
 	l := &processLink{
 		pty: o.PTY, stays: o.Session != "", scale: o.scale(), clock: o.Clock, pulse: &pulse{now: o.Clock.Now}, ended: make(chan struct{}),
 	}
@@ -73,19 +116,12 @@ func (o *Options) dialProcess(ctx context.Context, t *target.Target, pid uint32,
 		scheme = "https://"
 	}
 	base := scheme + t.Authority() + strings.TrimSuffix(t.Path("process", ""), "/")
-	h := client(t, l.scale, false, func(c net.Conn) net.Conn { return beating{c, l.pulse} })
+	h := client(t, l.scale, f.http, func(c net.Conn) net.Conn { return beating{c, l.pulse} })
 	l.idle = h.CloseIdleConnections
-	l.client = processconnect.NewProcessClient(h, base, connect.WithProtoJSON(), connect.WithReadMaxBytes(longestEvent),
-		connect.WithAcceptCompression("gzip", nil, nil))
+	l.client = processconnect.NewProcessClient(h, base,
+		append(f.options, connect.WithReadMaxBytes(longestEvent), connect.WithAcceptCompression("gzip", nil, nil))...)
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	err := l.open(ctx, o, pid, size)
-	if err != nil {
-		l.cancel()
-		l.idle()
-		return nil, o.explainProcess(t, err)
-	}
-	go l.watch()
-	return l, nil
+	return l
 }
 
 // beating is a connection that notes when bytes come.

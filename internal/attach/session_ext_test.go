@@ -1,11 +1,17 @@
 package attach_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"connectrpc.com/connect"
 
 	"assay/fakes/gateway"
 	"assay/internal/attach"
+	"assay/internal/envd/process"
+	"assay/internal/envd/process/processconnect"
 )
 
 func TestTheCommandsExitCodeAndStreamsAreThoseOfTheSession(t *testing.T) {
@@ -111,22 +117,45 @@ func TestTheEndOfInputOfATerminalIsItsKey(t *testing.T) {
 	}
 }
 
-func TestCtrlBracketLeaves(t *testing.T) {
-	url := gatewayOf(t, gateway.Options{})
+func TestCtrlBracketLeavesAndEndsTheCommand(t *testing.T) {
 	for _, over := range surfaces {
-		for name, keys := range map[string]string{"alone": "\x1d", "behind other keys": "abc\x1dnever"} {
+		for name, tc := range map[string]struct{ keys, trap string }{
+			"alone":             {"\x1d", "exit 1"},
+			"behind other keys": {"abc\x1dnever", "exit 1"},
+			"a command that ignores SIGTERM, as a shell does": {"\x1d", ""},
+		} {
 			t.Run(name+" over "+over, func(t *testing.T) {
 				t.Parallel()
-				o := script(url, over, "trap 'echo bye; exit 1' TERM; echo ready; while :; do read x; done")
+				url := gatewayOf(t, gateway.Options{ClockScale: 10})
+				o := script(url, over, "trap '"+tc.trap+"' TERM; echo ready; while :; do read x; done")
 				o.PTY = true
 				r := run(t, o)
 				r.out.until(t, "ready")
-				r.types(keys)
+				r.types(tc.keys)
 				r.ends(0)
 				if !strings.Contains(r.notes.String(), "left; the command was told to end") {
 					t.Errorf("notes %q", r.notes)
 				}
+				nothingRuns(t, url)
 			})
+		}
+	}
+}
+
+// nothingRuns waits until a gateway has no process.
+func nothingRuns(t *testing.T, url string) {
+	t.Helper()
+	c := processconnect.NewProcessClient(http.DefaultClient, url)
+	defer http.DefaultClient.CloseIdleConnections()
+	for due := time.Now().Add(patience); ; {
+		list, err := c.List(t.Context(), connect.NewRequest(&process.ListRequest{}))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case len(list.Msg.Processes) == 0:
+			return
+		case time.Now().After(due):
+			t.Fatalf("still there: %v", list.Msg.Processes)
 		}
 	}
 }
@@ -221,6 +250,24 @@ func TestAGatewayWithoutAnEndOfStdinIsTold(t *testing.T) {
 	r.notes.until(t, "waiting for the command to exit")
 	r.sends("SIGKILL", 9)
 	r.ends(137)
+}
+
+func TestEveryFormOfProcessIsSpoken(t *testing.T) {
+	for _, protocol := range []string{"connect", "grpc-web", "grpc"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			url := gatewayOf(t, gateway.Options{Protocols: []string{protocol}})
+			o := script(url, attach.OverProcess, "read x; echo got-$x; exit 3")
+			o.PTY = true
+			r := run(t, o)
+			<-r.attached
+			r.types("line\r")
+			r.ends(3)
+			if !strings.Contains(r.out.String(), "got-line\r\n") {
+				t.Errorf("stdout %q", r.out)
+			}
+		})
+	}
 }
 
 func TestTheSurfaceIsFound(t *testing.T) {

@@ -81,7 +81,7 @@ func (o *Options) query(again bool, size Size) string {
 func (o *Options) dialSocket(ctx context.Context, t *target.Target, again bool, size Size) (link, error) {
 	p := &pulse{now: o.Clock.Now}
 	var made *conn
-	h := client(t, o.scale(), true, func(c net.Conn) net.Conn {
+	h := client(t, o.scale(), onlyHTTP1, func(c net.Conn) net.Conn {
 		made = newConn(c, p)
 		return made
 	})

@@ -18,9 +18,17 @@ const (
 	handshakeTimeout = 15 * time.Second
 )
 
-// client returns an HTTP client for a target, which sends its headers and follows no redirect. A
-// socket needs HTTP/1.1. A new connection becomes what made returns for it.
-func client(t *target.Target, scale float64, socket bool, made func(net.Conn) net.Conn) *http.Client {
+// version is what an HTTP client speaks.
+type version int
+
+const (
+	onlyHTTP1 version = iota // a socket needs it
+	anyHTTP                  // HTTP/1.1, or what TLS negotiates
+	onlyHTTP2                // also without TLS: gRPC needs it
+)
+
+// client returns an HTTP client for a target, which sends its headers and follows no redirect. A new connection becomes what made returns for it.
+func client(t *target.Target, scale float64, v version, made func(net.Conn) net.Conn) *http.Client {
 	dialer := &net.Dialer{Timeout: scaled(dialTimeout, scale)}
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -33,10 +41,16 @@ func client(t *target.Target, scale float64, socket bool, made func(net.Conn) ne
 		TLSClientConfig:     t.Transport("").TLS,
 		TLSHandshakeTimeout: scaled(dialTimeout, scale),
 		DisableCompression:  true,
-		ForceAttemptHTTP2:   !socket,
+		ForceAttemptHTTP2:   v != onlyHTTP1,
 	}
-	if socket {
+	switch v {
+	case onlyHTTP1:
 		transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	case onlyHTTP2:
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetHTTP2(true)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	case anyHTTP:
 	}
 	return &http.Client{
 		Transport:     headed{t, transport},
@@ -62,6 +76,7 @@ func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
 		switch {
 		case strings.EqualFold(field.Name, "host"):
 			r.Host = field.Value
+		case strings.EqualFold(field.Name, "authorization") && r.Header.Get("Authorization") != "": // the bearer of a socket
 		case !strings.EqualFold(field.Name, "connection"):
 			r.Header.Set(field.Name, field.Value)
 		}
