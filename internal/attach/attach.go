@@ -263,6 +263,7 @@ func (s *session) sendInput(ctx context.Context, l link, tell func(arrival) bool
 				_ = s.finish(ctx, l, tell)
 				return
 			}
+			s.pending = s.keys.more(s.pending)
 		}
 		if s.o.Role == RoleViewer {
 			s.pending = nil

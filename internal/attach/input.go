@@ -99,6 +99,23 @@ func (k *keyboard) put(p []byte, typed bool) {
 	}
 }
 
+// more appends what else is there already, up to one piece: a call for each key would lag behind fast
+// fingers where the gateway is far.
+func (k *keyboard) more(p []byte) []byte {
+	for len(p) < pieces {
+		select {
+		case next, ok := <-k.chunks:
+			if !ok { // the next who reads sees it
+				return p
+			}
+			p = append(p, next...)
+		default:
+			return p
+		}
+	}
+	return p
+}
+
 // drop forgets what was typed and not sent, and reports whether there was anything.
 func (k *keyboard) drop() bool {
 	dropped := false

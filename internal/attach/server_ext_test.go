@@ -178,6 +178,33 @@ func TestServersThatAreNone(t *testing.T) {
 	}
 }
 
+// The token is a bearer for the socket, whatever user is named, and has a header of its own everywhere.
+func TestTheCredentialsAreWhereEachSurfaceExpectsThem(t *testing.T) {
+	for over, want := range map[string]string{attach.OverSocket: "Bearer open-sesame-123456", attach.OverProcess: "Basic cm9vdDo="} {
+		seen := make(chan *http.Request, 1)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen <- r
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		o := script(s.URL, over, "")
+		o.Target.Token, o.Target.User, o.Sandbox = "open-sesame-123456", "root", "box-7"
+		r := run(t, o)
+		r.wait()
+		got := <-seen
+		s.Close()
+		for name, want := range map[string]string{
+			"Authorization": want, "X-Access-Token": "open-sesame-123456", "User-Agent": "assay/test (attach; attach)", "E2b-Sandbox-Id": "box-7",
+		} {
+			if got.Header.Get(name) != want {
+				t.Errorf("%s: %s is %q, want %q", over, name, got.Header.Get(name), want)
+			}
+		}
+		if strings.Contains(got.URL.RawQuery, "sesame") {
+			t.Errorf("%s: the token is in the query %q", over, got.URL.RawQuery)
+		}
+	}
+}
+
 // A server that takes the request and never responds is given up.
 func TestAServerThatDoesNotRespondIsGivenUp(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
