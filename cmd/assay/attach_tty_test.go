@@ -326,6 +326,18 @@ func TestRawModeComesBackWhenTheProgramContinues(t *testing.T) {
 	x.ends(3)
 }
 
+// Before the command is connected, an interrupt is the program's own.
+func TestAnInterruptWhileAttachConnects(t *testing.T) {
+	t.Parallel()
+	for _, over := range attachSurfaces {
+		log := &lockedBuffer{}
+		x := attachOnTTY(t, 80, acceptAndSay(t, log), "--over", over, "--cmd", "true", "--time-scale", "100")
+		waitFor(t, "the connection", func() bool { return log.String() != "" })
+		x.types("\x03")
+		x.ends(130)
+	}
+}
+
 // Nobody reads the output: the session can still be left.
 func TestAFullPipeDoesNotHoldTheSession(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -152,7 +153,9 @@ func TestServersThatAreNone(t *testing.T) {
 		w.WriteHeader(http.StatusSwitchingProtocols)
 	}))
 	t.Cleanup(strange.Close)
-	tls := httptest.NewTLSServer(http.NotFoundHandler())
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
 	t.Cleanup(tls.Close)
 	for name, tc := range map[string]struct{ url, over, want string }{
 		"a web page":             {page.URL, attach.OverAny, "no WebSocket (GET /attach returns 200); no process.Process (POST /process.Process/Start: "},
