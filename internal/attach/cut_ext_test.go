@@ -3,9 +3,11 @@ package attach_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -244,6 +246,50 @@ func TestAStreamWithoutKeepalivesIsCutIfThereWereSome(t *testing.T) {
 	r.notes.until(t, "not even a keepalive; reconnecting")
 	clock.advance(t, time.Second)
 	r.loses("the gateway has sent nothing for 1m0s, not even a keepalive; coming back failed")
+}
+
+// echo starts processes that print their input, and end behind a line feed.
+type echo struct {
+	processconnect.UnimplementedProcessHandler
+	lines chan []byte
+}
+
+func (e echo) Start(_ context.Context, _ *connect.Request[process.StartRequest], s *connect.ServerStream[process.StartResponse]) error {
+	send := func(e *process.ProcessEvent) error { return s.Send(&process.StartResponse{Event: e}) }
+	err := send(&process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: 7}}})
+	for ended := false; !ended && err == nil; {
+		p := <-e.lines
+		ended = strings.Contains(string(p), "\n")
+		err = send(&process.ProcessEvent{Event: &process.ProcessEvent_Data{Data: &process.ProcessEvent_DataEvent{Output: &process.ProcessEvent_DataEvent_Stdout{Stdout: p}}}})
+	}
+	return errors.Join(err, send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: &process.ProcessEvent_EndEvent{Exited: true, ExitCode: 2}}}))
+}
+
+func (e echo) SendInput(_ context.Context, r *connect.Request[process.SendInputRequest]) (*connect.Response[process.SendInputResponse], error) {
+	e.lines <- r.Msg.GetInput().GetStdin()
+	return connect.NewResponse(&process.SendInputResponse{}), nil
+}
+
+// A call that does not get through is made again, while the stream of the output lives on.
+func TestInputThatDoesNotGetThroughIsSentAgain(t *testing.T) {
+	_, h := processconnect.NewProcessHandler(echo{lines: make(chan []byte)})
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/SendInput") && calls.Add(1) <= 3 {
+			panic(http.ErrAbortHandler) // cuts the connection
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	r := run(t, script(server.URL, attach.OverProcess, ""))
+	<-r.attached
+	r.types("one ")
+	r.out.until(t, "one ")
+	r.types("two\n")
+	r.ends(2)
+	if got := r.out.String(); got != "one two\n" {
+		t.Errorf("stdout %q", got)
+	}
 }
 
 func TestNothingToAttachTo(t *testing.T) {

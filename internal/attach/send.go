@@ -3,6 +3,8 @@ package attach
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 )
 
 // sendControls sends sizes and signals.
@@ -21,7 +23,8 @@ func (s *session) sendControls(ctx context.Context, controls <-chan func() error
 
 // sendInput sends the input, in order. Only one runs at a time.
 func (s *session) sendInput(ctx context.Context, l link, tell func(arrival) bool) {
-	if s.ended && s.finish(ctx, l, tell) != nil { // it may not have come through
+	if s.ended { // it may not have come through
+		_ = s.finish(ctx, l, tell)
 		return
 	}
 	for {
@@ -51,11 +54,30 @@ func (s *session) sendInput(ctx context.Context, l link, tell func(arrival) bool
 			if !tell(arrival{later: no.text}) {
 				return
 			}
+		case !s.retry(ctx, err, tell):
+			return
 		default:
-			return // the receiver sees why
+			continue
 		}
 		s.lastByte = s.pending[len(s.pending)-1]
 		s.pending = nil
+	}
+}
+
+// retryInput is the pause before input is sent again.
+const retryInput = 250 * time.Millisecond
+
+// retry waits before input is sent again that did not get through. It returns false once the connection
+// is over: the next link sends it.
+func (s *session) retry(ctx context.Context, err error, tell func(arrival) bool) bool {
+	if !tell(arrival{later: fmt.Sprintf("input cannot be sent: %v; trying again", rootOf(err))}) {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.o.Clock.After(retryInput):
+		return true
 	}
 }
 
