@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/crash"
@@ -19,6 +20,8 @@ const (
 	afterthought = time.Second
 	// stillWaits is how long after the end of stdin a silent command is told of.
 	stillWaits = 10 * time.Second
+	// mostRemarks bounds the sentences that are told together.
+	mostRemarks = 4
 	// waitingControls is the number of sizes and signals that wait to be sent.
 	waitingControls = 16
 )
@@ -67,13 +70,14 @@ func Run(ctx context.Context, o Options) (Result, error) {
 type session struct {
 	o        *Options
 	route    route
-	keys     *keyboard // nil: nothing is read
-	pending  []byte    // input that was not sent
-	lastByte byte      // of the input
-	ended    bool      // the end of the input was sent
-	said     string    // the last refusal that was told
-	seams    [2]seam   // of stdout and stderr
-	signals  int       // in a row
+	keys     *keyboard    // nil: nothing is read
+	pending  []byte       // input that was not sent
+	lastByte byte         // of the input
+	ended    bool         // the end of the input was sent
+	said     string       // the last refusal that was told
+	seams    [2]seam      // of stdout and stderr
+	pieces   atomic.Int64 // of output
+	signals  int          // in a row
 	signal   time.Time
 }
 
@@ -219,6 +223,7 @@ func (s *session) show(e event) (gap bool, err error) {
 	if e.stderr {
 		to, seam = s.o.Local.Err, &s.seams[1]
 	}
+	s.pieces.Add(1)
 	data := e.data
 	if s.o.Local.Terminal == nil && s.rejoins() {
 		data, gap = seam.next(data)

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,9 +14,11 @@ type dispatcher struct {
 	link     link
 	controls chan<- func() error
 
-	later <-chan time.Time // when the remark is due
-	text  string
-	quiet <-chan time.Time // when stdin has been over for a while
+	later   <-chan time.Time // when the remarks are due
+	remarks []string
+	quiet   <-chan time.Time // when stdin has been over for a while
+	shown   int64            // pieces of output when stdin ended
+	noEnd   bool             // the gateway has refused to end stdin
 }
 
 func (d *dispatcher) loop(arrivals <-chan arrival) verdict {
@@ -40,13 +43,12 @@ func (d *dispatcher) loop(arrivals <-chan arrival) verdict {
 		case <-d.o.Local.Resized:
 			d.resize()
 		case <-d.later:
-			d.later = nil
-			if d.text != d.said {
-				d.said = d.text
-				d.note("%s", d.text)
-			}
+			d.tell()
 		case <-d.quiet:
 			d.quiet = nil
+			if d.pieces.Load() != d.shown {
+				continue // it does what it wants to do
+			}
 			d.note("stdin has ended; the command still runs. Not every gateway can tell it that stdin has ended")
 		case <-d.ctx.Done():
 			return verdict{left: true, err: d.ctx.Err()}
@@ -62,13 +64,13 @@ func (d *dispatcher) arrived(a arrival) (v verdict, over bool) {
 		return verdict{err: &OutputError{a.gone}}, true
 	case a.event.kind == eventExit:
 		return verdict{code: a.event.code}, true
-	case a.event.kind == eventRefusal && d.quiet != nil && strings.Contains(a.event.text, "eof"):
-		d.quiet = nil
+	case a.event.kind == eventRefusal && strings.Contains(a.event.text, "eof"):
+		d.quiet, d.noEnd = nil, true
 		d.remark(noEnd(a.event.text))
 	case a.event.kind == eventRefusal:
 		d.remark("the gateway: " + oneLine(a.event.text))
-	case a.eof && d.route.socket:
-		d.quiet = d.o.Clock.After(stillWaits)
+	case a.eof && d.route.socket && !d.noEnd:
+		d.quiet, d.shown = d.o.Clock.After(stillWaits), d.pieces.Load()
 	case a.later != "":
 		d.remark(a.later)
 	}
@@ -80,7 +82,20 @@ func (d *dispatcher) remark(text string) {
 	if d.later == nil {
 		d.later = d.o.Clock.After(afterthought)
 	}
-	d.text = text
+	if len(d.remarks) < mostRemarks && !slices.Contains(d.remarks, text) {
+		d.remarks = append(d.remarks, text)
+	}
+}
+
+// tell tells the remarks that are due. One that was the last already is not repeated.
+func (d *dispatcher) tell() {
+	for _, text := range d.remarks {
+		if text != d.said {
+			d.said = text
+			d.note("%s", text)
+		}
+	}
+	d.later, d.remarks = nil, nil
 }
 
 // signalled sends a signal on. The third in a row leaves, and so does the hangup of the local terminal.

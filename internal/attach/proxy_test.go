@@ -134,22 +134,30 @@ func (m *manual) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// advance waits until somebody waits, and moves the clock.
-func (m *manual) advance(t *testing.T, d time.Duration) {
+// waiters waits until n timers run.
+func (m *manual) waiters(t *testing.T, n int) {
 	t.Helper()
 	due := time.After(patience)
 	for {
 		m.mu.Lock()
-		if len(m.timers) > 0 {
-			break
-		}
+		there := len(m.timers)
 		m.mu.Unlock()
+		if there >= n {
+			return
+		}
 		select {
 		case <-m.changed:
 		case <-due:
-			t.Fatal("nobody waits for the clock")
+			t.Fatalf("%d wait for the clock, want %d", there, n)
 		}
 	}
+}
+
+// advance waits until somebody waits, and moves the clock.
+func (m *manual) advance(t *testing.T, d time.Duration) {
+	t.Helper()
+	m.waiters(t, 1)
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now = m.now.Add(d)
 	for c, at := range m.timers {

@@ -1,12 +1,14 @@
 package attach_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/coder/websocket"
 
 	"assay/fakes/gateway"
 	"assay/internal/attach"
@@ -250,6 +252,45 @@ func TestAGatewayWithoutAnEndOfStdinIsTold(t *testing.T) {
 	r.notes.until(t, "waiting for the command to exit")
 	r.sends("SIGKILL", 9)
 	r.ends(137)
+}
+
+// A gateway that ignores the end of stdin says nothing: a command that is silent for a while afterwards is told of, and
+// no other.
+func TestASilentCommandBehindTheEndOfStdinIsToldOf(t *testing.T) {
+	for name, output := range map[string]int{"silent": 0, "busy": 2} {
+		t.Run(name, func(t *testing.T) {
+			clock, ended := newManual(), make(chan struct{})
+			armed, over := make(chan struct{}), make(chan struct{})
+			url := socketServer(t, func(ctx context.Context, c *websocket.Conn) {
+				_, _, _ = c.Read(ctx) // the end of stdin, which it ignores
+				ended <- struct{}{}
+				<-armed
+				for range output {
+					_ = c.Write(ctx, websocket.MessageBinary, []byte("\x01x"))
+				}
+				<-over
+				_ = c.Write(ctx, websocket.MessageText, []byte(exitZero))
+			})
+			o := script(url, attach.OverSocket, "")
+			o.Local.In, o.Clock = strings.NewReader(""), attach.Clock{Now: clock.Now, After: clock.After}
+			r := run(t, o)
+			<-ended
+			clock.waiters(t, 2) // the next ping, and what is tested
+			close(armed)
+			if output > 0 {
+				r.out.until(t, "xx")
+			}
+			clock.advance(t, 10*time.Second)
+			if output == 0 {
+				r.notes.until(t, "stdin has ended; the command still runs")
+			}
+			close(over)
+			r.ends(0)
+			if output > 0 && r.notes.String() != "" {
+				t.Errorf("notes %q", r.notes)
+			}
+		})
+	}
 }
 
 func TestEveryFormOfProcessIsSpoken(t *testing.T) {
