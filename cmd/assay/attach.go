@@ -97,7 +97,7 @@ func (f *attachFlags) run(ctx context.Context, streams stdio, url string) error 
 				terminal.restore()
 			}
 		})
-		if terminal != nil {
+		if o.Local.Terminal != nil {
 			streams.notef("assay: attached to %s; Ctrl+] leaves\n", url)
 		}
 	}
@@ -165,8 +165,8 @@ func ending(r attach.Result, err error) error {
 // brokenPipe is the exit code of a shell whose command died of SIGPIPE.
 const brokenPipe = 128 + 13
 
-// options returns the options of the flags, and the terminal of a session with one. Its mistakes
-// are usage errors.
+// options returns the options of the flags, and the terminal if stdout is one. Its mistakes are usage
+// errors.
 func (f *attachFlags) options(url string) (o attach.Options, terminal *localTerminal, err error) {
 	t, err := f.target.options(url)
 	if err != nil {
@@ -190,10 +190,12 @@ func (f *attachFlags) options(url string) (o attach.Options, terminal *localTerm
 	if o.PTY {
 		o.Env = terminalEnv()
 	}
-	if o.PTY && typed && shown {
-		screen := attach.NewScreen(os.Stdout)
-		terminal = &localTerminal{in: os.Stdin, out: os.Stdout, screen: screen}
-		o.Local.Out, o.Local.Terminal = screen, terminal
+	if shown {
+		terminal = &localTerminal{in: os.Stdin, out: os.Stdout, screen: attach.NewScreen(os.Stdout)}
+		o.Local.Out = terminal.screen
+		if o.PTY && typed {
+			o.Local.Terminal = terminal
+		}
 	}
 	return o, terminal, o.Check()
 }

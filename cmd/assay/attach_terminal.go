@@ -12,7 +12,7 @@ import (
 	"assay/internal/printable"
 )
 
-// localTerminal is the terminal on stdin and stdout. Its methods are safe for concurrent use.
+// localTerminal is the terminal on stdout and, if it is switched to raw mode, on stdin. Its methods are safe for concurrent use.
 type localTerminal struct {
 	in, out *os.File
 	screen  *attach.Screen

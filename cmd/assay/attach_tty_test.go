@@ -105,6 +105,9 @@ func insist(t *testing.T, p *os.Process) {
 	}
 }
 
+// last is what the tests show behind all that the program shows.
+const last = "\x00the program has ended\x00"
+
 // ends requires an exit code, 128 for one above it, and the modes that the terminal had before.
 func (x *onTTY) ends(code int) {
 	x.t.Helper()
@@ -118,7 +121,6 @@ func (x *onTTY) ends(code int) {
 	case <-time.After(60 * time.Second):
 		x.t.Fatalf("the program does not end; the screen: %q", x.screen.String())
 	}
-	const last = "\x00the program has ended\x00"
 	if _, err := x.slave.WriteString(last); err != nil {
 		x.t.Fatal(err)
 	}
@@ -303,6 +305,16 @@ func TestATerminalWithPipesBehindIt(t *testing.T) {
 				x.ends(tc.code)
 			})
 		}
+	}
+}
+
+// Output without a terminal in the sandbox can switch modes too.
+func TestTheScreenIsRestoredBehindPipes(t *testing.T) {
+	t.Parallel()
+	x := attachOnTTY(t, 80, gatewayFor(t, gateway.Options{}).URL(), "--pty", "off", "--cmd", "printf", "--arg", `\033[?25l\033[31mred`)
+	x.ends(0)
+	if !strings.HasSuffix(strings.TrimSuffix(x.screen.String(), last), "red\x1b[?25h\x1b[0m") {
+		t.Errorf("%q", x.screen.String())
 	}
 }
 

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // smoke are the scripts of the commands whose goroutines share most. With -short, as under the race detector, only they run.
-var smoke = []string{"conform_embedded", "load", "load_ws", "replay", "serve", "serve_control", "service"}
+var smoke = []string{"attach", "conform_embedded", "load", "load_ws", "replay", "serve", "serve_control", "service"}
 
 // TestScripts runs testdata/script through the real program.
 func TestScripts(t *testing.T) {

@@ -217,11 +217,11 @@ func TestAServerThatDoesNotRespondIsGivenUp(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for _, over := range surfaces {
 		o := script("http://"+l.Addr().String(), over, "")
-		o.Target.TimeScale = 0.02
+		o.Target.TimeScale = 0.1
 		r := run(t, o)
 		r.wait()
 		var u *target.UnreachableError
-		if !errors.As(r.failure, &u) || !strings.Contains(u.Error(), "within 300ms") {
+		if !errors.As(r.failure, &u) || !strings.Contains(u.Error(), "within 1.5s") {
 			t.Errorf("%s: %v", over, r.failure)
 		}
 	}
