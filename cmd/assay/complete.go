@@ -10,6 +10,7 @@ import (
 	"assay/fakes/canned"
 	"assay/fakes/gateway"
 	"assay/fakes/zoo"
+	"assay/internal/attach"
 	"assay/scenarios"
 )
 
@@ -83,6 +84,12 @@ func fixedValues(flag string) []string {
 		return []string{"auto", "fast", "portable"}
 	case "processes":
 		return []string{gateway.ProcessesVirtual, gateway.ProcessesOS}
+	case "over":
+		return attach.Surfaces()
+	case "pty":
+		return split(ptyWords)
+	case "role":
+		return attach.Roles()
 	}
 	return nil
 }

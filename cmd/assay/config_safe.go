@@ -11,12 +11,13 @@ import (
 // An assay.yaml that nobody named may have come with a repository that was checked out. It
 // can therefore say how to test, but not run a command, write a file, send a file, open a
 // port, or choose whom to trust or to send a token to (the bundle of --rerun names a URL): it
-// sets only these flags. A header can name the sandbox to which a proxy sends the run and its token.
+// sets only these flags. Nor can it say what a terminal is attached to: the command, the sandbox and the
+// session of attach. A header can name the sandbox to which a proxy sends the run and its token.
 var safeFlags = []string{
 	"abort-delay", "abort-on-fail", "axis", "budget", "ci", "clock-scale", "codec", "command", "confidence", "count", "destructive", "disconnect-share",
 	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "fail-on-change", "faults", "format", "full", "full-handshakes", "held", "http", "inject", "jobs", "keep", "kill-share", "level",
-	"latency-threshold", "licenses", "like", "limit", "matrix", "memory", "metrics-prefix", "out-limit", "poisson", "prefix", "profiles", "protocol", "quiet", "ramp", "rate", "rebuild", "repeat",
-	"reproduce", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "user", "variant",
+	"latency-threshold", "licenses", "like", "limit", "matrix", "memory", "metrics-prefix", "out-limit", "over", "poisson", "prefix", "profiles", "protocol", "pty", "quiet", "ramp", "rate", "rebuild", "repeat",
+	"reproduce", "role", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "user", "variant",
 	"verbose", "wait", "warmup", "window", "without",
 }
 

@@ -31,7 +31,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	g := new(guard)
 	out, stderr := &output{file: os.Stdout, guard: g}, g.writer(os.Stderr)
-	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell)}))
+	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell), takeover: new(takeover)}))
 }
 
 // run runs the program with the given arguments and returns the exit code.
@@ -65,6 +65,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (c *cobra.
 
 // conclude reports the error of a command, if any, and returns the exit code.
 func conclude(c *cobra.Command, io stdio, err error) int {
+	io.takeover.end()
 	code := exitCode(io, err)
 	if err := failure(c, io, code, err); err != nil {
 		io.errorf("assay: %v\n", err)
@@ -74,7 +75,8 @@ func conclude(c *cobra.Command, io stdio, err error) int {
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so
 // that the program judges and writes its records. A second signal, or SIGQUIT, ends the
-// program at once. SIGHUP stays ignored under nohup.
+// program at once. SIGHUP stays ignored under nohup. A command that has taken the terminal over gets
+// all signals itself.
 func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 4)
@@ -89,6 +91,9 @@ func interruptible(parent context.Context, io stdio) (context.Context, func()) {
 		for s := range signals {
 			if stopped.Load() {
 				return
+			}
+			if io.takeover.takes(s) {
+				continue
 			}
 			if !first || s == syscall.SIGQUIT {
 				io.farewell.say(io)

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // smoke are the scripts of the commands whose goroutines share most. With -short, as under the race detector, only they run.
-var smoke = []string{"conform_embedded", "load", "load_ws", "replay", "serve", "serve_control", "service"}
+var smoke = []string{"attach", "conform_embedded", "load", "load_ws", "replay", "serve", "serve_control", "service"}
 
 // TestScripts runs testdata/script through the real program.
 func TestScripts(t *testing.T) {
@@ -113,7 +113,8 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 
 // cmdServe starts `assay serve` on a free port and puts its URL into a variable:
 // serve URL --fault eos-dropped. The file URL.err has its messages. With --issuer, the variable
-// URL_ISSUER has the URL of the issuer. URL_WS is the address of the stdio surface. It is interrupted when the script ends.
+// URL_ISSUER has the URL of the issuer. URL_WS is the address of the stdio surface, and URL_HOST that of the
+// gateway without a scheme. It is interrupted when the script ends.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	c := exec.Command(os.Args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...) //nolint:gosec // the test's own binary
 	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+ts.Getenv("HOME"))
@@ -151,6 +152,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		ts.Setenv(name, strings.TrimSpace(line))
 	}
+	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(ts.Getenv(args[0]), "http://"))
 	ts.Setenv(args[0]+"_WS", "ws"+strings.TrimPrefix(ts.Getenv(args[0]), "http")+"/attach")
 }
 

@@ -25,6 +25,7 @@ type stdio struct {
 	out, err printable.Writer
 	guard    *guard // in front of out and err
 	farewell *farewell
+	takeover *takeover
 	quiet    bool // no progress and no notes on err
 }
 

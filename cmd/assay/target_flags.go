@@ -37,17 +37,23 @@ type targetFlags struct {
 }
 
 func (f *targetFlags) register(c *cobra.Command) {
+	f.registerAccess(c)
+	fs := c.Flags()
+	fs.StringVar(&f.shell, "shell", "", "words in front of a command, for example \"/bin/bash -l -c\" (default: from the profile)")
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of all random choices (0: from the clock)")
+}
+
+// registerAccess registers the flags that say how to reach a target.
+func (f *targetFlags) registerAccess(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.tokenFile, "token-file", "", "file with the access token (default: the variable ASSAY_TOKEN)")
 	fs.StringVar(&f.headerFile, "header-file", "", "file with extra request headers, one \"Name: value\" per line")
 	fs.StringArrayVar(&f.headers, "header", nil, "extra request header that is no secret, as `'NAME: VALUE'` (repeatable); secrets: --header-file")
 	fs.StringVar(&f.user, "user", "", "OS user to run commands as (sent as Basic authorization)")
-	fs.StringVar(&f.shell, "shell", "", "words in front of a command, for example \"/bin/bash -l -c\" (default: from the profile)")
 	fs.StringArrayVar(&f.endpoints, "endpoint", nil, "path of a surface, as `SURFACE=PATH`; surfaces: "+surfaces+" (repeatable)")
 	fs.StringVar(&f.caCert, "cacert", "", "file with the certificate authorities (PEM) to trust")
 	fs.BoolVar(&f.insecure, "insecure", false, "do not verify the gateway's certificate")
 	fs.Float64Var(&f.timeScale, "time-scale", 1, "multiply every deadline by this factor")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of all random choices (0: from the clock)")
 }
 
 // options returns the target options of the flags.

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,13 @@ import (
 // precondition (exit code 3), not a verdict.
 type UnreachableError struct {
 	URL, Reason, Mend string
+	// Doing is what cannot be done with the target; "" is "test".
+	Doing string
 }
 
 // Error returns at most a few lines: the target, the reason, what to do.
 func (e *UnreachableError) Error() string {
-	s := fmt.Sprintf("cannot test %s: %s", e.URL, e.Reason)
+	s := fmt.Sprintf("cannot %s %s: %s", cmp.Or(e.Doing, "test"), e.URL, e.Reason)
 	if e.Mend != "" {
 		s += "\n" + e.Mend
 	}
@@ -65,6 +68,10 @@ func (t *Target) dialOnce(ctx context.Context) error {
 	}
 	return conn.Close()
 }
+
+// Unreachable explains why no connection to the target could be opened: by err, the error of a dial
+// or of a TLS handshake.
+func (t *Target) Unreachable(err error) *UnreachableError { return t.dialFailure(err) }
 
 // unreachable returns the error for this target.
 func (t *Target) unreachable(reason, mend string) *UnreachableError {

@@ -1,0 +1,9 @@
+package attach_test
+
+import (
+	"testing"
+
+	"assay/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
