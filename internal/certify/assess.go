@@ -321,7 +321,7 @@ func soakSize(e *Evidence) finding {
 	case e.Soak == nil:
 		return undecided("there is no soak")
 	case len(e.Soak.Gaps) > 0:
-		return unmet("the soak has %d gaps", len(e.Soak.Gaps))
+		return unmet("the soak has %s", count(len(e.Soak.Gaps), "gap"))
 	}
 	length, window := time.Duration(e.Soak.Plan.DurationMS)*time.Millisecond, time.Duration(e.Soak.Plan.WindowMS)*time.Millisecond
 	if length < want.Soak || window > want.Window {
