@@ -3,6 +3,7 @@
 package fast_test
 
 import (
+	"crypto/tls"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -34,9 +35,56 @@ func hostiles(t *testing.T) int {
 	return n
 }
 
+// under returns the TCP connection under a connection.
+func under(c net.Conn) *net.TCPConn {
+	if s, ok := c.(*tls.Conn); ok {
+		c = s.NetConn()
+	}
+	if s, ok := c.(*cut); ok {
+		c = s.Conn
+	}
+	return c.(*net.TCPConn)
+}
+
+// half serves over TLS; each third peer is hostile in the handshake already: it
+// closes, resets or stalls after some bytes of it.
+func half(turn *atomic.Uint64, serve func(net.Conn)) func(net.Conn) {
+	whole := loadtest.Ways()[1].Serve(serve)
+	return func(c net.Conn) {
+		draw := turn.Add(1)
+		if draw%3 != 0 {
+			whole(c)
+			return
+		}
+		r := rand.New(rand.NewPCG(draw, 9))
+		whole(&cut{Conn: c, left: r.IntN(3000)})
+		switch r.IntN(3) {
+		case 0:
+			_ = under(c).SetLinger(0)
+		case 1:
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}
+}
+
+// cut is a connection whose writes end after some bytes.
+type cut struct {
+	net.Conn
+
+	left int
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p[:min(c.left, len(p))])
+	if c.left -= n; c.left == 0 {
+		return n, io.ErrShortWrite
+	}
+	return n, err
+}
+
 // hostile serves a connection in one of twelve ways, chosen by draw.
 func hostile(draw uint64, c net.Conn) {
-	tcp := c.(*net.TCPConn)
+	tcp := under(c)
 	good := loadtest.GoodAnswer()
 	request := make([]byte, 4096)
 	if draw%12 != 0 {
@@ -103,18 +151,32 @@ func hostile(draw uint64, c net.Conn) {
 
 // Whatever peers do, every stream has an outcome, the loop goes on, and nothing leaks.
 func TestHostilePeersAreOutcomes(t *testing.T) {
+	serve := func(turn *atomic.Uint64) func(net.Conn) { return func(c net.Conn) { hostile(turn.Add(1), c) } }
+	t.Run("in clear", func(t *testing.T) { hostilePeers(t, serve(new(atomic.Uint64))) })
+	t.Run("over TLS", func(t *testing.T) {
+		hostilePeers(t, half(new(atomic.Uint64), serve(new(atomic.Uint64))), func(p *load.Plan) {
+			p.TLS, p.Limits.Connect, p.Rate = loadtest.ClientTLS(), time.Second, 500
+		})
+	})
+}
+
+func hostilePeers(t *testing.T, serve func(net.Conn), change ...func(*load.Plan)) {
+	t.Helper()
 	n := hostiles(t)
-	var turn atomic.Uint64
-	addr := loadtest.Listen(t, func(c net.Conn) { hostile(turn.Add(1), c) })
+	addr := loadtest.Listen(t, serve)
 	files := openFiles(t)
 	before := heap()
-	begun := time.Now()
-	q := loadtest.Drive(t.Context(), t, fast.Engine{}, loadtest.Plan(t, addr, func(p *load.Plan) {
+	plan := loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model has no pause after a failed stream.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
 		p.Limits.FirstEvent, p.Limits.Silence, p.Limits.End = 200*time.Millisecond, 200*time.Millisecond, 200*time.Millisecond
 		p.Limits.KillAll = 3 * time.Second // hostile peers kill nothing
-	}))
+		for _, c := range change {
+			c(p)
+		}
+	})
+	begun := time.Now()
+	q := loadtest.Drive(t.Context(), t, fast.Engine{}, plan)
 	if len(q.Results) != n {
 		t.Fatalf("%d results, want %d", len(q.Results), n)
 	}
@@ -127,7 +189,7 @@ func TestHostilePeersAreOutcomes(t *testing.T) {
 			t.Errorf("no stream ended as %v: %v", o, counts)
 		}
 	}
-	if limit := time.Duration(n)*time.Second/2000 + time.Minute; time.Since(begun) > limit {
+	if limit := time.Duration(float64(n)/plan.Rate*2)*time.Second + time.Minute; time.Since(begun) > limit {
 		t.Errorf("it took %v", time.Since(begun))
 	}
 	if left := openFiles(t) - files; left > 2100 { // the peers' ends are closed with a delay

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
 )
@@ -22,14 +23,19 @@ import (
 // secureTest is a connection with TLS between a loop and a server in the test.
 type secureTest struct {
 	l      *loop
+	sink   *loadtest.Last
 	tls    *secure
 	server *tls.Conn
+	served chan error
+	peer   *net.UnixConn // under server
+	closed bool          // the loop has closed the connection
 }
 
-// secureBench returns a loop with a connection whose handshake is complete.
-func secureBench(tb testing.TB) *secureTest {
+// newSecureTest returns a loop with a connection whose handshake has begun. The key of the
+// connection is 0, that of the first in the loop.
+func newSecureTest(tb testing.TB) *secureTest {
 	tb.Helper()
-	l, _ := bench(tb, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
+	l, sink := bench(tb, load.ProtocolConnect, load.CodecJSON, load.HTTP11, fiveLines)
 	l.recv, l.shakes.config = newReceiver(readSize), loadtest.ClientTLS()
 	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK)
 	if err != nil {
@@ -44,27 +50,54 @@ func secureBench(tb testing.TB) *secureTest {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &secureTest{l: l, server: tls.Server(peer, loadtest.ServerTLS())}
-	served := make(chan error, 1)
-	go func() { served <- s.server.HandshakeContext(tb.Context()) }()
+	s := &secureTest{
+		l: l, sink: sink, server: tls.Server(peer, loadtest.ServerTLS()), served: make(chan error, 1),
+		peer: peer.(*net.UnixConn),
+	}
+	go func() { s.served <- s.server.HandshakeContext(tb.Context()) }()
 	s.tls = l.secure(int32(pair[0]), 0)
 	tb.Cleanup(func() {
-		s.tls.end()
+		if !s.closed {
+			s.tls.end()
+			closeSocket(s.tls.fd)
+		}
 		l.shakes.running.Wait()
-		closeSocket(s.tls.fd)
 		closeSocket(l.wakeFD)
 		_ = peer.Close()
 	})
+	return s
+}
+
+// finish ends the handshake, as far as the goroutine and the server go.
+func (s *secureTest) finish(tb testing.TB) {
+	tb.Helper()
 	for over := false; !over; {
-		s.await(tb, wake, pair[0])
-		l.readShake(s.tls)
-		l.shakes.mu.Lock()
-		over = len(l.shakes.done) > 0
-		l.shakes.mu.Unlock()
+		s.await(tb, int(s.l.wakeFD), int(s.tls.fd))
+		s.l.readShake(s.tls)
+		s.l.shakes.mu.Lock()
+		over = len(s.l.shakes.done) > 0
+		s.l.shakes.mu.Unlock()
 	}
-	if err := errors.Join(s.tls.shake.err, <-served); err != nil {
+	if err := errors.Join(s.tls.shake.err, <-s.served); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// conn makes the connection that of a stream, in a state.
+func (s *secureTest) conn(state connState) (int32, *conn) {
+	i, st := s.l.testStream()
+	ci, c := s.l.testConn(i, st)
+	c.fd, c.tls, c.state = s.tls.fd, s.tls, state
+	s.l.plain = make([]byte, 0, readSize+maxRecord)
+	return ci, c
+}
+
+// secureBench returns a loop with a connection whose handshake is complete, and whose session
+// tickets are read.
+func secureBench(tb testing.TB) *secureTest {
+	tb.Helper()
+	s := newSecureTest(tb)
+	s.finish(tb)
 	early := s.tls.shake.in
 	s.tls.shake = nil
 	if p, err := s.tls.open(nil, early); err != nil || len(p) > 0 {
@@ -185,6 +218,52 @@ func TestCloseNotifyFollowsTheContents(t *testing.T) {
 	p, err := s.tls.open(nil, s.l.recv.buf[:n])
 	if string(p) != "last" || !errors.Is(err, io.EOF) || s.tls.cutOff() {
 		t.Errorf("%q, %v, cut off %v", p, err, s.tls.cutOff())
+	}
+}
+
+// Session tickets on an idle connection are read, and it stays idle. Contents close it.
+func TestSessionTicketsDoNotEndAnIdleConnection(t *testing.T) {
+	for name, idle := range map[string]func(l *loop, ci int32, c *conn) bool{
+		"when an event comes": func(l *loop, ci int32, c *conn) bool { l.readConn(ci, c, false); return c.state == connIdle },
+		"before it is used":   func(l *loop, _ int32, c *conn) bool { return l.quiet(c) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSecureTest(t)
+			s.finish(t)
+			tickets := append(s.tls.shake.in, s.sealed(t, "")...)
+			s.tls.shake = nil
+			ci, c := s.conn(connIdle)
+			if _, err := s.peer.Write(tickets); err != nil || len(tickets) == 0 {
+				t.Fatalf("%d bytes of tickets, %v", len(tickets), err)
+			}
+			if !idle(s.l, ci, c) || s.l.cautious {
+				t.Errorf("after the tickets it is in state %d", c.state)
+			}
+			if _, err := io.WriteString(s.server, "x"); err != nil {
+				t.Fatal(err)
+			}
+			if idle(s.l, ci, c) {
+				t.Error("contents are nothing to it")
+			}
+			s.closed = c.state == connFree
+		})
+	}
+}
+
+// The end of a connection may come before the loop knows that the handshake is complete.
+func TestAnEndRightAfterTheHandshakeIsNoticed(t *testing.T) {
+	s := newSecureTest(t)
+	_, c := s.conn(connSecuring)
+	s.finish(t)
+	if err := s.peer.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	s.l.readShake(s.tls)
+	s.l.settle()
+	s.l.readAgain()
+	s.closed = c.state == connFree
+	if s.sink.Count != 1 || s.sink.Result.Outcome != bundle.StreamReset || !strings.Contains(s.sink.Result.Message, "without the close_notify") {
+		t.Errorf("%d ended, %+v; the connection is in state %d", s.sink.Count, s.sink.Result, c.state)
 	}
 }
 

@@ -22,9 +22,9 @@ func Ways() []Way {
 	return []Way{{Name: "clear"}, {Name: "TLS 1.3", Version: tls.VersionTLS13}, {Name: "TLS 1.2", Version: tls.VersionTLS12}}
 }
 
-// serve returns what serves a connection this way; serve gets its contents. A connection whose
+// Serve returns what serves a connection this way; serve gets its contents. A connection whose
 // handshake fails is closed.
-func (w Way) serve(serve func(c net.Conn)) func(c net.Conn) {
+func (w Way) Serve(serve func(c net.Conn)) func(c net.Conn) {
 	if w.Version == 0 {
 		return serve
 	}

@@ -20,7 +20,7 @@ import (
 func Listen(tb testing.TB, serve func(c net.Conn), way ...Way) (addr string) {
 	tb.Helper()
 	for _, w := range way {
-		serve = w.serve(serve)
+		serve = w.Serve(serve)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(tb.Context(), "tcp", "127.0.0.1:0")
