@@ -167,3 +167,37 @@ func (m *manual) advance(t *testing.T, d time.Duration) {
 		}
 	}
 }
+
+// hush lets time pass, a quarter of a minute at a time, until the session is over. That may take more than a minute of
+// silence: the session waits for the gateway only after it has written what came, and nothing shows when.
+func (r *running) hush(clock *manual) {
+	r.t.Helper()
+	for range 20 {
+		if !clock.waiting(r.done) {
+			return
+		}
+		clock.advance(r.t, 15*time.Second)
+	}
+}
+
+// waiting waits until a timer runs; it returns false if the session ends first.
+func (m *manual) waiting(over <-chan struct{}) bool {
+	for {
+		m.mu.Lock()
+		there := len(m.timers) > 0
+		m.mu.Unlock()
+		select {
+		case <-over:
+			return false
+		default:
+		}
+		if there {
+			return true
+		}
+		select {
+		case <-m.changed:
+		case <-over:
+			return false
+		}
+	}
+}
