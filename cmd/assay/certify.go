@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/certify"
 	"assay/internal/load"
@@ -108,6 +106,7 @@ type certification struct {
 	text    []byte       // of the product file
 	key     *certify.Key // nil: unsigned
 	tested  []byte       // the report of --selftest, nil to run it
+	seen    *certify.Evidence
 }
 
 // prepare validates everything before any work.
@@ -247,26 +246,27 @@ func (c *certification) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e, err := c.evidence()
-		if err != nil {
+		if err := c.gather(); err != nil {
 			return defect(err)
 		}
-		e.Partial = true
-		if all := certify.Assess(e); i < len(parts)-1 && !certify.Met(all) {
+		c.seen.Partial = i < len(parts)-1
+		if all := certify.Assess(c.seen); !certify.Met(all) {
 			return c.refuse(all)
 		}
 	}
 	return c.conclude(ctx)
 }
 
-// evidence reads what has been gathered.
-func (c *certification) evidence() (*certify.Evidence, error) {
-	e, err := certify.Read(c.out, c.level, *c.build, c.cat)
-	if err != nil {
-		return nil, err
+// gather reads what a part has left. The scenarios come first, and are judged once.
+func (c *certification) gather() (err error) {
+	if c.seen != nil {
+		return c.seen.Gather(c.out)
 	}
-	e.Faults, e.Variants, err = selftest.Wanted(c.certifyFlags.profile)
-	return e, err
+	if c.seen, err = certify.Read(c.out, c.level, *c.build, c.cat); err != nil {
+		return err
+	}
+	c.seen.Faults, c.seen.Variants, err = selftest.Wanted(c.certifyFlags.profile)
+	return err
 }
 
 // suite returns the options of the scenarios.
@@ -287,28 +287,24 @@ func (c *certification) conform(ctx context.Context) error {
 }
 
 // withGateway calls a part with the options of the target: that of the URL, or an embedded one of its own.
-func (c *certification) withGateway(ctx context.Context, part func(target.Options) error) (err error) {
+func (c *certification) withGateway(ctx context.Context, part func(target.Options) error) (failed error) {
 	t := c.target
 	if t.URL == "" {
-		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(c.io), Token: t.Token})
+		stop, err := embed(ctx, c.io, &t)
 		if err != nil {
-			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
+			return err
 		}
-		defer func() { err = errors.Join(err, defect(g.Close())) }()
-		t.URL, t.Embedded = g.URL(), true
+		defer func() { failed = errors.Join(failed, stop()) }()
 	}
 	return part(t)
 }
 
 // driver returns the options that load and soak share.
 func (c *certification) driver(t target.Options) (load.Options, error) {
-	o := load.Options{Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed}
-	if exe, err := os.Executable(); err == nil {
-		o.Worker = []string{exe, loadWorker}
-	}
-	var err error
-	o.Engine, err = (&loadFlags{engine: "auto"}).choose()
-	return o, err
+	engine, err := (&loadFlags{engine: "auto"}).choose()
+	return load.Options{
+		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Worker: workerLine(),
+	}, err
 }
 
 func (c *certification) load(ctx context.Context) error {
@@ -382,20 +378,13 @@ func (c *certification) refuse(all []bundle.Requirement) error {
 	return code(1)
 }
 
-// conclude writes the certificate, or says why there is none.
+// conclude writes the certificate.
 func (c *certification) conclude(ctx context.Context) error {
-	e, err := c.evidence()
-	if err != nil {
-		return defect(err)
-	}
 	var signer *bundle.Signer
 	if c.key != nil {
 		signer = c.key.Signer()
 	}
-	cert := certify.Certificate(e, c.product, signer)
-	if !certify.Met(cert.Requirements) {
-		return c.refuse(cert.Requirements)
-	}
+	cert := certify.Certificate(c.seen, c.product, signer)
 	pages, err := reports.CertificatePages(cert)
 	if err != nil {
 		return defect(err)

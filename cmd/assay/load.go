@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/scenarios"
@@ -192,7 +189,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	return o, o.Validate()
 }
 
-func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error) {
+func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed error) {
 	o, err := f.options(c, args)
 	if err != nil {
 		return usage(err)
@@ -200,9 +197,7 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 	io.guard.hide(o.Target.Secrets())
 	io = io.quieted(f.quiet)
 	o.Progress = newLoadProgress(io.progress())
-	if exe, err := os.Executable(); err == nil {
-		o.Worker = []string{exe, loadWorker}
-	}
+	o.Worker = workerLine()
 	ctx := c.Context()
 	ui, err := f.live.serve(ctx, io, loadFace())
 	if err != nil {
@@ -226,15 +221,12 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (err error)
 		defer release()
 	}
 	if o.Target.Embedded {
-		// The gateway outlives an interrupt, because the run then kills its processes.
-		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: o.Target.Token})
+		stop, err := embed(ctx, io, &o.Target)
 		if err != nil {
-			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
+			return err
 		}
-		defer func() { err = errors.Join(err, defect(g.Close())) }()
-		o.Target.URL = g.URL()
-	}
-	if !o.Target.Embedded {
+		defer func() { failed = errors.Join(failed, stop()) }()
+	} else {
 		stayLean()
 	}
 	r, err := load.Run(ctx, o)

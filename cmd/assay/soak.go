@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/fakes/gateway"
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/soak"
@@ -183,7 +181,7 @@ func soakFormats(f outputFlags) error {
 	return nil
 }
 
-func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (err error) {
+func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed error) {
 	o, err := f.options(c, args)
 	if err != nil {
 		return usage(err)
@@ -191,23 +189,19 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (err error)
 	io.guard.hide(o.Load.Target.Secrets())
 	io = io.quieted(f.quiet)
 	o.Progress = newSoakProgress(io.progress())
-	if exe, err := os.Executable(); err == nil {
-		o.Load.Worker = []string{exe, loadWorker}
-	}
+	o.Load.Worker = workerLine()
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
 	if err != nil {
-		return err
+		return nothingRun(err)
 	}
 	defer release()
 	if o.Load.Target.Embedded {
-		// The gateway outlives an interrupt, because the soak then kills its processes.
-		g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: o.Load.Target.Token})
+		stop, err := embed(ctx, io, &o.Load.Target)
 		if err != nil {
-			return defect(fmt.Errorf("starting the embedded gateway: %w", err))
+			return err
 		}
-		defer func() { err = errors.Join(err, defect(g.Close())) }()
-		o.Load.Target.URL = g.URL()
+		defer func() { failed = errors.Join(failed, stop()) }()
 	} else {
 		stayLean()
 	}

@@ -18,8 +18,12 @@ type pulse struct {
 
 func (p *pulse) beat() { p.last.Store(p.now().UnixNano()) }
 
-// since returns the time since the last beat.
-func (p *pulse) since() time.Duration { return time.Duration(p.now().UnixNano() - p.last.Load()) }
+// silent reports whether nothing has come for so long that the connection counts as cut. waits is since when (UnixNano)
+// the session has waited for bytes, 0 if it does not: what it has not read yet is no silence of the gateway.
+func (p *pulse) silent(waits int64) bool {
+	now := p.now().UnixNano()
+	return waits != 0 && now-p.last.Load() >= int64(silence) && now-waits >= int64(silence)
+}
 
 // The bounds of the bytes that wait to be sent on a connection. Input waits while more than
 // roomForInput are there; the rest is for pongs, signals, sizes and the close, which therefore never

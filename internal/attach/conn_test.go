@@ -77,13 +77,21 @@ func TestReadingBeatsThePulse(t *testing.T) {
 	p := &pulse{now: func() time.Time { return now }}
 	c := newConn(near, p)
 	defer c.Close()
-	now = now.Add(time.Minute)
-	if p.since() != time.Minute {
-		t.Errorf("%v since the connection began", p.since())
+	begun := now.UnixNano()
+	now = now.Add(silence - 1)
+	if p.silent(begun) {
+		t.Error("it is silent before its time")
+	}
+	now = now.Add(1)
+	if !p.silent(begun) {
+		t.Error("it is not silent")
+	}
+	if p.silent(0) || p.silent(begun+1) {
+		t.Error("it is silent before anybody has waited for so long")
 	}
 	go func() { _, _ = far.Write([]byte("x")) }()
-	if _, err := c.Read(make([]byte, 1)); err != nil || p.since() != 0 {
-		t.Errorf("%v, %v since the last byte", err, p.since())
+	if _, err := c.Read(make([]byte, 1)); err != nil || p.silent(begun) {
+		t.Errorf("%v; a byte does not end the silence", err)
 	}
 	_ = far.Close()
 }

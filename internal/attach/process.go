@@ -79,9 +79,8 @@ func (l *processLink) watch() {
 		select {
 		case <-l.ctx.Done():
 			return
-		case now := <-l.clock.After(pingEvery):
-			since := l.waits.Load()
-			if l.alive.Load() && since != 0 && l.pulse.since() >= silence && now.UnixNano()-since >= int64(silence) {
+		case <-l.clock.After(pingEvery):
+			if l.alive.Load() && l.pulse.silent(l.waits.Load()) {
 				l.mute.Store(true)
 				l.cancel()
 				return

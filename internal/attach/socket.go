@@ -117,9 +117,8 @@ func (l *socketLink) watch() {
 		select {
 		case <-l.ctx.Done():
 			return
-		case now := <-l.clock.After(pingEvery):
-			since := l.waits.Load()
-			if since != 0 && l.conn.pulse.since() >= silence && now.UnixNano()-since >= int64(silence) {
+		case <-l.clock.After(pingEvery):
+			if l.conn.pulse.silent(l.waits.Load()) {
 				l.mute.Store(true)
 				l.cancel()
 				return

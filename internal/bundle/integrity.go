@@ -55,7 +55,7 @@ func compared(root *os.Root, want FileDigest) (FileDigest, error) {
 	if err != nil || size != want.Size {
 		return FileDigest{Name: want.Name, Size: size}, err
 	}
-	return digestOf(root, want.Name)
+	return Digest(root, want.Name)
 }
 
 // sizeOf returns the length of a file without reading it.

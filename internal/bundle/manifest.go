@@ -72,7 +72,7 @@ func Seal(root *os.Root, m Manifest) error {
 	}
 	m.Files = make([]FileDigest, 0, len(names))
 	for _, name := range names {
-		d, err := digestOf(root, name)
+		d, err := Digest(root, name)
 		if err != nil {
 			return fmt.Errorf("sealing the bundle: %s: %w", name, err)
 		}
@@ -142,8 +142,8 @@ func entriesOf(root *os.Root, folder string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// digestOf reads a whole file.
-func digestOf(root *os.Root, name string) (FileDigest, error) {
+// Digest reads a whole regular file of a folder, and returns its name, size and SHA-256 digest.
+func Digest(root *os.Root, name string) (FileDigest, error) {
 	f, err := openRegular(root, name)
 	if err != nil {
 		return FileDigest{}, err

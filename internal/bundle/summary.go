@@ -27,7 +27,7 @@ func Sealed(dir string) (digest string, err error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	d, err := digestOf(root, ManifestFile)
+	d, err := Digest(root, ManifestFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", ErrUnsealed
 	}
@@ -43,7 +43,7 @@ func Summarize(dir string) (*Summary, error) {
 	}
 	defer func() { _ = root.Close() }()
 	s := &Summary{Manifest: &Manifest{}}
-	d, err := digestOf(root, ManifestFile)
+	d, err := Digest(root, ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Summarize(dir string) (*Summary, error) {
 	default:
 		return nil, fmt.Errorf("a bundle of kind %q", clip(string(s.Manifest.Kind)))
 	}
-	d, err = digestOf(root, name)
+	d, err = Digest(root, name)
 	if err != nil {
 		return nil, err
 	}

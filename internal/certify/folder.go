@@ -2,12 +2,9 @@ package certify
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,21 +78,25 @@ func Read(dir string, level string, build bundle.Build, cat *scenarios.Catalogue
 	if e.Verdicts, e.Report, err = j.Bundle(e.Conform); err != nil {
 		return nil, err
 	}
-	if e.Selftest, err = readSelftest(filepath.Join(dir, SelftestFile)); err != nil {
-		return nil, err
+	return e, e.Gather(dir)
+}
+
+// Gather reads the self-test, and if the level asks for them the load and the soak, as far as they are in the folder.
+func (e *Evidence) Gather(dir string) (err error) {
+	if e.Selftest, err = readSelftest(filepath.Join(dir, SelftestFile)); err != nil || !e.withLoad() {
+		return err
 	}
-	if !e.withLoad() {
-		return e, nil
-	}
-	if run, err := load.Open(filepath.Join(dir, LoadFolder)); err == nil {
+	run, err := load.Open(filepath.Join(dir, LoadFolder))
+	switch {
+	case err == nil:
 		e.Load = run.Report
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
-	if e.Soak, err = soak.Open(filepath.Join(dir, SoakFolder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if e.Soak, err = soak.Open(filepath.Join(dir, SoakFolder)); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return e, nil
+	return err
 }
 
 // profileOf returns the built-in profile with this text, or parses it.
@@ -141,7 +142,7 @@ func Write(ctx context.Context, dir string, c *bundle.Certificate, product []byt
 		files[KeyFile] = k.PEM()
 	}
 	for name, text := range files {
-		if err := put(dir, name, text); err != nil {
+		if err := Keep(dir, name, text); err != nil {
 			return err
 		}
 	}
@@ -154,33 +155,28 @@ func Write(ctx context.Context, dir string, c *bundle.Certificate, product []byt
 		return err
 	}
 	text = append(text, '\n')
-	if err := put(dir, bundle.CertificateFile, text); err != nil {
+	if err := Keep(dir, bundle.CertificateFile, text); err != nil {
 		return err
 	}
 	payload, err := statement(c, text)
 	if err != nil || k == nil {
-		return errors.Join(err, put(dir, UnsignedFile, payload))
+		return errors.Join(err, Keep(dir, UnsignedFile, payload))
 	}
 	signed, err := envelope(ctx, payload, k)
 	if err != nil {
 		return err
 	}
-	return put(dir, SignedFile, signed)
+	return Keep(dir, SignedFile, signed)
 }
 
-// Put writes a file of a certificate.
-func put(dir, name string, text []byte) error {
+// Keep writes a file of a certificate, by its name with slashes.
+func Keep(dir, name string, text []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	return bundle.ReplaceFile(root, name, text, true)
-}
-
-// Keep writes the profile or the self-test beside the evidence.
-func Keep(dir, name string, text []byte) error {
-	return put(dir, filepath.FromSlash(name), text)
+	return bundle.ReplaceFile(root, filepath.FromSlash(name), text, true)
 }
 
 // outside are the files that certificate.json does not list: itself, and the statement about it.
@@ -205,21 +201,10 @@ func digests(dir string) ([]bundle.FileDigest, error) {
 		case len(all) == maxFiles:
 			return fmt.Errorf("%s has more than %d files", dir, maxFiles)
 		}
-		one, err := digestFile(root, name)
+		one, err := bundle.Digest(root, name)
 		all = append(all, one)
 		return err
 	})
 	slices.SortFunc(all, func(a, b bundle.FileDigest) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
-}
-
-func digestFile(root *os.Root, name string) (bundle.FileDigest, error) {
-	f, err := regular.Open(root, name)
-	if err != nil {
-		return bundle.FileDigest{}, err
-	}
-	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return bundle.FileDigest{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
 }

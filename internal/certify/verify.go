@@ -237,14 +237,32 @@ func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verific
 			f.Add(bundle.ProblemRequired, "", fmt.Sprintf("%s: %s", r.ID, r.Message))
 		}
 	}
-	if field := differs(c, again); field != "" {
+	if field := differs(*c, *again, sameProgram(c.Build, v.Build)); field != "" {
 		f.Add(bundle.ProblemResult, bundle.CertificateFile, "the evidence yields another "+field+" than the certificate says")
 	}
 }
 
-// differs returns the first member in which two certificates differ, except the files.
-func differs(a, b *bundle.Certificate) string {
-	one, two := reflect.ValueOf(*a), reflect.ValueOf(*b)
+// sameProgram reports whether two builds are of one source, wherever they run. They then say the same in the same words.
+func sameProgram(a, b bundle.Build) bool {
+	return a.Name == b.Name && a.Version == b.Version && a.Commit == b.Commit
+}
+
+// wordless returns requirements without their sentences.
+func wordless(all []bundle.Requirement) []bundle.Requirement {
+	out := make([]bundle.Requirement, len(all))
+	for i, r := range all {
+		out[i] = bundle.Requirement{ID: r.ID, OK: r.OK, Unsure: r.Unsure}
+	}
+	return out
+}
+
+// differs returns the first member in which two certificates differ, except the files; without words, whatever their
+// requirements say of what was seen.
+func differs(a, b bundle.Certificate, words bool) string {
+	if !words {
+		a.Requirements, b.Requirements = wordless(a.Requirements), wordless(b.Requirements)
+	}
+	one, two := reflect.ValueOf(a), reflect.ValueOf(b)
 	for i := range one.NumField() {
 		field := one.Type().Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -272,7 +290,7 @@ func (v *Verifier) pages(dir string, c *bundle.Certificate, f *bundle.Verificati
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		text := want[name]
 		is, err := regular.Read(filepath.Join(dir, name), maxDocument)
-		if err == nil && c.Build.Version == v.Build.Version && !bytes.Equal(is, text) {
+		if err == nil && sameProgram(c.Build, v.Build) && !bytes.Equal(is, text) {
 			f.Add(bundle.ProblemResult, name, name+" does not say what "+bundle.CertificateFile+" does")
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing one is found by its digest

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"assay/fakes/gateway"
+	"assay/internal/target"
+)
+
+// embed starts the embedded gateway and points the options of a target at it. stop ends it. The gateway outlives an
+// interrupt, because the run then kills its processes.
+func embed(ctx context.Context, io stdio, t *target.Options) (stop func() error, err error) {
+	g, err := gateway.Start(context.WithoutCancel(ctx), gateway.Options{Log: logger(io), Token: t.Token})
+	if err != nil {
+		return nil, defect(fmt.Errorf("starting the embedded gateway: %w", err))
+	}
+	t.URL, t.Embedded = g.URL(), true
+	return func() error { return defect(g.Close()) }, nil
+}
+
+// workerLine returns the command line of a worker process of a load run, nil if this program does not know its path.
+func workerLine() []string {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{exe, loadWorker}
+}
