@@ -3,6 +3,7 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -44,14 +45,24 @@ func (h impatient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.streams[r.URL.Path] {
 		idle = idleTimeout
 	}
+	// A timer that has fired is not waited for, and a ResponseWriter of HTTP/2 panics once its handler has returned.
+	var mu sync.Mutex
+	over := false
 	expire := func() {
 		defer crash.Catch()
-		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a connection has deadlines
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a connection has deadlines
+		}
 	}
 	body := &timedBody{ReadCloser: r.Body, idle: idle, timer: time.AfterFunc(idle, expire)}
 	body.timer.Stop()
 	r.Body = body
 	defer func() {
+		mu.Lock()
+		over = true
+		mu.Unlock()
 		if body.timer.Stop(); !body.ended {
 			strict.LimitRest(w) // the server reads the rest
 		}

@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"assay/fakes/gatewaytest"
@@ -81,4 +83,39 @@ func TestARequestMayIgnoreABodyThatDoesNotCome(t *testing.T) {
 	if rest, err := io.ReadAll(c); err != nil || strings.Contains(string(rest), "HTTP/") {
 		t.Errorf("the connection did not end: %q, %v", rest, err)
 	}
+}
+
+// deadlines is a response writer that counts the deadlines that are set.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set atomic.Int32
+}
+
+func (d *deadlines) SetReadDeadline(time.Time) error {
+	d.set.Add(1)
+	return nil
+}
+
+// A timer can fire while its handler returns, and a read can outlive its handler. After it, the response writer is not touched.
+func TestNoDeadlineIsSetAfterTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over, body := make(chan struct{}), make(slowBody)
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		h := newImpatient(nil)
+		h.next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			go func() {
+				<-over
+				_, _ = r.Body.Read(make([]byte, 1))
+			}()
+		})
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", body))
+		before := w.set.Load() // of the rest of the body, which the server reads
+		close(over)
+		time.Sleep(2 * bodyIdle)
+		synctest.Wait()
+		if n := w.set.Load() - before; n != 0 {
+			t.Errorf("%d deadlines were set after the handler had returned", n)
+		}
+		close(body)
+	})
 }
