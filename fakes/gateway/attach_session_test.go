@@ -82,6 +82,7 @@ func TestADetachedProcessRunsOnAndOnlyTheEndOfItsOutputIsKept(t *testing.T) {
 	if got := endOf(t, s); got != "exit status 0" {
 		t.Error(got)
 	}
+	dialAttach(t, g, query...).rest().wantEnd("0") // now the session, too, has all of the output
 	c := dialAttach(t, g, query...).rest()
 	c.wantEnd("0")
 	if n := len(c.out[1]); n < 128<<10 || n > 256<<10 || !strings.HasSuffix(string(c.out[1]), "123456\nend\n") {
