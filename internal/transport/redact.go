@@ -2,6 +2,8 @@ package transport
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -96,12 +98,17 @@ func (x *Exchange) hideIn(plain, compressed []byte) (hidden bool) {
 	if clean := r.Bytes(plain); bytes.Equal(clean, plain) {
 		return false
 	}
-	compressed = bytes.Clone(compressed)
-	x.conn.received.hidden = append(x.conn.received.hidden, compressed)
-	if x.body != nil {
-		x.body.hidden = append(x.body.hidden, compressed)
-	}
+	x.overwrite(compressed)
 	return true
+}
+
+// overwrite marks received bytes to be overwritten in the record.
+func (x *Exchange) overwrite(piece []byte) {
+	piece = bytes.Clone(piece)
+	x.conn.received.hidden = append(x.conn.received.hidden, piece)
+	if x.body != nil {
+		x.body.hidden = append(x.body.hidden, piece)
+	}
 }
 
 // hidePacked hides a compressed body, whole or cut, if it contains a secret.
@@ -113,9 +120,31 @@ func (x *Exchange) hidePacked() {
 	if x.recorder.redact.Redactor == nil || packed == nil || !bytes.HasPrefix(packed.kept, []byte("\x1f\x8b")) {
 		return
 	}
-	var g gunzipper
-	plain, _ := g.decode(packed.kept, dataLimit)
-	x.hideIn(plain, packed.kept)
+	zr, err := gzip.NewReader(bytes.NewReader(packed.kept))
+	if err == nil && x.recorder.redact.within(io.LimitReader(zr, dataLimit)) {
+		x.overwrite(packed.kept)
+	}
+}
+
+// searchWindow is how much of a body is searched at a time.
+const searchWindow = 64 << 10
+
+// within reports whether a secret stands in what is read from from, until its end or an
+// error. It keeps one window of it: a peer decides how long a body becomes.
+func (r redactor) within(from io.Reader) bool {
+	margin := r.Margin()
+	buf := make([]byte, searchWindow+margin)
+	for n := 0; ; { // the first n bytes are the end of the last window, which may begin a secret
+		more, err := io.ReadFull(from, buf[n:])
+		n += more
+		if clean := r.Bytes(buf[:n]); !bytes.Equal(clean, buf[:n]) {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		n = copy(buf, buf[n-margin:n])
+	}
 }
 
 // hide returns the kept bytes and the tail without what is to be overwritten: without
