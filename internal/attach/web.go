@@ -42,6 +42,8 @@ func client(t *target.Target, scale float64, v version, made func(net.Conn) net.
 		TLSHandshakeTimeout: scaled(dialTimeout, scale),
 		DisableCompression:  true,
 		ForceAttemptHTTP2:   v != onlyHTTP1,
+		// Without it, net/http waits for ever for the peer of an HTTP/2 connection that reads nothing.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: scaled(handshakeTimeout, scale)},
 	}
 	switch v {
 	case onlyHTTP1:

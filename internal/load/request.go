@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"assay/internal/wire"
 )
@@ -68,11 +69,16 @@ func (d *Dialect) call(ctx context.Context, c *http.Client, p *Plan, r Request) 
 	return d.Reply(&Answer{Status: resp.StatusCode, Fields: Fields(resp.Header), Trailers: Fields(resp.Trailer), Body: body})
 }
 
-// client returns an HTTP client for the gateway of a plan, outside an engine.
-func (p *Plan) client() *http.Client {
-	t := &http.Transport{MaxIdleConns: scrapesAtOnce, MaxIdleConnsPerHost: scrapesAtOnce, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, Protocols: new(http.Protocols), TLSClientConfig: p.TLS}
+// client returns an HTTP client for the gateway of a plan, outside an engine. limit bounds a
+// request, and half of it the time in which the peer of an HTTP/2 connection reads nothing: without that,
+// net/http waits for such a peer for ever.
+func (p *Plan) client(limit time.Duration) *http.Client {
+	t := &http.Transport{
+		MaxIdleConns: scrapesAtOnce, MaxIdleConnsPerHost: scrapesAtOnce, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+		Protocols: new(http.Protocols), TLSClientConfig: p.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: limit / 2},
+	}
 	t.Protocols.SetHTTP1(p.HTTP == HTTP11)
 	t.Protocols.SetUnencryptedHTTP2(p.HTTP == H2C)
 	t.Protocols.SetHTTP2(p.HTTP == H2TLS)
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: t, Timeout: limit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -145,7 +145,7 @@ func (o *Options) FirstCommand(ctx context.Context, at target.Options) error {
 
 // completes makes a request for a stream and reads its response to the end.
 func (d *Dialect) completes(ctx context.Context, p *Plan, start *Request) error {
-	client := p.client()
+	client := p.client(p.Limits.FirstEvent)
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(start.HTTP(ctx, p))
 	if err != nil {

@@ -32,9 +32,7 @@ type scraper struct {
 
 // newScraper makes a scraper of the plan's gateways, over the same version of HTTP.
 func newScraper(p *Plan, requests []Request, limit time.Duration) *scraper {
-	s := &scraper{client: p.client(), plan: p, requests: requests, save: func(string, []byte) {}}
-	s.client.Timeout = limit
-	return s
+	return &scraper{client: p.client(limit), plan: p, requests: requests, save: func(string, []byte) {}}
 }
 
 // expositions returns the requests for the counters of a target, or of each sandbox of the plan.

@@ -114,7 +114,7 @@ func (e *split) Run(ctx context.Context, p *Plan, s Sink) error {
 func (e *split) clean(p *Plan, s Sink) {
 	ctx, stop := context.WithTimeout(context.Background(), p.Limits.Ending(true)/10)
 	defer stop()
-	client := p.client()
+	client := p.client(p.Limits.Ending(true) / 10)
 	defer client.CloseIdleConnections()
 	type process struct {
 		box int
