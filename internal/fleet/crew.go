@@ -133,6 +133,7 @@ type follower struct {
 	dying    map[int]dying
 	ending   time.Time // after it, every worker that has not sealed is lost; zero: the run goes on
 	looked   time.Time
+	progress time.Time // when the last window was merged
 	deadline time.Time
 }
 
@@ -172,7 +173,7 @@ func (c *crew) Run(ctx context.Context, _ *load.Plan, s load.Sink) error {
 	c.merger = m
 	c.mu.Unlock()
 	f := &follower{
-		crew: c, windows: make(chan stored, 1024), dying: map[int]dying{}, looked: time.Now(),
+		crew: c, windows: make(chan stored, 1024), dying: map[int]dying{}, looked: time.Now(), progress: time.Now(),
 		deadline: c.at.Add(hardEnd(&c.order.Job, &c.order.Limits) + h.opts.Patience),
 	}
 	return f.run(ctx)
@@ -214,6 +215,9 @@ func (f *follower) run(ctx context.Context) error {
 		case <-h.changed:
 		case <-look.C:
 			f.watch()
+			if err := f.overdue(); err != nil {
+				return err
+			}
 		case <-interrupted:
 			interrupted = nil
 			f.end("the run ends")
@@ -239,7 +243,7 @@ const purgeEvery = 256
 // window merges a window.
 func (f *follower) window(w stored) error {
 	h := f.hall
-	f.last = w.sequence
+	f.last, f.progress = w.sequence, time.Now()
 	id, err := h.names.parse(w.subject)
 	if err != nil || id.round != h.round {
 		return nil //nolint:nilerr // it is no window of this round
@@ -318,7 +322,8 @@ func (f *follower) sealLost(number int, why string) error {
 	}
 	delete(f.dying, number)
 	if !first && err == nil {
-		return nil // it has sealed itself in the last moment; its seal will come
+		f.reread(number) // it has sealed itself in the last moment
+		return nil
 	}
 	h.mu.Lock()
 	h.members[number].lost, h.members[number].lostAt = why, time.Duration(own.LostNS)
@@ -326,6 +331,16 @@ func (f *follower) sealLost(number int, why string) error {
 	h.opts.Say(f.obituary(number, why, time.Duration(own.LostNS)))
 	f.bury(number, why, time.Duration(own.LostNS))
 	return f.merger.sealed(number, &own)
+}
+
+// reread reads the seal of a shard from the bus itself. The caller holds mu.
+func (f *follower) reread(number int) {
+	h := f.hall
+	ctx, stop := context.WithTimeout(context.Background(), callWithin)
+	defer stop()
+	if e, err := h.kv.Get(ctx, keySeal(h.round, number)); err == nil { // else the next look finds the worker lost again
+		h.note(e.Key(), e.Value())
+	}
 }
 
 // obituary says that a worker was lost. The caller holds mu.
@@ -390,6 +405,29 @@ func (f *follower) endLocked(why string) {
 	if f.ending.IsZero() {
 		f.ending = time.Now().Add(f.order.Limits.Ending(true)*9/10 + slack)
 	}
+}
+
+// overdueAfter is how long sealed windows may take to be read.
+const overdueAfter = time.Minute
+
+// overdue returns an error if windows that are sealed do not come.
+func (f *follower) overdue() error {
+	h := f.hall
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !h.nc.IsConnected() || time.Since(f.progress) < overdueAfter {
+		return nil
+	}
+	missing := 0
+	for _, s := range f.merger.shards {
+		if s.seal == nil && !s.whole {
+			return nil
+		}
+		if s.seal != nil {
+			missing += max(s.seal.Windows-s.digest.windows, 0)
+		}
+	}
+	return fmt.Errorf("%d windows that the workers have sealed did not come from the bus at %s within %v", missing, h.bus.URL, overdueAfter)
 }
 
 // watch looks for workers that were lost.

@@ -33,6 +33,7 @@ func embed() (*embedded, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "assay", Host: "127.0.0.1", Port: server.RANDOM_PORT, Authorization: token, NoLog: true, NoSigs: true, NoSystemAccount: true,
 		JetStream: true, StoreDir: dir, MaxPayload: maxPayload, DisableJetStreamBanner: true, MaxPending: 256 << 20,
+		WriteDeadline: time.Minute, PingInterval: time.Minute,
 	})
 	if err != nil {
 		_ = os.RemoveAll(dir)

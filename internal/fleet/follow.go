@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,7 +48,7 @@ func pause(ctx context.Context, d time.Duration) {
 // followKeys calls note with every value of the keys, those that are there first. A value may come more than once.
 func followKeys(ctx context.Context, nc *nats.Conn, kv jetstream.KeyValue, keys []string, note func(key string, value []byte)) {
 	again(ctx, nc, func(ctx context.Context) {
-		w, err := kv.WatchFiltered(ctx, keys)
+		w, err := kv.WatchFiltered(ctx, slices.Clone(keys)) // it writes into what it gets
 		if err != nil {
 			return
 		}
@@ -68,34 +69,43 @@ func followKeys(ctx context.Context, nc *nats.Conn, kv jetstream.KeyValue, keys 
 	})
 }
 
-// followWindows calls note with every window of a stream in its order, from a sequence number on, each of them once.
+const (
+	// fetchMost is the number of windows of one request, and fetchWithin how long it waits for the first.
+	fetchMost   = 256
+	fetchWithin = 500 * time.Millisecond
+	// forgottenAfter is how long the bus keeps a reader that does not ask any more.
+	forgottenAfter = 30 * time.Second
+)
+
+// followWindows calls note with every window of a stream in its order, from a sequence number on, each of them once. Every
+// request is bounded in time, and after anything odd the reader begins anew behind the last window that it has.
 func followWindows(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, stream string, from uint64, note func(subject string, sequence uint64, payload []byte)) {
 	again(ctx, nc, func(ctx context.Context) {
-		c, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from})
+		call, stop := context.WithTimeout(ctx, callWithin)
+		defer stop()
+		c, err := js.CreateConsumer(call, stream, jetstream.ConsumerConfig{
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, AckPolicy: jetstream.AckNonePolicy,
+			InactiveThreshold: forgottenAfter, MemoryStorage: true, Replicas: 1,
+		})
 		if err != nil {
 			return
 		}
-		messages, err := c.Messages()
-		if err != nil {
-			return
-		}
-		release := context.AfterFunc(ctx, messages.Stop)
-		defer release()
-		defer messages.Stop()
-		for {
-			m, err := messages.Next()
+		for delivered := uint64(0); ctx.Err() == nil; {
+			batch, err := c.Fetch(fetchMost, jetstream.FetchMaxWait(fetchWithin))
 			if err != nil {
 				return
 			}
-			meta, err := m.Metadata()
-			if err != nil || ctx.Err() != nil {
+			for m := range batch.Messages() {
+				meta, err := m.Metadata()
+				if err != nil || meta.Sequence.Consumer != delivered+1 {
+					return // something was lost on the way
+				}
+				delivered, from = meta.Sequence.Consumer, meta.Sequence.Stream+1
+				note(m.Subject(), meta.Sequence.Stream, m.Data())
+			}
+			if batch.Error() != nil {
 				return
 			}
-			if meta.Sequence.Stream < from {
-				continue
-			}
-			from = meta.Sequence.Stream + 1
-			note(m.Subject(), meta.Sequence.Stream, m.Data())
 		}
 	})
 }

@@ -119,7 +119,7 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 		return nil, err
 	}
 	if err = h.put(ctx, keyRun, card{
-		Schema: schema, Version: o.Version, Workers: n, Rounds: o.Rounds, Policy: o.Policy, Beat: beatEvery, Patience: h.opts.Patience,
+		Schema: schema, Version: o.Version, Workers: n, Rounds: o.Rounds, Policy: o.Policy, Beat: min(beatEvery, h.opts.Patience/4), Patience: h.opts.Patience,
 	}); err != nil {
 		return nil, err
 	}
