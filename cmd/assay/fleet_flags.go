@@ -11,6 +11,7 @@ import (
 	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/internal/regular"
+	"assay/internal/soak"
 )
 
 // busFlags say where the NATS server of a run is.
@@ -108,6 +109,23 @@ func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Optio
 		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
 	case o.Sandboxes != nil:
 		return crew, errors.New("--sandboxes: their tokens do not go over a bus; leave --bus out, and the workers are processes of this machine")
+	}
+	return crew, nil
+}
+
+// fleetOptions returns the fleet of a soak. Its workers stay from window to window.
+func (f *soakFlags) fleetOptions(c *cobra.Command, o *soak.Options) (fleet.Options, error) {
+	crew, err := f.fleet.options(c)
+	crew.Rounds = f.fleet.workers > 0
+	switch {
+	case err != nil || crew.Bus == nil:
+		return crew, err
+	case o.Load.Target.Embedded:
+		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
+	case f.lease.url != "":
+		return crew, errors.New("--control-plane: the token of its sandbox does not go over a bus; leave --bus out, and the workers are processes of this machine")
+	case len(o.Inject) > 0:
+		return crew, errors.New("--inject: the faults are injected on this machine, and workers of others do not meet them; leave --bus out")
 	}
 	return crew, nil
 }

@@ -20,7 +20,8 @@ type LoadWorker struct {
 	Completed int64 `json:"completed"`
 	// Windows is the number of windows that it published, all of which are in the report.
 	Windows int `json:"windows"`
-	// Lost says how the worker was lost, and LostMS when, since the start of the run; absent if it was not.
+	// Lost says how the worker was lost, and LostMS when, since the start of the run: absent if it was lost in an earlier
+	// window of a soak.
 	Lost   string `json:"lost,omitempty"`
 	LostMS int64  `json:"lost_ms,omitempty"`
 }

@@ -65,7 +65,7 @@ func (c *crew) Members() []bundle.LoadWorker {
 	all := make([]bundle.LoadWorker, len(h.members))
 	for i := range h.members {
 		m := &h.members[i]
-		all[i] = bundle.LoadWorker{Shard: i, Lost: m.lost, LostMS: m.lostAt.Milliseconds()}
+		all[i] = bundle.LoadWorker{Shard: i, Lost: m.lost, LostMS: int64((m.lostAt + time.Millisecond - 1) / time.Millisecond)}
 		if m.joined != nil {
 			all[i].Host, all[i].PID, all[i].Version = m.joined.Host, m.joined.PID, m.joined.Version
 		}

@@ -17,7 +17,7 @@ func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h.round++
 	h.seals = map[int]*seal{}
 	for i := range h.members {
-		h.members[i].ready = nil
+		h.members[i].ready, h.members[i].lostAt = nil, 0 // who was lost before was lost in an earlier round
 	}
 	h.forgive()
 	h.mu.Unlock()
@@ -51,11 +51,19 @@ func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 func (h *hall) barrier(ctx context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := true
+	all, left := true, 0
 	for i := range h.members {
 		m := &h.members[i]
+		why := m.exited
+		if why == "" && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience {
+			why = silent(h.opts.Patience)
+		}
 		switch {
 		case m.lost != "":
+		case h.round > 1 && why != "" && m.ready == nil:
+			if err := h.missed(i, why); err != nil {
+				return false, err
+			}
 		case m.exited != "" && m.ready == nil:
 			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.exited)
 		case m.attempt > m.dead && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience:
@@ -66,8 +74,26 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 		case m.ready == nil:
 			all = false
 		}
+		if m.lost == "" {
+			left++
+		}
+	}
+	if left == 0 {
+		return false, &BusError{What: fmt.Sprintf("all %d workers of the run %s are lost", len(h.members), h.names.run), Mend: "start the run again"}
 	}
 	return all, nil
+}
+
+// missed applies the policy to a worker that was lost between two rounds. The caller holds mu.
+func (h *hall) missed(number int, why string) error {
+	m := &h.members[number]
+	text := fmt.Sprintf("worker %d of %d (%s, process %d) was lost between two windows: %s", number+1, len(h.members), m.joined.Host, m.joined.PID, why)
+	if h.opts.Policy == Abort {
+		return &BusError{What: text, Mend: "start the run again; with --lost-worker degrade, the others go on"}
+	}
+	h.opts.Say(text)
+	m.lost, m.lostAt = why, 1 // before the round began
+	return nil
 }
 
 // bereave frees the shard of a worker that was lost at the barrier. The caller holds mu.

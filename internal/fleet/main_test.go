@@ -19,5 +19,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == simulateArg {
+		if err := simulate(os.Stdin); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }

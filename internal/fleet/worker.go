@@ -105,13 +105,6 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if err := w.enter(ctx, end); err != nil {
 		return err
 	}
-	listening, stop := context.WithCancel(context.Background())
-	var listeners sync.WaitGroup
-	defer func() { stop(); listeners.Wait() }()
-	listeners.Go(func() {
-		defer crash.Catch()
-		followKeys(listening, w.nc, w.kv, []string{"join.>", "dead.>", "plan.>", "start.>", "stop.>", "seal.>", keyEnd}, w.note)
-	})
 	alive, err := w.nc.Subscribe(w.names.alive(), func(*nats.Msg) {
 		w.mu.Lock()
 		w.heard = time.Now()
@@ -124,6 +117,13 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if err := w.join(ctx); err != nil {
 		return w.refused(err)
 	}
+	listening, stop := context.WithCancel(context.Background())
+	var listeners sync.WaitGroup
+	defer func() { stop(); listeners.Wait() }()
+	listeners.Go(func() {
+		defer crash.Catch()
+		followKeys(listening, w.nc, w.kv, w.concerns(), w.note)
+	})
 	listeners.Go(func() {
 		defer crash.Catch()
 		w.beats(listening)
@@ -147,6 +147,11 @@ type worker struct {
 	heard   time.Time         // the last sign of life of the coordinator
 	stuck   string
 	changed chan struct{}
+}
+
+// concerns are the keys that concern the worker.
+func (w *worker) concerns() []string {
+	return []string{keyDead(w.shard, w.attempt), "plan.*", "start.*", "stop.*", fmt.Sprintf("seal.*.%d", w.shard), keyEnd}
 }
 
 // note notes a key of the bucket.

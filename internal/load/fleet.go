@@ -62,13 +62,13 @@ func (s *session) muster(ctx context.Context) error {
 	return nil
 }
 
-// lost returns the numbers of the workers that were lost.
+// lost returns the numbers of the workers that were lost in this run, and not in an earlier one of the same crew.
 func (s *session) lost() (all []int) {
 	if s.crew == nil {
 		return nil
 	}
 	for _, w := range s.crew.Members() {
-		if w.Lost != "" {
+		if w.Lost != "" && w.LostMS > 0 {
 			all = append(all, w.Shard)
 		}
 	}
