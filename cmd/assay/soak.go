@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
+	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/internal/soak"
 	"assay/internal/soak/inject"
@@ -33,6 +34,7 @@ type soakFlags struct {
 	held, pid                int
 	on, profile, out, resume string
 	engine                   loadFlags // only its choice of an engine
+	fleet                    fleetFlags
 }
 
 func newSoak(io stdio) *cobra.Command {
@@ -55,6 +57,10 @@ windows after the warm-up are inconclusive.
 
 Memory, descriptors and goroutines come from process_* and go_* on /metrics, or with
 --pid from /proc of a gateway on this machine.
+
+--workers and --bus share the streams among processes, here or elsewhere, as those of
+assay load do; all else is done by this process. A worker that is lost is an event of the
+report, and the others go on (--lost-worker).
 
 --inject injects faults from the side of the clients, one in the middle of each window
 after the warm-up: clients that reset, hang half open or read slowly, bursts, and a
@@ -92,6 +98,7 @@ interrupted.`,
 	f.lease.register(c)
 	f.quiet.register(c)
 	f.register(c)
+	f.fleet.register(c, fleet.Degrade)
 	f.output.register(c)
 	f.output.registerCI(c)
 	return c
@@ -186,10 +193,17 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	if err != nil {
 		return usage(err)
 	}
-	io.guard.hide(o.Load.Target.Secrets())
+	crew, err := f.fleetOptions(c, &o)
+	if err != nil {
+		return usage(err)
+	}
+	io.guard.hide(append(o.Load.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
 	o.Progress = newSoakProgress(io.progress())
-	o.Load.Worker = workerLine()
+	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	workers := fleet.New(crew)
+	defer workers.Close()
+	o.Load.Fleet, o.Load.Workers, o.Local = workers, f.fleet.workers, localFleet()
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
 	if err != nil {

@@ -214,6 +214,8 @@ type SoakWindow struct {
 	// Injections are the faults that were injected, and Hurt is the number of streams that they ended: no loss.
 	Injections []SoakInjection `json:"injections,omitempty"`
 	Hurt       int64           `json:"hurt,omitempty"`
+	// Lost are the workers that were lost in the window. The windows behind it go on without them.
+	Lost []LoadWorker `json:"lost,omitempty"`
 	// Driver is the cost of the window.
 	Driver LoadDriver `json:"driver"`
 }

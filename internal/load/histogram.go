@@ -169,21 +169,21 @@ type histograms struct {
 	dropped int64 // values that a merge refused; a defect unless 0
 
 	mu     sync.Mutex
-	others []measuredElsewhere // not merged yet
-}
-
-// measuredElsewhere is the values of another process.
-type measuredElsewhere struct {
-	class  int
-	metric Metric
-	values *hdrhistogram.Histogram
+	others []*metricSet // the values of other processes since the last interval, by class; nil for a class without any
+	lost   int64        // of them, in merging
 }
 
 // add adds the values of another process for a class, which must exist.
 func (h *histograms) add(class int, m Metric, values *hdrhistogram.Histogram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.others = append(h.others, measuredElsewhere{class, m, values})
+	for len(h.others) <= class {
+		h.others = append(h.others, nil)
+	}
+	if h.others[class] == nil {
+		h.others[class] = newSet()
+	}
+	h.lost += h.others[class][m].Merge(values)
 }
 
 // newHistograms makes the histograms for a number of classes, at least 1.
@@ -233,12 +233,14 @@ func (h *histograms) collect(times int) {
 		}
 	}
 	h.mu.Lock()
-	others := h.others
-	h.others = nil
-	h.mu.Unlock()
-	for _, o := range others {
-		h.dropped += h.of(o.class)[o.metric].Merge(o.values)
+	for class, o := range h.others {
+		if o != nil {
+			h.dropped += h.of(class).merge(o)
+			o.clear()
+		}
 	}
+	h.dropped, h.lost = h.dropped+h.lost, 0
+	h.mu.Unlock()
 	for _, c := range h.classes {
 		h.dropped += c.total.merge(c.interval)
 		h.dropped += h.interval.merge(c.interval)

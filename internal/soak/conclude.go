@@ -362,6 +362,9 @@ func verdict(r *bundle.SoakReport) (bundle.LoadVerdict, []string) {
 	if unsure*2 <= len(r.Windows) { // a busy moment of this machine is no reason
 		reasons = nil
 	}
+	if last := &r.Windows[len(r.Windows)-1]; abandoned(last) {
+		reasons = append(reasons, last.Message)
+	}
 	if len(r.Series) == 0 {
 		reasons = append(reasons, "too short: no whole window was recorded")
 	}
@@ -404,6 +407,9 @@ func events(r *bundle.SoakReport) []bundle.SoakEvent {
 		all = append(all, bundle.SoakEvent{AtMS: i.FromMS, Kind: "inject", Message: i.Kind + ": " + text})
 	}
 	for i := range r.Windows {
+		for _, l := range r.Windows[i].Lost {
+			all = append(all, bundle.SoakEvent{AtMS: r.Windows[i].FromMS + l.LostMS, Kind: "worker", Message: fmt.Sprintf("worker %d (%s, process %d) was lost: %s", l.Shard+1, l.Host, l.PID, l.Lost)})
+		}
 		for _, step := range r.Windows[i].Driver.ClockStepsMS {
 			all = append(all, bundle.SoakEvent{AtMS: r.Windows[i].ToMS, Kind: "clock", Message: fmt.Sprintf("the clock of this machine was set by %.0f ms; times are those of the monotonic clock", step)})
 		}

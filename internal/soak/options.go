@@ -33,6 +33,8 @@ type Options struct {
 	// Load has the target, the profile, the version of HTTP, the version of this program, the engine and the
 	// workers. The soak sets its other fields.
 	Load load.Options
+	// Local has worker processes of this machine, which an injected pause stops.
+	Local load.Fleet
 	// Duration is the time of the whole soak, default 8 h, and Window that of a window, default 10 min.
 	Duration, Window time.Duration
 	// Warmup is not judged for trends; default two windows.

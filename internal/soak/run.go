@@ -179,7 +179,7 @@ func injector(o *Options, t target.Options) (*inject.Injector, error) {
 	}
 	t.Shell = o.Load.Target.Shell
 	return inject.New(inject.Options{
-		Target: t, Kinds: kinds, Seed: o.Seed, Engine: o.Load.Engine, Worker: o.Load.Worker, Profile: o.Load.Profile, Version: o.Load.Version,
+		Target: t, Kinds: kinds, Seed: o.Seed, Engine: o.Load.Engine, Fleet: o.Local, Profile: o.Load.Profile, Version: o.Load.Version,
 	})
 }
 
@@ -291,6 +291,9 @@ func (s *soak) conduct(ctx context.Context) error {
 			if err := s.record(w); err != nil {
 				return err
 			}
+			if abandoned(w) {
+				return nil
+			}
 		}
 		switch {
 		case err == nil:
@@ -308,6 +311,9 @@ func (s *soak) conduct(ctx context.Context) error {
 	}
 	return nil
 }
+
+// abandoned reports whether a lost worker ended a window, and with it the soak.
+func abandoned(w *bundle.SoakWindow) bool { return len(w.Lost) > 0 && w.Partial }
 
 func isGone(err error) bool {
 	var gone *target.UnreachableError
@@ -387,6 +393,11 @@ func (s *soak) describe(index int, from time.Duration, r *bundle.LoadReport) *bu
 		Verdict: r.Verdict, Message: strings.Join(r.Reasons, "; "),
 		Streams: r.Streams, Latency: r.Latency, Ledger: r.Ledger, Metrics: r.Metrics, Classes: r.Classes, Examples: r.Examples,
 		Work: s.worker.results(), Driver: r.Driver, Events: r.Output.Events, Bytes: r.Output.Bytes,
+	}
+	for _, one := range r.Workers {
+		if one.Lost != "" && one.LostMS > 0 {
+			w.Lost = append(w.Lost, one)
+		}
 	}
 	for class, n := range w.Work {
 		if n.Failed > 0 && w.Verdict != bundle.LoadFail {

@@ -1,0 +1,30 @@
+package fleet
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// workerArg makes the test's binary a worker process.
+const workerArg = "worker-of-a-test"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == workerArg {
+		if err := Serve(context.Background(), os.Stdin, testVersion, &scripted{}); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) == 2 && os.Args[1] == simulateArg {
+		if err := simulate(os.Stdin); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
