@@ -85,6 +85,7 @@ func TestScripts(t *testing.T) {
 			"hostile": cmdHostile,
 
 			"handshake": cmdHandshake,
+			"applies":   cmdApplies,
 
 			"onejson": cmdOneJSON,
 			"widest":  cmdWidest,
