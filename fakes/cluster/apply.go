@@ -27,36 +27,56 @@ func newObjects() Objects {
 	return Objects{Jobs: map[string]kube.Job{}, ConfigMaps: map[string]kube.ConfigMap{}, Secrets: map[string]map[string][]byte{}}
 }
 
+// Validate holds YAML documents against the schema of Kubernetes: Jobs, ConfigMaps, Secrets, Services and
+// Deployments. Errors say which document is wrong.
+func Validate(manifests []byte) error {
+	return each(manifests, func(node *yaml.Node) error {
+		_, err := valid(node)
+		return err
+	})
+}
+
 // Read reads YAML documents as kubectl apply does: each must be valid against the schema of
-// Kubernetes and against the rules that the schema cannot express, and have no field that this package
-// does not know. Errors say which document is wrong.
+// Kubernetes and against the rules that the schema cannot express, and have no kind and no field that this
+// package does not know. Errors say which document is wrong.
 func Read(manifests []byte) (Objects, error) {
 	out := newObjects()
+	return out, each(manifests, out.add)
+}
+
+// each calls do for each document.
+func each(manifests []byte, do func(*yaml.Node) error) error {
 	d := yaml.NewDecoder(bytes.NewReader(manifests))
 	for i := 1; ; i++ {
 		var node yaml.Node
 		if err := d.Decode(&node); errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		} else if err != nil {
-			return out, fmt.Errorf("document %d is no YAML: %w", i, err)
+			return fmt.Errorf("document %d is no YAML: %w", i, err)
 		}
-		if err := out.add(&node); err != nil {
-			return out, fmt.Errorf("document %d: %w", i, err)
+		if err := do(&node); err != nil {
+			return fmt.Errorf("document %d: %w", i, err)
 		}
 	}
 }
 
-func (o *Objects) add(node *yaml.Node) error {
+// valid checks a document against its schema, and returns its kind.
+func valid(node *yaml.Node) (kind string, err error) {
 	value, err := asJSON(node)
 	if err != nil {
-		return err
+		return "", err
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return errors.New("this is no object")
+		return "", errors.New("this is no object")
 	}
-	kind, _ := fields["kind"].(string)
-	if err := validate(kind, value); err != nil {
+	kind, _ = fields["kind"].(string)
+	return kind, validate(kind, value)
+}
+
+func (o *Objects) add(node *yaml.Node) error {
+	kind, err := valid(node)
+	if err != nil {
 		return err
 	}
 	switch kind {
@@ -64,9 +84,10 @@ func (o *Objects) add(node *yaml.Node) error {
 		return add(o.Jobs, node, func(j kube.Job) (string, error) { return j.Metadata.Name, check(&j) })
 	case kube.KindConfigMap:
 		return add(o.ConfigMaps, node, func(c kube.ConfigMap) (string, error) { return c.Metadata.Name, checkName(c.Metadata) })
-	default:
+	case kube.KindSecret:
 		return o.addSecret(node)
 	}
+	return fmt.Errorf("this cluster does not know the kind %q", kind)
 }
 
 func add[T any](all map[string]T, node *yaml.Node, check func(T) (string, error)) error {

@@ -27,6 +27,7 @@ var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	all := map[string]*jsonschema.Schema{}
 	for kind, definition := range map[string]string{
 		"Job": "io.k8s.api.batch.v1.Job", "Secret": "io.k8s.api.core.v1.Secret", "ConfigMap": "io.k8s.api.core.v1.ConfigMap",
+		"Service": "io.k8s.api.core.v1.Service", "Deployment": "io.k8s.api.apps.v1.Deployment",
 	} {
 		if all[kind], err = c.Compile(name + "#/$defs/" + definition); err != nil {
 			return nil, fmt.Errorf("the schema of Kubernetes: %w", err)

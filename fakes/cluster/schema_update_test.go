@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write the schema from the published one
 const published = "k8s.io/kubernetes@v1.34.0"
 
 var apis = map[string][]string{
-	"api__v1_openapi.json":         {"io.k8s.api.core.v1.Secret", "io.k8s.api.core.v1.ConfigMap"},
+	"api__v1_openapi.json":         {"io.k8s.api.core.v1.Secret", "io.k8s.api.core.v1.ConfigMap", "io.k8s.api.core.v1.Service"},
+	"apis__apps__v1_openapi.json":  {"io.k8s.api.apps.v1.Deployment"},
 	"apis__batch__v1_openapi.json": {"io.k8s.api.batch.v1.Job"},
 }
 

@@ -78,7 +78,7 @@ type crowd struct {
 	lines             float64       // a second, of the class with the most
 	longest, shortest time.Duration // that a stream is held
 	endless           bool          // some streams stay open until the end of the run
-	ends              bool          // some streams end by themselves
+	ends              bool          // some streams end by themselves, and are replaced at once
 }
 
 func crowdOf(classes []scenarios.WorkloadClass) crowd {
@@ -89,8 +89,10 @@ func crowdOf(classes []scenarios.WorkloadClass) crowd {
 			all.lines = float64(time.Second) / float64(tickInterval)
 		}
 		switch {
-		case !c.Endless && !ticks(c):
+		case !c.Endless && !ticks(c) && c.Think == 0:
 			all.ends = true
+		case !c.Endless && !ticks(c):
+			all.shortest = min(all.shortest, c.Think)
 		case c.Hold == 0:
 			all.endless = true
 		}

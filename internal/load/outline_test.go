@@ -29,6 +29,10 @@ func TestThePlanTellsItsSize(t *testing.T) {
 			"streams: 100\ncount: 5000\nclasses: [{name: a, lines: 3}]\n", url,
 			Outline{HTTP: HTTP11, Streams: 100, Ending: 15 * time.Second},
 		},
+		"short ones think before they are replaced": {
+			"streams: 1000\nduration: 1m\nramp: 20s\nclasses: [{name: a, hold: 1m}, {name: b, lines: 3, think: 5s}]\n", url,
+			Outline{HTTP: HTTP11, Duration: time.Minute, Streams: 1000, Starts: 200, Lines: 1, Ending: 11 * time.Second},
+		},
 		"a rate of short ones is open for as long as the first event may take": {
 			"rate: 50\nduration: 5m\nhttp: h2c\nclasses: [{name: a, lines: 3}]\n", url,
 			Outline{HTTP: H2C, Duration: 5 * time.Minute, Streams: 501, Starts: 50, Ending: 25 * time.Second},
