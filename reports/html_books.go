@@ -70,9 +70,12 @@ func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (v htmlLoad) driverSection() page.Section {
 	body := page.El("p", nil, page.Text(capital(cut(line(driverText(v.r)), mostShort))+"."))
 	var items []page.HTML
-	notes := clockNotes(v.r)
+	notes := append(workerLines(v.r), clockNotes(v.r)...)
+	if text := workersText(v.r); text != "" {
+		notes = append([]string{"workers: " + text}, notes...)
+	}
 	for _, text := range notes[:min(len(notes), mostFindings)] {
-		items = append(items, page.El("li", nil, page.Text(capital(text)+".")))
+		items = append(items, page.El("li", nil, page.Text(capital(cut(line(text), mostShort))+".")))
 	}
 	if len(items) > 0 {
 		body += page.El("ul", nil, items...)

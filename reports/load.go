@@ -70,6 +70,12 @@ func (t loadText) streams() {
 	for _, e := range t.r.Examples {
 		t.put("  "+e.Outcome, exampleText(e))
 	}
+	if text := workersText(t.r); text != "" {
+		t.put("workers", text)
+	}
+	for _, text := range workerLines(t.r) {
+		t.block(painted{text: "  "}, line(text), plain)
+	}
 	t.put("output", outputText(t.r))
 	if text := ratesText(t.r); text != "" {
 		t.put("per second", text)

@@ -56,6 +56,13 @@ func (m *loadPage) header() {
 			m.printf("\n")
 		}
 	}
+	if text := workersText(r); text != "" {
+		m.printf("Workers: %s.\n\n", escaped(text))
+		for _, text := range workerLines(r) {
+			m.printf("- %s\n", escaped(text))
+		}
+		m.printf("\n")
+	}
 	m.printf("Streams: %s. Output: %s.\n", escaped(streamsText(&r.Streams)), escaped(outputText(r)))
 	if text := ratesText(r); text != "" {
 		m.printf("Per second: %s.\n", escaped(text))

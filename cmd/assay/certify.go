@@ -303,7 +303,7 @@ func (c *certification) withGateway(ctx context.Context, part func(target.Option
 func (c *certification) driver(t target.Options) (load.Options, error) {
 	engine, err := (&loadFlags{engine: "auto"}).choose()
 	return load.Options{
-		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Worker: workerLine(),
+		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Fleet: localFleet(),
 	}, err
 }
 

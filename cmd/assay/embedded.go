@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"assay/fakes/gateway"
+	"assay/internal/fleet"
+	"assay/internal/load"
 	"assay/internal/target"
 )
 
@@ -18,6 +20,11 @@ func embed(ctx context.Context, io stdio, t *target.Options) (stop func() error,
 	}
 	t.URL, t.Embedded = g.URL(), true
 	return func() error { return defect(g.Close()) }, nil
+}
+
+// localFleet returns the worker processes of this machine, for a run that may need them.
+func localFleet() load.Fleet {
+	return fleet.New(fleet.Options{Version: version, Line: workerLine()})
 }
 
 // workerLine returns the command line of a worker process of a load run, nil if this program does not know its path.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"assay/internal/fleet"
 	"assay/internal/machine"
 	"assay/internal/target"
 )
@@ -88,6 +89,8 @@ func exitCode(io stdio, err error) int {
 	var ex *exitError
 	var unreachable *target.UnreachableError
 	var limit *machine.LimitError
+	var bus *fleet.BusError
+	var lost *fleet.LostError
 	switch {
 	case err == nil:
 		return 0
@@ -98,7 +101,10 @@ func exitCode(io stdio, err error) int {
 	case noRoom(err):
 		io.errorf("assay: %v\n  make room on the disk, or write elsewhere\n", err)
 		return exitDefect
-	case errors.As(err, &unreachable), errors.As(err, &limit):
+	case errors.As(err, &lost):
+		io.errorf("assay: %v\n", err)
+		return exitInconclusive
+	case errors.As(err, &unreachable), errors.As(err, &limit), errors.As(err, &bus):
 		io.errorf("assay: %v\n", err)
 		return exitUnreachable
 	case errors.As(err, &ex):

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/bundle"
+	"assay/internal/fleet"
 	"assay/internal/load"
 	"assay/scenarios"
 )
@@ -19,6 +20,7 @@ type loadFlags struct {
 	lease  leaseFlags
 	quiet  quietFlag
 	live   liveFlag
+	fleet  fleetFlags
 
 	sandboxes int
 
@@ -115,6 +117,7 @@ added up.`,
 	f.lease.register(c)
 	f.quiet.register(c)
 	f.register(c)
+	f.fleet.register(c, fleet.Abort)
 	f.output.register(c)
 	f.output.registerCI(c)
 	return c
@@ -186,6 +189,7 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if o.Engine, err = f.choose(); err != nil {
 		return load.Options{}, err
 	}
+	o.Workers = f.fleet.workers
 	return o, o.Validate()
 }
 
@@ -194,10 +198,15 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 	if err != nil {
 		return usage(err)
 	}
-	io.guard.hide(o.Target.Secrets())
+	crew, err := f.fleetOptions(c, &o)
+	if err != nil {
+		return usage(err)
+	}
+	io.guard.hide(append(o.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
 	o.Progress = newLoadProgress(io.progress())
-	o.Worker = workerLine()
+	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	o.Fleet = fleet.New(crew)
 	ctx := c.Context()
 	ui, err := f.live.serve(ctx, io, loadFace())
 	if err != nil {

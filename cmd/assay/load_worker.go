@@ -3,26 +3,24 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"assay/internal/load"
+	"assay/internal/fleet"
 	"assay/internal/load/fast"
 	"assay/internal/load/portable"
 )
 
-// loadWorker is the name of the command that load runs when one process has too few
-// descriptors.
+// loadWorker is the name of the command that load runs for each worker process of this machine.
 const loadWorker = "load-worker"
 
-// newLoadWorker is an internal command: it runs a part of a plan that load writes to its
-// stdin, and reports to its stdout.
+// newLoadWorker is an internal command: it reads from its stdin where the bus is, and which part of a plan is its.
 func newLoadWorker(io stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    loadWorker,
-		Short:  "Run a part of a load plan (started by load)",
+		Short:  "Do a part of a load plan (started by load)",
 		Hidden: true,
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			stayLean()
-			return defect(load.Work(c.Context(), io.in, io.out.To, portable.Engine{}, fast.Engine{}))
+			return defect(fleet.Serve(c.Context(), io.in, version, portable.Engine{}, fast.Engine{}))
 		},
 	}
 }

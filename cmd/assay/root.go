@@ -34,7 +34,7 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 		return usage(hint{flagError(err), "see `" + c.CommandPath() + " --help`"})
 	})
 	root.AddCommand(
-		newConform(io), newLoad(io), newLoadWorker(io), newSoak(io), newReplay(io), newJudge(io), newCertify(io), newVerify(io), newReport(io), newDiff(io), newHistory(io),
+		newConform(io), newLoad(io), newLoadWorker(io), newWorker(io), newSoak(io), newReplay(io), newJudge(io), newCertify(io), newVerify(io), newReport(io), newDiff(io), newHistory(io),
 		newAttach(io), newDoctor(io), newCompletion(io), newServe(io), newSelftest(io),
 		newRender(io), newList(io), newExplain(io), newLint(io), newSchema(io), newVersion(io),
 	)

@@ -20,6 +20,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assay/fakes/hostile"
@@ -83,6 +84,7 @@ func TestScripts(t *testing.T) {
 			"exits":   cmdExits,
 			"serve":   cmdServe,
 			"hostile": cmdHostile,
+			"bus":     cmdBus,
 
 			"handshake": cmdHandshake,
 			"applies":   cmdApplies,
@@ -171,6 +173,28 @@ func startHostile(mode string) (*hostile.Server, error) {
 		return nil, err
 	}
 	return m.Start(context.Background(), false)
+}
+
+// cmdBus starts a NATS server with JetStream, and puts its URL into a variable: bus BUS, or bus BUS TOKEN for one that
+// demands a token. It ends with the script.
+func cmdBus(ts *testscript.TestScript, _ bool, args []string) {
+	o := &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: ts.MkAbs(args[0] + ".store"), NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
+	}
+	if len(args) > 1 {
+		o.Authorization = args[1]
+	}
+	s, err := server.NewServer(o)
+	ts.Check(err)
+	ts.Defer(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		ts.Fatalf("the bus did not start")
+	}
+	ts.Setenv(args[0], s.ClientURL())
 }
 
 // cmdOneJSON requires exactly one JSON value in a file (or stdout).

@@ -189,7 +189,7 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	io.guard.hide(o.Load.Target.Secrets())
 	io = io.quieted(f.quiet)
 	o.Progress = newSoakProgress(io.progress())
-	o.Load.Worker = workerLine()
+	o.Load.Fleet = localFleet()
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
 	if err != nil {

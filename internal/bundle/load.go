@@ -49,6 +49,8 @@ type LoadReport struct {
 	Timeline []LoadMoment `json:"timeline,omitempty"`
 	// Curves are the distributions of latency_us as percentile curves, of at most 60 points each.
 	Curves []LoadCurve `json:"curves,omitempty"`
+	// Workers are the worker processes that shared the plan; absent for none.
+	Workers []LoadWorker `json:"workers,omitempty"`
 	// Started is the first intended start; absent in reports of older versions.
 	Started time.Time `json:"started,omitzero"`
 	// DurationMS is the time from the first intended start to the last end.

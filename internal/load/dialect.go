@@ -33,14 +33,11 @@ type Dialect struct {
 	// Run names the run. Every process of the run carries it, in its mark.
 	Run string
 	// Part is the number of this process among those that share a plan, from 0. Each lists
-	// and kills only the processes that it started. EveryPart lists those of all parts.
+	// and kills only the processes that it started.
 	Part int
 	// Stdin says that the process gets an input, which Input writes. NDJSON has none.
 	Stdin bool
 }
-
-// EveryPart is the Part that lists the processes of all parts. It starts none.
-const EveryPart = -1
 
 // Request is one HTTP request.
 type Request struct {
@@ -239,7 +236,7 @@ func (d *Dialect) Listed(message []byte) (ours []uint32, err error) {
 			continue
 		}
 		mark := p.GetConfig().GetEnvs()[call.Mark]
-		if mark == d.mark() || d.Part == EveryPart && strings.HasPrefix(mark, d.mark()) {
+		if mark == d.mark() {
 			ours = append(ours, p.GetPid())
 		}
 	}
@@ -271,5 +268,5 @@ func (d *Dialect) listedCommands(message []byte) (ours []uint32, err error) {
 // carriesMark reports whether a command was started by this part, with its mark in the
 // command.
 func (d *Dialect) carriesMark(command string) bool {
-	return command == d.marked() || d.Part == EveryPart && strings.HasPrefix(command, call.NoOp(d.mark()))
+	return command == d.marked()
 }

@@ -3,8 +3,9 @@
 // gateway's counters with its own ledger.
 //
 // What belongs here: the plan of a run, the interfaces of engines and sinks,
-// histograms, thresholds, the comparison with /metrics, the files of a run, and the
-// worker processes that share a plan. What does not: flags and terminals (cmd/assay),
+// histograms, thresholds, the comparison with /metrics, the files of a run, and what
+// a worker process does and a coordinator merges ([Job], [Segment], [Window]). What does not:
+// how workers are found and talk (internal/fleet, behind [Fleet]), flags and terminals (cmd/assay),
 // the report types and their rendering (internal/bundle, reports), the rules of the
 // catalogue (a stream here is right or wrong as a whole), and the fakes.
 //
@@ -12,5 +13,5 @@
 // engines are the packages fast and portable; both use account, which decides the outcome
 // of each stream. The class of a stream, and whether it is killed or hung up on, follow
 // from its number and the seed ([Plan.Stream]), so that engines, and processes that share
-// a plan ([Work]), need not coordinate.
+// a plan, need not coordinate.
 package load

@@ -17,6 +17,15 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s.base = time.Now()
+	if s.crew != nil {
+		var err error
+		if s.base, err = s.crew.Begin(ctx); err != nil {
+			return &EngineError{err}
+		}
+		if !sleep(ctx, time.Until(s.base)) {
+			s.base = time.Now() // interrupted before anything began
+		}
+	}
 	if s.plan.Warmup > 0 {
 		s.sink.cold.Store(true)
 		warm := time.AfterFunc(s.plan.Warmup, func() { s.sink.cold.Store(false) })
@@ -36,7 +45,7 @@ func (s *session) drive(ctx context.Context, r *bundle.LoadReport) error {
 	for n := 1; ; n++ {
 		select {
 		case err := <-done:
-			last.over = last.over || ctx.Err() != nil
+			last.over = last.over || ctx.Err() != nil || s.abandoned(r)
 			s.tick(&last, r, s.sink.hist.last)
 			return s.over(err)
 		case message := <-s.refused:
@@ -73,6 +82,15 @@ func (s *session) missed(r *bundle.LoadReport, now time.Duration) bool {
 	}
 	r.Aborted = fmt.Sprintf("ended after %v because the threshold %s was missed: %s", now.Round(100*time.Millisecond), t.Expr, t.Observed)
 	s.abortedBy = t
+	return true
+}
+
+// abandoned reports whether a lost worker ended the run.
+func (s *session) abandoned(r *bundle.LoadReport) bool {
+	if s.crew == nil || s.crew.Aborted() == "" {
+		return false
+	}
+	prefer(&r.Aborted, s.crew.Aborted())
 	return true
 }
 
@@ -117,7 +135,7 @@ type scraping struct {
 func (s *session) scrapes(ctx context.Context) *scraping {
 	c := &scraping{turns: make(chan int), ended: make(chan struct{})}
 	activity := s.sink.activity
-	if s.needs.processes > 1 || s.opts.Beside != nil || s.opts.Pause != nil { // their counts come a second late or at the end, so the calls in flight are unknown
+	if s.crew != nil || s.opts.Beside != nil { // their counts come a second late or at the end, so the calls in flight are unknown
 		activity = nil
 	}
 	go func() {

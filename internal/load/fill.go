@@ -97,11 +97,12 @@ func (s *session) fill(r *bundle.LoadReport) {
 	for _, d := range b.steps {
 		r.Driver.ClockStepsMS = append(r.Driver.ClockStepsMS, float64(d.Microseconds())/1e3)
 	}
-	s.costs.mu.Lock()
-	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-s.cpu+s.costs.cpu, machine.PeakMemory()+s.costs.rss
-	s.costs.mu.Unlock()
-	if s.needs.processes > 1 {
-		r.Driver.Processes = s.needs.processes
+	r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = machine.CPUSeconds()-s.cpu, machine.PeakMemory()
+	if s.crew != nil {
+		cpu, rss := s.crew.Costs()
+		r.Driver.CPUSeconds, r.Driver.RSSPeakBytes = r.Driver.CPUSeconds+cpu, r.Driver.RSSPeakBytes+rss
+		r.Workers = s.crew.Members()
+		r.Driver.Processes = len(r.Workers)
 	}
 	s.sink.mu.Lock()
 	defer s.sink.mu.Unlock()

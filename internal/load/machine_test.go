@@ -41,7 +41,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f, err := tt.machine.fit(&tt.plan, stub{}, tt.embedded, tt.split)
+			f, err := tt.machine.fit(&tt.plan, stub{}, splitting{embedded: tt.embedded, may: tt.split})
 			var limit *machine.LimitError
 			if errors.As(err, &limit) != (tt.what != nil) {
 				t.Fatalf("%v", err)
@@ -67,7 +67,7 @@ func TestAPlanIsHeldAgainstTheMachine(t *testing.T) {
 func TestThisMachineIsKnown(t *testing.T) {
 	if m := thisMachine(); m.files <= 0 {
 		t.Skip("this system has no known limits")
-	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, stub{}, true, false); err != nil {
+	} else if _, err := m.fit(&Plan{HTTP: HTTP11, Streams: 1, Duration: time.Second}, stub{}, splitting{embedded: true}); err != nil {
 		t.Error(err)
 	}
 	if runtime.GOOS == "linux" && thisMachine().memory < 1<<20 {

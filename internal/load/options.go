@@ -95,10 +95,12 @@ type Options struct {
 	Version string
 	// Engine opens the streams.
 	Engine Engine
-	// Worker is the command line of this program that calls Work. A plan that needs more
-	// descriptors than one process may have is shared among several such processes; when
-	// Worker is empty, such a plan is refused.
-	Worker []string
+	// Fleet has worker processes. A plan that needs more descriptors than one process may have
+	// is shared among several of them, if they are local; without Fleet, such a plan is refused.
+	Fleet Fleet
+	// Workers is the number of worker processes that share the plan; 0 is none, unless one process
+	// is not enough.
+	Workers int
 	// Pause stops the worker processes for a time; the run then has at least one. nil pauses nothing.
 	Pause *Pause
 	// Progress gets the progress of the run; nil shows nothing.
@@ -130,6 +132,9 @@ func (o Options) resolved() (Options, error) {
 		return o, err
 	}
 	if err := o.resolveClasses(); err != nil {
+		return o, err
+	}
+	if err := o.resolveWorkers(); err != nil {
 		return o, err
 	}
 	for _, text := range o.Thresholds {
@@ -195,6 +200,27 @@ func (o *Options) resolveModel() error {
 		return fmt.Errorf("ramp %v is longer than the duration of %v", o.Ramp, o.Duration)
 	case o.Duration > 0 && o.Warmup >= o.Duration:
 		return fmt.Errorf("warmup %v leaves nothing of the duration of %v", o.Warmup, o.Duration)
+	}
+	return nil
+}
+
+// MostWorkers bounds the workers of a run.
+const MostWorkers = 1000
+
+// MostLocal bounds those of one machine.
+const MostLocal = maxProcesses
+
+// resolveWorkers checks the number of workers.
+func (o *Options) resolveWorkers() error {
+	streams := o.Streams
+	if o.Count > 0 && (streams == 0 || o.Count < streams) {
+		streams = o.Count
+	}
+	switch {
+	case o.Workers < 0 || o.Workers > MostWorkers:
+		return fmt.Errorf("workers %d: want 1 to %d", o.Workers, MostWorkers)
+	case streams > 0 && o.Workers > streams:
+		return fmt.Errorf("workers %d: the run has only %s at a time, and each worker needs one", o.Workers, plural(streams, "stream", "streams"))
 	}
 	return nil
 }

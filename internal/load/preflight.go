@@ -26,6 +26,8 @@ type preflight struct {
 	sources     []netip.Addr
 	memory      int64 // bytes, approximately
 	upgrades    bool  // some streams need a connection of their own, to upgrade it
+	remote      bool  // the workers are on machines of their own
+	wanted      bool  // the user asked for so many processes
 }
 
 // Sizer is an engine that knows the memory that an open stream takes.
@@ -34,20 +36,27 @@ type Sizer interface {
 	StreamBytes(p *Plan) int64
 }
 
+// splitting says how a plan may be shared among processes of this machine.
+type splitting struct {
+	embedded bool // the gateway runs in this process
+	may      bool // worker processes may be started
+	workers  int  // so many are; 0 is as many as the plan needs
+}
+
 // fit computes the resources that a plan needs, checks that the machine has them, and sets
-// MaxOpen and Sources of the plan. embedded says that the gateway runs in this process, and
-// split that worker processes may be started.
-func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error) {
+// MaxOpen and Sources of the plan.
+func (m capacity) fit(p *Plan, e Engine, split splitting) (preflight, error) {
 	f := preflight{processes: 1, upgrades: p.upgrades()}
-	streams := p.Streams
+	streams := share(p.Streams, p.Part, p.Parts)
 	if p.Open() {
 		streams = p.Wanted()
 	}
 	f.connections = streams
 	if p.Multiplexed() {
-		f.connections = H2Connections(p.Wanted())
+		n := max(split.workers, 1)
+		f.connections = n * H2Connections((p.Wanted()+n-1)/n)
 	} else if p.Open() {
-		p.MaxOpen = m.room(embedded)
+		p.MaxOpen = m.room(split.embedded)
 		if !p.endless() { // the gateway's speed decides how many are open; MaxOpen bounds it
 			f.connections = min(streams, p.MaxOpen)
 			streams = f.connections
@@ -59,13 +68,18 @@ func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error
 	f.sources = m.sources(p.Addr, f.connections)
 	p.Sources = f.sources
 	f.descriptors = f.connections + spareFiles
-	if embedded {
+	switch {
+	case split.workers > 0:
+		f.processes, f.wanted = split.workers, true
+		if !split.embedded {
+			f.descriptors = (f.connections+split.workers-1)/split.workers + spareFiles
+		}
+	case split.embedded:
 		f.descriptors += f.connections
-	}
-	if m.files > 0 && f.descriptors > m.files-m.used && split && !embedded && !p.Multiplexed() {
+	case m.files > 0 && f.descriptors > m.files-m.used && split.may && !p.Multiplexed():
 		f.share(m)
 	}
-	return f, m.holds(&f, embedded)
+	return f, m.holds(&f, split.embedded)
 }
 
 // share computes how many worker processes the connections need.
@@ -130,6 +144,9 @@ func (m capacity) holds(f *preflight, embedded bool) error {
 
 // lines describes the resources that the plan needs.
 func (f *preflight) lines(m capacity, p *Plan) []string {
+	if f.remote {
+		return []string{fmt.Sprintf("shared among %s; each checks its own machine", plural(f.processes, "worker", "workers"))}
+	}
 	line := plural(f.connections, "connection", "connections")
 	if p.MaxOpen > 0 {
 		line = fmt.Sprintf("at most %d streams at one time", p.MaxOpen)
@@ -147,7 +164,10 @@ func (f *preflight) lines(m capacity, p *Plan) []string {
 		line += fmt.Sprintf(" · about %s of %s memory", megabytes(f.memory), megabytes(m.memory))
 	}
 	all := []string{line}
-	if f.processes > 1 {
+	switch {
+	case f.wanted:
+		all = append(all, "shared among "+plural(f.processes, "worker process", "worker processes"))
+	case f.processes > 1:
 		all = append(all, fmt.Sprintf("too many for one process: shared among %d worker processes", f.processes))
 	}
 	return all

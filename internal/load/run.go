@@ -54,8 +54,8 @@ type session struct {
 	abortedBy  *bundle.LoadThreshold // the threshold that ended the run
 	machine    capacity
 	needs      preflight
-	engine     Engine  // the engine of the options, or split
-	costs      costs   // of the worker processes
+	engine     Engine  // the engine of the options, or crew
+	crew       Crew    // nil: this process alone
 	cpu        float64 // processor time of this process before the run, in seconds
 	timeline   timeline
 	fullTarget target.Options
@@ -87,15 +87,15 @@ func prepare(o Options) (*session, error) {
 		return nil, err
 	}
 	s.machine = thisMachine()
-	if s.needs, err = s.machine.fit(s.plan, o.Engine, o.Target.Embedded, len(o.Worker) > 0); err != nil {
+	local := o.Fleet != nil && o.Fleet.Local()
+	if o.Fleet != nil && !local { // each worker checks its own machine
+		s.machine, s.needs = capacity{}, preflight{processes: o.Workers, remote: true}
+	} else if s.needs, err = s.machine.fit(s.plan, o.Engine, splitting{embedded: o.Target.Embedded, may: local, workers: o.Workers}); err != nil {
 		return nil, err
 	}
 	s.engine = o.Engine
-	if o.Pause != nil && (!machine.CanPause || len(o.Worker) == 0) {
+	if o.Pause != nil && (!machine.CanPause || !local) {
 		return nil, &EngineError{errNoPause}
-	}
-	if s.needs.processes > 1 || o.Pause != nil {
-		s.engine = s.split()
 	}
 	s.sink = newCollector(shardsWanted()).of(s.plan)
 	s.sink.redactor = s.target.Redactor()
@@ -153,27 +153,20 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 	return nil
 }
 
-// split returns the engine that shares the plan among worker processes.
-func (s *session) split() Engine {
-	o := &s.opts
-	j := job{
-		Target: s.fullTarget, Sandboxes: s.fullBoxes, Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, FullHandshakes: o.FullHandshakes, Streams: o.Streams,
-		Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
-		Warmup: o.Warmup, Seed: o.Seed,
-	}
-	for _, a := range s.plan.Sources {
-		j.Sources = append(j.Sources, a.String())
-	}
-	return &split{worker: o.Worker, inside: o.Engine, job: j, parts: s.needs.processes, pause: o.Pause, costs: &s.costs}
-}
-
 // conduct runs the plan.
 func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	defer s.watch.scraper.close()
 	s.watch.scraper.save = func(name string, body []byte) { s.folder.scrape(name, s.target.Redactor().Bytes(body)) }
 	r := s.blank()
 	s.record(*r)
-	if err := s.target.Wait(ctx, 0); err != nil {
+	err := s.target.Wait(ctx, 0)
+	if err == nil {
+		err = s.muster(ctx)
+	}
+	if s.crew != nil {
+		defer s.crew.Close()
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			return nil, errors.Join(err, s.folder.finish(r))
 		}
@@ -183,12 +176,13 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
 	s.cpu = machine.CPUSeconds()
 	beside := s.beside(ctx)
-	err := s.drive(ctx, r)
+	err = s.drive(ctx, r)
 	s.others = beside()
 	s.opts.Progress.End()
 	if err != nil {
 		return nil, errors.Join(err, s.folder.finish(r))
 	}
+	s.bury()
 	r.DurationMS = time.Since(s.base).Milliseconds()
 	return s.finish(ctx, r)
 }

@@ -69,6 +69,13 @@ func (w *counterWatch) begin(ctx context.Context) {
 	w.info.Before = valuesOf(c)
 }
 
+// doubt says that the counters cannot be compared with the ledger of the run.
+func (w *counterWatch) doubt(reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.usable, w.info.Note = false, notCompared+reason
+}
+
 // during reads the counters once while streams run. now returns the driver's activity. When
 // it is nil, the processes in flight are unknown, and only counters that decrease are found.
 func (w *counterWatch) during(ctx context.Context, name string, now func() activity) {

@@ -179,7 +179,7 @@ func injector(o *Options, t target.Options) (*inject.Injector, error) {
 	}
 	t.Shell = o.Load.Target.Shell
 	return inject.New(inject.Options{
-		Target: t, Kinds: kinds, Seed: o.Seed, Engine: o.Load.Engine, Worker: o.Load.Worker, Profile: o.Load.Profile, Version: o.Load.Version,
+		Target: t, Kinds: kinds, Seed: o.Seed, Engine: o.Load.Engine, Fleet: o.Load.Fleet, Profile: o.Load.Profile, Version: o.Load.Version,
 	})
 }
 

@@ -24,9 +24,10 @@ type Options struct {
 	Target target.Options
 	Kinds  []Kind
 	Seed   uint64
-	// Engine and Worker are those of the load runs of the soak, and Profile its profile. A pause needs them.
+	// Engine is that of the load runs of the soak, and Profile its profile. Fleet has worker processes of this machine, which
+	// a pause needs.
 	Engine  load.Engine
-	Worker  []string
+	Fleet   load.Fleet
 	Profile string
 	Version string
 }
@@ -47,7 +48,7 @@ func New(o Options) (*Injector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.Name == "pause" }) && (!machine.CanPause || len(o.Worker) == 0) {
+	if slices.ContainsFunc(o.Kinds, func(k Kind) bool { return k.Name == "pause" }) && (!machine.CanPause || o.Fleet == nil) {
 		return nil, errors.New("this system cannot stop processes: leave pause out")
 	}
 	i := &Injector{
@@ -138,7 +139,7 @@ func (i *Injector) inject(ctx context.Context, c *client.Client, kind Kind, d ti
 // pause runs clients in a process of their own, and stops it while they read. Every byte is checked after it.
 func (i *Injector) pause(ctx context.Context, c *client.Client, f *bundle.SoakInjection) {
 	r, err := load.Run(ctx, load.Options{
-		Target: i.opts.Target, Profile: i.opts.Profile, Engine: i.opts.Engine, Worker: i.opts.Worker, Version: i.opts.Version, Seed: i.opts.Seed,
+		Target: i.opts.Target, Profile: i.opts.Profile, Engine: i.opts.Engine, Fleet: i.opts.Fleet, Version: i.opts.Version, Seed: i.opts.Seed,
 		Streams: paused, Ramp: load.AtOnce, Duration: pauseAfter + pauseFor + time.Second, Command: "seq 1 20000",
 		Pause: &load.Pause{At: pauseAfter, For: pauseFor},
 	})

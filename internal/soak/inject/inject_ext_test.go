@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/fakes/gateway"
-	"assay/internal/load"
+	"assay/internal/fleet"
 	"assay/internal/load/portable"
 	"assay/internal/soak/inject"
 	"assay/internal/target"
@@ -22,7 +22,7 @@ const workerFlag = "load-worker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerFlag {
-		if err := load.Work(context.Background(), os.Stdin, os.Stdout, portable.Engine{}); err != nil {
+		if err := fleet.Serve(context.Background(), os.Stdin, "test", portable.Engine{}); err != nil {
 			os.Exit(1)
 		}
 		return
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // options returns the options of an injector with a worker.
 func options(t target.Options) inject.Options {
-	return inject.Options{Target: t, Kinds: inject.Kinds(), Seed: 1, Engine: portable.Engine{}, Worker: []string{os.Args[0], workerFlag}, Profile: "full", Version: "test"}
+	return inject.Options{Target: t, Kinds: inject.Kinds(), Seed: 1, Engine: portable.Engine{}, Fleet: fleet.New(fleet.Options{Version: "test", Line: []string{os.Args[0], workerFlag}}), Profile: "full", Version: "test"}
 }
 
 func start(t *testing.T) string {

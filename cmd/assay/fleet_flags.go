@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assay/internal/fleet"
+	"assay/internal/load"
+	"assay/internal/regular"
+)
+
+// busFlags say where the NATS server of a run is.
+type busFlags struct{ url, creds, caCert string }
+
+func (f *busFlags) register(fs *pflag.FlagSet, use string) {
+	fs.StringVar(&f.url, "bus", "", use)
+	fs.StringVar(&f.creds, "bus-creds", "", "file with the credentials for --bus: of NATS (.creds), the seed of an nkey, USER:PASSWORD, or a token")
+	fs.StringVar(&f.caCert, "bus-cacert", "", "file with the certificate authorities (PEM) to trust for --bus")
+}
+
+// bus returns the bus of the flags.
+func (f *busFlags) bus() (fleet.Bus, error) {
+	b := fleet.Bus{URL: f.url}
+	var err error
+	if f.creds != "" {
+		if b.Credentials, err = readSecret("--bus-creds", f.creds); err != nil {
+			return b, err
+		}
+	}
+	if f.caCert != "" {
+		if b.CACert, err = regular.ReadSecret(f.caCert, regular.Limit); err != nil {
+			return b, fmt.Errorf("--bus-cacert: %w", err)
+		}
+	}
+	return b, b.Validate()
+}
+
+// fleetFlags share the plan of a run among worker processes.
+type fleetFlags struct {
+	busFlags
+
+	workers int
+	run     string
+	lost    string
+	wait    time.Duration
+}
+
+func (f *fleetFlags) register(c *cobra.Command, lost fleet.Policy) {
+	fs := c.Flags()
+	fs.IntVar(&f.workers, "workers", 0, "share the streams among N processes: of this machine or, with --bus, from anywhere")
+	f.busFlags.register(fs, "wait for the --workers at the NATS server at this `URL` (nats://HOST:4222 or tls://…), where assay worker comes to")
+	fs.StringVar(&f.run, "run", "", "with --bus: the `ID` of the run, which each assay worker names")
+	fs.StringVar(&f.lost, "lost-worker", string(lost), "with several workers: what to do when one is lost: abort (the run is inconclusive) or degrade (go on without it)")
+	fs.DurationVar(&f.wait, "wait", fleet.DefaultWait, "with --bus: time to wait for all workers")
+}
+
+// options checks the flags, and returns the fleet of the run.
+func (f *fleetFlags) options(c *cobra.Command) (fleet.Options, error) {
+	o := fleet.Options{Version: version, Line: workerLine(), Run: f.run}
+	var err error
+	if o.Policy, err = fleet.ParsePolicy(f.lost); err != nil {
+		return o, fmt.Errorf("--lost-worker %w", err)
+	}
+	if fl := c.Flags().Lookup("workers"); fl.Changed && f.workers < 1 {
+		return o, fmt.Errorf("--workers %d: want 1 or more", f.workers)
+	}
+	if f.url == "" {
+		for _, name := range []string{"bus-creds", "bus-cacert", "run", "wait"} {
+			if c.Flags().Lookup(name).Changed {
+				return o, fmt.Errorf("--%s is for workers that come over --bus: name that, too, or leave it out", name)
+			}
+		}
+		if f.workers > load.MostLocal {
+			return o, fmt.Errorf("--workers %d: this machine gets at most %d; with --bus, they come from others", f.workers, load.MostLocal)
+		}
+		return o, nil
+	}
+	if f.workers == 0 {
+		return o, errors.New("--bus: say with --workers how many workers the run waits for")
+	}
+	if f.wait <= 0 {
+		return o, fmt.Errorf("--wait %v: want more than 0, for example 5m", f.wait)
+	}
+	if f.run != "" {
+		if err := fleet.CheckRun(f.run); err != nil {
+			return o, fmt.Errorf("--run %q: %w", f.run, err)
+		}
+	}
+	b, err := f.bus()
+	if err != nil {
+		return o, err
+	}
+	o.Bus, o.Wait = &b, f.wait
+	return o, nil
+}
+
+// fleetOptions returns the fleet of a run.
+func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Options, error) {
+	crew, err := f.fleet.options(c)
+	switch {
+	case err != nil || crew.Bus == nil:
+		return crew, err
+	case o.Target.Embedded:
+		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
+	case o.Sandboxes != nil:
+		return crew, errors.New("--sandboxes: their tokens do not go over a bus; leave --bus out, and the workers are processes of this machine")
+	}
+	return crew, nil
+}
+
+// busSecrets returns the secrets of the bus.
+func busSecrets(o fleet.Options) []string {
+	if o.Bus == nil {
+		return nil
+	}
+	return o.Bus.Secrets()
+}

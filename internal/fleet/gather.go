@@ -1,0 +1,124 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/load"
+)
+
+// gather begins a round: it writes the plan, and waits until all workers are ready that are not lost.
+func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
+	h.mu.Lock()
+	h.round++
+	h.seals = map[int]*seal{}
+	for i := range h.members {
+		h.members[i].ready = nil
+	}
+	h.forgive()
+	h.mu.Unlock()
+	if err := h.put(ctx, keyPlan(h.round), plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits)}); err != nil {
+		return nil, err
+	}
+	deadline := time.NewTimer(h.opts.Wait)
+	defer deadline.Stop()
+	look := time.NewTicker(h.opts.Patience / 10)
+	defer look.Stop()
+	for {
+		done, err := h.barrier(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			return &crew{hall: h, order: o, costs: map[int]cost{}}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-deadline.C:
+			return nil, h.missing()
+		case <-h.changed:
+		case <-look.C:
+		}
+	}
+}
+
+// barrier reports whether all workers are ready. One that was lost leaves its shard to another.
+func (h *hall) barrier(ctx context.Context) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := true
+	for i := range h.members {
+		m := &h.members[i]
+		switch {
+		case m.lost != "":
+		case m.exited != "" && m.ready == nil:
+			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.exited)
+		case m.attempt > m.dead && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience:
+			if err := h.bereave(ctx, i); err != nil {
+				return false, err
+			}
+			all = false
+		case m.ready == nil:
+			all = false
+		}
+	}
+	return all, nil
+}
+
+// bereave frees the shard of a worker that was lost at the barrier. The caller holds mu.
+func (h *hall) bereave(ctx context.Context, number int) error {
+	m := &h.members[number]
+	h.opts.Say(fmt.Sprintf("worker %d of %d on %s is silent: another one can take its place", number+1, len(h.members), m.joined.Host))
+	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: silent(h.opts.Patience)}); err != nil {
+		return h.bus.stored("giving up a worker", err)
+	}
+	m.dead, m.ready = m.attempt, nil
+	return nil
+}
+
+// missing is the error of workers that did not come.
+func (h *hall) missing() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var there, away []string
+	for i := range h.members {
+		switch m := &h.members[i]; {
+		case m.ready != nil:
+			there = append(there, fmt.Sprintf("%d (%s)", i+1, m.joined.Host))
+		case m.attempt > m.dead:
+			away = append(away, fmt.Sprintf("%d (%s has joined, and is not ready)", i+1, m.joined.Host))
+		default:
+			away = append(away, strconv.Itoa(i+1))
+		}
+	}
+	came := "none came"
+	if len(there) > 0 {
+		came = "these came: " + listed(there)
+	}
+	return &BusError{
+		What: fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came),
+		Mend: fmt.Sprintf("start each with: assay worker --bus %s --run %s", h.bus.URL, h.names.run),
+	}
+}
+
+// listed joins at most ten names.
+func listed(all []string) string {
+	const most = 10
+	if n := len(all); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), n-most)
+	}
+	return strings.Join(all, ", ")
+}
+
+// silent is how a worker was lost that is not heard any more.
+func silent(patience time.Duration) string {
+	return fmt.Sprintf("nothing was heard of it for %v", patience)
+}
+
+// errNoMerger is the error of a sink that cannot merge windows.
+var errNoMerger = errors.New("a run that is shared among workers needs the collector of its session")

@@ -1,0 +1,343 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assay/internal/crash"
+	"assay/internal/load"
+)
+
+// hall is a run on the bus, as its coordinator sees it: the bus, the workers that came, and what they wrote.
+type hall struct {
+	opts     Options
+	names    names
+	bus      Bus
+	embedded *embedded // nil: the bus is elsewhere
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	kv       jetstream.KeyValue
+	stream   jetstream.Stream
+	stop     context.CancelFunc
+	waiting  sync.WaitGroup // the goroutines that listen
+	subs     []*nats.Subscription
+	round    int
+	mu       sync.Mutex
+	members  []member // by shard
+	seals    map[int]*seal
+	changed  chan struct{} // something was noted
+}
+
+// member is a shard, and the worker that has it.
+type member struct {
+	attempt int // of the worker that joined last; 0: none has
+	joined  *join
+	ready   *ready // of the round
+	dead    int    // the last attempt that was lost before the start
+	seen    time.Time
+	stuck   string // what the worker says that it cannot do
+	process *process
+	exited  string
+	lost    string // in this round or an earlier one
+	lostAt  time.Duration
+}
+
+// join is a worker that has taken a shard.
+type join struct {
+	Host    string
+	PID     int
+	Version string
+}
+
+// ready is a worker at the barrier.
+type ready struct {
+	Offset, Error time.Duration
+}
+
+// beat is a sign of life of a worker.
+type beat struct {
+	Shard, Attempt int
+	Stuck          string `json:",omitempty"`
+}
+
+// notice is what somebody tells the coordinator who is not a worker of the run.
+type notice struct{ Text string }
+
+const (
+	// callWithin bounds one call to the bus.
+	callWithin = 5 * time.Second
+	// keepFor is how long what is on a bus elsewhere stays after the hard end, for a coordinator that resumes.
+	keepFor = 24 * time.Hour
+)
+
+// errExists is the error of a run whose id is on the bus already.
+func errExists(run string) error {
+	return &BusError{What: fmt.Sprintf("the run %s is on the bus already", run), Mend: "give another --run, or read what it recorded with --resume " + run}
+}
+
+// open opens a run on the bus and starts the workers of this machine.
+func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error) {
+	n := order.Job.Parts
+	h := &hall{opts: o, members: make([]member, n), seals: map[int]*seal{}, changed: make(chan struct{}, 1)}
+	h.names.run = o.Run
+	if h.names.run == "" {
+		h.names.run = order.Job.Run
+	}
+	if order.Pause != nil {
+		h.opts.Patience += order.Pause.For
+	}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if o.Bus == nil {
+		if h.embedded, err = embed(); err != nil {
+			return nil, err
+		}
+		h.bus = h.embedded.bus
+	} else {
+		h.bus = *o.Bus
+	}
+	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
+		return nil, err
+	}
+	if h.js, err = jetstream.New(h.nc); err != nil {
+		return nil, err
+	}
+	if err = h.create(ctx, hardEnd(&order.Job, &order.Limits)+keepFor); err != nil {
+		return nil, err
+	}
+	if err = h.listen(); err != nil {
+		return nil, err
+	}
+	if err = h.put(ctx, keyRun, card{
+		Schema: schema, Version: o.Version, Workers: n, Rounds: o.Rounds, Policy: o.Policy, Beat: beatEvery, Patience: h.opts.Patience,
+	}); err != nil {
+		return nil, err
+	}
+	if o.Bus != nil {
+		o.Say(fmt.Sprintf("waiting for %d workers: assay worker --bus %s --run %s", n, h.bus.URL, h.names.run))
+		return h, nil
+	}
+	return h, h.launch(order)
+}
+
+// create makes the bucket and the stream of the run. Those of a bus elsewhere stay on its disk for some time.
+func (h *hall) create(ctx context.Context, keep time.Duration) error {
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
+	storage := jetstream.FileStorage
+	if h.embedded != nil {
+		storage, keep = jetstream.MemoryStorage, 0
+	}
+	var err error
+	h.kv, err = h.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: h.names.bucket(), Storage: storage, TTL: keep})
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return errExists(h.names.run)
+	}
+	if err == nil {
+		h.stream, err = h.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: h.names.stream(), Subjects: []string{h.names.windows()}, Storage: storage, MaxAge: keep, Discard: jetstream.DiscardNew, AllowDirect: true,
+		})
+	}
+	if err != nil {
+		return h.bus.stored("making the run", err)
+	}
+	return nil
+}
+
+// listen begins to listen to the workers.
+func (h *hall) listen() error {
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	h.waiting.Go(func() {
+		defer crash.Catch()
+		followKeys(ctx, h.nc, h.kv, []string{"join.>", "ready.>", "seal.>"}, h.note)
+	})
+	clock, err := tellTime(h.nc, h.names.clock(), h.opts.Now)
+	if err != nil {
+		return err
+	}
+	h.subs = append(h.subs, clock)
+	for subject, hear := range map[string]nats.MsgHandler{h.names.beat(): h.hear, h.names.notice(): h.told} {
+		sub, err := h.nc.Subscribe(subject, hear)
+		if err != nil {
+			return err
+		}
+		h.subs = append(h.subs, sub)
+	}
+	h.waiting.Go(func() {
+		defer crash.Catch()
+		for ctx.Err() == nil {
+			_ = h.nc.Publish(h.names.alive(), nil) // one that is lost is followed by the next
+			pause(ctx, beatEvery)
+		}
+	})
+	return h.nc.Flush()
+}
+
+// launch starts the worker processes of this machine.
+func (h *hall) launch(order load.Order) error {
+	for i := range h.members {
+		p, err := launch(h.opts.Line, assignment{Bus: h.bus, Run: h.names.run, Shard: i, Target: order.Target, Sandboxes: order.Sandboxes}, func(how string) {
+			h.mu.Lock()
+			h.members[i].exited = how
+			h.mu.Unlock()
+			h.wake()
+		})
+		if err != nil {
+			return err
+		}
+		h.mu.Lock()
+		h.members[i].process = p
+		h.mu.Unlock()
+	}
+	return nil
+}
+
+// put writes a key.
+func (h *hall) put(ctx context.Context, key string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
+	if _, err := h.kv.Put(ctx, key, text); err != nil {
+		return h.bus.stored("writing "+key, err)
+	}
+	return nil
+}
+
+// create writes a key that must not be there. false means that it is.
+func create(ctx context.Context, kv jetstream.KeyValue, key string, value any) (bool, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return false, err
+	}
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
+	_, err = kv.Create(ctx, key, text)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// wake wakes whoever waits for a change.
+func (h *hall) wake() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// note takes in a key that a worker wrote.
+func (h *hall) note(key string, value []byte) {
+	defer h.wake()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var round, number, attempt int
+	if n, _ := fmt.Sscanf(key, "join.%d.%d", &number, &attempt); n == 2 && number >= 0 && number < len(h.members) {
+		m, j := &h.members[number], &join{}
+		if attempt > m.attempt && json.Unmarshal(value, j) == nil {
+			m.attempt, m.joined, m.ready, m.seen = attempt, j, nil, time.Now()
+		}
+		return
+	}
+	if n, _ := fmt.Sscanf(key, "ready.%d.%d.%d", &round, &number, &attempt); n == 3 && round == h.round && number >= 0 && number < len(h.members) {
+		m, r := &h.members[number], &ready{}
+		if attempt == m.attempt && json.Unmarshal(value, r) == nil && m.ready == nil {
+			m.ready = r
+			h.welcome(number, m)
+		}
+		return
+	}
+	if n, _ := fmt.Sscanf(key, "seal.%d.%d", &round, &number); n == 2 && round == h.round {
+		s := &seal{}
+		if json.Unmarshal(value, s) == nil && h.seals[number] == nil {
+			h.seals[number] = s
+		}
+	}
+}
+
+// welcome tells who came. The caller holds mu.
+func (h *hall) welcome(number int, m *member) {
+	if h.embedded == nil && h.round == 1 {
+		h.opts.Say(fmt.Sprintf("worker %d of %d: %s, process %d, its clock is off by %v ± %v",
+			number+1, len(h.members), m.joined.Host, m.joined.PID, m.ready.Offset.Round(time.Microsecond), m.ready.Error.Round(time.Microsecond)))
+	}
+	if m.ready.Error > doubtful {
+		h.opts.Say(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
+			number+1, len(h.members), m.joined.Host, m.ready.Error.Round(time.Microsecond)))
+	}
+}
+
+// hear notes a sign of life.
+func (h *hall) hear(m *nats.Msg) {
+	var b beat
+	if json.Unmarshal(m.Data, &b) != nil || b.Shard < 0 || b.Shard >= len(h.members) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if one := &h.members[b.Shard]; one.attempt == b.Attempt {
+		if b.Stuck == "" {
+			one.seen = time.Now()
+		}
+		one.stuck = b.Stuck
+	}
+}
+
+// told passes on a notice.
+func (h *hall) told(m *nats.Msg) {
+	var n notice
+	if json.Unmarshal(m.Data, &n) == nil {
+		h.opts.Say(n.Text)
+	}
+}
+
+// forgive lets every worker be silent from now on: the coordinator or the bus was away itself. The caller holds mu.
+func (h *hall) forgive() {
+	for i := range h.members {
+		h.members[i].seen = time.Now()
+	}
+}
+
+// close ends the run and the processes.
+func (h *hall) close() {
+	if h.kv != nil && h.nc.IsConnected() {
+		_ = h.put(context.Background(), keyEnd, stop{Why: "the run is over"})
+	}
+	var ending sync.WaitGroup
+	for i := range h.members {
+		if p := h.members[i].process; p != nil {
+			ending.Go(func() {
+				defer crash.Catch()
+				p.end(endWithin)
+			})
+		}
+	}
+	ending.Wait()
+	for _, s := range h.subs {
+		_ = s.Unsubscribe()
+	}
+	if h.stop != nil {
+		h.stop()
+	}
+	h.waiting.Wait()
+	if h.nc != nil {
+		h.nc.Close()
+	}
+	if h.embedded != nil {
+		h.embedded.close()
+	}
+}

@@ -1,0 +1,117 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"assay/internal/secret"
+	"assay/internal/target"
+	"assay/scenarios"
+)
+
+// Job is a plan as the coordinator of a run gives it to worker processes. It holds no secret: a worker has the
+// credentials of the target from elsewhere.
+type Job struct {
+	Aim Aim
+	// Run marks the processes of the run in their environment.
+	Run            string
+	Classes        []scenarios.WorkloadClass
+	HTTP           string
+	FullHandshakes bool          `json:",omitempty"`
+	Streams        int           `json:",omitempty"`
+	Rate           float64       `json:",omitempty"`
+	Stages         []Stage       `json:",omitempty"`
+	Poisson        bool          `json:",omitempty"`
+	Ramp           time.Duration `json:",omitempty"`
+	Duration       time.Duration `json:",omitempty"`
+	Count          int           `json:",omitempty"`
+	Warmup         time.Duration `json:",omitempty"`
+	Seed           uint64
+	// Sources are local addresses to dial from, for workers on the machine of the coordinator.
+	Sources []string `json:",omitempty"`
+	// Engine is the name of the engine.
+	Engine string
+	// Parts is the number of parts of the plan.
+	Parts int
+}
+
+// Aim is what a job says about the target: the public part of its options.
+type Aim struct {
+	// URL is empty if it holds a secret.
+	URL       string            `json:",omitempty"`
+	Paths     map[string]string `json:",omitempty"`
+	Shell     []string          `json:",omitempty"`
+	User      string            `json:",omitempty"`
+	UserAgent string            `json:",omitempty"`
+	TimeScale float64           `json:",omitempty"`
+}
+
+// aimOf returns the public part of the options of a target.
+func aimOf(o *target.Options, redactor *secret.Redactor) Aim {
+	a := Aim{URL: o.URL, Paths: o.Paths, Shell: o.Shell, User: o.User, UserAgent: o.UserAgent, TimeScale: o.TimeScale}
+	if redactor.Text(a.URL) != a.URL {
+		a.URL = ""
+	}
+	return a
+}
+
+// errNoURL is the error of a worker that knows no URL.
+var errNoURL = errors.New("the plan does not name the URL of the target, because it holds a secret: give it to the worker")
+
+// At returns the options of the target for a worker that has these: its own URL, user, shell and paths come first.
+func (a Aim) At(own target.Options) (target.Options, error) {
+	prefer(&own.URL, a.URL)
+	prefer(&own.User, a.User)
+	prefer(&own.UserAgent, a.UserAgent)
+	if len(own.Shell) == 0 {
+		own.Shell = a.Shell
+	}
+	paths := map[string]string{}
+	for _, from := range []map[string]string{a.Paths, own.Paths} {
+		for surface, path := range from {
+			paths[surface] = path
+		}
+	}
+	own.Paths, own.TimeScale = paths, a.TimeScale
+	if own.URL == "" {
+		return own, errNoURL
+	}
+	return own, nil
+}
+
+// options returns the options of the run, with a part's share of the count.
+func (j *Job) options(at target.Options, part int) Options {
+	return Options{
+		Target: at, HTTP: j.HTTP, FullHandshakes: j.FullHandshakes, Streams: j.Streams, Rate: j.Rate, Poisson: j.Poisson, Ramp: j.Ramp,
+		Duration: j.Duration, Count: share(j.Count, part, j.Parts), Warmup: j.Warmup, Seed: j.Seed,
+		classes: j.Classes, stages: j.Stages,
+	}
+}
+
+// job returns the job of a session for a number of workers.
+func (s *session) job(parts int) Job {
+	o := &s.opts
+	j := Job{
+		Aim: aimOf(&s.fullTarget, s.target.Redactor()), Run: s.plan.Classes[0].Dialect.Run, Classes: o.classes, HTTP: o.HTTP, FullHandshakes: o.FullHandshakes,
+		Streams: o.Streams, Rate: o.Rate, Stages: o.stages, Poisson: o.Poisson, Ramp: o.Ramp, Duration: o.Duration, Count: o.Count,
+		Warmup: o.Warmup, Seed: o.Seed, Engine: o.Engine.Name(), Parts: parts,
+	}
+	for _, a := range s.plan.Sources {
+		j.Sources = append(j.Sources, a.String())
+	}
+	return j
+}
+
+// addresses parses addresses.
+func addresses(texts []string) (all []netip.Addr, err error) {
+	for _, text := range texts {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("source address: %w", err)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
