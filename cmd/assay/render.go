@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/internal/fleet"
 	"assay/internal/kube"
 	"assay/internal/load"
 	"assay/internal/load/fast"
@@ -35,13 +36,11 @@ const (
 
 // renderFlags are the flags of render.
 type renderFlags struct {
-	target                   targetFlags
-	bus, busCreds, busCACert string
-	workers                  int
-	run, profile, lost       string
-	wait                     time.Duration
-	image, namespace         string
-	deadline                 time.Duration
+	target           targetFlags
+	fleet            fleetFlags
+	profile          string
+	image, namespace string
+	deadline         time.Duration
 }
 
 func newRender(io stdio) *cobra.Command {
@@ -90,14 +89,9 @@ and deletes the Jobs a day after their end.`,
 	}
 	f.target.register(c)
 	fs := c.Flags()
-	fs.StringVar(&f.bus, "bus", defaultBus, "NATS server with JetStream, as the pods see it")
-	fs.StringVar(&f.busCreds, "bus-creds", "", "file with the credentials of the bus")
-	fs.StringVar(&f.busCACert, "bus-cacert", "", "file with the certificate authorities (PEM) of the bus")
-	fs.IntVar(&f.workers, "workers", 1, "number of worker pods, which share the plan")
-	fs.StringVar(&f.run, "run", "", "name of the run, which must be new on the bus (default: from the time)")
+	f.fleet.register(c, fleet.Abort)
+	f.fleet.url, fs.Lookup("bus").DefValue = defaultBus, defaultBus
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
-	fs.StringVar(&f.lost, "lost-worker", "abort", "what to do when a worker is lost: abort (the run is inconclusive) or degrade (go on without it)")
-	fs.DurationVar(&f.wait, "wait", 10*time.Minute, "time in which all workers must come")
 	fs.StringVar(&f.image, "image", "assay:"+version, "container image of this program")
 	fs.StringVar(&f.namespace, "namespace", "", "namespace of the objects (default: that of kubectl)")
 	fs.DurationVar(&f.deadline, "deadline", 0, "time after which Kubernetes ends the run (default: the plan's duration, and the time in which workers may come)")
@@ -116,21 +110,21 @@ func (f *renderFlags) options(args []string) (o kube.Options, notes []string, er
 	} else {
 		notes = append(notes, "no URL: the target is "+url+", the Service gateway of the namespace")
 	}
-	t, err := f.target.options(url)
-	if err != nil {
-		return o, nil, err
-	}
-	if f.run == "" {
-		f.run = "load-" + time.Now().UTC().Format("20060102-150405")
+	if f.fleet.run == "" {
+		f.fleet.run = "load-" + time.Now().UTC().Format("20060102-150405")
 	}
 	if err := f.validate(); err != nil {
 		return o, nil, err
 	}
+	t, err := f.target.options(url)
+	if err != nil {
+		return o, nil, err
+	}
 	o = kube.Options{
-		Run: f.run, Namespace: f.namespace, Image: f.image, Version: version, Workers: f.workers, ShardFlag: "--shard", TokenVariable: reproduce.TokenVariable,
+		Run: f.fleet.run, Namespace: f.namespace, Image: f.image, Version: version, Workers: f.fleet.workers, ShardFlag: "--shard", TokenVariable: reproduce.TokenVariable,
 		Files: map[string]string{}, Secrets: map[string][]byte{},
 	}
-	plan := load.Options{Target: t, Plan: args[1], Profile: f.profile, Seed: f.target.seed, Engine: fast.Engine{}}
+	plan := load.Options{Target: t, Plan: args[1], Workers: o.Workers, Profile: f.profile, Seed: f.target.seed, Engine: fast.Engine{}}
 	if err := f.size(&o, &plan); err != nil {
 		return o, nil, err
 	}
@@ -145,18 +139,22 @@ func (f *renderFlags) options(args []string) (o kube.Options, notes []string, er
 	return o, append(notes, more...), nil
 }
 
-// validate checks the flags that only Kubernetes restricts.
+// validate checks the flags that need no file.
 func (f *renderFlags) validate() error {
+	_, lost := fleet.ParsePolicy(f.fleet.lost)
 	for _, c := range []struct {
 		flag string
 		err  error
 	}{
-		{"run", kube.CheckRun(f.run)}, {"namespace", kube.CheckNamespace(f.namespace)}, {"workers", kube.CheckWorkers(f.workers)},
-		{"image", kube.CheckImage(f.image)},
+		{"workers", kube.CheckWorkers(f.fleet.workers)}, {"run", kube.CheckRun(f.fleet.run)}, {"lost-worker", lost},
+		{"image", kube.CheckImage(f.image)}, {"namespace", kube.CheckNamespace(f.namespace)},
 	} {
 		if c.err != nil {
 			return fmt.Errorf("--%s %w", c.flag, c.err)
 		}
+	}
+	if f.fleet.wait <= 0 {
+		return fmt.Errorf("--wait %v: want more than 0, for example 5m", f.fleet.wait)
 	}
 	return nil
 }

@@ -2,36 +2,32 @@ package main
 
 import (
 	"fmt"
-	"net"
-	"net/url"
 
+	"assay/internal/fleet"
 	"assay/internal/kube"
 	"assay/internal/regular"
 )
 
-// busFiles reads the files of the bus, and says what the user has to add.
+// busFiles reads the files of the bus for the Secret and the ConfigMap, and says what is missing.
 func (f *renderFlags) busFiles(o *kube.Options) (notes []string, err error) {
-	u, err := url.Parse(f.bus)
-	if err != nil {
-		return nil, err
-	}
-	ip := net.ParseIP(u.Hostname())
-	loop := ip != nil && ip.IsLoopback()
-	switch {
-	case f.busCreds != "":
-		if o.Secrets[busCredsKey], err = regular.ReadSecret(f.busCreds, regular.Limit); err != nil {
-			return nil, fmt.Errorf("--bus-creds: %w", err)
-		}
-	case !loop:
-		o.Secrets[busCredsKey] = nil
-		notes = append(notes, "no --bus-creds: the pods wait until the Secret "+kube.Name(f.run, "")+" has the key "+busCredsKey)
-	}
-	if f.busCACert != "" {
-		text, err := regular.ReadSecret(f.busCACert, regular.Limit)
-		if err != nil {
+	b := fleet.Bus{URL: f.fleet.url}
+	if f.fleet.caCert != "" {
+		if b.CACert, err = regular.ReadSecret(f.fleet.caCert, regular.Limit); err != nil {
 			return nil, fmt.Errorf("--bus-cacert: %w", err)
 		}
-		o.Files[busCAFile] = string(text)
+		o.Files[busCAFile] = string(b.CACert)
 	}
-	return notes, nil
+	if f.fleet.creds != "" {
+		if b.Credentials, err = readSecret("--bus-creds", f.fleet.creds); err != nil {
+			return nil, err
+		}
+		o.Secrets[busCredsKey] = []byte(b.Credentials)
+		return nil, b.Validate()
+	}
+	if b.Validate() == nil {
+		return nil, nil // a bus that needs none
+	}
+	b.Credentials = "to come"
+	o.Secrets[busCredsKey] = nil
+	return []string{"no --bus-creds: the pods wait until the Secret " + kube.Name(o.Run, "") + " has the key " + busCredsKey}, b.Validate()
 }

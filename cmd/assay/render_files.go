@@ -45,7 +45,7 @@ func (f *renderFlags) size(o *kube.Options, plan *load.Options) error {
 	case outline.Duration == 0:
 		return errors.New("the plan ends with a count of streams, which may take any time: say with --deadline how long the run may take")
 	default:
-		o.Deadline = f.wait + outline.Duration + outline.Ending + renderMargin
+		o.Deadline = f.fleet.wait + outline.Duration + outline.Ending + renderMargin
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (f *renderFlags) commands(o *kube.Options, url string) {
 	if in.caCert != "" {
 		in.caCert = kube.File(caFile)
 	}
-	common := []string{"--bus", f.bus, "--run", f.run, "--wait", f.wait.String()}
+	common := []string{"--bus", f.fleet.url, "--run", f.fleet.run, "--wait", f.fleet.wait.String()}
 	if _, ok := o.Secrets[busCredsKey]; ok {
 		common = append(common, "--bus-creds", kube.SecretFile(busCredsKey))
 	}
@@ -100,7 +100,7 @@ func (f *renderFlags) commands(o *kube.Options, url string) {
 	reach := in
 	reach.shell = "" // it is in the plan
 	o.WorkerArgs = slices.Concat([]string{"worker"}, common, reach.words())
-	o.CoordinatorArgs = slices.Concat([]string{"load", url, "--plan", kube.File(planFile), "--workers", strconv.Itoa(f.workers), "--lost-worker", f.lost}, common, in.words())
+	o.CoordinatorArgs = slices.Concat([]string{"load", url, "--plan", kube.File(planFile), "--workers", strconv.Itoa(f.fleet.workers), "--lost-worker", f.fleet.lost}, common, in.words())
 	if f.target.seed != 0 {
 		o.CoordinatorArgs = append(o.CoordinatorArgs, "--seed", strconv.FormatUint(f.target.seed, 10))
 	}

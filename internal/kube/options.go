@@ -28,7 +28,7 @@ type Options struct {
 	Namespace string
 	// Image is the container image of this program, and Version its version.
 	Image, Version string
-	// Workers is the number of worker pods: 1 to MaxWorkers.
+	// Workers is the number of worker pods, from 1.
 	Workers int
 	// WorkerArgs and CoordinatorArgs are the arguments of the program. A worker gets its index behind
 	// ShardFlag, too.
@@ -48,10 +48,8 @@ type Options struct {
 }
 
 const (
-	// MaxWorkers bounds the number of workers: each is a pod.
-	MaxWorkers = 10_000
 	// maxRun is the most characters of the name of a run: "assay-RUN-coordinator" is a label, which
-	// has at most 63, and so has the name of the host "assay-RUN-worker-9999".
+	// has at most 63, and so has the name of the host "assay-RUN-worker-INDEX".
 	maxRun = 40
 	// maxFiles is the most that a ConfigMap or a Secret may have, in bytes.
 	maxFiles = 1 << 20
@@ -86,8 +84,8 @@ func CheckImage(name string) error {
 
 // CheckWorkers checks the number of workers.
 func CheckWorkers(n int) error {
-	if n < 1 || n > MaxWorkers {
-		return fmt.Errorf("%d: want 1 to %d, one pod for each", n, MaxWorkers)
+	if n < 1 {
+		return fmt.Errorf("%d: want how many workers share the plan, from 1: one pod for each", n)
 	}
 	return nil
 }

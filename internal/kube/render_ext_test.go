@@ -70,7 +70,7 @@ func TestAClusterTakesTheManifest(t *testing.T) {
 		"without secrets":        func(o *kube.Options) { o.Secrets = nil },
 		"with a secret to come":  func(o *kube.Options) { o.Secrets = map[string][]byte{"bus.creds": nil} },
 		"without a namespace":    func(o *kube.Options) { o.Namespace = "" },
-		"with the longest names": func(o *kube.Options) { o.Run, o.Workers = strings.Repeat("n", 40), kube.MaxWorkers },
+		"with the longest names": func(o *kube.Options) { o.Run, o.Workers = strings.Repeat("n", 40), 1_000_000 },
 		"one worker":             func(o *kube.Options) { o.Workers, o.Size = 1, kube.Size{Memory: 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,13 +191,13 @@ func TestTheCommentOfTheSecretSaysWhatIsMissing(t *testing.T) {
 
 func TestWhatKubernetesWouldRefuseIsNotWritten(t *testing.T) {
 	for want, change := range map[string]func(*kube.Options){
-		"small letters":  func(o *kube.Options) { o.Run = "Nightly" },
-		"at most 40":     func(o *kube.Options) { o.Run = strings.Repeat("n", 41) },
-		"at most 63":     func(o *kube.Options) { o.Namespace = "-" },
-		"one pod":        func(o *kube.Options) { o.Workers = 0 },
-		"a ConfigMap":    func(o *kube.Options) { o.Files["big"] = strings.Repeat("x", 1<<20) },
-		"a Secret has":   func(o *kube.Options) { o.Secrets["big"] = make([]byte, 1<<20) },
-		"10000, one pod": func(o *kube.Options) { o.Workers = kube.MaxWorkers + 1 },
+		"small letters": func(o *kube.Options) { o.Run = "Nightly" },
+		"at most 40":    func(o *kube.Options) { o.Run = strings.Repeat("n", 41) },
+		"at most 63":    func(o *kube.Options) { o.Namespace = "-" },
+		"one pod":       func(o *kube.Options) { o.Workers = 0 },
+		"a ConfigMap":   func(o *kube.Options) { o.Files["big"] = strings.Repeat("x", 1<<20) },
+		"a Secret has":  func(o *kube.Options) { o.Secrets["big"] = make([]byte, 1<<20) },
+		"want the name": func(o *kube.Options) { o.Image = "a b" },
 	} {
 		o := options()
 		change(&o)
