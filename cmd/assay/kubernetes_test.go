@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -207,5 +209,57 @@ func TestTheRenderedJobsRun(t *testing.T) {
 		if want := fmt.Sprintf("shard %d of 3", p.Index); err != nil || !strings.Contains(string(log), want) {
 			t.Errorf("the worker %s did not do %q: %s", p.Name, want, log)
 		}
+	}
+}
+
+// active waits until the gateway has a number of processes.
+func (s *shop) active(n int) {
+	want := fmt.Sprintf("coppice_commands_active %d\n", n)
+	for s.t.Context().Err() == nil {
+		r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.gateway+"/metrics", nil)
+		if err != nil {
+			return
+		}
+		r.Header.Set("X-Access-Token", "token-of-the-gateway-1")
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			text, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if strings.Contains(string(text), want) {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestANodeOfTheRenderedJobsIsDrained(t *testing.T) {
+	for policy, tt := range map[string]struct {
+		exit int
+		says string
+	}{
+		"abort":   {exitInconclusive, "INCONCLUSIVE"},
+		"degrade": {0, "PASS"},
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			started := make(chan cluster.Pod, 4)
+			s := newShop(t, func(p cluster.Pod) { started <- p })
+			go func() {
+				for p := range started {
+					if p.Job == "assay-r-worker" && p.Index == 1 {
+						s.active(30)
+						_ = s.Evict(p.Name)
+						return
+					}
+				}
+			}()
+			workers, coordinator, report := s.run("streams: 30\nramp: 0s\nduration: 3s\nclasses: [{name: held}]\n", "--lost-worker", policy)
+			if workers.Reason != "FailedIndexes" || !slices.Equal(workers.Failed, []int{1}) {
+				t.Errorf("workers %+v", workers)
+			}
+			if got := coordinator.Pods[0].Exit; got != tt.exit || !strings.Contains(report, tt.says) || !strings.Contains(report, "worker 2 of 3") {
+				t.Errorf("coordinator %+v, want exit code %d and %q", coordinator, tt.exit, tt.says)
+			}
+		})
 	}
 }
