@@ -70,7 +70,9 @@ func (w *Worker) Segment(j *Job, number int) (*Segment, error) {
 			return nil, err
 		}
 	}
-	p.plan.MaxOpen = m.room(false)
+	if !p.plan.Multiplexed() { // streams that share connections need no descriptors of their own
+		p.plan.MaxOpen = m.room(false)
+	}
 	p.sink = newCollector(shardsWanted()).of(p.plan)
 	p.sink.redactor = t.Redactor()
 	p.sink.refused = func(message string) { p.refused = message }
