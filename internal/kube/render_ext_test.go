@@ -214,20 +214,20 @@ func TestAWorkerAsksForWhatItsStreamsNeed(t *testing.T) {
 		workers int
 		want    kube.Size
 	}{
-		"few streams": {kube.Load{Streams: 100, Starts: 10, Lines: 1}, 4, kube.Size{Streams: 25, MilliCPU: 250, Memory: 64<<20 + 25<<10}},
+		"few streams": {kube.Load{Streams: 100, Starts: 10, Lines: 1}, 4, kube.Size{Streams: 25, MilliCPU: 250, Memory: 96<<20 + 25<<10}},
 		"many on shared connections": {
 			kube.Load{Streams: 1_000_000, Starts: 1000, Lines: 1}, 20,
-			kube.Size{Streams: 50_000, MilliCPU: 506, Memory: 64<<20 + 50_000<<10},
+			kube.Size{Streams: 50_000, MilliCPU: 506, Memory: 96<<20 + 50_000<<10},
 		},
-		"as fast as the gateway allows": {kube.Load{Streams: 64}, 4, kube.Size{Streams: 16, MilliCPU: 1000, Memory: 64<<20 + 16<<10}},
-		"more than a core":              {kube.Load{Streams: 10, Starts: 100_000}, 1, kube.Size{Streams: 10, MilliCPU: 1000, Memory: 64<<20 + 10<<10}},
+		"as fast as the gateway allows": {kube.Load{Streams: 64}, 4, kube.Size{Streams: 16, MilliCPU: 1000, Memory: 96<<20 + 16<<10}},
+		"more than a core":              {kube.Load{Streams: 10, Starts: 100_000}, 1, kube.Size{Streams: 10, MilliCPU: 1000, Memory: 96<<20 + 10<<10}},
 		"connections of their own, over TLS": {
 			kube.Load{Streams: 80_000, OwnSockets: true, StreamBytes: 10 << 10, Starts: 1}, 4,
-			kube.Size{Streams: 20_000, Connections: 20_000, MilliCPU: 250, Memory: 64<<20 + 20_000*27<<10},
+			kube.Size{Streams: 20_000, Connections: 20_000, MilliCPU: 250, Memory: 96<<20 + 20_000*27<<10},
 		},
 		"more connections than usual ports": {
 			kube.Load{Streams: 60_001, OwnSockets: true, Starts: 1}, 2,
-			kube.Size{Streams: 30_001, Connections: 30_001, MilliCPU: 250, Memory: 64<<20 + 30_001*17<<10, WidePorts: true},
+			kube.Size{Streams: 30_001, Connections: 30_001, MilliCPU: 250, Memory: 96<<20 + 30_001*17<<10, WidePorts: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

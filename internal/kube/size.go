@@ -35,7 +35,7 @@ type Size struct {
 
 // The costs of the fast driver: docs/capacity.md has the measurements.
 const (
-	baseMemory  = 64 << 20 // a worker without streams, with its histograms and the Go runtime
+	baseMemory  = 96 << 20 // a worker without streams, with its histograms, its program and the Go runtime
 	streamBytes = 1 << 10  // an open stream of any kind, four times what was measured
 	socketBytes = 16 << 10 // the kernel's part of a connection with some data in its buffers
 
