@@ -91,6 +91,14 @@ and deletes the Jobs a day after their end.`,
 	fs := c.Flags()
 	f.fleet.register(c, fleet.Abort)
 	f.fleet.url, fs.Lookup("bus").DefValue = defaultBus, defaultBus
+	for name, use := range map[string]string{
+		"workers": "number of worker pods, which share the streams",
+		"bus":     "`URL` of the NATS server where the pods meet (nats://HOST:4222 or tls://…)",
+		"run":     "`ID` of the run, new for each run (default: from the time)",
+		"wait":    "time to wait for all workers",
+	} {
+		fs.Lookup(name).Usage = use
+	}
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.image, "image", "assay:"+version, "container image of this program")
 	fs.StringVar(&f.namespace, "namespace", "", "namespace of the objects (default: that of kubectl)")

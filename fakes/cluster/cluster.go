@@ -95,19 +95,14 @@ func (c *Cluster) RunAll(ctx context.Context) (map[string]Status, error) {
 
 // Evict ends a running pod as the drain of its node does: its process gets a SIGTERM, and a SIGKILL
 // after the grace period, and the pod has the condition DisruptionTarget.
-func (c *Cluster) Evict(name string) error { return c.end(name, (*pod).evict) }
-
-// Kill ends the process of a running pod at once, as the kernel does when memory runs out.
-func (c *Cluster) Kill(name string) error { return c.end(name, (*pod).kill) }
-
-func (c *Cluster) end(name string, how func(*pod)) error {
+func (c *Cluster) Evict(name string) error {
 	c.mu.Lock()
 	p := c.running[name]
 	c.mu.Unlock()
 	if p == nil {
 		return fmt.Errorf("no pod %q is running", name)
 	}
-	how(p)
+	p.evict()
 	return nil
 }
 
