@@ -14,7 +14,7 @@ import (
 // sets only these flags. Nor can it say what a terminal is attached to: the command, the sandbox and the
 // session of attach. A header can name the sandbox to which a proxy sends the run and its token.
 var safeFlags = []string{
-	"abort-delay", "abort-on-fail", "axis", "budget", "ci", "clock-scale", "codec", "command", "confidence", "count", "destructive", "disconnect-share",
+	"abort-delay", "abort-on-fail", "axis", "budget", "ci", "clock-scale", "codec", "command", "confidence", "count", "deadline", "destructive", "disconnect-share",
 	"domain", "dry-run", "duration", "endpoint", "engine", "expect", "fault", "fail-on-change", "faults", "format", "full", "full-handshakes", "held", "http", "inject", "jobs", "keep", "kill-share", "level",
 	"latency-threshold", "licenses", "like", "limit", "lost-worker", "matrix", "memory", "metrics-prefix", "out-limit", "over", "poisson", "prefix", "profiles", "protocol", "pty", "quiet", "ramp", "rate", "rebuild", "repeat",
 	"reproduce", "role", "sandboxes", "seed", "select", "set", "shard", "shell", "slow", "streams", "strict", "submission", "template", "threshold", "time-scale", "tls", "user", "variant",

@@ -28,7 +28,7 @@ func TestAFoundFileSetsNoFlagThatRunsWritesSendsOpensOrTrusts(t *testing.T) {
 		delete(unsafe, name)
 	}
 	want := []string{
-		"allow-origin", "api-key-file", "arg", "bus", "bus-cacert", "bus-creds", "ca-out", "cacert", "cmd", "control-plane", "exec", "header", "header-file", "home", "index", "insecure", "insecure-local", "issuer", "key", "listen", "metrics-listen", "out", "pid", "processes", "prune", "push", "push-token-file", "record", "report", "rerun", "resume", "run", "sandbox", "sandbox-url", "session", "token-file", "ui", "wrap", "write-known",
+		"allow-origin", "api-key-file", "arg", "bus", "bus-cacert", "bus-creds", "ca-out", "cacert", "cmd", "control-plane", "exec", "header", "header-file", "home", "image", "index", "insecure", "insecure-local", "issuer", "key", "listen", "metrics-listen", "namespace", "out", "pid", "processes", "prune", "push", "push-token-file", "record", "report", "rerun", "resume", "run", "sandbox", "sandbox-url", "session", "token-file", "ui", "wrap", "write-known",
 	}
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(unsafe))); d != "" {
 		t.Error(d)

@@ -36,7 +36,7 @@ Exit codes: 0 conformant · 1 not conformant · 2 usage · 3 target unreachable
 	root.AddCommand(
 		newConform(io), newLoad(io), newLoadWorker(io), newWorker(io), newSoak(io), newReplay(io), newJudge(io), newCertify(io), newVerify(io), newReport(io), newDiff(io), newHistory(io),
 		newAttach(io), newDoctor(io), newCompletion(io), newServe(io), newSelftest(io),
-		newList(io), newExplain(io), newLint(io), newSchema(io), newVersion(io),
+		newRender(io), newList(io), newExplain(io), newLint(io), newSchema(io), newVersion(io),
 	)
 	addConfig(root)
 	addCompletion(root)

@@ -87,6 +87,7 @@ func TestScripts(t *testing.T) {
 			"bus":     cmdBus,
 
 			"handshake": cmdHandshake,
+			"applies":   cmdApplies,
 
 			"onejson": cmdOneJSON,
 			"widest":  cmdWidest,

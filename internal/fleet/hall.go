@@ -65,6 +65,8 @@ type ready struct {
 type beat struct {
 	Shard, Attempt int
 	Stuck          string `json:",omitempty"`
+	// Left says why the worker ends before its work is done.
+	Left string `json:",omitempty"`
 }
 
 // notice is what somebody tells the coordinator who is not a worker of the run.
@@ -294,6 +296,9 @@ func (h *hall) hear(m *nats.Msg) {
 			one.seen = time.Now()
 		}
 		one.stuck = b.Stuck
+		if b.Left != "" {
+			one.exited = b.Left
+		}
 	}
 }
 

@@ -57,8 +57,8 @@ const (
 
 // Serve is the main function of a worker process of this machine: it reads from in what to do. The end of in interrupts it.
 func Serve(ctx context.Context, in io.Reader, version string, engines ...load.Engine) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	dec := json.NewDecoder(in)
 	var a assignment
 	if err := dec.Decode(&a); err != nil {
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, in io.Reader, version string, engines ...load.En
 	go func() {
 		defer crash.Catch()
 		_, _ = io.Copy(io.Discard, in)
-		stop()
+		stop(errStopped)
 	}()
 	err := Work(ctx, WorkerOptions{
 		Bus: a.Bus, Run: a.Run, Shard: a.Shard, Version: version,
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, in io.Reader, version string, engines ...load.En
 }
 
 // Work takes a shard of a run and does its work, in every round of the run. The end of ctx interrupts it: it kills its
-// processes, and seals what it has recorded. Errors are a *BusError, a *RefusedError, a *LostError, or a plan that
+// processes, and publishes what it has recorded. It is lost to the run, which has a policy for that. Errors are a *BusError, a *RefusedError, a *LostError, or a plan that
 // this machine cannot do.
 func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Wait == 0 {
@@ -256,6 +256,13 @@ func (w *worker) beats(ctx context.Context) {
 		}
 		pause(ctx, w.card.Beat)
 	}
+}
+
+// leave says that the worker ends without a seal. If nobody hears it, its silence says so later.
+func (w *worker) leave(why string) {
+	text, _ := json.Marshal(beat{Shard: w.shard, Attempt: w.attempt, Left: why})
+	_ = w.nc.Publish(w.names.beat(), text)
+	_ = w.nc.FlushTimeout(callWithin)
 }
 
 // await waits for one of some keys, as long as the coordinator is there. It returns the first one that is there.

@@ -35,6 +35,11 @@ const (
 	killMost = 2 * time.Minute
 )
 
+// killTime is the time for the kills of a number of streams.
+func killTime(streams int) time.Duration {
+	return time.Duration(min(streams, int(killMost/killEach))) * killEach
+}
+
 // resolveClasses checks the classes and sets their defaults, and the HTTP version of all.
 func (o *Options) resolveClasses() error {
 	h2, usual := H2C, ProtocolConnect
@@ -207,7 +212,7 @@ func (o *Options) plan(base Dialect) (*Plan, error) {
 		}
 		p.Classes = append(p.Classes, c)
 	}
-	p.Limits.KillAll += time.Duration(min(p.Wanted(), int(killMost/killEach))) * killEach
+	p.Limits.KillAll += killTime(p.Wanted())
 	first := &p.Classes[0]
 	p.Dialect, p.Check, p.Endless, p.Limits.Silence = first.Dialect, first.Check, first.Endless, first.Silence
 	if p.TLS != nil {

@@ -70,7 +70,7 @@ func (w *Worker) Segment(j *Job, number int) (*Segment, error) {
 			return nil, err
 		}
 	}
-	if !p.plan.Multiplexed() {
+	if !p.plan.Multiplexed() { // streams that share connections need no descriptors of their own
 		p.plan.MaxOpen = m.room(false)
 	}
 	p.sink = newCollector(shardsWanted()).of(p.plan)
