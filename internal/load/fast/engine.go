@@ -15,6 +15,7 @@ import (
 	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/tlsloop"
 )
 
 // Engine opens streams from event loops. The zero value is ready.
@@ -127,7 +128,7 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 		}
 		l.dialer, l.starts, l.known, l.resting.fixed = d, withKeys(starts), make([]knownHead, len(starts)), e.Nap
 		if l.shakes.config = config; config != nil {
-			l.plain = make([]byte, 0, readSize+maxRecord)
+			l.plain = make([]byte, 0, readSize+tlsloop.MaxRecord)
 		}
 		if p.Multiplexed() {
 			l.mux = newMuxes(l, e.loops())

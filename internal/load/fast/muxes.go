@@ -186,7 +186,7 @@ func (m *muxes) event(index, gen, what uint32) {
 	switch {
 	case what&ready == 0:
 	case c.state == muxSecuring:
-		m.l.readShake(c.tls)
+		m.l.readShake(c.fd, c.tls)
 	default:
 		c.read(what&(ready&^unix.EPOLLIN) != 0)
 	}
@@ -229,7 +229,7 @@ func (m *muxes) scan(now int64) {
 func (m *muxes) close() {
 	for n, c := range m.all {
 		if c != nil {
-			c.tls.end()
+			c.tls.End()
 			closeSocket(c.fd)
 			m.all[n] = nil
 		}
