@@ -15,14 +15,17 @@ const loadWorker = "load-worker"
 // newLoadWorker is an internal command: it runs a part of a plan that load writes to its
 // stdin, and reports to its stdout.
 func newLoadWorker(io stdio) *cobra.Command {
-	return &cobra.Command{
+	var loops loopCount
+	c := &cobra.Command{
 		Use:    loadWorker,
 		Short:  "Run a part of a load plan (started by load)",
 		Hidden: true,
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			stayLean()
-			return defect(load.Work(c.Context(), io.in, io.out.To, portable.Engine{}, fast.Engine{}))
+			return defect(load.Work(c.Context(), io.in, io.out.To, portable.Engine{}, fast.Engine{Loops: int(loops)}))
 		},
 	}
+	loops.register(c.Flags())
+	return c
 }

@@ -32,7 +32,7 @@ type soakFlags struct {
 	rate, confidence         float64
 	held, pid                int
 	on, profile, out, resume string
-	engine                   loadFlags // only its choice of an engine
+	engine                   engineFlags
 }
 
 func newSoak(io stdio) *cobra.Command {
@@ -111,7 +111,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
 	fs.StringVar(&f.resume, "resume", "", "directory of a soak that ended early, to continue it")
-	fs.StringVar(&f.engine.engine, "engine", "auto", "driver engine: fast (Linux), portable, or auto (fast where possible)")
+	f.engine.register(fs)
 }
 
 // planFlags are the flags that the folder of a resumed soak sets.
@@ -189,7 +189,7 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	io.guard.hide(o.Load.Target.Secrets())
 	io = io.quieted(f.quiet)
 	o.Progress = newSoakProgress(io.progress())
-	o.Load.Worker = workerLine()
+	o.Load.Worker = f.engine.worker()
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
 	if err != nil {

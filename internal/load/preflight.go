@@ -12,6 +12,9 @@ const (
 	// portsEach is how many connections one source address makes to one destination: the
 	// kernel prefers half of its 28,232 ports, and searches the others one by one.
 	portsEach = 10_000
+	// loopFiles is the descriptors of another event loop: to poll, to wake it, and a
+	// connection for its calls.
+	loopFiles = 3
 	// maxProcesses bounds the worker processes of a run.
 	maxProcesses = 64
 	// fewest is how many streams a worker process must be able to hold.
@@ -34,6 +37,27 @@ type Sizer interface {
 	StreamBytes(p *Plan) int64
 }
 
+// Looper is an engine that runs event loops.
+type Looper interface {
+	// EventLoops returns the number of event loops of a process that runs the plan.
+	EventLoops(p *Plan) int
+}
+
+// loops returns the number of event loops of all processes that share the plan; 0 for an
+// engine without event loops.
+func (f *preflight) loops(p *Plan, e Engine) int {
+	l, ok := e.(Looper)
+	switch {
+	case !ok:
+		return 0
+	case f.processes <= 1:
+		return l.EventLoops(p)
+	}
+	part := *p
+	part.Parts = f.processes
+	return f.processes * l.EventLoops(&part)
+}
+
 // fit computes the resources that a plan needs, checks that the machine has them, and sets
 // MaxOpen and Sources of the plan. embedded says that the gateway runs in this process, and
 // split that worker processes may be started.
@@ -44,8 +68,9 @@ func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error
 		streams = p.Wanted()
 	}
 	f.connections = streams
+	loops := f.loops(p, e)
 	if p.Multiplexed() {
-		f.connections = H2Connections(p.Wanted())
+		f.connections = max(H2Connections(p.Wanted()), loops)
 	} else if p.Open() {
 		p.MaxOpen = m.room(embedded)
 		if !p.endless() { // the gateway's speed decides how many are open; MaxOpen bounds it
@@ -58,7 +83,7 @@ func (m capacity) fit(p *Plan, e Engine, embedded, split bool) (preflight, error
 	}
 	f.sources = m.sources(p.Addr, f.connections)
 	p.Sources = f.sources
-	f.descriptors = f.connections + spareFiles
+	f.descriptors = f.connections + spareFiles + loopFiles*max(loops-1, 0)
 	if embedded {
 		f.descriptors += f.connections
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/tlsloop"
 )
@@ -73,7 +72,7 @@ func (l *loop) openH1(i int32, s *account.Stream) {
 		c.state, c.stream = connBusy, i
 		l.request(ci, c, s)
 		s.Heard() // an earlier response had bytes
-	case l.dialing < load.DialsAtOnce:
+	case l.mayDial():
 		l.streams.Opening(s)
 		l.dial(i, s)
 	default:
