@@ -82,7 +82,7 @@ bench: ## benchmarks, with allocations
 BENCH_STREAMS ?= 200000
 BENCH_RUNS    ?= 5
 BENCH_BASE    ?=
-BENCH_ONLY    ?= short,together,memory,most,even,pace,stop,ws
+BENCH_ONLY    ?= short,together,memory,most,even,pace,stop,ws,tls
 bench-peers: build ## compare the load driver with wrk, h2load, k6 and others: docs/performance.md
 	$(GO) run ./bench/peers -streams $(BENCH_STREAMS) -runs $(BENCH_RUNS) -only $(BENCH_ONLY) $(if $(BENCH_BASE),-base $(BENCH_BASE))
 

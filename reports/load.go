@@ -339,10 +339,19 @@ func clockNotes(r *bundle.LoadReport) (out []string) {
 	return out
 }
 
+// engineText returns the engine, its event loops and its cost.
+func engineText(d *bundle.LoadDriver) string {
+	loops := ""
+	if d.Loops > 1 {
+		loops = fmt.Sprintf(" with %d loops", d.Loops)
+	}
+	return fmt.Sprintf("%s engine%s, %.1f s of processor time, %.0f MB of memory at most", d.Engine, loops, d.CPUSeconds, float64(d.RSSPeakBytes)/1e6)
+}
+
 // driverText returns the engine and its cost.
 func driverText(r *bundle.LoadReport) string {
 	d := &r.Driver
-	text := fmt.Sprintf("%s engine, %.1f s of processor time, %.0f MB of memory at most", d.Engine, d.CPUSeconds, float64(d.RSSPeakBytes)/1e6)
+	text := engineText(d)
 	if d.Processes > 1 {
 		text += fmt.Sprintf(", %d worker processes included", d.Processes)
 	}

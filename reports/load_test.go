@@ -71,6 +71,14 @@ func TestALoadReportSaysWhatHappened(t *testing.T) {
 	}
 }
 
+func TestALoadReportNamesTheLoopsIfThereAreSeveral(t *testing.T) {
+	for loops, want := range map[int]string{0: "fast engine, 3.2 s", 1: "fast engine, 3.2 s", 4: "fast engine with 4 loops, 3.2 s"} {
+		if got := engineText(&bundle.LoadDriver{Engine: "fast", Loops: loops, CPUSeconds: 3.25}); !strings.HasPrefix(got, want) {
+			t.Errorf("%d loops: %q", loops, got)
+		}
+	}
+}
+
 func TestALoadReportInJUnitAndMarkdown(t *testing.T) {
 	for format, name := range map[string]string{FormatJUnit: "load.xml", FormatMarkdown: "load.md"} {
 		var b bytes.Buffer

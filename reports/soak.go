@@ -195,7 +195,7 @@ func (t soakText) totals() {
 	if absent := absentClasses(r); absent != "" {
 		t.put("left out", absent+": the target has no such feature")
 	}
-	t.put("driver", fmt.Sprintf("%s engine, %.1f s of processor time, %.0f MB of memory at most", r.Driver.Engine, r.Driver.CPUSeconds, float64(r.Driver.RSSPeakBytes)/1e6))
+	t.put("driver", engineText(&r.Driver))
 }
 
 // put draws a label and text.

@@ -118,11 +118,14 @@ func (b *bench) short() map[string][]driver {
 	}
 	h2 := []driver{
 		{Name: "h2load", argv: h2load2},
-		{Name: "net/http", argv: client("nethttp", "-h2c")},
-		{Name: "connect-go JSON", argv: client("connectgo", "-h2c")},
+		{Name: "net/http", argv: client("nethttp", "-h2")},
+		{Name: "connect-go JSON", argv: client("connectgo", "-h2")},
 		{Name: "ghz", argv: ghz, Part: slowPart},
 	}
-	return map[string][]driver{http1: append(b.withBase(http1), h1...), h2c: append(b.withBase(h2c), h2...)}
+	return map[string][]driver{
+		http1: append(b.withBase(http1), h1...), h2c: append(b.withBase(h2c), h2...),
+		https1: b.shortTLS(https1), https2: b.shortTLS(https2),
+	}
 }
 
 // The names of Assay's fast driver, to which the targets apply, and of the HTTP versions in tables.

@@ -18,13 +18,16 @@ import (
 
 // gateway is a canned gateway in a separate process.
 type gateway struct {
-	cmd *exec.Cmd
-	url string
+	cmd    *exec.Cmd
+	url    string
+	ca     string // the file with its certificate; "" without TLS
+	client *http.Client
 }
 
 // serve starts `assay serve --canned file`.
-func serve(ctx context.Context, assay, file string) (*gateway, error) {
-	g := &gateway{cmd: exec.CommandContext(ctx, assay, "serve", "--canned", file, "--listen", "127.0.0.1:0")}
+func serve(ctx context.Context, assay, file string, flags ...string) (*gateway, error) {
+	argv := append([]string{"serve", "--canned", file, "--listen", "127.0.0.1:0"}, flags...)
+	g := &gateway{cmd: exec.CommandContext(ctx, assay, argv...), client: http.DefaultClient}
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = 5 * time.Second
 	g.cmd.Stderr = os.Stderr
@@ -51,7 +54,10 @@ func (g *gateway) close() {
 }
 
 // addr returns HOST:PORT.
-func (g *gateway) addr() string { return strings.TrimPrefix(g.url, "http://") }
+func (g *gateway) addr() string {
+	_, addr, _ := strings.Cut(g.url, "://")
+	return addr
+}
 
 // start returns the URL of Start.
 func (g *gateway) start() string { return g.url + "/process.Process/Start" }
@@ -69,7 +75,7 @@ func (g *gateway) read(ctx context.Context) (books, error) {
 		return books{}, fmt.Errorf("GET /metrics: %w", err)
 	}
 	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := g.client.Do(req)
 	if err != nil {
 		return books{}, fmt.Errorf("GET /metrics: %w", err)
 	}

@@ -39,7 +39,7 @@ type bench struct {
 
 // parts lists the measurements in order.
 func parts() []string {
-	return []string{"short", "together", "memory", "most", "even", "pace", "stop", "ws"}
+	return []string{"short", "together", "memory", "most", "even", "pace", "stop", "ws", "tls"}
 }
 
 func main() {
@@ -103,7 +103,7 @@ func (b *bench) session(ctx context.Context) error {
 	p := &page{}
 	p.machine(b.versions(ctx), missing, b.streams, b.runs)
 	measure := map[string]func(context.Context, *page) error{
-		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop, "ws": b.measureWS,
+		"short": b.measureShort, "together": b.measureTogether, "memory": b.measureMemory, "most": b.measureMost, "even": b.measureEven, "pace": b.measurePace, "stop": b.measureStop, "ws": b.measureWS, "tls": b.measureTLS,
 	}
 	var failures []error
 	for _, part := range parts() {

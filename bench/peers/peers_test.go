@@ -178,7 +178,7 @@ func TestAProcessIsMeasured(t *testing.T) {
 
 func TestEveryDriverHasACommandLine(t *testing.T) {
 	b := &bench{assay: "assay", tools: "tools", dir: "dir", base: "older", log: io.Discard}
-	g := &gateway{url: "http://127.0.0.1:1"}
+	g := &gateway{url: "http://127.0.0.1:1", ca: "ca.pem"}
 	drivers := b.short()
 	drivers[ws] = b.attached()
 	for on, all := range drivers {
@@ -188,6 +188,9 @@ func TestEveryDriverHasACommandLine(t *testing.T) {
 				t.Errorf("%s over %s does not know the gateway: %s", d.Name, on, line)
 			}
 			program, base := strings.CutPrefix(line, "older ")
+			if secure := on == https1 || on == https2; secure && strings.Contains(d.Name, "assay") != strings.Contains(line, "--cacert ca.pem") {
+				t.Errorf("%s over %s has no certificate: %s", d.Name, on, line)
+			}
 			if strings.HasPrefix(d.Name, fast) && !strings.HasSuffix(line, "--engine fast") || base != strings.HasSuffix(d.Name, "(base)") || base && !strings.HasPrefix(program, "load ") {
 				t.Errorf("%s: %s", d.Name, line)
 			}

@@ -35,8 +35,13 @@ func (b *bench) measure(ctx context.Context, p *page, w workload) error {
 		return err
 	}
 	defer g.close()
+	return b.measureOver(ctx, p, g, w, []string{http1, h2c})
+}
+
+// measureOver runs every driver over some HTTP versions.
+func (b *bench) measureOver(ctx context.Context, p *page, g *gateway, w workload, versions []string) error {
 	all := b.short()
-	for _, on := range []string{http1, h2c} {
+	for _, on := range versions {
 		got, failures, err := b.rotate(ctx, g, all[on], on)
 		if err != nil {
 			return err
@@ -98,7 +103,7 @@ func (b *bench) drawShort(p *page, on string, all []driver, got map[string]*figu
 // reference names the driver that ratios relate to.
 func reference(on string) string {
 	switch on {
-	case http1:
+	case http1, https1:
 		return "wrk"
 	case ws:
 		return coder
@@ -117,6 +122,9 @@ func aimShort(p *page, on, how string, got map[string]*figures) {
 	aims := map[string][]aim{
 		http1: {{"wrk", 1.10}, {"fortio", 0.75}, {"connect-go JSON", 0.22}, {"k6", 0.16}},
 		h2c:   {{"h2load", 0.90}, {"connect-go JSON", 0.25}, {"ghz", 0.08}},
+
+		https1: {{"wrk", 1.10}},
+		https2: {{"h2load", 0.90}},
 	}[on]
 	for _, a := range aims {
 		p.aim(against("short streams over "+on+", "+how+": CPU per stream", a, got))

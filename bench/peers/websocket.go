@@ -75,8 +75,13 @@ func (b *bench) heldWS(ctx context.Context, p *page) error {
 // over WebSocket.
 func (b *bench) load(g *gateway, on string) []string {
 	argv := []string{b.assay, "load", g.url}
-	if on == ws {
+	switch on {
+	case ws:
 		return append(argv, "--protocol", "ws")
+	case https1:
+		return append(argv, "--http", http1, "--cacert", g.ca)
+	case https2:
+		return append(argv, "--http", "h2-tls", "--cacert", g.ca)
 	}
 	return append(argv, "--http", on)
 }

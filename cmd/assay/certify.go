@@ -301,9 +301,9 @@ func (c *certification) withGateway(ctx context.Context, part func(target.Option
 
 // driver returns the options that load and soak share.
 func (c *certification) driver(t target.Options) (load.Options, error) {
-	engine, err := (&loadFlags{engine: "auto"}).choose()
+	engine, err := (&engineFlags{name: engineAuto}).choose()
 	return load.Options{
-		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Fleet: localFleet(),
+		Target: t, Profile: c.certifyFlags.profile, Version: version, Seed: c.certifyFlags.target.seed, Engine: engine, Fleet: localFleet(workerLine()),
 	}, err
 }
 

@@ -22,9 +22,9 @@ func embed(ctx context.Context, io stdio, t *target.Options) (stop func() error,
 	return func() error { return defect(g.Close()) }, nil
 }
 
-// localFleet returns the worker processes of this machine, for a run that may need them.
-func localFleet() load.Fleet {
-	return fleet.New(fleet.Options{Version: version, Line: workerLine()})
+// localFleet returns worker processes of this machine with a command line, for a run that may need them.
+func localFleet(line []string) load.Fleet {
+	return fleet.New(fleet.Options{Version: version, Line: line})
 }
 
 // workerLine returns the command line of a worker process of a load run, nil if this program does not know its path.

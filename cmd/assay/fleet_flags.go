@@ -59,9 +59,9 @@ func (f *fleetFlags) register(c *cobra.Command, lost fleet.Policy) {
 	fs.DurationVar(&f.wait, "wait", fleet.DefaultWait, "with --bus: time to wait for all workers")
 }
 
-// options checks the flags, and returns the fleet of the run.
-func (f *fleetFlags) options(c *cobra.Command) (fleet.Options, error) {
-	o := fleet.Options{Version: version, Line: workerLine(), Run: f.run}
+// options checks the flags, and returns the fleet of the run. line is the command line of a worker process.
+func (f *fleetFlags) options(c *cobra.Command, line []string) (fleet.Options, error) {
+	o := fleet.Options{Version: version, Line: line, Run: f.run}
 	var err error
 	if o.Policy, err = fleet.ParsePolicy(f.lost); err != nil {
 		return o, fmt.Errorf("--lost-worker %w", err)
@@ -101,7 +101,7 @@ func (f *fleetFlags) options(c *cobra.Command) (fleet.Options, error) {
 
 // fleetOptions returns the fleet of a run.
 func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Options, error) {
-	crew, err := f.fleet.options(c)
+	crew, err := f.fleet.options(c, f.engine.worker())
 	switch {
 	case err != nil || crew.Bus == nil:
 		return crew, err
@@ -115,7 +115,7 @@ func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Optio
 
 // fleetOptions returns the fleet of a soak. Its workers stay from window to window.
 func (f *soakFlags) fleetOptions(c *cobra.Command, o *soak.Options) (fleet.Options, error) {
-	crew, err := f.fleet.options(c)
+	crew, err := f.fleet.options(c, f.engine.worker())
 	crew.Rounds = f.fleet.workers > 0
 	switch {
 	case err != nil || crew.Bus == nil:

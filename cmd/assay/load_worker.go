@@ -13,14 +13,17 @@ const loadWorker = "load-worker"
 
 // newLoadWorker is an internal command: it reads from its stdin where the bus is, and which part of a plan is its.
 func newLoadWorker(io stdio) *cobra.Command {
-	return &cobra.Command{
+	var loops loopCount
+	c := &cobra.Command{
 		Use:    loadWorker,
 		Short:  "Do a part of a load plan (started by load)",
 		Hidden: true,
 		Args:   exactly(0, "it takes none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			stayLean()
-			return defect(fleet.Serve(c.Context(), io.in, version, portable.Engine{}, fast.Engine{}))
+			return defect(fleet.Serve(c.Context(), io.in, version, portable.Engine{}, fast.Engine{Loops: int(loops)}))
 		},
 	}
+	loops.register(c.Flags())
+	return c
 }

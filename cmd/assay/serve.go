@@ -135,8 +135,8 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 			Shell: strings.Fields(f.shell), Origins: f.origins, Without: f.without, InsecureLocal: f.insecureLocal,
 		},
 	}
-	if f.caOut != "" && !f.tls {
-		return o, errors.New("--ca-out needs --tls")
+	if err := f.checkTLS(); err != nil {
+		return o, err
 	}
 	if f.clockScale <= 0 || f.clockScale > 10000 {
 		return o, fmt.Errorf("--clock-scale %g: want a factor above 0, at most 10000", f.clockScale)
@@ -152,6 +152,25 @@ func (f *serveFlags) options(io stdio) (zoo.Options, error) {
 		err = errors.New("--insecure-local does not go with " + f.secretFlag() + ", which makes it needless")
 	}
 	return o, err
+}
+
+// checkTLS rejects a file for a certificate that there is not.
+func (f *serveFlags) checkTLS() error {
+	if f.caOut != "" && !f.tls {
+		return errors.New("--ca-out needs --tls")
+	}
+	return nil
+}
+
+// writeCA writes the certificate that clients have to trust, if requested.
+func (f *serveFlags) writeCA(pem []byte) error {
+	if f.caOut == "" {
+		return nil
+	}
+	if err := os.WriteFile(f.caOut, pem, 0o644); err != nil { //nolint:gosec // a certificate is public
+		return fmt.Errorf("--ca-out: %w", err)
+	}
+	return nil
 }
 
 // checkInsecure rejects --insecure-local where it means nothing, or too much.
@@ -235,10 +254,8 @@ func (f *serveFlags) serve(ctx context.Context, io stdio, o zoo.Options) (err er
 	if err != nil {
 		return usage(inZoo(err))
 	}
-	if f.caOut != "" {
-		if err := os.WriteFile(f.caOut, g.CACert(), 0o644); err != nil { //nolint:gosec // a certificate is public
-			return usage(errors.Join(fmt.Errorf("--ca-out: %w", err), g.Close()))
-		}
+	if err := f.writeCA(g.CACert()); err != nil {
+		return usage(errors.Join(err, g.Close()))
 	}
 	lines, hint := g.URL()+"\n", ""
 	if i != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,8 +14,8 @@ import (
 // alone rejects flags that a canned gateway does not support.
 func (f *serveFlags) alone(c *cobra.Command) (err error) {
 	c.Flags().Visit(func(fl *pflag.Flag) {
-		if !slices.Contains([]string{"canned", "listen", "token-file"}, fl.Name) && c.LocalNonPersistentFlags().Lookup(fl.Name) != nil {
-			err = fmt.Errorf("--%s does not go with --canned, which supports only --listen and --token-file", fl.Name)
+		if !slices.Contains([]string{"canned", "listen", "token-file", "tls", "ca-out"}, fl.Name) && c.LocalNonPersistentFlags().Lookup(fl.Name) != nil {
+			err = fmt.Errorf("--%s does not go with --canned, which supports only --listen, --token-file, --tls and --ca-out", fl.Name)
 		}
 	})
 	return err
@@ -34,9 +35,15 @@ func (f *serveFlags) serveCanned(c *cobra.Command, io stdio) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, err := canned.Start(f.listen, file, token)
+	if err := f.checkTLS(); err != nil {
+		return usage(err)
+	}
+	s, err := canned.Start(file, canned.Options{Listen: f.listen, Token: token, TLS: f.tls})
 	if err != nil {
 		return usage(err)
+	}
+	if err := f.writeCA(s.CACert()); err != nil {
+		return usage(errors.Join(err, s.Close()))
 	}
 	if err := io.printf("%s\n", s.URL()); err != nil {
 		return defect(err)

@@ -33,7 +33,7 @@ type soakFlags struct {
 	rate, confidence         float64
 	held, pid                int
 	on, profile, out, resume string
-	engine                   loadFlags // only its choice of an engine
+	engine                   engineFlags
 	fleet                    fleetFlags
 }
 
@@ -118,7 +118,7 @@ func (f *soakFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.out, "out", "", "directory for the windows and the report (default soak-TIME in the working directory)")
 	fs.StringVar(&f.resume, "resume", "", "directory of a soak that ended early, to continue it")
-	fs.StringVar(&f.engine.engine, "engine", "auto", "driver engine: fast (Linux), portable, or auto (fast where possible)")
+	f.engine.register(fs)
 }
 
 // planFlags are the flags that the folder of a resumed soak sets.
@@ -203,7 +203,7 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
 	workers := fleet.New(crew)
 	defer workers.Close()
-	o.Load.Fleet, o.Load.Workers, o.Local = workers, f.fleet.workers, localFleet()
+	o.Load.Fleet, o.Load.Workers, o.Local = workers, f.fleet.workers, localFleet(f.engine.worker())
 	ctx := c.Context()
 	release, err := f.lease.create(ctx, io, &o.Load.Target)
 	if err != nil {

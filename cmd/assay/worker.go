@@ -21,6 +21,7 @@ type workerFlags struct {
 	run    string
 	shard  int
 	wait   time.Duration
+	loops  loopCount
 }
 
 func newWorker(io stdio) *cobra.Command {
@@ -53,6 +54,7 @@ bus, no run, or this machine is too small · 5 the run has given this worker up`
 	f.bus.register(fs, "`URL` of the NATS server: nats://HOST:4222 or tls://…")
 	fs.StringVar(&f.run, "run", "", "`ID` of the run, as assay load prints it")
 	fs.IntVar(&f.shard, "shard", -1, "part of the plan, from 0 (default: the first free one)")
+	f.loops.register(fs)
 	fs.DurationVar(&f.wait, "wait", time.Minute, "time to wait for the bus and the run")
 	return c
 }
@@ -68,7 +70,7 @@ func (f *workerFlags) options(c *cobra.Command, args []string) (fleet.WorkerOpti
 	if err != nil {
 		return o, err
 	}
-	o.Worker = load.Worker{Target: t, Engines: []load.Engine{portable.Engine{}, fast.Engine{}}}
+	o.Worker = load.Worker{Target: t, Engines: []load.Engine{portable.Engine{}, fast.Engine{Loops: int(f.loops)}}}
 	switch {
 	case f.bus.url == "":
 		return o, errors.New("--bus: name the NATS server of the run")

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"golang.org/x/net/http2"
+
+	"assay/internal/tlsloop"
 )
 
 // The limits of the buffers for a client that does not read, or that sends incomplete
@@ -19,13 +21,15 @@ const (
 type conn struct {
 	gateway *gateway
 	fd      int
-	in      []byte // received and not parsed
-	out     []byte // not accepted by the kernel
+	tls     *tlsloop.Conn // nil: in clear
+	in      []byte        // received and not parsed
+	out     []byte        // not accepted by the kernel
 	waiting []*stream
 	h1      *h1
 	h2      *h2conn
 
 	queued, dirty, unread, unsent bool
+	shaking                       bool // the TLS handshake is not complete
 	closing                       bool // after all of out is sent
 	closed                        bool
 }
@@ -103,7 +107,7 @@ func (c *conn) send(p []byte) {
 			c.drop()
 			return
 		}
-		if p = p[n:]; len(p) == 0 {
+		if p = p[n:]; len(p) == 0 && !c.tls.Pending() {
 			return
 		}
 	}
@@ -117,12 +121,15 @@ func (c *conn) send(p []byte) {
 	}
 }
 
+// unwritten reports whether bytes wait for the kernel.
+func (c *conn) unwritten() bool { return len(c.out) > 0 || c.tls.Pending() }
+
 // flush sends buffered bytes.
 func (c *conn) flush() {
 	if c.closed {
 		return
 	}
-	if len(c.out) > 0 {
+	if c.unwritten() {
 		n, err := c.gateway.system.write(c, c.out)
 		if err != nil {
 			c.drop()
@@ -134,12 +141,12 @@ func (c *conn) flush() {
 			c.out = nil
 		}
 	}
-	if unsent := len(c.out) > 0; unsent != c.unsent {
+	if unsent := c.unwritten(); unsent != c.unsent {
 		c.unsent = unsent
 		c.watch()
 	}
 	switch {
-	case len(c.out) == 0 && c.closing:
+	case !c.unsent && c.closing:
 		c.drop()
 	case len(c.out) < maxUnsent/2:
 		c.unstick()
@@ -174,7 +181,7 @@ func (c *conn) unstick() {
 // closeAfter closes the connection after everything is sent.
 func (c *conn) closeAfter() {
 	c.closing = true
-	if len(c.out) == 0 {
+	if !c.unwritten() {
 		c.drop()
 	}
 }

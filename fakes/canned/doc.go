@@ -3,7 +3,7 @@
 // it show the driver, not the gateway.
 //
 // It contains the file format for the content of streams, their encodings, the
-// HTTP/1.1, WebSocket and HTTP/2 (prior knowledge) servers that send them, and
+// HTTP/1.1, WebSocket and HTTP/2 servers that send them, in clear or over TLS, and
 // the loop of sockets and timers. It contains no commands and no processes.
 // The script of a request is ignored; a pid names a stream, and a signal ends it.
 //

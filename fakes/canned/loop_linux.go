@@ -6,12 +6,14 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/crash"
+	"assay/internal/tlsloop"
 )
 
 const (
@@ -31,22 +33,27 @@ type loop struct {
 	full     bool    // no descriptor is left for another connection
 	coarse   bool    // the kernel has no epoll_pwait2
 	buffer   []byte
+	stopping atomic.Bool
+	shakes   shakes
 }
 
 var _ system = (*loop)(nil)
 
 // serve starts the loop of a listener; stop ends it, and done then returns its error.
-func serve(listener net.Listener, f *File, token string, done chan<- error) (stop func(), err error) {
+func serve(listener net.Listener, s served, done chan<- error) (stop func(), err error) {
 	l := &loop{epoll: -1, wake: -1, listener: -1, base: time.Now(), buffer: make([]byte, readBuffer)}
-	if l.gateway, err = newGateway(f, l); err != nil {
+	if l.gateway, err = newGateway(s.file, l); err != nil {
 		return nil, err
 	}
-	l.gateway.token = token
+	l.gateway.token, l.shakes.config = s.token, s.secure
+	if s.secure != nil {
+		l.shakes.plain = make([]byte, 0, readBuffer+tlsloop.MaxRecord)
+	}
 	if err := l.open(listener); err != nil {
 		l.close()
 		return nil, err
 	}
-	wake, err := unix.Dup(l.wake)
+	wake, err := unix.Dup(l.wake) // stop may be called when the loop has ended
 	if err != nil {
 		l.close()
 		return nil, os.NewSyscallError("dup", err)
@@ -56,11 +63,14 @@ func serve(listener net.Listener, f *File, token string, done chan<- error) (sto
 		done <- l.run()
 	}()
 	return func() {
-		// An eventfd always accepts a write.
-		_, _ = unix.Write(wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		l.stopping.Store(true)
+		signal(wake)
 		_ = unix.Close(wake)
 	}, nil
 }
+
+// signal wakes a loop through its eventfd, which always accepts a write.
+func signal(wake int) { _, _ = unix.Write(wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
 // open creates the descriptors.
 func (l *loop) open(listener net.Listener) error {
@@ -101,9 +111,11 @@ func (l *loop) control(op, fd int, events uint32) error {
 func (l *loop) close() {
 	for _, c := range l.conns {
 		if c != nil {
+			c.tls.End()
 			_ = unix.Close(c.fd)
 		}
 	}
+	l.shakes.running.Wait() // they wake the loop
 	for _, fd := range []int{l.listener, l.wake, l.epoll} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
@@ -129,7 +141,10 @@ func (l *loop) run() error {
 		for i := range events[:n] {
 			switch fd := int(events[i].Fd); fd {
 			case l.wake:
-				return nil
+				if l.stopping.Load() {
+					return nil
+				}
+				l.settle()
 			case l.listener:
 				if err := l.accept(); err != nil {
 					return err
@@ -197,9 +212,13 @@ func (l *loop) accept() error {
 		for fd >= len(l.conns) {
 			l.conns = append(l.conns, make([]*conn, max(64, len(l.conns)))...)
 		}
-		l.conns[fd] = &conn{gateway: l.gateway, fd: fd}
+		c := &conn{gateway: l.gateway, fd: fd}
+		l.conns[fd] = c
 		if err := l.control(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN|unix.EPOLLRDHUP); err != nil {
 			return err
+		}
+		if l.shakes.config != nil {
+			l.secure(c)
 		}
 	}
 	return nil
@@ -230,7 +249,11 @@ func (l *loop) happened(c *conn, events uint32) {
 		c.drop()
 	default:
 		l.gateway.now = l.now() // the bytes may have arrived after the turn began
-		c.received(l.buffer[:n])
+		if c.tls == nil {
+			c.received(l.buffer[:n])
+		} else {
+			l.receivedTLS(c, l.buffer[:n])
+		}
 	}
 }
 
@@ -238,6 +261,7 @@ func (l *loop) happened(c *conn, events uint32) {
 // same connection throughout a turn.
 func (l *loop) bury() {
 	for i, c := range l.gateway.doomed {
+		c.tls.End()
 		_ = unix.Close(c.fd)
 		l.conns[c.fd] = nil
 		l.gateway.doomed[i] = nil
@@ -250,8 +274,16 @@ func (l *loop) bury() {
 }
 
 func (l *loop) write(c *conn, p []byte) (int, error) {
+	if c.tls != nil {
+		return writeTLS(c.tls, p)
+	}
+	return send(int32(c.fd), p)
+}
+
+// send writes to a socket; n is 0 if it has no room.
+func send(fd int32, p []byte) (n int, err error) {
 	for {
-		n, err := unix.Write(c.fd, p)
+		n, err := unix.Write(int(fd), p)
 		switch {
 		case err == nil:
 			return n, nil

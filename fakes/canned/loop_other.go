@@ -4,4 +4,4 @@ package canned
 
 import "net"
 
-func serve(net.Listener, *File, string, chan<- error) (func(), error) { return nil, ErrSystem }
+func serve(net.Listener, served, chan<- error) (func(), error) { return nil, ErrSystem }

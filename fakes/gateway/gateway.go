@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"assay/fakes/certificate"
 	"assay/fakes/files"
 	"assay/fakes/interpreter"
 	"assay/fakes/stdio"
@@ -131,7 +132,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err == nil {
 		var cert tls.Certificate
-		if cert, g.caCert, err = selfSigned(host, o.Names, time.Now()); err == nil {
+		if cert, g.caCert, err = certificate.SelfSigned(host, o.Names, time.Now()); err == nil {
 			g.url = "https://" + strings.TrimPrefix(g.url, "http://")
 			return tlsListener(l, cert), nil
 		}

@@ -274,6 +274,8 @@ type LoadDriver struct {
 	CPUSeconds   float64 `json:"cpu_seconds"`
 	RSSPeakBytes int64   `json:"rss_peak_bytes"`
 	Engine       string  `json:"engine"`
+	// Loops is the number of event loops in all processes; absent for an engine without.
+	Loops int `json:"loops,omitempty"`
 	// Processes is the number of worker processes that shared the plan; absent for none.
 	Processes int `json:"processes,omitempty"`
 	// UnstampedReads is the number of reads without the kernel's time of arrival, of an

@@ -17,18 +17,21 @@ type collector struct {
 	hist *histograms
 	// cold is set during the warm-up: measured values are dropped.
 	cold    atomic.Bool
-	opening atomic.Int64 // streams opened, in all
-	started atomic.Int64 // start events, in all
+	opening counter // streams opened, in all
+	started counter // start events, in all
+	killing counter // kills, in all
+	_       [cacheLine]byte
 	live    atomic.Int64 // streams between start event and result or hang-up
 	peak    atomic.Int64
-	killing atomic.Int64 // kills, in all
+	_       [cacheLine]byte
 	// coalesced counts the events that shared a read with another one.
 	coalesced atomic.Int64
 	// unstamped counts the reads without the kernel's time of arrival.
 	unstamped atomic.Int64
 	backedOff atomic.Int64
 
-	plan *Plan // nil: one class
+	plan  *Plan // nil: one class
+	parts []collectorPart
 
 	mu       sync.Mutex
 	books    books
@@ -54,7 +57,13 @@ type books struct {
 
 var _ Sink = (*collector)(nil)
 
-func newCollector(shards int) *collector { return &collector{hist: newHistograms(shards, 1)} }
+func newCollector(shards int) *collector {
+	c := &collector{hist: newHistograms(shards, 1), parts: make([]collectorPart, min(shards, mostParts))}
+	for i := range c.parts {
+		c.parts[i].collector, c.parts[i].part = c, i
+	}
+	return c
+}
 
 // of makes the collector count and measure each class of a plan. It is called before the
 // first value.
@@ -62,6 +71,9 @@ func (c *collector) of(p *Plan) *collector {
 	c.plan, c.classes = p, make([]bundle.StreamOutcomes, len(p.Mix()))
 	if len(c.classes) > 1 {
 		c.hist = newHistograms(len(c.hist.shards), len(c.classes))
+	}
+	for i := range c.parts {
+		c.parts[i].classes = make([]bundle.StreamOutcomes, len(c.classes))
 	}
 	return c
 }
@@ -82,6 +94,11 @@ func (c *collector) HungUp()  { c.live.Add(-1) }
 
 func (c *collector) Started() {
 	c.started.Add(1)
+	c.begin()
+}
+
+// begin counts an open stream.
+func (c *collector) begin() {
 	n := c.live.Add(1)
 	for {
 		peak := c.peak.Load()
@@ -93,37 +110,43 @@ func (c *collector) Started() {
 
 func (c *collector) Ended(r Result) {
 	r.Message = c.redactor.Text(r.Message)
+	c.close(&r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case r.Fate == NoProcess:
-		c.books.unstarted++
-	case !r.Disconnected: // otherwise HungUp has counted it
-		c.live.Add(-1)
-	}
-	if !r.Opened {
-		c.books.notOpened++
-	}
-	if r.KillSent {
-		c.books.killed++
-	}
-	if r.Uncertain {
-		c.books.uncertain++
-	}
-	if r.Disconnected {
-		c.books.hungUp++
-	}
+	c.books.end(&r)
 	if c.plan != nil {
 		c.classes[c.plan.Stream(r.Stream).Class][r.Outcome]++
 	}
-	c.books.outcomes[r.Outcome]++
-	c.books.fates[r.Fate]++
 	if r.Message != "" {
 		c.keepExample(bundle.LoadExample{Stream: r.Stream, Outcome: r.Outcome.String(), Message: r.Message, Times: 1})
 	}
 	if r.Refused {
 		c.refusedBy(r.Message)
 	}
+}
+
+// close counts an open stream no longer.
+func (c *collector) close(r *Result) {
+	if r.Fate != NoProcess && !r.Disconnected { // otherwise HungUp has counted it
+		c.live.Add(-1)
+	}
+}
+
+// end counts the result of a stream.
+func (b *books) end(r *Result) {
+	one := func(is bool) int64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	b.unstarted += one(r.Fate == NoProcess)
+	b.notOpened += one(!r.Opened)
+	b.killed += one(r.KillSent)
+	b.uncertain += one(r.Uncertain)
+	b.hungUp += one(r.Disconnected)
+	b.outcomes[r.Outcome]++
+	b.fates[r.Fate]++
 }
 
 // refusedBy reports once that there is no such gateway. The caller holds mu.
@@ -195,6 +218,7 @@ func (c *collector) ClockStepped(d time.Duration) {
 func (c *collector) snapshot() books {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.fold()
 	return c.books
 }
 

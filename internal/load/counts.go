@@ -69,6 +69,7 @@ func (c *collector) counts() Counts {
 	t.Events, t.Bytes, t.Clamped = c.hist.counts()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.fold()
 	b := &c.books
 	t.Outcomes, t.Fates, t.Uncertain, t.Killed = b.outcomes, b.fates, b.uncertain, b.killed
 	t.NotOpened, t.Unstarted, t.Swept, t.HungUp = b.notOpened, b.unstarted, b.swept, b.hungUp

@@ -127,6 +127,13 @@ type Sink interface {
 	Swept(n int)
 }
 
+// Sharder is a sink for several threads.
+type Sharder interface {
+	// Shard returns a sink for one part of an engine. What the parts report counts together;
+	// a part that uses its own sink does not wait for the others.
+	Shard(part int) Sink
+}
+
 // Fate is how the process of a stream ended.
 type Fate uint8
 

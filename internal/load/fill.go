@@ -29,7 +29,7 @@ func (s *session) blank() *bundle.LoadReport {
 		},
 		Streams:    bundle.LoadStreams{Wanted: int64(s.plan.Wanted())},
 		Metrics:    bundle.LoadMetrics{Violations: []string{}},
-		Driver:     bundle.LoadDriver{Engine: o.Engine.Name()},
+		Driver:     bundle.LoadDriver{Engine: o.Engine.Name(), Loops: s.needs.loops(s.plan, o.Engine)},
 		Thresholds: []bundle.LoadThreshold{}, Examples: []bundle.LoadExample{},
 	}
 }

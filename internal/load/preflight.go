@@ -12,6 +12,9 @@ const (
 	// portsEach is how many connections one source address makes to one destination: the
 	// kernel prefers half of its 28,232 ports, and searches the others one by one.
 	portsEach = 10_000
+	// loopFiles is the descriptors of another event loop: to poll, to wake it, and a
+	// connection for its calls.
+	loopFiles = 3
 	// maxProcesses bounds the worker processes of a run.
 	maxProcesses = 64
 	// fewest is how many streams a worker process must be able to hold.
@@ -43,18 +46,39 @@ type splitting struct {
 	workers  int  // so many are; 0 is as many as the plan needs
 }
 
+// Looper is an engine that runs event loops.
+type Looper interface {
+	// EventLoops returns the number of event loops of a process that runs the plan.
+	EventLoops(p *Plan) int
+}
+
+// loops returns the number of event loops of all processes that share the plan; 0 for an
+// engine without event loops.
+func (f *preflight) loops(p *Plan, e Engine) int {
+	l, ok := e.(Looper)
+	switch {
+	case !ok:
+		return 0
+	case f.processes <= 1:
+		return l.EventLoops(p)
+	}
+	part := *p
+	part.Parts = f.processes
+	return f.processes * l.EventLoops(&part)
+}
+
 // fit computes the resources that a plan needs, checks that the machine has them, and sets
 // MaxOpen and Sources of the plan.
 func (m capacity) fit(p *Plan, e Engine, split splitting) (preflight, error) {
-	f := preflight{processes: 1, upgrades: p.upgrades()}
+	f := preflight{processes: max(split.workers, 1), wanted: split.workers > 0, upgrades: p.upgrades()}
 	streams := share(p.Streams, p.Part, p.Parts)
 	if p.Open() {
 		streams = p.Wanted()
 	}
 	f.connections = streams
+	loops := f.loops(p, e)
 	if p.Multiplexed() {
-		n := max(split.workers, 1)
-		f.connections = n * H2Connections((p.Wanted()+n-1)/n)
+		f.connections = max(f.processes*H2Connections((p.Wanted()+f.processes-1)/f.processes), loops)
 	} else if p.Open() {
 		p.MaxOpen = m.room(split.embedded)
 		if !p.endless() { // the gateway's speed decides how many are open; MaxOpen bounds it
@@ -67,13 +91,11 @@ func (m capacity) fit(p *Plan, e Engine, split splitting) (preflight, error) {
 	}
 	f.sources = m.sources(p.Addr, f.connections)
 	p.Sources = f.sources
-	f.descriptors = f.connections + spareFiles
+	f.descriptors = f.connections + spareFiles + loopFiles*max(loops/f.processes-1, 0)
 	switch {
-	case split.workers > 0:
-		f.processes, f.wanted = split.workers, true
-		if !split.embedded {
-			f.descriptors = (f.connections+split.workers-1)/split.workers + spareFiles
-		}
+	case f.wanted && !split.embedded:
+		f.descriptors -= f.connections - (f.connections+f.processes-1)/f.processes // each has its own
+	case f.wanted: // those of the gateway
 	case split.embedded:
 		f.descriptors += f.connections
 	case m.files > 0 && f.descriptors > m.files-m.used && split.may && !p.Multiplexed():

@@ -34,3 +34,33 @@ func TestALineSaysWhatAPlanTakes(t *testing.T) {
 		}
 	}
 }
+
+// looping is an engine with a number of event loops in each process.
+type looping struct {
+	stub
+
+	loops int
+}
+
+func (l looping) EventLoops(p *Plan) int { return max(l.loops/max(p.Parts, 1), 1) }
+
+// Each loop has descriptors of its own, and at least one HTTP/2 connection. The number of loops
+// is that of all processes.
+func TestLoopsTakeDescriptors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		engine                          Engine
+		plan                            Plan
+		loops, connections, descriptors int
+	}{
+		"no loops":               {stub{}, Plan{HTTP: HTTP11, Streams: 100}, 0, 100, 164},
+		"one loop":               {looping{loops: 1}, Plan{HTTP: HTTP11, Streams: 100}, 1, 100, 164},
+		"many loops":             {looping{loops: 8}, Plan{HTTP: HTTP11, Streams: 100}, 8, 100, 185},
+		"many loops on HTTP/2":   {looping{loops: 8}, Plan{HTTP: H2C, Streams: 10_000}, 8, 8, 93},
+		"shared among processes": {looping{loops: 8}, Plan{HTTP: HTTP11, Streams: 1500}, 8, 1500, 814},
+	} {
+		f, err := capacity{files: 1000}.fit(&tt.plan, tt.engine, splitting{may: true})
+		if err != nil || f.connections != tt.connections || f.descriptors != tt.descriptors || f.loops(&tt.plan, tt.engine) != tt.loops {
+			t.Errorf("%s: %d loops, %d connections, %d descriptors, %v", name, f.loops(&tt.plan, tt.engine), f.connections, f.descriptors, err)
+		}
+	}
+}

@@ -17,9 +17,10 @@ import (
 func main() { os.Exit(drive.Main(open)) }
 
 func open(c drive.Config) (drive.Stream, error) {
-	t := &http.Transport{MaxIdleConnsPerHost: c.Open, DisableCompression: true, Protocols: new(http.Protocols)}
-	t.Protocols.SetHTTP1(!c.H2C)
-	t.Protocols.SetUnencryptedHTTP2(c.H2C)
+	t, err := c.Transport()
+	if err != nil {
+		return nil, err
+	}
 	var options []connect.ClientOption
 	switch {
 	case c.Protocol == "grpc":

@@ -22,8 +22,11 @@ import (
 type Config struct {
 	// URL is the base URL of the gateway.
 	URL string
-	// H2C speaks HTTP/2 with prior knowledge.
-	H2C bool
+	// H2 speaks HTTP/2: with prior knowledge, or over https if the gateway chooses it by ALPN.
+	H2 bool
+	// CA is the file with the certificate that an https gateway must have, in PEM; "" for
+	// those of the system.
+	CA string
 	// Protocol is connect or grpc, Codec json or proto. Not every client supports all of them.
 	Protocol, Codec string
 	// Streams is the total, Open the number at a time; with Ramp all of them are open
@@ -57,7 +60,8 @@ type Report struct {
 func Main(open func(Config) (Stream, error)) int {
 	var c Config
 	flag.StringVar(&c.URL, "url", "", "URL of the gateway")
-	flag.BoolVar(&c.H2C, "h2c", false, "HTTP/2 with prior knowledge")
+	flag.BoolVar(&c.H2, "h2", false, "HTTP/2; without TLS, with prior knowledge")
+	flag.StringVar(&c.CA, "cacert", "", "file with the certificate that an https gateway must have")
 	flag.StringVar(&c.Protocol, "protocol", "connect", "connect or grpc")
 	flag.StringVar(&c.Codec, "codec", "json", "json or proto")
 	flag.IntVar(&c.Streams, "streams", 1000, "streams in all")

@@ -25,9 +25,10 @@ func open(c drive.Config) (drive.Stream, error) {
 	if c.Protocol != "connect" || c.Codec != "json" {
 		return nil, errors.New("this client supports only Connect with JSON")
 	}
-	t := &http.Transport{MaxIdleConnsPerHost: c.Open, DisableCompression: true, Protocols: new(http.Protocols)}
-	t.Protocols.SetHTTP1(!c.H2C)
-	t.Protocols.SetUnencryptedHTTP2(c.H2C)
+	t, err := c.Transport()
+	if err != nil {
+		return nil, err
+	}
 	client := &http.Client{Transport: t}
 	body := wire.AppendEnvelope(nil, 0, []byte(message))
 	url := c.URL + "/process.Process/Start"

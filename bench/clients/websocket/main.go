@@ -20,7 +20,7 @@ func main() { os.Exit(drive.Main(open)) }
 const command = "/attach?cmd=/bin/sh&arg=-c&arg=seq%201%2020"
 
 func open(c drive.Config) (drive.Stream, error) {
-	if c.H2C {
+	if c.H2 {
 		return nil, errors.New("this client supports only HTTP/1.1")
 	}
 	url := "ws" + strings.TrimPrefix(c.URL, "http") + command

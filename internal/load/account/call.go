@@ -34,8 +34,8 @@ type Call struct {
 	answer  load.Answer
 }
 
-// callsAtOnce bounds the calls in flight: enough to hide the round trip, too few to be
-// a load of their own. callTimeout bounds each of them.
+// callsAtOnce bounds the calls in flight, of all parts: enough to hide the round trip, too few
+// to be a load of their own. callTimeout bounds each of them.
 const (
 	callsAtOnce = 32
 	callTimeout = 5 * time.Second
@@ -80,10 +80,12 @@ func (a *Streams) requestKill(i int32, s *Stream) {
 	}
 }
 
-// StartCalls sends queued calls, up to callsAtOnce in flight, and kills over sockets.
+// StartCalls sends queued calls, up to this part's share of callsAtOnce in flight, and kills
+// over sockets.
 func (a *Streams) StartCalls() {
 	a.sayKills()
-	for a.calling < callsAtOnce && a.calls.Len() > 0 {
+	most := max(callsAtOnce/len(a.run.parts), 1)
+	for a.calling < most && a.calls.Len() > 0 {
 		a.startCall(a.calls.Pop())
 	}
 }

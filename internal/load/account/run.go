@@ -46,8 +46,12 @@ func NewRun(p *load.Plan, s load.Sink) *Run {
 // Add adds a part to the run: the streams that one driver opens. now returns the time
 // since the beginning of the run, in ns. All parts are added before the first Tend.
 func (r *Run) Add(d Driver, now func() int64) *Streams {
+	sink := r.sink
+	if s, ok := sink.(load.Sharder); ok {
+		sink = s.Shard(len(r.parts))
+	}
 	a := &Streams{
-		run: r, plan: r.plan, sink: r.sink, index: len(r.parts), driver: d, now: now,
+		run: r, plan: r.plan, sink: sink, index: len(r.parts), driver: d, now: now,
 		extras: map[int32]*extra{}, swept: map[process]bool{}, scratch: make([]byte, scratchSize),
 	}
 	for i := range r.classes {

@@ -1,13 +1,15 @@
 // Package fast drives streams over HTTP and HTTPS on Linux, with little more cost than
-// the system calls: one or two event loops, each a locked thread with its own epoll, and no
+// the system calls: event loops, each a locked thread with its own epoll, and no
 // goroutine, timer or idle buffer per stream.
 //
 // What belongs here: the loops, the state machines of HTTP/1.1, of the upgrade to WebSocket
-// and of HTTP/2, the memory between sockets and TLS, and the clock with the kernel's receive stamps. What does not: rules about
-// streams, schedules and calls (internal/load/account), histograms, reports.
+// and of HTTP/2, and the clock with the kernel's receive stamps. What does not: rules about
+// streams, schedules and calls (internal/load/account), TLS (internal/tlsloop), histograms,
+// reports.
 //
-// TLS is that of crypto/tls. A handshake runs in a goroutine of its own; after it, the loop
-// gives the tls.Conn one whole record at a time, so that it never waits.
+// Loops share no connection, no stream and no lock: each has its own clock, its own part of the
+// schedule and its own part of the sink. A stream that begins takes the next number of the
+// plan, so the streams are the same for any number of loops.
 //
 // The usual form of a response is parsed by hand, in place; any other form goes to the
 // strict decoders of internal/wire and golang.org/x/net/http2.

@@ -15,12 +15,14 @@ import (
 	"assay/internal/crash"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/tlsloop"
 )
 
 // Engine opens streams from event loops. The zero value is ready.
 type Engine struct {
-	// Loops is the number of event loops, each on its own processor; 0 is one, or two on a
-	// machine with more than four processors.
+	// Loops is the number of event loops, each a thread; 0 is one for each processor that the
+	// process may use (GOMAXPROCS), as far as the plan has work enough for them: see
+	// [Engine.EventLoops].
 	Loops int
 	// Nap is how long a loop sleeps between two polls of its sockets, so that each poll
 	// returns many events. The kernel's stamps give the arrival times. 0 chooses the time by
@@ -31,6 +33,7 @@ type Engine struct {
 var (
 	_ load.Engine = Engine{}
 	_ load.Sizer  = Engine{}
+	_ load.Looper = Engine{}
 )
 
 // Available reports whether the engine can run here.
@@ -90,14 +93,34 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	return errors.Join(failed...)
 }
 
-func (e Engine) loops() int {
-	switch {
-	case e.Loops > 0:
-		return e.Loops
-	case runtime.GOMAXPROCS(0) > 4:
-		return 2
+// loopWork is how many streams that are kept open, or that start in a second, are work for
+// one more loop. One loop handles more than 100,000 events a second; below its limit, a second
+// loop only reads fewer events at a time: 10,000 streams with an event a second then cost half
+// as much again.
+const loopWork = 10_000
+
+// EventLoops returns the number of event loops that run a plan: Engine.Loops, or else one for
+// each 10,000 streams that the plan keeps open, or starts in a second, and at most one for each
+// processor. It is never more than the number of streams at one time. The processes that share a plan share
+// the processors, too.
+func (e Engine) EventLoops(p *load.Plan) int {
+	parts := max(p.Parts, 1)
+	if e.Loops > 0 {
+		most := p.Wanted()
+		if !p.Open() {
+			most = min(most, (p.Streams+parts-1)/parts)
+		}
+		return max(min(e.Loops, most), 1)
 	}
-	return 1
+	work := p.Streams
+	if p.Open() {
+		rate := p.Rate
+		for _, s := range p.Stages {
+			rate = max(rate, s.From, s.To)
+		}
+		work = int(rate)
+	}
+	return max(min(runtime.GOMAXPROCS(0), work/loopWork)/parts, 1)
 }
 
 // build makes the loops.
@@ -117,7 +140,8 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 	}
 	base := time.Now()
 	var loops []*loop
-	for range e.loops() {
+	n := e.EventLoops(p)
+	for range n {
 		l, err := newLoop(r, p, s, base)
 		if err != nil {
 			for _, l := range loops {
@@ -126,11 +150,12 @@ func (e Engine) build(r *account.Run, p *load.Plan, s load.Sink, d dialer) ([]*l
 			return nil, err
 		}
 		l.dialer, l.starts, l.known, l.resting.fixed = d, withKeys(starts), make([]knownHead, len(starts)), e.Nap
+		l.others, l.resting.others = n-1, n-1
 		if l.shakes.config = config; config != nil {
-			l.plain = make([]byte, 0, readSize+maxRecord)
+			l.plain = make([]byte, 0, readSize+tlsloop.MaxRecord)
 		}
 		if p.Multiplexed() {
-			l.mux = newMuxes(l, e.loops())
+			l.mux = newMuxes(l, n)
 		}
 		loops = append(loops, l)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/tlsloop"
 )
 
 // connState is the state of an HTTP/1.1 connection.
@@ -46,7 +46,7 @@ type conn struct {
 	stream   int32 // the stream that uses or dials it; None when idle
 	remain   int64 // missing bytes of the present chunk; while its size is read, the size so far
 	deadline int64 // of the dial and the TLS handshake
-	tls      *secure
+	tls      *tlsloop.Conn
 	gen      uint32
 	off      int32 // bytes of the request that are written
 	unread   int32 // bytes that were peeked at and not removed
@@ -72,7 +72,7 @@ func (l *loop) openH1(i int32, s *account.Stream) {
 		c.state, c.stream = connBusy, i
 		l.request(ci, c, s)
 		s.Heard() // an earlier response had bytes
-	case l.dialing < load.DialsAtOnce:
+	case l.mayDial():
 		l.streams.Opening(s)
 		l.dial(i, s)
 	default:
@@ -117,9 +117,9 @@ func (l *loop) sinceDial(deadline int64) time.Duration {
 }
 
 // settled continues with a connection whose TLS handshake is over.
-func (l *loop) settled(ci int32, c *conn) {
+func (l *loop) settled(ci int32, c *conn, h shaken) {
 	l.streams.Reading(l.clock.now())
-	early, f := l.over(c.tls)
+	early, f := l.over(c.tls, h)
 	if f != nil {
 		l.lose(ci, c, f)
 		return
@@ -160,7 +160,7 @@ func (l *loop) write(ci int32, c *conn, s *account.Stream) {
 		l.lose(ci, c, account.Broken(e, account.WhileSending))
 	default:
 		c.off += int32(n)                        //nolint:gosec // a part of a request
-		c.unsent = n < len(p) || c.tls.pending() // epoll reports when there is room again
+		c.unsent = n < len(p) || c.tls.Pending() // epoll reports when there is room again
 	}
 }
 
@@ -198,7 +198,7 @@ func (l *loop) quiet(c *conn) bool {
 		if e == unix.EAGAIN {
 			return true
 		}
-		if n == 0 || !c.tls.silent(l.recv.buf[:n]) {
+		if n == 0 || !c.tls.Silent(l.recv.buf[:n]) {
 			return false
 		}
 	}
@@ -208,8 +208,8 @@ func (l *loop) quiet(c *conn) bool {
 func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	const ready = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	gen := c.gen
-	if c.tls.pending() && what&unix.EPOLLOUT != 0 {
-		_ = c.tls.flush() // reading shows the error, too
+	if c.tls.Pending() && what&unix.EPOLLOUT != 0 {
+		_ = c.tls.Flush() // reading shows the error, too
 	}
 	if c.state == connDialing {
 		l.dialled(ci, c)
@@ -219,7 +219,7 @@ func (l *loop) connEvent(ci int32, c *conn, what uint32) {
 	switch {
 	case c.gen != gen || what&ready == 0:
 	case c.state == connSecuring:
-		l.readShake(c.tls)
+		l.readShake(c.fd, c.tls)
 	default:
 		l.readConn(ci, c, what&(ready&^unix.EPOLLIN) != 0)
 	}
@@ -236,7 +236,7 @@ func (l *loop) readConn(ci int32, c *conn, more bool) {
 		switch {
 		case e == unix.EAGAIN:
 			return
-		case c.state == connIdle && n > 0 && c.tls.silent(l.recv.buf[:n]):
+		case c.state == connIdle && n > 0 && c.tls.Silent(l.recv.buf[:n]):
 			continue
 		case c.state == connIdle:
 			l.cautious = true
@@ -269,7 +269,7 @@ func (l *loop) received(ci int32, c *conn, p []byte) bool {
 	gen := c.gen
 	var err error
 	if c.tls != nil {
-		l.plain, err = c.tls.open(l.plain[:0], p)
+		l.plain, err = c.tls.Open(l.plain[:0], p)
 		p = l.plain
 	}
 	if len(p) > 0 {
@@ -402,7 +402,7 @@ func (l *loop) eof(ci int32, c *conn) {
 		l.closeConn(ci, c)
 		l.streams.Gone(i, l.streams.At(i))
 	default:
-		l.lose(ci, c, account.Closed(c.any, c.tls.cutOff()))
+		l.lose(ci, c, account.Closed(c.any, c.tls.CutOff()))
 	}
 }
 
@@ -427,7 +427,7 @@ func (l *loop) closeConn(ci int32, c *conn) {
 		delete(l.outs, ci)
 	}
 	l.remove(c) // otherwise the peer gets a reset
-	c.tls.end()
+	c.tls.End()
 	closeSocket(c.fd)
 	c.state, c.stream, c.framing, c.tls = connFree, account.None, atHead, nil
 	c.gen++

@@ -56,7 +56,7 @@ func (l *loop) Write(_ int32, s *account.Stream, p []byte, skip bool) {
 	case e != 0:
 		n = 0
 	}
-	c.unsent = n < len(p) || c.tls.pending() // epoll reports when there is room again
+	c.unsent = n < len(p) || c.tls.Pending() // epoll reports when there is room again
 	if n < len(p) {
 		l.outs[ci] = append([]byte(nil), p[n:]...)
 	}
@@ -74,7 +74,7 @@ func (l *loop) flushConn(ci int32, c *conn) {
 		return
 	}
 	delete(l.outs, ci)
-	c.unsent = c.tls.pending()
+	c.unsent = c.tls.Pending()
 }
 
 // switched continues with the bytes behind a 101 response, which the strict decoder has

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -14,6 +16,7 @@ import (
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/load/loadtest"
+	"assay/internal/machine"
 	"assay/internal/target"
 	"assay/internal/wire"
 	"assay/internal/wire/h2"
@@ -28,14 +31,25 @@ func bench(tb testing.TB, protocol, codec, version string, check load.Check) (*l
 
 func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, sink load.Sink) *loop {
 	tb.Helper()
+	p := benchPlan(tb, protocol, codec, version, check)
+	return benchOf(tb, account.NewRun(p, sink), p, sink)
+}
+
+func benchPlan(tb testing.TB, protocol, codec, version string, check load.Check) *load.Plan {
+	tb.Helper()
 	tg, err := target.New(target.Options{URL: "http://127.0.0.1:1"})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &load.Plan{
+	return &load.Plan{
 		HTTP: version, Rate: 1, Duration: time.Hour, Check: check, Limits: load.DefaultLimits(0, 1),
 		Dialect: load.Dialect{Protocol: protocol, Codec: codec, Target: tg, Command: "x", Run: "r"},
 	}
+}
+
+// benchOf returns a loop of a run.
+func benchOf(tb testing.TB, r *account.Run, p *load.Plan, sink load.Sink) *loop {
+	tb.Helper()
 	start, err := p.Dialect.Start()
 	if err != nil {
 		tb.Fatal(err)
@@ -44,7 +58,7 @@ func benchTo(tb testing.TB, protocol, codec, version string, check load.Check, s
 		plan: p, sink: sink, slows: map[int32]*slow{}, outs: map[int32][]byte{}, recv: &receiver{}, clock: newClock(time.Now()),
 		starts: withKeys([]*encoded{encode(start, p)}), known: make([]knownHead, 1), dialing: load.DialsAtOnce, // nothing is dialled
 	}
-	l.streams = account.NewRun(p, sink).Add(l, func() int64 { return l.clock.now() })
+	l.streams = r.Add(l, func() int64 { return l.clock.now() })
 	if p.Multiplexed() {
 		l.mux = newMuxes(l, 1)
 		l.mux.streams.dialing, l.mux.calls.dialing = load.H2DialsAtOnce, load.H2DialsAtOnce
@@ -333,4 +347,39 @@ func BenchmarkStream(b *testing.B) {
 			l.feedMux(c, p)
 		}
 	})
+}
+
+// sharded is a sink for several loops.
+type sharded struct{ loadtest.Last }
+
+func (*sharded) Shard(int) load.Sink { return &loadtest.Last{} }
+
+// BenchmarkLoops measures whole streams of HTTP/2 in several loops of one run, without the
+// kernel: the processor time of a stream does not depend on the number of loops, so
+// they scale with the processors.
+func BenchmarkLoops(b *testing.B) {
+	for _, loops := range []int{1, 2, 4} {
+		b.Run(strconv.Itoa(loops), func(b *testing.B) {
+			p, sink := benchPlan(b, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines), &sharded{}
+			r := account.NewRun(p, sink)
+			var all []*mux
+			for range loops {
+				all = append(all, benchOf(b, r, p, sink).testMux())
+			}
+			answer := muxStream(1)
+			before := machine.CPUSeconds()
+			b.ResetTimer()
+			var running sync.WaitGroup
+			for _, c := range all {
+				running.Go(func() {
+					for range (b.N + loops - 1) / loops {
+						c.testStream(c.in.l)
+						c.in.l.feedMux(c, answer)
+					}
+				})
+			}
+			running.Wait()
+			b.ReportMetric((machine.CPUSeconds()-before)*1e9/float64(b.N), "cpu-ns/op")
+		})
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -165,7 +164,7 @@ func hostilePeers(t *testing.T, serve func(net.Conn), change ...func(*load.Plan)
 	n := hostiles(t)
 	addr := loadtest.Listen(t, serve)
 	files := openFiles(t)
-	before := heap()
+	before := loadtest.Heap()
 	plan := loadtest.Plan(t, addr, func(p *load.Plan) {
 		// The open model has no pause after a failed stream.
 		p.Rate, p.Count, p.Duration, p.MaxOpen = 4000, n, time.Hour, 2000
@@ -196,23 +195,14 @@ func hostilePeers(t *testing.T, serve func(net.Conn), change ...func(*load.Plan)
 		t.Errorf("%d descriptors are left", left)
 	}
 	q.Results, q.Values = nil, nil
-	grown := heap() - before
-	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = heap() - before {
+	grown := loadtest.Heap() - before
+	for end := time.Now().Add(30 * time.Second); grown > 16<<20 && time.Now().Before(end); grown = loadtest.Heap() - before {
 		time.Sleep(100 * time.Millisecond) // the peers' ends are closed with a delay
 	}
 	if grown > 16<<20 {
 		t.Errorf("the heap has grown by %d KB", grown>>10)
 	}
 	t.Log(counts)
-}
-
-// heap returns the heap in use. It collects twice, because a pool survives one collection.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // far below
 }
 
 func openFiles(t *testing.T) int {

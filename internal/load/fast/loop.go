@@ -22,6 +22,7 @@ type loop struct {
 	recv    *receiver
 	clock   clock
 	streams *account.Streams
+	others  int         // loops beside this one
 	starts  []*encoded  // the Start requests, by Stream.Request
 	known   []knownHead // of the last good response, by Stream.Request
 
@@ -192,7 +193,7 @@ func (l *loop) readAgain() {
 
 // serveWaiting opens requests that wait for a connection, as far as dials are allowed.
 func (l *loop) serveWaiting() {
-	for l.waiting.Len() > 0 && (l.dialing < load.DialsAtOnce || len(l.idle) > 0) {
+	for l.waiting.Len() > 0 && (l.mayDial() || len(l.idle) > 0) {
 		w := l.waiting.Pop()
 		if !l.streams.Waits(w) {
 			continue
@@ -203,6 +204,9 @@ func (l *loop) serveWaiting() {
 		}
 	}
 }
+
+// mayDial reports whether another HTTP/1.1 dial may be in flight. The loops share the limit.
+func (l *loop) mayDial() bool { return l.dialing < max(load.DialsAtOnce/(1+l.others), 1) }
 
 // Wake ends the loop's wait. Any goroutine may call it.
 func (l *loop) Wake() {

@@ -16,6 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/tlsloop"
 	"assay/internal/wire/h2"
 )
 
@@ -49,7 +50,7 @@ type mux struct {
 	in       *muxes
 	pool     *muxPool
 	fd       int32
-	tls      *secure
+	tls      *tlsloop.Conn
 	gen      uint32
 	index    uint32
 	state    muxState
@@ -131,10 +132,10 @@ func (c *mux) dialled() bool {
 }
 
 // settled continues when the TLS handshake is over.
-func (c *mux) settled() {
+func (c *mux) settled(h shaken) {
 	l := c.in.l
 	l.streams.Reading(l.clock.now())
-	early, f := l.over(c.tls)
+	early, f := l.over(c.tls, h)
 	if f != nil {
 		c.die(f)
 		return
@@ -255,7 +256,7 @@ func (c *mux) flush() {
 }
 
 // unwritten reports whether output waits.
-func (c *mux) unwritten() bool { return len(c.out) > 0 || c.tls.pending() }
+func (c *mux) unwritten() bool { return len(c.out) > 0 || c.tls.Pending() }
 
 // keptOut bounds the output buffer of an idle connection.
 const keptOut = 256 << 10
@@ -273,7 +274,7 @@ func (c *mux) read(more bool) {
 		case e != 0:
 			c.die(c.closed(e.Error()))
 			return
-		case n == 0 && c.tls.cutOff():
+		case n == 0 && c.tls.CutOff():
 			c.die(c.closed("EOF without the close_notify of TLS"))
 			return
 		case n == 0:
@@ -293,7 +294,7 @@ func (c *mux) received(p []byte) {
 	l := c.in.l
 	var err error
 	if c.tls != nil {
-		l.plain, err = c.tls.open(l.plain[:0], p)
+		l.plain, err = c.tls.Open(l.plain[:0], p)
 		p = l.plain
 	}
 	c.feed(p)
@@ -331,7 +332,7 @@ func (c *mux) die(f *account.Failure) {
 	l := c.in.l
 	opened := c.state == muxOpen
 	c.state = muxDead
-	c.tls.end()
+	c.tls.End()
 	closeSocket(c.fd)
 	c.in.all[c.index] = nil
 	if opened {

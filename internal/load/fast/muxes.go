@@ -95,7 +95,8 @@ func (m *muxes) grow(p *muxPool, full bool) {
 	if full && p.room > 0 { // with a limit of 0 streams, more connections do not help
 		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
 	}
-	need = min(need, load.H2Most-len(p.conns), load.H2DialsAtOnce)
+	loops := 1 + m.l.others // they share the limits
+	need = min(need, max(load.H2Most/loops, 1)-len(p.conns), max(load.H2DialsAtOnce/loops, 1))
 	for p.dialing < need && m.dial(p) {
 	}
 }
@@ -186,7 +187,7 @@ func (m *muxes) event(index, gen, what uint32) {
 	switch {
 	case what&ready == 0:
 	case c.state == muxSecuring:
-		m.l.readShake(c.tls)
+		m.l.readShake(c.fd, c.tls)
 	default:
 		c.read(what&(ready&^unix.EPOLLIN) != 0)
 	}
@@ -229,7 +230,7 @@ func (m *muxes) scan(now int64) {
 func (m *muxes) close() {
 	for n, c := range m.all {
 		if c != nil {
-			c.tls.end()
+			c.tls.End()
 			closeSocket(c.fd)
 			m.all[n] = nil
 		}

@@ -17,13 +17,19 @@ type Engine struct {
 	Nap   time.Duration
 }
 
-var _ load.Engine = Engine{}
+var (
+	_ load.Engine = Engine{}
+	_ load.Looper = Engine{}
+)
 
 // Available reports that the engine cannot run here.
 func Available() bool { return false }
 
 // Name returns "fast".
 func (Engine) Name() string { return "fast" }
+
+// EventLoops returns 0.
+func (Engine) EventLoops(*load.Plan) int { return 0 }
 
 // Run returns an error.
 func (Engine) Run(context.Context, *load.Plan, load.Sink) error {

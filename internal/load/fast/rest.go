@@ -19,8 +19,9 @@ const (
 
 // rest computes how long a loop sleeps before it polls its sockets again.
 type rest struct {
-	fixed time.Duration // Engine.Nap; 0 means that next decides
-	short time.Duration
+	fixed  time.Duration // Engine.Nap; 0 means that next decides
+	others int           // loops beside this one, which have about as many open streams
+	short  time.Duration
 }
 
 // next returns the length of the next rest, after a turn in which ended streams ended.
@@ -28,9 +29,9 @@ func (r *rest) next(open, ended int) time.Duration {
 	switch {
 	case r.fixed != 0:
 		return r.fixed
-	case open >= veryManyOpen:
+	case open*(1+r.others) >= veryManyOpen:
 		return veryManyNap
-	case open >= manyOpen:
+	case open*(1+r.others) >= manyOpen:
 		return manyNap
 	case open < shortOpen || ended == 0:
 		return 0
@@ -47,9 +48,9 @@ func (r *rest) longest(open int) time.Duration {
 	switch {
 	case r.fixed != 0:
 		return max(r.fixed, 0)
-	case open >= veryManyOpen:
+	case open*(1+r.others) >= veryManyOpen:
 		return veryManyNap
-	case open >= manyOpen:
+	case open*(1+r.others) >= manyOpen:
 		return manyNap
 	}
 	return shortMost

@@ -3,13 +3,11 @@
 package fast
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,13 +16,15 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/tlsloop"
 )
 
 // secureTest is a connection with TLS between a loop and a server in the test.
 type secureTest struct {
 	l      *loop
 	sink   *loadtest.Last
-	tls    *secure
+	tls    *tlsloop.Conn
+	fd     int32
 	server *tls.Conn
 	served chan error
 	peer   *net.UnixConn // under server
@@ -52,14 +52,14 @@ func newSecureTest(tb testing.TB) *secureTest {
 	}
 	s := &secureTest{
 		l: l, sink: sink, server: tls.Server(peer, loadtest.ServerTLS()), served: make(chan error, 1),
-		peer: peer.(*net.UnixConn),
+		peer: peer.(*net.UnixConn), fd: int32(pair[0]),
 	}
 	go func() { s.served <- s.server.HandshakeContext(tb.Context()) }()
-	s.tls = l.secure(int32(pair[0]), 0)
+	s.tls = l.secure(s.fd, 0)
 	tb.Cleanup(func() {
 		if !s.closed {
-			s.tls.end()
-			closeSocket(s.tls.fd)
+			s.tls.End()
+			closeSocket(s.fd)
 		}
 		l.shakes.running.Wait()
 		closeSocket(l.wakeFD)
@@ -72,13 +72,13 @@ func newSecureTest(tb testing.TB) *secureTest {
 func (s *secureTest) finish(tb testing.TB) {
 	tb.Helper()
 	for over := false; !over; {
-		s.await(tb, int(s.l.wakeFD), int(s.tls.fd))
-		s.l.readShake(s.tls)
+		s.await(tb, int(s.l.wakeFD), int(s.fd))
+		s.l.readShake(s.fd, s.tls)
 		s.l.shakes.mu.Lock()
 		over = len(s.l.shakes.done) > 0
 		s.l.shakes.mu.Unlock()
 	}
-	if err := errors.Join(s.tls.shake.err, <-s.served); err != nil {
+	if err := errors.Join(s.l.shakes.done[0].err, <-s.served); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -87,24 +87,9 @@ func (s *secureTest) finish(tb testing.TB) {
 func (s *secureTest) conn(state connState) (int32, *conn) {
 	i, st := s.l.testStream()
 	ci, c := s.l.testConn(i, st)
-	c.fd, c.tls, c.state = s.tls.fd, s.tls, state
-	s.l.plain = make([]byte, 0, readSize+maxRecord)
+	c.fd, c.tls, c.state = s.fd, s.tls, state
+	s.l.plain = make([]byte, 0, readSize+tlsloop.MaxRecord)
 	return ci, c
-}
-
-// secureBench returns a loop with a connection whose handshake is complete, and whose session
-// tickets are read.
-func secureBench(tb testing.TB) *secureTest {
-	tb.Helper()
-	s := newSecureTest(tb)
-	s.finish(tb)
-	early := s.tls.shake.in
-	s.tls.shake = nil
-	if p, err := s.tls.open(nil, early); err != nil || len(p) > 0 {
-		tb.Fatalf("%q came early, %v", p, err)
-	}
-	s.receive(tb, 0) // the session tickets
-	return s
 }
 
 // await waits until one of two descriptors is readable.
@@ -124,7 +109,7 @@ func (s *secureTest) sealed(tb testing.TB, writes ...string) (out []byte) {
 			tb.Fatal(err)
 		}
 		for {
-			n, _, e := s.l.recv.read(s.tls.fd)
+			n, _, e := s.l.recv.read(s.fd)
 			if e != 0 {
 				break
 			}
@@ -132,93 +117,6 @@ func (s *secureTest) sealed(tb testing.TB, writes ...string) (out []byte) {
 		}
 	}
 	return out
-}
-
-// receive opens what is in the socket, in pieces of some bytes; 0 is all at once.
-func (s *secureTest) receive(tb testing.TB, piece int, writes ...string) string {
-	tb.Helper()
-	var got []byte
-	for rest := s.sealed(tb, append(writes, "")...); len(rest) > 0; {
-		n := len(rest)
-		if piece > 0 {
-			n = min(piece, n)
-		}
-		p, err := s.tls.open(nil, rest[:n])
-		if err != nil {
-			tb.Fatal(err)
-		}
-		got = append(got, p...)
-		rest = rest[n:]
-	}
-	return string(got)
-}
-
-// Records have the same contents however they are cut, and nothing is held after a whole one.
-func TestRecordsMayBeCutAnywhere(t *testing.T) {
-	s := secureBench(t)
-	writes := []string{"a", strings.Repeat("b", 100), strings.Repeat("c", 40_000), "d", strings.Repeat("e", 16<<10), "f"}
-	for _, piece := range []int{0, 1, 2, 4, 5, 6, 7, 100, 16 << 10, 17 << 10} {
-		if got, want := s.receive(t, piece, writes...), strings.Join(writes, ""); got != want {
-			t.Errorf("in pieces of %d: %d bytes, want %d", piece, len(got), len(want))
-		}
-		if s.tls.cut != nil || s.tls.in != nil || s.tls.out != nil {
-			t.Errorf("in pieces of %d: %d, %d and %d bytes are held", piece, len(s.tls.cut), len(s.tls.in), len(s.tls.out))
-		}
-	}
-}
-
-// What the socket has no room for waits, in order, and nothing more is accepted meanwhile.
-func TestEncryptedBytesWaitForRoom(t *testing.T) {
-	s := secureBench(t)
-	first, second := bytes.Repeat([]byte("0123456789"), 200_000), []byte("the end")
-	if n, e := s.tls.write(first); n != len(first) || e != 0 || !s.tls.pending() {
-		t.Fatalf("%d bytes were accepted, %v; pending %v", n, e, s.tls.pending())
-	}
-	if n, e := s.tls.write(second); n != 0 || !errors.Is(e, unix.EAGAIN) {
-		t.Fatalf("%d bytes more were accepted, %v", n, e)
-	}
-	got := make(chan []byte)
-	go func() {
-		p := make([]byte, len(first)+len(second))
-		_, _ = io.ReadFull(s.server, p)
-		got <- p
-	}()
-	for sent := false; !sent; {
-		fds := []unix.PollFd{{Fd: s.tls.fd, Events: unix.POLLOUT}}
-		if _, err := unix.Poll(fds, 60_000); err != nil && !errors.Is(err, unix.EINTR) {
-			t.Fatal(err)
-		}
-		_, e := s.tls.write(second)
-		sent = e == 0
-	}
-	for s.tls.pending() {
-		_ = s.tls.flush()
-	}
-	if p := <-got; !bytes.Equal(p, slices.Concat(first, second)) {
-		t.Error("the server got other bytes")
-	}
-}
-
-// The end of TLS follows the contents before it.
-func TestCloseNotifyFollowsTheContents(t *testing.T) {
-	s := secureBench(t)
-	if _, err := io.WriteString(s.server, "last"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.server.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	n, _, e := s.l.recv.read(s.tls.fd)
-	if e != 0 {
-		t.Fatal(e)
-	}
-	if !s.tls.cutOff() {
-		t.Error("it is closed before the end came")
-	}
-	p, err := s.tls.open(nil, s.l.recv.buf[:n])
-	if string(p) != "last" || !errors.Is(err, io.EOF) || s.tls.cutOff() {
-		t.Errorf("%q, %v, cut off %v", p, err, s.tls.cutOff())
-	}
 }
 
 // Session tickets on an idle connection are read, and it stays idle. Contents close it.
@@ -230,8 +128,7 @@ func TestSessionTicketsDoNotEndAnIdleConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSecureTest(t)
 			s.finish(t)
-			tickets := append(s.tls.shake.in, s.sealed(t, "")...)
-			s.tls.shake = nil
+			tickets := append(s.tls.Settle(), s.sealed(t, "")...)
 			ci, c := s.conn(connIdle)
 			if _, err := s.peer.Write(tickets); err != nil || len(tickets) == 0 {
 				t.Fatalf("%d bytes of tickets, %v", len(tickets), err)
@@ -258,40 +155,11 @@ func TestAnEndRightAfterTheHandshakeIsNoticed(t *testing.T) {
 	if err := s.peer.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	s.l.readShake(s.tls)
+	s.l.readShake(s.fd, s.tls)
 	s.l.settle()
 	s.l.readAgain()
 	s.closed = c.state == connFree
 	if s.sink.Count != 1 || s.sink.Result.Outcome != bundle.StreamReset || !strings.Contains(s.sink.Result.Message, "without the close_notify") {
 		t.Errorf("%d ended, %+v; the connection is in state %d", s.sink.Count, s.sink.Result, c.state)
-	}
-}
-
-// A peer that sends more than a handshake has is given up.
-func TestAFloodEndsTheHandshake(t *testing.T) {
-	h := &shake{}
-	h.more.L = &h.mu
-	part := append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 16<<10)...)
-	fed := 0
-	for h.feed(part) {
-		if fed += len(part); fed > 2*mostShake {
-			t.Fatal("all of it is accepted")
-		}
-	}
-	if _, err := h.read(make([]byte, 10)); !errors.Is(err, errFlood) {
-		t.Errorf("%v", err)
-	}
-}
-
-// crypto/tls allocates once for each record, 24 bytes.
-func TestARecordAllocatesOnce(t *testing.T) {
-	s := secureBench(t)
-	var records [][]byte
-	for range 1101 {
-		records = append(records, s.sealed(t, testChunk(testLine("1\n"))))
-	}
-	buf, n := make([]byte, 0, maxRecord), 0
-	if got := testing.AllocsPerRun(1000, func() { _, _ = s.tls.open(buf, records[n]); n++ }); got > 1 {
-		t.Errorf("%v allocations for a record", got)
 	}
 }

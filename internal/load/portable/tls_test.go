@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,6 +261,62 @@ func TestHandshakesAreTimed(t *testing.T) {
 				}
 				if connected != 5 || full != 1 || resumed != 4 {
 					t.Errorf("%d connections, %d handshakes, %d resumed", connected, full, resumed)
+				}
+			})
+		})
+	}
+}
+
+// After its certificate has expired, a gateway serves the connections that are open, and gets
+// no new ones: a session that could be resumed has expired, too.
+func TestACertificateMayExpireDuringTheRun(t *testing.T) {
+	const before, after = 3, 2
+	kept := loadtest.GoodAnswer()
+	for name, tt := range map[string]struct {
+		answer string
+		want   map[bundle.StreamOutcome]int64
+	}{
+		"connections that are kept": {kept, map[bundle.StreamOutcome]int64{bundle.StreamOK: before + after}},
+		"a connection for each stream": {
+			strings.Replace(kept, "Content-Type", "Connection: close\r\nContent-Type", 1),
+			map[bundle.StreamOutcome]int64{bundle.StreamOK: before, bundle.StreamServerError: after},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, e load.Engine) {
+				t.Parallel()
+				var served atomic.Int64
+				config := loadtest.ServerTLS()
+				expires := config.Certificates[0].Leaf.NotAfter
+				addr := loadtest.Listen(t, func(c net.Conn) {
+					s := tls.Server(c, config)
+					in := bufio.NewReader(s)
+					for {
+						r, err := http.ReadRequest(in)
+						if err != nil {
+							return
+						}
+						_, _ = io.Copy(io.Discard, r.Body)
+						served.Add(1)
+						_, _ = io.WriteString(s, tt.answer)
+						if tt.answer != kept {
+							_ = s.CloseWrite()
+						}
+					}
+				})
+				c := loadtest.Drive(t.Context(), t, e, loadtest.Plan(t, addr, func(p *load.Plan) {
+					p.TLS, p.Count = loadtest.ClientTLS(), before+after
+					p.TLS.Time = func() time.Time {
+						if served.Load() < before {
+							return expires.Add(-time.Second)
+						}
+						return expires.Add(time.Second)
+					}
+				}))
+				c.Want(t, tt.want)
+				if m := c.Message(); (m == "") != (tt.want[bundle.StreamServerError] == 0) || m != "" && !strings.Contains(m, "certificate has expired") {
+					t.Errorf("%q", c.Messages())
 				}
 			})
 		})

@@ -1,0 +1,105 @@
+package load
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"assay/internal/bundle"
+)
+
+// cacheLine is what processors move between each other, in bytes: some fetch two lines at a
+// time. What one thread writes often lies this far from what another one writes.
+const cacheLine = 128
+
+// mostParts bounds the parts that count for themselves. More parts share them.
+const mostParts = 8
+
+// counter is a number that several threads add to without waiting for each other. The zero
+// value is 0.
+type counter struct {
+	parts [mostParts]struct {
+		_ [cacheLine - 8]byte // also from what lies before the counter
+		n atomic.Int64
+	}
+}
+
+// Add adds n.
+func (c *counter) Add(n int64) { c.add(0, n) }
+
+// add adds n in a part, from 0.
+func (c *counter) add(part int, n int64) { c.parts[part].n.Add(n) }
+
+// Load returns the sum.
+func (c *counter) Load() (sum int64) {
+	for i := range c.parts {
+		sum += c.parts[i].n.Load()
+	}
+	return sum
+}
+
+// collectorPart is the sink of one part of an engine, such as an event loop. It keeps the
+// results of good streams until somebody reads the books.
+type collectorPart struct {
+	*collector
+
+	part    int
+	mu      sync.Mutex
+	books   books
+	classes []bundle.StreamOutcomes
+	_       [cacheLine]byte
+}
+
+var _ Sharder = (*collector)(nil)
+
+// Shard returns the sink of a part.
+func (c *collector) Shard(part int) Sink { return &c.parts[uint(part)%uint(len(c.parts))] } //nolint:gosec // any number will do
+
+func (p *collectorPart) Opening() { p.opening.add(p.part, 1) }
+func (p *collectorPart) Killing() { p.killing.add(p.part, 1) }
+
+func (p *collectorPart) Started() {
+	p.started.add(p.part, 1)
+	p.begin()
+}
+
+func (p *collectorPart) Ended(r Result) {
+	if r.Message != "" || r.Refused {
+		p.collector.Ended(r)
+		return
+	}
+	p.close(&r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.books.end(&r)
+	if p.plan != nil {
+		p.classes[p.plan.Stream(r.Stream).Class][r.Outcome]++
+	}
+}
+
+// fold adds what the parts have kept to the books. The caller holds mu.
+func (c *collector) fold() {
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.mu.Lock()
+		c.books.add(&p.books)
+		p.books = books{}
+		for class := range p.classes {
+			c.classes[class].Add(p.classes[class], bundle.StreamOutcomes{})
+			p.classes[class] = bundle.StreamOutcomes{}
+		}
+		p.mu.Unlock()
+	}
+}
+
+// add adds the counts of a part.
+func (b *books) add(p *books) {
+	b.outcomes.Add(p.outcomes, bundle.StreamOutcomes{})
+	for f := range b.fates {
+		b.fates[f] += p.fates[f]
+	}
+	b.uncertain += p.uncertain
+	b.killed += p.killed
+	b.notOpened += p.notOpened
+	b.unstarted += p.unstarted
+	b.hungUp += p.hungUp
+}
