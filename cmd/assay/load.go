@@ -38,7 +38,7 @@ type loadFlags struct {
 	abort                bool
 	abortDelay           time.Duration
 	metricsListen        string
-	profile, out         string
+	profile, out, resume string
 	engine               string
 	output               outputFlags
 }
@@ -149,6 +149,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
 	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
+	fs.StringVar(&f.resume, "resume", "", "with --bus: read what the workers of this `RUN` recorded, and wait for the rest, after its coordinator was lost")
 	fs.StringVar(&f.engine, "engine", "auto", "driver engine: fast (Linux), portable, or auto (fast where possible)")
 }
 
@@ -189,6 +190,9 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if o.Engine, err = f.choose(); err != nil {
 		return load.Options{}, err
 	}
+	if f.resume != "" {
+		return o, f.onlyResumes(c)
+	}
 	o.Workers = f.fleet.workers
 	return o, o.Validate()
 }
@@ -204,9 +208,16 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 	}
 	io.guard.hide(append(o.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
-	o.Progress = newLoadProgress(io.progress())
 	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
-	o.Fleet = fleet.New(crew)
+	workers := fleet.New(crew)
+	defer workers.Close()
+	if f.resume != "" {
+		if o, err = f.recall(c.Context(), workers, o); err != nil {
+			return err
+		}
+	}
+	o.Progress = newLoadProgress(io.progress())
+	o.Fleet = workers
 	ctx := c.Context()
 	ui, err := f.live.serve(ctx, io, loadFace())
 	if err != nil {
