@@ -84,6 +84,10 @@ timestamps; portable runs on every system. Over https, both resume TLS sessions
 assay schema plan). The counters on /metrics are compared with the driver's ledger
 before, during and after the run.
 
+--workers N shares the streams among N processes of this machine, and --bus among workers
+of any machine (assay worker); the streams are the same for any N. A worker that is lost
+is named in the report.
+
 With --control-plane, --sandboxes N creates N sandboxes there, 16 at a time, spreads the
 streams over them in turns, and deletes them in every case. Creation is measured: to
 the response (sandboxes.create) and to the end of the first command (sandboxes.ready).
@@ -104,6 +108,9 @@ added up.`,
 
   # 500 streams in 50 sandboxes of a control plane
   assay load --control-plane http://127.0.0.1:3000 --api-key-file key --sandboxes 50 --streams 500 --threshold 'sandboxes.ready.p99 < duration("5s")'
+
+  # 100,000 streams in all, by four processes
+  assay load http://127.0.0.1:8081 --http h2c --workers 4 --streams 4000 --count 100000
 
   # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
