@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +82,7 @@ func (f *fleetFlags) options(c *cobra.Command, line []string) (fleet.Options, er
 		}
 		return o, nil
 	}
-	if f.workers == 0 {
+	if fl := c.Flags().Lookup("resume"); f.workers == 0 && (c.Name() != "load" || !fl.Changed) {
 		return o, errors.New("--bus: say with --workers how many workers the run waits for")
 	}
 	if f.wait <= 0 {
@@ -103,14 +105,49 @@ func (f *fleetFlags) options(c *cobra.Command, line []string) (fleet.Options, er
 func (f *loadFlags) fleetOptions(c *cobra.Command, o *load.Options) (fleet.Options, error) {
 	crew, err := f.fleet.options(c, f.engine.worker())
 	switch {
+	case err == nil && f.resume != "" && crew.Bus == nil:
+		return crew, errors.New("--resume: the run is on a bus; name it with --bus")
 	case err != nil || crew.Bus == nil:
 		return crew, err
+	case f.resume != "":
+		crew.Run = f.resume
+		return crew, nil
 	case o.Target.Embedded:
 		return crew, errors.New("--bus: name the URL of a target: workers of other machines do not reach the embedded gateway")
 	case o.Sandboxes != nil:
 		return crew, errors.New("--sandboxes: their tokens do not go over a bus; leave --bus out, and the workers are processes of this machine")
 	}
 	return crew, nil
+}
+
+// resumeFlags are the flags that a resumed run takes: everything else is that of the run.
+var resumeFlags = []string{
+	"resume", "bus", "bus-creds", "bus-cacert", "token-file", "header-file", "header", "user", "cacert", "insecure", "endpoint", "time-scale", "out", "format", "report", "metrics-prefix",
+	"quiet", "ci", "ui", "config", "metrics-listen", "wait", "engine", "variant",
+}
+
+// onlyResumes refuses flags that a resumed run does not take.
+func (f *loadFlags) onlyResumes(c *cobra.Command) (err error) {
+	if e := fleet.CheckRun(f.resume); e != nil {
+		return fmt.Errorf("--resume %q: %w", f.resume, e)
+	}
+	c.Flags().Visit(func(fl *pflag.Flag) {
+		if err == nil && !slices.Contains(resumeFlags, fl.Name) {
+			err = fmt.Errorf("--%s: the plan of a resumed run is that of the run; leave the flag out", fl.Name)
+		}
+	})
+	return err
+}
+
+// recall returns the options of the run to resume.
+func (f *loadFlags) recall(ctx context.Context, workers *fleet.Fleet, o load.Options) (load.Options, error) {
+	job, memo, err := workers.Recall(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.Target.Embedded = false
+	o, err = load.Resumed(o, *job, memo)
+	return o, usage(err)
 }
 
 // fleetOptions returns the fleet of a soak. Its workers stay from window to window.

@@ -38,7 +38,7 @@ type loadFlags struct {
 	abort                bool
 	abortDelay           time.Duration
 	metricsListen        string
-	profile, out         string
+	profile, out, resume string
 	engine               engineFlags
 	output               outputFlags
 }
@@ -87,6 +87,10 @@ gateway that is faster. Over https, both resume TLS sessions
 assay schema plan). The counters on /metrics are compared with the driver's ledger
 before, during and after the run.
 
+--workers N shares the streams among N processes of this machine, and --bus among workers
+of any machine (assay worker); the streams are the same for any N. A worker that is lost
+is named in the report.
+
 With --control-plane, --sandboxes N creates N sandboxes there, 16 at a time, spreads the
 streams over them in turns, and deletes them in every case. Creation is measured: to
 the response (sandboxes.create) and to the end of the first command (sandboxes.ready).
@@ -107,6 +111,9 @@ added up.`,
 
   # 500 streams in 50 sandboxes of a control plane
   assay load --control-plane http://127.0.0.1:3000 --api-key-file key --sandboxes 50 --streams 500 --threshold 'sandboxes.ready.p99 < duration("5s")'
+
+  # 100,000 streams in all, by four processes
+  assay load http://127.0.0.1:8081 --http h2c --workers 4 --streams 4000 --count 100000
 
   # kill a tenth, disconnect a tenth, and check the counters
   assay load http://127.0.0.1:8081 --streams 200 --duration 30s --kill-share 0.1 --disconnect-share 0.1`,
@@ -152,6 +159,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.StringVar(&f.profile, "profile", "", "profile with shell, paths and metric names: "+strings.Join(scenarios.ProfileNames(), ", ")+", or a file")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address to serve the driver's own Prometheus metrics on during the run")
 	fs.StringVar(&f.out, "out", "", "directory for the report, histograms (.hlog) and scrapes")
+	fs.StringVar(&f.resume, "resume", "", "with --bus: read what the workers of this `RUN` recorded, and wait for the rest, after its coordinator was lost")
 	f.engine.register(fs)
 }
 
@@ -192,6 +200,9 @@ func (f *loadFlags) options(c *cobra.Command, args []string) (load.Options, erro
 	if o.Engine, err = f.engine.choose(); err != nil {
 		return load.Options{}, err
 	}
+	if f.resume != "" {
+		return o, f.onlyResumes(c)
+	}
 	o.Workers = f.fleet.workers
 	return o, o.Validate()
 }
@@ -207,9 +218,16 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 	}
 	io.guard.hide(append(o.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
-	o.Progress = newLoadProgress(io.progress())
 	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
-	o.Fleet = fleet.New(crew)
+	workers := fleet.New(crew)
+	defer workers.Close()
+	if f.resume != "" {
+		if o, err = f.recall(c.Context(), workers, o); err != nil {
+			return err
+		}
+	}
+	o.Progress = newLoadProgress(io.progress())
+	o.Fleet = workers
 	ctx := c.Context()
 	ui, err := f.live.serve(ctx, io, loadFace())
 	if err != nil {

@@ -101,6 +101,9 @@ const (
 // Begin opens the barrier.
 func (c *crew) Begin(ctx context.Context) (time.Time, error) {
 	h := c.hall
+	if h.resumed.At != 0 {
+		return c.at, nil
+	}
 	h.mu.Lock()
 	attempts := make([]int, len(h.members))
 	for i := range h.members {
@@ -281,6 +284,7 @@ func (f *follower) step() (bool, error) {
 		if err := f.merger.sealed(number, s); err != nil {
 			return false, err
 		}
+		f.inherit(number, s)
 	}
 	for number, d := range f.dying {
 		if f.merger.shards[number].seal != nil {
@@ -294,6 +298,20 @@ func (f *follower) step() (bool, error) {
 		}
 	}
 	return f.merger.complete(), f.failure()
+}
+
+// inherit names a worker that the coordinator before this one has lost. The caller holds mu.
+func (f *follower) inherit(number int, s *seal) {
+	h := f.hall
+	h.mu.Lock()
+	known := s.Lost == "" || h.members[number].lost != ""
+	if !known {
+		h.members[number].lost, h.members[number].lostAt = s.Lost, time.Duration(s.LostNS)
+	}
+	h.mu.Unlock()
+	if !known {
+		f.bury(number, s.Lost, time.Duration(s.LostNS))
+	}
 }
 
 // failure returns the error of a worker whose engine failed, when the round is complete. The caller holds mu.

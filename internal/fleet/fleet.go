@@ -46,6 +46,8 @@ const (
 type Fleet struct {
 	opts Options
 	hall *hall // with Rounds, after the first run; else nil
+	// recalled is a run that Gather takes over; nil: it begins one.
+	recalled *hall
 }
 
 var _ load.Fleet = (*Fleet)(nil)
@@ -80,6 +82,16 @@ func (f *Fleet) Local() bool { return f.opts.Bus == nil }
 // own, and several goroutines may call it.
 func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 	h := f.hall
+	if old := f.recalled; old != nil {
+		f.recalled = nil
+		c, err := old.resume(ctx, o)
+		if err != nil {
+			old.close()
+			return nil, err
+		}
+		c.over = old.close
+		return c, nil
+	}
 	if h == nil {
 		var err error
 		if h, err = open(ctx, f.opts, o); err != nil {
@@ -102,8 +114,10 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 
 // Close ends the run on the bus and the worker processes of this machine.
 func (f *Fleet) Close() {
-	if f.hall != nil {
-		f.hall.close()
-		f.hall = nil
+	for _, h := range []*hall{f.hall, f.recalled} {
+		if h != nil {
+			h.close()
+		}
 	}
+	f.hall, f.recalled = nil, nil
 }

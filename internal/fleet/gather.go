@@ -21,9 +21,14 @@ func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 	}
 	h.forgive()
 	h.mu.Unlock()
-	if err := h.put(ctx, keyPlan(h.round), plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits)}); err != nil {
+	if err := h.put(ctx, keyPlan(h.round), plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits), Memo: o.Memo}); err != nil {
 		return nil, err
 	}
+	return h.await(ctx, o)
+}
+
+// await waits until all workers are ready that are not lost.
+func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
 	deadline := time.NewTimer(h.opts.Wait)
 	defer deadline.Stop()
 	look := time.NewTicker(h.opts.Patience / 10)

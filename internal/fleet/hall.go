@@ -29,6 +29,7 @@ type hall struct {
 	waiting  sync.WaitGroup // the goroutines that listen
 	subs     []*nats.Subscription
 	round    int
+	resumed  start // of a run that was taken over; zero for one that begins here
 	mu       sync.Mutex
 	members  []member // by shard
 	seals    map[int]*seal

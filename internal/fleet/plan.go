@@ -50,6 +50,8 @@ type plan struct {
 	Window time.Duration
 	// HardEnd is when every worker stops sending, since the start, even if nobody listens.
 	HardEnd time.Duration
+	// Memo is for a coordinator that resumes the run.
+	Memo []byte `json:",omitempty"`
 }
 
 // start is the opening of the barrier.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -46,15 +47,20 @@ func simulate(in io.Reader) error {
 	var all sync.WaitGroup
 	errs := make(chan error, s.Workers)
 	for i := range s.Workers {
-		all.Go(func() { errs <- s.worker(i) })
+		all.Go(func() {
+			if err := s.worker(i); err != nil {
+				errs <- fmt.Errorf("worker %d: %w", i+1, err)
+			}
+		})
 	}
-	all.Wait()
-	for range s.Workers {
-		if err := <-errs; err != nil {
-			return err
-		}
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case err := <-errs:
+		return err
+	case <-ended:
+		return nil
 	}
-	return nil
 }
 
 func (s *simulation) worker(shard int) error {

@@ -29,6 +29,8 @@ type Order struct {
 	Limits Limits
 	// Pause stops the workers for a time; nil is no pause.
 	Pause *Pause
+	// Memo is for a coordinator that resumes the run: see Resumed.
+	Memo []byte
 }
 
 // Crew is the workers of one run. As an Engine, it runs their parts, and gives their windows to the sink, which must be a
@@ -54,6 +56,7 @@ func (s *session) muster(ctx context.Context) error {
 	}
 	crew, err := s.opts.Fleet.Gather(ctx, Order{
 		Job: s.job(s.needs.processes), Target: s.fullTarget, Sandboxes: s.fullBoxes, Limits: s.plan.Limits, Pause: s.opts.Pause,
+		Memo: s.memo(),
 	})
 	if err != nil {
 		return err

@@ -110,6 +110,7 @@ type Options struct {
 	classes    []scenarios.WorkloadClass
 	stages     []Stage
 	conditions []Condition
+	resumed    string // the id of the resumed run; "" for a new one
 }
 
 // Validate checks all options, without touching the network. Its errors are mistakes of
@@ -125,6 +126,12 @@ func (o *Options) Validate() error {
 
 // resolved returns the options with all defaults set.
 func (o Options) resolved() (Options, error) {
+	if o.resumed != "" {
+		if o.Progress == nil {
+			o.Progress = silent{}
+		}
+		return o, nil
+	}
 	if err := o.resolvePlan(); err != nil {
 		return o, err
 	}

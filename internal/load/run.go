@@ -130,10 +130,11 @@ func (s *session) aim(profile *scenarios.Profile) (err error) {
 		return err
 	}
 	s.fullTarget = o
-	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails
-	d := Dialect{
-		Target: s.target, Run: fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102T150405"), id),
+	d := Dialect{Target: s.target, Run: s.opts.resumed}
+	if d.Run == "" {
+		id := make([]byte, 4)
+		_, _ = rand.Read(id) // never fails
+		d.Run = fmt.Sprintf("%s-%x", time.Now().UTC().Format("20060102T150405"), id)
 	}
 	if s.plan, err = s.opts.plan(d); err != nil {
 		return err
@@ -173,6 +174,9 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 		return s.finish(ctx, r)
 	}
 	s.watch.begin(ctx)
+	if s.opts.resumed != "" {
+		s.watch.doubt(interruptedWatch)
+	}
 	s.opts.Progress.Begin(strings.Join(s.headline(), "\n"), s.plan.Duration, s.plan.Count)
 	s.cpu = machine.CPUSeconds()
 	beside := s.beside(ctx)
