@@ -20,10 +20,10 @@ type collector struct {
 	opening counter // streams opened, in all
 	started counter // start events, in all
 	killing counter // kills, in all
-	_       [cacheLine]byte
+	_       [CacheLine]byte
 	live    atomic.Int64 // streams between start event and result or hang-up
 	peak    atomic.Int64
-	_       [cacheLine]byte
+	_       [CacheLine]byte
 	// coalesced counts the events that shared a read with another one.
 	coalesced atomic.Int64
 	// unstamped counts the reads without the kernel's time of arrival.
@@ -73,7 +73,7 @@ func (c *collector) of(p *Plan) *collector {
 		c.hist = newHistograms(len(c.hist.shards), len(c.classes))
 	}
 	for i := range c.parts {
-		c.parts[i].classes = make([]bundle.StreamOutcomes, len(c.classes))
+		c.parts[i].classes = make([]bundle.StreamOutcomes, len(c.classes), len(c.classes)+apart)
 	}
 	return c
 }

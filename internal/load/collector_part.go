@@ -3,13 +3,17 @@ package load
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"assay/internal/bundle"
 )
 
-// cacheLine is what processors move between each other, in bytes: some fetch two lines at a
-// time. What one thread writes often lies this far from what another one writes.
-const cacheLine = 128
+// CacheLine is what processors move between each other, in bytes; some fetch two lines at a
+// time. What one thread writes often lies this far from what other threads use.
+const CacheLine = 128
+
+// apart is how many outcomes keep those of two parts on different cache lines.
+const apart = (2*CacheLine + int(unsafe.Sizeof(bundle.StreamOutcomes{})) - 1) / int(unsafe.Sizeof(bundle.StreamOutcomes{}))
 
 // mostParts bounds the parts that count for themselves. More parts share them.
 const mostParts = 8
@@ -18,7 +22,7 @@ const mostParts = 8
 // value is 0.
 type counter struct {
 	parts [mostParts]struct {
-		_ [cacheLine - 8]byte // also from what lies before the counter
+		_ [CacheLine - 8]byte // also from what lies before the counter
 		n atomic.Int64
 	}
 }
@@ -46,7 +50,7 @@ type collectorPart struct {
 	mu      sync.Mutex
 	books   books
 	classes []bundle.StreamOutcomes
-	_       [cacheLine]byte
+	_       [CacheLine]byte
 }
 
 var _ Sharder = (*collector)(nil)

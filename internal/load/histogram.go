@@ -97,7 +97,7 @@ type shard struct {
 	clamped atomic.Int64          // values out of range, which count as the nearest in range
 	events  atomic.Int64
 	bytes   atomic.Int64
-	_       [64]byte // shards do not share a cache line
+	_       [CacheLine]byte // shards do not share a cache line
 }
 
 // record adds a value of a class. A value out of range is clamped and counted, never lost.

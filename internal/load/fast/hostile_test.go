@@ -151,15 +151,16 @@ func hostile(draw uint64, c net.Conn) {
 // Whatever peers do, every stream has an outcome, the loop goes on, and nothing leaks.
 func TestHostilePeersAreOutcomes(t *testing.T) {
 	serve := func(turn *atomic.Uint64) func(net.Conn) { return func(c net.Conn) { hostile(turn.Add(1), c) } }
-	t.Run("in clear", func(t *testing.T) { hostilePeers(t, serve(new(atomic.Uint64))) })
+	t.Run("in clear", func(t *testing.T) { hostilePeers(t, fast.Engine{}, serve(new(atomic.Uint64))) })
+	t.Run("with several loops", func(t *testing.T) { hostilePeers(t, fast.Engine{Loops: 3}, serve(new(atomic.Uint64))) })
 	t.Run("over TLS", func(t *testing.T) {
-		hostilePeers(t, half(new(atomic.Uint64), serve(new(atomic.Uint64))), func(p *load.Plan) {
+		hostilePeers(t, fast.Engine{Loops: 2}, half(new(atomic.Uint64), serve(new(atomic.Uint64))), func(p *load.Plan) {
 			p.TLS, p.Limits.Connect, p.Rate = loadtest.ClientTLS(), time.Second, 500
 		})
 	})
 }
 
-func hostilePeers(t *testing.T, serve func(net.Conn), change ...func(*load.Plan)) {
+func hostilePeers(t *testing.T, engine fast.Engine, serve func(net.Conn), change ...func(*load.Plan)) {
 	t.Helper()
 	n := hostiles(t)
 	addr := loadtest.Listen(t, serve)
@@ -175,7 +176,7 @@ func hostilePeers(t *testing.T, serve func(net.Conn), change ...func(*load.Plan)
 		}
 	})
 	begun := time.Now()
-	q := loadtest.Drive(t.Context(), t, fast.Engine{}, plan)
+	q := loadtest.Drive(t.Context(), t, engine, plan)
 	if len(q.Results) != n {
 		t.Fatalf("%d results, want %d", len(q.Results), n)
 	}
