@@ -23,9 +23,6 @@ type Run struct {
 	swept   bool   // parts[0] has begun the sweep
 	secret  uint64 // of the keys of WebSockets
 
-	_           [load.CacheLine]byte // every stream changes begun, and reads what is before it
-	begun       atomic.Int64
-	_           [load.CacheLine]byte
 	open        atomic.Int64 // counted only where the plan has a limit
 	uncertain   atomic.Int64
 	undrained   atomic.Int64 // parts whose streams are not all over

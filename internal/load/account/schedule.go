@@ -44,6 +44,7 @@ type schedule struct {
 	some     bool     // there is a next stream
 	ready    int      // places that may be filled at once
 	full     bool     // as many streams have begun as the plan's count
+	streams  int64    // streams of this part that have begun
 	open     int      // streams that are not over
 	deferred []Waiter // kills of hung-up streams, which wait for stageKill
 }
@@ -123,12 +124,12 @@ func (a *Streams) Begin(intended int64) { a.begin(intended, 0) }
 
 // begin begins a stream at a place at which the last streams failed before their start event.
 func (a *Streams) begin(intended int64, fails uint8) {
-	number := a.run.begun.Add(1) - 1
+	number := int64(a.index) + a.schedule.streams*int64(len(a.run.parts))
 	if a.plan.Count > 0 && number >= int64(a.plan.Count) {
-		a.run.begun.Add(-1)
 		a.schedule.full = true
 		return
 	}
+	a.schedule.streams++
 	i := a.entries.Take()
 	s := a.entries.At(i)
 	*s = Stream{
@@ -191,7 +192,8 @@ func (a *Streams) exhausted() bool {
 	if a.plan.Open() {
 		return !sc.some && a.plan.Count > 0
 	}
-	return sc.full || a.plan.Count > 0 && a.run.begun.Load() >= int64(a.plan.Count)
+	next := int64(a.index) + sc.streams*int64(len(a.run.parts))
+	return sc.full || a.plan.Count > 0 && next >= int64(a.plan.Count)
 }
 
 // advanceStage goes to the next stage when the present one is over.

@@ -8,8 +8,8 @@
 // reports.
 //
 // Loops share no connection, no stream and no lock: each has its own clock, its own part of the
-// schedule and its own part of the sink. A stream that begins takes the next number of the
-// plan, so the streams are the same for any number of loops.
+// schedule and its own part of the sink. Of L loops, loop n has the streams whose numbers are n
+// modulo L, so the streams of a plan are the same for any number of loops.
 //
 // The usual form of a response is parsed by hand, in place; any other form goes to the
 // strict decoders of internal/wire and golang.org/x/net/http2.
