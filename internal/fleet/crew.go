@@ -340,7 +340,7 @@ func (f *follower) sealLost(number int, why string) error {
 	}
 	delete(f.dying, number)
 	if !first && err == nil {
-		f.reread(number) // it has sealed itself in the last moment
+		reread(context.Background(), h.kv, []string{keySeal(h.round, number)}, h.note) // it has sealed itself in the last moment
 		return nil
 	}
 	h.mu.Lock()
@@ -349,16 +349,6 @@ func (f *follower) sealLost(number int, why string) error {
 	h.opts.Say(f.obituary(number, why, time.Duration(own.LostNS)))
 	f.bury(number, why, time.Duration(own.LostNS))
 	return f.merger.sealed(number, &own)
-}
-
-// reread reads the seal of a shard from the bus itself. The caller holds mu.
-func (f *follower) reread(number int) {
-	h := f.hall
-	ctx, stop := context.WithTimeout(context.Background(), callWithin)
-	defer stop()
-	if e, err := h.kv.Get(ctx, keySeal(h.round, number)); err == nil { // else the next look finds the worker lost again
-		h.note(e.Key(), e.Value())
-	}
 }
 
 // obituary says that a worker was lost. The caller holds mu.

@@ -69,6 +69,20 @@ func followKeys(ctx context.Context, nc *nats.Conn, kv jetstream.KeyValue, keys 
 	})
 }
 
+// rereadEvery is how often who waits for a key reads it from the bus itself: a busy bus may be late to tell of it.
+const rereadEvery = 3 * time.Second
+
+// reread reads keys from the bus itself, and calls note for those that are there.
+func reread(ctx context.Context, kv jetstream.KeyValue, keys []string, note func(key string, value []byte)) {
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
+	for _, k := range keys {
+		if e, err := kv.Get(ctx, k); err == nil {
+			note(k, e.Value())
+		}
+	}
+}
+
 const (
 	// fetchMost is the number of windows of one request, and fetchWithin how long it waits for the first.
 	fetchMost   = 256

@@ -33,6 +33,8 @@ func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
 	defer deadline.Stop()
 	look := time.NewTicker(h.opts.Patience / 10)
 	defer look.Stop()
+	again := time.NewTicker(rereadEvery)
+	defer again.Stop()
 	for {
 		done, err := h.barrier(ctx)
 		if err != nil {
@@ -48,8 +50,30 @@ func (h *hall) await(ctx context.Context, o load.Order) (*crew, error) {
 			return nil, h.missing()
 		case <-h.changed:
 		case <-look.C:
+		case <-again.C:
+			reread(ctx, h.kv, h.awaited(), h.note)
 		}
 	}
+}
+
+// awaited returns the keys of some workers that are not ready.
+func (h *hall) awaited() (keys []string) {
+	const most = 50
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.members {
+		m := &h.members[i]
+		switch {
+		case len(keys) == most:
+			return keys
+		case m.lost != "" || m.ready != nil:
+		case m.attempt > m.dead:
+			keys = append(keys, keyReady(h.round, i, m.attempt))
+		default:
+			keys = append(keys, keyJoin(i, m.dead+1))
+		}
+	}
+	return keys
 }
 
 // barrier reports whether all workers are ready. One that was lost leaves its shard to another.

@@ -63,7 +63,10 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			if r.Workers[0].Lost != "" || r.Workers[2].Lost != "" {
 				t.Errorf("others are lost: %+v", r.Workers)
 			}
-			if r.Streams.Completed < seen || r.Latency.FirstEvent.Count != r.Streams.Completed {
+			// A stream that ends while a window is cut is counted in this one and measured in the next, which a lost worker
+			// does not publish any more.
+			const cut = 50
+			if off := r.Streams.Completed - r.Latency.FirstEvent.Count; r.Streams.Completed < seen || off < -cut || off > cut {
 				t.Errorf("%d completed, %d measured, and %d were seen before", r.Streams.Completed, r.Latency.FirstEvent.Count, seen)
 			}
 			if whole := r.DurationMS > 7500; whole != (tt.policy == Degrade) {

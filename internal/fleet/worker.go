@@ -267,7 +267,7 @@ func (w *worker) leave(why string) {
 
 // await waits for one of some keys, as long as the coordinator is there. It returns the first one that is there.
 func (w *worker) await(ctx context.Context, keys ...string) (string, error) {
-	look := time.NewTicker(time.Second)
+	look := time.NewTicker(rereadEvery)
 	defer look.Stop()
 	for {
 		for _, k := range keys {
@@ -286,6 +286,7 @@ func (w *worker) await(ctx context.Context, keys ...string) (string, error) {
 			return "", ctx.Err()
 		case <-w.changed:
 		case <-look.C:
+			reread(ctx, w.kv, keys, w.note)
 		}
 	}
 }
