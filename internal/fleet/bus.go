@@ -104,7 +104,7 @@ func (b *Bus) login() (nats.Option, error) {
 	case text == "":
 		return func(*nats.Options) error { return nil }, nil
 	case b.decorated():
-		if _, err := nkeys.ParseDecoratedJWT([]byte(text)); err != nil {
+		if _, err := nkeys.ParseDecoratedUserNKey([]byte(text)); err != nil || !strings.Contains(text, "BEGIN NATS USER JWT") {
 			return nil, errors.New("--bus-creds: the file has no JWT of a user: nsc generate creds writes one")
 		}
 		return nats.UserCredentialBytes([]byte(text)), nil
