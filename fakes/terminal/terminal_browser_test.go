@@ -109,16 +109,12 @@ func TestThePageTypesSeesAndShowsTheExitCode(t *testing.T) {
 
 func TestTheTerminalFollowsTheWindow(t *testing.T) {
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
-	u.run("trap 'stty size' WINCH; stty size; while true; do read x; stty size; done")
-	size := func() string {
-		return browser.Eval[string](t, u.Page, "panes[0].screen.size.rows + ' ' + panes[0].screen.size.cols")
-	}
-	u.sees(0, size())
-	before := size()
+	u.run("while sleep 0.1; do stty size; done")
+	const size = "panes[0].screen.size.rows + ' ' + panes[0].screen.size.cols"
+	u.Wait(t, "panes[0].screen.text.includes("+size+")")
+	before := browser.Eval[string](t, u.Page, size)
 	u.Show(t, browser.View{Width: 700, Height: 700})
-	u.Wait(t, fmt.Sprintf("panes[0].screen.size.rows + ' ' + panes[0].screen.size.cols !== %q", before))
-	u.Strike(t, "\r")
-	u.sees(0, size())
+	u.Wait(t, fmt.Sprintf("%s !== %q && panes[0].screen.text.includes(%s)", size, before, size))
 	u.well()
 }
 
