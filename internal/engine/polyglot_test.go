@@ -28,6 +28,7 @@ type polyglot struct {
 	tap *tapListener
 
 	grpcOnly atomic.Bool // it refuses every other protocol and HTTP/1.1
+	holds    atomic.Bool // the stream of a killed process stays open until its client ends it
 
 	mu        sync.Mutex
 	next      uint32
@@ -150,6 +151,10 @@ func (g *polyglot) Start(ctx context.Context, r *connect.Request[process.StartRe
 				return err
 			}
 		case <-p.kill:
+			if g.holds.Load() {
+				<-ctx.Done()
+				return ctx.Err()
+			}
 			return s.Send(ending(-1, "signal: killed"))
 		case <-ctx.Done():
 			return ctx.Err() // the process keeps running
