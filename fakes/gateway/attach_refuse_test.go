@@ -215,7 +215,7 @@ type (
 	brokenTable struct{ Table }
 )
 
-func (fullTable) Start(Spec) (*Process, *Subscriber, error) { return nil, nil, errFull }
+func (fullTable) Start(Spec) (*Process, *Subscriber, error) { return nil, nil, errFull(7) }
 func (brokenTable) Start(Spec) (*Process, *Subscriber, error) {
 	return nil, nil, errors.New("out of order")
 }

@@ -9,6 +9,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"assay/fakes/strict"
 )
 
 // JSON controls how JSON messages are written and read. The zero value writes
@@ -29,6 +31,8 @@ type JSON struct {
 // jsonCodec is a connect-go codec for JSON.
 type jsonCodec struct {
 	name string
+	// usual says that nothing about the writing was chosen: appendEvent may do it.
+	usual bool
 	JSON
 }
 
@@ -36,6 +40,7 @@ var _ connect.Codec = jsonCodec{}
 
 // jsonCodecs returns the codecs for both JSON content types of connect-go.
 func jsonCodecs(j JSON) connect.HandlerOption {
+	usual := j.Layout == nil && j.Write == protojson.MarshalOptions{}
 	if j.Layout == nil {
 		j.Layout = json.Compact
 	}
@@ -43,8 +48,8 @@ func jsonCodecs(j JSON) connect.HandlerOption {
 		j.Read = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal
 	}
 	return connect.WithHandlerOptions(
-		connect.WithCodec(jsonCodec{"json", j}),
-		connect.WithCodec(jsonCodec{"json; charset=utf-8", j}),
+		connect.WithCodec(jsonCodec{"json", usual, j}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8", usual, j}),
 	)
 }
 
@@ -56,6 +61,11 @@ func (c jsonCodec) Marshal(message any) ([]byte, error) {
 	m, ok := message.(proto.Message)
 	if !ok {
 		return nil, fmt.Errorf("%T is not a protobuf message", message)
+	}
+	if c.usual {
+		if text, ok := appendEvent(nil, m); ok {
+			return text, nil
+		}
 	}
 	raw, err := c.Write.Marshal(m)
 	if err != nil {
@@ -75,5 +85,5 @@ func (c jsonCodec) Unmarshal(data []byte, message any) error {
 	if len(data) == 0 {
 		return errors.New("zero-length payload is not a valid JSON object")
 	}
-	return c.Read(data, m)
+	return strict.Aside(func() error { return c.Read(data, m) })
 }

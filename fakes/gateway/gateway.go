@@ -106,7 +106,9 @@ func (g *Gateway) listen(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	g.server = newServer(o, g)
+	if g.server, err = newServer(o, g); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	if wrap := o.Seams.Conn; wrap != nil {
 		listener = connListener{listener, wrap}
 	}
@@ -145,7 +147,7 @@ func (g *Gateway) secure(l net.Listener, o Options) (net.Listener, error) {
 func newTable(box Sandbox, o Options, b *books, own clock) *table {
 	return &table{
 		box: box, own: own, settings: newSettings(o), count: apply[Counters](o.Seams.Count, b), seams: o.Seams,
-		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained,
+		pieces: o.OutputInPieces, untilDrained: o.ListUntilDrained, most: capacity(),
 		wrap: newWrapper(o.Wrap, func(program string) bool { return hasProgram(box, program) }),
 		live: map[uint32]*Process{}, kept: map[uint32]*Process{},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assay/fakes/tree"
 	"assay/fakes/virtual"
+	"assay/internal/crash"
 )
 
 // Sandbox is where commands run: a *virtual.System, or real processes of an
@@ -32,6 +33,20 @@ type Run interface {
 	// Resize gives the terminal of the process another size;
 	// virtual.ErrNoTerminal when it has none.
 	Resize(to virtual.Size) error
+}
+
+// afterExit runs fn on a goroutine of its own once p has exited. A virtual process
+// starts that goroutine at its exit, so that it has no other one while it runs.
+func afterExit(p Run, fn func()) {
+	if v, ok := p.(interface{ AfterExit(fn func()) }); ok {
+		v.AfterExit(fn)
+		return
+	}
+	go func() {
+		defer crash.Catch()
+		<-p.Exited()
+		fn()
+	}()
 }
 
 // Input carries input to a process. Write blocks while the pipe is full,

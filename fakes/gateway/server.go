@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // Timeouts of the HTTP server. Writing has none: a stream lasts as long as its
@@ -25,11 +28,16 @@ const (
 
 // newServer creates the HTTP server of a gateway: HTTP/1.1, and HTTP/2 for a
 // client that begins with its preface. TLS is already terminated.
-func newServer(o Options, handler http.Handler) *http.Server {
+//
+// HTTP/2 is that of x/net, because its scheduler of writes can be chosen. The
+// default one visits every open stream of the connection for each frame: with
+// 2,500 streams a line of output took 155 µs of CPU there. The random one visits
+// only the streams that have something to write.
+func newServer(o Options, handler http.Handler) (*http.Server, error) {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(has(o.HTTP, "1.1"))
 	protocols.SetUnencryptedHTTP2(has(o.HTTP, "2"))
-	return &http.Server{
+	server := &http.Server{
 		Handler:           handler,
 		ConnContext:       withConn,
 		Protocols:         protocols,
@@ -42,6 +50,10 @@ func newServer(o Options, handler http.Handler) *http.Server {
 			MaxReceiveBufferPerStream:     streamWindow,
 		},
 	}
+	if err := http2.ConfigureServer(server, &http2.Server{NewWriteScheduler: http2.NewRandomWriteScheduler}); err != nil {
+		return nil, fmt.Errorf("configure HTTP/2: %w", err)
+	}
+	return server, nil
 }
 
 // connListener wraps the connections of a listener.

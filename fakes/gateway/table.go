@@ -14,8 +14,8 @@ import (
 	"connectrpc.com/connect"
 
 	"assay/fakes/virtual"
-	"assay/internal/crash"
 	envd "assay/internal/envd/process"
+	"assay/internal/machine"
 )
 
 // retention is how long Connect still finds an ended process, on the gateway's own clock: long enough for
@@ -24,12 +24,25 @@ const retention = 30 * time.Second
 
 // The bounds of the table. A process that ended is kept for a shorter time where many end.
 const (
-	maxProcesses = 32 << 10
+	maxProcesses = 64 << 10
 	maxKept      = 16 << 10
 )
 
-// errFull refuses a process.
-var errFull = connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", maxProcesses))
+// streamMemory is what a shell with its stream takes: 33 KB over HTTP/2, and the room that the garbage collector needs.
+const streamMemory = 64 << 10
+
+// capacity returns how many processes this machine can carry.
+func capacity() int {
+	if free := machine.FreeMemory(); free > 0 {
+		return int(min(maxProcesses, max(1<<10, free/streamMemory)))
+	}
+	return maxProcesses
+}
+
+// errFull refuses a process where n run.
+func errFull(n int) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", n))
+}
 
 // ErrNotFound reports that no live process has the pid or tag.
 var ErrNotFound = errors.New("not found")
@@ -43,7 +56,7 @@ type Selector struct {
 // Table is the process table as the surfaces see it.
 type Table interface {
 	// Start runs a command and subscribes to it before its first byte. It returns the errors of the
-	// sandbox unchanged and then counts nothing.
+	// sandbox and then counts nothing; one without room is resource_exhausted.
 	Start(s Spec) (*Process, *Subscriber, error)
 	// Find returns a live process, or ErrNotFound.
 	Find(s Selector) (*Process, error)
@@ -73,6 +86,7 @@ type table struct {
 	seams    Seams
 	// pieces and untilDrained are Options.OutputInPieces and ListUntilDrained.
 	pieces, untilDrained bool
+	most                 int // processes
 
 	// self is the decorated table, which the timers use too.
 	self Table
@@ -102,7 +116,7 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 		p.out = t.seams.Output(p, p.hub)
 	}
 	if !t.admit() {
-		return nil, nil, errFull
+		return nil, nil, errFull(t.most)
 	}
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
@@ -117,6 +131,9 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	if err != nil {
 		sub.close()
 		t.leave()
+		if spawn, ok := errors.AsType[*virtual.SpawnError](err); ok && spawn.Exhausted {
+			err = connect.NewError(connect.CodeResourceExhausted, errors.New(spawn.Reason))
+		}
 		return nil, nil, err
 	}
 	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
@@ -128,7 +145,7 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 func (t *table) admit() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.busy >= maxProcesses {
+	if t.busy >= t.most {
 		return false
 	}
 	t.busy++
@@ -155,7 +172,7 @@ func (t *table) enter(p *Process) {
 		p.stopTime = time.AfterFunc(p.Limit, func() { t.visible().Expire(p) }).Stop
 	}
 	t.watchers.Add(1)
-	go t.watch(p)
+	afterExit(p.run, func() { t.watch(p) })
 	if t.closed {
 		p.hub.release()
 		p.Abandon()
@@ -171,13 +188,11 @@ func (t *table) visible() Table {
 	return t
 }
 
-// watch waits for the end of p: of the process, and then of its output. After a kill, only the output of
+// watch finalizes p, which has exited, and waits for the end of its output. After a kill, only the output of
 // the process itself counts: orphans may hold the pipe indefinitely.
 func (t *table) watch(p *Process) {
-	defer crash.Catch()
 	defer t.watchers.Done()
 	defer t.leave()
-	<-p.run.Exited()
 	if !t.untilDrained {
 		t.exited(p)
 	}

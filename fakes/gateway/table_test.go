@@ -119,6 +119,10 @@ func TestAFailureBeforeStartCountsNothing(t *testing.T) {
 	if reason, ok := spawnReason(err); !ok || !strings.Contains(reason, dir) {
 		t.Fatalf("error %v, want a spawn error that names %s", err, dir)
 	}
+	full := "/full"
+	if _, _, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "x", Cwd: &full}}); connect.CodeOf(startError(err)) != connect.CodeResourceExhausted {
+		t.Errorf("without memory: %v, want resource_exhausted", err)
+	}
 	wantTally(t, tab, b, 0, 0, 0, 0, 0)
 }
 
@@ -279,7 +283,7 @@ func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 func TestATableHasRoomForSoManyProcesses(t *testing.T) {
 	g := startGateway(t, Options{})
 	tab := g.table
-	tab.busy = maxProcesses - 1
+	tab.busy = tab.most - 1
 	p, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: "/bin/cat"}, Stdin: true})
 	defer sub.close()
 	if _, _, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}}); connect.CodeOf(err) != connect.CodeResourceExhausted {

@@ -31,12 +31,15 @@ type Process struct {
 	drained  chan struct{}
 }
 
-// Start starts a process; the directory /missing does not exist.
+// Start starts a process; the directory /missing does not exist, and in /full there is no memory.
 func (b *Box) Start(spec virtual.Spec) (*Process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if spec.Dir == "/missing" {
 		return nil, &virtual.SpawnError{Reason: "cwd '/missing' does not exist"}
+	}
+	if spec.Dir == "/full" {
+		return nil, &virtual.SpawnError{Reason: "cannot allocate memory", Exhausted: true}
 	}
 	b.last++
 	p := &Process{Spec: spec, pid: b.last, exited: make(chan struct{}), drained: make(chan struct{})}

@@ -3,13 +3,16 @@
 package osproc
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"assay/fakes/virtual"
+	"assay/internal/machine"
 )
 
 // Options configure a system. The zero value is the default.
@@ -61,7 +64,7 @@ func (s *System) Start(spec virtual.Spec) (*Process, error) {
 	s.restoreSignals(nil)
 	p, err := s.spawn(spec, c)
 	if err != nil {
-		return nil, &virtual.SpawnError{Reason: err.Error()}
+		return nil, &virtual.SpawnError{Reason: err.Error(), Exhausted: errors.Is(err, syscall.EAGAIN) || machine.Exhausted(err)}
 	}
 	return p, nil
 }

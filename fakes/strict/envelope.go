@@ -89,7 +89,7 @@ func checkMessage(c *Call, payload []byte) ([]byte, error) {
 	m := c.method.input()
 	var err error
 	if c.Codec == "json" {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(payload, m)
+		err = Aside(func() error { return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(payload, m) })
 	} else {
 		err = proto.Unmarshal(payload, m)
 	}

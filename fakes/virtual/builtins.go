@@ -259,7 +259,7 @@ func exportBuiltin(sh *shell, args []string) int {
 		if err := sh.keep(v.size(name) - size); err != nil {
 			return sh.fatal(args[0], "%s: %v", name, err)
 		}
-		sh.vars[name] = v
+		sh.store(name, v)
 	}
 	return 0
 }
@@ -295,7 +295,7 @@ func unsetBuiltin(sh *shell, args []string) int {
 			return sh.fatal("unset", "%s: is read only", name)
 		default:
 			_ = sh.keep(-sh.vars[name].size(name))
-			delete(sh.vars, name)
+			sh.drop(name)
 		}
 	}
 	return 0

@@ -59,7 +59,12 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 	defer sh.settle(sh.spent)
 	defer guard(&err)
 	defer func() { sh.splits = false }()
+	list = make([]string, 0, len(words))
 	for _, w := range words {
+		if text, ok := plainLiteral(w); ok {
+			list = append(list, text)
+			continue
+		}
 		sh.splits, sh.dynamic = splits(w), 0
 		for field, err := range expand.FieldsSeq(sh.config(), w) {
 			if err != nil {
@@ -77,6 +82,23 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// plainLiteral returns the text of a word that is one literal without special characters: nothing expands in it.
+func plainLiteral(w *syntax.Word) (text string, ok bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || len(lit.Value) >= smallText {
+		return "", false
+	}
+	for i := range len(lit.Value) {
+		if !isPlain(lit.Value[i]) {
+			return "", false
+		}
+	}
+	return lit.Value, true
 }
 
 // splits reports whether a part of a word becomes fields.

@@ -84,16 +84,16 @@ func (sh *shell) interrupt() {
 
 // obey runs the input. It reports a syntax error and continues.
 func (sh *shell) obey(text string) {
-	lines, n, err := sh.load(text)
-	defer sh.memory().give(n)
-	for _, line := range lines {
+	s := sh.load(text)
+	defer s.release()
+	for _, line := range s.lines {
 		sh.stmts(line, false)
 		if sh.stopped() {
 			break
 		}
 	}
-	if err != nil && !sh.stopped() {
-		sh.syntaxError(err)
+	if s.err != nil && !sh.stopped() {
+		sh.syntaxError(s.err)
 		sh.flow = flow{}
 	}
 	if sh.flow.kind == flowInterrupt {
@@ -124,8 +124,8 @@ func (sh *shell) readCommand() (text string, more bool) {
 			if !strings.HasSuffix(text, "\n") {
 				continue
 			}
-			_, n, err := sh.load(text)
-			if sh.memory().give(n); syntax.IsIncomplete(err) || continues(text) {
+			s := sh.load(text)
+			if s.release(); syntax.IsIncomplete(s.err) || continues(text) {
 				sh.prompt("PS2")
 				continue
 			}
@@ -166,7 +166,7 @@ func (sh *shell) expandPrompt(text string) (expanded string) {
 	}()
 	defer sh.settle(sh.spent)
 	defer guard(&err)
-	word, err := sh.parser().Document(strings.NewReader(text))
+	word, err := newParser(sh.bash).Document(strings.NewReader(text))
 	if err != nil {
 		return text
 	}

@@ -43,12 +43,27 @@ func (b *budget) take(n int) bool {
 	if b == nil || n == 0 {
 		return true
 	}
-	if b.used.Add(int64(n)) > b.limit && n > 0 || !b.parent.take(n) {
-		b.used.Add(int64(-n))
+	if !b.takeOwn(n) {
+		return false
+	}
+	if !b.parent.take(n) {
+		b.giveOwn(n)
 		return false
 	}
 	return true
 }
+
+// takeOwn is take without the parent.
+func (b *budget) takeOwn(n int) bool {
+	if b.used.Add(int64(n)) > b.limit && n > 0 {
+		b.giveOwn(n)
+		return false
+	}
+	return true
+}
+
+// giveOwn is give without the parent.
+func (b *budget) giveOwn(n int) { b.used.Add(int64(-n)) }
 
 // give returns n bytes, or counts more without a check where n is negative.
 func (b *budget) give(n int) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"assay/internal/crash"
 )
 
 // The errors of the methods of Process.
@@ -75,6 +77,7 @@ type Process struct {
 	trapped sigset
 	own     sigset        // ignored only by an interactive shell itself: children do not inherit it
 	wake    chan struct{} // one token when a trapped signal arrives
+	after   []func()      // of AfterExit
 }
 
 // PID returns the pid, unique among the running processes of the system.
@@ -83,6 +86,25 @@ func (p *Process) PID() uint32 { return p.pid }
 // Exited is closed when the process itself has ended; its children may still run and hold the output. All its output has been delivered by then, except
 // a write during which it was killed.
 func (p *Process) Exited() <-chan struct{} { return p.done }
+
+// AfterExit runs fn on a goroutine of its own once Exited is closed: at once if it already is.
+func (p *Process) AfterExit(fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead.Load() {
+		detach(fn)
+		return
+	}
+	p.after = append(p.after, fn)
+}
+
+// detach runs fn on a goroutine of its own.
+func detach(fn func()) {
+	go func() {
+		defer crash.Catch()
+		fn()
+	}()
+}
 
 // Drained is closed when the process has ended and nothing holds its output any more. There is no output afterwards.
 func (p *Process) Drained() <-chan struct{} { return p.out.drained }
@@ -175,13 +197,16 @@ func (p *Process) endLocked(st Status) {
 	}
 	p.status = st
 	p.dead.Store(true)
-	fds := p.fds
-	p.fds = nil
+	fds, after := p.fds, p.after
+	p.fds, p.after = nil, nil
 	p.sys.forget(p)
 	p.mu.Unlock()
 
 	p.tree.live.Add(-1)
 	close(p.done)
+	for _, fn := range after {
+		detach(fn)
+	}
 	for _, f := range fds {
 		f.close()
 	}

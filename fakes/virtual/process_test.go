@@ -13,6 +13,37 @@ import (
 	"assay/internal/testkit"
 )
 
+// A loop in a shell is the default command of a load run. Half of what it takes is the stack of its goroutine.
+func TestTenThousandLoopsAreSmall(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	testkit.CheckLeaks(t)
+	const n = 10_000
+	s := New(Options{})
+	mem := memoryInUse()
+	printed := make(chan struct{}, n)
+	for range n {
+		_, err := s.Start(Spec{Argv: sh("while :; do echo tick; sleep 1000; done"), Output: func(Stream, []byte) { printed <- struct{}{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range n {
+		<-printed
+	}
+	each := (memoryInUse() - mem) / n
+	t.Logf("%d bytes each, of which %d are counted", each, s.memory.used.Load()/n)
+	if each < 1<<10 || each > 14<<10 {
+		t.Errorf("a loop takes %d bytes, want 1 KiB to 14 KiB", each)
+	}
+	const most = 64 << 10 // what a gateway allows
+	if counted := s.memory.used.Load() / n * most; counted > maxSystem {
+		t.Errorf("%d loops count as %d bytes, and the limit of all is %d", most, counted, maxSystem)
+	}
+	s.KillAll()
+}
+
 func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
 	if !alone(t) {
 		return

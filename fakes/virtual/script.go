@@ -13,30 +13,21 @@ import (
 
 // runText runs a whole script line by line: the lines before a syntax error run, as in any shell. With tail, nothing runs after it in this process.
 func (sh *shell) runText(text string, tail bool) {
-	lines, n, err := sh.load(text)
-	defer sh.memory().give(n)
-	for i, line := range lines {
-		sh.stmts(line, tail && err == nil && i == len(lines)-1)
+	s := sh.load(text)
+	defer s.release()
+	for i, line := range s.lines {
+		sh.stmts(line, tail && s.err == nil && i == len(s.lines)-1)
 		if sh.stopped() {
 			return
 		}
 	}
-	if err != nil {
-		sh.syntaxError(err)
+	if s.err != nil {
+		sh.syntaxError(s.err)
 	}
-}
-
-// load parses a script and counts its memory. The caller gives n back when the script has run.
-func (sh *shell) load(text string) (lines [][]*syntax.Stmt, n int, err error) {
-	if n = scriptMemory(text); !sh.memory().take(n) {
-		return nil, 0, errNoMemory
-	}
-	lines, err = sh.parse(text)
-	return lines, n, err
 }
 
 // parse splits a script into the statements of each line, up to the first error.
-func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
+func parse(text string, bash bool) (lines [][]*syntax.Stmt, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a bug of the parser library must not end this process
 			err = fmt.Errorf("cannot be parsed: %v", r)
@@ -46,16 +37,18 @@ func (sh *shell) parse(text string) (lines [][]*syntax.Stmt, err error) {
 		return nil, complaint("nested too deeply")
 	}
 	var line []*syntax.Stmt
-	for stmt, err := range sh.parser().StmtsSeq(strings.NewReader(text)) {
+	for stmt, err := range newParser(bash).StmtsSeq(strings.NewReader(text)) {
 		if err != nil {
-			return sh.before(err, text, lines, line), err
+			return before(err, text, bash, lines, line), err
 		}
 		if len(line) > 0 && line[len(line)-1].End().Line() < stmt.Pos().Line() {
 			lines = append(lines, line)
 			line = nil
 		}
 		line = append(line, stmt)
-		sh.protectBraces(stmt, text)
+		if !bash {
+			protectBraces(stmt, text)
+		}
 		if strings.Contains(text, "${") {
 			takeOver(stmt)
 		}
@@ -98,7 +91,7 @@ func nesting(text string) int {
 }
 
 // before returns the part of a script with a syntax error that runs: the complete lines in front of the error.
-func (sh *shell) before(err error, text string, lines [][]*syntax.Stmt, pending []*syntax.Stmt) [][]*syntax.Stmt {
+func before(err error, text string, bash bool, lines [][]*syntax.Stmt, pending []*syntax.Stmt) [][]*syntax.Stmt {
 	pe, ok := errors.AsType[syntax.ParseError](err)
 	if !ok || pe.Pos.Line() < 2 {
 		return lines
@@ -107,7 +100,7 @@ func (sh *shell) before(err error, text string, lines [][]*syntax.Stmt, pending 
 	for range pe.Pos.Line() - 1 {
 		end += strings.IndexByte(text[end:], '\n') + 1
 	}
-	if whole, err := sh.parse(text[:end]); err == nil {
+	if whole, err := parse(text[:end], bash); err == nil {
 		return whole // the parser reads one token ahead, into the error
 	}
 	if n := len(pending); n > 0 && pending[n-1].End().Line() < pe.Pos.Line() {
@@ -116,16 +109,16 @@ func (sh *shell) before(err error, text string, lines [][]*syntax.Stmt, pending 
 	return lines
 }
 
-func (sh *shell) parser() *syntax.Parser {
-	if sh.bash {
+func newParser(bash bool) *syntax.Parser {
+	if bash {
 		return syntax.NewParser(syntax.Variant(syntax.LangBash))
 	}
 	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX))
 }
 
 // protectBraces prevents the expansion, which implements bash's rules, from expanding {a,b} in sh.
-func (sh *shell) protectBraces(stmt *syntax.Stmt, text string) {
-	if sh.bash || !strings.Contains(text, "{") {
+func protectBraces(stmt *syntax.Stmt, text string) {
+	if !strings.Contains(text, "{") {
 		return
 	}
 	protect := func(words []*syntax.Word) {
@@ -174,17 +167,17 @@ func (sh *shell) runStdin() {
 		if readErr != nil && !isEOF(readErr) {
 			return
 		}
-		lines, n, err := sh.load(text.String())
-		if readErr == nil && text.Len() < maxScript && (syntax.IsIncomplete(err) || continues(text.String())) {
-			sh.memory().give(n)
+		s := sh.load(text.String())
+		if readErr == nil && text.Len() < maxScript && (syntax.IsIncomplete(s.err) || continues(text.String())) {
+			s.release()
 			continue
 		}
-		for _, l := range lines {
+		for _, l := range s.lines {
 			sh.stmts(l, false)
 		}
-		sh.memory().give(n)
-		if err != nil && !sh.stopped() {
-			sh.syntaxError(err)
+		s.release()
+		if s.err != nil && !sh.stopped() {
+			sh.syntaxError(s.err)
 		}
 		if readErr != nil {
 			return

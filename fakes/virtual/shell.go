@@ -24,12 +24,13 @@ type shell struct {
 	bash bool
 	opts options
 
-	env    map[string]string // the initial environment, until it is converted to vars
-	vars   map[string]variable
-	funcs  map[string]*syntax.Stmt
-	params []string
-	dir    string
-	cfg    *expand.Config
+	env     map[string]string // the initial environment, until it is converted to vars
+	vars    map[string]variable
+	exports map[string]string // environ of vars, nil if one has changed
+	funcs   map[string]*syntax.Stmt
+	params  []string
+	dir     string
+	cfg     *expand.Config
 
 	last      int // $?
 	substRan  bool
@@ -241,7 +242,7 @@ func (sh *shell) subshell(p *Process) *shell {
 	sub := &shell{
 		p: p, pid: sh.pid, ppid: sh.ppid, name: sh.name, bash: sh.bash, opts: sh.opts,
 		vars: make(map[string]variable, len(sh.vars)), params: sh.params, dir: sh.dir,
-		last: sh.last, line: sh.line, above: sh.above, depth: sh.depth, calls: sh.calls, quiet: sh.quiet,
+		exports: sh.exports, last: sh.last, line: sh.line, above: sh.above, depth: sh.depth, calls: sh.calls, quiet: sh.quiet,
 		inherited: sh.inherited, lastJob: sh.lastJob, umask: sh.umask, held: sh.held, base: sh.held,
 	}
 	for k, v := range sh.vars {

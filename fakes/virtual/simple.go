@@ -119,7 +119,7 @@ func (sh *shell) assignFor(assigns []*syntax.Assign) (undo func(), status int) {
 		}
 		v := sh.vars[name]
 		v.exported = true
-		sh.vars[name] = v
+		sh.store(name, v)
 	}
 	return undo, 0
 }

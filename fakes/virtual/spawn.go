@@ -58,7 +58,11 @@ type Size struct{ Cols, Rows uint32 }
 
 // SpawnError is a failure before the process exists: a missing or invalid working directory, a NUL byte in an argument, in the environment or in the
 // directory, or an argument list that is too long, or no memory.
-type SpawnError struct{ Reason string }
+type SpawnError struct {
+	Reason string
+	// Exhausted means that the sandbox has no room: the same command may start later.
+	Exhausted bool
+}
 
 // Error returns the reason, with the text of the real daemon.
 func (e *SpawnError) Error() string { return e.Reason }
@@ -93,7 +97,7 @@ func (s *System) Start(spec Spec) (*Process, error) {
 	m := &budget{limit: maxMemory, parent: &s.memory}
 	n := processMemory + spec.size()
 	if !m.take(n) {
-		return nil, &SpawnError{Reason: "cannot allocate memory"}
+		return nil, &SpawnError{Reason: "cannot allocate memory", Exhausted: true}
 	}
 	p := s.newLeader(spec, m)
 	t := &task{p: p, args: append([]string(nil), spec.Argv...), env: env, dir: dir}

@@ -36,6 +36,7 @@ type System struct {
 
 	terminals atomic.Uint32 // number of terminals so far
 	memory    budget        // of all commands
+	scripts   scripts       // that commands run now
 
 	mu    sync.Mutex
 	next  uint32
@@ -55,6 +56,7 @@ func New(o Options) *System {
 		first = defaultFirstPID
 	}
 	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), memory: budget{limit: maxSystem}}
+	s.scripts = scripts{memory: &s.memory, running: make(map[scriptKey]*parsed)}
 	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
 	return s
 }

@@ -31,27 +31,50 @@ func (sh *shell) loadVars() {
 			sh.vars[k] = variable{value: v, set: true, exported: true}
 		}
 	}
-	sh.env = nil
+	same := len(sh.vars) == len(sh.env) && !sh.bash
 	for k, v := range map[string]string{"IFS": " \t\n", "OPTIND": "1", "PPID": strconv.Itoa(int(sh.ppid))} {
+		same = same && !sh.vars[k].set
 		sh.vars[k] = variable{value: v, set: true}
 	}
 	pwd := sh.vars["PWD"]
 	sh.vars["PWD"] = variable{value: sh.dir, set: true, exported: pwd.exported || sh.bash}
+	if same && !pwd.set {
+		sh.exports = sh.env // what environ would make
+	}
+	sh.env = nil
 	for k, v := range sh.vars {
 		sh.held += v.size(k)
 	}
 	sh.memory().give(-sh.held)
 }
 
-// environ returns the environment of children.
+// environ returns the environment of children, which they do not change. It is made anew after an exported variable has changed.
 func (sh *shell) environ() map[string]string {
-	env := make(map[string]string, len(sh.vars))
-	for k, v := range sh.vars {
-		if v.exported && v.set {
-			env[k] = v.value
+	if sh.exports == nil {
+		sh.exports = make(map[string]string, len(sh.vars))
+		for k, v := range sh.vars {
+			if v.exported && v.set {
+				sh.exports[k] = v.value
+			}
 		}
 	}
-	return env
+	return sh.exports
+}
+
+// store sets a variable with its attributes.
+func (sh *shell) store(name string, v variable) {
+	if v.exported || sh.vars[name].exported {
+		sh.exports = nil
+	}
+	sh.vars[name] = v
+}
+
+// drop removes a variable.
+func (sh *shell) drop(name string) {
+	if sh.vars[name].exported {
+		sh.exports = nil
+	}
+	delete(sh.vars, name)
 }
 
 // assign sets a variable and keeps its attributes.
@@ -66,7 +89,7 @@ func (sh *shell) assign(name, value string) error {
 	if err := sh.keep(v.size(name) - old); err != nil {
 		return err
 	}
-	sh.vars[name] = v
+	sh.store(name, v)
 	return nil
 }
 
@@ -80,10 +103,10 @@ func (sh *shell) save(name string) (variable, error) {
 func (sh *shell) put(name string, v variable) {
 	_ = sh.keep(-sh.vars[name].size(name))
 	if v == (variable{}) {
-		delete(sh.vars, name)
+		sh.drop(name)
 		return
 	}
-	sh.vars[name] = v
+	sh.store(name, v)
 }
 
 func (sh *shell) get(name string) string { return sh.vars[name].value }
