@@ -50,6 +50,7 @@ func newServer(o Options, handler http.Handler) (*http.Server, error) {
 			MaxReceiveBufferPerStream:     streamWindow,
 		},
 	}
+	//nolint:staticcheck // net/http, which it recommends, has no choice of scheduler
 	if err := http2.ConfigureServer(server, &http2.Server{NewWriteScheduler: http2.NewRandomWriteScheduler}); err != nil {
 		return nil, fmt.Errorf("configure HTTP/2: %w", err)
 	}
