@@ -46,6 +46,7 @@ func follow(ctx context.Context, s *Stream) error {
 	if err := s.Sink.Send(Event{Kind: EventStart, PID: s.Process.PID}); err != nil {
 		return err
 	}
+	s.sub.delivered()
 	done := ctx.Done()
 	for {
 		ended, err := s.drain()

@@ -44,6 +44,10 @@ func errFull(n int) error {
 	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", n))
 }
 
+// errBehind refuses a process where many run and their events are late.
+var errBehind = connect.NewError(connect.CodeResourceExhausted,
+	fmt.Errorf("more than %d processes run, and their events are more than %v late: end some before you start another", crowd, tooLate))
+
 // ErrNotFound reports that no live process has the pid or tag.
 var ErrNotFound = errors.New("not found")
 
@@ -115,8 +119,8 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	if t.seams.Output != nil {
 		p.out = t.seams.Output(p, p.hub)
 	}
-	if !t.admit() {
-		return nil, nil, errFull(t.most)
+	if err := t.admit(); err != nil {
+		return nil, nil, err
 	}
 	sub := p.hub.subscribe()
 	run, err := t.box.Start(virtual.Spec{
@@ -141,15 +145,18 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	return p, sub, nil
 }
 
-// admit makes room for a process, if there is any.
-func (t *table) admit() bool {
+// admit makes room for a process, or returns why there is none.
+func (t *table) admit() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.busy >= t.most {
-		return false
+		return errFull(t.busy)
+	}
+	if t.busy >= crowd && t.store.pace.lateness(time.Now()) > tooLate {
+		return errBehind
 	}
 	t.busy++
-	return true
+	return nil
 }
 
 // leave gives the room back.
