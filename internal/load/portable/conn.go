@@ -21,8 +21,12 @@ type conn struct {
 	socket      *socket
 	client      *http.ClientConn
 	multiplexed bool
-	open        int // exchanges in progress
+	open        int  // exchanges in progress
+	used        bool // a request was sent on it, and is over
 }
+
+// unused reports whether no request was ever sent on the connection.
+func (c *conn) unused() bool { return c.open == 0 && !c.used }
 
 // begin notes that an exchange begins.
 func (c *conn) begin(x *exchange) {
