@@ -19,6 +19,7 @@ import (
 type shakes struct {
 	config  *tls.Config // nil: no TLS
 	running sync.WaitGroup
+	open    int // handshakes that settle has not seen the end of
 
 	mu   sync.Mutex
 	done []shaken
@@ -37,6 +38,7 @@ func (l *loop) secure(fd int32, k uint64) *tlsloop.Conn {
 	begun := l.clock.now()
 	t := tlsloop.Client(fd, sendTLS, l.shakes.config)
 	l.shakes.running.Add(1)
+	l.shakes.open++
 	t.Handshake(func(state tls.ConnectionState, err error) {
 		defer l.shakes.running.Done()
 		if err == nil && l.plan.Multiplexed() && state.NegotiatedProtocol != "h2" {
@@ -78,6 +80,7 @@ func (l *loop) settle() {
 	done := l.shakes.done
 	l.shakes.done = nil
 	l.shakes.mu.Unlock()
+	l.shakes.open -= len(done)
 	for _, h := range done {
 		id, gen := uint32(h.key), uint32(h.key>>32)
 		if id&keyMux != 0 {
