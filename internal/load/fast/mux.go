@@ -16,6 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/machine"
 	"assay/internal/tlsloop"
 	"assay/internal/wire/h2"
 )
@@ -271,6 +272,9 @@ func (c *mux) read(more bool) {
 		}
 		l.arrived(stamp)
 		switch {
+		case e != 0 && machine.Exhausted(e):
+			c.die(account.Broken(e, account.InsideAnswer))
+			return
 		case e != 0:
 			c.die(c.closed(e.Error()))
 			return

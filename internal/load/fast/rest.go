@@ -63,10 +63,9 @@ func (r *rest) longest(open int) time.Duration {
 func (l *loop) nap() time.Duration {
 	nap := l.resting.next(l.streams.Open(), l.endings)
 	l.endings = 0
-	switch {
-	case l.shakes.open > 0: // until the loop reads its bytes, a handshake takes longer
-		return min(nap, callNap)
-	case l.streams.Calling() > 0: // many kills wait, and only a few are in flight
+	// Many kills wait, and only a few are in flight. A handshake takes longer until the loop
+	// reads its bytes.
+	if l.streams.Calling() > 0 || l.shakes.open > 0 {
 		return min(nap, callNap)
 	}
 	return nap

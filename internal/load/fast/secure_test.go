@@ -158,6 +158,9 @@ func TestAnEndRightAfterTheHandshakeIsNoticed(t *testing.T) {
 	s.l.readShake(s.fd, s.tls)
 	s.l.settle()
 	s.l.readAgain()
+	if s.l.shakes.open != 0 {
+		t.Errorf("%d handshakes are open", s.l.shakes.open)
+	}
 	s.closed = c.state == connFree
 	if s.sink.Count != 1 || s.sink.Result.Outcome != bundle.StreamReset || !strings.Contains(s.sink.Result.Message, "without the close_notify") {
 		t.Errorf("%d ended, %+v; the connection is in state %d", s.sink.Count, s.sink.Result, c.state)
