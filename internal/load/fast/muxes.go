@@ -37,9 +37,9 @@ type muxPool struct {
 }
 
 func newMuxes(l *loop, loops int) *muxes {
-	streams := (l.plan.Wanted() + loops - 1) / loops
+	wanted := load.H2Connections(l.plan.Wanted()) // of all loops
 	return &muxes{
-		l: l, streams: muxPool{wanted: max(load.H2Connections(streams)/loops, 1), room: load.H2Guess},
+		l: l, streams: muxPool{wanted: (wanted + loops - 1) / loops, room: load.H2Guess},
 		calls: muxPool{wanted: 1, room: load.H2Guess},
 	}
 }

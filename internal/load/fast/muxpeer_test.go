@@ -31,6 +31,21 @@ func TestADrainedConnectionIsClosed(t *testing.T) {
 	}
 }
 
+// All loops together open as many connections as one, or one more for each where that is no
+// whole number.
+func TestLoopsShareTheConnections(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	l.plan.Rate = 0
+	for _, tt := range []struct{ streams, loops, want int }{
+		{100, 1, 1}, {100, 4, 1}, {3000, 1, 3}, {3000, 2, 2}, {3000, 3, 1}, {4000, 2, 2}, {100_000, 1, 4}, {100_000, 2, 2}, {100_000, 8, 1},
+	} {
+		l.plan.Streams = tt.streams
+		if got := newMuxes(l, tt.loops).streams.wanted; got != tt.want {
+			t.Errorf("for %d streams, each of %d loops opens %d connections, want %d", tt.streams, tt.loops, got, tt.want)
+		}
+	}
+}
+
 // What waits beside an open connection waits for room on it, and if that takes too long, the reason
 // is that no further connection could be opened. One that ends before it takes a request counts
 // as not opened.
