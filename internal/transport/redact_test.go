@@ -69,6 +69,9 @@ func TestABodyThatIsNotSearchedToItsEndMayContainASecret(t *testing.T) {
 
 // A peer decides how long a body becomes.
 func TestTheSearchOfALongBodyKeepsOneWindow(t *testing.T) {
+	if !testkit.Alone(t) {
+		return
+	}
 	r := redactor{Redactor: secret.New([]string{"s3cret-of-the-run"})}
 	zeros := io.LimitReader(zeroes{}, dataLimit)
 	var before, after runtime.MemStats
