@@ -65,7 +65,7 @@ func (l *loop) nap() time.Duration {
 	l.endings = 0
 	// Many kills wait, and only a few are in flight. A handshake takes longer until the loop
 	// reads its bytes.
-	if l.streams.Calling() > 0 || l.shakes.open > 0 {
+	if l.streams.Calling() > 0 || l.shakes.Open() > 0 {
 		return min(nap, callNap)
 	}
 	return nap
@@ -74,7 +74,7 @@ func (l *loop) nap() time.Duration {
 // rest sleeps, so that several events gather, when that saves CPU time. It ends before
 // anything is due.
 func (l *loop) rest() {
-	if l.shakes.open > 0 {
+	if l.shakes.Open() > 0 {
 		// A loop that sleeps or waits keeps its processor for up to shortNap, so the goroutines
 		// of the handshakes run before: with a loop on each of two processors, a handshake
 		// otherwise takes 23 ms instead of 5 ms, and that counts as the gateway's time.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"assay/internal/load"
+	"assay/internal/load/loadtest"
+	"assay/internal/tlsloop"
 )
 
 // The time of a TLS handshake is the gateway's as long as the loop does not delay it.
@@ -19,7 +21,10 @@ func TestALoopRestsShortlyDuringHandshakes(t *testing.T) {
 	if nap := l.nap(); nap != time.Minute {
 		t.Errorf("without a handshake it rests for %v", nap)
 	}
-	l.shakes.open = 1
+	c := tlsloop.Client(-1, func(int32, []byte) (int, error) { return 0, nil }, loadtest.ClientTLS())
+	l.shakes.Begin(c, 0, func() {})
+	defer l.shakes.Wait()
+	defer c.End()
 	if nap := l.nap(); nap != callNap {
 		t.Errorf("during a handshake it rests for %v", nap)
 	}
