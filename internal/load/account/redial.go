@@ -13,15 +13,14 @@ import (
 // ready.
 type Redial struct {
 	last  *Failure // nil since a connection took a request
+	told  bool     // it has failed a request
 	fails uint8    // pauses in a row
 	until int64    // the end of the present pause
 }
 
-// Failed notes the failure of a dial, or of a connection that ended before it took a request. It
-// reports whether that is the first since a connection took one. Dials that fail in the same
-// pause count once.
-func (r *Redial) Failed(p *load.Plan, f *Failure, now int64) (first bool) {
-	first = r.last == nil
+// Failed notes the failure of a dial, or of a connection that ended before it took a request.
+// Dials that fail in the same pause count once.
+func (r *Redial) Failed(p *load.Plan, f *Failure, now int64) {
 	r.last = f
 	if now >= r.until {
 		if r.fails < math.MaxUint8 {
@@ -29,7 +28,6 @@ func (r *Redial) Failed(p *load.Plan, f *Failure, now int64) (first bool) {
 		}
 		r.until = now + int64(p.Backoff(int64(r.fails), int(r.fails)))
 	}
-	return first
 }
 
 // Took notes that a connection took its first request.
@@ -38,12 +36,16 @@ func (r *Redial) Took() { *r = Redial{} }
 // Pausing reports whether it is too early for another dial.
 func (r *Redial) Pausing(now func() int64) bool { return r.fails > 0 && now() < r.until }
 
-// Failure returns the last failure, nil if a connection has taken a request since. Each caller
-// gets its own, which it may change.
-func (r *Redial) Failure() *Failure {
+// Tell returns the last failure, for a request that it fails; nil if a connection has taken a
+// request since. Each request gets its own, which it may change.
+func (r *Redial) Tell() *Failure {
 	if r.last == nil {
 		return nil
 	}
+	r.told = true
 	one := *r.last
 	return &one
 }
+
+// Told reports whether a failure has failed a request since a connection took one.
+func (r *Redial) Told() bool { return r.told }

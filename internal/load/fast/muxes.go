@@ -137,22 +137,18 @@ func (m *muxes) dial(p *muxPool) bool {
 
 // undialled handles the failure of a dial, or of a connection that ended before it took a
 // request. Without any other connection, the waiting requests fail. With one, they wait for room
-// on it; the one that waits longest fails, so that the run tells why there is no more room.
+// on it; if there is none, the one that waits longest fails, so that the run tells why.
 func (m *muxes) undialled(p *muxPool, f *account.Failure) {
-	first := p.redial.Failed(m.l.plan, f, m.l.clock.now())
-	most := p.waiting.Len()
-	if len(p.conns)+p.dialing > 0 {
-		if len(p.conns) == 0 || !first || p.freest() != nil {
-			return
-		}
-		most = 1
+	p.redial.Failed(m.l.plan, f, m.l.clock.now())
+	others := len(p.conns)+p.dialing > 0
+	if others && (len(p.conns) == 0 || p.freest() != nil) {
+		return
 	}
-	for n := p.waiting.Len(); n > 0 && most > 0; n-- {
+	for n := p.waiting.Len(); n > 0 && (!others || !p.redial.Told()); n-- {
 		w := p.waiting.Pop()
 		if m.l.streams.Waits(w) {
 			m.l.streams.Reading(m.l.clock.now())
-			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), p.redial.Failure())
-			most--
+			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), p.redial.Tell())
 		}
 	}
 }
@@ -165,7 +161,7 @@ func (m *muxes) waiting(p *muxPool, waited time.Duration) *account.Failure {
 		switch {
 		case c == nil || c.pool != p:
 		case c.state == muxOpen:
-			return p.redial.Failure()
+			return p.redial.Tell()
 		case c.state == muxShaking:
 			f = account.NoSettings(waited)
 		case c.state == muxSecuring && f == nil:

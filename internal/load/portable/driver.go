@@ -189,7 +189,7 @@ func (d *driver) Waiting(s *account.Stream, waited time.Duration) *account.Failu
 	case s.Conn != account.None: // its dial, of HTTP/1.1
 		return account.ConnectTimeout(waited)
 	case d.plan.Multiplexed() && len(p.conns) > 0:
-		return p.redial.Failure()
+		return p.redial.Tell()
 	case !d.plan.Multiplexed() || p.dialling == 0:
 		return nil
 	case d.shaking.Load() > 0:

@@ -108,21 +108,16 @@ func (d *driver) joinH2(p *pool, c *conn, f *account.Failure) {
 
 // undialled handles the failure of a dial, or of a connection that ended before it took a
 // request. Without any other connection, the waiting requests fail. With one, they wait for room
-// on it, unless it has some; the one that waits longest fails, so that the run tells why there
-// is no more room.
+// on it; if there is none, the one that waits longest fails, so that the run tells why.
 func (d *driver) undialled(p *pool, f *account.Failure, room bool) {
-	first := p.redial.Failed(d.plan, f, d.now())
-	most := p.waiting.Len()
-	if len(p.conns)+p.dialling > 0 {
-		if len(p.conns) == 0 || !first || room {
-			return
-		}
-		most = 1
+	p.redial.Failed(d.plan, f, d.now())
+	others := len(p.conns)+p.dialling > 0
+	if others && (len(p.conns) == 0 || room) {
+		return
 	}
-	for p.waiting.Len() > 0 && most > 0 {
+	for p.waiting.Len() > 0 && (!others || !p.redial.Told()) {
 		if x := p.waiting.Pop(); !x.over {
-			d.fail(x, p.redial.Failure())
-			most--
+			d.fail(x, p.redial.Tell())
 		}
 	}
 }
