@@ -115,7 +115,7 @@ func (l *loop) close() {
 			_ = unix.Close(c.fd)
 		}
 	}
-	l.shakes.running.Wait() // they wake the loop
+	l.shakes.Wait() // they wake the loop
 	for _, fd := range []int{l.listener, l.wake, l.epoll} {
 		if fd >= 0 {
 			_ = unix.Close(fd)

@@ -21,8 +21,8 @@ type Options struct {
 	// Token is what every request but those for /health needs as X-Access-Token; "" admits
 	// everyone.
 	Token string
-	// TLS serves https with a new certificate: HTTP/2 to clients that choose it by ALPN, and
-	// HTTP/1.1.
+	// TLS serves https with a new certificate. ALPN offers HTTP/2 and HTTP/1.1; the version
+	// of a connection is that of its first bytes, as without TLS, whatever ALPN chose.
 	TLS bool
 }
 

@@ -3,7 +3,6 @@ package canned
 import (
 	"crypto/tls"
 	"errors"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -12,45 +11,26 @@ import (
 
 // shakes are the TLS handshakes of a loop.
 type shakes struct {
-	config  *tls.Config // nil: no TLS
-	plain   []byte      // what the present read holds
-	running sync.WaitGroup
+	tlsloop.Handshakes[*conn]
 
-	mu   sync.Mutex
-	done []shaken
-}
-
-// shaken is a connection whose handshake has ended.
-type shaken struct {
-	conn *conn
-	err  error
+	config *tls.Config // nil: no TLS
+	plain  []byte      // what the present read holds
 }
 
 // secure begins the handshake of a new connection.
 func (l *loop) secure(c *conn) {
 	c.tls, c.shaking = tlsloop.Server(int32(c.fd), send, l.shakes.config), true
-	l.shakes.running.Add(1)
-	c.tls.Handshake(func(_ tls.ConnectionState, err error) {
-		defer l.shakes.running.Done()
-		l.shakes.mu.Lock()
-		l.shakes.done = append(l.shakes.done, shaken{c, err})
-		l.shakes.mu.Unlock()
-		signal(l.wake)
-	})
+	l.shakes.Begin(c.tls, c, func() { signal(l.wake) })
 }
 
 // settle continues with the connections whose handshakes have ended.
 func (l *loop) settle() {
 	var count [8]byte
 	_, _ = unix.Read(l.wake, count[:])
-	l.shakes.mu.Lock()
-	done := l.shakes.done
-	l.shakes.done = nil
-	l.shakes.mu.Unlock()
-	for _, h := range done {
-		switch c := h.conn; {
+	for _, h := range l.shakes.Take() {
+		switch c := h.Of; {
 		case c.closed:
-		case h.err != nil:
+		case h.Err != nil:
 			c.drop()
 		default:
 			c.shaking = false

@@ -15,6 +15,7 @@ func TestExhaustedRecognisesALackOfResources(t *testing.T) {
 		&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}:         true,
 		&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}: true,
 		fmt.Errorf("write: %w", syscall.ENOBUFS):                                            true,
+		os.NewSyscallError("epoll_ctl", syscall.ENOSPC):                                     true,
 		&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}:  false,
 		errors.New("too many open files"):                                                   false,
 	} {

@@ -18,6 +18,9 @@ const (
 	leastCut = 12
 	// window is the number of bytes that are unescaped at a time.
 	window = 32 << 10
+	// longestForm is how many bytes of text one byte of a secret takes at most: \u0041 takes 6,
+	// in base64 8, and with an escape around it more.
+	longestForm = 12
 	// layers is the number of escapes around each other that are removed, as in a JSON
 	// text inside a JSON text.
 	layers = 3
@@ -98,7 +101,7 @@ func New(secrets []string) *Redactor {
 	for c := range r.letters {
 		r.letters[c] = begins(byte(c)) || slices.ContainsFunc(r.needles, func(n needle) bool { return n.letters && bytes.IndexByte(n.text, byte(c)) >= 0 }) //nolint:gosec // a byte
 	}
-	r.margin = longest * len(`\u0041`)
+	r.margin = longest * longestForm
 	return r
 }
 

@@ -3,6 +3,7 @@ package tlsloop
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 )
@@ -14,6 +15,13 @@ type Send func(fd int32, p []byte) (n int, err error)
 // ErrFull is the error of a Write before which encrypted bytes still wait for room in the
 // socket.
 var ErrFull = errors.New("encrypted bytes wait for room in the socket")
+
+// mostOwed bounds the records with which crypto/tls answers those of a peer, like KeyUpdate, and
+// which wait for room in the socket. An answer has about 30 bytes.
+const mostOwed = 16 << 10
+
+// errUnread is the error of a peer that asks for answers and reads none.
+var errUnread = fmt.Errorf("tls: over %d KB of answers wait for the peer to read them", mostOwed>>10)
 
 // Conn is the TLS of a connection: a tls.Conn whose socket is the memory between it and the
 // loop. The tls.Conn gets whole records, one for each Read, so that it never waits for more
@@ -28,6 +36,7 @@ type Conn struct {
 	in     []byte // the rest of the record that conn reads
 	cut    []byte // an incomplete record
 	out    []byte // encrypted bytes that the socket had no room for
+	owed   int    // those of out that answer the peer
 	fd     int32
 	closed bool // close_notify came
 }
@@ -46,38 +55,51 @@ func Server(fd int32, send Send, config *tls.Config) *Conn {
 // for the next call. The error io.EOF is the peer's close_notify; after an error, dst has
 // what came before it.
 func (t *Conn) Open(dst, p []byte) ([]byte, error) {
-	held := len(t.cut) > 0
-	if held {
-		t.cut = append(t.cut, p...)
-		p = t.cut
-	}
-	for n := recordSize(p); n > 0; n = recordSize(p) {
-		var err error
-		if dst, err = t.record(dst, p[:n]); err != nil {
-			t.closed = errors.Is(err, io.EOF)
-			return dst, err
+	var err error
+	if len(t.cut) > 0 {
+		if p = t.complete(p); recordSize(t.cut) > len(t.cut) {
+			return dst, nil
 		}
+		dst, err = t.record(dst, t.cut)
+		t.cut = nil // an idle connection holds no buffer
+	}
+	for n := recordSize(p); n <= len(p) && err == nil; n = recordSize(p) {
+		dst, err = t.record(dst, p[:n])
 		p = p[n:]
 	}
 	switch {
-	case len(p) == 0:
-		t.cut = nil // an idle connection holds no buffer
-	case held:
-		t.cut = t.cut[:copy(t.cut, p)]
-	default:
+	case err != nil:
+		t.closed = errors.Is(err, io.EOF)
+	case len(p) > 0:
 		t.cut = append(t.cut, p...)
 	}
-	return dst, nil
+	return dst, err
+}
+
+// complete moves bytes from the beginning of p to the incomplete record, as many as it lacks. It
+// returns the others. A record waits without what follows it, because a gateway that ends each
+// write inside a record would else make every connection hold a whole read.
+func (t *Conn) complete(p []byte) (rest []byte) {
+	for n := recordSize(t.cut) - len(t.cut); n > 0 && len(p) > 0; n = recordSize(t.cut) - len(t.cut) {
+		n = min(n, len(p))
+		t.cut = append(t.cut, p[:n]...)
+		p = p[n:]
+	}
+	return p
 }
 
 // record decrypts one record. Records of TLS itself, like a session ticket, have no content.
 func (t *Conn) record(dst, p []byte) ([]byte, error) {
 	dst = slices.Grow(dst, len(p))
 	t.in = p
+	before := len(t.out)
 	n, err := t.conn.Read(dst[len(dst):cap(dst)])
 	t.in = nil
 	if errors.Is(err, errDry) {
 		err = nil
+	}
+	if t.owed += len(t.out) - before; t.owed > mostOwed && err == nil {
+		err = errUnread
 	}
 	return dst[:len(dst)+n], err
 }
@@ -123,7 +145,7 @@ func (t *Conn) Flush() error {
 	if t.out = t.out[:copy(t.out, t.out[n:])]; len(t.out) > 0 {
 		return ErrFull
 	}
-	t.out = nil
+	t.out, t.owed = nil, 0
 	return nil
 }
 

@@ -56,8 +56,8 @@ func sendTest(fd int32, p []byte) (int, error) {
 }
 
 // newPair returns a connection whose handshake is complete. The loop is the client or the
-// server.
-func newPair(tb testing.TB, client bool) *pair {
+// server. change changes the configurations.
+func newPair(tb testing.TB, client bool, change ...func(client, server *tls.Config)) *pair {
 	tb.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -73,10 +73,14 @@ func newPair(tb testing.TB, client bool) *pair {
 		tb.Fatal(err)
 	}
 	p := &pair{fd: fds[0]}
+	ofClient, ofServer := clientConfig(), serverConfig()
+	for _, c := range change {
+		c(ofClient, ofServer)
+	}
 	if client {
-		p.loop, p.peer = Client(int32(p.fd), sendTest, clientConfig()), tls.Server(socket, serverConfig())
+		p.loop, p.peer = Client(int32(p.fd), sendTest, ofClient), tls.Server(socket, ofServer)
 	} else {
-		p.loop, p.peer = Server(int32(p.fd), sendTest, serverConfig()), tls.Client(socket, clientConfig())
+		p.loop, p.peer = Server(int32(p.fd), sendTest, ofServer), tls.Client(socket, ofClient)
 	}
 	tb.Cleanup(func() {
 		_ = socket.Close()
@@ -163,6 +167,31 @@ func TestRecordsMayBeCutAnywhere(t *testing.T) {
 	})
 }
 
+// A connection holds at most one incomplete record, wherever the reads of a gateway's writes end.
+func TestOnlyTheIncompleteRecordIsHeld(t *testing.T) {
+	bothSides(t, func(t *testing.T, p *pair) {
+		const reads, size = 4, 64 << 10
+		content := strings.Repeat("x", reads*size)
+		var records []byte
+		for part := range slices.Chunk([]byte(content), 8<<10) { // the socket has room for one
+			records = append(records, p.sealed(t, string(part))...)
+		}
+		var got []byte
+		for part := range slices.Chunk(records, size) {
+			var err error
+			if got, err = p.loop.Open(got, part); err != nil {
+				t.Fatal(err)
+			}
+			if cap(p.loop.cut) > 2*MaxRecord {
+				t.Errorf("it holds %d bytes in %d", len(p.loop.cut), cap(p.loop.cut))
+			}
+		}
+		if string(got) != content || p.loop.cut != nil {
+			t.Errorf("%d bytes, want %d; %d are held", len(got), len(content), len(p.loop.cut))
+		}
+	})
+}
+
 // What the socket has no room for waits, in order, and nothing more is accepted meanwhile.
 func TestEncryptedBytesWaitForRoom(t *testing.T) {
 	bothSides(t, func(t *testing.T, p *pair) {
@@ -224,6 +253,9 @@ func TestAFloodEndsTheHandshake(t *testing.T) {
 	}
 	if _, err := h.read(make([]byte, 10)); !errors.Is(err, errFlood) {
 		t.Errorf("%v", err)
+	}
+	if held := len(h.in); h.feed(part) || len(h.in) != held {
+		t.Errorf("after its end it accepts more: %d bytes, before %d", len(h.in), held)
 	}
 }
 

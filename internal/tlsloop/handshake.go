@@ -54,7 +54,7 @@ func (t *Conn) Handshake(done func(state tls.ConnectionState, err error)) {
 }
 
 // Feed passes received bytes to the handshake. It returns false when too many wait, which
-// ends the handshake.
+// ends the handshake, and from then on.
 func (t *Conn) Feed(p []byte) bool { return t.shake.feed(p) }
 
 // Finish says that no more bytes come for the handshake, and why.
@@ -76,7 +76,7 @@ func (h *handshake) read(p []byte) (int, error) {
 		switch n := recordSize(h.in); {
 		case h.abandoned:
 			return 0, h.end
-		case n > 0:
+		case n <= len(h.in):
 			h.left = n
 		case h.end == nil:
 			h.more.Wait()
@@ -95,6 +95,9 @@ func (h *handshake) read(p []byte) (int, error) {
 func (h *handshake) feed(p []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.abandoned {
+		return false
+	}
 	h.in = append(h.in, p...)
 	h.more.Signal()
 	if len(h.in) <= mostShake {

@@ -11,23 +11,19 @@ const (
 	firstRecordType, lastRecordType = 20, 24
 )
 
-// recordSize returns the size of the first record in p, 0 when it is incomplete. Bytes that
-// cannot begin a record count as one, because tls.Conn then reports what is wrong.
+// recordSize returns the size of the first record in p, as far as p tells: that of its header
+// until p has the header. The record is complete if p is that long. Bytes that cannot begin a
+// record count as one, because tls.Conn then reports what is wrong.
 func recordSize(p []byte) int {
 	switch {
-	case len(p) == 0:
-		return 0
-	case p[0] < firstRecordType || p[0] > lastRecordType:
+	case len(p) > 0 && (p[0] < firstRecordType || p[0] > lastRecordType):
 		return len(p)
 	case len(p) < recordHeader:
-		return 0
+		return recordHeader
 	}
 	n := recordHeader + int(binary.BigEndian.Uint16(p[3:]))
-	switch {
-	case n > MaxRecord:
+	if n > MaxRecord {
 		return len(p)
-	case n > len(p):
-		return 0
 	}
 	return n
 }

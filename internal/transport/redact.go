@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -92,10 +93,14 @@ func (r redactor) metadata(of map[string][]string) map[string][]string {
 }
 
 // hideIn marks compressed bytes, in which no redactor finds anything, to be overwritten in the
-// record if they contain a secret. plain is what they decompress to, as far as that was possible.
-func (x *Exchange) hideIn(plain, compressed []byte) (hidden bool) {
+// record if they contain a secret. plain is what they decompress to, until an error. They may
+// contain one, too, if the error is a limit of ours: anyone can decompress the rest.
+func (x *Exchange) hideIn(plain, compressed []byte, err error) (hidden bool) {
 	r := x.recorder.redact
-	if clean := r.Bytes(plain); bytes.Equal(clean, plain) {
+	if r.Redactor == nil {
+		return false
+	}
+	if clean := r.Bytes(plain); bytes.Equal(clean, plain) && !errors.Is(err, errTooLarge) {
 		return false
 	}
 	x.overwrite(compressed)
@@ -121,9 +126,16 @@ func (x *Exchange) hidePacked() {
 		return
 	}
 	zr, err := gzip.NewReader(bytes.NewReader(packed.kept))
-	if err == nil && x.recorder.redact.within(io.LimitReader(zr, dataLimit)) {
+	if err == nil && x.recorder.redact.mayBeWithin(zr, dataLimit) {
 		x.overwrite(packed.kept)
 	}
+}
+
+// mayBeWithin reports whether a secret stands in what is read from from, or may stand there
+// because from has at least limit bytes, of which only those are searched.
+func (r redactor) mayBeWithin(from io.Reader, limit int64) bool {
+	part := io.LimitedReader{R: from, N: limit}
+	return r.within(&part) || part.N == 0
 }
 
 // searchWindow is how much of a body is searched at a time.

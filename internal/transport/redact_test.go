@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"assay/internal/secret"
+	"assay/internal/testkit"
 )
 
 func TestASecretIsFoundWhereverItStandsInALongBody(t *testing.T) {
@@ -33,8 +34,44 @@ func TestASecretIsFoundWhereverItStandsInALongBody(t *testing.T) {
 	}
 }
 
+// A form of a secret that takes many times its length stands in one window, wherever it begins.
+func TestALongFormIsFoundAtEveryEdgeOfAWindow(t *testing.T) {
+	const text = "s3cret-runs"
+	r := redactor{Redactor: secret.New([]string{text})}
+	form := base64.StdEncoding.EncodeToString([]byte(testkit.Encodings[`in \u0041`](text)))
+	for at := searchWindow - 2*len(form); at < searchWindow+r.Margin()+len(form); at++ {
+		body := strings.Repeat(" ", at) + form + strings.Repeat(" ", searchWindow)
+		if !r.within(strings.NewReader(body)) {
+			t.Errorf("at byte %d it is not found", at)
+		}
+	}
+}
+
+// What lies behind the limit of a search may contain a secret.
+func TestABodyThatIsNotSearchedToItsEndMayContainASecret(t *testing.T) {
+	const text, limit = "s3cret-of-the-run", searchWindow + 100
+	r := redactor{Redactor: secret.New([]string{text})}
+	for name, tt := range map[string]struct {
+		body string
+		want bool
+	}{
+		"before the limit": {text + strings.Repeat(" ", 1000), true},
+		"none, shorter":    {strings.Repeat(" ", limit-1), false},
+		"behind the limit": {strings.Repeat(" ", limit) + text, true},
+		"across the limit": {strings.Repeat(" ", limit-5) + text, true},
+		"nothing":          {"", false},
+	} {
+		if got := r.mayBeWithin(strings.NewReader(tt.body), limit); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // A peer decides how long a body becomes.
 func TestTheSearchOfALongBodyKeepsOneWindow(t *testing.T) {
+	if !testkit.Alone(t) {
+		return
+	}
 	r := redactor{Redactor: secret.New([]string{"s3cret-of-the-run"})}
 	zeros := io.LimitReader(zeroes{}, dataLimit)
 	var before, after runtime.MemStats

@@ -148,8 +148,8 @@ func (a *messages) open(f wire.Frame) (rec bundle.Frame, payload []byte, ok bool
 	rec = bundle.Frame{Flags: f.Flags, Off: f.Off, Len: int64(len(f.Payload)), At: a.x.recorder.clock.Stamp()}
 	payload, ok = a.inflate(f)
 	if !ok {
-		plain, _ := a.gzip.decode(f.Payload, maxMessage)
-		if a.x.hideIn(plain, f.Payload) {
+		plain, err := a.gzip.decode(f.Payload, maxMessage)
+		if a.x.hideIn(plain, f.Payload, err) {
 			f.Payload = stars(len(f.Payload))
 		}
 		a.x.addFrame(rec, f.Payload, true)
@@ -216,7 +216,7 @@ func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 		return nil, false
 	}
 	payload, err := a.gzip.decode(f.Payload, maxMessage)
-	a.x.hideIn(payload, f.Payload)
+	a.x.hideIn(payload, f.Payload, err)
 	if errors.Is(err, errTooLarge) {
 		a.x.leaveUnread(err.Error())
 		return nil, false

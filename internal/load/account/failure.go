@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/machine"
 )
 
 // Failure is the reason why a stream or call failed.
@@ -52,6 +53,9 @@ func Closed(during, cutOff bool) *Failure {
 
 // Broken returns the failure of a connection with an error at a time: see WhileSending.
 func Broken(err error, when string) *Failure {
+	if machine.Exhausted(err) {
+		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine lacks resources: " + reason(err) + " " + when}
+	}
 	if f := BrokenTLS(err); f != nil {
 		return f
 	}
@@ -81,7 +85,7 @@ func Dial(err error, limit time.Duration) *Failure {
 		return false
 	}
 	switch {
-	case is(syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS):
+	case machine.Exhausted(err):
 		return &Failure{Outcome: bundle.StreamBlocked, Detail: "this machine cannot open more connections: " + reason(err)}
 	case is(os.ErrDeadlineExceeded, context.DeadlineExceeded, syscall.ETIMEDOUT):
 		return ConnectTimeout(limit)

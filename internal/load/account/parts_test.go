@@ -56,6 +56,26 @@ func TestAQueueKeepsTheOrderAndItsMemory(t *testing.T) {
 	}
 }
 
+// The first part waits for the others, but not for one whose driver fails.
+func TestALostPartEndsTheRun(t *testing.T) {
+	p := plan(t, load.ProtocolConnect, load.CodecJSON, load.Check{})
+	p.Count, p.Duration = 0, time.Hour
+	first := conduct(p, &loadtest.Last{})
+	other := &fake{run: first.run}
+	other.Streams = first.run.Add(other, func() int64 { return first.time })
+	other.Lost()
+	for range 10 {
+		first.Tend(first.time)
+		for _, i := range first.opened {
+			first.giveUp(i, first.At(i), errHungUp)
+		}
+		first.time += int64(time.Minute)
+	}
+	if !first.Done() || !other.Done() {
+		t.Errorf("the first part is done: %v, the lost one: %v", first.Done(), other.Done())
+	}
+}
+
 func TestEventsThatShareAReadAreNoGaps(t *testing.T) {
 	sink := &gapSink{}
 	f := conduct(plan(t, load.ProtocolConnect, load.CodecJSON, load.Check{}), sink)

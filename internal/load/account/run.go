@@ -83,6 +83,17 @@ func (r *Run) Requests() ([]load.Request, error) {
 // the drivers.
 func (r *Run) Interrupt() { r.interrupted.Store(true) }
 
+// Lost ends a part whose driver cannot work, and interrupts the others: a part without results
+// makes those of the others useless. The caller wakes the drivers.
+func (a *Streams) Lost() {
+	sc := &a.schedule
+	if sc.stage < stageSweep {
+		a.run.drained()
+	}
+	sc.stage = stageDone
+	a.run.Interrupt()
+}
+
 // drained is called by a part whose streams are all over.
 func (r *Run) drained() {
 	if r.undrained.Add(-1) == 0 {

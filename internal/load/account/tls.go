@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ func Handshake(err error, limit time.Duration) *Failure {
 	var notTLS tls.RecordHeaderError
 	switch {
 	case errors.As(err, &untrusted), errors.As(err, &notTLS), errors.Is(err, ErrNoH2):
-		return &Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: err.Error()}
+		return &Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: untimely(err)}
 	case alertOf(err) != "":
 		return &Failure{Outcome: bundle.StreamServerError, Refused: true, Detail: "the gateway refuses the TLS handshake: " + alertOf(err)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
@@ -39,6 +40,19 @@ func Handshake(err error, limit time.Duration) *Failure {
 		return Broken(err, "during the TLS handshake")
 	}
 	return Breach("the TLS handshake is wrong: %v", err)
+}
+
+// untimely returns the text of the error. For a certificate that is expired or not valid yet, it
+// has the dates of the certificate instead of the present time, so that equal failures have equal
+// messages.
+func untimely(err error) string {
+	var invalid x509.CertificateInvalidError
+	if !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
+		return err.Error()
+	}
+	invalid.Detail = fmt.Sprintf("it is valid from %s to %s",
+		invalid.Cert.NotBefore.UTC().Format(time.RFC3339), invalid.Cert.NotAfter.UTC().Format(time.RFC3339))
+	return "tls: failed to verify certificate: " + invalid.Error()
 }
 
 // NoHandshake returns the failure of a connection whose TLS handshake took too long.

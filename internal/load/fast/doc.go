@@ -7,9 +7,12 @@
 // streams, schedules and calls (internal/load/account), TLS (internal/tlsloop), histograms,
 // reports.
 //
-// Loops share no connection, no stream and no lock: each has its own clock, its own part of the
-// schedule and its own part of the sink. Of L loops, loop n has the streams whose numbers are n
-// modulo L, so the streams of a plan are the same for any number of loops.
+// Loops share no connection and no stream: each has its own clock, its own part of the schedule
+// and its own part of the sink. Of L loops, loop n has the streams whose numbers are n modulo L, so
+// the streams of a plan are the same for any number of loops. What they share takes a lock or an
+// atomic operation once for a connection or a stream, and none for an event: the cache of TLS
+// sessions, the output with which those of a class are compared, the messages of failures, the
+// count of open streams. More loops than the sink has parts share those.
 //
 // The usual form of a response is parsed by hand, in place; any other form goes to the
 // strict decoders of internal/wire and golang.org/x/net/http2.

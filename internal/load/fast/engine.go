@@ -66,23 +66,18 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 	if ctx.Err() != nil {
 		r.Interrupt()
 	}
+	wake := func() {
+		for _, l := range loops {
+			l.Wake()
+		}
+	}
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
 		r.Interrupt()
-		for _, l := range loops {
-			l.Wake()
-		}
+		wake()
 	})
-	var running sync.WaitGroup
-	failed := make([]error, len(loops))
-	for i, l := range loops {
-		running.Go(func() {
-			defer crash.Catch()
-			failed[i] = l.drive()
-		})
-	}
-	running.Wait()
+	err = drive(loops, wake)
 	if !stop() {
 		<-told // Wake uses descriptors that close closes
 	}
@@ -90,6 +85,23 @@ func (e Engine) Run(ctx context.Context, p *load.Plan, s load.Sink) error {
 		l.close()
 	}
 	r.Finish()
+	return err
+}
+
+// drive runs the loops until all are over. When one fails, the others end, too.
+func drive(loops []*loop, wake func()) error {
+	var running sync.WaitGroup
+	failed := make([]error, len(loops))
+	for i, l := range loops {
+		running.Go(func() {
+			defer crash.Catch()
+			if failed[i] = l.drive(); failed[i] != nil {
+				l.streams.Lost()
+				wake()
+			}
+		})
+	}
+	running.Wait()
 	return errors.Join(failed...)
 }
 

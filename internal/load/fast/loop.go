@@ -264,7 +264,7 @@ func (l *loop) close() {
 	if l.mux != nil {
 		l.mux.close()
 	}
-	l.shakes.running.Wait() // they wake the loop
+	l.shakes.Wait() // they wake the loop
 	closeSocket(l.wakeFD)
 	l.poll.close()
 }

@@ -8,12 +8,16 @@ import (
 
 	"assay/internal/load"
 	"assay/internal/load/loadtest"
+	"assay/internal/testkit"
 	"assay/internal/wire/h2"
 )
 
-// An open stream of HTTP/2 takes its entry and its id, in clear and over TLS: the buffers and
-// the TLS belong to the connection, and to the loop.
+// An open stream of HTTP/2 takes its entry and its id. The buffers belong to the connection and
+// to the loop; so does the TLS, which the test leaves out.
 func TestAnOpenStreamOfHTTP2TakesAtMost160Bytes(t *testing.T) {
+	if !testkit.Alone(t) {
+		return
+	}
 	const n = 20_000
 	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, load.Check{Kind: load.CheckSequence, First: 1})
 	c := l.testMux()

@@ -16,6 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/machine"
 	"assay/internal/tlsloop"
 	"assay/internal/wire/h2"
 )
@@ -191,7 +192,7 @@ func (c *mux) begin(i int32, s *account.Stream) {
 	s.Heard()                         // the handshake had bytes
 	l.streams.Sent(s, int32(c.index)) //nolint:gosec // a handful of connections
 	if c.nextID > muxLastID {
-		c.retire()
+		c.retire(nil)
 	}
 	c.touch()
 }
@@ -271,6 +272,9 @@ func (c *mux) read(more bool) {
 		}
 		l.arrived(stamp)
 		switch {
+		case e != 0 && machine.Exhausted(e):
+			c.die(account.Broken(e, account.InsideAnswer))
+			return
 		case e != 0:
 			c.die(c.closed(e.Error()))
 			return
@@ -336,7 +340,7 @@ func (c *mux) die(f *account.Failure) {
 	closeSocket(c.fd)
 	c.in.all[c.index] = nil
 	if opened {
-		c.retire()
+		c.retire(f)
 	} else {
 		c.pool.dialing--
 	}
@@ -350,10 +354,14 @@ func (c *mux) die(f *account.Failure) {
 	}
 }
 
-// retire removes the connection from its pool: it gets no more streams.
-func (c *mux) retire() {
+// retire removes the connection from its pool: it gets no more streams. f is why; it counts as the
+// failure of a dial if the connection took no request at all.
+func (c *mux) retire(f *account.Failure) {
 	c.most = 0
 	c.pool.conns = slices.DeleteFunc(c.pool.conns, func(o *mux) bool { return o == c })
+	if c.nextID == 1 {
+		c.in.undialled(c.pool, f)
+	}
 }
 
 // closeDrained closes a retired connection that has no streams left.

@@ -32,13 +32,14 @@ type muxPool struct {
 	dialing int
 	wanted  int // connections to open even if the others have room
 	room    int // streams that the last connection allows
+	redial  account.Redial
 	waiting account.Queue[account.Waiter]
 }
 
 func newMuxes(l *loop, loops int) *muxes {
-	streams := (l.plan.Wanted() + loops - 1) / loops
+	wanted := load.H2Connections(l.plan.Wanted()) // of all loops
 	return &muxes{
-		l: l, streams: muxPool{wanted: max(load.H2Connections(streams)/loops, 1), room: load.H2Guess},
+		l: l, streams: muxPool{wanted: (wanted + loops - 1) / loops, room: load.H2Guess},
 		calls: muxPool{wanted: 1, room: load.H2Guess},
 	}
 }
@@ -73,6 +74,9 @@ func (m *muxes) serve(p *muxPool) {
 		if c == nil {
 			return
 		}
+		if c.nextID == 1 {
+			p.redial.Took()
+		}
 		w := p.waiting.Pop()
 		c.begin(w.Stream, m.l.streams.At(w.Stream))
 	}
@@ -89,8 +93,12 @@ func (p *muxPool) freest() *mux {
 	return best
 }
 
-// grow dials as many connections as the waiting requests need.
+// grow dials as many connections as the waiting requests need. After a failure it pauses, unless
+// the failure has failed every request that waited.
 func (m *muxes) grow(p *muxPool, full bool) {
+	if len(p.conns)+p.dialing > 0 && p.redial.Pausing(m.l.clock.now) {
+		return
+	}
 	need := p.wanted - len(p.conns)
 	if full && p.room > 0 { // with a limit of 0 streams, more connections do not help
 		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
@@ -127,30 +135,33 @@ func (m *muxes) dial(p *muxPool) bool {
 	return true
 }
 
-// undialled handles the failure of a dial. Without any other connection, the waiting
-// requests fail.
+// undialled handles the failure of a dial, or of a connection that ended before it took a
+// request. Without any other connection, the waiting requests fail. With one, they wait for room
+// on it; if there is none, the one that waits longest fails, so that the run tells why.
 func (m *muxes) undialled(p *muxPool, f *account.Failure) {
-	if len(p.conns) > 0 || p.dialing > 0 {
+	p.redial.Failed(m.l.plan, f, m.l.clock.now())
+	others := len(p.conns)+p.dialing > 0
+	if others && (len(p.conns) == 0 || p.freest() != nil) {
 		return
 	}
-	for n := p.waiting.Len(); n > 0; n-- {
+	for n := p.waiting.Len(); n > 0 && (!others || !p.redial.Told()); n-- {
 		w := p.waiting.Pop()
 		if m.l.streams.Waits(w) {
 			m.l.streams.Reading(m.l.clock.now())
-			one := *f // each stream may change its failure
-			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), &one)
+			m.l.streams.Fail(w.Stream, m.l.streams.At(w.Stream), p.redial.Tell())
 		}
 	}
 }
 
-// waiting returns why no connection of a pool takes requests, if none was opened yet.
+// waiting returns why no connection of a pool takes requests: none was opened yet, or no further
+// one can be opened.
 func (m *muxes) waiting(p *muxPool, waited time.Duration) *account.Failure {
 	var f *account.Failure
 	for _, c := range m.all {
 		switch {
 		case c == nil || c.pool != p:
 		case c.state == muxOpen:
-			return nil
+			return p.redial.Tell()
 		case c.state == muxShaking:
 			f = account.NoSettings(waited)
 		case c.state == muxSecuring && f == nil:

@@ -318,7 +318,7 @@ func (c *mux) grant(f *http2.WindowUpdateFrame) *account.Failure {
 // goAway fails the streams that the peer will not answer. The others continue; the
 // connection gets no new ones.
 func (c *mux) goAway(f *http2.GoAwayFrame) {
-	c.retire()
+	c.retire(account.GoAway(f.ErrCode, f.LastStreamID))
 	c.nextID = muxLastID + 1
 	var lost []uint32
 	c.ids.each(func(id uint32, _ int32) {

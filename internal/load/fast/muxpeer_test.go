@@ -3,12 +3,14 @@
 package fast
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/net/http2"
 
 	"assay/internal/bundle"
 	"assay/internal/load"
+	"assay/internal/load/account"
 	"assay/internal/wire/h2"
 )
 
@@ -26,6 +28,52 @@ func TestADrainedConnectionIsClosed(t *testing.T) {
 	l.mux.scan(0)
 	if sink.Count != 1 || sink.Result.Outcome != bundle.StreamOK || l.mux.all[c.index] != nil || c.state != muxDead {
 		t.Errorf("%d ended, %+v; the connection is in state %d", sink.Count, sink.Result, c.state)
+	}
+}
+
+// All loops together open as many connections as one, or one more for each where that is no
+// whole number.
+func TestLoopsShareTheConnections(t *testing.T) {
+	l, _ := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	l.plan.Rate = 0
+	for _, tt := range []struct{ streams, loops, want int }{
+		{100, 1, 1}, {100, 4, 1}, {3000, 1, 3}, {3000, 2, 2}, {3000, 3, 1}, {4000, 2, 2}, {100_000, 1, 4}, {100_000, 2, 2}, {100_000, 8, 1},
+	} {
+		l.plan.Streams = tt.streams
+		if got := newMuxes(l, tt.loops).streams.wanted; got != tt.want {
+			t.Errorf("for %d streams, each of %d loops opens %d connections, want %d", tt.streams, tt.loops, got, tt.want)
+		}
+	}
+}
+
+// What waits beside an open connection waits for room on it, and if that takes too long, the reason
+// is that no further connection could be opened. One that ends before it takes a request counts
+// as not opened.
+func TestARequestWithoutRoomKnowsWhyThereIsNoMore(t *testing.T) {
+	l, sink := bench(t, load.ProtocolConnect, load.CodecJSON, load.H2C, fiveLines)
+	c := l.testMux()
+	c.testStream(l)
+	c.most = 1
+	for range 2 {
+		l.streams.Begin(0)
+	}
+	p := &l.mux.streams
+	s := l.streams.At(p.waiting.Peek().Stream)
+	if f := l.Waiting(s, 0); f != nil || p.redial.Pausing(l.clock.now) {
+		t.Errorf("before any failure it says %v", f)
+	}
+	other := newMux(l.mux, p, -1, 2)
+	other.index = uint32(len(l.mux.all))
+	l.mux.all = append(l.mux.all, other)
+	other.feed(h2.AppendSettings(nil, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1}))
+	other.feed([]byte{0, 0, 8, byte(http2.FrameGoAway), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11})
+	if sink.Count != 1 || p.waiting.Len() != 1 || !strings.Contains(sink.Result.Message, "ENHANCE_YOUR_CALM") || !p.redial.Pausing(l.clock.now) {
+		t.Fatalf("%d ended, %+v, %d wait", sink.Count, sink.Result, p.waiting.Len())
+	}
+	l.mux.undialled(p, account.Breach("again"))
+	s = l.streams.At(p.waiting.Peek().Stream)
+	if f := l.Waiting(s, 0); f == nil || f.Detail != "again" || sink.Count != 1 {
+		t.Errorf("it says %v, %d ended", f, sink.Count)
 	}
 }
 

@@ -61,7 +61,7 @@ func newSecureTest(tb testing.TB) *secureTest {
 			s.tls.End()
 			closeSocket(s.fd)
 		}
-		l.shakes.running.Wait()
+		l.shakes.Wait()
 		closeSocket(l.wakeFD)
 		_ = peer.Close()
 	})
@@ -71,14 +71,11 @@ func newSecureTest(tb testing.TB) *secureTest {
 // finish ends the handshake, as far as the goroutine and the server go.
 func (s *secureTest) finish(tb testing.TB) {
 	tb.Helper()
-	for over := false; !over; {
+	for !s.l.woken.Load() {
 		s.await(tb, int(s.l.wakeFD), int(s.fd))
 		s.l.readShake(s.fd, s.tls)
-		s.l.shakes.mu.Lock()
-		over = len(s.l.shakes.done) > 0
-		s.l.shakes.mu.Unlock()
 	}
-	if err := errors.Join(s.l.shakes.done[0].err, <-s.served); err != nil {
+	if err := <-s.served; err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -128,6 +125,9 @@ func TestSessionTicketsDoNotEndAnIdleConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSecureTest(t)
 			s.finish(t)
+			if err := s.l.shakes.Take()[0].Err; err != nil {
+				t.Fatal(err)
+			}
 			tickets := append(s.tls.Settle(), s.sealed(t, "")...)
 			ci, c := s.conn(connIdle)
 			if _, err := s.peer.Write(tickets); err != nil || len(tickets) == 0 {
@@ -158,6 +158,9 @@ func TestAnEndRightAfterTheHandshakeIsNoticed(t *testing.T) {
 	s.l.readShake(s.fd, s.tls)
 	s.l.settle()
 	s.l.readAgain()
+	if n := s.l.shakes.Open(); n != 0 {
+		t.Errorf("%d handshakes are open", n)
+	}
 	s.closed = c.state == connFree
 	if s.sink.Count != 1 || s.sink.Result.Outcome != bundle.StreamReset || !strings.Contains(s.sink.Result.Message, "without the close_notify") {
 		t.Errorf("%d ended, %+v; the connection is in state %d", s.sink.Count, s.sink.Result, c.state)

@@ -6,8 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,39 +13,20 @@ import (
 	"assay/internal/tlsloop"
 )
 
-// shakes are the TLS handshakes of a loop.
+// shakes are the TLS handshakes of a loop, by the keys of their connections.
 type shakes struct {
-	config  *tls.Config // nil: no TLS
-	running sync.WaitGroup
+	tlsloop.Handshakes[uint64]
 
-	mu   sync.Mutex
-	done []shaken
+	config *tls.Config // nil: no TLS
 }
 
 // shaken is the result of a handshake.
-type shaken struct {
-	key     uint64 // of the connection
-	err     error
-	took    time.Duration
-	resumed bool
-}
+type shaken = tlsloop.Result[uint64]
 
 // secure begins the TLS handshake of a connection with this key.
 func (l *loop) secure(fd int32, k uint64) *tlsloop.Conn {
-	begun := l.clock.now()
 	t := tlsloop.Client(fd, sendTLS, l.shakes.config)
-	l.shakes.running.Add(1)
-	t.Handshake(func(state tls.ConnectionState, err error) {
-		defer l.shakes.running.Done()
-		if err == nil && l.plan.Multiplexed() && state.NegotiatedProtocol != "h2" {
-			err = account.ErrNoH2
-		}
-		h := shaken{key: k, err: err, took: time.Duration(l.clock.now() - begun), resumed: state.DidResume}
-		l.shakes.mu.Lock()
-		l.shakes.done = append(l.shakes.done, h)
-		l.shakes.mu.Unlock()
-		l.Wake()
-	})
+	l.shakes.Begin(t, k, l.Wake)
 	return t
 }
 
@@ -74,12 +53,8 @@ func (l *loop) readShake(fd int32, t *tlsloop.Conn) {
 // settle continues with the connections whose handshakes are over. A connection that the loop
 // has closed meanwhile has another generation.
 func (l *loop) settle() {
-	l.shakes.mu.Lock()
-	done := l.shakes.done
-	l.shakes.done = nil
-	l.shakes.mu.Unlock()
-	for _, h := range done {
-		id, gen := uint32(h.key), uint32(h.key>>32)
+	for _, h := range l.shakes.Take() {
+		id, gen := uint32(h.Of), uint32(h.Of>>32)
 		if id&keyMux != 0 {
 			if c := l.mux.find(id&^keyMux, gen); c != nil {
 				c.settled(h)
@@ -93,10 +68,13 @@ func (l *loop) settle() {
 // over ends the handshake. It returns the bytes that came after it, and the failure if there
 // is one. The rest of the socket is read again, because its events are over.
 func (l *loop) over(t *tlsloop.Conn, h shaken) (early []byte, f *account.Failure) {
-	if h.err != nil {
-		return nil, account.Handshake(h.err, l.plan.Limits.Connect)
+	if h.Err == nil && l.plan.Multiplexed() && h.State.NegotiatedProtocol != "h2" {
+		h.Err = account.ErrNoH2
 	}
-	l.streams.Secured(h.took, h.resumed)
-	l.again = append(l.again, h.key)
+	if h.Err != nil {
+		return nil, account.Handshake(h.Err, l.plan.Limits.Connect)
+	}
+	l.streams.Secured(h.Took, h.State.DidResume)
+	l.again = append(l.again, h.Of)
 	return t.Settle(), nil
 }

@@ -14,6 +14,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/load/account"
+	"assay/internal/machine"
 )
 
 // conn is one connection.
@@ -21,8 +22,12 @@ type conn struct {
 	socket      *socket
 	client      *http.ClientConn
 	multiplexed bool
-	open        int // exchanges in progress
+	open        int  // exchanges in progress
+	used        bool // a request was sent on it, and is over
 }
+
+// unused reports whether no request was ever sent on the connection.
+func (c *conn) unused() bool { return c.open == 0 && !c.used }
 
 // begin notes that an exchange begins.
 func (c *conn) begin(x *exchange) {
@@ -92,6 +97,8 @@ func (c *conn) failureH2(err error) *account.Failure {
 		return account.Breach("the frame breaks HTTP/2: %v: %v", stream.Code, stream.Cause)
 	case strings.Contains(err.Error(), "GOAWAY"):
 		return &account.Failure{Outcome: bundle.StreamReset, Detail: err.Error()}
+	case ended != nil && machine.Exhausted(*ended):
+		return account.Broken(*ended, account.InsideAnswer)
 	case ended != nil:
 		return account.ClosedH2((*ended).Error())
 	}

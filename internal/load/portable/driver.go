@@ -68,6 +68,8 @@ func (d *driver) drive() {
 		d.mu.Lock()
 		now := d.now()
 		d.streams.Scan(now)
+		d.serveH2(&d.streamConns) // a pause of the dials may be over
+		d.serveH2(&d.callConns)
 		pause := d.turn(now)
 		d.next = now + int64(pause)
 		done := d.streams.Done()
@@ -186,7 +188,9 @@ func (d *driver) Waiting(s *account.Stream, waited time.Duration) *account.Failu
 	switch {
 	case s.Conn != account.None: // its dial, of HTTP/1.1
 		return account.ConnectTimeout(waited)
-	case !d.plan.Multiplexed() || len(p.conns) > 0 || p.dialling == 0:
+	case d.plan.Multiplexed() && len(p.conns) > 0:
+		return p.redial.Tell()
+	case !d.plan.Multiplexed() || p.dialling == 0:
 		return nil
 	case d.shaking.Load() > 0:
 		return account.NoSettings(waited)
@@ -306,6 +310,7 @@ func (d *driver) buffer() *[bufferSize]byte {
 func (d *driver) complete(x *exchange, c *conn, resp *http.Response) {
 	d.mu.Lock()
 	defer d.unlock()
+	c.used = true
 	d.release(x, c)
 	if x.over {
 		return
@@ -319,13 +324,17 @@ func (d *driver) complete(x *exchange, c *conn, resp *http.Response) {
 func (d *driver) lost(x *exchange, c *conn, err error) {
 	d.mu.Lock()
 	defer d.unlock()
-	d.release(x, c)
-	switch {
-	case x.over:
-	case isUnusable(err): // it was not sent
-		x.pool.waiting.Push(x)
+	if isUnusable(err) { // it was not sent
+		if !x.over {
+			x.pool.waiting.Push(x)
+		}
+		d.release(x, c)
 		d.serveH2(x.pool)
-	default:
+		return
+	}
+	c.used = true
+	d.release(x, c)
+	if !x.over {
 		d.fail(x, c.failure(err))
 	}
 }

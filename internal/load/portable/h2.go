@@ -16,6 +16,7 @@ type h2pool struct {
 	dialling int
 	wanted   int // connections to open even if the others have room
 	room     int // streams that the last connection allows
+	redial   account.Redial
 	waiting  account.Queue[*exchange]
 }
 
@@ -26,7 +27,10 @@ func (d *driver) serveH2(p *pool) {
 			p.waiting.Pop()
 			continue
 		}
-		c := p.freest()
+		c := d.freest(p)
+		if p.waiting.Len() == 0 {
+			return
+		}
 		if c == nil || len(p.conns)+p.dialling < p.wanted {
 			d.growH2(p, c == nil)
 		}
@@ -34,26 +38,41 @@ func (d *driver) serveH2(p *pool) {
 			return
 		}
 		if c.client.Reserve() == nil { // otherwise the connection has just ended
+			if c.unused() {
+				p.redial.Took()
+			}
 			d.run(p.waiting.Pop(), c)
 		}
 	}
 }
 
 // freest returns the connection with the fewest streams that has room, or nil. It removes
-// connections that have ended.
-func (p *pool) freest() *conn {
+// connections that have ended. One that took no request counts as a failed dial.
+func (d *driver) freest(p *pool) *conn {
 	var best *conn
+	var f *account.Failure
 	p.conns = slices.DeleteFunc(p.conns, func(c *conn) bool {
 		if c.client.Available() > 0 && (best == nil || c.open < best.open) {
 			best = c
 		}
-		return c.client.Err() != nil
+		err := c.client.Err()
+		if err != nil && c.unused() {
+			f = c.failureH2(err)
+		}
+		return err != nil
 	})
+	if f != nil {
+		d.undialled(p, f, best != nil)
+	}
 	return best
 }
 
-// growH2 dials as many connections as the waiting requests need.
+// growH2 dials as many connections as the waiting requests need. After a failure it pauses, unless
+// the failure has failed every request that waited.
 func (d *driver) growH2(p *pool, full bool) {
+	if len(p.conns)+p.dialling > 0 && p.redial.Pausing(d.now) {
+		return
+	}
 	need := p.wanted - len(p.conns)
 	if full && p.room > 0 { // with a limit of 0 streams, more connections do not help
 		need = max(need, (p.waiting.Len()+p.room-1)/p.room)
@@ -72,26 +91,33 @@ func (d *driver) growH2(p *pool, full bool) {
 	}
 }
 
-// joinH2 adds a new connection to a pool, or handles the failure f of its dial: without any
-// other connection, the waiting requests fail.
+// joinH2 adds a new connection to a pool, or handles the failure f of its dial.
 func (d *driver) joinH2(p *pool, c *conn, f *account.Failure) {
 	p.dialling--
 	switch {
 	case f == nil && d.ctx.Err() != nil:
 		c.close()
-		return
 	case f == nil:
 		p.conns = append(p.conns, c)
 		p.room = c.client.Available()
 		d.serveH2(p)
-		return
-	case len(p.conns) > 0 || p.dialling > 0:
+	default:
+		d.undialled(p, f, d.freest(p) != nil)
+	}
+}
+
+// undialled handles the failure of a dial, or of a connection that ended before it took a
+// request. Without any other connection, the waiting requests fail. With one, they wait for room
+// on it; if there is none, the one that waits longest fails, so that the run tells why.
+func (d *driver) undialled(p *pool, f *account.Failure, room bool) {
+	p.redial.Failed(d.plan, f, d.now())
+	others := len(p.conns)+p.dialling > 0
+	if others && (len(p.conns) == 0 || room) {
 		return
 	}
-	for p.waiting.Len() > 0 {
+	for p.waiting.Len() > 0 && (!others || !p.redial.Told()) {
 		if x := p.waiting.Pop(); !x.over {
-			one := *f
-			d.fail(x, &one)
+			d.fail(x, p.redial.Tell())
 		}
 	}
 }

@@ -53,7 +53,12 @@ func (p *h2Peer) whole(id uint32) {
 // complete request for Start. The response to any other request is {}.
 func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id uint32), way ...loadtest.Way) (addr string) {
 	t.Helper()
-	return loadtest.Listen(t, func(c net.Conn) {
+	return loadtest.Listen(t, h2Script(settings, start), way...)
+}
+
+// h2Script is what h2Server does on a connection.
+func h2Script(settings []http2.Setting, start func(p *h2Peer, id uint32)) func(c net.Conn) {
+	return func(c net.Conn) {
 		preface := make([]byte, len(http2.ClientPreface))
 		if _, err := io.ReadFull(c, preface); err != nil || string(preface) != http2.ClientPreface {
 			return
@@ -63,7 +68,7 @@ func h2Server(t *testing.T, settings []http2.Setting, start func(p *h2Peer, id u
 		p.fr.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 		_ = p.fr.WriteSettings(settings...)
 		p.serve(start)
-	}, way...)
+	}
 }
 
 func (p *h2Peer) serve(start func(p *h2Peer, id uint32)) {
