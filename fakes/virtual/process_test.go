@@ -15,7 +15,7 @@ import (
 
 // A loop in a shell is the default command of a load run. Half of what it takes is the stack of its goroutine.
 func TestTenThousandLoopsAreSmall(t *testing.T) {
-	if !alone(t) {
+	if !testkit.Alone(t) {
 		return
 	}
 	testkit.CheckLeaks(t)
@@ -45,7 +45,7 @@ func TestTenThousandLoopsAreSmall(t *testing.T) {
 }
 
 func TestTenThousandIdleProcessesHoldNoDescriptor(t *testing.T) {
-	if !alone(t) {
+	if !testkit.Alone(t) {
 		return
 	}
 	testkit.CheckLeaks(t)

@@ -251,7 +251,7 @@ func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
 		{"shell", []string{"sh", "-i"}, 32 << 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if alone(t) {
+			if testkit.Alone(t) {
 				idleTerminals(t, row.argv, row.most)
 			}
 		})

@@ -27,8 +27,12 @@ func Alone(t *testing.T) bool {
 	switch ran := strings.Contains(string(out), "--- PASS: "+t.Name()+" "); {
 	case err != nil:
 		t.Errorf("in a separate process: %v\n%s", err, out)
+	case !ran && strings.Contains(string(out), "--- SKIP: "+t.Name()+" "):
+		t.Skipf("in a separate process:\n%s", out)
 	case !ran:
 		t.Errorf("it did not run in a separate process:\n%s", out)
+	default:
+		t.Logf("in a separate process:\n%s", out)
 	}
 	return false
 }
