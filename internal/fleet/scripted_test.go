@@ -155,6 +155,13 @@ func (b *testBus) down() {
 	b.srv.WaitForShutdown()
 }
 
+// clients returns the number of connections.
+func (b *testBus) clients() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.srv.NumClients()
+}
+
 func (b *testBus) bus() Bus { return Bus{URL: fmt.Sprintf("nats://127.0.0.1:%d", b.opts.Port)} }
 
 // lines collects what a fleet says.

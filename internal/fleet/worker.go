@@ -92,7 +92,7 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	w := &worker{opts: o, names: names{o.Run}, keys: map[string][]byte{}, changed: make(chan struct{}, 1), heard: time.Now()}
+	w := &worker{opts: o, names: names{o.Run}, keys: map[string][]byte{}, changed: make(chan struct{}, 1)}
 	end := time.Now().Add(o.Wait)
 	var err error
 	if w.nc, err = o.Bus.connect(ctx, "assay worker", o.Wait); err != nil {
@@ -105,15 +105,12 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if err := w.enter(ctx, end); err != nil {
 		return err
 	}
-	alive, err := w.nc.Subscribe(w.names.alive(), func(*nats.Msg) {
-		w.mu.Lock()
-		w.heard = time.Now()
-		w.mu.Unlock()
-	})
+	alive, err := w.nc.Subscribe(w.names.alive(), func(*nats.Msg) { w.hear() })
 	if err != nil {
 		return err
 	}
 	defer func() { _ = alive.Unsubscribe() }()
+	w.hear() // the run is there, however long this worker has waited for it
 	if err := w.join(ctx); err != nil {
 		return w.refused(err)
 	}
@@ -179,6 +176,13 @@ func (w *worker) has(key string) bool {
 	defer w.mu.Unlock()
 	_, ok := w.keys[key]
 	return ok
+}
+
+// hear notes a sign of life of the coordinator.
+func (w *worker) hear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = w.opts.Now()
 }
 
 // enter waits for the run, and reads its card.
@@ -276,7 +280,7 @@ func (w *worker) await(ctx context.Context, keys ...string) (string, error) {
 			}
 		}
 		w.mu.Lock()
-		silent := time.Since(w.heard)
+		silent := w.opts.Now().Sub(w.heard)
 		w.mu.Unlock()
 		if silent > deserted {
 			return "", &BusError{What: fmt.Sprintf("nothing was heard of the coordinator of the run %s for %v", w.opts.Run, deserted), Mend: "start the run again"}
