@@ -46,8 +46,8 @@ func measure(ctx context.Context, nc *nats.Conn, subject string, now func() time
 	var last error
 	for range 2 * trips {
 		ctx, stop := context.WithTimeout(ctx, tripWithin)
-		sent := now()
 		begun := time.Now()
+		sent := now() // within the trip, also if this process stands still in between
 		m, err := nc.RequestWithContext(ctx, subject, nil)
 		took := time.Since(begun)
 		stop()
