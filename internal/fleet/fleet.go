@@ -101,7 +101,9 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 	c, err := h.gather(ctx, o)
 	if err != nil {
 		h.close()
-		f.hall = nil
+		if f.opts.Rounds {
+			f.hall = nil
+		}
 		return nil, err
 	}
 	if f.opts.Rounds {
