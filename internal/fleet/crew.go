@@ -113,10 +113,22 @@ func (c *crew) Begin(ctx context.Context) (time.Time, error) {
 		ahead = leadRemote
 	}
 	ahead += time.Duration(len(attempts)) * leadEach
-	c.at = time.Now().Add(ahead)
-	if err := h.put(context.WithoutCancel(ctx), keyStart(h.round), start{At: h.opts.Now().Add(ahead).UnixNano(), Attempts: attempts}); err != nil {
-		return time.Time{}, err
+	var s start
+	err := h.nc.insist(context.WithoutCancel(ctx), func(call context.Context) error {
+		s = start{At: h.opts.Now().Add(ahead).UnixNano(), Attempts: attempts}
+		first, err := create(call, h.kv, keyStart(h.round), s)
+		if err == nil && !first { // the answer to an earlier call was lost, and the workers may know that start already
+			err = value(call, h.kv, keyStart(h.round), &s)
+		}
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}, h.bus.stored("starting the workers", err)
 	}
+	c.at = h.here(s.At)
 	return c.at, nil
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Say func(line string)
 	// Now is the clock of the coordinator; nil is time.Now.
 	Now func() time.Time
+	// forsaken is how long the bus may be away; 0 is forsakenAfter.
+	forsaken time.Duration
 }
 
 // The defaults.
@@ -65,6 +67,9 @@ func New(o Options) *Fleet {
 		if o.Bus != nil {
 			o.Wait = DefaultWait
 		}
+	}
+	if o.forsaken == 0 {
+		o.forsaken = forsakenAfter
 	}
 	if o.Say == nil {
 		o.Say = func(string) {}

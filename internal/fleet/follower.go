@@ -22,6 +22,7 @@ type follower struct {
 	// dying are the lost workers whose shard is sealed as soon as the windows up to a sequence are merged.
 	dying    map[int]dying
 	ending   time.Time // after it, every worker that has not sealed is lost; zero: the run goes on
+	untold   string    // why the workers are to end, until the bus has taken it
 	looked   time.Time
 	progress time.Time // when the last window was merged
 	deadline time.Time
@@ -47,7 +48,7 @@ func (f *follower) run(ctx context.Context) error {
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		defer crash.Catch()
-		followWindows(reading, h.nc, h.js, h.names.stream(), f.last+1, func(subject string, sequence uint64, payload []byte) {
+		followWindows(reading, h.nc.Conn, h.js, h.names.stream(), f.last+1, func(subject string, sequence uint64, payload []byte) {
 			select {
 			case f.windows <- stored{subject, sequence, payload}:
 			case <-reading.Done():
@@ -149,7 +150,7 @@ func (f *follower) step() (bool, error) {
 			delete(f.dying, number) // it was not lost after all, or is sealed now
 			continue
 		}
-		if f.last >= d.upTo {
+		if f.last >= d.upTo || f.alone() {
 			if err := f.sealLost(number, d.why); err != nil {
 				return false, err
 			}
@@ -193,7 +194,7 @@ func (f *follower) sealLost(number int, why string) error {
 	own := s.digest.seal(s.attempt)
 	own.Lost, own.LostNS = why, int64(max(time.Since(f.at), 1))
 	first, err := create(context.Background(), h.kv, keySeal(h.round, number), own)
-	if err != nil && time.Now().Before(f.deadline) {
+	if err != nil && !f.over() {
 		return nil //nolint:nilerr // the bus is away; the next step tries again
 	}
 	delete(f.dying, number)
@@ -245,10 +246,19 @@ func (f *follower) lose(number int, why string) {
 	switch {
 	case err == nil:
 		f.dying[number] = dying{why, info.State.LastSeq}
-	case time.Now().After(f.deadline):
-		f.dying[number] = dying{why, f.last} // the bus is gone for good
+	case f.over():
+		f.dying[number] = dying{why, f.last}
 	}
 }
+
+// over reports whether the round needs no bus any more to end: its time is over, or the bus is gone for good. The caller holds mu.
+func (f *follower) over() bool {
+	now := time.Now()
+	return now.After(f.deadline) || !f.ending.IsZero() && now.After(f.ending) || f.hall.nc.forsaken() != nil
+}
+
+// alone reports whether nothing comes from the bus any more before the round ends. The caller holds mu.
+func (f *follower) alone() bool { return f.hall.nc.away() > 0 && f.over() }
 
 // end tells the workers to end.
 func (f *follower) end(why string) {
@@ -262,7 +272,8 @@ const slack = 2 * time.Second
 
 func (f *follower) endLocked(why string) {
 	h := f.hall
-	_ = h.put(context.Background(), keyStop(h.round), stop{Why: why}) // the closed input tells those of this machine
+	f.untold = why
+	f.tell()
 	if !h.opts.Rounds {
 		for _, p := range h.processes() {
 			p.interrupt()
@@ -270,6 +281,13 @@ func (f *follower) endLocked(why string) {
 	}
 	if f.ending.IsZero() {
 		f.ending = time.Now().Add(f.order.Limits.Ending(true)*9/10 + slack)
+	}
+}
+
+// tell tells the workers to end, if they are to. The caller holds mu.
+func (f *follower) tell() {
+	if f.untold != "" && f.hall.put(context.Background(), keyStop(f.hall.round), stop{Why: f.untold}) == nil {
+		f.untold = ""
 	}
 }
 
@@ -302,6 +320,10 @@ func (f *follower) watch() {
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	alone := f.alone()
+	if !alone {
+		f.tell()
+	}
 	h.mu.Lock()
 	if now.Sub(f.looked) > h.opts.Patience/2 || !h.nc.IsConnected() {
 		h.forgive()
@@ -314,6 +336,8 @@ func (f *follower) watch() {
 		case f.merger.shards[i].seal != nil || f.merger.shards[i].whole || h.seals[i] != nil || m.lost != "":
 		case m.exited != "":
 			lost[i] = m.exited
+		case alone:
+			lost[i] = h.nc.absence()
 		case now.After(f.deadline):
 			lost[i] = "it has not ended at the hard end of the plan"
 		case over:

@@ -21,7 +21,8 @@ func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 	}
 	h.forgive()
 	h.mu.Unlock()
-	if err := h.put(ctx, keyPlan(h.round), plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits), Memo: o.Memo}); err != nil {
+	p := plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits), Memo: o.Memo}
+	if err := h.nc.insist(ctx, func(ctx context.Context) error { return h.put(ctx, keyPlan(h.round), p) }); err != nil {
 		return nil, err
 	}
 	return h.await(ctx, o)
@@ -80,11 +81,15 @@ func (h *hall) awaited() (keys []string) {
 func (h *hall) barrier(ctx context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.nc.away() > 0 {
+		h.forgive()
+		return false, h.nc.forsaken()
+	}
 	all, left := true, 0
 	for i := range h.members {
 		m := &h.members[i]
 		why := m.exited
-		if why == "" && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience {
+		if why == "" && time.Since(m.seen) > h.opts.Patience {
 			why = silent(h.opts.Patience)
 		}
 		switch {
@@ -95,7 +100,7 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 			}
 		case m.exited != "" && m.ready == nil:
 			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.exited)
-		case m.attempt > m.dead && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience:
+		case m.attempt > m.dead && time.Since(m.seen) > h.opts.Patience:
 			if err := h.bereave(ctx, i); err != nil {
 				return false, err
 			}
@@ -129,7 +134,9 @@ func (h *hall) missed(number int, why string) error {
 func (h *hall) bereave(ctx context.Context, number int) error {
 	m := &h.members[number]
 	h.opts.Say(fmt.Sprintf("worker %d of %d on %s is silent: another one can take its place", number+1, len(h.members), m.joined.Host))
-	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: silent(h.opts.Patience)}); err != nil {
+	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: silent(h.opts.Patience)}); unanswered(err) {
+		return nil // the next look does it
+	} else if err != nil {
 		return h.bus.stored("giving up a worker", err)
 	}
 	m.dead, m.ready = m.attempt, nil
@@ -140,6 +147,9 @@ func (h *hall) bereave(ctx context.Context, number int) error {
 func (h *hall) missing() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.nc.away() > 0 {
+		return &BusError{What: h.nc.absence(), Mend: "see why the bus is not there, or refuses the connection"}
+	}
 	var there, away []string
 	for i := range h.members {
 		switch m := &h.members[i]; {

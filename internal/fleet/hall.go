@@ -21,7 +21,7 @@ type hall struct {
 	names    names
 	bus      Bus
 	embedded *embedded // nil: the bus is elsewhere
-	nc       *nats.Conn
+	nc       *link
 	js       jetstream.JetStream
 	kv       jetstream.KeyValue
 	stream   jetstream.Stream
@@ -55,6 +55,8 @@ type join struct {
 	Host    string
 	PID     int
 	Version string
+	// ID is random: a worker knows its own entry by it, also if it did not get the answer that the entry is written.
+	ID string
 }
 
 // ready is a worker at the barrier.
@@ -112,7 +114,8 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
 		return nil, err
 	}
-	if h.js, err = jetstream.New(h.nc); err != nil {
+	h.nc.limit = o.forsaken
+	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
 		return nil, err
 	}
 	if err = h.create(ctx, hardEnd(&order.Job, &order.Limits)+keepFor); err != nil {
@@ -163,9 +166,9 @@ func (h *hall) listen() error {
 	h.stop = stop
 	h.waiting.Go(func() {
 		defer crash.Catch()
-		followKeys(ctx, h.nc, h.kv, []string{"join.>", "ready.>", "seal.>"}, h.note)
+		followKeys(ctx, h.nc.Conn, h.kv, []string{"join.>", "ready.>", "seal.>"}, h.note)
 	})
-	clock, err := tellTime(h.nc, h.names.clock(), h.opts.Now)
+	clock, err := tellTime(h.nc.Conn, h.names.clock(), h.opts.Now)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,9 @@ func (p *publisher) send(text []byte) error {
 		if time.Now().After(p.until()) {
 			return w.opts.Bus.stored(fmt.Sprintf("window %d could not be published", id.seq), err)
 		}
+		if err := w.nc.forsaken(); err != nil {
+			return err
+		}
 		pause(context.Background(), redialEvery)
 	}
 }

@@ -78,7 +78,7 @@ func taken(t *testing.T, b Bus, run string, shard int) bool {
 	}
 	defer nc.Close()
 	w := &worker{opts: WorkerOptions{Bus: b}, names: names{run}, nc: nc}
-	if w.js, err = jetstream.New(nc); err != nil || w.look(t.Context()) != nil {
+	if w.js, err = jetstream.New(nc.Conn); err != nil || w.look(t.Context()) != nil {
 		return false
 	}
 	there, _ := w.stored(t.Context(), keyJoin(shard, 1), new(join))

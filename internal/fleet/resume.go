@@ -32,7 +32,8 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
 		return nil, nil, err
 	}
-	if h.js, err = jetstream.New(h.nc); err != nil {
+	h.nc.limit = h.opts.forsaken
+	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
 		return nil, nil, err
 	}
 	var c card
@@ -70,6 +71,8 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 
 // value reads a key into a value.
 func value(ctx context.Context, kv jetstream.KeyValue, key string, into any) error {
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
 	e, err := kv.Get(ctx, key)
 	if err != nil {
 		return err
@@ -86,6 +89,9 @@ func (h *hall) resume(ctx context.Context, o load.Order) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.at = time.Now().Add(time.Unix(0, h.resumed.At).Sub(h.opts.Now()))
+	c.at = h.here(h.resumed.At)
 	return c, nil
 }
+
+// here returns a time of the clock of the coordinator, in nanoseconds since 1970, on the monotonic clock of this process.
+func (h *hall) here(at int64) time.Time { return time.Now().Add(time.Unix(0, at).Sub(h.opts.Now())) }

@@ -115,10 +115,15 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 			return nil
 		}
 		if err == nil {
-			return w.sealed(round, &s)
+			if err = w.sealed(round, &s); !unanswered(err) {
+				return err
+			}
 		}
 		if time.Now().After(pub.until()) {
 			return w.opts.Bus.stored("sealing the shard", err)
+		}
+		if err := w.nc.forsaken(); err != nil {
+			return err
 		}
 		pause(context.Background(), redialEvery)
 	}
@@ -127,11 +132,11 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 // sealed returns an error if the seal that is there is not this one: the answer to this one may have been lost.
 func (w *worker) sealed(round int, own *seal) error {
 	var other seal
-	there, err := w.stored(context.Background(), keySeal(round, w.shard), &other)
+	err := value(context.Background(), w.kv, keySeal(round, w.shard), &other)
 	switch {
 	case err != nil:
 		return w.opts.Bus.stored("reading the seal", err)
-	case there && other == *own:
+	case other == *own:
 		return nil
 	}
 	return &LostError{Why: other.Lost}

@@ -243,7 +243,7 @@ func (b *testBus) shrink(t *testing.T, stream string) {
 		return
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(nc.Conn)
 	if err != nil {
 		t.Error(err)
 		return

@@ -34,6 +34,8 @@ type WorkerOptions struct {
 	Say func(line string)
 	// Now is the clock of this machine; nil is time.Now.
 	Now func() time.Time
+	// forsaken is how long the bus may be away; 0 is forsakenAfter.
+	forsaken time.Duration
 }
 
 // RefusedError says that a run has no use for this worker.
@@ -86,6 +88,9 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Wait == 0 {
 		o.Wait = workerWait
 	}
+	if o.forsaken == 0 {
+		o.forsaken = forsakenAfter
+	}
 	if o.Say == nil {
 		o.Say = func(string) {}
 	}
@@ -99,7 +104,8 @@ func Work(ctx context.Context, o WorkerOptions) error {
 		return err
 	}
 	defer w.nc.Close()
-	if w.js, err = jetstream.New(w.nc); err != nil {
+	w.nc.limit = o.forsaken
+	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
 		return err
 	}
 	if err := w.enter(ctx, end); err != nil {
@@ -119,7 +125,7 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	defer func() { stop(); listeners.Wait() }()
 	listeners.Go(func() {
 		defer crash.Catch()
-		followKeys(listening, w.nc, w.kv, w.concerns(), w.note)
+		followKeys(listening, w.nc.Conn, w.kv, w.concerns(), w.note)
 	})
 	listeners.Go(func() {
 		defer crash.Catch()
@@ -132,7 +138,7 @@ func Work(ctx context.Context, o WorkerOptions) error {
 type worker struct {
 	opts    WorkerOptions
 	names   names
-	nc      *nats.Conn
+	nc      *link
 	js      jetstream.JetStream
 	kv      jetstream.KeyValue
 	card    card
@@ -194,7 +200,7 @@ func (w *worker) enter(ctx context.Context, end time.Time) error {
 			return w.refused(w.fits())
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrKeyNotFound) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrDisconnected):
+		case !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrKeyNotFound) && (!unanswered(err) || errors.Is(err, nats.ErrNoResponders)):
 			return w.opts.Bus.stored("reading the run", err)
 		case time.Now().After(end):
 			return &BusError{
@@ -278,6 +284,12 @@ func (w *worker) await(ctx context.Context, keys ...string) (string, error) {
 			if w.has(k) {
 				return k, nil
 			}
+		}
+		if w.nc.away() > 0 {
+			if err := w.nc.forsaken(); err != nil {
+				return "", err
+			}
+			w.hear() // nobody can be heard meanwhile
 		}
 		w.mu.Lock()
 		silent := w.opts.Now().Sub(w.heard)

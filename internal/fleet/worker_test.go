@@ -55,7 +55,7 @@ func TestTheErrorOfAClockIsABound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if _, err := tellTime(nc, "clock", time.Now); err != nil {
+	if _, err := tellTime(nc.Conn, "clock", time.Now); err != nil {
 		t.Fatal(err)
 	}
 	off, err := measure(t.Context(), nc, "clock", func() time.Time {
