@@ -94,7 +94,7 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 			old.close()
 			return nil, err
 		}
-		c.over = old.close
+		old.owns, c.over = true, old.close
 		return c, nil
 	}
 	if h == nil {

@@ -17,8 +17,7 @@ type follower struct {
 	*crew
 
 	windows chan stored
-	last    uint64 // the last sequence of the stream that was merged
-	merged  int    // since the last purge
+	merged  int // since the last purge
 	// dying are the lost workers whose shard is sealed as soon as the windows up to a sequence are merged.
 	dying    map[int]dying
 	ending   time.Time // after it, every worker that has not sealed is lost; zero: the run goes on
@@ -48,7 +47,7 @@ func (f *follower) run(ctx context.Context) error {
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		defer crash.Catch()
-		followWindows(reading, h.nc.Conn, h.js, h.names.stream(), f.last+1, func(subject string, sequence uint64, payload []byte) {
+		followWindows(reading, h.nc.Conn, h.js, h.names.stream(), h.last+1, func(subject string, sequence uint64, payload []byte) {
 			select {
 			case f.windows <- stored{subject, sequence, payload}:
 			case <-reading.Done():
@@ -66,6 +65,9 @@ func (f *follower) run(ctx context.Context) error {
 	interrupted := ctx.Done()
 	for {
 		complete, err := f.step()
+		if complete && h.opts.Rounds {
+			f.purge()
+		}
 		if err != nil || complete {
 			return err
 		}
@@ -99,15 +101,23 @@ func (h *hall) processes() (all []*process) {
 	return all
 }
 
-// purgeEvery is the number of merged windows after which a bus of this process forgets them: nobody reads them again.
+// purgeEvery is the number of merged windows after which a bus of this process forgets them.
 const purgeEvery = 256
+
+// purge removes what is merged from the stream of a run that nobody resumes: one on a bus of this process, or a round of several.
+func (f *follower) purge() {
+	f.merged = 0
+	ctx, stop := context.WithTimeout(context.Background(), callWithin)
+	defer stop()
+	_ = f.hall.stream.Purge(ctx, jetstream.WithPurgeSequence(f.hall.last+1)) // what is left goes with the next one
+}
 
 // window merges a window.
 func (f *follower) window(w stored) error {
 	h := f.hall
-	f.last, f.progress = w.sequence, time.Now()
+	h.last, f.progress = w.sequence, time.Now()
 	id, err := h.names.parse(w.subject)
-	if err != nil || id.round != h.round {
+	if err != nil || id.round != h.round || !h.knows(id.shard) {
 		return nil //nolint:nilerr // it is no window of this round
 	}
 	f.mu.Lock()
@@ -120,10 +130,7 @@ func (f *follower) window(w stored) error {
 	}
 	f.merged++
 	if h.embedded != nil && f.merged >= purgeEvery {
-		f.merged = 0
-		ctx, stop := context.WithTimeout(context.Background(), callWithin)
-		_ = h.stream.Purge(ctx, jetstream.WithPurgeSequence(f.last)) // what is left goes with the next one
-		stop()
+		f.purge()
 	}
 	return nil
 }
@@ -138,7 +145,12 @@ func (f *follower) step() (bool, error) {
 	for number, s := range h.seals {
 		seals[number] = s
 	}
+	halted := h.halted
 	h.mu.Unlock()
+	if halted != "" && f.ending.IsZero() {
+		f.aborted = "the run was ended by the assay load before this one, or by another one: " + halted
+		f.endLocked(halted)
+	}
 	for number, s := range seals {
 		if err := f.merger.sealed(number, s); err != nil {
 			return false, err
@@ -150,7 +162,7 @@ func (f *follower) step() (bool, error) {
 			delete(f.dying, number) // it was not lost after all, or is sealed now
 			continue
 		}
-		if f.last >= d.upTo || f.alone() {
+		if h.last >= d.upTo || f.alone() {
 			if err := f.sealLost(number, d.why); err != nil {
 				return false, err
 			}
@@ -247,7 +259,7 @@ func (f *follower) lose(number int, why string) {
 	case err == nil:
 		f.dying[number] = dying{why, info.State.LastSeq}
 	case f.over():
-		f.dying[number] = dying{why, f.last}
+		f.dying[number] = dying{why, f.hall.last}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h.mu.Lock()
 	h.round++
-	h.seals = map[int]*seal{}
+	h.seals, h.halted = map[int]*seal{}, ""
 	for i := range h.members {
 		h.members[i].ready, h.members[i].lostAt = nil, 0 // who was lost before was lost in an earlier round
 	}

@@ -28,11 +28,14 @@ type hall struct {
 	stop     context.CancelFunc
 	waiting  sync.WaitGroup // the goroutines that listen
 	subs     []*nats.Subscription
+	owns     bool // this coordinator has begun the run, or taken it over, and ends it
 	round    int
-	resumed  start // of a run that was taken over; zero for one that begins here
+	last     uint64 // the last sequence of the stream that was merged; for one goroutine
+	resumed  start  // of a run that was taken over; zero for one that begins here
 	mu       sync.Mutex
 	members  []member // by shard
 	seals    map[int]*seal
+	halted   string        // why the round was ended before all shards were sealed, by whomever
 	changed  chan struct{} // something was noted
 }
 
@@ -121,6 +124,7 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 	if err = h.create(ctx, hardEnd(&order.Job, &order.Limits)+keepFor); err != nil {
 		return nil, err
 	}
+	h.owns = true
 	if err = h.listen(); err != nil {
 		return nil, err
 	}
@@ -166,7 +170,7 @@ func (h *hall) listen() error {
 	h.stop = stop
 	h.waiting.Go(func() {
 		defer crash.Catch()
-		followKeys(ctx, h.nc.Conn, h.kv, []string{"join.>", "ready.>", "seal.>"}, h.note)
+		followKeys(ctx, h.nc.Conn, h.kv, []string{"join.>", "ready.>", "seal.>", "stop.>", keyEnd}, h.note)
 	})
 	clock, err := tellTime(h.nc.Conn, h.names.clock(), h.opts.Now)
 	if err != nil {
@@ -252,28 +256,39 @@ func (h *hall) note(key string, value []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var round, number, attempt int
-	if n, _ := fmt.Sscanf(key, "join.%d.%d", &number, &attempt); n == 2 && number >= 0 && number < len(h.members) {
+	switch {
+	case scanned(key, "join.%d.%d", &number, &attempt) && h.knows(number):
 		m, j := &h.members[number], &join{}
-		if attempt > m.attempt && json.Unmarshal(value, j) == nil {
+		if attempt > max(m.attempt, m.dead) && json.Unmarshal(value, j) == nil {
 			m.attempt, m.joined, m.ready, m.seen = attempt, j, nil, time.Now()
 		}
-		return
-	}
-	if n, _ := fmt.Sscanf(key, "ready.%d.%d.%d", &round, &number, &attempt); n == 3 && round == h.round && number >= 0 && number < len(h.members) {
+	case scanned(key, "ready.%d.%d.%d", &round, &number, &attempt) && round == h.round && h.knows(number):
 		m, r := &h.members[number], &ready{}
 		if attempt == m.attempt && json.Unmarshal(value, r) == nil && m.ready == nil {
 			m.ready = r
 			h.welcome(number, m)
 		}
-		return
-	}
-	if n, _ := fmt.Sscanf(key, "seal.%d.%d", &round, &number); n == 2 && round == h.round {
+	case scanned(key, "seal.%d.%d", &round, &number) && round == h.round && h.knows(number):
 		s := &seal{}
 		if json.Unmarshal(value, s) == nil && h.seals[number] == nil {
 			h.seals[number] = s
 		}
+	case key == keyStop(h.round) || key == keyEnd:
+		s := &stop{}
+		if json.Unmarshal(value, s) == nil && len(h.seals) < len(h.members) { // behind the last seal it ends nothing
+			h.halted = s.Why
+		}
 	}
 }
+
+// scanned reads numbers from a key, and reports whether it has them.
+func scanned(key, format string, into ...any) bool {
+	n, err := fmt.Sscanf(key, format, into...)
+	return err == nil && n == len(into)
+}
+
+// knows reports whether the run has a shard: whoever may write to the bus can name another one.
+func (h *hall) knows(number int) bool { return number >= 0 && number < len(h.members) }
 
 // welcome tells who came. The caller holds mu.
 func (h *hall) welcome(number int, m *member) {
@@ -321,9 +336,9 @@ func (h *hall) forgive() {
 	}
 }
 
-// close ends the run and the processes.
+// close ends the processes and, if this coordinator owns it, the run.
 func (h *hall) close() {
-	if h.kv != nil && h.nc.IsConnected() {
+	if h.owns && h.nc.IsConnected() {
 		_ = h.put(context.Background(), keyEnd, stop{Why: "the run is over"})
 	}
 	var ending sync.WaitGroup

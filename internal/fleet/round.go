@@ -22,13 +22,10 @@ func (w *worker) rounds(ctx context.Context) error {
 	}
 }
 
-// errUnreadable is the error of a plan that cannot be read.
-var errUnreadable = errors.New("the plan of the run is not readable")
-
 // round does one round.
 func (w *worker) round(ctx context.Context, round int) error {
 	var p plan
-	if !w.read(keyPlan(round), &p) {
+	if !w.read(keyPlan(round), &p) || p.Window <= 0 || w.shard >= p.Job.Parts {
 		return errUnreadable
 	}
 	part, err := w.opts.Worker.Segment(&p.Job, w.shard)

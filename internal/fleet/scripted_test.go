@@ -103,8 +103,13 @@ func nobody(t *testing.T) target.Options {
 // mixed returns the options of a run with two classes, at a rate of so many streams per second.
 func mixed(t *testing.T, e load.Engine, rate float64, d time.Duration) load.Options {
 	t.Helper()
+	return mixedAt(nobody(t), e, rate, d)
+}
+
+// mixedAt returns the same for a target.
+func mixedAt(at target.Options, e load.Engine, rate float64, d time.Duration) load.Options {
 	return load.Options{
-		Target: nobody(t), Rate: rate, Poisson: true, Duration: d, Seed: 11, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
+		Target: at, Rate: rate, Poisson: true, Duration: d, Seed: 11, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
 		Classes: []scenarios.WorkloadClass{{Name: "a", Share: 2, Lines: 3, KillShare: 0.3}, {Name: "b", Share: 1, Lines: 5}},
 	}
 }

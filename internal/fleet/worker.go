@@ -223,7 +223,10 @@ func (w *worker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(e.Value(), &w.card)
+	if err := json.Unmarshal(e.Value(), &w.card); err != nil {
+		return err
+	}
+	return w.card.check()
 }
 
 // fits returns an error if the run is of another version, or has no such shard.
