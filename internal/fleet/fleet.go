@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"assay/internal/load"
@@ -29,6 +30,8 @@ type Options struct {
 	Say func(line string)
 	// Now is the clock of the coordinator; nil is time.Now.
 	Now func() time.Time
+	// patienceOf is the patience for single attempts, in tests; nil is Patience for all.
+	patienceOf func(shard, attempt int) time.Duration
 	// forsaken is how long the bus may be away; 0 is forsakenAfter.
 	forsaken time.Duration
 }
@@ -84,8 +87,21 @@ func New(o Options) *Fleet {
 func (f *Fleet) Local() bool { return f.opts.Bus == nil }
 
 // Gather gives an order to the workers, and waits until all of them are ready. Without Rounds, each order has workers of its
-// own, and several goroutines may call it.
+// own, and several goroutines may call it. An error is a *BusError, the end of ctx, or a *load.EngineError: this machine could not
+// start a bus or a worker.
 func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
+	c, err := f.gather(ctx, o)
+	var missing *BusError
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.As(err, &missing), ctx.Err() != nil:
+		return nil, err
+	}
+	return nil, &load.EngineError{Err: err}
+}
+
+func (f *Fleet) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h := f.hall
 	if old := f.recalled; old != nil {
 		f.recalled = nil

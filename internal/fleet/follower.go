@@ -346,18 +346,18 @@ func (f *follower) watch() {
 		m := &h.members[i]
 		switch over := !f.ending.IsZero() && now.After(f.ending); {
 		case f.merger.shards[i].seal != nil || f.merger.shards[i].whole || h.seals[i] != nil || m.lost != "":
-		case m.exited != "":
-			lost[i] = m.exited
+		case m.gone() != "":
+			lost[i] = m.gone()
 		case alone:
 			lost[i] = h.nc.absence()
 		case now.After(f.deadline):
 			lost[i] = "it has not ended at the hard end of the plan"
 		case over:
 			lost[i] = "it did not end in time when the run was ended"
-		case now.Sub(m.seen) > h.opts.Patience && m.stuck != "":
-			lost[i] = "it could not publish for " + h.opts.Patience.String() + ": " + m.stuck
-		case now.Sub(m.seen) > h.opts.Patience:
-			lost[i] = silent(h.opts.Patience)
+		case now.Sub(m.seen) > h.patience(i) && m.stuck != "":
+			lost[i] = "it could not publish for " + h.patience(i).String() + ": " + m.stuck
+		case now.Sub(m.seen) > h.patience(i):
+			lost[i] = silent(h.patience(i))
 		}
 	}
 	h.mu.Unlock()

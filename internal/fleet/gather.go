@@ -88,9 +88,9 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 	all, left := true, 0
 	for i := range h.members {
 		m := &h.members[i]
-		why := m.exited
-		if why == "" && time.Since(m.seen) > h.opts.Patience {
-			why = silent(h.opts.Patience)
+		why := m.gone()
+		if why == "" && time.Since(m.seen) > h.patience(i) {
+			why = silent(h.patience(i))
 		}
 		switch {
 		case m.lost != "":
@@ -98,10 +98,10 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 			if err := h.missed(i, why); err != nil {
 				return false, err
 			}
-		case m.exited != "" && m.ready == nil:
-			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.exited)
-		case m.attempt > m.dead && time.Since(m.seen) > h.opts.Patience:
-			if err := h.bereave(ctx, i); err != nil {
+		case m.process != nil && m.gone() != "" && m.ready == nil:
+			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.gone())
+		case m.attempt > m.dead && why != "":
+			if err := h.bereave(ctx, i, why); err != nil {
 				return false, err
 			}
 			all = false
@@ -131,15 +131,15 @@ func (h *hall) missed(number int, why string) error {
 }
 
 // bereave frees the shard of a worker that was lost at the barrier. The caller holds mu.
-func (h *hall) bereave(ctx context.Context, number int) error {
+func (h *hall) bereave(ctx context.Context, number int, why string) error {
 	m := &h.members[number]
-	h.opts.Say(fmt.Sprintf("worker %d of %d on %s is silent: another one can take its place", number+1, len(h.members), m.joined.Host))
-	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: silent(h.opts.Patience)}); unanswered(err) {
+	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: why}); unanswered(err) {
 		return nil // the next look does it
 	} else if err != nil {
 		return h.bus.stored("giving up a worker", err)
 	}
-	m.dead, m.ready = m.attempt, nil
+	h.opts.Say(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
+	m.dead, m.ready, m.before = m.attempt, nil, why
 	return nil
 }
 
@@ -157,6 +157,8 @@ func (h *hall) missing() error {
 			there = append(there, fmt.Sprintf("%d (%s)", i+1, m.joined.Host))
 		case m.attempt > m.dead:
 			away = append(away, fmt.Sprintf("%d (%s has joined, and is not ready)", i+1, m.joined.Host))
+		case m.before != "":
+			away = append(away, fmt.Sprintf("%d (%s was lost: %s)", i+1, m.joined.Host, m.before))
 		default:
 			away = append(away, strconv.Itoa(i+1))
 		}

@@ -48,9 +48,26 @@ type member struct {
 	seen    time.Time
 	stuck   string // what the worker says that it cannot do
 	process *process
-	exited  string
+	exited  string // how its process on this machine ended
+	left    departure
+	before  string // why the last one that had the shard was lost before the start
 	lost    string // in this round or an earlier one
 	lostAt  time.Duration
+}
+
+// departure is an attempt that ends before its work is done, as it says itself. Its message may come before the key with which it has
+// joined.
+type departure struct {
+	attempt int
+	why     string
+}
+
+// gone says why the worker has ended; "" if it is there, as far as is known.
+func (m *member) gone() string {
+	if m.exited == "" && m.attempt > 0 && m.left.attempt == m.attempt {
+		return m.left.why
+	}
+	return m.exited
 }
 
 // join is a worker that has taken a shard.
@@ -260,7 +277,7 @@ func (h *hall) note(key string, value []byte) {
 	case scanned(key, "join.%d.%d", &number, &attempt) && h.knows(number):
 		m, j := &h.members[number], &join{}
 		if attempt > max(m.attempt, m.dead) && json.Unmarshal(value, j) == nil {
-			m.attempt, m.joined, m.ready, m.seen = attempt, j, nil, time.Now()
+			m.attempt, m.joined, m.ready, m.stuck, m.seen = attempt, j, nil, "", time.Now()
 		}
 	case scanned(key, "ready.%d.%d.%d", &round, &number, &attempt) && round == h.round && h.knows(number):
 		m, r := &h.members[number], &ready{}
@@ -310,14 +327,16 @@ func (h *hall) hear(m *nats.Msg) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if one := &h.members[b.Shard]; one.attempt == b.Attempt {
+	one := &h.members[b.Shard]
+	if b.Left != "" && b.Attempt >= one.attempt {
+		one.left = departure{b.Attempt, b.Left}
+		h.wake()
+	}
+	if one.attempt == b.Attempt {
 		if b.Stuck == "" {
 			one.seen = time.Now()
 		}
 		one.stuck = b.Stuck
-		if b.Left != "" {
-			one.exited = b.Left
-		}
 	}
 }
 
@@ -327,6 +346,14 @@ func (h *hall) told(m *nats.Msg) {
 	if json.Unmarshal(m.Data, &n) == nil {
 		h.opts.Say(n.Text)
 	}
+}
+
+// patience returns how long a worker may be silent. The caller holds mu.
+func (h *hall) patience(number int) time.Duration {
+	if h.opts.patienceOf != nil {
+		return h.opts.patienceOf(number, h.members[number].attempt)
+	}
+	return h.opts.Patience
 }
 
 // forgive lets every worker be silent from now on: the coordinator or the bus was away itself. The caller holds mu.

@@ -57,7 +57,6 @@ func (w *worker) round(ctx context.Context, round int) error {
 	over()
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStopped) {
 		// The streams ended early, and only here: a seal would say that the shard is complete.
-		w.leave("it was interrupted on its machine")
 		return w.verdict(working, ctx.Err())
 	}
 	return w.verdict(working, w.seal(round, pub, late))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,7 +132,11 @@ func Work(ctx context.Context, o WorkerOptions) error {
 		defer crash.Catch()
 		w.beats(listening)
 	})
-	return w.rounds(ctx)
+	if err := w.rounds(ctx); err != nil {
+		w.leave(ctx, err)
+		return err
+	}
+	return nil
 }
 
 // worker is a worker at work.
@@ -271,8 +276,17 @@ func (w *worker) beats(ctx context.Context) {
 	}
 }
 
-// leave says that the worker ends without a seal. If nobody hears it, its silence says so later.
-func (w *worker) leave(why string) {
+// leave says that the worker ends before its work is done, unless the coordinator knows. If nobody hears it, its silence says so
+// later.
+func (w *worker) leave(ctx context.Context, err error) {
+	var lost *LostError
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	switch {
+	case errors.As(err, &lost), errors.Is(context.Cause(ctx), errStopped):
+		return
+	case ctx.Err() != nil:
+		why = "it was interrupted on its machine"
+	}
 	text, _ := json.Marshal(beat{Shard: w.shard, Attempt: w.attempt, Left: why})
 	_ = w.nc.Publish(w.names.beat(), text)
 	_ = w.nc.FlushTimeout(callWithin)

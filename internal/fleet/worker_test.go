@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,23 @@ func TestTheErrorOfAClockIsABound(t *testing.T) {
 	}
 }
 
+// isEngine reports whether an error is a defect of this machine.
+func isEngine(err error) bool {
+	var engine *load.EngineError
+	return errors.As(err, &engine)
+}
+
+// A worker process that does not come up is a defect of this machine, and no mistake of the user.
+func TestAWorkerProcessThatEndsAtOnceIsADefect(t *testing.T) {
+	t.Parallel()
+	o := mixed(t, &scripted{}, 100, time.Second)
+	o.Workers, o.Fleet = 2, New(Options{Version: testVersion, Line: []string{os.Args[0], "-test.run=^$"}})
+	_, err := load.Run(t.Context(), o)
+	if !isEngine(err) || !strings.Contains(err.Error(), "worker process ") || !strings.Contains(err.Error(), "its process ended") {
+		t.Error(err)
+	}
+}
+
 // Runs that fail at the same time do not share anything.
 func TestFleetsFailApart(t *testing.T) {
 	t.Parallel()
@@ -75,7 +93,7 @@ func TestFleetsFailApart(t *testing.T) {
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			if _, err := f.Gather(context.Background(), load.Order{Job: load.Job{Run: "apart", Parts: 1}}); !errors.Is(err, os.ErrNotExist) {
+			if _, err := f.Gather(context.Background(), load.Order{Job: load.Job{Run: "apart", Parts: 1}}); !errors.Is(err, os.ErrNotExist) || !isEngine(err) {
 				t.Error(err)
 			}
 		})
