@@ -203,8 +203,10 @@ func TestAnEngineThatFailsIsNamed(t *testing.T) {
 	w.come(t.Context(), WorkerOptions{Bus: b, Run: "failing", Shard: -1, Worker: load.Worker{Engines: []load.Engine{e}}})
 	_, err := load.Run(t.Context(), o)
 	w.Wait()
-	var engine *load.EngineError
-	if !errors.As(err, &engine) || !strings.Contains(err.Error(), "worker 1 of 1: the engine of part 0 broke") {
+	if !isEngine(w.errs[0]) {
+		t.Errorf("the worker ends with %v", w.errs[0])
+	}
+	if !isEngine(err) || !strings.Contains(err.Error(), "worker 1 of 1: the engine of part 0 broke") {
 		t.Errorf("%v", err)
 	}
 }

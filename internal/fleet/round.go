@@ -59,7 +59,10 @@ func (w *worker) round(ctx context.Context, round int) error {
 		// The streams ended early, and only here: a seal would say that the shard is complete.
 		return w.verdict(working, ctx.Err())
 	}
-	return w.verdict(working, w.seal(round, pub, late))
+	if err := w.seal(round, pub, late); err != nil {
+		return w.verdict(working, err)
+	}
+	return part.Failure()
 }
 
 // errHardEnd is the cause of a worker that stops at the hard end of its plan.

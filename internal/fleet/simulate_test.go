@@ -129,7 +129,7 @@ func simulated(shard, second, n int, last bool) *load.Window {
 		if err != nil {
 			continue
 		}
-		w.Values = append(w.Values, load.Values{Metric: m, Histogram: text})
+		w.Values = append(w.Values, load.Values{Metric: m, Histogram: string(text)})
 	}
 	return w
 }

@@ -83,8 +83,8 @@ func Serve(ctx context.Context, in io.Reader, version string, engines ...load.En
 }
 
 // Work takes a shard of a run and does its work, in every round of the run. The end of ctx interrupts it: it kills its
-// processes, and publishes what it has recorded. It is lost to the run, which has a policy for that. Errors are a *BusError, a *RefusedError, a *LostError, or a plan that
-// this machine cannot do.
+// processes, and publishes what it has recorded. It is lost to the run, which has a policy for that. Errors are a *BusError, a *RefusedError, a *LostError,
+// a *load.EngineError, or a plan that this machine cannot do.
 func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Wait == 0 {
 		o.Wait = workerWait
@@ -280,9 +280,10 @@ func (w *worker) beats(ctx context.Context) {
 // later.
 func (w *worker) leave(ctx context.Context, err error) {
 	var lost *LostError
+	var engine *load.EngineError
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	switch {
-	case errors.As(err, &lost), errors.Is(context.Cause(ctx), errStopped):
+	case errors.As(err, &lost), errors.As(err, &engine), errors.Is(context.Cause(ctx), errStopped):
 		return
 	case ctx.Err() != nil:
 		why = "it was interrupted on its machine"
