@@ -95,7 +95,7 @@ func runWorker(c *cobra.Command, io stdio, f workerFlags, args []string) error {
 	}
 	io.guard.hide(append(o.Worker.Target.Secrets(), o.Bus.Secrets()...))
 	io = io.quieted(f.quiet)
-	o.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	o.Say = func(line string) { io.notef("%s\n", line) }
 	stayLean()
 	err = fleet.Work(c.Context(), o)
 	var engine *load.EngineError

@@ -26,8 +26,11 @@ type Options struct {
 	Wait time.Duration
 	// Rounds says that several load runs follow each other, as in a soak: the workers stay until Close.
 	Rounds bool
-	// Say gets a line about a worker that came, was refused or was lost; nil drops it.
+	// Say gets a line about a worker that came, or that the run waits for; nil drops it.
 	Say func(line string)
+	// Warn gets a line about a worker that was refused or lost, or whose clock is in doubt, and the id of a run that nobody has
+	// chosen; nil is Say.
+	Warn func(line string)
 	// Now is the clock of the coordinator; nil is time.Now.
 	Now func() time.Time
 	// patienceOf is the patience for single attempts, in tests; nil is Patience for all.
@@ -76,6 +79,9 @@ func New(o Options) *Fleet {
 	}
 	if o.Say == nil {
 		o.Say = func(string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = o.Say
 	}
 	if o.Now == nil {
 		o.Now = time.Now

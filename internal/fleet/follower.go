@@ -217,7 +217,7 @@ func (f *follower) sealLost(number int, why string) error {
 	h.mu.Lock()
 	h.members[number].lost, h.members[number].lostAt = why, time.Duration(own.LostNS)
 	h.mu.Unlock()
-	h.opts.Say(f.obituary(number, why, time.Duration(own.LostNS)))
+	h.opts.Warn(f.obituary(number, why, time.Duration(own.LostNS)))
 	f.bury(number, why, time.Duration(own.LostNS))
 	return f.merger.sealed(number, &own)
 }

@@ -125,7 +125,7 @@ func (h *hall) missed(number int, why string) error {
 	if h.opts.Policy == Abort {
 		return &BusError{What: text, Mend: "start the run again; with --lost-worker degrade, the others go on"}
 	}
-	h.opts.Say(text)
+	h.opts.Warn(text)
 	m.lost, m.lostAt = why, 1 // before the round began
 	return nil
 }
@@ -138,7 +138,7 @@ func (h *hall) bereave(ctx context.Context, number int, why string) error {
 	} else if err != nil {
 		return h.bus.stored("giving up a worker", err)
 	}
-	h.opts.Say(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
+	h.opts.Warn(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
 	m.dead, m.ready, m.before = m.attempt, nil, why
 	return nil
 }
@@ -167,8 +167,12 @@ func (h *hall) missing() error {
 	if len(there) > 0 {
 		came = "these came: " + listed(there)
 	}
+	what := fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came)
+	if h.embedded != nil {
+		return errors.New(what + "\n  this machine is too slow for so many: use fewer --workers")
+	}
 	return &BusError{
-		What: fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came),
+		What: what,
 		Mend: fmt.Sprintf("start each with: assay worker --bus %s --run %s", h.bus.URL, h.names.run),
 	}
 }

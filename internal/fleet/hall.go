@@ -151,7 +151,11 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 		return nil, err
 	}
 	if o.Bus != nil {
-		o.Say(fmt.Sprintf("waiting for %d workers: assay worker --bus %s --run %s", n, h.bus.URL, h.names.run))
+		say := o.Say
+		if o.Run == "" {
+			say = o.Warn // the workers need the id
+		}
+		say(fmt.Sprintf("waiting for %d workers: assay worker --bus %s --run %s", n, h.bus.URL, h.names.run))
 		return h, nil
 	}
 	return h, h.launch(order)
@@ -314,7 +318,7 @@ func (h *hall) welcome(number int, m *member) {
 			number+1, len(h.members), m.joined.Host, m.joined.PID, m.ready.Offset.Round(time.Microsecond), m.ready.Error.Round(time.Microsecond)))
 	}
 	if m.ready.Error > doubtful {
-		h.opts.Say(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
+		h.opts.Warn(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
 			number+1, len(h.members), m.joined.Host, m.ready.Error.Round(time.Microsecond)))
 	}
 }
@@ -344,7 +348,7 @@ func (h *hall) hear(m *nats.Msg) {
 func (h *hall) told(m *nats.Msg) {
 	var n notice
 	if json.Unmarshal(m.Data, &n) == nil {
-		h.opts.Say(n.Text)
+		h.opts.Warn(n.Text)
 	}
 }
 

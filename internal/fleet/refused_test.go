@@ -168,6 +168,16 @@ func joinOnly(ctx context.Context, o WorkerOptions) error {
 	return w.join(ctx)
 }
 
+// Nobody starts the workers of this machine by hand.
+func TestARunWithoutItsOwnWorkersIsADefect(t *testing.T) {
+	t.Parallel()
+	h := &hall{opts: New(Options{}).opts, members: make([]member, 1), embedded: &embedded{}, nc: &link{}}
+	var bus *BusError
+	if err := h.missing(); errors.As(err, &bus) || strings.Contains(err.Error(), "assay worker") {
+		t.Error(err)
+	}
+}
+
 // The error of a run that waits in vain has the reason of a worker that could not begin.
 func TestARunSaysWhyAWorkerIsMissing(t *testing.T) {
 	t.Parallel()
@@ -180,7 +190,7 @@ func TestARunSaysWhyAWorkerIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.close()
-	h.opts.Say = func(string) { stop() }
+	h.opts.Warn = func(string) { stop() }
 	var w team
 	w.come(t.Context(), WorkerOptions{Bus: b, Run: "unable", Shard: -1, Wait: time.Minute})
 	if _, err := h.gather(ctx, load.Order{Job: load.Job{Parts: 1, Engine: "other", Duration: o.Duration}}); !errors.Is(err, context.Canceled) {
