@@ -41,6 +41,35 @@ func TestAnInterruptWhileTheBusIsAway(t *testing.T) {
 	}
 }
 
+// That a run is to end is told when the bus is back.
+func TestTheEndIsToldWhenTheBusIsBack(t *testing.T) {
+	t.Parallel()
+	b := startBus(t)
+	bus := b.bus()
+	order := load.Order{Job: load.Job{Run: "told", Parts: 1}}
+	h, err := open(t.Context(), New(Options{Version: testVersion, Bus: &bus}).opts, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	h.round = 1
+	f := &follower{crew: &crew{hall: h, order: order}}
+	b.down()
+	until(t, func() bool { return h.nc.away() > 0 })
+	f.end("it is enough")
+	b.up()
+	until(t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.tell()
+		return f.untold == ""
+	})
+	var s stop
+	if err := value(t.Context(), h.kv, keyStop(1), &s); err != nil || s.Why != "it is enough" {
+		t.Errorf("%v, %+v", err, s)
+	}
+}
+
 // A bus that does not come back ends the run, and the worker.
 func TestABusThatIsGoneForGood(t *testing.T) {
 	t.Parallel()

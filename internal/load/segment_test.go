@@ -32,7 +32,7 @@ func TestOnlyConnectionsOfTheirOwnLimitTheStreamsOfAWorker(t *testing.T) {
 // A part costs what its run needs, and not what the process has used before.
 func TestAPartCostsWhatItNeeds(t *testing.T) {
 	const before = 0.3
-	for begun := machine.CPUSeconds(); machine.CPUSeconds()-begun < before; { //nolint:revive // it uses the processor
+	for begun := machine.CPUSeconds(); machine.CPUSeconds()-begun < before; {
 	}
 	s := segmentOf(t, failing{})
 	var last *Window
