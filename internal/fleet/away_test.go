@@ -129,7 +129,7 @@ func TestCredentialsThatAreRefusedForAWhile(t *testing.T) {
 	door.shut.Store(true)
 	b.down()
 	b.up()
-	until(t, func() bool { return door.refused.Load() > 3 })
+	until(t, func() bool { return door.refused.Load() > 3 || l.IsClosed() })
 	if text := l.absence(); !strings.Contains(text, "Authorization Violation") {
 		t.Errorf("it says %q", text)
 	}

@@ -17,9 +17,10 @@ import (
 // until waits until something is so that another process or connection brings about.
 func until(t *testing.T, so func() bool) {
 	t.Helper()
-	for !so() {
-		if t.Context().Err() != nil {
-			t.Fatal("the test is over")
+	for begun := time.Now(); !so(); {
+		if t.Context().Err() != nil || time.Since(begun) > 2*time.Minute {
+			t.Error("it does not come about")
+			return
 		}
 		pause(t.Context(), 5*time.Millisecond)
 	}
