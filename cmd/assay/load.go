@@ -218,7 +218,8 @@ func runLoad(c *cobra.Command, io stdio, f loadFlags, args []string) (failed err
 	}
 	io.guard.hide(append(o.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
-	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	crew.Say = func(line string) { io.notef("%s\n", line) }
+	crew.Warn = func(line string) { io.errorf("%s\n", line) }
 	workers := fleet.New(crew)
 	defer workers.Close()
 	if f.resume != "" {

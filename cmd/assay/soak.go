@@ -200,7 +200,8 @@ func runSoak(c *cobra.Command, io stdio, f soakFlags, args []string) (failed err
 	io.guard.hide(append(o.Load.Target.Secrets(), busSecrets(crew)...))
 	io = io.quieted(f.quiet)
 	o.Progress = newSoakProgress(io.progress())
-	crew.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	crew.Say = func(line string) { io.notef("%s\n", line) }
+	crew.Warn = func(line string) { io.errorf("%s\n", line) }
 	workers := fleet.New(crew)
 	defer workers.Close()
 	o.Load.Fleet, o.Load.Workers, o.Local = workers, f.fleet.workers, localFleet(f.engine.worker())

@@ -38,7 +38,7 @@ from this machine. The plan has no secret: the token, the headers and the certif
 authority of the target are flags of each worker.
 
 Exit codes: 0 done · 2 refused: another version, too late, the shard is taken · 3 no
-bus, no run, or this machine is too small · 5 the run has given this worker up`,
+bus, no run, or this machine is too small · 4 the engine failed · 5 the run has given this worker up`,
 		Example: `  # where the report is wanted
   assay load https://gateway.internal --bus tls://nats.internal:4222 --bus-creds run.creds --run night --workers 2 --streams 20000
 
@@ -95,7 +95,12 @@ func runWorker(c *cobra.Command, io stdio, f workerFlags, args []string) error {
 	}
 	io.guard.hide(append(o.Worker.Target.Secrets(), o.Bus.Secrets()...))
 	io = io.quieted(f.quiet)
-	o.Say = func(line string) { io.progress().errorf("%s\n", line) }
+	o.Say = func(line string) { io.notef("%s\n", line) }
 	stayLean()
-	return fleet.Work(c.Context(), o)
+	err = fleet.Work(c.Context(), o)
+	var engine *load.EngineError
+	if errors.As(err, &engine) {
+		return defect(err)
+	}
+	return err
 }

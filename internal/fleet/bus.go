@@ -148,23 +148,25 @@ const (
 
 // connect connects to the bus; while nobody listens there, it tries again for so long. After that, the connection heals
 // itself whenever the bus comes back.
-func (b *Bus) connect(ctx context.Context, name string, patience time.Duration) (*nats.Conn, error) {
+func (b *Bus) connect(ctx context.Context, name string, patience time.Duration) (*link, error) {
 	login, err := b.login()
 	if err != nil {
 		return nil, err
 	}
+	l := &link{bus: b, limit: forsakenAfter}
 	options := []nats.Option{
 		login, nats.Name(name), nats.Timeout(dialWithin), nats.MaxReconnects(-1), nats.ReconnectWait(redialEvery), nats.ReconnectBufSize(-1),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.IgnoreDiscoveredServers(),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // every call returns its own error
+		nats.DisconnectErrHandler(l.lost), nats.ReconnectHandler(l.back),
+		nats.IgnoreAuthErrorAbort(), // credentials that are refused for a while, as when a bus gets new ones, end nothing
 	}
 	if c := b.tls(); c != nil {
 		options = append(options, nats.Secure(c))
 	}
 	for end := time.Now().Add(patience); ; {
-		nc, err := nats.Connect(b.URL, options...)
-		if err == nil {
-			return nc, nil
+		if l.Conn, err = nats.Connect(b.URL, options...); err == nil {
+			return l, nil
 		}
 		failure := b.explain(err)
 		if failure.final || time.Now().After(end) {
@@ -210,8 +212,11 @@ func (b *Bus) explain(err error) refusal {
 	return refusal{e, true}
 }
 
-// stored explains an error of JetStream.
+// stored explains an error of JetStream. One that is explained already, and the end of a context, stay as they are.
 func (b *Bus) stored(doing string, err error) error {
+	if known := (*BusError)(nil); errors.As(err, &known) || errors.Is(err, context.Canceled) {
+		return err
+	}
 	e := &BusError{What: fmt.Sprintf("the bus at %s: %s: %v", b.URL, doing, err), Err: err}
 	var api *jetstream.APIError
 	switch {

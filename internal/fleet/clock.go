@@ -41,18 +41,29 @@ type trip struct {
 }
 
 // measure measures the offset of a clock.
-func measure(ctx context.Context, nc *nats.Conn, subject string, now func() time.Time) (offset, error) {
+func measure(ctx context.Context, nc *link, subject string, now func() time.Time) (offset, error) {
 	var all []trip
 	var last error
-	for range 2 * trips {
-		ctx, stop := context.WithTimeout(ctx, tripWithin)
-		sent := now()
+	for failed := 0; len(all) < trips && failed < trips; {
+		call, stop := context.WithTimeout(ctx, tripWithin)
 		begun := time.Now()
-		m, err := nc.RequestWithContext(ctx, subject, nil)
+		sent := now() // within the trip, also if this process stands still in between
+		m, err := nc.RequestWithContext(call, subject, nil)
 		took := time.Since(begun)
 		stop()
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return offset{}, ctx.Err()
+		case err != nil && nc.away() > 0:
+			if err := nc.forsaken(); err != nil {
+				return offset{}, err
+			}
+			pause(ctx, redialEvery)
+			continue
+		case err != nil:
 			last = err
+			failed++ // the coordinator may come back a moment after the bus
+			pause(ctx, redialEvery)
 			continue
 		}
 		nanos, err := strconv.ParseInt(string(m.Data), 10, 64)
@@ -60,9 +71,6 @@ func measure(ctx context.Context, nc *nats.Conn, subject string, now func() time
 			return offset{}, fmt.Errorf("the clock of the coordinator: %w", err)
 		}
 		all = append(all, trip{sent, took, time.Unix(0, nanos)})
-		if len(all) == trips {
-			break
-		}
 	}
 	if len(all) == 0 {
 		return offset{}, &BusError{What: "the coordinator of the run does not answer", Mend: "it has ended, or the bus does not pass on its messages: start the run again", Err: last}

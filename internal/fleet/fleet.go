@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"assay/internal/load"
@@ -25,10 +26,17 @@ type Options struct {
 	Wait time.Duration
 	// Rounds says that several load runs follow each other, as in a soak: the workers stay until Close.
 	Rounds bool
-	// Say gets a line about a worker that came, was refused or was lost; nil drops it.
+	// Say gets a line about a worker that came, or that the run waits for; nil drops it.
 	Say func(line string)
+	// Warn gets a line about a worker that was refused or lost, or whose clock is in doubt, and the id of a run that nobody has
+	// chosen; nil is Say.
+	Warn func(line string)
 	// Now is the clock of the coordinator; nil is time.Now.
 	Now func() time.Time
+	// patienceOf is the patience for single attempts, in tests; nil is Patience for all.
+	patienceOf func(shard, attempt int) time.Duration
+	// forsaken is how long the bus may be away; 0 is forsakenAfter.
+	forsaken time.Duration
 }
 
 // The defaults.
@@ -66,8 +74,14 @@ func New(o Options) *Fleet {
 			o.Wait = DefaultWait
 		}
 	}
+	if o.forsaken == 0 {
+		o.forsaken = forsakenAfter
+	}
 	if o.Say == nil {
 		o.Say = func(string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = o.Say
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,8 +93,21 @@ func New(o Options) *Fleet {
 func (f *Fleet) Local() bool { return f.opts.Bus == nil }
 
 // Gather gives an order to the workers, and waits until all of them are ready. Without Rounds, each order has workers of its
-// own, and several goroutines may call it.
+// own, and several goroutines may call it. An error is a *BusError, the end of ctx, or a *load.EngineError: this machine could not
+// start a bus or a worker.
 func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
+	c, err := f.gather(ctx, o)
+	var missing *BusError
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.As(err, &missing), ctx.Err() != nil:
+		return nil, err
+	}
+	return nil, &load.EngineError{Err: err}
+}
+
+func (f *Fleet) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h := f.hall
 	if old := f.recalled; old != nil {
 		f.recalled = nil
@@ -89,7 +116,7 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 			old.close()
 			return nil, err
 		}
-		c.over = old.close
+		old.owns, c.over = true, old.close
 		return c, nil
 	}
 	if h == nil {
@@ -101,7 +128,9 @@ func (f *Fleet) Gather(ctx context.Context, o load.Order) (load.Crew, error) {
 	c, err := h.gather(ctx, o)
 	if err != nil {
 		h.close()
-		f.hall = nil
+		if f.opts.Rounds {
+			f.hall = nil
+		}
 		return nil, err
 	}
 	if f.opts.Rounds {

@@ -15,13 +15,14 @@ import (
 func (h *hall) gather(ctx context.Context, o load.Order) (*crew, error) {
 	h.mu.Lock()
 	h.round++
-	h.seals = map[int]*seal{}
+	h.seals, h.halted = map[int]*seal{}, ""
 	for i := range h.members {
 		h.members[i].ready, h.members[i].lostAt = nil, 0 // who was lost before was lost in an earlier round
 	}
 	h.forgive()
 	h.mu.Unlock()
-	if err := h.put(ctx, keyPlan(h.round), plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits), Memo: o.Memo}); err != nil {
+	p := plan{Job: o.Job, Window: window, HardEnd: hardEnd(&o.Job, &o.Limits), Memo: o.Memo}
+	if err := h.nc.insist(ctx, func(ctx context.Context) error { return h.put(ctx, keyPlan(h.round), p) }); err != nil {
 		return nil, err
 	}
 	return h.await(ctx, o)
@@ -80,12 +81,16 @@ func (h *hall) awaited() (keys []string) {
 func (h *hall) barrier(ctx context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.nc.away() > 0 {
+		h.forgive()
+		return false, h.nc.forsaken()
+	}
 	all, left := true, 0
 	for i := range h.members {
 		m := &h.members[i]
-		why := m.exited
-		if why == "" && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience {
-			why = silent(h.opts.Patience)
+		why := m.gone()
+		if why == "" && time.Since(m.seen) > h.patience(i) {
+			why = silent(h.patience(i))
 		}
 		switch {
 		case m.lost != "":
@@ -93,10 +98,10 @@ func (h *hall) barrier(ctx context.Context) (bool, error) {
 			if err := h.missed(i, why); err != nil {
 				return false, err
 			}
-		case m.exited != "" && m.ready == nil:
-			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.exited)
-		case m.attempt > m.dead && h.nc.IsConnected() && time.Since(m.seen) > h.opts.Patience:
-			if err := h.bereave(ctx, i); err != nil {
+		case m.process != nil && m.gone() != "" && m.ready == nil:
+			return false, fmt.Errorf("worker process %d of %d: %s", i+1, len(h.members), m.gone())
+		case m.attempt > m.dead && why != "":
+			if err := h.bereave(ctx, i, why); err != nil {
 				return false, err
 			}
 			all = false
@@ -120,19 +125,21 @@ func (h *hall) missed(number int, why string) error {
 	if h.opts.Policy == Abort {
 		return &BusError{What: text, Mend: "start the run again; with --lost-worker degrade, the others go on"}
 	}
-	h.opts.Say(text)
+	h.opts.Warn(text)
 	m.lost, m.lostAt = why, 1 // before the round began
 	return nil
 }
 
 // bereave frees the shard of a worker that was lost at the barrier. The caller holds mu.
-func (h *hall) bereave(ctx context.Context, number int) error {
+func (h *hall) bereave(ctx context.Context, number int, why string) error {
 	m := &h.members[number]
-	h.opts.Say(fmt.Sprintf("worker %d of %d on %s is silent: another one can take its place", number+1, len(h.members), m.joined.Host))
-	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: silent(h.opts.Patience)}); err != nil {
+	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: why}); unanswered(err) {
+		return nil // the next look does it
+	} else if err != nil {
 		return h.bus.stored("giving up a worker", err)
 	}
-	m.dead, m.ready = m.attempt, nil
+	h.opts.Warn(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
+	m.dead, m.ready, m.before = m.attempt, nil, why
 	return nil
 }
 
@@ -140,6 +147,9 @@ func (h *hall) bereave(ctx context.Context, number int) error {
 func (h *hall) missing() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.nc.away() > 0 {
+		return &BusError{What: h.nc.absence(), Mend: "see why the bus is not there, or refuses the connection"}
+	}
 	var there, away []string
 	for i := range h.members {
 		switch m := &h.members[i]; {
@@ -147,6 +157,8 @@ func (h *hall) missing() error {
 			there = append(there, fmt.Sprintf("%d (%s)", i+1, m.joined.Host))
 		case m.attempt > m.dead:
 			away = append(away, fmt.Sprintf("%d (%s has joined, and is not ready)", i+1, m.joined.Host))
+		case m.before != "":
+			away = append(away, fmt.Sprintf("%d (%s was lost: %s)", i+1, m.joined.Host, m.before))
 		default:
 			away = append(away, strconv.Itoa(i+1))
 		}
@@ -155,8 +167,12 @@ func (h *hall) missing() error {
 	if len(there) > 0 {
 		came = "these came: " + listed(there)
 	}
+	what := fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came)
+	if h.embedded != nil {
+		return errors.New(what + "\n  this machine is too slow for so many: use fewer --workers")
+	}
 	return &BusError{
-		What: fmt.Sprintf("%d of %d workers are missing after %v: %s; %s", len(away), len(h.members), h.opts.Wait, listed(away), came),
+		What: what,
 		Mend: fmt.Sprintf("start each with: assay worker --bus %s --run %s", h.bus.URL, h.names.run),
 	}
 }

@@ -21,18 +21,21 @@ type hall struct {
 	names    names
 	bus      Bus
 	embedded *embedded // nil: the bus is elsewhere
-	nc       *nats.Conn
+	nc       *link
 	js       jetstream.JetStream
 	kv       jetstream.KeyValue
 	stream   jetstream.Stream
 	stop     context.CancelFunc
 	waiting  sync.WaitGroup // the goroutines that listen
 	subs     []*nats.Subscription
+	owns     bool // this coordinator has begun the run, or taken it over, and ends it
 	round    int
-	resumed  start // of a run that was taken over; zero for one that begins here
+	last     uint64 // the last sequence of the stream that was merged; for one goroutine
+	resumed  start  // of a run that was taken over; zero for one that begins here
 	mu       sync.Mutex
 	members  []member // by shard
 	seals    map[int]*seal
+	halted   string        // why the round was ended before all shards were sealed, by whomever
 	changed  chan struct{} // something was noted
 }
 
@@ -45,9 +48,26 @@ type member struct {
 	seen    time.Time
 	stuck   string // what the worker says that it cannot do
 	process *process
-	exited  string
+	exited  string // how its process on this machine ended
+	left    departure
+	before  string // why the last one that had the shard was lost before the start
 	lost    string // in this round or an earlier one
 	lostAt  time.Duration
+}
+
+// departure is an attempt that ends before its work is done, as it says itself. Its message may come before the key with which it has
+// joined.
+type departure struct {
+	attempt int
+	why     string
+}
+
+// gone says why the worker has ended; "" if it is there, as far as is known.
+func (m *member) gone() string {
+	if m.exited == "" && m.attempt > 0 && m.left.attempt == m.attempt {
+		return m.left.why
+	}
+	return m.exited
 }
 
 // join is a worker that has taken a shard.
@@ -55,6 +75,8 @@ type join struct {
 	Host    string
 	PID     int
 	Version string
+	// ID is random: a worker knows its own entry by it, also if it did not get the answer that the entry is written.
+	ID string
 }
 
 // ready is a worker at the barrier.
@@ -112,12 +134,14 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
 		return nil, err
 	}
-	if h.js, err = jetstream.New(h.nc); err != nil {
+	h.nc.limit = o.forsaken
+	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
 		return nil, err
 	}
 	if err = h.create(ctx, hardEnd(&order.Job, &order.Limits)+keepFor); err != nil {
 		return nil, err
 	}
+	h.owns = true
 	if err = h.listen(); err != nil {
 		return nil, err
 	}
@@ -127,7 +151,11 @@ func open(ctx context.Context, o Options, order load.Order) (_ *hall, err error)
 		return nil, err
 	}
 	if o.Bus != nil {
-		o.Say(fmt.Sprintf("waiting for %d workers: assay worker --bus %s --run %s", n, h.bus.URL, h.names.run))
+		say := o.Say
+		if o.Run == "" {
+			say = o.Warn // the workers need the id
+		}
+		say(fmt.Sprintf("waiting for %d workers: assay worker --bus %s --run %s", n, h.bus.URL, h.names.run))
 		return h, nil
 	}
 	return h, h.launch(order)
@@ -163,9 +191,9 @@ func (h *hall) listen() error {
 	h.stop = stop
 	h.waiting.Go(func() {
 		defer crash.Catch()
-		followKeys(ctx, h.nc, h.kv, []string{"join.>", "ready.>", "seal.>"}, h.note)
+		followKeys(ctx, h.nc.Conn, h.kv, []string{"join.>", "ready.>", "seal.>", "stop.>", keyEnd}, h.note)
 	})
-	clock, err := tellTime(h.nc, h.names.clock(), h.opts.Now)
+	clock, err := tellTime(h.nc.Conn, h.names.clock(), h.opts.Now)
 	if err != nil {
 		return err
 	}
@@ -249,28 +277,39 @@ func (h *hall) note(key string, value []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var round, number, attempt int
-	if n, _ := fmt.Sscanf(key, "join.%d.%d", &number, &attempt); n == 2 && number >= 0 && number < len(h.members) {
+	switch {
+	case scanned(key, "join.%d.%d", &number, &attempt) && h.knows(number):
 		m, j := &h.members[number], &join{}
-		if attempt > m.attempt && json.Unmarshal(value, j) == nil {
-			m.attempt, m.joined, m.ready, m.seen = attempt, j, nil, time.Now()
+		if attempt > max(m.attempt, m.dead) && json.Unmarshal(value, j) == nil {
+			m.attempt, m.joined, m.ready, m.stuck, m.seen = attempt, j, nil, "", time.Now()
 		}
-		return
-	}
-	if n, _ := fmt.Sscanf(key, "ready.%d.%d.%d", &round, &number, &attempt); n == 3 && round == h.round && number >= 0 && number < len(h.members) {
+	case scanned(key, "ready.%d.%d.%d", &round, &number, &attempt) && round == h.round && h.knows(number):
 		m, r := &h.members[number], &ready{}
 		if attempt == m.attempt && json.Unmarshal(value, r) == nil && m.ready == nil {
 			m.ready = r
 			h.welcome(number, m)
 		}
-		return
-	}
-	if n, _ := fmt.Sscanf(key, "seal.%d.%d", &round, &number); n == 2 && round == h.round {
+	case scanned(key, "seal.%d.%d", &round, &number) && round == h.round && h.knows(number):
 		s := &seal{}
 		if json.Unmarshal(value, s) == nil && h.seals[number] == nil {
 			h.seals[number] = s
 		}
+	case key == keyStop(h.round) || key == keyEnd:
+		s := &stop{}
+		if json.Unmarshal(value, s) == nil && len(h.seals) < len(h.members) { // behind the last seal it ends nothing
+			h.halted = s.Why
+		}
 	}
 }
+
+// scanned reads numbers from a key, and reports whether it has them.
+func scanned(key, format string, into ...any) bool {
+	n, err := fmt.Sscanf(key, format, into...)
+	return err == nil && n == len(into)
+}
+
+// knows reports whether the run has a shard: whoever may write to the bus can name another one.
+func (h *hall) knows(number int) bool { return number >= 0 && number < len(h.members) }
 
 // welcome tells who came. The caller holds mu.
 func (h *hall) welcome(number int, m *member) {
@@ -279,7 +318,7 @@ func (h *hall) welcome(number int, m *member) {
 			number+1, len(h.members), m.joined.Host, m.joined.PID, m.ready.Offset.Round(time.Microsecond), m.ready.Error.Round(time.Microsecond)))
 	}
 	if m.ready.Error > doubtful {
-		h.opts.Say(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
+		h.opts.Warn(fmt.Sprintf("worker %d of %d on %s: the clocks are compared with an error of %v; it may begin so much earlier or later than the others",
 			number+1, len(h.members), m.joined.Host, m.ready.Error.Round(time.Microsecond)))
 	}
 }
@@ -292,14 +331,16 @@ func (h *hall) hear(m *nats.Msg) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if one := &h.members[b.Shard]; one.attempt == b.Attempt {
+	one := &h.members[b.Shard]
+	if b.Left != "" && b.Attempt >= one.attempt {
+		one.left = departure{b.Attempt, b.Left}
+		h.wake()
+	}
+	if one.attempt == b.Attempt {
 		if b.Stuck == "" {
 			one.seen = time.Now()
 		}
 		one.stuck = b.Stuck
-		if b.Left != "" {
-			one.exited = b.Left
-		}
 	}
 }
 
@@ -307,8 +348,16 @@ func (h *hall) hear(m *nats.Msg) {
 func (h *hall) told(m *nats.Msg) {
 	var n notice
 	if json.Unmarshal(m.Data, &n) == nil {
-		h.opts.Say(n.Text)
+		h.opts.Warn(n.Text)
 	}
+}
+
+// patience returns how long a worker may be silent. The caller holds mu.
+func (h *hall) patience(number int) time.Duration {
+	if h.opts.patienceOf != nil {
+		return h.opts.patienceOf(number, h.members[number].attempt)
+	}
+	return h.opts.Patience
 }
 
 // forgive lets every worker be silent from now on: the coordinator or the bus was away itself. The caller holds mu.
@@ -318,9 +367,9 @@ func (h *hall) forgive() {
 	}
 }
 
-// close ends the run and the processes.
+// close ends the processes and, if this coordinator owns it, the run.
 func (h *hall) close() {
-	if h.kv != nil && h.nc.IsConnected() {
+	if h.owns && h.nc.IsConnected() {
 		_ = h.put(context.Background(), keyEnd, stop{Why: "the run is over"})
 	}
 	var ending sync.WaitGroup

@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +14,7 @@ import (
 // join takes a shard.
 func (w *worker) join(ctx context.Context) error {
 	host, _ := os.Hostname()
-	own := join{Host: host, PID: os.Getpid(), Version: w.opts.Version}
+	own := join{Host: host, PID: os.Getpid(), Version: w.opts.Version, ID: rand.Text()}
 	first, last := w.opts.Shard, w.opts.Shard
 	if w.opts.Shard < 0 {
 		first, last = 0, w.card.Workers-1
@@ -59,48 +59,36 @@ func (w *worker) late(err error) error {
 // take takes a shard. It returns the worker that has it, nil if this one has it now.
 func (w *worker) take(ctx context.Context, shard int, own join) (*join, error) {
 	for attempt := 1; ; attempt++ {
-		var other join
-		there, err := w.stored(ctx, keyJoin(shard, attempt), &other)
+		var holder join
+		err := w.nc.insist(ctx, func(ctx context.Context) error {
+			first, err := create(ctx, w.kv, keyJoin(shard, attempt), own)
+			if holder = own; err != nil || first {
+				return err
+			}
+			return value(ctx, w.kv, keyJoin(shard, attempt), &holder)
+		})
 		if err != nil {
 			return nil, err
 		}
-		if there {
-			dead, err := w.stored(ctx, keyDead(shard, attempt), new(stop))
-			if err != nil {
-				return nil, err
-			}
-			if !dead {
-				return &other, nil
-			}
-			continue
+		if holder == own {
+			w.mu.Lock()
+			w.shard, w.attempt = shard, attempt
+			w.mu.Unlock()
+			return nil, nil
 		}
-		ok, err := create(ctx, w.kv, keyJoin(shard, attempt), own)
-		if err != nil {
-			return nil, err
+		if dead, err := w.stored(ctx, keyDead(shard, attempt), new(stop)); err != nil || !dead {
+			return &holder, err
 		}
-		if !ok {
-			attempt-- // somebody else was faster: read who
-			continue
-		}
-		w.mu.Lock()
-		w.shard, w.attempt = shard, attempt
-		w.mu.Unlock()
-		return nil, nil
 	}
 }
 
 // stored reads a key from the bus itself; false if it is not there.
 func (w *worker) stored(ctx context.Context, key string, into any) (bool, error) {
-	ctx, stop := context.WithTimeout(ctx, callWithin)
-	defer stop()
-	e, err := w.kv.Get(ctx, key)
+	err := w.nc.insist(ctx, func(ctx context.Context) error { return value(ctx, w.kv, key, into) })
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	return true, json.Unmarshal(e.Value(), into)
+	return err == nil, err
 }
 
 // barrier measures the clock, says that the worker is ready, and waits for the start. It returns how long it is until then.
@@ -110,7 +98,11 @@ func (w *worker) barrier(ctx context.Context, round int) (time.Duration, bool, e
 	if err != nil {
 		return 0, false, err
 	}
-	if _, err := create(ctx, w.kv, keyReady(round, w.shard, w.attempt), ready(off)); err != nil {
+	err = w.nc.insist(ctx, func(ctx context.Context) error {
+		_, err := create(ctx, w.kv, keyReady(round, w.shard, w.attempt), ready(off))
+		return err
+	})
+	if err != nil {
 		return 0, false, w.opts.Bus.stored("being ready", err)
 	}
 	key, err := w.await(ctx, keyDead(w.shard, w.attempt), keyStart(round), keyStop(round), keyEnd)

@@ -33,14 +33,24 @@ func TestALostWorkerIsNamed(t *testing.T) {
 	}{
 		"killed, abort":   {syscall.SIGKILL, Abort, bundle.LoadInconclusive, "signal: killed"},
 		"killed, degrade": {syscall.SIGKILL, Degrade, bundle.LoadPass, "signal: killed"},
-		"stopped, abort":  {syscall.SIGSTOP, Abort, bundle.LoadInconclusive, "nothing was heard of it for 2s"},
-		"stopped, go on":  {syscall.SIGSTOP, Degrade, bundle.LoadPass, "nothing was heard of it for 2s"},
+		"stopped, abort":  {syscall.SIGSTOP, Abort, bundle.LoadInconclusive, "nothing was heard of it for 5s"},
+		"stopped, go on":  {syscall.SIGSTOP, Degrade, bundle.LoadPass, "nothing was heard of it for 5s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var said lines
-			f := local(Options{Policy: tt.policy, Patience: 2 * time.Second, Say: said.say})
-			o := mixed(t, &scripted{}, 100, 8*time.Second)
+			f := local(Options{Policy: tt.policy, Patience: time.Minute, Say: said.say})
+			f.opts.patienceOf = func(shard, _ int) time.Duration {
+				if shard == 1 {
+					return 5 * time.Second
+				}
+				return time.Minute
+			}
+			length := time.Hour // an abort ends it
+			if tt.policy == Degrade {
+				length = 8 * time.Second
+			}
+			o := mixed(t, &scripted{}, 100, length)
 			o.Workers, o.Fleet, o.Thresholds = 3, f, nil
 			var seen int64
 			once := false
@@ -68,9 +78,6 @@ func TestALostWorkerIsNamed(t *testing.T) {
 			const cut = 50
 			if off := r.Streams.Completed - r.Latency.FirstEvent.Count; r.Streams.Completed < seen || off < -cut || off > cut {
 				t.Errorf("%d completed, %d measured, and %d were seen before", r.Streams.Completed, r.Latency.FirstEvent.Count, seen)
-			}
-			if whole := r.DurationMS > 7500; whole != (tt.policy == Degrade) {
-				t.Errorf("it took %d ms", r.DurationMS)
 			}
 			if tt.policy == Abort && !strings.Contains(strings.Join(r.Reasons, ";"), "ended because worker 2 of 3") {
 				t.Errorf("the reasons are %q", r.Reasons)

@@ -116,7 +116,10 @@ func TestALargeWindowIsSplit(t *testing.T) {
 	t.Parallel()
 	w := &load.Window{Counts: load.Counts{Opening: 5}, Done: true, Refused: "no", CPU: 1}
 	for range 10 {
-		w.Values = append(w.Values, load.Values{Histogram: make([]byte, 6<<10)})
+		w.Examples = append(w.Examples, bundle.LoadExample{Message: strings.Repeat("m", 1000)})
+	}
+	for range 10 {
+		w.Values = append(w.Values, load.Values{Histogram: strings.Repeat("A", 6<<10)})
 	}
 	all := split(w, 20<<10)
 	values, opened, done := 0, int64(0), 0

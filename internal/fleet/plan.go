@@ -43,6 +43,17 @@ type card struct {
 	Beat, Patience time.Duration
 }
 
+// errUnreadable is the error of a card or a plan that is none: whoever may write to the bus can write anything.
+var errUnreadable = errors.New("the plan of the run is not readable")
+
+// check returns an error for a card that no run has.
+func (c *card) check() error {
+	if c.Workers < 1 || c.Beat <= 0 || c.Patience <= 0 {
+		return errUnreadable
+	}
+	return nil
+}
+
 // plan is one round.
 type plan struct {
 	Job load.Job

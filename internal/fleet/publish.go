@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/internal/load"
@@ -75,12 +76,18 @@ func (p *publisher) send(text []byte) error {
 			return nil
 		}
 		w.blocked(reasonOf(err))
+		if errors.Is(err, nats.ErrMaxPayload) {
+			return w.opts.Bus.stored(fmt.Sprintf("window %d of %d bytes", id.seq, len(text)), err) // it does not become smaller
+		}
 		var lost *LostError
 		if errors.As(context.Cause(p.giveUp), &lost) {
 			return lost
 		}
 		if time.Now().After(p.until()) {
 			return w.opts.Bus.stored(fmt.Sprintf("window %d could not be published", id.seq), err)
+		}
+		if err := w.nc.forsaken(); err != nil {
+			return err
 		}
 		pause(context.Background(), redialEvery)
 	}
@@ -112,12 +119,16 @@ func (w *worker) blocked(why string) {
 }
 
 // split splits a window into some that fit into messages of so many bytes. Only the first one has counts, and only the last
-// one ends a part.
+// one ends a part. Each has room for everything but the values.
 func split(w *load.Window, most int) []*load.Window {
-	size := 8 << 10 // the counts and the examples
-	parts := []*load.Window{{Counts: w.Counts, Refused: w.Refused}}
+	rest := *w
+	rest.Values = nil
+	text, _ := json.Marshal(rest) // numbers and strings
+	most -= len(text)
+	size := 0
+	parts := []*load.Window{{Counts: w.Counts, Refused: w.Refused, Dropped: w.Dropped, Steps: w.Steps}}
 	for _, v := range w.Values {
-		need := len(v.Histogram)*4/3 + 100
+		need := len(v.Histogram) + 100
 		if size += need; size > most && len(parts[len(parts)-1].Values) > 0 {
 			parts, size = append(parts, &load.Window{}), need
 		}

@@ -78,64 +78,127 @@ func taken(t *testing.T, b Bus, run string, shard int) bool {
 	}
 	defer nc.Close()
 	w := &worker{opts: WorkerOptions{Bus: b}, names: names{run}, nc: nc}
-	if w.js, err = jetstream.New(nc); err != nil || w.look(t.Context()) != nil {
+	if w.js, err = jetstream.New(nc.Conn); err != nil || w.look(t.Context()) != nil {
 		return false
 	}
 	there, _ := w.stored(t.Context(), keyJoin(shard, 1), new(join))
 	return there
 }
 
-// A worker that goes away before the start leaves its shard to another one.
+// A worker that goes away before the start leaves its shard to another one, at once if it says so, and else when it has been silent.
 func TestAShardIsFreeAgainBeforeTheStart(t *testing.T) {
 	t.Parallel()
-	const silence = "is silent: another one can take its place"
-	b := startBus(t).bus()
-	var said lines
-	e := &scripted{}
-	o := mixed(t, e, 100, time.Second)
-	o.Workers, o.Fleet = 2, New(Options{Version: testVersion, Bus: &b, Run: "again", Wait: time.Minute, Patience: time.Second, Say: said.say})
-	worker := WorkerOptions{Bus: b, Run: "again", Shard: 0, Worker: load.Worker{Engines: []load.Engine{e}}}
-	var gone, w team
-	ctx, leave := context.WithCancel(t.Context())
-	gone.come(ctx, worker)
-	go func() {
-		for !taken(t, b, "again", 0) {
-			time.Sleep(5 * time.Millisecond) // another connection looks at the bus
-		}
-		leave()
-		gone.Wait()
-		for !strings.Contains(said.String(), silence) {
-			if t.Context().Err() != nil {
-				return
+	for name, tt := range map[string]struct {
+		leaves func(ctx context.Context, o WorkerOptions) error
+		says   string
+	}{
+		"interrupted": {func(ctx context.Context, o WorkerOptions) error {
+			ctx, leave := context.WithCancel(ctx)
+			defer leave()
+			o.Worker.Engines = []load.Engine{asked{o.Worker.Engines[0], leave}}
+			return Work(ctx, o)
+		}, "it was interrupted on its machine"},
+		"unable": {func(ctx context.Context, o WorkerOptions) error {
+			o.Worker.Engines = nil
+			return Work(ctx, o)
+		}, `there is no engine "scripted"`},
+		"silent": {joinOnly, "nothing was heard of it for 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBus(t).bus()
+			var said lines
+			e := &scripted{}
+			o := mixed(t, e, 100, time.Second)
+			f := New(Options{Version: testVersion, Bus: &b, Run: "again", Wait: 2 * time.Minute, Patience: time.Minute, Say: said.say})
+			f.opts.patienceOf = func(shard, attempt int) time.Duration {
+				if shard == 0 && attempt == 1 && name == "silent" {
+					return time.Second
+				}
+				return time.Minute
 			}
-			time.Sleep(5 * time.Millisecond) // the coordinator notices it by its clock
-		}
-		for shard := range 2 { // only now, since the run begins as soon as every shard has a worker
-			w.come(t.Context(), WorkerOptions{Bus: b, Run: "again", Shard: shard, Worker: worker.Worker})
-		}
-	}()
-	r, err := load.Run(t.Context(), o)
-	w.Wait()
-	if err != nil || r.Verdict != bundle.LoadPass || !strings.Contains(said.String(), silence) {
-		t.Errorf("%v, %.500v, it said %.2000s", err, r, &said)
+			o.Workers, o.Fleet = 2, f
+			worker := WorkerOptions{Bus: b, Run: "again", Shard: 0, Version: testVersion, Wait: time.Minute, Worker: load.Worker{Engines: []load.Engine{e}}}
+			var w team
+			w.Go(func() {
+				if err := tt.leaves(t.Context(), worker); name != "silent" && err == nil {
+					t.Error("it ends without an error")
+				}
+				until(t, func() bool { return strings.Contains(said.String(), "another one can take its place") })
+				for shard := range 2 { // only now, since the run begins as soon as every shard has a worker
+					worker.Shard = shard
+					w.come(t.Context(), worker)
+				}
+			})
+			r, err := load.Run(t.Context(), o)
+			w.Wait()
+			if err != nil || r.Verdict != bundle.LoadPass || !strings.Contains(said.String(), strings.ReplaceAll(tt.says, `"`, `\"`)) {
+				t.Errorf("%v, %.500v, it said %.2000s", err, r, &said)
+			}
+		})
 	}
 }
 
-// A worker whose plan does not fit says so, and the run does not wait for it in vain.
-func TestAWorkerThatCannotBeginSaysSo(t *testing.T) {
+// asked is an engine that calls a function when a worker looks for it: it has a shard and a plan then.
+type asked struct {
+	load.Engine
+
+	by func()
+}
+
+func (a asked) Name() string {
+	a.by()
+	return a.Engine.Name()
+}
+
+// joinOnly takes a shard, and is not heard any more.
+func joinOnly(ctx context.Context, o WorkerOptions) error {
+	w := &worker{opts: o, names: names{o.Run}, keys: map[string][]byte{}, changed: make(chan struct{}, 1)}
+	var err error
+	if w.nc, err = o.Bus.connect(ctx, "test", o.Wait); err != nil {
+		return err
+	}
+	defer w.nc.Close()
+	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
+		return err
+	}
+	if err := w.enter(ctx, time.Now().Add(o.Wait)); err != nil {
+		return err
+	}
+	return w.join(ctx)
+}
+
+// Nobody starts the workers of this machine by hand.
+func TestARunWithoutItsOwnWorkersIsADefect(t *testing.T) {
+	t.Parallel()
+	h := &hall{opts: New(Options{}).opts, members: make([]member, 1), embedded: &embedded{}, nc: &link{}}
+	var bus *BusError
+	if err := h.missing(); errors.As(err, &bus) || strings.Contains(err.Error(), "assay worker") {
+		t.Error(err)
+	}
+}
+
+// The error of a run that waits in vain has the reason of a worker that could not begin.
+func TestARunSaysWhyAWorkerIsMissing(t *testing.T) {
 	t.Parallel()
 	b := startBus(t).bus()
 	o := mixed(t, &scripted{}, 100, time.Second)
-	o.Workers, o.Fleet = 1, New(Options{Version: testVersion, Bus: &b, Run: "unable", Wait: 2 * time.Second})
-	var w team
-	w.come(t.Context(), WorkerOptions{Bus: b, Run: "unable", Shard: -1})
-	_, err := load.Run(t.Context(), o)
-	w.Wait()
-	if err == nil || !strings.Contains(err.Error(), "1 of 1 workers are missing") {
-		t.Errorf("%v", err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	h, err := open(ctx, New(Options{Version: testVersion, Bus: &b, Run: "unable", Wait: time.Minute}).opts, load.Order{Job: load.Job{Run: "unable", Parts: 1, Engine: "other"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if w.errs[0] == nil || !strings.Contains(w.errs[0].Error(), `no engine "scripted"`) {
-		t.Errorf("%v", w.errs[0])
+	defer h.close()
+	h.opts.Warn = func(string) { stop() }
+	var w team
+	w.come(t.Context(), WorkerOptions{Bus: b, Run: "unable", Shard: -1, Wait: time.Minute})
+	if _, err := h.gather(ctx, load.Order{Job: load.Job{Parts: 1, Engine: "other", Duration: o.Duration}}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w.Wait()
+	if err := h.missing(); !strings.Contains(err.Error(), `was lost: there is no engine "other"`) {
+		t.Error(err)
 	}
 }
 
@@ -150,8 +213,10 @@ func TestAnEngineThatFailsIsNamed(t *testing.T) {
 	w.come(t.Context(), WorkerOptions{Bus: b, Run: "failing", Shard: -1, Worker: load.Worker{Engines: []load.Engine{e}}})
 	_, err := load.Run(t.Context(), o)
 	w.Wait()
-	var engine *load.EngineError
-	if !errors.As(err, &engine) || !strings.Contains(err.Error(), "worker 1 of 1: the engine of part 0 broke") {
+	if !isEngine(w.errs[0]) {
+		t.Errorf("the worker ends with %v", w.errs[0])
+	}
+	if !isEngine(err) || !strings.Contains(err.Error(), "worker 1 of 1: the engine of part 0 broke") {
 		t.Errorf("%v", err)
 	}
 }

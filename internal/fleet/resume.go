@@ -32,7 +32,8 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 	if h.nc, err = h.bus.connect(ctx, "assay coordinator", dialWithin); err != nil {
 		return nil, nil, err
 	}
-	if h.js, err = jetstream.New(h.nc); err != nil {
+	h.nc.limit = h.opts.forsaken
+	if h.js, err = jetstream.New(h.nc.Conn); err != nil {
 		return nil, nil, err
 	}
 	var c card
@@ -58,18 +59,25 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s has not begun: there is nothing to resume", h.names.run), Mend: "start another run", Err: err}
 	case err != nil:
 		return nil, nil, h.bus.stored("reading the run", err)
+	case c.check() != nil || len(h.resumed.Attempts) != c.Workers || p.Job.Parts != c.Workers:
+		return nil, nil, &BusError{What: fmt.Sprintf("what the bus has of the run %s is not readable", h.names.run), Mend: "start another run"}
 	case c.Schema != schema || c.Version != h.opts.Version:
 		return nil, nil, &RefusedError{Why: fmt.Sprintf("the run %s is of version %s, and this program is %s", h.names.run, c.Version, h.opts.Version), Mend: "resume it with its own program"}
 	case c.Rounds:
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s is a soak", h.names.run), Mend: "resume it with assay soak --resume DIR, which begins its next window"}
 	}
 	h.kv, h.members = kv, make([]member, c.Workers)
+	for i, attempt := range h.resumed.Attempts {
+		h.members[i].dead = attempt - 1 // those before the one that began
+	}
 	h.opts.Policy, h.opts.Patience = c.Policy, c.Patience
 	return &p.Job, p.Memo, h.listen()
 }
 
 // value reads a key into a value.
 func value(ctx context.Context, kv jetstream.KeyValue, key string, into any) error {
+	ctx, stop := context.WithTimeout(ctx, callWithin)
+	defer stop()
 	e, err := kv.Get(ctx, key)
 	if err != nil {
 		return err
@@ -86,6 +94,9 @@ func (h *hall) resume(ctx context.Context, o load.Order) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.at = time.Now().Add(time.Unix(0, h.resumed.At).Sub(h.opts.Now()))
+	c.at = h.here(h.resumed.At)
 	return c, nil
 }
+
+// here returns a time of the clock of the coordinator, in nanoseconds since 1970, on the monotonic clock of this process.
+func (h *hall) here(at int64) time.Time { return time.Now().Add(time.Unix(0, at).Sub(h.opts.Now())) }

@@ -22,13 +22,10 @@ func (w *worker) rounds(ctx context.Context) error {
 	}
 }
 
-// errUnreadable is the error of a plan that cannot be read.
-var errUnreadable = errors.New("the plan of the run is not readable")
-
 // round does one round.
 func (w *worker) round(ctx context.Context, round int) error {
 	var p plan
-	if !w.read(keyPlan(round), &p) {
+	if !w.read(keyPlan(round), &p) || p.Window <= 0 || w.shard >= p.Job.Parts {
 		return errUnreadable
 	}
 	part, err := w.opts.Worker.Segment(&p.Job, w.shard)
@@ -60,10 +57,12 @@ func (w *worker) round(ctx context.Context, round int) error {
 	over()
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStopped) {
 		// The streams ended early, and only here: a seal would say that the shard is complete.
-		w.leave("it was interrupted on its machine")
 		return w.verdict(working, ctx.Err())
 	}
-	return w.verdict(working, w.seal(round, pub, late))
+	if err := w.seal(round, pub, late); err != nil {
+		return w.verdict(working, err)
+	}
+	return part.Failure()
 }
 
 // errHardEnd is the cause of a worker that stops at the hard end of its plan.
@@ -115,10 +114,15 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 			return nil
 		}
 		if err == nil {
-			return w.sealed(round, &s)
+			if err = w.sealed(round, &s); !unanswered(err) {
+				return err
+			}
 		}
 		if time.Now().After(pub.until()) {
 			return w.opts.Bus.stored("sealing the shard", err)
+		}
+		if err := w.nc.forsaken(); err != nil {
+			return err
 		}
 		pause(context.Background(), redialEvery)
 	}
@@ -127,11 +131,11 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 // sealed returns an error if the seal that is there is not this one: the answer to this one may have been lost.
 func (w *worker) sealed(round int, own *seal) error {
 	var other seal
-	there, err := w.stored(context.Background(), keySeal(round, w.shard), &other)
+	err := value(context.Background(), w.kv, keySeal(round, w.shard), &other)
 	switch {
 	case err != nil:
 		return w.opts.Bus.stored("reading the seal", err)
-	case there && other == *own:
+	case other == *own:
 		return nil
 	}
 	return &LostError{Why: other.Lost}

@@ -103,8 +103,13 @@ func nobody(t *testing.T) target.Options {
 // mixed returns the options of a run with two classes, at a rate of so many streams per second.
 func mixed(t *testing.T, e load.Engine, rate float64, d time.Duration) load.Options {
 	t.Helper()
+	return mixedAt(nobody(t), e, rate, d)
+}
+
+// mixedAt returns the same for a target.
+func mixedAt(at target.Options, e load.Engine, rate float64, d time.Duration) load.Options {
 	return load.Options{
-		Target: nobody(t), Rate: rate, Poisson: true, Duration: d, Seed: 11, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
+		Target: at, Rate: rate, Poisson: true, Duration: d, Seed: 11, Engine: e, Version: testVersion, Thresholds: []string{"streams.completed > 10"},
 		Classes: []scenarios.WorkloadClass{{Name: "a", Share: 2, Lines: 3, KillShare: 0.3}, {Name: "b", Share: 1, Lines: 5}},
 	}
 }
@@ -153,6 +158,13 @@ func (b *testBus) down() {
 	defer b.mu.Unlock()
 	b.srv.Shutdown()
 	b.srv.WaitForShutdown()
+}
+
+// clients returns the number of connections.
+func (b *testBus) clients() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.srv.NumClients()
 }
 
 func (b *testBus) bus() Bus { return Bus{URL: fmt.Sprintf("nats://127.0.0.1:%d", b.opts.Port)} }
@@ -236,7 +248,7 @@ func (b *testBus) shrink(t *testing.T, stream string) {
 		return
 	}
 	defer nc.Close()
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(nc.Conn)
 	if err != nil {
 		t.Error(err)
 		return

@@ -72,7 +72,7 @@ func (s *simulation) worker(shard int) error {
 		return err
 	}
 	defer w.nc.Close()
-	if w.js, err = jetstream.New(w.nc); err != nil {
+	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
 		return err
 	}
 	if err := w.enter(ctx, time.Now().Add(time.Minute)); err != nil {
@@ -83,7 +83,7 @@ func (s *simulation) worker(shard int) error {
 	}
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	go followKeys(listening, w.nc, w.kv, w.concerns(), w.note)
+	go followKeys(listening, w.nc.Conn, w.kv, w.concerns(), w.note)
 	go w.beats(listening)
 	if _, err := w.await(ctx, keyPlan(1)); err != nil {
 		return err
@@ -129,7 +129,7 @@ func simulated(shard, second, n int, last bool) *load.Window {
 		if err != nil {
 			continue
 		}
-		w.Values = append(w.Values, load.Values{Metric: m, Histogram: text})
+		w.Values = append(w.Values, load.Values{Metric: m, Histogram: string(text)})
 	}
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type WorkerOptions struct {
 	Say func(line string)
 	// Now is the clock of this machine; nil is time.Now.
 	Now func() time.Time
+	// forsaken is how long the bus may be away; 0 is forsakenAfter.
+	forsaken time.Duration
 }
 
 // RefusedError says that a run has no use for this worker.
@@ -80,11 +83,14 @@ func Serve(ctx context.Context, in io.Reader, version string, engines ...load.En
 }
 
 // Work takes a shard of a run and does its work, in every round of the run. The end of ctx interrupts it: it kills its
-// processes, and publishes what it has recorded. It is lost to the run, which has a policy for that. Errors are a *BusError, a *RefusedError, a *LostError, or a plan that
-// this machine cannot do.
+// processes, and publishes what it has recorded. It is lost to the run, which has a policy for that. Errors are a *BusError, a *RefusedError, a *LostError,
+// a *load.EngineError, or a plan that this machine cannot do.
 func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Wait == 0 {
 		o.Wait = workerWait
+	}
+	if o.forsaken == 0 {
+		o.forsaken = forsakenAfter
 	}
 	if o.Say == nil {
 		o.Say = func(string) {}
@@ -92,28 +98,26 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	w := &worker{opts: o, names: names{o.Run}, keys: map[string][]byte{}, changed: make(chan struct{}, 1), heard: time.Now()}
+	w := &worker{opts: o, names: names{o.Run}, keys: map[string][]byte{}, changed: make(chan struct{}, 1)}
 	end := time.Now().Add(o.Wait)
 	var err error
 	if w.nc, err = o.Bus.connect(ctx, "assay worker", o.Wait); err != nil {
 		return err
 	}
 	defer w.nc.Close()
-	if w.js, err = jetstream.New(w.nc); err != nil {
+	w.nc.limit = o.forsaken
+	if w.js, err = jetstream.New(w.nc.Conn); err != nil {
 		return err
 	}
 	if err := w.enter(ctx, end); err != nil {
 		return err
 	}
-	alive, err := w.nc.Subscribe(w.names.alive(), func(*nats.Msg) {
-		w.mu.Lock()
-		w.heard = time.Now()
-		w.mu.Unlock()
-	})
+	alive, err := w.nc.Subscribe(w.names.alive(), func(*nats.Msg) { w.hear() })
 	if err != nil {
 		return err
 	}
 	defer func() { _ = alive.Unsubscribe() }()
+	w.hear() // the run is there, however long this worker has waited for it
 	if err := w.join(ctx); err != nil {
 		return w.refused(err)
 	}
@@ -122,20 +126,24 @@ func Work(ctx context.Context, o WorkerOptions) error {
 	defer func() { stop(); listeners.Wait() }()
 	listeners.Go(func() {
 		defer crash.Catch()
-		followKeys(listening, w.nc, w.kv, w.concerns(), w.note)
+		followKeys(listening, w.nc.Conn, w.kv, w.concerns(), w.note)
 	})
 	listeners.Go(func() {
 		defer crash.Catch()
 		w.beats(listening)
 	})
-	return w.rounds(ctx)
+	if err := w.rounds(ctx); err != nil {
+		w.leave(ctx, err)
+		return err
+	}
+	return nil
 }
 
 // worker is a worker at work.
 type worker struct {
 	opts    WorkerOptions
 	names   names
-	nc      *nats.Conn
+	nc      *link
 	js      jetstream.JetStream
 	kv      jetstream.KeyValue
 	card    card
@@ -181,6 +189,13 @@ func (w *worker) has(key string) bool {
 	return ok
 }
 
+// hear notes a sign of life of the coordinator.
+func (w *worker) hear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = w.opts.Now()
+}
+
 // enter waits for the run, and reads its card.
 func (w *worker) enter(ctx context.Context, end time.Time) error {
 	for {
@@ -190,7 +205,7 @@ func (w *worker) enter(ctx context.Context, end time.Time) error {
 			return w.refused(w.fits())
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrKeyNotFound) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrDisconnected):
+		case !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrKeyNotFound) && (!unanswered(err) || errors.Is(err, nats.ErrNoResponders)):
 			return w.opts.Bus.stored("reading the run", err)
 		case time.Now().After(end):
 			return &BusError{
@@ -213,7 +228,10 @@ func (w *worker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(e.Value(), &w.card)
+	if err := json.Unmarshal(e.Value(), &w.card); err != nil {
+		return err
+	}
+	return w.card.check()
 }
 
 // fits returns an error if the run is of another version, or has no such shard.
@@ -258,8 +276,18 @@ func (w *worker) beats(ctx context.Context) {
 	}
 }
 
-// leave says that the worker ends without a seal. If nobody hears it, its silence says so later.
-func (w *worker) leave(why string) {
+// leave says that the worker ends before its work is done, unless the coordinator knows. If nobody hears it, its silence says so
+// later.
+func (w *worker) leave(ctx context.Context, err error) {
+	var lost *LostError
+	var engine *load.EngineError
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	switch {
+	case errors.As(err, &lost), errors.As(err, &engine), errors.Is(context.Cause(ctx), errStopped):
+		return
+	case ctx.Err() != nil:
+		why = "it was interrupted on its machine"
+	}
 	text, _ := json.Marshal(beat{Shard: w.shard, Attempt: w.attempt, Left: why})
 	_ = w.nc.Publish(w.names.beat(), text)
 	_ = w.nc.FlushTimeout(callWithin)
@@ -275,8 +303,14 @@ func (w *worker) await(ctx context.Context, keys ...string) (string, error) {
 				return k, nil
 			}
 		}
+		if w.nc.away() > 0 {
+			if err := w.nc.forsaken(); err != nil {
+				return "", err
+			}
+			w.hear() // nobody can be heard meanwhile
+		}
 		w.mu.Lock()
-		silent := time.Since(w.heard)
+		silent := w.opts.Now().Sub(w.heard)
 		w.mu.Unlock()
 		if silent > deserted {
 			return "", &BusError{What: fmt.Sprintf("nothing was heard of the coordinator of the run %s for %v", w.opts.Run, deserted), Mend: "start the run again"}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,8 @@ type collector struct {
 	redactor *secret.Redactor // of messages, which may quote the gateway
 	// refused is called once, when the first stream shows that there is no such gateway.
 	refused func(message string)
+	// refusals are the parts that were refused.
+	refusals map[int]bool
 }
 
 // books are the counts of a collector.
@@ -157,20 +160,28 @@ func (c *collector) refusedBy(message string) {
 	}
 }
 
-// refuse reports that a worker process was refused.
-func (c *collector) refuse(message string) {
+// refuse notes that a part was refused. There is no such gateway when all are: one of several may have another token.
+func (c *collector) refuse(message string, part, parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.refusedBy(message)
+	if c.refusals == nil {
+		c.refusals = map[int]bool{}
+	}
+	if c.refusals[part] = true; len(c.refusals) == parts {
+		c.refusedBy(message)
+	}
 }
 
 // exemplify adds the examples of a worker process, and converts the numbers of its
-// streams to those of the whole run.
+// streams to those of the whole run. Those of a part that was refused name it.
 func (c *collector) exemplify(all []bundle.LoadExample, part, parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range all {
 		e.Stream = e.Stream*int64(parts) + int64(part)
+		if c.refusals[part] && len(c.refusals) < parts {
+			e.Message = fmt.Sprintf("worker %d of %d: %s", part+1, parts, e.Message)
+		}
 		c.keepExample(e)
 	}
 }

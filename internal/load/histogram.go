@@ -248,6 +248,13 @@ func (h *histograms) collect(times int) {
 	h.dropped += h.total.merge(h.interval)
 }
 
+// drop counts values of other processes that were lost there.
+func (h *histograms) drop(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost += n
+}
+
 // counts returns the events and bytes of output, and the clamped values, so far.
 func (h *histograms) counts() (events, bytes, clamped int64) {
 	for i := range h.shards {

@@ -160,7 +160,10 @@ func (s *session) conduct(ctx context.Context) (*bundle.LoadReport, error) {
 	s.watch.scraper.save = func(name string, body []byte) { s.folder.scrape(name, s.target.Redactor().Bytes(body)) }
 	r := s.blank()
 	s.record(*r)
-	err := s.target.Wait(ctx, 0)
+	var err error
+	if s.opts.resumed == "" { // what a run recorded is read whether or not its target is still there
+		err = s.target.Wait(ctx, 0)
+	}
 	if err == nil {
 		err = s.muster(ctx)
 	}

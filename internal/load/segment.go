@@ -28,12 +28,16 @@ type Segment struct {
 	sink    *collector
 	refused string
 	last    Counts
+	dropped int64 // of the measured values, up to the last window
+	steps   int   // of the clock, up to the last window
+	failure error
+	local   bool // the coordinator watches the clock of this machine
 }
 
 // Segment prepares a part of a job, by number from 0. It uses no network. Its errors are a job that does not fit the
 // worker: an engine that it has not, a target that it does not know, *machine.LimitError for too small a machine.
 func (w *Worker) Segment(j *Job, number int) (*Segment, error) {
-	p := &Segment{}
+	p := &Segment{local: w.Local}
 	for _, e := range w.Engines {
 		if e.Name() == j.Engine {
 			p.engine = e
@@ -87,8 +91,10 @@ func (p *Segment) Ending() time.Duration { return p.plan.Limits.KillAll + p.plan
 
 // Run opens the streams of the part, and publishes a window each time that so much time has passed, and the last one
 // at the end. A window that comes late is longer, and loses nothing. The end of ctx interrupts the part: it kills its
-// processes and publishes its last window. An error is one of publish.
+// processes and publishes its last window. An error is one of publish; see Failure for that of the engine.
 func (p *Segment) Run(ctx context.Context, window time.Duration, publish func(*Window) error) error {
+	cpu := machine.CPUSeconds() // a process that does several parts, as in a soak, has used some before
+	clock := newClockWatch(time.Now())
 	if p.plan.Warmup > 0 {
 		p.sink.cold.Store(true)
 		warm := time.AfterFunc(p.plan.Warmup, func() { p.sink.cold.Store(false) })
@@ -109,6 +115,9 @@ func (p *Segment) Run(ctx context.Context, window time.Duration, publish func(*W
 		select {
 		case <-tick.C:
 			p.sink.hist.merge()
+			if step := clock.look(time.Now()); step != 0 && !p.local {
+				p.sink.ClockStepped(step)
+			}
 			w, err := p.window()
 			if err == nil {
 				err = publish(w)
@@ -122,35 +131,40 @@ func (p *Segment) Run(ctx context.Context, window time.Duration, publish func(*W
 			if err != nil {
 				return err
 			}
-			w.Done, w.Examples, w.CPU, w.RSS = true, p.sink.examples, machine.CPUSeconds(), machine.PeakMemory()
+			w.Done, w.Examples, w.CPU, w.RSS = true, p.sink.examples, machine.CPUSeconds()-cpu, machine.PeakMemory()
 			if failed != nil {
-				w.Error = failed.Error()
+				p.failure, w.Error = &EngineError{failed}, failed.Error()
 			}
 			return publish(w)
 		}
 	}
 }
 
+// Failure returns the error of the engine, an *EngineError, after Run.
+func (p *Segment) Failure() error { return p.failure }
+
 // window returns what was counted and measured since the last window.
 func (p *Segment) window() (*Window, error) {
 	now := p.sink.counts()
-	w := &Window{Counts: now.since(&p.last)}
-	p.last = now
+	w := &Window{Counts: now.since(&p.last), Dropped: p.sink.hist.dropped - p.dropped}
+	p.last, p.dropped = now, p.sink.hist.dropped
 	for class := range p.sink.classes {
 		for m, h := range p.sink.hist.of(class) {
 			if h.TotalCount() == 0 {
 				continue
 			}
 			v := Values{Class: class, Metric: Metric(m)} //nolint:gosec // an index of the array
-			var err error
-			if v.Histogram, err = h.EncodeV2(); err != nil {
+			text, err := h.EncodeV2()
+			if err != nil {
 				return nil, fmt.Errorf("the histogram of %s: %w", v.Metric, err)
 			}
+			v.Histogram = string(text)
 			w.Values = append(w.Values, v)
 		}
 	}
 	p.sink.mu.Lock()
 	defer p.sink.mu.Unlock()
 	w.Refused = p.refused
+	w.Steps, p.steps = p.sink.books.steps[p.steps:], len(p.sink.books.steps)
 	return w, nil
 }

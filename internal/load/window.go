@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -17,6 +18,10 @@ type Window struct {
 	Values []Values `json:",omitempty"`
 	// Refused is the message of a gateway that is none, as the first stream shows.
 	Refused string `json:",omitempty"`
+	// Dropped is the number of measured values that were lost in merging: a defect unless 0.
+	Dropped int64 `json:",omitempty"`
+	// Steps is by how much the clock of the machine was set.
+	Steps []time.Duration `json:",omitempty"`
 	// Done is set in the last window of a part. Error, Examples and the costs are only in that one.
 	Done     bool                 `json:",omitempty"`
 	Error    string               `json:",omitempty"`
@@ -25,11 +30,11 @@ type Window struct {
 	RSS      int64                `json:",omitempty"` // bytes, the peak
 }
 
-// Values is one histogram of measured values, of a class and a metric.
+// Values is one histogram of measured values, of a class and a metric, in the encoding of HdrHistogram, which is base64.
 type Values struct {
 	Class     int
 	Metric    Metric
-	Histogram []byte
+	Histogram string
 }
 
 // Merger is the sink of a run whose streams are opened by worker processes.
@@ -51,7 +56,7 @@ var errForeign = errors.New("a histogram has another range or precision")
 func (c *collector) Absorb(w *Window, part, parts int) error {
 	all := make([]*hdrhistogram.Histogram, len(w.Values))
 	for i, v := range w.Values {
-		h, err := hdrhistogram.Decode(v.Histogram)
+		h, err := hdrhistogram.Decode([]byte(v.Histogram))
 		switch {
 		case err == nil && (int(v.Metric) >= numMetrics || v.Class < 0 || v.Class >= len(c.classes)):
 			err = fmt.Errorf("there is no measure %d of class %d", v.Metric, v.Class)
@@ -67,8 +72,12 @@ func (c *collector) Absorb(w *Window, part, parts int) error {
 	for i, v := range w.Values {
 		c.hist.add(v.Class, v.Metric, all[i])
 	}
+	c.hist.drop(w.Dropped)
+	for _, step := range w.Steps {
+		c.ClockStepped(step)
+	}
 	if w.Refused != "" {
-		c.refuse(w.Refused)
+		c.refuse(w.Refused, part, parts)
 	}
 	if len(w.Examples) > 0 {
 		c.exemplify(w.Examples, part, parts)
