@@ -8,13 +8,14 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/judge"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/scenarios"
 )
 
 // The catalogue, judged from the stored bundle, has the same verdicts as live.
 func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	dir := t.TempDir()
-	out, err := Run(t.Context(), Options{Out: dir, Seed: 1, Select: smoke(), Target: target.Options{TimeScale: slowdown}})
+	out, err := Run(t.Context(), Options{Out: dir, Seed: 1, Select: smoke(), Target: target.Options{TimeScale: testkit.Slowdown}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/diff"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/reports"
 )
 
@@ -31,7 +32,7 @@ func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {
 	var dirs [2]string
 	for i := range runs {
 		dirs[i] = filepath.Join(t.TempDir(), "run")
-		out, err := Run(t.Context(), Options{Out: dirs[i], Seed: 7, Select: repeatable, Version: "test", Target: target.Options{TimeScale: slowdown}})
+		out, err := Run(t.Context(), Options{Out: dirs[i], Seed: 7, Select: repeatable, Version: "test", Target: target.Options{TimeScale: testkit.Slowdown}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 )
 
 // shown is one kind of failure: the fault, the scenario and rule that show it, and the test of
@@ -59,7 +60,7 @@ func statusTrailers(p []byte) bool {
 }
 
 // patience is the time scale of a run that must try all its reproducers, even on a busy machine.
-const patience = 5 * slowdown
+const patience = 5 * testkit.Slowdown
 
 func faulty(t *testing.T, faults ...string) *gateway.Gateway {
 	t.Helper()
@@ -100,7 +101,7 @@ func TestAReproducerOfTheBundleShowsTheFailureByItself(t *testing.T) {
 			k.need(t)
 			wrong := faulty(parent, k.fault) // it outlives the run, for the texts below
 			dir := t.TempDir()
-			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
+			_, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Profile: "full", Select: k.selection, Out: dir, Reproduce: 2, Seed: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +198,7 @@ func TestARaceHasItsReplayAlone(t *testing.T) {
 
 func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
 	wrong := faulty(t, "input-doubled")
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Profile: "full", Select: "rule:process.input.*,axis:connect/json/1.1/identity", Reproduce: 5, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestALargeInputIsMadeSmallerWhereItStillFails(t *testing.T) {
 
 func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
 	wrong := faulty(t, "eos-dropped")
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestNothingIsTriedWhenNotAskedFor(t *testing.T) {
 func TestSecretsThatLookTheSameLoseNoReport(t *testing.T) {
 	wrong := faulty(t, "eos-dropped")
 	headers := []bundle.Header{{Name: "X-Key", Value: "aaaaaaaa11"}, {Name: "X-Key", Value: "bbbbbbbb22"}}
-	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: slowdown, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
+	out, err := Run(t.Context(), Options{Target: target.Options{URL: wrong.URL(), TimeScale: testkit.Slowdown, Token: "topsecret", Headers: headers}, Select: "connect.error.details,axis:connect/json/1.1/identity", Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/reports"
 )
 
@@ -34,7 +35,7 @@ func TestConformance(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	o := Options{
-		Target:  target.Options{URL: *urlFlag, TimeScale: slowdown},
+		Target:  target.Options{URL: *urlFlag, TimeScale: testkit.Slowdown},
 		Profile: *profileFlag, Select: *selectFlag, Strict: *strictFlag, Out: *outFlag,
 		Version: "test", Specs: os.Stderr,
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/docs/examples/plugin-handshake/service"
+	"assay/internal/testkit"
 )
 
 // reader is the folder of somebody who follows a page.
@@ -172,7 +173,7 @@ func (p *reader) shell(ctx context.Context, text string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "sh", "-c", text)
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), "HOME="+p.dir, "PATH="+filepath.Join(p.dir, "bin")+":"+os.Getenv("PATH"),
-		"COLUMNS=120", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
+		"COLUMNS=120", "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(testkit.Slowdown))
 	return c
 }
 

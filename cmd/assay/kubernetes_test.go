@@ -23,6 +23,7 @@ import (
 
 	"assay/fakes/cluster"
 	"assay/internal/kube"
+	"assay/internal/testkit"
 )
 
 // kubernetesFiles is the folder with the example for Kubernetes.
@@ -85,7 +86,7 @@ func newShop(t *testing.T, started func(cluster.Pod)) *shop {
 	const address = "127.0.0.1:8081"
 	p.server(0, "assay serve --token-file token --listen "+address)
 	s.gateway, s.bus = "http://"+p.addresses[address], exampleBus(t, p.dir)
-	program := []string{"env", beProgram + "=1", "ASSAY_TIME_SCALE=" + strconv.Itoa(slowdown), os.Args[0]}
+	program := []string{"env", beProgram + "=1", "ASSAY_TIME_SCALE=" + strconv.Itoa(testkit.Slowdown), os.Args[0]}
 	pods := filepath.Join(p.dir, "pods")
 	if err := os.Mkdir(pods, 0o755); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assay/fakes/hostile"
+	"assay/internal/testkit"
 )
 
 // beProgram makes the test binary run as the program: tests that need signals or pipes
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	// Most tests wait for a server. -parallel overrides it.
-	if slowdown == 1 && filepath.Base(os.Args[0]) != "assay" {
+	if testkit.Slowdown == 1 && filepath.Base(os.Args[0]) != "assay" {
 		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)/2))
 	}
 	testscript.Main(m, map[string]func(){"assay": main})
@@ -77,7 +78,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("OPEN", open) // assay load with --rate
 			env.Setenv("NOTICE", notice)
 			env.Setenv("EXAMPLE", example)
-			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(slowdown))
+			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(testkit.Slowdown))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/testkit"
 )
 
 // program returns a command for this program in a new directory.
 func program(t *testing.T, args ...string) (c *exec.Cmd, out *bytes.Buffer, err *lockedBuffer) {
 	t.Helper()
 	c = exec.Command(os.Args[0], args...) //nolint:gosec // the test's own binary
-	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+t.TempDir(), "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(slowdown))
+	c.Env = append(os.Environ(), beProgram+"=1", "HOME="+t.TempDir(), "NO_COLOR=1", "ASSAY_TIME_SCALE="+strconv.Itoa(testkit.Slowdown))
 	c.Dir = t.TempDir()
 	out, err = &bytes.Buffer{}, &lockedBuffer{}
 	c.Stdout, c.Stderr = out, err

@@ -34,7 +34,7 @@ func TestTenThousandLoopsAreSmall(t *testing.T) {
 	}
 	each := (memoryInUse() - mem) / n
 	t.Logf("%d bytes each, of which %d are counted", each, s.memory.used.Load()/n)
-	if each < 1<<10 || each > 14<<10 {
+	if each < 1<<10 || each > 14<<10 && testkit.Slowdown == 1 {
 		t.Errorf("a loop takes %d bytes, want 1 KiB to 14 KiB", each)
 	}
 	const most = 64 << 10 // what a gateway allows
