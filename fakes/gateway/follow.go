@@ -81,6 +81,9 @@ func (s *Stream) drain() (ended bool, err error) {
 		if err := s.Sink.Send(e); err != nil {
 			return false, err
 		}
+		if i == 0 {
+			s.sub.delivered()
+		}
 		s.sub.sent(c.size())
 	}
 	switch {

@@ -141,14 +141,13 @@ func (s *Subscriber) take() (batch []Chunk, ended, lost bool) {
 
 // sent records that a chunk of size n has been sent.
 func (s *Subscriber) sent(n int) {
-	s.delivered()
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.behind(-n)
 	s.hub.moved()
 }
 
-// delivered records that an event has been sent: one of those last taken, or the first.
+// delivered records that the first of the chunks last taken has been sent, or the start event.
 func (s *Subscriber) delivered() { s.hub.store.pace.delivered(s.taken, time.Now()) }
 
 // close removes the subscriber and drops its queue.

@@ -9,11 +9,9 @@ import (
 const (
 	crowd   = 16 << 10
 	tooLate = time.Second
-	// overEvents is how many deliveries the mean delay goes back: at the 30,000 a second that two cores can do, for a tenth of a second. A
-	// client that does not read has few of them, and so little weight.
-	overEvents = 4 << 10
-	// outdated is how long a delay counts after the last delivery.
-	outdated = time.Second
+	// paceWindow is how far the mean delay goes back. A delay counts for the time since the one before, so that one reader that is far
+	// behind has little weight beside many that are not, and a long delay is forgotten as soon when little is delivered afterwards.
+	paceWindow = time.Second
 )
 
 // pace measures how late events leave the gateway: from the write of a process until the frame is on its connection. It is safe for
@@ -23,16 +21,18 @@ type pace struct {
 	last atomic.Int64 // Unix time of the last delivery, ns
 }
 
-// delivered records an event that was ready at a time and has been sent now.
+// delivered records that events that were ready at a time have been sent now. A delay counts for at most twice tooLate.
 func (p *pace) delivered(ready, now time.Time) {
+	delay := int64(min(now.Sub(ready), 2*tooLate))
+	passed := now.UnixNano() - p.last.Swap(now.UnixNano())
+	weight := float64(max(0, min(passed, int64(paceWindow)))) / float64(paceWindow)
 	mean := p.mean.Load()
-	p.mean.Store(mean + (int64(now.Sub(ready))-mean)/overEvents)
-	p.last.Store(now.UnixNano())
+	p.mean.Store(mean + int64(weight*float64(delay-mean)))
 }
 
 // lateness returns the mean delay of the last deliveries.
 func (p *pace) lateness(now time.Time) time.Duration {
-	if now.UnixNano()-p.last.Load() > int64(outdated) {
+	if now.UnixNano()-p.last.Load() > int64(paceWindow) {
 		return 0
 	}
 	return time.Duration(p.mean.Load())

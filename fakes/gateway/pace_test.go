@@ -9,40 +9,53 @@ import (
 	"assay/fakes/virtual"
 )
 
-func TestThePaceIsTheMeanDelayOfTheLastDeliveries(t *testing.T) {
+func TestThePaceIsTheMeanDelayOfTheLastSecond(t *testing.T) {
 	now := time.Now()
 	var p pace
-	p.delivered(now.Add(-time.Hour), now)
-	if got := p.lateness(now); got < time.Hour/overEvents-1 || got > time.Hour/overEvents {
-		t.Errorf("after one of an hour: %v", got)
+	deliver := func(times int, every, delay time.Duration) {
+		for range times {
+			now = now.Add(every)
+			p.delivered(now.Add(-delay), now)
+		}
 	}
-	for range 20 * overEvents {
-		p.delivered(now.Add(-3*time.Second), now)
+	deliver(10_000, time.Millisecond, 10*time.Millisecond)
+	if got := p.lateness(now); got < 9*time.Millisecond || got > 10*time.Millisecond {
+		t.Errorf("after many of 10 ms: %v", got)
 	}
-	if got := p.lateness(now); got < 2900*time.Millisecond || got > 3*time.Second {
-		t.Errorf("after many of 3 s: %v", got)
+	for range 100 {
+		deliver(1, 50*time.Microsecond, time.Hour) // a reader that is far behind
+		deliver(20, 50*time.Microsecond, 10*time.Millisecond)
 	}
-	if got := p.lateness(now.Add(2 * outdated)); got != 0 {
+	if got := p.lateness(now); got > tooLate/2 {
+		t.Errorf("one reader of twenty is far behind: %v", got)
+	}
+	deliver(10_000, time.Millisecond, 1500*time.Millisecond)
+	if got := p.lateness(now); got < 1400*time.Millisecond || got > 1500*time.Millisecond {
+		t.Errorf("after many of 1.5 s: %v", got)
+	}
+	deliver(30, 100*time.Millisecond, time.Millisecond)
+	if got := p.lateness(now); got > tooLate/4 {
+		t.Errorf("three seconds later, with few deliveries: %v", got)
+	}
+	if got := p.lateness(now.Add(2 * paceWindow)); got != 0 {
 		t.Errorf("long after the last: %v, want 0", got)
-	}
-}
-
-// late makes the table believe that its events are an hour late.
-func late(tab *table) {
-	now := time.Now().Add(time.Hour) // a slow test does not outdate it
-	for range overEvents {
-		tab.store.pace.delivered(now.Add(-time.Hour), now)
 	}
 }
 
 // A gateway that is behind refuses more load, where it has much.
 func TestATableThatIsBehindRefusesMoreProcesses(t *testing.T) {
 	tab, _, _ := newStubTable(t)
-	late(tab)
+	tab.most = maxProcesses // whatever memory this machine has
+	now := time.Now().Add(time.Hour)
+	late := func() { // in an hour, so that a slow test does not outdate it
+		tab.store.pace.mean.Store(int64(2 * tooLate))
+		tab.store.pace.last.Store(now.UnixNano())
+	}
+	late()
 	_, sub := run(t, tab, Spec{}) // below the crowd
 	sub.close()
 	tab.busy = crowd
-	late(tab)
+	late()
 	if _, _, err := tab.Start(Spec{}); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("while it is behind: %v, want resource_exhausted", err)
 	}
@@ -53,14 +66,15 @@ func TestATableThatIsBehindRefusesMoreProcesses(t *testing.T) {
 
 func TestDeliveriesAreMeasuredFromTheWriteToTheEndOfTheSend(t *testing.T) {
 	tab, _, box := newStubTable(t)
+	pace := &tab.store.pace
 	p, sub := run(t, tab, Spec{})
-	var seen []EventKind
+	var kinds []EventKind
 	sink := EventSinkFunc(func(e Event) error {
+		kinds = append(kinds, e.Kind)
 		if e.Kind == EventData {
-			tab.store.pace.mean.Store(0)
-			sub.taken = sub.taken.Add(-time.Hour) // as if the write of the process were long ago
+			sub.taken = sub.taken.Add(-time.Hour) // as if the process had written long ago
+			pace.last.Store(0)                    // and the gateway had delivered nothing since
 		}
-		seen = append(seen, e.Kind)
 		return nil
 	})
 	box.At(0).Print("a\n")
@@ -68,10 +82,10 @@ func TestDeliveriesAreMeasuredFromTheWriteToTheEndOfTheSend(t *testing.T) {
 	if err := follow(t.Context(), &Stream{Process: p, Table: tab, Sink: sink, sub: sub}); err != nil {
 		t.Fatal(err)
 	}
-	if got := time.Duration(tab.store.pace.mean.Load()); got < time.Hour/overEvents-time.Second {
-		t.Errorf("a line that was an hour late makes the mean %v", got)
+	if got := time.Duration(pace.mean.Load()); got != 2*tooLate {
+		t.Errorf("a line that is an hour late makes the mean %v, want %v", got, 2*tooLate)
 	}
-	if len(seen) != 3 {
-		t.Errorf("%d events, want start, data and end", len(seen))
+	if len(kinds) != 3 {
+		t.Errorf("events %v, want start, data and end", kinds)
 	}
 }

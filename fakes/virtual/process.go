@@ -92,7 +92,10 @@ func (p *Process) AfterExit(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead.Load() {
-		detach(fn)
+		detach(func() {
+			<-p.done // end is about to close it
+			fn()
+		})
 		return
 	}
 	p.after = append(p.after, fn)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -59,10 +60,10 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s has not begun: there is nothing to resume", h.names.run), Mend: "start another run", Err: err}
 	case err != nil:
 		return nil, nil, h.bus.stored("reading the run", err)
-	case c.check() != nil || len(h.resumed.Attempts) != c.Workers || p.Job.Parts != c.Workers:
-		return nil, nil, &BusError{What: fmt.Sprintf("what the bus has of the run %s is not readable", h.names.run), Mend: "start another run"}
 	case c.Schema != schema || c.Version != h.opts.Version:
 		return nil, nil, &RefusedError{Why: fmt.Sprintf("the run %s is of version %s, and this program is %s", h.names.run, c.Version, h.opts.Version), Mend: "resume it with its own program"}
+	case c.check() != nil || len(h.resumed.Attempts) != c.Workers || slices.Min(h.resumed.Attempts) < 1 || p.Job.Parts != c.Workers:
+		return nil, nil, &BusError{What: fmt.Sprintf("what the bus has of the run %s is not readable", h.names.run), Mend: "start another run"}
 	case c.Rounds:
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s is a soak", h.names.run), Mend: "resume it with assay soak --resume DIR, which begins its next window"}
 	}

@@ -228,13 +228,10 @@ func (w *worker) look(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(e.Value(), &w.card); err != nil {
-		return err
-	}
-	return w.card.check()
+	return json.Unmarshal(e.Value(), &w.card)
 }
 
-// fits returns an error if the run is of another version, or has no such shard.
+// fits returns an error if the run is of another version, if its card is not readable, or if it has no such shard.
 func (w *worker) fits() error {
 	switch {
 	case w.card.Schema != schema || w.card.Version != w.opts.Version:
@@ -242,6 +239,8 @@ func (w *worker) fits() error {
 			Why:  fmt.Sprintf("this worker has version %s, and the run %s is of version %s", w.opts.Version, w.opts.Run, w.card.Version),
 			Mend: "use the same program for all of a run",
 		}
+	case w.card.check() != nil:
+		return w.opts.Bus.stored("reading the run", errUnreadable)
 	case w.opts.Shard >= w.card.Workers:
 		return &RefusedError{
 			Why:  fmt.Sprintf("there is no shard %d: the run %s has %d workers, with the shards 0 to %d", w.opts.Shard, w.opts.Run, w.card.Workers, w.card.Workers-1),

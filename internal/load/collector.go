@@ -43,6 +43,7 @@ type collector struct {
 	refused func(message string)
 	// refusals are the parts that were refused.
 	refusals map[int]bool
+	refusal  string // why the first was
 }
 
 // books are the counts of a collector.
@@ -165,11 +166,21 @@ func (c *collector) refuse(message string, part, parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refusals == nil {
-		c.refusals = map[int]bool{}
+		c.refusals, c.refusal = map[int]bool{}, message
 	}
 	if c.refusals[part] = true; len(c.refusals) == parts {
 		c.refusedBy(message)
 	}
+}
+
+// refusedWhole returns why a part was refused, if no stream of any part has started.
+func (c *collector) refusedWhole() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.started.Load() > 0 {
+		return ""
+	}
+	return c.refusal
 }
 
 // exemplify adds the examples of a worker process, and converts the numbers of its

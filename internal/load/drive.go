@@ -108,16 +108,17 @@ func (s *session) hopeless(r *bundle.LoadReport, now time.Duration) bool {
 
 // over returns the error of a run whose engine has ended with err.
 func (s *session) over(err error) error {
+	message := s.sink.refusedWhole() // other parts may have opened no stream
 	select {
-	case message := <-s.refused:
-		if s.sink.started.Load() == 0 {
-			return &target.UnreachableError{
-				URL:    s.target.Identity().URL,
-				Reason: fmt.Sprintf("it runs no command over %s: %s", s.opts.wireName(), message),
-				Mend:   "check the URL, the token, --protocol, --http, and --endpoint for the paths of the surfaces",
-			}
-		}
+	case message = <-s.refused:
 	default:
+	}
+	if message != "" && s.sink.started.Load() == 0 {
+		return &target.UnreachableError{
+			URL:    s.target.Identity().URL,
+			Reason: fmt.Sprintf("it runs no command over %s: %s", s.opts.wireName(), message),
+			Mend:   "check the URL, the token, --protocol, --http, and --endpoint for the paths of the surfaces",
+		}
 	}
 	if err != nil {
 		return &EngineError{err}

@@ -88,9 +88,16 @@ func TestOnePartOfSeveralThatIsRefusedEndsNothing(t *testing.T) {
 	if len(said) > 0 || len(c.examples) != 1 || c.examples[0].Message != "worker 2 of 2: wrong token" {
 		t.Errorf("it said %q, %+v", said, c.examples)
 	}
+	if got := c.refusedWhole(); got != "wrong token" { // what the end of the run says if the other opens nothing
+		t.Errorf("nothing has started: %q", got)
+	}
 	absorb(refused, 0)
 	if len(said) != 1 || said[0] != "wrong token" {
 		t.Errorf("it said %q", said)
+	}
+	c.Started()
+	if got := c.refusedWhole(); got != "" {
+		t.Errorf("after a start: %q", got)
 	}
 }
 
