@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -172,10 +173,7 @@ func (m *manual) advance(t *testing.T, d time.Duration) {
 // silence: the session waits for the gateway only after it has written what came, and nothing shows when.
 func (r *running) hush(clock *manual) {
 	r.t.Helper()
-	for range 20 {
-		if !clock.waiting(r.done) {
-			return
-		}
+	for due := time.Now().Add(patience); time.Now().Before(due) && clock.waiting(r.done); runtime.Gosched() {
 		clock.advance(r.t, 15*time.Second)
 	}
 }
