@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -15,38 +14,11 @@ import (
 
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
-	"assay/internal/machine"
 )
 
 // retention is how long Connect still finds an ended process, on the gateway's own clock: long enough for
 // a client that lost its stream to return for the result.
 const retention = 30 * time.Second
-
-// The bounds of the table. A process that ended is kept for a shorter time where many end.
-const (
-	maxProcesses = 64 << 10
-	maxKept      = 16 << 10
-)
-
-// streamMemory is what a shell with its stream takes: 33 KB over HTTP/2, and the room that the garbage collector needs.
-const streamMemory = 64 << 10
-
-// capacity returns how many processes this machine can carry.
-func capacity() int {
-	if free := machine.FreeMemory(); free > 0 {
-		return int(min(maxProcesses, max(1<<10, free/streamMemory)))
-	}
-	return maxProcesses
-}
-
-// errFull refuses a process where n run.
-func errFull(n int) error {
-	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d processes run: end some before you start another", n))
-}
-
-// errBehind refuses a process where many run and their events are late.
-var errBehind = connect.NewError(connect.CodeResourceExhausted,
-	fmt.Errorf("more than %d processes run, and their events are more than %v late: end some before you start another", crowd, tooLate))
 
 // ErrNotFound reports that no live process has the pid or tag.
 var ErrNotFound = errors.New("not found")
@@ -143,27 +115,6 @@ func (t *table) Start(s Spec) (*Process, *Subscriber, error) {
 	p.run, p.input, p.PID = run, apply[Input](t.seams.Input, run), run.PID()
 	t.enter(p)
 	return p, sub, nil
-}
-
-// admit makes room for a process, or returns why there is none.
-func (t *table) admit() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.busy >= t.most {
-		return errFull(t.busy)
-	}
-	if t.busy >= crowd && t.store.pace.lateness(time.Now()) > tooLate {
-		return errBehind
-	}
-	t.busy++
-	return nil
-}
-
-// leave gives the room back.
-func (t *table) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.busy--
 }
 
 // enter puts a new process into the table and watches it.
