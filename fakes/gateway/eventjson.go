@@ -10,7 +10,7 @@ import (
 )
 
 // appendEvent appends the JSON of a message with a start, data or keepalive event, as protojson writes it without white space. ok is
-// false for any other message. A line of output costs a tenth of what protojson takes, and the goroutine of a stream keeps a small stack.
+// false for any other message. Nearly all messages of a gateway are such events, and protojson needs reflection and much stack for each.
 func appendEvent(to []byte, m proto.Message) (text []byte, ok bool) {
 	var e *envd.ProcessEvent
 	switch m := m.(type) {

@@ -63,7 +63,7 @@ func (sh *shell) load(text string) loaded {
 	return loaded{p, sh, key}
 }
 
-// parse parses the script on a goroutine of its own: the parser recurses, and a goroutine keeps most of the stack that it once needed.
+// parse parses the script on a goroutine of its own: the parser recurses, and the stack that it needs would stay with the shell.
 func (p *parsed) parse(key scriptKey) {
 	done := make(chan struct{})
 	detach(func() {
