@@ -88,15 +88,39 @@ func TestARaceGoesOnUntilEachOrderHasItsMinimum(t *testing.T) {
 
 func TestARaceThatMissesAnOrderEndsWithItsBudget(t *testing.T) {
 	gw := newMiniature(t)
-	o := newBench(t, gw.URL).run(raceScript("300ms", "{b: {error: aborted}, min: 5}"))
+	o := newBench(t, gw.URL).run(raceScript("300ms", "{b: {error: aborted}, min: 5}\n    exited: {b: not_found}"))
 	if !o.BudgetSpent || len(o.Iterations) < 10 {
 		t.Errorf("budget spent: %v, after %d iterations", o.BudgetSpent, len(o.Iterations))
 	}
-	if len(o.Iterations) >= maxIterations {
+	if len(o.Iterations) >= maxVain {
 		t.Errorf("it went on for %d iterations", len(o.Iterations))
 	}
 	if len(o.Dropped) == 0 && len(o.Iterations) > 40 {
 		t.Error("nothing was dropped of many similar iterations")
+	}
+}
+
+// What fits none of the orders is a breach: more of it proves nothing.
+func TestARaceWhoseIterationsFitNoOrderWaitsForNoneInVain(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(raceScript("60s", "{b: {error: aborted}, min: 5}"))
+	strays := 0
+	for i := range o.Iterations {
+		if o.Iterations[i].Exchange("b").Response.Status != 200 {
+			strays++
+		}
+	}
+	if o.BudgetSpent || strays < maxStrays || strays > maxStrays+4 {
+		t.Errorf("budget spent: %v, %d strays in %d iterations, want %d and those under way", o.BudgetSpent, strays, len(o.Iterations), maxStrays)
+	}
+}
+
+// An order that a thousand iterations do not show once is given up before the budget is spent.
+func TestARaceGivesUpAnOrderThatNeverAppears(t *testing.T) {
+	gw := newMiniature(t)
+	o := newBench(t, gw.URL).run(raceScript("60s", "{b: {error: aborted}, min: 1}\n    exited: {b: not_found}"))
+	if n := len(o.Iterations); o.BudgetSpent || n < maxVain || n > maxVain+4 {
+		t.Errorf("budget spent: %v, %d iterations, want %d and those under way", o.BudgetSpent, n, maxVain)
 	}
 }
 

@@ -17,6 +17,13 @@ const (
 	defaultBudget = 15 * time.Second
 	// maxIterations bounds a race whose orders never all appear on a fast target.
 	maxIterations = 5000
+	// maxStrays is how many iterations of a race may fit none of its orders before it no longer
+	// waits for the orders that are missing: each stray is a breach already.
+	maxStrays = 100
+	// maxVain is how many iterations a race runs before it gives up an order that has not
+	// appeared once. An order that would have appeared 20 times in maxIterations is given up
+	// wrongly in 2 of 100 runs.
+	maxVain = 1000
 	// maxExpired is how many iterations may end at an unmet wait, or with a response that is
 	// not read to its end, before the rest is left out: each would show the same after a
 	// whole deadline.
@@ -35,8 +42,8 @@ const (
 )
 
 // repeater runs the iterations of an instance: as often as the script says, several in
-// parallel, and for a race more, until each order has its minimum or the budget is
-// spent.
+// parallel, and for a race more, until each order has its minimum, the budget is spent, or
+// more iterations would prove nothing.
 type repeater struct {
 	in       *instance
 	own      int // iterations that the script asks for
@@ -149,6 +156,8 @@ func (r *repeater) more() bool {
 	switch {
 	case !r.orders.any() || r.orders.complete():
 		return false
+	case r.orders.strays >= maxStrays, r.next >= maxVain && r.orders.lacking():
+		return false
 	case time.Since(r.began) >= r.budget || r.next >= maxIterations:
 		r.spent = true
 		return false
@@ -245,6 +254,7 @@ func (r *repeater) into(o *bundle.Observation) {
 type orderCount struct {
 	in     *instance
 	counts []map[string]int // by clause, in the script's order
+	strays int              // iterations that fit no order of a clause
 }
 
 func newOrderCount(in *instance) *orderCount {
@@ -261,19 +271,24 @@ func (c *orderCount) any() bool { return hasOrders(c.in.s) }
 // orders, or "" if it matches none.
 func (c *orderCount) add(it *bundle.Iteration) string {
 	first := ""
-	seen := false
+	seen, stray := false, false
 	for i := range c.in.s.Expect {
 		orders := c.in.s.Expect[i].Orders
 		if len(orders) == 0 {
 			continue
 		}
 		name := judge.Order(orders, c.in.run, it)
-		if name != "" {
+		if name == "" {
+			stray = true
+		} else {
 			c.counts[i][name]++
 		}
 		if !seen {
 			first, seen = name, true
 		}
+	}
+	if stray {
+		c.strays++
 	}
 	return first
 }
@@ -288,4 +303,16 @@ func (c *orderCount) complete() bool {
 		}
 	}
 	return true
+}
+
+// lacking reports whether an order with a minimum has not appeared once.
+func (c *orderCount) lacking() bool {
+	for i := range c.in.s.Expect {
+		for _, o := range c.in.s.Expect[i].Orders {
+			if o.Min > 0 && c.counts[i][o.Name] == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
