@@ -22,6 +22,16 @@ const (
 	maxKeys  = 2000          // of a mapping; the YAML package compares each with every other
 )
 
+// trust is how strictly a text is checked against its schema and the rules. Tests check the
+// embedded files: to compile the schemas and to apply them takes a short command a tenth of a second.
+type trust int
+
+const (
+	checked trust = iota // a user's file
+	stored               // in a bundle, which may be of an older version
+	trusted              // embedded
+)
+
 // document is one parsed YAML file, before it is decoded to typed values: its lines, for
 // messages, and the node at each place.
 type document struct {

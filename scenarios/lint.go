@@ -190,7 +190,7 @@ func (l *linter) rules() {
 // read adds the rules of a rules.yaml. One that has most of the built-in rules is a version of
 // the built-in one, and takes its place.
 func (h *home) read(s *LintSource) {
-	rules, d := parseRules(s.Name, s.Text)
+	rules, d := parseRules(s.Name, s.Text, checked)
 	h.rules = d
 	same := 0
 	for _, r := range rules {
@@ -212,7 +212,7 @@ func (h *home) read(s *LintSource) {
 
 // script checks a script and the rules that it names.
 func (l *linter) script(f *lintFile) {
-	s, d := decodeScript(f.Name, f.Text)
+	s, d := decodeScript(f.Name, f.Text, checked)
 	if s == nil {
 		f.home.broken = true
 		l.addAll(f, d.errs)

@@ -96,16 +96,6 @@ func (c *Catalogue) ParseStoredProfile(file string, text []byte) (*Profile, erro
 	return c.readProfile(file, text, stored)
 }
 
-// trust is how strictly a text is checked against its schema and the rules. Tests check the
-// embedded profiles: compiling the schemas is most of the cost of a short command.
-type trust int
-
-const (
-	checked trust = iota
-	stored
-	trusted
-)
-
 func (c *Catalogue) readProfile(file string, text []byte, t trust) (*Profile, error) {
 	d, value := parseDocument(file, text)
 	if len(d.errs) == 0 && t != trusted {

@@ -72,7 +72,7 @@ func (r *lintReader) folder(dir string) error {
 			return nil
 		}
 		text, err := regular.ReadIn(root, name, regular.Limit)
-		return r.add(scenarios.LintSource{Name: path.Join(filepath.ToSlash(dir), name), Text: text, Folder: dir, Err: err})
+		return r.add(scenarios.LintSource{Name: path.Join(filepath.ToSlash(dir), name), Text: text, Folder: dir, Err: errors.Unwrap(err)}) // the finding names the file
 	})
 	if err == nil && len(r.seen) == before {
 		return fmt.Errorf("%s contains no .yaml file to check", dir)
