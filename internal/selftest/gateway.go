@@ -125,7 +125,7 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 	j := &judge.Judge{Rules: g.t.catalogue, Profile: g.t.profile}
 	enough := false
 	eng := engine.Start(inner, engine.Options{
-		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, Log: g.t.opts.Log,
+		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, // no Log: what a broken gateway does to its processes is no news
 		OnDone: func(i scenarios.Instance, o *bundle.Observation) {
 			g.took[i], g.bytes[i] = time.Duration(o.Ended.T-o.Started.T), transferred(o)
 			for _, v := range j.Scenario(i.Scenario, g.run, o) {
