@@ -50,7 +50,7 @@ type AxesSpec struct {
 type Repeat struct {
 	Times    int  `yaml:"times"`    // default 1; for a race, the minimum
 	Parallel int  `yaml:"parallel"` // default 1
-	Budget   Span `yaml:"budget"`   // a race repeats until each order has its minimum or this time is over; default 15s
+	Budget   Span `yaml:"budget"`   // a race repeats until each order has its minimum, this time is over, or more would prove nothing; default 15s
 }
 
 // Span is a time in the units of scripts: fixed ("500ms"), in the target's measured
