@@ -35,9 +35,11 @@ SYSTEMS := darwin/arm64 windows/amd64
 cross: ## vet the code, which also compiles it, for the other systems of the releases
 	@set -e; for s in $(SYSTEMS); do echo "vet for $$s"; CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} $(GO) vet ./...; done
 
-# The longest packages begin first.
+# The longest packages begin first. Most of the others wait more than they compute.
+LONG := ./internal/selftest ./cmd/assay ./suites ./fakes/gateway
 test-go:
-	$(GO) test -timeout 20m ./internal/selftest ./cmd/assay ./suites $$($(GO) list ./... | grep -v '/sdk$$')
+	failed=; $(GO) test -timeout 20m $(LONG) || failed=1; \
+	$(GO) test -p 3 -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list ./sdk $(LONG))") || failed=1; test -z "$$failed"
 	cd tools/notice && $(GO) test ./...
 	cd tools/vuln && $(GO) test ./...
 

@@ -13,9 +13,13 @@ import (
 	"assay/internal/transport"
 )
 
-// afterInterrupt bounds a clean-up after an interrupt; with the time to end the
-// exchanges it stays below two seconds.
-const afterInterrupt = 1200 * time.Millisecond
+const (
+	// afterInterrupt bounds a clean-up after an interrupt or the end of the budget.
+	afterInterrupt = time.Second
+	// afterAll bounds all of them together: with the time to end the exchanges and to judge,
+	// the run ends within two seconds.
+	afterAll = 1300 * time.Millisecond
+)
 
 // Results of the clean-up of a process.
 const (
@@ -137,7 +141,7 @@ func (it *iteration) cleanup(ctx context.Context, out *bundle.Iteration) {
 		return
 	}
 	bound := it.in.cleanupBound()
-	ctx, cancel := aside(ctx, bound, afterInterrupt)
+	ctx, cancel := it.in.aside(ctx, bound, afterInterrupt)
 	defer cancel()
 	rec := it.in.target.NewRecorder(it.in.clock)
 	in := it.in.plain()
@@ -261,7 +265,7 @@ func (e *Engine) sweep(ctx context.Context) {
 	if !e.lost.Swap(false) || e.gone.Load() || !e.env.has("process.list") {
 		return
 	}
-	ctx, cancel := aside(ctx, e.env.cleanupBound(), afterInterrupt/2)
+	ctx, cancel := e.env.aside(ctx, e.env.cleanupBound(), afterInterrupt/2)
 	defer cancel()
 	in := e.env.housekeeper(opCleanup)
 	rec := e.env.target.NewRecorder(e.env.clock)

@@ -164,11 +164,12 @@ const (
 )
 
 // aside returns a context for work that must be done even if ctx is cancelled: it lasts
-// for normal, but no longer than after once ctx is cancelled.
-func aside(ctx context.Context, normal, after time.Duration) (context.Context, context.CancelFunc) {
+// for normal, but no longer than after once ctx is cancelled. All such work of a run ends
+// within afterAll of its interrupt.
+func (e *env) aside(ctx context.Context, normal, after time.Duration) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), normal)
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(after)
+		timer := time.NewTimer(min(after, e.leftAfterAll()))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -180,6 +181,22 @@ func aside(ctx context.Context, normal, after time.Duration) (context.Context, c
 		stop()
 		cancel()
 	}
+}
+
+// leftAfterAll returns what is left of afterAll.
+func (e *env) leftAfterAll() time.Duration {
+	if at := e.interrupted.Load(); at != nil {
+		return afterAll - time.Since(*at)
+	}
+	return afterAll
+}
+
+// noteInterrupt records when ctx, the context of the run, is cancelled. Call stop at the end.
+func (e *env) noteInterrupt(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		now := time.Now()
+		e.interrupted.Store(&now)
+	})
 }
 
 // absorb appends the records of the engine's own calls to an iteration, and renumbers

@@ -170,6 +170,7 @@ func (e *Engine) run(ctx context.Context) {
 	defer stop()
 	ctx, release := e.withinBudget(ctx)
 	defer release()
+	defer e.env.noteInterrupt(ctx)()
 	e.locate(ctx)
 	p := e.schedule()
 	for _, s := range p.skipped {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/bundle"
@@ -27,6 +28,8 @@ type env struct {
 	log      *slog.Logger
 	// lateUntil ends the time for instances that wait in vain; zero is no end.
 	lateUntil time.Time
+	// interrupted is when the run was interrupted or its budget ended; nil if it was not.
+	interrupted atomic.Pointer[time.Time]
 }
 
 func newEnv(o Options) *env {

@@ -130,7 +130,7 @@ func (it *iteration) deleteSandboxes(ctx context.Context, out *bundle.Iteration)
 	if err != nil {
 		return
 	}
-	ctx, cancel := aside(ctx, it.in.cleanupBound(), afterInterrupt/2)
+	ctx, cancel := it.in.aside(ctx, it.in.cleanupBound(), afterInterrupt/2)
 	defer cancel()
 	rec := it.in.target.NewRecorder(it.in.clock)
 	in := it.in.plain()

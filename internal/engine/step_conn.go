@@ -147,7 +147,7 @@ func (it *iteration) resume(ctx context.Context) {
 	if len(held) == 0 {
 		return
 	}
-	short, cancel := aside(ctx, it.in.resumeBound(), afterInterrupt/6)
+	short, cancel := it.in.aside(ctx, it.in.resumeBound(), afterInterrupt/6)
 	defer cancel()
 	for _, h := range held {
 		_ = waitFor(short, it.onAnswer(h, "", returned), fixed(it.in.readOn())) // the exchange ends now in any case

@@ -104,6 +104,27 @@ func TestSilenceBeginsAnewWithEachByte(t *testing.T) {
 	}
 }
 
+// All work aside of an interrupted run ends within afterAll of the interrupt.
+func TestWorkAsideSharesItsTimeAfterAnInterrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := new(env)
+		defer e.noteInterrupt(ctx)()
+		time.Sleep(time.Minute)
+		cancel()
+		synctest.Wait()
+		interrupted := time.Now()
+		for range 4 {
+			out, done := e.aside(ctx, time.Minute, afterInterrupt)
+			<-out.Done()
+			done()
+		}
+		if took := time.Since(interrupted); took != afterAll {
+			t.Errorf("four pieces of work had %v, want %v", took, afterAll)
+		}
+	})
+}
+
 // Work in an aside context gets its own time after the outer context ends.
 func TestWorkAsideEndsAMomentAfterItsContext(t *testing.T) {
 	const normal, after = 5 * time.Second, time.Second
@@ -123,7 +144,7 @@ func TestWorkAsideEndsAMomentAfterItsContext(t *testing.T) {
 					cancel()
 				}
 				began := time.Now()
-				out, done := aside(ctx, normal, after)
+				out, done := new(env).aside(ctx, normal, after)
 				defer done()
 				<-out.Done()
 				if took := time.Since(began); took != tc.want {
