@@ -22,6 +22,16 @@ func load(t *testing.T) *Catalogue {
 	return c
 }
 
+// Callers share the scenarios and the rules, and not the lists of them.
+func TestTheListsOfTheCatalogueBelongToTheCaller(t *testing.T) {
+	first := load(t)
+	scenario, rule := first.Scenarios[0], first.Rules[0]
+	first.Scenarios[0], first.Rules[0] = nil, nil
+	if again := load(t); again.Scenarios[0] != scenario || again.Rules[0] != rule {
+		t.Error("a change of one caller's lists is seen by another")
+	}
+}
+
 func TestEveryScriptKeepsTheCustomsOfTheCatalogue(t *testing.T) {
 	for _, s := range load(t).Scenarios {
 		for _, err := range Lint(s.File, s.Text) {
