@@ -35,7 +35,7 @@ SYSTEMS := darwin/arm64 windows/amd64
 cross: ## vet the code, which also compiles it, for the other systems of the releases
 	@set -e; for s in $(SYSTEMS); do echo "vet for $$s"; CGO_ENABLED=0 GOOS=$${s%/*} GOARCH=$${s#*/} $(GO) vet ./...; done
 
-# The longest packages begin first. Most of the others wait more than they compute.
+# The longest packages begin first, two at a time. The others run three at a time.
 LONG := ./internal/selftest ./cmd/assay ./suites ./fakes/gateway
 test-go:
 	failed=; $(GO) test -timeout 20m $(LONG) || failed=1; \
