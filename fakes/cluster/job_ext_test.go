@@ -147,15 +147,15 @@ func TestAPodIsEvicted(t *testing.T) {
 		exit         int
 	}{
 		"its index fails": {
-			"{action: FailIndex, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "exec sleep 600",
+			"{action: FailIndex, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "echo up > ../up; exec sleep 600",
 			outcome{cluster.Failed, "FailedIndexes", []int{0, 2}, []int{1}, 3}, 128 + 15,
 		},
 		"it is replaced": {
-			"{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "mkdir ../once 2>/dev/null || exit 0; exec sleep 600",
+			"{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "mkdir ../once 2>/dev/null || exit 0; echo up > ../up; exec sleep 600",
 			outcome{cluster.Complete, "", []int{0, 1, 2}, nil, 4}, 128 + 15,
 		},
 		"it does not end by itself": {
-			"{action: FailIndex, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "trap '' TERM; exec sleep 600",
+			"{action: FailIndex, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}", "trap '' TERM; echo up > ../up; exec sleep 600",
 			outcome{cluster.Failed, "FailedIndexes", []int{0, 2}, []int{1}, 3}, 128 + 9,
 		},
 	} {
@@ -163,7 +163,7 @@ func TestAPodIsEvicted(t *testing.T) {
 			t.Parallel()
 			started := make(chan cluster.Pod, 8)
 			c := newCluster(t, cluster.Options{Started: func(p cluster.Pod) { started <- p }})
-			script := "[ $JOB_COMPLETION_INDEX = 1 ] || exit 0; echo up > ../up; " + tt.script
+			script := "[ $JOB_COMPLETION_INDEX = 1 ] || exit 0; " + tt.script
 			manifest := job("  backoffLimitPerIndex: 0\n  podFailurePolicy: {rules: ["+tt.rule+"]}\n", script)
 			apply(t, c, strings.Replace(manifest, "restartPolicy: Never", "restartPolicy: Never\n      terminationGracePeriodSeconds: 1", 1))
 			go func() {
@@ -171,7 +171,7 @@ func TestAPodIsEvicted(t *testing.T) {
 					if p.Index != 1 {
 						continue
 					}
-					for { // until the trap is set
+					for { // until the script says that it may be evicted
 						if _, err := os.Stat(strings.TrimSuffix(p.Log, p.Name+".log") + "up"); err == nil {
 							break
 						}
