@@ -20,10 +20,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/internal/crash"
+	"assay/internal/machine"
 	"assay/internal/printable"
 )
 
 func main() {
+	// What no one can recover from, such as a lack of memory, ends the program by SIGABRT: the exit code 2 of
+	// the Go runtime would say that the command line is wrong.
+	debug.SetTraceback("crash")
+	machine.NoCore()
 	// Libraries log errors of the peer; the report has those that matter.
 	log.SetOutput(io.Discard)
 	// Writing to a closed pipe returns an error instead of ending the program by a signal.

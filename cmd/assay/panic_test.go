@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/internal/crash"
 	"assay/internal/printable"
 	"assay/internal/testkit"
 )
+
+// beFatal is the value of beProgram with which the program has a fatal error of the Go runtime at SIGUSR1,
+// instead of a panic.
+const beFatal = "fatal"
 
 // panicOnSignal makes a goroutine of the program panic at SIGUSR1.
 func panicOnSignal() {
@@ -19,6 +25,9 @@ func panicOnSignal() {
 	go func() {
 		defer crash.Catch()
 		<-signals
+		if os.Getenv(beProgram) == beFatal {
+			new(sync.Mutex).Unlock()
+		}
 		panic("out of order")
 	}()
 }
@@ -39,6 +48,29 @@ func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
 		t.Errorf("stdout: %v\n%s", err, out)
 	}
 	if text := stderr.String(); !strings.Contains(text, "this is a defect of Assay: out of order") || !strings.Contains(text, "panicOnSignal") {
+		t.Errorf("stderr:\n%s", text)
+	}
+}
+
+// A fatal error of the runtime cannot be recovered from. It must not look like wrong usage, which is exit code 2.
+func TestAFatalErrorOfTheRuntimeIsNoWrongUsage(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGABRT")
+	}
+	c, _, stderr := program(t, "load", "--streams", "1", "--duration", "1h")
+	c.Env = append(c.Env, beProgram+"="+beFatal)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the plan", func() bool { return stderr.String() != "" })
+	if err := c.Process.Signal(testkit.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	err := c.Wait()
+	if want := "signal: aborted"; err == nil || err.Error() != want {
+		t.Errorf("ended with %v, want %s", err, want)
+	}
+	if text := stderr.String(); !strings.Contains(text, "fatal error: sync: unlock of unlocked mutex") {
 		t.Errorf("stderr:\n%s", text)
 	}
 }

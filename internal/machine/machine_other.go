@@ -7,6 +7,9 @@ import "runtime"
 // Descriptors returns zeros: the limit is unknown.
 func Descriptors() (limit, used int) { return 0, 0 }
 
+// NoCore does nothing.
+func NoCore() {}
+
 // Ports returns false: the range is unknown.
 func Ports() (low, high int, ok bool) { return 0, 0, false }
 

@@ -23,6 +23,16 @@ func Descriptors() (limit, used int) {
 	return limit, used
 }
 
+// NoCore keeps the system from writing the memory of this process, which may hold secrets, to a file
+// when it crashes. Its children inherit that, but may raise the limit again.
+func NoCore() {
+	var r syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &r); err == nil {
+		r.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &r) // always allowed
+	}
+}
+
 // Ports returns the range of local ports for outgoing connections; ok is false if it is unknown.
 func Ports() (low, high int, ok bool) {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
