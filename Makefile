@@ -111,7 +111,7 @@ fuzz: ## every fuzz target for FUZZTIME; list the targets that failed
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
 nightly: ## the long tests: everything under -race, fuzzing, verdicts under load, slow and destructive scenarios, vulnerabilities
-	$(GO) test -race -timeout 60m ./...
+	$(GO) test -race -timeout 3h ./...
 	$(MAKE) fuzz
 	$(MAKE) selftest
 	ASSAY_NIGHTLY=1 $(GO) test -count 1 -timeout 30m -run '^TestNoCommandTakesTheGatewayAway$$' ./fakes/gateway
