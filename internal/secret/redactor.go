@@ -44,6 +44,7 @@ type Redactor struct {
 	index   index
 	margin  int
 	letters [256]bool // of the forms, and those that begin an escape
+	marked  bool      // a secret has a character that begins an escape
 
 	mu    sync.Mutex // guards added
 	added []string
@@ -86,6 +87,7 @@ func New(secrets []string) *Redactor {
 		default:
 			r.needles = append(r.needles, forms(s)...)
 			longest = max(longest, len(s))
+			r.marked = r.marked || strings.ContainsAny(s, kinds)
 		}
 	}
 	if len(r.needles) == 0 && len(r.short) == 0 {
@@ -146,10 +148,28 @@ func (r *Redactor) unescaped(p []byte, offset int, packed bool, out *canvas) {
 	}
 	l := layer{text: p, offset: offset}
 	for range layers {
-		l = l.unescape()
+		l = l.unescape(kinds)
 		r.scan(l, packed, out)
 		if !escapes(l.text, &r.letters) {
-			return
+			break
+		}
+	}
+	if r.marked {
+		r.peel(layer{text: p, offset: offset}, layers, packed, out)
+	}
+}
+
+// peel searches a text without up to so many layers of escapes, of one kind each and in every order.
+// To remove all kinds at once would also remove what looks like an escape in the secret itself: the %41 of
+// a"b%41 in the JSON text a\"b%41.
+func (r *Redactor) peel(l layer, depth int, packed bool, out *canvas) {
+	if depth == 0 {
+		return
+	}
+	for i := range len(kinds) {
+		if next := l.unescape(kinds[i : i+1]); len(next.text) < len(l.text) {
+			r.scan(next, packed, out)
+			r.peel(next, depth-1, packed, out)
 		}
 	}
 }

@@ -14,7 +14,19 @@ import (
 
 const token = "s3cr3t/T0ken+\"é0123456789"
 
+// marked are secrets with characters that begin an escape.
+var marked = []string{
+	`pa"ss%41word-Xy0987654321`, `50%ab&cd<ef-longer-Token-12`, `C:\x%2Fy-"longer-Token-123456`, `x\nb%41"c-longer-Token-12345`, `it's%20a"longer-Token-12`,
+	`a&lt;b"c-longer-Token-12345`, `t0ken/"with+ch&rs\%0123456789`, `a&amp;%2541\u0041"b-longer-Token`, `\\"%5c&#92;<-longer-Token-1234`,
+}
+
 func TestASecretIsFoundInEveryEncoding(t *testing.T) {
+	for _, s := range append(marked, token) {
+		t.Run(s, func(t *testing.T) { isFoundInEveryEncoding(t, s) })
+	}
+}
+
+func isFoundInEveryEncoding(t *testing.T, token string) {
 	r := secret.New([]string{"another secret", token})
 	for name, encode := range testkit.Encodings {
 		t.Run(name, func(t *testing.T) {

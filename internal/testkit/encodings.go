@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -33,6 +34,11 @@ var Encodings = map[string]func(string) string{
 	"in \\x41":            func(s string) string { return bytewise(`\x%02x`, s) },
 	"in \\101":            func(s string) string { return bytewise(`\%03o`, s) },
 	"in HTML":             html.EscapeString,
+	"in HTML in JSON":     func(s string) string { return inJSON(html.EscapeString(s)) },
+	"in JSON in HTML":     func(s string) string { return html.EscapeString(inJSON(s)) },
+	"in a URL in JSON":    func(s string) string { return inJSON("/?" + url.QueryEscape(s)) },
+	"quoted":              func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] },
+	"quoted, in ASCII":    func(s string) string { q := strconv.QuoteToASCII(s); return q[1 : len(q)-1] },
 	"in &#65;":            func(s string) string { return runewise("&#%d;", s) },
 	"in &#x41;":           func(s string) string { return runewise("&#x%x;", s) },
 	"in %2541":            func(s string) string { return url.QueryEscape(bytewise("%%%02X", s)) },
@@ -64,23 +70,25 @@ func inJSON(s string) string {
 	return string(text[1 : len(text)-1])
 }
 
-// Remains returns the names of the encodings in which a text has a secret, or the greater
-// part of one.
+// Remains returns the names of the encodings in which a text has a secret, the greater
+// part of one, or the second half.
 func Remains(text []byte, secret string) []string {
 	var names []string
 	for name, encode := range Encodings {
 		form := encode(secret)
-		piece := form[:len(form)*3/4]
+		pieces := []string{form[:len(form)*3/4], form[len(form)/2:]}
 		if name == "in Huffman, shifted" || strings.HasPrefix(name, "in base64 after") {
-			piece = form[len(form)/3 : len(form)-4] // the rest is not the secret
+			pieces = []string{form[len(form)/3 : len(form)-4]} // the rest is not the secret
 		}
-		if strings.Contains(string(text), piece) {
-			names = append(names, name)
-		}
-		for skip := range 3 { // as in a record of bytes
-			packed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + piece))
-			if strings.Contains(string(text), packed[4:len(packed)-4]) {
-				names = append(names, name+", recorded")
+		for _, piece := range pieces {
+			if strings.Contains(string(text), piece) {
+				names = append(names, name)
+			}
+			for skip := range 3 { // as in a record of bytes
+				packed := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + piece))
+				if strings.Contains(string(text), packed[4:len(packed)-4]) {
+					names = append(names, name+", recorded")
+				}
 			}
 		}
 	}

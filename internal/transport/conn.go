@@ -76,6 +76,7 @@ func newConn(rec *Recorder, name, addr string) *Conn {
 		raw: rawAnswers{shape: bundle.ShapePlain, expected: true},
 	}
 	c.sent, c.received = newStore(rawLimit, rec.redact, c.account.take), newStore(rawLimit, rec.redact, c.account.take)
+	c.received.framed = true
 	c.meta = bundle.Conn{ID: c.id, Name: name, Remote: addr, Dialed: rec.clock.Stamp()}
 	c.proto = newHTTP1(c)
 	return c
@@ -213,6 +214,6 @@ func (c *Conn) FirstBytes(n int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	redact := c.recorder.redact
-	p := redact.Bytes(c.received.kept[:min(len(c.received.kept), n+redact.Margin())])
+	p := redact.received(c.received.kept[:min(len(c.received.kept), n+redact.Margin())])
 	return append([]byte(nil), p[:min(len(p), n)]...)
 }

@@ -89,3 +89,40 @@ func TestTheSearchOfALongBodyKeepsOneWindow(t *testing.T) {
 type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// A server cuts a body where its buffer is full, also in the middle of a secret.
+func TestASecretThatFramingSplitsIsFoundInReceivedBytes(t *testing.T) {
+	const text = "s3cret-of-the-run"
+	r := redactor{Redactor: secret.New([]string{text})}
+	hidden := strings.Repeat("*", len(text))
+	for name, between := range map[string]string{
+		"a chunk":                         "\r\n1f\r\n",
+		"a chunk with an extension":       "\r\n800;name=\"value\"\r\n",
+		"a DATA frame":                    "\x00\x40\x00\x00\x00\x00\x00\x00\x07",
+		"the last DATA frame":             "\x00\x00\x09\x00\x01\x7f\xff\xff\xff",
+		"a chunk with leading zeros":      "\r\n0000000000001f\r\n",
+		"a chunk with a padded extension": "\r\n1f ; a\r\n",
+	} {
+		for at := 1; at < len(text); at++ {
+			head, rest := "HTTP/1.1 200 OK\r\n\r\n1e\r\n", " and more\r\n0\r\n\r\n"
+			in := []byte(head + text[:at] + between + text[at:] + rest)
+			want := head + hidden[:at] + between + hidden[at:] + rest
+			before := string(in)
+			if got := string(r.received(in)); got != want || string(in) != before {
+				t.Errorf("%s behind %d bytes: %q, want %q", name, at, got, want)
+			}
+		}
+		piecewise := "x" + between
+		for _, c := range text {
+			piecewise += string(c) + between
+		}
+		if got := string(r.received([]byte(piecewise))); got != "x"+between+strings.Repeat("*"+between, len(text)) {
+			t.Errorf("%s around each byte: %q", name, got)
+		}
+	}
+	for _, other := range []string{"", "\r\n", "\r\n1", "\r\n1f", "\r\n1f\r", "\r\nxyz\r\n", "\r\n" + strings.Repeat("1", 300), "\x00\x00", "a\r\n1f\r\nb"} {
+		if got := string(r.received([]byte(other))); got != other {
+			t.Errorf("%q becomes %q", other, got)
+		}
+	}
+}

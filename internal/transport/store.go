@@ -26,6 +26,7 @@ type store struct {
 	n      int64
 	chunks []bundle.Chunk
 	hidden [][]byte // pieces that the record must not have
+	framed bool     // the stream has the framing of a connection
 
 	// Set once the stream exceeds limit.
 	digest hash.Hash
@@ -102,7 +103,11 @@ func (s *store) blob(r redactor, want []byte) bundle.Blob {
 	if want != nil {
 		want = r.Bytes(want)
 	}
-	kept, tail := s.hide(r.Bytes(s.kept), r.Bytes(s.tail))
+	clean := r.Bytes
+	if s.framed {
+		clean = r.received
+	}
+	kept, tail := s.hide(clean(s.kept), clean(s.tail))
 	if s.digest == nil {
 		return bundle.NewBlob(kept, s.chunks, want)
 	}
