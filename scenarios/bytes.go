@@ -3,6 +3,7 @@ package scenarios
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -10,7 +11,8 @@ import (
 	"assay/internal/envd/call"
 )
 
-// maxResolved is the most bytes that a form of Bytes can generate: 64 MiB.
+// maxResolved is the most bytes that all forms of Bytes in a script can generate, for all iterations
+// at one time: 64 MiB.
 const maxResolved = 64 << 20
 
 // IsZero reports whether no form is set.
@@ -49,18 +51,40 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 
 // check reports an error in b to the parser.
 func (b Bytes) check() error {
-	switch {
-	case b.Hex != nil:
+	if b.Hex != nil {
 		_, err := hexBytes(*b.Hex)
 		return err
-	case b.Seq != nil && b.Seq.To < b.Seq.From:
+	}
+	if b.Seq != nil && b.Seq.To < b.Seq.From {
 		return fmt.Errorf("seq goes from %d up to %d", b.Seq.From, b.Seq.To)
-	case b.Seq != nil && b.Seq.To-b.Seq.From > maxResolved/8,
-		b.Repeat != nil && len(b.Repeat.Text)*b.Repeat.Times > maxResolved,
-		b.Gen != nil && b.Gen.Bytes > maxResolved:
+	}
+	if b.generated() > maxResolved {
 		return fmt.Errorf("this generates more than %d bytes", maxResolved)
 	}
 	return nil
+}
+
+// generated returns how many bytes b generates at most, or more than maxResolved.
+func (b Bytes) generated() int64 {
+	switch {
+	case b.Seq != nil:
+		longest := max(len(strconv.Itoa(b.Seq.From)), len(strconv.Itoa(b.Seq.To))) + 1 // with the newline
+		numbers := uint64(b.Seq.To) - uint64(b.Seq.From)                               //nolint:gosec // it wraps to the difference
+		return times(int64(longest), int64(min(numbers, math.MaxInt64-1))+1)
+	case b.Repeat != nil:
+		return times(int64(len(b.Repeat.Text)), int64(b.Repeat.Times))
+	case b.Gen != nil:
+		return int64(b.Gen.Bytes)
+	}
+	return 0
+}
+
+// times returns a*b, or more than maxResolved instead of a number that is larger still.
+func times(a, b int64) int64 {
+	if a > 0 && b > maxResolved/a {
+		return maxResolved + 1
+	}
+	return a * max(0, b)
 }
 
 // hexBytes decodes hexadecimal digits and ignores white space.

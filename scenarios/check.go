@@ -16,6 +16,27 @@ type checker struct {
 	twice []string // names already reported as duplicates
 }
 
+// checkBytes reports an error in b, and counts what it generates.
+func (c *checker) checkBytes(place string, b Bytes) {
+	if err := b.check(); err != nil {
+		c.errorf(c.at(place), "", "%v", err)
+		return
+	}
+	c.s.GeneratedEach += b.generated()
+}
+
+// checkGenerated limits what all byte strings of the script generate together.
+func (c *checker) checkGenerated() {
+	if c.s.Generated() <= maxResolved {
+		return
+	}
+	mend := ""
+	if n := c.s.Repeat.Parallel; n > 1 {
+		mend = fmt.Sprintf("lower repeat.parallel: %d iterations run at one time", n)
+	}
+	c.errorf(c.at("/id"), mend, "the byte strings of this script generate more than %d bytes in all", maxResolved)
+}
+
 // checkScenario reports the errors that the schema cannot express.
 func checkScenario(s *Scenario, d *document) {
 	c := &checker{document: d, s: s, conns: s.connections()}
@@ -32,6 +53,7 @@ func checkScenario(s *Scenario, d *document) {
 	for i := range s.Expect {
 		c.checkClause(i)
 	}
+	c.checkGenerated()
 }
 
 func (c *checker) checkNames() {

@@ -154,9 +154,7 @@ func (c *checker) checkBody(at string, m *BodyMatch) {
 		}
 	}
 	if m.Of != nil {
-		if err := m.Of.check(); err != nil {
-			c.errorf(c.at(at+"/of"), "", "%v", err)
-		}
+		c.checkBytes(at+"/of", *m.Of)
 	}
 	c.checkVars(at+"/json", m.JSON)
 	c.checkVars(at+"/json-has", m.JSONHas)
@@ -174,9 +172,7 @@ func (c *checker) checkOutput(at string, o *OutputMatch) {
 		if b == nil {
 			continue
 		}
-		if err := b.check(); err != nil {
-			c.errorf(c.at(at), "", "%v", err)
-		}
+		c.checkBytes(at, *b)
 	}
 }
 

@@ -42,9 +42,7 @@ func (c *checker) checkStep(s *Step) {
 			c.errorf(c.at(at+"/signal"), "add name: SIGKILL", "the signal has no name")
 		}
 	case s.Input != nil:
-		if err := s.Input.Data.check(); err != nil {
-			c.errorf(c.at(at+"/input/data"), "", "%v", err)
-		}
+		c.checkBytes(at+"/input/data", s.Input.Data)
 	}
 	c.checkTarget(at, s)
 	if in := s.In(); in != "" {
@@ -116,9 +114,7 @@ func (c *checker) checkSegments(at string, list []Segment) {
 		if _, ok := c.nodes[place]; !ok {
 			place = at // a single segment
 		}
-		if err := s.check(); err != nil {
-			c.errorf(c.at(place), "", "%v", err)
-		}
+		c.checkBytes(place, s.Bytes)
 		c.checkVars(place+"/json", s.JSON)
 		if s.Chunk != nil {
 			c.checkSegments(place+"/chunk/of", s.Chunk.Of)

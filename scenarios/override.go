@@ -96,7 +96,10 @@ func (s *Scenario) override(o Override) error {
 		s.Repeat.Parallel = min(s.Repeat.Parallel, s.Repeat.Times)
 	case OverrideGen:
 		n, _ := strconv.Atoi(o.Value)
-		each(s, func(g *Gen) { found, g.Bytes = true, n })
+		each(s, func(g *Gen) {
+			s.GeneratedEach += int64(n - g.Bytes)
+			found, g.Bytes = true, n
+		})
 	case OverrideSplit:
 		each(s, func(b *Split) { found, *b = true, Split{} })
 	default:

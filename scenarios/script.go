@@ -36,7 +36,12 @@ type Scenario struct {
 	File   string `yaml:"-"`
 	Text   []byte `yaml:"-"`
 	Digest string `yaml:"-"`
+	// GeneratedEach is how many bytes the byte strings of one iteration take at most.
+	GeneratedEach int64 `yaml:"-"`
 }
+
+// Generated returns how many bytes the byte strings of all iterations take at most at one time.
+func (s *Scenario) Generated() int64 { return times(s.GeneratedEach, int64(max(1, s.Repeat.Parallel))) }
 
 // AxesSpec lists the values of each axis on which the scenario runs.
 type AxesSpec struct {

@@ -220,6 +220,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	unanswered := e.unanswered(ctx, s)
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
+	defer in.makeRoom(ctx)()
 	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():

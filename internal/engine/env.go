@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"assay/internal/bundle"
 	"assay/internal/ledger"
 	"assay/internal/target"
@@ -30,6 +32,8 @@ type env struct {
 	lateUntil time.Time
 	// interrupted is when the run was interrupted or its budget ended; nil if it was not.
 	interrupted atomic.Pointer[time.Time]
+	// large is shared by the instances that generate much.
+	large *semaphore.Weighted
 }
 
 func newEnv(o Options) *env {
@@ -41,6 +45,7 @@ func newEnv(o Options) *env {
 		files:    filesDir,
 		plainest: o.Target.Way(),
 		log:      o.Log,
+		large:    semaphore.NewWeighted(mostGenerated),
 	}
 	e.fuse.known = o.Hurry
 	if o.LateBudget > 0 {

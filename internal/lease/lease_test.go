@@ -109,6 +109,7 @@ func TestABrokenControlPlaneIsExplainedInItsOwnWords(t *testing.T) {
 	}{
 		"a web page":            {&brokenPlane{create: answers(200, "<html>hello</html>")}, "200 with HTML: this is a web page", 0},
 		"a wrong key":           {&brokenPlane{create: answers(401, `{"code":401,"message":"Invalid API key `+apiKey+`"}`)}, "rejects the API key (POST /v2/sandboxes returns 401, Invalid API key ***", 0},
+		"a long message":        {&brokenPlane{create: answers(401, `{"code":401,"message":"`+strings.Repeat("x", 181)+apiKey+`"}`)}, "xxx*******************…", 0},
 		"an unknown template":   {&brokenPlane{create: answers(404, `{"code":404,"message":"template 'base' not found"}`)}, "404, template 'base' not found", 0},
 		"no id":                 {&brokenPlane{create: answers(201, `{"templateID":"base"}`)}, "has no sandboxID", 0},
 		"no JSON":               {&brokenPlane{create: answers(201, `sandbox one`)}, "has no sandboxID", 0},

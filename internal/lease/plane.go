@@ -151,11 +151,12 @@ func (p *plane) words(body []byte) string {
 	if json.Unmarshal(body, &e) == nil && e.Message != "" {
 		text = e.Message
 	}
+	text = p.redact.Text(text) // of a secret that is cut off, half would stay
 	const most = 200
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return p.redact.Text(text)
+	return text
 }
 
 // created is the response to a successful creation.

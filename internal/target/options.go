@@ -79,16 +79,26 @@ func defaultPaths() map[string]string {
 	}
 }
 
-// parseURL parses the base URL. Every error suggests a correction.
+// errUserinfo refuses a URL with a user name or password, which no message quotes.
+var errUserinfo = errors.New("the URL contains a user name or password: remove it and use --user and --token-file")
+
+// parseURL parses the base URL. Every error suggests a correction, and none quotes what may be a secret.
 func parseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, errors.New("no URL: write http://HOST:PORT")
 	}
+	shown, _, _ := strings.Cut(text, "?")
 	if !strings.Contains(text, "://") {
-		return nil, fmt.Errorf("URL %q has no scheme: write http://%s", text, strings.TrimLeft(text, "/"))
+		if strings.Contains(text, "@") {
+			return nil, errUserinfo
+		}
+		return nil, fmt.Errorf("URL %q has no scheme: write http://%s", shown, strings.TrimLeft(shown, "/"))
 	}
 	u, err := url.Parse(text)
 	if err != nil {
+		if strings.Contains(text, "@") { // the error quotes a password with a slash as the port
+			return nil, errUserinfo
+		}
 		var parse *url.Error
 		if errors.As(err, &parse) {
 			err = parse.Err // without the text, which may contain a password
@@ -103,17 +113,17 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	switch {
 	case u.User != nil:
-		return nil, errors.New("the URL contains a user name or password: remove it and use --user and --token-file")
+		return nil, errUserinfo
 	case u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS:
-		return nil, fmt.Errorf("URL %q has the scheme %q: only http, https, ws and wss can be tested", text, u.Scheme)
+		return nil, fmt.Errorf("URL %q has the scheme %q: only http, https, ws and wss can be tested", shown, u.Scheme)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("URL %q has no host: write http://HOST:PORT", text)
+		return nil, fmt.Errorf("URL %q has no host: write http://HOST:PORT", shown)
 	case !IsSocketURL(text) && (u.RawQuery != "" || u.ForceQuery) || u.Fragment != "":
-		return nil, fmt.Errorf("URL %q has a query or fragment: only a path prefix may follow the host", text)
+		return nil, errors.New("the URL has a query or fragment: only a path prefix may follow the host")
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return nil, fmt.Errorf("URL %q has the port %s: ports are 1 to 65535", text, p)
+			return nil, fmt.Errorf("URL %q has the port %s: ports are 1 to 65535", shown, p)
 		}
 	}
 	return u, nil
@@ -136,6 +146,11 @@ func checkSocketQuery(u *url.URL) error {
 		return errors.New("the query of the URL contains a token: remove it and use --token-file")
 	case query.Has("cmd") || query.Has("arg"):
 		return errors.New("the query of the URL contains cmd or arg: remove them, because Assay runs commands of its own")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if suggestsSecret(name) {
+			return fmt.Errorf("the query of the URL has %q, which looks like a credential: remove it and use --token-file or --header-file", name)
+		}
 	}
 	return nil
 }

@@ -54,6 +54,9 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.Contains(o.User, ":") { // RFC 7617, section 2: no name of a user has one
+		return nil, errors.New("the user contains a colon: give the name alone; Assay sends no password, but --header-file can")
+	}
 	redactor := secret.Open(o.Secrets())
 	o.Headers = slices.Concat(o.Headers, o.Open)
 	headers := append(slices.Clone(o.Headers), bundle.Header{Name: tokenHeader, Value: o.Token},
