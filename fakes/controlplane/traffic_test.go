@@ -17,6 +17,7 @@ import (
 	"assay/fakes/files"
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
+	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
 )
@@ -350,6 +351,36 @@ func TestADeletionClosesTheWebSockets(t *testing.T) {
 	}
 	if ctx.Err() != nil {
 		t.Error("the WebSocket stays open")
+	}
+}
+
+func TestSandboxesShareTheirMemory(t *testing.T) {
+	s := start(t, gateway.Options{Memory: virtual.NewMemory(16 << 20)}, controlplane.Options{}, "1.1")
+	const fill = `head -c 5000000 /dev/zero >/tmp/f && echo done; x=a; while [ ${#x} -lt 500000 ]; do x=$x$x; done; echo ${#x}`
+	output := func(box *sandbox) string {
+		t.Helper()
+		out, _, _, err := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(fill)).Rest()
+		if err != nil {
+			t.Error(err)
+		}
+		return out
+	}
+	first, second := s.create(base), s.create(base)
+	if out := output(first); out != "done\n524288\n" {
+		t.Fatalf("the first says %q", out)
+	}
+	third := s.create(base)
+	_ = output(second)
+	if out := output(third); strings.Contains(out, "524288") {
+		t.Errorf("there is memory for three, the third says %q", out)
+	}
+	for _, box := range []*sandbox{first, second} {
+		if status := s.api("DELETE /sandboxes/"+box.ID, "", nil); status != http.StatusNoContent {
+			t.Errorf("delete: %d", status)
+		}
+	}
+	if out := output(s.create(base)); out != "done\n524288\n" {
+		t.Errorf("after the others are gone, another says %q", out)
 	}
 }
 

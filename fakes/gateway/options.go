@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"assay/fakes/virtual"
 )
 
 // defaultMetricsPrefix is the prefix of the names of the counters.
@@ -77,6 +79,9 @@ type Options struct {
 	// FirstPID is the first pid of virtual processes; 0 means the default of package
 	// virtual.
 	FirstPID uint32
+	// Memory limits the memory of the virtual processes and files of several gateways together; nil is
+	// no limit besides that of each gateway.
+	Memory *virtual.Memory
 	// CompressFrom is the minimum size in bytes of a response message that is
 	// compressed.
 	CompressFrom int

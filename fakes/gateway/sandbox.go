@@ -74,7 +74,8 @@ func (s virtualSandbox) Start(spec virtual.Spec) (Run, error) {
 func newSandbox(o Options) (box Sandbox, remove func() error, err error) {
 	keep := func() error { return nil }
 	if o.Processes != ProcessesOS {
-		return virtualSandbox{virtual.New(virtual.Options{FirstPID: o.FirstPID})}, keep, nil
+		s := virtual.New(virtual.Options{FirstPID: o.FirstPID, Memory: o.Memory})
+		return virtualSandbox{s}, func() error { s.Discard(); return nil }, nil
 	}
 	if !realProcesses {
 		return nil, nil, errors.New("real processes need Linux, macOS or another Unix: this system has virtual ones only")

@@ -34,7 +34,7 @@ func TestTheFilesOfASystemAreATree(t *testing.T) {
 func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 	s := system(t)
 	tr := s.Files()
-	before := s.fs.used
+	before := int(s.fs.space.used.Load())
 	put := func(name, text string) error {
 		u, err := tr.Create(name, "user")
 		if err != nil {
@@ -50,8 +50,8 @@ func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 	if err := put("/tmp/a", "old"); err != nil {
 		t.Fatal(err)
 	}
-	filler := s.fs.used
-	s.fs.take(maxFiles - s.fs.used - 100)
+	filler := int(s.fs.space.used.Load())
+	s.fs.take(maxFiles - int(s.fs.space.used.Load()) - 100)
 	for name, err := range map[string]error{
 		"content":   put("/tmp/a", strings.Repeat("x", 200)),
 		"new file":  put("/tmp/b", "x"),
@@ -64,7 +64,7 @@ func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 	if got := run(t, s, Spec{Argv: sh("cat /tmp/a; ln -s a /tmp/l; ln /tmp/a /tmp/m; mktemp")}, ""); got.stdout != "old" || strings.Count(got.stderr, "No space left on device") != 3 {
 		t.Errorf("%+v", got)
 	}
-	s.fs.give(s.fs.used - filler)
+	s.fs.give(int(s.fs.space.used.Load()) - filler)
 	f, err := tr.Open("/tmp/a")
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +72,8 @@ func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 	if err := errors.Join(put("/tmp/a", "new"), tr.RemoveAll("/tmp/a"), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s.fs.used != before {
-		t.Errorf("%d bytes are still counted", s.fs.used-before)
+	if int(s.fs.space.used.Load()) != before {
+		t.Errorf("%d bytes are still counted", int(s.fs.space.used.Load())-before)
 	}
 	filesAreCounted(t, s.fs)
 }

@@ -19,7 +19,7 @@ const maxFiles = 128 << 20
 type fileSystem struct {
 	mu       sync.RWMutex // guards the tree, the contents of all nodes, and the watchers
 	root     *node
-	used     int
+	space    budget // of the files
 	watchers map[*node][]*watcher
 	room     filetree.Room // of their events
 }
@@ -47,9 +47,9 @@ const superuser = "root"
 // accounts are the users and their homes.
 var accounts = map[string]string{superuser: "/root", "user": "/home/user"} //nolint:gochecknoglobals // read only
 
-// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin.
-func newFileSystem(programs []string) *fileSystem {
-	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher)}
+// newFileSystem creates the tree of a fresh sandbox, with the programs in /bin and /usr/bin. Its files also count in memory.
+func newFileSystem(programs []string, memory *budget) *fileSystem {
+	f := &fileSystem{root: newDir(superuser), watchers: make(map[*node][]*watcher), space: budget{limit: maxFiles, parent: memory}}
 	f.root.links = 1
 	for _, dir := range []string{
 		"/home/user", "/root", "/sbin", "/tmp", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/var/tmp",
@@ -137,9 +137,23 @@ func (f *fileSystem) listMemory(name string) int {
 	return len(at.node.entries) * fileMemory / 4
 }
 
+// take reserves space, fits reports whether there is so much, and give gives it back, or counts more without a check where n is negative. The caller
+// holds mu.
+func (f *fileSystem) take(n int) bool { return f.space.take(n) }
+
+func (f *fileSystem) fits(n int) bool {
+	if !f.take(n) {
+		return false
+	}
+	f.give(n)
+	return true
+}
+
+func (f *fileSystem) give(n int) { f.space.give(n) }
+
 // add puts a new node into a directory, unless the file system is full. The caller holds mu.
 func (f *fileSystem) add(dir *node, base string, n *node) error {
-	if f.used+fileMemory+len(base)+n.size() > maxFiles {
+	if !f.fits(fileMemory + len(base) + n.size()) {
 		return syscall.ENOSPC
 	}
 	f.put(dir, base, n)
@@ -149,13 +163,13 @@ func (f *fileSystem) add(dir *node, base string, n *node) error {
 
 // put puts a new node into a directory and counts it.
 func (f *fileSystem) put(dir *node, base string, n *node) {
-	f.used += n.size()
+	f.give(-n.size())
 	f.attach(dir, base, n)
 }
 
 // attach puts a node that is counted into a directory.
 func (f *fileSystem) attach(dir *node, base string, n *node) {
-	f.used += fileMemory + len(base)
+	f.give(-fileMemory - len(base))
 	dir.entries[base] = n
 	dir.modified = time.Now()
 	if n.links++; n.parent == nil {
@@ -166,7 +180,7 @@ func (f *fileSystem) attach(dir *node, base string, n *node) {
 // detach removes an entry, not what it names.
 func (f *fileSystem) detach(dir *node, base string) {
 	n := dir.entries[base]
-	f.used -= fileMemory + len(base)
+	f.give(fileMemory + len(base))
 	delete(dir.entries, base)
 	dir.modified = time.Now()
 	if n.links--; n.parent == dir && n.name == base {
@@ -183,7 +197,7 @@ func (f *fileSystem) drop(dir *node, base string) {
 	}
 	f.detach(dir, base)
 	if n.links == 0 && n.open == 0 {
-		f.used -= n.size()
+		f.give(n.size())
 	}
 	f.leave(n, filetree.Removed)
 }

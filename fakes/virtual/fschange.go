@@ -64,7 +64,7 @@ func (f *fileSystem) link(from, name string) error {
 		return err
 	case at.slash:
 		return syscall.ENOENT
-	case f.used+fileMemory+len(at.base) > maxFiles:
+	case !f.fits(fileMemory + len(at.base)):
 		return syscall.ENOSPC
 	}
 	f.attach(at.dir, at.base, old.node)

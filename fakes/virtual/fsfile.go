@@ -42,7 +42,7 @@ func (f *fileSystem) open(name string, mode openMode, owner string) (*file, erro
 		return nil, syscall.ETXTBSY
 	}
 	if mode == openWrite && !at.made {
-		f.used -= len(n.data)
+		f.give(len(n.data))
 		n.data = nil
 		n.modified = time.Now()
 		f.wrote(n, at.dir, at.base, filetree.Written)
@@ -104,10 +104,9 @@ func (r *regular) write(s stop, b []byte) error {
 	}
 	end := r.off + len(b)
 	if grow := end - len(r.node.data); grow > 0 {
-		if r.fs.used+grow > maxFiles {
+		if !r.fs.take(grow) {
 			return syscall.ENOSPC
 		}
-		r.fs.used += grow
 		r.node.data = append(r.node.data, make([]byte, grow)...)
 	}
 	copy(r.node.data[r.off:end], b)
@@ -124,6 +123,6 @@ func (f *fileSystem) release(n *node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n.open--; n.open == 0 && n.links == 0 {
-		f.used -= n.size()
+		f.give(n.size())
 	}
 }

@@ -119,7 +119,7 @@ func filesAreCounted(t *testing.T, f *fileSystem) {
 		}
 	}
 	walk("", f.root)
-	if sum != f.used {
-		t.Errorf("%d bytes are counted, but the files have %d", f.used, sum)
+	if sum != int(f.space.used.Load()) {
+		t.Errorf("%d bytes are counted, but the files have %d", int(f.space.used.Load()), sum)
 	}
 }

@@ -47,18 +47,41 @@ type System struct {
 type Options struct {
 	// FirstPID is the first assigned pid (default 1000); pids count up and wrap below 4194304.
 	FirstPID uint32
+	// Memory limits the memory of several systems together; nil is no limit besides that of each system.
+	Memory *Memory
 }
 
-// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes it needs no closing.
+// Memory is memory that several systems share. See [System.Discard].
+type Memory struct{ budget }
+
+// NewMemory returns a Memory of so many bytes.
+func NewMemory(limit int64) *Memory { return &Memory{budget{limit: limit}} }
+
+// New creates a system with /bin, /usr/bin, /tmp, /home/user, /root, /etc, /dev and the utilities. Without processes and a shared Memory it needs no
+// closing.
 func New(o Options) *System {
 	first := o.FirstPID
 	if first == 0 || first >= maxPID {
 		first = defaultFirstPID
 	}
-	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), memory: budget{limit: maxSystem}}
+	var shared *budget
+	if o.Memory != nil {
+		shared = &o.Memory.budget
+	}
+	s := &System{programs: allPrograms(), next: first, table: make(map[uint32]*Process), memory: budget{limit: maxSystem, parent: shared}}
 	s.scripts = scripts{memory: &s.memory, running: make(map[scriptKey]*parsed)}
-	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)))
+	s.fs = newFileSystem(slices.Sorted(maps.Keys(s.programs)), shared)
 	return s
+}
+
+// Discard gives the memory of the files back to the shared Memory, and lets no file grow from now on. Call it once, after KillAll.
+func (s *System) Discard() {
+	f := s.fs
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.space.limit = 0
+	f.space.parent.give(int(f.space.used.Load()))
+	f.space.parent = nil
 }
 
 // KillAll kills every process of the system and returns when the table is empty. It does not wait for a blocked Output callback; Drained closes when the

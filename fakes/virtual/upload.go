@@ -51,7 +51,7 @@ func (u *upload) Write(p []byte) (int, error) {
 	if u.done {
 		return 0, failure("write", u.name, syscall.EBADF)
 	}
-	if !u.fs.take(len(p)) {
+	if !u.fs.reserve(len(p)) {
 		return 0, failure("write", u.name, syscall.ENOSPC)
 	}
 	u.data = append(u.data, p...)
@@ -74,7 +74,7 @@ func (u *upload) Commit() error {
 	f := u.fs
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.used -= len(u.data)
+	f.give(len(u.data))
 	if err := u.replace(); err != nil {
 		u.data = nil
 		return fmt.Errorf("create %q: %w", u.name, err)
@@ -101,7 +101,7 @@ func (u *upload) replace() error {
 		}
 		return nil
 	}
-	if f.used+n.size() > maxFiles {
+	if !f.fits(n.size()) {
 		return syscall.ENOSPC
 	}
 	n.mode = at.node.mode
@@ -117,24 +117,20 @@ func (u *upload) Abort() {
 	defer u.mu.Unlock()
 	if !u.done {
 		u.done = true
-		u.fs.give(len(u.data))
+		u.fs.unreserve(len(u.data))
 		u.data = nil
 	}
 }
 
-// take reserves space; give gives it back.
-func (f *fileSystem) take(n int) bool {
+// reserve is take for a caller without mu, and unreserve gives back what it took.
+func (f *fileSystem) reserve(n int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.used+n > maxFiles {
-		return false
-	}
-	f.used += n
-	return true
+	return f.take(n)
 }
 
-func (f *fileSystem) give(n int) {
+func (f *fileSystem) unreserve(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.used -= n
+	f.give(n)
 }
