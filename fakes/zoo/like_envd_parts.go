@@ -88,18 +88,16 @@ func checksItself(r *http.Request) bool {
 // accepts, once the stream has begun: every connection is cut, the listener
 // closes, and the processes end.
 func crashOnKeepalive(b *build) {
-	var box gateway.Sandbox
-	b.Seams.Sandbox = around(b.Seams.Sandbox, func(next gateway.Sandbox) gateway.Sandbox {
-		box = next
-		return next
-	})
+	all := sandboxesOf(b)
 	onAnswer(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		n, err := strconv.Atoi(strings.TrimSpace(r.Header.Get("Keepalive-Ping-Interval")))
 		starts := r.URL.Path == processconnect.ProcessStartProcedure || r.URL.Path == processconnect.ProcessConnectProcedure
 		server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 		if err == nil && n <= 0 && starts && r.Method == http.MethodPost && ok {
 			_ = server.Close()
-			box.KillAll()
+			for _, box := range all() {
+				box.KillAll()
+			}
 		}
 		next.ServeHTTP(w, r)
 	})(b)

@@ -217,15 +217,15 @@ func (h hiddenStart) Start(s gateway.Spec) (*gateway.Process, *gateway.Subscribe
 	return p, sub, err
 }
 
-// refuseUnknown looks for the program before it starts a command of the stdio surface.
+// refuseUnknown looks for the program before it starts a command of the stdio surface. It looks in the newest sandbox,
+// because all have the same programs.
 func refuseUnknown(b *build) {
-	var box gateway.Sandbox
-	b.Seams.Sandbox = around(b.Seams.Sandbox, func(next gateway.Sandbox) gateway.Sandbox {
-		box = next
-		return next
-	})
+	all := sandboxesOf(b)
 	onTable(func(next gateway.Table) gateway.Table {
-		return careful{next, func(program string) bool { return isProgram(box, program) }}
+		return careful{next, func(program string) bool {
+			boxes := all()
+			return isProgram(boxes[len(boxes)-1], program)
+		}}
 	})(b)
 }
 

@@ -90,6 +90,23 @@ func onTable(decorate func(gateway.Table) gateway.Table) func(*build) {
 	return func(b *build) { b.Seams.Table = around(b.Seams.Table, decorate) }
 }
 
+// sandboxesOf returns a function that returns all sandboxes so far, the oldest first: a control plane creates several.
+func sandboxesOf(b *build) (all func() []gateway.Sandbox) {
+	var mu sync.Mutex
+	var boxes []gateway.Sandbox
+	b.Seams.Sandbox = around(b.Seams.Sandbox, func(next gateway.Sandbox) gateway.Sandbox {
+		mu.Lock()
+		defer mu.Unlock()
+		boxes = append(boxes, next)
+		return next
+	})
+	return func() []gateway.Sandbox {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(boxes)
+	}
+}
+
 // onStart changes the command of every start.
 func onStart(change func(*gateway.Spec)) func(*build) {
 	return onTable(func(next gateway.Table) gateway.Table { return changedStart{next, change} })
