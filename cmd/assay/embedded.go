@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 
 	"assay/fakes/gateway"
 	"assay/internal/fleet"
@@ -30,6 +32,11 @@ func localFleet(line []string) load.Fleet {
 // workerLine returns the command line of a worker process of a load run, nil if this program does not know its path.
 func workerLine() []string {
 	exe, err := os.Executable()
+	if err != nil { // without /proc
+		if exe, err = exec.LookPath(os.Args[0]); err == nil {
+			exe, err = filepath.Abs(exe)
+		}
+	}
 	if err != nil {
 		return nil
 	}

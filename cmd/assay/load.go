@@ -143,7 +143,7 @@ func (f *loadFlags) register(c *cobra.Command) {
 	fs.BoolVar(&f.poisson, "poisson", false, "with --rate: start at random times, like independent clients")
 	fs.DurationVar(&f.ramp, "ramp", 0, "rise linearly to --streams or --rate over this time; 0 is at once (default with --streams: 1ms per stream, at most 30s and half of the duration)")
 	fs.DurationVar(&f.duration, "duration", 0, "duration of the run (default 10s, unless --count is given)")
-	fs.IntVar(&f.count, "count", 0, "total number of streams")
+	fs.IntVar(&f.count, "count", 0, "total number of streams; without --duration, the run waits for a --command however long it is silent")
 	fs.DurationVar(&f.warmup, "warmup", 0, "record no latencies for this time; the ledger still counts")
 	fs.Float64Var(&f.killShare, "kill-share", 0, "share of the streams, 0 to 1, whose process is killed at a random time")
 	fs.Float64Var(&f.dropShare, "disconnect-share", 0, "share of the streams, 0 to 1, that the driver disconnects; their processes are killed at the end (over ws by the gateway, at once)")

@@ -40,6 +40,9 @@ const endWithin = 5 * time.Second
 
 // launch starts a worker process. exited is called once, when it has ended, with how it did.
 func launch(line []string, a assignment, exited func(how string)) (*process, error) {
+	if len(line) == 0 {
+		return nil, fmt.Errorf("worker process %d: the path of this program is unknown; start it by its full path, or mount /proc", a.Shard+1)
+	}
 	cmd := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // this program itself; end ends it
 	cmd.SysProcAttr = machine.OwnGroup()      // this process passes on an interrupt from the terminal
 	p := &process{cmd: cmd, ended: make(chan struct{})}

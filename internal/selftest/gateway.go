@@ -86,7 +86,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	}()
 	g.target, err = target.New(target.Options{
 		URL: g.fake.URL(), Paths: t.profile.Paths, Shell: t.profile.Shell,
-		Token: fo.Token, Control: target.Control{APIKey: apiKey}, UserAgent: "assay/" + t.opts.Version, Embedded: true,
+		Token: fo.Token, Control: target.Control{APIKey: apiKey}, UserAgent: "assay/" + t.opts.Version, Embedded: true, TimeScale: t.opts.TimeScale,
 	})
 	if err != nil {
 		return nil, err

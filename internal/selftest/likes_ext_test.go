@@ -12,6 +12,7 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/judge"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/scenarios"
 	"assay/suites"
 )
@@ -66,7 +67,7 @@ func TestAGatewayLikeEnvdBreaksExactlyWhatTheDaemonBreaks(t *testing.T) {
 	defer func() { _ = g.Close() }() // it may have crashed, as expected
 	dir := t.TempDir()
 	out, err := suites.Run(t.Context(), suites.Options{
-		Target: target.Options{URL: g.URL(), Token: token}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
+		Target: target.Options{URL: g.URL(), Token: token, TimeScale: testkit.Slowdown}, Profile: "envd", Destructive: true, Seed: 1, Out: dir,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +141,7 @@ func TestTheCausesOfAGatewayAreItsDefects(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = g.Close() }()
-			out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL()}, Profile: "connect", Seed: 1})
+			out, err := suites.Run(t.Context(), suites.Options{Target: target.Options{URL: g.URL(), TimeScale: testkit.Slowdown}, Profile: "connect", Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

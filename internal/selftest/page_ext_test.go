@@ -12,6 +12,7 @@ import (
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
 	"assay/internal/target"
+	"assay/internal/testkit"
 	"assay/suites"
 )
 
@@ -35,7 +36,7 @@ func TestAPageForUnknownPathsIsNoProcedure(t *testing.T) {
 			site := httptest.NewServer(withPage(t, g.URL(), name == "List itself does not exist"))
 			t.Cleanup(site.Close)
 			out, err := suites.Run(t.Context(), suites.Options{
-				Target: target.Options{URL: site.URL}, Select: "connect.route.path", Seed: 1,
+				Target: target.Options{URL: site.URL, TimeScale: testkit.Slowdown}, Select: "connect.route.path", Seed: 1,
 			})
 			if err != nil {
 				t.Fatal(err)

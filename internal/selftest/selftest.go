@@ -32,8 +32,10 @@ type Options struct {
 	// Gateways is the number of gateways tested at the same time; 0 is 8. Waiting costs nothing,
 	// and most scenarios that detect a fault wait for something that never arrives.
 	Gateways int
-	Seed     uint64
-	Version  string
+	// TimeScale multiplies every deadline, for a slow program such as one under the race detector; 0 is 1.
+	TimeScale float64
+	Seed      uint64
+	Version   string
 	// Build identifies the program in the report; nil leaves it out.
 	Build *bundle.Build
 	Log   *slog.Logger

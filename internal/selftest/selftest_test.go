@@ -11,6 +11,7 @@ import (
 
 	"assay/fakes/zoo"
 	"assay/internal/bundle"
+	"assay/internal/testkit"
 	"assay/scenarios"
 )
 
@@ -20,7 +21,7 @@ func TestSuitesNoticeEveryFaultAndBlameNoVariant(t *testing.T) {
 		t.Skip("runs against every gateway of the zoo")
 	}
 	t.Parallel()
-	r, err := Run(t.Context(), Options{Seed: 1})
+	r, err := Run(t.Context(), Options{Seed: 1, TimeScale: testkit.Slowdown})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestWhatFailsBesideABasicFaultFollowsFromIt(t *testing.T) {
 		t.Skip("runs most of the catalogue against several gateways")
 	}
 	t.Parallel()
-	r, err := Run(t.Context(), Options{Blame: true, Seed: 1, Faults: []string{
+	r, err := Run(t.Context(), Options{Blame: true, Seed: 1, TimeScale: testkit.Slowdown, Faults: []string{
 		"eos-dropped", "error-as-200", "exit-code-zeroed", "h2-capital-names", "last-line-lost", "stdin-default-closed", "stream-errors-as-http", "tail-lost",
 	}})
 	if err != nil {
