@@ -112,10 +112,7 @@ func TestASecretThatFramingSplitsIsFoundInReceivedBytes(t *testing.T) {
 				t.Errorf("%s behind %d bytes: %q, want %q", name, at, got, want)
 			}
 		}
-		piecewise := "x" + between
-		for _, c := range text {
-			piecewise += string(c) + between
-		}
+		piecewise := "x" + between + strings.Join(strings.Split(text, ""), between) + between
 		if got := string(r.received([]byte(piecewise))); got != "x"+between+strings.Repeat("*"+between, len(text)) {
 			t.Errorf("%s around each byte: %q", name, got)
 		}
