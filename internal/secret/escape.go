@@ -47,9 +47,13 @@ func (l layer) place(i int) int {
 // unescape removes one layer of escapes that begin with one of some characters.
 func (l layer) unescape(kinds string) layer {
 	out := layer{text: make([]byte, 0, len(l.text)), at: make([]int32, 0, len(l.text)+1), offset: l.offset}
+	var begin [256]bool
+	for i := range len(kinds) {
+		begin[kinds[i]] = true
+	}
 	for i := 0; i < len(l.text); {
 		n := 0
-		if strings.IndexByte(kinds, l.text[i]) >= 0 {
+		if begin[l.text[i]] {
 			var e char
 			if e, n = escape(l.text[i:]); n > 0 {
 				out.text = e.append(out.text)

@@ -178,15 +178,19 @@ func validText(s string) bool {
 }
 
 func BenchmarkBytes(b *testing.B) {
-	r := secret.New([]string{"e2b_53ae1fed82754c17ad8077fbc8bcdd90", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.ZRrHA1JJJW8opsbCGfG_HACGpVUMN_a9IV7pAx_Zmeo"})
+	usual := secret.New([]string{"e2b_53ae1fed82754c17ad8077fbc8bcdd90", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.ZRrHA1JJJW8opsbCGfG_HACGpVUMN_a9IV7pAx_Zmeo"})
+	hard := secret.New(marked)
 	base64Data := []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789 some output\n"), 4000)))
 	jsonData := bytes.Repeat([]byte(`{"event":{"data":{"stdout":"MTIzNDU2Nzg5MAo=","text":"a\nb"}}}`), 2000)
-	for name, data := range map[string][]byte{"base64": base64Data, "escapes": jsonData} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				r.Bytes(data)
-			}
-		})
+	mixedData := bytes.Repeat([]byte(`{"event":{"data":{"url":"/?a=%41%42","text":"a\nb","html":"&lt;b&gt;","base64":"YS9iIGMrZCUyMCI8ZT4="}}}`), 2000)
+	for name, data := range map[string][]byte{"base64": base64Data, "escapes": jsonData, "mixed": mixedData} {
+		for kind, r := range map[string]*secret.Redactor{"usual": usual, "marked": hard} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.SetBytes(int64(len(data)))
+				for b.Loop() {
+					r.Bytes(data)
+				}
+			})
+		}
 	}
 }

@@ -20,6 +20,7 @@ type Exchange struct {
 	account
 
 	rec           bundle.Exchange // Outputs and Body are not set before record
+	lent          int             // the number of rec.Frames that a snapshot shares
 	informational []int
 	answer        answer // decodes the body; nil before the head
 	outputs       map[string]*store
@@ -100,6 +101,7 @@ func (x *Exchange) Snapshot() bundle.Exchange {
 func (x *Exchange) snapshot() bundle.Exchange {
 	s := x.rec
 	s.Frames = slices.Clip(s.Frames)
+	x.lent = len(s.Frames)
 	s.Events = slices.Clip(s.Events)
 	s.Violations = slices.Clip(s.Violations)
 	if s.Response != nil {
@@ -107,6 +109,15 @@ func (x *Exchange) snapshot() bundle.Exchange {
 		s.Response = &r
 	}
 	return s
+}
+
+// frame returns a frame to change it. A snapshot keeps it as it was.
+func (x *Exchange) frame(i int) *bundle.Frame {
+	if i < x.lent {
+		x.rec.Frames = slices.Clone(x.rec.Frames)
+		x.lent = 0
+	}
+	return &x.rec.Frames[i]
 }
 
 // Output returns the data received so far on a stream (stdout, stderr, pty), not

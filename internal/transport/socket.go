@@ -77,9 +77,8 @@ func (s *socket) message(m wire.WSMessage) {
 	}
 	at := x.recorder.clock.Stamp()
 	if s.current >= 0 {
-		x.rec.Frames[s.current].At = at
-		x.rec.Frames[s.current].Head = x.frameHead(m.Payload, frameHead)
-		x.rec.Frames[s.current].Whole = len(m.Payload) <= frameHead
+		f := x.frame(s.current)
+		f.At, f.Head, f.Whole = at, x.frameHead(m.Payload, frameHead), len(m.Payload) <= frameHead
 		if !x.keep(min(len(m.Payload), frameHead)) {
 			return
 		}

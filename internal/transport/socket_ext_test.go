@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assay/internal/bundle"
 	"assay/internal/transport"
 	"assay/internal/wire"
@@ -50,6 +52,32 @@ func TestAWebSocketIsDecodedIntoOutputAndExit(t *testing.T) {
 	}
 	if len(xs[0].Frames) != 4 || xs[0].Frames[2].Flags != 0x81 || string(xs[0].Frames[2].Head) != `{"type":"exit","code":3}` {
 		t.Errorf("frames %+v", xs[0].Frames)
+	}
+}
+
+// A snapshot does not change when a frame that had begun is complete.
+func TestASnapshotKeepsAFrameThatHasOnlyBegun(t *testing.T) {
+	frame := binary("\x01out\n")
+	rest := make(chan struct{})
+	addr := rawServer(t, func(c *net.TCPConn) {
+		defer c.Close()
+		if _, ok := readRequest(bufio.NewReader(c)); !ok {
+			return
+		}
+		_, _ = io.WriteString(c, switched(frame[:4]))
+		<-rest
+		_, _ = io.WriteString(c, string(frame[4:])+switched(closing(1000))[len(switched()):])
+	})
+	c := newClient(t)
+	x := c.request(c.dial(addr), attachCall())
+	begun := c.until(x, "a frame", func(x bundle.Exchange) bool { return len(x.Frames) == 1 })
+	was := begun.Frames[0]
+	close(rest)
+	if all := c.done(x); len(all.Frames) != 2 || string(all.Frames[0].Head) != "\x01out\n" || len(all.Events) != 1 {
+		t.Errorf("frames %+v, events %+v", all.Frames, all.Events)
+	}
+	if d := cmp.Diff(was, begun.Frames[0]); d != "" {
+		t.Errorf("the snapshot has changed (-before +after)\n%s", d)
 	}
 }
 

@@ -260,7 +260,7 @@ func (x *Exchange) linkEvent(e envd.Event, frame int, at bundle.Stamp) {
 	before := len(x.rec.Events)
 	x.addEvent(e, frame, at)
 	if frame >= 0 && len(x.rec.Events) > before {
-		x.rec.Frames[frame].Event = before
+		x.frame(frame).Event = before
 	}
 }
 
