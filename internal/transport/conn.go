@@ -214,6 +214,6 @@ func (c *Conn) FirstBytes(n int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	redact := c.recorder.redact
-	p := redact.received(c.received.kept[:min(len(c.received.kept), n+redact.Margin())])
+	p := redact.received(c.received.blind(c.received.kept[:min(len(c.received.kept), n+redact.Margin())], 0))
 	return append([]byte(nil), p[:min(len(p), n)]...)
 }

@@ -83,6 +83,7 @@ func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	b := h.block
 	b.bytes += len(p)
 	b.frames++
+	b.parts = append(b.parts, extentOf{f.Off + h2.HeaderLen, f.Off + h2.HeaderLen + int64(f.Length)})
 	lost := breach{kind: wire.H2Continuation, code: http2.ErrCodeEnhanceYourCalm, off: b.off, stream: b.stream}
 	if b.bytes > maxBlock || b.frames > maxContinuations {
 		lost.detail = fmt.Sprintf("a header block does not end within %d frames and %d bytes", maxContinuations, maxBlock)
@@ -105,6 +106,9 @@ func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	}
 	if !ended {
 		return ""
+	}
+	if h.conn.recorder.redact.inFields(b.fields) {
+		h.conn.received.secret = append(h.conn.received.secret, b.parts...)
 	}
 	text := b.text()
 	h.block = nil

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/secret"
+	"assay/internal/wire"
 )
 
 // redactor redacts what a peer sent, for a record. The zero value changes nothing.
@@ -174,6 +175,29 @@ func (s *store) hide(kept, tail []byte) ([]byte, []byte) {
 		}
 	}
 	return kept, tail
+}
+
+// blind returns p, which begins at an offset of the stream, without the secret parts.
+func (s *store) blind(p []byte, offset int64) []byte {
+	end, cloned := offset+int64(len(p)), false
+	for _, e := range s.secret {
+		from, to := max(e.from, offset), min(e.to, end)
+		if from >= to {
+			continue
+		}
+		if !cloned {
+			p, cloned = bytes.Clone(p), true
+		}
+		copy(p[from-offset:to-offset], stars(int(to-from)))
+	}
+	return p
+}
+
+// inFields reports whether a secret stands in a decoded header block. In HPACK, its escaped forms could not be found.
+func (r redactor) inFields(fields []wire.Field) bool {
+	return r.Redactor != nil && slices.ContainsFunc(fields, func(f wire.Field) bool {
+		return r.Text(f.Name) != f.Name || r.Value(f.Value) != f.Value
+	})
 }
 
 func stars(n int) []byte { return bytes.Repeat([]byte("*"), n) }

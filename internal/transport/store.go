@@ -25,14 +25,18 @@ type store struct {
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
-	hidden [][]byte // pieces that the record must not have
-	framed bool     // the stream has the framing of a connection
+	hidden [][]byte   // pieces that the record must not have
+	secret []extentOf // the same, by their place
+	framed bool       // the stream has the framing of a connection
 
 	// Set once the stream exceeds limit.
 	digest hash.Hash
 	tail   []byte
 	edge   int // length of tail
 }
+
+// extentOf is a part of a byte stream: from an offset up to another.
+type extentOf struct{ from, to int64 }
 
 // newStore makes a store. Once take returns false, only the tail is still kept.
 func newStore(limit int, r redactor, take func(n int) bool) *store {
@@ -107,7 +111,7 @@ func (s *store) blob(r redactor, want []byte) bundle.Blob {
 	if s.framed {
 		clean = r.received
 	}
-	kept, tail := s.hide(clean(s.kept), clean(s.tail))
+	kept, tail := s.hide(clean(s.blind(s.kept, 0)), clean(s.blind(s.tail, s.n-int64(len(s.tail)))))
 	if s.digest == nil {
 		return bundle.NewBlob(kept, s.chunks, want)
 	}
