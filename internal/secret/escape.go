@@ -44,16 +44,12 @@ func (l layer) place(i int) int {
 	return int(l.at[i])
 }
 
-// unescape removes one layer of escapes that begin with one of some characters.
-func (l layer) unescape(kinds string) layer {
+// unescape removes one layer of escapes.
+func (l layer) unescape() layer {
 	out := layer{text: make([]byte, 0, len(l.text)), at: make([]int32, 0, len(l.text)+1), offset: l.offset}
-	var begin [256]bool
-	for i := range len(kinds) {
-		begin[kinds[i]] = true
-	}
 	for i := 0; i < len(l.text); {
 		n := 0
-		if begin[l.text[i]] {
+		if begins(l.text[i]) {
 			var e char
 			if e, n = escape(l.text[i:]); n > 0 {
 				out.text = e.append(out.text)
@@ -71,9 +67,6 @@ func (l layer) unescape(kinds string) layer {
 	out.at = append(out.at, int32(l.place(len(l.text)))) //nolint:gosec // a window is short
 	return out
 }
-
-// kinds has the characters that begin an escape.
-const kinds = `\%&`
 
 // begins reports whether a character begins an escape.
 func begins(c byte) bool { return c == '\\' || c == '%' || c == '&' }

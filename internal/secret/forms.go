@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
@@ -46,6 +51,65 @@ func forms(s string) []needle {
 	}
 	return out
 }
+
+// escapedForms returns what escapes around a secret make of one that itself has a character which begins an escape: the
+// JSON text a\"b%41 of the secret a"b%41 is a"bA once all escapes in it are removed. Around a backslash,
+// the order in which they are removed decides, so it returns the usual escaped texts themselves.
+func escapedForms(s string) []string {
+	var out []string
+	add := func(text string) {
+		if len(text) >= least && text != s && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	l := layer{text: []byte(s)}
+	for range layers {
+		l = l.unescape()
+		add(string(l.text))
+	}
+	if !strings.Contains(s, `\`) {
+		return out
+	}
+	level := []string{s}
+	for range layers {
+		var next []string
+		for _, text := range level {
+			for _, escape := range escapers {
+				if t := escape(text); !slices.Contains(next, t) {
+					add(t)
+					next = append(next, t)
+				}
+			}
+		}
+		level = next
+	}
+	return out
+}
+
+// escapers are the usual ways to escape a text.
+var escapers = []func(string) string{ //nolint:gochecknoglobals // read only
+	escapeJSON,
+	func(s string) string { return unescapeHTMLInJSON.Replace(escapeJSON(s)) },
+	func(s string) string { return unquoted(strconv.Quote(s)) },
+	func(s string) string { return unquoted(strconv.QuoteToASCII(s)) },
+	html.EscapeString,
+	url.QueryEscape,
+	url.PathEscape,
+}
+
+// escapeJSON returns the inside of a JSON string, as package encoding/json writes it.
+func escapeJSON(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return unquoted(string(text))
+}
+
+// unescapeHTMLInJSON makes of it what other encoders write.
+var unescapeHTMLInJSON = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&") //nolint:gochecknoglobals // read only
+
+func unquoted(s string) string { return s[1 : len(s)-1] }
 
 // appendForm appends a needle that is long enough not to be found by chance.
 func appendForm(out []needle, n needle) []needle {

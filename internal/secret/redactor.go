@@ -3,7 +3,6 @@ package secret
 import (
 	"bytes"
 	"cmp"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,6 @@ type Redactor struct {
 	index   index
 	margin  int
 	letters [256]bool // of the forms, and those that begin an escape
-	marked  bool      // a secret has a character that begins an escape
 
 	mu    sync.Mutex // guards added
 	added []string
@@ -87,8 +85,10 @@ func New(secrets []string) *Redactor {
 			r.short = append(r.short, s)
 		default:
 			r.needles = append(r.needles, forms(s)...)
+			for _, text := range escapedForms(s) {
+				r.needles = append(r.needles, newNeedle([]byte(text), stars(len(text))))
+			}
 			longest = max(longest, len(s))
-			r.marked = r.marked || strings.ContainsAny(s, kinds)
 		}
 	}
 	if len(r.needles) == 0 && len(r.short) == 0 {
@@ -147,47 +147,12 @@ func (r *Redactor) unescaped(p []byte, offset int, packed bool, out *canvas) {
 	if !escapes(p, &r.letters) {
 		return
 	}
-	whole := layer{text: p, offset: offset}
-	l := whole
-	var seen []uint64
+	l := layer{text: p, offset: offset}
 	for range layers {
-		l = l.unescape(kinds)
+		l = l.unescape()
 		r.scan(l, packed, out)
-		if r.marked {
-			seen = append(seen, maphash.Bytes(hashSeed, l.text))
-		}
 		if !escapes(l.text, &r.letters) {
-			break
-		}
-	}
-	if r.marked {
-		r.peel(whole, kindsInTurn, seen, out)
-	}
-}
-
-// kindsInTurn is the number of escapes around each other whose kinds are told apart.
-const kindsInTurn = 2
-
-// hashSeed is that of the hashes of peel.
-var hashSeed = maphash.MakeSeed() //nolint:gochecknoglobals // it never changes
-
-// peel removes escapes of one kind at a time, up to so many kinds in every order, for secrets that themselves have a
-// character which begins an escape. To remove all kinds at once would also remove what looks like an escape in the
-// secret: the %41 of a"b%41 in the JSON text a\"b%41. It searches no text whose hash was seen.
-func (r *Redactor) peel(l layer, turns int, seen []uint64, out *canvas) {
-	for i := range len(kinds) {
-		if bytes.IndexByte(l.text, kinds[i]) < 0 {
-			continue
-		}
-		next := l.unescape(kinds[i : i+1])
-		if len(next.text) == len(l.text) {
-			continue
-		}
-		if sum := maphash.Bytes(hashSeed, next.text); !slices.Contains(seen, sum) {
-			r.scan(next, false, out)
-		}
-		if turns > 1 && escapes(next.text, &r.letters) {
-			r.peel(next, turns-1, seen, out)
+			return
 		}
 	}
 }
