@@ -52,6 +52,9 @@ func forms(s string) []needle {
 	return out
 }
 
+// mostEscaped is the length of the longest secret whose escaped texts are made: there are hundreds of them.
+const mostEscaped = 4 << 10
+
 // escapedForms returns what escapes around a secret make of one that itself has a character which begins an escape: the
 // JSON text a\"b%41 of the secret a"b%41 is a"bA once all escapes in it are removed. Around a backslash,
 // the order in which they are removed decides, so it returns the usual escaped texts themselves.
@@ -67,7 +70,7 @@ func escapedForms(s string) []string {
 		l = l.unescape()
 		add(string(l.text))
 	}
-	if !strings.Contains(s, `\`) {
+	if !strings.Contains(s, `\`) || len(s) > mostEscaped {
 		return out
 	}
 	level := []string{s}
