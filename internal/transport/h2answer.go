@@ -83,7 +83,7 @@ func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	b := h.block
 	b.bytes += len(p)
 	b.frames++
-	b.parts = append(b.parts, extentOf{f.Off + h2.HeaderLen, f.Off + h2.HeaderLen + int64(f.Length)})
+	b.parts = append(b.parts, section{f.Off + h2.HeaderLen, f.Off + h2.HeaderLen + int64(f.Length)})
 	lost := breach{kind: wire.H2Continuation, code: http2.ErrCodeEnhanceYourCalm, off: b.off, stream: b.stream}
 	if b.bytes > maxBlock || b.frames > maxContinuations {
 		lost.detail = fmt.Sprintf("a header block does not end within %d frames and %d bytes", maxContinuations, maxBlock)

@@ -31,7 +31,7 @@ type headerBlock struct {
 	frames    int
 	size      int // decoded, as MAX_HEADER_LIST_SIZE counts it
 	fields    []wire.Field
-	parts     []extentOf // of the payloads of its frames in the connection's bytes
+	parts     []section // of the payloads of its frames in the connection's bytes
 }
 
 func (b *headerBlock) over() bool { return b.size > wire.DefaultHeadLimit }

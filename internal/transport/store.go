@@ -26,7 +26,7 @@ type store struct {
 	n      int64
 	chunks []bundle.Chunk
 	hidden [][]byte   // pieces that the record must not have
-	secret []extentOf // the same, by their place
+	secret []section // the same, by their place
 	framed bool       // the stream has the framing of a connection
 
 	// Set once the stream exceeds limit.
@@ -35,8 +35,8 @@ type store struct {
 	edge   int // length of tail
 }
 
-// extentOf is a part of a byte stream: from an offset up to another.
-type extentOf struct{ from, to int64 }
+// section is a part of a byte stream: from an offset up to another.
+type section struct{ from, to int64 }
 
 // newStore makes a store. Once take returns false, only the tail is still kept.
 func newStore(limit int, r redactor, take func(n int) bool) *store {
