@@ -25,9 +25,9 @@ type store struct {
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
-	hidden [][]byte   // pieces that the record must not have
+	hidden [][]byte  // pieces that the record must not have
 	secret []section // the same, by their place
-	framed bool       // the stream has the framing of a connection
+	framed bool      // the stream has the framing of a connection
 
 	// Set once the stream exceeds limit.
 	digest hash.Hash
