@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -41,7 +42,7 @@ func (b Bytes) Resolve(vars func(string) string) (p []byte, set bool) {
 	case b.Seq != nil:
 		return b.Seq.bytes(), true
 	case b.Repeat != nil:
-		return []byte(strings.Repeat(b.Repeat.Text, max(0, b.Repeat.Times))), true
+		return bytes.Repeat([]byte(b.Repeat.Text), max(0, b.Repeat.Times)), true
 	case b.Gen != nil:
 		return b.Gen.bytes(), true
 	default:

@@ -217,10 +217,10 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
+	defer e.env.makeRoom(ctx, s.run.Scenario)() // an instance generates what it expects at once
 	unanswered := e.unanswered(ctx, s)
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
-	defer in.makeRoom(ctx)()
 	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
 	switch {
 	case cutByBudget(ctx), ctx.Err() == nil && e.spent():
@@ -248,6 +248,7 @@ func (e *Engine) runOne(ctx context.Context, s *slot) {
 	before, _ := e.env.short.since(0)
 	e.ran.Store(true)
 	o := in.observe(ctx)
+	in.wanted = nil // it may be large, and what waits for the end of the run may keep the instance
 	o.CutByBudget = o.Interrupted && cutByBudget(ctx)
 	o.Lag = int64(e.leave(s))
 	o.Beside = sortedKeys(s.beside)

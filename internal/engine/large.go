@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"assay/scenarios"
+)
 
 const (
 	// mostGenerated is how many bytes the instances that run at one time may generate together.
@@ -9,12 +13,12 @@ const (
 	littleGenerated = 1 << 20
 )
 
-// makeRoom waits until there is memory for what the script of an instance generates: a request takes several times the
+// makeRoom waits until there is memory for what a script generates, or ctx ends: a request takes several times the
 // length of its body, and the Memory of the run counts only what the target sends. Call leave at the end.
-func (in *instance) makeRoom(ctx context.Context) (leave func()) {
-	n := min(in.s.Generated(), mostGenerated)
-	if n <= littleGenerated || in.large.Acquire(ctx, n) != nil {
+func (e *env) makeRoom(ctx context.Context, s *scenarios.Scenario) (leave func()) {
+	n := min(s.Generated(), mostGenerated)
+	if n <= littleGenerated || e.large.Acquire(ctx, n) != nil {
 		return func() {}
 	}
-	return func() { in.large.Release(n) }
+	return func() { e.large.Release(n) }
 }
