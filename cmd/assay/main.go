@@ -71,6 +71,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string) (c *cobra.
 // conclude reports the error of a command, if any, and returns the exit code.
 func conclude(c *cobra.Command, io stdio, err error) int {
 	io.takeover.end()
+	if err == nil {
+		err = io.lost()
+	}
 	code := exitCode(io, err)
 	if err := failure(c, io, code, err); err != nil {
 		io.errorf("assay: %v\n", err)

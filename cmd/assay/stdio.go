@@ -71,6 +71,7 @@ type output struct {
 	guard   *guard
 	gone    bool
 	written bool
+	lost    error // the first failed write
 }
 
 // Write writes to the file.
@@ -86,8 +87,19 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	if err != nil {
 		err = defect(err)
+		if o.lost == nil {
+			o.lost = err
+		}
 	}
 	return n, err
+}
+
+// lost returns the first failed write to stdout. The help texts of the command line library are written without a check.
+func (s stdio) lost() error {
+	if o, ok := s.out.To.(*output); ok {
+		return o.lost
+	}
+	return nil
 }
 
 // Fd returns the descriptor, for terminal.
