@@ -13,6 +13,13 @@ import (
 const (
 	maxProcesses = 64 << 10
 	maxKept      = 16 << 10
+	maxKeptWords = 32 << 20 // bytes of the commands of those kept
+)
+
+// The bounds of List: a client that does not read holds its response.
+const (
+	longList = 256 << 10 // bytes of a response that counts
+	maxLists = 64 << 20  // bytes of all that count
 )
 
 // streamMemory is what a shell with its stream takes: 33 KB over HTTP/2, and the room that the garbage collector needs.

@@ -17,6 +17,9 @@ const (
 	idleTimeout       = 640 * time.Second
 )
 
+// maxHeader limits the headers of a request, which an idle stream holds.
+const maxHeader = 64 << 10
+
 // The limits of HTTP/2. Ten thousand streams of one client fit on one
 // connection; the windows are large enough that input is not slowed down on a
 // local network, and small enough that ten thousand of them do no harm.
@@ -43,6 +46,7 @@ func newServer(o Options, handler http.Handler) (*http.Server, error) {
 		Protocols:         protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelInfo),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,

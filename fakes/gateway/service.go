@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/strict"
 	"assay/fakes/virtual"
@@ -29,6 +31,8 @@ type service struct {
 	seams Seams
 	// shell, when set, holds the words with which every command must begin.
 	shell []string
+	// lists is the size of the long lists that clients are reading.
+	lists atomic.Int64
 }
 
 var _ processconnect.ProcessHandler = (*service)(nil)
@@ -47,10 +51,17 @@ var (
 
 // List returns the live processes, sorted by pid, with their configuration as
 // requested.
-func (s *service) List(context.Context, *connect.Request[envd.ListRequest]) (*connect.Response[envd.ListResponse], error) {
+func (s *service) List(ctx context.Context, _ *connect.Request[envd.ListRequest]) (*connect.Response[envd.ListResponse], error) {
 	out := &envd.ListResponse{}
 	for _, p := range s.table.List() {
 		out.Processes = append(out.Processes, configOf(p))
+	}
+	if n := int64(proto.Size(out)); n > longList {
+		if s.lists.Add(n) > maxLists {
+			s.lists.Add(-n)
+			return nil, connect.NewError(connect.CodeResourceExhausted, errors.New("the list of processes is too long"))
+		}
+		context.AfterFunc(ctx, func() { s.lists.Add(-n) }) // when the response is written
 	}
 	return connect.NewResponse(out), nil
 }

@@ -305,3 +305,22 @@ func TestStreamInputReportsWhatIsCut(t *testing.T) {
 		t.Errorf("two keepalives: %q, %q", a.Code, a.Body)
 	}
 }
+
+func TestLongHeadersAreRefused(t *testing.T) {
+	g := startGateway(t, Options{})
+	for size, want := range map[int]int{maxHeader / 2: http.StatusNoContent, 2 * maxHeader: http.StatusRequestHeaderFieldsTooLarge} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL()+"/health", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Long", strings.Repeat("x", size))
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes: status %d, want %d", size, resp.StatusCode, want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
@@ -73,6 +74,7 @@ type table struct {
 	live   map[uint32]*Process
 	kept   map[uint32]*Process // ended, or killed and dying
 	ended  []*Process          // those of kept that have ended, in order
+	words  int                 // of ended
 	busy   int                 // processes that are starting, running or dying
 	store  store
 	serial uint64
@@ -228,10 +230,15 @@ func (t *table) keep(p *Process, e Ending) {
 		defer t.mu.Unlock()
 		t.forget(p)
 	})
-	if t.ended = append(t.ended, p); len(t.ended) > maxKept {
+	t.ended = append(t.ended, p)
+	t.words += p.words()
+	for len(t.ended) > maxKept || t.words > maxKeptWords {
 		t.forget(t.ended[0])
 	}
 }
+
+// words is the size of the requested configuration.
+func (p *Process) words() int { return proto.Size(configOf(p)) }
 
 // forget drops an ended process and those that ended before. Called with mu held.
 func (t *table) forget(p *Process) {
@@ -241,6 +248,8 @@ func (t *table) forget(p *Process) {
 			delete(t.kept, p.PID)
 		}
 		p.hub.forget()
+		p.stopKeep()
+		t.words -= p.words()
 	}
 	t.ended = slices.Delete(t.ended, 0, n)
 }

@@ -302,3 +302,56 @@ func TestATableHasRoomForSoManyProcesses(t *testing.T) {
 		}
 	}
 }
+
+// Ended processes are forgotten early where their commands are long.
+func TestLongCommandsAreNotKept(t *testing.T) {
+	tab, _, box := newStubTable(t)
+	long := &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}
+	const n = 2 * maxKeptWords >> 20
+	var last *Process
+	for i := range n {
+		p, sub := run(t, tab, Spec{Config: long})
+		box.At(i).Exit(virtual.Status{})
+		if _, err := followed(tab, p, sub, false); err != nil {
+			t.Fatal(err)
+		}
+		last = p
+	}
+	tab.mu.Lock()
+	kept, words := len(tab.ended), tab.words
+	tab.mu.Unlock()
+	if kept < n/4 || kept > n/2 || words > maxKeptWords || words < kept<<20 {
+		t.Errorf("%d of %d are kept, with %d bytes", kept, n, words)
+	}
+	if _, err := tab.Attach(Selector{PID: last.PID}); err != nil {
+		t.Errorf("the last: %v", err)
+	}
+}
+
+// A client that does not read its list holds memory, so there is a limit for all.
+func TestLongListsAreBounded(t *testing.T) {
+	tab, _, _ := newStubTable(t)
+	s := &service{table: tab}
+	for range 9 {
+		_, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}})
+		sub.close()
+	}
+	var refused error
+	reading, written := context.WithCancel(t.Context())
+	lists := 0
+	for ; refused == nil && lists < 100; lists++ {
+		_, refused = s.List(reading, nil)
+	}
+	if connect.CodeOf(refused) != connect.CodeResourceExhausted || lists != maxLists/(9<<20)+1 {
+		t.Errorf("list %d: %v, want resource_exhausted", lists, refused)
+	}
+	written()
+	for limit := time.Now().Add(30 * time.Second); s.lists.Load() > 0; runtime.Gosched() {
+		if time.Now().After(limit) {
+			t.Fatal("the written lists still count")
+		}
+	}
+	if _, err := s.List(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}

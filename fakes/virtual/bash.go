@@ -2,14 +2,10 @@ package virtual
 
 import (
 	"errors"
-	"regexp"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// maxRegexp limits a regular expression: x{1000} is a thousand times as large.
-const maxRegexp = 1 << 10
 
 // testClause is bash's [[ … ]].
 func (sh *shell) testClause(cmd *syntax.TestClause) int {
@@ -69,11 +65,7 @@ func (sh *shell) binaryTest(t *tester, x *syntax.BinaryTest) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if err := matchable(text, s); err != nil || len(text) > maxRegexp {
-			return false, errNoMemory
-		}
-		rx, err := regexp.Compile(text)
-		return err == nil && rx.MatchString(s), err
+		return sh.matchRegexp(text, s)
 	default:
 		y, err := sh.literal(right)
 		return err == nil && t.binary(s, op, y), err

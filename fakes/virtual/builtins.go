@@ -1,7 +1,8 @@
 package virtual
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -265,19 +266,20 @@ func exportBuiltin(sh *shell, args []string) int {
 }
 
 func (sh *shell) listVars(prefix string, want func(variable) bool) {
-	var lines []string
-	for name, v := range sh.vars {
+	out := &gather{p: sh.p}
+	for _, name := range slices.Sorted(maps.Keys(sh.vars)) {
+		v := sh.vars[name]
 		if !want(v) {
 			continue
 		}
-		line := prefix + name
+		out.add([]byte(prefix + name)...)
 		if v.set {
-			line += "=" + shellQuote(v.value)
+			out.add('=')
+			out.quote(v.value)
 		}
-		lines = append(lines, line+"\n")
+		out.add('\n')
 	}
-	sort.Strings(lines)
-	_ = sh.p.write(1, []byte(strings.Join(lines, "")))
+	out.flush()
 }
 
 func unsetBuiltin(sh *shell, args []string) int {

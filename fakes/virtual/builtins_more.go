@@ -219,9 +219,8 @@ func printfBuiltin(sh *shell, args []string) int {
 }
 
 func commandBuiltin(sh *shell, args []string) int {
-	args = args[1:]
 	show := false
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+	for len(args) > 0 && (args[0] == "command" && !show || strings.HasPrefix(args[0], "-")) {
 		show = show || args[0] == "-v" || args[0] == "-V"
 		args = args[1:]
 	}

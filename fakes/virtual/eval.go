@@ -32,6 +32,12 @@ func (sh *shell) stmt(st *syntax.Stmt, tail bool) int {
 		return sh.exit(2)
 	}
 	defer func() { sh.depth-- }()
+	if sh.depth > fewLevels {
+		if !sh.memory().take(levelMemory) {
+			return sh.expansionError(errNoMemory)
+		}
+		defer sh.memory().give(levelMemory)
+	}
 	if st.Cmd != nil {
 		sh.line = st.Cmd.Pos().Line()
 	}

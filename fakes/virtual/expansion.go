@@ -6,19 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// maxPattern limits the length of a pattern, and of the values in a word that is one.
-const maxPattern = 64 << 10
-
-// maxMatching limits the length of a pattern times that of the text to match: a match cannot be interrupted.
-const maxMatching = 8 << 30
 
 // config returns the configuration of the expansion, created on first use.
 func (sh *shell) config() *expand.Config {
@@ -65,8 +57,15 @@ func (sh *shell) fields(words []*syntax.Word) (list []string, err error) {
 			list = append(list, text)
 			continue
 		}
-		sh.splits, sh.dynamic = splits(w), 0
-		for field, err := range expand.FieldsSeq(sh.config(), w) {
+		cfg := sh.config()
+		sh.splits, sh.dynamic = true, 0
+		for _, part := range w.Parts {
+			if lit, ok := part.(*syntax.Lit); ok && len(lit.Value) >= smallText {
+				sh.glob(lit.Value)
+			}
+		}
+		sh.splits = splits(w)
+		for field, err := range expand.FieldsSeq(cfg, w) {
 			if err != nil {
 				return nil, err
 			}
@@ -132,11 +131,13 @@ func (sh *shell) hereText(rd *syntax.Redirect) (text string, err error) {
 		return "", err
 	}
 	if rd.Op == syntax.DashHdoc {
-		lines := strings.SplitAfter(text, "\n")
-		for i := range lines {
-			lines[i] = strings.TrimLeft(lines[i], "\t")
+		sh.spend(len(text))
+		var b strings.Builder
+		b.Grow(len(text))
+		for line := range strings.Lines(text) {
+			b.WriteString(strings.TrimLeft(line, "\t"))
 		}
-		text = strings.Join(lines, "")
+		text = b.String()
 	}
 	return text, nil
 }
@@ -148,44 +149,6 @@ func quotedDelimiter(w *syntax.Word) bool {
 		}
 	}
 	return false
-}
-
-// match reports whether the word, as a pattern, matches the whole of s.
-func (sh *shell) match(w *syntax.Word, s string) (ok bool, err error) {
-	defer sh.settle(sh.spent)
-	defer guard(&err)
-	pat, err := expand.Pattern(sh.config(), w)
-	if err != nil {
-		return false, err
-	}
-	if pat == "*" {
-		return true, nil
-	}
-	if !pattern.HasMeta(pat, 0) && !strings.Contains(pat, `\`) {
-		return pat == s, nil
-	}
-	if err := matchable(pat, s); err != nil {
-		return false, err
-	}
-	return matchPattern(pat, s), nil
-}
-
-// matchable refuses a match that takes too much memory or time.
-func matchable(pat, s string) error {
-	if len(pat) > maxPattern || len(pat)*len(s) > maxMatching {
-		return errNoMemory
-	}
-	return nil
-}
-
-// matchPattern reports whether pat matches the whole of s; a malformed pattern matches nothing.
-func matchPattern(pat, s string) bool {
-	expr, err := pattern.Regexp(pat, pattern.EntireString)
-	if err != nil {
-		return false
-	}
-	rx, err := regexp.Compile(expr)
-	return err == nil && rx.MatchString(s)
 }
 
 // expansionError ends the shell with 2, like dash, unless it is already ending.

@@ -135,6 +135,12 @@ func (sh *shell) readCommand() (text string, more bool) {
 	return "", false
 }
 
+// The limits of a prompt. One beyond them is printed as it is.
+const (
+	maxPrompt       = 4 << 10
+	maxPromptNested = 100
+)
+
 // prompt prints PS1 or PS2.
 func (sh *shell) prompt(name string) {
 	v, ok := sh.vars[name]
@@ -147,11 +153,13 @@ func (sh *shell) prompt(name string) {
 	case !ok:
 		text = "$ "
 	}
-	if sh.bash {
-		text = sh.unescapePrompt(text)
-	}
-	if strings.ContainsAny(text, "$`") {
-		text = sh.expandPrompt(text)
+	if len(text) <= maxPrompt {
+		if sh.bash {
+			text = sh.unescapePrompt(text)
+		}
+		if strings.ContainsAny(text, "$`") && len(text) <= maxPrompt && nesting(text) <= maxPromptNested {
+			text = sh.expandPrompt(text)
+		}
 	}
 	_ = sh.p.write(2, []byte(text))
 }

@@ -17,8 +17,13 @@ const (
 	maxWrites     = maxSteps + 1<<10      // the same for writes, so that a shell still reports it
 	stepsPerTurn  = 32                    // after which other goroutines get a turn
 	turnTime      = 20 * time.Microsecond // of stepsPerTurn
+	bytesPerStep  = 1 << 10               // of a read
 	fewProcesses  = 8                     // which need not wait for each other
 	processMemory = 2 << 10               // of a process, without its copy of the variables
+	levelMemory   = 4 << 10               // of the stack of a nested statement
+	fewLevels     = 32                    // that processMemory includes
+	argMemory     = 80                    // of an argument of a Start, without its text
+	envMemory     = 200                   // of a variable of a Start, without its text
 	entryMemory   = 128                   // of a variable, without its text
 	fieldMemory   = 64                    // of a field, without its text
 	nodeMemory    = 320                   // of a node of a parsed script
@@ -74,16 +79,28 @@ func (b *budget) give(n int) {
 
 // step counts a statement or a write and lets others run from time to time, so that busy loops delay nobody: a command of many processes takes about one
 // core. It returns false beyond the limit.
-func (p *Process) step(limit int64) bool {
-	n := p.tree.steps.Add(1)
-	if n%stepsPerTurn == 0 {
+func (p *Process) step(limit int64) bool { return p.addSteps(1, limit) }
+
+// addSteps is step for n of them.
+func (p *Process) addSteps(n, limit int64) bool {
+	total := p.tree.steps.Add(n)
+	if total/stepsPerTurn != (total-n)/stepsPerTurn {
 		if crowd := p.tree.forked.Load(); crowd > fewProcesses {
 			time.Sleep(time.Duration(crowd) * turnTime)
 		} else {
 			runtime.Gosched()
 		}
 	}
-	return n <= limit
+	return total <= limit
+}
+
+// pay counts the steps of a program. Beyond maxWrites it ends the process by SIGXCPU.
+func (p *Process) pay(steps int) error {
+	if p.addSteps(int64(steps), maxWrites) {
+		return nil
+	}
+	p.end(Status{Signal: sigXCPU})
+	return errDead
 }
 
 // memory is the budget of the command.
@@ -116,8 +133,15 @@ func (sh *shell) use(value string) {
 		n += fieldMemory * separators(value, sh.get("IFS"))
 	}
 	sh.spend(n)
-	if sh.dynamic += len(value); sh.dynamic > maxPattern {
+	sh.glob(value)
+}
+
+// glob counts a part of a word that the library may compile as the pattern of a path.
+func (sh *shell) glob(part string) {
+	if sh.dynamic += len(part); sh.dynamic > maxPattern {
 		sh.cfg.ReadDir2 = nil // too long for a pattern
+	} else if sh.splits && sh.cfg.ReadDir2 != nil && strings.ContainsAny(part, "*?[") {
+		sh.spend(patternSize(part) * regexpMemory)
 	}
 }
 
@@ -191,9 +215,17 @@ func treeMemory(st *syntax.Stmt) int {
 	}
 	total := 0
 	syntax.Walk(st, func(n syntax.Node) bool {
-		if n != nil {
-			total += nodeMemory / 2
+		switch n := n.(type) {
+		case nil:
+			return true
+		case *syntax.Lit:
+			total += len(n.Value)
+		case *syntax.SglQuoted:
+			total += len(n.Value)
+		case *syntax.Comment:
+			total += len(n.Text)
 		}
+		total += nodeMemory / 2
 		return true
 	})
 	return total

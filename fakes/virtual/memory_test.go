@@ -162,6 +162,8 @@ func TestACommandThatRunsForTooLongEnds(t *testing.T) {
 	}{
 		"a shell":   {sh("read x; while :; do :; done"), "/bin/sh: 1: CPU time limit exceeded\n", Status{Code: 2}},
 		"a program": {sh("read x; exec yes >/dev/null"), "", Status{Signal: sigXCPU}},
+		"a reader":  {sh("read x; exec md5sum /dev/zero"), "", Status{Signal: sigXCPU}},
+		"a search":  {sh("read x; cd /tmp; : >a; set a; while [ $# -lt 2000 ]; do set -- $* $*; done; exec touch $*"), "", Status{Signal: sigXCPU}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, rec := start(t, system(t), Spec{Argv: c.argv, Stdin: true})
@@ -172,5 +174,118 @@ func TestACommandThatRunsForTooLongEnds(t *testing.T) {
 				t.Errorf("%+v, stderr %q", p.Status(), stderr)
 			}
 		})
+	}
+}
+
+// doubled is a script that doubles the text of a variable n times.
+func doubled(name, text string, n int) string {
+	return name + "='" + text + "'; for _ in" + strings.Repeat(" 1", n) + "; do " + name + `="$` + name + `$` + name + `"; done; `
+}
+
+// What a command makes of a short text counts, or is refused.
+func TestAShortCommandTakesLittleMemory(t *testing.T) {
+	full := doubled("x", "aaaaaaaa", 20) + `for i in 1 2 3 4 5 6 7 8 9 10 11; do eval "y$i=\$x"; done; ` // 96 MB
+	pattern := doubled("p", "*a*a*a*a", 13)
+	for name, c := range map[string]struct{ script, stderr string }{
+		"a pattern":                               {full + pattern + "case a in $p) ;; esac", "Out of space"},
+		"a pattern that takes an hour":            {doubled("t", "aaaaaaaa", 17) + pattern + "case $t in $p) ;; esac", "Out of space"},
+		"an operator":                             {full + pattern + ": ${PATH%$p}", "Out of space"},
+		"an operator that takes an hour":          {doubled("t", "aaaaaaaa", 17) + pattern + ": ${t%$p}", "Out of space"},
+		"a pattern of paths":                      {full + pattern + ": /$p", "Out of space"},
+		"a regular expression":                    {full + doubled("p", "((a?){30}){30}", 5) + "[[ a =~ $p ]]", "Out of space"},
+		"a regular expression that takes an hour": {doubled("t", "aaaaaaaa", 19) + doubled("p", "(a?){30}", 4) + "[[ $t =~ $p ]]", "Out of space"},
+		"a pattern of find":                       {full + doubled("p", "********", 13) + `find /tmp -name "${p%?}"`, "memory exhausted"},
+		"a long pattern of find":                  {doubled("p", "********", 14) + `find /tmp -name "${p%?}"`, "Out of space"},
+		"traps":                                   {doubled("x", "aaaaaaaa", 20) + "for s in 1 2 3 6 7 8 10 11 12 13 14 15 16 17; do trap \"$x$s\" $s; done", "Out of space"},
+		"literals of functions":                   {doubled("x", "aaaaaaaa", 20) + "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do eval \"f$i() { : $x; }\"; done", "Out of space"},
+		"a set of tr":                             {doubled("x", `\0-\377`, 14) + "tr $x y </dev/null", "set is too long"},
+		"the second set of tr":                    {doubled("x", `\0-\377`, 14) + "tr y $x </dev/null", "set is too long"},
+		"clauses of chmod":                        {doubled("x", "a+r,", 8) + "chmod ${x}a+r /tmp", "invalid mode"},
+		"parentheses of test":                     {doubled("x", "( ", 16) + "[ $x a ]", "nested too deeply"},
+		"select":                                  {doubled("x", "select a in b; do ", 13) + `eval "$x"`, "nested too deeply"},
+		"time":                                    {doubled("x", "time ", 13) + `eval "$x"`, "nested too deeply"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := system(t)
+			if got := run(t, s, Spec{Argv: []string{"bash", "-c", c.script}}, ""); !strings.Contains(got.stderr, c.stderr) {
+				t.Errorf("%+v, stderr %.200q", got.status, got.stderr)
+			}
+			givenBack(t, s)
+		})
+	}
+}
+
+// A prompt beyond its limits is printed as it is: its expansion would take the stack of this process.
+func TestALongPromptIsNotExpanded(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"nested":        {doubled("x", "$(", 20) + "PS1=$x\necho done", "$($($("},
+		"a little less": {doubled("x", "$(", 10) + "PS1=$x\necho done", "$($($("},
+		"long":          {doubled("x", `\w`, 12) + "PS1=$x\necho done", `\w\w\w`},
+		"short":         {`PS1='\w$(echo !)'` + "\necho done", "~!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, system(t), Spec{Argv: []string{"bash", "-i"}}, c.script+"\n")
+			if !strings.Contains(got.stderr, c.want) || got.stdout != "done\n" {
+				t.Errorf("%+v, stdout %.100q, stderr %.200q", got.status, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+// Long output is written in pieces, not built in memory.
+func TestLongOutputIsWrittenInPieces(t *testing.T) {
+	quotes := strings.Repeat(`'"'"'`, 8)
+	for name, c := range map[string]struct {
+		script string
+		want   int
+	}{
+		"stat": {doubled("f", "%n%n%n%n", 13) + "cd /tmp; echo >" + strings.Repeat("n", 200) + "; stat -c $f n*", 200*4<<13 + 1},
+		"set":  {doubled("x", quotes, 14) + "readonly x; readonly", len("readonly x=''\n") + 5*8<<14},
+		"trap": {doubled("x", quotes, 14) + "trap \"$x\" 1; trap", len("trap -- '' HUP\n") + 5*8<<14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			total, most := 0, 0
+			p, err := system(t).Start(Spec{Argv: sh(c.script), Output: func(_ Stream, b []byte) {
+				total += len(b)
+				most = max(most, len(b))
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrives(t, "the end", p.Drained())
+			if total != c.want || most > 8*flushAt {
+				t.Errorf("%d bytes in all, want %d; at most %d at once", total, c.want, most)
+			}
+		})
+	}
+}
+
+// What a waiting command holds is counted.
+func TestAWaitingCommandIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		argv []string
+		want int64
+	}{
+		"arguments":      {append(sh("read x"), make([]string, 100_000)...), 100_000 * argMemory},
+		"function calls": {sh("f() { if [ $1 -gt 0 ]; then f $(($1-1)); else echo ready; read x; fi; }; f 400"), 400 * levelMemory},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := system(t)
+			p, _ := start(t, s, Spec{Argv: c.argv, Stdin: true})
+			waitsForInput(t, p)
+			if got := s.memory.used.Load(); got < c.want {
+				t.Errorf("%d bytes are counted, want %d or more", got, c.want)
+			}
+			p.CloseStdin()
+			arrives(t, "the end", p.Drained())
+			givenBack(t, s)
+		})
+	}
+}
+
+func TestCommandMayBeRepeated(t *testing.T) {
+	got := run(t, system(t), Spec{Argv: sh("command command -p command echo a; command -v command")}, "")
+	if got.stdout != "a\ncommand\n" {
+		t.Errorf("%+v", got)
 	}
 }

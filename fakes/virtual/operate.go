@@ -122,45 +122,63 @@ func (sh *shell) operator(pe *syntax.ParamExp) (func(value string) (string, erro
 	if err != nil {
 		return nil, err
 	}
-	apply := sh.changer(pe, pat)
+	mode, before, after := pattern.Mode(0), "", ""
+	if pe.Exp != nil {
+		switch pe.Exp.Op {
+		case syntax.RemSmallPrefix:
+			mode, before, after = pattern.Shortest, "^(", ")"
+		case syntax.RemLargePrefix:
+			before, after = "^(", ")"
+		case syntax.RemSmallSuffix: // the longest rest in front of it
+			mode, before, after = pattern.Shortest, "^(?s:.*)(", ")$"
+		case syntax.RemLargeSuffix:
+			before, after = "(", ")$"
+		}
+	}
+	m, err := sh.pattern(pat, mode, before, after)
+	if err != nil {
+		return nil, err
+	}
+	var with string
 	if pe.Repl != nil {
-		with, err := expand.Literal(sh.cfg, pe.Repl.With)
-		if err != nil {
+		if with, err = expand.Literal(sh.cfg, pe.Repl.With); err != nil {
 			return nil, err
 		}
-		apply = func(value string) string { return sh.replace(value, pat, with, pe.Repl.All) }
 	}
 	return func(value string) (string, error) {
-		if err := matchable(pat, value); err != nil {
-			return "", err
+		if err := m.check(value); err != nil || m.rx == nil {
+			return value, err
 		}
-		return apply(value), nil
+		switch {
+		case pe.Repl == nil:
+			return change(m.rx, value, pe.Exp.Op), nil
+		case pat == "":
+			return value, nil
+		}
+		return sh.replace(m.rx, value, with, pe.Repl.All), nil
 	}, nil
 }
 
-// changer returns the change of ${x#pattern}, %, ^ and , with their doubles.
-func (sh *shell) changer(pe *syntax.ParamExp, pat string) func(value string) string {
-	if pe.Exp == nil {
-		return nil
+// change applies ${x#pattern}, %, ^ or , or one of their doubles.
+func change(rx *regexp.Regexp, value string, op syntax.ParExpOperator) string {
+	switch op {
+	case syntax.UpperFirst, syntax.UpperAll:
+		return changeCase(rx, value, unicode.ToUpper, op == syntax.UpperAll)
+	case syntax.LowerFirst, syntax.LowerAll:
+		return changeCase(rx, value, unicode.ToLower, op == syntax.LowerAll)
 	}
-	return func(value string) string {
-		switch op := pe.Exp.Op; op {
-		case syntax.UpperFirst, syntax.UpperAll:
-			return changeCase(value, pat, unicode.ToUpper, op == syntax.UpperAll)
-		case syntax.LowerFirst, syntax.LowerAll:
-			return changeCase(value, pat, unicode.ToLower, op == syntax.LowerAll)
-		default:
-			return remove(value, pat, op)
-		}
+	at := rx.FindStringSubmatchIndex(value)
+	switch {
+	case at == nil:
+		return value
+	case op == syntax.RemSmallPrefix || op == syntax.RemLargePrefix:
+		return value[at[3]:]
 	}
+	return value[:at[2]]
 }
 
 // replace replaces the first match, or all, and counts the result as it grows.
-func (sh *shell) replace(value, pat, with string, all bool) string {
-	rx := patternRegexp(pat, 0, "", "")
-	if rx == nil || pat == "" {
-		return value
-	}
+func (sh *shell) replace(rx *regexp.Regexp, value, with string, all bool) string {
 	matches := 0
 	return rx.ReplaceAllStringFunc(value, func(match string) string {
 		if matches++; matches > 1 && !all {
@@ -173,55 +191,8 @@ func (sh *shell) replace(value, pat, with string, all bool) string {
 	})
 }
 
-// remove removes the matching start or end.
-func remove(value, pat string, op syntax.ParExpOperator) string {
-	switch op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		mode := pattern.Mode(0)
-		if op == syntax.RemSmallPrefix {
-			mode = pattern.Shortest
-		}
-		if at := find(patternRegexp(pat, mode, "^(", ")"), value); at != nil {
-			return value[at[3]:]
-		}
-	case syntax.RemSmallSuffix: // the longest rest in front of it
-		if at := find(patternRegexp(pat, pattern.Shortest, "^(?s:.*)(", ")$"), value); at != nil {
-			return value[:at[2]]
-		}
-	case syntax.RemLargeSuffix:
-		if at := find(patternRegexp(pat, 0, "(", ")$"), value); at != nil {
-			return value[:at[2]]
-		}
-	}
-	return value
-}
-
-func find(rx *regexp.Regexp, s string) []int {
-	if rx == nil {
-		return nil
-	}
-	return rx.FindStringSubmatchIndex(s)
-}
-
-// patternRegexp compiles a pattern with something around it, nil if it is malformed.
-func patternRegexp(pat string, mode pattern.Mode, before, after string) *regexp.Regexp {
-	expr, err := pattern.Regexp(pat, mode)
-	if err != nil {
-		return nil
-	}
-	rx, err := regexp.Compile(before + expr + after)
-	if err != nil {
-		return nil
-	}
-	return rx
-}
-
 // changeCase changes the characters that match, or only the first character. An empty pattern matches every character.
-func changeCase(value, pat string, to func(rune) rune, all bool) string {
-	rx := patternRegexp(pat, 0, "", "")
-	if rx == nil {
-		return value
-	}
+func changeCase(rx *regexp.Regexp, value string, to func(rune) rune, all bool) string {
 	first := true
 	return strings.Map(func(r rune) rune {
 		skip := !first && !all

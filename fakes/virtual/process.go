@@ -348,9 +348,8 @@ func (p *Process) write(fd int, b []byte) error {
 	if p.dead.Load() {
 		return errDead
 	}
-	if !p.step(maxWrites) {
-		p.end(Status{Signal: sigXCPU})
-		return errDead
+	if err := p.pay(1); err != nil {
+		return err
 	}
 	if len(b) > flushAt/8 {
 		runtime.Gosched() // it takes its receiver as long as many small ones

@@ -78,7 +78,7 @@ func nesting(text string) int {
 				end++
 			}
 			switch text[i:end] {
-			case "if", "while", "until", "for", "case", "elif":
+			case "if", "while", "until", "for", "case", "elif", "select", "time", "coproc", "function":
 				depth++
 			case "fi", "done", "esac":
 				depth = max(0, depth-1)

@@ -112,14 +112,14 @@ func (spec Spec) user() string {
 	return spec.User
 }
 
-// size returns the bytes of the arguments and the environment.
+// size returns the memory of the arguments and the environment.
 func (spec Spec) size() int {
 	n := 0
 	for _, arg := range spec.Argv {
-		n += len(arg)
+		n += argMemory + len(arg)
 	}
 	for k, v := range spec.Env {
-		n += len(k) + len(v)
+		n += envMemory + len(k) + len(v)
 	}
 	return n
 }

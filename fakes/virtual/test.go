@@ -16,8 +16,12 @@ type tester struct {
 	// terminal reports whether a descriptor is a terminal.
 	terminal func(fd int) bool
 	args     []string
+	depth    int // of parentheses
 	err      error
 }
+
+// maxParens limits the nesting of parentheses, because their evaluation recurses.
+const maxParens = 1000
 
 func testBuiltin(sh *shell, args []string) int {
 	status, complaint := testCommand(sh.p, sh.dir, args)
@@ -134,6 +138,11 @@ func (t *tester) primary() bool {
 		return t.binary(a[0], a[1], a[2])
 	}
 	if a[0] == "(" {
+		if t.depth++; t.depth > maxParens {
+			t.err = errors.New("nested too deeply")
+			return false
+		}
+		defer func() { t.depth-- }()
 		t.args = a[1:]
 		ok := t.or()
 		if t.err == nil && !t.accept(")") {

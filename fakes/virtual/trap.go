@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -66,10 +65,12 @@ func trapBuiltin(sh *shell, args []string) int {
 			_ = sh.p.write(2, []byte("trap: "+name+": bad trap\n"))
 			return 1
 		}
+		set := &action
 		if reset {
-			sh.setTrap(sig, nil)
-		} else {
-			sh.setTrap(sig, &action)
+			set = nil
+		}
+		if err := sh.setTrap(sig, set); err != nil {
+			return sh.expansionError(err)
 		}
 	}
 	return 0
@@ -81,19 +82,23 @@ func sigNumber(sig syscall.Signal) string {
 }
 
 // setTrap sets, ignores (an empty action) or resets (nil) a trap. Signals ignored at the start of the shell stay ignored.
-func (sh *shell) setTrap(sig syscall.Signal, action *string) {
+func (sh *shell) setTrap(sig syscall.Signal, action *string) error {
 	if sig != 0 && sh.inherited.has(sig) {
-		return
+		return nil
 	}
 	if sh.traps == nil {
 		sh.traps = make(map[syscall.Signal]string)
 	}
+	_ = sh.keep(-len(sh.traps[sig]))
 	delete(sh.traps, sig)
 	if action != nil {
+		if err := sh.keep(len(*action)); err != nil {
+			return err
+		}
 		sh.traps[sig] = *action
 	}
 	if sig == 0 {
-		return
+		return nil
 	}
 	p := sh.p
 	if action == nil && sh.inter {
@@ -111,6 +116,7 @@ func (sh *shell) setTrap(sig syscall.Signal, action *string) {
 	default:
 		p.trapLocked(sig)
 	}
+	return nil
 }
 
 // trapLocked records a signal for the shell. The caller holds p.mu.
@@ -127,14 +133,11 @@ func (sh *shell) listTraps() {
 		sigs = append(sigs, sig)
 	}
 	slices.Sort(sigs)
-	var b strings.Builder
+	out := &gather{p: sh.p}
 	for _, sig := range sigs {
-		b.WriteString("trap -- " + shellQuote(sh.traps[sig]) + " " + signalName(sig) + "\n")
+		out.add([]byte("trap -- ")...)
+		out.quote(sh.traps[sig])
+		out.add([]byte(" " + signalName(sig) + "\n")...)
 	}
-	_ = sh.p.write(1, []byte(b.String()))
-}
-
-// shellQuote quotes a string for a shell.
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
+	out.flush()
 }

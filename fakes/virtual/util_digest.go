@@ -21,7 +21,7 @@ func (r fileReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	b, err := r.f.desc.read(stop{dead: r.t.p.done}, len(p), noDelim)
+	b, err := r.t.read(r.f, len(p))
 	return copy(p, b), err
 }
 
@@ -68,7 +68,7 @@ func base64Program(t *task) int {
 		args = args[1:]
 	}
 	return t.eachInput(args, func(_ string, f *file) error {
-		out := &lineWriter{g: gather{t: t}, columns: columns}
+		out := &lineWriter{g: gather{p: t.p}, columns: columns}
 		if decode {
 			out.columns = 0
 			_, err := io.Copy(out, base64.NewDecoder(base64.StdEncoding, fileReader{t, f}))

@@ -42,6 +42,9 @@ func (t *task) each(names []string, fn func(name string) error) int {
 	}
 	status := 0
 	for _, name := range names {
+		if t.p.pay(1) != nil || t.p.dead.Load() {
+			return 1
+		}
 		if err := fn(name); err != nil {
 			status = t.fail("cannot %s '%s': %s", path.Base(t.args[0]), name, reason(err))
 		}
@@ -115,7 +118,7 @@ func lsProgram(t *task) int {
 	if len(names) == 0 {
 		names = []string{"."}
 	}
-	out := &gather{t: t}
+	out := &gather{p: t.p}
 	status := 0
 	for i, name := range names {
 		info, err := t.p.sys.fs.lstat(t.abs(name))

@@ -5,13 +5,16 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"mvdan.cc/sh/v3/pattern"
 )
 
 // finder holds the tests of find.
 type finder struct {
-	name     string // a pattern, "" for any
+	name     *matcher // nil for any
 	kind     string
 	min, max int
+	memory   int // counted
 }
 
 // findProgram is find [PATH]… [-maxdepth N] [-mindepth N] [-name PATTERN] [-type f|d|l] [-print].
@@ -25,11 +28,12 @@ func findProgram(t *task) int {
 	if n == 0 {
 		roots = []string{"."}
 	}
-	f, complaint := parseFind(args[n:])
+	f, complaint := t.parseFind(args[n:])
+	defer t.p.tree.memory.give(f.memory)
 	if complaint != "" {
 		return t.fail("%s", complaint)
 	}
-	out := &gather{t: t}
+	out := &gather{p: t.p}
 	status := 0
 	for _, root := range roots {
 		full := t.abs(root)
@@ -50,7 +54,7 @@ func findProgram(t *task) int {
 	return status
 }
 
-func parseFind(args []string) (f finder, complaint string) {
+func (t *task) parseFind(args []string) (f finder, complaint string) {
 	f.max = maxPath
 	for len(args) > 0 {
 		if args[0] == "-print" {
@@ -64,7 +68,17 @@ func parseFind(args []string) (f finder, complaint string) {
 		number := err == nil && n >= 0
 		switch {
 		case args[0] == "-name":
-			f.name = args[1]
+			m, err := patternMatcher(args[1], pattern.EntireString, "", "", func(n int) error {
+				if !t.p.tree.memory.take(n) {
+					return errExhausted
+				}
+				f.memory += n
+				return nil
+			})
+			if err != nil {
+				return f, err.Error()
+			}
+			f.name = &m
 		case args[0] == "-type" && strings.Contains("fdlc", args[1]):
 			f.kind = args[1]
 		case args[0] == "-maxdepth" && number:
@@ -98,6 +112,9 @@ func (f finder) matches(at visit) bool {
 }
 
 func (f finder) named(name string) bool {
-	base := path.Base(name)
-	return f.name == "" || matchable(f.name, base) == nil && matchPattern(f.name, base)
+	if f.name == nil {
+		return true
+	}
+	ok, _ := f.name.whole(path.Base(name))
+	return ok
 }

@@ -120,7 +120,7 @@ func (t *task) headOf(f *file, s span) error {
 // headBytes copies n bytes and reads no more, because other processes may continue to read.
 func (t *task) headBytes(f *file, n int64) error {
 	for n > 0 {
-		b, err := f.desc.read(stop{dead: t.p.done}, int(min(n, flushAt)), noDelim)
+		b, err := t.read(f, int(min(n, flushAt)))
 		if err != nil {
 			return err
 		}

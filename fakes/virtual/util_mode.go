@@ -134,6 +134,9 @@ type visit struct {
 func (t *task) walkFiles(name string, depth int, fn func(visit) error) error {
 	info, err := t.p.sys.fs.lstat(name)
 	if err == nil {
+		err = t.p.pay(1)
+	}
+	if err == nil {
 		err = fn(visit{name, info, depth})
 	}
 	if err != nil || !info.IsDir() {
@@ -157,12 +160,18 @@ func (t *task) walkFiles(name string, depth int, fn func(visit) error) error {
 	return err
 }
 
+// maxClauses limits the clauses of a mode.
+const maxClauses = 100
+
 // parseMode returns what a mode of chmod makes of another one.
 func parseMode(text string) (change func(fs.FileMode) fs.FileMode, ok bool) {
 	if bits, err := strconv.ParseUint(text, 8, 32); err == nil {
 		return func(fs.FileMode) fs.FileMode { return bitsMode(uint32(bits)) }, bits <= 0o7777
 	}
 	clauses := strings.Split(text, ",")
+	if len(clauses) > maxClauses {
+		return nil, false
+	}
 	for _, c := range clauses {
 		at := strings.IndexAny(c, "+-=")
 		if at < 0 || strings.Trim(c[:at], "ugoa") != "" || strings.Trim(c[at+1:], "rwxXst+-=") != "" {

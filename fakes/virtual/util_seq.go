@@ -97,7 +97,7 @@ func (r numbers) text(i int64) string {
 }
 
 func (t *task) printRange(r numbers, sep string) int {
-	out := &gather{t: t}
+	out := &gather{p: t.p}
 	n := r.count()
 	for i := int64(0); i < n && out.err == nil; i++ {
 		if i > 0 {

@@ -42,24 +42,30 @@ func statProgram(t *task) int {
 		}
 		info, _ := found.(fileInfo)
 		info.name = name
-		status = max(status, t.print(info.format(format)+end))
+		out := &gather{p: t.p}
+		info.format(out, format)
+		out.add([]byte(end)...)
+		out.flush()
+		if out.err != nil {
+			return 1
+		}
 	}
 	return status
 }
 
-// format replaces the directives of stat -c.
-func (i fileInfo) format(text string) string {
-	var b strings.Builder
-	for {
+// format writes the text of stat -c with its directives replaced.
+func (i fileInfo) format(out *gather, text string) {
+	for out.err == nil {
 		before, after, ok := strings.Cut(text, "%")
-		b.WriteString(before)
+		out.add([]byte(before)...)
 		if !ok {
-			return b.String()
+			return
 		}
 		if after == "" {
-			return b.String() + "%"
+			out.add('%')
+			return
 		}
-		b.WriteString(i.directive(after[0]))
+		out.add([]byte(i.directive(after[0]))...)
 		text = after[1:]
 	}
 }

@@ -11,7 +11,7 @@ const flushAt = 32 << 10
 
 // gather is a program's output buffer. The program flushes it before it blocks and before it returns.
 type gather struct {
-	t   *task
+	p   *Process
 	buf []byte
 	err error
 }
@@ -24,9 +24,20 @@ func (g *gather) add(b ...byte) {
 
 func (g *gather) flush() {
 	if len(g.buf) > 0 && g.err == nil {
-		g.err = g.t.p.write(1, g.buf)
+		g.err = g.p.write(1, g.buf)
 	}
 	g.buf = g.buf[:0]
+}
+
+// quote adds text quoted for a shell.
+func (g *gather) quote(text string) {
+	g.add('\'')
+	for text != "" && g.err == nil {
+		part := text[:min(len(text), flushAt)]
+		text = text[len(part):]
+		g.add([]byte(strings.ReplaceAll(part, "'", `'"'"'`))...)
+	}
+	g.add('\'')
 }
 
 // eachInput calls fn for stdin or for each named file; "-" is stdin. It continues after a file that cannot be opened and then returns 1.
@@ -57,10 +68,19 @@ func (t *task) eachInput(names []string, fn func(name string, f *file) error) in
 	return status
 }
 
+// read reads up to n bytes and counts their steps.
+func (t *task) read(f *file, n int) ([]byte, error) {
+	b, err := f.desc.read(stop{dead: t.p.done}, n, noDelim)
+	if err != nil {
+		return nil, err
+	}
+	return b, t.p.pay(1 + len(b)/bytesPerStep)
+}
+
 // chunks reads a file to its end. fn may keep its argument.
 func (t *task) chunks(f *file, fn func(b []byte) error) error {
 	for {
-		b, err := f.desc.read(stop{dead: t.p.done}, flushAt, noDelim)
+		b, err := t.read(f, flushAt)
 		if err != nil {
 			return err
 		}

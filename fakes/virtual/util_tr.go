@@ -22,11 +22,20 @@ func trProgram(t *task) int {
 	if len(args) > 2 || len(args) == 2 && del && !squeeze {
 		return t.fail("extra operand '%s'", args[len(args)-1])
 	}
-	from := trSet(args[0])
+	from, ok := trSet(args[0])
+	if !ok {
+		return t.fail("the set is too long")
+	}
 	if strings.ContainsAny(flags, "cC") {
 		from = complement(from)
 	}
-	tr := newTranslation(from, args[1:], del, squeeze)
+	var to []byte
+	if len(args) > 1 {
+		if to, ok = trSet(args[1]); !ok {
+			return t.fail("the set is too long")
+		}
+	}
+	tr := newTranslation(from, to, len(args) > 1, del, squeeze)
 	if tr == nil {
 		return t.fail("when not truncating set1, string2 must be non-empty")
 	}
@@ -48,22 +57,20 @@ type translation struct {
 	last    int // the byte written last, -1 at the start
 }
 
-func newTranslation(from []byte, rest []string, del, squeeze bool) *translation {
+// newTranslation returns nil if there is a second set and nothing in it.
+func newTranslation(from, to []byte, second, del, squeeze bool) *translation {
 	tr := &translation{last: -1}
 	for i := range tr.to {
 		tr.to[i] = byte(i)
 	}
-	var to []byte
-	if len(rest) > 0 {
-		if to = trSet(rest[0]); len(to) == 0 && !del {
-			return nil
-		}
+	if second && len(to) == 0 && !del {
+		return nil
 	}
 	for i, c := range from {
 		switch {
 		case del:
 			tr.drop[c] = true
-		case to != nil:
+		case len(to) > 0:
 			tr.to[c] = to[min(i, len(to)-1)]
 		}
 	}
@@ -71,7 +78,7 @@ func newTranslation(from []byte, rest []string, del, squeeze bool) *translation 
 		return tr
 	}
 	last := from
-	if to != nil {
+	if second {
 		last = to
 	}
 	for _, c := range last {
@@ -107,10 +114,15 @@ func complement(set []byte) []byte {
 	return out
 }
 
-// trSet lists the bytes of a set in its order.
-func trSet(s string) []byte {
-	var out []byte
+// maxSet limits the bytes of a set: a range of four characters stands for 256.
+const maxSet = 64 << 10
+
+// trSet lists the bytes of a set in its order; not ok for more than maxSet.
+func trSet(s string) (out []byte, ok bool) {
 	for i := 0; i < len(s); {
+		if len(out) > maxSet {
+			return nil, false
+		}
 		if strings.HasPrefix(s[i:], "[:") {
 			if name, _, ok := strings.Cut(s[i+2:], ":]"); ok {
 				out = append(out, class(name)...)
@@ -130,7 +142,7 @@ func trSet(s string) []byte {
 		}
 		out = append(out, lo)
 	}
-	return out
+	return out, true
 }
 
 // trByte reads one byte, possibly escaped, and returns its length.
