@@ -217,8 +217,9 @@ func (e *Engine) runShared(ctx context.Context, slots []*slot) {
 
 // runOne runs one slot, or records why it does not run.
 func (e *Engine) runOne(ctx context.Context, s *slot) {
-	defer e.env.makeRoom(ctx, s.run.Scenario)() // an instance generates what it expects at once
 	unanswered := e.unanswered(ctx, s)
+	// An instance generates what it expects at once. With room it waits for no other instance, which may need the same room.
+	defer e.env.makeRoom(ctx, s.run.Scenario)()
 	in := newInstance(e.env, s.run)
 	in.again, in.spent, in.canary = max(1, e.o.Repeat), e.spent, s.canary
 	stalled := cmp.Or(e.env.fuse.blown(in.axes, in.calls), in.tooLong())
