@@ -2,12 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"assay/internal/bundle"
@@ -199,4 +201,30 @@ func TestACanaryThatIsNotRunHoldsNobodyUp(t *testing.T) {
 			t.Errorf("%s: skip %+v", o.Scenario, o.Skip)
 		}
 	}
+}
+
+// The only worker runs a canary that mostly waits before the instances that wait for the canary.
+func TestACanaryThatWaitsRunsFirstOnTheOnlyWorker(t *testing.T) {
+	b := newBench(t, newMiniature(t).URL).open("process.tag")
+	b.options.Run.Jobs = 1
+	const needs = "\nneeds: [process.tag]\nsteps: "
+	is := []scenarios.Instance{
+		instanceOf(parse(t, "id: test.other\ndeadline: 20s"+needs+"[{list: {as: l}}]")),
+		instanceOf(parse(t, "id: test.canary\ndeadline: 10s"+needs+"[{list: {as: l}}, {pause: 1s}]")),
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		e := &Engine{env: newEnv(b.options), o: b.options}
+		e.gone.Store(true) // no instance runs: each is only on its way
+		for _, i := range is {
+			e.slots = append(e.slots, &slot{instance: i, run: i, ready: make(chan struct{})})
+		}
+		e.runShared(ctx, e.schedule().shared)
+		for _, s := range e.slots {
+			if s.observation.Skip.Reason != bundle.SkipTargetGone {
+				t.Errorf("%s: skip %+v", s.instance.Scenario.ID, s.observation.Skip)
+			}
+		}
+	})
 }

@@ -38,7 +38,8 @@ func (e *Engine) schedule() plan {
 		case sc.Exclusive:
 			p.exclusive = append(p.exclusive, s)
 		default:
-			s.waits = waits(sc, e.o.Run.Calibration)
+			// The only worker of a run has none beside it, and keeps the order: canaries first.
+			s.waits = e.o.Run.Jobs != 1 && waits(sc, e.o.Run.Calibration)
 			p.shared = append(p.shared, s)
 		}
 	}
