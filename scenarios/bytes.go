@@ -123,6 +123,9 @@ func (s Seq) bytes() []byte {
 	var p []byte
 	for i := s.From; i <= s.To; i++ {
 		p = append(strconv.AppendInt(p, int64(i), 10), '\n')
+		if i == math.MaxInt { // there is no next one
+			break
+		}
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,10 @@ func TestBytesResolve(t *testing.T) {
 		"hex ignores white space":       {Bytes{Hex: &hexa}, "\x00\xff\x7f"},
 		"JSON is compact and expanded":  {Bytes{JSON: map[string]any{"b": []any{1, "<v>"}, "a": nil}}, `{"a":null,"b":[1,"<V>"]}`},
 		"seq has a newline on each":     {Bytes{Seq: &Seq{8, 11}}, "8\n9\n10\n11\n"},
+		"seq of one number":             {Bytes{Seq: &Seq{5, 5}}, "5\n"},
+		"seq from below zero":           {Bytes{Seq: &Seq{-2, 1}}, "-2\n-1\n0\n1\n"},
+		"seq backwards is empty":        {Bytes{Seq: &Seq{math.MaxInt64, math.MinInt64}}, ""},
+		"seq up to the last number":     {Bytes{Seq: &Seq{math.MaxInt64 - 1, math.MaxInt64}}, "9223372036854775806\n9223372036854775807\n"},
 		"repeat":                        {Bytes{Repeat: &Copies{"ab", 3}}, "ababab"},
 		"repeat of nothing is empty":    {Bytes{Repeat: &Copies{"ab", 0}}, ""},
 		"no bytes are generated from 0": {Bytes{Gen: &Gen{Seed: 1}}, ""},
