@@ -1,22 +1,6 @@
 package scenarios
 
-import "fmt"
-
-// checkFrames checks that the HTTP/2 frames of a write have only the fields of their types.
-func (c *checker) checkFrames(at string, list []Segment) {
-	for i, s := range list {
-		if s.Frame == nil {
-			continue
-		}
-		place := fmt.Sprintf("%s/%d/frame", at, i)
-		if _, ok := c.nodes[place]; !ok {
-			place = at + "/frame" // a single segment
-		}
-		c.checkFrame(place, s.Frame)
-		c.checkSegments(place+"/of", s.Frame.Of)
-	}
-}
-
+// checkFrame checks that an HTTP/2 frame has only the fields of its type.
 func (c *checker) checkFrame(at string, f *Frame) {
 	fields := map[string]struct {
 		set   bool
@@ -38,21 +22,13 @@ func (c *checker) checkFrame(at string, f *Frame) {
 			c.errorf(c.key(at+"/"+name), "", "a %s frame has no %s", f.Type, name)
 		}
 	}
+	c.checkSegments(at+"/of", f.Of)
 }
 
-// checkWSFrames checks that the WebSocket frames of a write have only the fields of their types.
-func (c *checker) checkWSFrames(at string, list []Segment) {
-	for i, s := range list {
-		if s.WS == nil {
-			continue
-		}
-		place := fmt.Sprintf("%s/%d/ws", at, i)
-		if _, ok := c.nodes[place]; !ok {
-			place = at + "/ws" // a single segment
-		}
-		if s.WS.Code != nil && s.WS.Type != "close" {
-			c.errorf(c.key(place+"/code"), "", "a %s frame has no code", s.WS.Type)
-		}
-		c.checkSegments(place+"/of", s.WS.Of)
+// checkWSFrame checks that a WebSocket frame has only the fields of its type.
+func (c *checker) checkWSFrame(at string, f *WSFrame) {
+	if f.Code != nil && f.Type != "close" {
+		c.errorf(c.key(at+"/code"), "", "a %s frame has no code", f.Type)
 	}
+	c.checkSegments(at+"/of", f.Of)
 }

@@ -18,8 +18,6 @@ func (c *checker) checkStep(s *Step) {
 	case s.Write != nil:
 		c.refer(at+"/write/to", s.Write.To, "an exchange or connection", c.names, c.conns)
 		c.checkSegments(at+"/write/of", s.Write.Of)
-		c.checkFrames(at+"/write/of", s.Write.Of)
-		c.checkWSFrames(at+"/write/of", s.Write.Of)
 		c.checkSplit(at+"/write/split", s.Write.Split)
 	case s.Await != nil:
 		c.checkAwait(at+"/await", s.Await)
@@ -127,6 +125,12 @@ func (c *checker) checkSegments(at string, list []Segment) {
 		}
 		if s.Gzip != nil {
 			c.checkSegments(place+"/gzip/of", s.Gzip.Of)
+		}
+		if s.Frame != nil {
+			c.checkFrame(place+"/frame", s.Frame)
+		}
+		if s.WS != nil {
+			c.checkWSFrame(place+"/ws", s.WS)
 		}
 	}
 }

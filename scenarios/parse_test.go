@@ -93,6 +93,29 @@ func TestAMappingOfTooManyKeysIsRefusedAtItsPlace(t *testing.T) {
 	}
 }
 
+func TestBytesAreLimitedInsideWhateverHoldsThem(t *testing.T) {
+	const large = "{gen: {seed: 1, bytes: 67108865}}"
+	for name, of := range map[string]string{
+		"a frame":                     "{frame: {type: DATA, stream: 1, of: " + large + "}}",
+		"a WebSocket frame":           "{ws: {type: text, of: [a, " + large + "]}}",
+		"a WebSocket frame in one":    "{ws: {type: text, of: {ws: {type: text, of: " + large + "}}}}",
+		"a WebSocket frame in a list": "[a, {ws: {type: text, of: [{ws: {type: text, of: " + large + "}}]}}]",
+		"a chunk":                     "{chunk: {of: " + large + "}}",
+		"a WebSocket frame in chunks": "{chunk: {of: [{ws: {type: text, of: " + large + "}}]}}",
+		"packed bytes":                "{gzip: {of: " + large + "}}",
+		"packed WebSocket frames":     "{gzip: {of: {ws: {type: text, of: " + large + "}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "id: a.b\ntitle: T\nrules: [r.one]\nsteps:\n  - open: {as: c}\n  - write: {to: c, of: " + of + "}\nexpect: {c: ok}\n"
+			_, err := Parse("f.yaml", []byte(text))
+			want := fmt.Sprintf("f.yaml:6:%d: this generates more than 67108864 bytes", strings.Index(of, large)+len("  - write: {to: c, of: ")+1)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
 // A script has the same meaning in the other style of YAML.
 func TestEveryScriptSurvivesBeingWrittenAgain(t *testing.T) {
 	for _, s := range load(t).Scenarios {
