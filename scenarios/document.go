@@ -20,6 +20,9 @@ const (
 	maxFile  = regular.Limit // bytes
 	maxDepth = 64            // nested mappings and sequences
 	maxKeys  = 2000          // of a mapping; the YAML package compares each with every other
+	// maxPlaces is how many bytes the names of all places may take. A list of half a million
+	// numbers, the longest of a file, takes 16 MiB.
+	maxPlaces = 32 << 20
 )
 
 // trust is how strictly a text is checked against its schema and the rules. Tests check the
@@ -42,7 +45,9 @@ type document struct {
 	// as a JSON pointer without escapes ("/steps/1/race/a").
 	nodes map[string]*yaml.Node
 	keys  map[string]*yaml.Node
-	errs  []*ScriptError
+	// places is the length of the names of all places.
+	places int
+	errs   []*ScriptError
 }
 
 // parseDocument reads exactly one YAML document and converts it to JSON values, for the
@@ -144,12 +149,30 @@ func (d *document) convert(n *yaml.Node, at string, depth int) any {
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, c := range n.Content {
-			list[i] = d.convert(c, at+"/"+strconv.Itoa(i), depth+1)
+			place, ok := d.placeIn(c, at, strconv.Itoa(i))
+			if !ok {
+				return nil
+			}
+			list[i] = d.convert(c, place, depth+1)
 		}
 		return list
 	default:
 		return d.convertScalar(n)
 	}
+}
+
+// placeIn returns the name of the place of a node inside another. ok is false when the names of
+// all places have become too long; the first such node is a mistake.
+func (d *document) placeIn(n *yaml.Node, at, name string) (place string, ok bool) {
+	before := d.places
+	if d.places += len(at) + 1 + len(name); d.places <= maxPlaces {
+		return at + "/" + name, true
+	}
+	if before <= maxPlaces {
+		d.errorf(n, "shorten the keys that it is in: they count again for each value below them",
+			"the names of the values up to here, each with all keys that it is in, are longer than %d bytes", maxPlaces)
+	}
+	return "", false
 }
 
 func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
@@ -168,7 +191,10 @@ func (d *document) convertMapping(n *yaml.Node, at string, depth int) any {
 			d.errorf(key, "write the fields out where they are needed", "merge keys are not part of the language")
 			continue
 		}
-		place := at + "/" + key.Value
+		place, ok := d.placeIn(key, at, key.Value)
+		if !ok {
+			return nil
+		}
 		if _, twice := object[key.Value]; twice {
 			d.errorf(key, fmt.Sprintf("it is first on line %d", d.keys[place].Line), "the key %q appears twice", key.Value)
 			continue

@@ -93,6 +93,37 @@ func TestAMappingOfTooManyKeysIsRefusedAtItsPlace(t *testing.T) {
 	}
 }
 
+// The places of the values of a file take memory: that of its keys, again for each value below.
+func TestPlacesThatTakeMuchMemoryAreNotRead(t *testing.T) {
+	ones := "[" + strings.Repeat("1,", 20000) + "1]"
+	nested := strings.Repeat("{"+strings.Repeat("k", 1000)+": ", 60) + ones + strings.Repeat("}", 60)
+	for name, text := range map[string]string{
+		"a long key above a list":     "? " + strings.Repeat("k", 100000) + "\n: " + ones,
+		"a long key above a mapping":  "? " + strings.Repeat("k", 900000) + "\n: {a: 1, b: " + strings.Repeat("{c: ", 40) + "1" + strings.Repeat("}", 40) + "}",
+		"long keys inside each other": nested,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := parseDocument("f.yaml", []byte(text))
+			sum := 0
+			for place := range d.nodes {
+				sum += len(place)
+			}
+			if sum > maxPlaces {
+				t.Errorf("the places take %d bytes", sum)
+			}
+			err := joinErrors(d.errs)
+			if err == nil || strings.Count(err.Error(), "the names of the values up to here") != 1 || !strings.HasPrefix(err.Error(), "f.yaml:") {
+				t.Errorf("got %.500v", err)
+			}
+			placed(t, "f.yaml", []byte(text), err)
+		})
+	}
+	dense := "steps: [{send: {message: {items: [" + strings.Repeat("1,", maxFile/2-20) + "1]}}}]"
+	if d, _ := parseDocument("f.yaml", []byte(dense)); len(d.errs) > 0 {
+		t.Errorf("the longest list: %v", d.errs[0])
+	}
+}
+
 func TestBytesAreLimitedInsideWhateverHoldsThem(t *testing.T) {
 	const large = "{gen: {seed: 1, bytes: 67108865}}"
 	for name, of := range map[string]string{
