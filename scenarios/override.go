@@ -65,7 +65,7 @@ func (o Override) check() error {
 }
 
 // With returns a copy of the scenario with the overrides applied. An override of a value
-// that the script does not have is an error.
+// that the script does not have is an error, and so is a script that generates more than Parse allows.
 func (s *Scenario) With(overrides ...Override) (*Scenario, error) {
 	if len(overrides) == 0 {
 		return s, nil
@@ -80,7 +80,19 @@ func (s *Scenario) With(overrides ...Override) (*Scenario, error) {
 			return nil, fmt.Errorf("scenario %s: %w", s.ID, err)
 		}
 	}
+	if out.Generated() > maxResolved {
+		return nil, fmt.Errorf("scenario %s: %s: the byte strings of the script would generate more than %d bytes in all: set a smaller gen.bytes", s.ID, joined(overrides), maxResolved)
+	}
 	return out, nil
+}
+
+// joined lists overrides in a message.
+func joined(overrides []Override) string {
+	words := make([]string, len(overrides))
+	for i, o := range overrides {
+		words[i] = o.String()
+	}
+	return strings.Join(words, ", ")
 }
 
 // override applies o in place.

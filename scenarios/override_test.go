@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -72,6 +73,33 @@ func TestAWrongOverrideSaysWhatIsWanted(t *testing.T) {
 	}
 	if _, err := sample(t).With(Override{"sweep.q", "1ms"}); err == nil || !strings.Contains(err.Error(), "no such value") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The script generates twice, in eight iterations at one time.
+func TestOverridesKeepTheLimitOfWhatAScriptGenerates(t *testing.T) {
+	most := strconv.Itoa(maxResolved / 2 / 8)
+	more := strconv.Itoa(maxResolved/2/8 + 1)
+	for name, c := range map[string]struct {
+		set  []Override
+		want string
+	}{
+		"the most":                    {[]Override{{OverrideGen, most}}, ""},
+		"more":                        {[]Override{{OverrideGen, more}}, "scenario process.input.sample: gen.bytes=" + more + ": the byte strings of the script would generate more than 67108864 bytes in all"},
+		"the limit of one string":     {[]Override{{OverrideGen, "67108864"}}, "would generate more than 67108864 bytes in all"},
+		"more, and fewer iterations":  {[]Override{{OverrideGen, more}, {OverrideRepeat, "7"}}, ""},
+		"more, and one iteration":     {[]Override{{OverrideRepeat, "1"}, {OverrideGen, "67108864"}}, "would generate more than 67108864 bytes in all"},
+		"more, and then less instead": {[]Override{{OverrideGen, "67108864"}, {OverrideGen, "64"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sample(t).With(c.set...)
+			switch {
+			case c.want == "" && (err != nil || s.Generated() > maxResolved):
+				t.Errorf("got %v", err)
+			case c.want != "" && (err == nil || s != nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want one of %q", err, c.want)
+			}
+		})
 	}
 }
 
