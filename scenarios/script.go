@@ -79,8 +79,11 @@ func (s Span) Resolve(c bundle.Calibration) time.Duration {
 // which is added to every upper bound: a login shell may take seconds before it runs a command.
 const commandSlack = 4
 
+// maxDeadline is the longest Deadline: more than a year, and so little that the engine can multiply it.
+const maxDeadline = 10_000 * time.Hour
+
 // Deadline returns s as an upper bound: Resolve plus the time of the target's shell, times
-// the time scale. The deadline of the zero span is zero.
+// the time scale, but at most 10,000 hours. The deadline of the zero span is zero.
 func (s Span) Deadline(c bundle.Calibration) time.Duration {
 	if s.IsZero() {
 		return 0
@@ -90,7 +93,8 @@ func (s Span) Deadline(c bundle.Calibration) time.Duration {
 		scale = 1
 	}
 	slack := commandSlack * time.Duration(max(0, c.End-c.Spawn))
-	return time.Duration(float64(s.Resolve(c)+slack) * scale)
+	scaled := float64(s.Resolve(c)+slack) * scale
+	return time.Duration(max(-float64(maxDeadline), min(scaled, float64(maxDeadline))))
 }
 
 // Range is a sweep: "-2rtt..+2rtt".

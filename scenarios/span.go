@@ -10,8 +10,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// maxFixed is the longest fixed part of a span: more than a month.
+const maxFixed = 1000 * time.Hour
+
 // ParseSpan reads "500ms", "2rtt", "1.5spawn", or a sum of such terms
-// ("1s+4rtt", "500ms-1rtt"). A term may have a sign; a number must have a unit.
+// ("1s+4rtt", "500ms-1rtt"). A term may have a sign; a number must have a unit. The fixed
+// terms are at most 1,000 hours together.
 func ParseSpan(text string) (Span, error) {
 	var s Span
 	if text == "" {
@@ -53,11 +57,11 @@ func (s *Span) add(term string) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a time; the units are ns, us, ms, s, m, h, rtt and spawn", term)
 	}
-	if sum := s.Fixed + d; (d > 0) == (sum > s.Fixed) || d == 0 {
+	if sum := s.Fixed + d; d.Abs() <= maxFixed && sum.Abs() <= maxFixed {
 		s.Fixed = sum
 		return nil
 	}
-	return fmt.Errorf("%q is too long", term)
+	return fmt.Errorf("%q is too long: a fixed time is at most %gh", term, maxFixed.Hours())
 }
 
 // String returns the span in the form that ParseSpan reads.

@@ -28,6 +28,8 @@ func TestParseSpan(t *testing.T) {
 		"0s":              {},
 		"0.5rtt+0.25rtt":  {RTT: 0.75},
 		"2us+3ns+1µs+0ms": {Fixed: 3*time.Microsecond + 3},
+		"999h+60m":        {Fixed: 1000 * time.Hour},
+		"-1000h":          {Fixed: -1000 * time.Hour},
 	} {
 		got, err := ParseSpan(text)
 		if err != nil || got != want {
@@ -40,6 +42,11 @@ func TestParseSpan(t *testing.T) {
 	for _, text := range []string{"", "5", "rtt", "+", "5 ms", "1s+", "1s++2s", "2rttt", "NaNrtt", "1e9rtt", "1e400rtt", "2562047h+2562047h", "x"} {
 		if got, err := ParseSpan(text); err == nil {
 			t.Errorf("%q reads as %+v", text, got)
+		}
+	}
+	for _, text := range []string{"1001h", "2562047h47m16s", "-2562047h47m16s", "1000h1ns", "-1000h-1ns", "600h+600h", "1000h+2562047h47m16s"} {
+		if _, err := ParseSpan(text); err == nil || !strings.HasSuffix(err.Error(), "is too long: a fixed time is at most 1000h") {
+			t.Errorf("%q: got %v", text, err)
 		}
 	}
 }
@@ -67,6 +74,13 @@ func TestSpansFollowTheTarget(t *testing.T) {
 	}
 	if got := s.Deadline(bundle.Calibration{}); got != time.Second {
 		t.Errorf("Deadline without a calibration gives %v", got)
+	}
+	slow := bundle.Calibration{RTT: int64(time.Minute), Spawn: int64(time.Minute), End: int64(time.Hour), TimeScale: 1000}
+	for text, want := range map[string]time.Duration{"1000h": maxDeadline, "1000h+999999rtt+999999spawn": maxDeadline, "-1000h-999999rtt-999999spawn": -maxDeadline} {
+		s, err := ParseSpan(text)
+		if got := s.Deadline(slow); err != nil || got != want {
+			t.Errorf("the Deadline of %s is %v, %v, want %v", text, got, err, want)
+		}
 	}
 }
 

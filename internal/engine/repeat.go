@@ -36,6 +36,8 @@ const (
 	// maxWhole bounds the total time of one instance's iterations, as a multiple of the
 	// deadline of one.
 	maxWhole = 12
+	// mostWhole is the most that the multiple can be: 10,000 repeats of the longest deadline overflow.
+	mostWhole = 1_000_000 * time.Hour
 	// maxRoom is roughly the size in bytes of one observation's iterations up to which
 	// another repeat may begin.
 	maxRoom = 32 << 20
@@ -85,7 +87,8 @@ func newRepeater(in *instance) *repeater {
 	if rep.Budget.IsZero() {
 		r.budget = in.scaled(defaultBudget)
 	}
-	r.whole = maxWhole*in.deadline*time.Duration(r.times/r.own) + r.budget
+	whole := maxWhole*float64(in.deadline)*float64(r.times/r.own) + float64(r.budget)
+	r.whole = time.Duration(min(whole, float64(mostWhole)))
 	r.keep = newKeeper(r.times)
 	return r
 }
