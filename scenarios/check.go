@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // checker holds the state that the checks of one script share.
@@ -93,10 +95,8 @@ func (c *checker) stepSource(s *Step) string {
 		return "/send"
 	}
 	base := s.source()
-	for place := range c.nodes {
-		if rest, ok := strings.CutPrefix(place, base+"/"); ok && !strings.Contains(rest, "/") {
-			return place
-		}
+	if n := c.nodes[base]; n != nil && n.Kind == yaml.MappingNode && len(n.Content) > 0 {
+		return base + "/" + n.Content[0].Value
 	}
 	return base
 }
