@@ -42,8 +42,31 @@ func addConfig(c *cobra.Command) {
 		if err != nil {
 			return usage(err)
 		}
-		return usage(fill(c, file))
+		if err := fill(c, file); err != nil {
+			return usage(err)
+		}
+		return usage(checkValues(c))
 	}
+}
+
+// checkValues rejects values that no flag can have: an empty one, with which the unset variable of a script
+// (--key "$KEY") would silently switch off what the flag asks for, and a number that is none.
+func checkValues(c *cobra.Command) error {
+	var errs []error
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed {
+			return
+		}
+		value := f.Value.String()
+		list, many := f.Value.(pflag.SliceValue)
+		switch {
+		case f.Value.Type() == "string" && value == "", many && len(list.GetSlice()) == 0:
+			errs = append(errs, fmt.Errorf("--%s is empty: give it a value or leave it out", f.Name))
+		case f.Value.Type() == "float64" && strings.ContainsAny(value, "NI"): // NaN and Inf
+			errs = append(errs, fmt.Errorf("--%s %s: want a number, for example 1.5", f.Name, value))
+		}
+	})
+	return errors.Join(errs...)
 }
 
 // configFile is a parsed file: values by flag name.
@@ -162,7 +185,7 @@ func fill(c *cobra.Command, file configFile) error {
 			return
 		}
 		env := flagVariable(f.Name)
-		if v, ok := os.LookupEnv(env); ok {
+		if v := os.Getenv(env); v != "" {
 			if err := c.Flags().Set(f.Name, v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", env, valueError(err)))
 			}

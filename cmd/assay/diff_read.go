@@ -75,6 +75,9 @@ func readComparedFile(path string) (compared, error) {
 	if err := bundle.DecodeDocument(text, r, ""); err != nil {
 		return compared{}, fmt.Errorf("%s: not a report: %w", path, err)
 	}
+	if r.Verdict == "" {
+		return compared{}, fmt.Errorf("%s: the report has no verdict", path)
+	}
 	return compared{run: &diff.Run{Name: path, Report: r}}, nil
 }
 

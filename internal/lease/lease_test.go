@@ -30,7 +30,7 @@ func TestARunGetsASandboxAndGivesItBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = gw.Close() }()
-	options := target.Options{Control: target.Control{URL: gw.URL(), APIKey: apiKey}}
+	options := target.Options{Token: "given-4711", Control: target.Control{URL: gw.URL(), APIKey: apiKey}}
 	s, err := lease.Create(t.Context(), lease.Options{Target: options, Template: "base"})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestARunGetsASandboxAndGivesItBack(t *testing.T) {
 	if err != nil || at.Token == "" {
 		t.Fatalf("options %+v, %v", at, err)
 	}
-	for _, secret := range []string{apiKey, at.Token} {
+	for _, secret := range []string{apiKey, at.Token, "given-4711"} {
 		if !strings.Contains(strings.Join(at.Secrets(), " "), secret) {
 			t.Errorf("%s is no secret of the run", secret)
 		}

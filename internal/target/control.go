@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -62,7 +63,7 @@ func (t *Target) ControlPlane() (*Target, error) {
 func (t *Target) Sandbox(p Place) (*Target, error) {
 	t.redactor.Add(p.AccessToken, p.TrafficToken)
 	o := t.Options()
-	o.Token = p.AccessToken
+	o.Unsent, o.Token = cmp.Or(o.Unsent, o.Token), p.AccessToken
 	port := daemonPort
 	if p.Surface == surfaceInterpreter {
 		port = interpreterPort

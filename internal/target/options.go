@@ -36,6 +36,8 @@ type Options struct {
 	Shell []string
 	// Token is sent as X-Access-Token when it is set.
 	Token string
+	// Unsent is a token that the user gave and nothing sends, because each sandbox has its own. It is a secret too.
+	Unsent string
 	// User is sent as Basic user, with an empty password, when it is set.
 	User string
 	// Headers are added to every request.

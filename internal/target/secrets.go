@@ -16,6 +16,9 @@ func (o *Options) Secrets() []string {
 	if o.Token != "" {
 		secrets = append(secrets, o.Token)
 	}
+	if o.Unsent != "" {
+		secrets = append(secrets, o.Unsent)
+	}
 	if o.Control.APIKey != "" {
 		secrets = append(secrets, o.Control.APIKey)
 	}
