@@ -99,11 +99,18 @@ func TestBytesThatNobodyAskedForAreABreach(t *testing.T) {
 }
 
 func TestConnectionCloseIsNotIdle(t *testing.T) {
-	c := newClient(t)
-	conn := c.dial(answering(t, false, respond(200, "Connection: Close\r\n", "x")))
-	c.done(c.request(conn, plainCall()))
-	if conn.Idle() {
-		t.Error("idle after Connection: close")
+	for field, idle := range map[string]bool{
+		"Connection: Close": false, "Connection: close, x": false, "Connection: x,\tCLOSE ": false, "Connection: x\r\nConnection: close": false,
+		"Connection: keep-alive": true, "Connection: closed, x": true,
+	} {
+		t.Run(field, func(t *testing.T) {
+			c := newClient(t)
+			conn := c.dial(answering(t, false, respond(200, field+"\r\n", "x")))
+			c.done(c.request(conn, plainCall()))
+			if conn.Idle() != idle {
+				t.Errorf("idle is %v, want %v", conn.Idle(), idle)
+			}
+		})
 	}
 }
 

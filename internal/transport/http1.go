@@ -2,7 +2,8 @@ package transport
 
 import (
 	"context"
-	"strings"
+
+	"golang.org/x/net/http/httpguts"
 
 	"assay/internal/bundle"
 	"assay/internal/wire"
@@ -162,12 +163,8 @@ func (h *http1) onHead(head wire.Head) {
 	if head.Status < 200 || h.conn.closed {
 		return
 	}
-	for _, v := range x.rec.Response.Get("Connection") {
-		if strings.EqualFold(strings.TrimSpace(v), "close") {
-			h.oneShot = true
-		}
-	}
-	if head.Proto != "HTTP/1.1" {
+	// Connection is a list (RFC 9110, section 7.6.1; RFC 9112, section 9.6).
+	if head.Proto != "HTTP/1.1" || httpguts.HeaderValuesContainsToken(x.rec.Response.Get("Connection"), "close") {
 		h.oneShot = true
 	}
 }
