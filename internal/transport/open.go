@@ -39,6 +39,7 @@ func Open(ctx context.Context, rec *Recorder, name, addr string, o Options) (*Co
 	c := newConn(rec, name, addr)
 	nc, err := dial(ctx, addr, o)
 	if err != nil {
+		err = rec.redact.failure(err)
 		c.meta.HTTP = cmp.Or(o.HTTP, HTTP1)
 		c.meta.DialError = err.Error()
 		rec.addFailed(c.meta)
@@ -61,7 +62,7 @@ func (c *Conn) attach(ctx context.Context, nc net.Conn, o Options) (*Conn, error
 		state := tc.ConnectionState()
 		c.meta.TLS = &bundle.TLS{Version: tls.VersionName(state.Version), ALPN: state.NegotiatedProtocol}
 		if len(state.PeerCertificates) > 0 {
-			c.meta.TLS.Subject = state.PeerCertificates[0].Subject.String()
+			c.meta.TLS.Subject = c.recorder.redact.Text(state.PeerCertificates[0].Subject.String())
 		}
 	}
 	now := c.recorder.clock.Stamp()

@@ -56,6 +56,25 @@ func (r redactor) Value(s string) string {
 	return clean
 }
 
+// failure returns an error without secrets in its text: an error of TLS has the names in the peer's certificate.
+func (r redactor) failure(err error) error {
+	text := err.Error()
+	if clean := r.Text(text); clean != text {
+		return &cleanError{clean, err}
+	}
+	return err
+}
+
+// cleanError is an error with a text of its own. It unwraps to the error.
+type cleanError struct {
+	text string
+	err  error
+}
+
+func (e *cleanError) Error() string { return e.text }
+
+func (e *cleanError) Unwrap() error { return e.err }
+
 // frames returns the frames of a response, without what was overlooked before a secret was
 // found.
 func (r redactor) frames(fs []bundle.Frame) []bundle.Frame {
