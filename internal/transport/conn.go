@@ -112,9 +112,9 @@ func (c *Conn) Write(ctx context.Context, p []byte) error {
 func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	at := c.recorder.clock.Stamp()
 	c.proto.sending(p, at)
+	release := c.boundWrite(ctx) // before another goroutine can end the connection
 	c.mu.Unlock()
 
-	release := c.boundWrite(ctx)
 	n, err := c.nc.Write(p)
 	release()
 
@@ -127,8 +127,10 @@ func (c *Conn) writeNoted(ctx context.Context, p []byte) error {
 	if errors.Is(err, syscall.ECONNRESET) {
 		c.reset = err
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || c.half {
 		c.sendBroken = c.proto.framed() || c.nc != c.base
+	}
+	if ctx.Err() != nil {
 		err = fmt.Errorf("%w (%w)", ctx.Err(), err)
 	}
 	return fmt.Errorf("write to %s, %d of %d bytes written: %w", c.meta.Remote, n, len(p), err)

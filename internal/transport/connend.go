@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 	"net"
-	"slices"
 	"syscall"
+	"time"
 
 	"assay/internal/bundle"
 )
@@ -29,7 +29,9 @@ func (c *Conn) Close(how string) {
 	case "half":
 		c.endedByUs(how)
 		c.half = true
+		c.mu.Unlock()
 		c.closeWrite()
+		c.mu.Lock()
 		return
 	case "silent":
 		c.endedByUs(how)
@@ -76,6 +78,9 @@ func (c *Conn) finish() {
 func (c *Conn) shut() {
 	c.queue = nil
 	c.closed = true
+	if c.sendBroken {
+		_ = c.base.Close() // TLS would try for 5 s to send a close_notify
+	}
 	_ = c.nc.Close()
 	c.wake()
 }
@@ -86,13 +91,34 @@ func (c *Conn) wake() {
 	c.changed.fire()
 }
 
-// closeWrite sends FIN, on TLS after its close_notify.
+// writeGrace is how long a half close on TLS waits for a write in progress. The kernel takes a write at
+// once, unless the peer does not read.
+const writeGrace = 500 * time.Millisecond
+
+// closeWrite sends FIN, on TLS after its close_notify. It requires half, and that c.mu is not held. On
+// TLS it waits for a write in progress, and cuts it after writeGrace: then no close_notify can follow.
 func (c *Conn) closeWrite() {
-	for _, nc := range slices.Compact([]net.Conn{c.nc, c.base}) {
+	halves := []net.Conn{c.base}
+	if c.nc != c.base {
+		// No write begins after half is set, so that this deadline stays.
+		_ = c.nc.SetWriteDeadline(time.Now().Add(writeGrace))
+		c.writing.Lock()
+		defer c.writing.Unlock()
+		if !c.isSendBroken() {
+			halves = []net.Conn{c.nc, c.base}
+		}
+	}
+	for _, nc := range halves {
 		if half, ok := nc.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
 	}
+}
+
+func (c *Conn) isSendBroken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sendBroken
 }
 
 // endedByUs records that we ended the connection, unless the peer did before.

@@ -136,7 +136,10 @@ func (s *socket) hangUp() {
 		return
 	}
 	c.half = true
-	c.closeWrite()
+	c.recorder.readers.Go(func() {
+		defer crash.Catch()
+		c.closeWrite()
+	})
 }
 
 // closeWithoutCode stands for a close frame without a code (RFC 6455, section 7.1.5).
