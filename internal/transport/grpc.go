@@ -222,7 +222,7 @@ func (x *Exchange) checkNames() {
 			if !wire.ReservedGRPCName(f.Name) {
 				continue
 			}
-			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCUnknownHeader, Detail: fmt.Sprintf("the field %.64q is not defined by the specification", f.Name)})
+			x.violate(inHTTP, wire.Violation{Kind: wire.GRPCUnknownHeader, Detail: fmt.Sprintf("the field %.64q is not defined by the specification", x.recorder.redact.Text(f.Name))})
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (h *mux) fragment(f h2.Cut, p []byte, ended bool) string {
 	if h.conn.recorder.redact.inFields(b.fields) {
 		h.conn.received.secret = append(h.conn.received.secret, b.parts...)
 	}
-	text := b.text()
+	text := b.text(h.conn.recorder.redact)
 	h.block = nil
 	h.headers(f, b)
 	return text
@@ -128,7 +128,7 @@ func (h *mux) headers(f h2.Cut, b *headerBlock) {
 		return
 	}
 	trailers := st.headed
-	said, violations := b.read(trailers)
+	said, violations := b.read(trailers, h.conn.recorder.redact)
 	if trailers && !b.endStream {
 		violations = append(violations, wire.Violation{Kind: wire.H2Trailers, Off: b.off, Detail: "trailers without END_STREAM"})
 	}

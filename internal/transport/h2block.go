@@ -49,8 +49,8 @@ func (h *mux) field(f hpack.HeaderField) {
 }
 
 // text describes the block for the record.
-func (b *headerBlock) text() string {
-	var t fieldText
+func (b *headerBlock) text(redact redactor) string {
+	t := fieldText{redact: redact}
 	if b.endStream {
 		t.word("END_STREAM")
 	}
@@ -63,8 +63,11 @@ func (b *headerBlock) text() string {
 	return t.String()
 }
 
-// fieldText describes fields, up to a limit.
-type fieldText struct{ b strings.Builder }
+// fieldText describes fields without secrets, up to a limit.
+type fieldText struct {
+	redact redactor
+	b      strings.Builder
+}
 
 func (t *fieldText) reset() { t.b.Reset() }
 
@@ -80,7 +83,10 @@ func (t *fieldText) word(s string) {
 	t.b.WriteString(s)
 }
 
-func (t *fieldText) add(name, value string) { t.word(fmt.Sprintf("%.128s: %.256s", name, value)) }
+// add adds a field. It redacts before it cuts: the rest of a secret could not be found.
+func (t *fieldText) add(name, value string) {
+	t.word(fmt.Sprintf("%.128s: %.256s", t.redact.Text(name), t.redact.Value(value)))
+}
 
 // head is the content of a header block.
 type head struct {
@@ -90,11 +96,16 @@ type head struct {
 }
 
 // read checks a header block (RFC 9113, sections 8.2 and 8.3) and returns its
-// content. Any violation makes the whole message malformed.
-func (b *headerBlock) read(trailers bool) (head, []wire.Violation) {
+// content. Any violation makes the whole message malformed. What it quotes has no secrets.
+func (b *headerBlock) read(trailers bool, redact redactor) (head, []wire.Violation) {
 	out := head{length: -1}
 	var violations []wire.Violation
 	violate := func(k wire.Kind, format string, args ...any) {
+		for i, a := range args {
+			if s, ok := a.(string); ok {
+				args[i] = redact.Text(s)
+			}
+		}
 		violations = append(violations, wire.Violation{Kind: k, Off: b.off, Detail: fmt.Sprintf(format, args...)})
 	}
 	if b.over() {
@@ -120,8 +131,8 @@ func (b *headerBlock) read(trailers bool) (head, []wire.Violation) {
 			continue
 		}
 		regular = true
-		if k, why := badField(f); why != "" {
-			violate(k, "%s", why)
+		if k, format := badField(f); format != "" {
+			violate(k, format, f.Name)
 		}
 		out.fields = append(out.fields, f)
 	}
@@ -148,20 +159,20 @@ func parseStatus(s string) int {
 	return n
 }
 
-// badField describes the violation of a regular field (RFC 9113, sections 8.2.1
-// and 8.2.2), "" without one.
+// badField returns the violation of a regular field (RFC 9113, sections 8.2.1 and 8.2.2) and
+// the format of its description, which takes the name; "" without one.
 func badField(f wire.Field) (wire.Kind, string) {
 	switch {
 	case strings.ToLower(f.Name) != f.Name:
-		return wire.H2FieldName, fmt.Sprintf("the field name %.64q is not in lower case", f.Name)
+		return wire.H2FieldName, "the field name %.64q is not in lower case"
 	case !httpguts.ValidHeaderFieldName(f.Name):
-		return wire.H2FieldName, fmt.Sprintf("%.64q is not a field name", f.Name)
+		return wire.H2FieldName, "%.64q is not a field name"
 	case isConnectionField(f.Name):
-		return wire.H2ConnectionHeader, fmt.Sprintf("the field %s is for HTTP/1.1 connections only", f.Name)
+		return wire.H2ConnectionHeader, "the field %s is for HTTP/1.1 connections only"
 	case strings.ContainsAny(f.Value, "\x00\r\n"):
-		return wire.H2FieldValue, fmt.Sprintf("the value of %.64q has a line break or NUL", f.Name)
+		return wire.H2FieldValue, "the value of %.64q has a line break or NUL"
 	case strings.Trim(f.Value, " \t") != f.Value:
-		return wire.H2FieldValue, fmt.Sprintf("the value of %.64q begins or ends in white space", f.Name)
+		return wire.H2FieldValue, "the value of %.64q begins or ends in white space"
 	}
 	return "", ""
 }

@@ -118,8 +118,8 @@ func (f *Frame) settings() ([]byte, error) {
 }
 
 // describe describes the content of a frame, as far as that needs no state of the
-// connection.
-func describe(f http2.Frame) string {
+// connection, without secrets.
+func describe(f http2.Frame, redact redactor) string {
 	switch f := f.(type) {
 	case *http2.SettingsFrame:
 		if f.IsAck() {
@@ -139,7 +139,7 @@ func describe(f http2.Frame) string {
 		}
 		return fmt.Sprintf("%x", f.Data)
 	case *http2.GoAwayFrame:
-		return strings.TrimSpace(fmt.Sprintf("last stream %d, %s %s", f.LastStreamID, h2.CodeName(f.ErrCode), quoted(f.DebugData())))
+		return strings.TrimSpace(fmt.Sprintf("last stream %d, %s %s", f.LastStreamID, h2.CodeName(f.ErrCode), quoted(f.DebugData(), redact)))
 	case *http2.RSTStreamFrame:
 		return h2.CodeName(f.ErrCode)
 	case *http2.WindowUpdateFrame:
@@ -152,9 +152,9 @@ func describe(f http2.Frame) string {
 	return ""
 }
 
-func quoted(p []byte) string {
+func quoted(p []byte, redact redactor) string {
 	if len(p) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.128q", p)
+	return fmt.Sprintf("%.128q", redact.Text(string(p)))
 }

@@ -66,7 +66,7 @@ func (h *mux) take(f h2.Cut) {
 		h.unreadable(f, err, inBlock)
 		return
 	}
-	rec.Detail = describe(frame)
+	rec.Detail = describe(frame, h.conn.recorder.redact)
 	switch frame := frame.(type) {
 	case *http2.HeadersFrame:
 		h.block = &headerBlock{stream: f.StreamID, off: f.Off, endStream: frame.StreamEnded()}
@@ -331,7 +331,7 @@ func (h *mux) rstStream(f h2.Cut, frame *http2.RSTStreamFrame) {
 }
 
 func (h *mux) goAwayFrame(f h2.Cut, frame *http2.GoAwayFrame) {
-	said := describe(frame)
+	said := describe(frame, h.conn.recorder.redact)
 	if h.goAway != nil && frame.LastStreamID > h.goAway.last {
 		h.report(breach{kind: wire.H2GoAway, off: f.Off, detail: fmt.Sprintf(
 			"GOAWAY with last stream %d after one with %d", frame.LastStreamID, h.goAway.last)})

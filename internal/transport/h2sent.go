@@ -29,8 +29,8 @@ type sentFrames struct {
 	text    fieldText
 }
 
-func newSentFrames() sentFrames {
-	return sentFrames{split: h2.Splitter{Limit: sentLimit}, preface: []byte(http2.ClientPreface)}
+func newSentFrames(redact redactor) sentFrames {
+	return sentFrames{split: h2.Splitter{Limit: sentLimit}, preface: []byte(http2.ClientPreface), text: fieldText{redact: redact}}
 }
 
 // unannounced begins an exchange for raw frames on a raw connection. On any other, a raw
@@ -139,7 +139,7 @@ func (s *sentFrames) read(f h2.Cut) (frame http2.Frame, text string) {
 	case *http2.ContinuationFrame:
 		return frame, s.fragment(frame.HeaderBlockFragment(), frame.HeadersEnded())
 	}
-	return frame, describe(frame)
+	return frame, describe(frame, s.text.redact)
 }
 
 // fragment decodes a piece of a header block, and returns the description at its end.

@@ -212,7 +212,8 @@ func (a *messages) inflate(f wire.Frame) (payload []byte, ok bool) {
 	case len(f.Payload) == 0:
 		return f.Payload, true
 	case a.encoding != "gzip":
-		violate(wire.BadCompression, fmt.Sprintf("declared encoding %.64q was never offered", a.encoding))
+		said := first(a.x.rec.Response.Get(a.field)) // without secrets
+		violate(wire.BadCompression, fmt.Sprintf("declared encoding %.64q was never offered", said))
 		return nil, false
 	}
 	payload, err := a.gzip.decode(f.Payload, maxMessage)
