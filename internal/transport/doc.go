@@ -43,7 +43,8 @@
 // The secrets of the redactor passed to NewRecorder never reach a record: each occurrence in
 // raw bytes, header values, bodies, outputs and texts, in any encoding of package secret, is
 // overwritten at the same length, so that offsets stay valid. Compressed bytes are overwritten
-// whole if they contain a secret, or have more than is decompressed. Chunks and DATA frames are joined
+// whole if they contain a secret, or have more than is decompressed; with more than 64 such messages, all
+// raw bytes of the connection are. Chunks and DATA frames are joined
 // for the search. A secret that the peer splits over several messages is found where they are joined
 // (outputs, bodies), but not in their single frames. The live views of an exchange (Output,
 // BodyBytes) are not redacted.

@@ -129,10 +129,25 @@ func (x *Exchange) hideIn(plain, compressed []byte, err error) (hidden bool) {
 
 // overwrite marks received bytes to be overwritten in the record.
 func (x *Exchange) overwrite(piece []byte) {
-	piece = bytes.Clone(piece)
-	x.conn.received.hidden = append(x.conn.received.hidden, piece)
+	x.conn.received.cover(piece, x.keep)
 	if x.body != nil {
-		x.body.hidden = append(x.body.hidden, piece)
+		x.body.cover(piece, x.keep)
+	}
+}
+
+// maxHidden is how many pieces of a stream are searched for. The search takes time for each of them, and a
+// peer decides how many there are.
+const maxHidden = 64
+
+// cover marks a piece to be overwritten wherever it stands. Where there are more than maxHidden different
+// pieces, or keep has no memory for one, the whole record is overwritten.
+func (s *store) cover(piece []byte, keep func(n int) bool) {
+	switch {
+	case s.covered || slices.ContainsFunc(s.hidden, func(h []byte) bool { return bytes.Equal(h, piece) }):
+	case len(s.hidden) >= maxHidden || len(piece) > s.limit || !keep(len(piece)):
+		s.covered, s.hidden = true, nil
+	default:
+		s.hidden = append(s.hidden, bytes.Clone(piece))
 	}
 }
 
@@ -182,16 +197,18 @@ func (r redactor) within(from io.Reader) bool {
 // hide returns the kept bytes and the tail without what is to be overwritten: without
 // anything if that is not in one piece.
 func (s *store) hide(kept, tail []byte) ([]byte, []byte) {
-	if len(s.hidden) == 0 {
+	if len(s.hidden) == 0 && !s.covered {
 		return kept, tail
 	}
-	kept, tail = bytes.Clone(kept), bytes.Clone(tail)
-	for _, h := range s.hidden {
-		inKept, inTail := blank(kept, h), blank(tail, h)
-		if !inKept && !inTail {
-			blank(kept, kept)
-			blank(tail, tail)
+	if !s.covered {
+		kept, tail = bytes.Clone(kept), bytes.Clone(tail)
+		for _, h := range s.hidden {
+			inKept, inTail := blank(kept, h), blank(tail, h)
+			s.covered = s.covered || !inKept && !inTail
 		}
+	}
+	if s.covered {
+		return stars(len(kept)), stars(len(tail))
 	}
 	return kept, tail
 }

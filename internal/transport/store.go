@@ -25,9 +25,11 @@ type store struct {
 	kept   []byte
 	n      int64
 	chunks []bundle.Chunk
-	hidden [][]byte  // pieces that the record must not have
-	secret []section // the same, by their place
+	secret []section // pieces that the record must not have, by their place
+	hidden [][]byte  // the same, by what they are, each once
 	framed bool      // the stream has the framing of a connection
+
+	covered bool // the record has only asterisks
 
 	// Set once the stream exceeds limit.
 	digest hash.Hash

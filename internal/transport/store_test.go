@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +99,47 @@ func TestCompressedBytesWithASecretAreNotRecorded(t *testing.T) {
 				if bytes.Contains(got, packed[10:20]) || !bytes.Contains(got, []byte("********")) {
 					t.Errorf("recorded %q", got)
 				}
+			}
+		})
+	}
+}
+
+// A peer decides how many compressed messages with a secret it sends, and how long they are.
+func TestPiecesToOverwriteAreBounded(t *testing.T) {
+	const token = "s3cr3t-token-of-the-run"
+	message := func(seed byte, n int) []byte {
+		noise := make([]byte, n)
+		_, _ = rand.NewChaCha8([32]byte{seed}).Read(noise)
+		return call.Compress([]byte(hex.EncodeToString(noise) + token)) // with digits for noise, the token is not there verbatim
+	}
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\nConnect-Content-Encoding: gzip\r\n\r\n"
+	for name, tt := range map[string]struct {
+		memory                  int64
+		number, different, size int
+		hidden                  int
+		unread                  bool
+	}{
+		"the same again":      {1 << 20, 2 * maxHidden, 1, 100, 1, false},
+		"as many as possible": {1 << 20, maxHidden, maxHidden, 100, maxHidden, false},
+		"too many":            {1 << 20, maxHidden + 1, maxHidden + 1, 100, 0, false},
+		"too much":            {128 << 10, 24, 24, 4 << 10, 0, true}, // 72 KiB for the decoder
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := NewRecorder(NewClock(), secret.New([]string{token})).Within(NewMemory(tt.memory))
+			c := newConn(rec, "c", "")
+			c.nc, _ = net.Pipe()
+			x := c.Begin(Call{Name: "p", RPC: call.ProcessStart, Shape: bundle.ShapeStream, Codec: "json", Method: "POST"})
+			c.feed([]byte(head))
+			for i := range tt.number {
+				c.feed(wire.AppendEnvelope(nil, 1, message(byte(i%tt.different), tt.size)))
+			}
+			if len(c.received.hidden) != tt.hidden || (x.rec.Unread != "") != tt.unread {
+				t.Errorf("%d pieces, unread %q", len(c.received.hidden), x.rec.Unread)
+			}
+			conn, _ := c.record()
+			got := append(conn.Received.Data, conn.Received.Head...)
+			if bytes.HasPrefix(got, []byte(head)) != (tt.hidden > 0) || bytes.Contains(got, message(0, tt.size)[20:]) {
+				t.Errorf("recorded %.200q", got)
 			}
 		})
 	}
