@@ -130,7 +130,8 @@ func backslash(p []byte) (char, int) {
 	return char{}, 0
 }
 
-// unicode reads \u0041, or two of them for one character.
+// unicode reads \u0041, or two of them for one character. A surrogate without its other half is a character of its
+// own, U+FFFD, as in package encoding/json: what follows it stays.
 func unicode(p []byte) (char, int) {
 	v, ok := number(p, 2, 4, 16)
 	if !ok {
@@ -138,7 +139,9 @@ func unicode(p []byte) (char, int) {
 	}
 	if utf16.IsSurrogate(v) && len(p) >= 12 && p[6] == '\\' && p[7] == 'u' {
 		if low, ok := number(p, 8, 4, 16); ok {
-			return char{utf16.DecodeRune(v, low), true}, 12
+			if both := utf16.DecodeRune(v, low); both != utf8.RuneError {
+				return char{both, true}, 12
+			}
 		}
 	}
 	return char{v, true}, 6

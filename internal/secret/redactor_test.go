@@ -94,6 +94,17 @@ func TestASecretIsFoundInEveryEncodingInsideBase64(t *testing.T) {
 	}
 }
 
+// An escape that cannot be decoded hides none behind it.
+func TestALoneSurrogateHidesNoSecret(t *testing.T) {
+	r := secret.New([]string{token})
+	escaped := testkit.Encodings["in \\u0041"](token)
+	for _, lone := range []string{`\ud800`, `\udbff`, `\udc00`, `\ud800\ud800`, `\ud800\udc00`, `\ud800\u0041`, `\ud83d\ude00\ud83d`} {
+		if got, want := r.Text(lone+escaped), lone+strings.Repeat("*", len(escaped)); got != want {
+			t.Errorf("after %s it remains: %s", lone, got)
+		}
+	}
+}
+
 func TestTheBeginningOfASecretIsFoundWhereTheRestIsCutOff(t *testing.T) {
 	r := secret.New([]string{token})
 	for text, want := range map[string]string{
