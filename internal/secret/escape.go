@@ -147,8 +147,8 @@ func unicode(p []byte) (char, int) {
 	return char{v, true}, 6
 }
 
-// maxEntity is the length of the longest entity that is read.
-const maxEntity = 12
+// maxEntity is the length of the longest entity that is read. It leaves room for leading zeros.
+const maxEntity = 16
 
 // entity reads a character reference of XML or HTML.
 func entity(p []byte) (char, int) {
@@ -172,15 +172,15 @@ func entity(p []byte) (char, int) {
 	if p[2]|0x20 == 'x' {
 		from, base = 3, 16
 	}
-	if v, ok := number(p, from, end-from, base); ok && p[1] == '#' && v <= utf8.MaxRune {
+	if v, ok := number(p, from, end-from, base); ok && p[1] == '#' {
 		return char{v, true}, end + 1
 	}
 	return char{}, 0
 }
 
-// number reads a number with exactly so many digits.
+// number reads a number with exactly so many digits, which is at most the greatest character.
 func number(p []byte, from, digits int, base rune) (v rune, ok bool) {
-	if digits < 1 || digits > 7 || from+digits > len(p) {
+	if digits < 1 || from+digits > len(p) {
 		return 0, false
 	}
 	for _, c := range p[from : from+digits] {
@@ -188,7 +188,9 @@ func number(p []byte, from, digits int, base rune) (v rune, ok bool) {
 		if d >= base {
 			return 0, false
 		}
-		v = v*base + d
+		if v = v*base + d; v > utf8.MaxRune {
+			return 0, false
+		}
 	}
 	return v, true
 }

@@ -19,8 +19,8 @@ const (
 	// window is the number of bytes that are unescaped at a time.
 	window = 32 << 10
 	// longestForm is how many bytes of text one byte of a secret takes at most: \u0041 takes 6,
-	// in base64 8, and with an escape around it more.
-	longestForm = 12
+	// in base64 8, with an escape around it more, and &#0000000000065; takes 16.
+	longestForm = 16
 	// layers is the number of escapes around each other that are removed, as in a JSON
 	// text inside a JSON text.
 	layers = 3

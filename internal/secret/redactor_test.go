@@ -3,6 +3,7 @@ package secret_test
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -141,9 +142,37 @@ func TestWithoutSecretsNothingChanges(t *testing.T) {
 	}
 }
 
-func TestASecretAcrossTheEdgesOfWindowsIsFound(t *testing.T) {
+// padded returns every character of a text as a character reference in a format.
+func padded(format, s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+func TestCharacterReferencesMayHaveLeadingZeros(t *testing.T) {
 	r := secret.New([]string{token})
-	escaped := testkit.Encodings["in \\u0041"](token)
+	for _, format := range []string{"&#%010d;", "&#%013d;", "&#x%012x;", "&#X%012X;"} {
+		if got := r.Text(padded(format, token)); strings.Trim(got, "*") != "" {
+			t.Errorf("%s: it remains: %s", format, got)
+		}
+	}
+	for _, other := range []string{"&#x000000110000;", "&#9999999999999;", "&#xffffffffffff;"} { // no characters
+		if text := other + token[:8]; r.Text(text) != text {
+			t.Errorf("%s becomes %s", text, r.Text(text))
+		}
+	}
+}
+
+func TestASecretAcrossTheEdgesOfWindowsIsFound(t *testing.T) {
+	for _, escaped := range []string{testkit.Encodings["in \\u0041"](token), padded("&#%013d;", token)} {
+		isFoundAcrossTheEdgesOfWindows(t, escaped)
+	}
+}
+
+func isFoundAcrossTheEdgesOfWindows(t *testing.T, escaped string) {
+	r := secret.New([]string{token})
 	for _, at := range []int{0, 32<<10 - len(escaped), 32<<10 - 7, 32<<10 - 1, 32 << 10, 64<<10 - 3} {
 		text := strings.Repeat("x", at) + escaped + strings.Repeat(`\n`, 100)
 		want := strings.Repeat("x", at) + strings.Repeat("*", len(escaped)) + strings.Repeat(`\n`, 100)
