@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// escapes reports whether p has an escape of a character in a set.
+// escapes reports whether p has an escape of a character in a set, or of a line break in base64.
 func escapes(p []byte, set *[256]bool) bool {
 	if bytes.IndexByte(p, '\\') < 0 && bytes.IndexByte(p, '%') < 0 && bytes.IndexByte(p, '&') < 0 {
 		return false
@@ -16,7 +16,7 @@ func escapes(p []byte, set *[256]bool) bool {
 		if !begins(c) {
 			continue
 		}
-		if e, n := escape(p[i:]); n > 0 && e.matters(set) {
+		if e, n := escape(p[i:]); n > 0 && (e.matters(set) || e.breaks() && endsLine(p[:i])) {
 			return true
 		}
 	}
@@ -89,6 +89,9 @@ func (c char) matters(set *[256]bool) bool {
 	var first [utf8.UTFMax]byte
 	return set[c.append(first[:0])[0]]
 }
+
+// breaks reports whether the character begins a line break.
+func (c char) breaks() bool { return c.value == '\n' || c.value == '\r' }
 
 // escape reads the escape at the beginning of p and returns its length, 0 for none.
 func escape(p []byte) (char, int) {

@@ -20,21 +20,38 @@ var inAlphabet = func() (set [256]bool) {
 // byte: what follows a line break may be the rest of a chunk.
 func aligned(p []byte, a int) bool { return a > 0 && p[a-1] != '\n' }
 
-// runs calls visit with each stretch of p that may be base64.
+// runs calls visit with each stretch of p that may be base64. It looks at the end of a stretch first, so that it
+// does not read most of a text with short words.
 func runs(p []byte, visit func(a, b int)) {
-	for a := 0; a < len(p); a++ {
-		if !inAlphabet[p[a]] {
+	for a := 0; a+leastRun <= len(p); {
+		b := a + leastRun
+		other := b - 1
+		for other >= a && inAlphabet[p[other]] {
+			other--
+		}
+		if other >= a {
+			a = other + 1
 			continue
 		}
-		b := a + 1
 		for b < len(p) && inAlphabet[p[b]] {
 			b++
 		}
-		if b-a >= leastRun {
-			visit(a, b)
-		}
-		a = b
+		visit(a, b)
+		a = b + 1
 	}
+}
+
+// decode calls paint with each character that must change so that no base64 text in p decodes to a
+// text with secrets.
+func (r *Redactor) decode(p []byte, paint func(i int, fill byte)) {
+	runs(p, func(a, b int) {
+		for skip := range 4 {
+			r.unpacked(p[a+skip:b], func(i int, fill byte) { paint(a+skip+i, fill) })
+			if aligned(p, a) {
+				break
+			}
+		}
+	})
 }
 
 // unpacked decodes a base64 text and calls paint with each character that must change so that

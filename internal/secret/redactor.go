@@ -29,7 +29,8 @@ const (
 // Redactor overwrites secrets with asterisks of the same length. It finds a secret
 //
 //   - verbatim, in hexadecimal digits of either case, and in base64 of either alphabet, also
-//     inside a longer encoded text (where it leaves the encoding valid);
+//     inside a longer encoded text (where it leaves the encoding valid), and in lines of at least 32
+//     characters;
 //   - in HPACK's Huffman code, at any bit;
 //   - in any of these forms with some or all characters escaped: %41, \u0041, \x41, \101,
 //     \", &#65;, &#x41;, &quot;. Escapes may be nested;
@@ -167,15 +168,18 @@ func (r *Redactor) scan(l layer, packed bool, out *canvas) {
 			out.edges(a, b, n)
 		}
 	})
-	if !packed {
-		return
+	if packed {
+		r.decode(l.text, func(i int, fill byte) { out.paint(l, i, fill) })
 	}
-	runs(l.text, func(a, b int) {
-		for skip := range 4 {
-			r.unpacked(l.text[a+skip:b], func(i int, fill byte) { out.paint(l, a+skip+i, fill) })
-			if aligned(l.text, a) {
-				break
+	eachJoined(l.text, func(j *joined) {
+		paint := func(i int, fill byte) { out.paint(l, j.place(i), fill) }
+		r.search(j.text, func(a, b int, n *needle) {
+			for i := a; i < b; i++ {
+				paint(i, n.fill[i-a])
 			}
+		})
+		if packed {
+			r.decode(j.text, paint)
 		}
 	})
 }

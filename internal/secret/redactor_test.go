@@ -3,6 +3,7 @@ package secret_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,6 +143,73 @@ func TestWithoutSecretsNothingChanges(t *testing.T) {
 	}
 }
 
+// Programs print base64 and hexadecimal digits in lines.
+func TestASecretIsFoundInLines(t *testing.T) {
+	r := secret.New([]string{token})
+	fromHex := func(s string) ([]byte, error) { return hex.DecodeString(s) }
+	for name, tt := range map[string]struct {
+		encode func([]byte) string
+		decode func(string) ([]byte, error)
+		width  int
+		end    string
+	}{
+		"base64":             {base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString, 76, "\n"},
+		"PEM":                {base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString, 64, "\n"},
+		"MIME":               {base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString, 76, "\r\n"},
+		"base64 for URLs":    {base64.URLEncoding.EncodeToString, base64.URLEncoding.DecodeString, 32, "\n"},
+		"hexadecimal":        {hex.EncodeToString, fromHex, 60, "\n"},
+		"HEXADECIMAL":        {func(p []byte) string { return strings.ToUpper(hex.EncodeToString(p)) }, fromHex, 60, "\r\n"},
+		"base64 in JSON":     {base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString, 76, `\n`},
+		"MIME in JSON":       {base64.StdEncoding.EncodeToString, base64.StdEncoding.DecodeString, 76, `\r\n`},
+		"in JSON in JSON":    {hex.EncodeToString, fromHex, 60, `\\n`},
+		"base64 in a URL":    {base64.URLEncoding.EncodeToString, base64.URLEncoding.DecodeString, 76, "%0A"},
+		"hexadecimal in XML": {hex.EncodeToString, fromHex, 60, "&#xD;&#10;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for before := range tt.width {
+				plain := strings.Repeat("-", before) + token + strings.Repeat("-", 50)
+				in := `{"a":"` + inLines(tt.encode([]byte(plain)), tt.width, tt.end) + `"}`
+				out := r.Text(in)
+				lines := strings.Join(strings.Split(out[6:len(out)-2], tt.end), "")
+				got, err := tt.decode(lines)
+				want := strings.Repeat("-", before) + strings.Repeat("*", len(token)) + strings.Repeat("-", 50)
+				if err != nil || strings.Trim(string(got), "-*") != "" && remains(string(got), token) || len(got) != len(want) {
+					t.Fatalf("after %d bytes it remains: %q, of %q (%v)", before, got, in, err)
+				}
+				if strings.Count(out, tt.end) != strings.Count(in, tt.end) || r.Text(out) != out {
+					t.Fatalf("%q becomes %q", in, out)
+				}
+			}
+		})
+	}
+}
+
+func TestASecretIsFoundInEveryEncodingInsideBase64InLines(t *testing.T) {
+	r := secret.New([]string{token})
+	for name, encode := range testkit.Encodings {
+		if strings.Contains(name, "Huffman") {
+			continue // the text around it does not survive
+		}
+		for before := range 100 {
+			form := encode(token)
+			in := inLines(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("-", before)+form+", and more")), 76, "\n")
+			plain, err := base64.StdEncoding.DecodeString(r.Text(in)) // which ignores line breaks
+			if err != nil || !bytes.HasSuffix(plain, []byte(", and more")) || remains(string(plain), form) {
+				t.Fatalf("%s after %d bytes: %q of %q (%v)", name, before, plain, in, err)
+			}
+		}
+	}
+}
+
+// inLines breaks a text into lines.
+func inLines(s string, width int, end string) string {
+	var lines []string
+	for ; len(s) > width; s = s[width:] {
+		lines = append(lines, s[:width])
+	}
+	return strings.Join(append(lines, s), end)
+}
+
 // padded returns every character of a text as a character reference in a format.
 func padded(format, s string) string {
 	var b strings.Builder
@@ -223,7 +291,9 @@ func BenchmarkBytes(b *testing.B) {
 	base64Data := []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789 some output\n"), 4000)))
 	jsonData := bytes.Repeat([]byte(`{"event":{"data":{"stdout":"MTIzNDU2Nzg5MAo=","text":"a\nb"}}}`), 2000)
 	mixedData := bytes.Repeat([]byte(`{"event":{"data":{"url":"/?a=%41%42","text":"a\nb","html":"&lt;b&gt;","base64":"YS9iIGMrZCUyMCI8ZT4="}}}`), 2000)
-	for name, data := range map[string][]byte{"base64": base64Data, "escapes": jsonData, "mixed": mixedData} {
+	linesData := []byte(inLines(string(base64Data), 76, "\n"))
+	textData := bytes.Repeat([]byte(strings.Repeat("-rw-r--r-- 1 root root 12 Jan  1 00:00 file\n", 20)+"/usr/share/doc/package-documentation\n"), 100)
+	for name, data := range map[string][]byte{"base64": base64Data, "escapes": jsonData, "mixed": mixedData, "lines": linesData, "text": textData} {
 		for kind, r := range map[string]*secret.Redactor{"usual": usual, "marked": hard} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				b.SetBytes(int64(len(data)))
