@@ -143,6 +143,27 @@ func TestWithoutSecretsNothingChanges(t *testing.T) {
 	}
 }
 
+// In a URL or an identifier, what stands before a base64 text looks like a part of it.
+func TestASecretIsFoundInBase64WhereOtherCharactersTouchIt(t *testing.T) {
+	r := secret.New([]string{token})
+	for name, encode := range testkit.Encodings {
+		if strings.Contains(name, "Huffman") {
+			continue // the text around it does not survive
+		}
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for _, before := range []string{"http://h/x/", "http://h/xy/", "/x/y/", "x", "xy", "xyz", "data_", "a-b/c_d/", "token=x+"} {
+				form := encode(token)
+				text := encoding.EncodeToString([]byte(">>" + form + "?>"))
+				out := r.Text(before + text + "/z?q=1")
+				plain, err := encoding.DecodeString(out[len(before) : len(before)+len(text)])
+				if err != nil || remains(string(plain), form) || !strings.HasPrefix(out, before) || !strings.HasSuffix(out, "/z?q=1") {
+					t.Errorf("%s after %s: %q of %q (%v)", name, before, plain, out, err)
+				}
+			}
+		}
+	}
+}
+
 // Programs print base64 and hexadecimal digits in lines.
 func TestASecretIsFoundInLines(t *testing.T) {
 	r := secret.New([]string{token})
