@@ -117,6 +117,8 @@ func (s *store) blob(r redactor, want []byte) bundle.Blob {
 	if s.digest == nil {
 		return bundle.NewBlob(kept, s.chunks, want)
 	}
+	// A secret at the end goes on behind it, so that its beginning may not be found.
+	kept = kept[:max(0, len(kept)-s.margin())]
 	b := bundle.Blob{
 		Len:    s.n,
 		SHA256: hex.EncodeToString(s.digest.Sum(nil)),
@@ -129,6 +131,9 @@ func (s *store) blob(r redactor, want []byte) bundle.Blob {
 	}
 	return b
 }
+
+// margin is the number of bytes beyond a cut that are needed to find a secret.
+func (s *store) margin() int { return s.edge - bundle.BlobEdge }
 
 // difference compares the kept bytes only.
 func (s *store) difference(kept, want []byte) *bundle.Window {

@@ -163,6 +163,28 @@ func TestRedactorSeesASecretAcrossTheEdgeOfALongStream(t *testing.T) {
 	}
 }
 
+// The memory of the run may end in the middle of a secret, or the limit may be there.
+func TestTheBeginningOfASecretAtTheEndOfWhatIsKeptIsNotRecorded(t *testing.T) {
+	const token = "s3cr3t-token-of-the-run"
+	r := redactor{Redactor: secret.New([]string{token})}
+	fill := strings.Repeat("x", 1000)
+	for name, limit := range map[string]int{"the memory": dataLimit, "the limit": len(fill) + 8} {
+		t.Run(name, func(t *testing.T) {
+			room := len(fill) + 8 + 2*chunkSize
+			s := newStore(limit, r, func(n int) bool { room -= n; return room >= 0 })
+			s.add([]byte(fill+token[:8]), bundle.Stamp{})
+			s.add([]byte(token[8:]+fill), bundle.Stamp{})
+			b := s.blob(r, []byte(fill+"another"))
+			if !bytes.HasPrefix(b.Head, []byte(fill[:500])) || bytes.Contains(b.Head, []byte(token[:4])) {
+				t.Errorf("head %q", b.Head)
+			}
+			if b.Diff != nil && bytes.Contains(b.Diff.Got, []byte(token[:4])) {
+				t.Errorf("difference %q", b.Diff.Got)
+			}
+		})
+	}
+}
+
 func TestGunzipBoundsABomb(t *testing.T) {
 	var g gunzipper
 	const limit = 4 << 10
