@@ -108,6 +108,9 @@ func readToken(path string) (string, error) {
 	return readSecret("--token-file", path)
 }
 
+// maxSecret is the length of the longest secret: no server takes a longer header, and every output is searched for it.
+const maxSecret = 16 << 10
+
 // readSecret reads the file that a flag names.
 func readSecret(flag, path string) (string, error) {
 	text, err := regular.ReadSecret(path, regular.Limit)
@@ -115,8 +118,11 @@ func readSecret(flag, path string) (string, error) {
 		return "", fmt.Errorf("%s: %w", flag, err)
 	}
 	secret := strings.TrimSpace(string(text))
-	if secret == "" {
+	switch {
+	case secret == "":
 		return "", fmt.Errorf("%s: %s is empty", flag, path)
+	case len(secret) > maxSecret:
+		return "", fmt.Errorf("%s: %s has %d bytes; a secret has at most %d", flag, path, len(secret), maxSecret)
 	}
 	return secret, nil
 }
@@ -160,6 +166,11 @@ func readHeaders(path string) ([]bundle.Header, error) {
 	hs, err := target.ParseHeaders(text)
 	if err != nil {
 		return nil, fmt.Errorf("--header-file: %s:%w", path, err)
+	}
+	for _, h := range hs {
+		if len(h.Value) > maxSecret {
+			return nil, fmt.Errorf("--header-file: %s: %s has %d bytes; a value has at most %d", path, h.Name, len(h.Value), maxSecret)
+		}
 	}
 	return hs, nil
 }
