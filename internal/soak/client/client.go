@@ -35,11 +35,14 @@ type Client struct {
 	Ledger bundle.LoadLedger
 }
 
-// New returns a client of a target.
+// New returns a client of a target. It does not follow redirects: they would take the secrets of the target to another host.
 func New(t *target.Target, run string) *Client {
-	c := &Client{Target: t, Run: run, HTTP: &http.Client{Transport: &http.Transport{
-		TLSClientConfig: t.Transport(version).TLS, DisableCompression: true, MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: headLimit,
-	}}}
+	c := &Client{Target: t, Run: run, HTTP: &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: t.Transport(version).TLS, DisableCompression: true, MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: headLimit,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 	c.RPC = processconnect.NewProcessClient(c.HTTP, c.URL("process", ""), connect.WithProtoJSON(), connect.WithInterceptors(signer{c}))
 	return c
 }
