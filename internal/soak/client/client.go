@@ -23,6 +23,9 @@ const version = "1.1"
 // headLimit bounds the time to the head of a response.
 const headLimit = 10 * time.Second
 
+// maxMessage is the longest message that is read. Output comes in pieces of some kilobytes.
+const maxMessage = 8 << 20
+
 // Client calls one target. It is for one goroutine.
 type Client struct {
 	// Target is the target, HTTP its client, and RPC that of its process service.
@@ -43,7 +46,7 @@ func New(t *target.Target, run string) *Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	c.RPC = processconnect.NewProcessClient(c.HTTP, c.URL("process", ""), connect.WithProtoJSON(), connect.WithInterceptors(signer{c}))
+	c.RPC = processconnect.NewProcessClient(c.HTTP, c.URL("process", ""), connect.WithProtoJSON(), connect.WithReadMaxBytes(maxMessage), connect.WithInterceptors(signer{c}))
 	return c
 }
 

@@ -1,11 +1,15 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+
+	"connectrpc.com/connect"
 
 	"assay/internal/soak/client"
 	"assay/internal/target"
@@ -67,6 +71,39 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 			}
 			if asked.Load() > 0 {
 				t.Errorf("%d requests to the other host", asked.Load())
+			}
+		})
+	}
+}
+
+// A message above the limit ends the stream with an error, and is not read whole.
+func TestAMessageIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		padding int
+		want    connect.Code // 0 is no error
+	}{
+		"a message of 7 MB": {7 << 20, 0},
+		"a message of 9 MB": {9 << 20, connect.CodeResourceExhausted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := dial(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/connect+json")
+				start := append([]byte(`{"event":{"start":{"pid":7}}}`), bytes.Repeat([]byte(" "), tt.padding)...)
+				for flags, text := range [][]byte{0: start, 2: []byte("{}")} {
+					if text != nil {
+						_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{byte(flags)}, uint32(len(text)))) //nolint:gosec // a few MB
+						_, _ = w.Write(text)
+					}
+				}
+			}))
+			stream, pid, err := c.Start(t.Context(), "true", false)
+			if err != nil && connect.CodeOf(err) != tt.want || err == nil && (tt.want != 0 || pid != 7) {
+				t.Errorf("pid %d, %v; want the code %v", pid, err, tt.want)
+			}
+			if err == nil {
+				_ = stream.Close()
 			}
 		})
 	}
