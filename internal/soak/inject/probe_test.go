@@ -1,9 +1,16 @@
 package inject
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/soak/client"
 	"assay/internal/target"
@@ -23,5 +30,31 @@ func TestWhatCouldNotBeMeasuredIsSaid(t *testing.T) {
 		if ms, why := p.recovered(ctx); ms != nil || !strings.Contains(why, want) {
 			t.Errorf("%v, %q, want %q", ms, why, want)
 		}
+	}
+}
+
+// A probe that gets more than it asked for ends at once, and does not keep what comes until its limit of time.
+func TestAProbeDoesNotKeepAFlood(t *testing.T) {
+	t.Parallel()
+	flood := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("x"), 1<<20))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/connect+json")
+		text := `{"event":{"start":{"pid":7}}}`
+		for r.Context().Err() == nil {
+			_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text)))) //nolint:gosec // a MB
+			_, _ = w.Write([]byte(text))
+			text = fmt.Sprintf(`{"event":{"data":{"stdout":%q}}}`, flood)
+		}
+	}))
+	defer s.Close()
+	at, err := target.New(target.Options{URL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(at, "run")
+	defer c.Close()
+	begun := time.Now()
+	if _, ok := (&probe{client: c, scale: 1}).once(); ok || time.Since(begun) > 4*time.Second {
+		t.Errorf("%v after %v, want false at once", ok, time.Since(begun))
 	}
 }
