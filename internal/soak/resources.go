@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -89,7 +90,14 @@ func (s *sampler) scrape(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, maxExposition))
 }
 
-// read returns the values of the known metrics. Series with labels are added up.
+// mostValue is the largest value of a resource that is believed. The statistics of larger ones may overflow, and JSON has
+// neither infinities nor NaN.
+const mostValue = 1 << 60
+
+// believed reports whether a value can be one of a resource.
+func believed(v float64) bool { return math.Abs(v) <= mostValue }
+
+// read returns the values of the known metrics. Series with labels are added up. A metric whose sum is not believed is left out.
 func (s *sampler) read(body []byte) map[string]float64 {
 	values := map[string]float64{}
 	lines := bufio.NewScanner(bytes.NewReader(body))
@@ -119,6 +127,7 @@ func (s *sampler) read(body []byte) map[string]float64 {
 			values[key] += v
 		}
 	}
+	maps.DeleteFunc(values, func(_ string, v float64) bool { return !believed(v) })
 	return values
 }
 
@@ -238,5 +247,5 @@ func (r *resource) value(w *bundle.SoakWindow) (v float64, ok bool) {
 	} else {
 		v, ok = w.Minima[r.key]
 	}
-	return v, ok
+	return v, ok && believed(v)
 }
