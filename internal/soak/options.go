@@ -7,7 +7,6 @@ import (
 
 	"assay/internal/bundle"
 	"assay/internal/load"
-	"assay/internal/soak/inject"
 	"assay/scenarios"
 )
 
@@ -24,8 +23,13 @@ const (
 	LeastWindow = scenarios.LeastWindow
 	warmWindows = 2
 	mostWindows = 10_000
+	leastRate   = 0.001
 	mostRate    = 1000
 	mostHeld    = 10_000
+	// mostDuration is ten years: sums of a few spans of that length do not overflow.
+	mostDuration = 10 * 365 * 24 * time.Hour
+
+	leastConfidence, mostConfidence = 0.5, 0.9999
 )
 
 // Options are the settings of a soak. Each field documents its default.
@@ -97,28 +101,14 @@ func (o Options) resolved() (Options, error) {
 	prefer(&o.Warmup, min(warmWindows*o.Window, o.Duration/4))
 	prefer(&o.Rate, DefaultRate)
 	prefer(&o.Confidence, DefaultConfidence)
-	switch {
-	case o.Window < LeastWindow:
-		return o, fmt.Errorf("window %v: want at least %v", o.Window, LeastWindow)
-	case o.Duration < o.Window:
-		return o, fmt.Errorf("duration %v is shorter than a window of %v: give a shorter --window, for example %v", o.Duration, o.Window, max(o.Duration/12, LeastWindow).Round(time.Second))
-	case o.Duration/o.Window > mostWindows:
-		return o, fmt.Errorf("duration %v has more than %d windows of %v: give a longer --window", o.Duration, mostWindows, o.Window)
-	case o.Warmup < 0 || o.Warmup >= o.Duration:
-		return o, fmt.Errorf("warm-up %v leaves nothing to judge in %v", o.Warmup, o.Duration)
-	case o.Rate <= 0 || o.Rate > mostRate:
-		return o, fmt.Errorf("rate %g: want above 0 and at most %d streams a second; assay load is for more", o.Rate, mostRate)
-	case o.Held < 0 || o.Held > mostHeld:
-		return o, fmt.Errorf("held %d: want 0 to %d streams", o.Held, mostHeld)
-	case o.Confidence < 0.5 || o.Confidence > 0.9999:
-		return o, fmt.Errorf("confidence %g: want 0.5 to 0.9999", o.Confidence)
-	case o.PID < 0:
-		return o, fmt.Errorf("pid %d: want the process of the gateway on this machine", o.PID)
-	case o.Resume && o.Out == "":
-		return o, errors.New("a soak is resumed in its folder: name it")
+	if m := o.check(o.Duration); m != nil {
+		return o, fmt.Errorf("--%s %w", m.flag, m)
 	}
-	if _, err := inject.Parse(o.Inject); err != nil {
-		return o, err
+	if o.PID < 0 {
+		return o, fmt.Errorf("--pid %d: want the process of the gateway on this machine", o.PID)
+	}
+	if o.Resume && o.Out == "" {
+		return o, errors.New("a soak is resumed in its folder: name it")
 	}
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())&(1<<31-1) | 1 //nolint:gosec // any short number will do

@@ -32,14 +32,14 @@ func Kinds() []Kind {
 // all is the name of every kind.
 const all = "all"
 
-// Parse reads the names of kinds, or all.
+// Parse reads the names of kinds; all among them is every kind.
 func Parse(names []string) ([]Kind, error) {
 	known := Kinds()
-	if slices.Equal(names, []string{all}) {
-		return known, nil
-	}
 	var out []Kind
 	for _, name := range names {
+		if name == all {
+			continue
+		}
 		i := slices.IndexFunc(known, func(k Kind) bool { return k.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown fault %q: want %s or all", name, strings.Join(Names(known), ", "))
@@ -47,6 +47,9 @@ func Parse(names []string) ([]Kind, error) {
 		if !slices.ContainsFunc(out, func(k Kind) bool { return k.Name == name }) {
 			out = append(out, known[i])
 		}
+	}
+	if slices.Contains(names, all) {
+		return known, nil
 	}
 	return out, nil
 }
