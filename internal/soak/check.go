@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/load"
 	"assay/internal/soak/inject"
 	"assay/internal/target"
@@ -30,6 +31,21 @@ func (m *mistake) field() string {
 		return "target.http"
 	}
 	return "plan." + m.flag
+}
+
+// checkFolder checks the settings that a soak to resume has in its report: a folder may come from anywhere.
+func (o *Options) checkFolder(r *bundle.SoakReport) error {
+	ended := time.Duration(0)
+	if n := len(r.Windows); n > 0 {
+		ended = ms(r.Windows[n-1].ToMS)
+	}
+	if m := o.check(o.Duration - ended); m != nil {
+		return fmt.Errorf("%s %w", m.field(), m)
+	}
+	if o.now().Sub(r.Started) > mostDuration {
+		return fmt.Errorf("started %v: want a soak of the last ten years", r.Started)
+	}
+	return nil
 }
 
 // check returns the first mistake in the settings that soak.json has, nil for none. left is the time that is still to be soaked.

@@ -20,6 +20,8 @@ import (
 const (
 	maxReport = 256 << 20
 	maxLines  = 512 << 20
+	// mostIndex is far above the number of windows: one that could not be measured is left out.
+	mostIndex = 1 << 30
 )
 
 // folder is the directory of a soak: soak.json with the report, which is written at the beginning without
@@ -222,7 +224,10 @@ func readWindows(root *os.Root, name string) ([]bundle.SoakWindow, error) {
 		if err := bundle.DecodeDocument([]byte(line), &w, ""); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if last := len(all) - 1; w.ToMS < w.FromMS || last >= 0 && (w.Index <= all[last].Index || w.FromMS < all[last].ToMS) {
+		if w.Index < 1 || w.Index > mostIndex || w.FromMS < 0 || w.ToMS <= w.FromMS || w.ToMS > mostDuration.Milliseconds() {
+			return nil, fmt.Errorf("%s:%d: window %d from %d ms to %d ms cannot be", name, n, w.Index, w.FromMS, w.ToMS)
+		}
+		if last := len(all) - 1; last >= 0 && (w.Index <= all[last].Index || w.FromMS < all[last].ToMS) {
 			return nil, fmt.Errorf("%s:%d: window %d from %d ms to %d ms is not after the one before", name, n, w.Index, w.FromMS, w.ToMS)
 		}
 		if len(all) == mostWindows {

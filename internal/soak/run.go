@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +104,9 @@ func (s *soak) restore() error {
 	o.Duration, o.Window, o.Warmup = ms(r.Plan.DurationMS), ms(r.Plan.WindowMS), ms(r.Plan.WarmupMS)
 	o.Rate, o.Held, o.Seed, o.Confidence = r.Plan.Rate, r.Plan.Held, r.Plan.Seed, r.Plan.Confidence
 	o.Load.HTTP, o.Inject = r.Target.HTTP, r.Plan.Inject
+	if err := o.checkFolder(r); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(o.Out, bundle.SoakFile), err)
+	}
 	if !o.Load.Target.Embedded && r.Target.URL != "" && !r.Target.Embedded && o.Load.Target.URL != r.Target.URL {
 		return fmt.Errorf("the soak in %s is of %s, not of %s: resume it with its own URL", o.Out, r.Target.URL, o.Load.Target.URL)
 	}
@@ -112,7 +117,11 @@ func (s *soak) restore() error {
 	return nil
 }
 
-func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+// ms returns a number of milliseconds; one that is too large or too small for a duration is the largest or the smallest.
+func ms(n int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(max(n, -most), most)) * time.Millisecond
+}
 
 // aim connects to the target, probes its features and makes the plan.
 func (s *soak) aim(ctx context.Context) error {
