@@ -160,9 +160,10 @@ func (b *Bus) connect(ctx context.Context, name string, patience time.Duration) 
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // every call returns its own error
 		nats.DisconnectErrHandler(l.lost), nats.ReconnectHandler(l.back),
 		nats.IgnoreAuthErrorAbort(), // credentials that are refused for a while, as when a bus gets new ones, end nothing
+		nats.SetCustomDialer(&dialer{link: l, tls: b.tls()}),
 	}
 	if c := b.tls(); c != nil {
-		options = append(options, nats.Secure(c))
+		options = append(options, nats.Secure(c)) // what the dialer does; nats.go refuses a server without TLS
 	}
 	for end := time.Now().Add(patience); ; {
 		if l.Conn, err = nats.Connect(b.URL, options...); err == nil {
@@ -188,6 +189,9 @@ type refusal struct {
 
 // explain says why a bus cannot be used.
 func (b *Bus) explain(err error) refusal {
+	if known := (*BusError)(nil); errors.As(err, &known) {
+		return refusal{known, true}
+	}
 	var unknown x509.UnknownAuthorityError
 	var record tls.RecordHeaderError
 	e := &BusError{What: fmt.Sprintf("the bus at %s cannot be used: %v", b.URL, err), Err: err}

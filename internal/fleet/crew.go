@@ -126,7 +126,7 @@ func (c *crew) Begin(ctx context.Context) (time.Time, error) {
 		return err
 	})
 	if err != nil {
-		return time.Time{}, h.bus.stored("starting the workers", err)
+		return time.Time{}, h.nc.stored("starting the workers", err)
 	}
 	c.at = h.here(s.At)
 	return c.at, nil

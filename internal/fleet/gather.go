@@ -136,7 +136,7 @@ func (h *hall) bereave(ctx context.Context, number int, why string) error {
 	if _, err := create(ctx, h.kv, keyDead(number, m.attempt), stop{Why: why}); unanswered(err) {
 		return nil // the next look does it
 	} else if err != nil {
-		return h.bus.stored("giving up a worker", err)
+		return h.nc.stored("giving up a worker", err)
 	}
 	h.opts.Warn(fmt.Sprintf("worker %d of %d on %s was lost before the start: %s; another one can take its place", number+1, len(h.members), m.joined.Host, why))
 	m.dead, m.ready, m.before = m.attempt, nil, why

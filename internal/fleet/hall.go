@@ -180,7 +180,7 @@ func (h *hall) create(ctx context.Context, keep time.Duration) error {
 		})
 	}
 	if err != nil {
-		return h.bus.stored("making the run", err)
+		return h.nc.stored("making the run", err)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (h *hall) put(ctx context.Context, key string, value any) error {
 	ctx, stop := context.WithTimeout(ctx, callWithin)
 	defer stop()
 	if _, err := h.kv.Put(ctx, key, text); err != nil {
-		return h.bus.stored("writing "+key, err)
+		return h.nc.stored("writing "+key, err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (w *worker) join(ctx context.Context) error {
 	for shard := first; shard <= last; shard++ {
 		taken, err := w.take(ctx, shard, own)
 		if err != nil {
-			return w.opts.Bus.stored("joining the run", err)
+			return w.nc.stored("joining the run", err)
 		}
 		if taken == nil {
 			return nil
@@ -48,7 +48,7 @@ func (w *worker) join(ctx context.Context) error {
 // late is the error of a worker that comes after the start.
 func (w *worker) late(err error) error {
 	if err != nil {
-		return w.opts.Bus.stored("reading the run", err)
+		return w.nc.stored("reading the run", err)
 	}
 	return &RefusedError{
 		Why:  fmt.Sprintf("the run %s has begun: a worker that comes late would not do its part", w.opts.Run),
@@ -103,7 +103,7 @@ func (w *worker) barrier(ctx context.Context, round int) (time.Duration, bool, e
 		return err
 	})
 	if err != nil {
-		return 0, false, w.opts.Bus.stored("being ready", err)
+		return 0, false, w.nc.stored("being ready", err)
 	}
 	key, err := w.await(ctx, keyDead(w.shard, w.attempt), keyStart(round), keyStop(round), keyEnd)
 	if err != nil || key == keyStop(round) || key == keyEnd {

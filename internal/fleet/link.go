@@ -25,6 +25,7 @@ type link struct {
 
 	mu    sync.Mutex
 	since time.Time // when it went away; zero: it is there
+	bad   error     // how it broke the protocol; nil: it did not
 }
 
 // lost notes that the bus went away.
@@ -62,8 +63,36 @@ func (l *link) absence() string {
 	return text
 }
 
-// forsaken returns an error if the bus is away for longer than the limit.
+// breaks notes that the bus broke the protocol, and returns the error for it. It is the end of the link.
+func (l *link) breaks(bad error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bad = &BusError{
+		What: fmt.Sprintf("the bus at %s does not keep to the protocol of NATS: %v", l.bus.URL, bad), Mend: "see what answers at that address: it is no nats-server", Err: bad,
+	}
+	return l.bad
+}
+
+// broken returns the error of a bus that broke the protocol, nil if it did not.
+func (l *link) broken() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bad
+}
+
+// stored explains an error of JetStream. That a bus broke the protocol explains all others.
+func (l *link) stored(doing string, err error) error {
+	if bad := l.broken(); bad != nil {
+		return bad
+	}
+	return l.bus.stored(doing, err)
+}
+
+// forsaken returns an error if the bus is away for longer than the limit, or broke the protocol.
 func (l *link) forsaken() error {
+	if err := l.broken(); err != nil {
+		return err
+	}
 	if l.away() <= l.limit {
 		return nil
 	}

@@ -77,14 +77,14 @@ func (p *publisher) send(text []byte) error {
 		}
 		w.blocked(reasonOf(err))
 		if errors.Is(err, nats.ErrMaxPayload) {
-			return w.opts.Bus.stored(fmt.Sprintf("window %d of %d bytes", id.seq, len(text)), err) // it does not become smaller
+			return w.nc.stored(fmt.Sprintf("window %d of %d bytes", id.seq, len(text)), err) // it does not become smaller
 		}
 		var lost *LostError
 		if errors.As(context.Cause(p.giveUp), &lost) {
 			return lost
 		}
 		if time.Now().After(p.until()) {
-			return w.opts.Bus.stored(fmt.Sprintf("window %d could not be published", id.seq), err)
+			return w.nc.stored(fmt.Sprintf("window %d could not be published", id.seq), err)
 		}
 		if err := w.nc.forsaken(); err != nil {
 			return err

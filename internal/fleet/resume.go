@@ -59,7 +59,7 @@ func (h *hall) recall(ctx context.Context) (*load.Job, []byte, error) {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return nil, nil, &BusError{What: fmt.Sprintf("the run %s has not begun: there is nothing to resume", h.names.run), Mend: "start another run", Err: err}
 	case err != nil:
-		return nil, nil, h.bus.stored("reading the run", err)
+		return nil, nil, h.nc.stored("reading the run", err)
 	case c.Schema != schema || c.Version != h.opts.Version:
 		return nil, nil, &RefusedError{Why: fmt.Sprintf("the run %s is of version %s, and this program is %s", h.names.run, c.Version, h.opts.Version), Mend: "resume it with its own program"}
 	case c.check() != nil || len(h.resumed.Attempts) != c.Workers || slices.Min(h.resumed.Attempts) < 1 || p.Job.Parts != c.Workers:

@@ -119,7 +119,7 @@ func (w *worker) seal(round int, pub *publisher, late time.Duration) error {
 			}
 		}
 		if time.Now().After(pub.until()) {
-			return w.opts.Bus.stored("sealing the shard", err)
+			return w.nc.stored("sealing the shard", err)
 		}
 		if err := w.nc.forsaken(); err != nil {
 			return err
@@ -134,7 +134,7 @@ func (w *worker) sealed(round int, own *seal) error {
 	err := value(context.Background(), w.kv, keySeal(round, w.shard), &other)
 	switch {
 	case err != nil:
-		return w.opts.Bus.stored("reading the seal", err)
+		return w.nc.stored("reading the seal", err)
 	case other == *own:
 		return nil
 	}

@@ -205,8 +205,10 @@ func (w *worker) enter(ctx context.Context, end time.Time) error {
 			return w.refused(w.fits())
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case w.nc.broken() != nil:
+			return w.nc.broken()
 		case !errors.Is(err, jetstream.ErrBucketNotFound) && !errors.Is(err, jetstream.ErrKeyNotFound) && (!unanswered(err) || errors.Is(err, nats.ErrNoResponders)):
-			return w.opts.Bus.stored("reading the run", err)
+			return w.nc.stored("reading the run", err)
 		case time.Now().After(end):
 			return &BusError{
 				What: fmt.Sprintf("there is no run %s on the bus at %s, after %v", w.opts.Run, w.opts.Bus.URL, w.opts.Wait),
@@ -240,7 +242,7 @@ func (w *worker) fits() error {
 			Mend: "use the same program for all of a run",
 		}
 	case w.card.check() != nil:
-		return w.opts.Bus.stored("reading the run", errUnreadable)
+		return w.nc.stored("reading the run", errUnreadable)
 	case w.opts.Shard >= w.card.Workers:
 		return &RefusedError{
 			Why:  fmt.Sprintf("there is no shard %d: the run %s has %d workers, with the shards 0 to %d", w.opts.Shard, w.opts.Run, w.card.Workers, w.card.Workers-1),
