@@ -256,7 +256,12 @@ func (r *reader) add(s sample, key string, to *float64) {
 		r.problem("%s is %g, want a finite number", s.text(), s.value)
 		return
 	}
-	*to += s.value
+	sum := *to + s.value
+	if math.IsInf(sum, 0) {
+		r.problem("%s is %g: the sum of its family is not a finite number", s.text(), s.value)
+		return
+	}
+	*to = sum
 }
 
 // finish reports problems that only show at the end: a TYPE or HELP without samples is

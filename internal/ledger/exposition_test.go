@@ -100,6 +100,10 @@ func TestReadCountersFindsEveryBreach(t *testing.T) {
 		{"ours without status", "c_finished_total 1\n", "line 1: c_finished_total has no label status"},
 		{"ours with a foreign status", "c_finished_total{status=\"lost\"} 1\n", `line 1: c_finished_total{status="lost"} has a status that is not ok, error or killed`},
 		{"ours infinite", "c_started_total +Inf\n", "line 1: c_started_total is +Inf, want a finite number"},
+		{
+			"ours with an infinite sum", "c_started_total{a=\"1\"} 1.7e308\nc_started_total{a=\"2\"} 1.7e308\n",
+			`line 2: c_started_total{a="2"} is 1.7e+308: the sum of its family is not a finite number`,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
