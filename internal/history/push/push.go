@@ -70,7 +70,8 @@ func Send(ctx context.Context, o Options, runs []history.Run) (int, error) {
 	defer cancel()
 	transport := &bearer{token: o.Token}
 	defer transport.inner.CloseIdleConnections()
-	api, err := remote.NewAPI(u.String(), remote.WithAPIPath(path), remote.WithAPIHTTPClient(&http.Client{Transport: transport}),
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	api, err := remote.NewAPI(u.String(), remote.WithAPIPath(path), remote.WithAPIHTTPClient(client),
 		remote.WithAPILogger(slog.New(slog.NewTextHandler(io.Discard, nil))),
 		remote.WithAPIBackoff(remote.BackoffConfig{Min: 100 * time.Millisecond, Max: 2 * time.Second, MaxRetries: 3}))
 	if err != nil {
@@ -80,16 +81,25 @@ func Send(ctx context.Context, o Options, runs []history.Run) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	if _, err := api.Write(ctx, remote.WriteV2MessageType, request); err != nil {
+	_, err = api.Write(ctx, remote.WriteV2MessageType, request)
+	if transport.redirect != "" {
+		err = fmt.Errorf("the server redirects (%s); Assay does not follow redirects: give the final URL", transport.redirect)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("remote write to %s: %w", u.Host, err)
 	}
 	return n, nil
 }
 
-// bearer adds the token to requests.
+// maxMessage limits what is read of a response, in bytes: the client keeps all of it for a message.
+const maxMessage = 4 << 10
+
+// bearer adds the token to requests, and limits their responses. Only the server of the URL gets the token: redirects
+// are not followed.
 type bearer struct {
-	inner http.Transport
-	token string
+	inner    http.Transport
+	token    string
+	redirect string // the status and the location of a redirect
 }
 
 // RoundTrip sends a request with the token.
@@ -98,7 +108,21 @@ func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	return b.inner.RoundTrip(r)
+	response, err := b.inner.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode/100 == 3 {
+		b.redirect = fmt.Sprintf("%d to %.200q", response.StatusCode, response.Header.Get("Location"))
+	}
+	response.Body = limited{io.LimitReader(response.Body, maxMessage), response.Body}
+	return response, nil
+}
+
+// limited is a body of which only the beginning is read.
+type limited struct {
+	io.Reader
+	io.Closer
 }
 
 // sample is one value of a series.

@@ -1,12 +1,15 @@
 package push_test
 
 import (
+	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,5 +91,68 @@ func TestAServerThatRefusesIsNamed(t *testing.T) {
 		if _, err := push.Send(context.Background(), push.Options{URL: url, Limit: time.Second}, runs()); err == nil {
 			t.Errorf("%q is taken", url)
 		}
+	}
+}
+
+// A redirect would hand the token and the figures to another server.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	var followed atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Store(true) }))
+	defer other.Close()
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		s := httptest.NewServer(http.RedirectHandler(other.URL, status))
+		n, err := push.Send(t.Context(), push.Options{URL: s.URL + "/w", Token: "secret-token", Limit: 10 * time.Second}, runs())
+		s.Close()
+		if err == nil || !strings.Contains(err.Error(), "does not follow redirects") || n != 0 {
+			t.Errorf("%d: %d samples, %v", status, n, err)
+		}
+	}
+	if followed.Load() {
+		t.Error("the redirect was followed")
+	}
+}
+
+// The client keeps the whole response for its message, so a server must not choose its length.
+func TestAnEndlessResponseIsCut(t *testing.T) {
+	for name, compressed := range map[string]bool{"plain": false, "compressed": true} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				to := io.Writer(w)
+				if compressed {
+					w.Header().Set("Content-Encoding", "gzip")
+					z := gzip.NewWriter(w)
+					defer func() { _ = z.Close() }()
+					to = z
+				}
+				w.WriteHeader(http.StatusBadRequest)
+				text := []byte(strings.Repeat("no ", 10_000))
+				for i := 0; i < 2000 && r.Context().Err() == nil; i++ { // 60 MB
+					if _, err := to.Write(text); err != nil {
+						return
+					}
+				}
+			}))
+			defer s.Close()
+			_, err := push.Send(t.Context(), push.Options{URL: s.URL + "/w", Limit: 20 * time.Second}, runs())
+			if err == nil || !strings.Contains(err.Error(), "400") || len(err.Error()) > 8<<10 {
+				t.Errorf("an error of %d bytes: %.200v", len(fmt.Sprint(err)), err)
+			}
+		})
+	}
+}
+
+// A response that stops in the middle ends with the caller, as at SIGTERM.
+func TestAStalledResponseEndsWithItsContext(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := push.Send(ctx, push.Options{URL: s.URL + "/w", Limit: time.Minute}, runs()); err == nil || time.Since(began) > 20*time.Second {
+		t.Errorf("error %v after %s", err, time.Since(began))
 	}
 }
