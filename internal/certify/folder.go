@@ -40,13 +40,20 @@ const (
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Prepare creates the folder of a certificate. A folder with something in it is an error: what is there may be
-// evidence of another run.
+// Prepare creates the folder of a certificate. A folder with something in it is an error, and stays as it is: what is
+// there may be evidence of another run.
 func Prepare(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "evidence"), 0o755); err != nil { //nolint:gosec // a certificate is public
-		return err
-	}
 	for _, at := range []string{dir, filepath.Join(dir, "evidence")} {
+		info, err := os.Stat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err == nil && !info.IsDir() { // reading a pipe would wait for its writer
+			err = fmt.Errorf("%s is not a directory: name a new directory with --out", at)
+		}
+		if err != nil {
+			return err
+		}
 		entries, err := os.ReadDir(at)
 		if err != nil {
 			return err
@@ -57,7 +64,7 @@ func Prepare(dir string) error {
 			}
 		}
 	}
-	return nil
+	return os.MkdirAll(filepath.Join(dir, "evidence"), 0o755) //nolint:gosec // a certificate is public
 }
 
 // Read returns the evidence in a folder, judged again. The profile is parsed from the folder's copy, unless it is
