@@ -111,10 +111,14 @@ func Folder(name string) (*os.Root, error) {
 // IsFolder reports whether a name in a folder is a folder, or a link to one inside. A link to a
 // folder outside is an error.
 func IsFolder(root *os.Root, name string) (bool, error) {
-	if info, err := root.Stat(name); err == nil {
+	info, err := root.Stat(name)
+	if err == nil {
 		return info.IsDir(), nil
 	}
 	path := pathIn(root, name)
+	if NoDescriptors(err) {
+		return false, fmt.Errorf("%s: %w", path, reason(err))
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return false, fmt.Errorf("%s: %w", path, errLink)
 	}
@@ -185,12 +189,23 @@ func kind(m fs.FileMode) string {
 	return "no regular file"
 }
 
-// linked returns errLink for a file that exists, but only outside the folder.
+// linked returns errLink for a file that exists, but only outside the folder. An error of the system is no link:
+// os.Root refuses one with an error of its own.
 func linked(path string, err error) error {
-	if _, found := os.Stat(path); found == nil && !errors.Is(err, fs.ErrPermission) {
+	var system syscall.Errno
+	if errors.As(err, &system) {
+		return reason(err)
+	}
+	if _, found := os.Stat(path); found == nil {
 		return errLink
 	}
 	return reason(err)
+}
+
+// NoDescriptors reports whether a file could not be opened because this process or this machine has no more descriptors.
+// Such an error says nothing about the file.
+func NoDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // reason returns the error without the operation and the path in front of it.
