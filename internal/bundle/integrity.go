@@ -1,17 +1,20 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+
+	"assay/internal/regular"
 )
 
 // integrity compares the files of root with a manifest: all listed files exist unchanged,
 // and there are no others.
-func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
+func integrity(ctx context.Context, root *os.Root, m *Manifest) ([]Problem, error) {
 	problems := checkList(m)
 	listed := map[string]bool{ManifestFile: true}
 	for _, want := range m.Files {
@@ -19,8 +22,10 @@ func integrity(root *os.Root, m *Manifest) ([]Problem, error) {
 		if !isOurs(want.Name) {
 			continue // reported by checkList
 		}
-		got, err := compared(root, want)
+		got, err := compared(ctx, root, want)
 		switch {
+		case regular.NoDescriptors(err), ctx.Err() != nil:
+			return nil, err
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, Problem{ProblemMissing, want.Name, want.Name + " is missing: the manifest has " + sized(want)})
 		case err != nil:
@@ -50,12 +55,12 @@ func sized(d FileDigest) string {
 }
 
 // compared returns the current digest of a file, or only its length if that differs.
-func compared(root *os.Root, want FileDigest) (FileDigest, error) {
+func compared(ctx context.Context, root *os.Root, want FileDigest) (FileDigest, error) {
 	size, err := sizeOf(root, want.Name)
 	if err != nil || size != want.Size {
 		return FileDigest{Name: want.Name, Size: size}, err
 	}
-	return Digest(root, want.Name)
+	return Digest(ctx, root, want.Name)
 }
 
 // sizeOf returns the length of a file without reading it.

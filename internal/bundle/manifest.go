@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -72,7 +73,7 @@ func Seal(root *os.Root, m Manifest) error {
 	}
 	m.Files = make([]FileDigest, 0, len(names))
 	for _, name := range names {
-		d, err := Digest(root, name)
+		d, err := Digest(context.Background(), root, name)
 		if err != nil {
 			return fmt.Errorf("sealing the bundle: %s: %w", name, err)
 		}
@@ -142,16 +143,29 @@ func entriesOf(root *os.Root, folder string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Digest reads a whole regular file of a folder, and returns its name, size and SHA-256 digest.
-func Digest(root *os.Root, name string) (FileDigest, error) {
+// Digest reads a whole regular file of a folder, and returns its name, size and SHA-256 digest. It ends with ctx.
+func Digest(ctx context.Context, root *os.Root, name string) (FileDigest, error) {
 	f, err := openRegular(root, name)
 	if err != nil {
 		return FileDigest{}, err
 	}
 	defer func() { _ = f.Close() }()
 	h := sha256.New()
-	n, err := io.Copy(h, f)
+	n, err := io.Copy(h, interruptible{ctx, f})
 	return FileDigest{Name: name, Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
+}
+
+// interruptible is a reader that ends with a context.
+type interruptible struct {
+	ctx context.Context //nolint:containedctx // of the one call that reads it
+	in  io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.in.Read(p)
 }
 
 // errNotRegular reports a name that is not a regular file.

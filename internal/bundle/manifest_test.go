@@ -1,7 +1,9 @@
 package bundle
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -222,5 +224,52 @@ func TestALoadFolderIsSealedByOneCall(t *testing.T) {
 	}
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), `of kind "load"`) {
 		t.Errorf("Open: error %v", err)
+	}
+}
+
+// A manifest may list a file of any size with that size. Its digest takes hours, and ends with the caller.
+func TestTheDigestOfAHugeFileEndsWithItsContext(t *testing.T) {
+	const huge = 1 << 40
+	dir := written(t)
+	if err := os.Truncate(filepath.Join(dir, eventsFile), huge); err != nil {
+		t.Skip(err)
+	}
+	remade(t, dir, func(m *Manifest) {
+		for i := range m.Files {
+			if m.Files[i].Name == eventsFile {
+				m.Files[i].Size = huge
+			}
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if v, err := VerifyContext(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, error %v", v, err)
+	}
+}
+
+// The digest of a file that is too long to be read is of no use.
+func TestASummaryDoesNotDigestAHugeFile(t *testing.T) {
+	for _, name := range []string{ManifestFile, resultFile} {
+		dir := written(t)
+		if err := os.Truncate(filepath.Join(dir, name), 1<<40); err != nil {
+			t.Skip(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := Sealed(dir)
+			if err == nil {
+				_, err = Summarize(dir)
+			}
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "the limit is") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: it is read", name)
+		}
 	}
 }

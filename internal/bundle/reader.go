@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -287,7 +288,7 @@ func (r *reader) sealed() error {
 	if r.b.Manifest == nil {
 		return nil
 	}
-	problems, err := integrity(r.root, r.b.Manifest)
+	problems, err := integrity(context.Background(), r.root, r.b.Manifest)
 	if err != nil {
 		return err
 	}

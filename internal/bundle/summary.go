@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func Sealed(dir string) (digest string, err error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	d, err := Digest(root, ManifestFile)
+	d, err := digestWithin(root, ManifestFile, maxDocument)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", ErrUnsealed
 	}
@@ -43,7 +44,7 @@ func Summarize(dir string) (*Summary, error) {
 	}
 	defer func() { _ = root.Close() }()
 	s := &Summary{Manifest: &Manifest{}}
-	d, err := Digest(root, ManifestFile)
+	d, err := digestWithin(root, ManifestFile, maxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func Summarize(dir string) (*Summary, error) {
 	default:
 		return nil, fmt.Errorf("a bundle of kind %q", clip(string(s.Manifest.Kind)))
 	}
-	d, err = Digest(root, name)
+	d, err = digestWithin(root, name, maxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +78,18 @@ func Summarize(dir string) (*Summary, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is not the one that the manifest lists", name)
+}
+
+// digestWithin is Digest for a file of at most limit bytes. A longer one could not be read, and its digest may take hours.
+func digestWithin(root *os.Root, name string, limit int64) (FileDigest, error) {
+	size, err := sizeOf(root, name)
+	if err == nil && size > limit {
+		err = fmt.Errorf("%s: %w", name, tooLong(size, limit))
+	}
+	if err != nil {
+		return FileDigest{}, err
+	}
+	return Digest(context.Background(), root, name)
 }
 
 // Remove removes a whole bundle: the files that its manifest lists, the manifest, and the directories, if nothing else
@@ -92,7 +105,7 @@ func Remove(dir string) error {
 	if err := r.document(ManifestFile, m, ManifestSchema); err != nil {
 		return err
 	}
-	problems, err := integrity(root, m)
+	problems, err := integrity(context.Background(), root, m)
 	if err != nil {
 		return err
 	}

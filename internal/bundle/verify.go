@@ -1,12 +1,15 @@
 package bundle
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+
+	"assay/internal/regular"
 )
 
 // schemaOf names the published schema of each file, or of each line of a .jsonl file.
@@ -23,9 +26,12 @@ const maxProblems = 100
 // file, and the absence of other files. Its memory is limited for any bundle, and it opens
 // only bundle files, whatever the manifest names.
 //
-// An error means that dir is not a bundle, or one of an unknown version; any other defect is
-// a Problem, and OK is false.
-func Verify(dir string) (*Verification, error) {
+// An error means that dir is not a bundle, or one of an unknown version, or a limit of this
+// machine; any other defect is a Problem, and OK is false.
+func Verify(dir string) (*Verification, error) { return VerifyContext(context.Background(), dir) }
+
+// VerifyContext is Verify that ends with ctx: the digest of a long file takes long.
+func VerifyContext(ctx context.Context, dir string) (*Verification, error) {
 	root, err := openFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
@@ -40,14 +46,16 @@ func Verify(dir string) (*Verification, error) {
 		return nil, err
 	}
 	if m != nil {
-		problems, err := integrity(root, m)
+		problems, err := integrity(ctx, root, m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		v.add(problems...)
 		v.describe(m)
 	}
-	v.schemas()
+	if err := v.schemas(); err != nil {
+		return nil, err
+	}
 	v.found.OK = len(v.found.Problems) == 0
 	if !v.found.OK {
 		v.found.Exit = 1
@@ -126,8 +134,8 @@ func (v *verifier) describe(m *Manifest) {
 	}
 }
 
-// schemas validates every existing file against its schema.
-func (v *verifier) schemas() {
+// schemas validates every existing file against its schema. An error is one of this machine.
+func (v *verifier) schemas() error {
 	for _, name := range documents {
 		schema, ok := schemaOf[name]
 		if !ok || !v.exists(name) {
@@ -139,10 +147,14 @@ func (v *verifier) schemas() {
 		} else {
 			err = v.whole(name, schema)
 		}
+		if regular.NoDescriptors(err) {
+			return err
+		}
 		if err != nil {
 			v.add(Problem{ProblemSchema, name, strings.TrimPrefix(err.Error(), v.b.Dir+string(os.PathSeparator))})
 		}
 	}
+	return nil
 }
 
 func (v *verifier) whole(name, schema string) error {

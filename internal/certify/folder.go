@@ -154,7 +154,7 @@ func Write(ctx context.Context, dir string, c *bundle.Certificate, product []byt
 		}
 	}
 	var err error
-	if c.Files, err = digests(dir); err != nil {
+	if c.Files, err = digests(ctx, dir, nil); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c, "", "  ")
@@ -189,8 +189,9 @@ func Keep(dir, name string, text []byte) error {
 // outside are the files that certificate.json does not list: itself, and the statement about it.
 var outside = []string{bundle.CertificateFile, SignedFile, UnsignedFile}
 
-// digests returns the digests of all files below a folder, sorted by name, except those outside.
-func digests(dir string) ([]bundle.FileDigest, error) {
+// digests returns the digests of all files below a folder, sorted by name, except those outside. With a list, a file that
+// is not in it or has another size is not read, and has only its size: it may be of any length.
+func digests(ctx context.Context, dir string, listed map[string]bundle.FileDigest) ([]bundle.FileDigest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -208,7 +209,17 @@ func digests(dir string) ([]bundle.FileDigest, error) {
 		case len(all) == maxFiles:
 			return fmt.Errorf("%s has more than %d files", dir, maxFiles)
 		}
-		one, err := bundle.Digest(root, name)
+		if listed != nil {
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			if want, ok := listed[name]; !ok || want.Size != info.Size() {
+				all = append(all, bundle.FileDigest{Name: name, Size: info.Size()})
+				return nil
+			}
+		}
+		one, err := bundle.Digest(ctx, root, name)
 		all = append(all, one)
 		return err
 	})

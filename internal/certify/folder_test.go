@@ -1,12 +1,15 @@
 package certify
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"assay/internal/bundle"
 	"assay/internal/testkit"
 )
 
@@ -63,4 +66,41 @@ func names(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return all.String()
+}
+
+// A file of a terabyte takes most of an hour to read. One that is not listed, or too long, need not be read; the reading
+// of one that is listed ends with the context.
+func TestAHugeFileIsNotReadWithoutNeed(t *testing.T) {
+	const huge = 1 << 40
+	for name, c := range map[string]struct {
+		listed []bundle.FileDigest
+		want   bundle.ProblemKind // "" is an error
+		words  string
+	}{
+		"not listed":       {nil, bundle.ProblemStranger, "is not listed"},
+		"of another size":  {[]bundle.FileDigest{{Name: "big.bin", Size: 1, SHA256: strings.Repeat("0", 64)}}, bundle.ProblemEdited, "it has 1099511627776 bytes, want 1"},
+		"of the same size": {[]bundle.FileDigest{{Name: "big.bin", Size: huge, SHA256: strings.Repeat("0", 64)}}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "big.bin")
+			if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, huge)); err != nil {
+				t.Skip(err)
+			}
+			limit := 30 * time.Second
+			if c.want == "" {
+				limit = 50 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			f := &bundle.Verification{}
+			err := new(Verifier).files(ctx, dir, &bundle.Certificate{Files: c.listed}, f)
+			switch {
+			case c.want == "" && !errors.Is(err, context.DeadlineExceeded):
+				t.Errorf("error %v, problems %v", err, f.Problems)
+			case c.want != "" && (err != nil || len(f.Problems) != 1 || f.Problems[0].Kind != c.want || !strings.Contains(f.Problems[0].Message, c.words)):
+				t.Errorf("error %v, problems %v", err, f.Problems)
+			}
+		})
+	}
 }

@@ -42,7 +42,7 @@ func Is(dir string) bool {
 
 // Verify checks a certificate without a network: the digests, the signature, that the evidence yields the verdicts
 // under the catalogue and profile named in it, and that it meets the level. Each defect is a Problem. An error means that
-// dir is no certificate, or one of an unknown version.
+// dir is no certificate, or one of an unknown version, or that the check could not end.
 func (v *Verifier) Verify(ctx context.Context, dir string) (*bundle.Verification, error) {
 	c, text, err := readCertificate(dir)
 	if err != nil {
@@ -53,11 +53,15 @@ func (v *Verifier) Verify(ctx context.Context, dir string) (*bundle.Verification
 		Tool: bundle.Tool{Name: c.Build.Name, Version: c.Build.Version}, By: bundle.Tool{Name: v.Build.Name, Version: v.Build.Version},
 		Certificate: &bundle.CertificateCheck{Product: c.Product, Profile: c.Profile, Level: c.Level, Requirements: []bundle.Requirement{}},
 	}
-	v.files(dir, c, f)
+	if err := v.files(ctx, dir, c, f); err != nil {
+		return nil, err
+	}
 	v.signature(ctx, dir, c, text, f)
 	v.product(dir, c, f)
 	if v.catalogue(dir, c, f) {
-		v.evidence(dir, c, f)
+		if err := v.evidence(dir, c, f); err != nil {
+			return nil, err
+		}
 	}
 	if f.OK { // else they differ because of what was found
 		v.pages(dir, c, f)
@@ -82,16 +86,24 @@ func readCertificate(dir string) (*bundle.Certificate, []byte, error) {
 	return c, text, nil
 }
 
-// files compares the digests of all files with the list of the certificate.
-func (v *Verifier) files(dir string, c *bundle.Certificate, f *bundle.Verification) {
-	is, err := digests(dir)
-	if err != nil {
-		f.Add(bundle.ProblemUnreadable, "", err.Error())
-		return
+// ended returns err if it says nothing about a certificate: a limit of this machine, or an interrupt.
+func ended(err error) error {
+	if regular.NoDescriptors(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
+	return nil
+}
+
+// files compares the digests of all files with the list of the certificate.
+func (v *Verifier) files(ctx context.Context, dir string, c *bundle.Certificate, f *bundle.Verification) error {
 	listed := map[string]bundle.FileDigest{}
 	for _, d := range c.Files {
 		listed[d.Name] = d
+	}
+	is, err := digests(ctx, dir, listed)
+	if err != nil {
+		f.Add(bundle.ProblemUnreadable, "", err.Error())
+		return ended(err)
 	}
 	f.Files = 2 // the certificate and its statement
 	for _, d := range is {
@@ -99,6 +111,8 @@ func (v *Verifier) files(dir string, c *bundle.Certificate, f *bundle.Verificati
 		switch want, ok := listed[d.Name]; {
 		case !ok:
 			f.Add(bundle.ProblemStranger, d.Name, d.Name+" is not listed in "+bundle.CertificateFile)
+		case want.Size != d.Size:
+			f.Add(bundle.ProblemEdited, d.Name, fmt.Sprintf("%s was changed: it has %d bytes, want %d", d.Name, d.Size, want.Size))
 		case want != d:
 			f.Add(bundle.ProblemEdited, d.Name, fmt.Sprintf("%s was changed: it has %d bytes with the digest %.12s…, want %d with %.12s…", d.Name, d.Size, d.SHA256, want.Size, want.SHA256))
 		}
@@ -109,6 +123,7 @@ func (v *Verifier) files(dir string, c *bundle.Certificate, f *bundle.Verificati
 			f.Add(bundle.ProblemMissing, d.Name, d.Name+" is missing")
 		}
 	}
+	return nil
 }
 
 // signature checks the statement: that it is about this certificate, and who signed it.
@@ -196,7 +211,7 @@ func (v *Verifier) catalogue(dir string, c *bundle.Certificate, f *bundle.Verifi
 }
 
 // evidence verifies each bundle, and decides the requirements again.
-func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verification) {
+func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verification) error {
 	folders := []string{ConformFolder}
 	if c.Level == bundle.LevelWithLoad {
 		folders = append(folders, LoadFolder, SoakFolder)
@@ -205,7 +220,7 @@ func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verific
 		of, err := v.Bundle(filepath.Join(dir, folder))
 		if err != nil {
 			f.Add(bundle.ProblemUnreadable, folder, err.Error())
-			return
+			return ended(err)
 		}
 		f.Verdicts += of.Verdicts
 		f.Changed = append(f.Changed, of.Changed...)
@@ -215,12 +230,12 @@ func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verific
 	}
 	if !slices.Contains(bundle.Levels(), c.Level) {
 		f.Add(bundle.ProblemResult, bundle.CertificateFile, fmt.Sprintf("there is no level %q: the levels are %s", clip(c.Level), strings.Join(bundle.Levels(), ", ")))
-		return
+		return nil
 	}
 	e, err := Read(dir, c.Level, c.Build, v.Catalogue)
 	if err != nil {
 		f.Add(bundle.ProblemUnreadable, "", err.Error())
-		return
+		return ended(err)
 	}
 	name := filepath.Join(dir, ProfileFile)
 	if slices.Contains(scenarios.ProfileNames(), e.Profile.ID) {
@@ -228,7 +243,7 @@ func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verific
 	}
 	if e.Faults, e.Variants, err = v.Wanted(name); err != nil {
 		f.Add(bundle.ProblemUnreadable, ProfileFile, err.Error())
-		return
+		return ended(err)
 	}
 	again := Certificate(e, c.Product, c.Signer)
 	f.Certificate.Requirements = again.Requirements
@@ -240,6 +255,7 @@ func (v *Verifier) evidence(dir string, c *bundle.Certificate, f *bundle.Verific
 	if field := differs(*c, *again, sameProgram(c.Build, v.Build)); field != "" {
 		f.Add(bundle.ProblemResult, bundle.CertificateFile, "the evidence yields another "+field+" than the certificate says")
 	}
+	return nil
 }
 
 // sameProgram reports whether two builds are of one source, wherever they run. They then say the same in the same words.
