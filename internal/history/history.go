@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"assay/internal/bundle"
+	"assay/internal/regular"
 )
 
 // Options say what a history is about.
@@ -23,61 +24,88 @@ type Options struct {
 }
 
 // Load reads the bundles, through the index: one that has not changed is not read again. Folders that are no whole
-// bundles are skipped, and said.
-func Load(ctx context.Context, o Options) (runs []Run, skipped []bundle.HistorySkip, err error) {
+// bundles are skipped, and said. An index that turns out to be damaged is built again.
+func Load(ctx context.Context, o Options) (runs []Run, left []bundle.HistorySkip, err error) {
+	dirs, err := findAll(o.Paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, left, err = o.load(ctx, dirs)
+	if errors.Is(err, errDamaged) && o.Index != "" {
+		o.Rebuild = true
+		runs, left, err = o.load(ctx, dirs)
+	}
+	return runs, left, err
+}
+
+// findAll returns the absolute directories of the bundles at some paths and below them, each once.
+func findAll(paths []string) (all []string, err error) {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		dirs, err := find(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			dir, err := filepath.Abs(dir)
+			if err != nil {
+				return nil, err
+			}
+			if !seen[dir] {
+				seen[dir] = true
+				all = append(all, dir)
+			}
+		}
+	}
+	return all, nil
+}
+
+// load reads the bundles in directories.
+func (o *Options) load(ctx context.Context, dirs []string) (runs []Run, left []bundle.HistorySkip, err error) {
 	x, err := openIndex(ctx, o.Index, o.Rebuild)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, x.close()) }()
 	exist := map[string]bool{}
-	for _, path := range o.Paths {
-		dirs, err := find(path)
-		if err != nil {
+	for _, dir := range dirs {
+		exist[dir] = true
+		r, skip, err := x.known(ctx, dir)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case regular.NoDescriptors(skip):
+			return nil, nil, skip
+		case err != nil:
 			return nil, nil, err
-		}
-		for _, dir := range dirs {
-			dir, err := filepath.Abs(dir)
-			if err != nil {
-				return nil, nil, err
-			}
-			if exist[dir] {
-				continue
-			}
-			exist[dir] = true
-			r, err := x.known(ctx, dir)
-			if ctx.Err() != nil {
-				return nil, nil, ctx.Err()
-			}
-			if err != nil {
-				skipped = append(skipped, bundle.HistorySkip{Path: dir, Why: err.Error()})
-				continue
-			}
+		case skip != nil:
+			left = append(left, bundle.HistorySkip{Path: dir, Why: skip.Error()})
+		default:
 			runs = append(runs, *r)
 		}
 	}
-	return runs, skipped, x.keep(ctx, exist)
+	return runs, left, x.keep(ctx, exist)
 }
 
-// known returns the run of a bundle, from the index if it is there unchanged.
-func (x *index) known(ctx context.Context, dir string) (*Run, error) {
-	digest, err := bundle.Sealed(dir)
-	if err != nil {
-		return nil, err
+// known returns the run of a bundle, from the index if it is there unchanged. skip says why there is none; an error is
+// one of the index, or of this machine.
+func (x *index) known(ctx context.Context, dir string) (r *Run, skip, err error) {
+	digest, skip := bundle.Sealed(dir)
+	if skip != nil {
+		return nil, skip, nil
 	}
 	if r, err := x.get(ctx, dir, digest); err != nil || r != nil {
-		return r, err
+		return r, nil, err
 	}
-	r, err := read(dir)
-	if err != nil {
-		return nil, err
+	if r, skip = read(dir); skip != nil {
+		return nil, skip, nil
 	}
-	return r, x.put(ctx, r)
+	return r, nil, x.put(ctx, r)
 }
 
 // Of returns what changed over the runs. It is pure.
-func Of(runs []Run, skipped []bundle.HistorySkip, version string) *bundle.History {
-	h := &bundle.History{Schema: bundle.HistorySchema, Tool: bundle.Tool{Name: "assay", Version: version}, Groups: []bundle.HistoryGroup{}, Skipped: skipped}
+func Of(runs []Run, left []bundle.HistorySkip, version string) *bundle.History {
+	h := &bundle.History{Schema: bundle.HistorySchema, Tool: bundle.Tool{Name: "assay", Version: version}, Groups: []bundle.HistoryGroup{}, Skipped: left}
 	groups := map[[3]string][]Run{}
 	for _, r := range runs {
 		k := [3]string{string(r.Kind), r.Target, r.Profile}

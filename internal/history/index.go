@@ -5,12 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"assay/internal/bundle"
 )
@@ -20,101 +16,16 @@ const indexVersion = 1
 
 // tables are the tables of an index, for queries by anybody: rules and figures are rows of their own.
 const tables = `
-CREATE TABLE run (path TEXT PRIMARY KEY, digest TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, started TEXT NOT NULL,
+CREATE TABLE IF NOT EXISTS run (path TEXT PRIMARY KEY, digest TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, started TEXT NOT NULL,
   target TEXT NOT NULL, profile TEXT NOT NULL, version TEXT NOT NULL, verdict TEXT NOT NULL);
-CREATE TABLE rule (path TEXT NOT NULL REFERENCES run ON DELETE CASCADE, rule TEXT NOT NULL, verdict TEXT NOT NULL, PRIMARY KEY (path, rule)) WITHOUT ROWID;
-CREATE TABLE figure (path TEXT NOT NULL REFERENCES run ON DELETE CASCADE, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (path, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rule (path TEXT NOT NULL REFERENCES run ON DELETE CASCADE, rule TEXT NOT NULL, verdict TEXT NOT NULL, PRIMARY KEY (path, rule)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS figure (path TEXT NOT NULL REFERENCES run ON DELETE CASCADE, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (path, name)) WITHOUT ROWID;
 `
 
-// index is the SQLite database over bundles.
-type index struct{ db *sql.DB }
-
-// openIndex opens an index, or makes one. "" is one in memory. One that is damaged, or of another version, is replaced; a
-// file that is no index at all is refused.
-func openIndex(ctx context.Context, file string, rebuild bool) (*index, error) {
-	if file == "" {
-		return connect(ctx, ":memory:")
-	}
-	if err := checkIndex(file); err != nil {
-		return nil, err
-	}
-	if !rebuild {
-		if x, err := connect(ctx, file); err == nil {
-			return x, nil
-		}
-	}
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(file + end); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("the index %s: %w", file, err)
-		}
-	}
-	x, err := connect(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("the index %s: %w", file, err)
-	}
-	return x, nil
-}
-
-// magic begins every SQLite database.
-const magic = "SQLite format 3\x00"
-
-// checkIndex refuses a file that is no database: it would be overwritten.
-func checkIndex(file string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("the index: %w", err)
-	}
-	f, err := os.Open(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the index: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("the index %s is not a regular file: name another", file)
-	}
-	head := make([]byte, len(magic))
-	if n, _ := f.Read(head); n > 0 && string(head[:n]) != magic {
-		return fmt.Errorf("the file %s is no index of Assay: name another", file)
-	}
-	return nil
-}
-
-// connect opens a database with our tables.
-func connect(ctx context.Context, name string) (*index, error) {
-	db, err := sql.Open("sqlite", name)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1) // that of :memory: is its own for each connection
-	x := &index{db}
-	if err := x.prepare(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return x, nil
-}
-
-func (x *index) prepare(ctx context.Context) error {
-	if _, err := x.db.ExecContext(ctx, "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"); err != nil {
-		return err
-	}
-	var version, count int
-	if err := x.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	if version == indexVersion {
-		return x.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM rule) + (SELECT count(*) FROM figure)").Scan(&count)
-	}
-	if err := x.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&count); err != nil {
-		return err
-	}
-	if count > 0 {
-		return fmt.Errorf("its version is %d, want %d", version, indexVersion)
-	}
-	_, err := x.db.ExecContext(ctx, tables+fmt.Sprintf("PRAGMA user_version = %d", indexVersion))
-	return err
+// index is the SQLite database over bundles. Its file is "" for one in memory.
+type index struct {
+	db   *sql.DB
+	file string
 }
 
 func (x *index) close() error { return x.db.Close() }
@@ -129,11 +40,11 @@ func (x *index) get(ctx context.Context, path, digest string) (*Run, error) {
 		return nil, nil //nolint:nilnil // not known
 	}
 	if err != nil {
-		return nil, err
+		return nil, x.failed(ctx, err)
 	}
 	r.Kind = bundle.Kind(kind)
 	if r.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-		return nil, err
+		return nil, x.failed(ctx, err)
 	}
 	err = x.each(ctx, "SELECT rule, json_quote(verdict) FROM rule WHERE path = ?", path, func(name string, v json.RawMessage) error {
 		var text string
@@ -142,14 +53,15 @@ func (x *index) get(ctx context.Context, path, digest string) (*Run, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, x.failed(ctx, err)
 	}
-	return r, x.each(ctx, "SELECT name, json_quote(value) FROM figure WHERE path = ?", path, func(name string, v json.RawMessage) error {
+	err = x.each(ctx, "SELECT name, json_quote(value) FROM figure WHERE path = ?", path, func(name string, v json.RawMessage) error {
 		var number float64
 		err := json.Unmarshal(v, &number)
 		r.Values[name] = number
 		return err
 	})
+	return r, x.failed(ctx, err)
 }
 
 func (x *index) each(ctx context.Context, query, path string, row func(name string, v json.RawMessage) error) error {
@@ -171,7 +83,9 @@ func (x *index) each(ctx context.Context, query, path string, row func(name stri
 }
 
 // put stores a run, in place of what was known of its path.
-func (x *index) put(ctx context.Context, r *Run) error {
+func (x *index) put(ctx context.Context, r *Run) error { return x.failed(ctx, x.insert(ctx, r)) }
+
+func (x *index) insert(ctx context.Context, r *Run) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -199,6 +113,10 @@ func (x *index) put(ctx context.Context, r *Run) error {
 
 // keep removes the runs below some paths that are not among those that exist.
 func (x *index) keep(ctx context.Context, exist map[string]bool) error {
+	return x.failed(ctx, x.forget(ctx, exist))
+}
+
+func (x *index) forget(ctx context.Context, exist map[string]bool) error {
 	rows, err := x.db.QueryContext(ctx, "SELECT path FROM run")
 	if err != nil {
 		return err
