@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/http/httpguts"
 
 	"assay/internal/bundle"
 	"assay/internal/history"
 	"assay/internal/history/push"
+	"assay/internal/machine"
 	"assay/internal/regular"
 	"assay/reports"
 )
@@ -46,7 +48,8 @@ are not read again. The bundles stay the truth: the index is built again when it
 damaged or of another version, and with --rebuild.
 
 --prune removes the bundles that --keep does not keep: only whole bundles, only the files
-of their manifests, and never the newest of a group. --dry-run says which.
+of their manifests, and never the newest of a group or the evidence of a certificate.
+--dry-run says which.
 
 --push sends the figures to a Prometheus server or anything else that takes remote
 write 2.0; deploy/grafana has a dashboard.`,
@@ -59,7 +62,14 @@ write 2.0; deploy/grafana has a dashboard.`,
   # keep a month
   assay history nights --keep 30d --prune --dry-run`,
 		Args: between(1, -1, "want folders with bundles"),
-		RunE: func(c *cobra.Command, args []string) error { return runHistory(c.Context(), io, f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"index", "push", "push-token-file"} {
+				if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+					return usage(fmt.Errorf("--%s is empty: leave it out, or give it a value", name))
+				}
+			}
+			return runHistory(c.Context(), io, f, args)
+		},
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, markdown")
@@ -68,7 +78,7 @@ write 2.0; deploy/grafana has a dashboard.`,
 	fs.StringVar(&f.keep, "keep", "", "with --prune: the number of runs of each group to keep, or their age: 20, 30d")
 	fs.BoolVar(&f.prune, "prune", false, "remove the bundles that --keep does not keep")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "with --prune: say what would be removed, and remove nothing")
-	fs.BoolVar(&f.failOnChange, "fail-on-change", false, "exit 1 if a rule broke, or a figure rose, with the newest runs of a group: the last three for a figure")
+	fs.BoolVar(&f.failOnChange, "fail-on-change", false, "exit 1 if a rule broke, or a figure rose, with the newest runs of a group: the last three for a figure; 5 if the newest is left out")
 	fs.StringVar(&f.push, "push", "", "send the figures to this remote-write endpoint of Prometheus")
 	fs.StringVar(&f.pushTokenFile, "push-token-file", "", "with --push: file with a bearer token")
 	return c
@@ -116,6 +126,12 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New("interrupted")}
+	case errors.Is(err, history.ErrDisk):
+		return defect(err)
+	case errors.Is(err, history.ErrLocked):
+		return &exitError{exitUnreachable, err}
+	case regular.NoDescriptors(err):
+		return &machine.LimitError{What: err.Error(), Mend: "raise the limit of open files: ulimit -n"}
 	case err != nil:
 		return usage(err)
 	}
@@ -151,7 +167,14 @@ func (f *historyFlags) token() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--push-token-file: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	token := strings.TrimSpace(string(text))
+	switch {
+	case token == "":
+		return "", fmt.Errorf("--push-token-file: %s is empty: want a file with a bearer token", f.pushTokenFile)
+	case !httpguts.ValidHeaderFieldValue(token):
+		return "", fmt.Errorf("--push-token-file: %s has more than one line, or control characters: want one bearer token", f.pushTokenFile)
+	}
+	return token, nil
 }
 
 // drawHistory draws a history.
