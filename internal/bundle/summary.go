@@ -1,10 +1,14 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Summary is the manifest of a whole bundle, with the report of its kind; the others are nil.
@@ -78,6 +82,66 @@ func Summarize(dir string) (*Summary, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is not the one that the manifest lists", name)
+}
+
+// Unsealed reports whether a directory without a manifest has the files of a run: it lost its manifest, or the run was
+// killed or is still in progress.
+func Unsealed(dir string) bool {
+	root, err := openFolder(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	for name, schema := range map[string]string{runFile: RunSchema, loadFile: LoadSchema, SoakFile: SoakSchema} {
+		f, err := openRegular(root, name)
+		if err != nil {
+			continue
+		}
+		head, err := io.ReadAll(io.LimitReader(f, 512)) // the rest may be truncated
+		kind, _, _ := strings.Cut(schema, "/")
+		if _ = f.Close(); err == nil && bytes.Contains(head, []byte(`"`+kind+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Heading returns what is known of a bundle that need not be whole: its manifest, or without one the same members of its
+// run.json. It is nil if neither is readable.
+func Heading(dir string) *Manifest {
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	r := reader{root: root, b: &Bundle{Dir: dir}}
+	m := &Manifest{}
+	if err := r.document(ManifestFile, m, ManifestSchema); err == nil {
+		return m
+	}
+	run := &Run{}
+	if err := r.document(runFile, run, RunSchema); err != nil {
+		return nil
+	}
+	return &Manifest{Kind: KindConform, Run: run.ID, Tool: run.Tool, Started: run.Started, Target: run.Target, Profile: run.Profile}
+}
+
+// IsEvidence reports whether the directory of a bundle is one of the evidence of a certificate, or whether that cannot be
+// told.
+func IsEvidence(dir string) bool {
+	at, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		at, err = filepath.Abs(at)
+	}
+	if err != nil {
+		return true
+	}
+	folder := filepath.Dir(at)
+	if filepath.Base(folder) != "evidence" {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(filepath.Dir(folder), CertificateFile))
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 // digestWithin is Digest for a file of at most limit bytes. A longer one could not be read, and its digest may take hours.

@@ -40,7 +40,8 @@ func ParseKeep(text string) (Keep, error) {
 	return Keep{Age: d}, nil
 }
 
-// Old returns the bundles of a history that need not be kept, oldest first.
+// Old returns the bundles of a history that need not be kept, oldest first. Those in a certificate are its evidence, and
+// always stay.
 func Old(h *bundle.History, k Keep, now time.Time) (paths []string) {
 	type old struct {
 		path string
@@ -50,7 +51,7 @@ func Old(h *bundle.History, k Keep, now time.Time) (paths []string) {
 	for _, g := range h.Groups {
 		for i, r := range g.Runs {
 			left := len(g.Runs) - i // this one included
-			if left > 1 && (k.Count > 0 && left > k.Count || k.Age > 0 && now.Sub(r.Started) > k.Age) {
+			if left > 1 && (k.Count > 0 && left > k.Count || k.Age > 0 && now.Sub(r.Started) > k.Age) && !bundle.IsEvidence(r.Path) {
 				all = append(all, old{r.Path, r.Started})
 			}
 		}
