@@ -139,21 +139,37 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 	if err := drawHistory(h)(io.out.To, renderer(f.format), style(io.out.To, false)); err != nil {
 		return defect(err)
 	}
+	var pruned error
 	if f.prune {
-		pruneBundles(io, history.Old(h, keep, time.Now()), f.dryRun)
+		pruned = pruneBundles(io, history.Old(h, keep, time.Now()), f.dryRun)
 	}
 	if f.push != "" {
 		n, err := push.Send(ctx, push.Options{URL: f.push, Token: token, Limit: 30 * time.Second}, runs)
 		if err != nil {
-			return &exitError{exitUnreachable, fmt.Errorf("--push: %w", err)}
+			return errors.Join(pruned, &exitError{exitUnreachable, fmt.Errorf("--push: %w", err)})
 		}
 		io.errorf("sent %d samples to %s\n", n, f.push)
 	}
 	switch {
+	case pruned != nil:
+		return pruned
 	case len(runs) == 0:
 		return code(exitInconclusive)
 	case f.failOnChange && worseNow(h):
 		return code(1)
+	case f.failOnChange:
+		return sure(io, history.Unsure(runs, skipped))
+	}
+	return nil
+}
+
+// sure returns the exit code of a gate that finds nothing worse: it cannot say that if the newest run may be left out.
+func sure(io stdio, unsure []history.Skip) error {
+	for _, s := range unsure {
+		io.errorf("--fail-on-change cannot tell: %s is left out, and may be the newest run: %s\n", s.Path, s.Why)
+	}
+	if len(unsure) > 0 {
+		return code(exitInconclusive)
 	}
 	return nil
 }
@@ -182,8 +198,9 @@ func drawHistory(h *bundle.History) draw {
 	return func(w io.Writer, format string, s reports.Style) error { return reports.RenderHistory(w, format, h, s) }
 }
 
-// pruneBundles removes bundles. One that is not whole stays, and is said.
-func pruneBundles(io stdio, paths []string, dry bool) {
+// pruneBundles removes bundles. One that is not whole stays, and is said. An error means that one stays.
+func pruneBundles(io stdio, paths []string, dry bool) error {
+	stay := 0
 	for _, path := range paths {
 		if dry {
 			io.errorf("would remove %s\n", path)
@@ -191,10 +208,15 @@ func pruneBundles(io stdio, paths []string, dry bool) {
 		}
 		if err := bundle.Remove(path); err != nil {
 			io.errorf("not removed: %s: %v\n", path, err)
+			stay++
 			continue
 		}
 		io.errorf("removed %s\n", path)
 	}
+	if stay > 0 {
+		return defect(fmt.Errorf("--prune: %d of %d bundles could not be removed", stay, len(paths)))
+	}
+	return nil
 }
 
 // newest is how many runs a change of a figure needs to be seen, so that the newest one can have it.

@@ -25,7 +25,7 @@ type Options struct {
 
 // Load reads the bundles, through the index: one that has not changed is not read again. Folders that are no whole
 // bundles are skipped, and said. An index that turns out to be damaged is built again.
-func Load(ctx context.Context, o Options) (runs []Run, left []bundle.HistorySkip, err error) {
+func Load(ctx context.Context, o Options) (runs []Run, left []Skip, err error) {
 	dirs, err := findAll(o.Paths)
 	if err != nil {
 		return nil, nil, err
@@ -61,7 +61,7 @@ func findAll(paths []string) (all []string, err error) {
 }
 
 // load reads the bundles in directories.
-func (o *Options) load(ctx context.Context, dirs []string) (runs []Run, left []bundle.HistorySkip, err error) {
+func (o *Options) load(ctx context.Context, dirs []string) (runs []Run, left []Skip, err error) {
 	x, err := openIndex(ctx, o.Index, o.Rebuild)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +79,7 @@ func (o *Options) load(ctx context.Context, dirs []string) (runs []Run, left []b
 		case err != nil:
 			return nil, nil, err
 		case skip != nil:
-			left = append(left, bundle.HistorySkip{Path: dir, Why: skip.Error()})
+			left = append(left, skipped(dir, skip))
 		default:
 			runs = append(runs, *r)
 		}
@@ -104,8 +104,11 @@ func (x *index) known(ctx context.Context, dir string) (r *Run, skip, err error)
 }
 
 // Of returns what changed over the runs. It is pure.
-func Of(runs []Run, left []bundle.HistorySkip, version string) *bundle.History {
-	h := &bundle.History{Schema: bundle.HistorySchema, Tool: bundle.Tool{Name: "assay", Version: version}, Groups: []bundle.HistoryGroup{}, Skipped: left}
+func Of(runs []Run, left []Skip, version string) *bundle.History {
+	h := &bundle.History{Schema: bundle.HistorySchema, Tool: bundle.Tool{Name: "assay", Version: version}, Groups: []bundle.HistoryGroup{}}
+	for _, s := range left {
+		h.Skipped = append(h.Skipped, bundle.HistorySkip{Path: s.Path, Why: s.Why})
+	}
 	groups := map[[3]string][]Run{}
 	for _, r := range runs {
 		k := [3]string{string(r.Kind), r.Target, r.Profile}

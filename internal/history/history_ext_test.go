@@ -194,3 +194,71 @@ func TestOldBundlesAreRemoved(t *testing.T) {
 		}
 	}
 }
+
+// The bundles of a certificate are its evidence, at whatever path they are found.
+func TestTheEvidenceOfACertificateIsNeverOld(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "evidence")
+	if err := os.Rename(twenty(t), dir); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	for want, certificate := range map[int]string{38: "other.json", 0: bundle.CertificateFile} {
+		file := filepath.Join(top, certificate)
+		if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := load(t, history.Options{Paths: []string{dir}})
+		if old := history.Old(h, history.Keep{Count: 1}, began); len(old) != want {
+			t.Errorf("%s: %d old bundles, want %d", certificate, len(old), want)
+		}
+		for i := range h.Groups {
+			for j := range h.Groups[i].Runs {
+				r := &h.Groups[i].Runs[j]
+				r.Path = filepath.Join(link, filepath.Base(r.Path))
+			}
+		}
+		if old := history.Old(h, history.Keep{Count: 1}, began); len(old) != want {
+			t.Errorf("%s, through a link: %d old bundles, want %d", certificate, len(old), want)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A bundle that was left out hides what changed with it, unless its group has a later run.
+func TestABundleThatIsLeftOutMayBeTheNewest(t *testing.T) {
+	truncate := func(name string) func(path string) error {
+		return func(path string) error { return os.Truncate(filepath.Join(path, name), 10) }
+	}
+	for name, c := range map[string]struct {
+		bundle string
+		damage func(path string) error
+		unsure bool
+	}{
+		"the newest, its report truncated":     {"load-20", truncate("load.json"), true},
+		"the newest, its manifest truncated":   {"load-20", truncate("manifest.json"), true},
+		"the newest, its manifest lost":        {"load-20", func(path string) error { return os.Remove(filepath.Join(path, "manifest.json")) }, true},
+		"an older one, its report truncated":   {"load-19", truncate("load.json"), false},
+		"an older one, its manifest truncated": {"load-19", truncate("manifest.json"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := twenty(t)
+			path := filepath.Join(dir, c.bundle)
+			if err := c.damage(path); err != nil {
+				t.Fatal(err)
+			}
+			runs, left, err := history.Load(t.Context(), history.Options{Paths: []string{dir}})
+			if err != nil || len(left) != 1 || left[0].Path != path {
+				t.Fatalf("left out %+v, error %v", left, err)
+			}
+			if unsure := history.Unsure(runs, left); len(unsure) == 1 != c.unsure {
+				t.Errorf("unsure of %+v, want %v", unsure, c.unsure)
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/bundle"
+	"assay/internal/regular"
 )
 
 // Run is what the history knows of one bundle.
@@ -37,12 +38,10 @@ func read(path string) (*Run, error) {
 	}
 	m := s.Manifest
 	r := &Run{
-		Path: path, Digest: s.Digest, Kind: m.Kind, ID: m.Run, Started: m.Started.UTC(), Target: m.Target.URL, Profile: m.Profile, Version: m.Tool.Version,
+		Path: path, Digest: s.Digest, Kind: m.Kind, ID: m.Run, Started: m.Started.UTC(), Profile: m.Profile, Version: m.Tool.Version,
 		Rules: map[string]string{}, Values: map[string]float64{},
 	}
-	if m.Target.Embedded {
-		r.Target = embedded
-	}
+	r.Target = targetOf(m)
 	if m.Interrupted {
 		return nil, errors.New("the run was interrupted")
 	}
@@ -71,6 +70,13 @@ func read(path string) (*Run, error) {
 
 // embedded stands for the embedded gateway, whose port differs in each run.
 const embedded = "embedded"
+
+func targetOf(m *bundle.Manifest) string {
+	if m.Target.Embedded {
+		return embedded
+	}
+	return m.Target.URL
+}
 
 // latencies adds the percentiles that have values.
 func (r *Run) latencies(prefix string, l *bundle.LoadLatencies) {
@@ -118,7 +124,7 @@ const (
 	mostFolders = 100_000
 )
 
-// find returns the directories of bundles at a path and below it, sorted, without following links.
+// find returns the directories of bundles at a path and below it, whole or not, sorted, without following links.
 func find(path string) (dirs []string, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -127,7 +133,7 @@ func find(path string) (dirs []string, err error) {
 	seen := 0
 	err = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			if p == top {
+			if p == top || regular.NoDescriptors(err) {
 				return err
 			}
 			return fs.SkipDir // not readable
@@ -138,7 +144,7 @@ func find(path string) (dirs []string, err error) {
 		if seen++; seen > mostFolders {
 			return fmt.Errorf("%s has more than %d folders: name the folder of the bundles", path, mostFolders)
 		}
-		if info, err := os.Lstat(filepath.Join(p, bundle.ManifestFile)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Lstat(filepath.Join(p, bundle.ManifestFile)); err == nil && info.Mode().IsRegular() || bundle.Unsealed(p) {
 			dirs = append(dirs, p)
 			return fs.SkipDir
 		}
