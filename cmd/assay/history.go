@@ -15,7 +15,6 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/history"
 	"assay/internal/history/push"
-	"assay/internal/machine"
 	"assay/internal/regular"
 	"assay/reports"
 )
@@ -62,14 +61,7 @@ write 2.0; deploy/grafana has a dashboard.`,
   # keep a month
   assay history nights --keep 30d --prune --dry-run`,
 		Args: between(1, -1, "want folders with bundles"),
-		RunE: func(c *cobra.Command, args []string) error {
-			for _, name := range []string{"index", "push", "push-token-file"} {
-				if flag := c.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-					return usage(fmt.Errorf("--%s is empty: leave it out, or give it a value", name))
-				}
-			}
-			return runHistory(c.Context(), io, f, args)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return runHistory(c.Context(), io, f, args) },
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.format, "format", "text", "format on stdout: text, json, markdown")
@@ -130,8 +122,6 @@ func runHistory(ctx context.Context, io stdio, f historyFlags, args []string) er
 		return defect(err)
 	case errors.Is(err, history.ErrLocked):
 		return &exitError{exitUnreachable, err}
-	case regular.NoDescriptors(err):
-		return &machine.LimitError{What: err.Error(), Mend: "raise the limit of open files: ulimit -n"}
 	case err != nil:
 		return usage(err)
 	}

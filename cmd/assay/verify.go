@@ -75,7 +75,7 @@ func verify(ctx context.Context, io stdio, f verifyFlags, dir string) error {
 	case f.key != "" || f.submission:
 		err = usage(fmt.Errorf("%s is no certificate: it has no %s; --key and --submission are for certificates", dir, bundle.CertificateFile))
 	default:
-		v, err = verifyBundle(dir)
+		v, err = verifyBundle(ctx, dir)
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func verifyCertificate(ctx context.Context, f verifyFlags, dir string) (*bundle.
 	if err != nil {
 		return nil, defect(err)
 	}
-	of := &certify.Verifier{Build: *build, Wanted: selftest.Wanted, Pages: reports.CertificatePages, Bundle: verifyBundle}
+	of := &certify.Verifier{Build: *build, Wanted: selftest.Wanted, Pages: reports.CertificatePages, Bundle: func(dir string) (*bundle.Verification, error) { return verifyBundle(ctx, dir) }}
 	if of.Catalogue, err = scenarios.Load(); err != nil {
 		return nil, defect(err)
 	}
@@ -113,8 +113,8 @@ func verifyCertificate(ctx context.Context, f verifyFlags, dir string) (*bundle.
 }
 
 // verifyBundle verifies one bundle.
-func verifyBundle(dir string) (*bundle.Verification, error) {
-	v, err := bundle.Verify(dir)
+func verifyBundle(ctx context.Context, dir string) (*bundle.Verification, error) {
+	v, err := bundle.VerifyContext(ctx, dir)
 	if err != nil {
 		return nil, usage(err)
 	}
