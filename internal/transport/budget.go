@@ -202,7 +202,7 @@ func (x *Exchange) violate(in string, v wire.Violation) {
 	}
 	x.rec.Violations = append(x.rec.Violations, bundle.Violation{
 		Kind: string(v.Kind), In: in, Off: v.Off,
-		Detail: x.recorder.redact.Text(v.Detail), At: x.recorder.clock.Stamp(),
+		Detail: x.recorder.redact.detail(v.Detail), At: x.recorder.clock.Stamp(),
 	})
 }
 

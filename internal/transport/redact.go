@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"assay/internal/bundle"
@@ -54,6 +56,30 @@ func (r redactor) Value(s string) string {
 		r.found.Store(true)
 	}
 	return clean
+}
+
+// detail returns the description of a violation without secrets. Package wire, which knows no secrets, quotes the
+// beginning of what is wrong.
+func (r redactor) detail(s string) string {
+	s = r.Text(s)
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(s, '"')
+		if at < 0 {
+			return b.String() + s
+		}
+		b.WriteString(s[:at])
+		quote, err := strconv.QuotedPrefix(s[at:])
+		if err != nil {
+			return b.String() + s[at:]
+		}
+		s = s[at+len(quote):]
+		text, _ := strconv.Unquote(quote)
+		if clean := r.Cut(text); clean != text {
+			quote = strconv.Quote(clean)
+		}
+		b.WriteString(quote)
+	}
 }
 
 // failure returns an error without secrets in its text: an error of TLS has the names in the peer's certificate.

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/secret"
 	"assay/internal/testkit"
+	"assay/internal/wire"
 )
 
 func TestASecretIsFoundWhereverItStandsInALongBody(t *testing.T) {
@@ -121,5 +122,33 @@ func TestASecretThatFramingSplitsIsFoundInReceivedBytes(t *testing.T) {
 		if got := string(r.received([]byte(other))); got != other {
 			t.Errorf("%q becomes %q", other, got)
 		}
+	}
+}
+
+// Package wire cuts what it quotes, so that half of a secret can stand at the end of a quote.
+func TestADetailHasNoBeginningOfASecret(t *testing.T) {
+	const text = "s3cret-of-the-run"
+	r := redactor{Redactor: secret.New([]string{text})}
+	for detail, want := range map[string]string{
+		`the field line "X-Name s3cret-of" has no colon`:      `the field line "X-Name *********" has no colon`,
+		`"a \"quote\": s3cr" is not a field name`:             `"a \"quote\": ****" is not a field name`,
+		`the details say "s3cret", grpc-message says "s3cre"`: `the details say "******", grpc-message says "*****"`,
+		"its value is s3cret-of-the-run":                      "its value is *****************",
+		`an unfinished "quote`:                                `an unfinished "quote`,
+	} {
+		if got := r.detail(detail); got != want {
+			t.Errorf("%s\nbecame %s\nwant   %s", detail, got, want)
+		}
+	}
+	found := 0
+	d := wire.ResponseDecoder{OnViolation: func(v wire.Violation) {
+		found++
+		if got := r.detail(v.Detail); !strings.Contains(v.Detail, text[:4]) || strings.Contains(got, text[:4]) {
+			t.Errorf("%s\nbecame %s", v.Detail, got)
+		}
+	}}
+	d.Feed([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("x", 56) + text + "\r\n\r\n"))
+	if found == 0 {
+		t.Error("a field line without a colon is no violation")
 	}
 }
