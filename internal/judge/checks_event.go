@@ -1,10 +1,9 @@
 package judge
 
 import (
-	"strings"
-
 	"assay/internal/bundle"
 	"assay/internal/envd/call"
+	"assay/internal/wire"
 )
 
 // eventStream reports whether a response has process events: of Start, Connect or the NDJSON
@@ -68,7 +67,7 @@ func checkNDJSONTypeAndEnd(e *exam) applied {
 	if x.Shape != bundle.ShapeNDJSON || status(x) != 200 {
 		return notApplied()
 	}
-	if t := responseType(x); !ndjsonType(t) {
+	if t := responseType(x); !wire.NDJSONType(t) {
 		return breaks(-1, "content type: want an NDJSON type, saw %s", orNone(t))
 	}
 	for i := range x.Events {
@@ -83,13 +82,4 @@ func checkNDJSONTypeAndEnd(e *exam) applied {
 		return breaks(x.Response.Body, "want end as the last line, saw %s", answer(x)).as(noEnd(x))
 	}
 	return holds()
-}
-
-func ndjsonType(t string) bool {
-	switch t {
-	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
-		"application/jsonlines", "application/json-lines", "application/json", "text/plain":
-		return true
-	}
-	return strings.HasSuffix(t, "+ndjson") || strings.HasSuffix(t, "+json-seq")
 }

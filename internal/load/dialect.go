@@ -146,7 +146,7 @@ func (d *Dialect) StreamType(got string) bool {
 	got, _, _ = strings.Cut(strings.ToLower(got), ";")
 	got = strings.TrimSpace(got)
 	if d.Protocol == ProtocolNDJSON {
-		return got == "application/x-ndjson" || got == "application/ndjson" || got == "application/jsonl" || got == "application/json"
+		return wire.NDJSONType(got)
 	}
 	return d.form().Accepts(call.ProcessStart, got)
 }
@@ -167,12 +167,12 @@ func (d *Dialect) Reply(a *Answer) ([]byte, error) {
 	switch {
 	case d.Protocol == ProtocolGRPC || d.Protocol == ProtocolWeb:
 		return d.grpcUnary(a)
-	case a.Status == 200:
+	case a.Status == 200, d.Protocol == ProtocolNDJSON && a.Status/100 == 2:
 		return a.Body, nil
 	}
 	e, _ := wire.DecodeError(a.Body)
 	switch {
-	case e != nil && e.Code == "not_found", e == nil && a.Status == 404 && d.Protocol == ProtocolNDJSON:
+	case e != nil && e.Code == "not_found", (e == nil || e.Code == "") && a.Status == 404 && d.Protocol == ProtocolNDJSON:
 		return nil, ErrGone
 	case e != nil && e.Code != "":
 		return nil, fmt.Errorf("HTTP %d, %s: %.200s", a.Status, e.Code, e.Message)

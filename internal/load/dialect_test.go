@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -62,5 +63,36 @@ func TestTheProcessesOfWebSocketsAreListed(t *testing.T) {
 		if fmt.Sprint(got) != want || err != nil {
 			t.Errorf("part %d: %v, %v, want %s", part, got, err, want)
 		}
+	}
+}
+
+func TestNDJSONReplies(t *testing.T) {
+	d := Dialect{Protocol: ProtocolNDJSON}
+	for _, c := range []struct {
+		status int
+		body   string
+		want   string
+	}{
+		{200, `{"killed":true}`, ""},
+		{202, "", ""},
+		{204, "", ""},
+		{404, "", ErrGone.Error()},
+		{404, "no such command", ErrGone.Error()},
+		{404, `{"error":"no such command"}`, ErrGone.Error()},
+		{404, `{"code":"unimplemented"}`, "HTTP 404, unimplemented: "},
+		{500, "", "HTTP 500"},
+	} {
+		_, err := d.Reply(&Answer{Status: c.status, Body: []byte(c.body)})
+		if got := fmt.Sprint(err); got != cmp.Or(c.want, "<nil>") {
+			t.Errorf("%d %s: %s, want %q", c.status, c.body, got, c.want)
+		}
+	}
+	for _, name := range []string{"application/x-ndjson", "text/plain; charset=utf-8", "application/vnd.x+ndjson"} {
+		if !d.StreamType(name) {
+			t.Errorf("%s is no type of a stream", name)
+		}
+	}
+	if d.StreamType("text/html") {
+		t.Error("text/html is a type of a stream")
 	}
 }

@@ -171,7 +171,7 @@ type Limits struct {
 	Connect time.Duration
 	// FirstEvent bounds the time from a sent request to its start event.
 	FirstEvent time.Duration
-	// Silence is how long a running stream may send nothing; 0 means for ever.
+	// Silence is how long a running stream may print nothing; 0 means for ever.
 	Silence time.Duration
 	// End bounds the time from a confirmed kill, or from the end event, to the end of the response.
 	End time.Duration

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"assay/internal/strictjson"
 )
@@ -146,4 +147,14 @@ func (d *LineDecoder) violate(k Kind, off int64, detail string) {
 	if d.OnViolation != nil {
 		d.OnViolation(Violation{Kind: k, Off: off, Detail: detail})
 	}
+}
+
+// NDJSONType reports whether a media type, in lower case and without parameters, is one with which servers send NDJSON. None is registered.
+func NDJSONType(t string) bool {
+	switch t {
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+		"application/jsonlines", "application/json-lines", "application/json", "text/plain":
+		return true
+	}
+	return strings.HasSuffix(t, "+ndjson") || strings.HasSuffix(t, "+json-seq")
 }

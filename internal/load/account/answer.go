@@ -427,7 +427,7 @@ func (a *Streams) overdue(s *Stream, now int64) *Failure {
 		}
 	case phaseLive:
 		if silence := a.class(s).Silence; silence > 0 && quiet > silence {
-			return stalled("no event for %v", quiet.Round(time.Millisecond))
+			return stalled("no output for %v", quiet.Round(time.Millisecond))
 		}
 		switch waited := time.Duration(now - s.doneAt); {
 		case waited <= lim.End:

@@ -14,7 +14,14 @@ import (
 type cuts struct {
 	bufs [][]byte
 	free []int32
+	long int // bytes of the buffers above longCut
 }
+
+// A message above longCut must fit into what all such messages together may have, while they are incomplete.
+const (
+	longCut  = 1 << 20
+	mostLong = 256 << 20
+)
 
 // keptCut is the largest capacity of an idle buffer: enough for the largest event of the
 // real daemon (32 KiB of output, 44 KiB as base64).
@@ -31,6 +38,9 @@ func (c *cuts) take() int32 {
 }
 
 func (c *cuts) put(i int32) {
+	if n := cap(c.bufs[i]); n > longCut {
+		c.long -= n
+	}
 	if cap(c.bufs[i]) > keptCut {
 		c.bufs[i] = nil
 	}
@@ -50,10 +60,21 @@ func (a *Streams) appendCut(s *Stream, p []byte) []byte {
 	if s.cut == None {
 		s.cut = a.cuts.take()
 	}
-	b := append(a.cuts.bufs[s.cut], p...)
+	b := a.cuts.bufs[s.cut]
+	before := cap(b)
+	b = append(b, p...)
 	a.cuts.bufs[s.cut] = b
+	if n := cap(b); n != before && n > longCut {
+		a.cuts.long += n
+		if before > longCut {
+			a.cuts.long -= before
+		}
+	}
 	return b
 }
+
+// tooMuch reports whether a long incomplete message is one too many.
+func (a *Streams) tooMuch(b []byte) bool { return len(b) > longCut && a.cuts.long > mostLong }
 
 // dropCut returns a stream's buffer.
 func (a *Streams) dropCut(s *Stream) {
@@ -101,7 +122,11 @@ func (a *Streams) feedCut(i int32, s *Stream, p []byte) []byte {
 	have := a.cutBytes(s)
 	missing := int(binary.BigEndian.Uint32(s.head[1:])) - len(have)
 	if len(p) < missing {
-		a.appendCut(s, p)
+		if a.tooMuch(a.appendCut(s, p)) {
+			a.dropCut(s)
+			s.set(flagLost)
+			a.Breach(i, s, fmt.Sprintf("%s: a message of %d bytes, when the incomplete ones of all streams have more than %d", wire.PayloadOverLimit, len(have)+missing, mostLong))
+		}
 		return nil
 	}
 	whole, rest := p[:missing], p[missing:]
@@ -172,10 +197,10 @@ func (a *Streams) feedLines(i int32, s *Stream, p []byte) {
 			if s.has(flagLost) {
 				return
 			}
-			if b := a.appendCut(s, p); len(b) > wire.DefaultLimit {
+			if b := a.appendCut(s, p); len(b) > wire.DefaultLimit || a.tooMuch(b) {
 				s.set(flagLost)
 				a.dropCut(s)
-				a.Breach(i, s, fmt.Sprintf("%s: a line is over the limit of %d bytes", wire.LineOverLimit, wire.DefaultLimit))
+				a.Breach(i, s, fmt.Sprintf("%s: a line is over the limit of %d bytes, or of %d with those of other streams", wire.LineOverLimit, wire.DefaultLimit, mostLong))
 			}
 			return
 		}

@@ -220,7 +220,6 @@ func (a *Streams) strictEvent(i int32, s *Stream, p []byte) {
 		a.Breach(i, s, fmt.Sprintf("%s: %s", problems[0].Kind, problems[0].Detail))
 	}
 	c := a.class(s)
-	s.since = a.at
 	if s.pid == 0 && e.Kind != envd.KindStart {
 		if c.ndjson && e.Kind == envd.KindUnknown {
 			a.errorLine(i, s, p)
@@ -229,7 +228,8 @@ func (a *Streams) strictEvent(i int32, s *Stream, p []byte) {
 		a.Breach(i, s, "the event "+e.Kind+" comes before start")
 		return
 	}
-	if s.ends > 0 {
+	// A keepalive and an event of a later version may follow the end, but not as NDJSON (rules process.stream.end-last, ndjson.stream.shape).
+	if s.ends > 0 && (c.ndjson || e.Kind != envd.KindKeepAlive && e.Kind != envd.KindUnknown) {
 		a.Breach(i, s, "the event "+e.Kind+" comes after end")
 	}
 	switch e.Kind {

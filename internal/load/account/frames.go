@@ -192,6 +192,9 @@ func isGoodClose(p []byte) bool {
 	return len(p) == 0 || some && wire.LegalWSCloseCode(code) && utf8.Valid(reason)
 }
 
+// mostFrames is the longest message of a WebSocket, of which each stream may have one.
+const mostFrames = 8 << 20
+
 // strictFrames gives bytes to the strict decoder of a stream.
 func (a *Streams) strictFrames(i int32, s *Stream, p []byte) {
 	x := a.extra(i, s)
@@ -199,6 +202,7 @@ func (a *Streams) strictFrames(i int32, s *Stream, p []byte) {
 		s.set(flagStrict)
 		x.fed, x.messageEnd = 0, 0
 		x.frames = &wire.WSDecoder{
+			Limit: mostFrames,
 			OnMessage: func(m wire.WSMessage) {
 				if m.Dropped || s.over() || s.has(flagEOS) {
 					return

@@ -87,6 +87,7 @@ func answers() map[string]string {
 		"both a length and chunks":         head("Transfer-Encoding", "Content-Length: 5\r\nTransfer-Encoding"),
 		"HTTP/1.0":                         "HTTP/1.0 200 OK\r\nContent-Type: application/connect+json\r\n\r\n" + body,
 		"connection close":                 head("Content-Type", "Connection: close\r\nContent-Type"),
+		"connection close in a list":       head("Content-Type", "Connection: x-hop, Close\r\nContent-Type"),
 		"a date":                           head("Content-Type", "Date: Sat, 21 Nov 2026 02:29:02 GMT\r\nContent-Type"),
 		"more than one response":           good + good,
 		"not HTTP":                         "SSH-2.0-OpenSSH_9.2\r\n",

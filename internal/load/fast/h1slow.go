@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"assay/internal/load"
 	"assay/internal/load/account"
 	"assay/internal/wire"
@@ -114,7 +116,7 @@ func (l *loop) slowHead(i int32, s *account.Stream, w *slow, h *wire.Head) {
 	w.headed = true
 	w.reuse = h.Framing != wire.FramingClose && h.Proto == "HTTP/1.1"
 	for _, f := range h.Fields {
-		if strings.EqualFold(f.Name, "connection") && strings.EqualFold(f.Value, "close") {
+		if strings.EqualFold(f.Name, "connection") && httpguts.HeaderValuesContainsToken([]string{f.Value}, "close") {
 			w.reuse = false
 		}
 	}

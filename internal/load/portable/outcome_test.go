@@ -2,6 +2,7 @@ package portable_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -37,6 +38,19 @@ func eachWay(t *testing.T, test func(t *testing.T, w loadtest.Way, e load.Engine
 	}
 }
 
+// keepAlive is a keepalive event.
+var keepAlive = loadtest.Env(0, `{"event":{"keepalive":{}}}`)
+
+// keepsAlive sends keepalive events until the client has gone.
+func keepsAlive(c net.Conn) {
+	for tick := time.NewTicker(loadtest.Soon / 10); ; <-tick.C {
+		if _, err := io.WriteString(c, loadtest.Chunk(keepAlive)); err != nil {
+			tick.Stop()
+			return
+		}
+	}
+}
+
 func TestEveryOutcomeOverHTTP1(t *testing.T) {
 	lines := loadtest.Stdout("1\n") + loadtest.Stdout("2\n") + loadtest.Stdout("3\n")
 	tests := map[string]struct {
@@ -50,6 +64,8 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"lines in one event":               {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
 		"a keepalive and stderr":           {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"keepalive":{}}}`), loadtest.Env(0, `{"event":{"data":{"stderr":"eA=="}}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
 		"an unknown event":                 {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Env(0, `{"event":{"resized":{}, "x":1}}`), lines, loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"a keepalive after the end":        {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), keepAlive, loadtest.Env(0, `{"event":{"resized":{}}}`), loadtest.EOS)), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
+		"output after the end":             {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), lines, loadtest.EndEvent(0), loadtest.Stdout("4\n"), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "data comes after end"},
 		"a body until the connection ends": {loadtest.Then("HTTP/1.1 200 OK\r\nContent-Type: application/connect+json\r\n\r\n"+loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS, loadtest.HangUp), loadtest.KillOK, bundle.StreamOK, load.EndedOK, ""},
 		"a line missing":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line is missing"},
 		"a line doubled":                   {loadtest.Answers(loadtest.AnswerOf(loadtest.StartEvent(7), loadtest.Stdout("1\n1\n2\n3\n"), loadtest.EndEvent(0), loadtest.EOS)), loadtest.KillOK, bundle.StreamCorrupt, load.EndedOK, "a line came twice"},
@@ -82,7 +98,8 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"a reset at once":                  {loadtest.Abort, loadtest.KillOK, bundle.StreamReset, load.NoProcess, "before the response"},
 		"no byte":                          {loadtest.Hold, loadtest.KillOK, bundle.StreamAcceptStall, load.NoProcess, "no byte"},
 		"a head only":                      {loadtest.Then(loadtest.StreamHead, loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.NoProcess, "no start event"},
-		"silence after start":              {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no event for"},
+		"silence after start":              {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no output for"},
+		"keepalives instead of output":     {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)), keepsAlive), loadtest.KillOK, bundle.StreamStall, load.FateKilled, "no output for"},
 		"silence after the end event":      {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 		"silence after the end of stream":  {loadtest.Then(loadtest.StreamHead+loadtest.Chunk(loadtest.StartEvent(7)+lines+loadtest.EndEvent(0)+loadtest.EOS), loadtest.Hold), loadtest.KillOK, bundle.StreamStall, load.EndedOK, "after the end event"},
 	}
@@ -90,6 +107,7 @@ func TestEveryOutcomeOverHTTP1(t *testing.T) {
 		"no byte":                         func(l *load.Limits) { l.FirstEvent = loadtest.Soon },
 		"a head only":                     func(l *load.Limits) { l.FirstEvent = loadtest.Later },
 		"silence after start":             func(l *load.Limits) { l.Silence = loadtest.Soon },
+		"keepalives instead of output":    func(l *load.Limits) { l.Silence = loadtest.Soon },
 		"silence after the end event":     func(l *load.Limits) { l.End = loadtest.Soon },
 		"silence after the end of stream": func(l *load.Limits) { l.End = loadtest.Soon },
 	}

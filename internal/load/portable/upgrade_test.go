@@ -54,17 +54,17 @@ func TestEveryOutcomeOverWebSocket(t *testing.T) {
 		"gone without Close":               {sendsAndGoes(lines + loadtest.Exit(0)), bundle.StreamReset, load.EndedOK, "during the response"},
 		"reset":                            {func(c *loadtest.Socket) { c.Send(lines); loadtest.Abort(c.Conn) }, bundle.StreamReset, load.LeftOpen, ""},
 		"given up":                         {sendsAndGoes(lines + loadtest.CloseWS(1011)), bundle.StreamServerError, load.LeftOpen, "Close 1011"},
-		"silence":                          {sends(lines), bundle.StreamStall, load.LeftOpen, "no event for"},
+		"silence":                          {sends(lines), bundle.StreamStall, load.LeftOpen, "no output for"},
 		"no Close after exit":              {sends(lines + loadtest.Exit(0)), bundle.StreamStall, load.EndedOK, "no Close frame"},
 		"open after Close":                 {sends(loadtest.GoodFrames()), bundle.StreamStall, load.EndedOK, "still open"},
-		"pings without end, and no output": {pingsForEver(""), bundle.StreamStall, load.LeftOpen, "no event for"},
+		"pings without end, and no output": {pingsForEver(""), bundle.StreamStall, load.LeftOpen, "no output for"},
 		"pings without end, and no pong read": {func(c *loadtest.Socket) {
 			for ping := strings.Repeat(loadtest.Frame(wire.WSPing, strings.Repeat("p", 125)), 100); ; {
 				if _, err := io.WriteString(c.Conn, ping); err != nil {
 					return
 				}
 			}
-		}, bundle.StreamStall, load.LeftOpen, "no event for"},
+		}, bundle.StreamStall, load.LeftOpen, "no output for"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestEveryOutcomeOverWebSocket(t *testing.T) {
 				t.Parallel()
 				p := loadtest.Plan(t, loadtest.Attach(t, tt.serve, w), loadtest.OverWS, w.Plan)
 				switch {
-				case strings.Contains(tt.message, "no event"):
+				case strings.Contains(tt.message, "no output"):
 					p.Limits.Silence = loadtest.Later
 				case tt.outcome == bundle.StreamStall:
 					p.Limits.End = loadtest.Soon
