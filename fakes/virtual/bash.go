@@ -56,6 +56,11 @@ func (sh *shell) binaryTest(t *tester, x *syntax.BinaryTest) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	n, err := sh.hold([]string{s})
+	if err != nil {
+		return false, err
+	}
+	defer sh.memory().give(n)
 	switch op := x.Op.String(); op {
 	case "=", "==", "!=":
 		ok, err := sh.match(right, s)

@@ -287,12 +287,12 @@ func (sh *shell) forWords(loop *syntax.WordIter, do []*syntax.Stmt) int {
 		if items, err = sh.fields(loop.Items); err != nil {
 			return sh.expansionError(err)
 		}
-		n, err := sh.hold(items)
-		if err != nil {
-			return sh.expansionError(err)
-		}
-		defer sh.memory().give(n)
 	}
+	n, err := sh.hold(items) // also the parameters, which set may replace meanwhile
+	if err != nil {
+		return sh.expansionError(err)
+	}
+	defer sh.memory().give(n)
 	status := 0
 	for _, item := range items {
 		if err := sh.assign(loop.Name.Value, item); err != nil {
@@ -329,6 +329,11 @@ func (sh *shell) caseClause(cmd *syntax.CaseClause, tail bool) int {
 	if err != nil {
 		return sh.expansionError(err)
 	}
+	n, err := sh.hold([]string{word})
+	if err != nil {
+		return sh.expansionError(err)
+	}
+	defer sh.memory().give(n)
 	through := false
 	for i, item := range cmd.Items {
 		ok := through
@@ -374,12 +379,19 @@ func (sh *shell) declare(cmd *syntax.FuncDecl) int {
 // declaration runs export, readonly, local and similar, whose assignments are not split into fields.
 func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 	args := []string{cmd.Variant.Value}
+	held := 0
+	defer func() { sh.memory().give(held) }()
 	for _, as := range cmd.Args {
 		if as.Name == nil {
 			fields, err := sh.fields([]*syntax.Word{as.Value})
 			if err != nil {
 				return sh.expansionError(err)
 			}
+			n, err := sh.hold(fields)
+			if err != nil {
+				return sh.expansionError(err)
+			}
+			held += n
 			args = append(args, fields...)
 			continue
 		}
@@ -391,13 +403,13 @@ func (sh *shell) declaration(cmd *syntax.DeclClause) int {
 			}
 			arg += "=" + value
 		}
+		n, err := sh.hold([]string{arg})
+		if err != nil {
+			return sh.expansionError(err)
+		}
+		held += n
 		args = append(args, arg)
 	}
-	n, err := sh.hold(args)
-	if err != nil {
-		return sh.expansionError(err)
-	}
-	defer sh.memory().give(n)
 	b := findBuiltin(args[0])
 	if b == nil {
 		return sh.notFound(args[0])

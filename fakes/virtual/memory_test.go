@@ -196,6 +196,10 @@ func TestAShortCommandTakesLittleMemory(t *testing.T) {
 		"a regular expression that takes an hour": {doubled("t", "aaaaaaaa", 19) + doubled("p", "(a?){30}", 4) + "[[ $t =~ $p ]]", "Out of space"},
 		"a pattern of find":                       {full + doubled("p", "********", 13) + `find /tmp -name "${p%?}"`, "memory exhausted"},
 		"a long pattern of find":                  {doubled("p", "********", 14) + `find /tmp -name "${p%?}"`, "Out of space"},
+		"many short parameters":                   {`x=$(printf '%0200d' 1); set -- $(yes $x | head -n 40000); : "` + strings.Repeat("$*", 80) + `"`, "Out of space"},
+		"many changed parameters":                 {`x=$(printf '%0240d' 1); set -- $(yes a | head -n 40000); : "` + strings.Repeat("${@/a/$x}", 30) + `"`, "Out of space"},
+		"words of nested cases":                   {doubled("x", "aaaaaaaa", 19) + strings.Repeat("case b$x in *) ", 40) + ":" + strings.Repeat(";; esac", 40), "Out of space"},
+		"parameters of nested loops":              {doubled("x", "aaaaaaaa", 19) + "set -- b$x; " + strings.Repeat("for i do set -- b$x; ", 40) + ":" + strings.Repeat("; done", 40), "Out of space"},
 		"traps":                                   {doubled("x", "aaaaaaaa", 20) + "for s in 1 2 3 6 7 8 10 11 12 13 14 15 16 17; do trap \"$x$s\" $s; done", "Out of space"},
 		"literals of functions":                   {doubled("x", "aaaaaaaa", 20) + "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do eval \"f$i() { : $x; }\"; done", "Out of space"},
 		"a set of tr":                             {doubled("x", `\0-\377`, 14) + "tr $x y </dev/null", "set is too long"},
@@ -287,5 +291,13 @@ func TestCommandMayBeRepeated(t *testing.T) {
 	got := run(t, system(t), Spec{Argv: sh("command command -p command echo a; command -v command")}, "")
 	if got.stdout != "a\ncommand\n" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The error at the end of a script is found in one pass: one that is parsed again for each of its lines takes minutes.
+func TestALongScriptWithAnErrorIsReadOnce(t *testing.T) {
+	got := run(t, system(t), Spec{Argv: sh("cat >/tmp/f; sh /tmp/f")}, "echo one\n"+strings.Repeat("true &&\n", 25_000))
+	if got.stdout != "one\n" {
+		t.Errorf("%+v, stdout %.100q, stderr %.200q", got.status, got.stdout, got.stderr)
 	}
 }

@@ -97,8 +97,8 @@ func (sh *shell) operate(ps *syntax.ProcSubst) (string, error) {
 		if results[i], err = change(v); err != nil {
 			return "", err
 		}
-		if len(results[i]) >= smallText {
-			sh.spend(2 * len(results[i]))
+		if len(values) > 1 || len(results[i]) >= smallText {
+			sh.spend(2*len(results[i]) + fieldMemory)
 		}
 	}
 	sep := " "

@@ -36,10 +36,21 @@ func parse(text string, bash bool) (lines [][]*syntax.Stmt, err error) {
 	if nesting(text) > maxNested {
 		return nil, complaint("nested too deeply")
 	}
-	var line []*syntax.Stmt
+	lines, line, err := split(text, bash)
+	if err != nil {
+		return before(err, text, bash, lines, line), err
+	}
+	if line != nil {
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// split returns the statements of each line but the last, and those of the last, up to the first error.
+func split(text string, bash bool) (lines [][]*syntax.Stmt, line []*syntax.Stmt, err error) {
 	for stmt, err := range newParser(bash).StmtsSeq(strings.NewReader(text)) {
 		if err != nil {
-			return before(err, text, bash, lines, line), err
+			return lines, line, err
 		}
 		if len(line) > 0 && line[len(line)-1].End().Line() < stmt.Pos().Line() {
 			lines = append(lines, line)
@@ -53,10 +64,7 @@ func parse(text string, bash bool) (lines [][]*syntax.Stmt, err error) {
 			takeOver(stmt)
 		}
 	}
-	if line != nil {
-		lines = append(lines, line)
-	}
-	return lines, nil
+	return lines, line, nil
 }
 
 // maxNested limits the nesting of a script, because parsing recurses: about 10 KB of stack per level in the worst build, and Go ends the program at 1 GB.
@@ -100,7 +108,10 @@ func before(err error, text string, bash bool, lines [][]*syntax.Stmt, pending [
 	for range pe.Pos.Line() - 1 {
 		end += strings.IndexByte(text[end:], '\n') + 1
 	}
-	if whole, err := parse(text[:end], bash); err == nil {
+	if whole, last, err := split(text[:end], bash); err == nil {
+		if last != nil {
+			whole = append(whole, last)
+		}
 		return whole // the parser reads one token ahead, into the error
 	}
 	if n := len(pending); n > 0 && pending[n-1].End().Line() < pe.Pos.Line() {

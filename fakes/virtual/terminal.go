@@ -94,12 +94,12 @@ func (t *terminal) typeIn(s stop, b []byte) error {
 // take feeds bytes to the discipline until a signal or until there is no room. The caller holds mu.
 func (t *terminal) take(b []byte) (n int, sig syscall.Signal) {
 	shown := len(t.echo)
-	for n < len(b) && sig == 0 && len(t.disc.ready)+len(t.disc.line) < pipeSize {
+	for n < len(b) && sig == 0 && len(t.disc.ready)+len(t.disc.line) < pipeSize && len(t.disc.lines) < pipeSize {
 		t.echo, sig = t.disc.input(b[n], t.echo)
+		if len(t.echo) > maxEcho { // ^R shows a whole line again
+			t.echo = t.echo[:max(shown, maxEcho)]
+		}
 		n++
-	}
-	if len(t.echo) > maxEcho {
-		t.echo = t.echo[:max(shown, maxEcho)]
 	}
 	return n, sig
 }

@@ -130,9 +130,13 @@ func (e shellEnv) Get(name string) expand.Variable {
 		if list == nil {
 			list = []string{}
 		}
+		short := 0
 		for _, param := range list {
-			sh.use(param)
+			if sh.use(param); len(param) < smallText {
+				short += len(param) + fieldMemory/2
+			}
 		}
+		sh.spend(2 * short) // there may be many, and a script may name them often
 		return expand.Variable{Set: true, Kind: expand.Indexed, List: list}
 	case "?":
 		return str(strconv.Itoa(sh.last))

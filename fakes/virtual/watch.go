@@ -3,6 +3,7 @@ package virtual
 import (
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	filetree "assay/fakes/tree"
@@ -59,12 +60,19 @@ func (f *fileSystem) notify(dir *node, base string, op filetree.Op) {
 	if len(f.watchers) == 0 {
 		return
 	}
-	for at, name := dir, base; at != nil && len(name) < maxPath; at, name = at.parent, at.name+"/"+name {
-		for _, w := range f.watchers[at] {
-			if at == dir || w.recursive {
-				w.Add(filetree.Event{Op: op, Path: join(w.path, name)})
+	names := []string{base} // from the entry up: a text for each directory above would take long
+	for at, n := dir, len(base); at != nil && n < maxPath; at, n = at.parent, n+1+len(at.name) {
+		if watchers := f.watchers[at]; len(watchers) > 0 {
+			down := slices.Clone(names)
+			slices.Reverse(down)
+			name := strings.Join(down, "/")
+			for _, w := range watchers {
+				if at == dir || w.recursive {
+					w.Add(filetree.Event{Op: op, Path: join(w.path, name)})
+				}
 			}
 		}
+		names = append(names, at.name)
 	}
 }
 
