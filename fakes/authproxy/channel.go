@@ -25,6 +25,7 @@ type channel struct {
 	mu      sync.Mutex
 	taken   *conn // the connection, once a handler took it over
 	expired bool
+	over    bool // the handler has returned
 }
 
 // isWebSocket reports whether a request asks for a WebSocket.
@@ -37,18 +38,25 @@ func past() time.Time { return time.Unix(1, 0) }
 
 // expire ends what has been idle.
 func (c *channel) expire() {
-	c.mu.Lock()
-	c.expired = true
-	taken := c.taken
-	c.mu.Unlock()
-	if taken != nil {
+	if taken := c.expireRequest(); taken != nil {
 		taken.expire()
-		return
+	}
+}
+
+// expireRequest ends the request, or returns the connection that was taken over from it. A timer that has fired is not waited for,
+// and a ResponseWriter of HTTP/2 panics once its handler has returned.
+func (c *channel) expireRequest() (taken *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expired = true
+	if c.taken != nil || c.over {
+		return c.taken
 	}
 	c.cancel()
 	control := http.NewResponseController(c.writer) // a handler that reads or writes ends too
 	_ = control.SetReadDeadline(past())
 	_ = control.SetWriteDeadline(past())
+	return nil
 }
 
 // abortIfIdle ends the connection instead of the response, so that the client does not take what it has for the whole.
@@ -63,6 +71,7 @@ func (c *channel) abortIfIdle() {
 // end ends the channel of a handler that has returned, unless it has taken the connection over.
 func (c *channel) end() {
 	c.mu.Lock()
+	c.over = true
 	taken := c.taken != nil
 	c.mu.Unlock()
 	if !taken {

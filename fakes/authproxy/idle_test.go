@@ -99,6 +99,19 @@ func TestNothingExpiresBehindItsEnd(t *testing.T) {
 	}
 }
 
+// returned is the writer of a request over HTTP/2 whose handler has returned.
+type returned struct{ http.ResponseWriter }
+
+func (returned) SetReadDeadline(time.Time) error  { panic("the handler has returned") }
+func (returned) SetWriteDeadline(time.Time) error { panic("the handler has returned") }
+
+// The timer may have decided to end the request before its handler returns.
+func TestTheWriterOfAHandlerThatHasReturnedGetsNoDeadline(t *testing.T) {
+	c := &channel{writer: returned{}, cancel: func() {}, leave: func() {}}
+	c.end()
+	c.expire()
+}
+
 // plain is a writer without deadlines, as those of many decorators are.
 type plain struct {
 	http.ResponseWriter
