@@ -40,6 +40,7 @@ type commands struct {
 	own   clock
 	shell []string // runs the commands; empty means /bin/sh -c
 	forms bool     // accept a body that a form can send
+	*budgets
 }
 
 // routes returns the handlers of the alias by pattern.
@@ -181,7 +182,7 @@ func (c *commands) list(w http.ResponseWriter, _ *http.Request) error {
 	for _, p := range c.table.List() {
 		all = append(all, infoOf(p))
 	}
-	return writeJSON(w, map[string]any{"commands": all})
+	return c.describe(w, map[string]any{"commands": all})
 }
 
 func (c *commands) show(w http.ResponseWriter, r *http.Request) error {
@@ -189,7 +190,24 @@ func (c *commands) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, infoOf(p))
+	return c.describe(w, infoOf(p))
+}
+
+// describe writes commands, which a client that does not read keeps in memory.
+func (c *commands) describe(w http.ResponseWriter, v any) error {
+	var text bytes.Buffer
+	if err := json.NewEncoder(&text).Encode(v); err != nil {
+		return err
+	}
+	if n := text.Len(); n > longList {
+		if !c.lists.take(n) {
+			return errLists
+		}
+		defer c.lists.giveBack(n)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(text.Bytes())
+	return ignoreGone(err)
 }
 
 func (c *commands) log(w http.ResponseWriter, r *http.Request) error {

@@ -168,12 +168,13 @@ func (g *Gateway) routes(o Options, own clock) (http.Handler, error) {
 	}
 	m := mounts{mux: http.NewServeMux(), front: front, auth: auth, forms: o.Token != "", surface: o.Seams.Surface}
 	options := connect.WithHandlerOptions(jsonCodecs(o.Seams.JSON), connect.WithReadMaxBytes(strict.MaxMessage), connect.WithCompressMinBytes(o.CompressFrom))
-	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell},
+	held := newBudgets()
+	path, rpc := processconnect.NewProcessHandler(&service{table: processes, own: own, seams: o.Seams, shell: o.Shell, budgets: held},
 		options, connect.WithInterceptors(o.Seams.Interceptors...))
 	m.mount(SurfaceProcess, path, rpc, over(front, envd.File_process_process_proto, "Process"))
 	path, rpc = probeconnect.NewProbeHandler(probeService{}, options)
 	m.mount(SurfaceProbe, path, rpc, over(front, probe.File_assay_v1_probe_proto, "Probe"))
-	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: m.forms}).routes() {
+	for pattern, h := range (&commands{table: processes, own: own, shell: o.Shell, forms: m.forms, budgets: held}).routes() {
 		m.mount(SurfaceCommands, pattern, h, auth.over)
 	}
 	a := &attach{table: processes, own: own, shell: o.Shell}

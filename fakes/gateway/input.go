@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/strict"
 	envd "assay/internal/envd/process"
@@ -16,7 +17,7 @@ func (s *service) SendInput(ctx context.Context, req *connect.Request[envd.SendI
 	if err != nil {
 		return nil, err
 	}
-	if err := feed(ctx, p, req.Msg.GetInput()); err != nil {
+	if err := s.feed(ctx, p, req.Msg); err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&envd.SendInputResponse{}), nil
@@ -51,7 +52,7 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 			if p == nil {
 				return nil, invalid("%w", ErrDataBeforeStart)
 			}
-			if err := feed(ctx, p, m.Data.GetInput()); err != nil {
+			if err := s.feed(ctx, p, m.Data); err != nil {
 				return nil, err
 			}
 		case *envd.StreamInputRequest_Keepalive:
@@ -65,9 +66,20 @@ func (s *service) StreamInput(ctx context.Context, in *connect.ClientStream[envd
 	return connect.NewResponse(&envd.StreamInputResponse{}), nil
 }
 
-// feed writes input to p.
-func feed(ctx context.Context, p *Process, in *envd.ProcessInput) error {
-	switch m := in.GetInput().(type) {
+// inputMessage is a message with input.
+type inputMessage interface {
+	proto.Message
+	GetInput() *envd.ProcessInput
+}
+
+// feed writes the input of a message to p. The whole message stays in memory until p has read it.
+func (s *service) feed(ctx context.Context, p *Process, in inputMessage) error {
+	n := proto.Size(in)
+	if !s.inputs.take(n) {
+		return errInputs
+	}
+	defer s.inputs.giveBack(n)
+	switch m := in.GetInput().GetInput().(type) {
 	case *envd.ProcessInput_Stdin:
 		if p.PTY != nil {
 			return connect.NewError(connect.CodeFailedPrecondition, ErrStdinOfTerminal)

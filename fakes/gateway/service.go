@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -31,8 +30,7 @@ type service struct {
 	seams Seams
 	// shell, when set, holds the words with which every command must begin.
 	shell []string
-	// lists is the size of the long lists that clients are reading.
-	lists atomic.Int64
+	*budgets
 }
 
 var _ processconnect.ProcessHandler = (*service)(nil)
@@ -56,12 +54,11 @@ func (s *service) List(ctx context.Context, _ *connect.Request[envd.ListRequest]
 	for _, p := range s.table.List() {
 		out.Processes = append(out.Processes, configOf(p))
 	}
-	if n := int64(proto.Size(out)); n > longList {
-		if s.lists.Add(n) > maxLists {
-			s.lists.Add(-n)
-			return nil, connect.NewError(connect.CodeResourceExhausted, errors.New("the list of processes is too long"))
+	if n := proto.Size(out); n > longList {
+		if !s.lists.take(n) {
+			return nil, errLists
 		}
-		context.AfterFunc(ctx, func() { s.lists.Add(-n) }) // when the response is written
+		context.AfterFunc(ctx, func() { s.lists.giveBack(n) }) // when the response is written
 	}
 	return connect.NewResponse(out), nil
 }

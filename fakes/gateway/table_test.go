@@ -327,31 +327,3 @@ func TestLongCommandsAreNotKept(t *testing.T) {
 		t.Errorf("the last: %v", err)
 	}
 }
-
-// A client that does not read its list holds memory, so there is a limit for all.
-func TestLongListsAreBounded(t *testing.T) {
-	tab, _, _ := newStubTable(t)
-	s := &service{table: tab}
-	for range 9 {
-		_, sub := run(t, tab, Spec{Config: &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}})
-		sub.close()
-	}
-	var refused error
-	reading, written := context.WithCancel(t.Context())
-	lists := 0
-	for ; refused == nil && lists < 100; lists++ {
-		_, refused = s.List(reading, nil)
-	}
-	if connect.CodeOf(refused) != connect.CodeResourceExhausted || lists != maxLists/(9<<20)+1 {
-		t.Errorf("list %d: %v, want resource_exhausted", lists, refused)
-	}
-	written()
-	for limit := time.Now().Add(30 * time.Second); s.lists.Load() > 0; runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatal("the written lists still count")
-		}
-	}
-	if _, err := s.List(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-}
