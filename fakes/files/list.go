@@ -6,13 +6,17 @@ import (
 	"syscall"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"assay/fakes/tree"
 	envd "assay/internal/envd/filesystem"
 )
 
-// maxEntries limits a listing. Its largest messages have some 40 MB.
-const maxEntries = 100_000
+// The bounds of a listing. An entry takes some 120 bytes, but up to 8 KB where the path is long. A message in JSON is larger.
+const (
+	maxEntries = 100_000
+	maxListing = 16 << 20 // bytes of the entries
+)
 
 // ListDir lists a directory, depth-first and by the bytes of the names. Links are
 // listed and not entered.
@@ -36,6 +40,7 @@ type listing struct {
 	*Server
 	ctx     context.Context
 	entries []*envd.EntryInfo
+	size    int // of the entries
 }
 
 // add adds the entries of a directory, down to a depth. A directory that goes away
@@ -53,7 +58,11 @@ func (l *listing) add(dir string, depth uint32) error {
 			return problem(connect.CodeResourceExhausted, "%s has more than %d entries: list less of it", text(dir), maxEntries)
 		}
 		name := path.Join(dir, e.Name)
-		l.entries = append(l.entries, l.describe(name, e))
+		info := l.describe(name, e)
+		if l.size += proto.Size(info); l.size > maxListing {
+			return problem(connect.CodeResourceExhausted, "the entries of %s have more than %d bytes: list less of it", text(dir), maxListing)
+		}
+		l.entries = append(l.entries, info)
 		if depth == 1 || !l.enters(name, e) {
 			continue
 		}

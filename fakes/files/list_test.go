@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -87,5 +88,27 @@ func TestAListingBearsDirectoriesThatComeAndGo(t *testing.T) {
 		if err != nil || got[len(got)-1] != "stays" {
 			t.Fatalf("%v %v", got, err)
 		}
+	}
+}
+
+// A client that does not read its listing holds memory.
+func TestALongListingIsRefused(t *testing.T) {
+	g := newRig(t, settings{})
+	dir := home + strings.Repeat("/"+strings.Repeat("d", 250), 14)
+	g.has(dir + "/")
+	for i := range 4500 { // of 3.8 KB each
+		if err := g.tree.Mkdir(fmt.Sprintf("%s/%0250d", dir, i), "user"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := g.list(dir, 1)
+	wantCode(t, "17 MB", err, connect.CodeResourceExhausted)
+	for i := range 1000 {
+		if err := g.tree.RemoveAll(fmt.Sprintf("%s/%0250d", dir, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := g.list(dir, 1); err != nil || len(all) != 3500 {
+		t.Errorf("13 MB: %d entries, %v", len(all), err)
 	}
 }
