@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -10,6 +11,9 @@ import (
 
 // maxStdin is how much stdin waits for a process. Beyond it, nothing is read from the client, whose connection fills up.
 const maxStdin = 1 << 20
+
+// inputMemory is the memory of a message that waits, without its bytes.
+const inputMemory = 64
 
 // errStdinEnded refuses stdin behind eof.
 var errStdinEnded = errors.New("stdin has ended")
@@ -39,8 +43,8 @@ func (in *stdin) add(data []byte, quit <-chan struct{}) error {
 			in.mu.Unlock()
 			return errStdinEnded
 		case in.size < maxStdin:
-			in.queue = append(in.queue, data)
-			in.size += len(data)
+			in.queue = append(in.queue, bytes.Clone(data)) // its buffer may be much larger
+			in.size += len(data) + inputMemory
 			in.work()
 			in.mu.Unlock()
 			return nil
@@ -106,7 +110,7 @@ func (in *stdin) write() {
 		}
 		err := in.process.Write(context.Background(), data)
 		in.mu.Lock()
-		if in.size = max(0, in.size-len(data)); err != nil {
+		if in.size = max(0, in.size-len(data)-inputMemory); err != nil {
 			in.over = true
 			in.drop()
 		}
