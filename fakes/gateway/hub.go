@@ -183,8 +183,8 @@ func (h *hub) Write(s virtual.Stream, p []byte) {
 		h.stopRest[s] = nil
 	}
 	if h.pieces || s > virtual.Stderr {
-		for piece := range slices.Chunk(bytes.Clone(p), maxLine) {
-			h.publish(Chunk{s, piece})
+		for piece := range slices.Chunk(p, maxLine) {
+			h.publish(Chunk{s, bytes.Clone(piece)})
 		}
 	} else {
 		h.cutters[s].cut(p, func(line []byte) { h.publish(Chunk{s, line}) })

@@ -1,10 +1,16 @@
 package gateway
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // maxLine is the maximum output in one event. The real daemon reads pipes in
 // pieces of that size, so clients must handle it.
 const maxLine = 32 << 10
+
+// maxBlock is the output that shares memory once it is cut. A piece that is kept keeps all that it shares memory with.
+const maxBlock = 4 * maxLine
 
 // lineCutter cuts one output stream into events: one per line with its newline,
 // or maxLine bytes of a longer line. An incomplete line waits in the cutter.
@@ -14,9 +20,12 @@ type lineCutter struct{ rest []byte }
 // cut adds p and calls emit for every complete piece. Pieces do not share
 // memory with p and are never written to again, so emit may keep them.
 func (c *lineCutter) cut(p []byte, emit func([]byte)) {
-	if len(p) == 0 {
-		return
+	for block := range slices.Chunk(p, maxBlock) {
+		c.cutBlock(block, emit)
 	}
+}
+
+func (c *lineCutter) cutBlock(p []byte, emit func([]byte)) {
 	buf := make([]byte, 0, len(c.rest)+len(p))
 	buf = append(append(buf, c.rest...), p...)
 	for len(buf) > 0 {

@@ -3,8 +3,11 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+
+	"assay/fakes/virtual"
 )
 
 func TestOutputIsCutAtNewlinesAndAtThirtyTwoKiB(t *testing.T) {
@@ -21,6 +24,7 @@ func TestOutputIsCutAtNewlinesAndAtThirtyTwoKiB(t *testing.T) {
 		{"empty lines", []string{"\n\n"}, []string{"\n", "\n"}, ""},
 		{"exactly the limit", []string{long}, []string{long}, ""},
 		{"one more than the limit", []string{long + "y\n"}, []string{long, "y\n"}, ""},
+		{"a line over two blocks", []string{strings.Repeat(long[1:]+"\n", 3) + long[9:] + "\nabcdefghij\nk"}, []string{long[1:] + "\n", long[1:] + "\n", long[1:] + "\n", long[9:] + "\n", "abcdefghij\n"}, "k"},
 		{"nothing", []string{""}, nil, ""},
 	}
 	for _, c := range cases {
@@ -61,6 +65,50 @@ func FuzzLineCutterKeepsEveryByte(f *testing.F) {
 			t.Fatalf("%q in, %q out", p, got)
 		}
 	})
+}
+
+// heap returns the memory in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A piece of a log shares the memory of what was written with it.
+func TestALogDoesNotKeepTheWholeWrite(t *testing.T) {
+	for name, pieces := range map[string]bool{"in lines": false, "in pieces": true} {
+		t.Run(name, func(t *testing.T) {
+			const size = 64 << 20
+			h := newHub(fair{})
+			h.pieces = pieces
+			before := heap()
+			h.Write(virtual.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), size/16))
+			if grown := int64(heap()) - int64(before); grown > size/8 {
+				t.Errorf("a log of %d bytes keeps %d", h.log.size, grown)
+			}
+			runtime.KeepAlive(h)
+		})
+	}
+}
+
+func BenchmarkWriteOfALine(b *testing.B) {
+	h := newHub(fair{})
+	line := []byte(strings.Repeat("x", 79) + "\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Write(virtual.Stdout, line)
+	}
+}
+
+func BenchmarkWriteOfManyLines(b *testing.B) {
+	h := newHub(fair{})
+	lines := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", 1<<20/80))
+	b.ReportAllocs()
+	b.SetBytes(int64(len(lines)))
+	for b.Loop() {
+		h.Write(virtual.Stdout, lines)
+	}
 }
 
 func TestALogKeepsTheLastPieces(t *testing.T) {
