@@ -331,6 +331,54 @@ func TestTheLimitsOfARun(t *testing.T) {
 	}
 }
 
+func TestTheLimitOfTheVariablesOfAContext(t *testing.T) {
+	const text = "('a' * 40000000)"
+	for name, c := range map[string]struct {
+		code []string
+		want string // of the last
+	}{
+		"two large texts":                {[]string{"x = " + text, "y = " + text}, "MemoryError"},
+		"one in place of another":        {[]string{"x = " + text, "x = " + text}, ""},
+		"one that is forgotten":          {[]string{"x = " + text, "x = None", "y = " + text}, ""},
+		"one twice":                      {[]string{"x = " + text, "y = [x, x, (x, x)]\nz = {x: y}"}, ""},
+		"in a list":                      {[]string{"x = [[" + text + "]]", "y = [[" + text + "]]"}, "MemoryError"},
+		"in a dictionary":                {[]string{"x = {1: " + text + "}", "x[2] = " + text}, "MemoryError"},
+		"in a set":                       {[]string{"x = set([" + text + "])", "y = set([(" + text + ", 1)])"}, "MemoryError"},
+		"in the environment":             {[]string{"os_environ['X'] = " + text, "os_environ['Y'] = " + text}, "MemoryError"},
+		"in a default":                   {[]string{"def f(a=" + text + "): pass", "def g(a=" + text + "): pass"}, "MemoryError"},
+		"in a closure":                   {[]string{"def f(a): return lambda: a\nx = f(" + text + ")", "y = f(" + text + ")"}, "MemoryError"},
+		"in what a function saw":         {[]string{"x = " + text + "\ndef f(): return x", "x = " + text}, "MemoryError"},
+		"in a method":                    {[]string{"x = " + text + ".strip", "y = " + text + ".strip"}, "MemoryError"},
+		"many small values":              {[]string{"x = [i for i in range(2000000)]", "y = [i for i in range(2200000)]"}, "MemoryError"},
+		"before an error":                {[]string{"x = " + text, "y = " + text + "\n1//0", "x"}, "NameError"},
+		"they are forgotten":             {[]string{"x = " + text, "y = " + text, "x"}, "NameError"},
+		"a list in itself":               {[]string{"x = []\nx.append(x)", "1"}, ""},
+		"deep lists":                     {[]string{"x = []\nfor i in range(500000): x = [x]", "1"}, ""},
+		"a range takes nothing":          {[]string{"x = range(1000000000)", "1"}, ""},
+		"a list of one text many times":  {[]string{"s = 'a' * 1000000\nx = [s] * 1000", "1"}, ""},
+		"a list of one tuple many times": {[]string{"s = ('a' * 100, 1)\nx = [s] * 1000000", "1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, Policy{})
+			for i, code := range c.code {
+				want := ""
+				if i == len(c.code)-1 {
+					want = c.want
+				}
+				failed := ""
+				for _, l := range s.execute(fields{"code": code}) {
+					if l["type"] == TypeError {
+						failed, _ = l["name"].(string)
+					}
+				}
+				if failed != want && (i == len(c.code)-1 || i == 0) {
+					t.Errorf("run %d fails with %q, want %q", i+1, failed, want)
+				}
+			}
+		})
+	}
+}
+
 func TestLinesHoldNoSeparatorOfLines(t *testing.T) {
 	resp := serve(t, Policy{}).post(t.Context(), "/execute", fields{"code": "print('a\u0085b\u2028c\u2029')"})
 	text, _ := io.ReadAll(resp.Body)

@@ -25,6 +25,7 @@ type job struct {
 
 // state is what the runs of a context leave behind. One run at a time uses it.
 type state struct {
+	cwd     string
 	globals starlark.StringDict
 	// builtins are the globals of a new context.
 	builtins starlark.StringDict
@@ -33,7 +34,7 @@ type state struct {
 }
 
 func newState(cwd string) *state {
-	s := &state{globals: starlark.StringDict{}, environ: new(starlark.Dict)}
+	s := &state{cwd: cwd, globals: starlark.StringDict{}, environ: new(starlark.Dict)}
 	for name, value := range map[string]string{"HOME": defaultCwd, "PWD": cwd, "E2B_SANDBOX": "true"} {
 		_ = s.environ.SetKey(starlark.String(name), starlark.String(value)) // a new dictionary takes it, here and below
 	}
@@ -93,6 +94,9 @@ func (s *state) run(ctx context.Context, j job, out *lines, keepsEnv bool) {
 	thread.SetMaxExecutionSteps(maxSteps)
 	defer context.AfterFunc(ctx, func() { thread.Cancel("interrupted") })()
 	err := r.exec(thread, s, j.code)
+	if s.forgetIfLarge() && err == nil {
+		err = errHeld
+	}
 	if err == nil && r.result != nil && r.result != starlark.None {
 		err = r.sendResult(r.result, Line{Type: TypeResult, Formats: &Formats{}, Main: true})
 	}
@@ -223,7 +227,7 @@ func nameOf(err error) string {
 	var parse syntax.Error
 	var names resolve.ErrorList
 	switch {
-	case errors.Is(err, errMemory), errors.Is(err, errOutput):
+	case errors.Is(err, errMemory), errors.Is(err, errHeld), errors.Is(err, errOutput):
 		return "MemoryError"
 	case errors.As(err, &parse), errors.As(err, &names) && !strings.Contains(err.Error(), "undefined: "):
 		return "SyntaxError"
