@@ -29,7 +29,7 @@ func TestStoredBundleGivesTheLiveVerdicts(t *testing.T) {
 	if len(b.Partial) > 0 {
 		t.Errorf("the bundle is partial: %v", b.Partial)
 	}
-	v, err := bundle.Verify(dir)
+	v, err := bundle.Verify(t.Context(), dir)
 	if err != nil || !v.OK {
 		t.Errorf("the bundle does not verify: %v %+v", err, v)
 	}

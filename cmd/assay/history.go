@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"assay/internal/bundle"
 	"assay/internal/history"
 	"assay/internal/history/push"
-	"assay/internal/regular"
 	"assay/reports"
 )
 
@@ -169,18 +167,11 @@ func (f *historyFlags) token() (string, error) {
 	if f.pushTokenFile == "" {
 		return "", nil
 	}
-	text, err := regular.ReadSecret(f.pushTokenFile, 64<<10)
-	if err != nil {
-		return "", fmt.Errorf("--push-token-file: %w", err)
+	token, err := readSecret("--push-token-file", f.pushTokenFile)
+	if err == nil && !httpguts.ValidHeaderFieldValue(token) {
+		err = fmt.Errorf("--push-token-file: %s has more than one line, or control characters: want one bearer token", f.pushTokenFile)
 	}
-	token := strings.TrimSpace(string(text))
-	switch {
-	case token == "":
-		return "", fmt.Errorf("--push-token-file: %s is empty: want a file with a bearer token", f.pushTokenFile)
-	case !httpguts.ValidHeaderFieldValue(token):
-		return "", fmt.Errorf("--push-token-file: %s has more than one line, or control characters: want one bearer token", f.pushTokenFile)
-	}
-	return token, nil
+	return token, err
 }
 
 // drawHistory draws a history.

@@ -114,7 +114,7 @@ func verifyCertificate(ctx context.Context, f verifyFlags, dir string) (*bundle.
 
 // verifyBundle verifies one bundle.
 func verifyBundle(ctx context.Context, dir string) (*bundle.Verification, error) {
-	v, err := bundle.VerifyContext(ctx, dir)
+	v, err := bundle.Verify(ctx, dir)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -31,7 +31,7 @@ func FuzzOpen(f *testing.F) {
 		if err == nil && b.Run == nil {
 			t.Error("opened without a run")
 		}
-		v, err := Verify(dir)
+		v, err := Verify(t.Context(), dir)
 		if err == nil && v.OK && name != ManifestFile && string(was) != string(text) {
 			t.Errorf("%s was changed, but the bundle verifies", name)
 		}

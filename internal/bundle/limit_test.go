@@ -209,7 +209,7 @@ func TestACheckDoesNotReadDocumentsOfTooManyValues(t *testing.T) {
 			must(t, err)
 			must(t, w.Finish(sampleRun(), nil, sampleReport()))
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(many), 0o644))
-			v, err := Verify(dir)
+			v, err := Verify(t.Context(), dir)
 			must(t, err)
 			var found string
 			for _, p := range v.Problems {

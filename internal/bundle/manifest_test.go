@@ -18,7 +18,7 @@ import (
 // problems returns the kinds and the messages of the problems that Verify finds.
 func problems(t *testing.T, dir string) (kinds []ProblemKind, said string) {
 	t.Helper()
-	v, err := Verify(dir)
+	v, err := Verify(t.Context(), dir)
 	must(t, err)
 	var all strings.Builder
 	for _, p := range v.Problems {
@@ -36,7 +36,7 @@ func TestASealedBundleHasNoProblems(t *testing.T) {
 	if kinds, said := problems(t, dir); len(kinds) > 0 {
 		t.Error(said)
 	}
-	v, err := Verify(dir)
+	v, err := Verify(t.Context(), dir)
 	must(t, err)
 	if v.Files != 8 || v.Kind != KindConform || v.Run != "r1" || v.Bytes < 1000 {
 		t.Errorf("%+v", v)
@@ -153,7 +153,7 @@ func TestWhatIsNoBundleOrANewerOneIsRefused(t *testing.T) {
 		"somebody else's": {foreign, "not a file of an Assay bundle"},
 		"newer":           {newer, `"assay.manifest/v7", but this version of assay reads only v1: use the version of assay that wrote v7`},
 	} {
-		if _, err := Verify(tc.dir); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := Verify(t.Context(), tc.dir); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tc.want)
 		}
 	}
@@ -197,7 +197,7 @@ func TestAHugeTranscriptTakesLittleMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := Open(dir)
-		v, verr := Verify(dir)
+		v, verr := Verify(t.Context(), dir)
 		runtime.ReadMemStats(&after)
 		if err == nil || verr != nil || v.OK {
 			t.Errorf("%s: accepted (%v, %v)", what, err, verr)
@@ -243,7 +243,7 @@ func TestTheDigestOfAHugeFileEndsWithItsContext(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if v, err := VerifyContext(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+	if v, err := Verify(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%+v, error %v", v, err)
 	}
 }

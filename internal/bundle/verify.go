@@ -27,11 +27,9 @@ const maxProblems = 100
 // only bundle files, whatever the manifest names.
 //
 // An error means that dir is not a bundle, or one of an unknown version, or a limit of this
-// machine; any other defect is a Problem, and OK is false.
-func Verify(dir string) (*Verification, error) { return VerifyContext(context.Background(), dir) }
-
-// VerifyContext is Verify that ends with ctx: the digest of a long file takes long.
-func VerifyContext(ctx context.Context, dir string) (*Verification, error) {
+// machine; any other defect is a Problem, and OK is false. It ends with ctx: the digest of a long
+// file takes long.
+func Verify(ctx context.Context, dir string) (*Verification, error) {
 	root, err := openFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)

@@ -70,7 +70,7 @@ func TestASoakRecordsItsWindows(t *testing.T) {
 	if err != nil || again.Verdict != r.Verdict || len(again.Windows) != len(r.Windows) {
 		t.Errorf("read back: %+v, %v", again, err)
 	}
-	if v, err := bundle.Verify(o.Out); err != nil || !v.OK || v.Kind != bundle.KindSoak {
+	if v, err := bundle.Verify(t.Context(), o.Out); err != nil || !v.OK || v.Kind != bundle.KindSoak {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
 }
