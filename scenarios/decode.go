@@ -124,21 +124,6 @@ func (m *WSMatch) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*plain)(m))
 }
 
-// UnmarshalYAML reads a connect; its `as` names both the step and the exchange of its target.
-func (c *Connect) UnmarshalYAML(n *yaml.Node) error {
-	var rest struct {
-		Wait string `yaml:"wait"`
-	}
-	if err := n.Decode(&rest); err != nil {
-		return err
-	}
-	if err := n.Decode(&c.Target); err != nil {
-		return err
-	}
-	c.As, c.Wait = c.Target.As, rest.Wait
-	return nil
-}
-
 // UnmarshalYAML reads a match. A scalar is "ok" or an error code; a set or list may be
 // a single value.
 func (m *Match) UnmarshalYAML(n *yaml.Node) error {

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 )
 
 // Digest returns the digest of the embedded catalogue, as "sha256:HEX": that of a list of its rules, scenarios and
 // profiles as sha256sum prints it, sorted by the bytes of the names.
-func Digest() (string, error) {
+func Digest() (string, error) { return digestOnce() }
+
+var digestOnce = sync.OnceValues(func() (string, error) {
 	var names []string
 	for _, pattern := range []string{"*.yaml", "*/*.yaml"} {
 		found, err := fs.Glob(embedded, pattern)
@@ -29,4 +32,4 @@ func Digest() (string, error) {
 		_, _ = fmt.Fprintf(all, "%x  %s\n", sha256.Sum256(text), name) // a hash never fails
 	}
 	return "sha256:" + hex.EncodeToString(all.Sum(nil)), nil
-}
+})

@@ -45,8 +45,17 @@ var embeddedCatalogue struct {
 // builtin returns the embedded catalogue, which it reads once.
 func builtin() (*Catalogue, error) {
 	e := &embeddedCatalogue
-	e.Do(func() { e.Catalogue, e.err = loadCatalogue(source{fsys: embedded, trust: trusted}, nil) })
+	e.Do(func() {
+		if e.Catalogue, e.err = unmarshal(generated); e.Catalogue == nil && e.err == nil {
+			e.Catalogue, e.err = parseEmbedded()
+		}
+	})
 	return e.Catalogue, e.err
+}
+
+// parseEmbedded reads the embedded YAML.
+func parseEmbedded() (*Catalogue, error) {
+	return loadCatalogue(source{fsys: embedded, trust: trusted}, nil)
 }
 
 // source is a folder from which a catalogue is read.

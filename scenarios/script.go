@@ -382,7 +382,6 @@ type Size struct {
 
 // Connect attaches to a process and waits for the start event (or the end of the response), unless Wait says otherwise.
 type Connect struct {
-	As     string `yaml:"as"`
 	Target `yaml:",inline"`
 	Wait   string `yaml:"wait"` // start (default), end, none
 }
