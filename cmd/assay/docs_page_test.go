@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -32,18 +31,10 @@ type reader struct {
 func newReader(t *testing.T) *reader {
 	t.Helper()
 	p := &reader{t: t, dir: t.TempDir(), addresses: map[string]string{}}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := os.CopyFS(filepath.Join(p.dir, "docs", "examples"), os.DirFS("../../docs/examples")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(p.dir, "bin"), 0o755); err != nil { //nolint:gosec // of the test
-		t.Fatal(err)
-	}
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", beProgram, program)
-	if err := os.WriteFile(filepath.Join(p.dir, "bin", "assay"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.Symlink(binWithProgram(t), filepath.Join(p.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -34,9 +34,14 @@ func main() {
 	// Writing to a closed pipe returns an error instead of ending the program by a signal.
 	// Children would inherit Ignore, so this uses Notify.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(onStandardStreams(os.Args[1:]))
+}
+
+// onStandardStreams runs the program with the given arguments on the standard streams, and returns the exit code.
+func onStandardStreams(args []string) int {
 	g := new(guard)
 	out, stderr := &output{file: os.Stdout, guard: g}, g.writer(os.Stderr)
-	os.Exit(run(os.Args[1:], stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell), takeover: new(takeover)}))
+	return run(args, stdio{in: os.Stdin, out: printable.Writer{To: out}, err: printable.Writer{To: stderr}, guard: g, farewell: new(farewell), takeover: new(takeover)})
 }
 
 // run runs the program with the given arguments and returns the exit code.

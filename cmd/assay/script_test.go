@@ -32,15 +32,40 @@ import (
 const beProgram = "ASSAY_TEST_BE_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beProgram) != "" {
+	if filepath.Base(os.Args[0]) == "assay" && os.Getenv(beProgram) == "" { // see binWithProgram
+		_ = os.Setenv(beProgram, "1") // its workers are the program too
+	}
+	switch os.Getenv(beProgram) {
+	case "":
+	case answerCalls:
+		answer()
+		os.Exit(0)
+	default:
 		panicOnSignal()
 		main()
 	}
 	// Most tests wait for a server. -parallel overrides it.
-	if testkit.Slowdown == 1 && filepath.Base(os.Args[0]) != "assay" {
+	if testkit.Slowdown == 1 {
 		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)/2))
 	}
-	testscript.Main(m, map[string]func(){"assay": main})
+	os.Exit(m.Run())
+}
+
+// scriptDir has the scripts.
+const scriptDir = "testdata/script"
+
+// binWithProgram returns a folder in which assay is the program.
+func binWithProgram(t *testing.T) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(bin, "assay")); err != nil {
+		t.Fatal(err)
+	}
+	return bin
 }
 
 // smoke are the scripts of the commands whose goroutines share most. With -short, as under the race detector, only they run.
@@ -48,7 +73,7 @@ var smoke = []string{"attach", "conform_embedded", "load", "load_ws", "replay", 
 
 // TestScripts runs testdata/script through the real program.
 func TestScripts(t *testing.T) {
-	dir, files := "testdata/script", []string(nil)
+	dir, files := scriptDir, []string(nil)
 	if testing.Short() {
 		for _, name := range smoke {
 			files = append(files, filepath.Join(dir, name+".txtar"))
@@ -67,21 +92,24 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bin := binWithProgram(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
-		Files:               files,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		Dir:                dir,
+		Files:              files,
+		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("OPEN", open) // assay load with --rate
 			env.Setenv("NOTICE", notice)
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("ASSAY_TIME_SCALE", strconv.Itoa(testkit.Slowdown))
+			env.Values["caller"] = &caller{names: variables(env.Vars)}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"assay":   cmdAssay,
 			"exits":   cmdExits,
 			"serve":   cmdServe,
 			"hostile": cmdHostile,
@@ -98,10 +126,20 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdExits runs a program and requires this exit code: exits 2 assay list extra.
+// cmdExits runs a program and requires this exit code: exits 2 assay list extra, or exits 2 exec assay list extra in a
+// process of its own.
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	if args[1] == "assay" {
+		if got := ts.Value("caller").(*caller).call(ts, args[2:]); got != want {
+			ts.Fatalf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", got, want, ts.Stdout(), ts.Stderr())
+		}
+		return
+	}
+	if args[1] == "exec" {
+		args = args[1:]
+	}
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
 	var exit *exec.ExitError
