@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -81,11 +82,12 @@ func (x *onTTY) modes() *unix.Termios {
 // shows waits until the screen has shown a text n times.
 func (x *onTTY) shows(text string, n int) {
 	x.t.Helper()
-	for due := time.Now().Add(60 * time.Second); strings.Count(x.screen.String(), text) < n; time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(due) {
-			x.t.Fatalf("%q is not %d times in %q", text, n, x.screen.String())
+	testkit.Eventually(x.t, func() error {
+		if screen := x.screen.String(); strings.Count(screen, text) < n {
+			return fmt.Errorf("%q is not %d times in %q", text, n, screen)
 		}
-	}
+		return nil
+	})
 }
 
 func (x *onTTY) types(keys string) {

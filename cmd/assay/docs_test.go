@@ -20,6 +20,7 @@ import (
 //	<!-- not run: REASON -->              the commands and their flags must exist
 //	<!-- run with: COMMAND FLAGS -->      every assay COMMAND of the block gets these flags, or these values
 func TestTheDocsRun(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)

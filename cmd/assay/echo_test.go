@@ -190,6 +190,7 @@ const (
 // No output of a run holds a secret that the gateway echoes, whatever the encoding, and no
 // argument of a child process does.
 func TestNoOutputHoldsASecretThatTheGatewayEchoes(t *testing.T) {
+	t.Parallel()
 	secrets := []string{echoToken, echoBearer, echoCookie, echoKey, echoBasic}
 	headers := echoHeaders + "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("user:"+echoBasic)) + "\n"
 	for name, tc := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 
 // The pages of the program itself, without a sample in between.
 func TestThePagesOfRealRunsAreQuiet(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the pages are tested with samples in package reports")
 	}
@@ -63,6 +64,7 @@ func showing(t *testing.T, args ...string) (url string, wait func() error) {
 }
 
 func TestALoadRunIsSeenInABrowserUntilItsVerdict(t *testing.T) {
+	t.Parallel()
 	b := browser.Start(t)
 	url, wait := showing(t, "load", "--streams", "5", "--duration", "12s")
 	p := b.Open(t, url, browser.View{})
@@ -79,6 +81,7 @@ func TestALoadRunIsSeenInABrowserUntilItsVerdict(t *testing.T) {
 }
 
 func TestTheEventsOfARunEndWithItsVerdict(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args []string
 		want string

@@ -218,7 +218,7 @@ func TestTheRenderedJobsRun(t *testing.T) {
 // active waits until the gateway has a number of processes.
 func (s *shop) active(n int) {
 	want := fmt.Sprintf("coppice_commands_active %d\n", n)
-	for s.t.Context().Err() == nil {
+	for look := time.NewTicker(10 * time.Millisecond); s.t.Context().Err() == nil; <-look.C {
 		r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.gateway+"/metrics", nil)
 		if err != nil {
 			return
@@ -231,11 +231,11 @@ func (s *shop) active(n int) {
 				return
 			}
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
 func TestANodeOfTheRenderedJobsIsDrained(t *testing.T) {
+	t.Parallel()
 	for policy, tt := range map[string]struct {
 		exit int
 		says string

@@ -14,6 +14,7 @@ import (
 // A gateway that lets no stream of HTTP/2 begin fails, whichever engine asks it: the streams
 // wait for nothing of ours.
 func TestAGatewayThatOpensNoStreamFails(t *testing.T) {
+	t.Parallel()
 	for kind, want := range map[string]string{
 		"h2-rst": "outcomes     reset ", "silent": "accept_stall 2", "h2-silent": "stall 2",
 	} {

@@ -24,6 +24,7 @@ import (
 // After an interrupt all processes are killed, stdout has exactly one JSON value that reports
 // it, the files have the same report, and the exit code is 130.
 func TestInterruptedLoadKillsAndReports(t *testing.T) {
+	t.Parallel()
 	for name, sig := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
@@ -70,6 +71,7 @@ func TestInterruptedLoadKillsAndReports(t *testing.T) {
 // A driver that was stopped for a while must not report a late gateway, with either engine:
 // streams that were due meanwhile start late, and the threshold is undecided.
 func TestAStoppedDriverBlamesNobody(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"fast", "portable"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +110,7 @@ func TestAStoppedDriverBlamesNobody(t *testing.T) {
 func stopAndGo(p *os.Process, ended <-chan error) error {
 	for {
 		_ = p.Signal(testkit.SIGSTOP) // it may have ended
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // as long as the driver must notice
 		_ = p.Signal(testkit.SIGCONT)
 		select {
 		case err := <-ended:
@@ -144,6 +146,7 @@ func TestOneSecondInWords(t *testing.T) {
 
 // Without a terminal, progress is a headline and a line every ten seconds.
 func TestLoadLogsEveryTenSeconds(t *testing.T) {
+	t.Parallel()
 	var err strings.Builder
 	p := newLoadProgress(stdio{err: printable.Writer{To: &err}})
 	p.Begin("a plan", time.Minute, 0)

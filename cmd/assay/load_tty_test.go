@@ -57,6 +57,7 @@ func missing(text string, words []string) (not []string) {
 var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
 func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
+	t.Parallel()
 	words := []string{"s of 1h", "5 of 5, ", "p50/p99  first event", "0 failed", "driver lag"}
 	for _, columns := range []uint16{60, 80, 200} {
 		drawn := onTerminal(t, columns, words, "load", "--streams", "5", "--duration", "1h")
@@ -79,6 +80,7 @@ func TestLoadDrawsItsProgressWithinTheTerminal(t *testing.T) {
 }
 
 func TestASoakDrawsItsProgressWithinTheTerminal(t *testing.T) {
+	t.Parallel()
 	words := []string{"s of 1h0m0s", "window 1 of 1800", "0 failed"}
 	drawn := onTerminal(t, 120, words, "soak", "--duration", "1h", "--window", "2s", "--held", "0", "--out", t.TempDir())
 	plain := escape.ReplaceAllString(drawn, "")
@@ -91,6 +93,7 @@ func TestASoakDrawsItsProgressWithinTheTerminal(t *testing.T) {
 }
 
 func TestLoadServesMetricsOfTheDriver(t *testing.T) {
+	t.Parallel()
 	c, _, stderr := program(t, "load", "--streams", "5", "--duration", "1h", "--metrics-listen", "127.0.0.1:0")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

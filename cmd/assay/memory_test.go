@@ -80,6 +80,7 @@ func flooding(t *testing.T, flood func(http.ResponseWriter, func([]byte) bool)) 
 // The memory of the program stays within --memory, whatever a target sends: without the limit
 // these take from one to eight gigabytes.
 func TestATargetDoesNotFillTheMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}

@@ -35,6 +35,7 @@ func panicOnSignal() {
 // A panic of any goroutine is a defect: exit code 4, a message, and JSON on stdout where it
 // was asked for.
 func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
+	t.Parallel()
 	c, out, stderr := program(t, "load", "--streams", "1", "--duration", "1h", "--format", "json")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func TestAPanicOfAGoroutineIsADefect(t *testing.T) {
 
 // A fatal error of the runtime cannot be recovered from. It must not look like wrong usage, which is exit code 2.
 func TestAFatalErrorOfTheRuntimeIsNoWrongUsage(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGABRT")
 	}

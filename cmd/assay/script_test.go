@@ -44,10 +44,8 @@ func TestMain(m *testing.M) {
 		panicOnSignal()
 		main()
 	}
-	// Most tests wait for a server. -parallel overrides it.
-	if testkit.Slowdown == 1 {
-		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)/2))
-	}
+	// Most tests wait for a server.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	os.Exit(m.Run())
 }
 

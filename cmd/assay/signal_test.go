@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"assay/internal/bundle"
 	"assay/internal/testkit"
@@ -143,12 +142,12 @@ func (l *lockedBuffer) String() string {
 // waitFor polls the state of another process, which offers no event to wait for.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		if ok() {
-			return
+	testkit.Eventually(t, func() error {
+		if !ok() {
+			return errors.New("waiting for " + what)
 		}
-	}
-	t.Fatalf("%s did not happen within 60 s", what)
+		return nil
+	})
 }
 
 // waitForObservation waits until the run has recorded something.
