@@ -82,7 +82,7 @@ func provenBy(s *scenarios.Scenario) []string {
 func proving(cat *scenarios.Catalogue, rule string) []string {
 	var ids []string
 	for _, s := range cat.Scenarios {
-		if slices.Contains(provenBy(s), rule) {
+		if slices.Contains(s.Rules, rule) || slices.ContainsFunc(s.Expect, func(c scenarios.Clause) bool { return c.Rule == rule }) {
 			ids = append(ids, s.ID)
 		}
 	}
