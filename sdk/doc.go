@@ -6,7 +6,7 @@
 //   - A server of stdio over WebSocket (made of ws), right or with one mistake, is tested by `assay conform`.
 //
 // What lives here: the calls with what each must observe (calls/ and stdio/), the server
-// (server.mjs), and the tests that install the packages, start `assay`, and report every
+// (server.mjs), and the tests that install the packages, start the gateways, and report every
 // call as a subtest. What may not: anything that the program needs; no package
 // imports this one, and node is needed only to test.
 package sdk

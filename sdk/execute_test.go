@@ -1,19 +1,25 @@
 package sdk_test
 
-import "testing"
+import (
+	"testing"
+
+	"assay/fakes/zoo"
+)
 
 // fewestExecutions is how many calls of the code interpreter a run over everything must at least make.
 const fewestExecutions = 20
 
 // What the official client of the code interpreter may expect, the gateway does.
 func TestTheClientOfTheInterpreterAcceptsTheReferenceGateway(t *testing.T) {
-	g := serve(t, ready(t), setup{})
-	accepts(t, g, script{file: viaInterpreter, mode: "own"}, fewestExecutions)
+	t.Parallel()
+	ready(t)
+	accepts(t, serve(t, zoo.Options{}), script{file: viaInterpreter, mode: "own"}, fewestExecutions)
 }
 
 // A gateway that is broken in one way fails just there.
 func TestTheClientOfTheInterpreterNoticesABrokenGateway(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, f := range []struct{ fault, call string }{
 		{"execute-blank-lines", "the value of the last expression is the text"},
 		{"execute-contexts-shared", "contexts are apart"},
@@ -27,10 +33,7 @@ func TestTheClientOfTheInterpreterNoticesABrokenGateway(t *testing.T) {
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--fault", f.fault}})
-			if calls := some(t, g, script{viaInterpreter, "own", only(f.call)}); calls[0].OK {
-				t.Errorf("%q passed", f.call)
-			}
+			notices(t, serve(t, faulty(f.fault)), viaInterpreter, "own", f.call)
 		})
 	}
 }

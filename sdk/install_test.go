@@ -22,7 +22,7 @@ func build(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "assay")
-	compile := exec.CommandContext(ctx, "go", "build", "-o", path, "assay/cmd/assay")
+	compile := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, "assay/cmd/assay")
 	if out, err := compile.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -19,22 +19,10 @@ import { calls as sandboxes, keyed, limited } from './calls/sandboxes.mjs'
 import { Wire } from './calls/tools.mjs'
 import { calls as users, owners, signed } from './calls/users.mjs'
 import { calls as watch } from './calls/watch.mjs'
-import { given, run } from './run.mjs'
-
-const { url, mode, pattern, token } = given('virtual', 'os')
-
-process.env.E2B_API_URL = url
-process.env.E2B_SANDBOX_URL = url
-process.env.E2B_API_KEY = token ?? `e2b_${'0'.repeat(40)}`
+import { byHand } from './run.mjs'
 
 /** How long a sandbox of the run may live: longer than the run. */
 const LIFE = { timeoutMs: 30 * 60_000 }
-
-const sandbox = await Sandbox.create(LIFE)
-const interpreter = await Interpreter.create(LIFE)
-const kept = new Set((await allSandboxes()).map((s) => s.sandboxId))
-const contexts = new Set((await interpreter.listCodeContexts()).map((c) => c.id))
-const { envdVersion } = await sandbox.getInfo()
 
 /** Every sandbox of the control plane. */
 async function allSandboxes() {
@@ -43,41 +31,55 @@ async function allSandboxes() {
   return all
 }
 
-/** A client of a sandbox with any token. */
-const clientOf = (sandboxId, envdAccessToken) => new Sandbox({ sandboxId, envdVersion, envdAccessToken })
+async function open({ url, mode, token }) {
+  process.env.E2B_API_URL = url
+  process.env.E2B_SANDBOX_URL = url
+  process.env.E2B_API_KEY = token ?? `e2b_${'0'.repeat(40)}`
 
-/** What a call is given. */
-const world = {
-  sandbox,
-  clientOf,
-  withToken: (envdAccessToken) => clientOf(sandbox.sandboxId, envdAccessToken),
-  another: () => Sandbox.connect(sandbox.sandboxId),
-  through: async () => {
-    const wire = await Wire.to(url)
-    return { wire, sandbox: await Sandbox.connect(sandbox.sandboxId, { sandboxUrl: wire.url }) }
-  },
+  const sandbox = await Sandbox.create(LIFE)
+  const interpreter = await Interpreter.create(LIFE)
+  const kept = new Set((await allSandboxes()).map((s) => s.sandboxId))
+  const contexts = new Set((await interpreter.listCodeContexts()).map((c) => c.id))
+  const { envdVersion } = await sandbox.getInfo()
+
+  /** A client of a sandbox with any token. */
+  const clientOf = (sandboxId, envdAccessToken) => new Sandbox({ sandboxId, envdVersion, envdAccessToken })
+
+  const world = {
+    sandbox,
+    clientOf,
+    withToken: (envdAccessToken) => clientOf(sandbox.sandboxId, envdAccessToken),
+    another: () => Sandbox.connect(sandbox.sandboxId),
+    through: async () => {
+      const wire = await Wire.to(url)
+      return { wire, sandbox: await Sandbox.connect(sandbox.sandboxId, { sandboxUrl: wire.url }) }
+    },
+  }
+
+  /** The calls of the code interpreter, inside a sandbox of its template. */
+  const inside = (calls) => Object.fromEntries(Object.entries(calls).map(([name, call]) => [`execute: ${name}`, () => call({ sandbox: interpreter })]))
+
+  /** Ends what a call left: sandboxes, processes and contexts; returns what it was. */
+  async function clear() {
+    const left = (await allSandboxes()).filter((s) => !kept.has(s.sandboxId))
+    await Promise.all(left.map((s) => Sandbox.kill(s.sandboxId)))
+    const running = await sandbox.commands.list()
+    await Promise.all(running.map((p) => sandbox.commands.kill(p.pid)))
+    const open = (await interpreter.listCodeContexts()).filter((c) => !contexts.has(c.id))
+    await Promise.all(open.map((c) => interpreter.removeCodeContext(c)))
+    return [...left.map((s) => `sandbox ${s.sandboxId}`), ...running.map((p) => [p.cmd, ...p.args].join(' ')), ...open.map((c) => `context ${c.id}`)]
+  }
+
+  const calls = [
+    sandboxes, token ? keyed : {}, mode === 'virtual' ? limited : {},
+    commands, processes, input, limits, errors, guarded, pty, files, overHTTP1, watch, users, mode === 'virtual' ? owners : {}, signed,
+    inside(execute), inside(own),
+  ]
+
+  const end = () => Promise.all([sandbox.kill(), interpreter.kill()])
+  return { calls, world, clear, end }
 }
 
-/** The calls of the code interpreter, inside a sandbox of its template. */
-const inside = (calls) => Object.fromEntries(Object.entries(calls).map(([name, call]) => [`execute: ${name}`, () => call({ sandbox: interpreter })]))
+export const program = { client: 'e2b', modes: ['virtual', 'os'], open }
 
-/** Ends what a call left: sandboxes, processes and contexts; returns what it was. */
-async function clear() {
-  const left = (await allSandboxes()).filter((s) => !kept.has(s.sandboxId))
-  await Promise.all(left.map((s) => Sandbox.kill(s.sandboxId)))
-  const running = await sandbox.commands.list()
-  await Promise.all(running.map((p) => sandbox.commands.kill(p.pid)))
-  const open = (await interpreter.listCodeContexts()).filter((c) => !contexts.has(c.id))
-  await Promise.all(open.map((c) => interpreter.removeCodeContext(c)))
-  return [...left.map((s) => `sandbox ${s.sandboxId}`), ...running.map((p) => [p.cmd, ...p.args].join(' ')), ...open.map((c) => `context ${c.id}`)]
-}
-
-const calls = [
-  sandboxes, token ? keyed : {}, mode === 'virtual' ? limited : {},
-  commands, processes, input, limits, errors, guarded, pty, files, overHTTP1, watch, users, mode === 'virtual' ? owners : {}, signed,
-  inside(execute), inside(own),
-]
-
-const end = () => Promise.all([sandbox.kill(), interpreter.kill()])
-
-await run({ calls, pattern, world, clear, end, mode, client: 'e2b' })
+await byHand(import.meta.url, program)

@@ -1,6 +1,12 @@
 package sdk_test
 
-import "testing"
+import (
+	"testing"
+
+	"assay/fakes/controlplane"
+	"assay/fakes/gateway"
+	"assay/fakes/zoo"
+)
 
 // fewestInSandboxes is how many calls a run over a control plane must at least make.
 const fewestInSandboxes = 150
@@ -8,26 +14,34 @@ const fewestInSandboxes = 150
 // apiKey is the key that a control plane demands.
 const apiKey = "e2b_0123456789abcdef0123456789abcdef01234567"
 
+// plane returns options with a control plane that demands the key; "" demands none.
+func plane(o zoo.Options, key string) zoo.Options {
+	o.Token, o.ControlPlane = key, &controlplane.Options{APIKey: key, Only: true}
+	return o
+}
+
 // What the SDK may expect of sandboxes, the control plane does, and each sandbox is a gateway that passes all other calls.
 func TestTheSDKAcceptsTheControlPlane(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, m := range []struct {
 		name, mode string
-		setup      setup
+		options    zoo.Options
 	}{
-		{"virtual processes", virtual, setup{args: []string{"--control-plane"}}},
-		{"real processes", real, setup{key: apiKey, args: []string{"--control-plane", "--processes", "os"}}},
+		{"virtual processes", virtual, plane(zoo.Options{}, "")},
+		{"real processes", real, plane(zoo.Options{Options: gateway.Options{Processes: gateway.ProcessesOS}}, apiKey)},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			g := serve(t, program, m.setup)
-			accepts(t, g, script{file: viaSandboxes, mode: m.mode}, fewestInSandboxes)
+			t.Parallel()
+			accepts(t, serve(t, m.options), script{file: viaSandboxes, mode: m.mode}, fewestInSandboxes)
 		})
 	}
 }
 
 // A control plane that is broken in one way fails just there.
 func TestTheSDKNoticesABrokenControlPlane(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, f := range []struct{ fault, call string }{
 		{"connect-shortens", "sandbox: connect is the same sandbox, and does not shorten its life"},
 		{"delete-not-done", "sandbox: create, getInfo and kill"},
@@ -42,10 +56,7 @@ func TestTheSDKNoticesABrokenControlPlane(t *testing.T) {
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--control-plane", "--fault", f.fault}})
-			if calls := some(t, g, script{viaSandboxes, virtual, only(f.call)}); calls[0].OK {
-				t.Errorf("%q passed", f.call)
-			}
+			notices(t, serve(t, plane(faulty(f.fault), "")), viaSandboxes, virtual, f.call)
 		})
 	}
 }

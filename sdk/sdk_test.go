@@ -3,16 +3,17 @@ package sdk_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
-	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 	"assay/internal/testkit"
 )
@@ -36,28 +37,35 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	// Most tests wait for node. -parallel overrides it.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	code := m.Run()
+	if err := endShared(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	_ = os.RemoveAll(programs)
 	os.Exit(code)
 }
 
 // The SDK is the judge: every call in every mode must be right.
 func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
-	program := ready(t)
-	modes := []struct {
+	t.Parallel()
+	ready(t)
+	for _, m := range []struct {
 		name, mode string
-		setup      setup
+		options    zoo.Options
 		uncounted  bool // the gateway has no counters of commands
 	}{
 		{name: "virtual processes", mode: virtual},
-		{name: "real processes", mode: real, setup: setup{token: token, args: []string{"--processes", "os"}}},
-		{name: "real processes without a token", mode: real, setup: setup{args: []string{"--processes", "os", "--insecure-local"}}},
-		{name: "virtual processes, answered as the real daemon does", mode: virtual, setup: setup{args: []string{"--like", "envd"}}, uncounted: true},
-		{name: "virtual processes over HTTP/2 and TLS", mode: virtual, setup: setup{token: token, tls: true, args: []string{"--http", "2"}}},
-	}
-	for _, m := range modes {
+		{name: "real processes", mode: real, options: zoo.Options{Options: gateway.Options{Token: token, Processes: gateway.ProcessesOS}}},
+		{name: "real processes without a token", mode: real, options: zoo.Options{Options: gateway.Options{Processes: gateway.ProcessesOS, InsecureLocal: true}}},
+		{name: "virtual processes, answered as the real daemon does", mode: virtual, options: zoo.Options{Like: "envd"}, uncounted: true},
+		{name: "virtual processes over HTTP/2 and TLS", mode: virtual, options: zoo.Options{Options: gateway.Options{Token: token, TLS: true, HTTP: []string{"2"}}}},
+	} {
 		t.Run(m.name, func(t *testing.T) {
-			g := serve(t, program, m.setup)
+			t.Parallel()
+			g := serve(t, m.options)
 			accepts(t, g, script{file: viaSDK, mode: m.mode}, fewestCalls)
 			if !m.uncounted {
 				balanced(t, g)
@@ -66,58 +74,22 @@ func TestTheSDKAcceptsTheReferenceGateway(t *testing.T) {
 	}
 }
 
-// What the commands of a gateway are.
-const (
-	virtual = "virtual"
-	real    = "os"
-)
-
-// accepts makes the calls of a script, at least fewest, each a subtest, and prints them as a table.
-func accepts(t *testing.T, g gateway, s script, fewest int) {
-	t.Helper()
-	var calls []call
-	end, err := judge(t.Context(), g, s, func(c call) {
-		calls = append(calls, c)
-		t.Run(c.Name, func(t *testing.T) {
-			t.Logf("%.1f ms", c.MS)
-			if !c.OK {
-				t.Error(c.Error)
-			}
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%s on node %s, %s: %d calls, %d failed, %.1f s\n%s", end.Client, end.Node, t.Name(), end.Calls, end.Failed, end.MS/1000, table(calls))
-	if end.Calls < fewest {
-		t.Errorf("%d calls were made, want at least %d", end.Calls, fewest)
-	}
-}
-
-// booksLimit is how long the gateway may take to count what was killed last.
-const booksLimit = 30 * time.Second
-
 // balanced wants the books to be closed: what was started has finished. A process that
 // was killed is counted when it is dead, which nobody is told.
-func balanced(t *testing.T, g gateway) {
+func balanced(t *testing.T, g endpoint) {
 	t.Helper()
-	var started, finished int
-	var active string
-	for end := time.Now().Add(booksLimit); ; time.Sleep(5 * time.Millisecond) {
-		started, finished, active = books(t, g)
+	testkit.Eventually(t, func() error {
+		started, finished, active := books(t, g)
 		if started > 0 && started == finished && active == "0" {
-			return
+			return nil
 		}
-		if time.Now().After(end) {
-			break
-		}
-	}
-	t.Errorf("after all calls %d commands have started, %d have finished, and %q are active: want as many finished, and none active",
-		started, finished, active)
+		return fmt.Errorf("after all calls %d commands have started, %d have finished, and %q are active: want as many finished, and none active",
+			started, finished, active)
+	})
 }
 
 // books are the counters of commands.
-func books(t *testing.T, g gateway) (started, finished int, active string) {
+func books(t *testing.T, g endpoint) (started, finished int, active string) {
 	t.Helper()
 	all, err := g.counters(t.Context())
 	if err != nil {
@@ -138,7 +110,8 @@ func books(t *testing.T, g gateway) (started, finished int, active string) {
 // A judge that accepts everything is none: a gateway that is broken in one way
 // fails just there.
 func TestTheSDKNoticesABrokenGateway(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, f := range []struct{ fault, call string }{
 		{"cwd-ignored", "cwd is where the command runs"},
 		{"ended-listed", "the list has nothing that has ended"},
@@ -161,17 +134,15 @@ func TestTheSDKNoticesABrokenGateway(t *testing.T) {
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
-			calls := some(t, serve(t, program, setup{args: []string{"--fault", f.fault}}), script{viaSDK, virtual, only(f.call)})
-			if calls[0].OK {
-				t.Errorf("%q passed", f.call)
-			}
+			notices(t, serve(t, faulty(f.fault)), viaSDK, virtual, f.call)
 		})
 	}
 }
 
 // What Assay holds to be legal, the official client takes, also several oddities at once.
 func TestTheSDKToleratesLegalVariants(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	var ids []string
 	for _, v := range zoo.Variants() {
 		// A request that meets the close of an idle connection is lost: no client may repeat a POST unasked
@@ -181,38 +152,17 @@ func TestTheSDKToleratesLegalVariants(t *testing.T) {
 		}
 	}
 	for group := range slices.Chunk(ids, 5) {
-		list := strings.Join(group, ",")
-		t.Run(list, func(t *testing.T) {
+		t.Run(strings.Join(group, ","), func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--variant", list}})
-			for _, c := range some(t, g, script{viaSDK, virtual, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)"}) {
-				if !c.OK {
-					t.Errorf("%s: %s", c.Name, c.Error)
-				}
-			}
+			s := script{viaSDK, virtual, "^(run|a failing|onStdout|the list|sendStdin|a killed|a cwd|pty: what is typed)"}
+			tolerates(t, serve(t, zoo.Options{Variants: group}), s)
 		})
 	}
 }
 
-// only is the pattern of one call.
-func only(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
-
-// some makes the calls of a script; there must be one.
-func some(t *testing.T, g gateway, s script) []call {
-	t.Helper()
-	var calls []call
-	if _, err := judge(t.Context(), g, s, func(c call) { calls = append(calls, c) }); err != nil {
-		t.Fatal(err)
-	}
-	if len(calls) == 0 {
-		t.Fatalf("no call matches %q", s.pattern)
-	}
-	return calls
-}
-
-// ready returns the program, with the packages installed. A machine without node
+// ready has the packages installed. A machine without node
 // skips the test and says so where it is seen; under CI that is a failure.
-func ready(t *testing.T) string {
+func ready(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("clients run in processes of their own: nothing of them is seen by -short or -race")
@@ -224,9 +174,14 @@ func ready(t *testing.T) string {
 	case err != nil:
 		t.Fatal(err)
 	}
-	program, err := built()
+}
+
+// program returns the path of the program.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return program
+	return path
 }

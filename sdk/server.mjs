@@ -1,8 +1,9 @@
 // A server of stdio over WebSocket, made of the npm package ws: the basic protocol and nothing else.
 //
-//   node server.mjs [ODDITY]
+//   node server.mjs [ODDITY ...]
 //
-// It listens on a free port of 127.0.0.1 and prints the URL of the WebSocket. It has no terminals, no sessions and no
+// It listens on a free port of 127.0.0.1 and prints the URL of the WebSocket; with several oddities, it is as many servers, and
+// prints their URLs in the same order. It has no terminals, no sessions and no
 // process service. ASSAY_TOKEN, when it is set, is the token that it demands. ODDITY is one of bugs, each a mistake that a
 // server like this is easily written with, or of variants, which the protocol allows.
 import { spawn } from 'node:child_process'
@@ -31,12 +32,11 @@ const variants = [
   'silent', // no error message, and a shell when no command is named
 ]
 
-const [oddity] = process.argv.slice(2)
-if (oddity !== undefined && ![...bugs, ...variants].includes(oddity)) {
-  console.error(`usage: node server.mjs [${[...bugs, ...variants].join('|')}]`)
+const oddities = process.argv.slice(2)
+if (oddities.some((o) => ![...bugs, ...variants].includes(o))) {
+  console.error(`usage: node server.mjs [${[...bugs, ...variants].join('|')} ...]`)
   process.exit(2)
 }
-const has = (name) => name === oddity
 const token = process.env.ASSAY_TOKEN || undefined
 
 const STDOUT = 1
@@ -47,32 +47,39 @@ const LIMIT = 1 << 20
 
 const HOW = 'Stdio over WebSocket: GET /attach?cmd=COMMAND&arg=ARGUMENT with Upgrade: websocket\n'
 
-const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMIT, perMessageDeflate: has('compressing') })
-const server = createServer((request, response) => {
-  const found = new URL(request.url, 'http://localhost').pathname === '/attach'
-  response.writeHead(found ? 200 : 404, { 'content-type': 'text/plain' })
-  response.end(found ? HOW : 'Not found\n')
-})
-server.on('upgrade', (request, socket, head) => {
-  const url = new URL(request.url, 'http://localhost')
-  const refused = refusal(request, url)
-  if (refused) {
-    const [status, body, more = ''] = refused
-    socket.on('error', () => {}) // the client has gone
-    socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`)
-    return
-  }
-  sockets.handleUpgrade(request, socket, head, (ws) => attach(ws, url.searchParams.get('cmd') || 'sh', url.searchParams.getAll('arg')))
-})
+/** Listens with an oddity, or without one if it is undefined, and returns the URL. */
+async function listen(oddity) {
+  const has = (name) => name === oddity
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: LIMIT, perMessageDeflate: has('compressing') })
+  const server = createServer((request, response) => {
+    const found = new URL(request.url, 'http://localhost').pathname === '/attach'
+    response.writeHead(found ? 200 : 404, { 'content-type': 'text/plain' })
+    response.end(found ? HOW : 'Not found\n')
+  })
+  server.on('upgrade', (request, socket, head) => {
+    const url = new URL(request.url, 'http://localhost')
+    const refused = refusal(has, request, url)
+    if (refused) {
+      const [status, body, more = ''] = refused
+      socket.on('error', () => {}) // the client has gone
+      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`)
+      return
+    }
+    sockets.handleUpgrade(request, socket, head, (ws) => attach(has, ws, url.searchParams.get('cmd') || 'sh', url.searchParams.getAll('arg')))
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `ws://127.0.0.1:${server.address().port}/attach`
+}
+
 const running = new Set()
 process.once('SIGINT', () => {
   for (const child of running) child.kill('SIGKILL')
   process.exit(0)
 })
-server.listen(0, '127.0.0.1', () => console.log(`ws://127.0.0.1:${server.address().port}/attach`))
+for (const oddity of oddities.length > 0 ? oddities : [undefined]) console.log(await listen(oddity))
 
 /** The status, the body and further fields with which a handshake is refused; undefined when it is not, and ws looks at the rest. */
-function refusal({ method, httpVersion, headers }, { pathname, searchParams }) {
+function refusal(has, { method, httpVersion, headers }, { pathname, searchParams }) {
   const given = searchParams.get('token') ?? headers.authorization?.replace(/^Bearer /, '')
   if (pathname !== '/attach') return ['404 Not Found', 'Not found\n']
   if (method !== 'GET') return ['405 Method Not Allowed', 'only GET\n', 'Allow: GET\r\n']
@@ -84,14 +91,14 @@ function refusal({ method, httpVersion, headers }, { pathname, searchParams }) {
   if (/\0/.test([...searchParams.values()])) return ['400 Bad Request', 'a NUL byte\n']
 }
 
-/** Runs a command and connects it to ws. */
-function attach(ws, cmd, args) {
+/** Runs a command and connects it to ws. has tells whether the server has an oddity. */
+function attach(has, ws, cmd, args) {
   const child = spawn(cmd, args, { shell: has('shell') })
   running.add(child)
   child.on('close', () => running.delete(child))
   const output = (stream) => (chunk) => send(ws, child, Buffer.concat([Buffer.of(stream), Buffer.from(chunk)]))
-  follow(child.stdout, output(STDOUT))
-  follow(child.stderr, output(has('stderr-as-stdout') ? STDOUT : STDERR))
+  follow(has, child.stdout, output(STDOUT))
+  follow(has, child.stderr, output(has('stderr-as-stdout') ? STDOUT : STDERR))
 
   const exit = (code, signal) => {
     if (!has('exit-missing')) ws.send(JSON.stringify({ type: 'exit', code: has('code-of-a-signal-null') ? code : code ?? 128 + constants.signals[signal] }))
@@ -110,7 +117,7 @@ function attach(ws, cmd, args) {
     if (child.pid !== undefined) finish(code, signal)
   })
 
-  ws.on('message', (data, isBinary) => receive(ws, child, data, isBinary))
+  ws.on('message', (data, isBinary) => receive(has, ws, child, data, isBinary))
   child.stdin.on('drain', () => ws.resume())
   child.stdin.on('error', () => ws.resume()) // it reads no more
   const gone = () => {
@@ -123,7 +130,7 @@ function attach(ws, cmd, args) {
 }
 
 /** Passes on what a stream of a process says. */
-function follow(stream, output) {
+function follow(has, stream, output) {
   if (has('output-as-text')) stream.setEncoding('utf8')
   if (!has('output-at-the-end')) return stream.on('data', output)
   const all = []
@@ -145,22 +152,22 @@ function send(ws, child, message) {
 }
 
 /** Takes a message of the client: binary is stdin, text is control. */
-function receive(ws, child, data, isBinary) {
-  if (isBinary && !(has('control-in-binary') && parse(data)?.type)) return write(ws, child, data)
-  const wrong = control(ws, child, parse(data))
+function receive(has, ws, child, data, isBinary) {
+  if (isBinary && !(has('control-in-binary') && parse(data)?.type)) return write(has, ws, child, data)
+  const wrong = control(has, ws, child, parse(data))
   if (!wrong) return
-  if (has('text-as-stdin')) return write(ws, child, data)
+  if (has('text-as-stdin')) return write(has, ws, child, data)
   if (!has('silent') && ws.readyState === ws.OPEN) ws.send(JSON.stringify({ type: 'error', message: wrong }))
 }
 
 /** Writes stdin. The client waits while the process does not read. */
-function write(ws, child, data) {
+function write(has, ws, child, data) {
   child.stdin.write(has('stdin-as-text') ? data.toString() : data)
   if (child.stdin.writableLength > LIMIT && child.stdin.writable) ws.pause()
 }
 
 /** Does what a control message says, and returns what is wrong with it, if anything is. */
-function control(ws, child, message) {
+function control(has, ws, child, message) {
   switch (message?.type) {
     case 'signal':
       if (typeof message.signal === 'string' && Object.hasOwn(constants.signals, message.signal)) return void child.kill(message.signal)

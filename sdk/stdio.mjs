@@ -5,24 +5,26 @@
 // URL is where the gateway listens (http or https). MODE is what its commands are ("virtual" or "os"), or "bare" for a server that
 // has nothing but the basic protocol. Only calls whose name matches the regular expression PATTERN run.
 // ASSAY_TOKEN, when it is set, is the token that the gateway demands. run.mjs says what is printed.
-import { given, run } from './run.mjs'
+import { byHand } from './run.mjs'
 import { Gateway } from './stdio/attach.mjs'
 import { calls as commands } from './stdio/commands.mjs'
 import { calls as control } from './stdio/control.mjs'
 import { calls as end, listed } from './stdio/end.mjs'
 import { calls as frames } from './stdio/frames.mjs'
-import { calls as handshake, guarded, open } from './stdio/handshake.mjs'
+import { calls as handshake, guarded, open as anyone } from './stdio/handshake.mjs'
 import { calls as input, ended } from './stdio/input.mjs'
 import { calls as pty } from './stdio/pty.mjs'
 import { calls as sessions } from './stdio/sessions.mjs'
 
-const { url, mode, pattern, token } = given('virtual', 'os', 'bare')
-const gateway = new Gateway(url, token)
+async function open({ url, mode, token }) {
+  const gateway = new Gateway(url, token)
+  const calls = [commands, input, control, frames, handshake, end, token ? guarded : anyone]
+  if (mode !== 'bare') calls.push(ended, listed, pty, sessions)
+  /** Ends what still runs, and returns what it was; without a list, what is still connected. */
+  const clear = () => gateway.clear(mode !== 'bare')
+  return { calls, world: gateway, clear }
+}
 
-const calls = [commands, input, control, frames, handshake, end, token ? guarded : open]
-if (mode !== 'bare') calls.push(ended, listed, pty, sessions)
+export const program = { client: 'ws', modes: ['virtual', 'os', 'bare'], open }
 
-/** Ends what still runs, and returns what it was; without a list, what is still connected. */
-const clear = () => gateway.clear(mode !== 'bare')
-
-await run({ calls, pattern, world: gateway, clear, mode, client: 'ws' })
+await byHand(import.meta.url, program)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/fakes/gateway"
 	"assay/fakes/zoo"
 )
 
@@ -12,17 +13,19 @@ const fewestStdio = 55
 
 // A client that knows the protocol from its description gets along with the gateway.
 func TestAWebSocketClientAcceptsTheReferenceGateway(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, m := range []struct {
 		name, mode string
-		setup      setup
+		options    gateway.Options
 	}{
-		{"virtual processes", virtual, setup{}},
-		{"real processes", real, setup{token: token, args: []string{"--processes", "os"}}},
-		{"virtual processes over TLS", virtual, setup{token: token, tls: true}},
+		{"virtual processes", virtual, gateway.Options{}},
+		{"real processes", real, gateway.Options{Token: token, Processes: gateway.ProcessesOS}},
+		{"virtual processes over TLS", virtual, gateway.Options{Token: token, TLS: true}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			g := serve(t, program, m.setup)
+			t.Parallel()
+			g := serve(t, zoo.Options{Options: m.options})
 			accepts(t, g, script{file: viaStdio, mode: m.mode}, fewestStdio)
 			balanced(t, g)
 		})
@@ -31,7 +34,8 @@ func TestAWebSocketClientAcceptsTheReferenceGateway(t *testing.T) {
 
 // A gateway that is broken in one way fails just there.
 func TestAWebSocketClientNoticesABrokenGateway(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	for _, f := range []struct{ fault, call string }{
 		{"stdio-accept-wrong", "a command without output has none"},
 		{"stdio-arguments-split", "arguments arrive as they are"},
@@ -48,10 +52,7 @@ func TestAWebSocketClientNoticesABrokenGateway(t *testing.T) {
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--fault", f.fault}})
-			if calls := some(t, g, script{viaStdio, virtual, only(f.call)}); calls[0].OK {
-				t.Errorf("%q passed", f.call)
-			}
+			notices(t, serve(t, faulty(f.fault)), viaStdio, virtual, f.call)
 		})
 	}
 }
@@ -59,7 +60,8 @@ func TestAWebSocketClientNoticesABrokenGateway(t *testing.T) {
 // What Assay holds to be legal, a common client takes. It gives up when pings come faster than it can answer
 // them, so output is not cut into messages of one byte and fragments with pings between at the same time.
 func TestAWebSocketClientToleratesLegalVariants(t *testing.T) {
-	program := ready(t)
+	t.Parallel()
+	ready(t)
 	var whole, cut []string
 	for _, v := range zoo.Variants() {
 		switch {
@@ -70,16 +72,10 @@ func TestAWebSocketClientToleratesLegalVariants(t *testing.T) {
 		}
 	}
 	for _, group := range [][]string{whole, cut} {
-		list := strings.Join(group, ",")
-		t.Run(list, func(t *testing.T) {
+		t.Run(strings.Join(group, ","), func(t *testing.T) {
 			t.Parallel()
-			g := serve(t, program, setup{args: []string{"--variant", list}})
 			pattern := "^(stdout and|every|what looks|fifty|output comes|a command that|JSON in|an empty|a message in|INT|an unknown|text that|a size|pings|an unmasked|no subprotocol|a client that closes|eof ends|session: a client|panes: each)"
-			for _, c := range some(t, g, script{viaStdio, virtual, pattern}) {
-				if !c.OK {
-					t.Errorf("%s: %s", c.Name, c.Error)
-				}
-			}
+			tolerates(t, serve(t, zoo.Options{Variants: group}), script{viaStdio, virtual, pattern})
 		})
 	}
 }
