@@ -21,6 +21,7 @@ func frame(head byte, payload int) []byte {
 }
 
 func TestTheEndOfAFrameIsFoundHoweverItIsCut(t *testing.T) {
+	t.Parallel()
 	head := []byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n")
 	for name, f := range map[string][]byte{
 		"empty": frame(0x82, 0), "short": frame(0x82, 125), "medium": frame(0x81, 126), "full medium": frame(0x02, 65535), "long": frame(0x82, 65536),
@@ -46,6 +47,7 @@ func TestTheEndOfAFrameIsFoundHoweverItIsCut(t *testing.T) {
 }
 
 func TestNothingFollowsAClose(t *testing.T) {
+	t.Parallel()
 	var f frames
 	if !f.between() {
 		t.Error("nothing was written, and a frame may not follow")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"assay/internal/testkit"
 )
 
 // pipes is a listener in memory, for the time of testing/synctest.
@@ -88,6 +90,7 @@ func request(t *testing.T, p pipes, head string) (net.Conn, *bufio.Reader, *http
 
 // The timer may have fired already when the connection ends.
 func TestNothingExpiresBehindItsEnd(t *testing.T) {
+	t.Parallel()
 	clock := &hand{now: epoch}
 	i := idle{clock: clock, after: time.Minute}
 	expired := func() { t.Error("it expired") }
@@ -107,6 +110,7 @@ func (returned) SetWriteDeadline(time.Time) error { panic("the handler has retur
 
 // The timer may have decided to end the request before its handler returns.
 func TestTheWriterOfAHandlerThatHasReturnedGetsNoDeadline(t *testing.T) {
+	t.Parallel()
 	c := &channel{writer: returned{}, cancel: func() {}, leave: func() {}}
 	c.end()
 	c.expire()
@@ -120,6 +124,7 @@ type plain struct {
 
 // A stream that is cut must not look like one that ended.
 func TestAnIdleStreamIsCut(t *testing.T) {
+	t.Parallel()
 	for name, decorate := range map[string]func(http.ResponseWriter) http.ResponseWriter{
 		"by its deadlines":  func(w http.ResponseWriter) http.ResponseWriter { return w },
 		"without deadlines": func(w http.ResponseWriter) http.ResponseWriter { return plain{w, w.(http.Flusher)} },
@@ -134,7 +139,7 @@ func idleStream(t *testing.T, decorate func(http.ResponseWriter) http.ResponseWr
 		for range 3 { // with pauses that are shorter
 			_, _ = io.WriteString(w, "tick\n")
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(idleAfter - time.Second)
+			testkit.Advance(idleAfter - time.Second)
 		}
 		<-r.Context().Done()
 		gone <- r.Context().Err()
@@ -165,7 +170,7 @@ func TestTheBytesOfARequestCountAsWell(t *testing.T) {
 		c, _ := p.dial(t.Context(), "", "")
 		_, _ = io.WriteString(c, "POST /attach?token="+g.all()+" HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\n")
 		for range 4 {
-			time.Sleep(idleAfter - time.Second)
+			testkit.Advance(idleAfter - time.Second)
 			_, _ = io.WriteString(c, "x")
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -229,7 +234,7 @@ func TestAnIdleWebSocketGetsACloseFrame(t *testing.T) {
 		defer end()
 		begin := time.Now()
 		for range 3 {
-			time.Sleep(idleAfter - time.Second)
+			testkit.Advance(idleAfter - time.Second)
 			if err := c.Write(t.Context(), websocket.MessageText, []byte("hello")); err != nil {
 				t.Fatal(err)
 			}
@@ -268,6 +273,7 @@ func switching(protocol, after string) http.HandlerFunc {
 }
 
 func TestAFrameUnderWayIsNotSpoiled(t *testing.T) {
+	t.Parallel()
 	for after, want := range map[string]string{
 		"\x82\x03ab":        "\x82\x03ab",                          // a byte is missing
 		"\x82\x02ab":        "\x82\x02ab\x88\x06\x03\xe9" + "idle", // nothing is
@@ -286,6 +292,7 @@ func TestAFrameUnderWayIsNotSpoiled(t *testing.T) {
 }
 
 func TestAnotherProtocolGetsNoFrame(t *testing.T) {
+	t.Parallel()
 	const after = "\x82\x00" // an empty frame, if it were a WebSocket
 	inMemory(t, switching("chat", after), func(t *testing.T, g *rig, p pipes) {
 		_, r, _ := request(t, p, upgrade(g, "chat"))
@@ -299,7 +306,7 @@ func TestAnotherProtocolGetsNoFrame(t *testing.T) {
 func TestAClientThatStopsReadingIsClosed(t *testing.T) {
 	inMemory(t, switching("websocket", ""), func(t *testing.T, g *rig, p pipes) {
 		_, r, _ := request(t, p, upgrade(g, "websocket"))
-		time.Sleep(2 * idleAfter)
+		testkit.Advance(2 * idleAfter)
 		if got, err := io.ReadAll(r); len(got) > 0 || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
@@ -311,7 +318,7 @@ func TestAClientThatReadsNothingIsClosed(t *testing.T) {
 	inMemory(t, switching("websocket", strings.Repeat("\x82\x02ab", 1000)), func(t *testing.T, g *rig, p pipes) {
 		c, _ := p.dial(t.Context(), "", "")
 		_, _ = io.WriteString(c, upgrade(g, "websocket")+"\r\n\r\n")
-		time.Sleep(2 * idleAfter)
+		testkit.Advance(2 * idleAfter)
 		if got, err := io.ReadAll(c); len(got) > 0 || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}

@@ -43,6 +43,7 @@ func (g *rig) fetched(times int32) {
 }
 
 func TestANewKeyIsFetchedAndTheOldOneStaysForItsTime(t *testing.T) {
+	t.Parallel()
 	g := rotating(t)
 	old := g.token(issuer.Spec{})
 	want(t, g.ask(attach(old, "")), 200, "passed")
@@ -61,6 +62,7 @@ func TestANewKeyIsFetchedAndTheOldOneStaysForItsTime(t *testing.T) {
 }
 
 func TestUnknownKeysAreAskedForOnceAMinute(t *testing.T) {
+	t.Parallel()
 	g := rotating(t)
 	want(t, g.ask(attach(g.token(issuer.Spec{}), "")), 200, "passed")
 	unknown, err := g.link.issuer.MintBad("unknown-kid", issuer.Spec{})
@@ -84,6 +86,7 @@ func TestUnknownKeysAreAskedForOnceAMinute(t *testing.T) {
 }
 
 func TestWithoutItsIssuerNoTokenIsCalledInvalid(t *testing.T) {
+	t.Parallel()
 	g := rotating(t)
 	token := g.token(issuer.Spec{})
 	g.link.cut.Store(true)
@@ -115,6 +118,7 @@ func (i issues) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestAnIssuerWhoseDocumentsAreWrongIsUnavailable(t *testing.T) {
+	t.Parallel()
 	discovery := `{"issuer":"http://issuer.test","jwks_uri":"http://issuer.test/jwks"}`
 	const path = "/.well-known/openid-configuration"
 	for name, documents := range map[string]issues{
@@ -141,6 +145,7 @@ const (
 )
 
 func TestKeysFromElsewhere(t *testing.T) {
+	t.Parallel()
 	small := base64.RawURLEncoding.EncodeToString(new(big.Int).Lsh(big.NewInt(1), minRSABits-2).Bytes())
 	for name, c := range map[string]struct {
 		key jwk

@@ -19,6 +19,7 @@ import (
 const long = 24 * time.Hour
 
 func TestAUserWhoOpensTooManyConnectionsIsToldWhenToComeBack(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{Connections: 3, Per: 30 * time.Second}, nil)
 	alice, bob := g.all(), g.token(issuer.Spec{Subject: "bob", Life: long})
 	for range 3 {
@@ -42,6 +43,7 @@ func TestAUserWhoOpensTooManyConnectionsIsToldWhenToComeBack(t *testing.T) {
 }
 
 func TestWhatConnectsToNothingIsNotCounted(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{Connections: 1, Blocked: []string{"rm"}}, nil)
 	weak := g.token(issuer.Spec{Scopes: []string{issuer.ScopeExec}})
 	for range 3 {
@@ -56,6 +58,7 @@ func TestWhatConnectsToNothingIsNotCounted(t *testing.T) {
 }
 
 func TestAUserHasSoManySandboxesAtOnce(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{Sandboxes: 2, Connections: 5}, nil) // those that are refused do not count
 	alice, bob := g.all(), g.token(issuer.Spec{Subject: "bob"})
 	// open holds a connection open until it is closed.
@@ -101,6 +104,7 @@ func TestAUserHasSoManySandboxesAtOnce(t *testing.T) {
 }
 
 func TestAUserOfWhomNothingIsKnownIsForgotten(t *testing.T) {
+	t.Parallel()
 	now := epoch
 	a := &accounts{limits: Limits{Connections: 1, Per: time.Minute}, now: func() time.Time { return now }, byName: map[string]*account{}}
 	stay, _ := a.enter("stays", "box")
@@ -121,6 +125,7 @@ func TestAUserOfWhomNothingIsKnownIsForgotten(t *testing.T) {
 }
 
 func TestABlockedCommandIsRefusedUnderAnyPath(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{Blocked: []string{"rm", "dd"}}, nil)
 	for query, name := range map[string]string{
 		"&cmd=rm": "rm", "&cmd=/bin/rm": "rm", "&cmd=/bin/../usr//bin/dd": "dd", "&cmd=%72m": "rm", "&cmd=+rm+": "rm", "&c%6Dd=rm/": "rm",
@@ -169,6 +174,7 @@ func TestAThrottledWriteEndsWithItsRequest(t *testing.T) {
 }
 
 func TestAFailedWriteIsTheLastOfAThrottledOne(t *testing.T) {
+	t.Parallel()
 	writes := 0
 	n, err := newThrottle(&hand{now: epoch}, 100).write(t.Context(), make([]byte, 30), func(p []byte) (int, error) {
 		writes++
@@ -180,6 +186,7 @@ func TestAFailedWriteIsTheLastOfAThrottledOne(t *testing.T) {
 }
 
 func TestANegativeLimitIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, l := range []Limits{{Connections: -1}, {Per: -1}, {Sandboxes: -1}, {BytesPerSecond: -1}, {Idle: -1}} {
 		if _, err := New(Options{Issuer: "http://issuer.test", Audience: "a", Limits: l}); err == nil {
 			t.Errorf("%+v is accepted", l)

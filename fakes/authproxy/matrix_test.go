@@ -52,6 +52,7 @@ var whys = map[string]string{
 var challenges = map[int]string{401: `Bearer realm="assay", error="invalid_token"`, 403: `Bearer realm="assay", error="insufficient_scope", scope="sandbox:connect"`}
 
 func TestEveryBadTokenIsRefusedWhereverItIs(t *testing.T) {
+	t.Parallel()
 	bodies := map[int]string{401: "Invalid token", 403: "Missing scope sandbox:connect"}
 	for _, k := range issuer.Kinds() {
 		for carrier, request := range carriers {
@@ -77,6 +78,7 @@ func TestEveryBadTokenIsRefusedWhereverItIs(t *testing.T) {
 }
 
 func TestAValidTokenPassesWhereverItIs(t *testing.T) {
+	t.Parallel()
 	for carrier, request := range carriers {
 		for _, alg := range []string{issuer.ES256, issuer.RS256} {
 			g := newRig(t, Limits{}, nil)
@@ -89,6 +91,7 @@ func TestAValidTokenPassesWhereverItIs(t *testing.T) {
 }
 
 func TestARequestWithoutATokenIsUnauthorized(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, nil)
 	token := g.all()
 	for name, change := range map[string]func(*http.Request){
@@ -116,6 +119,7 @@ func TestARequestWithoutATokenIsUnauthorized(t *testing.T) {
 }
 
 func TestTheTokenOfTheQueryCounts(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, nil)
 	r := attach("garbage", "")
 	r.Header.Set("Authorization", "Bearer "+g.all())
@@ -127,6 +131,7 @@ func TestTheTokenOfTheQueryCounts(t *testing.T) {
 }
 
 func TestAHugeTokenIsNotLookedAt(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, nil)
 	r := httptest.NewRequest(http.MethodGet, "/attach", nil)
 	r.Header.Set("Authorization", "Bearer "+strings.Repeat("a", maxToken+1))
@@ -137,6 +142,7 @@ func TestAHugeTokenIsNotLookedAt(t *testing.T) {
 }
 
 func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{Blocked: []string{"rm"}}, nil)
 	for _, more := range []string{"&cmd=%zz", "&cmd=rm;arg=x"} {
 		want(t, g.ask(attach(g.all(), more)), 400, "Bad query")
@@ -144,6 +150,7 @@ func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
 }
 
 func TestEachRequestNeedsItsScope(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, func(o *Options) { o.Needs = DefaultNeeds("/box") })
 	preflight := map[string]string{"Origin": "http://page.example", "Access-Control-Request-Method": "POST"}
 	for _, c := range []struct {
@@ -188,6 +195,7 @@ func TestEachRequestNeedsItsScope(t *testing.T) {
 
 // The whole matrix leaves no token in a log, an answer, or what the handler gets.
 func TestATokenIsNowhereBehindTheProxy(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, nil)
 	var out bytes.Buffer
 	echo := g.proxy.Over(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -238,6 +246,7 @@ func TestATokenIsNowhereBehindTheProxy(t *testing.T) {
 }
 
 func TestARequestIsHandedOnWithoutItsTokenAndOtherwiseUnchanged(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, Limits{}, nil)
 	token := g.all()
 	for query, rest := range map[string]string{

@@ -40,6 +40,7 @@ func unchunked(t *testing.T, answer string) (head, body, rest string) {
 }
 
 func TestAStreamOverHTTP1HoldsTheEventsOfTheFile(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoLines)
 	head, body, rest := unchunked(t, r.say(r.dial(), start("{}")))
 	want := `{"type":"start","pid":1000000000}
@@ -57,6 +58,7 @@ func TestAStreamOverHTTP1HoldsTheEventsOfTheFile(t *testing.T) {
 
 // The responses do not depend on how the requests are cut or combined.
 func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
+	t.Parallel()
 	requests := start("{}") + "\r\n" +
 		"POST /commands HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n{\"a\r\n2\r\n\":\r\n0\r\nT: u\r\n\r\n" +
 		"GET /metrics HTTP/1.1\r\n\r\n" + start(strings.Repeat("x", 100))
@@ -85,6 +87,7 @@ func TestRequestsCutAnywhereAndPipelined(t *testing.T) {
 
 // A pipelined request waits for the stream before it.
 func TestAPipelinedRequestWaitsForTheStreamBeforeIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "{interval: 1s, events: [{text: x}]}")
 	c := r.dial()
 	first := r.say(c, start("")+start(""))
@@ -98,6 +101,7 @@ func TestAPipelinedRequestWaitsForTheStreamBeforeIt(t *testing.T) {
 }
 
 func TestWhatIsNoRequestIsRefusedAndTheConnectionClosed(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"no HTTP":                "hello\r\n\r\n",
 		"an older version":       "GET / HTTP/1.0\r\n\r\n",
@@ -120,6 +124,7 @@ func TestWhatIsNoRequestIsRefusedAndTheConnectionClosed(t *testing.T) {
 }
 
 func TestAConnectionIsClosedWhenTheClientAsksForIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoLines)
 	c := r.dial()
 	got := r.say(c, "POST /commands HTTP/1.1\r\nConnection: close\r\n\r\n")
@@ -129,6 +134,7 @@ func TestAConnectionIsClosedWhenTheClientAsksForIt(t *testing.T) {
 }
 
 func TestARequestThatWaitsIsToldToContinue(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoLines)
 	c := r.dial()
 	if got := r.say(c, "POST /commands HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"); got != "HTTP/1.1 100 Continue\r\n\r\n" {
@@ -141,6 +147,7 @@ func TestARequestThatWaitsIsToldToContinue(t *testing.T) {
 
 // A killed stream ends with the event of a killed process, once.
 func TestAKilledStreamEnds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, ticks)
 	c, k := r.dial(), r.dial()
 	r.say(c, start(""))
@@ -160,6 +167,7 @@ func TestAKilledStreamEnds(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsClient(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, ticks)
 	c := r.dial()
 	r.say(c, start(""))
@@ -172,6 +180,7 @@ func TestAStreamEndsWithItsClient(t *testing.T) {
 // Bytes that the kernel does not accept are sent later, in order, and a killed
 // stream that waits for room ends too.
 func TestAClientThatDoesNotReadGetsEverythingLater(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "events: [{size: 100000, times: 20}]")
 	r.paper.room = 0
 	c := r.dial()
@@ -194,6 +203,7 @@ func TestAClientThatDoesNotReadGetsEverythingLater(t *testing.T) {
 }
 
 func TestTogetherIsOneWriteAndOtherwiseEveryEventIsOne(t *testing.T) {
+	t.Parallel()
 	for file, want := range map[string]int{twoLines: 4, "{flush: together, events: [{lines: 1, times: 2}]}": 1} {
 		r := newRig(t, file)
 		c := r.dial()

@@ -19,6 +19,7 @@ import (
 
 // Every dialect has the same events, and ends as its protocol requires.
 func TestEveryDialectHoldsTheEventsOfTheFile(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		contentType string
 		framing     wire.Protocol
@@ -84,6 +85,7 @@ func eventsOf(t *testing.T, framing wire.Protocol, isJSON bool, body string) (sa
 
 // Pids count up, and start again after the last one.
 func TestEveryStreamHasItsOwnPID(t *testing.T) {
+	t.Parallel()
 	for contentType, isJSON := range map[string]bool{"application/connect+json": true, "application/connect+proto": false} {
 		r := newRig(t, "events: []")
 		c := r.dialH2(t)
@@ -103,6 +105,7 @@ func TestEveryStreamHasItsOwnPID(t *testing.T) {
 
 // SendSignal ends a stream in every dialect, and finds nothing the second time.
 func TestASignalEndsAStreamInEveryDialect(t *testing.T) {
+	t.Parallel()
 	asJSON := fmt.Sprintf(`{"process":{"pid":%d},"signal":"SIGNAL_SIGKILL"}`, firstPID)
 	asProto, err := proto.Marshal(&process.SendSignalRequest{Process: &process.ProcessSelector{Selector: &process.ProcessSelector_Pid{Pid: firstPID}}})
 	if err != nil {
@@ -141,6 +144,7 @@ func TestASignalEndsAStreamInEveryDialect(t *testing.T) {
 
 // Not a byte more than the windows allow is sent, and the rest follows when they open.
 func TestWindowsAreHonoured(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "events: [{size: 40000, times: 3}]")
 	c := r.dialH2(t)
 	c.send("", func(f *http2.Framer) error {
@@ -165,6 +169,7 @@ func TestWindowsAreHonoured(t *testing.T) {
 }
 
 func TestAResetEndsAStream(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, ticks)
 	c := r.dialH2(t)
 	c.post(1, "/commands", "application/json", "{}")
@@ -175,6 +180,7 @@ func TestAResetEndsAStream(t *testing.T) {
 }
 
 func TestPingsAndSettingsAreAnswered(t *testing.T) {
+	t.Parallel()
 	c := newRig(t, ticks).dialH2(t)
 	c.send("", func(f *http2.Framer) error { return f.WritePing(false, [8]byte{1}) })
 	_, control := c.answers()
@@ -186,6 +192,7 @@ func TestPingsAndSettingsAreAnswered(t *testing.T) {
 
 // A connection that breaks the framing gets GOAWAY and is closed.
 func TestABrokenConnectionIsClosed(t *testing.T) {
+	t.Parallel()
 	huge := h2.AppendHeader(nil, http2.FrameHeader{Length: h2.DefaultMaxFrame + 1, StreamID: 1})
 	for name, frames := range map[string][]byte{
 		"a frame that is too large": huge,
@@ -211,6 +218,7 @@ func TestABrokenConnectionIsClosed(t *testing.T) {
 
 // A header block is cached only if it means the same on every connection.
 func TestOnlyStaticBlocksAreRemembered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, ticks)
 	c := r.dialH2(t)
 	c.post(1, startPath, "application/json", "") // whose encoder adds fields to the table
@@ -226,6 +234,7 @@ func TestOnlyStaticBlocksAreRemembered(t *testing.T) {
 
 // Events arrive on time and never early, with intervals from a millisecond to an hour.
 func TestEventsAreNeverEarly(t *testing.T) {
+	t.Parallel()
 	for _, every := range []time.Duration{time.Millisecond, 700 * time.Millisecond, time.Second, 90 * time.Minute} {
 		r := newRig(t, fmt.Sprintf("{interval: %v, events: [{lines: 1, times: 3}]}", every))
 		r.now = 12345

@@ -32,6 +32,7 @@ func broken() map[string]struct{ text, want string } {
 }
 
 func TestMistakesAreToldWithTheirPlace(t *testing.T) {
+	t.Parallel()
 	more := broken()
 	more["nothing"] = struct{ text, want string }{"", "x.yaml: the file is empty"}
 	more["no YAML"] = struct{ text, want string }{"a: [1}", "x.yaml:1:"}
@@ -77,6 +78,7 @@ func validator(t *testing.T) func(text []byte) error {
 
 // The schema and the program accept the same files.
 func TestTheSchemaAgreesWithTheProgram(t *testing.T) {
+	t.Parallel()
 	validate := validator(t)
 	for name, tt := range broken() {
 		if name != "forever in the middle" && validate([]byte(tt.text)) == nil {
@@ -105,6 +107,7 @@ func TestTheSchemaAgreesWithTheProgram(t *testing.T) {
 }
 
 func TestNumbersGoOnFromEventToEvent(t *testing.T) {
+	t.Parallel()
 	f, err := Parse("x.yaml", []byte("{first: 9, interval: 1s, events: [{lines: 2, times: 2}, {size: 3}, {lines: 1, times: forever}]}"))
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func clientOf(t *testing.T, s *Server, h2 bool) *http.Client {
 		}
 	}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: time.Minute}
+	return &http.Client{Transport: tr, Timeout: testkit.Limit}
 }
 
 func body(t *testing.T, resp *http.Response, err error) string {
@@ -74,6 +74,7 @@ func body(t *testing.T, resp *http.Response, err error) string {
 // net/http reads many streams at once and on time, and the counters are exact
 // afterwards.
 func TestNetHTTPReadsTheStreams(t *testing.T) {
+	t.Parallel()
 	const interval = 20 * time.Millisecond
 	for name, of := range map[string]struct{ h2, tls bool }{
 		"HTTP/1.1": {}, "HTTP/2": {h2: true}, "HTTP/1.1 over TLS": {tls: true}, "HTTP/2 over TLS": {h2: true, tls: true},
@@ -108,6 +109,7 @@ func TestNetHTTPReadsTheStreams(t *testing.T) {
 }
 
 func TestOtherPathsAreAnswered(t *testing.T) {
+	t.Parallel()
 	s := serveFile(t, twoLines)
 	c := clientOf(t, s, false)
 	for path, want := range map[string]int{"/health": 200, "/commands": 200, "/metrics": 200, "/nowhere": 404} {
@@ -124,6 +126,7 @@ func TestOtherPathsAreAnswered(t *testing.T) {
 
 // A client that disconnects in the middle ends its process.
 func TestTheCountersKnowOfAClientThatHasGone(t *testing.T) {
+	t.Parallel()
 	s := serveFile(t, ticks)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
 	if err != nil {
@@ -135,20 +138,19 @@ func TestTheCountersKnowOfAClientThatHasGone(t *testing.T) {
 	}
 	conn.Close()
 	c := clientOf(t, s, false)
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	testkit.Eventually(t, func() error {
 		resp, err := c.Get(s.URL() + "/metrics")
 		text := body(t, resp, err)
-		if strings.Contains(text, "{status=\"killed\"} 1\n") && strings.Contains(text, "active 0\n") {
-			return
+		if !strings.Contains(text, "{status=\"killed\"} 1\n") || !strings.Contains(text, "active 0\n") {
+			return fmt.Errorf("the counters are:\n%s", text)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after 30 s:\n%s", text)
-		}
-	}
+		return nil
+	})
 }
 
 // A response of many records is whole, even if the kernel accepts only parts of it.
 func TestALongResponseOverTLSIsWhole(t *testing.T) {
+	t.Parallel()
 	for _, flush := range []string{"event", "together"} {
 		s := serveWith(t, "{flush: "+flush+", interval: 0, events: [{lines: 1, times: 10000}, {size: 1048576, times: 6}]}", Options{Listen: "127.0.0.1:0", TLS: true})
 		for _, h2 := range []bool{false, true} {
@@ -163,6 +165,7 @@ func TestALongResponseOverTLSIsWhole(t *testing.T) {
 // Clients that break TLS, give up, or never begin the handshake do not disturb the others, and
 // do not keep the server from closing.
 func TestClientsThatBreakTLSDisturbNobody(t *testing.T) {
+	t.Parallel()
 	s := serveWith(t, twoLines, Options{Listen: "127.0.0.1:0", TLS: true})
 	address := strings.TrimPrefix(s.URL(), "https://")
 	dial := func() net.Conn {
@@ -200,6 +203,7 @@ func TestClientsThatBreakTLSDisturbNobody(t *testing.T) {
 }
 
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
+	t.Parallel()
 	s := serveFile(t, twoLines)
 	f, err := Load("w1")
 	if err != nil {

@@ -67,6 +67,7 @@ func newSealing(t *testing.T) (*rig, *conn, *sealing) {
 
 // Encrypted bytes without room wait for the kernel, and so does the end of the connection.
 func TestEncryptedBytesWaitForTheKernel(t *testing.T) {
+	t.Parallel()
 	r, c, s := newSealing(t)
 	s.room = 100
 	c.send([]byte(strings.Repeat("x", 1000)))

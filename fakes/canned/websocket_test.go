@@ -33,6 +33,7 @@ func framesOf(t *testing.T, answer string) (all []string) {
 }
 
 func TestAWebSocketHoldsTheEventsOfTheFile(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{twoLines, "{flush: together, events: [{lines: 1, times: 2}]}"} {
 		r := newRig(t, file)
 		c := r.dial()
@@ -53,6 +54,7 @@ func TestAWebSocketHoldsTheEventsOfTheFile(t *testing.T) {
 }
 
 func TestASignalOverAWebSocketKills(t *testing.T) {
+	t.Parallel()
 	for _, cut := range []int{1, 5, 100} {
 		r := newRig(t, ticks)
 		c := r.dial()
@@ -71,6 +73,7 @@ func TestASignalOverAWebSocketKills(t *testing.T) {
 }
 
 func TestAWebSocketThatTheClientEndsKills(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(r *rig, c *conn){
 		"a Close frame": func(r *rig, c *conn) { r.say(c, said(wire.WSClose, "\x03\xe8")) },
 		"a hang-up":     func(_ *rig, c *conn) { c.drop() },
@@ -86,6 +89,7 @@ func TestAWebSocketThatTheClientEndsKills(t *testing.T) {
 }
 
 func TestAnAttachWithoutAnUpgradeIsNotFound(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoLines)
 	if got := r.say(r.dial(), "GET /attach?cmd=x HTTP/1.1\r\nHost: x\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 404 ") {
 		t.Errorf("got %q", got)

@@ -8,6 +8,7 @@ import (
 
 // The certificate is good for every name of the gateway, for 14 days, and for nothing else.
 func TestTheCertificateNamesTheGateway(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for host, others := range map[string][]string{"": {"localhost", "127.0.0.1", "::1", "a.test"}, "10.1.2.3": {"10.1.2.3"}, "gateway.test": {"gateway.test"}} {
 		cert, ca, err := SelfSigned(host, []string{"a.test"}, now)

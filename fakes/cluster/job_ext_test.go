@@ -7,11 +7,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"assay/fakes/cluster"
+	"assay/internal/testkit"
 )
 
 // job is a Job of three indexes whose container runs a script.
@@ -59,6 +59,7 @@ type outcome struct {
 }
 
 func TestAJobEndsAsItsPolicySays(t *testing.T) {
+	t.Parallel()
 	const fourth = "if [ $JOB_COMPLETION_INDEX = 1 ]; then exit 4; fi"
 	// once fails in the first attempt of an index, as the folder tells that all pods of a test share.
 	once := func(code int) string {
@@ -131,6 +132,7 @@ func TestAJobEndsAsItsPolicySays(t *testing.T) {
 }
 
 func TestNoMorePodsRunThanTheParallelism(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, cluster.Options{})
 	// A second pod at the same time cannot make the folder.
 	apply(t, c, strings.Replace(job("  backoffLimitPerIndex: 0\n", "mkdir ../one && rmdir ../one"), "parallelism: 3", "parallelism: 1", 1))
@@ -141,6 +143,7 @@ func TestNoMorePodsRunThanTheParallelism(t *testing.T) {
 }
 
 func TestAPodIsEvicted(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		rule, script string
 		want         outcome
@@ -166,22 +169,23 @@ func TestAPodIsEvicted(t *testing.T) {
 			script := "[ $JOB_COMPLETION_INDEX = 1 ] || exit 0; " + tt.script
 			manifest := job("  backoffLimitPerIndex: 0\n  podFailurePolicy: {rules: ["+tt.rule+"]}\n", script)
 			apply(t, c, strings.Replace(manifest, "restartPolicy: Never", "restartPolicy: Never\n      terminationGracePeriodSeconds: 1", 1))
+			var s cluster.Status
+			var err error
+			ended := make(chan struct{})
 			go func() {
-				for p := range started {
-					if p.Index != 1 {
-						continue
-					}
-					for { // until the script says that it may be evicted
-						if _, err := os.Stat(strings.TrimSuffix(p.Log, p.Name+".log") + "up"); err == nil {
-							break
-						}
-						time.Sleep(time.Millisecond)
-					}
-					_ = c.Evict(p.Name)
-					return
-				}
+				defer close(ended)
+				s, err = c.Run(t.Context(), "j")
 			}()
-			s, err := c.Run(t.Context(), "j")
+			p := <-started
+			for p.Index != 1 {
+				p = <-started
+			}
+			testkit.Eventually(t, func() error { // the script says that it may be evicted
+				_, err := os.Stat(strings.TrimSuffix(p.Log, p.Name+".log") + "up")
+				return err
+			})
+			_ = c.Evict(p.Name)
+			<-ended
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,6 +242,7 @@ spec:
 `
 
 func TestAPodHasItsVolumesAndVariables(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, cluster.Options{Services: []string{"assay-gateway"}})
 	apply(t, c, mounting)
 	ended := make(chan cluster.Status)
@@ -267,6 +272,7 @@ func TestAPodHasItsVolumesAndVariables(t *testing.T) {
 }
 
 func TestAnObjectThatExistsDoesNotChange(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, cluster.Options{})
 	apply(t, c, mounting+withSecret)
 	for _, again := range []string{mounting, withSecret} {
@@ -277,6 +283,7 @@ func TestAnObjectThatExistsDoesNotChange(t *testing.T) {
 }
 
 func TestAnUnknownImageIsAnError(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, cluster.Options{})
 	apply(t, c, strings.Replace(job("", "true"), "image: shell", "image: registry/shell:1", 1))
 	if _, err := c.RunAll(t.Context()); err == nil || !strings.Contains(err.Error(), `no image "registry/shell:1"`) {
@@ -291,6 +298,7 @@ func TestAnUnknownImageIsAnError(t *testing.T) {
 }
 
 func TestTheEndOfTheContextEndsThePods(t *testing.T) {
+	t.Parallel()
 	started := make(chan cluster.Pod, 3)
 	c := newCluster(t, cluster.Options{Started: func(p cluster.Pod) { started <- p }})
 	apply(t, c, job("", "exec sleep 600"))

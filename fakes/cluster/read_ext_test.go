@@ -36,6 +36,7 @@ spec:
 `
 
 func TestAManifestIsReadAsAnAPIServerDoes(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ from, to, want string }{
 		"a good one":                            {"", "", ""},
 		"a field that does not exist":           {"completions: 3", "completionz: 3", "completionz"},

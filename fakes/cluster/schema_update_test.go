@@ -27,6 +27,7 @@ var apis = map[string][]string{
 // the kinds can reach, without their prose, and with "additionalProperties": false in every
 // object with named fields, as the API server is when it validates strictly.
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	if !*update {
 		t.Skip("only with -update")
 	}

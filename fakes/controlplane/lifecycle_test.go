@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/fakes/controlplane"
+	"assay/internal/testkit"
 )
 
 // inBubble runs a test of a plane with a time that passes only while all wait.
@@ -25,9 +26,9 @@ func inBubble(t *testing.T, o controlplane.Options, test func(g *rig)) {
 func TestASandboxEndsAtItsDeadline(t *testing.T) {
 	inBubble(t, controlplane.Options{}, func(g *rig) {
 		id := g.made(`{"templateID":"base","timeout":10}`)
-		time.Sleep(10*time.Second - time.Millisecond)
+		testkit.Advance(10*time.Second - time.Millisecond)
 		g.want(200, "GET /sandboxes/"+id, "")
-		time.Sleep(51 * time.Millisecond)
+		testkit.Advance(51 * time.Millisecond)
 		for _, call := range []string{"GET /sandboxes/" + id, "DELETE /sandboxes/" + id, "POST /sandboxes/" + id + "/connect", "POST /sandboxes/" + id + "/timeout", "POST /sandboxes/" + id + "/pause"} {
 			g.want(404, call, `{"timeout":10}`)
 		}
@@ -38,6 +39,7 @@ func TestASandboxEndsAtItsDeadline(t *testing.T) {
 }
 
 func TestTheTimeoutIsThatOfTheRequestOrItsDefault(t *testing.T) {
+	t.Parallel()
 	for call, want := range map[string]time.Duration{
 		`POST /sandboxes {"templateID":"base"}`:                   15 * time.Second,
 		`POST /v2/sandboxes {"templateID":"base"}`:                300 * time.Second,
@@ -59,6 +61,7 @@ func TestTheTimeoutIsThatOfTheRequestOrItsDefault(t *testing.T) {
 }
 
 func TestATimeoutMayBeShortenedAndExtended(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		call, body string
 		status     int
@@ -83,14 +86,14 @@ func TestATimeoutMayBeShortenedAndExtended(t *testing.T) {
 		t.Run(c.call+c.body, func(t *testing.T) {
 			inBubble(t, controlplane.Options{MaxTimeout: time.Hour}, func(g *rig) {
 				id := g.made(`{"templateID":"base","timeout":100}`)
-				time.Sleep(10 * time.Second)
+				testkit.Advance(10 * time.Second)
 				g.want(c.status, "POST /sandboxes/"+id+"/"+c.call, c.body)
 				if left := time.Until(g.want(200, "GET /sandboxes/"+id, "").at(t, "endAt")); left != c.left {
 					t.Errorf("%v are left, want %v", left, c.left)
 				}
-				time.Sleep(c.left - time.Millisecond)
+				testkit.Advance(c.left - time.Millisecond)
 				g.want(200, "GET /sandboxes/"+id, "")
-				time.Sleep(2 * time.Millisecond)
+				testkit.Advance(2 * time.Millisecond)
 				g.want(404, "GET /sandboxes/"+id, "")
 			})
 		})
@@ -118,11 +121,11 @@ func TestAPauseStopsTheClock(t *testing.T) {
 	inBubble(t, controlplane.Options{}, func(g *rig) {
 		made := g.want(201, "POST /v2/sandboxes", `{"templateID":"base","timeout":10,"metadata":{"k":"v"}}`)
 		id := made.text("sandboxID")
-		time.Sleep(5 * time.Second)
+		testkit.Advance(5 * time.Second)
 		g.want(204, "POST /sandboxes/"+id+"/pause", "")
 		g.want(409, "POST /sandboxes/"+id+"/pause", "")
 		g.want(409, "POST /sandboxes/"+id+"/timeout", `{"timeout":5}`)
-		time.Sleep(time.Hour)
+		testkit.Advance(time.Hour)
 		r := g.want(200, "GET /sandboxes/"+id, "")
 		if age := time.Since(r.at(t, "endAt")); r.text("state") != "paused" || age != time.Hour {
 			t.Errorf("state %s, end %v ago", r.text("state"), age)
@@ -139,7 +142,7 @@ func TestAPauseStopsTheClock(t *testing.T) {
 		if since := time.Since(r.at(t, "startedAt")); since != 0 || r.text("state") != "running" {
 			t.Errorf("%s for %v", r.text("state"), since)
 		}
-		time.Sleep(301 * time.Second)
+		testkit.Advance(301 * time.Second)
 		g.want(404, "GET /sandboxes/"+id, "")
 	})
 }
@@ -182,7 +185,7 @@ func TestAnAutomaticPauseComesAtTheDeadline(t *testing.T) {
 	inBubble(t, controlplane.Options{}, func(g *rig) {
 		id := g.made(`{"templateID":"base","timeout":10,"autoPause":true}`)
 		for range 2 { // a resumption keeps it
-			time.Sleep(11 * time.Second)
+			testkit.Advance(11 * time.Second)
 			if state := g.want(200, "GET /sandboxes/"+id, "").text("state"); state != "paused" {
 				t.Fatalf("state %s", state)
 			}

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"assay/fakes/controlplane"
+	"assay/internal/testkit"
 )
 
 func TestPagesEndAndSurviveDeletions(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"desc", "asc"} {
 		inBubble(t, controlplane.Options{}, func(g *rig) {
 			var made []string
 			for range 5 {
 				made = append(made, g.made(`{"templateID":"base","timeout":3600}`))
-				time.Sleep(time.Millisecond)
+				testkit.Advance(time.Millisecond)
 			}
 			if order == "desc" {
 				slices.Reverse(made)
@@ -56,7 +58,7 @@ func TestATokenIsValidForItsOrder(t *testing.T) {
 func TestFiltersSelectSandboxes(t *testing.T) {
 	inBubble(t, controlplane.Options{}, func(g *rig) {
 		a := g.made(`{"templateID":"base","metadata":{"k a":"1&2 3","x":"y"}}`)
-		time.Sleep(time.Second)
+		testkit.Advance(time.Second)
 		b := g.made(`{"templateID":"code-interpreter-v1","metadata":{"x":"y"}}`)
 		g.want(204, "POST /sandboxes/"+b+"/pause", "")
 		started := g.want(200, "GET /sandboxes/"+b, "").text("startedAt")

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/coder/websocket"
@@ -20,6 +19,7 @@ import (
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
 	"assay/internal/envd/process/processconnect"
+	"assay/internal/testkit"
 )
 
 // site is a plane in front of a gateway that listens.
@@ -138,6 +138,7 @@ func (s *sandbox) health() (status int, message string) {
 const base = `{"templateID":"base","timeout":3600}`
 
 func TestSandboxesAreApart(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	a, b := s.create(`{"templateID":"base","envVars":{"WHO":"a"}}`), s.create(base)
 	begun := gatewaytest.Begin(t, a.client(), gatewaytest.Sh(`echo "$WHO $E2B_SANDBOX"; echo x >/tmp/f; exec sleep 100`))
@@ -177,9 +178,11 @@ func listOf(t *testing.T, s *sandbox) []*envd.ProcessInfo {
 }
 
 func TestTheEndOfASandboxCutsItsStreams(t *testing.T) {
+	t.Parallel()
 	for how, end := range map[string]string{"deletion": "DELETE /sandboxes/ID", "deadline": "POST /sandboxes/ID/timeout", "pause": "POST /sandboxes/ID/pause"} {
 		for _, version := range []string{"1.1", "h2c"} {
 			t.Run(how+" "+version, func(t *testing.T) {
+				t.Parallel()
 				s := start(t, gateway.Options{}, controlplane.Options{}, version)
 				box := s.create(base)
 				stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo out; exec sleep 1000`))
@@ -206,6 +209,7 @@ func TestTheEndOfASandboxCutsItsStreams(t *testing.T) {
 }
 
 func TestAPauseKeepsProcessesAndFiles(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	box := s.create(base)
 	stream := gatewaytest.Begin(t, box.client(), gatewaytest.Sh(`echo kept >/tmp/f; echo ready; exec sleep 1000`))
@@ -223,6 +227,7 @@ func TestAPauseKeepsProcessesAndFiles(t *testing.T) {
 }
 
 func TestARequestWakesASandboxThatResumesByItself(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	box := s.create(`{"templateID":"base","autoResume":{"enabled":true}}`)
 	s.api("POST /sandboxes/"+box.ID+"/pause", "", nil)
@@ -232,6 +237,7 @@ func TestARequestWakesASandboxThatResumesByItself(t *testing.T) {
 }
 
 func TestOnlyTheOpenPortsAnswer(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{Domain: "Sandbox.example"}, "1.1")
 	box := s.create(base)
 	for port, want := range map[string]int{"": 204, "49983": 204, "49999": 204, "3000": 502, "x": 502, "-1": 502} {
@@ -262,6 +268,7 @@ func TestOnlyTheOpenPortsAnswer(t *testing.T) {
 
 // The SDK sends no token to /contexts, and knows a sandbox by its id.
 func TestThePortOfTheInterpreterNeedsNoTokenAndServesNothingElse(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	box := s.create(`{"templateID":"base","timeout":3600,"secure":true}`)
 	box.Token = ""
@@ -288,6 +295,7 @@ func TestThePortOfTheInterpreterNeedsNoTokenAndServesNothingElse(t *testing.T) {
 }
 
 func TestASignedURLOpensTheSandboxWhoseTokenSigned(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{Only: true}, "1.1")
 	a, b := s.create(base), s.create(base)
 	if _, _, _, err := gatewaytest.Begin(t, a.client(), gatewaytest.Sh(`echo mine >/tmp/f`)).Rest(); err != nil {
@@ -303,6 +311,7 @@ func TestASignedURLOpensTheSandboxWhoseTokenSigned(t *testing.T) {
 }
 
 func TestTheSettingsOfASandboxAreNotForItsClients(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	box := s.create(base)
 	r, err := http.NewRequestWithContext(gatewaytest.Deadline(t), http.MethodPost, s.URL()+"/init", strings.NewReader(`{"accessToken":"mine"}`))
@@ -320,6 +329,7 @@ func TestTheSettingsOfASandboxAreNotForItsClients(t *testing.T) {
 }
 
 func TestTheGatewayBehindThePlaneAnswersTheRest(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{Prefix: "/base"}, controlplane.Options{}, "1.1")
 	c := gatewaytest.Client(t, s)
 	req := gatewaytest.Sh("echo here")
@@ -334,9 +344,10 @@ func TestTheGatewayBehindThePlaneAnswersTheRest(t *testing.T) {
 }
 
 func TestADeletionClosesTheWebSockets(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{}, controlplane.Options{}, "1.1")
 	box := s.create(base)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 	defer cancel()
 	ws, res, err := websocket.Dial(ctx, s.URL()+"/attach?cmd=cat", &websocket.DialOptions{HTTPClient: &http.Client{Transport: box}})
 	if err != nil {
@@ -355,6 +366,7 @@ func TestADeletionClosesTheWebSockets(t *testing.T) {
 }
 
 func TestSandboxesShareTheirMemory(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{Memory: virtual.NewMemory(16 << 20)}, controlplane.Options{}, "1.1")
 	const fill = `head -c 5000000 /dev/zero >/tmp/f && echo done; x=a; while [ ${#x} -lt 500000 ]; do x=$x$x; done; echo ${#x}`
 	output := func(box *sandbox) string {
@@ -385,6 +397,7 @@ func TestSandboxesShareTheirMemory(t *testing.T) {
 }
 
 func TestRealProcessesEndWithTheirSandbox(t *testing.T) {
+	t.Parallel()
 	s := start(t, gateway.Options{Processes: gateway.ProcessesOS, Token: "outer"}, controlplane.Options{APIKey: "e2b_00"}, "1.1")
 	var box sandbox
 	if status := s.api("POST /sandboxes", base, &box); status != http.StatusCreated || box.Token == "" {

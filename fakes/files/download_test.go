@@ -11,6 +11,7 @@ import (
 func at(path string) string { return "/files?path=" + url.QueryEscape(path) }
 
 func TestADownloadIsTheFile(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	var all strings.Builder
 	for i := range 256 {
@@ -36,6 +37,7 @@ func TestADownloadIsTheFile(t *testing.T) {
 }
 
 func TestDownloadsAreRefusedWithTheStatusAndAMessage(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home+"/f", home+"/d/")
 	for target, want := range map[string]int{
@@ -59,6 +61,7 @@ func TestDownloadsAreRefusedWithTheStatusAndAMessage(t *testing.T) {
 }
 
 func TestRangesAndConditionsAreAboutTheFileAsItIs(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f", "0123456789")
 	modified := g.do("GET", at("f"), "").Header.Get("Last-Modified")
@@ -94,6 +97,7 @@ func TestRangesAndConditionsAreAboutTheFileAsItIs(t *testing.T) {
 }
 
 func TestGzipIsSentToWhoNamesIt(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f.json", `{"a":1}`)
 	for accept, want := range map[string]string{

@@ -29,6 +29,7 @@ func as[T any](user string, m *T) *connect.Request[T] {
 }
 
 func TestAPathIsRelativeToTheHomeOfTheUser(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has("/home/user/d/f", "/root/f")
 	for _, c := range []struct{ user, path, want string }{
@@ -50,6 +51,7 @@ func TestAPathIsRelativeToTheHomeOfTheUser(t *testing.T) {
 }
 
 func TestAnEntryIsDescribed(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has("/home/user/d/")
 	g.put("/home/user/f", "twelve bytes")
@@ -70,6 +72,7 @@ func TestAnEntryIsDescribed(t *testing.T) {
 }
 
 func TestWrongPathsAreErrorsOfTheClient(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has("/home/user/f")
 	long := strings.Repeat("n", 256)
@@ -87,6 +90,7 @@ func TestWrongPathsAreErrorsOfTheClient(t *testing.T) {
 }
 
 func TestMakeDirCreatesParentsAndRefusesWhatExists(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has("/home/user/f", "/home/user/d/")
 	for _, c := range []struct {
@@ -111,6 +115,7 @@ func TestMakeDirCreatesParentsAndRefusesWhatExists(t *testing.T) {
 }
 
 func TestOneOfManySimultaneousMakeDirsWins(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	var all sync.WaitGroup
 	codes := make(chan connect.Code, 8)
@@ -136,6 +141,7 @@ func TestOneOfManySimultaneousMakeDirsWins(t *testing.T) {
 }
 
 func TestMoveReplacesFilesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		from, to string
 		want     connect.Code
@@ -162,6 +168,7 @@ func TestMoveReplacesFilesAndNothingElse(t *testing.T) {
 }
 
 func TestRemoveRemovesEverythingBelow(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has("/home/user/d/e/f", "/home/user/f", "/home/user/g")
 	for _, c := range []struct {

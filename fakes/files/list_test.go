@@ -26,6 +26,7 @@ func (g *rig) list(name string, depth uint32) ([]string, error) {
 }
 
 func TestAListingIsDepthFirstByTheBytesOfTheNames(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home+"/b", home+"/B", home+"/.h", home+"/10", home+"/9", home+"/sub/x/deep/er", home+"/sub/a", home+"/a")
 	for depth, want := range map[uint32]string{
@@ -46,6 +47,7 @@ func TestAListingIsDepthFirstByTheBytesOfTheNames(t *testing.T) {
 }
 
 func TestOnlyDirectoriesAreListed(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home + "/f")
 	for path, want := range map[string]connect.Code{
@@ -57,6 +59,7 @@ func TestOnlyDirectoriesAreListed(t *testing.T) {
 }
 
 func TestANameThatIsNotTextDoesNotFailTheListing(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home+"/odd\xff\xfename", home+"/z\nnew line", home+"/\u00e9", home+"/e\u0301")
 	got, err := g.list("", 1)
@@ -66,6 +69,7 @@ func TestANameThatIsNotTextDoesNotFailTheListing(t *testing.T) {
 }
 
 func TestAListingBearsDirectoriesThatComeAndGo(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home + "/stays/")
 	stop := make(chan struct{})
@@ -93,6 +97,7 @@ func TestAListingBearsDirectoriesThatComeAndGo(t *testing.T) {
 
 // A client that does not read its listing holds memory.
 func TestALongListingIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	dir := home + strings.Repeat("/"+strings.Repeat("d", 250), 14)
 	g.has(dir + "/")

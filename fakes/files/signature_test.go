@@ -20,6 +20,7 @@ const (
 )
 
 func TestTheTokenOrASignatureOpensAFile(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{token: "secret"})
 	g.put(home+"/f", "x")
 	sign := func(s string) string { return "&signature=" + url.QueryEscape(s) }
@@ -63,6 +64,7 @@ func TestTheTokenOrASignatureOpensAFile(t *testing.T) {
 }
 
 func TestASignedUploadWritesOnlyTheSignedPath(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{token: "secret"})
 	body, kind := form(`name="file"; filename="b"`, "x")
 	sign := func(s string) string { return "signature=" + url.QueryEscape(s) }
@@ -85,6 +87,7 @@ func TestASignedUploadWritesOnlyTheSignedPath(t *testing.T) {
 }
 
 func TestWithoutSignedURLsOnlyTheTokenCounts(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{token: "secret"}, func(o *files.Options) { o.Without = []string{files.FeatureSigned} })
 	g.put(home+"/f", "x")
 	if a := g.do("GET", at("f")+"&signature="+url.QueryEscape(readF), ""); a.StatusCode != 401 {
@@ -93,6 +96,7 @@ func TestWithoutSignedURLsOnlyTheTokenCounts(t *testing.T) {
 }
 
 func TestAGrantIsValidUntilTheEndOfItsSecond(t *testing.T) {
+	t.Parallel()
 	at := int64(1000)
 	g := files.Grant{Path: "f", Operation: files.OperationRead, Token: "secret", Expiration: &at}
 	g.Signature = g.Sign()

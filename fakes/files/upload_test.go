@@ -29,6 +29,7 @@ func (a answer) written(t *testing.T) []string {
 }
 
 func TestAnUploadReplacesAFileWhole(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	big := strings.Repeat("\x89PNG\r\n\x1a\n\x00\xff", 100_000)
 	for _, content := range []string{"first", big, "", "last"} {
@@ -47,6 +48,7 @@ func TestAnUploadReplacesAFileWhole(t *testing.T) {
 }
 
 func TestUploadsThatAreRefusedWriteNothing(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home+"/f", home+"/d/")
 	g.put(home+"/f", "old")
@@ -98,6 +100,7 @@ func TestUploadsThatAreRefusedWriteNothing(t *testing.T) {
 }
 
 func TestAFormWritesItsFiles(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	body, kind := form(`name="file"; filename="x/1.txt"`, "one", `name="other"; filename="no"`, "two", `name="file"; filename="/tmp/3"`, "three",
 		`name="file"; filename="../user/4"`, "four", `name="file"; filename="a \"b\""`, "five")
@@ -122,6 +125,7 @@ func TestAFormWritesItsFiles(t *testing.T) {
 }
 
 func TestAGzipBodyIsUnpacked(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	packed := string(gatewaytest.Gzipped([]byte("one "))) + string(gatewaytest.Gzipped([]byte("two")))
 	if g.do("POST", at("f"), packed, octets, "Content-Encoding: GZip").written(t); g.content(home+"/f") != "one two" {
@@ -138,6 +142,7 @@ func TestAGzipBodyIsUnpacked(t *testing.T) {
 }
 
 func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f", "old")
 	body, kind := form(`name="file"; filename="new/x"`, strings.Repeat("x", 5000))
@@ -170,6 +175,7 @@ func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 }
 
 func TestAnUploadIsSeenOnlyWhole(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f", "old")
 	c, err := (&net.Dialer{}).DialContext(gatewaytest.Deadline(t), "tcp", strings.TrimPrefix(g.url, "http://"))
@@ -197,6 +203,7 @@ func TestAnUploadIsSeenOnlyWhole(t *testing.T) {
 }
 
 func TestAFullSandboxTakesNothingAndKeepsTheOldContent(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/f", "old")
 	bomb := strings.Repeat(string(gatewaytest.Gzipped(make([]byte, 1<<20))), 150)
@@ -209,6 +216,7 @@ func TestAFullSandboxTakesNothingAndKeepsTheOldContent(t *testing.T) {
 }
 
 func TestMetadataIsThatOfTheLastUpload(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.do("POST", at("f"), "x", octets, "X-Metadata-Author:  a b ", "X-Metadata-V: 1", "X-Metadata-: none")
 	a := g.do("POST", at("f"), "x", octets, "X-Metadata-KEY: v")
@@ -225,6 +233,7 @@ func TestMetadataIsThatOfTheLastUpload(t *testing.T) {
 }
 
 func TestComposeJoinsFilesInOrder(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.put(home+"/1", "one ")
 	g.put(home+"/2", "two")

@@ -66,6 +66,7 @@ func briefs(events []*envd.FilesystemEvent) string {
 }
 
 func TestAStreamReportsTheChangesOfADirectory(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home+"/d/sub/", home+"/outside")
 	s := g.watch(&envd.WatchDirRequest{Path: "d"})
@@ -85,6 +86,7 @@ func TestAStreamReportsTheChangesOfADirectory(t *testing.T) {
 }
 
 func TestARecursiveStreamReportsRelativePaths(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home + "/d/")
 	s := g.watch(&envd.WatchDirRequest{Path: "d", Recursive: true})
@@ -99,6 +101,7 @@ func TestARecursiveStreamReportsRelativePaths(t *testing.T) {
 }
 
 func TestEntriesComeWithTheEventsOnRequest(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	for _, wanted := range []bool{true, false} {
 		s := g.watch(&envd.WatchDirRequest{Path: "", IncludeEntry: wanted})
@@ -119,6 +122,7 @@ func TestEntriesComeWithTheEventsOnRequest(t *testing.T) {
 }
 
 func TestSilenceIsBrokenByAKeepalive(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	s := g.watch(&envd.WatchDirRequest{})
 	for range 2 {
@@ -132,6 +136,7 @@ func TestSilenceIsBrokenByAKeepalive(t *testing.T) {
 }
 
 func TestWatchingNeedsADirectory(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	g.has(home + "/f")
 	for path, want := range map[string]connect.Code{"missing": connect.CodeNotFound, "f": connect.CodeInvalidArgument, "~root": connect.CodeInvalidArgument} {
@@ -149,6 +154,7 @@ func TestWatchingNeedsADirectory(t *testing.T) {
 }
 
 func TestAPolledWatcherIsDrainedByEachCall(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	ctx := gatewaytest.Deadline(t)
 	w, err := g.rpc.CreateWatcher(ctx, connect.NewRequest(&envd.CreateWatcherRequest{IncludeEntry: true}))
@@ -196,6 +202,7 @@ func (w closingWatcher) Close() {
 }
 
 func TestAStreamEndsWithItsClientAndItsDeadline(t *testing.T) {
+	t.Parallel()
 	closed := make(chan struct{}, 10)
 	g := newRig(t, settings{}, func(o *files.Options) { o.Tree = closing{o.Tree, closed} })
 	g.watch(&envd.WatchDirRequest{}).cancel()
@@ -210,6 +217,7 @@ func TestAStreamEndsWithItsClientAndItsDeadline(t *testing.T) {
 }
 
 func TestWatchersAreLimited(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, settings{})
 	ctx := gatewaytest.Deadline(t)
 	var ids []string

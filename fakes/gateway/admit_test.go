@@ -2,28 +2,31 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 
 	envd "assay/internal/envd/process"
+	"assay/internal/testkit"
 )
 
-// waitFor waits until what is true.
-func waitFor(t *testing.T, what string, is func() bool) {
+// waitForHeld waits until the bytes that a budget counts fit.
+func waitForHeld(t *testing.T, b *budget, fit func(n int64) bool) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !is(); runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatal("not yet: " + what)
+	testkit.Eventually(t, func() error {
+		if n := b.held.Load(); !fit(n) {
+			return fmt.Errorf("%d bytes count", n)
 		}
-	}
+		return nil
+	})
 }
+
+func none(n int64) bool { return n == 0 }
 
 // unread is a response that its client does not read until the end of the test.
 type unread struct {
@@ -38,6 +41,7 @@ func (w unread) Write(p []byte) (int, error) {
 
 // A client that does not read its list holds memory, so there is a limit for all.
 func TestLongListsAreBounded(t *testing.T) {
+	t.Parallel()
 	const size = 9 << 20
 	tab, _, _ := newStubTable(t)
 	for range size >> 20 {
@@ -64,7 +68,7 @@ func TestLongListsAreBounded(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				waitFor(t, "the list counts", func() bool { return held.lists.held.Load() >= n })
+				waitForHeld(t, &held.lists, func(got int64) bool { return got >= n })
 			}
 			ended, end := context.WithCancel(t.Context())
 			end()
@@ -73,17 +77,18 @@ func TestLongListsAreBounded(t *testing.T) {
 			}
 			written()
 			all.Wait()
-			waitFor(t, "the written lists do not count", func() bool { return held.lists.held.Load() == 0 })
+			waitForHeld(t, &held.lists, none)
 			if err := list(ended); err != nil {
 				t.Error(err)
 			}
-			waitFor(t, "the last list does not count", func() bool { return held.lists.held.Load() == 0 })
+			waitForHeld(t, &held.lists, none)
 		})
 	}
 }
 
 // A process that does not read its input holds messages, so there is a limit for all.
 func TestInputThatWaitsIsBounded(t *testing.T) {
+	t.Parallel()
 	const size = 15 << 20
 	g := startGateway(t, Options{})
 	p, sub, err := g.table.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/sleep", Args: []string{"100"}}, Stdin: true})
@@ -106,9 +111,9 @@ func TestInputThatWaitsIsBounded(t *testing.T) {
 						t.Errorf("it did not wait: %v", err)
 					}
 				})
-				waitFor(t, "the input counts", func() bool { return s.inputs.held.Load() >= n })
+				waitForHeld(t, &s.inputs, func(got int64) bool { return got >= n })
 			}
-			late, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			late, cancel := context.WithTimeout(t.Context(), testkit.Limit)
 			defer cancel()
 			if err := s.feed(late, p, m); connect.CodeOf(err) != connect.CodeResourceExhausted {
 				t.Errorf("one too many: %v", err)

@@ -30,6 +30,7 @@ func upgrade(t *testing.T, g *Gateway, query string, without string, with ...str
 }
 
 func TestWhatCannotBeAttachedIsRefusedBeforeTheUpgrade(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	long := strings.Repeat("x", 64<<10)
 	for _, c := range []struct {
@@ -77,6 +78,7 @@ func TestWhatCannotBeAttachedIsRefusedBeforeTheUpgrade(t *testing.T) {
 }
 
 func TestAHandshakeIsAnsweredByTheBook(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)
 	c.Request("GET", "/attach?cmd=cat&unknown=1&cols=7", nil, append(handshake, "Sec-WebSocket-Extensions: permessage-deflate", "Sec-WebSocket-Protocol: chat")...)
@@ -95,6 +97,7 @@ func TestAHandshakeIsAnsweredByTheBook(t *testing.T) {
 }
 
 func TestTheCredentialsOfAnAttach(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Token: "secret"})
 	for _, c := range []struct {
 		name, query string
@@ -132,6 +135,7 @@ func TestTheCredentialsOfAnAttach(t *testing.T) {
 }
 
 func TestPagesNeedPermissionToAttach(t *testing.T) {
+	t.Parallel()
 	const page, evil = "http://page.example", "http://evil.example"
 	for _, c := range []struct {
 		name, origin string
@@ -161,6 +165,7 @@ func TestPagesNeedPermissionToAttach(t *testing.T) {
 }
 
 func TestFeaturesCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Without: stdio.Features()[1:]})
 	for _, query := range []string{"cmd=true&pty=1", "cmd=true&session=a", "cmd=true&session=a&role=driver"} {
 		if a := upgrade(t, g, query, ""); a.Status != 400 {
@@ -189,6 +194,7 @@ func TestFeaturesCanBeSwitchedOff(t *testing.T) {
 }
 
 func TestAnAttachFollowsTheShellAndTheSandboxOfTheGateway(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Shell: []string{"/bin/sh", "-c"}, Wrap: "env SANDBOX=e2b-{sandbox}"})
 	c := dialAttach(t, g, sh("echo $SANDBOX $USER", "sandbox", "two")...).rest()
 	if string(c.out[1]) != "e2b-two root\n" {

@@ -134,6 +134,7 @@ func (c *wsClient) wantEnd(code string) {
 }
 
 func TestAnAttachedProcessHasItsThreeStreamsAndItsExitCode(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, sh(`read x; echo "got $x"; echo oops >&2; exit 3`)...)
 	c.stdin("wo")
@@ -148,6 +149,7 @@ func TestAnAttachedProcessHasItsThreeStreamsAndItsExitCode(t *testing.T) {
 }
 
 func TestTheExitMessageHasTheCodeOfAShell(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for script, code := range map[string]string{"true": "0", "exit 255": "255", "kill -9 $$": "137", "kill -TERM $$": "143", "no-such-program": "127"} {
 		c := dialAttach(t, g, sh(script)...).rest()
@@ -161,6 +163,7 @@ func TestTheExitMessageHasTheCodeOfAShell(t *testing.T) {
 }
 
 func TestArgumentsDoNotPassAShell(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, "cmd", "printf", "arg", "%s|", "arg", "$HOME", "arg", "", "arg", "a b;echo *").rest()
 	if string(c.out[1]) != "$HOME||a b;echo *|" {
@@ -170,6 +173,7 @@ func TestArgumentsDoNotPassAShell(t *testing.T) {
 }
 
 func TestNoTailIsEverLost(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	const line = "0123456789012345678901234567890123456789012345678\n"
 	want := sha256.Sum256([]byte(strings.Repeat(line, 6000)))
@@ -183,6 +187,7 @@ func TestNoTailIsEverLost(t *testing.T) {
 }
 
 func TestStdinKeepsEveryByteAndItsOrder(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	data := make([]byte, 1<<20)
 	_, _ = rand.Read(data)
@@ -211,6 +216,7 @@ func TestStdinKeepsEveryByteAndItsOrder(t *testing.T) {
 }
 
 func TestJSONInABinaryMessageIsData(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, "cmd", "cat")
 	c.stdin(`{"type":"eof"}`)
@@ -220,6 +226,7 @@ func TestJSONInABinaryMessageIsData(t *testing.T) {
 }
 
 func TestSignalsReachTheProcessAndAreCountedAsKills(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for name, code := range map[string]string{"SIGINT": "130", "SIGTERM": "143", "SIGKILL": "137", "SIGUSR1": "138"} {
 		c := dialAttach(t, g, sh("echo up; exec sleep 1000")...)
@@ -237,6 +244,7 @@ func TestSignalsReachTheProcessAndAreCountedAsKills(t *testing.T) {
 }
 
 func TestARefusedMessageGetsAnErrorAndTheSessionLives(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, "cmd", "cat")
 	term := dialAttach(t, g, "cmd", "cat", "pty", "1")
@@ -286,6 +294,7 @@ func TestARefusedMessageGetsAnErrorAndTheSessionLives(t *testing.T) {
 }
 
 func TestInputBehindTheEndOfStdinIsRefused(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, sh("cat; echo eof; sleep 1000")...)
 	c.stdin("last\n")
@@ -298,6 +307,7 @@ func TestInputBehindTheEndOfStdinIsRefused(t *testing.T) {
 }
 
 func TestStdinThatTheProcessHasClosedIsDropped(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, sh("exec <&-; echo closed; exec sleep 1000")...)
 	c.until("closed\n")
@@ -309,6 +319,7 @@ func TestStdinThatTheProcessHasClosedIsDropped(t *testing.T) {
 }
 
 func TestATerminalIsServedOverWebSocket(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := dialAttach(t, g, sh("stty size; read x; stty size; echo err >&2; read y", "pty", "1", "cols", "100", "rows", "30")...)
 	c.until("30 100\r\n")
@@ -327,6 +338,7 @@ func TestATerminalIsServedOverWebSocket(t *testing.T) {
 }
 
 func TestRealProcessesAreAttachedToo(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Processes: ProcessesOS, Token: "secret"})
 	c := dialAttach(t, g, sh("read x; echo got $x; echo oops >&2; cat | wc -c; exit 3", "token", "secret")...)
 	c.stdin("word\n")
@@ -353,6 +365,7 @@ func TestRealProcessesAreAttachedToo(t *testing.T) {
 }
 
 func TestAnAttachOverTLS(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{TLS: true})
 	if !strings.HasPrefix(g.AttachURL(), "wss://") {
 		t.Error(g.AttachURL())
@@ -370,6 +383,7 @@ func TestAnAttachOverTLS(t *testing.T) {
 }
 
 func TestWithoutAnUpgradeTheAnswerIsText(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"1.1", "h2c"} {
 		g := startGateway(t, Options{})
 		req, _ := http.NewRequestWithContext(gatewaytest.Deadline(t), "GET", g.URL()+"/attach?cmd=true", nil)

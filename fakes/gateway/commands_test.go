@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheAliasStreamsOneLinePerEvent(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	got := gatewaytest.NDJSON(t, g, `{"cmd":"seq 1 3; echo oops >&2; printf '\\342\\202\\254'; exit 4"}`)
 	want := []string{
@@ -26,6 +27,7 @@ func TestTheAliasStreamsOneLinePerEvent(t *testing.T) {
 }
 
 func TestTheDeadlineOfTheAlias(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{ClockScale: 200})
 	for _, c := range []struct{ name, body, last string }{
 		{"kills at timeout_ms", `{"cmd":"echo x; sleep 100","timeout_ms":200}`, `{"type":"end","exit_code":-1}`},
@@ -40,6 +42,7 @@ func TestTheDeadlineOfTheAlias(t *testing.T) {
 }
 
 func TestBadRequestsToTheAliasRunNothing(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for _, body := range []string{
 		``, `[]`, `{`, `{}`, `{"cmd":1}`, `{"cmd":"true"}{}`,
@@ -58,6 +61,7 @@ func TestBadRequestsToTheAliasRunNothing(t *testing.T) {
 }
 
 func TestTheAliasShowsLogsAndKillsWhatRuns(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	resp, err := http.Post(g.URL()+"/commands", "application/json", strings.NewReader(`{"cmd":"echo one; echo two >&2; sleep 100","timeout_ms":0}`))
 	if err != nil {
@@ -117,6 +121,7 @@ func TestTheAliasShowsLogsAndKillsWhatRuns(t *testing.T) {
 }
 
 func TestHealthAndMetrics(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{MetricsPrefix: "acme"})
 	if a := gatewaytest.RoundTrip(t, g, "GET", "/health", nil); a.Status != 204 || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("health: %d %v", a.Status, a.Header)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestPagesOfOtherOriginsMayCall(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Token: "secret"})
 	const origin = "Origin: http://page.example"
 	a := gatewaytest.RoundTrip(t, g, "OPTIONS", gatewaytest.StartPath, nil, origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-grpc-web")

@@ -24,6 +24,7 @@ func send(t *testing.T, g *Gateway, head []string, body string) gatewaytest.Answ
 }
 
 func TestOnlyTheGatewaysOwnNamesAreServedWithoutAToken(t *testing.T) {
+	t.Parallel()
 	open, closed := startGateway(t, Options{}), startGateway(t, Options{Token: "secret"})
 	for host, served := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:8081": true, "localhost": true, "LocalHost:1": true, "localhost.": true, "[::1]:80": true, "[::1]": true, "gateway:80": true,
@@ -45,6 +46,7 @@ func TestOnlyTheGatewaysOwnNamesAreServedWithoutAToken(t *testing.T) {
 }
 
 func TestPagesNeedPermissionWithoutAToken(t *testing.T) {
+	t.Parallel()
 	const page, evil = "http://page.example", "http://evil.example"
 	for _, c := range []struct {
 		name    string
@@ -81,6 +83,7 @@ func TestPagesNeedPermissionWithoutAToken(t *testing.T) {
 }
 
 func TestAFormRunsNoCommandWithoutAToken(t *testing.T) {
+	t.Parallel()
 	open, closed := startGateway(t, Options{}), startGateway(t, Options{Token: "secret"})
 	for kind, ran := range map[string]bool{
 		"application/json": true, "application/json; charset=utf-8": true, "application/x-ndjson": true,
@@ -102,6 +105,7 @@ func TestAFormRunsNoCommandWithoutAToken(t *testing.T) {
 }
 
 func TestOriginsAreChecked(t *testing.T) {
+	t.Parallel()
 	for origin, ok := range map[string]bool{"*": true, "http://a": true, "https://a.example:8443": true, "a.example": false, "http://a/": false, "http://": false, "": false} {
 		o := Options{Origins: []string{origin}}
 		if err := o.complete(); (err == nil) != ok {
@@ -111,6 +115,7 @@ func TestOriginsAreChecked(t *testing.T) {
 }
 
 func TestAmbiguousLengthsEndTheConnection(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	const path = "POST " + gatewaytest.ListPath + " HTTP/1.1\r\nHost: localhost\r\n" + gatewaytest.UnaryJSON + "\r\n"
 	for _, c := range []struct {
@@ -143,6 +148,7 @@ func TestAmbiguousLengthsEndTheConnection(t *testing.T) {
 }
 
 func TestTheScanFindsHeadsHoweverTheyArrive(t *testing.T) {
+	t.Parallel()
 	const head = "POST / HTTP/1.1\r\nContent-Length: 2\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for size := 1; size <= len(head); size++ {
 		c := &framedConn{}

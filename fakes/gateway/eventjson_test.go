@@ -14,6 +14,7 @@ import (
 
 // Events have the same text whoever writes them.
 func TestEventsAreWrittenAsProtojsonWritesThem(t *testing.T) {
+	t.Parallel()
 	written := 0
 	for _, e := range []Event{
 		{Kind: EventStart, PID: 7},

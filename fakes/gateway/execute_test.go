@@ -12,6 +12,7 @@ import (
 const executeJSON = "Content-Type: application/json"
 
 func TestCodeRunsBehindTheToken(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Token: "secret"})
 	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "secret": http.StatusOK} {
 		a := gatewaytest.RoundTrip(t, g, http.MethodPost, "/execute", []byte(`{"code":"6 * 7"}`), executeJSON, "X-Access-Token: "+token)
@@ -22,6 +23,7 @@ func TestCodeRunsBehindTheToken(t *testing.T) {
 }
 
 func TestCloseInterruptsCode(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)
 	c.Request(http.MethodPost, "/execute", []byte(`{"code":"print(1)\nsleep(3600)"}`), executeJSON)
@@ -37,6 +39,7 @@ func TestCloseInterruptsCode(t *testing.T) {
 }
 
 func TestAPageRunsNoCodeOfAGatewayWithoutAToken(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for header, want := range map[string]int{
 		"Content-Type: text/plain":    http.StatusUnprocessableEntity,

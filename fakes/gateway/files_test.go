@@ -27,6 +27,7 @@ func upload(t *testing.T, g *Gateway, name, content string, headers ...string) g
 }
 
 func TestFilesystemIsServedOverEveryProtocolAndCodec(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	upload(t, g, "f", "twelve bytes")
 	for protocol, option := range map[string]connect.ClientOption{"connect": connect.WithClientOptions(), "grpc": connect.WithGRPC(), "grpc-web": connect.WithGRPCWeb()} {
@@ -53,6 +54,7 @@ func TestFilesystemIsServedOverEveryProtocolAndCodec(t *testing.T) {
 }
 
 func TestCommandsAndFilesAreInOneSandbox(t *testing.T) {
+	t.Parallel()
 	const token = "X-Access-Token: secret"
 	for _, processes := range []string{ProcessesVirtual, ProcessesOS} {
 		g := startGateway(t, Options{Processes: processes, Token: "secret"})
@@ -80,6 +82,7 @@ func TestCommandsAndFilesAreInOneSandbox(t *testing.T) {
 }
 
 func TestFilesNeedTheTokenOrASignature(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Token: "secret"})
 	const token = "X-Access-Token: secret"
 	for _, c := range []struct {
@@ -109,6 +112,7 @@ func TestFilesNeedTheTokenOrASignature(t *testing.T) {
 }
 
 func TestFeaturesOfFilesCanBeAbsent(t *testing.T) {
+	t.Parallel()
 	for feature, gone := range map[string]string{
 		files.FeatureFilesystem: "/filesystem.Filesystem/Stat", files.FeatureFiles: "/files?path=f", files.FeatureWatch: "/filesystem.Filesystem/CreateWatcher",
 	} {
@@ -130,6 +134,7 @@ func TestFeaturesOfFilesCanBeAbsent(t *testing.T) {
 // A browser sends an upload of a page as a form, without asking first, but with the
 // origin of the page.
 func TestAPageCannotWriteAFileWithoutAToken(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	const form = "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"evil\"\r\n\r\nx\r\n--X--\r\n"
 	for name, c := range map[string]struct {
@@ -162,6 +167,7 @@ func TestAPageCannotWriteAFileWithoutAToken(t *testing.T) {
 
 // A client that waits for 100 Continue gets the refusal instead.
 func TestARefusedUploadDoesNotWaitForItsBody(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)
 	c.Request("POST", "/files", nil, octets, "Expect: 100-continue", "Content-Length: 1000000")
@@ -182,6 +188,7 @@ func TestARefusedUploadDoesNotWaitForItsBody(t *testing.T) {
 }
 
 func TestInitChangesWhatLaterCommandsGet(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Envs: map[string]string{"GIVEN": "1"}, Workdir: "/tmp"})
 	envs := func() string {
 		var all map[string]string
@@ -231,6 +238,7 @@ func TestInitChangesWhatLaterCommandsGet(t *testing.T) {
 }
 
 func TestTheFirstTokenOfInitSticks(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for _, c := range []struct {
 		body   string
@@ -252,6 +260,7 @@ func TestTheFirstTokenOfInitSticks(t *testing.T) {
 }
 
 func TestMetricsAreJSONForWhoPrefersIt(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for accept, want := range map[string]string{
 		"application/json": "application/json", "application/json, text/plain;q=0.5": "application/json", "application/json;q=0.9, */*;q=0.1": "application/json",

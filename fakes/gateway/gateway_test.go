@@ -12,6 +12,7 @@ import (
 )
 
 func TestTokensAndUsersAreCheckedInTheShapeOfTheCall(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Token: "secret"})
 	const good = "X-Access-Token: secret"
 	start := gatewaytest.Envelope(0, gatewaytest.Shell("echo $USER"))
@@ -49,6 +50,7 @@ func TestTokensAndUsersAreCheckedInTheShapeOfTheCall(t *testing.T) {
 }
 
 func TestAWrapperIsUsedWhereItsProgramExists(t *testing.T) {
+	t.Parallel()
 	for wrap, want := range map[string]string{
 		"env SANDBOX=e2b-{sandbox}":         "e2b-one\n",
 		"jexec -l -U root e2b-{sandbox}":    "\n",
@@ -65,6 +67,7 @@ func TestAWrapperIsUsedWhereItsProgramExists(t *testing.T) {
 }
 
 func TestCloseEndsEverything(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	s := gatewaytest.Begin(t, gatewaytest.Client(t, g), gatewaytest.Sh("sleep 100 & sleep 100; true"))
 	if err := g.Close(); err != nil {
@@ -82,6 +85,7 @@ func TestCloseEndsEverything(t *testing.T) {
 }
 
 func TestTheEndOfTheContextClosesTheGateway(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	g, err := Start(ctx, Options{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 // TestGetIsHeldAgainstTheProtocol covers section 7 of the rules.
 func TestGetIsHeldAgainstTheProtocol(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	const path = "/assay.v1.Probe/Safe"
 	cases := []struct {

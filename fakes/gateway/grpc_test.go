@@ -17,6 +17,7 @@ import (
 )
 
 func TestEveryProtocolRunsACommandOverEveryVersionOfHTTP(t *testing.T) {
+	t.Parallel()
 	plain, secure := startGateway(t, Options{}), startGateway(t, Options{TLS: true})
 	protocols := map[string][]connect.ClientOption{
 		"connect":  nil,
@@ -53,6 +54,7 @@ func TestEveryProtocolRunsACommandOverEveryVersionOfHTTP(t *testing.T) {
 // TestGRPCRequestsAreHeldAgainstTheProtocol covers the rules that a request can break,
 // over gRPC and gRPC-Web.
 func TestGRPCRequestsAreHeldAgainstTheProtocol(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	ok := gatewaytest.Envelope(0, gatewaytest.Shell("echo ran"))
 	zipped := gatewaytest.Envelope(1, string(gatewaytest.Gzipped([]byte(gatewaytest.Shell("echo ran")))))
@@ -125,6 +127,7 @@ func TestGRPCRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 }
 
 func TestAnImmediateGRPCErrorIsTrailersOnly(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	res, body := gatewaytest.GRPCCall(t, g, "/no.Such/Service", nil, nil)
 	if res.Header.Get("Grpc-Status") != "12" || len(res.Trailer) != 0 || len(body) != 0 {
@@ -133,6 +136,7 @@ func TestAnImmediateGRPCErrorIsTrailersOnly(t *testing.T) {
 }
 
 func TestContentTypesOfGRPCThatAreNotServed(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for _, typ := range []string{"application/grpc+thrift", "application/grpc-web-text", "application/grpcish", "application/grpc-web+thrift"} {
 		res, _ := gatewaytest.GRPCCall(t, g, gatewaytest.StartPath, nil, map[string]string{"Content-Type": typ})
@@ -167,6 +171,7 @@ func TestAGRPCDeadlineKillsLikeAConnectOne(t *testing.T) {
 }
 
 func TestALostHTTP2StreamLeavesTheProcessRunning(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := processconnect.NewProcessClient(gatewaytest.HTTPClient(t, g, "h2c"), g.URL(), connect.WithGRPC())
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("read x; exit 5"))
@@ -190,6 +195,7 @@ func TestALostHTTP2StreamLeavesTheProcessRunning(t *testing.T) {
 }
 
 func TestTheTLSGatewaySaysWhatItIsToAClientWithoutTLS(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{TLS: true})
 	if !strings.HasPrefix(g.URL(), "https://127.0.0.1:") {
 		t.Errorf("URL %s", g.URL())
@@ -209,6 +215,7 @@ func TestTheTLSGatewaySaysWhatItIsToAClientWithoutTLS(t *testing.T) {
 }
 
 func TestManyStreamsFitOnOneConnection(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("opens many streams")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 // taken takes the queued output of a subscriber and reports it as sent.
@@ -26,15 +27,13 @@ func TestAnUnterminatedRestIsSentAfterTwentyMilliseconds(t *testing.T) {
 		h := newHub(fair{})
 		s := h.subscribe()
 		h.Write(virtual.Stdout, []byte("par"))
-		time.Sleep(restDelay - time.Millisecond)
+		testkit.Advance(restDelay - time.Millisecond)
 		h.Write(virtual.Stdout, []byte("tial"))
-		time.Sleep(restDelay - time.Millisecond)
-		synctest.Wait()
+		testkit.Advance(restDelay - time.Millisecond)
 		if out, _ := taken(s); out != "" {
 			t.Errorf("%q arrived before %v after the last byte", out, restDelay)
 		}
-		time.Sleep(2 * time.Millisecond)
-		synctest.Wait()
+		testkit.Advance(2 * time.Millisecond)
 		if out, _ := taken(s); out != "partial" {
 			t.Errorf("got %q, want partial", out)
 		}
@@ -42,6 +41,7 @@ func TestAnUnterminatedRestIsSentAfterTwentyMilliseconds(t *testing.T) {
 }
 
 func TestANewSubscriberGetsOnlyNewOutput(t *testing.T) {
+	t.Parallel()
 	h := newHub(fair{})
 	first := h.subscribe()
 	h.Write(virtual.Stdout, []byte("old\nold rest"))
@@ -59,6 +59,7 @@ func TestANewSubscriberGetsOnlyNewOutput(t *testing.T) {
 }
 
 func TestOutputWithoutSubscribersNeverBlocks(t *testing.T) {
+	t.Parallel()
 	h := newHub(fair{})
 	h.subscribe().close()
 	for range 100 {
@@ -118,7 +119,7 @@ func TestASlowReaderAloneGetsEveryByte(t *testing.T) {
 			<-s.ready
 			batch, ended, lost := s.take()
 			for _, c := range batch {
-				time.Sleep(100 * time.Millisecond)
+				testkit.Advance(100 * time.Millisecond)
 				got += len(c.Data)
 				s.sent(len(c.Data))
 			}
@@ -157,10 +158,7 @@ func TestAKillFreesAWriterThatWaitsForReaders(t *testing.T) {
 		h := newHub(fair{})
 		h.subscribe()
 		begin := time.Now()
-		go func() {
-			time.Sleep(time.Second)
-			h.release()
-		}()
+		time.AfterFunc(time.Second, h.release)
 		for range 3 {
 			h.Write(virtual.Stdout, append(make([]byte, HighWater), '\n'))
 		}

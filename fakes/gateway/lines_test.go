@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 func TestOutputIsCutAtNewlinesAndAtThirtyTwoKiB(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", maxLine)
 	cases := []struct {
 		name   string
@@ -67,24 +69,20 @@ func FuzzLineCutterKeepsEveryByte(f *testing.F) {
 	})
 }
 
-// heap returns the memory in use.
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // A piece of a log shares the memory of what was written with it.
 func TestALogDoesNotKeepTheWholeWrite(t *testing.T) {
+	t.Parallel()
 	for name, pieces := range map[string]bool{"in lines": false, "in pieces": true} {
 		t.Run(name, func(t *testing.T) {
+			if !testkit.Alone(t) {
+				return
+			}
 			const size = 64 << 20
 			h := newHub(fair{})
 			h.pieces = pieces
-			before := heap()
+			before := heapNow()
 			h.Write(virtual.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), size/16))
-			if grown := int64(heap()) - int64(before); grown > size/8 {
+			if grown := int64(heapNow()) - int64(before); grown > size/8 {
 				t.Errorf("a log of %d bytes keeps %d", h.log.size, grown)
 			}
 			runtime.KeepAlive(h)
@@ -112,6 +110,7 @@ func BenchmarkWriteOfManyLines(b *testing.B) {
 }
 
 func TestALogKeepsTheLastPieces(t *testing.T) {
+	t.Parallel()
 	var b logBuffer
 	piece := bytes.Repeat([]byte("x"), 1000)
 	for range 1000 {

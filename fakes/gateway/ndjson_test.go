@@ -38,6 +38,7 @@ func linesOf(t *testing.T, pieces ...string) []line {
 }
 
 func TestLinesHoldWholeCharactersAndReplaceInvalidBytesOneByOne(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		pieces []string

@@ -15,6 +15,7 @@ import (
 )
 
 func TestOptionsThatCannotBeServedAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"processes": {Processes: "docker"}, "token": {Processes: ProcessesOS}, "HTTP version": {HTTP: []string{"3"}},
 		"protocol": {Protocols: []string{"soap"}}, "prefix": {Prefix: "no-slash"}, "home": {Home: "/"}, "no-such-home": {Processes: ProcessesOS, Token: "x", Home: "/no-such-home"},
@@ -26,6 +27,7 @@ func TestOptionsThatCannotBeServedAreRefused(t *testing.T) {
 }
 
 func TestAGatewayCanServeLessThanEverything(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Protocols: []string{"grpc"}, Prefix: "/box", Shell: []string{"/bin/bash", "-l", "-c"}})
 	if !strings.HasSuffix(g.URL(), "/box") {
 		t.Errorf("URL %s", g.URL())
@@ -79,6 +81,7 @@ func TestRealProcessesHaveAHomeOfTheirOwn(t *testing.T) {
 }
 
 func TestRealProcessesAreServedLikeVirtualOnes(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Processes: ProcessesOS, Token: "secret"})
 	c := gatewaytest.Client(t, g)
 	req := gatewaytest.Sh("echo out; echo err >&2; exit 3")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestThePaceIsTheMeanDelayOfTheLastSecond(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	var p pace
 	deliver := func(times int, every, delay time.Duration) {
@@ -44,6 +45,7 @@ func TestThePaceIsTheMeanDelayOfTheLastSecond(t *testing.T) {
 
 // A gateway that is behind refuses more load, where it has much.
 func TestATableThatIsBehindRefusesMoreProcesses(t *testing.T) {
+	t.Parallel()
 	tab, _, _ := newStubTable(t)
 	tab.most = maxProcesses // whatever memory this machine has
 	now := time.Now().Add(time.Hour)
@@ -65,6 +67,7 @@ func TestATableThatIsBehindRefusesMoreProcesses(t *testing.T) {
 }
 
 func TestDeliveriesAreMeasuredFromTheWriteToTheEndOfTheSend(t *testing.T) {
+	t.Parallel()
 	tab, _, box := newStubTable(t)
 	pace := &tab.store.pace
 	p, sub := run(t, tab, Spec{})

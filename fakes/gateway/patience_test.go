@@ -15,6 +15,7 @@ import (
 
 	"assay/fakes/gatewaytest"
 	envd "assay/internal/envd/process"
+	"assay/internal/testkit"
 )
 
 // slowBody sends a byte whenever it is told to, and ends with the channel.
@@ -30,6 +31,7 @@ func (b slowBody) Read(p []byte) (int, error) {
 }
 
 func TestABodyThatStopsEndsItsRequest(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"1.1", "2"} {
 		t.Run(version, func(t *testing.T) {
 			h := newImpatient(nil, envd.File_process_process_proto.Services().ByName("Process"))
@@ -43,20 +45,20 @@ func TestABodyThatStopsEndsItsRequest(t *testing.T) {
 			s.EnableHTTP2 = version == "2"
 			s.StartTLS()
 			defer s.Close()
-			body := make(slowBody)
+			body := make(slowBody, 1)
+			body <- '{'
 			go func() {
 				res, err := s.Client().Post(s.URL, "application/json", body)
 				if err == nil {
 					res.Body.Close()
 				}
 			}()
-			body <- '{'
 			select {
 			case err := <-ended:
 				if !errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("got %v, want a timeout", err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(testkit.Limit):
 				t.Error("the request did not end")
 			}
 			close(body)
@@ -65,6 +67,7 @@ func TestABodyThatStopsEndsItsRequest(t *testing.T) {
 }
 
 func TestAStreamOfMessagesMayPause(t *testing.T) {
+	t.Parallel()
 	h := newImpatient(nil, envd.File_process_process_proto.Services().ByName("Process"))
 	if !h.streams["/process.Process/StreamInput"] || h.streams["/process.Process/Start"] || len(h.streams) != 1 {
 		t.Errorf("the bodies of %v are streams", h.streams)
@@ -72,6 +75,7 @@ func TestAStreamOfMessagesMayPause(t *testing.T) {
 }
 
 func TestARequestMayIgnoreABodyThatDoesNotCome(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)
 	if _, err := fmt.Fprint(c, "GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"); err != nil {
@@ -111,8 +115,7 @@ func TestNoDeadlineIsSetAfterTheHandler(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", body))
 		before := w.set.Load() // of the rest of the body, which the server reads
 		close(over)
-		time.Sleep(2 * bodyIdle)
-		synctest.Wait()
+		testkit.Advance(2 * bodyIdle)
 		if n := w.set.Load() - before; n != 0 {
 			t.Errorf("%d deadlines were set after the handler had returned", n)
 		}

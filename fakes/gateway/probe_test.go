@@ -17,6 +17,7 @@ import (
 )
 
 func TestTheProbeAnswersAsItIsTold(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for name, opts := range map[string][]connect.ClientOption{
 		"connect": nil, "json": {connect.WithProtoJSON()}, "grpc": {connect.WithGRPC()}, "grpc-web": {connect.WithGRPCWeb()},
@@ -121,6 +122,7 @@ func probeStreams(t *testing.T, c probeconnect.ProbeClient) {
 }
 
 func TestTheProbesDelayEndsAtTheDeadline(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := probeconnect.NewProbeClient(gatewaytest.HTTPClient(t, g, "1.1"), g.URL())
 	req := connect.NewRequest(&probe.UnaryRequest{Script: &probe.Script{DelayMs: maxProbeDelay}})

@@ -25,6 +25,7 @@ func typed(pid uint32, data string) *connect.Request[envd.SendInputRequest] {
 }
 
 func TestATerminalIsServed(t *testing.T) {
+	t.Parallel()
 	c := gatewaytest.Client(t, startGateway(t, Options{}))
 	s := onTerminal(t, c, "stty size; read x; echo got $x; stty size; read y; echo never; exit 3")
 	s.Until(t, "24 80\r\n")
@@ -46,6 +47,7 @@ func TestATerminalIsServed(t *testing.T) {
 }
 
 func TestWhatATerminalIsNotForIsRefused(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Client(t, g)
 	pty, plain := onTerminal(t, c, "read x"), gatewaytest.Begin(t, c, gatewaytest.Sh("read x"))
@@ -67,6 +69,7 @@ func TestWhatATerminalIsNotForIsRefused(t *testing.T) {
 }
 
 func TestTerminalOutputIsNotCutByLine(t *testing.T) {
+	t.Parallel()
 	c := gatewaytest.Client(t, startGateway(t, Options{}))
 	s := onTerminal(t, c, "printf 'one\\ntwo\\nthree'")
 	var out strings.Builder

@@ -15,6 +15,7 @@ import (
 // Whichever comes first, the response to the kill, the end event and the
 // counters agree.
 func TestAKillRacesTheExitOverHTTP(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Client(t, g)
 	const rounds, workers = 200, 8

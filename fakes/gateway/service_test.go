@@ -18,6 +18,7 @@ import (
 )
 
 func TestAProcessLivesAndDiesInEveryCodec(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for name, opts := range gatewaytest.Codecs() {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +64,7 @@ func TestAProcessLivesAndDiesInEveryCodec(t *testing.T) {
 }
 
 func TestErrorsHaveTheCodesOfTheirCauses(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c, ctx := gatewaytest.Client(t, g), gatewaytest.Deadline(t)
 	live := gatewaytest.Begin(t, c, gatewaytest.Sh("sleep 100"))
@@ -145,6 +147,7 @@ func TestErrorsHaveTheCodesOfTheirCauses(t *testing.T) {
 }
 
 func TestOutputOfThreeHundredKilobytesIsWholeAtExit(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	s := gatewaytest.Begin(t, gatewaytest.Client(t, g), gatewaytest.Sh(`head -c 300000 /dev/zero | tr '\0' x; printf end`))
 	out, _, end, err := s.Rest()
@@ -157,6 +160,7 @@ func TestOutputOfThreeHundredKilobytesIsWholeAtExit(t *testing.T) {
 }
 
 func TestAThousandShortCommandsAllEnd(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Client(t, g)
 	const n, workers = 1000, 8
@@ -184,6 +188,7 @@ func TestAThousandShortCommandsAllEnd(t *testing.T) {
 }
 
 func TestADisconnectLeavesTheProcessRunning(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c, ctx := gatewaytest.Client(t, g), gatewaytest.Deadline(t)
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("read x; echo $x"))
@@ -224,6 +229,7 @@ func TestATimeoutKillsWithAnErrorAndConnectStillShowsTheEnd(t *testing.T) {
 }
 
 func TestInputThatNobodyReadsBlocksOnlyItself(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c, ctx := gatewaytest.Client(t, g), gatewaytest.Deadline(t)
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("sleep 100; true"))
@@ -249,8 +255,9 @@ func TestInputThatNobodyReadsBlocksOnlyItself(t *testing.T) {
 }
 
 func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
-	const total = 24 << 20
+	const total = 16 << 20
 	stuck := gatewaytest.Dial(t, g) // never reads; the kernel buffers no more than this
 	if err := stuck.Conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
@@ -292,6 +299,7 @@ func TestAReaderThatStopsDoesNotStopTheOthers(t *testing.T) {
 }
 
 func TestKeepalivesComeWhileNothingElseDoes(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{ClockScale: 100})
 	c := gatewaytest.Client(t, g)
 	req := gatewaytest.Sh("sleep 100; true")
@@ -307,6 +315,7 @@ func TestKeepalivesComeWhileNothingElseDoes(t *testing.T) {
 // TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly repeats requests that made
 // net/http read the next request as the body of the current one.
 func TestAConnectionIsUsedOnAfterAnAnswerThatCameEarly(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	c := gatewaytest.Dial(t, g)
 	unknown := `{"start":{"process":{"pid":999999}}}`

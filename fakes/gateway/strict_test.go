@@ -22,6 +22,7 @@ func join(parts ...[]byte) []byte {
 // request can break. want is the code of the end of stream, "" for a stream
 // that runs the command.
 func TestStreamRequestsAreHeldAgainstTheProtocol(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	good := gatewaytest.Shell("echo ran")
 	ok := gatewaytest.Envelope(0, good)
@@ -105,6 +106,7 @@ func TestStreamRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 // TestUnaryRequestsAreHeldAgainstTheProtocol covers the rules that a List
 // request can break.
 func TestUnaryRequestsAreHeldAgainstTheProtocol(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	cases := []struct {
 		name    string
@@ -154,6 +156,7 @@ func TestUnaryRequestsAreHeldAgainstTheProtocol(t *testing.T) {
 }
 
 func TestOnlyPostOnKnownPathsRunsAnything(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for _, path := range []string{gatewaytest.ListPath, gatewaytest.StartPath} {
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"} {
@@ -171,6 +174,7 @@ func TestOnlyPostOnKnownPathsRunsAnything(t *testing.T) {
 }
 
 func TestAnAnswerIsCompressedExactlyWhenTheClientAcceptsIt(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	body := gatewaytest.Gzipped([]byte("{}"))
 	unaryCases := []struct {
@@ -206,6 +210,7 @@ func TestAnAnswerIsCompressedExactlyWhenTheClientAcceptsIt(t *testing.T) {
 }
 
 func TestAnEnvelopeMayComeByteByByteOrInChunks(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	body := gatewaytest.Envelope(0, gatewaytest.Shell("echo split"))
 	c := gatewaytest.Dial(t, g)
@@ -229,6 +234,7 @@ func TestAnEnvelopeMayComeByteByByteOrInChunks(t *testing.T) {
 }
 
 func TestARefusalDoesNotWaitForABodyThatDoesNotCome(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	cases := []struct {
 		name, path, contentType string
@@ -255,6 +261,7 @@ func TestARefusalDoesNotWaitForABodyThatDoesNotCome(t *testing.T) {
 }
 
 func TestABodyThatDoesNotComeEndsWithTheTimeout(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	begin := time.Now()
 	c := gatewaytest.Dial(t, g)
@@ -265,6 +272,7 @@ func TestABodyThatDoesNotComeEndsWithTheTimeout(t *testing.T) {
 }
 
 func TestAnErrorOfStreamInputIsAnsweredWhileTheClientStillSends(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	cases := []struct {
 		name string
@@ -294,6 +302,7 @@ func TestAnErrorOfStreamInputIsAnsweredWhileTheClientStillSends(t *testing.T) {
 }
 
 func TestStreamInputReportsWhatIsCut(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	whole := gatewaytest.Envelope(0, `{"keepalive":{}}`)
 	for name, body := range map[string][]byte{"header": append(whole, 0, 0), "payload": whole[:len(whole)-1]} {
@@ -307,6 +316,7 @@ func TestStreamInputReportsWhatIsCut(t *testing.T) {
 }
 
 func TestLongHeadersAreRefused(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	for size, want := range map[int]int{maxHeader / 2: http.StatusNoContent, 2 * maxHeader: http.StatusRequestHeaderFieldsTooLarge} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL()+"/health", nil)

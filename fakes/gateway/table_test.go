@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 	"assay/fakes/gatewaytest"
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
+	"assay/internal/testkit"
 )
 
 // run starts a command on a table.
@@ -52,6 +52,7 @@ func wantTally(t *testing.T, tab *table, b *books, started, ok, failed, killed, 
 }
 
 func TestEveryEndIsCountedOnceAndAsWhatItWas(t *testing.T) {
+	t.Parallel()
 	pid := func(p *Process) Selector { return Selector{PID: p.PID} }
 	cases := []struct {
 		name               string
@@ -113,6 +114,7 @@ func TestEveryEndIsCountedOnceAndAsWhatItWas(t *testing.T) {
 }
 
 func TestAFailureBeforeStartCountsNothing(t *testing.T) {
+	t.Parallel()
 	tab, b, _ := newStubTable(t)
 	dir := "/missing"
 	_, _, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "x", Cwd: &dir}})
@@ -127,6 +129,7 @@ func TestAFailureBeforeStartCountsNothing(t *testing.T) {
 }
 
 func TestAKillRacesTheExitAndTheBooksAgreeWithTheEndEvents(t *testing.T) {
+	t.Parallel()
 	tab, b, box := newStubTable(t)
 	killed, exited := 0, 0
 	for i := range 200 {
@@ -173,6 +176,7 @@ func TestTheEndComesWhenTheOutputIsDrained(t *testing.T) {
 }
 
 func TestAfterAKillTheEndDoesNotWaitForOrphans(t *testing.T) {
+	t.Parallel()
 	tab, _, box := newStubTable(t)
 	p, sub := run(t, tab, Spec{})
 	proc := box.At(0)
@@ -201,7 +205,7 @@ func TestAnEndedProcessAnswersConnectForThirtySeconds(t *testing.T) {
 		if _, err := tab.Find(Selector{PID: p.PID}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("find: %v, want ErrNotFound", err)
 		}
-		time.Sleep(3*time.Second - time.Millisecond) // virtual time
+		testkit.Advance(3*time.Second - time.Millisecond)
 		again, err := tab.Attach(Selector{PID: p.PID})
 		if err != nil {
 			t.Fatalf("just before 30 s on a clock ten times as fast: %v", err)
@@ -210,7 +214,7 @@ func TestAnEndedProcessAnswersConnectForThirtySeconds(t *testing.T) {
 		if len(events) != 2 || events[1].End.Code != 7 {
 			t.Errorf("events %+v, want start and end with code 7", events)
 		}
-		time.Sleep(2 * time.Millisecond)
+		testkit.Advance(2 * time.Millisecond)
 		if _, err := tab.Attach(Selector{PID: p.PID}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("after it: %v, want ErrNotFound", err)
 		}
@@ -218,6 +222,7 @@ func TestAnEndedProcessAnswersConnectForThirtySeconds(t *testing.T) {
 }
 
 func TestATagMeansTheYoungestProcessThatHasIt(t *testing.T) {
+	t.Parallel()
 	tab, _, _ := newStubTable(t)
 	one, two := "one", "two"
 	run(t, tab, Spec{Tag: &one})
@@ -256,6 +261,10 @@ func TestTheOwnersStreamEndsWithTheDeadlineAndOthersSeeTheEnd(t *testing.T) {
 }
 
 func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	box := virtualSandbox{virtual.New(virtual.Options{})}
 	b := &books{}
 	tab := newTable(box, Options{}, b, clock{})
@@ -282,6 +291,7 @@ func TestTenThousandIdleProcessesHoldNoDescriptors(t *testing.T) {
 }
 
 func TestATableHasRoomForSoManyProcesses(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{})
 	tab := g.table
 	tab.busy = tab.most - 1
@@ -293,18 +303,18 @@ func TestATableHasRoomForSoManyProcesses(t *testing.T) {
 	if err := tab.Kill(Selector{PID: p.PID}); err != nil {
 		t.Fatal(err)
 	}
-	for limit := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
-		if _, sub, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}}); err == nil {
+	testkit.Eventually(t, func() error { // the end of the process is noticed
+		_, sub, err := tab.Start(Spec{Config: &envd.ProcessConfig{Cmd: "/bin/true"}})
+		if err == nil {
 			sub.close()
-			return
-		} else if time.Now().After(limit) {
-			t.Fatalf("after the end of one: %v", err)
 		}
-	}
+		return err
+	})
 }
 
 // Ended processes are forgotten early where their commands are long.
 func TestLongCommandsAreNotKept(t *testing.T) {
+	t.Parallel()
 	tab, _, box := newStubTable(t)
 	long := &envd.ProcessConfig{Cmd: strings.Repeat("x", 1<<20)}
 	const n = 2 * maxKeptWords >> 20

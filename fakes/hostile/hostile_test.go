@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // Only what is legal, mild, or beside the streams lets a command run as if nothing were
 // wrong; and a client that gives up leaves nothing behind.
 func TestEveryModeMisbehavesAndEnds(t *testing.T) {
+	t.Parallel()
 	ids := map[string]bool{}
 	for _, m := range hostile.Modes() {
 		if ids[m.ID] {
@@ -48,6 +49,7 @@ func TestEveryModeMisbehavesAndEnds(t *testing.T) {
 
 // A late mode leaves the probes alone, and nothing else.
 func TestALateModeSparesTheProbes(t *testing.T) {
+	t.Parallel()
 	s := late(t, "all-stall")
 	if !runs(t, s.URL, patience(true), "User-Agent: assay/1 (probe; r)") || runs(t, s.URL, patience(false), "User-Agent: assay/1 (process.exit.codes; r)") {
 		t.Error("want a right response to the probe, and none to the scenario")
@@ -56,6 +58,7 @@ func TestALateModeSparesTheProbes(t *testing.T) {
 
 // The attack comes on the stream of the request, over HTTP/2 only.
 func TestALateAttackComesOnTheStreamOfTheRequest(t *testing.T) {
+	t.Parallel()
 	s := late(t, "h2-late-rst-internal")
 	c := &http.Client{Transport: &http.Transport{Protocols: new(http.Protocols)}}
 	c.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
@@ -102,7 +105,7 @@ func late(t *testing.T, id string) *hostile.Server {
 // patience is long for a response that comes, and short for one that may never end.
 func patience(comes bool) time.Duration {
 	if comes {
-		return 30 * time.Second
+		return testkit.Limit
 	}
 	return 300 * time.Millisecond
 }

@@ -104,6 +104,7 @@ func brief(lines []fields) string {
 }
 
 func TestWhatCodeAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	for name, c := range map[string]struct{ code, want string }{
 		"output":                         {`print("a", 1); print("b", end="")`, `stdout "a 1\n"; stdout "b"`},
@@ -169,6 +170,7 @@ func (s *service) del(id string) int {
 }
 
 func TestTheErrorHasNameValueAndTraceback(t *testing.T) {
+	t.Parallel()
 	got := serve(t, Policy{}).execute(fields{"code": "def f():\n  return 1//0\nf()"})[1]
 	want := "Traceback (most recent call last):\n  File \"cell 1\", line 3, in <toplevel>\n  File \"cell 1\", line 2, in f\nZeroDivisionError: floored division by zero"
 	if got["value"] != "floored division by zero" || got["traceback"] != want {
@@ -177,6 +179,7 @@ func TestTheErrorHasNameValueAndTraceback(t *testing.T) {
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	for name, c := range map[string]struct {
 		body   any
@@ -209,6 +212,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 }
 
 func TestContextsKeepTheirOwnVariables(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	a, b := s.newContext(), s.newContext()
 	s.execute(fields{"code": "x = 1", "context_id": a})
@@ -231,6 +235,7 @@ func TestContextsKeepTheirOwnVariables(t *testing.T) {
 }
 
 func TestVariablesOfTheEnvironmentHoldForOneRun(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	code := `print(env("A", "unset"), env("HOME"))`
 	got := brief(s.execute(fields{"code": code, "env_vars": fields{"A": "1", "HOME": "/x"}}))
@@ -257,6 +262,7 @@ func next(t *testing.T, r *bufio.Reader) string {
 }
 
 func TestAClientThatGoesFreesTheContext(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	for _, code := range []string{"print(1)\nsleep(3600)", "print(1)\nwhile True: pass"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -270,6 +276,7 @@ func TestAClientThatGoesFreesTheContext(t *testing.T) {
 }
 
 func TestARestartInterruptsTheRunAndNotThoseThatWait(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	id := s.newContext()
 	first := s.open(t.Context(), fields{"code": "x = 1\nprint(x)\nsleep(3600)", "context_id": id})
@@ -285,6 +292,7 @@ func TestARestartInterruptsTheRunAndNotThoseThatWait(t *testing.T) {
 }
 
 func TestARemovalInterruptsTheRunAndThoseThatWait(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	id := s.newContext()
 	first := s.open(t.Context(), fields{"code": "print(1)\nsleep(3600)", "context_id": id})
@@ -299,6 +307,7 @@ func TestARemovalInterruptsTheRunAndThoseThatWait(t *testing.T) {
 }
 
 func TestTheLimitsOfARun(t *testing.T) {
+	t.Parallel()
 	s := serve(t, Policy{})
 	for name, c := range map[string]struct{ code, want string }{
 		"doublings":                {"x = 'aaaa'\nfor i in range(60): x += x", "MemoryError"},
@@ -332,6 +341,7 @@ func TestTheLimitsOfARun(t *testing.T) {
 }
 
 func TestTheLimitOfTheVariablesOfAContext(t *testing.T) {
+	t.Parallel()
 	const text = "('a' * 40000000)"
 	for name, c := range map[string]struct {
 		code []string
@@ -359,6 +369,7 @@ func TestTheLimitOfTheVariablesOfAContext(t *testing.T) {
 		"a list of one tuple many times": {[]string{"s = ('a' * 100, 1)\nx = [s] * 1000000", "1"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := serve(t, Policy{})
 			for i, code := range c.code {
 				want := ""
@@ -380,6 +391,7 @@ func TestTheLimitOfTheVariablesOfAContext(t *testing.T) {
 }
 
 func TestLinesHoldNoSeparatorOfLines(t *testing.T) {
+	t.Parallel()
 	resp := serve(t, Policy{}).post(t.Context(), "/execute", fields{"code": "print('a\u0085b\u2028c\u2029')"})
 	text, _ := io.ReadAll(resp.Body)
 	if bytes.ContainsAny(text, "\u0085\u2028\u2029") || !bytes.Contains(text, []byte(`"a\u0085b\u2028c\u2029\n"`)) {
@@ -388,6 +400,7 @@ func TestLinesHoldNoSeparatorOfLines(t *testing.T) {
 }
 
 func TestASilenceHasKeepalives(t *testing.T) {
+	t.Parallel()
 	due := make(chan func(), 100)
 	mux := http.NewServeMux()
 	for pattern, h := range New(Options{AfterFunc: func(_ time.Duration, f func()) func() bool {

@@ -71,6 +71,7 @@ func parts(t *testing.T, token string) (header map[string]any, claims jwt.MapCla
 }
 
 func TestATokenHasItsUserItsScopesAndAShortLife(t *testing.T) {
+	t.Parallel()
 	i, c := newIssuer(t)
 	token, err := i.Mint(issuer.Spec{Subject: "bob", Scopes: []string{issuer.ScopeAdmin, issuer.ScopeExec}, Alg: issuer.RS256, Life: time.Minute})
 	if err != nil {
@@ -92,6 +93,7 @@ func TestATokenHasItsUserItsScopesAndAShortLife(t *testing.T) {
 }
 
 func TestTheDefaultTokenMayConnectAndExecute(t *testing.T) {
+	t.Parallel()
 	i, c := newIssuer(t)
 	token, err := i.Mint(issuer.Spec{})
 	if err != nil {
@@ -106,6 +108,7 @@ func TestTheDefaultTokenMayConnectAndExecute(t *testing.T) {
 }
 
 func TestTheKeysBeforeARotationStayForATime(t *testing.T) {
+	t.Parallel()
 	i, c := newIssuer(t)
 	before := published(t, i)
 	if err := i.Rotate(); err != nil {
@@ -133,6 +136,7 @@ func TestTheKeysBeforeARotationStayForATime(t *testing.T) {
 }
 
 func TestTheDiscoveryDocumentNamesTheKeys(t *testing.T) {
+	t.Parallel()
 	i, _ := newIssuer(t)
 	_, body := get(t, i, "http://issuer.test/.well-known/openid-configuration")
 	var d struct {
@@ -145,6 +149,7 @@ func TestTheDiscoveryDocumentNamesTheKeys(t *testing.T) {
 }
 
 func TestMintAnswersWithATokenAlone(t *testing.T) {
+	t.Parallel()
 	i, c := newIssuer(t)
 	status, body := get(t, i, "http://issuer.test/mint?sub=bob&scope=sandbox:admin&alg=RS256&life=10s")
 	header, claims := parts(t, strings.TrimSpace(body))
@@ -162,6 +167,7 @@ func TestMintAnswersWithATokenAlone(t *testing.T) {
 }
 
 func TestMintRefusesWhatItCannotMake(t *testing.T) {
+	t.Parallel()
 	i, _ := newIssuer(t)
 	for query, want := range map[string]string{"kind=odd": "expired, ", "alg=HS256": "ES256 or RS256", "life=long": "life"} {
 		if status, body := get(t, i, "http://issuer.test/mint?"+query); status != 400 || !strings.Contains(body, want) {
@@ -172,6 +178,7 @@ func TestMintRefusesWhatItCannotMake(t *testing.T) {
 
 // A page may reach the address of an issuer under a name of its own (DNS rebinding).
 func TestAnIssuerAnswersOnlyUnderItsOwnName(t *testing.T) {
+	t.Parallel()
 	i, _ := newIssuer(t)
 	if status, body := get(t, i, "http://issuer.example/mint"); status != http.StatusMisdirectedRequest {
 		t.Errorf("got %d %q", status, body)
@@ -179,6 +186,7 @@ func TestAnIssuerAnswersOnlyUnderItsOwnName(t *testing.T) {
 }
 
 func TestEveryKindHasANameAndMakesAToken(t *testing.T) {
+	t.Parallel()
 	i, _ := newIssuer(t)
 	_, help := get(t, i, "http://issuer.test/")
 	seen := map[string]bool{}
@@ -197,6 +205,7 @@ func TestEveryKindHasANameAndMakesAToken(t *testing.T) {
 }
 
 func TestAnIssuerListensOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
 	for _, listen := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "nowhere"} {
 		if i, err := issuer.Start(context.Background(), listen, issuer.Options{}); err == nil {
 			t.Errorf("%s: it listens", listen)

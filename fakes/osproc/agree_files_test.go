@@ -129,6 +129,7 @@ func randomPath(rnd *rand.Rand) string {
 
 // TestBothTreesAgree does the same at random in memory and on the disk.
 func TestBothTreesAgree(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(15) {
 		rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable
 		both := twins(t)

@@ -17,10 +17,11 @@ import (
 
 	"assay/fakes/osproc"
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 // patience limits one step; it expires only when something is broken.
-const patience = 30 * time.Second
+const patience = testkit.Limit
 
 // row is one script and the result that both kinds of processes must produce.
 type row struct {
@@ -208,6 +209,7 @@ func (st step) do(p process, s *screen, at int) (int, error) {
 
 // TestBothKindsOfProcessesAgree runs every row as a virtual and as a real process.
 func TestBothKindsOfProcessesAgree(t *testing.T) {
+	t.Parallel()
 	if real, err := filepath.EvalSymlinks("/bin/sh"); err != nil || filepath.Base(real) != "dash" {
 		t.Skipf("SKIPPED: /bin/sh is %q, not dash: the two kinds are not compared", real)
 	}

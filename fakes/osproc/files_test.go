@@ -53,6 +53,7 @@ func script(t *testing.T, s *osproc.System, dir, text string) string {
 }
 
 func TestTheFilesOfASystemAreATree(t *testing.T) {
+	t.Parallel()
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +89,7 @@ func touches(tr tree.Tree, name, home string) map[string]error {
 }
 
 func TestNothingOutsideTheHomeCanBeReached(t *testing.T) {
+	t.Parallel()
 	s, dir, outside := home(t)
 	script(t, s, dir, `echo mine >mine; mkdir d; ln -s .. up; ln -s "$PWD/.." above; ln -s ../secret file; ln -s / root; ln -s up/secret chain; ln -s ../new dangling; ln -s "$PWD/d" in`)
 	tr := s.Files()
@@ -120,6 +122,7 @@ func TestNothingOutsideTheHomeCanBeReached(t *testing.T) {
 
 // TestALinkThatIsSwappedLeadsNowhere exchanges a directory and a link that leads out while all operations run.
 func TestALinkThatIsSwappedLeadsNowhere(t *testing.T) {
+	t.Parallel()
 	s, dir, outside := home(t)
 	script(t, s, dir, "mkdir real; echo in >real/secret; ln -s .. link")
 	tr := s.Files()
@@ -165,6 +168,7 @@ func TestALinkThatIsSwappedLeadsNowhere(t *testing.T) {
 }
 
 func TestSpecialFilesAreListedAndNeverOpened(t *testing.T) {
+	t.Parallel()
 	s, dir, _ := home(t)
 	script(t, s, dir, "mkfifo pipe")
 	tr := s.Files()
@@ -185,6 +189,7 @@ func TestSpecialFilesAreListedAndNeverOpened(t *testing.T) {
 }
 
 func TestHomesOfUsers(t *testing.T) {
+	t.Parallel()
 	s, dir, _ := home(t)
 	for name, known := range map[string]bool{"root": true, "user": true, "": false, "no such user": false} {
 		if got, ok := s.Files().Home(name); ok != known || ok && got != dir {
@@ -198,6 +203,7 @@ func TestHomesOfUsers(t *testing.T) {
 }
 
 func TestAFileOfAUserOfTheHostBelongsToHim(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: only root gives files away")
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestAWatchThatALinkLedAwayIsRefused puts the link where a directory was when its path was resolved.
 func TestAWatchThatALinkLedAwayIsRefused(t *testing.T) {
+	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	if err := errors.Join(os.Mkdir(home, 0o755), os.Symlink("..", filepath.Join(home, "door"))); err != nil {
 		t.Fatal(err)

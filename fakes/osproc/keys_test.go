@@ -14,6 +14,7 @@ import (
 // TestRandomKeysDoTheSameOnBothKindsOfTerminals types random keys: the echo and the input of the reader must equal the kernel's. It
 // excludes keys that race with the process on a real terminal: signals, ^S, ^Q, and ^D before the end.
 func TestRandomKeysDoTheSameOnBothKindsOfTerminals(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/dev/ptmx"); err != nil {
 		t.Skip("SKIPPED: no pseudo-terminals here")
 	}

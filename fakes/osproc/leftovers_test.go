@@ -16,9 +16,11 @@ import (
 
 	"assay/fakes/osproc"
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 func TestKillAllReachesWhatIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	quiet, out := start(t, s, virtual.Spec{Argv: sh("sleep 1000 >/dev/null 2>&1 & echo $!")})
 	arrives(t, "drain", quiet.Drained())
@@ -52,6 +54,7 @@ func TestKillAllReachesWhatIsLeftBehind(t *testing.T) {
 }
 
 func TestKillAllDoesNotWaitForWhoHasLeftTheSession(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("SKIPPED: no setsid here")
 	}
@@ -80,6 +83,10 @@ func descriptors(t *testing.T) int {
 }
 
 func TestNothingIsLeftOfManyProcesses(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	s := system(t)
 	batch := func() {
 		var all sync.WaitGroup
@@ -125,10 +132,19 @@ func TestNothingIsLeftOfManyProcesses(t *testing.T) {
 	batch()
 	before := descriptors(t)
 	batch()
-	eventually(t, "descriptors are left open", func() bool { return descriptors(t) <= before })
+	testkit.Eventually(t, func() error {
+		if n := descriptors(t); n > before {
+			return fmt.Errorf("%d descriptors are open, %d before", n, before)
+		}
+		return nil
+	})
 }
 
 func TestAFailedStartLeavesNothingOpen(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	s := system(t)
 	before := descriptors(t)
 	for range 20 {

@@ -16,6 +16,7 @@ import (
 
 	"assay/fakes/osproc"
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 func arrives(t *testing.T, what string, ch <-chan struct{}) {
@@ -56,25 +57,13 @@ func await(t *testing.T, s *screen, text string) {
 	}
 }
 
-// eventually polls, because the kernel does not report the end of another parent's
-// process.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for limit := time.Now().Add(patience); !ok(); <-tick.C {
-		if time.Now().After(limit) {
-			t.Fatal(what)
-		}
-	}
-}
-
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
 func TestBothKindsRefuseTheSameInTheSameWords(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name string
 		spec virtual.Spec
@@ -111,6 +100,7 @@ func repeat(s string, n int) []string {
 }
 
 func TestAnArgumentAsLongAsAllowedRuns(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds(t) {
 		s := &screen{}
 		p, err := k.start(virtual.Spec{Argv: []string{"printf", "%s", strings.Repeat("x", 128<<10-1)}, Output: s.output})
@@ -125,6 +115,7 @@ func TestAnArgumentAsLongAsAllowedRuns(t *testing.T) {
 }
 
 func TestBothKindsAnswerCallsAfterTheEndAlike(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
 			ctx := context.Background()
@@ -172,6 +163,7 @@ func TestBothKindsAnswerCallsAfterTheEndAlike(t *testing.T) {
 }
 
 func TestAWriteToAFullPipeCanBeGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
 			p, err := k.start(virtual.Spec{Argv: []string{"sleep", "100"}, Stdin: true})
@@ -210,6 +202,7 @@ func TestAWriteToAFullPipeCanBeGivenUp(t *testing.T) {
 }
 
 func TestAProcessHasExitedBeforeItsChildrenLetGo(t *testing.T) {
+	t.Parallel()
 	p, out := start(t, system(t), virtual.Spec{Argv: sh("seq 1 5000; (read x <&3; echo late) 3<&0 & exit 3"), Stdin: true})
 	arrives(t, "exit", p.Exited())
 	out.mu.Lock()
@@ -225,6 +218,7 @@ func TestAProcessHasExitedBeforeItsChildrenLetGo(t *testing.T) {
 }
 
 func TestExitedWaitsForWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	release, entered := make(chan struct{}), make(chan struct{}, 1)
 	var once sync.Once
 	out := &screen{}
@@ -237,7 +231,12 @@ func TestExitedWaitsForWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-entered
-	eventually(t, "the process does not end", func() bool { return !alive(int(p.PID())) })
+	testkit.Eventually(t, func() error {
+		if alive(int(p.PID())) {
+			return errors.New("the process lives")
+		}
+		return nil
+	})
 	select {
 	case <-p.Exited():
 		t.Error("exited before its output was delivered")
@@ -253,6 +252,7 @@ func TestExitedWaitsForWhatWasWritten(t *testing.T) {
 }
 
 func TestABlockedOutputDoesNotKeepAKilledProcessAlive(t *testing.T) {
+	t.Parallel()
 	release, entered := make(chan struct{}), make(chan struct{}, 1)
 	var once sync.Once
 	s := system(t)
@@ -278,6 +278,7 @@ func TestABlockedOutputDoesNotKeepAKilledProcessAlive(t *testing.T) {
 }
 
 func TestHomeAndWorkingDirectory(t *testing.T) {
+	t.Parallel()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -304,6 +305,7 @@ func TestHomeAndWorkingDirectory(t *testing.T) {
 }
 
 func TestAScriptWithoutAnInterpreterIsRunByTheShell(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"plain": "echo plain $1\n", "lost": "#!/no/such/interpreter\n", "marked": "#!/bin/sh\necho marked $1\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {

@@ -5,6 +5,7 @@ package osproc
 import "testing"
 
 func TestStatIsReadWhateverTheNameHolds(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		text    string
 		pid     int

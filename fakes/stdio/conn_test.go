@@ -102,6 +102,46 @@ func TestAClientThatTakesNothingEndsTheWaitForItsEnd(t *testing.T) {
 	})
 }
 
+// A connection that is closed over unread input is reset, and the rest of the output is lost.
+func TestAClosedConnectionIsNotResetOverWhatItsClientSends(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCalmConn(server)
+	const size = 16 << 20 // more than the kernel holds
+	_, _ = c.Write(make([]byte, size))
+	_ = c.Close()
+	total := 0
+	for piece := make([]byte, 64<<10); ; {
+		_, _ = client.Write([]byte("still here"))
+		n, err := client.Read(piece)
+		total += n
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v behind %d bytes", err, total)
+		}
+	}
+	if total != size {
+		t.Errorf("%d bytes, want %d", total, size)
+	}
+	_ = client.Close()
+	<-c.ended
+}
+
 func TestACloseEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()

@@ -23,6 +23,7 @@ func drained(r *reader) (all []message, last taken) {
 }
 
 func TestEveryReaderOfAFeedGetsEverythingInOrder(t *testing.T) {
+	t.Parallel()
 	f := newFeed(1 << 20)
 	early, count := f.join(), 0
 	add := func(n int) {
@@ -50,6 +51,7 @@ func TestEveryReaderOfAFeedGetsEverythingInOrder(t *testing.T) {
 }
 
 func TestAFeedKeepsTheEndForThoseWhoComeLater(t *testing.T) {
+	t.Parallel()
 	for _, keep := range []int{0, 1000} {
 		f := newFeed(keep)
 		slow := f.join()
@@ -71,6 +73,7 @@ func TestAFeedKeepsTheEndForThoseWhoComeLater(t *testing.T) {
 }
 
 func TestAReaderThatIsFarBehindAFasterOneIsLost(t *testing.T) {
+	t.Parallel()
 	f := newFeed(0)
 	slow, fast := f.join(), f.join()
 	for range maxBehind/(1<<20) + 1 {

@@ -3,10 +3,16 @@ package stdio
 import (
 	"runtime"
 	"testing"
+
+	"assay/internal/testkit"
 )
 
 // A message has a buffer of at least 512 bytes, as io.ReadAll makes it.
 func TestMessagesThatWaitForAProcessAreBounded(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	p := newStub(Command{})
 	in := stdin{process: p}
 	quit := make(chan struct{})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"assay/internal/testkit"
 )
 
 // wantSignal waits for a signal and compares the time since a moment.
@@ -54,16 +56,30 @@ func TestAClientThatReadsNothingIsGivenUpAfterAMinute(t *testing.T) {
 	})
 }
 
+func TestTheEndIsKeptForAClientThatComesBackLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.stop()
+		c, r := b.raw("cmd=x")
+		p := <-b.started
+		p.output <- "1" + strings.Repeat("x", 2*lowWater)
+		p.exit <- 0
+		testkit.Advance(6 * time.Second) // longer than the closing handshake
+		all, _ := io.ReadAll(r)
+		if n := strings.Count(string(all), "x"); n != 2*lowWater+1 || !strings.HasSuffix(string(all), `{"type":"exit","code":0}`+"\x88\x02\x03\xe8") {
+			t.Errorf("%d bytes, the end is %q", n, all[len(all)-40:])
+		}
+		_ = c.Close()
+	})
+}
+
 func TestAClientThatAnswersPingsMayBeIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.stop()
 		c := b.attach("cmd=x")
 		p := <-b.started
-		go func() {
-			time.Sleep(24 * time.Hour)
-			p.exit <- 7
-		}()
+		time.AfterFunc(24*time.Hour, func() { p.exit <- 7 })
 		if _, texts, code := received(c); code != 1000 || len(texts) != 1 || texts[0] != `{"type":"exit","code":7}` {
 			t.Errorf("%q, Close %d", texts, code)
 		}
@@ -81,7 +97,7 @@ func TestAClientIsNotGivenUpWhileTheProcessDoesNotRead(t *testing.T) {
 				_ = c.Write(context.Background(), websocket.MessageBinary, make([]byte, 1<<20))
 			}
 		}()
-		time.Sleep(time.Hour)
+		testkit.Advance(time.Hour)
 		got := 0
 		for got < 5<<20 {
 			got += len(<-p.stdin)
@@ -114,10 +130,10 @@ func TestANamedSessionLivesAMinuteBehindItsLastClient(t *testing.T) {
 		c := b.attach("cmd=x&session=s")
 		p := <-b.started
 		_ = c.CloseNow()
-		time.Sleep(59 * time.Second)
+		testkit.Advance(59 * time.Second)
 		c = b.attach("cmd=x&session=s")
 		c.CloseRead(context.Background()) // it answers pings
-		time.Sleep(10 * time.Minute)
+		testkit.Advance(10 * time.Minute)
 		if len(p.signals) > 0 {
 			t.Errorf("%v", <-p.signals)
 		}
@@ -142,14 +158,14 @@ func TestTheEndOfADetachedSessionIsKeptForTheRestOfItsMinute(t *testing.T) {
 		p := <-b.started
 		p.output <- "1last words"
 		_ = c.CloseNow()
-		time.Sleep(30 * time.Second)
+		testkit.Advance(30 * time.Second)
 		p.exit <- 5
-		time.Sleep(29 * time.Second)
+		testkit.Advance(29 * time.Second)
 		out, texts, code := received(b.attach("session=s"))
 		if out != "last words" || len(texts) != 1 || texts[0] != `{"type":"exit","code":5}` || code != 1000 {
 			t.Errorf("%q %q, Close %d", out, texts, code)
 		}
-		time.Sleep(61 * time.Second)
+		testkit.Advance(61 * time.Second)
 		b.attach("cmd=y&session=s")
 		(<-b.started).exit <- 0
 	})

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheEncodingOfAnAnswerIsOneThatTheClientAccepts(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, sent string
 		accept     []string // nil: no header
@@ -37,6 +38,7 @@ func TestTheEncodingOfAnAnswerIsOneThatTheClientAccepts(t *testing.T) {
 }
 
 func TestTimeoutsArePositiveIntegersOfAtMostTenDigits(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]time.Duration{
 		"1": time.Millisecond, "60000": time.Minute, "9999999999": 9999999999 * time.Millisecond, "0005": 5 * time.Millisecond,
 	} {
@@ -55,6 +57,7 @@ func TestTimeoutsArePositiveIntegersOfAtMostTenDigits(t *testing.T) {
 }
 
 func TestWhatDecompressesToMoreThanTheLimitIsRefused(t *testing.T) {
+	t.Parallel()
 	if _, err := gunzip(gzipped(make([]byte, MaxMessage)), connect.CodeInternal); err != nil {
 		t.Errorf("exactly the limit: %v", err)
 	}

@@ -36,6 +36,7 @@ func callOf(codec, encoding string) *Call {
 }
 
 func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
+	t.Parallel()
 	body := envelope(0, string(bytes.Repeat([]byte("x"), MaxMessage)))
 	msg, err := newEnvelopeReader(callOf("proto", ""), bytes.NewReader(body)).next()
 	if err != nil || len(msg) != MaxMessage {
@@ -49,6 +50,7 @@ func TestALongMessageIsReadAndALongerOneIsRefusedUnread(t *testing.T) {
 }
 
 func TestAZeroLengthProtoMessageIsEmptyAndNeverDecompressed(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []byte{0, wire.FlagCompressed} {
 		msg, err := newEnvelopeReader(callOf("proto", gzipName), bytes.NewReader(envelope(flags, ""))).next()
 		if err != nil || len(msg) != 0 {

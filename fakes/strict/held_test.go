@@ -6,6 +6,7 @@ import (
 )
 
 func TestAHeldBodyIsGivenBackOnceItIsRead(t *testing.T) {
+	t.Parallel()
 	body := &heldBody{rest: []byte("a request")}
 	if err := iotest.TestReader(body, []byte("a request")); err != nil {
 		t.Error(err)

@@ -50,6 +50,7 @@ func get(t *testing.T, url, host string) (*http.Response, string) {
 }
 
 func TestThePageAndItsFilesHaveTheStrictPolicy(t *testing.T) {
+	t.Parallel()
 	g := start(t, gateway.Options{Prefix: "/box", Token: "secret"})
 	if want := g.URL() + "/terminal"; g.TerminalURL() != want {
 		t.Errorf("the page is at %q, want %q", g.TerminalURL(), want)
@@ -81,6 +82,7 @@ func TestThePageAndItsFilesHaveTheStrictPolicy(t *testing.T) {
 }
 
 func TestThePageNamesTheFeaturesOfTheGateway(t *testing.T) {
+	t.Parallel()
 	g := start(t, gateway.Options{Without: []string{stdio.FeatureSession}})
 	if _, body := get(t, g.TerminalURL(), ""); !strings.Contains(body, `data-features="stdio.ws stdio.pty stdio.panes stdio.eof"`) {
 		t.Errorf("the page begins %.200s", body)
@@ -91,6 +93,7 @@ func TestThePageNamesTheFeaturesOfTheGateway(t *testing.T) {
 }
 
 func TestWithoutTheStdioSurfaceThereIsNoPage(t *testing.T) {
+	t.Parallel()
 	g := start(t, gateway.Options{Without: []string{stdio.FeatureWS}})
 	if g.TerminalURL() != "" {
 		t.Errorf("the page is at %s", g.TerminalURL())
@@ -102,6 +105,7 @@ func TestWithoutTheStdioSurfaceThereIsNoPage(t *testing.T) {
 
 // The files are those of the packages @xterm/xterm 5.5.0 and @xterm/addon-fit 0.10.0 on npm.
 func TestTheFilesOfOthersAreUnchanged(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"xterm/xterm.js":   "1f991ac3b4b283ebf96e60ae23a00a52765dd3a2e46fa6fdda9f1aab032f7495",
 		"xterm/xterm.css":  "ba8e6985669488981ccf40c0cefe3aba80722cb6c92de7ad628b0bd717faf2b6",

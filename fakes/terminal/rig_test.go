@@ -1,14 +1,15 @@
 package terminal_test
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"assay/fakes/gateway"
 	"assay/fakes/stdio"
+	"assay/internal/testkit"
 )
 
 // cutter cuts connections as a network does: without a Close frame.
@@ -54,12 +55,10 @@ func (h *hostile) Send(m stdio.Message) error {
 // untilNothingRuns waits until no command of a gateway runs.
 func untilNothingRuns(t *testing.T, g *gateway.Gateway) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for begun := time.Now(); time.Since(begun) < time.Minute; <-tick.C {
-		if _, metrics := get(t, g.URL()+"/metrics", ""); strings.Contains(metrics, "coppice_commands_active 0") {
-			return
+	testkit.Eventually(t, func() error {
+		if _, metrics := get(t, g.URL()+"/metrics", ""); !strings.Contains(metrics, "coppice_commands_active 0") {
+			return errors.New("a command still runs")
 		}
-	}
-	t.Fatal("a command still runs after a minute")
+		return nil
+	})
 }

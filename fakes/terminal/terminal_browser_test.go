@@ -94,6 +94,7 @@ func (u *user) well() {
 const typing = "echo hello; read x; echo got $x; exit 7"
 
 func TestThePageTypesSeesAndShowsTheExitCode(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	u.run(typing)
 	u.sees(0, "hello")
@@ -108,6 +109,7 @@ func TestThePageTypesSeesAndShowsTheExitCode(t *testing.T) {
 }
 
 func TestTheTerminalFollowsTheWindow(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	u.run("while sleep 0.1; do stty size; done")
 	const size = "panes[0].screen.size.rows + ' ' + panes[0].screen.size.cols"
@@ -119,6 +121,7 @@ func TestTheTerminalFollowsTheWindow(t *testing.T) {
 }
 
 func TestTheTokenIsAskedForAndNeverInTheAddress(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{Token: "s3cret+/="}))
 	u.run(typing)
 	u.state(0, "requires a token")
@@ -135,6 +138,7 @@ func TestTheTokenIsAskedForAndNeverInTheAddress(t *testing.T) {
 }
 
 func TestACutConnectionIsMadeAgainWithoutDoubleOutput(t *testing.T) {
+	t.Parallel()
 	var conns cutter
 	u := visit(t, browser.Start(t), start(t, gateway.Options{Seams: gateway.Seams{Conn: conns.wrap}}))
 	u.run(typing)
@@ -153,6 +157,7 @@ func TestACutConnectionIsMadeAgainWithoutDoubleOutput(t *testing.T) {
 }
 
 func TestWithoutASessionACutIsTheEnd(t *testing.T) {
+	t.Parallel()
 	var conns cutter
 	u := visit(t, browser.Start(t), start(t, gateway.Options{Seams: gateway.Seams{Conn: conns.wrap}}))
 	u.run(typing, "session", "")
@@ -163,6 +168,7 @@ func TestWithoutASessionACutIsTheEnd(t *testing.T) {
 }
 
 func TestADriverAndAViewerSideBySide(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	u.run(typing, "session", "shared", "role", "driver")
 	u.sees(0, "hello")
@@ -198,6 +204,7 @@ func TestADriverAndAViewerSideBySide(t *testing.T) {
 }
 
 func TestTheKeyboardAloneIsEnough(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	focus := func() string {
 		return browser.Eval[string](t, u.Page, "(e => e.id || e.name || e.className)(document.activeElement)")
@@ -233,6 +240,7 @@ func TestTheKeyboardAloneIsEnough(t *testing.T) {
 }
 
 func TestTenMegabytesDoNotFreezeThePage(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	browser.Eval[any](t, u.Page, `window.frames10 = 0; window.gap = 0; window.lastFrame = performance.now();
 		(function frame(now) { frames10++; gap = Math.max(gap, now - lastFrame); lastFrame = now; requestAnimationFrame(frame) })(performance.now()); null`)
@@ -252,6 +260,7 @@ func TestTenMegabytesDoNotFreezeThePage(t *testing.T) {
 }
 
 func TestWhatAGatewayShouldNotSendDoesNoHarm(t *testing.T) {
+	t.Parallel()
 	g := start(t, gateway.Options{Seams: gateway.Seams{Stdio: func(next stdio.Sink) stdio.Sink { return &hostile{Sink: next} }}})
 	u := visit(t, browser.Start(t), g)
 	u.run("printf '\\xff\\xfe\\x1b[38;2;255;0;0mred\\x1b]8;;http://other.example/\\x07link\\x1b]8;;\\x07'; exit 4")
@@ -264,6 +273,7 @@ func TestWhatAGatewayShouldNotSendDoesNoHarm(t *testing.T) {
 }
 
 func TestThePageFitsANarrowWindowAndTheDark(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	u.Axe(t)
 	u.Show(t, browser.View{Width: 375, Height: 800, Dark: true})
@@ -290,6 +300,7 @@ func TestThePageFitsANarrowWindowAndTheDark(t *testing.T) {
 }
 
 func TestASessionThatIsGoneIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
 	var conns cutter
 	g := start(t, gateway.Options{ClockScale: 30, Seams: gateway.Seams{Conn: conns.wrap}}) // the session waits 2 s
 	u := visit(t, browser.Start(t), g)
@@ -308,6 +319,7 @@ func TestASessionThatIsGoneIsNotBegunAnew(t *testing.T) {
 }
 
 func TestACommandWithoutATerminalIsUsable(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	browser.Eval[any](t, u.Page, "document.querySelector('[name=pty]').checked = false; null")
 	u.run("echo out; echo err >&2; while read x; do echo got $x; done; echo end; exit 2")
@@ -329,6 +341,7 @@ func TestACommandWithoutATerminalIsUsable(t *testing.T) {
 }
 
 func TestWhatTheGatewayLacksIsNotOffered(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{Without: []string{stdio.FeaturePTY, stdio.FeatureSession}}))
 	if fields := browser.Eval[string](t, u.Page, "[...document.querySelectorAll('.request [name]')].filter(e => e.checkVisibility()).map(e => e.name).join(' ')"); fields != "cmd args sandbox" {
 		t.Errorf("the fields are %s", fields)
@@ -342,6 +355,7 @@ func TestWhatTheGatewayLacksIsNotOffered(t *testing.T) {
 }
 
 func TestAScreenReaderGetsTheOutputAndTheState(t *testing.T) {
+	t.Parallel()
 	u := visit(t, browser.Start(t), start(t, gateway.Options{}))
 	u.Click(t, "#reader")
 	u.run(typing)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAQueueKeepsOrderAndDropsARepeatedEvent(t *testing.T) {
+	t.Parallel()
 	q := NewQueue(&Room{})
 	for _, e := range []Event{{Created, "/a"}, {Written, "/a"}, {Written, "/a"}, {Changed, "/a"}, {Written, "/a"}} {
 		q.Add(e)
@@ -64,6 +65,7 @@ func TestNextWaitsForAnEventTheEndOrItsContext(t *testing.T) {
 }
 
 func TestAFullQueueGivesWhatItKeptAndThenOverflow(t *testing.T) {
+	t.Parallel()
 	q := NewQueue(&Room{})
 	for i := range MaxEvents + 10 {
 		q.Add(Event{Created, strconv.Itoa(i)})
@@ -84,6 +86,7 @@ func TestAFullQueueGivesWhatItKeptAndThenOverflow(t *testing.T) {
 }
 
 func TestTheQueuesOfATreeShareTheirRoom(t *testing.T) {
+	t.Parallel()
 	room := &Room{}
 	long := strings.Repeat("x", 4000)
 	queues := []*Queue{NewQueue(room), NewQueue(room)}

@@ -39,6 +39,7 @@ func with(change func(m *termios)) discipline {
 }
 
 func TestWhatIsTypedIsEditedEchoedAndRead(t *testing.T) {
+	t.Parallel()
 	plain := func(*termios) {}
 	raw := func(m *termios) {
 		s := settings{mode: *m}
@@ -111,6 +112,7 @@ func TestWhatIsTypedIsEditedEchoedAndRead(t *testing.T) {
 }
 
 func TestOutputIsProcessed(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name string
 		mode func(m *termios)
@@ -132,6 +134,7 @@ func TestOutputIsProcessed(t *testing.T) {
 }
 
 func TestModesSwitchWithInputPending(t *testing.T) {
+	t.Parallel()
 	raw := func(d *discipline) {
 		m := d.mode
 		m.lflag &^= lICANON

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheFilesOfASystemAreATree(t *testing.T) {
+	t.Parallel()
 	treetest.Run(t, func(t *testing.T) treetest.Box {
 		s := system(t)
 		tr := s.Files()
@@ -32,6 +33,7 @@ func TestTheFilesOfASystemAreATree(t *testing.T) {
 }
 
 func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	tr := s.Files()
 	before := int(s.fs.space.used.Load())
@@ -79,6 +81,7 @@ func TestAFullSandboxRefusesContentAndKeepsTheOld(t *testing.T) {
 }
 
 func TestTheRootAndDevicesStay(t *testing.T) {
+	t.Parallel()
 	tr := system(t).Files()
 	for _, name := range []string{"/", "/dev", "/dev/", "/tmp/.."} {
 		if err := tr.RemoveAll(name); !errors.Is(err, syscall.EBUSY) {
@@ -102,6 +105,7 @@ func TestTheRootAndDevicesStay(t *testing.T) {
 }
 
 func TestUsersHaveHomesAndOwnTheirFiles(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	tr := s.Files()
 	for user, home := range map[string]string{"root": "/root", "user": "/home/user"} {
@@ -133,6 +137,7 @@ func TestUsersHaveHomesAndOwnTheirFiles(t *testing.T) {
 }
 
 func TestWatchersAreBoundedAndCostNothingOnceClosed(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	tr := s.Files()
 	var open []filetree.Watcher
@@ -159,6 +164,7 @@ func TestWatchersAreBoundedAndCostNothingOnceClosed(t *testing.T) {
 }
 
 func TestAWatcherThatNobodyReadsOverflows(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	w, err := s.Files().Watch("/tmp", false)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func TestPlainWords(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"sleep 5":         {"sleep", "5"},
 		" cat\t-u \n":     {"cat", "-u"},

@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/testkit"
 )
 
 // patience limits the wait for what must happen; it expires only when something is broken.
-const patience = 30 * time.Second
+const patience = testkit.Limit
 
 // recorder collects output.
 type recorder struct {
@@ -113,17 +114,14 @@ func run(t *testing.T, s *System, spec Spec, stdin string) outcome {
 // waitsForInput waits until the process, or one that shares its stdin, waits for input.
 func waitsForInput(t *testing.T, p *Process) {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+	testkit.Eventually(t, func() error {
 		p.stdin.mu.Lock()
-		waits := p.stdin.changed != nil
-		p.stdin.mu.Unlock()
-		if waits {
-			return
+		defer p.stdin.mu.Unlock()
+		if p.stdin.changed == nil {
+			return errors.New("nobody reads stdin")
 		}
-		if time.Now().After(limit) {
-			t.Fatal("nobody reads stdin")
-		}
-	}
+		return nil
+	})
 }
 
 func system(t *testing.T) *System {

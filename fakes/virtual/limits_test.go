@@ -12,6 +12,7 @@ import (
 
 // TestNoImportLeadsToTheHost checks the promise of the package comment as far as imports show it.
 func TestNoImportLeadsToTheHost(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
@@ -34,6 +35,7 @@ func TestNoImportLeadsToTheHost(t *testing.T) {
 }
 
 func TestAWriteThatWaitsForItsTurnDiesWithItsProcess(t *testing.T) {
+	t.Parallel()
 	release, entered := make(chan struct{}), make(chan struct{}, 100)
 	s := system(t)
 	p, err := s.Start(Spec{Argv: sh("echo one & echo two; sleep 100"), Output: func(Stream, []byte) {
@@ -54,6 +56,7 @@ func TestAWriteThatWaitsForItsTurnDiesWithItsProcess(t *testing.T) {
 }
 
 func TestDeepNestingEndsInAnError(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	const deep = 120 << 10
 	for name, text := range map[string]string{

@@ -1,23 +1,27 @@
 package virtual
 
 import (
-	"runtime"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"assay/internal/testkit"
 )
 
 // givenBack waits until the goroutines of all commands have ended, and all that was counted is given back.
 func givenBack(t *testing.T, s *System) {
 	t.Helper()
-	for limit := time.Now().Add(patience); s.memory.used.Load() != 0; runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatalf("%d bytes are still counted", s.memory.used.Load())
+	testkit.Eventually(t, func() error {
+		if n := s.memory.used.Load(); n != 0 {
+			return fmt.Errorf("%d bytes are still counted", n)
 		}
-	}
+		return nil
+	})
 }
 
 func TestACommandGivesBackAllMemory(t *testing.T) {
+	t.Parallel()
 	const big = "x=a; while [ ${#x} -lt 5000 ]; do x=$x$x; done; "
 	for name, script := range map[string]string{
 		"nothing":                  "true; true",
@@ -48,6 +52,7 @@ func TestACommandGivesBackAllMemory(t *testing.T) {
 		"reads":                    big + "echo $x $x | read y z; read q </dev/null",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, shell := range []string{"sh", "bash"} {
 				s := system(t)
 				run(t, s, Spec{Argv: []string{shell, "-c", script}}, "")
@@ -60,6 +65,7 @@ func TestACommandGivesBackAllMemory(t *testing.T) {
 }
 
 func TestRemovedFilesGiveBackTheirSpace(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	before := int(s.fs.space.used.Load())
 	got := run(t, s, Spec{Argv: sh(`cd /tmp
@@ -74,34 +80,37 @@ func TestRemovedFilesGiveBackTheirSpace(t *testing.T) {
 }
 
 func TestAllCommandsTogetherAreBounded(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	const hold = "x=a; while [ ${#x} -lt 20000000 ]; do x=$x$x; done; echo ready; read y"
 	var held []*Process
 	for range maxSystem/maxMemory*4 + 1 {
 		p, rec := start(t, s, Spec{Argv: sh(hold), Stdin: true})
 		held = append(held, p)
-		for {
+		refused := false
+		testkit.Eventually(t, func() error {
 			out, errs := rec.texts()
-			if strings.Contains(errs, "Out of space") {
-				if used := s.memory.used.Load(); used > maxSystem {
-					t.Errorf("%d bytes are counted, at most %d are allowed", used, maxSystem)
-				}
-				for _, p := range held {
-					p.CloseStdin()
-				}
-				givenBack(t, s)
-				return
+			if refused = strings.Contains(errs, "Out of space"); !refused && out == "" {
+				return errors.New("it neither holds its memory nor is refused")
 			}
-			if out != "" {
-				break
+			return nil
+		})
+		if refused {
+			if used := s.memory.used.Load(); used > maxSystem {
+				t.Errorf("%d bytes are counted, at most %d are allowed", used, maxSystem)
 			}
-			runtime.Gosched()
+			for _, p := range held {
+				p.CloseStdin()
+			}
+			givenBack(t, s)
+			return
 		}
 	}
 	t.Error("no command was refused memory")
 }
 
 func TestAProgramInsteadOfAnotherHasALimit(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ script, stderr string }{
 		"sh":   {"echo 'exec sh /tmp/a' >/tmp/a; sh /tmp/a", "Argument list too long"},
 		"env":  {"set -- env; while [ $# -lt 5000 ]; do set -- $* $*; done; $* x", "Argument list too long"},
@@ -119,6 +128,7 @@ func TestAProgramInsteadOfAnotherHasALimit(t *testing.T) {
 }
 
 func TestOperatorsOfExpansions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ script, want string }{
 		{`x=a.b.c; echo ${x#*.} ${x##*.} ${x%.*} ${x%%.*}`, "b.c c a.b a\n"},
 		{`x=aaa; p='*'; echo "${x#"$p"}" ${x##$p}.`, "aaa .\n"},
@@ -155,6 +165,7 @@ E`, "b /a\n"},
 }
 
 func TestACommandThatRunsForTooLongEnds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		argv   []string
 		stderr string
@@ -184,6 +195,7 @@ func doubled(name, text string, n int) string {
 
 // What a command makes of a short text counts, or is refused.
 func TestAShortCommandTakesLittleMemory(t *testing.T) {
+	t.Parallel()
 	full := doubled("x", "aaaaaaaa", 20) + `for i in 1 2 3 4 5 6 7 8 9 10 11; do eval "y$i=\$x"; done; ` // 96 MB
 	pattern := doubled("p", "*a*a*a*a", 13)
 	for name, c := range map[string]struct{ script, stderr string }{
@@ -210,6 +222,10 @@ func TestAShortCommandTakesLittleMemory(t *testing.T) {
 		"time":                                    {doubled("x", "time ", 13) + `eval "$x"`, "nested too deeply"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testkit.Slowdown > 1 && name == "literals of functions" {
+				t.Skip("it parses 128 MB in one goroutine: a minute with the race detector, which finds nothing there")
+			}
 			s := system(t)
 			if got := run(t, s, Spec{Argv: []string{"bash", "-c", c.script}}, ""); !strings.Contains(got.stderr, c.stderr) {
 				t.Errorf("%+v, stderr %.200q", got.status, got.stderr)
@@ -221,6 +237,7 @@ func TestAShortCommandTakesLittleMemory(t *testing.T) {
 
 // A prompt beyond its limits is printed as it is: its expansion would take the stack of this process.
 func TestALongPromptIsNotExpanded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
 		"nested":        {doubled("x", "$(", 20) + "PS1=$x\necho done", "$($($("},
 		"a little less": {doubled("x", "$(", 10) + "PS1=$x\necho done", "$($($("},
@@ -238,6 +255,7 @@ func TestALongPromptIsNotExpanded(t *testing.T) {
 
 // Long output is written in pieces, not built in memory.
 func TestLongOutputIsWrittenInPieces(t *testing.T) {
+	t.Parallel()
 	quotes := strings.Repeat(`'"'"'`, 8)
 	for name, c := range map[string]struct {
 		script string
@@ -266,6 +284,7 @@ func TestLongOutputIsWrittenInPieces(t *testing.T) {
 
 // What a waiting command holds is counted.
 func TestAWaitingCommandIsCounted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		argv []string
 		want int64
@@ -288,6 +307,7 @@ func TestAWaitingCommandIsCounted(t *testing.T) {
 }
 
 func TestCommandMayBeRepeated(t *testing.T) {
+	t.Parallel()
 	got := run(t, system(t), Spec{Argv: sh("command command -p command echo a; command -v command")}, "")
 	if got.stdout != "a\ncommand\n" {
 		t.Errorf("%+v", got)
@@ -296,6 +316,7 @@ func TestCommandMayBeRepeated(t *testing.T) {
 
 // The error at the end of a script is found in one pass: one that is parsed again for each of its lines takes minutes.
 func TestALongScriptWithAnErrorIsReadOnce(t *testing.T) {
+	t.Parallel()
 	got := run(t, system(t), Spec{Argv: sh("cat >/tmp/f; sh /tmp/f")}, "echo one\n"+strings.Repeat("true &&\n", 25_000))
 	if got.stdout != "one\n" {
 		t.Errorf("%+v, stdout %.100q, stderr %.200q", got.status, got.stdout, got.stderr)

@@ -3,31 +3,32 @@ package virtual
 import (
 	"context"
 	"errors"
-	"runtime"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/testkit"
 )
 
 func TestASignalReachesOnlyTheProcess(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	p, rec := start(t, s, Spec{Argv: sh("(" + until("/tmp/go") + "; echo late) & echo $!; sleep 100; echo no")})
 	// The foreground command begins after the pid of the background job is printed.
-	foreground := func() bool {
+	testkit.Eventually(t, func() error {
 		out, _ := rec.texts()
 		number, _, whole := strings.Cut(out, "\n")
-		return whole && slices.ContainsFunc(s.group(p.PID()), func(child *Process) bool {
+		if whole && slices.ContainsFunc(s.group(p.PID()), func(child *Process) bool {
 			return child.ppid == p.PID() && strconv.FormatUint(uint64(child.PID()), 10) != number
-		})
-	}
-	for limit := time.Now().Add(patience); !foreground(); runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatal("the foreground command never began")
+		}) {
+			return nil
 		}
-	}
+		return errors.New("the foreground command has not begun")
+	})
 	signalOf(t, p, syscall.SIGTERM)
 	arrives(t, "exit", p.Exited())
 	if got := p.Status(); got != (Status{Signal: syscall.SIGTERM}) {
@@ -44,16 +45,18 @@ func TestASignalReachesOnlyTheProcess(t *testing.T) {
 	out, _ := rec.texts()
 	run(t, s, Spec{Argv: sh(": >/tmp/go")}, "")
 	rec.await(t, out+"late\n")
-	for limit := time.Now().Add(patience); len(s.group(p.PID())) != 1; runtime.Gosched() { // the foreground sleep survives
-		if time.Now().After(limit) {
-			t.Fatalf("%d processes live on, want 1", len(s.group(p.PID())))
+	testkit.Eventually(t, func() error { // the foreground sleep survives
+		if n := len(s.group(p.PID())); n != 1 {
+			return fmt.Errorf("%d processes live on, want 1", n)
 		}
-	}
+		return nil
+	})
 	s.KillAll()
 	arrives(t, "drain", p.Drained())
 }
 
 func TestALoopWithoutCommandsCanBeKilled(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"while":        "while :; do :; done",
 		"assignments":  "while x=1; do x=2; done",
@@ -81,6 +84,7 @@ func TestALoopWithoutCommandsCanBeKilled(t *testing.T) {
 }
 
 func TestSignalsEndUntrappedProcesses(t *testing.T) {
+	t.Parallel()
 	for _, argv := range [][]string{{"sleep", "100"}, {"cat"}, sh("sleep 100"), sh("read x"), sh("sleep 100 & wait"), sh("x=$(sleep 100)"), sh("sleep 100 | cat")} {
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL} {
 			s := system(t)
@@ -104,6 +108,7 @@ func TestSignalsEndUntrappedProcesses(t *testing.T) {
 }
 
 func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
+	t.Parallel()
 	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo trapped; exit 5' TERM; echo ready; cat; echo no`), Stdin: true})
 	want := "ready\n"
 	rec.await(t, want)
@@ -126,6 +131,7 @@ func TestATrapRunsWhenTheForegroundCommandEnds(t *testing.T) {
 }
 
 func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
+	t.Parallel()
 	p, rec := start(t, system(t), Spec{Argv: sh(`trap 'echo t' USR1; echo ready; read x; echo $?`), Stdin: true})
 	rec.await(t, "ready\n")
 	waitsForInput(t, p)
@@ -135,6 +141,7 @@ func TestReadIsInterruptedByATrappedSignal(t *testing.T) {
 }
 
 func TestABlockedOutputHoldsTheWriterAndNotASignal(t *testing.T) {
+	t.Parallel()
 	release, entered := make(chan struct{}), make(chan struct{}, 100)
 	p, err := system(t).Start(Spec{Argv: []string{"yes"}, Output: func(Stream, []byte) {
 		entered <- struct{}{}

@@ -27,6 +27,7 @@ type script struct {
 }
 
 func TestScriptsBehaveAsInDash(t *testing.T) {
+	t.Parallel()
 	for _, row := range allScripts() {
 		t.Run(row.name, func(t *testing.T) {
 			got := run(t, system(t), Spec{Argv: sh(row.text), Dir: "/tmp"}, row.stdin)
@@ -45,6 +46,7 @@ func TestScriptsBehaveAsInDash(t *testing.T) {
 
 // TestTheTableIsTrueOfTheRealDash runs the same table through the machine's shell.
 func TestTheTableIsTrueOfTheRealDash(t *testing.T) {
+	t.Parallel()
 	real, err := filepath.EvalSymlinks("/bin/sh")
 	if err != nil || filepath.Base(real) != "dash" {
 		t.Skipf("SKIPPED: /bin/sh is %q, not dash: the table is not compared with the real one", real)

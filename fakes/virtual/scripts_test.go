@@ -7,6 +7,7 @@ import (
 
 // Shells share a parsed script, so running it must not change it.
 func TestARunChangesNothingOfAParsedScript(t *testing.T) {
+	t.Parallel()
 	ran := 0
 	for _, row := range allScripts() {
 		for _, bash := range []bool{false, true} {
@@ -35,6 +36,7 @@ func TestARunChangesNothingOfAParsedScript(t *testing.T) {
 }
 
 func TestShellsOfTheSameTextShareOneScript(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	const text = "read x; echo got $x"
 	var procs []*Process

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"assay/internal/testkit"
 )
@@ -43,6 +43,10 @@ func (s screen) types(t *testing.T, text string) {
 }
 
 func TestABlockedScreenStopsTheWriterAndNeitherKeysNorSignals(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	testkit.CheckLeaks(t)
 	release, entered := make(chan struct{}), make(chan struct{}, 1)
 	var once sync.Once
@@ -80,6 +84,7 @@ func TestABlockedScreenStopsTheWriterAndNeitherKeysNorSignals(t *testing.T) {
 }
 
 func TestNothingIsShownAfterTheDrain(t *testing.T) {
+	t.Parallel()
 	for range 200 {
 		s := system(t)
 		var mu sync.Mutex
@@ -112,21 +117,20 @@ func TestNothingIsShownAfterTheDrain(t *testing.T) {
 }
 
 func TestTypingBlocksWhenNobodyReads(t *testing.T) {
+	t.Parallel()
 	p := onTerminal(t, system(t), "sleep", "100")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan error)
 	go func() { done <- p.Write(ctx, bytes.Repeat([]byte("a  line\n"), 20_000)) }()
 	gaveUp := errors.New("gave up")
-	full := func() bool {
+	testkit.Eventually(t, func() error {
 		p.tty.mu.Lock()
 		defer p.tty.mu.Unlock()
-		return len(p.tty.disc.ready) >= pipeSize
-	}
-	for limit := time.Now().Add(patience); !full(); runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatal("the input never becomes full")
+		if n := len(p.tty.disc.ready); n < pipeSize {
+			return fmt.Errorf("the input has %d bytes, and is full with %d", n, pipeSize)
 		}
-	}
+		return nil
+	})
 	cancel(gaveUp)
 	if err := <-done; !errors.Is(err, gaveUp) {
 		t.Errorf("write ended with %v", err)
@@ -134,6 +138,7 @@ func TestTypingBlocksWhenNobodyReads(t *testing.T) {
 }
 
 func TestTerminalCallsOnOtherProcesses(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	p, _ := start(t, s, Spec{Argv: []string{"cat"}, Stdin: true})
 	if err := p.Resize(Size{1, 1}); !errors.Is(err, ErrNoTerminal) {
@@ -151,13 +156,15 @@ func TestTerminalCallsOnOtherProcesses(t *testing.T) {
 }
 
 func TestAHangupReachesTheSession(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	p := onTerminal(t, s, sh("trap 'exit 7' HUP; sleep 100 | cat; cat; echo $?")...)
-	for limit := time.Now().Add(patience); len(s.group(p.PID())) < 3; runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatal("the pipeline does not start")
+	testkit.Eventually(t, func() error {
+		if n := len(s.group(p.PID())); n < 3 {
+			return fmt.Errorf("%d processes run: the pipeline has not started", n)
 		}
-	}
+		return nil
+	})
 	p.Hangup()
 	p.Hangup()
 	arrives(t, "drain", p.Drained())
@@ -170,6 +177,7 @@ func TestAHangupReachesTheSession(t *testing.T) {
 }
 
 func TestReadsEndAndWritesFailAfterAHangup(t *testing.T) {
+	t.Parallel()
 	p := onTerminal(t, system(t), sh("trap '' HUP; echo r; cat; echo no; exit 4")...)
 	p.await(t, "r\r\n")
 	p.Hangup()
@@ -180,6 +188,7 @@ func TestReadsEndAndWritesFailAfterAHangup(t *testing.T) {
 }
 
 func TestJobsOfAShellAreGroups(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	p := onTerminal(t, s, "sh")
 	p.await(t, "> ")
@@ -210,6 +219,7 @@ func TestJobsOfAShellAreGroups(t *testing.T) {
 }
 
 func TestBashSaysHowItGoes(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		argv []string
 		keys string
@@ -233,6 +243,7 @@ func TestBashSaysHowItGoes(t *testing.T) {
 }
 
 func TestAShellWithoutATerminalCannotControlJobs(t *testing.T) {
+	t.Parallel()
 	s := system(t)
 	got := run(t, s, Spec{Argv: []string{"sh", "-i"}, Env: map[string]string{"PS1": "> "}}, "echo $-; echo a\nfalse\n")
 	if got.stdout != "si\na\n" || got.stderr != "sh: 0: can't access tty; job control turned off\n> > > \n" || got.status.Code != 1 {
@@ -241,6 +252,7 @@ func TestAShellWithoutATerminalCannotControlJobs(t *testing.T) {
 }
 
 func TestTenThousandIdleTerminalsAreSmall(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name string
 		argv []string
@@ -299,17 +311,14 @@ func idleTerminals(t *testing.T, argv []string, most int) {
 // waitReading waits until a process reads the terminal.
 func waitReading(t *testing.T, on *terminal) {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+	testkit.Eventually(t, func() error {
 		on.mu.Lock()
-		waits := on.changed != nil
-		on.mu.Unlock()
-		if waits {
-			return
+		defer on.mu.Unlock()
+		if on.changed == nil {
+			return errors.New("nobody reads the terminal")
 		}
-		if time.Now().After(limit) {
-			t.Fatal("nobody reads the terminal")
-		}
-	}
+		return nil
+	})
 }
 
 // BenchmarkIdleTerminal measures the memory of a terminal that cat reads.

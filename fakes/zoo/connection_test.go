@@ -41,6 +41,7 @@ func closedBehind(t *testing.T, g *gateway.Gateway, path, body, contentType stri
 }
 
 func TestVariantsCloseConnectionsAsTheySay(t *testing.T) {
+	t.Parallel()
 	const signalPath = "/process.Process/SendSignal"
 	nobody := `{"process":{"pid":4000000000},"signal":"SIGNAL_SIGKILL"}`
 	for _, c := range []struct {
@@ -70,6 +71,7 @@ func TestVariantsCloseConnectionsAsTheySay(t *testing.T) {
 }
 
 func TestVariantRefusesPipelining(t *testing.T) {
+	t.Parallel()
 	one := "POST " + gatewaytest.ListPath + " HTTP/1.1\r\nHost: test\r\n" + gatewaytest.UnaryJSON + "\r\nContent-Length: 2\r\n\r\n{}"
 	for variant, want := range map[string]int{"refuses-pipelining": 1, "idle-close": 1, "pids-high": 2} {
 		c := gatewaytest.Dial(t, startGateway(t, Options{Variants: []string{variant}}))
@@ -107,6 +109,7 @@ func (r *recordedConn) Write(p []byte) (int, error) {
 func (r *recordedConn) Read(p []byte) (int, error) { return r.Buffer.Read(p) }
 
 func TestADripConnWritesTheFirstBytesOneByOne(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{0, 3, drip, drip + 100} {
 		r := &recordedConn{}
 		text := strings.Repeat("ab", size)[:size]
@@ -128,6 +131,7 @@ func TestADripConnWritesTheFirstBytesOneByOne(t *testing.T) {
 }
 
 func TestVariantsOfChoiceShowOnTheWire(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		variant, method, path string
 		headers               []string
@@ -162,6 +166,7 @@ func TestVariantsOfChoiceShowOnTheWire(t *testing.T) {
 }
 
 func TestVariantLoginShellSlowStartsAtOnceAndRunsLate(t *testing.T) {
+	t.Parallel()
 	c := gatewaytest.Client(t, startGateway(t, Options{Variants: []string{"login-shell-slow"}}))
 	for script, want := range map[string]int32{"exit 3": 3, "no-such-command": 127, "/": 126} {
 		asked := time.Now()
@@ -182,6 +187,7 @@ func TestVariantLoginShellSlowStartsAtOnceAndRunsLate(t *testing.T) {
 }
 
 func TestARequestIsPipelinedWhenItCameBeforeTheLastAnswerWasWritten(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name         string
 		early, write bool
@@ -214,6 +220,7 @@ func TestARequestIsPipelinedWhenItCameBeforeTheLastAnswerWasWritten(t *testing.T
 }
 
 func TestVariantRefusesPipeliningKeepsAClientThatWaits(t *testing.T) {
+	t.Parallel()
 	c := gatewaytest.Dial(t, startGateway(t, Options{Variants: []string{"refuses-pipelining"}}))
 	for i := range 100 {
 		c.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("true")), gatewaytest.Streaming)

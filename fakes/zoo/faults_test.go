@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"assay/fakes/gateway"
 
@@ -17,9 +16,11 @@ import (
 
 	"assay/fakes/virtual"
 	envd "assay/internal/envd/process"
+	"assay/internal/testkit"
 )
 
 func TestFaultsOfStdinCloseIt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault       string
 		absent, yes string
@@ -47,6 +48,7 @@ func TestFaultsOfStdinCloseIt(t *testing.T) {
 }
 
 func TestFaultsOfTheBooksShowOnMetrics(t *testing.T) {
+	t.Parallel()
 	for fault, want := range map[string]string{
 		"labels-swapped":     `active 0, error 2, killed 0, ok 1`,
 		"gauge-one-too-high": `active 1, error 1, killed 0, ok 2`,
@@ -72,6 +74,7 @@ func TestFaultsOfTheBooksShowOnMetrics(t *testing.T) {
 }
 
 func TestFaultStartRefusedRefusesOneInTen(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"start-refused"}, Seed: 3})
 	refused := 0
 	for range 2 * seldom {
@@ -120,12 +123,11 @@ func TestFaultOrphanWedgesEnd(t *testing.T) {
 			}()
 			box.At(i).Hold(holders)
 			box.At(i).Exit(virtual.Status{})
-			time.Sleep(2 * orphanGrace)
+			testkit.Advance(2 * orphanGrace)
 			if holders > 0 {
 				box.At(i).LetGo()
 			}
-			time.Sleep(gatewaytest.Patience / 2)
-			synctest.Wait()
+			testkit.Advance(gatewaytest.Patience / 2)
 			over := false
 			select {
 			case <-ended:
@@ -141,6 +143,7 @@ func TestFaultOrphanWedgesEnd(t *testing.T) {
 }
 
 func TestFaultSlowReaderDrops(t *testing.T) {
+	t.Parallel()
 	f := dropsBehind(anyFanout{})
 	for backlog, want := range map[int]int{0: 1, dropBacklog: 1, dropBacklog + 1: 0} {
 		if n := f.Copies(gateway.Reader{Backlog: backlog}, gateway.Chunk{}); n != want {
@@ -157,6 +160,7 @@ func TestFaultSlowReaderDrops(t *testing.T) {
 }
 
 func TestFaultExpiredTimeoutStarts(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"expired-timeout-starts"}})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("sleep 100")), gatewaytest.Streaming, "Connect-Timeout-Ms: 0")
 	if n := len(listed(t, gatewaytest.Client(t, g))); a.Code != "deadline_exceeded" || len(a.Frames) != 1 || n != 1 {
@@ -165,6 +169,7 @@ func TestFaultExpiredTimeoutStarts(t *testing.T) {
 }
 
 func TestVariantsOfASignalsCodeKeepItsName(t *testing.T) {
+	t.Parallel()
 	for id, base := range map[string]int32{"signal-code-137": 128, "signal-code-9": 0} {
 		c := gatewaytest.Client(t, startGateway(t, Options{Variants: []string{id}}))
 		for sig, want := range map[envd.Signal]syscall.Signal{envd.Signal_SIGNAL_SIGKILL: syscall.SIGKILL, envd.Signal_SIGNAL_SIGTERM: syscall.SIGTERM} {
@@ -184,6 +189,7 @@ func TestVariantsOfASignalsCodeKeepItsName(t *testing.T) {
 }
 
 func TestVariantUpdateIgnored(t *testing.T) {
+	t.Parallel()
 	c := gatewaytest.Client(t, startGateway(t, Options{Variants: []string{"update-ignored"}}))
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("read x"))
 	size := &envd.PTY{Size: &envd.PTY_Size{Cols: 80, Rows: 24}}

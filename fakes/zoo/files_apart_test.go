@@ -18,6 +18,7 @@ func (c filesClient) sh(script string) string {
 // TestCommandsAndCallsSeeDifferentFiles looks at one file from both sides: good is what the
 // reference shows at the end, and want what the fault shows.
 func TestCommandsAndCallsSeeDifferentFiles(t *testing.T) {
+	t.Parallel()
 	watched := func(c filesClient) string {
 		id := strings.TrimSuffix(strings.TrimPrefix(c.call("CreateWatcher", `{}`), `{"watcherId":"`), `"}`)
 		c.sh("echo x >/root/byCommand")

@@ -114,6 +114,7 @@ func sign(g files.Grant) string {
 // TestFaultsOfFilesShow runs one observation on the reference and on the faulty
 // gateway: want is what the fault shows, and good is what the reference does.
 func TestFaultsOfFilesShow(t *testing.T) {
+	t.Parallel()
 	past, future := int64(1000), int64(4102444800)
 	granted := func(g files.Grant) files.Grant {
 		g.Path, g.Token = "f", fileToken
@@ -249,6 +250,7 @@ func polled(options string) func(c filesClient) string {
 
 // Content-Length is there, so that only Expect shows that nothing waits for the body.
 func TestFaultUploadRefusalWaits(t *testing.T) {
+	t.Parallel()
 	for fault, want := range map[string]int{"": 400, "upload-refusal-waits": 100} {
 		var o Options
 		if fault != "" {
@@ -263,6 +265,7 @@ func TestFaultUploadRefusalWaits(t *testing.T) {
 }
 
 func TestVariantsOfFilesKeepTheirContent(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"directories-have-sizes", "files-of-another-group", "watch-writes-twice", "downloads-never-compressed", "downloads-always-whole", "upload-answer-as-text", "downloads-with-etag"} {
 		c := newFilesClient(t, Options{Options: gateway.Options{Token: fileToken}, Variants: []string{id}})
 		if got := c.put("v/f", "content") + c.get("v/f") + c.get("v/f", "Range: bytes=0-6"); !strings.HasSuffix(strings.Replace(got, "206", "200", 1), "200 content200 content") {

@@ -14,6 +14,7 @@ import (
 func same(f h2.Frame, next func(h2.Frame)) { next(f) }
 
 func TestAFrameIsTakenApartWhereverItIsCut(t *testing.T) {
+	t.Parallel()
 	frames := h2.Frame{Type: http2.FrameSettings}.Append(nil)
 	frames = h2.Frame{Type: http2.FramePing, Flags: http2.FlagPingAck, Payload: []byte("assayed.")}.Append(frames)
 	frames = h2.Frame{Type: http2.FrameData, Flags: http2.FlagDataEndStream, Stream: 1 << 20, Payload: bytes.Repeat([]byte("H"), 70_000)}.Append(frames)
@@ -38,6 +39,7 @@ func TestAFrameIsTakenApartWhereverItIsCut(t *testing.T) {
 }
 
 func TestAFrameCanBeChangedDroppedAndAdded(t *testing.T) {
+	t.Parallel()
 	in := h2.Frame{Type: http2.FramePing, Flags: http2.FlagPingAck, Payload: make([]byte, 8)}.Append(nil)
 	in = h2.Frame{Type: http2.FrameHeaders, Flags: http2.FlagHeadersEndHeaders | http2.FlagHeadersEndStream, Stream: 3}.Append(in)
 	for name, tc := range map[string]struct {

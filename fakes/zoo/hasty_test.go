@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"assay/fakes/virtual"
+	"assay/internal/testkit"
 )
 
 func TestAHastyReaderLosesTheLastChunkThatStandsInThePipeAtTheExit(t *testing.T) {
+	t.Parallel()
 	const chunk = 100
 	for _, c := range []struct{ name, wrote, want string }{
 		{"a short output", "all of it\n", ""},
@@ -33,15 +35,13 @@ func TestAHastyReaderLosesNothingOfWhatAProcessWroteBeforeItWaited(t *testing.T)
 		h := &taker{}
 		r := &hastyReader{Output: h, chunk: 100, hasty: true}
 		r.Write(virtual.Stdout, []byte("rea"))
-		time.Sleep(pipeRest - time.Millisecond)
+		testkit.Advance(pipeRest - time.Millisecond)
 		r.Write(virtual.Stdout, []byte("dy\n"))
-		time.Sleep(pipeRest - time.Millisecond)
-		synctest.Wait()
+		testkit.Advance(pipeRest - time.Millisecond)
 		if out := h.taken(); out != "" {
 			t.Errorf("%q was read too early", out)
 		}
-		time.Sleep(2 * time.Millisecond)
-		synctest.Wait()
+		testkit.Advance(2 * time.Millisecond)
 		r.Write(virtual.Stdout, []byte("done\n"))
 		r.Finish()
 		if out := h.taken(); out != "ready\n" {
@@ -51,6 +51,7 @@ func TestAHastyReaderLosesNothingOfWhatAProcessWroteBeforeItWaited(t *testing.T)
 }
 
 func TestAHastyReaderOfATerminalLosesNothing(t *testing.T) {
+	t.Parallel()
 	h := &taker{}
 	r := &hastyReader{Output: h, chunk: 100, hasty: true}
 	r.Write(virtual.PTY, []byte("$ "))
@@ -61,6 +62,7 @@ func TestAHastyReaderOfATerminalLosesNothing(t *testing.T) {
 }
 
 func TestAReaderThatIsNotHastyYetPassesEverythingOn(t *testing.T) {
+	t.Parallel()
 	h := &taker{}
 	r := &hastyReader{Output: h, chunk: 100}
 	r.Write(virtual.Stdout, []byte("before\n"))

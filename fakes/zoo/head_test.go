@@ -10,6 +10,7 @@ import (
 // TestEveryVariantOfTheHeadShows checks the bytes: every client would tolerate
 // a variant that changes nothing.
 func TestEveryVariantOfTheHeadShows(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{
 		"lower-case-headers": "\r\ncontent-type:application/connect+json\r\n",
 		"no-reason-phrase":   "HTTP/1.1 200 \r\n",
@@ -62,6 +63,7 @@ func rawAnswers(t *testing.T, o Options) string {
 }
 
 func TestGzipIsLeftOutByVariants(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{"": "gzip", "never-compresses": "", "compresses-large-only": ""} {
 		var o Options
 		if id != "" {
@@ -75,6 +77,7 @@ func TestGzipIsLeftOutByVariants(t *testing.T) {
 }
 
 func TestARefusalOfGRPCHasItsStatusInTrailersWhereAVariantSaysSo(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"status-in-trailers"}})
 	res, _ := gatewaytest.GRPCCall(t, g, "/no.Such/Service", nil, nil)
 	if res.Trailer.Get("Grpc-Status") != "12" || res.Header.Get("Grpc-Status") != "" {

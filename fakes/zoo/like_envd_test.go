@@ -23,6 +23,7 @@ import (
 )
 
 func TestEveryDeviationIsDescribedOnce(t *testing.T) {
+	t.Parallel()
 	var likes []string
 	everywhere := map[string]Deviation{}
 	for _, l := range Likes() {
@@ -47,6 +48,7 @@ func TestEveryDeviationIsDescribedOnce(t *testing.T) {
 }
 
 func TestEnvdTakesAndRefusesWhatTheDaemonDoes(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	echo := gatewaytest.Envelope(0, gatewaytest.Shell("echo x"))
 	cases := []struct {
@@ -90,6 +92,7 @@ func TestEnvdTakesAndRefusesWhatTheDaemonDoes(t *testing.T) {
 }
 
 func TestEnvdStartsWhatHasATimeoutOfZero(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	begun := 0
 	for i := range 8 {
@@ -115,6 +118,7 @@ func TestEnvdStartsWhatHasATimeoutOfZero(t *testing.T) {
 }
 
 func TestEnvdHasTheErrorsOfTheDaemon(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	c := gatewaytest.Client(t, g)
 	s := gatewaytest.Begin(t, c, connect.NewRequest(&envd.StartRequest{
@@ -151,6 +155,7 @@ func TestEnvdHasTheErrorsOfTheDaemon(t *testing.T) {
 }
 
 func TestEnvdHasOnlyTheSurfacesOfTheDaemon(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd", Options: gateway.Options{Token: "secret"}})
 	const token = "X-Access-Token: secret"
 	for _, c := range []struct {
@@ -190,6 +195,7 @@ func TestEnvdHasOnlyTheSurfacesOfTheDaemon(t *testing.T) {
 }
 
 func TestEnvdServesGRPCOverHTTP1(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	c := gatewaytest.Dial(t, g)
 	c.Request("POST", gatewaytest.ListPath, gatewaytest.Envelope(0, "{}"), "Content-Type: application/grpc+json")
@@ -209,6 +215,7 @@ func TestEnvdServesGRPCOverHTTP1(t *testing.T) {
 }
 
 func TestEnvdDiesOfAKeepaliveOfZero(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	c := gatewaytest.Dial(t, g)
 	c.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("true")), gatewaytest.Streaming, "Keepalive-Ping-Interval: 0")
@@ -234,6 +241,7 @@ func TestEnvdTimeoutsOfGRPCLeaveTheProcess(t *testing.T) {
 }
 
 func TestEnvdAnswersGzipByGzip(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, gatewaytest.Gzipped([]byte("{}")), gatewaytest.UnaryJSON, "Content-Encoding: gzip", "Accept-Encoding: identity")
 	if a.Header.Get("Content-Encoding") != "gzip" {
@@ -246,6 +254,7 @@ func TestEnvdAnswersGzipByGzip(t *testing.T) {
 }
 
 func TestEnvdListsWhatHasExitedWhileItsOutputIsHeld(t *testing.T) {
+	t.Parallel()
 	c, box, done := boxed(t, Options{Like: "envd"})
 	defer done()
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh(""))
@@ -265,6 +274,7 @@ func TestEnvdListsWhatHasExitedWhileItsOutputIsHeld(t *testing.T) {
 }
 
 func TestEnvdStopsLookingAtAnotherTag(t *testing.T) {
+	t.Parallel()
 	one, two := "one", "two"
 	p1, p2 := &gateway.Process{Spec: gateway.Spec{Tag: &one}}, &gateway.Process{Spec: gateway.Spec{Tag: &two}}
 	if got := stopAtAnotherTag([]*gateway.Process{p2, p1}, one); got != nil {
@@ -279,6 +289,7 @@ func TestEnvdStopsLookingAtAnotherTag(t *testing.T) {
 
 // The SDK of E2B uploads forms, whose content type has a boundary.
 func TestEnvdAcceptsForms(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "envd"})
 	body := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\nx\r\n--b--\r\n"
 	resp, err := http.Post(g.URL()+"/files", "multipart/form-data; boundary=b", strings.NewReader(body))

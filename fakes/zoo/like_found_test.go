@@ -24,6 +24,7 @@ func bash(script string) *connect.Request[envd.StartRequest] {
 }
 
 func TestBashOnlyRunsLoginShellsWithoutStdin(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "bash-only"})
 	c := gatewaytest.Client(t, g)
 	out, _, end, err := gatewaytest.Begin(t, c, bash("cat; echo at the end")).Rest()
@@ -46,6 +47,7 @@ func TestBashOnlyRunsLoginShellsWithoutStdin(t *testing.T) {
 }
 
 func TestBashOnlyAnswersWhatItDoesNotKnowInJSON(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "bash-only"})
 	for _, c := range []struct{ method, path, contentType string }{
 		{"POST", "/x", gatewaytest.UnaryJSON},
@@ -84,6 +86,7 @@ func TestBashOnlyAnswersWhatItDoesNotKnowInJSON(t *testing.T) {
 // TestLossyLosesTheLastChunkOfThreeInTen uses processes that write and exit at once;
 // the time of the bubble does not advance meanwhile.
 func TestLossyLosesTheLastChunkOfThreeInTen(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{Like: "lossy"}, {Like: "lossy", Seed: 4}, {Faults: []string{"tail-lost-often"}}} {
 		for _, size := range []int{5, lossyChunk + 5} {
 			synctest.Test(t, func(t *testing.T) {
@@ -115,6 +118,7 @@ func TestLossyLosesTheLastChunkOfThreeInTen(t *testing.T) {
 }
 
 func TestLossyConnectsWithoutDataAndClosesNoStdin(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "lossy"})
 	c := gatewaytest.Client(t, g)
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("read x; echo heard; sleep 0.1; exit 2"))
@@ -136,6 +140,7 @@ func TestLossyConnectsWithoutDataAndClosesNoStdin(t *testing.T) {
 }
 
 func TestGatewaysAsTheyAreFoundHaveTheProcessServiceAlone(t *testing.T) {
+	t.Parallel()
 	for _, like := range []string{"bash-only", "http-errors", "lossy"} {
 		g := startGateway(t, Options{Like: like})
 		for path, want := range map[string]int{"/commands": 404, "/metrics": 404, "/assay.v1.Probe/Unary": 404, gatewaytest.ListPath: 415} {
@@ -151,6 +156,7 @@ func TestGatewaysAsTheyAreFoundHaveTheProcessServiceAlone(t *testing.T) {
 }
 
 func TestHTTPErrorsHaveTheStatusOfTheirCode(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{Like: "http-errors"}, {Faults: []string{"stream-errors-as-http"}}} {
 		g := startGateway(t, o)
 		for _, c := range []struct {
@@ -183,6 +189,7 @@ func TestHTTPErrorsHaveTheStatusOfTheirCode(t *testing.T) {
 }
 
 func TestHTTPErrorsReplaysOnConnect(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{Like: "http-errors"}, {Faults: []string{"attach-replays"}}} {
 		g := startGateway(t, o)
 		c := gatewaytest.Client(t, g)
@@ -211,6 +218,7 @@ func TestHTTPErrorsReplaysOnConnect(t *testing.T) {
 }
 
 func TestAReplayIsBounded(t *testing.T) {
+	t.Parallel()
 	f := replays(anyFanout{})
 	chunk := gateway.Chunk{Data: make([]byte, 32<<10)}
 	for range 3 * maxReplay / len(chunk.Data) {
@@ -232,6 +240,7 @@ func (anyFanout) Publish(gateway.Chunk)                    {}
 func (anyFanout) Copies(gateway.Reader, gateway.Chunk) int { return 1 }
 
 func TestHTTPErrorsIgnoresDeadlines(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Like: "http-errors"})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("sleep 0.3; echo beyond")), gatewaytest.Streaming, "Connect-Timeout-Ms: 100")
 	if a.Code != "" || len(a.Events(t)) != 3 {
@@ -243,6 +252,7 @@ func TestHTTPErrorsIgnoresDeadlines(t *testing.T) {
 // exit at once. Their output fits into the pipe of a daemon that waits for its
 // readers.
 func TestEnvdLosesTheTailOfEveryFifthTrap(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{Like: "envd"}, {Like: "envd", Seed: 3}, {Faults: []string{"term-output-lost"}}} {
 		synctest.Test(t, func(t *testing.T) {
 			c, box, done := boxed(t, o)
@@ -279,6 +289,7 @@ func TestEnvdLosesTheTailOfEveryFifthTrap(t *testing.T) {
 }
 
 func TestSomeTerminalsBeginLate(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		o    Options
 		want int

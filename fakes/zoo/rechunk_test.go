@@ -25,6 +25,7 @@ const threeAnswers = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc" +
 	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 
 func TestRechunkingKeepsTheAnswersHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
 	for _, step := range []int{1, 2, 3, 7, len(threeAnswers)} {
 		sink := &sinkConn{}
 		c := reframe{perChunk: 1}.on(sink)

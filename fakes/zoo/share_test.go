@@ -3,6 +3,7 @@ package zoo
 import "testing"
 
 func TestAShareStrikesAsOftenAsItSaysWhereverItBegins(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ times, of uint64 }{{1, 4}, {3, 10}, {1, 1}} {
 		for seed := range c.of {
 			s, struck := newShare(c.times, c.of, seed), uint64(0)

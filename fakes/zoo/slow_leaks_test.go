@@ -8,9 +8,14 @@ import (
 	"time"
 
 	"assay/fakes/gatewaytest"
+	"assay/internal/testkit"
 )
 
 func TestFaultsOfASoakGrow(t *testing.T) {
+	t.Parallel()
+	if !testkit.Alone(t) {
+		return
+	}
 	descriptors := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -47,6 +52,7 @@ func TestFaultsOfASoakGrow(t *testing.T) {
 }
 
 func TestAStartSlowsDownByOnePercentAMinute(t *testing.T) {
+	t.Parallel()
 	at := time.Unix(0, 0)
 	s := &slowdown{began: at, now: func() time.Time { return at }}
 	if got := s.delay(); got != 50*time.Millisecond {
@@ -60,6 +66,7 @@ func TestAStartSlowsDownByOnePercentAMinute(t *testing.T) {
 
 // A gateway with such a fault answers like the reference.
 func TestAGatewayWithAFaultOfASoakAnswers(t *testing.T) {
+	t.Parallel()
 	var ids []string
 	for _, f := range SoakFaults() {
 		if f.Title == "" || f.Source == "" || len(f.Breaks) > 0 {

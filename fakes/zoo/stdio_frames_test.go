@@ -10,6 +10,7 @@ import (
 const exit0 = `text:{"type":"exit","code":0} | close 1000`
 
 func TestFaultsInTheFramesOfTheServerShowOnTheWire(t *testing.T) {
+	t.Parallel()
 	showFaults(t, []chat{
 		{fault: "stdio-frames-masked", query: script("echo a"), want: `masked out:a` + "\n" + ` | masked text:{"type":"exit","code":0} | masked close 1000`, right: "out:a\n | " + exit0},
 		{fault: "stdio-reserved-bit", query: script("echo a"), want: "rsv out:a\n | " + exit0, right: "out:a\n | " + exit0},
@@ -27,6 +28,7 @@ func TestFaultsInTheFramesOfTheServerShowOnTheWire(t *testing.T) {
 }
 
 func TestFaultStdioPongStarvedStarvesUnderOutput(t *testing.T) {
+	t.Parallel()
 	pong := starvedPong()
 	passed := 0
 	pass := func(f wsFrame) { passed++ }
@@ -41,6 +43,7 @@ func TestFaultStdioPongStarvedStarvesUnderOutput(t *testing.T) {
 }
 
 func TestFaultsInCheckingTheClientShowOnTheWire(t *testing.T) {
+	t.Parallel()
 	cat := script("cat")
 	failed := "*close 1002*"
 	showFaults(t, []chat{
@@ -59,6 +62,7 @@ func TestFaultsInCheckingTheClientShowOnTheWire(t *testing.T) {
 }
 
 func TestFaultsOfTheCloseShowOnTheWire(t *testing.T) {
+	t.Parallel()
 	exit3 := `text:{"type":"exit","code":3}`
 	showFaults(t, []chat{
 		{fault: "stdio-close-without-code", query: script(""), want: strings.Replace(exit0, "1000", "0", 1), right: exit0},
@@ -71,6 +75,7 @@ func TestFaultsOfTheCloseShowOnTheWire(t *testing.T) {
 }
 
 func TestVariantsInTheFramesShowOnTheWire(t *testing.T) {
+	t.Parallel()
 	for variant, want := range map[string]string{
 		"stdio-fragments":         "more binary:\x01 | ping: | continuation:up\n | more text:{ | ping: | continuation:\"type\":\"exit\",\"code\":0} | close 1000",
 		"stdio-pongs":             "pong:alive | out:up\n | pong:alive | text:{\"type\":\"exit\",\"code\":0} | close 1000",

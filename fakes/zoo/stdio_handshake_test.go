@@ -7,16 +7,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
+	"assay/internal/testkit"
 )
 
 // theKey is the answer to the key of attach.
 const theKey = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 func TestFaultsInTheHandshakeShowInItsAnswer(t *testing.T) {
+	t.Parallel()
 	right := startGateway(t, Options{})
 	for _, c := range []struct {
 		fault   string
@@ -56,6 +57,7 @@ func TestFaultsInTheHandshakeShowInItsAnswer(t *testing.T) {
 }
 
 func TestFaultsInAuthorizationAdmitAndRefuse(t *testing.T) {
+	t.Parallel()
 	const token = "secret"
 	type answer struct{ none, wrong, query, bearer, header int }
 	for fault, want := range map[string]answer{
@@ -84,6 +86,7 @@ func TestFaultsInAuthorizationAdmitAndRefuse(t *testing.T) {
 }
 
 func TestFaultStdioGetRunsRunsTheCommandOfAPlainRequest(t *testing.T) {
+	t.Parallel()
 	for fault, started := range map[string]int{"stdio-get-runs": 1, "stdio-unlisted": 0} {
 		g := startGateway(t, Options{Faults: []string{fault}})
 		a := gatewaytest.RoundTrip(t, g, "GET", "/attach?cmd=true", nil)
@@ -91,18 +94,17 @@ func TestFaultStdioGetRunsRunsTheCommandOfAPlainRequest(t *testing.T) {
 			t.Errorf("%s: status %d", fault, a.Status)
 		}
 		want := fmt.Sprintf("\ncoppice_commands_finished_total{status=\"ok\"} %d\n", started)
-		for deadline := time.Now().Add(gatewaytest.Patience); ; {
-			if strings.Contains(string(gatewaytest.RoundTrip(t, g, "GET", "/metrics", nil).Body), want) {
-				break
+		testkit.Eventually(t, func() error {
+			if !strings.Contains(string(gatewaytest.RoundTrip(t, g, "GET", "/metrics", nil).Body), want) {
+				return fmt.Errorf("%s: the metrics have no %q", fault, want)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: the metrics have no %q", fault, want)
-			}
-		}
+			return nil
+		})
 	}
 }
 
 func TestVariantsOfTheHandshakeShowInItsAnswer(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"stdio-odd-head"}})
 	res := attach(t, g, script("")).res
 	if res.Header.Get("Upgrade") != "WebSocket" || res.Header.Get("Connection") != "keep-alive, upgrade" || res.Header.Get("Sec-WebSocket-Accept") != theKey {

@@ -10,6 +10,7 @@ import (
 func exitText3(code string) string { return `text:{"type":"exit","code":` + code + `} | close 1000` }
 
 func TestFaultsOfTheExitShowInTheMessages(t *testing.T) {
+	t.Parallel()
 	showFaults(t, []chat{
 		{fault: "stdio-exit-twice", query: script("exit 3"), want: `text:{"type":"exit","code":3} | ` + exitText3("3"), right: exitText3("3")},
 		{fault: "stdio-exit-missing", query: script("exit 3"), want: "close 1000", right: exitText3("3")},
@@ -24,6 +25,7 @@ func TestFaultsOfTheExitShowInTheMessages(t *testing.T) {
 }
 
 func TestFaultsOfTheOutputShowInTheMessages(t *testing.T) {
+	t.Parallel()
 	showFaults(t, []chat{
 		{fault: "stdio-stderr-as-stdout", query: script("echo a >&2"), want: "out:a\n | " + exit0, right: "err:a\n | " + exit0},
 		{fault: "stdio-empty-output", query: script("echo a"), want: "binary: | out:a\n | " + exit0, right: "out:a\n | " + exit0},
@@ -53,6 +55,7 @@ func (r *recordedSink) Send(m stdio.Message) error {
 }
 
 func TestAHeldSinkHoldsOutputUntilItsLimitAnotherStreamOrAText(t *testing.T) {
+	t.Parallel()
 	r := &recordedSink{}
 	s := newHeldSink(r, holding{limit: 4})
 	send := func(data string) {
@@ -72,6 +75,7 @@ func TestAHeldSinkHoldsOutputUntilItsLimitAnotherStreamOrAText(t *testing.T) {
 }
 
 func TestFaultStdioTailLostOftenLosesThreeTailsInTen(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"stdio-tail-lost-often"}, Seed: 2})
 	lost := 0
 	for range 10 {
@@ -89,6 +93,7 @@ func TestFaultStdioTailLostOftenLosesThreeTailsInTen(t *testing.T) {
 }
 
 func TestFaultStdioOutputHeldSendsAtTheEnd(t *testing.T) {
+	t.Parallel()
 	faultSession := attach(t, startGateway(t, Options{Faults: []string{"stdio-output-held"}}), script("echo a; read x; exit 3"))
 	faultSession.send(ping("p"))
 	faultSession.until("pong")
@@ -99,6 +104,7 @@ func TestFaultStdioOutputHeldSendsAtTheEnd(t *testing.T) {
 }
 
 func TestFaultsOfInputAndControlShowInTheOutput(t *testing.T) {
+	t.Parallel()
 	cat := script("cat")
 	sig := func(name string) string { return control(`{"type":"signal","signal":"` + name + `"}`) }
 	traps := script(`trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready; while ! read x; do :; done; echo "$x"`)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/fakes/gateway"
 	"assay/fakes/gatewaytest"
+	"assay/internal/testkit"
 	"assay/internal/wire"
 )
 
@@ -18,19 +18,20 @@ func faultAndRight(t *testing.T, fault string, test func(t *testing.T, g *gatewa
 	t.Run("without "+fault, func(t *testing.T) { test(t, startGateway(t, Options{}), false) })
 }
 
-// lives reports whether a process is in List; it waits until the answer is want.
-func lives(t *testing.T, g *gateway.Gateway, want bool) bool {
+// wantLife waits until a process is in List, or until none is.
+func wantLife(t *testing.T, g *gateway.Gateway, want bool) {
 	t.Helper()
 	c := gatewaytest.Client(t, g)
-	for deadline := time.Now().Add(gatewaytest.Patience); len(listed(t, c)) > 0 != want; {
-		if time.Now().After(deadline) {
-			return !want
+	testkit.Eventually(t, func() error {
+		if n := len(listed(t, c)); n > 0 != want {
+			return fmt.Errorf("%d processes live; want one: %v", n, want)
 		}
-	}
-	return want
+		return nil
+	})
 }
 
 func TestFaultsOfALostClientKeepOrKillItsProcess(t *testing.T) {
+	t.Parallel()
 	hang := script("echo ready; sleep 100")
 	faultAndRight(t, "stdio-close-ignored", func(t *testing.T, g *gateway.Gateway, broken bool) {
 		c := attach(t, g, hang)
@@ -40,23 +41,19 @@ func TestFaultsOfALostClientKeepOrKillItsProcess(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		_ = c.Close()
-		if got := lives(t, g, broken); got != broken {
-			t.Errorf("the process lives: %v", got)
-		}
+		wantLife(t, g, broken)
 	})
 	faultAndRight(t, "stdio-loss-ignored", func(t *testing.T, g *gateway.Gateway, broken bool) {
 		c := attach(t, g, hang)
 		c.until("ready")
 		_ = c.Close()
-		if got := lives(t, g, broken); got != broken {
-			t.Errorf("the process lives: %v", got)
-		}
+		wantLife(t, g, broken)
 	})
 	faultAndRight(t, "stdio-close-kills", func(t *testing.T, g *gateway.Gateway, broken bool) {
 		c := attach(t, g, script("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"))
 		c.until("ready")
 		_ = c.Close()
-		lives(t, g, false)
+		wantLife(t, g, false)
 		killed := 0
 		if broken {
 			killed = 1
@@ -66,6 +63,7 @@ func TestFaultsOfALostClientKeepOrKillItsProcess(t *testing.T) {
 }
 
 func TestFaultsOfSessionsShowToTheirClients(t *testing.T) {
+	t.Parallel()
 	session := script("echo one; read x; echo got $x", "session", "s")
 	faultAndRight(t, "stdio-replay-missing", func(t *testing.T, g *gateway.Gateway, broken bool) {
 		first := attach(t, g, session)
@@ -110,9 +108,7 @@ func TestFaultsOfSessionsShowToTheirClients(t *testing.T) {
 		first.until("one")
 		_ = first.Close()
 		if broken {
-			if lives(t, g, false) {
-				t.Error("the process lives")
-			}
+			wantLife(t, g, false)
 			return
 		}
 		second := attach(t, g, session)
@@ -146,6 +142,7 @@ func TestFaultsOfSessionsShowToTheirClients(t *testing.T) {
 }
 
 func TestFaultsOfPanesMixThem(t *testing.T) {
+	t.Parallel()
 	open := control(`{"type":"open","pane":"left","cmd":"/bin/sh","args":["-c","echo left; read x; echo left got $x"]}`)
 	for fault, want := range map[string]string{
 		"":                          "binary:\x03left got it\n",
@@ -165,6 +162,7 @@ func TestFaultsOfPanesMixThem(t *testing.T) {
 }
 
 func TestFaultsOfTheTableHideOrKeepProcesses(t *testing.T) {
+	t.Parallel()
 	faultAndRight(t, "stdio-unlisted", func(t *testing.T, g *gateway.Gateway, broken bool) {
 		c := attach(t, g, script("echo ready; read x"))
 		c.until("ready")
@@ -198,6 +196,7 @@ func TestFaultsOfTheTableHideOrKeepProcesses(t *testing.T) {
 }
 
 func TestStdioFaultsAndVariantsCanBeCombined(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{
 		Faults:   []string{"stdio-reserved-bit", "stdio-close-1011", "stdio-exit-code-wait-status", "stdio-frames-masked"},
 		Variants: []string{"stdio-pongs", "one-byte-writes", "stdio-head-with-frames"},
@@ -209,6 +208,7 @@ func TestStdioFaultsAndVariantsCanBeCombined(t *testing.T) {
 }
 
 func TestAFrameTooLongForAStagePassesAsItIs(t *testing.T) {
+	t.Parallel()
 	var c wsCutter
 	head := wire.AppendWSHead(nil, wire.WSHead{FIN: true, Opcode: wire.WSBinary, Length: 1 << 40})
 	c.add([]byte(input("a")))

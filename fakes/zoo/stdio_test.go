@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryVariantServesStdio(t *testing.T) {
+	t.Parallel()
 	for _, v := range Variants() {
 		t.Run(v.ID, func(t *testing.T) {
 			g := startGateway(t, Options{Variants: []string{v.ID}})

@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheZooIsSortedAndComplete(t *testing.T) {
+	t.Parallel()
 	var ids []string
 	for _, f := range Faults() {
 		ids = append(ids, f.ID)
@@ -39,6 +40,7 @@ func TestTheZooIsSortedAndComplete(t *testing.T) {
 }
 
 func TestUnknownIDsAreRefusedWithTheKnownOnes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		o             Options
 		id, known, in string
@@ -56,6 +58,7 @@ func TestUnknownIDsAreRefusedWithTheKnownOnes(t *testing.T) {
 }
 
 func TestFaultEndOfStreamDropped(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"eos-dropped"}})
 	for _, body := range []string{gatewaytest.Shell("echo x"), "{"} {
 		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, body), gatewaytest.Streaming)
@@ -72,6 +75,7 @@ func TestFaultEndOfStreamDropped(t *testing.T) {
 }
 
 func TestFaultTailLost(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"tail-lost"}})
 	for script, want := range map[string]int{
 		`head -c 200000 /dev/zero`: 200_000 / lossyBlock * lossyBlock,
@@ -87,6 +91,7 @@ func TestFaultTailLost(t *testing.T) {
 }
 
 func TestFaultExitCodeZeroed(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"exit-code-zeroed"}})
 	_, _, end, err := gatewaytest.Begin(t, gatewaytest.Client(t, g), gatewaytest.Sh("exit 7")).Rest()
 	if err != nil || end.GetExitCode() != 0 || end.GetStatus() != "exit status 0" || end.Error != nil {
@@ -99,6 +104,7 @@ func TestFaultExitCodeZeroed(t *testing.T) {
 }
 
 func TestFaultKillCountedTwice(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Faults: []string{"kill-counted-twice"}})
 	c := gatewaytest.Client(t, g)
 	s := gatewaytest.Begin(t, c, gatewaytest.Sh("sleep 100; true"))
@@ -112,6 +118,7 @@ func TestFaultKillCountedTwice(t *testing.T) {
 }
 
 func TestVariantKeepaliveBetweenEvents(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"keepalive-between-events"}})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("echo x")), gatewaytest.Streaming)
 	var kinds []string
@@ -126,6 +133,7 @@ func TestVariantKeepaliveBetweenEvents(t *testing.T) {
 }
 
 func TestVariantExplicitZeroValues(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"explicit-zero-values"}})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("true")), gatewaytest.Streaming)
 	if !strings.Contains(string(a.Body), `"exitCode":0`) {
@@ -138,6 +146,7 @@ func TestVariantExplicitZeroValues(t *testing.T) {
 }
 
 func TestVariantIndentedJSON(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"indented-json"}})
 	a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("true")), gatewaytest.Streaming)
 	if !strings.Contains(string(a.Frames[0].Payload), "\n  ") || len(a.Events(t)) != 2 {
@@ -149,6 +158,7 @@ func TestVariantIndentedJSON(t *testing.T) {
 }
 
 func TestVariantOneByteChunks(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{Variants: []string{"one-byte-chunks"}})
 	c := gatewaytest.Dial(t, g)
 	c.Request("POST", gatewaytest.StartPath, gatewaytest.Envelope(0, gatewaytest.Shell("echo x")), gatewaytest.Streaming)
@@ -167,6 +177,7 @@ func TestVariantOneByteChunks(t *testing.T) {
 }
 
 func TestFaultsAndVariantsCanBeCombined(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t, Options{
 		Faults:   []string{"exit-code-zeroed", "eos-dropped", "tail-lost"},
 		Variants: []string{"indented-json", "one-byte-chunks", "keepalive-between-events", "explicit-zero-values"},
@@ -182,6 +193,7 @@ func TestFaultsAndVariantsCanBeCombined(t *testing.T) {
 // TestEveryVariantRunsACommandAsTheReferenceDoes is a smoke test; the self-test
 // checks that the whole catalogue tolerates every variant.
 func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
+	t.Parallel()
 	for _, v := range Variants() {
 		t.Run(v.ID, func(t *testing.T) {
 			g := startGateway(t, Options{Variants: []string{v.ID}})
@@ -201,6 +213,7 @@ func TestEveryVariantRunsACommandAsTheReferenceDoes(t *testing.T) {
 }
 
 func TestEveryFaultCanBePutInAndTakenDown(t *testing.T) {
+	t.Parallel()
 	for _, f := range Faults() {
 		g := startGateway(t, Options{Faults: []string{f.ID}, Seed: 7})
 		a := gatewaytest.RoundTrip(t, g, "POST", gatewaytest.ListPath, []byte("{}"), gatewaytest.UnaryJSON)
