@@ -31,6 +31,9 @@ func SelftestHTML(w io.Writer, r *bundle.SelftestReport) error {
 		{Name: "Legal variants accepted", Value: page.Textf("%d of %d", clean, len(r.Variants))},
 		{Name: "Exit code", Value: page.Text(strconv.Itoa(r.Exit))},
 	}
+	if r.Shard != "" {
+		b.Facts = append(b.Facts, page.Fact{Name: "Part", Value: page.Text(line(r.Shard))})
+	}
 	return page.Write(w, page.Document{Title: "Assay self-test: " + strings.ToLower(word), Body: page.Banner(b) + page.Layout(sections...)})
 }
 

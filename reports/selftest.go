@@ -77,10 +77,14 @@ func (c *canvas) variant(v bundle.VariantResult) {
 func (c *canvas) selftestSummary(r *bundle.SelftestReport) {
 	killed, clean := selftestScore(r)
 	c.row(c.paint(dim, strings.Repeat("─", c.n)))
-	c.flow(painted{}, []string{
+	score := []string{
 		fmt.Sprintf("%d of %s killed (%.0f %%)", killed, plural(len(r.Faults), "fault"), r.Score*100),
 		fmt.Sprintf("%d of %s clean", clean, plural(len(r.Variants), "variant")),
-	}, orderSep)
+	}
+	if r.Shard != "" {
+		score = append(score, "part "+line(r.Shard)+" of them")
+	}
+	c.flow(painted{}, score, orderSep)
 	word, sentence := selftestVerdict(r)
 	colour := map[string]tint{"TRUSTED": green, "NOT TRUSTED": red}[word]
 	if colour == plain {
@@ -111,6 +115,8 @@ func selftestVerdict(r *bundle.SelftestReport) (word, sentence string) {
 	switch {
 	case r.Exit == 130:
 		return "INTERRUPTED", "not every fault was tested"
+	case r.Exit == 0 && r.Shard != "":
+		return "TRUSTED", "every fault of this part was detected and no legal variant of it failed"
 	case r.Exit == 0:
 		return "TRUSTED", "every fault was detected and no legal variant failed"
 	case killed < len(r.Faults):

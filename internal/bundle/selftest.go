@@ -11,6 +11,8 @@ type SelftestReport struct {
 	Build *Build `json:"build,omitempty"`
 	// Profile is the profile that the self-test was limited to, "" for everything.
 	Profile string `json:"profile,omitempty"`
+	// Shard is the part of the faults and variants that the self-test was limited to, for example 2/7; "" for all of them.
+	Shard string `json:"shard,omitempty"`
 	// Score is the share of killed faults, from 0 to 1.
 	Score    float64         `json:"score"`
 	Faults   []FaultResult   `json:"faults"`
@@ -18,7 +20,7 @@ type SelftestReport struct {
 	// Survivors are the ids of the undetected faults.
 	Survivors []string `json:"survivors"`
 	// IdleScenarios are the scenarios that killed no fault; nil unless every scenario ran
-	// against every fault.
+	// against every fault, which a shard does not do.
 	IdleScenarios []string `json:"idle_scenarios"`
 	// Exit is the exit code: 0, or 1 for a survivor, a blamed variant or a fault that breaks
 	// unrelated rules.
@@ -76,7 +78,7 @@ type VariantResult struct {
 	ID string `json:"id"`
 	// Clean is set if no rule was broken.
 	Clean bool `json:"clean"`
-	// Failing are the scenarios or rules that blamed it twice.
+	// Failing are the scenarios or rules that blamed it, also when run alone.
 	Failing []string `json:"failing"`
 	// Once are those that blamed it only while other gateways ran.
 	Once []string `json:"once,omitempty"`

@@ -3,7 +3,6 @@ package selftest
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,7 +26,7 @@ func blamed(reference verdicts) *tester {
 		return &scenarios.Foundation{Rank: rank, Symptoms: []bundle.Symptom{s}}
 	}
 	return &tester{
-		baseline: &baseline{run: &bundle.Run{}, verdicts: reference},
+		baseline: &trial{like: &bundle.Run{}, verdicts: reference},
 		catalogue: &scenarios.Catalogue{Rules: []*scenarios.Rule{
 			{ID: tail, Level: "must", Foundation: rests(10, bundle.SymptomOutputShort)},
 			{ID: exitCode, Level: "must", Foundation: rests(20, bundle.SymptomExitCode)},
@@ -94,23 +93,23 @@ func TestAFaultIsBlamedForWhatDoesNotFollowFromItsOwnRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			reference := said(saying{"a.exit", exitCode, bundle.Pass, ""}, saying{"a.attach", attach, bundle.Pass, ""}, saying{"a.attach", exitCode, bundle.Pass, ""},
 				saying{"a.churn", attach, bundle.Pass, ""}, saying{"a.tail", tail, bundle.Pass, ""}, saying{"a.broken", attach, bundle.Fail, short})
-			tr := &trial{fault: zoo.Fault{ID: "f", Breaks: []string{exitCode}}, res: &bundle.FaultResult{}, verdicts: c.now}
-			blamed(reference).accuse(tr)
+			var r bundle.FaultResult
+			blamed(reference).accuse(&zoo.Fault{ID: "f", Breaks: []string{exitCode}}, &trial{verdicts: c.now}, &r)
 			var attached, unattached []string
-			for _, b := range tr.res.Blame {
+			for _, b := range r.Blame {
 				if b.Attached {
 					attached = append(attached, b.Rule)
 				} else {
 					unattached = append(unattached, b.Rule)
 				}
 			}
-			for _, d := range []string{cmp.Diff(c.causes, tr.res.Causes), cmp.Diff(c.attached, attached), cmp.Diff(c.unattached, unattached)} {
+			for _, d := range []string{cmp.Diff(c.causes, r.Causes), cmp.Diff(c.attached, attached), cmp.Diff(c.unattached, unattached)} {
 				if d != "" {
 					t.Errorf("-want +got:\n%s", d)
 				}
 			}
-			if tr.res.Unattached != len(c.unattached) {
-				t.Errorf("%d unattached, want %d", tr.res.Unattached, len(c.unattached))
+			if r.Unattached != len(c.unattached) {
+				t.Errorf("%d unattached, want %d", r.Unattached, len(c.unattached))
 			}
 		})
 	}
@@ -123,34 +122,30 @@ func TestBlameTellsWhereItWasSeen(t *testing.T) {
 	k, v := say("b.attach", attach, bundle.Fail, bundle.SymptomOutputShort)
 	k.axes.Codec, v.Axes.Codec = "proto", "proto"
 	now[k] = v
-	tr := &trial{fault: zoo.Fault{ID: "f"}, res: &bundle.FaultResult{}, verdicts: now}
-	blamed(verdicts{}).accuse(tr)
+	var r bundle.FaultResult
+	blamed(verdicts{}).accuse(&zoo.Fault{ID: "f"}, &trial{verdicts: now}, &r)
 	want := []bundle.Blame{
 		{Rule: attach, Cause: tail, Scenarios: []string{"a.attach", "b.attach"}, Axes: plainest, Message: "output-short"},
 		{Rule: tail, Cause: tail, Scenarios: []string{"b.tail"}, Axes: plainest, Message: "output-short"},
 	}
-	if diff := cmp.Diff(want, tr.res.Blame); diff != "" {
+	if diff := cmp.Diff(want, r.Blame); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// A failure that repeats when it runs alone is blame. Any other is attributed to the machine, and recorded.
-func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
+// A verdict of another gateway's company is confirmed alone: the same scenario is right, or wrong again.
+func TestOnlyTheVerdictAloneCounts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, code string
-		unattached int
-		once       int
+		bad        bool
 	}{
-		{"right alone", "0", 0, 1},
-		{"wrong alone", "3", 1, 0},
+		{"right alone", "0", false},
+		{"wrong alone", "3", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			tester, err := newTester(Options{Full: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			script, err := scenarios.Parse("x.yaml", []byte("id: process.exit.x\ntitle: X\nrules: ["+attach+"]\nneeds: [process.start]\n"+
-				"steps: [{start: {as: p, sh: exit 3, wait: end}}]\nexpect: {p: {end: {code: "+c.code+"}}}\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,29 +153,47 @@ func TestAFaultIsBlamedByWhatBlamesItTwice(t *testing.T) {
 			if tester.baseline, err = tester.reference(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			tr := &trial{
-				fault: zoo.Fault{ID: "exit-code-zeroed", Breaks: []string{exitCode}}, res: &bundle.FaultResult{},
-				ran:      []scenarios.Instance{{Scenario: script, Axes: plainest}},
-				verdicts: said(saying{script.ID, attach, bundle.Fail, bundle.SymptomTime}),
+			trialOf := func(rule, exit string, first bundle.Conclusion) *trial {
+				script, err := scenarios.Parse("x.yaml", []byte("id: process.exit.x\ntitle: X\nrules: ["+rule+"]\nneeds: [process.start]\n"+
+					"steps: [{start: {as: p, sh: exit "+exit+", wait: end}}]\nexpect: {p: {end: {code: "+c.code+"}}}\n"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				k1, v := say(script.ID, rule, first, bundle.SymptomTime)
+				return &trial{like: tester.baseline.like, ran: []scenarios.Instance{{Scenario: script, Axes: plainest}}, verdicts: verdicts{k1: v}}
 			}
-			if err := tester.confirm(t.Context(), tr); err != nil {
-				t.Fatal(err)
+			zeroed := &zoo.Fault{ID: "exit-code-zeroed", Breaks: []string{exitCode}}
+
+			blamed := trialOf(attach, "3", bundle.Fail)
+			blamed.options.Faults = []string{zeroed.ID}
+			if r, err := tester.concludeFault(t.Context(), zeroed, blamed); err != nil || r.Unattached > 0 != c.bad || len(r.Once) > 0 == c.bad || len(r.Causes) > 0 != c.bad {
+				t.Errorf("blame of a fault: %+v, %v", r, err)
 			}
-			if tr.res.Unattached != c.unattached || len(tr.res.Once) != c.once || len(tr.res.Causes) != c.unattached {
-				t.Errorf("got %+v", tr.res)
+			legal := trialOf(exitCode, "0", bundle.Fail)
+			legal.options.Variants = []string{"no-date"}
+			if r, err := tester.concludeVariant(t.Context(), &zoo.Variant{ID: "no-date"}, legal); err != nil || r.Clean == c.bad || len(r.Failing) > 0 != c.bad || len(r.Once) > 0 == c.bad {
+				t.Errorf("blame of a variant: %+v, %v", r, err)
+			}
+			late := trialOf(exitCode, "3", bundle.Inconclusive)
+			late.options.Faults = []string{zeroed.ID}
+			tester.all = late.ran
+			k := key{scenario: "process.exit.x", axes: plainest, rule: exitCode}
+			tester.baseline.verdicts[k] = bundle.Verdict{Conclusion: bundle.Pass}
+			if r, err := tester.concludeFault(t.Context(), zeroed, late); err != nil || r.Killed != c.bad || len(r.By) > 0 != c.bad || r.Saw != "" != c.bad {
+				t.Errorf("a fault that a late driver did not detect: %+v, %v", r, err)
 			}
 		})
 	}
 }
 
-// A rule of the whole run is tried again with all instances.
-func TestWhatSpansTheRunIsTriedAgainWithAllOfIt(t *testing.T) {
+// A rule of the whole run is confirmed with all instances.
+func TestWhatSpansTheRunIsConfirmedWithAllOfIt(t *testing.T) {
 	one, two := scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.one"}, Axes: plainest}, scenarios.Instance{Scenario: &scenarios.Scenario{ID: "a.two"}, Axes: plainest}
 	tr := &trial{ran: []scenarios.Instance{one, two}}
-	if got := tr.behind(map[key]bool{{scenario: "a.two", axes: plainest, rule: attach}: true}); !slices.Equal(got, []scenarios.Instance{two}) {
+	if got := tr.behind(said(saying{"a.two", attach, bundle.Fail, ""})); !slices.Equal(got, []scenarios.Instance{two}) {
 		t.Errorf("got %v, want a.two alone", names(got))
 	}
-	if got := tr.behind(map[key]bool{{rule: "run.target-alive"}: true}); len(got) != 2 {
+	if got := tr.behind(said(saying{"", "run.target-alive", bundle.Fail, ""})); len(got) != 2 {
 		t.Errorf("got %v, want all", names(got))
 	}
 }
@@ -203,38 +216,5 @@ func TestASelftestWithBlameIsNotTrusted(t *testing.T) {
 				t.Errorf("exit code %d, want %d", r.Exit, c.exit)
 			}
 		})
-	}
-}
-
-// A fault runs against its whole sample, whatever the cost, and against every other light scenario.
-func TestAFaultIsPutToItsSampleAndToAPartOfEverything(t *testing.T) {
-	tester, err := newTester(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tester.all = slices.DeleteFunc(tester.all, func(i scenarios.Instance) bool { return kindOf(i.Scenario.ID) != "" })
-	slow := tester.all[0].Scenario // runs in turn 0, and next in turn 8
-	tester.baseline = &baseline{took: map[scenarios.Instance]time.Duration{}}
-	var sample []scenarios.Instance
-	for _, i := range tester.all {
-		if i.Scenario == slow {
-			tester.baseline.took[i] = 2 * costly
-			sample = append(sample, i)
-		}
-	}
-	for turn := range faultShare {
-		for _, with := range [][]scenarios.Instance{nil, sample} {
-			part := tester.part("", with, turn)
-			of := map[string]bool{}
-			for _, i := range part {
-				of[i.Scenario.ID] = true
-			}
-			if !slices.Equal(part[:len(with)], with) || of[slow.ID] != (len(with) > 0 || turn == 0) || len(unique(part)) != len(part) {
-				t.Fatalf("turn %d, sample %v: got %v", turn, names(with), names(part))
-			}
-			if want := len(scenariosOf(tester.all, func(scenarios.Instance) bool { return true })); len(of) < want-1 {
-				t.Errorf("turn %d: %d of %d scenarios", turn, len(of), want)
-			}
-		}
 	}
 }

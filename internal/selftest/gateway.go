@@ -57,7 +57,6 @@ type gateway struct {
 	clock  *transport.Clock
 	run    *bundle.Run
 	took   map[scenarios.Instance]time.Duration // duration of each instance
-	bytes  map[scenarios.Instance]int64         // bytes on its connections
 }
 
 // fake is a gateway that listens.
@@ -66,16 +65,16 @@ type fake interface {
 	Close() error
 }
 
-// open starts a gateway. It takes calibration and features from like or, if like is nil,
+// open starts a gateway for so many concurrent scenarios. It takes calibration and features from like or, if like is nil,
 // measures and probes them: a fault may falsify both, so a broken gateway is tested with those
 // of the reference.
-func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g *gateway, err error) {
+func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run, jobs int) (g *gateway, err error) {
 	fo.Log, fo.Seed, fo.Origins = t.opts.Log, t.opts.Seed, []string{reference.ScenarioOrigin}
 	fo.ControlPlane = &controlplane.Options{APIKey: apiKey}
 	if secured(fo.Faults) {
 		fo.Token = token
 	}
-	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}, bytes: map[scenarios.Instance]int64{}}
+	g = &gateway{t: t, clock: transport.NewClock(), took: map[scenarios.Instance]time.Duration{}}
 	if g.fake, err = zoo.Start(ctx, fo); err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func (t *tester) open(ctx context.Context, fo zoo.Options, like *bundle.Run) (g 
 	}
 	g.run = &bundle.Run{
 		Schema: bundle.RunSchema, ID: fmt.Sprintf("selftest-%d", t.opts.Seed), Started: time.Now(),
-		Target: g.target.Identity(), Profile: t.profile.ID, Seed: t.opts.Seed, Jobs: t.opts.Jobs,
+		Target: g.target.Identity(), Profile: t.profile.ID, Seed: t.opts.Seed, Jobs: jobs,
 	}
 	if like != nil {
 		g.run.Calibration, g.run.Features = like.Calibration, maps.Clone(like.Features)
@@ -127,7 +126,7 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 	eng := engine.Start(inner, engine.Options{
 		Target: g.target, Run: g.run, Clock: g.clock, Profile: g.t.profile, // no Log: what a broken gateway does to its processes is no news
 		OnDone: func(i scenarios.Instance, o *bundle.Observation) {
-			g.took[i], g.bytes[i] = time.Duration(o.Ended.T-o.Started.T), transferred(o)
+			g.took[i] = time.Duration(o.Ended.T - o.Started.T)
 			for _, v := range j.Scenario(i.Scenario, g.run, o) {
 				enough = see(key{i.Scenario.ID, i.Axes, v.Rule}, v) || enough
 			}
@@ -144,15 +143,4 @@ func (g *gateway) exercise(ctx context.Context, instances []scenarios.Instance, 
 		see(key{rule: v.Rule}, v)
 	}
 	return nil
-}
-
-// transferred returns the bytes of an observation in both directions.
-func transferred(o *bundle.Observation) int64 {
-	var n int64
-	for i := range o.Iterations {
-		for _, c := range o.Iterations[i].Conns {
-			n += c.Sent.Len + c.Received.Len
-		}
-	}
-	return n
 }

@@ -48,6 +48,25 @@ func (t *tester) selected() ([]zoo.Fault, []zoo.Variant, error) {
 	return faults, variants, nil
 }
 
+// share returns the faults and variants of a shard. Neighbours are alike, and take about as long, so a shard is every so
+// many of them.
+func (s Shard) share(faults []zoo.Fault, variants []zoo.Variant) ([]zoo.Fault, []zoo.Variant, error) {
+	if s.Of == 0 {
+		return faults, variants, nil
+	}
+	n, all := 0, len(faults)+len(variants)
+	other := func() bool {
+		n++
+		return (n-s.Index)%s.Of != 0
+	}
+	faults = slices.DeleteFunc(faults, func(zoo.Fault) bool { return other() })
+	variants = slices.DeleteFunc(variants, func(zoo.Variant) bool { return other() })
+	if len(faults)+len(variants) == 0 {
+		return nil, nil, &EmptyShardError{Gateways: all}
+	}
+	return faults, variants, nil
+}
+
 // Wanted returns the ids of the faults and variants that a self-test for a profile tries; "" is every profile.
 func Wanted(profile string) (faults, variants []string, err error) {
 	t, err := newTester(Options{Profile: profile})

@@ -21,12 +21,14 @@ type Options struct {
 	// to the scenarios that prove a rule which these faults break, and to those of the profile. "" is everything.
 	Profile string
 	// Full runs the whole catalogue, on all axes, against every fault and variant, so that the
-	// report names all scenarios that detect a fault, and the idle ones. Otherwise a fault runs
-	// until the first scenario detects it, and a variant runs each scenario on one set of axes.
+	// report names all scenarios that detect a fault, everything else that a fault breaks, and the idle scenarios.
+	// Otherwise a fault runs until the first scenario detects it, and a variant runs each scenario on one set of axes.
 	Full bool
-	// Blame records every rule that a fault breaks, not only whether it is detected, with each scenario on
-	// one set of axes. Full does so on all axes.
-	Blame bool
+	// Turn limits the variants to one part of their scenarios, and records what else faults break by a part of theirs. The
+	// parts of consecutive turns differ, and together they are everything: see due. Full overrides it; nil is neither.
+	Turn *uint
+	// Shard limits the self-test to one of several parts of the faults and variants.
+	Shard Shard
 	// Jobs is the number of concurrent scenarios per gateway; 0 is 8.
 	Jobs int
 	// Gateways is the number of gateways tested at the same time; 0 is 8. Waiting costs nothing,
@@ -44,6 +46,25 @@ type Options struct {
 	Step func(done, total int, name string)
 }
 
+// Shard is part Index, from 1, of Of: every so many faults and variants. The zero value is all of them.
+type Shard struct{ Index, Of int }
+
+// String returns for example "2/7", and "" for all of them.
+func (s Shard) String() string {
+	if s.Of <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Of)
+}
+
+// EmptyShardError is a shard without any fault or variant.
+type EmptyShardError struct{ Gateways int }
+
+// Error says how many there are.
+func (e *EmptyShardError) Error() string {
+	return fmt.Sprintf("the part is empty: there are %d faults and variants to share", e.Gateways)
+}
+
 // Run runs the self-test. The report lists surviving and misblamed faults and blamed variants, with exit
 // code 1; an error means that the self-test could not run.
 func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
@@ -58,51 +79,44 @@ func Run(ctx context.Context, o Options) (*bundle.SelftestReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	if faults, variants, err = o.Shard.share(faults, variants); err != nil {
+		return nil, err
+	}
 	t.total = 1 + len(faults) + len(variants)
 	t.step("reference")
 	if t.baseline, err = t.reference(ctx); err != nil {
+		return nil, err
+	}
+	trials := make([]*trial, len(faults)+len(variants))
+	err = t.each(ctx, len(trials), func(ctx context.Context, n int) (err error) {
+		if n < len(faults) {
+			t.step("fault " + faults[n].ID)
+			trials[n], err = t.fault(ctx, &faults[n])
+			return err
+		}
+		v := &variants[n-len(faults)]
+		t.step("variant " + v.ID)
+		trials[n], err = t.variant(ctx, v)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	r := &bundle.SelftestReport{
 		Schema:   bundle.SelftestSchema,
 		Build:    o.Build,
 		Profile:  o.Profile,
+		Shard:    o.Shard.String(),
 		Faults:   make([]bundle.FaultResult, len(faults)),
 		Variants: make([]bundle.VariantResult, len(variants)),
 	}
-	trials := make([]*trial, len(faults))
-	blames := make([]map[key]string, len(variants))
-	err = t.each(ctx, len(faults)+len(variants), func(ctx context.Context, n int) (err error) {
-		if n < len(faults) {
-			t.step("fault " + faults[n].ID)
-			trials[n], err = t.fault(ctx, faults[n], n)
-			return err
+	for n := range faults {
+		if r.Faults[n], err = t.concludeFault(ctx, &faults[n], trials[n]); err != nil {
+			return nil, err
 		}
-		n -= len(faults)
-		t.step("variant " + variants[n].ID)
-		r.Variants[n].ID = variants[n].ID
-		blames[n], err = t.variant(ctx, variants[n], n)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for n, tr := range trials {
-		if !tr.res.Killed { // once more, alone: a machine that pauses detects less
-			if trials[n], err = t.fault(ctx, faults[n], n); err != nil {
-				return nil, err
-			}
-			tr = trials[n]
-		}
-		if t.blaming() {
-			if err := t.confirm(ctx, tr); err != nil {
-				return nil, err
-			}
-		}
-		r.Faults[n] = *tr.res
 	}
 	for n := range variants {
-		if err := t.again(ctx, &r.Variants[n], blames[n]); err != nil {
+		if r.Variants[n], err = t.concludeVariant(ctx, &variants[n], trials[len(faults)+n]); err != nil {
 			return nil, err
 		}
 	}
@@ -118,11 +132,10 @@ type tester struct {
 	profile   *scenarios.Profile
 	all       []scenarios.Instance
 	ofProfile []scenarios.Instance // nil: all
-	baseline  *baseline
+	baseline  *trial               // of the reference gateway
 
 	mu          sync.Mutex // guards the fields below
 	done, total int
-	killers     map[string]bool // scenarios that killed a fault
 }
 
 func newTester(o Options) (*tester, error) {
@@ -135,7 +148,7 @@ func newTester(o Options) (*tester, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	t := &tester{opts: o, killers: map[string]bool{}}
+	t := &tester{opts: o}
 	var err error
 	if t.catalogue, err = scenarios.Load(); err != nil {
 		return nil, err
@@ -255,12 +268,14 @@ func (t *tester) conclude(r *bundle.SelftestReport) {
 	if len(r.Survivors) > 0 || blamed || misblamed {
 		r.Exit = 1
 	}
-	if t.opts.Full && t.opts.Profile == "" {
-		r.IdleScenarios = []string{}
-		for _, s := range t.catalogue.Scenarios {
-			if !t.killers[s.ID] {
-				r.IdleScenarios = append(r.IdleScenarios, s.ID)
-			}
+	o := t.opts
+	if !o.Full || o.Profile != "" || len(o.Faults)+len(o.Variants) > 0 || r.Shard != "" {
+		return
+	}
+	r.IdleScenarios = []string{}
+	for _, s := range t.catalogue.Scenarios {
+		if !slices.ContainsFunc(r.Faults, func(f bundle.FaultResult) bool { return slices.Contains(f.By, s.ID) }) {
+			r.IdleScenarios = append(r.IdleScenarios, s.ID)
 		}
 	}
 }
